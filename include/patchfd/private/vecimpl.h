@@ -1,0 +1,85 @@
+#pragma once
+/*
+  VECSINGLE inside the library, and the door from a Vec to a kernel table: how an object finds the loops that fit a Vec's
+  storage, and the Vec's raw array for them.
+*/
+#include <petscvecsingle.h>
+#include <petsc/private/vecimpl.h>
+#include <patchfd/private/kernels.h>
+
+/* the table for the Vec's storage */
+PETSC_INTERN PetscErrorCode PatchFDVecGetKernels(Vec, PatchFDKernels *);
+/*
+  The local array in the table's precision and memory, without any conversion: an error when the Vec's storage is another.
+  Restoring a writable array increases the Vec's state, without which a cached norm would survive.
+*/
+PETSC_INTERN PetscErrorCode PatchFDVecGetArrayRead(Vec, PatchFDKernels, const void **);
+PETSC_INTERN PetscErrorCode PatchFDVecRestoreArrayRead(Vec, PatchFDKernels, const void **);
+PETSC_INTERN PetscErrorCode PatchFDVecGetArray(Vec, PatchFDKernels, void **);
+PETSC_INTERN PetscErrorCode PatchFDVecRestoreArray(Vec, PatchFDKernels, void **);
+PETSC_INTERN PetscErrorCode PatchFDVecGetArrayWrite(Vec, PatchFDKernels, void **);
+PETSC_INTERN PetscErrorCode PatchFDVecRestoreArrayWrite(Vec, PatchFDKernels, void **);
+
+/* constructors, for src/sys/register.c */
+PETSC_INTERN PetscErrorCode VecCreate_Single(Vec);
+PETSC_INTERN PetscErrorCode PCCreate_Single(PC);
+
+/* whether a Vec is a VECSINGLE, without comparing strings */
+PETSC_INTERN PetscErrorCode VecDestroy_Single(Vec);
+static inline PetscBool     VecIsSingle_Private(Vec v)
+{
+  return (PetscBool)(v->ops->destroy == VecDestroy_Single);
+}
+
+/*
+  The loops of VECSINGLE, one table for each place of storage.  x, y, z, w are float arrays of n numbers; only where it is said
+  may a result be one of the operands.  Reductions are local and accumulate in double precision.
+*/
+typedef struct {
+  PetscReal sum[3]; /* sums of squares or maxima of error / tolerance: total, absolute, relative */
+  PetscReal n[3];   /* how many entries went into each */
+} VecSingleErrorNorms;
+
+typedef const struct _VecSingleKernels *VecSingleKernels;
+struct _VecSingleKernels {
+  PetscMemType memtype;
+  PetscErrorCode (*malloc)(PetscInt n, float **x); /* zeroed */
+  PetscErrorCode (*free)(float **x);
+
+  PetscErrorCode (*fromdouble)(PetscInt n, double a, const double *x, float *y); /* y = a x */
+  PetscErrorCode (*todouble)(PetscInt n, double a, const float *x, double *y);   /* y = a x */
+
+  PetscErrorCode (*copy)(PetscInt n, const float *x, float *y);
+  PetscErrorCode (*set)(PetscInt n, double a, float *x);
+  PetscErrorCode (*swap)(PetscInt n, float *x, float *y);
+  PetscErrorCode (*scale)(PetscInt n, double a, float *x);
+  PetscErrorCode (*shift)(PetscInt n, double a, float *x);
+  PetscErrorCode (*axpy)(PetscInt n, double a, const float *x, float *y);                                         /* y = a x + y       */
+  PetscErrorCode (*axpby)(PetscInt n, double a, double b, const float *x, float *y);                              /* y = a x + b y     */
+  PetscErrorCode (*axpbypcz)(PetscInt n, double a, double b, double c, const float *x, const float *y, float *z); /* z = a x + b y + c z */
+  PetscErrorCode (*waxpy)(PetscInt n, double a, const float *x, const float *y, float *w);                        /* w = a x + y       */
+  PetscErrorCode (*maxpby)(PetscInt n, PetscInt m, const double *a, double b, const float *const *x, float *y);   /* y = b y + sum a[j] x[j] */
+
+  /* w = x op y, w may be x or y; quotients are as VecPointwiseDivide() and VecReciprocal() define them for zeros */
+  PetscErrorCode (*mult)(PetscInt n, const float *x, const float *y, float *w);
+  PetscErrorCode (*divide)(PetscInt n, const float *x, const float *y, float *w);
+  PetscErrorCode (*pointwisemax)(PetscInt n, const float *x, const float *y, float *w);
+  PetscErrorCode (*pointwisemin)(PetscInt n, const float *x, const float *y, float *w);
+  PetscErrorCode (*pointwisemaxabs)(PetscInt n, const float *x, const float *y, float *w);
+  PetscErrorCode (*reciprocal)(PetscInt n, float *x);
+  PetscErrorCode (*sqrtabs)(PetscInt n, float *x);
+  PetscErrorCode (*abs)(PetscInt n, float *x);
+  PetscErrorCode (*exp)(PetscInt n, float *x);
+  PetscErrorCode (*log)(PetscInt n, float *x);
+
+  PetscErrorCode (*mdot)(PetscInt n, PetscInt m, const float *x, const float *const *y, double *s); /* s[j] = x . y[j] */
+  PetscErrorCode (*sum)(PetscInt n, const float *x, double *s);
+  PetscErrorCode (*sumabs)(PetscInt n, const float *x, double *s);
+  PetscErrorCode (*maxabs)(PetscInt n, const float *x, double *s);
+  PetscErrorCode (*max)(PetscInt n, const float *x, PetscInt *i, double *s); /* i = -1 if n = 0 */
+  PetscErrorCode (*min)(PetscInt n, const float *x, PetscInt *i, double *s);
+  PetscErrorCode (*maxdivide)(PetscInt n, const float *x, const float *y, double *s); /* max |x / y| */
+  /* as VecErrorWeightedNorms(); e, atol and rtol arrays may be NULL */
+  PetscErrorCode (*errornorms)(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol, const float *atols, double rtol, const float *rtols, double ignore, VecSingleErrorNorms *);
+};
+PETSC_INTERN const struct _VecSingleKernels VecSingleKernelsHost;

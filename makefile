@@ -1,0 +1,162 @@
+# -*- mode: makefile-gmake -*-
+# libpatchfd.  "make help" lists what can be made and which variables matter.
+
+BUILD  ?= build
+PREFIX ?= /usr/local
+NP     ?= 1
+.SUFFIXES:
+ifeq ($(MAKELEVEL),0)
+MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN) # a -j on the command line wins
+endif
+.DELETE_ON_ERROR:
+.PHONY: all run check test bench install valgrind debug clean help gentest FORCE
+
+all: ## build the library
+
+clean: ## remove everything that was built (PETSc stays in its cache)
+	$(RM) -r $(BUILD)
+
+# A debug PETSc finds what an optimized one cannot: misused Vecs, wrong collective calls, leaks of PETSc objects.
+debug: ## run the tests with a debug build of PETSc (built once, like the other)
+	+@$(MAKE) --no-print-directory test BUILD=$(BUILD)/debug PETSC_DIR= PETSC_ARCH= PATCHFD_PETSC_OPTS="--with-debugging=1 $(PATCHFD_PETSC_OPTS)"
+
+help: ## print this
+	@sed -n 's/^\([a-z]*\):.*## /  make \1\t/p' makefile | expand -t 18
+	@echo
+	@echo 'Variables, as in "make run NP=2":'
+	@echo '  NP, ARGS        ranks and options of "run" and "bench"'
+	@echo '  PREFIX          where "install" puts things ($(PREFIX))'
+	@echo '  BUILD           the build folder ($(BUILD))'
+	@echo '  VECTOR_FLAGS    what the compiler is told about the processor (-march=native where it knows that)'
+	@echo '  V=1             show the commands'
+	@echo '  PETSC_DIR, PETSC_ARCH, PATCHFD_CACHE, PATCHFD_PETSC_OPTS, PATCHFD_CUDA_ARCH: see doc/installation.md'
+
+ifneq ($(filter-out clean debug help,$(or $(MAKECMDGOALS),all)),)
+
+# ---- PETSc: found, or built the first time ----
+FOUND := $(shell PETSC_DIR='$(PETSC_DIR)' PETSC_ARCH='$(PETSC_ARCH)' PATCHFD_CACHE='$(PATCHFD_CACHE)' PATCHFD_PETSC_OPTS='$(PATCHFD_PETSC_OPTS)' \
+           PATCHFD_CUDA_ARCH='$(PATCHFD_CUDA_ARCH)' LAPACKE_LIB='$(LAPACKE_LIB)' config/bootstrap)
+ifneq ($(.SHELLSTATUS),0)
+$(error no PETSc; the lines above say why)
+endif
+override PETSC_DIR  := $(patsubst PETSC_DIR=%,%,$(filter PETSC_DIR=%,$(FOUND)))
+override PETSC_ARCH := $(patsubst PETSC_ARCH=%,%,$(filter PETSC_ARCH=%,$(FOUND)))
+export PETSC_DIR PETSC_ARCH
+# Not conf/rules: all that it would add here is a "clean" that deletes by pattern in the source tree.
+include $(PETSC_DIR)/lib/petsc/conf/variables
+
+# ---- flags ----
+# -isystem because the warnings are for our files, not for PETSc's headers; -O3 because PETSc's default is less, but debug builds stay debug builds
+LAPACKE_LIB ?= -llapacke
+ifeq ($(origin VECTOR_FLAGS),undefined)
+VECTOR_FLAGS := $(shell $(CC) -march=native -xc -c /dev/null -o /dev/null 2>/dev/null && echo -march=native)
+endif
+OPTIMIZE    := $(if $(shell grep 'define PETSC_USE_DEBUG ' $(PETSCCONF_H)),,-O3)
+INCLUDES    := -I$(CURDIR)/include $(patsubst -I%,-isystem %,$(PETSC_CC_INCLUDES))
+override CFLAGS    := $(INCLUDES) -Wall -Wextra -g $(OPTIMIZE) $(VECTOR_FLAGS) $(CFLAGS)
+override CUDAFLAGS := $(INCLUDES) -Xcompiler -Wall,-Wextra -g -lineinfo $(OPTIMIZE) $(CUDAFLAGS)
+
+# ---- the library ----
+OUT     := $(abspath $(BUILD))
+VERSION := $(shell sed -n 's/.*PATCHFD_VERSION_[A-Z]* *\([0-9]\)/\1/p' include/petscpatchfd.h)
+SONAME  := libpatchfd.$(SL_LINKER_SUFFIX).$(word 1,$(VERSION)).$(word 2,$(VERSION))
+LIB     := $(OUT)/lib/libpatchfd.$(SL_LINKER_SUFFIX)
+LINK    := -L$(OUT)/lib -Wl,-rpath,$(OUT)/lib -lpatchfd $(PETSC_LIB)
+SOURCES := $(wildcard src/*/*.c) $(if $(CUDAC),$(wildcard src/cuda/*.cu))
+OBJECTS := $(SOURCES:%=$(OUT)/obj/%.o)
+BENCHES := $(patsubst %.c,$(OUT)/bin/%,$(wildcard benchmarks/*.c))
+
+# a line a command; "make V=1" shows the commands
+say = $(if $(V),,@printf '%8s %s\n' $1 $(2:$(CURDIR)/%=%); )
+
+all: $(LIB)
+$(LIB): $(OBJECTS) $(OUT)/sources
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CLINKER) -shared -Wl,-soname,$(SONAME) -o $(@D)/$(SONAME) $(OBJECTS) $(LAPACKE_LIB) $(PETSC_LIB)
+	@ln -sf $(SONAME) $@
+$(OUT)/obj/%.c.o: %.c $(OUT)/flags
+	@mkdir -p $(@D)
+	$(call say,CC,$<)$(PETSC_COMPILE_SINGLE) $(C_DEPFLAGS) $(abspath $<)
+$(OUT)/obj/%.cu.o: %.cu $(OUT)/flags
+	@mkdir -p $(@D)
+	$(call say,CUDAC,$<)$(PETSC_CUCOMPILE_SINGLE) $(CUDA_DEPFLAGS) $(abspath $<)
+$(OUT)/bin/%: $(OUT)/obj/%.c.o $(LIB)
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CLINKER) $(EXEFLAGS) -o $@ $< $(LINK)
+.PRECIOUS: $(OUT)/obj/%.c.o
+-include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
+
+# Files that change when their content does: another PETSC_DIR or other flags build everything again, tests too; another list of sources links again.
+$(OUT)/flags:   CONTENT = $(PETSC_DIR) $(PETSC_ARCH) $(CONFIGURE_OPTIONS) $(CFLAGS) $(CUDAFLAGS) $(LAPACKE_LIB)
+$(OUT)/sources: CONTENT = $(SOURCES)
+$(OUT)/flags $(OUT)/sources: FORCE
+	@mkdir -p $(@D)
+	@echo '$(subst ','\'',$(CONTENT))' | cmp -s - $@ || { $(RM) -r $(OUT)/test; echo '$(subst ','\'',$(CONTENT))' >$@; }
+
+# ---- programs ----
+# Containers often run as root and have fewer cores than ranks: Open MPI (5 through its PRRTE) has to be told that both are meant.
+export OMPI_ALLOW_RUN_AS_ROOT := 1
+export OMPI_ALLOW_RUN_AS_ROOT_CONFIRM := 1
+export OMPI_MCA_rmaps_base_oversubscribe := 1
+export PRTE_MCA_rmaps_default_mapping_policy := :oversubscribe
+# Several tests at a time share the cores: no binding, no spinning, no threads.
+TESTENV := OMPI_MCA_hwloc_base_binding_policy=none PRTE_MCA_hwloc_default_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 \
+           OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1
+
+run: $(OUT)/bin/tutorials/poisson ## solve a Poisson problem
+	$(MPIEXEC) -n $(NP) $< $(ARGS)
+check: $(OUT)/bin/tutorials/poisson ## see in seconds whether it works: one small solve on 1 and on 2 ranks
+	@echo "on 1 rank:" && $(TESTENV) $(MPIEXEC) -n 1 $< -dm_box_cells 8,8,8 -ksp_error_if_not_converged
+	@echo "on 2 ranks:" && $(TESTENV) $(MPIEXEC) -n 2 $< -dm_box_cells 8,8,8 -ksp_error_if_not_converged
+	@echo "libpatchfd works with PETSc in $(PETSC_DIR)"
+bench: $(BENCHES) ## run the benchmarks
+	$(foreach b,$^,$(MPIEXEC) -n $(NP) $b $(ARGS) &&) true
+
+# ---- tests: PETSc's harness on the /*TEST*/ blocks, then loading into unmodified PETSc programs ----
+HARNESS := $(firstword $(wildcard $(PETSC_DIR)/share/petsc/examples/gmakefile.test $(PETSC_DIR)/gmakefile.test))
+TESTDIR := $(OUT)/test
+TIMEOUT ?= 180
+
+# What "requires: gpu" means: a device is there now.  gmakegentest.py reads it from <pkg-dir>/include/<pkg-name>conf.h.
+gentest: $(LIB)
+	@test -n "$(HARNESS)" || { echo "this PETSc was installed without its test harness (share/petsc/examples)"; exit 1; }
+	@mkdir -p $(OUT)/include $(TESTDIR) && touch $(TESTDIR)/.DIR
+	@if nvidia-smi -L >/dev/null 2>&1; then echo '#define PATCHFD_HAVE_GPU 1'; fi >$(OUT)/include/patchfdconf.h
+	@$(PYTHON) $(dir $(HARNESS))config/gmakegentest.py --petsc-dir=$(PETSC_DIR) --petsc-arch=$(PETSC_ARCH) --srcdir=$(CURDIR) --testdir=$(TESTDIR) \
+	  --pkg-name=patchfd --pkg-dir=$(OUT) --pkg-arch= --pkg-pkgs="tests tutorials"
+
+PLUGIN_PROGRAMS := $(patsubst %,$(OUT)/bin/plugin/%,ex2 ex45)
+$(OUT)/bin/plugin/%: $(dir $(HARNESS))src/ksp/ksp/tutorials/%.c $(OUT)/flags
+	@mkdir -p $(@D)
+	$(call say,LINK,$@)$(CLINKER) $(CCPPFLAGS) -w -o $@ $< $(PETSC_LIB)
+
+# The harness exits 0 on failures and says nothing of tests that never ran: config/tally reads its records.
+# Not the harness's own target "test", whose closing advice does not hold here.
+test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) ## run all tests
+	+-@$(TESTENV) $(MAKE) --no-print-directory --keep-going -f $(HARNESS) PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH) \
+	  TESTSRCDIR=$(CURDIR) TESTDIR=$(TESTDIR) TESTLOGTAPFILE=$(TESTDIR)/test__tap.log TESTLOGERRFILE=$(TESTDIR)/test__err.log \
+	  pkgs="tests tutorials" CFLAGS='$(CFLAGS)' CUDAFLAGS='$(CUDAFLAGS)' PETSC_TEST_LIB='$(LINK)' NO_RM=1 DIFF_NUMBERS=1 TIMEOUT=$(TIMEOUT) \
+	  test-tests test-tutorials | grep -v "^Using MAKEFLAGS"
+	-@$(TESTENV) config/testplugin $(MPIEXEC) $(LIB) $(PLUGIN_PROGRAMS) | tee $(TESTDIR)/plugin_tap.log
+	@config/tally $(TESTDIR)
+
+valgrind: ## run each test program under valgrind, on 1 and on 2 ranks
+	@config/bootstrap need valgrind
+	+@$(MAKE) --no-print-directory BUILD=$(BUILD)/valgrind VECTOR_FLAGS='$(VALGRIND_VECTOR_FLAGS)' run-valgrind
+# valgrind knows AVX2 but not AVX-512
+VALGRIND_VECTOR_FLAGS := $(if $(shell grep -sow -m1 avx2 /proc/cpuinfo),-mavx2 -mfma)
+VALGRIND_PROGRAMS     := $(patsubst %.c,$(OUT)/bin/%,$(wildcard tests/*.c))
+.PHONY: run-valgrind
+run-valgrind: $(VALGRIND_PROGRAMS)
+	@$(TESTENV) OPENBLAS_CORETYPE=Haswell PYTHONPATH=$(dir $(HARNESS))config $(PYTHON) config/valgrind $(MPIEXEC) $^
+
+# ---- installation ----
+install: $(LIB) ## copy header, library and patchfd.pc to PREFIX
+	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
+	install -m 644 include/*.h $(DESTDIR)$(PREFIX)/include
+	install -m 755 $(OUT)/lib/$(SONAME) $(DESTDIR)$(PREFIX)/lib
+	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/$(notdir $(LIB))
+	sed -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(subst $() ,.,$(VERSION))|' -e 's|@LAPACKE_LIB@|$(LAPACKE_LIB)|' \
+	  config/patchfd.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/patchfd.pc
+
+endif

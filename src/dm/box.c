@@ -1,0 +1,307 @@
+/*
+  DMBOX: a DM for continuous tensor-product finite elements of any degree on a box.
+
+  In this file, in the order in which a program meets them:
+     DMCreate_Box()              - defaults and operations
+     DMSetFromOptions_Box()      - options; the setters behind them are in parameters.c
+     DMCreateGlobalVector_Box()
+     DMView_Box()
+     DMDestroy_Box()
+  DMSetUp_Box() and the halo exchange are in layout.c, refinement, coarsening and cloning in hierarchy.c, functions in function.c,
+  files for ParaView in vtk.c.  DMCreateMatrix_Box() and DMCreateInterpolation_Box() are in src/mat.
+*/
+#include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/sysimpl.h>
+#include <petsc/private/vecimpl.h>
+
+const char *const DMBoxSpaces[]        = {"Q", "DMBoxSpace", "DMBOX_", NULL};
+const char *const DMBoxBoundaryTypes[] = {"DIRICHLET", "NEUMANN", "DMBoxBoundaryType", "DMBOX_", NULL};
+
+PetscErrorCode DMBoxGetContext(DM dm, DM_Box **box)
+{
+  PetscBool same = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(dm, DM_CLASSID, 1);
+  PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &same));
+  PetscCheck(same, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "The DM has type %s; only a DM of type %s (DMBOX) can be used here", ((PetscObject)dm)->type_name ? ((PetscObject)dm)->type_name : "(not set)", DMBOX);
+  PetscCheck(dm->dim >= 1 && dm->dim <= 3, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
+  *box = (DM_Box *)dm->data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxGetContextSetUp(DM dm, DM_Box **box)
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, box));
+  PetscCheck(dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMSetUp() must be called first");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ options ------------------------------------------------ */
+
+/* a single value is for all n */
+static PetscErrorCode DMBoxCheckCount(DM dm, const char option[], PetscInt given, PetscInt n, PetscBool *spread)
+{
+  PetscFunctionBegin;
+  PetscCheck(given == 1 || given == n, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "%s has %s%" PetscInt_FMT " values; in %" PetscInt_FMT " dimensions it takes 1 or %" PetscInt_FMT, option, given > n ? "at least " : "", given, dm->dim, n);
+  *spread = (PetscBool)(given == 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOptionsInt(DM dm, const char option[], const char text[], const char man[], PetscErrorCode (*set)(DM, const PetscInt[]), const PetscInt current[], PetscOptionItems PetscOptionsObject)
+{
+  PetscInt  v[4] = {current[0], current[1], current[2], 0}, n = dm->dim + 1;
+  PetscBool flg, spread;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsIntArray(option, text, man, v, &n, &flg));
+  if (!flg) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxCheckCount(dm, option, n, dm->dim, &spread));
+  if (spread) v[1] = v[2] = v[0];
+  PetscCall((*set)(dm, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOptionsReal(DM dm, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg, PetscOptionItems PetscOptionsObject)
+{
+  PetscInt  n = dm->dim + 1;
+  PetscBool spread;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsRealArray(option, text, man, v, &n, flg));
+  if (!*flg) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxCheckCount(dm, option, n, dm->dim, &spread));
+  if (spread) v[1] = v[2] = v[0];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxParseBoundary(DM dm, const char word[], DMBoxBoundaryType *type)
+{
+  PetscBool dirichlet, neumann;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcasecmp(word, DMBoxBoundaryTypes[DMBOX_DIRICHLET], &dirichlet));
+  PetscCall(PetscStrcasecmp(word, DMBoxBoundaryTypes[DMBOX_NEUMANN], &neumann));
+  PetscCheck(dirichlet || neumann, PetscObjectComm((PetscObject)dm), PETSC_ERR_USER_INPUT, "-dm_box_boundary has the word \"%s\"; it takes dirichlet and neumann, once for all sides or once for each: lower x, upper x, lower y, ...", word);
+  *type = dirichlet ? DMBOX_DIRICHLET : DMBOX_NEUMANN;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOptionsBoundary(DM dm, PetscOptionItems PetscOptionsObject)
+{
+  char             *word[7];
+  DMBoxBoundaryType type[6];
+  PetscInt          n = 2 * dm->dim + 1;
+  PetscBool         flg, spread;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsStringArray("-dm_box_boundary", "dirichlet or neumann: lower x, upper x, lower y, ..., or one for all", "DMBoxSetBoundary", word, &n, &flg));
+  if (!flg) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxCheckCount(dm, "-dm_box_boundary", n, 2 * dm->dim, &spread));
+  for (PetscInt i = 0; i < 2 * dm->dim; i++) PetscCall(DMBoxParseBoundary(dm, word[spread ? 0 : i], &type[i]));
+  for (PetscInt i = 0; i < n; i++) PetscCall(PetscFree(word[i]));
+  PetscCall(DMBoxSetBoundary(dm, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOptionsBounds(DM dm, PetscOptionItems PetscOptionsObject)
+{
+  DM_Box   *box      = (DM_Box *)dm->data;
+  PetscReal lower[4] = {box->lower[0], box->lower[1], box->lower[2], 0}, upper[4] = {box->upper[0], box->upper[1], box->upper[2], 0};
+  PetscBool flg[2];
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxOptionsReal(dm, "-dm_box_lower", "Lower corner", "DMBoxSetBounds", lower, &flg[0], PetscOptionsObject));
+  PetscCall(DMBoxOptionsReal(dm, "-dm_box_upper", "Upper corner", "DMBoxSetBounds", upper, &flg[1], PetscOptionsObject));
+  if (flg[0] || flg[1]) PetscCall(DMBoxSetBounds(dm, lower, upper));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOptionsPoisson(DM dm, PetscOptionItems PetscOptionsObject)
+{
+  DM_Box   *box = (DM_Box *)dm->data;
+  PetscReal v[4] = {box->diffusion[0], box->diffusion[1], box->diffusion[2], 0}, shift = box->shift;
+  PetscBool flg[2];
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxOptionsReal(dm, "-dm_box_diffusion", "Diffusion coefficient in each direction", "DMBoxSetPoisson", v, &flg[0], PetscOptionsObject));
+  PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetPoisson", shift, &shift, &flg[1]));
+  if (flg[0] || flg[1]) PetscCall(DMBoxSetPoisson(dm, v, shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsObject)
+{
+  DM_Box    *box = (DM_Box *)dm->data;
+  PetscInt   dim = dm->dim, degree;
+  DMBoxSpace space;
+  PetscBool  flg;
+
+  PetscFunctionBegin;
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMSetFromOptions() cannot be called after DMSetUp() for a DMBOX");
+  PetscOptionsHeadBegin(PetscOptionsObject, "DMBOX options");
+  PetscCall(PetscOptionsInt("-dm_box_dim", "Dimension: 1, 2 or 3", "DMSetDimension", dim, &dim, &flg));
+  if (flg) PetscCall(DMSetDimension(dm, dim));
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscCall(DMBoxOptionsInt(dm, "-dm_box_cells", "Number of cells in each direction, before refinement", "DMBoxSetCells", DMBoxSetCells, box->cells, PetscOptionsObject));
+  PetscCall(PetscOptionsInt("-dm_refine", "How often the cells are divided by two in each direction", "DMRefine", box->refine, &box->refine, &flg));
+  PetscCheck(box->refine >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_refine is %" PetscInt_FMT "; it must be at least 0", box->refine);
+  PetscCall(DMBoxOptionsBounds(dm, PetscOptionsObject));
+  PetscCall(PetscOptionsInt("-dm_box_degree", "Polynomial degree", "DMBoxSetDegree", box->degree, &degree, &flg));
+  if (flg) PetscCall(DMBoxSetDegree(dm, degree));
+  PetscCall(PetscOptionsEnum("-dm_box_space", "Finite element space", "DMBoxSetSpace", DMBoxSpaces, (PetscEnum)box->space, (PetscEnum *)&space, &flg));
+  if (flg) PetscCall(DMBoxSetSpace(dm, space));
+  PetscCall(DMBoxOptionsBoundary(dm, PetscOptionsObject));
+  PetscCall(DMBoxOptionsInt(dm, "-dm_box_processes", "Number of processes in each direction", "DMBoxSetProcesses", DMBoxSetProcesses, box->processes, PetscOptionsObject));
+  PetscCall(DMBoxOptionsPoisson(dm, PetscOptionsObject));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ the other operations ------------------------------------------------ */
+
+static PetscErrorCode DMCreateGlobalVector_Box(DM dm, Vec *v)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
+  PetscCall(VecSetSizes(*v, (PetscInt)PatchFDBoxSize(&box->global), PETSC_DETERMINE));
+  PetscCall(VecSetType(*v, dm->vectype));
+  PetscCall(VecSetDM(*v, dm));
+  PetscCall(VecSetOperation(*v, VECOP_VIEW, (PetscErrorCodeFn *)VecView_Box));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Called by KSPSetUp(): matrices that a DMBOX made take over its coefficients, whatever else is the user's business. */
+static PetscErrorCode DMBoxComputeOperators(KSP ksp, Mat A, Mat P, void *ctx)
+{
+  PetscFunctionBegin;
+  (void)ksp;
+  (void)ctx;
+  PetscTryMethod(A, "MatBoxUpdate_C", (Mat), (A));
+  if (P != A) PetscTryMethod(P, "MatBoxUpdate_C", (Mat), (P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxViewDirection(DM dm, PetscInt d, PetscViewer viewer)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%c: %" PetscInt_FMT "%s cells in [%g, %g]", (char)('x' + d), box->cells[d], box->vertices[d] ? " graded" : "", (double)box->lower[d], (double)box->upper[d]));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
+  PetscCall(PetscViewerASCIIPrintf(viewer, ", boundary %s %s, diffusion %g", DMBoxBoundaryTypes[box->boundary[2 * d]], DMBoxBoundaryTypes[box->boundary[2 * d + 1]], (double)box->diffusion[d]));
+  if (box->processes[d] > 0) PetscCall(PetscViewerASCIIPrintf(viewer, ", processes %" PetscInt_FMT, box->processes[d]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMView_Box(DM dm, PetscViewer viewer)
+{
+  DM_Box   *box;
+  PetscBool isascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
+  if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "dimension %" PetscInt_FMT ", space %s, degree %" PetscInt_FMT ", shift %g\n", dm->dim, DMBoxSpaces[box->space], box->degree, (double)box->shift));
+  if (dm->setupcalled) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " unknowns\n", PatchFDLineNumNodes(&box->line[0]) * PatchFDLineNumNodes(&box->line[1]) * PatchFDLineNumNodes(&box->line[2])));
+  } else PetscCall(PetscViewerASCIIPrintf(viewer, "not set up yet, to be refined %" PetscInt_FMT " times\n", box->refine));
+  for (PetscInt d = 0; d < dm->dim; d++) PetscCall(DMBoxViewDirection(dm, d, viewer));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMDestroy_Box(DM dm)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxResetLayout(dm));
+  for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(box->vertices[d]));
+  PetscCall(PetscFree(dm->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+   DMBOX - "box" - continuous finite elements of any degree on a box that is divided into boxes
+
+   Options Database Keys:
++  -dm_box_dim dim             - dimension: 1, 2 or 3 (default 3, or what `DMSetDimension()` says)
+.  -dm_box_cells nx,ny,nz      - number of cells in each direction, before refinement; one number is for all (default 2)
+.  -dm_refine r                - divide the cells by two in each direction r times (default 0)
+.  -dm_box_lower x,y,z         - lower corner; one number is for all (default 0)
+.  -dm_box_upper x,y,z         - upper corner; one number is for all (default 1)
+.  -dm_box_degree k            - polynomial degree in each direction, at least 1 (default 1)
+.  -dm_box_space (q)           - finite element space (default q)
+.  -dm_box_boundary b0,b1,...  - dirichlet or neumann at each side, in the order lower x, upper x, lower y, ...; one word is for all (default dirichlet)
+.  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: as few cell faces as possible are cut)
+.  -dm_box_diffusion kx,ky,kz  - diffusion coefficient in each direction, positive; one number is for all (default 1)
+.  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u, s >= 0 (default 0)
+.  -dm_vec_type type           - type of the vectors, for example standard or cuda
+-  -dm_mat_type type           - type of the matrices
+
+   Level: beginner
+
+   Notes:
+   The unknowns are the values at Gauss-Lobatto nodes, (number of cells) * k + 1 in each direction.  Those on a Dirichlet side stay
+   in the vectors; the matrix has a row and column of the identity there, and `MatBoxLiftDirichlet()` brings
+   boundary values into a right-hand side.  On each MPI process the unknowns are numbered with x fastest, then y, then z; processes are numbered in the same way.
+
+   `DMCreateMatrix()` makes the operator and `DMCreateInterpolation()` the interpolation, both without storing entries,
+   so that `KSPSetDM()` is all that a solver needs: no `KSPSetComputeOperators()`, no `KSPSetOperators()`.
+   `DMRefine()` and `DMCoarsen()` double and halve the number of cells.
+
+   Graded meshes, with vertices of your own in some directions, are made with `DMBoxSetVertices()`.
+
+   More MPI processes than cells, in a way that no process grid fits, are an error; on levels made by `DMCoarsen()` processes may own nothing.
+
+   `VecView()` of a vector of a `DMBOX` writes a file for ParaView if the viewer is `PETSCVIEWERVTK`, for instance `-ksp_view_solution vtk:u.vts`.
+
+   Dirichlet and Neumann are the only conditions, and the coefficients are constant.
+
+.seealso: `DMBoxCreate()`, `DMBoxSetCells()`, `DMBoxSetBounds()`, `DMBoxSetVertices()`, `DMBoxSetDegree()`, `DMBoxSetSpace()`, `DMBoxSetBoundary()`,
+          `DMBoxSetProcesses()`, `DMBoxSetPoisson()`, `DMBoxGetNumCoarsenings()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
+          `DMBoxComputeError()`, `MatBoxLiftDirichlet()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
+M*/
+PetscErrorCode DMCreate_Box(DM dm)
+{
+  DM_Box   *box;
+  PetscBool aij;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&box));
+  dm->data = box;
+  for (PetscInt d = 0; d < 3; d++) {
+    box->cells[d]     = 2;
+    box->upper[d]     = 1;
+    box->processes[d] = PETSC_DECIDE;
+    box->diffusion[d] = 1;
+  }
+  box->degree = 1;
+  if (dm->dim == PETSC_DETERMINE) PetscCall(DMSetDimension(dm, 3));
+  /* MATAIJ is what DMCreate() says */
+  PetscCall(PetscStrcmp(dm->mattype, MATAIJ, &aij));
+  if (aij) PetscCall(DMSetMatType(dm, MATSHELL));
+
+  dm->ops->setfromoptions      = DMSetFromOptions_Box;
+  dm->ops->setup               = DMSetUp_Box;
+  dm->ops->view                = DMView_Box;
+  dm->ops->destroy             = DMDestroy_Box;
+  dm->ops->clone               = DMClone_Box;
+  dm->ops->createglobalvector  = DMCreateGlobalVector_Box;
+  dm->ops->refine              = DMRefine_Box;
+  dm->ops->coarsen             = DMCoarsen_Box;
+  dm->ops->creatematrix        = DMCreateMatrix_Box;
+  dm->ops->createinterpolation = DMCreateInterpolation_Box;
+  PetscCall(DMKSPSetComputeOperators(dm, DMBoxComputeOperators, NULL));
+  PetscCall(DMCoarsenHookAdd(dm, NULL, DMRestrictHook_Box, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

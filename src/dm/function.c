@@ -1,0 +1,291 @@
+/*
+  Functions of space on a DMBOX: nodal interpolation, load vectors, errors.  Set-up work: on the host, in double precision, for Vecs of any type.
+
+  Each rank computes the rows that it owns, from its cells and the layer of cells below that touches its nodes; only the error
+  needs values of other ranks.
+*/
+#include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/sysimpl.h>
+
+static PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
+{
+  DM_Box  *box = (DM_Box *)dm->data;
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(v, VEC_CLASSID, 1);
+  PetscCheckSameComm(dm, 1, v, 2);
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCheck(n == (PetscInt)PatchFDBoxSize(&box->global), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)PatchFDBoxSize(&box->global));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ quadrature ------------------------------------------------ */
+
+/* exact to degree 2k + 7: far below the discretization error for smooth functions */
+static PetscErrorCode DMBoxQuadratureCreate(const PatchFDLine *line, PatchFDQuadrature *q)
+{
+  PetscFunctionBegin;
+  q->degree = line->degree;
+  q->nq     = line->degree + 4;
+  PetscCall(PetscMalloc3(line->ncells * q->nq, &q->x, line->ncells * q->nq, &q->w, q->nq * (q->degree + 1), &q->B));
+  PetscCall(PatchFDLineTabulate(line, q->nq, q->x, q->w, q->B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the one point at an end of the line, in the first or last cell; a point line is its own end */
+static PetscErrorCode DMBoxQuadratureCreateEnd(const PatchFDLine *line, PetscInt end, PatchFDQuadrature *q)
+{
+  const PetscInt cell = end ? line->ncells - 1 : 0;
+
+  PetscFunctionBegin;
+  q->degree = line->degree;
+  q->nq     = 1;
+  PetscCall(PetscCalloc3(line->ncells, &q->x, line->ncells, &q->w, q->degree + 1, &q->B));
+  q->x[cell]                 = line->vertices[end ? line->ncells : 0];
+  q->w[cell]                 = 1;
+  q->B[end ? q->degree : 0] = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxQuadratureDestroy(PatchFDQuadrature *q)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree3(q->x, q->w, q->B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxQuadraturesCreate(DM dm, PatchFDQuadrature q[3])
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < 3; d++) {
+    if (d < dm->dim) PetscCall(DMBoxQuadratureCreate(&box->line[d], &q[d]));
+    else PetscCall(DMBoxQuadratureCreateEnd(&box->line[d], 0, &q[d]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxQuadraturesDestroy(PatchFDQuadrature q[3])
+{
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxQuadratureDestroy(&q[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ interpolation ------------------------------------------------ */
+
+/*@C
+  DMBoxInterpolateFunction - Sets a vector to the values of a function at the nodes
+
+  Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`, set up
+. time - the time that the function gets
+. f    - the function; it gets the dimension, the time, the point, the number of components (1), the array for the values and `ctx`
+- ctx  - for the function, or `NULL`
+
+  Output Parameter:
+. v - the vector, from `DMCreateGlobalVector()`; also the entries on Dirichlet sides are set
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxComputeError()`, `MatBoxLiftDirichlet()`
+@*/
+PetscErrorCode DMBoxInterpolateFunction(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec v)
+{
+  DM_Box      *box;
+  PetscReal   *nodes[3];
+  PetscScalar *array;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxCheckVec(dm, v));
+  PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, v, 0, 0));
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscCall(PetscMalloc1(PatchFDLineNumNodes(&box->line[d]), &nodes[d]));
+    PetscCall(PatchFDLineNodes(&box->line[d], nodes[d]));
+  }
+  PetscCall(VecGetArrayWrite(v, &array));
+  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, (const PetscInt(*)[2])box->own, f, ctx, time, 1, &box->global, array));
+  PetscCall(VecRestoreArrayWrite(v, &array));
+  for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(nodes[d]));
+  PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, v, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ load vectors ------------------------------------------------ */
+
+/* cells that touch owned nodes, and the owned nodes without Dirichlet condition */
+static void DMBoxLoadRanges(const DM_Box *box, PatchFDRange cells, PatchFDRange write)
+{
+  for (PetscInt d = 0; d < 3; d++) {
+    const PetscBool empty = (PetscBool)(box->own[d][0] >= box->own[d][1]);
+
+    cells[d][0] = empty ? 0 : PetscMax(box->owncells[d][0] - 1, 0);
+    cells[d][1] = empty ? 0 : box->owncells[d][1];
+    write[d][0] = PetscMax(box->own[d][0], box->free[d][0]);
+    write[d][1] = PetscMin(box->own[d][1], box->free[d][1]);
+  }
+}
+
+/*@C
+  DMBoxAddLoad - Adds the integrals of a function times each basis function to a vector: the right-hand side of a weak problem
+
+  Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`, set up
+. time - the time that the function gets
+. f    - the function; it gets the dimension, the time, the point, the number of components (1), the array for the values and `ctx`
+. ctx  - for the function, or `NULL`
+- b    - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides are left as they are
+
+  Level: beginner
+
+  Note:
+  Uses degree + 4 Gauss points in each direction of each cell.
+
+.seealso: `DMBOX`, `DMBoxAddNeumannLoad()`, `MatBoxLiftDirichlet()`, `DMBoxInterpolateFunction()`, `DMBoxComputeError()`
+@*/
+PetscErrorCode DMBoxAddLoad(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec b)
+{
+  DM_Box           *box;
+  PatchFDQuadrature q[3];
+  PatchFDRange      cells, write;
+  PetscScalar      *array;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxCheckVec(dm, b));
+  PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, b, 0, 0));
+  PetscCall(DMBoxQuadraturesCreate(dm, q));
+  DMBoxLoadRanges(box, cells, write);
+  PetscCall(VecGetArray(b, &array));
+  PetscCall(PatchFDHostLoad(dm->dim, q, (const PetscInt(*)[2])cells, (const PetscInt(*)[2])write, f, ctx, time, &box->global, array));
+  PetscCall(VecRestoreArray(b, &array));
+  PetscCall(DMBoxQuadraturesDestroy(q));
+  PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, b, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* one side: in its direction the quadrature is the end point alone */
+static PetscErrorCode DMBoxAddNeumannSide(DM dm, PetscInt d, PetscInt end, const PatchFDQuadrature q[3], PetscReal time, DMBoxFunction f, void *ctx, PetscScalar array[])
+{
+  DM_Box           *box = (DM_Box *)dm->data;
+  PatchFDQuadrature qs[3];
+  PatchFDRange      cells, write;
+  const PetscInt    cell = end ? box->cells[d] - 1 : 0;
+
+  PetscFunctionBegin;
+  DMBoxLoadRanges(box, cells, write);
+  cells[d][0] = PetscMax(cells[d][0], cell);
+  cells[d][1] = PetscMin(cells[d][1], cell + 1);
+  if (cells[d][0] >= cells[d][1]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArraycpy(qs, q, 3));
+  PetscCall(DMBoxQuadratureCreateEnd(&box->line[d], end, &qs[d]));
+  PetscCall(PatchFDHostLoad(dm->dim, qs, (const PetscInt(*)[2])cells, (const PetscInt(*)[2])write, f, ctx, time, &box->global, array));
+  PetscCall(DMBoxQuadratureDestroy(&qs[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxAddNeumannLoad - Adds the integrals of a flux times each basis function over the Neumann sides to a vector
+
+  Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`, set up
+. time - the time that the function gets
+. flux - the function, the outward flux (diffusion times normal derivative); it gets the dimension, the time, the point on the boundary, the number of components (1), the array for the values and `ctx`
+. ctx  - for the function, or `NULL`
+- b    - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides are left as they are
+
+  Level: intermediate
+
+  Notes:
+  Unknowns on an edge between two Neumann sides get the integrals over both.  The function is told the point, not the side: at Gauss points,
+  which are inside the sides, the point tells the side.
+
+  In one dimension the integral over a side is the value at the end.
+
+.seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxSetBoundary()`
+@*/
+PetscErrorCode DMBoxAddNeumannLoad(DM dm, PetscReal time, DMBoxFunction flux, void *ctx, Vec b)
+{
+  DM_Box           *box;
+  PatchFDQuadrature q[3];
+  PetscScalar      *array;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxCheckVec(dm, b));
+  PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, b, 0, 0));
+  PetscCall(DMBoxQuadraturesCreate(dm, q));
+  PetscCall(VecGetArray(b, &array));
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    for (PetscInt end = 0; end < 2; end++) {
+      if (box->boundary[2 * d + end] == DMBOX_NEUMANN) PetscCall(DMBoxAddNeumannSide(dm, d, end, q, time, flux, ctx, array));
+    }
+  }
+  PetscCall(VecRestoreArray(b, &array));
+  PetscCall(DMBoxQuadraturesDestroy(q));
+  PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, b, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ errors ------------------------------------------------ */
+
+/*@C
+  DMBoxComputeError - Computes how far a finite element function is from a given one
+
+  Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`, set up
+. time - the time that the function gets
+. f    - the function; it gets the dimension, the time, the point, the number of components (1), the array for the values and `ctx`
+. ctx  - for the function, or `NULL`
+- v    - the vector of nodal values, from `DMCreateGlobalVector()`
+
+  Output Parameters:
++ l2  - the L2 norm of the difference, or `NULL`
+- max - the largest difference at the quadrature points, or `NULL`
+
+  Level: beginner
+
+  Note:
+  Uses degree + 4 Gauss points in each direction of each cell.
+
+.seealso: `DMBOX`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`
+@*/
+PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec v, PetscReal *l2, PetscReal *max)
+{
+  const PatchFDKernels kern = (PatchFDKernels)&PatchFDKernelsHostDouble;
+  DM_Box              *box;
+  PatchFDQuadrature    q[3];
+  const PetscScalar   *array;
+  void                *local;
+  PetscReal            sum = 0, largest = 0;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxCheckVec(dm, v));
+  PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, v, 0, 0));
+  PetscCall(DMBoxQuadraturesCreate(dm, q));
+  PetscCall(VecGetArrayRead(v, &array));
+  PetscCall(DMBoxGlobalToLocalBegin(dm, kern, array, DMBOX_WORK_X, &local));
+  PetscCall(DMBoxGlobalToLocalEnd(dm, kern, array, DMBOX_WORK_X, &local));
+  PetscCall(PatchFDHostError(dm->dim, q, (const PetscInt(*)[2])box->owncells, f, ctx, time, &box->local, (const PetscScalar *)local, &sum, &largest));
+  PetscCall(VecRestoreArrayRead(v, &array));
+  PetscCall(DMBoxQuadraturesDestroy(q));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &sum, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)dm)));
+  if (l2) *l2 = PetscSqrtReal(sum);
+  /* MPI does not say what the maximum of NaN and a number is */
+  if (max) *max = PetscIsNanReal(sum) ? sum : largest;
+  PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, v, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

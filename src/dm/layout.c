@@ -1,0 +1,495 @@
+/*
+  Set-up of a DMBOX: what was asked for is checked, cells are given to the ranks, and everything that follows from that is made:
+  lines, boxes of owned and ghosted nodes, and the star forest that fills ghosts.
+
+  All ranks know the whole decomposition (`splits`), so that nobody has to be asked who owns what.
+*/
+#include <patchfd/private/boximpl.h>
+#include <patchfd/private/sysimpl.h>
+
+static inline PetscInt DMBoxDegree(const DM_Box *box, PetscInt d)
+{
+  return box->line[d].degree;
+}
+
+/* rank p's cells in a direction */
+static inline void DMBoxCellRange(const DM_Box *box, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
+{
+  *first = box->splits[d][p];
+  *end   = box->splits[d][p + 1];
+}
+
+/* The last node belongs to the rank with the last cell; ranks without cells own nothing. */
+void DMBoxOwnRange(const DM_Box *box, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
+{
+  PetscInt cs, ce;
+
+  DMBoxCellRange(box, d, p, &cs, &ce);
+  *first = cs * DMBoxDegree(box, d);
+  *end   = ce * DMBoxDegree(box, d) + (cs < ce && ce == box->cells[d] ? 1 : 0);
+}
+
+/* the nodes of rank p's cells and of one more cell on either side */
+static void DMBoxLocalRange(const DM_Box *box, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
+{
+  PetscInt cs, ce;
+
+  DMBoxCellRange(box, d, p, &cs, &ce);
+  *first = PetscMax(cs - 1, 0) * DMBoxDegree(box, d);
+  *end   = PetscMin(ce + 1, box->cells[d]) * DMBoxDegree(box, d) + 1;
+}
+
+/* ------------------------------------------------ checks ------------------------------------------------ */
+
+static PetscErrorCode DMBoxCheckVertices(DM dm, PetscInt d)
+{
+  DM_Box         *box  = (DM_Box *)dm->data;
+  const MPI_Comm  comm = PetscObjectComm((PetscObject)dm);
+  const PetscInt  n    = box->nvertices[d];
+  const PetscReal *v   = box->vertices[d];
+
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(n == box->cells[d] + 1, comm, PETSC_ERR_ARG_INCOMP, "DMBoxSetVertices() gave %" PetscInt_FMT " vertices for direction %" PetscInt_FMT ", but -dm_box_cells (DMBoxSetCells()) asks for %" PetscInt_FMT " cells, which have %" PetscInt_FMT, n, d, box->cells[d], box->cells[d] + 1);
+  PetscCheck(box->lower[d] == v[0] && box->upper[d] == v[n - 1], comm, PETSC_ERR_ARG_INCOMP, "Direction %" PetscInt_FMT " has bounds [%g, %g] from -dm_box_lower, -dm_box_upper (DMBoxSetBounds()), but DMBoxSetVertices() gave it vertices from %g to %g", d, (double)box->lower[d], (double)box->upper[d], (double)v[0], (double)v[n - 1]);
+  for (PetscInt i = 0; i < n - 1; i++) {
+    PetscCheck(v[i + 1] > v[i] && !PetscIsInfOrNanReal(v[i]) && !PetscIsInfOrNanReal(v[i + 1]), comm, PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetVertices() gave direction %" PetscInt_FMT " vertex %" PetscInt_FMT " at %g and the next at %g; vertices must be finite and increase", d, i, (double)v[i], (double)v[i + 1]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxCheckInput(DM dm)
+{
+  DM_Box        *box  = (DM_Box *)dm->data;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)dm);
+
+  PetscFunctionBegin;
+  PetscCheck(dm->dim >= 1 && dm->dim <= 3, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
+  PetscCheck(box->degree >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; it must be at least 1", box->degree);
+  PetscCheck(box->space == DMBOX_Q, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q", (int)box->space);
+  PetscCheck(box->refine >= 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_refine is %" PetscInt_FMT "; it must be at least 0", box->refine);
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    PetscCheck(box->cells[d] >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_cells (DMBoxSetCells()) has %" PetscInt_FMT " cells in direction %" PetscInt_FMT "; it must be at least 1", box->cells[d], d);
+    PetscCheck(!PetscIsInfOrNanReal(box->lower[d]) && !PetscIsInfOrNanReal(box->upper[d]) && !PetscIsInfOrNanReal(box->upper[d] - box->lower[d]), comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_lower, -dm_box_upper (DMBoxSetBounds()) are %g, %g in direction %" PetscInt_FMT "; they must be finite", (double)box->lower[d], (double)box->upper[d], d);
+    PetscCheck(box->upper[d] > box->lower[d], comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_upper %g is not larger than -dm_box_lower %g (DMBoxSetBounds()) in direction %" PetscInt_FMT, (double)box->upper[d], (double)box->lower[d], d);
+    PetscCheck((box->upper[d] - box->lower[d]) / PetscPowRealInt(2, box->refine) / (PetscReal)box->cells[d] > PetscMax(PetscSqrtReal(PETSC_REAL_MIN), 100 * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsReal(box->lower[d]), PetscAbsReal(box->upper[d]))), comm, PETSC_ERR_ARG_OUTOFRANGE, "[%g, %g] in direction %" PetscInt_FMT " (-dm_box_lower, -dm_box_upper) cannot be divided into %" PetscInt_FMT " cells (-dm_box_cells) refined %" PetscInt_FMT " times (-dm_refine): they would be as small as rounding errors", (double)box->lower[d], (double)box->upper[d], d, box->cells[d], box->refine);
+    for (PetscInt e = 0; e < 2; e++) {
+      const DMBoxBoundaryType type = box->boundary[2 * d + e];
+
+      PetscCheck(type == DMBOX_DIRICHLET || type == DMBOX_NEUMANN, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT "; it must be dirichlet or neumann", (int)type, e ? "upper" : "lower", d);
+    }
+    PetscCall(DMBoxCheckVertices(dm, d));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* in double, which cannot overflow */
+static PetscErrorCode DMBoxCheckSize(DM dm)
+{
+  DM_Box   *box   = (DM_Box *)dm->data;
+  PetscReal total = 1;
+  PetscInt  d;
+
+  PetscFunctionBegin;
+  for (d = 0; d < dm->dim; d++) total *= PetscPowRealInt(2, box->refine) * (PetscReal)box->cells[d] * (PetscReal)box->degree + 1;
+  PetscCheck(total < (PetscReal)PETSC_INT_MAX, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells of degree %" PetscInt_FMT ", refined %" PetscInt_FMT " times (-dm_box_cells, -dm_box_degree, -dm_refine), have %g unknowns, but PetscInt ends at %" PetscInt_FMT "; %s", box->cells[0], dm->dim > 1 ? box->cells[1] : 1, dm->dim > 2 ? box->cells[2] : 1, box->degree, box->refine, (double)total, PETSC_INT_MAX, PetscDefined(USE_64BIT_INDICES) ? "use fewer" : "use fewer, or configure PETSc with --with-64-bit-indices");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ decomposition ------------------------------------------------ */
+
+/* Of all grids with as many processes as there are, at most one a cell, take the one that cuts through the fewest cell faces; x is cut last. */
+static PetscErrorCode DMBoxChooseProcesses(DM dm)
+{
+  DM_Box     *box  = (DM_Box *)dm->data;
+  PetscInt   *P    = box->processes, best[3] = {0, 0, 0}, p[3];
+  PetscReal   cost = PETSC_MAX_REAL;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
+  for (p[0] = 1; p[0] <= PetscMin(size, box->cells[0]); p[0]++) {
+    if (size % p[0] || (P[0] > 0 && p[0] != P[0])) continue;
+    for (p[1] = 1; p[1] <= PetscMin(size / p[0], box->cells[1]); p[1]++) {
+      PetscReal cut = 0;
+
+      p[2] = size / p[0] / p[1];
+      if (p[0] * p[1] * p[2] != size || p[2] > box->cells[2]) continue;
+      if ((P[1] > 0 && p[1] != P[1]) || (P[2] > 0 && p[2] != P[2])) continue;
+      for (PetscInt d = 0; d < 3; d++) cut += (PetscReal)(p[d] - 1) * (PetscReal)box->cells[(d + 1) % 3] * (PetscReal)box->cells[(d + 2) % 3];
+      if (cut < cost) {
+        cost = cut;
+        PetscCall(PetscArraycpy(best, p, 3));
+      }
+    }
+  }
+  PetscCheck(cost < PETSC_MAX_REAL, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "Cannot arrange %d MPI processes over %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells with -dm_box_processes (DMBoxSetProcesses()) %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " (%d: any): the product must be %d, with no more processes than cells in any direction; use more cells, -dm_refine or fewer processes", size, box->cells[0], box->cells[1], box->cells[2], P[0], P[1], P[2], PETSC_DECIDE, size);
+  PetscCall(PetscArraycpy(P, best, 3));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxCheckProcesses(DM dm)
+{
+  DM_Box        *box  = (DM_Box *)dm->data;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)dm);
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < 3; d++) {
+    if (d >= dm->dim) box->processes[d] = 1;
+    PetscCheck(box->processes[d] >= 1 || box->processes[d] == PETSC_DECIDE, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_processes (DMBoxSetProcesses()) is %" PetscInt_FMT " in direction %" PetscInt_FMT "; it must be at least 1, or %d (PETSC_DECIDE)", box->processes[d], d, PETSC_DECIDE);
+    PetscCheck(box->processes[d] <= box->cells[d], comm, PETSC_ERR_ARG_INCOMP, "-dm_box_processes (DMBoxSetProcesses()) is %" PetscInt_FMT " in direction %" PetscInt_FMT ", which has only %" PetscInt_FMT " cells", box->processes[d], d, box->cells[d]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A DM that comes from another one has its splits already, and may then have fewer cells than ranks. */
+static PetscErrorCode DMBoxDistribute(DM dm)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  if (box->splits[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxCheckProcesses(dm));
+  PetscCall(DMBoxChooseProcesses(dm));
+  for (PetscInt d = 0; d < 3; d++) {
+    const PetscInt P = box->processes[d], N = box->cells[d];
+
+    PetscCall(PetscMalloc1(P + 1, &box->splits[d]));
+    for (PetscInt p = 0; p <= P; p++) box->splits[d][p] = (PetscInt)((PetscInt64)p * N / P);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ lines and boxes ------------------------------------------------ */
+
+static PetscErrorCode DMBoxApplyRefinement(DM dm)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  for (; box->refine; box->refine--, dm->levelup++) {
+    for (PetscInt d = 0; d < dm->dim; d++) {
+      box->cells[d] *= 2;
+      if (box->nvertices[d]) PetscCall(DMBoxBisect(&box->nvertices[d], &box->vertices[d]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The directions that the problem does not have are points. */
+static void DMBoxFlattenDirections(DM dm)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  for (PetscInt d = dm->dim; d < 3; d++) {
+    box->cells[d]    = 1;
+    box->lower[d]    = 0;
+    box->upper[d]    = 1;
+    box->boundary[2 * d] = box->boundary[2 * d + 1] = DMBOX_NEUMANN;
+  }
+}
+
+static PetscErrorCode DMBoxCreateLine(DM dm, PetscInt d)
+{
+  DM_Box         *box      = (DM_Box *)dm->data;
+  const PetscInt  N        = box->cells[d];
+  const PetscBool fixed[2] = {(PetscBool)(box->boundary[2 * d] == DMBOX_DIRICHLET), (PetscBool)(box->boundary[2 * d + 1] == DMBOX_DIRICHLET)};
+  PetscReal      *v;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(N + 1, &v));
+  if (d < dm->dim && box->nvertices[d]) PetscCall(PetscArraycpy(v, box->vertices[d], N + 1));
+  else {
+    for (PetscInt i = 0; i < N; i++) v[i] = box->lower[d] + (box->upper[d] - box->lower[d]) * ((PetscReal)i / (PetscReal)N);
+    v[N] = box->upper[d];
+  }
+  PetscCall(PatchFDLineCreate(d < dm->dim ? box->degree : 0, N, v, fixed, &box->line[d]));
+  PetscCall(PetscFree(v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxCreateBoxes(DM dm)
+{
+  DM_Box     *box = (DM_Box *)dm->data;
+  PetscMPIInt rank;
+  PetscInt    r;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)dm), &rank));
+  r = rank;
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscInt first, end;
+
+    box->coord[d] = r % box->processes[d];
+    r /= box->processes[d];
+    DMBoxCellRange(box, d, box->coord[d], &box->owncells[d][0], &box->owncells[d][1]);
+    PatchFDLineFree(&box->line[d], &box->free[d][0], &box->free[d][1]);
+    DMBoxOwnRange(box, d, box->coord[d], &box->own[d][0], &box->own[d][1]);
+    box->global.lo[d] = box->own[d][0];
+    box->global.n[d]  = box->own[d][1] - box->own[d][0];
+    DMBoxLocalRange(box, d, box->coord[d], &first, &end);
+    box->local.lo[d] = first;
+    box->local.n[d]  = end - first;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ who owns a node, and where ------------------------------------------------ */
+
+/* For the nodes of a range of one direction: the owner's place in the process grid, and where the node lies in the owner's array of that extent. */
+typedef struct {
+  PetscInt *owner, *position, *extent;
+} DMBoxOwners;
+
+static PetscErrorCode DMBoxOwnersCreate(const DM_Box *box, PetscInt d, PetscInt first, PetscInt n, PetscBool local, DMBoxOwners *o)
+{
+  PetscInt lo, hi;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(n, &o->owner, n, &o->position, n, &o->extent));
+  for (PetscInt p = 0; p < box->processes[d]; p++) {
+    PetscInt as, ae; /* the array: ghosted or not */
+
+    DMBoxOwnRange(box, d, p, &lo, &hi);
+    as = lo;
+    ae = hi;
+    if (local) DMBoxLocalRange(box, d, p, &as, &ae);
+    for (PetscInt i = PetscMax(lo, first); i < PetscMin(hi, first + n); i++) {
+      o->owner[i - first]    = p;
+      o->position[i - first] = i - as;
+      o->extent[i - first]   = ae - as;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOwnersDestroy(DMBoxOwners *o)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree3(o->owner, o->position, o->extent));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscSFNode DMBoxOwnersNode(const DM_Box *box, const DMBoxOwners o[3], PetscInt i, PetscInt j, PetscInt k)
+{
+  PetscSFNode node;
+
+  node.rank  = o[0].owner[i] + box->processes[0] * (o[1].owner[j] + box->processes[1] * o[2].owner[k]);
+  node.index = o[0].position[i] + o[0].extent[i] * (o[1].position[j] + o[1].extent[j] * o[2].position[k]);
+  return node;
+}
+
+static PetscErrorCode DMBoxCreateHalo(DM dm)
+{
+  DM_Box           *box = (DM_Box *)dm->data;
+  const PatchFDBox *l   = &box->local, *g = &box->global;
+  const PetscInt    nlocal = (PetscInt)PatchFDBoxSize(l), nghost = nlocal - (PetscInt)PatchFDBoxSize(g);
+  PetscInt         *ghost, n = 0;
+  PetscSFNode      *source;
+  DMBoxOwners       owners[3];
+  PetscMPIInt       size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersCreate(box, d, l->lo[d], l->n[d], PETSC_TRUE, &owners[d]));
+  PetscCall(PetscMalloc1(nghost, &ghost));
+  PetscCall(PetscMalloc1(nghost, &source));
+  for (PetscInt k = 0; k < l->n[2]; k++) {
+    for (PetscInt j = 0; j < l->n[1]; j++) {
+      const PetscInt  ownk = k + l->lo[2] - g->lo[2], ownj = j + l->lo[1] - g->lo[1];
+      const PetscBool ownrow = (PetscBool)(ownk >= 0 && ownk < g->n[2] && ownj >= 0 && ownj < g->n[1]);
+
+      for (PetscInt i = 0; i < l->n[0]; i++) {
+        const PetscInt owni = i + l->lo[0] - g->lo[0];
+
+        if (ownrow && owni >= 0 && owni < g->n[0]) continue;
+        ghost[n]    = i + l->n[0] * (j + l->n[1] * k);
+        source[n++] = DMBoxOwnersNode(box, owners, i, j, k);
+      }
+    }
+  }
+  PetscCheck(n == nghost, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Found %" PetscInt_FMT " ghosts instead of %" PetscInt_FMT, n, nghost);
+  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersDestroy(&owners[d]));
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)dm), &box->halo));
+  PetscCall(PetscSFSetGraph(box->halo, nlocal, nghost, ghost, PETSC_OWN_POINTER, source, PETSC_OWN_POINTER));
+  PetscCall(PetscSFSetUp(box->halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMSetUp_Box(DM dm)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PATCHFD_SetUp, dm, 0, 0, 0));
+  PetscCall(DMBoxCheckInput(dm));
+  PetscCall(DMBoxCheckSize(dm));
+  PetscCall(DMBoxApplyRefinement(dm));
+  DMBoxFlattenDirections(dm);
+  PetscCall(DMBoxDistribute(dm));
+  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxCreateLine(dm, d));
+  PetscCall(DMBoxCreateBoxes(dm));
+  PetscCall(DMBoxCreateHalo(dm));
+  PetscCall(PetscLogEventEnd(PATCHFD_SetUp, dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxResetLayout(DM dm)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < 3; d++) {
+    if (box->line[d].vertices) PetscCall(PatchFDLineDestroy(&box->line[d]));
+    PetscCall(PetscFree(box->splits[d]));
+  }
+  for (PetscInt id = 0; id < PATCHFD_NUM_KERNELS; id++) {
+    for (PetscInt slot = 0; slot < DMBOX_NUM_WORK; slot++) {
+      if (box->work[id][slot]) PetscCall((*box->kernels[id]->free)(box->work[id][slot]));
+      box->work[id][slot] = NULL;
+    }
+  }
+  PetscCall(PetscSFDestroy(&box->halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ what operators use ------------------------------------------------ */
+
+PetscErrorCode DMBoxGetWork(DM dm, PatchFDKernels kern, int slot, void **work)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+  void  **w   = &box->work[kern->id][slot];
+
+  PetscFunctionBegin;
+  if (!*w) {
+    const size_t n = PetscMax(PatchFDBoxSize(&box->local), 1);
+
+    PetscCall((*kern->malloc)(n, w));
+    PetscCall((*kern->zero)(n, *w));
+    box->kernels[kern->id] = kern;
+  }
+  *work = *w;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Roots and leaves are different entries of one array. */
+PetscErrorCode DMBoxHaloBegin(DM dm, PatchFDKernels kern, void *local)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
+  PetscCall(PetscSFBcastWithMemTypeBegin(box->halo, (*kern->datatype)(), kern->memtype, local, kern->memtype, local, MPI_REPLACE));
+  PetscCall(PetscLogEventEnd(PATCHFD_Halo, dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxHaloEnd(DM dm, PatchFDKernels kern, void *local)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
+  PetscCall(PetscSFBcastEnd(box->halo, (*kern->datatype)(), local, local, MPI_REPLACE));
+  PetscCall(PetscLogEventEnd(PATCHFD_Halo, dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxHaloAdd(DM dm, PatchFDKernels kern, void *local)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
+  PetscCall(PetscSFReduceWithMemTypeBegin(box->halo, (*kern->datatype)(), kern->memtype, local, kern->memtype, local, MPI_SUM));
+  PetscCall(PetscSFReduceEnd(box->halo, (*kern->datatype)(), local, local, MPI_SUM));
+  PetscCall(PetscLogEventEnd(PATCHFD_Halo, dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxGlobalToLocalBegin(DM dm, PatchFDKernels kern, const void *global, int slot, void **local)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  if (!box->halo) {
+    *local = (void *)global;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(DMBoxGetWork(dm, kern, slot, local));
+  PetscCall((*kern->copy)((const PetscInt(*)[2])box->own, &box->global, global, &box->local, *local));
+  PetscCall(DMBoxHaloBegin(dm, kern, *local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxGlobalToLocalEnd(DM dm, PatchFDKernels kern, const void *global, int slot, void **local)
+{
+  PetscFunctionBegin;
+  (void)global;
+  (void)slot;
+  PetscCall(DMBoxHaloEnd(dm, kern, *local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxGetLocalToGlobal(DM dm, PetscInt **index)
+{
+  DM_Box           *box = (DM_Box *)dm->data;
+  const PatchFDBox *l   = &box->local;
+  DMBoxOwners       owners[3];
+  PetscInt         *start, n = 0;
+  PetscMPIInt       size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
+  PetscCall(PetscMalloc1((PetscInt)size + 1, &start)); /* first number of each rank */
+  start[0] = 0;
+  for (PetscInt r = 0; r < size; r++) {
+    PetscInt count = 1, place = r, first, end;
+
+    for (PetscInt d = 0; d < 3; place /= box->processes[d++]) {
+      DMBoxOwnRange(box, d, place % box->processes[d], &first, &end);
+      count *= end - first;
+    }
+    start[r + 1] = start[r] + count;
+  }
+  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersCreate(box, d, l->lo[d], l->n[d], PETSC_FALSE, &owners[d]));
+  PetscCall(PetscMalloc1(PatchFDBoxSize(l), index));
+  for (PetscInt k = 0; k < l->n[2]; k++) {
+    for (PetscInt j = 0; j < l->n[1]; j++) {
+      for (PetscInt i = 0; i < l->n[0]; i++) {
+        const PetscSFNode node = DMBoxOwnersNode(box, owners, i, j, k);
+
+        (*index)[n++] = start[node.rank] + node.index;
+      }
+    }
+  }
+  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersDestroy(&owners[d]));
+  PetscCall(PetscFree(start));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxCreateNaturalSF(DM dm, PetscSF *sf)
+{
+  DM_Box      *box = (DM_Box *)dm->data;
+  DMBoxOwners  owners[3];
+  PetscSFNode *source;
+  PetscInt     N[3], n = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < 3; d++) {
+    N[d] = PatchFDLineNumNodes(&box->line[d]);
+    PetscCall(DMBoxOwnersCreate(box, d, 0, N[d], PETSC_FALSE, &owners[d]));
+  }
+  PetscCall(PetscMalloc1(N[0] * N[1] * N[2], &source));
+  for (PetscInt k = 0; k < N[2]; k++) {
+    for (PetscInt j = 0; j < N[1]; j++) {
+      for (PetscInt i = 0; i < N[0]; i++) source[n++] = DMBoxOwnersNode(box, owners, i, j, k);
+    }
+  }
+  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersDestroy(&owners[d]));
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)dm), sf));
+  PetscCall(PetscSFSetGraph(*sf, (PetscInt)PatchFDBoxSize(&box->global), n, NULL, PETSC_OWN_POINTER, source, PETSC_OWN_POINTER));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

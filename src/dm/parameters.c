@@ -1,0 +1,500 @@
+/*
+  The setters and getters of a DMBOX.  What describes the mesh can be set until DMSetUp(), the coefficients of the operator at any time.
+  Values are checked together in DMSetUp(), in layout.c.
+*/
+#include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
+
+/* the data of a DMBOX that is not set up yet */
+static PetscErrorCode DMBoxGetContextToChange(DM dm, DM_Box **box)
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, box));
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "The mesh of a DMBOX cannot be changed after DMSetUp()");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxCreate - Creates a `DMBOX`
+
+  Collective
+
+  Input Parameters:
++ comm   - the MPI communicator
+. dim    - the dimension: 1, 2 or 3
+. cells  - the number of cells in each direction, of length `dim`
+- degree - the polynomial degree, at least 1
+
+  Output Parameter:
+. dm - the new `DM`
+
+  Level: beginner
+
+  Note:
+  `DMSetUp()` must follow, after `DMSetFromOptions()` if options are to have an effect.
+
+.seealso: `DMBOX`, `DMSetFromOptions()`, `DMSetUp()`, `DMBoxSetBounds()`, `DMBoxSetBoundary()`, `DMBoxSetPoisson()`
+@*/
+PetscErrorCode DMBoxCreate(MPI_Comm comm, PetscInt dim, const PetscInt cells[], PetscInt degree, DM *dm)
+{
+  PetscFunctionBegin;
+  PetscAssertPointer(dm, 5);
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(DMCreate(comm, dm));
+  PetscCall(DMSetDimension(*dm, dim));
+  PetscCall(DMSetType(*dm, DMBOX));
+  PetscCall(DMBoxSetCells(*dm, cells));
+  PetscCall(DMBoxSetDegree(*dm, degree));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetCells - Sets the number of cells
+
+  Logically Collective
+
+  Input Parameters:
++ dm    - the `DM` of type `DMBOX`
+- cells - the number of cells in each direction, of length dim, at least 1 each
+
+  Options Database Key:
+. -dm_box_cells nx,ny,nz - number of cells; one number is for all directions
+
+  Level: beginner
+
+  Notes:
+  The option `-dm_refine` r multiplies these numbers by 2 to the power r in `DMSetUp()`.
+
+  Call `DMSetDimension()` first.
+
+.seealso: `DMBOX`, `DMBoxGetCells()`, `DMBoxSetVertices()`
+@*/
+PetscErrorCode DMBoxSetCells(DM dm, const PetscInt cells[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(cells, 2);
+  PetscCall(DMBoxGetContextToChange(dm, &box));
+  for (PetscInt d = 0; d < dm->dim; d++) box->cells[d] = cells[d];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetCells - Returns the number of cells
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. cells - the number of cells in each direction, of length dim
+
+  Level: beginner
+
+  Note:
+  After `DMSetUp()` refinement by `-dm_refine` is included.
+
+.seealso: `DMBOX`, `DMBoxSetCells()`
+@*/
+PetscErrorCode DMBoxGetCells(DM dm, PetscInt cells[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(cells, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  for (PetscInt d = 0; d < dm->dim; d++) cells[d] = box->cells[d];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetBounds - Sets the corners of the box
+
+  Logically Collective
+
+  Input Parameters:
++ dm    - the `DM` of type `DMBOX`
+. lower - the lower corner, of length dim
+- upper - the upper corner, of length dim, larger than `lower` in each direction
+
+  Options Database Keys:
++ -dm_box_lower x,y,z - lower corner; one number is for all directions
+- -dm_box_upper x,y,z - upper corner; one number is for all directions
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxGetBounds()`, `DMBoxSetVertices()`
+@*/
+PetscErrorCode DMBoxSetBounds(DM dm, const PetscReal lower[], const PetscReal upper[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(lower, 2);
+  PetscAssertPointer(upper, 3);
+  PetscCall(DMBoxGetContextToChange(dm, &box));
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    box->lower[d] = lower[d];
+    box->upper[d] = upper[d];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetBounds - Returns the corners of the box
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ lower - the lower corner, of length dim, or `NULL`
+- upper - the upper corner, of length dim, or `NULL`
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxSetBounds()`
+@*/
+PetscErrorCode DMBoxGetBounds(DM dm, PetscReal lower[], PetscReal upper[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    if (lower) lower[d] = box->lower[d];
+    if (upper) upper[d] = box->upper[d];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetVertices - Sets the coordinates of the vertices of one direction, for a graded mesh
+
+  Logically Collective
+
+  Input Parameters:
++ dm        - the `DM` of type `DMBOX`
+. direction - 0, 1 or 2, less than the dimension
+. n         - the number of vertices, or 0 to go back to cells of equal length
+- vertices  - the coordinates, increasing, from the lower to the upper end of the box
+
+  Level: intermediate
+
+  Notes:
+  This sets the number of cells of the direction to `n` - 1, and its bounds to the first and last coordinate; other values from `DMBoxSetCells()`, `DMBoxSetBounds()` or their options are an error in `DMSetUp()`.
+
+  Refinement divides cells into two of equal length.
+
+  Cells of different length cost memory and time in setting up solvers, and make some of their kernels slower.
+
+.seealso: `DMBOX`, `DMBoxSetCells()`, `DMBoxSetBounds()`
+@*/
+PetscErrorCode DMBoxSetVertices(DM dm, PetscInt direction, PetscInt n, const PetscReal vertices[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextToChange(dm, &box));
+  PetscCheck(direction >= 0 && direction < dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Direction is %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions it must be at least 0 and less than %" PetscInt_FMT, direction, dm->dim, dm->dim);
+  PetscCheck(n == 0 || n >= 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Number of vertices is %" PetscInt_FMT "; it must be at least 2, or 0 for cells of equal length", n);
+  PetscCall(PetscFree(box->vertices[direction]));
+  box->nvertices[direction] = n;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscAssertPointer(vertices, 4);
+  PetscCall(PetscMalloc1(n, &box->vertices[direction]));
+  PetscCall(PetscArraycpy(box->vertices[direction], vertices, n));
+  box->cells[direction] = n - 1;
+  box->lower[direction] = vertices[0];
+  box->upper[direction] = vertices[n - 1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetDegree - Sets the polynomial degree
+
+  Logically Collective
+
+  Input Parameters:
++ dm     - the `DM` of type `DMBOX`
+- degree - the degree in each direction, at least 1
+
+  Options Database Key:
+. -dm_box_degree k - polynomial degree
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxGetDegree()`, `DMBoxSetSpace()`
+@*/
+PetscErrorCode DMBoxSetDegree(DM dm, PetscInt degree)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextToChange(dm, &box));
+  PetscValidLogicalCollectiveInt(dm, degree, 2);
+  box->degree = degree;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetDegree - Returns the polynomial degree
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. degree - the degree in each direction
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxSetDegree()`
+@*/
+PetscErrorCode DMBoxGetDegree(DM dm, PetscInt *degree)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(degree, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  *degree = box->degree;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetSpace - Sets the finite element space
+
+  Logically Collective
+
+  Input Parameters:
++ dm    - the `DM` of type `DMBOX`
+- space - `DMBOX_Q`: continuous, of the degree of `DMBoxSetDegree()` in each direction
+
+  Options Database Key:
+. -dm_box_space (q) - finite element space
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxGetSpace()`, `DMBoxSetDegree()`
+@*/
+PetscErrorCode DMBoxSetSpace(DM dm, DMBoxSpace space)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextToChange(dm, &box));
+  PetscValidLogicalCollectiveEnum(dm, space, 2);
+  box->space = space;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetSpace - Returns the finite element space
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. space - the space
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxSetSpace()`
+@*/
+PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(space, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  *space = box->space;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetBoundary - Sets the boundary condition of each side
+
+  Logically Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`
+- type - `DMBOX_DIRICHLET` or `DMBOX_NEUMANN` for each side, of length 2 dim, in the order lower x, upper x, lower y, ...
+
+  Options Database Key:
+. -dm_box_boundary b0,b1,... - dirichlet or neumann for each side; one word is for all sides
+
+  Level: beginner
+
+  Notes:
+  Where a Dirichlet and a Neumann side meet, the unknowns are Dirichlet.
+
+  With Neumann conditions on all sides and no shift the operator is singular.
+
+.seealso: `DMBOX`, `DMBoxGetBoundary()`, `DMBoxAddNeumannLoad()`, `MatBoxLiftDirichlet()`
+@*/
+PetscErrorCode DMBoxSetBoundary(DM dm, const DMBoxBoundaryType type[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(type, 2);
+  PetscCall(DMBoxGetContextToChange(dm, &box));
+  for (PetscInt i = 0; i < 2 * dm->dim; i++) box->boundary[i] = type[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetBoundary - Returns the boundary condition of each side
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. type - the conditions, of length 2 dim, in the order lower x, upper x, lower y, ...
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxSetBoundary()`
+@*/
+PetscErrorCode DMBoxGetBoundary(DM dm, DMBoxBoundaryType type[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(type, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  for (PetscInt i = 0; i < 2 * dm->dim; i++) type[i] = box->boundary[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetProcesses - Sets the number of MPI processes in each direction
+
+  Logically Collective
+
+  Input Parameters:
++ dm        - the `DM` of type `DMBOX`
+- processes - the numbers, of length dim, each at least 1 or `PETSC_DECIDE`
+
+  Options Database Key:
+. -dm_box_processes px,py,pz - number of processes, -1 for any
+
+  Level: intermediate
+
+  Note:
+  Their product must be the size of the communicator, and no direction may have more processes than cells.
+
+.seealso: `DMBOX`, `DMBoxGetProcesses()`
+@*/
+PetscErrorCode DMBoxSetProcesses(DM dm, const PetscInt processes[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(processes, 2);
+  PetscCall(DMBoxGetContextToChange(dm, &box));
+  for (PetscInt d = 0; d < dm->dim; d++) box->processes[d] = processes[d];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetProcesses - Returns the number of MPI processes in each direction
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. processes - the numbers, of length dim; before `DMSetUp()` `PETSC_DECIDE` where nothing was set
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetProcesses()`
+@*/
+PetscErrorCode DMBoxGetProcesses(DM dm, PetscInt processes[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(processes, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  for (PetscInt d = 0; d < dm->dim; d++) processes[d] = box->processes[d];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetPoisson - Sets the coefficients of the operator, -div(diffusion grad u) + shift u
+
+  Logically Collective
+
+  Input Parameters:
++ dm        - the `DM` of type `DMBOX`
+. diffusion - the diffusion coefficient in each direction, of length dim, positive
+- shift     - the coefficient of the mass matrix, not negative
+
+  Options Database Keys:
++ -dm_box_diffusion kx,ky,kz - diffusion coefficients; one number is for all directions
+- -dm_box_shift s            - coefficient of the mass matrix
+
+  Level: beginner
+
+  Note:
+  May be called at any time, also after `DMSetUp()`.  A matrix that this `DM` made takes the coefficients over in `MatBoxUpdate()`.
+  A `KSP` with this `DM` does that for all levels of a multigrid solver when it is set up anew, that is, after `KSPSetOperators()` with the matrices it has.
+
+.seealso: `DMBOX`, `DMBoxGetPoisson()`, `DMCreateMatrix()`, `MatBoxUpdate()`, `KSPGetOperators()`, `KSPSetOperators()`
+@*/
+PetscErrorCode DMBoxSetPoisson(DM dm, const PetscReal diffusion[], PetscReal shift)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(diffusion, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscValidLogicalCollectiveReal(dm, shift, 3);
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    PetscCheck(diffusion[d] > 0 && !PetscIsInfOrNanReal(diffusion[d]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_diffusion (DMBoxSetPoisson()) is %g in direction %" PetscInt_FMT "; it must be positive and finite", (double)diffusion[d], d);
+  }
+  PetscCheck(shift >= 0 && !PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetPoisson()) is %g; it must be at least 0 and finite", (double)shift);
+  for (PetscInt d = 0; d < dm->dim; d++) box->diffusion[d] = diffusion[d];
+  box->shift = shift;
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetPoisson - Returns the coefficients of the operator
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ diffusion - the diffusion coefficient in each direction, of length dim, or `NULL`
+- shift     - the coefficient of the mass matrix, or `NULL`
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxSetPoisson()`
+@*/
+PetscErrorCode DMBoxGetPoisson(DM dm, PetscReal diffusion[], PetscReal *shift)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  for (PetscInt d = 0; diffusion && d < dm->dim; d++) diffusion[d] = box->diffusion[d];
+  if (shift) *shift = box->shift;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

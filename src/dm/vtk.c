@@ -1,0 +1,110 @@
+/*
+  VecView() with a VTK viewer.  The nodes of a DMBOX are those of a DMDA with the same ownership, entry by entry, and PETSc writes DMDAs.
+  The viewer keeps the DMDA and a copy of the values until it is destroyed; it knows nothing of the DMBOX.
+*/
+#include <patchfd/private/boximpl.h>
+#include <petscdmda.h>
+#include <petsc/private/vecimpl.h>
+
+static PetscErrorCode DMBoxIdentity(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+{
+  PetscFunctionBegin;
+  (void)dim;
+  (void)time;
+  (void)ctx;
+  for (PetscInt c = 0; c < Nc; c++) u[c] = x[c];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxSetDMDACoordinates(DM dm, DM da)
+{
+  DM_Box      *box = (DM_Box *)dm->data;
+  DM           cda;
+  Vec          c;
+  PetscReal   *nodes[3];
+  PetscScalar *array;
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscCall(PetscMalloc1(PatchFDLineNumNodes(&box->line[d]), &nodes[d]));
+    PetscCall(PatchFDLineNodes(&box->line[d], nodes[d]));
+  }
+  PetscCall(DMGetCoordinateDM(da, &cda));
+  PetscCall(DMCreateGlobalVector(cda, &c));
+  PetscCall(VecGetArrayWrite(c, &array));
+  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, (const PetscInt(*)[2])box->own, DMBoxIdentity, NULL, 0, dm->dim, &box->global, array));
+  PetscCall(VecRestoreArrayWrite(c, &array));
+  PetscCall(DMSetCoordinates(da, c));
+  PetscCall(VecDestroy(&c));
+  for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(nodes[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxCreateDMDA(DM dm, DM *da)
+{
+  DM_Box   *box = (DM_Box *)dm->data;
+  PetscInt *n[3]; /* nodes of each rank of a direction */
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscCall(PetscMalloc1(box->processes[d], &n[d]));
+    for (PetscInt p = 0; p < box->processes[d]; p++) {
+      PetscInt first, end;
+
+      DMBoxOwnRange(box, d, p, &first, &end);
+      n[d][p] = end - first;
+    }
+  }
+  PetscCall(DMDACreate(PetscObjectComm((PetscObject)dm), da));
+  PetscCall(DMSetDimension(*da, dm->dim));
+  PetscCall(DMDASetSizes(*da, PatchFDLineNumNodes(&box->line[0]), PatchFDLineNumNodes(&box->line[1]), PatchFDLineNumNodes(&box->line[2])));
+  PetscCall(DMDASetNumProcs(*da, box->processes[0], box->processes[1], box->processes[2]));
+  PetscCall(DMDASetBoundaryType(*da, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE));
+  PetscCall(DMDASetDof(*da, 1));
+  PetscCall(DMDASetStencilType(*da, DMDA_STENCIL_STAR));
+  PetscCall(DMDASetStencilWidth(*da, 0));
+  PetscCall(DMDASetOwnershipRanges(*da, n[0], dm->dim > 1 ? n[1] : NULL, dm->dim > 2 ? n[2] : NULL));
+  PetscCall(DMSetUp(*da));
+  for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(n[d]));
+  PetscCall(DMBoxSetDMDACoordinates(dm, *da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxViewVTK(DM dm, Vec v, PetscViewer viewer)
+{
+  DM                 da;
+  Vec                w;
+  const PetscScalar *array;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxCreateDMDA(dm, &da));
+  PetscCall(DMCreateGlobalVector(da, &w));
+  if (((PetscObject)v)->name) PetscCall(PetscObjectSetName((PetscObject)w, ((PetscObject)v)->name));
+  PetscCall(VecGetArrayRead(v, &array));
+  PetscCall(VecPlaceArray(w, array));
+  PetscCall(VecView(w, viewer)); /* copies w */
+  PetscCall(VecResetArray(w));
+  PetscCall(VecRestoreArrayRead(v, &array));
+  PetscCall(VecDestroy(&w));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode VecView_Box(Vec v, PetscViewer viewer)
+{
+  DM        dm;
+  DM_Box   *box;
+  PetscBool isvtk;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERVTK, &isvtk));
+  if (!isvtk) {
+    PetscUseTypeMethod(v, viewnative, viewer);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecGetDM(v, &dm));
+  PetscCheck(dm, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_WRONGSTATE, "The Vec has lost its DMBOX, without which it cannot be written for VTK; use VecSetDM()");
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxViewVTK(dm, v, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

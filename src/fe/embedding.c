@@ -1,0 +1,92 @@
+/*
+  Embedding of a coarse line in a finer one: halved cells, a higher degree, or both.
+*/
+#include <patchfd/private/fe.h>
+
+static PetscErrorCode CheckShapes(const PatchFDLine *coarse, const PatchFDLine *fine)
+{
+  PetscFunctionBegin;
+  PetscCheck(fine->ncells == coarse->ncells || fine->ncells == 2 * coarse->ncells, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The lines are not nested: %" PetscInt_FMT " fine and %" PetscInt_FMT " coarse cells; there have to be one or two fine cells a coarse cell", fine->ncells, coarse->ncells);
+  PetscCheck(fine->degree >= coarse->degree, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The lines are not nested: the fine degree %" PetscInt_FMT " is less than the coarse degree %" PetscInt_FMT, fine->degree, coarse->degree);
+  PetscCheck((fine->degree == 0) == (coarse->degree == 0), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The lines are not nested: the coarse one is a point, the fine one has degree %" PetscInt_FMT, fine->degree);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckVertices(const PatchFDLine *coarse, const PatchFDLine *fine, PetscInt ratio)
+{
+  const PetscReal *vc = coarse->vertices, *vf = fine->vertices;
+  const PetscReal  tol = 1e-10 * (vc[coarse->ncells] - vc[0]);
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i <= (coarse->degree ? coarse->ncells : 0); i++) {
+    PetscCheck(PetscAbsReal(vf[ratio * i] - vc[i]) <= tol, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The lines are not nested: coarse vertex %" PetscInt_FMT " is at %.17g, fine vertex %" PetscInt_FMT " at %.17g", i, (double)vc[i], ratio * i, (double)vf[ratio * i]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  split[c]: where on [0, 1] the fine vertex inside coarse cell c lies.  Neighbouring cells with equal splits are one class, and
+  a split that is 1/2 but for rounding is exactly 1/2, so that nodes that coincide do so exactly.
+*/
+static void FindSplits(const PatchFDLine *fine, PetscInt ncoarse, PetscInt cls[], PetscReal split[], PetscInt *nclass)
+{
+  const PetscReal *v        = fine->vertices;
+  const PetscReal  rounding = 4.0 * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsReal(v[0]), PetscAbsReal(v[fine->ncells]));
+
+  *nclass = 0;
+  for (PetscInt c = 0; c < ncoarse; c++) {
+    const PetscReal length = v[2 * c + 2] - v[2 * c], tol = 1e-12 + rounding / length;
+    PetscReal       s = (v[2 * c + 1] - v[2 * c]) / length;
+
+    if (PetscAbsReal(s - 0.5) <= tol) s = 0.5;
+    if (c == 0 || PetscAbsReal(s - split[*nclass - 1]) > tol) split[(*nclass)++] = s;
+    cls[c] = *nclass - 1;
+  }
+}
+
+/* The fine nodes in the reference coarse cell [0, 1] that is split at s, or undivided with s = 1: x[ratio * k + 1] */
+static PetscErrorCode FineNodes(PetscInt k, PetscInt ratio, PetscReal s, PetscReal x[])
+{
+  PetscReal         vertices[] = {0.0, s, 1.0};
+  const PatchFDLine ref        = {.degree = k, .ncells = ratio, .vertices = vertices};
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDLineNodes(&ref, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A coarse function is known at the fine nodes: P_ij = coarse basis function j at fine node i */
+PetscErrorCode PatchFDEmbeddingCreate(const PatchFDLine *coarse, const PatchFDLine *fine, PatchFDEmbedding *e)
+{
+  PetscReal *split, *x;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(e, sizeof(*e)));
+  PetscCall(CheckShapes(coarse, fine));
+  PetscCall(CheckVertices(coarse, fine, fine->ncells / coarse->ncells));
+  e->ratio  = fine->ncells / coarse->ncells;
+  e->ncells = coarse->ncells;
+  e->nf     = e->ratio * fine->degree + 1;
+  e->nc     = coarse->degree + 1;
+  e->nclass = 1;
+  PetscCall(PetscCalloc1(e->ncells, &e->cls));
+  PetscCall(PetscMalloc2(e->ncells, &split, e->nf, &x));
+  split[0] = 1.0;
+  if (e->ratio == 2) FindSplits(fine, e->ncells, e->cls, split, &e->nclass);
+  PetscCall(PetscMalloc1(e->nclass * e->nf * e->nc, &e->P));
+  for (PetscInt r = 0; r < e->nclass; r++) {
+    PetscCall(FineNodes(fine->degree, e->ratio, split[r], x));
+    PetscCall(PatchFDBasis(coarse->degree, e->nf, x, e->P + r * e->nf * e->nc, NULL));
+  }
+  PetscCall(PetscFree2(split, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDEmbeddingDestroy(PatchFDEmbedding *e)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(e->cls));
+  PetscCall(PetscFree(e->P));
+  PetscCall(PetscMemzero(e, sizeof(*e)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,328 @@
+/*
+  Patches and their eigenproblems.
+
+  First the fast diagonalization of the free nodes I of neighbouring cells, the generalized eigenproblem
+
+    A_II S = M_II S diag(lambda),   S' M_II S = 1,   hence  S' A_II S = diag(lambda),
+
+  which makes the inverse of a sum of Kronecker products cheap (Cui, Grosse-Bley, Kanschat, Strzodka, eq. 2.13 to 2.15):
+
+    A_j^{-1} = (S x S x S) (Lambda x 1 x 1 + 1 x Lambda x 1 + 1 x 1 x Lambda)^{-1} (S x S x S)'.
+
+  When I is symmetric about its middle, every eigenvector is even or odd.  The two halves are solved apart, which is four times
+  cheaper and keeps the symmetry exact.  Then a whole line as one patch, and the cover of a line by small patches.
+*/
+#include <patchfd/private/fe.h>
+#include <lapacke.h>
+
+/* the largest n for which LAPACK's 32-bit work size 1 + 6 n + 2 n^2 does not overflow */
+#define MAX_EIGEN_SIZE 32766
+
+/* X_ij of the cells' matrices K, assembled for rows row .. row + nrows - 1 and columns col .. col + ncols - 1 */
+static void Assemble(const PatchFDCells *cells, const PetscReal K[], PetscInt first, PetscInt end, PetscInt row, PetscInt nrows, PetscInt col, PetscInt ncols, PetscReal X[])
+{
+  const PetscInt n = cells->nloc;
+
+  for (PetscCount i = 0; i < (PetscCount)nrows * ncols; i++) X[i] = 0.0;
+  for (PetscInt c = first; c < end; c++) {
+    const PetscReal *Kc = K + cells->cls[c] * n * n;
+
+    for (PetscInt a = 0; a < n; a++) {
+      const PetscInt i = c * (n - 1) + a - row;
+
+      if (i < 0 || i >= nrows) continue;
+      for (PetscInt b = 0; b < n; b++) {
+        const PetscInt j = c * (n - 1) + b - col;
+
+        if (j >= 0 && j < ncols) X[(PetscCount)i * ncols + j] += Kc[a * n + b];
+      }
+    }
+  }
+}
+
+/*
+  A symmetry class of vectors of length n: parity 1 is even, -1 odd, 0 no symmetry.  Such a vector is given by its first
+  HalfSize() entries; entry i is Fold()'s sign times the entry that Fold() returns.
+*/
+static PetscInt HalfSize(PetscInt n, int parity)
+{
+  return parity == 0 ? n : (parity > 0 ? (n + 1) / 2 : n / 2);
+}
+
+static PetscInt Fold(PetscInt n, int parity, PetscInt i, PetscReal *sign)
+{
+  const PetscInt mirror = n - 1 - i;
+
+  *sign = 1.0;
+  if (parity == 0 || i < mirror) return i;
+  if (i > mirror) {
+    *sign = parity;
+    return mirror;
+  }
+  if (parity > 0) return i;
+  *sign = 0.0; /* an odd vector is zero in the middle */
+  return 0;
+}
+
+/* H = E' X E, E the basis of the symmetry class; X has rows of length ld.  Returned in full: H is symmetric */
+static void FoldMatrix(PetscInt n, int parity, const PetscReal X[], PetscInt ld, PetscReal H[])
+{
+  const PetscInt h = HalfSize(n, parity);
+
+  for (PetscCount i = 0; i < (PetscCount)h * h; i++) H[i] = 0.0;
+  for (PetscInt i = 0; i < n; i++) {
+    PetscReal      si, sj;
+    const PetscInt fi = Fold(n, parity, i, &si);
+
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscInt fj = Fold(n, parity, j, &sj);
+
+      H[(PetscCount)fi * h + fj] += si * sj * X[(PetscCount)i * ld + j];
+    }
+  }
+}
+
+/* The modes of one symmetry class become the modes `mode` .. of the whole */
+static PetscErrorCode SolveClass(PetscInt n, int parity, const PetscReal M[], const PetscReal A[], PetscInt ld, PetscInt mode, PetscReal lambda[], PetscReal S[])
+{
+  const PetscInt h = HalfSize(n, parity);
+  PetscReal     *HM, *HA;
+  lapack_int     info;
+
+  PetscFunctionBegin;
+  if (h == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc2((size_t)h * h, &HM, (size_t)h * h, &HA));
+  FoldMatrix(n, parity, M, ld, HM);
+  FoldMatrix(n, parity, A, ld, HA);
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
+  info = LAPACKE_dsygvd(LAPACK_COL_MAJOR, 1, 'V', 'L', (lapack_int)h, HA, (lapack_int)h, HM, (lapack_int)h, lambda + mode);
+  PetscCall(PetscFPTrapPop());
+  PetscCheck(info <= h, PETSC_COMM_SELF, PETSC_ERR_LIB, "Eigenproblem of size %" PetscInt_FMT ": the mass matrix is not positive definite (dsygvd, info = %d)", h, (int)info);
+  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Eigenproblem of size %" PetscInt_FMT ": dsygvd failed with info = %d (negative: an argument that is not a number, or no memory)", h, (int)info);
+  for (PetscInt i = 0; i < n; i++) {
+    PetscReal      s;
+    const PetscInt f = Fold(n, parity, i, &s);
+
+    for (PetscInt j = 0; j < h; j++) S[(PetscCount)i * n + mode + j] = s * HA[(PetscCount)j * h + f];
+  }
+  PetscCall(PetscFree2(HM, HA));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Allocate(PetscInt n, PetscBool neighbours, PatchFDEigen *e)
+{
+  const size_t nn = (size_t)n * n, ends = neighbours ? 2 * n : 0, closure = neighbours ? (size_t)n * (n + 2) : 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(e, sizeof(*e)));
+  PetscCheck(n <= MAX_EIGEN_SIZE, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " free nodes are too many for a dense eigenproblem; the limit is %d", n, MAX_EIGEN_SIZE);
+  e->n = n;
+  PetscCall(PetscMalloc7(n, &e->lambda, nn, &e->S, nn, &e->T, ends, &e->mu[0], ends, &e->alpha[0], closure, &e->MI, closure, &e->AI));
+  if (neighbours) {
+    e->mu[1]    = e->mu[0] + n;
+    e->alpha[1] = e->alpha[0] + n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *e)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree7(e->lambda, e->S, e->T, e->mu[0], e->alpha[0], e->MI, e->AI));
+  PetscCall(PetscMemzero(e, sizeof(*e)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Is A_II 1 zero?  Then nothing holds the patch and constants are a nullspace */
+static PetscBool ConstantsInNullspace(PetscInt n, const PetscReal A[], PetscInt ld)
+{
+  PetscReal norm = 0.0, defect = 0.0;
+
+  for (PetscInt i = 0; i < n; i++) {
+    PetscReal sum = 0.0, abs = 0.0;
+
+    for (PetscInt j = 0; j < n; j++) {
+      sum += A[(PetscCount)i * ld + j];
+      abs += PetscAbsReal(A[(PetscCount)i * ld + j]);
+    }
+    norm   = PetscMax(norm, abs);
+    defect = PetscMax(defect, PetscAbsReal(sum));
+  }
+  return (PetscBool)(defect <= 1e-12 * norm);
+}
+
+/*
+  T = S' M_II.  M_II is banded for a long line: only its nonzero range is visited.  With parity the second half of each row
+  mirrors the first.
+*/
+static void InverseModes(PatchFDEigen *e, const PetscReal M[], PetscInt ld)
+{
+  const PetscInt n = e->n, even = (n + 1) / 2;
+
+  for (PetscInt i = 0; i < (e->parity ? even : n); i++) {
+    const PetscReal *row = M + (PetscCount)i * ld;
+    PetscInt         lo = 0, hi = n;
+
+    while (lo < hi && row[lo] == 0.0) lo++;
+    while (hi > lo && row[hi - 1] == 0.0) hi--;
+    for (PetscInt j = 0; j < n; j++) {
+      PetscReal *T   = e->T + (PetscCount)j * n;
+      PetscReal  sum = 0.0;
+
+      for (PetscInt l = lo; l < hi; l++) sum += e->S[(PetscCount)l * n + j] * row[l];
+      T[i] = sum;
+      if (e->parity && i < n / 2) T[n - 1 - i] = j < even ? sum : -sum;
+      else if (e->parity && j >= even) T[i] = 0.0;
+    }
+  }
+}
+
+/* lambda, S and T of the matrices M_II and A_II, which have rows of length ld */
+static PetscErrorCode Diagonalize(PatchFDEigen *e, const PetscReal M[], const PetscReal A[], PetscInt ld)
+{
+  const PetscInt n = e->n;
+
+  PetscFunctionBegin;
+  if (n == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  if (e->parity) {
+    PetscCall(SolveClass(n, 1, M, A, ld, 0, e->lambda, e->S));
+    PetscCall(SolveClass(n, -1, M, A, ld, (n + 1) / 2, e->lambda, e->S));
+  } else PetscCall(SolveClass(n, 0, M, A, ld, 0, e->lambda, e->S));
+  /* the constant is the first mode: it has the smallest lambda, and is even */
+  if (ConstantsInNullspace(n, A, ld)) e->lambda[0] = 0.0;
+  InverseModes(e, M, ld);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *line, const PatchFDCells *cells, PatchFDEigen *e)
+{
+  PetscInt   first, end, n;
+  PetscReal *M, *A;
+
+  PetscFunctionBegin;
+  PatchFDLineFree(line, &first, &end);
+  n = end - first;
+  PetscCall(Allocate(n, PETSC_FALSE, e));
+  e->parity = (PetscBool)(cells->nclass == 1 && line->fixed[0] == line->fixed[1]);
+  PetscCall(PetscMalloc2((size_t)n * n, &M, (size_t)n * n, &A));
+  Assemble(cells, cells->M, 0, cells->ncells, first, n, first, n, M);
+  Assemble(cells, cells->A, 0, cells->ncells, first, n, first, n, A);
+  PetscCall(Diagonalize(e, M, A, n));
+  PetscCall(PetscFree2(M, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  What the nodes below and above do to the modes: mu = S' M_{I,e} and alpha' = S' A_{I,e} - lambda mu.  alpha' is the coupling of
+  a boundary value in the formula of the patch solve without a residual (in 1D: x_I = S ((S' b - sum_e alpha'_e x_e) / lambda -
+  sum_e mu_e x_e)).  Columns of MI and AI are zero where there is no such node, and so are mu and alpha.
+*/
+static void CoupleEnds(PatchFDEigen *e)
+{
+  const PetscInt n = e->n, ld = n + 2;
+
+  for (int end = 0; end < 2; end++) {
+    const PetscInt col = end ? n + 1 : 0;
+
+    for (PetscInt j = 0; j < n; j++) {
+      PetscReal m = 0.0, a = 0.0;
+
+      for (PetscInt i = 0; i < n; i++) {
+        m += e->S[i * n + j] * e->MI[i * ld + col];
+        a += e->S[i * n + j] * e->AI[i * ld + col];
+      }
+      e->mu[end][j]    = m;
+      e->alpha[end][j] = a - e->lambda[j] * m;
+    }
+  }
+  if (e->parity) {
+    /* equal but for rounding already: the ends mirror each other */
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscReal s = j < (n + 1) / 2 ? 1.0 : -1.0;
+
+      e->mu[1][j]    = s * e->mu[0][j];
+      e->alpha[1][j] = s * e->alpha[0][j];
+    }
+  }
+}
+
+/* A patch while the cover is made: its cells first .. end - 1, its free nodes row .. row + n - 1, and whether there is a node below and above them */
+typedef struct {
+  PetscInt  first, end, row, n;
+  PetscBool neighbour[2];
+} Patch;
+
+/* The patch that starts at cell c: two cells, or the only one of the line */
+static Patch GetPatch(const PatchFDLine *line, PetscInt c)
+{
+  const PetscInt k = line->degree, end = PetscMin(c + 2, line->ncells);
+  PetscInt       free[2], rowend;
+  Patch          p;
+
+  PatchFDLineFree(line, &free[0], &free[1]);
+  p.first        = c;
+  p.end          = end;
+  p.row          = c == 0 ? free[0] : c * k + 1;
+  rowend         = end == line->ncells ? free[1] : end * k;
+  p.n            = rowend - p.row;
+  p.neighbour[0] = (PetscBool)(p.row > 0);
+  p.neighbour[1] = (PetscBool)(rowend < PatchFDLineNumNodes(line));
+  return p;
+}
+
+/* Patches with equal cells and equal neighbours have the same matrices */
+static PetscBool SameClass(const PatchFDCells *cells, const Patch *p, const Patch *q)
+{
+  return (PetscBool)(cells->cls[p->first] == cells->cls[q->first] && cells->cls[p->end - 1] == cells->cls[q->end - 1] && p->neighbour[0] == q->neighbour[0] && p->neighbour[1] == q->neighbour[1]);
+}
+
+static PetscErrorCode PatchEigenCreate(const PatchFDCells *cells, const Patch *p, PatchFDEigen *e)
+{
+  PetscFunctionBegin;
+  PetscCall(Allocate(p->n, PETSC_TRUE, e));
+  e->parity = (PetscBool)(cells->cls[p->first] == cells->cls[p->end - 1] && p->neighbour[0] == p->neighbour[1]);
+  Assemble(cells, cells->M, p->first, p->end, p->row, p->n, p->row - 1, p->n + 2, e->MI);
+  Assemble(cells, cells->A, p->first, p->end, p->row, p->n, p->row - 1, p->n + 2, e->AI);
+  PetscCall(Diagonalize(e, e->MI + 1, e->AI + 1, p->n + 2));
+  CoupleEnds(e);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A patch has the class of the patch before it or a new one: a uniform line has one in its interior, a graded line one a patch */
+PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *line, const PatchFDCells *cells, PatchFDPatches *patches)
+{
+  PetscInt npatch = PetscMax(line->ncells - 1, 1);
+  Patch    p, last = {0};
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(patches, sizeof(*patches)));
+  /* only in a line of one cell can there be nothing free */
+  if (GetPatch(line, 0).n == 0) npatch = 0;
+  patches->npatch = npatch;
+  PetscCall(PetscMalloc4(npatch, &patches->cell, npatch, &patches->first, npatch, &patches->n, npatch, &patches->cls));
+  for (PetscInt i = 0; i < npatch; i++, last = p) {
+    p = GetPatch(line, i);
+    if (i == 0 || !SameClass(cells, &p, &last)) patches->nclass++;
+    patches->cell[i]  = p.first;
+    patches->first[i] = p.row;
+    patches->n[i]     = p.n;
+    patches->cls[i]   = patches->nclass - 1;
+  }
+  PetscCall(PetscCalloc1(patches->nclass, &patches->eigen));
+  for (PetscInt i = 0; i < npatch; i++) {
+    if (i > 0 && patches->cls[i] == patches->cls[i - 1]) continue;
+    p = GetPatch(line, i);
+    PetscCall(PatchEigenCreate(cells, &p, &patches->eigen[patches->cls[i]]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDPatchesDestroy(PatchFDPatches *patches)
+{
+  PetscFunctionBegin;
+  for (PetscInt r = 0; r < patches->nclass; r++) PetscCall(PatchFDEigenDestroy(&patches->eigen[r]));
+  PetscCall(PetscFree(patches->eigen));
+  PetscCall(PetscFree4(patches->cell, patches->first, patches->n, patches->cls));
+  PetscCall(PetscMemzero(patches, sizeof(*patches)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

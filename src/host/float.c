@@ -1,0 +1,8 @@
+/* host kernels in single precision */
+#define REAL       float
+#define GEMM       PETSC_PASTE2(sgemm, PETSC_BLASLAPACK_SUFFIX_)
+#define TABLE      PatchFDKernelsHostFloat
+#define TABLE_NAME "host float"
+#define TABLE_ID   PATCHFD_KERNELS_HOST_FLOAT
+#define TABLE_TYPE MPI_FLOAT
+#include "table.h"

@@ -1,0 +1,57 @@
+/* copies between boxes and the Dirichlet nodes */
+#pragma once
+#include "lines.h"
+
+static inline ptrdiff_t GridRow(const PatchFDBox *box, PetscInt j, PetscInt k)
+{
+  return ((ptrdiff_t)(k - box->lo[2]) * box->n[1] + (j - box->lo[1])) * box->n[0] - box->lo[0];
+}
+
+static PetscErrorCode GridMalloc(size_t count, void **a)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc(count * sizeof(REAL), a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GridFree(void *a)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GridZero(size_t count, void *a)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(a, count * sizeof(REAL)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GridCopy(const PatchFDRange r, const PatchFDBox *fbox, const void *from, const PatchFDBox *tbox, void *to)
+{
+  PetscFunctionBegin;
+  if (r[0][1] <= r[0][0]) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = r[2][0]; k < r[2][1]; k++) {
+    for (PetscInt j = r[1][0]; j < r[1][1]; j++) PetscCall(PetscMemcpy((REAL *)to + GridRow(tbox, j, k) + r[0][0], (const REAL *)from + GridRow(fbox, j, k) + r[0][0], (size_t)(r[0][1] - r[0][0]) * sizeof(REAL)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GridFixed(const PatchFDRange r, const PatchFDRange free, PetscReal a, const PatchFDBox *ybox, void *y, PetscReal b, const PatchFDBox *xbox, const void *x)
+{
+  PetscFunctionBegin;
+  for (PetscInt k = r[2][0]; k < r[2][1]; k++) {
+    for (PetscInt j = r[1][0]; j < r[1][1]; j++) {
+      const PetscBool inside = (PetscBool)(k >= free[2][0] && k < free[2][1] && j >= free[1][0] && j < free[1][1]);
+      REAL           *yr     = (REAL *)y + GridRow(ybox, j, k);
+      const REAL     *xr     = (const REAL *)x + GridRow(xbox, j, k);
+
+      for (PetscInt i = r[0][0]; i < r[0][1]; i++) {
+        if (inside && i >= free[0][0] && i < free[0][1]) i = free[0][1]; /* skip the free part of the row */
+        if (i < r[0][1]) yr[i] = (REAL)((a == 0 ? 0 : a * yr[i]) + (b == 0 ? 0 : b * xr[i]));
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

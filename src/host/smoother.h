@@ -1,0 +1,582 @@
+/*
+  Vertex patches: local problems by fast diagonalization (paper 000, eq. 2.8 and 2.13).  A batch is VL patches of one colour.
+
+  With I the n free nodes of a patch in a direction, S' M_II S = 1, S' A_II S = diag(lambda), D = lambda (+) lambda (+) lambda:
+
+    residual  r = b_I - A_{I,closure} x, then x_I += omega (S S S) D^{-1} (S' S' S') r
+
+    boundary  x_I = (S S S) u,  u = ((S' S' S') b_I - sum_f alpha_f (x) Y_f) / D - sum_f mu_f (x) W_f
+
+  The second form needs no residual: the free nodes of x are never read.  For a face f in direction d, Y_f is the face's closure
+  transformed by [mu_0, T, mu_1] in the other directions; W_f is the same with the rim dropped in directions before d.  (Derivation
+  and verification: the mass-orthogonal lifting of the boundary values, so that edges and corners have no terms of their own.)
+
+  Where a patch is mirror-symmetric its modes are even or odd: transforms work on sums and differences of mirrored entries, at half
+  the multiplications, and opposite faces enter through their sum and difference.
+*/
+#pragma once
+#include "lines.h"
+
+/* one class of patches of a direction */
+typedef struct {
+  PetscInt  n, even; /* modes; even ones come first */
+  PetscBool parity;
+  REAL     *S, *St, *T, *MI, *AI;             /* full matrices */
+  REAL     *Se, *So, *Ste, *Sto, *Te, *To;    /* parity: the halves that act on sums (even) and differences (odd) */
+  REAL     *lambda, *mu[2], *alpha[2];
+} EigenClass;
+
+typedef struct {
+  PatchFDSmootherDesc desc;
+  PetscBool           point[3]; /* the direction does not exist */
+  EigenClass         *cls[3];
+  PetscInt            ntable;   /* products of classes with a table of reciprocals 1 / D, 0 if too many */
+  REAL              **table;
+  V                  *x, *p, *q, *s, *t, *u, *inv; /* blocks of closures */
+  V                  *face[2], *part, *Y[3][2], *W[3][2], *line;
+  V                  *lanes[3][7], *vec[3][5];
+  void               *base;
+} SmootherPlan;
+
+/* the matrices and vectors of one direction for the batch at hand */
+typedef struct {
+  PetscInt  n, ext, even;
+  PetscBool same, parity;
+  Coef      S, St, T, MI, AI;
+  const EigenClass *c;                 /* the common class, when parity is used */
+  V        *lambda, *mu[2], *alpha[2]; /* a vector for each lane */
+} BatchDirection;
+
+/* most reciprocals are tabulated: uniform meshes have at most three classes a direction */
+enum {
+  SMOOTHER_MAX_TABLES = 27
+};
+
+static PetscErrorCode EigenHalves(PetscInt n, PetscInt even, PetscBool forward, const REAL *full, REAL **e, REAL **o)
+{
+  const PetscInt odd = n - even;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2((size_t)(even * even), e, (size_t)(odd * odd), o));
+  /* forward: rows are modes; backward: rows are nodes */
+  for (PetscInt i = 0; i < even; i++)
+    for (PetscInt j = 0; j < even; j++) (*e)[i * even + j] = full[i * n + j];
+  for (PetscInt i = 0; i < odd; i++)
+    for (PetscInt j = 0; j < odd; j++) (*o)[i * odd + j] = forward ? full[(even + i) * n + j] : full[i * n + even + j];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EigenClassCreate(const PatchFDEigen *e, EigenClass *c)
+{
+  const size_t n = (size_t)e->n;
+
+  PetscFunctionBegin;
+  c->n      = e->n;
+  c->even   = (e->n + 1) / 2;
+  c->parity = e->parity;
+  PetscCall(RealCopy(n * n, e->S, &c->S));
+  PetscCall(RealCopy(n * n, e->S, &c->St));
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < n; j++) c->St[i * n + j] = c->S[j * n + i];
+  PetscCall(RealCopy(n * n, e->T, &c->T));
+  PetscCall(RealCopy(n * (n + 2), e->MI, &c->MI));
+  PetscCall(RealCopy(n * (n + 2), e->AI, &c->AI));
+  PetscCall(RealCopy(n, e->lambda, &c->lambda));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(RealCopy(n, e->mu[i], &c->mu[i]));
+    PetscCall(RealCopy(n, e->alpha[i], &c->alpha[i]));
+  }
+  if (e->parity) {
+    PetscCall(EigenHalves(e->n, c->even, PETSC_FALSE, c->S, &c->Se, &c->So));
+    PetscCall(EigenHalves(e->n, c->even, PETSC_TRUE, c->St, &c->Ste, &c->Sto));
+    PetscCall(EigenHalves(e->n, c->even, PETSC_TRUE, c->T, &c->Te, &c->To));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EigenClassDestroy(EigenClass *c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(c->S));
+  PetscCall(PetscFree(c->St));
+  PetscCall(PetscFree(c->T));
+  PetscCall(PetscFree(c->MI));
+  PetscCall(PetscFree(c->AI));
+  PetscCall(PetscFree(c->lambda));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PetscFree(c->mu[i]));
+    PetscCall(PetscFree(c->alpha[i]));
+  }
+  PetscCall(PetscFree2(c->Se, c->So));
+  PetscCall(PetscFree2(c->Ste, c->Sto));
+  PetscCall(PetscFree2(c->Te, c->To));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SmootherDestroy(void **plan)
+{
+  SmootherPlan *p = (SmootherPlan *)*plan;
+
+  PetscFunctionBegin;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) {
+    for (PetscInt c = 0; c < p->desc.dir[d]->nclass; c++) PetscCall(EigenClassDestroy(&p->cls[d][c]));
+    PetscCall(PetscFree(p->cls[d]));
+  }
+  for (PetscInt i = 0; i < p->ntable; i++) PetscCall(PetscFree(p->table[i]));
+  PetscCall(PetscFree(p->table));
+  PetscCall(PetscFree(p->base));
+  PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 1 / D for every product of classes; zero where D is: only the constant of a pure Neumann problem on one patch */
+static PetscErrorCode SmootherTables(SmootherPlan *p)
+{
+  PetscInt nc[3];
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) nc[d] = p->desc.dir[d]->nclass;
+  if ((PetscInt64)nc[0] * nc[1] * nc[2] > SMOOTHER_MAX_TABLES) PetscFunctionReturn(PETSC_SUCCESS);
+  p->ntable = nc[0] * nc[1] * nc[2];
+  PetscCall(PetscCalloc1(p->ntable, &p->table));
+  for (PetscInt t = 0; t < p->ntable; t++) {
+    const EigenClass *c0 = &p->cls[0][t % nc[0]], *c1 = &p->cls[1][t / nc[0] % nc[1]], *c2 = &p->cls[2][t / nc[0] / nc[1]];
+    REAL             *inv;
+
+    PetscCall(PetscMalloc1((size_t)c0->n * c1->n * c2->n, &inv));
+    p->table[t] = inv;
+    for (PetscInt k = 0; k < c2->n; k++) {
+      for (PetscInt j = 0; j < c1->n; j++) {
+        for (PetscInt i = 0; i < c0->n; i++) {
+          const REAL D = c0->lambda[i] + c1->lambda[j] + c2->lambda[k];
+
+          *inv++ = D == 0 ? 0 : 1 / D;
+        }
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SmootherCreate(const PatchFDSmootherDesc *desc, void **plan)
+{
+  SmootherPlan *p;
+  PetscInt      n[3], c[3], volume = 1, area = 1, longest = 1;
+  size_t        total = 0;
+  V            *v = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  p->desc = *desc;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDPatches *pd = desc->dir[d];
+
+    n[d] = 1;
+    PetscCall(PetscCalloc1(pd->nclass, &p->cls[d]));
+    for (PetscInt i = 0; i < pd->nclass; i++) {
+      PetscCall(EigenClassCreate(&pd->eigen[i], &p->cls[d][i]));
+      n[d] = PetscMax(n[d], pd->eigen[i].n);
+    }
+    p->point[d] = (PetscBool)(desc->box.n[d] == 1 && pd->npatch == 1 && pd->n[0] == 1);
+    c[d]        = n[d] + (p->point[d] ? 0 : 2);
+    volume *= c[d];
+    longest = PetscMax(longest, c[d]);
+    total += (size_t)(5 * n[d] * (n[d] + 2) + 5 * n[d]);
+  }
+  for (int d = 0; d < 3; d++) area = PetscMax(area, volume / c[d]);
+  PetscCall(SmootherTables(p));
+  total += 7 * (size_t)volume + 15 * (size_t)area + (size_t)longest;
+  PetscCall(VMalloc(total, &v, &p->base));
+  {
+    V **const blocks[] = {&p->x, &p->p, &p->q, &p->s, &p->t, &p->u, &p->inv};
+
+    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(blocks); i++, v += volume) *blocks[i] = v;
+  }
+  for (int i = 0; i < 2; i++, v += area) p->face[i] = v;
+  p->part = v;
+  v += area;
+  for (int i = 0; i < 6; i++, v += area) p->Y[i / 2][i % 2] = v;
+  for (int i = 0; i < 6; i++, v += area) p->W[i / 2][i % 2] = v;
+  p->line = v;
+  v += longest;
+  for (int d = 0; d < 3; d++) {
+    for (int i = 0; i < 5; i++, v += n[d] * (n[d] + 2)) p->lanes[d][i] = v;
+    for (int i = 0; i < 5; i++, v += n[d]) p->vec[d][i] = v;
+  }
+  *plan = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- transforms of a direction ---- */
+
+typedef enum {
+  TO_MODES,   /* S': right-hand sides   */
+  FACE_MODES, /* T:  values on the free nodes */
+  TO_NODES    /* S */
+} Transform;
+
+/*
+  One line to modes or back; in and out may be the same, out has stride os.  `line` is a work line.
+*/
+static inline void TransformLine(const BatchDirection *d, Transform t, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+{
+  const PetscInt n = d->n, even = d->even, odd = n - even;
+
+  if (!d->parity) {
+    for (PetscInt i = 0; i < n; i++) line[i] = in[i * is];
+    Line(n, n, t == TO_MODES ? d->St : (t == FACE_MODES ? d->T : d->S), line, 1, out, os, PETSC_FALSE);
+  } else if (t == TO_NODES) {
+    Line(even, even, (Coef){d->c->Se, NULL}, in, is, line, 1, PETSC_FALSE);
+    Line(odd, odd, (Coef){d->c->So, NULL}, in + even * is, is, line + even, 1, PETSC_FALSE);
+    if (even > odd) out[odd * os] = line[odd];
+    for (PetscInt i = 0; i < odd; i++) {
+      const V e = line[i], o = line[even + i];
+
+      out[i * os]           = e + o;
+      out[(n - 1 - i) * os] = e - o;
+    }
+  } else {
+    for (PetscInt i = 0; i < odd; i++) {
+      const V a = in[i * is], b = in[(n - 1 - i) * is];
+
+      line[i]        = a + b;
+      line[even + i] = a - b;
+    }
+    if (even > odd) line[odd] = in[odd * is];
+    Line(even, even, (Coef){t == TO_MODES ? d->c->Ste : d->c->Te, NULL}, line, 1, out, os, PETSC_FALSE);
+    Line(odd, odd, (Coef){t == TO_MODES ? d->c->Sto : d->c->To, NULL}, line + even, 1, out + even * os, os, PETSC_FALSE);
+  }
+}
+
+/* all three directions of a block in place */
+static void TransformBlock(const BatchDirection d[3], Transform t, V *u, V *line)
+{
+  const PetscInt n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
+
+  if (n0 > 1 || d[0].ext)
+    for (PetscInt i = 0; i < n1 * n2; i++) TransformLine(&d[0], t, u + i * n0, 1, u + i * n0, 1, line);
+  if (n1 > 1 || d[1].ext)
+    for (PetscInt k = 0; k < n2; k++)
+      for (PetscInt i = 0; i < n0; i++) TransformLine(&d[1], t, u + k * n0 * n1 + i, n0, u + k * n0 * n1 + i, n0, line);
+  if (n2 > 1 || d[2].ext)
+    for (PetscInt i = 0; i < n0 * n1; i++) TransformLine(&d[2], t, u + i, n0 * n1, u + i, n0 * n1, line);
+}
+
+/* a line of closure values to modes; rim: with the two end values, else only the free ones */
+static inline void FaceLine(const BatchDirection *d, PetscBool rim, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+{
+  const V lo = in[0], hi = in[(d->n + 2 * d->ext - 1) * is];
+
+  TransformLine(d, FACE_MODES, in + d->ext * is, is, out, os, line);
+  if (rim && d->ext)
+    for (PetscInt m = 0; m < d->n; m++) out[m * os] += d->mu[0][m] * lo + d->mu[1][m] * hi;
+}
+
+/* ---- batches ---- */
+
+static inline V *Lanes(const SmootherPlan *p, int d, int i, size_t offset, const PetscInt cls[], int count, PetscInt n)
+{
+  V *v = p->vec[d][i];
+
+  for (int l = 0; l < VL; l++) {
+    const REAL *a = *(REAL *const *)((const char *)&p->cls[d][cls[PetscMin(l, count - 1)]] + offset);
+
+    for (PetscInt m = 0; m < n; m++) ((REAL *)v)[m * VL + l] = a[m];
+  }
+  return v;
+}
+
+static inline Coef Matrices(const SmootherPlan *p, int d, int i, size_t offset, const PetscInt cls[], int count, PetscInt size)
+{
+  V *v = p->lanes[d][i];
+
+  for (int l = 0; l < VL; l++) {
+    const REAL *a = *(REAL *const *)((const char *)&p->cls[d][cls[PetscMin(l, count - 1)]] + offset);
+
+    for (PetscInt m = 0; m < size; m++) ((REAL *)v)[m * VL + l] = a[m];
+  }
+  return (Coef){NULL, v};
+}
+
+#define SELECT_MATRIX(i, X, size) X = dir->same ? (Coef){c->X, NULL} : Matrices(p, d, i, offsetof(EigenClass, X), cls, count, size)
+#define SELECT_VECTOR(i, X)       X = Lanes(p, d, i, offsetof(EigenClass, X), cls, count, dir->n)
+
+static void SmootherSelect(SmootherPlan *p, int d, int count, const PetscInt cls[], PatchFDPatchOp op, BatchDirection *dir)
+{
+  const EigenClass *c = &p->cls[d][cls[0]];
+
+  dir->n    = c->n;
+  dir->even = c->even;
+  dir->ext  = p->point[d] ? 0 : 1;
+  dir->same = PETSC_TRUE;
+  for (int l = 1; l < count; l++) dir->same = (PetscBool)(dir->same && cls[l] == cls[0]);
+  dir->parity = (PetscBool)(dir->same && c->parity);
+  dir->c      = c;
+  dir->SELECT_MATRIX(0, S, c->n * c->n);
+  dir->SELECT_MATRIX(1, St, c->n * c->n);
+  if (op == PATCHFD_OP_BOUNDARY) {
+    dir->SELECT_MATRIX(2, T, c->n * c->n);
+    dir->SELECT_VECTOR(0, mu[0]);
+    dir->SELECT_VECTOR(1, mu[1]);
+    dir->SELECT_VECTOR(2, alpha[0]);
+    dir->SELECT_VECTOR(3, alpha[1]);
+  } else {
+    dir->SELECT_MATRIX(3, MI, c->n * (c->n + 2));
+    dir->SELECT_MATRIX(4, AI, c->n * (c->n + 2));
+  }
+  dir->SELECT_VECTOR(4, lambda);
+}
+
+/* u *= 1 / D in modes */
+static Coef SmootherReciprocals(SmootherPlan *p, const BatchDirection d[3])
+{
+  V *inv = p->inv;
+
+  if (p->ntable && d[0].same && d[1].same && d[2].same) {
+    const PetscInt t = (PetscInt)(d[0].c - p->cls[0]) + p->desc.dir[0]->nclass * ((PetscInt)(d[1].c - p->cls[1]) + p->desc.dir[1]->nclass * (PetscInt)(d[2].c - p->cls[2]));
+
+    return (Coef){p->table[t], NULL};
+  }
+  for (PetscInt k = 0; k < d[2].n; k++) {
+    for (PetscInt j = 0; j < d[1].n; j++) {
+      for (PetscInt i = 0; i < d[0].n; i++, inv++) {
+        const V D = d[0].lambda[i] + d[1].lambda[j] + d[2].lambda[k];
+
+        for (int l = 0; l < VL; l++) (*inv)[l] = D[l] == 0 ? 0 : 1 / D[l];
+      }
+    }
+  }
+  return (Coef){NULL, p->inv};
+}
+
+/* u = b_I - A_{I,closure} x: the three-dimensional version of the operator in operator.h with rectangular matrices */
+static void SmootherResidual(SmootherPlan *p, const BatchDirection d[3], const Batch *free, const REAL *x, const REAL *b, PetscBool zero)
+{
+  const PetscInt n[3] = {d[0].n, d[1].n, d[2].n};
+  const PetscInt c[3] = {n[0] + 2 * d[0].ext, n[1] + 2 * d[1].ext, n[2] + 2 * d[2].ext};
+  const PetscInt c1[3] = {n[0], c[1], c[2]}, c2[3] = {n[0], n[1], c[2]};
+  const size_t   size = (size_t)(n[0] * n[1] * n[2]);
+  Batch          closure = *free;
+  Coef           M[3], A[3];
+
+  Gather(free, n, &p->desc.box, b, p->u);
+  if (zero) return;
+  for (int i = 0; i < 3; i++) {
+    static const REAL one = 1, nil = 0;
+
+    M[i] = p->point[i] ? (Coef){&one, NULL} : d[i].MI;
+    A[i] = p->point[i] ? (Coef){&nil, NULL} : d[i].AI;
+    for (int l = 0; l < free->count; l++) closure.first[i][l] -= d[i].ext;
+  }
+  BatchClip(&closure, c, p->desc.read);
+  Gather(&closure, c, &p->desc.box, x, p->x);
+  Contract(0, c, n[0], M[0], p->x, p->p, PETSC_FALSE);
+  Contract(0, c, n[0], A[0], p->x, p->q, PETSC_FALSE);
+  Contract(1, c1, n[1], M[1], p->q, p->s, PETSC_FALSE);
+  Contract(1, c1, n[1], A[1], p->p, p->s, PETSC_TRUE);
+  Contract(1, c1, n[1], M[1], p->p, p->t, PETSC_FALSE);
+  Contract(2, c2, n[2], M[2], p->s, p->x, PETSC_FALSE);
+  Contract(2, c2, n[2], A[2], p->t, p->x, PETSC_TRUE);
+  for (size_t i = 0; i < size; i++) p->u[i] -= p->x[i];
+}
+
+/* Y[e], W[e] of the two faces in direction f, as sum and difference where the patch has parity in that direction */
+static void SmootherFaces(SmootherPlan *p, const BatchDirection d[3], const Batch *free, int f, const REAL *x)
+{
+  const int      a = f == 0 ? 1 : 0, b = f == 2 ? 1 : 2; /* the directions in the face, in order */
+  const PetscInt na = d[a].n, ca = na + 2 * d[a].ext, cb = d[b].n + 2 * d[b].ext, size = ca * cb;
+  PetscInt       c[3];
+
+  for (int i = 0; i < 3; i++) c[i] = i == f ? 1 : d[i].n + 2 * d[i].ext;
+  for (int e = 0; e < 2; e++) {
+    Batch face = *free;
+
+    for (int l = 0; l < free->count; l++) {
+      face.first[a][l] -= d[a].ext;
+      face.first[b][l] -= d[b].ext;
+      face.first[f][l] += e ? d[f].n : -1;
+    }
+    BatchClip(&face, c, p->desc.read);
+    Gather(&face, c, &p->desc.box, x, p->face[e]);
+  }
+  if (d[f].parity) {
+    for (PetscInt i = 0; i < size; i++) {
+      const V lo = p->face[0][i], hi = p->face[1][i];
+
+      p->face[0][i] = lo + hi;
+      p->face[1][i] = lo - hi;
+    }
+  }
+  for (int e = 0; e < 2; e++) {
+    V *F = p->face[e], *Y = p->Y[f][e], *W = p->W[f][e], *part = p->part;
+
+    /* direction a comes before f unless f = 0, direction b comes before f if f = 2: there W has no rim */
+    for (PetscInt j = 0; j < cb; j++) FaceLine(&d[a], PETSC_TRUE, F + j * ca, 1, part + j * na, 1, p->line);
+    for (PetscInt i = 0; i < na; i++) FaceLine(&d[b], PETSC_TRUE, part + i, na, Y + i, na, p->line);
+    if (f == 0) continue; /* W is Y */
+    for (PetscInt j = 0; j < cb; j++) FaceLine(&d[a], PETSC_FALSE, F + j * ca, 1, part + j * na, 1, p->line);
+    for (PetscInt i = 0; i < na; i++) FaceLine(&d[b], (PetscBool)(f == 1), part + i, na, W + i, na, p->line);
+  }
+}
+
+/*
+  u = (u - sum_f alpha_f Y_f) / D - sum_f mu_f W_f.  With parity in a direction the even modes see the faces' sum (e = 0), the odd
+  ones the difference (e = 1); without it every mode sees both.
+*/
+static void SmootherCombine(SmootherPlan *p, const BatchDirection d[3], Coef inv)
+{
+  const PetscInt n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
+  V             *u = p->u;
+
+  for (PetscInt k = 0; k < n2; k++) {
+    for (PetscInt j = 0; j < n1; j++) {
+      for (PetscInt i = 0; i < n0; i++, u++) {
+        const PetscInt m[3] = {i, j, k}, at[3] = {k * n1 + j, k * n0 + i, j * n0 + i};
+        V              g = {0}, r = {0};
+
+        for (int f = 0; f < 3; f++) {
+          if (!d[f].ext) continue;
+          if (d[f].parity) {
+            const int e = m[f] < d[f].even ? 0 : 1;
+
+            g += d[f].alpha[0][m[f]] * p->Y[f][e][at[f]];
+            r += d[f].mu[0][m[f]] * (f ? p->W : p->Y)[f][e][at[f]];
+          } else {
+            for (int e = 0; e < 2; e++) {
+              g += d[f].alpha[e][m[f]] * p->Y[f][e][at[f]];
+              r += d[f].mu[e][m[f]] * (f ? p->W : p->Y)[f][e][at[f]];
+            }
+          }
+        }
+        *u = (*u - g) * (inv.s ? Splat(*inv.s++) : *inv.v++) - r;
+      }
+    }
+  }
+}
+
+/* One batch of patches, all of the same size */
+static void SmootherBatch(SmootherPlan *p, PatchFDPatchOp op, PetscInt cls[3][VL], Batch *free, REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
+{
+  const PatchFDBox *box = &p->desc.box;
+  BatchDirection    d[3];
+  PetscInt          n[3];
+  size_t            size;
+  Coef              inv;
+
+  for (int i = 0; i < 3; i++) {
+    SmootherSelect(p, i, free->count, cls[i], op, &d[i]);
+    n[i] = d[i].n;
+  }
+  size = (size_t)(n[0] * n[1] * n[2]);
+  BatchClip(free, n, p->desc.read);
+  if (op == PATCHFD_OP_RESIDUAL) {
+    SmootherResidual(p, d, free, x, b, zero);
+    Scatter(free, n, 1, p->u, 0, box, r);
+    return;
+  }
+  inv = SmootherReciprocals(p, d);
+  if (op == PATCHFD_OP_BOUNDARY) {
+    Gather(free, n, box, b, p->u);
+    TransformBlock(d, TO_MODES, p->u, p->line);
+    if (zero) {
+      for (size_t i = 0; i < size; i++) p->u[i] *= inv.s ? Splat(inv.s[i]) : inv.v[i];
+    } else {
+      for (int f = 0; f < 3; f++)
+        if (d[f].ext) SmootherFaces(p, d, free, f, x);
+      SmootherCombine(p, d, inv);
+    }
+    TransformBlock(d, TO_NODES, p->u, p->line);
+    Scatter(free, n, omega, p->u, 1 - omega, box, x);
+  } else {
+    if (op == PATCHFD_OP_FUSED) SmootherResidual(p, d, free, x, b, zero);
+    else Gather(free, n, box, r, p->u);
+    TransformBlock(d, TO_MODES, p->u, p->line);
+    for (size_t i = 0; i < size; i++) p->u[i] *= inv.s ? Splat(inv.s[i]) : inv.v[i];
+    TransformBlock(d, TO_NODES, p->u, p->line);
+    Scatter(free, n, omega, p->u, 1, box, x);
+  }
+}
+
+/* multiplications and additions of one patch, as executed for a patch with parity or without */
+static PetscLogDouble SmootherFlops(const SmootherPlan *p, PatchFDPatchOp op, const PetscInt n[3], PetscBool parity, PetscBool zero)
+{
+  PetscLogDouble c[3], v = (PetscLogDouble)n[0] * n[1] * n[2], f = 0, line[3];
+
+  for (int d = 0; d < 3; d++) {
+    c[d]    = n[d] + (p->point[d] ? 0 : 2);
+    line[d] = p->point[d] ? 0 : (parity ? n[d] + 1 : 2 * n[d]); /* for each entry; parity halves the products and adds a fold */
+  }
+  if (op == PATCHFD_OP_RESIDUAL || op == PATCHFD_OP_FUSED) {
+    f += v;
+    if (!zero) f += 2 * (2 * n[0] * c[0] * c[1] * c[2] + 3 * n[0] * n[1] * c[1] * c[2] + 2 * v * c[2]);
+  }
+  if (op == PATCHFD_OP_RESIDUAL) return f;
+  f += v * (2 * (line[0] + line[1] + line[2]) + 3);
+  if (op == PATCHFD_OP_BOUNDARY && !zero) {
+    for (int d = 0; d < 3; d++) {
+      const int            a = d == 0 ? 1 : 0, b = d == 2 ? 1 : 2;
+      const PetscLogDouble rim = (p->point[a] ? 0 : 4) + (p->point[b] ? 0 : 4);
+
+      if (p->point[d]) continue;
+      f += (d == 0 ? 2 : 4) * (n[a] * c[b] * line[a] + n[a] * n[b] * (line[b] + rim));
+      f += (parity ? 4 : 8) * v;
+    }
+  }
+  return f;
+}
+
+/* patches of one direction with the wanted colour, in at most a few runs of equal size: only the ends of a line differ */
+static PetscInt SmootherRun(const PatchFDPatches *pd, PetscInt color, PetscInt *next, PetscInt end)
+{
+  PetscInt count = 0, i = *next;
+
+  for (; i < end; i++) {
+    if (pd->cell[i] % 2 != color) continue;
+    if (count && pd->n[i] != pd->n[*next]) break;
+    if (!count++) *next = i;
+  }
+  return count;
+}
+
+static PetscErrorCode SmootherApply(void *plan, PatchFDPatchOp op, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+{
+  SmootherPlan         *p = (SmootherPlan *)plan;
+  const PatchFDPatches *pd[3] = {p->desc.dir[0], p->desc.dir[1], p->desc.dir[2]};
+  PetscInt              start[3], count[3];
+  PetscLogDouble        flops = 0;
+
+  PetscFunctionBegin;
+  start[2] = patches[2][0];
+  while ((count[2] = SmootherRun(pd[2], color[2], &start[2], patches[2][1]))) {
+    start[1] = patches[1][0];
+    while ((count[1] = SmootherRun(pd[1], color[1], &start[1], patches[1][1]))) {
+      start[0] = patches[0][0];
+      while ((count[0] = SmootherRun(pd[0], color[0], &start[0], patches[0][1]))) {
+        const PetscInt64 total = (PetscInt64)count[0] * count[1] * count[2];
+        const PetscInt   n[3]  = {pd[0]->n[start[0]], pd[1]->n[start[1]], pd[2]->n[start[2]]};
+
+        for (PetscInt64 t = 0; t < total; t += VL) {
+          Batch    free = {.count = (int)PetscMin(VL, total - t)};
+          PetscInt cls[3][VL];
+
+          for (int l = 0; l < free.count; l++) {
+            const PetscInt at[3] = {start[0] + 2 * (PetscInt)((t + l) % count[0]), start[1] + 2 * (PetscInt)((t + l) / count[0] % count[1]), start[2] + 2 * (PetscInt)((t + l) / count[0] / count[1])};
+
+            for (int d = 0; d < 3; d++) {
+              free.first[d][l] = pd[d]->first[at[d]];
+              cls[d][l]        = pd[d]->cls[at[d]];
+            }
+          }
+          SmootherBatch(p, op, cls, &free, (REAL)omega, zero, (REAL *)x, (const REAL *)b, (REAL *)r);
+        }
+        flops += (PetscLogDouble)total * SmootherFlops(p, op, n, p->cls[0][pd[0]->cls[start[0]]].parity, zero);
+        start[0] += 2 * count[0];
+      }
+      start[1] += 2 * count[1];
+    }
+    start[2] += 2 * count[2];
+  }
+  PetscCall(PetscLogFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,39 @@
+/* the host kernel table of one precision; the including file defines REAL, GEMM, TABLE, TABLE_NAME, TABLE_ID and TABLE_TYPE */
+#pragma once
+#include "lines.h"
+#include "grid.h"
+#include "operator.h"
+#include "transfer.h"
+#include "smoother.h"
+#include "boxsolve.h"
+
+static MPI_Datatype TableType(void)
+{
+  return TABLE_TYPE;
+}
+
+const struct _PatchFDKernels TABLE = {
+  .name             = TABLE_NAME,
+  .size             = sizeof(REAL),
+  .memtype          = PETSC_MEMTYPE_HOST,
+  .datatype         = TableType,
+  .id               = TABLE_ID,
+  .malloc           = GridMalloc,
+  .free             = GridFree,
+  .zero             = GridZero,
+  .copy             = GridCopy,
+  .fixed            = GridFixed,
+  .operatorcreate   = OperatorCreate,
+  .operatorapply    = OperatorApply,
+  .operatordestroy  = OperatorDestroy,
+  .transfercreate   = TransferCreate,
+  .transferprolong  = TransferProlong,
+  .transferrestrict = TransferRestrict,
+  .transferdestroy  = TransferDestroy,
+  .smoothercreate   = SmootherCreate,
+  .smootherapply    = SmootherApply,
+  .smootherdestroy  = SmootherDestroy,
+  .boxsolvecreate   = BoxSolveCreate,
+  .boxsolveapply    = BoxSolveApply,
+  .boxsolvedestroy  = BoxSolveDestroy,
+};

@@ -1,0 +1,136 @@
+/*
+  fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0, coarse cell by coarse cell.  A fine node that several coarse cells
+  share belongs to the last of them: each fine node is visited once, so that adding is right.
+*/
+#pragma once
+#include "lines.h"
+
+typedef struct {
+  PatchFDTransferDesc desc;
+  PetscInt            nf[3], nc[3];
+  REAL               *P[3], *Pt[3]; /* [nclass][nf][nc] and the transpose */
+  V                  *block[2], *lanes[3];
+  void               *base;
+  PetscLogDouble      flops;
+} TransferPlan;
+
+static PetscErrorCode TransferDestroy(void **plan)
+{
+  TransferPlan *p = (TransferPlan *)*plan;
+
+  PetscFunctionBegin;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree2(p->P[d], p->Pt[d]));
+  PetscCall(PetscFree(p->base));
+  PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TransferCreate(const PatchFDTransferDesc *desc, void **plan)
+{
+  TransferPlan *p;
+  PetscInt      size = 1, lanes = 0;
+  V            *v = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  p->desc = *desc;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDEmbedding *e = desc->dir[d];
+    const PetscInt          m = e->nf * e->nc;
+
+    p->nf[d] = e->nf;
+    p->nc[d] = e->nc;
+    PetscCall(PetscMalloc2((size_t)e->nclass * m, &p->P[d], (size_t)e->nclass * m, &p->Pt[d]));
+    for (PetscInt c = 0; c < e->nclass; c++) {
+      for (PetscInt i = 0; i < e->nf; i++) {
+        for (PetscInt j = 0; j < e->nc; j++) p->P[d][c * m + i * e->nc + j] = p->Pt[d][c * m + j * e->nf + i] = (REAL)e->P[c * m + i * e->nc + j];
+      }
+    }
+    size *= PetscMax(e->nf, e->nc);
+    lanes += m;
+  }
+  PetscCall(VMalloc(2 * (size_t)size + lanes, &v, &p->base));
+  for (int i = 0; i < 2; i++, v += size) p->block[i] = v;
+  for (int d = 0; d < 3; d++) {
+    p->lanes[d] = v;
+    v += p->nf[d] * p->nc[d];
+  }
+  p->flops = 2.0 * (p->nf[0] * p->nc[0] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nf[2] * p->nc[2]);
+  for (int d = 0; d < 3; d++) p->flops *= PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
+  *plan = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the lanes' fine or coarse nodes */
+static void TransferClip(const TransferPlan *p, const PetscInt cell[3][VL], PetscBool fine, Batch *b)
+{
+  const PatchFDTransferDesc *desc = &p->desc;
+
+  for (int d = 0; d < 3; d++) {
+    const PetscInt stride = (fine ? p->nf[d] : p->nc[d]) - 1;
+
+    for (int l = 0; l < b->count; l++) b->first[d][l] = cell[d][l] * stride;
+  }
+  BatchClip(b, fine ? p->nf : p->nc, fine ? desc->fine : desc->coarse);
+  if (!fine) return;
+  for (int d = 0; d < 3; d++) {
+    for (int l = 0; l < b->count; l++) {
+      if (cell[d][l] < desc->dir[d]->ncells - 1) b->hi[d][l] = PetscMax(b->lo[d][l], PetscMin(b->hi[d][l], b->first[d][l] + p->nf[d] - 1));
+    }
+  }
+}
+
+static PetscErrorCode TransferApply(TransferPlan *p, PetscBool restriction, const REAL *from, REAL *to)
+{
+  const PatchFDTransferDesc *desc  = &p->desc;
+  const PetscInt            *nfrom = restriction ? p->nf : p->nc, *nto = restriction ? p->nc : p->nf;
+  const PatchFDBox          *bfrom = restriction ? &desc->fbox : &desc->cbox, *bto = restriction ? &desc->cbox : &desc->fbox;
+  const PetscInt             nc[2] = {desc->cells[0][1] - desc->cells[0][0], desc->cells[1][1] - desc->cells[1][0]};
+  PetscInt64                 total = 1;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) total *= PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
+  for (PetscInt64 t = 0; t < total; t += VL) {
+    Batch    b = {.count = (int)PetscMin(VL, total - t)};
+    PetscInt cell[3][VL], cls[VL], n[3] = {nfrom[0], nfrom[1], nfrom[2]};
+    V       *in = p->block[0], *out = p->block[1], *swap;
+
+    for (int l = 0; l < b.count; l++) {
+      cell[0][l] = desc->cells[0][0] + (PetscInt)((t + l) % nc[0]);
+      cell[1][l] = desc->cells[1][0] + (PetscInt)((t + l) / nc[0] % nc[1]);
+      cell[2][l] = desc->cells[2][0] + (PetscInt)((t + l) / nc[0] / nc[1]);
+    }
+    TransferClip(p, cell, restriction, &b);
+    Gather(&b, n, bfrom, from, in);
+    for (int d = 0; d < 3; d++) {
+      Coef m;
+
+      for (int l = 0; l < b.count; l++) cls[l] = desc->dir[d]->cls[cell[d][l]];
+      m = CoefSelect(b.count, cls, (size_t)(p->nf[d] * p->nc[d]), restriction ? p->Pt[d] : p->P[d], p->lanes[d]);
+      Contract(d, n, nto[d], m, in, out, PETSC_FALSE);
+      n[d] = nto[d];
+      swap = in;
+      in   = out;
+      out  = swap;
+    }
+    TransferClip(p, cell, (PetscBool)!restriction, &b);
+    Scatter(&b, n, 1, in, 1, bto, to);
+  }
+  PetscCall(PetscLogFlops(p->flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TransferProlong(void *plan, const void *coarse, void *fine)
+{
+  PetscFunctionBegin;
+  PetscCall(TransferApply((TransferPlan *)plan, PETSC_FALSE, (const REAL *)coarse, (REAL *)fine));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TransferRestrict(void *plan, const void *fine, void *coarse)
+{
+  PetscFunctionBegin;
+  PetscCall(TransferApply((TransferPlan *)plan, PETSC_TRUE, (const REAL *)fine, (REAL *)coarse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,94 @@
+/*
+  What the package offers: every class, log event and citation is registered here, and here are the entry points for -dll_append.
+*/
+#include <petsc/private/petscimpl.h>
+#include <patchfd/private/boximpl.h>
+#include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
+
+#if defined(PETSC_USE_COMPLEX) || !defined(PETSC_USE_REAL_DOUBLE)
+  #error "libpatchfd needs a PETSc with real, double precision scalars"
+#endif
+
+PetscLogEvent PATCHFD_SetUp, PATCHFD_Mult, PATCHFD_Smooth, PATCHFD_BoxSolve, PATCHFD_Prolong, PATCHFD_Restrict, PATCHFD_Halo, PATCHFD_Function;
+
+static PetscBool initialized = PETSC_FALSE;
+static PetscBool cited       = PETSC_FALSE;
+
+PetscErrorCode PatchFDCite(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister("@article{CuiGrosseBleyKanschatStrzodka2024,\n"
+                                   "  title  = {An Implementation of Tensor Product Patch Smoothers on {GPU}},\n"
+                                   "  author = {Cu Cui and Paul Grosse-Bley and Guido Kanschat and Robert Strzodka},\n"
+                                   "  year   = {2024}\n}\n",
+                                   &cited));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  PatchFDFinalizePackage - Forgets that libpatchfd was initialized; called by `PetscFinalize()`
+
+  Not Collective
+
+  Level: developer
+
+.seealso: `PatchFDInitializePackage()`
+@*/
+PetscErrorCode PatchFDFinalizePackage(void)
+{
+  PetscFunctionBegin;
+  initialized = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  PatchFDInitializePackage - Registers the types of libpatchfd with PETSc: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `PCSINGLE`
+
+  Logically Collective
+
+  Level: beginner
+
+  Notes:
+  Call it after `PetscInitialize()` in a program that is linked with libpatchfd. It is not needed with `-dll_append`, which calls it.
+  Calling it again does nothing.
+
+.seealso: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `PCSINGLE`
+@*/
+PetscErrorCode PatchFDInitializePackage(void)
+{
+  PetscFunctionBegin;
+  if (initialized) PetscFunctionReturn(PETSC_SUCCESS);
+  initialized = PETSC_TRUE;
+  PetscCall(VecRegister(VECSINGLE, VecCreate_Single));
+  PetscCall(DMRegister(DMBOX, DMCreate_Box));
+  PetscCall(PCRegister(PCPATCHFD, PCCreate_PatchFD));
+  PetscCall(PCRegister(PCPATCHMG, PCCreate_PatchMG));
+  PetscCall(PCRegister(PCSINGLE, PCCreate_Single));
+  PetscCall(PetscLogEventRegister("PatchFDSetUp", PC_CLASSID, &PATCHFD_SetUp));
+  PetscCall(PetscLogEventRegister("PatchFDMult", MAT_CLASSID, &PATCHFD_Mult));
+  PetscCall(PetscLogEventRegister("PatchFDSmooth", PC_CLASSID, &PATCHFD_Smooth));
+  PetscCall(PetscLogEventRegister("PatchFDBoxSolve", PC_CLASSID, &PATCHFD_BoxSolve));
+  PetscCall(PetscLogEventRegister("PatchFDProlong", MAT_CLASSID, &PATCHFD_Prolong));
+  PetscCall(PetscLogEventRegister("PatchFDRestrict", MAT_CLASSID, &PATCHFD_Restrict));
+  PetscCall(PetscLogEventRegister("PatchFDHalo", DM_CLASSID, &PATCHFD_Halo));
+  PetscCall(PetscLogEventRegister("PatchFDFunction", DM_CLASSID, &PATCHFD_Function));
+  PetscCall(PetscRegisterFinalize(PatchFDFinalizePackage));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* -dll_append libpatchfd.so */
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_patchfd(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PatchFDInitializePackage());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the name under which PETSc's own --download- packages are loaded */
+PETSC_EXTERN PetscErrorCode PetscDLLibraryRegister_petscpatchfd(void)
+{
+  PetscFunctionBegin;
+  PetscCall(PatchFDInitializePackage());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,697 @@
+static char help[] = "Operators, transfers and smoothing steps against dense Kronecker references that share no code with the library.\n\
+  -dm_box_*       : the mesh (see DMBOX); -graded : random cell lengths\n\
+  -tolerance <t>  : allowed relative deviation in the maximum norm\n\n";
+
+#include <petscpatchfd.h>
+#include <petscblaslapack.h>
+#include <petscdt.h>
+
+/* ---- the reference: one-dimensional matrices of whole lines, entries of the operator as products of theirs ---- */
+
+typedef struct {
+  PetscInt   n, k, cells; /* nodes, degree, cells */
+  PetscReal *x, *v;       /* nodes, vertices */
+  PetscReal *M, *A;       /* [n][n] */
+  PetscBool  fixed[2];
+} Line;
+
+typedef struct {
+  PetscInt  dim, N; /* N nodes in all */
+  Line      line[3];
+  PetscReal D[3], shift;
+} Problem;
+
+/* Lagrange polynomial j of the nodes z[0..k] and its derivative at x, from the definition */
+static void Lagrange(PetscInt k, const PetscReal z[], PetscInt j, PetscReal x, PetscReal *l, PetscReal *dl)
+{
+  *l  = 1;
+  *dl = 0;
+  for (PetscInt m = 0; m <= k; m++) {
+    PetscReal p = 1 / (z[j] - z[m]);
+
+    if (m == j) continue;
+    *l *= (x - z[m]) / (z[j] - z[m]);
+    for (PetscInt i = 0; i <= k; i++)
+      if (i != j && i != m) p *= (x - z[i]) / (z[j] - z[i]);
+    *dl += p;
+  }
+}
+
+static PetscErrorCode LineCreate(PetscInt k, PetscInt cells, const PetscReal v[], const PetscBool fixed[2], Line *l)
+{
+  PetscReal *z, *wz, *q, *w;
+
+  PetscFunctionBeginUser;
+  l->k        = k;
+  l->cells    = cells;
+  l->n        = cells * k + 1;
+  l->fixed[0] = fixed[0];
+  l->fixed[1] = fixed[1];
+  PetscCall(PetscCalloc4(l->n, &l->x, cells + 1, &l->v, l->n * l->n, &l->M, l->n * l->n, &l->A));
+  PetscCall(PetscArraycpy(l->v, v, cells + 1));
+  if (k == 0) { /* a direction that does not exist */
+    l->M[0] = 1;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscMalloc4(k + 1, &z, k + 1, &wz, k + 1, &q, k + 1, &w));
+  PetscCall(PetscDTGaussLobattoLegendreQuadrature(k + 1, PETSCGAUSSLOBATTOLEGENDRE_VIA_LINEAR_ALGEBRA, z, wz));
+  PetscCall(PetscDTGaussQuadrature(k + 1, -1, 1, q, w));
+  for (PetscInt c = 0; c < cells; c++) {
+    const PetscReal h = v[c + 1] - v[c];
+
+    for (PetscInt i = 0; i <= k; i++) {
+      l->x[c * k + i] = v[c] + h * (z[i] + 1) / 2;
+      for (PetscInt j = 0; j <= k; j++) {
+        for (PetscInt p = 0; p <= k; p++) {
+          PetscReal li, di, lj, dj;
+
+          Lagrange(k, z, i, q[p], &li, &di);
+          Lagrange(k, z, j, q[p], &lj, &dj);
+          l->M[(c * k + i) * l->n + c * k + j] += w[p] * h / 2 * li * lj;
+          l->A[(c * k + i) * l->n + c * k + j] += w[p] * 2 / h * di * dj;
+        }
+      }
+    }
+  }
+  PetscCall(PetscFree4(z, wz, q, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* interpolation from line a to line b at b's nodes */
+static PetscErrorCode LineInterpolation(const Line *a, const Line *b, PetscReal **P)
+{
+  PetscReal *z;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc1(a->n * b->n, P));
+  if (a->k == 0) {
+    (*P)[0] = 1;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscMalloc1(a->k + 1, &z));
+  for (PetscInt i = 0; i < b->n; i++) {
+    PetscInt c = 0;
+
+    while (c < a->cells - 1 && b->x[i] > a->v[c + 1]) c++;
+    for (PetscInt j = 0; j <= a->k; j++) {
+      PetscReal dl;
+
+      Lagrange(a->k, a->x + c * a->k, j, b->x[i], &(*P)[i * a->n + c * a->k + j], &dl);
+    }
+  }
+  PetscCall(PetscFree(z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline void Node(const Problem *p, PetscInt i, PetscInt at[3])
+{
+  at[0] = i % p->line[0].n;
+  at[1] = i / p->line[0].n % p->line[1].n;
+  at[2] = i / p->line[0].n / p->line[1].n;
+}
+
+static inline PetscBool Fixed(const Problem *p, const PetscInt at[3])
+{
+  for (PetscInt d = 0; d < p->dim; d++)
+    if ((p->line[d].fixed[0] && at[d] == 0) || (p->line[d].fixed[1] && at[d] == p->line[d].n - 1)) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+static PetscReal Entry(const Problem *p, const PetscInt i[3], const PetscInt j[3])
+{
+  PetscReal M[3], A[3];
+
+  if (Fixed(p, i) || Fixed(p, j)) return i[0] == j[0] && i[1] == j[1] && i[2] == j[2];
+  for (int d = 0; d < 3; d++) {
+    M[d] = p->line[d].M[i[d] * p->line[d].n + j[d]];
+    A[d] = p->line[d].A[i[d] * p->line[d].n + j[d]];
+  }
+  return p->D[0] * A[0] * M[1] * M[2] + p->D[1] * M[0] * A[1] * M[2] + p->D[2] * M[0] * M[1] * A[2] + p->shift * M[0] * M[1] * M[2];
+}
+
+/* y = A x, row by row; only the nodes that share a cell with a row's node can contribute */
+static void Multiply(const Problem *p, const PetscReal x[], PetscReal y[])
+{
+  for (PetscInt r = 0; r < p->N; r++) {
+    PetscInt i[3], j[3], lo[3], hi[3];
+
+    Node(p, r, i);
+    for (int d = 0; d < 3; d++) {
+      lo[d] = PetscMax(0, i[d] - p->line[d].k);
+      hi[d] = PetscMin(p->line[d].n - 1, i[d] + p->line[d].k);
+    }
+    y[r] = 0;
+    for (j[2] = lo[2]; j[2] <= hi[2]; j[2]++)
+      for (j[1] = lo[1]; j[1] <= hi[1]; j[1]++)
+        for (j[0] = lo[0]; j[0] <= hi[0]; j[0]++) y[r] += Entry(p, i, j) * x[(j[2] * p->line[1].n + j[1]) * p->line[0].n + j[0]];
+  }
+}
+
+/* ---- reference smoother: dense Cholesky on each patch ---- */
+
+typedef struct {
+  PetscInt   color, n, *node;
+  PetscReal *L;
+} Patch;
+
+/* the unknowns of direction d of the patch of vertex v: strictly inside its two cells, and a Neumann end of the line */
+static void PatchExtent(const Line *l, PetscInt v, PetscInt *lo, PetscInt *hi)
+{
+  const PetscInt first = l->cells == 1 ? 0 : v - 1, last = l->cells == 1 ? 1 : v + 1; /* in cells */
+
+  if (l->k == 0) *lo = *hi = 0;
+  else {
+    *lo = first == 0 && !l->fixed[0] ? 0 : first * l->k + 1;
+    *hi = last == l->cells && !l->fixed[1] ? l->n - 1 : last * l->k - 1;
+  }
+}
+
+static PetscErrorCode PatchesCreate(const Problem *p, PetscInt *np, Patch **patches)
+{
+  PetscInt nv[3], total = 1;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) total *= nv[d] = PetscMax(1, p->line[d].cells - 1);
+  PetscCall(PetscCalloc1(total, patches));
+  *np = 0;
+  for (PetscInt t = 0; t < total; t++) {
+    const PetscInt v[3] = {t % nv[0], t / nv[0] % nv[1], t / nv[0] / nv[1]};
+    Patch         *q    = &(*patches)[*np];
+    PetscInt       lo[3], hi[3], at[3], n = 0;
+
+    for (int d = 0; d < 3; d++) PatchExtent(&p->line[d], v[d] + 1, &lo[d], &hi[d]);
+    q->n     = (hi[0] - lo[0] + 1) * (hi[1] - lo[1] + 1) * (hi[2] - lo[2] + 1);
+    q->color = v[0] % 2 + 2 * (v[1] % 2) + 4 * (v[2] % 2);
+    if (q->n <= 0) continue;
+    PetscCall(PetscMalloc2(q->n, &q->node, q->n * q->n, &q->L));
+    for (at[2] = lo[2]; at[2] <= hi[2]; at[2]++)
+      for (at[1] = lo[1]; at[1] <= hi[1]; at[1]++)
+        for (at[0] = lo[0]; at[0] <= hi[0]; at[0]++) q->node[n++] = (at[2] * p->line[1].n + at[1]) * p->line[0].n + at[0];
+    for (PetscInt i = 0; i < n; i++) {
+      PetscInt ai[3], aj[3];
+
+      Node(p, q->node[i], ai);
+      for (PetscInt j = 0; j < n; j++) {
+        Node(p, q->node[j], aj);
+        q->L[i * n + j] = Entry(p, ai, aj);
+      }
+    }
+    {
+      PetscBLASInt bn, info;
+
+      PetscCall(PetscBLASIntCast(n, &bn));
+      LAPACKpotrf_("L", &bn, q->L, &bn, &info);
+      PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "the reference's patch matrix is not positive definite");
+    }
+    (*np)++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x += omega A_j^{-1} r on one patch */
+static PetscErrorCode PatchSolve(const Patch *q, PetscReal omega, const PetscReal r[], PetscReal x[])
+{
+  PetscBLASInt n, one = 1, info;
+  PetscReal   *u;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscBLASIntCast(q->n, &n));
+  PetscCall(PetscMalloc1(q->n, &u));
+  for (PetscInt i = 0; i < q->n; i++) u[i] = r[q->node[i]];
+  LAPACKpotrs_("L", &n, &one, q->L, &n, u, &n, &info);
+  for (PetscInt i = 0; i < q->n; i++) x[q->node[i]] += omega * u[i];
+  PetscCall(PetscFree(u));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReferenceStep(const Problem *p, PetscInt np, const Patch q[], PCPatchFDType type, PCPatchFDOrder order, PetscReal omega, const PetscReal b[], PetscReal x[])
+{
+  PetscReal *r;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(p->N, &r));
+  for (PetscInt s = 0; s < (type == PC_PATCHFD_ADDITIVE ? 1 : (order == PC_PATCHFD_SYMMETRIC ? 16 : 8)); s++) {
+    const PetscInt color = order == PC_PATCHFD_BACKWARD || s >= 8 ? 7 - s % 8 : s;
+
+    if (s == 8 && omega == 1) continue; /* an exact solve repeated */
+    Multiply(p, x, r);
+    for (PetscInt i = 0; i < p->N; i++) r[i] = b[i] - r[i];
+    for (PetscInt i = 0; i < np; i++)
+      if (type == PC_PATCHFD_ADDITIVE || q[i].color == color) PetscCall(PatchSolve(&q[i], omega, r, x));
+  }
+  for (PetscInt i = 0; i < p->N; i++) {
+    PetscInt at[3];
+
+    Node(p, i, at);
+    if (Fixed(p, at)) x[i] += omega * (b[i] - x[i]);
+  }
+  PetscCall(PetscFree(r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- between the library's numbering and the natural one ---- */
+
+/* the natural number of the node at x: how the test learns the layout without being told */
+static PetscErrorCode NaturalNumber(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], void *ctx)
+{
+  const Problem *p = (const Problem *)ctx;
+  PetscInt       at[3] = {0, 0, 0};
+
+  PetscFunctionBeginUser;
+  for (PetscInt d = 0; d < dim; d++)
+    for (PetscInt i = 1; i < p->line[d].n; i++)
+      if (PetscAbsReal(p->line[d].x[i] - x[d]) < PetscAbsReal(p->line[d].x[at[d]] - x[d])) at[d] = i;
+  u[0] = (at[2] * p->line[1].n + at[1]) * p->line[0].n + at[0];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+typedef struct {
+  DM         dm;
+  Problem   *p;
+  Vec        number, all;
+  VecScatter toall;
+} Layout;
+
+static PetscErrorCode LayoutCreate(DM dm, Problem *p, Layout *l)
+{
+  PetscFunctionBeginUser;
+  l->dm = dm;
+  l->p  = p;
+  PetscCall(DMCreateGlobalVector(dm, &l->number));
+  PetscCall(DMBoxInterpolateFunction(dm, 0, NaturalNumber, p, l->number));
+  PetscCall(VecScatterCreateToAll(l->number, &l->toall, &l->all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LayoutDestroy(Layout *l)
+{
+  PetscFunctionBeginUser;
+  PetscCall(VecDestroy(&l->number));
+  PetscCall(VecDestroy(&l->all));
+  PetscCall(VecScatterDestroy(&l->toall));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ToVec(const Layout *l, const PetscReal a[], Vec v)
+{
+  const PetscScalar *i;
+  PetscScalar       *x;
+  PetscInt           n;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetArrayRead(l->number, &i));
+  PetscCall(VecGetArrayWrite(v, &x));
+  for (PetscInt j = 0; j < n; j++) x[j] = a[(PetscInt)i[j]];
+  PetscCall(VecRestoreArrayWrite(v, &x));
+  PetscCall(VecRestoreArrayRead(l->number, &i));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Compare(const Layout *l, const char *name, Vec v, const PetscReal a[], PetscReal tol, PetscInt *failures)
+{
+  const PetscScalar *i, *x;
+  PetscInt           n;
+  PetscReal          err = 0, max = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetArrayRead(l->number, &i));
+  PetscCall(VecGetArrayRead(v, &x));
+  for (PetscInt j = 0; j < n; j++) {
+    const PetscReal e = PetscAbsScalar(x[j] - a[(PetscInt)i[j]]);
+
+    err = e > err || PetscIsNanReal(e) ? e : err;
+  }
+  for (PetscInt j = 0; j < l->p->N; j++) max = PetscMax(max, PetscAbsReal(a[j]));
+  PetscCall(VecRestoreArrayRead(v, &x));
+  PetscCall(VecRestoreArrayRead(l->number, &i));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &err, 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
+  if (!(err <= tol * max)) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: deviates by %g\n", name, (double)(err / max)));
+    (*failures)++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProblemCreate(DM dm, PetscReal *const vertices[3], Problem *p)
+{
+  const PetscReal   point[2] = {0, 1};
+  PetscInt          cells[3], k;
+  DMBoxBoundaryType bc[6];
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetDimension(dm, &p->dim));
+  PetscCall(DMBoxGetCells(dm, cells));
+  PetscCall(DMBoxGetDegree(dm, &k));
+  PetscCall(DMBoxGetBoundary(dm, bc));
+  PetscCall(DMBoxGetPoisson(dm, p->D, &p->shift));
+  p->N = 1;
+  for (PetscInt d = 0; d < 3; d++) {
+    const PetscBool fixed[2] = {(PetscBool)(d < p->dim && bc[2 * d] == DMBOX_DIRICHLET), (PetscBool)(d < p->dim && bc[2 * d + 1] == DMBOX_DIRICHLET)};
+
+    PetscCall(LineCreate(d < p->dim ? k : 0, d < p->dim ? cells[d] : 1, d < p->dim ? vertices[d] : point, fixed, &p->line[d]));
+    p->N *= p->line[d].n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Random(PetscRandom rnd, PetscInt n, PetscReal **a)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(n, a));
+  for (PetscInt i = 0; i < n; i++) PetscCall(PetscRandomGetValueReal(rnd, &(*a)[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* every way to apply the operator, its diagonal, its conversion */
+static PetscErrorCode TestOperator(const Layout *l, Mat A, const PetscReal x[], const PetscReal b[], PetscReal tol, PetscInt *failures)
+{
+  const Problem *p = l->p;
+  PetscReal     *y, *z;
+  Vec            vx, vb, vy;
+  Mat            B;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc2(p->N, &y, p->N, &z));
+  PetscCall(MatCreateVecs(A, &vx, &vy));
+  PetscCall(VecDuplicate(vx, &vb));
+  PetscCall(ToVec(l, x, vx));
+  PetscCall(ToVec(l, b, vb));
+  Multiply(p, x, y);
+  PetscCall(MatMult(A, vx, vy));
+  PetscCall(Compare(l, "MatMult", vy, y, tol, failures));
+  PetscCall(MatMultTranspose(A, vx, vy));
+  PetscCall(Compare(l, "MatMultTranspose", vy, y, tol, failures));
+  for (PetscInt i = 0; i < p->N; i++) z[i] = b[i] + y[i];
+  PetscCall(MatMultAdd(A, vx, vb, vy));
+  PetscCall(Compare(l, "MatMultAdd", vy, z, tol, failures));
+  PetscCall(VecCopy(vb, vy));
+  PetscCall(MatMultAdd(A, vx, vy, vy));
+  PetscCall(Compare(l, "MatMultAdd in place", vy, z, tol, failures));
+  for (PetscInt i = 0; i < p->N; i++) z[i] = b[i] - y[i];
+  PetscCall(MatResidual(A, vb, vx, vy));
+  PetscCall(Compare(l, "MatResidual", vy, z, tol, failures));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  {
+    Vec wx, wy;
+
+    PetscCall(MatCreateVecs(B, &wx, &wy));
+    PetscCall(ToVec(l, x, wx));
+    PetscCall(MatMult(B, wx, wy));
+    PetscCall(Compare(l, "MatConvert", wy, y, PetscMin(tol, 1e-12), failures));
+    PetscCall(VecDestroy(&wx));
+    PetscCall(VecDestroy(&wy));
+  }
+  PetscCall(MatDestroy(&B));
+  for (PetscInt i = 0; i < p->N; i++) {
+    PetscInt at[3];
+
+    Node(p, i, at);
+    z[i] = Entry(p, at, at);
+  }
+  PetscCall(MatGetDiagonal(A, vy));
+  PetscCall(Compare(l, "MatGetDiagonal", vy, z, tol, failures));
+  PetscCall(VecDestroy(&vx));
+  PetscCall(VecDestroy(&vy));
+  PetscCall(VecDestroy(&vb));
+  PetscCall(PetscFree2(y, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* lifting of Dirichlet data: the operator without boundary conditions acts on them */
+static PetscErrorCode TestLift(const Layout *l, Mat A, const PetscReal g[], const PetscReal b[], PetscReal tol, PetscInt *failures)
+{
+  Problem    natural = *l->p;
+  PetscReal *gd, *z;
+  Vec        vg, vb;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc2(natural.N, &gd, natural.N, &z));
+  for (int d = 0; d < 3; d++) natural.line[d].fixed[0] = natural.line[d].fixed[1] = PETSC_FALSE;
+  for (PetscInt i = 0; i < natural.N; i++) {
+    PetscInt at[3];
+
+    Node(l->p, i, at);
+    gd[i] = Fixed(l->p, at) ? g[i] : 0;
+  }
+  Multiply(&natural, gd, z);
+  for (PetscInt i = 0; i < natural.N; i++) {
+    PetscInt at[3];
+
+    Node(l->p, i, at);
+    z[i] = Fixed(l->p, at) ? g[i] : b[i] - z[i];
+  }
+  PetscCall(MatCreateVecs(A, &vg, &vb));
+  PetscCall(ToVec(l, g, vg));
+  PetscCall(ToVec(l, b, vb));
+  PetscCall(MatBoxLiftDirichlet(A, vg, vb));
+  PetscCall(Compare(l, "MatBoxLiftDirichlet", vb, z, tol, failures));
+  PetscCall(VecDestroy(&vg));
+  PetscCall(VecDestroy(&vb));
+  PetscCall(PetscFree2(gd, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* one smoothing step of every kind, from a given and from the zero guess, and as a preconditioner */
+static PetscErrorCode TestSmoother(const Layout *l, Mat A, const PetscReal x[], const PetscReal b[], PetscReal tol, PetscInt *failures)
+{
+  const Problem *p = l->p;
+  const struct {
+    PCPatchFDType  type;
+    PCPatchFDOrder order;
+    PetscReal      omega;
+    PetscInt       variants;
+  } kinds[] = {
+    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD,   1,    4},
+    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_BACKWARD,  0.8,  4},
+    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, 1,    1},
+    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, 1.1,  1},
+    {PC_PATCHFD_ADDITIVE,       PC_PATCHFD_FORWARD,   0.25, 1},
+  };
+  const PCPatchFDVariant variants[] = {PC_PATCHFD_BOUNDARY, PC_PATCHFD_FUSED, PC_PATCHFD_SEPARATE, PC_PATCHFD_GLOBAL};
+  PetscReal             *y, *z;
+  PetscInt               np;
+  Patch                 *q;
+  Vec                    vx, vb;
+  KSP                    ksp;
+  PC                     pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(PatchesCreate(p, &np, &q));
+  PetscCall(PetscMalloc2(p->N, &y, p->N, &z));
+  PetscCall(MatCreateVecs(A, &vx, &vb));
+  PetscCall(ToVec(l, b, vb));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(kinds); i++) {
+    PetscCall(PetscArraycpy(y, x, p->N));
+    PetscCall(PetscArrayzero(z, p->N));
+    PetscCall(ReferenceStep(p, np, q, kinds[i].type, kinds[i].order, kinds[i].omega, b, y));
+    PetscCall(ReferenceStep(p, np, q, kinds[i].type, kinds[i].order, kinds[i].omega, b, z));
+    PetscCall(PCPatchFDSetType(pc, kinds[i].type));
+    PetscCall(PCPatchFDSetOrder(pc, kinds[i].order));
+    PetscCall(PCPatchFDSetDamping(pc, kinds[i].omega));
+    for (PetscInt v = 0; v < kinds[i].variants; v++) {
+      char name[256];
+
+      PetscCall(PCPatchFDSetVariant(pc, kinds[i].type == PC_PATCHFD_ADDITIVE ? PC_PATCHFD_AUTO : variants[v]));
+      PetscCall(PetscSNPrintf(name, sizeof(name), "smoother %s %s %s %g", PCPatchFDTypes[kinds[i].type], PCPatchFDOrders[kinds[i].order], PCPatchFDVariants[variants[v]], (double)kinds[i].omega));
+      PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
+      PetscCall(ToVec(l, x, vx));
+      PetscCall(KSPSolve(ksp, vb, vx));
+      PetscCall(Compare(l, name, vx, y, tol, failures));
+      PetscCall(PetscStrlcat(name, ", zero guess", sizeof(name)));
+      PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_FALSE));
+      PetscCall(KSPSolve(ksp, vb, vx));
+      PetscCall(Compare(l, name, vx, z, tol, failures));
+      PetscCall(PetscStrlcat(name, ", PCApply", sizeof(name)));
+      PetscCall(PCApply(pc, vb, vx));
+      PetscCall(Compare(l, name, vx, z, tol, failures));
+    }
+    /* the transpose of a sweep is the sweep in reverse order */
+    PetscCall(PetscArrayzero(z, p->N));
+    PetscCall(ReferenceStep(p, np, q, kinds[i].type, kinds[i].order == PC_PATCHFD_SYMMETRIC ? PC_PATCHFD_SYMMETRIC : (kinds[i].order == PC_PATCHFD_FORWARD ? PC_PATCHFD_BACKWARD : PC_PATCHFD_FORWARD), kinds[i].omega, b, z));
+    PetscCall(PCApplyTranspose(pc, vb, vx));
+    PetscCall(Compare(l, "PCApplyTranspose", vx, z, tol, failures));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  /* the whole box as one patch solves exactly */
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPPREONLY));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
+  Multiply(p, x, y);
+  PetscCall(ToVec(l, y, vb));
+  PetscCall(KSPSolve(ksp, vb, vx));
+  PetscCall(Compare(l, "whole box", vx, x, 100 * tol, failures));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&vx));
+  PetscCall(VecDestroy(&vb));
+  for (PetscInt i = 0; i < np; i++) PetscCall(PetscFree2(q[i].node, q[i].L));
+  PetscCall(PetscFree(q));
+  PetscCall(PetscFree2(y, z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* P from the coarse to the fine problem and its transpose */
+static PetscErrorCode TestTransfer(const Layout *lc, const Layout *lf, const PetscReal xc[], const PetscReal xf[], PetscReal tol, PetscInt *failures)
+{
+  const Problem *c = lc->p, *f = lf->p;
+  PetscReal     *P[3], *yf, *yc;
+  Vec            vc, vf, vs;
+  Mat            interp;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMCreateInterpolation(lc->dm, lf->dm, &interp, &vs));
+  PetscCall(VecDestroy(&vs));
+  PetscCall(MatCreateVecs(interp, &vc, &vf));
+  PetscCall(PetscCalloc2(f->N, &yf, c->N, &yc));
+  for (int d = 0; d < 3; d++) PetscCall(LineInterpolation(&c->line[d], &f->line[d], &P[d]));
+  for (PetscInt i = 0; i < f->N; i++) {
+    PetscInt af[3], ac[3];
+
+    Node(f, i, af);
+    if (Fixed(f, af)) continue;
+    for (PetscInt j = 0; j < c->N; j++) {
+      PetscReal w = 1;
+
+      Node(c, j, ac);
+      for (int d = 0; d < 3; d++) w *= P[d][af[d] * c->line[d].n + ac[d]];
+      if (w == 0 || Fixed(c, ac)) continue;
+      yf[i] += w * xc[j];
+      yc[j] += w * xf[i];
+    }
+  }
+  PetscCall(ToVec(lc, xc, vc));
+  PetscCall(MatInterpolate(interp, vc, vf));
+  PetscCall(Compare(lf, "MatInterpolate", vf, yf, tol, failures));
+  PetscCall(ToVec(lf, xf, vf));
+  PetscCall(MatRestrict(interp, vf, vc));
+  PetscCall(Compare(lc, "MatRestrict", vc, yc, tol, failures));
+  PetscCall(ToVec(lc, xc, vc));
+  PetscCall(MatMultTransposeAdd(interp, vf, vc, vc));
+  for (PetscInt i = 0; i < c->N; i++) yc[i] += xc[i];
+  PetscCall(Compare(lc, "MatMultTransposeAdd", vc, yc, tol, failures));
+  PetscCall(ToVec(lc, xc, vc));
+  PetscCall(MatInterpolateAdd(interp, vc, vf, vf));
+  for (PetscInt i = 0; i < f->N; i++) yf[i] += xf[i];
+  PetscCall(Compare(lf, "MatInterpolateAdd", vf, yf, tol, failures));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree(P[d]));
+  PetscCall(PetscFree2(yf, yc));
+  PetscCall(VecDestroy(&vc));
+  PetscCall(VecDestroy(&vf));
+  PetscCall(MatDestroy(&interp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* one degree: the operator and smoothers on the mesh, the transfers to the twice refined mesh and to a higher degree */
+static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, PetscRandom rnd, PetscInt *failures)
+{
+  DM         dm, fine, higher;
+  Mat        A;
+  PetscReal *v[3] = {NULL, NULL, NULL}, *vf[3], *x, *b, *xf, lower[3], upper[3], span;
+  PetscInt   dim, cells[3];
+  Problem    p, pf;
+  Layout     l, lf;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMCreate(PETSC_COMM_WORLD, &dm));
+  PetscCall(DMSetType(dm, DMBOX));
+  PetscCall(DMSetFromOptions(dm));
+  PetscCall(DMBoxSetDegree(dm, k));
+  PetscCall(DMGetDimension(dm, &dim));
+  PetscCall(DMBoxGetCells(dm, cells));
+  PetscCall(DMBoxGetBounds(dm, lower, upper));
+  for (PetscInt d = 0; d < dim; d++) {
+    PetscCall(PetscMalloc2(cells[d] + 1, &v[d], 2 * cells[d] + 1, &vf[d]));
+    v[d][0] = lower[d];
+    for (PetscInt c = 0; c < cells[d]; c++) {
+      PetscReal h = 0;
+
+      if (graded) PetscCall(PetscRandomGetValueReal(rnd, &h));
+      v[d][c + 1] = v[d][c] + 1 + 0.5 * h;
+    }
+    span = v[d][cells[d]] - lower[d];
+    for (PetscInt c = 0; c <= cells[d]; c++) v[d][c] = lower[d] + (v[d][c] - lower[d]) * (upper[d] - lower[d]) / span;
+    for (PetscInt c = 0; c <= 2 * cells[d]; c++) vf[d][c] = (v[d][c / 2] + v[d][(c + 1) / 2]) / 2;
+    if (graded) PetscCall(DMBoxSetVertices(dm, d, cells[d] + 1, v[d]));
+  }
+  PetscCall(DMSetUp(dm));
+  PetscCall(ProblemCreate(dm, v, &p));
+  PetscCall(LayoutCreate(dm, &p, &l));
+  PetscCall(Random(rnd, p.N, &x));
+  PetscCall(Random(rnd, p.N, &b));
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(TestOperator(&l, A, x, b, tol, failures));
+  PetscCall(TestLift(&l, A, x, b, tol, failures));
+  PetscCall(TestSmoother(&l, A, x, b, 10 * tol, failures));
+
+  PetscCall(DMRefine(dm, PETSC_COMM_WORLD, &fine));
+  PetscCall(ProblemCreate(fine, vf, &pf));
+  PetscCall(LayoutCreate(fine, &pf, &lf));
+  PetscCall(Random(rnd, pf.N, &xf));
+  PetscCall(TestTransfer(&l, &lf, x, xf, tol, failures));
+  PetscCall(LayoutDestroy(&lf));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree4(pf.line[d].x, pf.line[d].v, pf.line[d].M, pf.line[d].A));
+  PetscCall(PetscFree(xf));
+  PetscCall(DMDestroy(&fine));
+
+  PetscCall(DMCreate(PETSC_COMM_WORLD, &higher));
+  PetscCall(DMSetType(higher, DMBOX));
+  PetscCall(DMSetFromOptions(higher));
+  PetscCall(DMBoxSetDegree(higher, k + 1));
+  for (PetscInt d = 0; d < dim && graded; d++) PetscCall(DMBoxSetVertices(higher, d, cells[d] + 1, v[d]));
+  PetscCall(DMSetUp(higher));
+  PetscCall(ProblemCreate(higher, v, &pf));
+  PetscCall(LayoutCreate(higher, &pf, &lf));
+  PetscCall(Random(rnd, pf.N, &xf));
+  PetscCall(TestTransfer(&l, &lf, x, xf, tol, failures));
+  PetscCall(LayoutDestroy(&lf));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree4(pf.line[d].x, pf.line[d].v, pf.line[d].M, pf.line[d].A));
+  PetscCall(PetscFree(xf));
+  PetscCall(DMDestroy(&higher));
+
+  PetscCall(LayoutDestroy(&l));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree4(p.line[d].x, p.line[d].v, p.line[d].M, p.line[d].A));
+  for (PetscInt d = 0; d < dim; d++) PetscCall(PetscFree2(v[d], vf[d]));
+  PetscCall(PetscFree(x));
+  PetscCall(PetscFree(b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt    degrees[16], nd = 16, failures = 0;
+  PetscBool   graded = PETSC_FALSE, set;
+  PetscReal   tol    = 1e-12;
+  PetscRandom rnd;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &nd, &set));
+  PetscCheck(set, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-degrees is needed: a list of degrees");
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-graded", &graded, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-tolerance", &tol, NULL));
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &rnd)); /* the same numbers on every rank */
+  for (PetscInt i = 0; i < nd; i++) {
+    const PetscInt before = failures;
+
+    PetscCall(TestDegree(degrees[i], graded, tol, rnd, &failures));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ": %s\n", degrees[i], failures == before ? "agrees" : "DEVIATES"));
+  }
+  PetscCall(PetscRandomDestroy(&rnd));
+  PetscCall(PetscFinalize());
+  return 0;
+}
