@@ -57,7 +57,7 @@ static inline V Splat(REAL a)
   do { \
     V sum[K]; \
     for (int r = 0; r < K; r++) sum[r] = add ? out[r * os] : (V){0}; \
-    for (PetscInt c = 0; c < nc; c++) { \
+    _Pragma("GCC unroll 16") for (PetscInt c = 0; c < nc; c++) { \
       const V x = in[c * is]; \
       _Pragma("GCC unroll 8") for (int r = 0; r < K; r++) sum[r] += x * MATRIX[r * nc + c]; \
     } \
@@ -76,6 +76,11 @@ static inline V Splat(REAL a)
   } while (0)
 
 /* out = m in, or out += m in, for one line; in and out do not overlap */
+static inline __attribute__((always_inline)) void LineSame(PetscInt nr, PetscInt nc, const REAL *m, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, PetscBool add)
+{
+  LINE(m);
+}
+
 static inline void Line(PetscInt nr, PetscInt nc, Coef m, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, PetscBool add)
 {
   if (m.s) LINE(m.s);
@@ -87,42 +92,75 @@ static void Contract(int d, const PetscInt n[3], PetscInt nr, Coef m, const V *i
 {
   const PetscInt inner = (d > 0 ? n[0] : 1) * (d > 1 ? n[1] : 1), outer = (d < 1 ? n[1] : 1) * (d < 2 ? n[2] : 1);
 
-  for (PetscInt o = 0; o < outer; o++) {
-    const V *a = in + o * inner * n[d];
-    V       *b = out + o * inner * nr;
-
-    for (PetscInt i = 0; i < inner; i++) Line(nr, n[d], m, a + i, inner, b + i, inner, add);
+#define LINES(LINE_OF, NR, NC, M) \
+  for (PetscInt o = 0; o < outer; o++) \
+    for (PetscInt i = 0; i < inner; i++) LINE_OF(NR, NC, M, in + o * inner * (NC) + i, inner, out + o * inner * (NR) + i, inner, add)
+#define CASE(N) \
+  case N: \
+    LINES(LineSame, N, N, m.s); \
+    return
+  /* square matrices of the usual degrees: lengths known to the compiler */
+  if (m.s && nr == n[d]) {
+    switch (nr) {
+      CASE(2);
+      CASE(3);
+      CASE(4);
+      CASE(5);
+      CASE(6);
+      CASE(7);
+      CASE(8);
+      CASE(9);
+    }
   }
+  LINES(Line, nr, n[d], m);
+#undef CASE
+#undef LINES
 }
 
 /* ---- between the grid and the lanes ---- */
 
 /* A batch: where the block of each lane begins and which part of it is real.  Lanes from `count` on are empty. */
 typedef struct {
-  int      count;
-  PetscInt first[3][VL];
-  PetscInt lo[3][VL], hi[3][VL]; /* first <= lo <= hi <= first + n: the nodes that may be read or written */
+  int       count;
+  PetscInt  first[3][VL];
+  PetscInt  lo[3][VL], hi[3][VL]; /* first <= lo <= hi <= first + n: the nodes that may be read or written */
+  PetscBool full;                 /* all of them, in all lanes */
 } Batch;
 
 static inline void BatchClip(Batch *b, const PetscInt n[3], const PatchFDRange range)
 {
+  int partial = b->count < VL;
+
   for (int d = 0; d < 3; d++) {
     for (int l = 0; l < b->count; l++) {
       b->lo[d][l] = PetscMax(b->first[d][l], range[d][0]);
       b->hi[d][l] = PetscMax(b->lo[d][l], PetscMin(b->first[d][l] + n[d], range[d][1]));
+      partial |= b->hi[d][l] - b->lo[d][l] != n[d];
     }
   }
+  b->full = (PetscBool)!partial;
 }
 
-#define BATCH_LOOP(n, box, n0, node, value) \
+/* where the blocks of a full batch begin */
+static inline void BatchOffsets(const Batch *b, const PatchFDBox *box, ptrdiff_t offset[VL])
+{
+  for (int l = 0; l < VL; l++) offset[l] = ((ptrdiff_t)(b->first[2][l] - box->lo[2]) * box->n[1] + (b->first[1][l] - box->lo[1])) * box->n[0] + b->first[0][l] - box->lo[0];
+}
+
+#define FULL_LOOP(n, box, row, i) \
+  for (PetscInt k = 0; k < n[2]; k++) \
+    for (PetscInt j = 0; j < n[1]; j++) \
+      for (ptrdiff_t row = ((ptrdiff_t)k * box->n[1] + j) * box->n[0], i = 0; i < n[0]; i++)
+
+#define PARTIAL_LOOP(n, box, node, value) \
   for (int l = 0; l < b->count; l++) { \
-    const PetscInt *n0 = (PetscInt[]){b->first[0][l], b->first[1][l], b->first[2][l]}; \
     for (PetscInt k = b->lo[2][l]; k < b->hi[2][l]; k++) { \
       for (PetscInt j = b->lo[1][l]; j < b->hi[1][l]; j++) { \
         const ptrdiff_t node  = ((ptrdiff_t)(k - box->lo[2]) * box->n[1] + (j - box->lo[1])) * box->n[0] - box->lo[0]; \
-        const ptrdiff_t value = (((ptrdiff_t)(k - n0[2]) * n[1] + (j - n0[1])) * n[0] - n0[0]) * VL + l;
+        const ptrdiff_t value = (((ptrdiff_t)(k - b->first[2][l]) * n[1] + (j - b->first[1][l])) * n[0] - b->first[0][l]) * VL + l; \
+        for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++)
 
-#define BATCH_LOOP_END \
+#define PARTIAL_LOOP_END \
   } \
   } \
   }
@@ -130,30 +168,52 @@ static inline void BatchClip(Batch *b, const PetscInt n[3], const PatchFDRange r
 /* block = x, zero where nothing may be read */
 static void Gather(const Batch *b, const PetscInt n[3], const PatchFDBox *box, const REAL *restrict x, V *block)
 {
-  REAL     *restrict y = (REAL *)block;
-  PetscBool full = (PetscBool)(b->count == VL);
+  REAL *restrict y = (REAL *)block;
 
-  for (int d = 0; d < 3; d++)
-    for (int l = 0; l < b->count; l++)
-      if (b->hi[d][l] - b->lo[d][l] != n[d]) full = PETSC_FALSE;
-  if (!full) memset(block, 0, sizeof(V) * (size_t)(n[0] * n[1] * n[2]));
-  BATCH_LOOP(n, box, n0, node, value)
-  for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++) y[value + i * VL] = x[node + i];
-  BATCH_LOOP_END
+  if (b->full) {
+    ptrdiff_t offset[VL];
+
+    BatchOffsets(b, box, offset);
+    FULL_LOOP(n, box, row, i)
+    {
+      for (int l = 0; l < VL; l++) y[l] = x[offset[l] + row + i];
+      y += VL;
+    }
+  } else {
+    memset(block, 0, sizeof(V) * (size_t)(n[0] * n[1] * n[2]));
+    PARTIAL_LOOP(n, box, node, value)
+    y[value + i * VL] = x[node + i];
+    PARTIAL_LOOP_END
+  }
 }
 
-/* x = beta x + alpha block where it may be written */
+/* x = beta x + alpha block where it may be written; blocks of different lanes may share nodes if beta is 1 */
 static void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
 {
   const REAL *restrict y = (const REAL *)block;
 
-  BATCH_LOOP(n, box, n0, node, value)
-  if (beta == 0) {
-    for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++) x[node + i] = alpha * y[value + i * VL];
+  if (b->full) {
+    ptrdiff_t offset[VL];
+
+    BatchOffsets(b, box, offset);
+    if (beta == 0) {
+      FULL_LOOP(n, box, row, i)
+      {
+        for (int l = 0; l < VL; l++) x[offset[l] + row + i] = alpha * y[l];
+        y += VL;
+      }
+    } else {
+      FULL_LOOP(n, box, row, i)
+      {
+        for (int l = 0; l < VL; l++) x[offset[l] + row + i] = beta * x[offset[l] + row + i] + alpha * y[l];
+        y += VL;
+      }
+    }
   } else {
-    for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++) x[node + i] = beta * x[node + i] + alpha * y[value + i * VL];
+    PARTIAL_LOOP(n, box, node, value)
+    x[node + i] = (beta == 0 ? 0 : beta * x[node + i]) + alpha * y[value + i * VL];
+    PARTIAL_LOOP_END
   }
-  BATCH_LOOP_END
 }
 
 /*

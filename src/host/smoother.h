@@ -26,18 +26,6 @@ typedef struct {
   REAL     *lambda, *mu[2], *alpha[2];
 } EigenClass;
 
-typedef struct {
-  PatchFDSmootherDesc desc;
-  PetscBool           point[3]; /* the direction does not exist */
-  EigenClass         *cls[3];
-  PetscInt            ntable;   /* products of classes with a table of reciprocals 1 / D, 0 if too many */
-  REAL              **table;
-  V                  *x, *p, *q, *s, *t, *u, *inv; /* blocks of closures */
-  V                  *face[2], *part, *Y[3][2], *W[3][2], *line;
-  V                  *lanes[3][7], *vec[3][5];
-  void               *base;
-} SmootherPlan;
-
 /* the matrices and vectors of one direction for the batch at hand */
 typedef struct {
   PetscInt  n, ext, even;
@@ -46,6 +34,21 @@ typedef struct {
   const EigenClass *c;                 /* the common class, when parity is used */
   V        *lambda, *mu[2], *alpha[2]; /* a vector for each lane */
 } BatchDirection;
+
+typedef struct {
+  PatchFDSmootherDesc desc;
+  PetscBool           point[3]; /* the direction does not exist */
+  EigenClass         *cls[3];
+  PetscInt            ntable;   /* products of classes with a table of reciprocals 1 / D, 0 if too many */
+  REAL              **table;
+  V                  *x, *p, *q, *s, *t, *u, *inv; /* blocks of closures */
+  V                  *face[2], *part[2], *Y[3][2], *W[3][2], *line;
+  V                  *lanes[3][5], *vec[3][5];
+  void               *base;
+  BatchDirection      dir[3]; /* of the last batch, whose classes were */
+  PetscInt            last[3][VL];
+  PatchFDPatchOp      lastop;
+} SmootherPlan;
 
 /* most reciprocals are tabulated: uniform meshes have at most three classes a direction */
 enum {
@@ -186,7 +189,7 @@ static PetscErrorCode SmootherCreate(const PatchFDSmootherDesc *desc, void **pla
   }
   for (int d = 0; d < 3; d++) area = PetscMax(area, volume / c[d]);
   PetscCall(SmootherTables(p));
-  total += 7 * (size_t)volume + 15 * (size_t)area + (size_t)longest;
+  total += 7 * (size_t)volume + 16 * (size_t)area + (size_t)longest;
   PetscCall(VMalloc(total, &v, &p->base));
   {
     V **const blocks[] = {&p->x, &p->p, &p->q, &p->s, &p->t, &p->u, &p->inv};
@@ -194,8 +197,7 @@ static PetscErrorCode SmootherCreate(const PatchFDSmootherDesc *desc, void **pla
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(blocks); i++, v += volume) *blocks[i] = v;
   }
   for (int i = 0; i < 2; i++, v += area) p->face[i] = v;
-  p->part = v;
-  v += area;
+  for (int i = 0; i < 2; i++, v += area) p->part[i] = v;
   for (int i = 0; i < 6; i++, v += area) p->Y[i / 2][i % 2] = v;
   for (int i = 0; i < 6; i++, v += area) p->W[i / 2][i % 2] = v;
   p->line = v;
@@ -216,19 +218,17 @@ typedef enum {
   TO_NODES    /* S */
 } Transform;
 
-/*
-  One line to modes or back; in and out may be the same, out has stride os.  `line` is a work line.
-*/
-static inline void TransformLine(const BatchDirection *d, Transform t, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+/* One line to modes or back; in and out may be the same.  `line` is a work line. */
+static inline __attribute__((always_inline)) void TransformLine(const BatchDirection *d, PetscBool parity, PetscInt n, Transform t, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
 {
-  const PetscInt n = d->n, even = d->even, odd = n - even;
+  const PetscInt even = (n + 1) / 2, odd = n / 2;
 
-  if (!d->parity) {
+  if (!parity) {
     for (PetscInt i = 0; i < n; i++) line[i] = in[i * is];
     Line(n, n, t == TO_MODES ? d->St : (t == FACE_MODES ? d->T : d->S), line, 1, out, os, PETSC_FALSE);
   } else if (t == TO_NODES) {
-    Line(even, even, (Coef){d->c->Se, NULL}, in, is, line, 1, PETSC_FALSE);
-    Line(odd, odd, (Coef){d->c->So, NULL}, in + even * is, is, line + even, 1, PETSC_FALSE);
+    LineSame(even, even, d->c->Se, in, is, line, 1, PETSC_FALSE);
+    LineSame(odd, odd, d->c->So, in + even * is, is, line + even, 1, PETSC_FALSE);
     if (even > odd) out[odd * os] = line[odd];
     for (PetscInt i = 0; i < odd; i++) {
       const V e = line[i], o = line[even + i];
@@ -244,9 +244,39 @@ static inline void TransformLine(const BatchDirection *d, Transform t, const V *
       line[even + i] = a - b;
     }
     if (even > odd) line[odd] = in[odd * is];
-    Line(even, even, (Coef){t == TO_MODES ? d->c->Ste : d->c->Te, NULL}, line, 1, out, os, PETSC_FALSE);
-    Line(odd, odd, (Coef){t == TO_MODES ? d->c->Sto : d->c->To, NULL}, line + even, 1, out + even * os, os, PETSC_FALSE);
+    LineSame(even, even, t == TO_MODES ? d->c->Ste : d->c->Te, line, 1, out, os, PETSC_FALSE);
+    LineSame(odd, odd, t == TO_MODES ? d->c->Sto : d->c->To, line + even, 1, out + even * os, os, PETSC_FALSE);
   }
+}
+
+/*
+  `inner` lines, each inner x outer of a block: entry i of line (l, o) at l + (i + o * n) * inner, with is and os entries between
+  the groups o of in and out.  With parity and the usual degrees the lengths are known to the compiler.
+*/
+static void TransformLines(const BatchDirection *d, Transform t, PetscInt inner, PetscInt outer, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+{
+#define LINES(PARITY, N) \
+  for (PetscInt o = 0; o < outer; o++) \
+    for (PetscInt l = 0; l < inner; l++) TransformLine(d, PARITY, N, t, in + o * is + l, inner, out + o * os + l, inner, line)
+#define CASE(N) \
+  case N: \
+    LINES(PETSC_TRUE, N); \
+    return
+  if (d->parity) {
+    switch (d->n) {
+      CASE(1);
+      CASE(3);
+      CASE(5);
+      CASE(7);
+      CASE(9);
+      CASE(11);
+      CASE(13);
+      CASE(15);
+    }
+  }
+  LINES(d->parity, d->n);
+#undef CASE
+#undef LINES
 }
 
 /* all three directions of a block in place */
@@ -254,23 +284,25 @@ static void TransformBlock(const BatchDirection d[3], Transform t, V *u, V *line
 {
   const PetscInt n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
 
-  if (n0 > 1 || d[0].ext)
-    for (PetscInt i = 0; i < n1 * n2; i++) TransformLine(&d[0], t, u + i * n0, 1, u + i * n0, 1, line);
-  if (n1 > 1 || d[1].ext)
-    for (PetscInt k = 0; k < n2; k++)
-      for (PetscInt i = 0; i < n0; i++) TransformLine(&d[1], t, u + k * n0 * n1 + i, n0, u + k * n0 * n1 + i, n0, line);
-  if (n2 > 1 || d[2].ext)
-    for (PetscInt i = 0; i < n0 * n1; i++) TransformLine(&d[2], t, u + i, n0 * n1, u + i, n0 * n1, line);
+  if (d[0].ext) TransformLines(&d[0], t, 1, n1 * n2, u, n0, u, n0, line);
+  if (d[1].ext) TransformLines(&d[1], t, n0, n2, u, n0 * n1, u, n0 * n1, line);
+  if (d[2].ext) TransformLines(&d[2], t, n0 * n1, 1, u, 0, u, 0, line);
 }
 
-/* a line of closure values to modes; rim: with the two end values, else only the free ones */
-static inline void FaceLine(const BatchDirection *d, PetscBool rim, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+/* what the two end values of lines of closure values add to their modes */
+static void FaceRim(const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, const V *interior, V *out)
 {
-  const V lo = in[0], hi = in[(d->n + 2 * d->ext - 1) * is];
+  const PetscInt n = d->n;
 
-  TransformLine(d, FACE_MODES, in + d->ext * is, is, out, os, line);
-  if (rim && d->ext)
-    for (PetscInt m = 0; m < d->n; m++) out[m * os] += d->mu[0][m] * lo + d->mu[1][m] * hi;
+  for (PetscInt o = 0; o < outer; o++) {
+    for (PetscInt m = 0; m < n; m++) {
+      for (PetscInt l = 0; l < inner; l++) {
+        const V lo = in[o * inner * (n + 2) + l], hi = in[(o * (n + 2) + n + 1) * inner + l];
+
+        out[(o * n + m) * inner + l] = interior[(o * n + m) * inner + l] + d->mu[0][m] * lo + d->mu[1][m] * hi;
+      }
+    }
+  }
 }
 
 /* ---- batches ---- */
@@ -302,10 +334,14 @@ static inline Coef Matrices(const SmootherPlan *p, int d, int i, size_t offset, 
 #define SELECT_MATRIX(i, X, size) X = dir->same ? (Coef){c->X, NULL} : Matrices(p, d, i, offsetof(EigenClass, X), cls, count, size)
 #define SELECT_VECTOR(i, X)       X = Lanes(p, d, i, offsetof(EigenClass, X), cls, count, dir->n)
 
-static void SmootherSelect(SmootherPlan *p, int d, int count, const PetscInt cls[], PatchFDPatchOp op, BatchDirection *dir)
+static void SmootherSelect(SmootherPlan *p, int d, int count, PetscInt cls[], PatchFDPatchOp op)
 {
-  const EigenClass *c = &p->cls[d][cls[0]];
+  const EigenClass *c   = &p->cls[d][cls[0]];
+  BatchDirection   *dir = &p->dir[d];
 
+  for (int l = count; l < VL; l++) cls[l] = cls[count - 1];
+  if (dir->c && p->lastop == op && !memcmp(cls, p->last[d], sizeof(p->last[d]))) return; /* as in the last batch: always so on uniform meshes */
+  memcpy(p->last[d], cls, sizeof(p->last[d]));
   dir->n    = c->n;
   dir->even = c->even;
   dir->ext  = p->point[d] ? 0 : 1;
@@ -409,14 +445,45 @@ static void SmootherFaces(SmootherPlan *p, const BatchDirection d[3], const Batc
     }
   }
   for (int e = 0; e < 2; e++) {
-    V *F = p->face[e], *Y = p->Y[f][e], *W = p->W[f][e], *part = p->part;
+    const V *F = p->face[e], *rimmed = p->part[0];
+    V       *Y = p->Y[f][e], *W = p->W[f][e];
 
-    /* direction a comes before f unless f = 0, direction b comes before f if f = 2: there W has no rim */
-    for (PetscInt j = 0; j < cb; j++) FaceLine(&d[a], PETSC_TRUE, F + j * ca, 1, part + j * na, 1, p->line);
-    for (PetscInt i = 0; i < na; i++) FaceLine(&d[b], PETSC_TRUE, part + i, na, Y + i, na, p->line);
+    /* direction a: without the rim in part 0, with it in part 1 */
+    TransformLines(&d[a], FACE_MODES, 1, cb, F + d[a].ext, ca, p->part[0], na, p->line);
+    if (d[a].ext) {
+      FaceRim(&d[a], 1, cb, F, p->part[0], p->part[1]);
+      rimmed = p->part[1];
+    }
+    /* direction b: Y with both rims; W without those of directions before f */
+    TransformLines(&d[b], FACE_MODES, na, 1, rimmed + d[b].ext * na, 0, Y, 0, p->line);
+    if (d[b].ext) FaceRim(&d[b], na, 1, rimmed, Y, Y);
     if (f == 0) continue; /* W is Y */
-    for (PetscInt j = 0; j < cb; j++) FaceLine(&d[a], PETSC_FALSE, F + j * ca, 1, part + j * na, 1, p->line);
-    for (PetscInt i = 0; i < na; i++) FaceLine(&d[b], (PetscBool)(f == 1), part + i, na, W + i, na, p->line);
+    TransformLines(&d[b], FACE_MODES, na, 1, p->part[0] + d[b].ext * na, 0, W, 0, p->line);
+    if (f == 1 && d[b].ext) FaceRim(&d[b], na, 1, p->part[0], W, W);
+  }
+}
+
+/* what a face adds to a row of modes: alpha * Y[i] and mu * W[i] */
+typedef struct {
+  V        alpha, mu;
+  const V *Y, *W;
+} Term;
+
+/* u = (u - alpha0 Y0 - terms) / D - mu0 Y0 - terms for the modes i of one row; Y0 is what the x faces give, constant in a row */
+static inline __attribute__((always_inline)) void CombineModes(PetscInt from, PetscInt end, V *u, Coef inv, int nt, const Term t[], int n0, V *const alpha0[], V *const mu0[], const V Y0[])
+{
+  for (PetscInt i = from; i < end; i++) {
+    V g = u[i], r = {0};
+
+    for (int j = 0; j < n0; j++) {
+      g -= alpha0[j][i] * Y0[j];
+      r += mu0[j][i] * Y0[j];
+    }
+    for (int j = 0; j < nt; j++) {
+      g -= t[j].alpha * t[j].Y[i];
+      r += t[j].mu * t[j].W[i];
+    }
+    u[i] = g * (inv.s ? Splat(inv.s[i]) : inv.v[i]) - r;
   }
 }
 
@@ -427,29 +494,31 @@ static void SmootherFaces(SmootherPlan *p, const BatchDirection d[3], const Batc
 static void SmootherCombine(SmootherPlan *p, const BatchDirection d[3], Coef inv)
 {
   const PetscInt n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
-  V             *u = p->u;
 
   for (PetscInt k = 0; k < n2; k++) {
     for (PetscInt j = 0; j < n1; j++) {
-      for (PetscInt i = 0; i < n0; i++, u++) {
-        const PetscInt m[3] = {i, j, k}, at[3] = {k * n1 + j, k * n0 + i, j * n0 + i};
-        V              g = {0}, r = {0};
+      const PetscInt m[3] = {0, j, k}, row[3] = {0, k * n0, j * n0};
+      V             *u    = p->u + (k * n1 + j) * n0;
+      const Coef     v    = {inv.s ? inv.s + (k * n1 + j) * n0 : NULL, inv.s ? NULL : inv.v + (k * n1 + j) * n0};
+      Term           t[4];
+      int            nt = 0;
 
-        for (int f = 0; f < 3; f++) {
-          if (!d[f].ext) continue;
-          if (d[f].parity) {
-            const int e = m[f] < d[f].even ? 0 : 1;
-
-            g += d[f].alpha[0][m[f]] * p->Y[f][e][at[f]];
-            r += d[f].mu[0][m[f]] * (f ? p->W : p->Y)[f][e][at[f]];
-          } else {
-            for (int e = 0; e < 2; e++) {
-              g += d[f].alpha[e][m[f]] * p->Y[f][e][at[f]];
-              r += d[f].mu[e][m[f]] * (f ? p->W : p->Y)[f][e][at[f]];
-            }
-          }
+      for (int f = 1; f < 3; f++) {
+        for (int e = 0; e < 2; e++) {
+          if (!d[f].ext || (d[f].parity && (m[f] >= d[f].even) != e)) continue;
+          t[nt++] = (Term){d[f].alpha[d[f].parity ? 0 : e][m[f]], d[f].mu[d[f].parity ? 0 : e][m[f]], p->Y[f][e] + row[f], p->W[f][e] + row[f]};
         }
-        *u = (*u - g) * (inv.s ? Splat(*inv.s++) : *inv.v++) - r;
+      }
+      if (d[0].parity && nt == 2) { /* uniform meshes in 3D */
+        CombineModes(0, d[0].even, u, v, 2, t, 1, d[0].alpha, d[0].mu, &p->Y[0][0][k * n1 + j]);
+        CombineModes(d[0].even, n0, u, v, 2, t, 1, d[0].alpha, d[0].mu, &p->Y[0][1][k * n1 + j]);
+      } else {
+        const V Y0[2] = {p->Y[0][0][k * n1 + j], p->Y[0][1][k * n1 + j]};
+
+        if (d[0].parity) {
+          CombineModes(0, d[0].even, u, v, nt, t, 1, d[0].alpha, d[0].mu, &Y0[0]);
+          CombineModes(d[0].even, n0, u, v, nt, t, 1, d[0].alpha, d[0].mu, &Y0[1]);
+        } else CombineModes(0, n0, u, v, nt, t, 2, d[0].alpha, d[0].mu, Y0);
       }
     }
   }
@@ -459,15 +528,16 @@ static void SmootherCombine(SmootherPlan *p, const BatchDirection d[3], Coef inv
 static void SmootherBatch(SmootherPlan *p, PatchFDPatchOp op, PetscInt cls[3][VL], Batch *free, REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
 {
   const PatchFDBox *box = &p->desc.box;
-  BatchDirection    d[3];
+  BatchDirection   *d   = p->dir;
   PetscInt          n[3];
   size_t            size;
   Coef              inv;
 
   for (int i = 0; i < 3; i++) {
-    SmootherSelect(p, i, free->count, cls[i], op, &d[i]);
+    SmootherSelect(p, i, free->count, cls[i], op);
     n[i] = d[i].n;
   }
+  p->lastop = op;
   size = (size_t)(n[0] * n[1] * n[2]);
   BatchClip(free, n, p->desc.read);
   if (op == PATCHFD_OP_RESIDUAL) {

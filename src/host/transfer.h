@@ -74,6 +74,7 @@ static void TransferClip(const TransferPlan *p, const PetscInt cell[3][VL], Pets
   }
   BatchClip(b, fine ? p->nf : p->nc, fine ? desc->fine : desc->coarse);
   if (!fine) return;
+  b->full = PETSC_FALSE;
   for (int d = 0; d < 3; d++) {
     for (int l = 0; l < b->count; l++) {
       if (cell[d][l] < desc->dir[d]->ncells - 1) b->hi[d][l] = PetscMax(b->lo[d][l], PetscMin(b->hi[d][l], b->first[d][l] + p->nf[d] - 1));

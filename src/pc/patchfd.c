@@ -268,7 +268,13 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   if (p->type == PC_PATCHFD_ADDITIVE) {
     PetscCheck(p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_GLOBAL, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto or global", PCPatchFDVariants[p->variant]);
     p->use = PC_PATCHFD_GLOBAL;
-  } else if (p->variant == PC_PATCHFD_AUTO) p->use = PC_PATCHFD_BOUNDARY;
+  } else if (p->variant == PC_PATCHFD_AUTO) {
+    PetscInt degree;
+
+    /* a Q1 patch has one unknown: its boundary is all there is to read, and the residual is the shorter sum (benchmarks/kernels) */
+    PetscCall(DMBoxGetDegree(p->op->dm, &degree));
+    p->use = degree == 1 ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
+  }
   if (p->patch == PC_PATCHFD_BOX) {
     PetscCheck(p->damping == 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box is an exact solve and takes no damping; found -pc_patchfd_damping %g, allowed is 1", (double)p->damping);
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -491,8 +497,8 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   iterate directly, which is what makes it fast; as a preconditioner of other methods it starts from zero.
 
   The variants. `global` takes the residual of the whole mesh before each colour, `separate` that of the patches of the colour,
-  `fused` does the same and solves at once, and `boundary` (what `auto` takes) computes the new values of a patch from the
-  right-hand side and the values on the patch's boundary alone. For the additive smoother, which needs damping (1/4 in 2D and 1/8 in 3D
+  `fused` does the same and solves at once, and `boundary` computes the new values of a patch from the
+  right-hand side and the values on the patch's boundary alone (`auto` is `boundary`, but `fused` for degree 1). For the additive smoother, which needs damping (1/4 in 2D and 1/8 in 3D
   are safe), only `global` applies.
 
   Multiplicative steps in the same order before and after the coarse correction converge fastest, with `KSPFGMRES`. For `KSPCG` the

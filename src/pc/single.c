@@ -13,6 +13,7 @@
   The routines follow in the order in which a solver calls them.
 */
 #include <petsc/private/pcimpl.h>
+#include <petsc/private/kspimpl.h>
 #include <petsc/private/dmimpl.h>
 #include <petsc/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -97,11 +98,18 @@ static PetscErrorCode DMCloneSingle(DM dm, DM *single)
   if (isda) { /* DMClone() leaves these out */
     DMDAInterpolationType type;
     PetscInt              r[3];
+    DM                    coordinates;
+    Vec                   x;
 
     PetscCall(DMDAGetInterpolationType(dm, &type));
     PetscCall(DMDASetInterpolationType(*single, type));
     PetscCall(DMDAGetRefinementFactor(dm, &r[0], &r[1], &r[2]));
     PetscCall(DMDASetRefinementFactor(*single, r[0], r[1], r[2]));
+    PetscCall(DMGetCoordinatesLocalNoncollective(dm, &x));
+    if (x) {
+      PetscCall(DMGetCoordinateDM(dm, &coordinates));
+      PetscCall(DMSetCoordinateDM(*single, coordinates));
+    }
   }
   PetscCall(DMCoarsenHookAdd(*single, DMCoarsenHook_Single, DMRestrictHook_Single, dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -236,9 +244,9 @@ static PetscErrorCode PCSetUpOnBlocks_Single(PC pc)
 /* ---- solve ---- */
 
 /*
-  The warning about methods that use the preconditioned residual, or a recursion for it, or that apply the preconditioner once
-  more to form the solution: none of them sees what single precision has done to the preconditioner.  Here is the one place
-  where a PC learns what KSP it belongs to.
+  The warning about methods that measure the preconditioned residual by a recursion, or apply the preconditioner once more to form
+  the solution, or let recursions stand for products: none of them sees what single precision has done to the preconditioner.
+  Measured, doc/single.md.  Here is the one place where a PC learns what KSP it belongs to.
 */
 static PetscErrorCode PCPreSolve_Single(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
 {
@@ -247,14 +255,14 @@ static PetscErrorCode PCPreSolve_Single(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETS
   const char *prefix;
 
   PetscFunctionBegin;
-  if (!s->warn || s->warned) PetscFunctionReturn(PETSC_SUCCESS);
-  s->warned = PETSC_TRUE;
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &unsafe, KSPGMRES, KSPLGMRES, KSPDGMRES, KSPPGMRES, KSPBCGS, KSPIBCGS, KSPBCGSL, KSPPIPEBCGS, KSPQMRCGS, KSPTFQMR, KSPTCQMR, KSPCGS, KSPCR, KSPMINRES, KSPSYMMLQ, ""));
+  if (!s->warn || s->warned || ksp->converged == KSPConvergedSkip) PetscFunctionReturn(PETSC_SUCCESS); /* the last: nothing is reported */
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &unsafe, KSPGMRES, KSPLGMRES, KSPDGMRES, KSPPGMRES, KSPBCGS, KSPIBCGS, KSPBCGSL, KSPPIPEBCGS, KSPTFQMR, KSPTCQMR, KSPCGS, KSPIDR, KSPCR, KSPPIPECR, KSPLCD, KSPSYMMLQ, KSPGROPPCG, KSPPIPECG, KSPPIPECG2, KSPPIPECGRR, KSPPIPELCG, KSPPIPEPRCG, ""));
   if (!unsafe) PetscFunctionReturn(PETSC_SUCCESS);
+  s->warned = PETSC_TRUE;
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
   PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)pc), PETSC_STDERR,
                          "Warning: PCSINGLE under KSP type %s, which does not see the rounding errors of its preconditioner: it may report convergence\n"
-                         "         while the true residual is as large as 1e-3. Cure: -%sksp_type fgmres, fcg or cg. (-%spc_single_warn 0 silences this.)\n",
+                         "         while the true residual is as large as 1e-3, or stall. Cure: -%sksp_type fgmres, fcg or cg. (-%spc_single_warn 0 silences this.)\n",
                          ((PetscObject)ksp)->type_name, prefix ? prefix : "", ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

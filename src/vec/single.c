@@ -368,6 +368,7 @@ static PetscErrorCode VecResetArray_Single(Vec v)
     PetscCall(VecRestoreArray(s->shadow, &array));
   }
   PetscCall(VecResetArray(s->shadow));
+  s->nuse = 0; /* VecRestoreLocalVector() begins an access that it does not end */
   PetscCall(s->k->free(&s->a));
   s->a      = s->allocated;
   s->placed = PETSC_FALSE;
@@ -377,6 +378,7 @@ static PetscErrorCode VecResetArray_Single(Vec v)
 static PetscErrorCode VecReplaceArray_Single(Vec v, const PetscScalar *array)
 {
   PetscFunctionBegin;
+  if (!array) PetscFunctionReturn(PETSC_SUCCESS); /* VecSetType() of a Vec made without an array */
   PetscCall(Kernels(v)->fromdouble(v->map->n, 1.0, array, Write(v)));
   PetscCall(PetscFree(array)); /* the Vec owns it from now on */
   PetscFunctionReturn(PETSC_SUCCESS);
