@@ -695,3 +695,73 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   testset:
+     test:
+       suffix: 1d
+       nsize: {{1 3}}
+       output_file: output/reference_1d.out
+       args: -dm_box_dim 1 -dm_box_cells 6 -degrees 1,2,3,4,5,6,7,8,9,10
+     test:
+       suffix: 2d
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2,3,4,5,6,7,8,9,10
+     test:
+       suffix: 2d_graded
+       args: -dm_box_dim 2 -dm_box_cells 19,4 -degrees 1,2,3,4 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet -dm_box_lower 0.3,-1 -dm_box_upper 2,7 -dm_box_diffusion 1,3 -dm_box_shift 2
+     test:
+       suffix: 3d
+       args: -dm_box_cells 3,4,5 -degrees 1,2,3,4
+     test:
+       suffix: 3d_high
+       args: -dm_box_cells 2,3,2 -degrees 5,6,7
+     test:
+       suffix: 3d_8
+       args: -dm_box_cells 2,2,3 -degrees 8
+     test:
+       suffix: 3d_wide
+       args: -dm_box_cells 18,5,4 -degrees 1,2
+     test:
+       suffix: 3d_graded
+       args: -dm_box_cells 3,4,5 -degrees 1,2,3 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
+     test:
+       suffix: 3d_neumann
+       args: -dm_box_cells 5,4,3 -degrees 1,2,3 -dm_box_boundary neumann -dm_box_shift 1.5
+     test:
+       suffix: 3d_mixed
+       args: -dm_box_cells 5,4,7 -degrees 1,2,3 -dm_box_boundary neumann,neumann,neumann,dirichlet,neumann,neumann
+     test:
+       suffix: 3d_thin
+       args: -dm_box_cells 1,4,2 -degrees 2,3
+     test:
+       suffix: 3d_few
+       args: -dm_box_cells 1,1,2 -degrees 1,2,3 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
+
+   test:
+     suffix: ranks
+     nsize: {{2 3 4 6 8}}
+     output_file: output/reference_ranks.out
+     args: -dm_box_cells 6,5,4 -degrees 1,2,3
+
+   test:
+     suffix: ranks_graded
+     nsize: {{2 3 4 6 8}}
+     output_file: output/reference_ranks_graded.out
+     args: -dm_box_dim 2 -dm_box_cells 9,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann
+
+   testset:
+     args: -dm_vec_type single -tolerance 1e-5
+     test:
+       suffix: single_2d
+       args: -dm_box_dim 2 -dm_box_cells 36,4 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: single_3d
+       nsize: {{1 4}}
+       output_file: output/reference_single_3d.out
+       args: -dm_box_cells 5,4,4 -degrees 1,2,3,4
+     test:
+       suffix: single_graded
+       args: -dm_box_cells 3,4,5 -degrees 1,2,3 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann
+
+TEST*/

@@ -77,3 +77,15 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   test:
+     suffix: 1
+     args: -level 4 -degrees 1,2,3,4,5,6,7,8
+   test:
+     suffix: 2
+     nsize: 2
+     args: -level 3 -degrees 2,4
+
+TEST*/

@@ -131,3 +131,24 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   testset:
+     args: -reference
+     test:
+       suffix: 2d
+       args: -dim 2 -levels 3,8 -max_unknowns 70000
+     test:
+       suffix: 3d
+       args: -dim 3 -levels 3,6 -max_unknowns 300000
+     test:
+       suffix: 3d_fine
+       args: -dim 3 -levels 5,5 -degrees 3 -max_unknowns 1e6
+     test:
+       suffix: ranks
+       nsize: {{2 3 4 6 8}}
+       output_file: output/iterations_ranks.out
+       args: -dim 3 -levels 3,4 -degrees 1,2,3,4 -max_unknowns 40000
+
+TEST*/

@@ -121,3 +121,110 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   testset:
+     args: -time 0
+     # the same iterations and errors on any number of ranks
+     test:
+       suffix: ranks
+       nsize: {{1 2 3 4 6 8}}
+       output_file: output/poisson_ranks.out
+       args: -dm_box_cells 8
+     test:
+       suffix: ranks_q1
+       nsize: {{1 2 3 4 6 8}}
+       output_file: output/poisson_ranks_q1.out
+       args: -dm_box_cells 2 -dm_refine 4 -dm_box_degree 1
+     # L2 errors of the reference implementation
+     test:
+       suffix: l2_q1
+       args: -dm_box_cells 64 -dm_box_degree 1
+     test:
+       suffix: l2_q2
+       args: -dm_box_cells 32 -dm_box_degree 2
+     test:
+       suffix: l2_q3
+       args: -dm_box_cells 16 -dm_box_degree 3
+     test:
+       suffix: l2_q3_fine
+       args: -dm_box_cells 32 -dm_box_degree 3
+     test:
+       suffix: l2_q4
+       args: -dm_box_cells 16 -dm_box_degree 4
+     test:
+       suffix: l2_q5
+       args: -dm_box_cells 16 -dm_box_degree 5 -ksp_rtol 1e-12
+     test:
+       suffix: l2_q7
+       args: -dm_box_cells 4 -dm_box_degree 7 -ksp_rtol 1e-12
+     test:
+       suffix: l2_2d
+       args: -dm_box_dim 2 -dm_box_cells 16 -dm_box_degree 5 -ksp_rtol 1e-12
+     test:
+       suffix: 1d
+       args: -dm_box_dim 1 -dm_box_cells 64
+     # a stretched box, all kinds of boundary data, three meshes: the errors fall by 2^4
+     test:
+       suffix: mixed_1
+       args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+     test:
+       suffix: mixed_2
+       nsize: 2
+       args: -dm_box_cells 16,8,32 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+     test:
+       suffix: dirichlet_1
+       args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3
+     test:
+       suffix: dirichlet_2
+       args: -dm_box_cells 16,8,32 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3
+     test:
+       suffix: shift
+       args: -dm_box_cells 16 -dm_box_degree 2 -dm_box_shift 100 -dm_box_diffusion 1,10,0.1
+     # only defined up to a constant, which the nullspace takes out
+     test:
+       suffix: neumann_1
+       nsize: {{1 3}}
+       output_file: output/poisson_neumann_1.out
+       args: -dm_box_cells 8 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann
+     test:
+       suffix: neumann_2
+       args: -dm_box_cells 16 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann -ksp_type cg -ksp_norm_type unpreconditioned -pc_patchmg_symmetric
+     # coarsest meshes of any shape
+     test:
+       suffix: coarse_even
+       args: -dm_box_cells 24,16,40
+     test:
+       suffix: coarse_odd
+       nsize: 2
+       args: -dm_box_cells 7,5,3
+     # kinds of multigrid
+     test:
+       suffix: full
+       args: -dm_box_cells 8 -pc_mg_type full
+     test:
+       suffix: additive
+       args: -dm_box_cells 8 -pc_mg_type additive
+     test:
+       suffix: smoother_additive
+       nsize: 2
+       args: -dm_box_cells 8 -ksp_type cg -ksp_norm_type unpreconditioned -mg_levels_pc_patchfd_type additive -mg_levels_pc_patchfd_damping 0.125
+     test:
+       suffix: cg
+       args: -dm_box_cells 8 -ksp_type cg -ksp_norm_type unpreconditioned -pc_patchmg_symmetric
+     test:
+       suffix: mg
+       args: -dm_box_cells 2 -dm_refine 3 -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd -mg_coarse_ksp_type richardson -mg_coarse_ksp_max_it 1 -mg_coarse_pc_type patchfd -mg_coarse_pc_patchfd_patch box
+     test:
+       suffix: direct
+       nsize: {{1 2}}
+       output_file: output/poisson_direct.out
+       args: -dm_box_cells 8 -pc_type patchfd -pc_patchfd_patch box
+     # what the solver says about itself
+     test:
+       suffix: view
+       filter: grep -E "patchfd|patchmg|patches|kernels|whole"
+       args: -dm_box_cells 4 -ksp_view
+
+TEST*/

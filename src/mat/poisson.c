@@ -43,12 +43,11 @@ void DMBoxFreeNodes(const DM_Box *box, PetscBool local, PatchFDRange r)
 
 static PetscErrorCode MatBoxReset(Mat_Box *m)
 {
-  const PatchFDKernels tables[] = {&PatchFDKernelsHostDouble, &PatchFDKernelsHostFloat};
-
   PetscFunctionBegin;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(tables); i++) {
-    const PatchFDKernels k = tables[i];
+  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++) {
+    const PatchFDKernels k = PatchFDKernelTables[i];
 
+    if (!k) continue;
     PetscCall(k->operatordestroy(&m->op[k->id]));
     PetscCall(k->operatordestroy(&m->unconstrained[k->id]));
     PetscCall(k->smootherdestroy(&m->smoother[k->id]));
@@ -468,6 +467,7 @@ PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
   DM_Box  *box = (DM_Box *)dm->data;
   Mat_Box *m;
   PetscInt n;
+  PetscBool shell;
 
   PetscFunctionBegin;
   PetscCall(DMSetUp(dm));
@@ -495,5 +495,14 @@ PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
   PetscCall(MatShellSetVecType(*A, dm->vectype));
   PetscCall(MatSetUp(*A));
   PetscCall(MatBoxSetNullSpace(*A, m));
+  PetscCall(PetscStrcmp(dm->mattype, MATSHELL, &shell));
+  if (!shell) { /* -dm_mat_type aij: the assembled matrix, for other preconditioners */
+    Mat assembled;
+
+    PetscCall(MatConvert(*A, dm->mattype, MAT_INITIAL_MATRIX, &assembled));
+    PetscCall(MatBoxSetNullSpace(assembled, m));
+    PetscCall(MatDestroy(A));
+    *A = assembled;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -147,12 +147,12 @@ static PetscErrorCode MatCreateVecs_Transfer(Mat P, Vec *right, Vec *left)
 
 static PetscErrorCode MatDestroy_Transfer(Mat P)
 {
-  const PatchFDKernels tables[] = {&PatchFDKernelsHostDouble, &PatchFDKernelsHostFloat};
-  Mat_Transfer        *t;
+  Mat_Transfer *t;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(P, &t));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(tables); i++) PetscCall(tables[i]->transferdestroy(&t->plan[tables[i]->id]));
+  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
+    if (t->plan[i]) PetscCall(PatchFDKernelTables[i]->transferdestroy(&t->plan[i]));
   for (int d = 0; d < 3; d++) PetscCall(PatchFDEmbeddingDestroy(&t->dir[d]));
   PetscCall(DMDestroy(&t->coarse));
   PetscCall(DMDestroy(&t->fine));

@@ -1,5 +1,5 @@
 /*
-  What the package offers: every class, log event and citation is registered here, and here are the entry points for -dll_append.
+  What the package offers: every kernel table, class, log event and citation is registered here, and here are the entry points for -dll_append.
 */
 #include <petsc/private/petscimpl.h>
 #include <patchfd/private/boximpl.h>
@@ -11,6 +11,11 @@
 #endif
 
 PetscLogEvent PATCHFD_SetUp, PATCHFD_Mult, PATCHFD_Smooth, PATCHFD_BoxSolve, PATCHFD_Prolong, PATCHFD_Restrict, PATCHFD_Halo, PATCHFD_Function;
+
+const PatchFDKernels PatchFDKernelTables[PATCHFD_NUM_KERNELS] = {
+  [PATCHFD_KERNELS_HOST_DOUBLE] = &PatchFDKernelsHostDouble,
+  [PATCHFD_KERNELS_HOST_FLOAT]  = &PatchFDKernelsHostFloat,
+};
 
 static PetscBool initialized = PETSC_FALSE;
 static PetscBool cited       = PETSC_FALSE;

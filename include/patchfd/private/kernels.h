@@ -101,6 +101,7 @@ enum {
   PATCHFD_NUM_KERNELS
 };
 PETSC_INTERN const struct _PatchFDKernels PatchFDKernelsHostDouble, PatchFDKernelsHostFloat;
+PETSC_INTERN const PatchFDKernels         PatchFDKernelTables[PATCHFD_NUM_KERNELS]; /* by id; NULL for what this build does not have */
 
 /*
   Functions and grid functions, assembled matrices: set-up work, host and double precision only.

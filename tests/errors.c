@@ -1,0 +1,164 @@
+static char help[] = "Bad input to matrices and preconditioners: each ends in a PetscError that names what was found and what is allowed.\n\n";
+
+#include <petscpatchfd.h>
+
+/* what the last error said */
+static PetscErrorCode lastcode;
+static char           lastmessage[512];
+
+static PetscErrorCode Catch(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *fn, PETSC_UNUSED const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, PETSC_UNUSED void *ctx)
+{
+  if (p == PETSC_ERROR_INITIAL) {
+    lastcode = n;
+    (void)PetscStrncpy(lastmessage, mess ? mess : "", sizeof(lastmessage));
+  }
+  return n;
+}
+
+/* the call must fail with this code and a message that contains both words */
+#define FAILS(name, call, code, word1, word2) \
+  do { \
+    PetscErrorCode ierr; \
+    char          *w1, *w2; \
+    lastcode       = PETSC_SUCCESS; \
+    lastmessage[0] = 0; \
+    PetscCall(PetscPushErrorHandler(Catch, NULL)); \
+    ierr = (call); \
+    PetscCall(PetscPopErrorHandler()); \
+    PetscCall(PetscStrstr(lastmessage, word1, &w1)); \
+    PetscCall(PetscStrstr(lastmessage, word2, &w2)); \
+    if (ierr && lastcode == code && w1 && w2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: refused\n", name)); \
+    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: WRONG, code %d, message %s\n", name, (int)lastcode, lastmessage)); \
+  } while (0)
+
+static PetscErrorCode NewPC(Mat A, PCType type, const char *options, PC *pc)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsInsertString(NULL, options));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetOperators(*pc, A, A));
+  PetscCall(PCSetType(*pc, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* setting the option, or set-up with it, must fail */
+static PetscErrorCode SetUp(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall(PCSetFromOptions(pc));
+  PetscCall(PCSetUp(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestOption(Mat A, PCType type, const char *option, const char *value, PetscErrorCode code, const char *word1, const char *word2)
+{
+  char name[256], options[256];
+  PC   pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "%s %s %s", type, option, value));
+  PetscCall(PetscSNPrintf(options, sizeof(options), "%s %s", option, value));
+  PetscCall(NewPC(A, type, options, &pc));
+  FAILS(name, SetUp(pc), code, word1, word2);
+  PetscCall(PCDestroy(&pc));
+  PetscCall(PetscOptionsClearValue(NULL, option));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PetscInt     cells[] = {4, 4, 4}, odd[] = {6, 4, 4};
+  DM                 dm, other;
+  Mat                A, B, P;
+  Vec                x, b, small;
+  KSP                ksp;
+  PC                 pc;
+  KSPConvergedReason reason;
+  PetscInt           first, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 2, &dm));
+  PetscCall(DMSetFromOptions(dm));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(DMCreateGlobalVector(dm, &x));
+  PetscCall(VecDuplicate(x, &b));
+
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_damping", "0", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_damping", "(0, 2)"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_damping", "-0.5", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_damping", "-0.5"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_damping", "2", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_damping", "(0, 2)"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_sweeps", "0", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_sweeps", "at least 1"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_type", "jacobi", PETSC_ERR_USER, "pc_patchfd_type", "jacobi"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_patch", "edge", PETSC_ERR_USER, "pc_patchfd_patch", "edge"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_variant", "fast", PETSC_ERR_USER, "pc_patchfd_variant", "fast"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_order", "random", PETSC_ERR_USER, "pc_patchfd_order", "random"));
+  PetscCall(PetscOptionsInsertString(NULL, "-pc_patchfd_type additive"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_variant", "boundary", PETSC_ERR_ARG_INCOMP, "additive", "boundary"));
+  PetscCall(PetscOptionsClearValue(NULL, "-pc_patchfd_type"));
+  PetscCall(PetscOptionsInsertString(NULL, "-pc_patchfd_patch box"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_damping", "0.5", PETSC_ERR_ARG_INCOMP, "box", "0.5"));
+  PetscCall(PetscOptionsClearValue(NULL, "-pc_patchfd_patch"));
+  PetscCall(PetscOptionsInsertString(NULL, "-mg_levels_ksp_type richardson"));
+  PetscCall(TestOption(A, PCPATCHMG, "-pc_mg_levels", "5", PETSC_ERR_ARG_OUTOFRANGE, "coarse", "2"));
+  PetscCall(PetscOptionsClearValue(NULL, "-mg_levels_ksp_type"));
+
+  /* matrices that are not ours */
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(NewPC(B, PCPATCHFD, "", &pc));
+  FAILS("PCPATCHFD on an AIJ matrix", PCSetUp(pc), PETSC_ERR_ARG_INCOMP, "PCPATCHFD", "aij");
+  PetscCall(PCDestroy(&pc));
+  PetscCall(NewPC(B, PCPATCHMG, "", &pc));
+  FAILS("PCPATCHMG on an AIJ matrix", PCSetUp(pc), PETSC_ERR_ARG_INCOMP, "PCPATCHMG", "aij");
+  PetscCall(PCDestroy(&pc));
+  FAILS("MatBoxLiftDirichlet on an AIJ matrix", MatBoxLiftDirichlet(B, x, b), PETSC_ERR_ARG_INCOMP, "MatBoxLiftDirichlet", "aij");
+  FAILS("conversion in place", MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &A), PETSC_ERR_SUP, "in place", "DMBOX");
+  FAILS("MatScale", MatScale(A, 2), PETSC_ERR_SUP, "scale", "shell");
+  PetscCall(MatDestroy(&B));
+
+  /* meshes that are not nested, vectors of another layout */
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, odd, 2, &other));
+  PetscCall(DMSetUp(other));
+  FAILS("interpolation from 4 to 6 cells", DMCreateInterpolation(dm, other, &P, NULL), PETSC_ERR_ARG_INCOMP, "4", "6");
+  PetscCall(DMCreateGlobalVector(other, &small));
+  FAILS("MatMult with a vector of another mesh", MatMult(A, small, b), PETSC_ERR_ARG_SIZ, "Mat", "729");
+  PetscCall(NewPC(A, PCPATCHFD, "", &pc));
+  FAILS("PCApply with a vector of another mesh", PCApply(pc, small, b), PETSC_ERR_ARG_SIZ, "Preconditioner", "vec");
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&small));
+  PetscCall(DMDestroy(&other));
+
+  /* NaN in the right-hand side: no loop, no wrong answer */
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetDM(ksp, dm));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPFGMRES));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCPATCHMG));
+  PetscCall(VecSet(b, 1));
+  PetscCall(VecGetOwnershipRange(b, &first, &end));
+  if (first == 0) PetscCall(VecSetValue(b, 0, NAN, INSERT_VALUES));
+  PetscCall(VecAssemblyBegin(b));
+  PetscCall(VecAssemblyEnd(b));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "NaN in the right-hand side: %s\n", KSPConvergedReasons[reason]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+     suffix: 1
+     nsize: {{1 2}}
+     output_file: output/errors_1.out
+     args: -malloc_dump 0
+
+TEST*/

@@ -1,0 +1,293 @@
+static char help[] = "PCSINGLE against the same preconditioner in double precision.\n\
+  -kind aij, da, shell, box : an assembled matrix; a DMDA that assembles it on every level; a MATSHELL on a DMDA; a DMBOX\n\
+  -n                        : nodes a direction of the DMDA\n\
+  -d_..., -s_...            : options of the KSP in double precision and of the one with PCSINGLE\n\n";
+
+#include <petscpatchfd.h>
+#include <petscdmda.h>
+
+typedef enum {
+  AIJ,
+  DA,
+  SHELL,
+  BOX
+} Kind;
+static const char *const Kinds[] = {"aij", "da", "shell", "box", "Kind", "", NULL};
+
+typedef struct {
+  Kind      kind;
+  DM        dm;
+  Mat       A;     /* for AIJ and SHELL */
+  PetscReal shift; /* the operator is the Laplacian and this */
+} Problem;
+
+/* five-point stencil on the unit square, scaled by h^2 */
+static PetscErrorCode Assemble(DM da, PetscReal shift, Mat A)
+{
+  DMDALocalInfo i;
+  PetscReal     h2;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMDAGetLocalInfo(da, &i));
+  h2 = 1.0 / ((i.mx + 1) * (i.mx + 1));
+  for (PetscInt y = i.ys; y < i.ys + i.ym; y++) {
+    for (PetscInt x = i.xs; x < i.xs + i.xm; x++) {
+      const PetscInt step[5][2] = {
+        {0,  0 },
+        {-1, 0 },
+        {1,  0 },
+        {0,  -1},
+        {0,  1 }
+      };
+      MatStencil  row = {.i = x, .j = y}, col[5];
+      PetscScalar v[5];
+      PetscInt    n = 0;
+
+      for (int k = 0; k < 5; k++) {
+        const PetscInt cx = x + step[k][0], cy = y + step[k][1];
+
+        if (cx < 0 || cy < 0 || cx >= i.mx || cy >= i.my) continue;
+        col[n]   = (MatStencil){.i = cx, .j = cy};
+        v[n++] = k ? -1 : 4 + shift * h2;
+      }
+      PetscCall(MatSetValuesStencil(A, 1, &row, n, col, v, INSERT_VALUES));
+    }
+  }
+  PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ComputeOperators(KSP ksp, Mat A, Mat P, void *ctx)
+{
+  DM dm;
+
+  PetscFunctionBeginUser;
+  (void)A;
+  PetscCall(KSPGetDM(ksp, &dm));
+  PetscCall(Assemble(dm, ((Problem *)ctx)->shift, P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the same stencil without a matrix, by somebody who never heard of VECSINGLE */
+static PetscErrorCode MatMult_Stencil(Mat A, Vec x, Vec y)
+{
+  Problem      *p;
+  DMDALocalInfo i;
+  Vec           l;
+  PetscScalar **ax, **ay;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatShellGetContext(A, &p));
+  PetscCall(DMDAGetLocalInfo(p->dm, &i));
+  PetscCall(DMGetLocalVector(p->dm, &l));
+  PetscCall(VecSet(l, 0));
+  PetscCall(DMGlobalToLocal(p->dm, x, INSERT_VALUES, l));
+  PetscCall(DMDAVecGetArrayRead(p->dm, l, &ax));
+  PetscCall(DMDAVecGetArrayWrite(p->dm, y, &ay));
+  for (PetscInt k = i.ys; k < i.ys + i.ym; k++) {
+    for (PetscInt j = i.xs; j < i.xs + i.xm; j++) {
+      ay[k][j] = (4 + p->shift / ((i.mx + 1) * (i.mx + 1))) * ax[k][j];
+      if (j > 0) ay[k][j] -= ax[k][j - 1];
+      if (j < i.mx - 1) ay[k][j] -= ax[k][j + 1];
+      if (k > 0) ay[k][j] -= ax[k - 1][j];
+      if (k < i.my - 1) ay[k][j] -= ax[k + 1][j];
+    }
+  }
+  PetscCall(DMDAVecRestoreArrayWrite(p->dm, y, &ay));
+  PetscCall(DMDAVecRestoreArrayRead(p->dm, l, &ax));
+  PetscCall(DMRestoreLocalVector(p->dm, &l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetDiagonal_Stencil(Mat A, Vec d)
+{
+  Problem      *p;
+  DMDALocalInfo i;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatShellGetContext(A, &p));
+  PetscCall(DMDAGetLocalInfo(p->dm, &i));
+  PetscCall(VecSet(d, 4 + p->shift / ((i.mx + 1) * (i.mx + 1))));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProblemSetUp(Problem *p)
+{
+  PetscInt n = 33, nl, N;
+  Vec      v;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-kind", Kinds, (PetscEnum *)&p->kind, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
+  if (p->kind == BOX) {
+    PetscCall(DMCreate(PETSC_COMM_WORLD, &p->dm));
+    PetscCall(DMSetType(p->dm, DMBOX));
+  } else {
+    PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_STAR, n, n, PETSC_DECIDE, PETSC_DECIDE, 1, 1, NULL, NULL, &p->dm));
+  }
+  PetscCall(DMSetFromOptions(p->dm));
+  PetscCall(DMSetUp(p->dm));
+  if (p->kind == AIJ) {
+    PetscCall(DMCreateMatrix(p->dm, &p->A));
+    PetscCall(Assemble(p->dm, p->shift, p->A));
+  } else if (p->kind == SHELL) {
+    PetscCall(DMCreateGlobalVector(p->dm, &v));
+    PetscCall(VecGetLocalSize(v, &nl));
+    PetscCall(VecGetSize(v, &N));
+    PetscCall(VecDestroy(&v));
+    PetscCall(MatCreateShell(PETSC_COMM_WORLD, nl, nl, N, N, p, &p->A));
+    PetscCall(MatShellSetOperation(p->A, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Stencil));
+    PetscCall(MatShellSetOperation(p->A, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMult_Stencil));
+    PetscCall(MatShellSetOperation(p->A, MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_Stencil));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProblemSetShift(Problem *p, PetscReal shift)
+{
+  const PetscReal diffusion[] = {2, 1, 1};
+
+  PetscFunctionBeginUser;
+  p->shift = shift;
+  if (p->kind == AIJ) PetscCall(Assemble(p->dm, p->shift, p->A));
+  if (p->kind == SHELL) { /* tells that it is another operator now */
+    PetscCall(MatAssemblyBegin(p->A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(p->A, MAT_FINAL_ASSEMBLY));
+  }
+  if (p->kind == BOX) PetscCall(DMBoxSetPoisson(p->dm, diffusion, shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateSolver(Problem *p, const char *prefix, KSP *ksp)
+{
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
+  PetscCall(KSPSetType(*ksp, KSPFGMRES));
+  PetscCall(KSPSetTolerances(*ksp, 1e-10, 0, PETSC_CURRENT, 400));
+  if (p->kind != AIJ) PetscCall(KSPSetDM(*ksp, p->dm));
+  if (p->A) {
+    PetscCall(KSPSetOperators(*ksp, p->A, p->A));
+    PetscCall(KSPSetDMActive(*ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
+  }
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* iterations and true relative residual */
+static PetscErrorCode Solve(Problem *p, KSP ksp, Vec b, Vec x, PetscInt *its, PetscReal *residual)
+{
+  KSPConvergedReason reason;
+  Mat                A;
+  Vec                r;
+  PetscReal          norm;
+
+  PetscFunctionBeginUser;
+  if (p->kind == DA || p->kind == BOX) PetscCall(KSPSetComputeOperators(ksp, p->kind == DA ? ComputeOperators : NULL, p)); /* so that they are computed anew */
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(MatMult(A, x, r));
+  PetscCall(VecAYPX(r, -1, b));
+  PetscCall(VecNorm(r, NORM_2, residual));
+  PetscCall(VecNorm(b, NORM_2, &norm));
+  *residual /= norm;
+  PetscCall(VecDestroy(&r));
+  if (reason < 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", KSPConvergedReasons[reason]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Problem         p        = {.kind = AIJ, .shift = 0};
+  const PetscReal scales[] = {1, 1e-30, 1e30, 1e-200};
+  KSP             d, s;
+  PC              pc, inner;
+  Vec             b, x, y, z;
+  PetscRandom     rand;
+  PetscInt        itsd, itss;
+  PetscReal       rd, rs, e;
+  PetscBool       flg, transpose = PETSC_FALSE, changes = PETSC_TRUE;
+  const char     *prefix;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PETSC_STDERR = PETSC_STDOUT; /* the warning is part of what is tested */
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-transpose", &transpose, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-changes", &changes, NULL));
+  PetscCall(ProblemSetUp(&p));
+  PetscCall(CreateSolver(&p, "d_", &d));
+  PetscCall(CreateSolver(&p, "s_", &s));
+  PetscCall(DMCreateGlobalVector(p.dm, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &y));
+  PetscCall(VecDuplicate(b, &z));
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &rand));
+  PetscCall(PetscRandomSetInterval(rand, -1, 1));
+  PetscCall(VecSetRandom(z, rand));
+  PetscCall(PetscRandomDestroy(&rand));
+
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(scales); i++) {
+    PetscCall(VecCopy(z, b));
+    PetscCall(VecScale(b, scales[i]));
+    PetscCall(Solve(&p, d, b, x, &itsd, &rd));
+    PetscCall(Solve(&p, s, b, y, &itss, &rs));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "right-hand side times %g: iterations %s, residual %s\n", (double)scales[i], PetscAbsInt(itss - itsd) <= 1 + itsd / 10 ? "as in double" : "differ", rs < 2e-10 ? "small" : "large"));
+    if (PetscAbsInt(itss - itsd) > 1 + itsd / 10 || rs >= 2e-10) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  iterations %" PetscInt_FMT " and %" PetscInt_FMT ", residuals %g and %g\n", itsd, itss, (double)rd, (double)rs));
+  }
+
+  for (PetscInt i = 1; changes && i <= 3; i++) {
+    PetscCall(ProblemSetShift(&p, 100.0 * i * i));
+    PetscCall(Solve(&p, d, z, x, &itsd, &rd));
+    PetscCall(Solve(&p, s, z, y, &itss, &rs));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "operator changed: iterations %s, residual %s\n", PetscAbsInt(itss - itsd) <= 1 + itsd / 10 ? "as in double" : "differ", rs < 2e-10 ? "small" : "large"));
+    if (PetscAbsInt(itss - itsd) > 1 + itsd / 10 || rs >= 2e-10) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  iterations %" PetscInt_FMT " and %" PetscInt_FMT ", residuals %g and %g\n", itsd, itss, (double)rd, (double)rs));
+  }
+
+  PetscCall(KSPGetPC(s, &pc));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSINGLE, &flg));
+  if (flg) {
+    PetscBool scale, warn;
+
+    /* one application, which differs from double by float's rounding only */
+    PetscCall(PCSingleGetPC(pc, &inner));
+    PetscCall(PCGetOptionsPrefix(inner, &prefix));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "prefix inside: %s\n", prefix));
+    PetscCall(PCApply(pc, z, y));
+    PetscCall(KSPGetPC(d, &pc));
+    PetscCall(PCApply(pc, z, x));
+    PetscCall(VecAXPY(y, -1, x));
+    PetscCall(VecNorm(y, NORM_2, &e));
+    PetscCall(VecNorm(x, NORM_2, &rd));
+    if (!(e < 1e-4 * rd && e > 1e-10 * rd)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "PCApply() differs from double by %g\n", (double)(e / rd)));
+    if (transpose) {
+      PetscCall(PCApplyTranspose(pc, z, x));
+      PetscCall(KSPGetPC(s, &pc));
+      PetscCall(PCApplyTranspose(pc, z, y));
+      PetscCall(VecAXPY(y, -1, x));
+      PetscCall(VecNorm(y, NORM_2, &e));
+      PetscCall(VecNorm(x, NORM_2, &rd));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "PCApplyTranspose() %s\n", e < 1e-4 * rd && e > 1e-10 * rd ? "as in double, rounded" : "differs"));
+    }
+    PetscCall(KSPGetPC(s, &pc));
+    PetscCall(PCSingleGetScale(pc, &scale));
+    PetscCall(PCSingleGetWarn(pc, &warn));
+    PetscCall(PCSingleSetScale(pc, (PetscBool)!scale));
+    PetscCall(PCSingleSetWarn(pc, (PetscBool)!warn));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "scale %s, warn %s\n", PetscBools[scale], PetscBools[warn]));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(KSPDestroy(&d));
+  PetscCall(KSPDestroy(&s));
+  PetscCall(MatDestroy(&p.A));
+  PetscCall(DMDestroy(&p.dm));
+  PetscCall(PetscFinalize());
+  return 0;
+}
