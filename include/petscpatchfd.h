@@ -50,10 +50,10 @@ PETSC_EXTERN PetscErrorCode DMBoxGetNumCoarsenings(DM, PetscInt *);
 PETSC_EXTERN PetscErrorCode DMBoxInterpolateFunction(DM, PetscReal time, DMBoxFunction, void *ctx, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxAddLoad(DM, PetscReal time, DMBoxFunction, void *ctx, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxAddNeumannLoad(DM, PetscReal time, DMBoxFunction flux, void *ctx, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxLiftDirichlet(DM, Vec g, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxComputeError(DM, PetscReal time, DMBoxFunction, void *ctx, Vec, PetscReal *l2, PetscReal *max);
 
 /* ---- matrices made by a DMBOX ---- */
-PETSC_EXTERN PetscErrorCode MatBoxLiftDirichlet(Mat, Vec g, Vec b);
 PETSC_EXTERN PetscErrorCode MatBoxUpdate(Mat);
 
 /* ---- PCPATCHFD ---- */

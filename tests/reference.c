@@ -445,8 +445,8 @@ static PetscErrorCode TestLift(const Layout *l, Mat A, const PetscReal g[], cons
   PetscCall(MatCreateVecs(A, &vg, &vb));
   PetscCall(ToVec(l, g, vg));
   PetscCall(ToVec(l, b, vb));
-  PetscCall(MatBoxLiftDirichlet(A, vg, vb));
-  PetscCall(Compare(l, "MatBoxLiftDirichlet", vb, z, tol, failures));
+  PetscCall(DMBoxLiftDirichlet(l->dm, vg, vb));
+  PetscCall(Compare(l, "DMBoxLiftDirichlet", vb, z, tol, failures));
   PetscCall(VecDestroy(&vg));
   PetscCall(VecDestroy(&vb));
   PetscCall(PetscFree2(gd, z));

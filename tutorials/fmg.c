@@ -44,7 +44,7 @@ int main(int argc, char **argv)
     PetscCall(DMBoxInterpolateFunction(dm, 0, One, NULL, x));
     PetscCall(VecCopy(x, b));
     PetscCall(VecSet(r, 0)); /* zero Dirichlet data */
-    PetscCall(MatBoxLiftDirichlet(A, r, b));
+    PetscCall(DMBoxLiftDirichlet(dm, r, b));
 
     PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
     PetscCall(PCSetDM(pc, dm));

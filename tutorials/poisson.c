@@ -75,7 +75,7 @@ int main(int argc, char **argv)
   PetscCall(DMBoxAddLoad(dm, 0, RightHandSide, dm, b));
   PetscCall(DMBoxAddNeumannLoad(dm, 0, Flux, dm, b));
   PetscCall(DMBoxInterpolateFunction(dm, 0, Exact, NULL, g));
-  PetscCall(MatBoxLiftDirichlet(A, g, b));
+  PetscCall(DMBoxLiftDirichlet(dm, g, b));
 
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetDM(ksp, dm));

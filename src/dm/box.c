@@ -252,7 +252,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 
    Notes:
    The unknowns are the values at Gauss-Lobatto nodes, (number of cells) * k + 1 in each direction.  Those on a Dirichlet side stay
-   in the vectors; the matrix has a row and column of the identity there, and `MatBoxLiftDirichlet()` brings
+   in the vectors; the matrix has a row and column of the identity there, and `DMBoxLiftDirichlet()` brings
    boundary values into a right-hand side.  On each MPI process the unknowns are numbered with x fastest, then y, then z; processes are numbered in the same way.
 
    `DMCreateMatrix()` makes the operator and `DMCreateInterpolation()` the interpolation, both without storing entries,
@@ -269,7 +269,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 
 .seealso: `DMBoxCreate()`, `DMBoxSetCells()`, `DMBoxSetBounds()`, `DMBoxSetVertices()`, `DMBoxSetDegree()`, `DMBoxSetSpace()`, `DMBoxSetBoundary()`,
           `DMBoxSetProcesses()`, `DMBoxSetPoisson()`, `DMBoxGetNumCoarsenings()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
-          `DMBoxComputeError()`, `MatBoxLiftDirichlet()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
+          `DMBoxComputeError()`, `DMBoxLiftDirichlet()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
 M*/
 PetscErrorCode DMCreate_Box(DM dm)
 {

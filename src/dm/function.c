@@ -92,7 +92,7 @@ static PetscErrorCode DMBoxQuadraturesDestroy(PatchFDQuadrature q[3])
 
   Level: beginner
 
-.seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxComputeError()`, `MatBoxLiftDirichlet()`
+.seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxComputeError()`, `DMBoxLiftDirichlet()`
 @*/
 PetscErrorCode DMBoxInterpolateFunction(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec v)
 {
@@ -148,7 +148,7 @@ static void DMBoxLoadRanges(const DM_Box *box, PatchFDRange cells, PatchFDRange 
   Note:
   Uses degree + 4 Gauss points in each direction of each cell.
 
-.seealso: `DMBOX`, `DMBoxAddNeumannLoad()`, `MatBoxLiftDirichlet()`, `DMBoxInterpolateFunction()`, `DMBoxComputeError()`
+.seealso: `DMBOX`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`, `DMBoxInterpolateFunction()`, `DMBoxComputeError()`
 @*/
 PetscErrorCode DMBoxAddLoad(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec b)
 {

@@ -337,7 +337,7 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
 
   With Neumann conditions on all sides and no shift the operator is singular.
 
-.seealso: `DMBOX`, `DMBoxGetBoundary()`, `DMBoxAddNeumannLoad()`, `MatBoxLiftDirichlet()`
+.seealso: `DMBOX`, `DMBoxGetBoundary()`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`
 @*/
 PetscErrorCode DMBoxSetBoundary(DM dm, const DMBoxBoundaryType type[])
 {

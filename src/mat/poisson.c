@@ -49,7 +49,6 @@ static PetscErrorCode MatBoxReset(Mat_Box *m)
 
     if (!k) continue;
     PetscCall(k->operatordestroy(&m->op[k->id]));
-    PetscCall(k->operatordestroy(&m->unconstrained[k->id]));
     PetscCall(k->smootherdestroy(&m->smoother[k->id]));
     PetscCall(k->boxsolvedestroy(&m->boxsolve[k->id]));
     PetscCall(k->free(m->whole_b[k->id]));
@@ -80,7 +79,7 @@ static PetscErrorCode MatBoxBuild(Mat_Box *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void MatBoxDescribe(Mat_Box *m, PetscBool constrained, PatchFDOperatorDesc *desc)
+static void MatBoxDescribe(Mat_Box *m, PatchFDOperatorDesc *desc)
 {
   const DM_Box *box = (const DM_Box *)m->dm->data;
 
@@ -93,25 +92,19 @@ static void MatBoxDescribe(Mat_Box *m, PetscBool constrained, PatchFDOperatorDes
     /* every cell that touches an owned node */
     desc->cells[d][0] = PetscMax(0, box->owncells[d][0] - 1);
     desc->cells[d][1] = box->own[d][1] > box->own[d][0] ? box->owncells[d][1] : desc->cells[d][0];
-    if (!constrained) {
-      desc->read[d][0] = box->local.lo[d];
-      desc->read[d][1] = box->local.lo[d] + box->local.n[d];
-    }
   }
 }
 
-static PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels k, PetscBool constrained, void **plan)
+static PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels k, void **plan)
 {
-  void **cache = constrained ? &m->op[k->id] : &m->unconstrained[k->id];
-
   PetscFunctionBegin;
-  if (!*cache) {
+  if (!m->op[k->id]) {
     PatchFDOperatorDesc desc;
 
-    MatBoxDescribe(m, constrained, &desc);
-    PetscCall(k->operatorcreate(&desc, cache));
+    MatBoxDescribe(m, &desc);
+    PetscCall(k->operatorcreate(&desc, &m->op[k->id]));
   }
-  *plan = *cache;
+  *plan = m->op[k->id];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -193,19 +186,19 @@ PetscErrorCode MatBoxSolve(Mat_Box *m, PatchFDKernels k, const void *b, void *x)
 
 /* ---- the operations ---- */
 
-/* y += alpha A x, or what the unconstrained operator gives on the free nodes */
-static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels k, PetscReal alpha, const void *x, void *y, PetscBool constrained)
+/* y += alpha A x */
+static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels k, PetscReal alpha, const void *x, void *y)
 {
   DM_Box *box = (DM_Box *)m->dm->data;
   void   *plan = NULL, *local;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
-  PetscCall(MatBoxGetOperator(m, k, constrained, &plan));
+  PetscCall(MatBoxGetOperator(m, k, &plan));
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, x, DMBOX_WORK_X, &local));
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, x, DMBOX_WORK_X, &local));
   PetscCall(k->operatorapply(plan, alpha, local, y));
-  if (constrained) PetscCall(k->fixed(box->own, box->free, 1, &box->global, y, alpha, &box->global, x));
+  PetscCall(k->fixed(box->own, box->free, 1, &box->global, y, alpha, &box->global, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -229,7 +222,7 @@ static PetscErrorCode MatApply_Poisson(Mat A, PetscReal alpha, Vec x, Vec y0, Ve
     PetscCall(PatchFDVecGetArrayWrite(y, k, &ay));
     PetscCall(k->zero(PatchFDBoxSize(&((DM_Box *)m->dm->data)->global), ay));
   }
-  PetscCall(MatBoxApply(m, k, alpha, ax, ay, PETSC_TRUE));
+  PetscCall(MatBoxApply(m, k, alpha, ax, ay));
   if (y0) PetscCall(PatchFDVecRestoreArray(y, k, &ay));
   else PetscCall(PatchFDVecRestoreArrayWrite(y, k, &ay));
   PetscCall(PatchFDVecRestoreArrayRead(x, k, &ax));
@@ -267,7 +260,7 @@ static PetscErrorCode MatGetDiagonal_Poisson(Mat A, Vec diag)
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
   box = (DM_Box *)m->dm->data;
-  MatBoxDescribe(m, PETSC_TRUE, &desc);
+  MatBoxDescribe(m, &desc);
   PetscCall(VecGetArrayWrite(diag, &a));
   PetscCall(PatchFDHostDiagonal(&desc, box->own, &box->global, a));
   PetscCall(VecRestoreArrayWrite(diag, &a));
@@ -298,7 +291,7 @@ static PetscErrorCode MatConvert_Poisson(Mat A, MatType type, MatReuse reuse, Ma
   PetscFunctionBegin;
   PetscCheck(reuse != MAT_INPLACE_MATRIX, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A DMBOX operator cannot be converted in place: the DMBOX still needs its matrix-free form");
   PetscCall(MatShellGetContext(A, &m));
-  MatBoxDescribe(m, PETSC_TRUE, &desc);
+  MatBoxDescribe(m, &desc);
   PetscCall(DMBoxGetLocalToGlobal(m->dm, &index));
   PetscCall(PatchFDHostTriples(&desc, ((DM_Box *)m->dm->data)->own, index, &count, NULL, NULL, NULL));
   PetscCall(PetscMalloc3(count, &i, count, &j, count, &v));
@@ -411,14 +404,14 @@ PetscErrorCode MatBoxUpdate(Mat A)
 }
 
 /*@
-  MatBoxLiftDirichlet - Puts non-homogeneous Dirichlet data into a right-hand side
+  DMBoxLiftDirichlet - Puts non-homogeneous Dirichlet data into a right-hand side of the operator that a `DMBOX` carries
 
   Collective
 
   Input Parameters:
-+ A - an operator matrix made by `DMCreateMatrix()` of a `DMBOX`
-. g - a vector whose entries at the Dirichlet nodes are the data; its other entries are not used
-- b - the load vector, for example from `DMBoxAddLoad()`
++ dm - the `DMBOX`
+. g  - a vector whose entries at the Dirichlet nodes are the data; its other entries are not used
+- b  - the load vector, for example from `DMBoxAddLoad()`
 
   Output Parameter:
 . b - at the free nodes, b minus what the data contribute; at the Dirichlet nodes, the data
@@ -426,39 +419,55 @@ PetscErrorCode MatBoxUpdate(Mat A)
   Level: intermediate
 
   Note:
-  The solution of A u = b then has the data at the Dirichlet nodes, since the rows of A that belong to them are rows of the identity.
+  The solution of A u = b with A from `DMCreateMatrix()` then has the data at the Dirichlet nodes, since the rows of A that belong to
+  them are rows of the identity.
 
 .seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxInterpolateFunction()`
 @*/
-PetscErrorCode MatBoxLiftDirichlet(Mat A, Vec g, Vec b)
+PetscErrorCode DMBoxLiftDirichlet(DM dm, Vec g, Vec b)
 {
-  Mat_Box       *m;
-  DM_Box        *box;
-  PatchFDKernels k;
-  Vec            w;
-  const void    *ag;
-  void          *aw, *ab;
+  DM_Box             *box;
+  Mat_Box             m = {NULL};
+  PatchFDOperatorDesc desc;
+  PatchFDKernels      k;
+  PetscInt            n, ng, nb;
+  Vec                 w;
+  const void         *ag;
+  void               *aw, *ab, *local, *plan = NULL;
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscValidHeaderSpecific(g, VEC_CLASSID, 2);
   PetscValidHeaderSpecific(b, VEC_CLASSID, 3);
-  PetscCall(MatBoxGet(A, "MatBoxLiftDirichlet()", &m));
-  VecCheckMatCompatible(A, g, 2, b, 3);
-  box = (DM_Box *)m->dm->data;
+  PetscCall(PetscIntCast(PatchFDBoxSize(&box->global), &n));
+  PetscCall(VecGetLocalSize(g, &ng));
+  PetscCall(VecGetLocalSize(b, &nb));
+  PetscCheck(n == ng && n == nb, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vectors have %" PetscInt_FMT " and %" PetscInt_FMT " local entries; this DMBOX has %" PetscInt_FMT " nodes on this rank", ng, nb, n);
+  m.dm = dm;
+  PetscCall(MatBoxBuild(&m));
+  MatBoxDescribe(&m, &desc);
+  for (int d = 0; d < 3; d++) { /* the operator without boundary conditions reads the Dirichlet nodes, too */
+    desc.read[d][0] = box->local.lo[d];
+    desc.read[d][1] = box->local.lo[d] + box->local.n[d];
+  }
   PetscCall(PatchFDVecGetKernels(b, &k));
+  PetscCall(k->operatorcreate(&desc, &plan));
   PetscCall(VecDuplicate(g, &w));
   PetscCall(PatchFDVecGetArrayRead(g, k, &ag));
   PetscCall(PatchFDVecGetArrayWrite(w, k, &aw));
   PetscCall(PatchFDVecGetArray(b, k, &ab));
   PetscCall(k->zero(PatchFDBoxSize(&box->global), aw));
   PetscCall(k->fixed(box->own, box->free, 0, &box->global, aw, 1, &box->global, ag));
-  PetscCall(MatBoxApply(m, k, -1, aw, ab, PETSC_FALSE));
+  PetscCall(DMBoxGlobalToLocalBegin(dm, k, aw, DMBOX_WORK_X, &local));
+  PetscCall(DMBoxGlobalToLocalEnd(dm, k, aw, DMBOX_WORK_X, &local));
+  PetscCall(k->operatorapply(plan, -1, local, ab));
   PetscCall(k->fixed(box->own, box->free, 0, &box->global, ab, 1, &box->global, ag));
   PetscCall(PatchFDVecRestoreArray(b, k, &ab));
   PetscCall(PatchFDVecRestoreArrayWrite(w, k, &aw));
   PetscCall(PatchFDVecRestoreArrayRead(g, k, &ag));
   PetscCall(VecDestroy(&w));
+  PetscCall(k->operatordestroy(&plan));
+  PetscCall(MatBoxReset(&m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -255,7 +255,9 @@ static PetscErrorCode PCPreSolve_Single(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETS
   const char *prefix;
 
   PetscFunctionBegin;
-  if (!s->warn || s->warned || ksp->converged == KSPConvergedSkip) PetscFunctionReturn(PETSC_SUCCESS); /* the last: nothing is reported */
+  if (!s->warn || s->warned) PetscFunctionReturn(PETSC_SUCCESS);
+  /* a fixed number of iterations, or an estimate of eigenvalues with a borrowed PC: nobody relies on convergence */
+  if (ksp->converged == KSPConvergedSkip || ksp->skippcsetfromoptions) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &unsafe, KSPGMRES, KSPLGMRES, KSPDGMRES, KSPPGMRES, KSPBCGS, KSPIBCGS, KSPBCGSL, KSPPIPEBCGS, KSPTFQMR, KSPTCQMR, KSPCGS, KSPIDR, KSPCR, KSPPIPECR, KSPLCD, KSPSYMMLQ, KSPGROPPCG, KSPPIPECG, KSPPIPECG2, KSPPIPECGRR, KSPPIPELCG, KSPPIPEPRCG, ""));
   if (!unsafe) PetscFunctionReturn(PETSC_SUCCESS);
   s->warned = PETSC_TRUE;

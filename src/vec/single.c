@@ -562,11 +562,9 @@ static PetscErrorCode VecWAXPY_Single(Vec w, PetscScalar a, Vec x, Vec y)
 static PetscErrorCode GetReadArrays(PetscInt m, const Vec x[], const float ***a)
 {
   PetscFunctionBegin;
+  for (PetscInt j = 0; j < m; j++) VecCheckSingle(x[j]);
   PetscCall(PetscMalloc1(m, a));
-  for (PetscInt j = 0; j < m; j++) {
-    VecCheckSingle(x[j]);
-    (*a)[j] = Read(x[j]);
-  }
+  for (PetscInt j = 0; j < m; j++) (*a)[j] = Read(x[j]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

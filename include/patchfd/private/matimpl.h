@@ -15,7 +15,7 @@ typedef struct {
   PatchFDEigen   whole[3]; /* eigenvectors of the lines of the whole box */
   PetscBool      havepatches, havewhole;
   PetscSF        natural; /* the whole box on every rank; NULL on one rank */
-  void          *op[PATCHFD_NUM_KERNELS], *unconstrained[PATCHFD_NUM_KERNELS], *smoother[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
+  void          *op[PATCHFD_NUM_KERNELS], *smoother[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
   void          *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* the whole box, for the direct solve on several ranks */
 } Mat_Box;
 
