@@ -297,9 +297,19 @@ int main(int argc, char **argv)
   testset:
     args: -s_pc_type single
     test:
-      suffix: jacobi
+      suffix: jacobi_cg
       nsize: {{1 2 3 4}}
-      args: -d_pc_type jacobi -s_single_pc_type jacobi -d_ksp_type {{cg fcg fgmres}} -n 17 -transpose
+      args: -n 17 -d_pc_type jacobi -s_single_pc_type jacobi -d_ksp_type cg -s_ksp_type cg -transpose
+      output_file: output/single_transpose.out
+    test:
+      suffix: jacobi_fcg
+      nsize: 2
+      args: -n 17 -d_pc_type jacobi -s_single_pc_type jacobi -d_ksp_type fcg -s_ksp_type fcg -transpose
+      output_file: output/single_transpose.out
+    test:
+      suffix: jacobi_fgmres
+      nsize: 2
+      args: -n 17 -d_pc_type jacobi -s_single_pc_type jacobi -d_ksp_type fgmres -s_ksp_type fgmres -transpose
       output_file: output/single_transpose.out
     test:
       suffix: sor

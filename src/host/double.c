@@ -1,5 +1,6 @@
 /* host kernels in double precision */
 #define REAL       double
+#define REAL_BYTES 8
 #define GEMM       PETSC_PASTE2(dgemm, PETSC_BLASLAPACK_SUFFIX_)
 #define TABLE      PatchFDKernelsHostDouble
 #define TABLE_NAME "host double"

@@ -1,5 +1,6 @@
 /* host kernels in single precision */
 #define REAL       float
+#define REAL_BYTES 4
 #define GEMM       PETSC_PASTE2(sgemm, PETSC_BLASLAPACK_SUFFIX_)
 #define TABLE      PatchFDKernelsHostFloat
 #define TABLE_NAME "host float"

@@ -5,7 +5,7 @@
   of V, x fastest: block[(k * n[1] + j) * n[0] + i] holds node (i, j, k) of every item of the batch.  So all arithmetic is on
   whole vectors, whatever the degree, and only gather() and scatter() see the grid's layout.
 
-  The including file defines REAL.  The width of a vector follows what the compiler was told to use.
+  The including file defines REAL and REAL_BYTES, its size.  The width of a vector follows what the compiler was told to use.
 */
 #pragma once
 #include <patchfd/private/kernels.h>
@@ -18,8 +18,8 @@
 #else
   #define VBYTES 16
 #endif
+#define VL (VBYTES / REAL_BYTES)
 typedef REAL V __attribute__((vector_size(VBYTES)));
-#define VL ((int)(VBYTES / sizeof(REAL)))
 
 /* the same matrix for all lanes (s) or one for each (v); row-major */
 typedef struct {
@@ -141,49 +141,157 @@ static inline void BatchClip(Batch *b, const PetscInt n[3], const PatchFDRange r
   b->full = (PetscBool)!partial;
 }
 
-/* where the blocks of a full batch begin */
-static inline void BatchOffsets(const Batch *b, const PatchFDBox *box, ptrdiff_t offset[VL])
+/*
+  Rows of several lanes are turned into rows of lanes, and back, by transposing tiles of TILE x TILE numbers in registers: one
+  number at a time would cost more than all arithmetic at low degrees.  A vector holds VL / TILE rows of a tile side by side.
+*/
+#define TILE (VL < 8 ? VL : 8)
+typedef REAL Row __attribute__((vector_size(TILE * REAL_BYTES), aligned(REAL_BYTES), may_alias)); /* TILE numbers anywhere in memory */
+
+#if VL == 16
+  #define LANE_LIST(f, b) f(0, b), f(1, b), f(2, b), f(3, b), f(4, b), f(5, b), f(6, b), f(7, b), f(8, b), f(9, b), f(10, b), f(11, b), f(12, b), f(13, b), f(14, b), f(15, b)
+#elif VL == 8
+  #define LANE_LIST(f, b) f(0, b), f(1, b), f(2, b), f(3, b), f(4, b), f(5, b), f(6, b), f(7, b)
+#elif VL == 4
+  #define LANE_LIST(f, b) f(0, b), f(1, b), f(2, b), f(3, b)
+#else
+  #define LANE_LIST(f, b) f(0, b), f(1, b)
+#endif
+/* swap bit b of a number's place in its vector with bit b of the vector's place in the tile: half of a butterfly each */
+#define LOWER(p, b) ((p) & (b) ? VL + ((p) ^ (b)) : (p))
+#define UPPER(p, b) ((p) & (b) ? VL + (p) : ((p) | (b)))
+#define BUTTERFLY(v, b) \
+  do { \
+    _Pragma("GCC unroll 8") for (int j = 0; j < TILE; j++) { \
+      if (!(j & (b))) { \
+        const V lo = __builtin_shufflevector(v[j], v[j | (b)], LANE_LIST(LOWER, b)), hi = __builtin_shufflevector(v[j], v[j | (b)], LANE_LIST(UPPER, b)); \
+\
+        v[j]       = lo; \
+        v[j | (b)] = hi; \
+      } \
+    } \
+  } while (0)
+
+/* v[j] with the columns 0..TILE-1 of the lanes j, j + TILE, ... becomes v[c] with column c of all lanes, and the reverse */
+static inline __attribute__((always_inline)) void Transpose(V v[TILE])
 {
-  for (int l = 0; l < VL; l++) offset[l] = ((ptrdiff_t)(b->first[2][l] - box->lo[2]) * box->n[1] + (b->first[1][l] - box->lo[1])) * box->n[0] + b->first[0][l] - box->lo[0];
+  BUTTERFLY(v, 1);
+#if VL > 2
+  BUTTERFLY(v, 2);
+#endif
+#if VL > 4
+  BUTTERFLY(v, 4);
+#endif
 }
 
-#define FULL_LOOP(n, box, row, i) \
-  for (PetscInt k = 0; k < n[2]; k++) \
-    for (PetscInt j = 0; j < n[1]; j++) \
-      for (ptrdiff_t row = ((ptrdiff_t)k * box->n[1] + j) * box->n[0], i = 0; i < n[0]; i++)
+static inline __attribute__((always_inline)) void TileLoad(REAL *const at[VL], ptrdiff_t i, V v[TILE])
+{
+  _Pragma("GCC unroll 8") for (int j = 0; j < TILE; j++)
+    for (int h = 0; h < VL / TILE; h++) ((Row *)&v[j])[h] = *(const Row *)(at[j + h * TILE] + i);
+}
 
-#define PARTIAL_LOOP(n, box, node, value) \
-  for (int l = 0; l < b->count; l++) { \
-    for (PetscInt k = b->lo[2][l]; k < b->hi[2][l]; k++) { \
-      for (PetscInt j = b->lo[1][l]; j < b->hi[1][l]; j++) { \
-        const ptrdiff_t node  = ((ptrdiff_t)(k - box->lo[2]) * box->n[1] + (j - box->lo[1])) * box->n[0] - box->lo[0]; \
-        const ptrdiff_t value = (((ptrdiff_t)(k - b->first[2][l]) * n[1] + (j - b->first[1][l])) * n[0] - b->first[0][l]) * VL + l; \
-        for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++)
+/*
+  Where the rows of a batch's lanes begin, and which lanes can be moved as a whole: to be written, all of a lane must be writable; to be
+  read, it is enough that it lies in the box, and what must not be read is set to zero afterwards.
+*/
+typedef struct {
+  ptrdiff_t offset[VL], last; /* the largest offset */
+  int       nwhole, whole[VL], npart, part[VL];
+} BatchRows;
 
-#define PARTIAL_LOOP_END \
-  } \
-  } \
+static inline void BatchGetRows(const Batch *b, const PetscInt n[3], const PatchFDBox *box, PetscBool read, BatchRows *r)
+{
+  r->last = r->nwhole = r->npart = 0;
+  for (int l = 0; l < b->count; l++) {
+    int whole = 1;
+
+    for (int d = 0; d < 3 && !b->full; d++) whole &= read ? b->first[d][l] >= box->lo[d] && b->first[d][l] + n[d] <= box->lo[d] + box->n[d] : b->hi[d][l] - b->lo[d][l] == n[d];
+    if (whole) r->whole[r->nwhole++] = l;
+    else r->part[r->npart++] = l;
+    r->offset[l] = ((ptrdiff_t)(b->first[2][l] - box->lo[2]) * box->n[1] + (b->first[1][l] - box->lo[1])) * box->n[0] + b->first[0][l] - box->lo[0];
   }
+  for (int i = 0; i < r->nwhole; i++) r->last = PetscMax(r->last, r->offset[r->whole[i]]);
+}
+
+/* the rows (k, j) of the real part of lane l's block: node + i and value + i * VL are its entries in the grid and in the block */
+#define PART_ROWS(l, n, box, node, value) \
+  for (PetscInt k = b->lo[2][l]; k < b->hi[2][l]; k++) \
+    for (PetscInt j = b->lo[1][l]; j < b->hi[1][l]; j++) \
+      for (ptrdiff_t node = ((ptrdiff_t)(k - box->lo[2]) * box->n[1] + (j - box->lo[1])) * box->n[0] - box->lo[0], value = (((ptrdiff_t)(k - b->first[2][l]) * n[1] + (j - b->first[1][l])) * n[0] - b->first[0][l]) * VL + l, once = 1; once; once = 0)
+
+/* lane l of a block is zero on the nodes lo .. hi - 1 of direction d, counted from the block's first */
+static inline void ZeroSlab(const PetscInt n[3], int l, int d, PetscInt lo, PetscInt hi, REAL *y)
+{
+  PetscInt from[3] = {0, 0, 0}, to[3] = {n[0], n[1], n[2]};
+
+  from[d] = lo;
+  to[d]   = hi;
+  for (PetscInt k = from[2]; k < to[2]; k++)
+    for (PetscInt j = from[1]; j < to[1]; j++)
+      for (PetscInt i = from[0]; i < to[0]; i++) y[(((ptrdiff_t)k * n[1] + j) * n[0] + i) * VL + l] = 0;
+}
+
+/* ask for the rows of a batch's blocks, to be read soon; all lanes lie in the box, perhaps except for the outermost nodes */
+static inline void Prefetch(const Batch *b, const PetscInt n[3], const PatchFDBox *box, const REAL *x)
+{
+  for (int l = 0; l < b->count; l++) {
+    const REAL *at = x + ((ptrdiff_t)(b->first[2][l] - box->lo[2]) * box->n[1] + (b->first[1][l] - box->lo[1])) * box->n[0] + b->first[0][l] - box->lo[0];
+
+    for (PetscInt k = 0; k < n[2]; k++)
+      for (PetscInt j = 0; j < n[1]; j++) __builtin_prefetch(at + ((ptrdiff_t)k * box->n[1] + j) * box->n[0]);
+  }
+}
 
 /* block = x, zero where nothing may be read */
 static void Gather(const Batch *b, const PetscInt n[3], const PatchFDBox *box, const REAL *restrict x, V *block)
 {
-  REAL *restrict y = (REAL *)block;
+  const ptrdiff_t size = (ptrdiff_t)PatchFDBoxSize(box);
+  REAL *restrict y     = (REAL *)block;
+  BatchRows r;
 
-  if (b->full) {
-    ptrdiff_t offset[VL];
+  BatchGetRows(b, n, box, PETSC_TRUE, &r);
+  if (r.nwhole) {
+    REAL *at[VL], *base[VL];
+    V    *out = block;
 
-    BatchOffsets(b, box, offset);
-    FULL_LOOP(n, box, row, i)
-    {
-      for (int l = 0; l < VL; l++) y[l] = x[offset[l] + row + i];
-      y += VL;
+    for (int l = 0; l < VL; l++) base[l] = (REAL *)x + r.offset[r.whole[0]]; /* something readable for the others */
+    for (int i = 0; i < r.nwhole; i++) base[r.whole[i]] = (REAL *)x + r.offset[r.whole[i]];
+    for (PetscInt k = 0; k < n[2]; k++) {
+      for (PetscInt j = 0; j < n[1]; j++, out += n[0]) {
+        const ptrdiff_t row = ((ptrdiff_t)k * box->n[1] + j) * box->n[0];
+        PetscInt        i   = 0;
+
+        for (int l = 0; l < VL; l++) at[l] = base[l] + row;
+        for (; n[0] - i > 2 && r.last + row + i + TILE <= size; i += TILE) {
+          const PetscInt columns = PetscMin(TILE, n[0] - i);
+          V              v[TILE];
+
+          TileLoad(at, i, v);
+          Transpose(v);
+          for (int c = 0; c < TILE; c++)
+            if (c < columns) out[i + c] = v[c];
+        }
+        for (; i < n[0]; i++)
+          for (int l = 0; l < VL; l++) ((REAL *)(out + i))[l] = at[l][i];
+      }
     }
-  } else {
-    memset(block, 0, sizeof(V) * (size_t)(n[0] * n[1] * n[2]));
-    PARTIAL_LOOP(n, box, node, value)
-    y[value + i * VL] = x[node + i];
-    PARTIAL_LOOP_END
+  }
+  for (int p = 0; p < r.nwhole && !b->full; p++) {
+    const int l = r.whole[p];
+
+    for (int d = 0; d < 3; d++) {
+      if (b->lo[d][l] > b->first[d][l]) ZeroSlab(n, l, d, 0, PetscMin(n[d], b->lo[d][l] - b->first[d][l]), y);
+      if (b->hi[d][l] < b->first[d][l] + n[d]) ZeroSlab(n, l, d, PetscMax(0, b->hi[d][l] - b->first[d][l]), n[d], y);
+    }
+  }
+  for (int l = b->count; l < VL && !r.nwhole; l++) r.part[r.npart++] = l; /* nothing was put into the empty lanes */
+  for (int p = 0; p < r.npart; p++) {
+    const int l = r.part[p];
+
+    for (ptrdiff_t i = 0; i < (ptrdiff_t)n[0] * n[1] * n[2]; i++) y[i * VL + l] = 0;
+    if (l >= b->count) continue;
+    PART_ROWS(l, n, box, node, value)
+    for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++) y[value + i * VL] = x[node + i];
   }
 }
 
@@ -191,28 +299,44 @@ static void Gather(const Batch *b, const PetscInt n[3], const PatchFDBox *box, c
 static void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
 {
   const REAL *restrict y = (const REAL *)block;
+  BatchRows r;
 
-  if (b->full) {
-    ptrdiff_t offset[VL];
+  BatchGetRows(b, n, box, PETSC_FALSE, &r);
+  for (PetscInt k = 0; k < n[2] && r.nwhole; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      const ptrdiff_t row = ((ptrdiff_t)k * box->n[1] + j) * box->n[0];
+      const V        *in  = block + ((ptrdiff_t)k * n[1] + j) * n[0];
 
-    BatchOffsets(b, box, offset);
-    if (beta == 0) {
-      FULL_LOOP(n, box, row, i)
-      {
-        for (int l = 0; l < VL; l++) x[offset[l] + row + i] = alpha * y[l];
-        y += VL;
-      }
-    } else {
-      FULL_LOOP(n, box, row, i)
-      {
-        for (int l = 0; l < VL; l++) x[offset[l] + row + i] = beta * x[offset[l] + row + i] + alpha * y[l];
-        y += VL;
+      for (PetscInt i = 0; i < n[0]; i += TILE) {
+        const PetscInt columns = PetscMin(TILE, n[0] - i);
+        V              v[TILE] = {{0}};
+        const REAL    *tile    = (const REAL *)v;
+
+        for (int c = 0; c < TILE; c++)
+          if (c < columns) v[c] = alpha * in[i + c];
+        Transpose(v);
+        for (int p = 0; p < r.nwhole; p++) {
+          const int   l    = r.whole[p];
+          REAL       *to   = x + r.offset[l] + row + i;
+          const REAL *from = tile + (l % TILE) * VL + (l / TILE) * TILE;
+
+          if (columns == TILE) {
+            Row w = *(const Row *)from;
+
+            if (beta != 0) w += beta * *(const Row *)to;
+            *(Row *)to = w;
+          } else {
+            for (PetscInt c = 0; c < columns; c++) to[c] = (beta == 0 ? 0 : beta * to[c]) + from[c];
+          }
+        }
       }
     }
-  } else {
-    PARTIAL_LOOP(n, box, node, value)
-    x[node + i] = (beta == 0 ? 0 : beta * x[node + i]) + alpha * y[value + i * VL];
-    PARTIAL_LOOP_END
+  }
+  for (int p = 0; p < r.npart; p++) {
+    const int l = r.part[p];
+
+    PART_ROWS(l, n, box, node, value)
+    for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++) x[node + i] = (beta == 0 ? 0 : beta * x[node + i]) + alpha * y[value + i * VL];
   }
 }
 

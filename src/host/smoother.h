@@ -625,20 +625,30 @@ static PetscErrorCode SmootherApply(void *plan, PatchFDPatchOp op, const PetscIn
       while ((count[0] = SmootherRun(pd[0], color[0], &start[0], patches[0][1]))) {
         const PetscInt64 total = (PetscInt64)count[0] * count[1] * count[2];
         const PetscInt   n[3]  = {pd[0]->n[start[0]], pd[1]->n[start[1]], pd[2]->n[start[2]]};
+        PetscInt         at[3] = {0, 0, 0}; /* the next patch, of count[] */
+        Batch            batch[2];
+        PetscInt         cls[2][3][VL];
 
-        for (PetscInt64 t = 0; t < total; t += VL) {
-          Batch    free = {.count = (int)PetscMin(VL, total - t)};
-          PetscInt cls[3][VL];
+        /* a batch ahead, so that its rows come into the cache while the one before is worked on */
+        for (PetscInt64 t = 0, now = 0; t < total + VL; t += VL, now = 1 - now) {
+          Batch *next = &batch[now];
 
-          for (int l = 0; l < free.count; l++) {
-            const PetscInt at[3] = {start[0] + 2 * (PetscInt)((t + l) % count[0]), start[1] + 2 * (PetscInt)((t + l) / count[0] % count[1]), start[2] + 2 * (PetscInt)((t + l) / count[0] / count[1])};
-
+          next->count = (int)PetscMax(0, PetscMin(VL, total - t));
+          for (int l = 0; l < next->count; l++) {
             for (int d = 0; d < 3; d++) {
-              free.first[d][l] = pd[d]->first[at[d]];
-              cls[d][l]        = pd[d]->cls[at[d]];
+              const PetscInt i = start[d] + 2 * at[d];
+
+              next->first[d][l] = pd[d]->first[i];
+              cls[now][d][l]    = pd[d]->cls[i];
+            }
+            for (int d = 0; d < 2 && ++at[d] == count[d]; d++) {
+              at[d] = 0;
+              if (d == 1) at[2]++;
             }
           }
-          SmootherBatch(p, op, cls, &free, (REAL)omega, zero, (REAL *)x, (const REAL *)b, (REAL *)r);
+          Prefetch(next, n, &p->desc.box, (const REAL *)(op == PATCHFD_OP_SOLVE ? r : b));
+          if (op != PATCHFD_OP_RESIDUAL) Prefetch(next, n, &p->desc.box, (const REAL *)x);
+          if (t) SmootherBatch(p, op, cls[1 - now], &batch[1 - now], (REAL)omega, zero, (REAL *)x, (const REAL *)b, (REAL *)r);
         }
         flops += (PetscLogDouble)total * SmootherFlops(p, op, n, p->cls[0][pd[0]->cls[start[0]]].parity, zero);
         start[0] += 2 * count[0];

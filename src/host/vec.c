@@ -128,27 +128,20 @@ static PetscErrorCode WAXPY(PetscInt n, double a, const float *PETSC_RESTRICT x,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a block of y is summed in double precision and passes through memory once, however many x there are */
-static PetscErrorCode MAXPBY(PetscInt n, PetscInt m, const double *a, double b, const float *const *x, float *y)
+/* four x at a time, so that y passes through memory m / 4 times; y is rounded as often */
+static PetscErrorCode MAXPBY(PetscInt n, PetscInt m, const double *a, double b, const float *const *x, float *PETSC_RESTRICT y)
 {
-  double s[BLOCK];
-
   PetscFunctionBegin;
-  for (PetscInt i0 = 0; i0 < n; i0 += BLOCK) {
-    const PetscInt nb = PetscMin(BLOCK, n - i0);
-    float         *yb = y + i0;
+  PetscCall(b == 0.0 ? Set(n, 0.0, y) : b == 1.0 ? PETSC_SUCCESS : Scale(n, b, y));
+  for (PetscInt j = 0; j < m; j += 4) {
+    const float *const x0 = x[j], *const x1 = x[PetscMin(j + 1, m - 1)], *const x2 = x[PetscMin(j + 2, m - 1)], *const x3 = x[PetscMin(j + 3, m - 1)];
+    const double       a0 = a[j], a1 = j + 1 < m ? a[j + 1] : 0.0, a2 = j + 2 < m ? a[j + 2] : 0.0, a3 = j + 3 < m ? a[j + 3] : 0.0;
 
-    if (b == 0.0) {
-      for (PetscInt i = 0; i < nb; i++) s[i] = 0.0;
+    if (m - j == 1) { /* do not read x0 four times */
+      PetscCall(AXPY(n, a0, x0, y));
     } else {
-      for (PetscInt i = 0; i < nb; i++) s[i] = b * (double)yb[i];
+      for (PetscInt i = 0; i < n; i++) y[i] = (float)((double)y[i] + a0 * (double)x0[i] + a1 * (double)x1[i] + a2 * (double)x2[i] + a3 * (double)x3[i]);
     }
-    for (PetscInt j = 0; j < m; j++) {
-      const float *xb = x[j] + i0;
-
-      for (PetscInt i = 0; i < nb; i++) s[i] += a[j] * (double)xb[i];
-    }
-    for (PetscInt i = 0; i < nb; i++) yb[i] = (float)s[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
