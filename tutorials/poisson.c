@@ -1,7 +1,10 @@
 static char help[] = "Poisson's equation -div(D grad u) + shift u = f on a box, with Q_k elements and multigrid with vertex-patch smoothers.\n\
-The solution is u = prod_i sin(pi x_i); f, the Dirichlet data and the Neumann data follow from it.\n\
-  -dm_box_*, -dm_refine : the mesh, the element and the operator (see DMBOX)\n\
-  -ksp_*, -pc_*         : the solver (default: FGMRES, PCPATCHMG)\n\
+The solution is u = prod_i sin(pi x_i); f, the Dirichlet data and the Neumann data follow from it.  It is solved twice: with the V-cycle\n\
+in single precision under a double precision Krylov method, and in double precision throughout.\n\
+  -dm_box_*, -dm_refine        : the mesh, the element and the operator (see DMBOX)\n\
+  -ksp_*, -pc_*                : the first solver (default: FGMRES, PCSINGLE with PCPATCHMG inside)\n\
+  -double_ksp_*, -double_pc_*  : the second solver (default: FGMRES, PCPATCHMG); -double false for none\n\
+  -time false                  : no times and no memory, for comparisons\n\
   -ksp_view_solution vtk:u.vts : write the solution for ParaView\n\n";
 
 #include <petscpatchfd.h>
@@ -43,23 +46,75 @@ static PetscErrorCode Flux(PetscInt dim, PETSC_UNUSED PetscReal time, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* one solve and what is to be said about it */
+static PetscErrorCode Solve(DM dm, Mat A, Vec b, const char *name, const char *prefix, PetscBool single, PetscBool times)
+{
+  KSP            ksp;
+  PC             pc, inner;
+  Vec            u, r;
+  PetscBool      issingle;
+  PetscInt       N, its;
+  PetscReal      bnorm, rnorm, l2, max;
+  PetscLogDouble t[3], before, after;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemoryGetCurrentUsage(&before));
+  PetscCall(DMCreateGlobalVector(dm, &u));
+  PetscCall(PetscObjectSetName((PetscObject)u, "u"));
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)dm), &ksp));
+  PetscCall(KSPSetOptionsPrefix(ksp, prefix));
+  PetscCall(KSPSetDM(ksp, dm));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPFGMRES));
+  PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, single ? PCSINGLE : PCPATCHMG));
+  if (single) {
+    PetscCall(PCSingleGetPC(pc, &inner));
+    PetscCall(PCSetType(inner, PCPATCHMG));
+  }
+  PetscCall(KSPSetFromOptions(ksp));
+
+  PetscCall(PetscTime(&t[0]));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PetscTime(&t[1]));
+  PetscCall(KSPSolve(ksp, b, u));
+  PetscCall(PetscTime(&t[2]));
+  PetscCall(PetscMemoryGetCurrentUsage(&after));
+
+  PetscCall(VecGetSize(u, &N));
+  PetscCall(VecDuplicate(u, &r));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(MatResidual(A, b, u, r));
+  PetscCall(VecNorm(r, NORM_2, &rnorm));
+  PetscCall(DMBoxComputeError(dm, 0, Exact, NULL, u, &l2, &max));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSINGLE, &issingle));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: iterations %" PetscInt_FMT ", true relative residual %s, L2 error %.3e\n", issingle == single ? name : "solve", its, rnorm <= 1e-9 * bnorm ? "<= 1e-9" : "> 1e-9", (double)l2));
+  if (times) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  true relative residual %.2e, max error %.3e\n", (double)(rnorm / bnorm), (double)max));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  set-up %.3f s, solve %.3f s, %.3g unknowns/s, %.0f bytes an unknown (first rank)\n", t[1] - t[0], t[2] - t[1], N / (t[2] - t[1]), (after - before) / N));
+  }
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&u));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt cells[] = {32, 32, 32};
   DM             dm;
   Mat            A;
-  Vec            u, b, g;
-  KSP            ksp;
-  PC             pc;
-  PetscInt       dim, degree, n[3], N, its;
-  PetscReal      bnorm, rnorm, l2, max;
-  PetscLogDouble t[3];
-  PetscBool      summary = PETSC_TRUE;
+  Vec            b, g;
+  PetscInt       dim, degree, n[3], N;
+  PetscBool      second = PETSC_TRUE, times = PETSC_TRUE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-time", &summary, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-double", &second, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-time", &times, NULL));
 
   /* the mesh carries the element and the operator */
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 3, &dm));
@@ -68,55 +123,26 @@ int main(int argc, char **argv)
   PetscCall(DMCreateMatrix(dm, &A));
 
   /* load, Neumann data, Dirichlet data */
-  PetscCall(DMCreateGlobalVector(dm, &u));
-  PetscCall(VecDuplicate(u, &b));
-  PetscCall(VecDuplicate(u, &g));
-  PetscCall(PetscObjectSetName((PetscObject)u, "u"));
+  PetscCall(DMCreateGlobalVector(dm, &b));
+  PetscCall(VecDuplicate(b, &g));
   PetscCall(DMBoxAddLoad(dm, 0, RightHandSide, dm, b));
   PetscCall(DMBoxAddNeumannLoad(dm, 0, Flux, dm, b));
   PetscCall(DMBoxInterpolateFunction(dm, 0, Exact, NULL, g));
   PetscCall(DMBoxLiftDirichlet(dm, g, b));
+  PetscCall(VecDestroy(&g));
 
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetDM(ksp, dm));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPFGMRES));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCPATCHMG));
-  PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
-  PetscCall(KSPSetFromOptions(ksp));
-
-  PetscCall(PetscTime(&t[0]));
-  PetscCall(KSPSetUp(ksp));
-  PetscCall(PetscTime(&t[1]));
-  PetscCall(KSPSolve(ksp, b, u));
-  PetscCall(PetscTime(&t[2]));
-
-  /* report */
   PetscCall(DMGetDimension(dm, &dim));
   PetscCall(DMBoxGetCells(dm, n));
   PetscCall(DMBoxGetDegree(dm, &degree));
-  PetscCall(VecGetSize(u, &N));
-  PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(VecNorm(b, NORM_2, &bnorm));
-  PetscCall(MatResidual(A, b, u, g));
-  PetscCall(VecNorm(g, NORM_2, &rnorm));
-  PetscCall(DMBoxComputeError(dm, 0, Exact, NULL, u, &l2, &max));
+  PetscCall(VecGetSize(b, &N));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "mesh %" PetscInt_FMT, n[0]));
   for (PetscInt d = 1; d < dim; d++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " x %" PetscInt_FMT, n[d]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", Q%" PetscInt_FMT ", %" PetscInt_FMT " unknowns\n", degree, N));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "iterations %" PetscInt_FMT ", true relative residual %s\n", its, rnorm <= 1e-9 * bnorm ? "<= 1e-9" : "> 1e-9"));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "L2 error %.3e\n", (double)l2));
-  if (summary) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "true relative residual %.2e, max error %.3e\n", (double)(rnorm / bnorm), (double)max));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "set-up %.3f s, solve %.3f s, %.3g unknowns/s\n", t[1] - t[0], t[2] - t[1], N / (t[2] - t[1])));
-  }
+  PetscCall(Solve(dm, A, b, "mixed precision", NULL, PETSC_TRUE, times));
+  if (second) PetscCall(Solve(dm, A, b, "double precision", "double_", PETSC_FALSE, times));
 
-  PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
-  PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&g));
   PetscCall(DMDestroy(&dm));
   PetscCall(PetscFinalize());
   return 0;
@@ -155,13 +181,13 @@ int main(int argc, char **argv)
        args: -dm_box_cells 16 -dm_box_degree 4
      test:
        suffix: l2_q5
-       args: -dm_box_cells 16 -dm_box_degree 5 -ksp_rtol 1e-12
+       args: -dm_box_cells 16 -dm_box_degree 5 -ksp_rtol 1e-12 -double_ksp_rtol 1e-12
      test:
        suffix: l2_q7
-       args: -dm_box_cells 4 -dm_box_degree 7 -ksp_rtol 1e-12
+       args: -dm_box_cells 4 -dm_box_degree 7 -ksp_rtol 1e-12 -double_ksp_rtol 1e-12
      test:
        suffix: l2_2d
-       args: -dm_box_dim 2 -dm_box_cells 16 -dm_box_degree 5 -ksp_rtol 1e-12
+       args: -dm_box_dim 2 -dm_box_cells 16 -dm_box_degree 5 -ksp_rtol 1e-12 -double_ksp_rtol 1e-12
      test:
        suffix: 1d
        args: -dm_box_dim 1 -dm_box_cells 64
@@ -190,7 +216,7 @@ int main(int argc, char **argv)
        args: -dm_box_cells 8 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann
      test:
        suffix: neumann_2
-       args: -dm_box_cells 16 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann -ksp_type cg -ksp_norm_type unpreconditioned -pc_patchmg_symmetric
+       args: -dm_box_cells 16 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
      # coarsest meshes of any shape
      test:
        suffix: coarse_even
@@ -202,29 +228,35 @@ int main(int argc, char **argv)
      # kinds of multigrid
      test:
        suffix: full
-       args: -dm_box_cells 8 -pc_mg_type full
+       args: -dm_box_cells 8 -double false -single_pc_mg_type full
      test:
        suffix: additive
-       args: -dm_box_cells 8 -pc_mg_type additive
+       args: -dm_box_cells 8 -double false -single_pc_mg_type additive
      test:
        suffix: smoother_additive
        nsize: 2
-       args: -dm_box_cells 8 -ksp_type cg -ksp_norm_type unpreconditioned -mg_levels_pc_patchfd_type additive -mg_levels_pc_patchfd_damping 0.125
+       args: -dm_box_cells 8 -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_mg_levels_pc_patchfd_type additive -double_mg_levels_pc_patchfd_damping 0.125 -ksp_type cg -ksp_norm_type unpreconditioned -single_mg_levels_pc_patchfd_type additive -single_mg_levels_pc_patchfd_damping 0.125
      test:
        suffix: cg
-       args: -dm_box_cells 8 -ksp_type cg -ksp_norm_type unpreconditioned -pc_patchmg_symmetric
+       args: -dm_box_cells 8 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
      test:
        suffix: mg
-       args: -dm_box_cells 2 -dm_refine 3 -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd -mg_coarse_ksp_type richardson -mg_coarse_ksp_max_it 1 -mg_coarse_pc_type patchfd -mg_coarse_pc_patchfd_patch box
+       args: -dm_box_cells 2 -dm_refine 3 -double false -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd -mg_coarse_ksp_type richardson -mg_coarse_ksp_max_it 1 -mg_coarse_pc_type patchfd -mg_coarse_pc_patchfd_patch box
      test:
        suffix: direct
        nsize: {{1 2}}
        output_file: output/poisson_direct.out
-       args: -dm_box_cells 8 -pc_type patchfd -pc_patchfd_patch box
+       args: -dm_box_cells 8 -double false -pc_type patchfd -pc_patchfd_patch box
+     # other preconditioners work on the assembled matrix
+     test:
+       suffix: aij
+       nsize: {{1 2}}
+       output_file: output/poisson_aij.out
+       args: -dm_box_cells 6 -dm_box_degree 2 -dm_mat_type aij -double false -pc_type jacobi -ksp_type cg -ksp_norm_type unpreconditioned
      # what the solver says about itself
      test:
        suffix: view
        filter: grep -E "patchfd|patchmg|patches|kernels|whole"
-       args: -dm_box_cells 4 -ksp_view
+       args: -dm_box_cells 4 -double false -pc_type patchmg -ksp_view
 
 TEST*/

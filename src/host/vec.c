@@ -132,8 +132,10 @@ static PetscErrorCode WAXPY(PetscInt n, double a, const float *PETSC_RESTRICT x,
 static PetscErrorCode MAXPBY(PetscInt n, PetscInt m, const double *a, double b, const float *const *x, float *PETSC_RESTRICT y)
 {
   PetscFunctionBegin;
-  PetscCall(b == 0.0 ? Set(n, 0.0, y) : b == 1.0 ? PETSC_SUCCESS : Scale(n, b, y));
+  if (b == 0.0) PetscCall(Set(n, 0.0, y)); /* y may hold anything, also NaN */
+  else if (b != 1.0) PetscCall(Scale(n, b, y));
   for (PetscInt j = 0; j < m; j += 4) {
+    /* the last group is filled up with zero times the last x */
     const float *const x0 = x[j], *const x1 = x[PetscMin(j + 1, m - 1)], *const x2 = x[PetscMin(j + 2, m - 1)], *const x3 = x[PetscMin(j + 3, m - 1)];
     const double       a0 = a[j], a1 = j + 1 < m ? a[j + 1] : 0.0, a2 = j + 2 < m ? a[j + 2] : 0.0, a3 = j + 3 < m ? a[j + 3] : 0.0;
 
