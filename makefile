@@ -135,8 +135,8 @@ gentest: $(LIB) $(TESTDIR)/.DIR
 $(TESTDIR)/.DIR: $(ARCHIVE)
 	@mkdir -p $(@D) && $(RM) $(patsubst %.c,$(TESTDIR)/%,$(wildcard tests/*.c tutorials/*.c)) && touch $@
 
-PLUGIN_PROGRAMS := $(patsubst %,$(OUT)/bin/plugin/%,ex2 ex45)
-$(OUT)/bin/plugin/%: $(dir $(HARNESS))src/ksp/ksp/tutorials/%.c $(OUT)/flags
+PLUGIN_PROGRAMS := $(patsubst %,$(OUT)/bin/plugin/%,ksp/ksp/tutorials/ex2 ksp/ksp/tutorials/ex45 snes/tutorials/ex5 snes/tutorials/ex19 ts/tutorials/ex7)
+$(OUT)/bin/plugin/%: $(dir $(HARNESS))src/%.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CLINKER) $(CCPPFLAGS) -w -o $@ $< $(PETSC_LIB)
 
@@ -147,7 +147,7 @@ test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) ## run all tests
 	  TESTSRCDIR=$(CURDIR) TESTDIR=$(TESTDIR) TESTLOGTAPFILE=$(TESTDIR)/test__tap.log TESTLOGERRFILE=$(TESTDIR)/test__err.log \
 	  pkgs="tests tutorials" CFLAGS='$(CFLAGS)' CUDAFLAGS='$(CUDAFLAGS)' PETSC_TEST_LIB='$(LINK_OBJECTS)' NO_RM=1 DIFF_NUMBERS=1 TIMEOUT=$(TIMEOUT) \
 	  test-tests test-tutorials | grep -v "^Using MAKEFLAGS"
-	-@$(TESTENV) config/testplugin $(MPIEXEC) $(LIB) $(PLUGIN_PROGRAMS) | tee $(TESTDIR)/plugin_tap.log
+	-@$(TESTENV) config/testplugin $(MPIEXEC) $(LIB) $(OUT)/bin/plugin | tee $(TESTDIR)/plugin_tap.log
 	@config/tally $(TESTDIR)
 
 valgrind: ## run the first test of each test program under valgrind, on 1 and on 2 ranks (ALL=1: all tests)

@@ -471,7 +471,7 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, const PetscReal x[], 
   };
   const PCPatchFDVariant variants[] = {PC_PATCHFD_BOUNDARY, PC_PATCHFD_FUSED, PC_PATCHFD_SEPARATE, PC_PATCHFD_GLOBAL};
   PetscReal             *y, *z;
-  PetscInt               np;
+  PetscInt               np = 0;
   Patch                 *q;
   Vec                    vx, vb;
   KSP                    ksp;

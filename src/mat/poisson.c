@@ -146,7 +146,7 @@ static PetscErrorCode MatBoxGetBoxSolve(Mat_Box *m, PatchFDKernels k, PatchFDBox
     PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
     if (!m->havewhole) {
       for (int d = 0; d < 3; d++) PetscCall(PatchFDLineEigenCreate(&box->line[d], &m->cells[d], &m->whole[d]));
-      if (box->halo) PetscCall(DMBoxCreateNaturalSF(m->dm, &m->natural));
+      if (box->halo && !m->natural) PetscCall(DMBoxCreateNaturalSF(m->dm, &m->natural));
       m->havewhole = PETSC_TRUE;
     }
     if (box->halo) {
@@ -513,5 +513,6 @@ PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
     PetscCall(MatDestroy(A));
     *A = assembled;
   }
+  PetscCall(MatSetDM(*A, dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

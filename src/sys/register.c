@@ -15,6 +15,10 @@ PetscLogEvent PATCHFD_SetUp, PATCHFD_Mult, PATCHFD_Smooth, PATCHFD_BoxSolve, PAT
 const PatchFDKernels PatchFDKernelTables[PATCHFD_NUM_KERNELS] = {
   [PATCHFD_KERNELS_HOST_DOUBLE] = &PatchFDKernelsHostDouble,
   [PATCHFD_KERNELS_HOST_FLOAT]  = &PatchFDKernelsHostFloat,
+#if defined(PETSC_HAVE_CUDA)
+  [PATCHFD_KERNELS_CUDA_DOUBLE] = &PatchFDKernelsCUDADouble,
+  [PATCHFD_KERNELS_CUDA_FLOAT]  = &PatchFDKernelsCUDAFloat,
+#endif
 };
 
 static PetscBool initialized = PETSC_FALSE;

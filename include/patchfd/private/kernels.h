@@ -98,9 +98,14 @@ struct _PatchFDKernels {
 enum {
   PATCHFD_KERNELS_HOST_DOUBLE,
   PATCHFD_KERNELS_HOST_FLOAT,
+  PATCHFD_KERNELS_CUDA_DOUBLE,
+  PATCHFD_KERNELS_CUDA_FLOAT,
   PATCHFD_NUM_KERNELS
 };
 PETSC_INTERN const struct _PatchFDKernels PatchFDKernelsHostDouble, PatchFDKernelsHostFloat;
+#if defined(PETSC_HAVE_CUDA)
+PETSC_INTERN const struct _PatchFDKernels PatchFDKernelsCUDADouble, PatchFDKernelsCUDAFloat;
+#endif
 PETSC_INTERN const PatchFDKernels         PatchFDKernelTables[PATCHFD_NUM_KERNELS]; /* by id; NULL for what this build does not have */
 
 /*
