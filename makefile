@@ -9,7 +9,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN) # a -j on the command line wins
 endif
 .DELETE_ON_ERROR:
-.PHONY: all run check test bench install valgrind debug clean help gentest FORCE
+.PHONY: all run tutorials check test bench install valgrind debug clean help gentest FORCE
 
 all: ## build the library
 
@@ -115,6 +115,7 @@ check: $(OUT)/bin/tutorials/poisson ## see in seconds whether it works: one smal
 	@echo "on 1 rank:" && $(TESTENV) $(MPIEXEC) -n 1 $< -dm_box_cells 8,8,8 -ksp_error_if_not_converged
 	@echo "on 2 ranks:" && $(TESTENV) $(MPIEXEC) -n 2 $< -dm_box_cells 8,8,8 -ksp_error_if_not_converged
 	@echo "libpatchfd works with PETSc in $(PETSC_DIR)"
+tutorials: $(patsubst tutorials/%.c,$(OUT)/bin/tutorials/%,$(wildcard tutorials/*.c)) ## build the tutorials
 bench: $(BENCHES) ## run the benchmarks
 	$(foreach b,$^,$(MPIEXEC) -n $(NP) $b $(ARGS) &&) true
 

@@ -15,18 +15,53 @@ PETSC_EXTERN PetscErrorCode PatchFDInitializePackage(void);
 PETSC_EXTERN PetscErrorCode PatchFDFinalizePackage(void);
 
 /* ---- DMBOX ---- */
+/*E
+  DMBoxSpace - The finite element space on a `DMBOX`
+
+  Values:
+. `DMBOX_Q` (`q`) - continuous functions, polynomials of degree k in each direction on each cell (Q_k), with Gauss-Lobatto nodes
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxSetSpace()`, `DMBoxSetDegree()`
+E*/
 typedef enum {
-  DMBOX_Q /* continuous, degree k in each direction */
+  DMBOX_Q
 } DMBoxSpace;
 PETSC_EXTERN const char *const DMBoxSpaces[];
 
+/*E
+  DMBoxBoundaryType - The boundary condition on a side of a `DMBOX`
+
+  Values:
++ `DMBOX_DIRICHLET` (`dirichlet`) - values are given; zero unless `DMBoxLiftDirichlet()` brings others in
+- `DMBOX_NEUMANN` (`neumann`)     - the flux is given; zero unless `DMBoxAddNeumannLoad()` brings another in
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxSetBoundary()`
+E*/
 typedef enum {
   DMBOX_DIRICHLET,
   DMBOX_NEUMANN
 } DMBoxBoundaryType;
 PETSC_EXTERN const char *const DMBoxBoundaryTypes[];
 
-/* a function of space and time, u[Nc] at x[dim] */
+/*S
+  DMBoxFunction - A function of space and time on a `DMBOX`
+
+  Calling Sequence:
++ dim  - number of coordinates
+. time - the time
+. x    - the point, dim coordinates
+. Nc   - number of components (1)
+. u    - the values at the point, Nc of them, to be set
+- ctx  - the context given with the function
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`, `DMBoxComputeError()`
+S*/
 typedef PetscErrorCode (*DMBoxFunction)(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
 
 PETSC_EXTERN PetscErrorCode DMBoxCreate(MPI_Comm, PetscInt dim, const PetscInt cells[], PetscInt degree, DM *);
@@ -57,18 +92,54 @@ PETSC_EXTERN PetscErrorCode DMBoxComputeError(DM, PetscReal time, DMBoxFunction,
 PETSC_EXTERN PetscErrorCode MatBoxUpdate(Mat);
 
 /* ---- PCPATCHFD ---- */
+/*E
+  PCPatchFDType - How the corrections of the patches of a `PCPATCHFD` are combined
+
+  Values:
++ `PC_PATCHFD_MULTIPLICATIVE` (`multiplicative`) - one colour after another, each with the current values
+- `PC_PATCHFD_ADDITIVE` (`additive`) - all patches from the same residual, corrections summed
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetType()`
+E*/
 typedef enum {
   PC_PATCHFD_MULTIPLICATIVE,
   PC_PATCHFD_ADDITIVE
 } PCPatchFDType;
 PETSC_EXTERN const char *const PCPatchFDTypes[];
 
+/*E
+  PCPatchFDPatch - What the patches of a `PCPATCHFD` are
+
+  Values:
++ `PC_PATCHFD_VERTEX` (`vertex`) - the cells around each interior vertex
+- `PC_PATCHFD_BOX` (`box`) - the whole box: a direct solver
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetPatch()`
+E*/
 typedef enum {
   PC_PATCHFD_VERTEX,
   PC_PATCHFD_BOX
 } PCPatchFDPatch;
 PETSC_EXTERN const char *const PCPatchFDPatches[];
 
+/*E
+  PCPatchFDVariant - Which kernels compute a step of a `PCPATCHFD`
+
+  Values:
++ `PC_PATCHFD_AUTO` (`auto`) - the fastest one for the degree
+. `PC_PATCHFD_BOUNDARY` (`boundary`) - new values from the right-hand side and the values on the patch's boundary, no residual
+. `PC_PATCHFD_FUSED` (`fused`) - residual and solve patch by patch at once
+. `PC_PATCHFD_SEPARATE` (`separate`) - the residual of the patches of a colour, then their solves
+- `PC_PATCHFD_GLOBAL` (`global`) - the residual of the whole mesh, then the solves of the patches
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetVariant()`
+E*/
 typedef enum {
   PC_PATCHFD_AUTO,
   PC_PATCHFD_BOUNDARY,
@@ -78,6 +149,18 @@ typedef enum {
 } PCPatchFDVariant;
 PETSC_EXTERN const char *const PCPatchFDVariants[];
 
+/*E
+  PCPatchFDOrder - In which order a multiplicative `PCPATCHFD` visits the colours
+
+  Values:
++ `PC_PATCHFD_FORWARD` (`forward`) - by the parity of the first cell, x fastest
+. `PC_PATCHFD_BACKWARD` (`backward`) - the reverse
+- `PC_PATCHFD_SYMMETRIC` (`symmetric`) - forward, then backward
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetOrder()`
+E*/
 typedef enum {
   PC_PATCHFD_FORWARD,
   PC_PATCHFD_BACKWARD,

@@ -542,6 +542,47 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, const PetscReal x[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* coefficients changed after the matrices were made, and changed back */
+static PetscErrorCode TestUpdate(const Layout *l, Mat A, const PetscReal x[], PetscReal tol, PetscInt *failures)
+{
+  Problem         changed = *l->p;
+  const PetscReal D[3]    = {2, 0.5, 3};
+  PetscReal      *y;
+  Mat             B;
+  Vec             vx, vy, wx, wy;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) changed.D[d] = D[d];
+  changed.shift += 4;
+  PetscCall(PetscMalloc1(changed.N, &y));
+  PetscCall(DMSetMatType(l->dm, MATAIJ));
+  PetscCall(DMCreateMatrix(l->dm, &B));
+  PetscCall(DMSetMatType(l->dm, MATSHELL));
+  PetscCall(MatCreateVecs(A, &vx, &vy));
+  PetscCall(MatCreateVecs(B, &wx, &wy));
+  PetscCall(ToVec(l, x, vx));
+  PetscCall(ToVec(l, x, wx));
+  for (int i = 0; i < 2; i++) {
+    const Problem *p = i == 0 ? &changed : l->p;
+
+    PetscCall(DMBoxSetPoisson(l->dm, p->D, p->shift));
+    PetscCall(MatBoxUpdate(A));
+    PetscCall(MatBoxUpdate(B));
+    Multiply(p, x, y);
+    PetscCall(MatMult(A, vx, vy));
+    PetscCall(Compare(l, "MatBoxUpdate", vy, y, tol, failures));
+    PetscCall(MatMult(B, wx, wy));
+    PetscCall(Compare(l, "MatBoxUpdate of the assembled matrix", wy, y, tol, failures));
+  }
+  PetscCall(VecDestroy(&vx));
+  PetscCall(VecDestroy(&vy));
+  PetscCall(VecDestroy(&wx));
+  PetscCall(VecDestroy(&wy));
+  PetscCall(MatDestroy(&B));
+  PetscCall(PetscFree(y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* P from the coarse to the fine problem and its transpose */
 static PetscErrorCode TestTransfer(const Layout *lc, const Layout *lf, const PetscReal xc[], const PetscReal xf[], PetscReal tol, PetscInt *failures)
 {
@@ -633,6 +674,7 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, Pe
   PetscCall(DMCreateMatrix(dm, &A));
   PetscCall(TestOperator(&l, A, x, b, tol, failures));
   PetscCall(TestLift(&l, A, x, b, tol, failures));
+  PetscCall(TestUpdate(&l, A, x, tol, failures));
   PetscCall(TestSmoother(&l, A, x, b, 10 * tol, failures));
 
   PetscCall(DMRefine(dm, PETSC_COMM_WORLD, &fine));

@@ -100,8 +100,8 @@ int main(int argc, char **argv)
       DM             dm;
       Mat            A;
       Vec            b;
-      PetscInt       N, gmres, cg;
-      PetscReal      gmresnu, cgnu;
+      PetscInt       N, gmres = 0, cg = 0;
+      PetscReal      gmresnu = 0, cgnu = 0;
 
       if (PetscPowReal(k * n, dim) > max) continue;
       PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, k, &dm));

@@ -14,8 +14,8 @@
 #include <patchfd/private/sysimpl.h>
 #include <petsc/private/vecimpl.h>
 
-const char *const DMBoxSpaces[]        = {"Q", "DMBoxSpace", "DMBOX_", NULL};
-const char *const DMBoxBoundaryTypes[] = {"DIRICHLET", "NEUMANN", "DMBoxBoundaryType", "DMBOX_", NULL};
+const char *const DMBoxSpaces[]        = {"q", "DMBoxSpace", "DMBOX_", NULL};
+const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "DMBoxBoundaryType", "DMBOX_", NULL};
 
 PetscErrorCode DMBoxGetContext(DM dm, DM_Box **box)
 {

@@ -380,6 +380,25 @@ static PetscErrorCode MatBoxUpdate_Poisson(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the same for an assembled matrix, which keeps the matrix-free one that it was made from */
+static PetscErrorCode MatBoxUpdate_Assembled(Mat A)
+{
+  Mat              shell;
+  Mat_Box         *m;
+  PetscObjectState before, after;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)A, "MatBoxShell", (PetscObject *)&shell));
+  PetscCall(PetscObjectStateGet((PetscObject)shell, &before));
+  PetscCall(MatBoxUpdate_Poisson(shell));
+  PetscCall(PetscObjectStateGet((PetscObject)shell, &after));
+  if (before == after) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatShellGetContext(shell, &m));
+  PetscCall(MatConvert_Poisson(shell, NULL, MAT_REUSE_MATRIX, &A));
+  PetscCall(MatBoxSetNullSpace(A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   MatBoxUpdate - Lets an operator matrix of a `DMBOX` take over coefficients that were changed after it was made
 
@@ -510,6 +529,8 @@ PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
 
     PetscCall(MatConvert(*A, dm->mattype, MAT_INITIAL_MATRIX, &assembled));
     PetscCall(MatBoxSetNullSpace(assembled, m));
+    PetscCall(PetscObjectCompose((PetscObject)assembled, "MatBoxShell", (PetscObject)*A));
+    PetscCall(PetscObjectComposeFunction((PetscObject)assembled, "MatBoxUpdate_C", MatBoxUpdate_Assembled));
     PetscCall(MatDestroy(A));
     *A = assembled;
   }

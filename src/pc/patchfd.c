@@ -480,10 +480,10 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   exactly, by fast diagonalization
 
   Options Database Keys:
-+ -pc_patchfd_type <multiplicative,additive>                - one colour after another, or all patches from one residual
-. -pc_patchfd_patch <vertex,box>                            - the cells around each vertex, or the whole box as one patch (a direct solver)
-. -pc_patchfd_variant <auto,boundary,fused,separate,global> - which kernels compute a multiplicative step; all give the same result
-. -pc_patchfd_order <forward,backward,symmetric>            - order of the colours
++ -pc_patchfd_type <multiplicative,additive>                - one colour after another (default), or all patches from one residual
+. -pc_patchfd_patch <vertex,box>                            - the cells around each vertex (default), or the whole box as one patch (a direct solver)
+. -pc_patchfd_variant <auto,boundary,fused,separate,global> - which kernels compute a step; all give the same result (default auto)
+. -pc_patchfd_order <forward,backward,symmetric>            - order of the colours (default forward)
 . -pc_patchfd_damping <w>                                   - factor of the corrections, 0 < w < 2 (default 1)
 - -pc_patchfd_sweeps <n>                                    - sweeps an application (default 1)
 
@@ -744,7 +744,7 @@ PetscErrorCode PCPatchFDGetOrder(PC pc, PCPatchFDOrder *order)
 
   Input Parameters:
 + pc      - the preconditioner
-- damping - the factor, greater than 0 and less than 2 (default 1)
+- damping - the factor, greater than 0 and less than 2 (default 1); with the whole box as one patch only 1
 
   Options Database Key:
 . -pc_patchfd_damping <damping> - the factor

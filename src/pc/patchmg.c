@@ -85,6 +85,13 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
     PC_MG_Levels **levels = ((PC_MG *)pc->data)->levels;
 
     if (p->symmetric) PetscCall(PCMGSetDistinctSmoothUp(pc));
+    if (n == 1) { /* the only level is the coarsest, although PCMG calls it mg_levels_ */
+      const char *prefix;
+
+      PetscCall(PCGetOptionsPrefix(pc, &prefix));
+      PetscCall(KSPSetOptionsPrefix(levels[0]->smoothd, prefix));
+      PetscCall(KSPAppendOptionsPrefix(levels[0]->smoothd, "mg_coarse_"));
+    }
     for (PetscInt l = 0; l < n; l++) {
       PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), PETSC_FALSE));
       if (levels[l]->smoothu != levels[l]->smoothd) PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, (PetscBool)(l == 0), p->symmetric));
@@ -134,6 +141,8 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   The defaults: as many levels as the mesh can be halved; on each, one step of `KSPRICHARDSON` with `PCPATCHFD` before and one after
   the coarse correction; on the coarsest, `PCPATCHFD` with the whole box as one patch. That is the V-cycle of Algorithm 2.1 in
   C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU.
+
+  A mesh that cannot be halved has one level: the direct solver, with the options prefix `mg_coarse_`.
 
   The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix.
 

@@ -1,0 +1,429 @@
+static char help[] = "Every CUDA kernel against its host twin, in both precisions, on random data.\n\
+  -dim <d>, -degrees <k,...>, -cells <n,...>, -graded, -neumann : the meshes\n\n";
+
+#include <patchfd/private/kernels.h>
+#if defined(PETSC_HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+  #include <petscpatchfd.h>
+
+typedef struct {
+  PetscInt       degree, cells[3];
+  PatchFDLine    line[3];
+  PatchFDCells   cell[3];
+  PatchFDPatches patch[3];
+  PatchFDEigen   whole[3];
+  PatchFDBox     box;
+  PatchFDRange   all, free;
+} Mesh;
+
+static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool neumann, PetscInt refine, Mesh *m)
+{
+  PetscFunctionBeginUser;
+  m->degree = degree;
+  for (int d = 0; d < 3; d++) {
+    const PetscInt  k = d < dim ? degree : 0, n = d < dim ? cells[d] * refine : 1;
+    const PetscBool fixed[2] = {(PetscBool)(d < dim && !(neumann && d != 1)), (PetscBool)(d < dim && !(neumann && d == 1))};
+    PetscReal      *v;
+
+    PetscCall(PetscMalloc1(n + 1, &v));
+    for (PetscInt i = 0; i <= n; i++) {
+      const PetscReal s = (PetscReal)(i / refine) / (n / refine), t = (PetscReal)(i / refine + 1) / (n / refine);
+      const PetscReal a = graded ? s + 0.3 * s * s : s * (1 + d), b = graded ? t + 0.3 * t * t : t * (1 + d);
+
+      v[i] = a + (b - a) * (i % refine) / refine;
+    }
+    m->cells[d] = n;
+    PetscCall(PatchFDLineCreate(k, n, v, fixed, &m->line[d]));
+    PetscCall(PatchFDCellsCreate(&m->line[d], 1 + 0.1 * d, d ? 0 : 0.5, &m->cell[d]));
+    PetscCall(PatchFDPatchesCreate(&m->line[d], &m->cell[d], &m->patch[d]));
+    PetscCall(PatchFDLineEigenCreate(&m->line[d], &m->cell[d], &m->whole[d]));
+    PetscCall(PetscFree(v));
+    m->box.lo[d] = m->all[d][0] = 0;
+    m->box.n[d] = m->all[d][1] = PatchFDLineNumNodes(&m->line[d]);
+    PatchFDLineFree(&m->line[d], &m->free[d][0], &m->free[d][1]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeshDestroy(Mesh *m)
+{
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PatchFDEigenDestroy(&m->whole[d]));
+    PetscCall(PatchFDPatchesDestroy(&m->patch[d]));
+    PetscCall(PatchFDCellsDestroy(&m->cell[d]));
+    PetscCall(PatchFDLineDestroy(&m->line[d]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the same numbers in both memories */
+typedef struct {
+  PatchFDKernels host, cuda;
+  size_t         n;
+  void          *h, *d;
+} Array;
+
+static PetscErrorCode ArrayCreate(PatchFDKernels host, PatchFDKernels cuda, size_t n, Array *a)
+{
+  PetscFunctionBeginUser;
+  a->host = host;
+  a->cuda = cuda;
+  a->n    = n;
+  PetscCall(host->malloc(n, &a->h));
+  PetscCall(cuda->malloc(n, &a->d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ArrayDestroy(Array *a)
+{
+  PetscFunctionBeginUser;
+  PetscCall(a->host->free(a->h));
+  PetscCall(a->cuda->free(a->d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ArrayRandom(Array *a, PetscRandom rnd)
+{
+  PetscFunctionBeginUser;
+  for (size_t i = 0; i < a->n; i++) {
+    PetscReal v;
+
+    PetscCall(PetscRandomGetValueReal(rnd, &v));
+    if (a->host->size == sizeof(double)) ((double *)a->h)[i] = v - 0.5;
+    else ((float *)a->h)[i] = (float)(v - 0.5);
+  }
+  PetscCallCUDA(cudaMemcpy(a->d, a->h, a->n * a->host->size, cudaMemcpyHostToDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* largest difference relative to the largest number; the device's numbers then become the host's */
+static PetscErrorCode ArrayCompare(const char *what, Array *a, PetscInt degree, PetscInt *failures)
+{
+  const PetscBool dbl  = (PetscBool)(a->host->size == sizeof(double));
+  PetscReal       diff = 0, max = 0;
+  void           *c;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc(a->n * a->host->size, &c));
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaMemcpy(c, a->d, a->n * a->host->size, cudaMemcpyDeviceToHost));
+  for (size_t i = 0; i < a->n; i++) {
+    const PetscReal h = dbl ? ((double *)a->h)[i] : ((float *)a->h)[i], d = dbl ? ((double *)c)[i] : ((float *)c)[i];
+
+    if (!(PetscAbsReal(h - d) <= diff)) diff = PetscAbsReal(h - d);
+    max = PetscMax(max, PetscAbsReal(h));
+  }
+  if (!(diff <= (dbl ? 1e-12 : 1e-5) * max)) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "degree %" PetscInt_FMT ", %s, %s: difference %g of %g\n", degree, a->cuda->name, what, (double)diff, (double)max));
+    (*failures)++;
+  }
+  PetscCallCUDA(cudaMemcpy(a->d, a->h, a->n * a->host->size, cudaMemcpyHostToDevice));
+  PetscCall(PetscFree(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what a rank in the middle of the box would own: the upper half in each direction, with a layer of cells around it */
+static void SubBox(const Mesh *m, PatchFDRange cells, PatchFDBox *local, PatchFDBox *own, PatchFDRange read, PatchFDRange write)
+{
+  for (int d = 0; d < 3; d++) {
+    const PetscInt k = m->line[d].degree, c = m->cells[d] / 2, n = m->box.n[d];
+
+    cells[d][0]  = PetscMax(0, c - 1);
+    cells[d][1]  = m->cells[d];
+    local->lo[d] = cells[d][0] * k;
+    local->n[d]  = n - local->lo[d];
+    own->lo[d]   = c * k;
+    own->n[d]    = n - own->lo[d];
+    read[d][0]   = PetscMax(local->lo[d], m->free[d][0]);
+    write[d][0]  = PetscMax(own->lo[d], m->free[d][0]);
+    read[d][1] = write[d][1] = m->free[d][1];
+  }
+}
+
+static PetscErrorCode TestGrid(const Mesh *m, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+{
+  const size_t n = PatchFDBoxSize(&m->box);
+  PatchFDRange cells, read, write, own;
+  PatchFDBox   local, global;
+  Array        x, y, s;
+
+  PetscFunctionBeginUser;
+  SubBox(m, cells, &local, &global, read, write);
+  for (int d = 0; d < 3; d++) {
+    own[d][0] = global.lo[d];
+    own[d][1] = global.lo[d] + global.n[d];
+  }
+  PetscCall(ArrayCreate(h, c, n, &x));
+  PetscCall(ArrayCreate(h, c, n, &y));
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&global), &s));
+  PetscCall(ArrayRandom(&x, rnd));
+  PetscCall(ArrayRandom(&y, rnd));
+  PetscCall(ArrayRandom(&s, rnd));
+  PetscCall(h->fixed(m->all, m->free, 0.5, &m->box, y.h, -2, &m->box, x.h));
+  PetscCall(c->fixed(m->all, m->free, 0.5, &m->box, y.d, -2, &m->box, x.d));
+  PetscCall(ArrayCompare("fixed", &y, m->degree, failures));
+  PetscCall(h->fixed(own, m->free, 0, &m->box, y.h, 1, &global, s.h));
+  PetscCall(c->fixed(own, m->free, 0, &m->box, y.d, 1, &global, s.d));
+  PetscCall(ArrayCompare("fixed, part", &y, m->degree, failures));
+  PetscCall(h->copy(own, &m->box, x.h, &global, s.h));
+  PetscCall(c->copy(own, &m->box, x.d, &global, s.d));
+  PetscCall(ArrayCompare("copy", &s, m->degree, failures));
+  PetscCall(h->zero(n, y.h));
+  PetscCall(c->zero(n, y.d));
+  PetscCall(ArrayCompare("zero", &y, m->degree, failures));
+  PetscCall(ArrayDestroy(&x));
+  PetscCall(ArrayDestroy(&y));
+  PetscCall(ArrayDestroy(&s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestOperator(const Mesh *m, PetscBool sub, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+{
+  PatchFDOperatorDesc desc;
+  Array               x, y;
+  void               *hp = NULL, *cp = NULL;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) {
+    desc.dir[d]      = &m->cell[d];
+    desc.cells[d][0] = 0;
+    desc.cells[d][1] = m->cells[d];
+    for (int e = 0; e < 2; e++) desc.read[d][e] = desc.write[d][e] = m->free[d][e];
+  }
+  desc.xbox = desc.ybox = m->box;
+  if (sub) SubBox(m, desc.cells, &desc.xbox, &desc.ybox, desc.read, desc.write);
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.xbox), &x));
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.ybox), &y));
+  PetscCall(ArrayRandom(&x, rnd));
+  PetscCall(ArrayRandom(&y, rnd));
+  PetscCall(h->operatorcreate(&desc, &hp));
+  PetscCall(c->operatorcreate(&desc, &cp));
+  PetscCall(h->operatorapply(hp, -1.5, x.h, y.h));
+  PetscCall(c->operatorapply(cp, -1.5, x.d, y.d));
+  PetscCall(ArrayCompare(sub ? "operator, part" : "operator", &y, m->degree, failures));
+  PetscCall(h->operatordestroy(&hp));
+  PetscCall(c->operatordestroy(&cp));
+  PetscCall(ArrayDestroy(&x));
+  PetscCall(ArrayDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestTransfer(const Mesh *coarse, const Mesh *fine, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+{
+  PatchFDTransferDesc desc;
+  PatchFDEmbedding    e[3];
+  Array               x, y;
+  void               *hp = NULL, *cp = NULL;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PatchFDEmbeddingCreate(&coarse->line[d], &fine->line[d], &e[d]));
+    desc.dir[d]      = &e[d];
+    desc.cells[d][0] = 0;
+    desc.cells[d][1] = coarse->cells[d];
+    for (int i = 0; i < 2; i++) {
+      desc.coarse[d][i] = coarse->free[d][i];
+      desc.fine[d][i]   = fine->free[d][i];
+    }
+  }
+  desc.cbox = coarse->box;
+  desc.fbox = fine->box;
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.cbox), &x));
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.fbox), &y));
+  PetscCall(ArrayRandom(&x, rnd));
+  PetscCall(ArrayRandom(&y, rnd));
+  PetscCall(h->transfercreate(&desc, &hp));
+  PetscCall(c->transfercreate(&desc, &cp));
+  PetscCall(h->transferprolong(hp, x.h, y.h));
+  PetscCall(c->transferprolong(cp, x.d, y.d));
+  PetscCall(ArrayCompare("prolongation", &y, coarse->degree, failures));
+  PetscCall(h->transferrestrict(hp, y.h, x.h));
+  PetscCall(c->transferrestrict(cp, y.d, x.d));
+  PetscCall(ArrayCompare("restriction", &x, coarse->degree, failures));
+  PetscCall(h->transferdestroy(&hp));
+  PetscCall(c->transferdestroy(&cp));
+  for (int d = 0; d < 3; d++) PetscCall(PatchFDEmbeddingDestroy(&e[d]));
+  PetscCall(ArrayDestroy(&x));
+  PetscCall(ArrayDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestSmoother(const Mesh *m, PetscBool sub, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+{
+  static const char  *names[] = {"residual", "solve", "fused", "boundary"};
+  PatchFDSmootherDesc desc    = {.box = m->box};
+  PatchFDRange        patches, write;
+  PatchFDBox          own;
+  Array               x, b, r;
+  void               *hp = NULL, *cp = NULL;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) {
+    desc.dir[d]   = &m->patch[d];
+    patches[d][0] = 0;
+    patches[d][1] = m->patch[d].npatch;
+    for (int e = 0; e < 2; e++) desc.read[d][e] = m->free[d][e];
+  }
+  if (sub) {
+    SubBox(m, patches, &desc.box, &own, desc.read, write);
+    for (int d = 0; d < 3; d++) patches[d][1] = m->patch[d].npatch;
+  }
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &x));
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &b));
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &r));
+  PetscCall(ArrayRandom(&b, rnd));
+  PetscCall(h->smoothercreate(&desc, &hp));
+  PetscCall(c->smoothercreate(&desc, &cp));
+  for (int op = 0; op < 4; op++) {
+    for (int zero = 0; zero < 2; zero++) {
+      for (int w = 0; w < 2; w++) {
+        const PetscReal omega = w ? 0.7 : 1;
+        char            name[64];
+
+        PetscCall(ArrayRandom(&r, rnd));
+        PetscCall(ArrayRandom(&x, rnd));
+        if (zero) {
+          PetscCall(h->zero(x.n, x.h));
+          PetscCall(c->zero(x.n, x.d));
+        }
+        for (PetscInt i = 0; i < 8; i++) {
+          const PetscInt color[3] = {i % 2, i / 2 % 2, i / 4};
+
+          PetscCall(h->smootherapply(hp, (PatchFDPatchOp)op, color, patches, omega, (PetscBool)(zero && !i), x.h, b.h, r.h));
+          PetscCall(c->smootherapply(cp, (PatchFDPatchOp)op, color, patches, omega, (PetscBool)(zero && !i), x.d, b.d, r.d));
+        }
+        PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s, omega %g%s", names[op], zero ? " from zero" : "", (double)omega, sub ? ", part" : ""));
+        PetscCall(ArrayCompare(name, op == PATCHFD_OP_RESIDUAL ? &r : &x, m->degree, failures));
+      }
+    }
+  }
+  PetscCall(h->smootherdestroy(&hp));
+  PetscCall(c->smootherdestroy(&cp));
+  PetscCall(ArrayDestroy(&x));
+  PetscCall(ArrayDestroy(&b));
+  PetscCall(ArrayDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestBoxSolve(const Mesh *m, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+{
+  PatchFDBoxSolveDesc desc = {.box = m->box};
+  Array               x, b;
+  void               *hp = NULL, *cp = NULL;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) {
+    desc.dir[d]   = &m->whole[d];
+    desc.first[d] = m->free[d][0];
+  }
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&m->box), &x));
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&m->box), &b));
+  PetscCall(ArrayRandom(&x, rnd));
+  PetscCall(ArrayRandom(&b, rnd));
+  PetscCall(h->boxsolvecreate(&desc, &hp));
+  PetscCall(c->boxsolvecreate(&desc, &cp));
+  PetscCall(h->boxsolveapply(hp, b.h, x.h));
+  PetscCall(c->boxsolveapply(cp, b.d, x.d));
+  PetscCall(ArrayCompare("box solve", &x, m->degree, failures));
+  PetscCall(h->boxsolvedestroy(&hp));
+  PetscCall(c->boxsolvedestroy(&cp));
+  PetscCall(ArrayDestroy(&x));
+  PetscCall(ArrayDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PatchFDKernels tables[2][2] = {
+    {&PatchFDKernelsHostDouble, &PatchFDKernelsCUDADouble},
+    {&PatchFDKernelsHostFloat,  &PatchFDKernelsCUDAFloat }
+  };
+  PetscInt    dim = 3, degrees[16], nd = 16, cells[3] = {5, 4, 3}, nc = 3, failures = 0;
+  PetscBool   graded = PETSC_FALSE, neumann = PETSC_FALSE, set;
+  PetscRandom rnd;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &nd, &set));
+  PetscCheck(set, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-degrees is needed: a list of degrees");
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", cells, &nc, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-graded", &graded, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-neumann", &neumann, NULL));
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &rnd));
+  for (PetscInt i = 0; i < nd; i++) {
+    const PetscInt before = failures;
+    Mesh           mesh, fine, higher;
+
+    PetscCall(MeshCreate(dim, degrees[i], cells, graded, neumann, 1, &mesh));
+    PetscCall(MeshCreate(dim, degrees[i], cells, graded, neumann, 2, &fine));
+    PetscCall(MeshCreate(dim, degrees[i] + 1, cells, graded, neumann, 1, &higher));
+    for (int t = 0; t < 2; t++) {
+      const PatchFDKernels h = tables[t][0], c = tables[t][1];
+
+      PetscCall(TestGrid(&mesh, h, c, rnd, &failures));
+      for (int sub = 0; sub < 2; sub++) {
+        PetscCall(TestOperator(&mesh, (PetscBool)sub, h, c, rnd, &failures));
+        PetscCall(TestSmoother(&mesh, (PetscBool)sub, h, c, rnd, &failures));
+      }
+      PetscCall(TestTransfer(&mesh, &fine, h, c, rnd, &failures));
+      PetscCall(TestTransfer(&mesh, &higher, h, c, rnd, &failures));
+      PetscCall(TestBoxSolve(&mesh, h, c, rnd, &failures));
+    }
+    PetscCall(MeshDestroy(&mesh));
+    PetscCall(MeshDestroy(&fine));
+    PetscCall(MeshDestroy(&higher));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ": %s\n", degrees[i], failures == before ? "agrees" : "DEVIATES"));
+  }
+  PetscCall(PetscRandomDestroy(&rnd));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+#else
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "This PETSc has no CUDA\n"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+#endif
+
+/*TEST
+
+   testset:
+     requires: cuda gpu
+     test:
+       suffix: 1d
+       args: -dim 1 -cells 7 -degrees 1,2,3,5,8
+     test:
+       suffix: 2d
+       args: -dim 2 -cells 13,6 -degrees 1,2,3,4,5,6,7,8,9,10
+     test:
+       suffix: 2d_graded
+       args: -dim 2 -cells 7,5 -degrees 1,2,3,4,5 -graded -neumann
+     test:
+       suffix: 3d
+       args: -cells 19,6,5 -degrees 1,2,3,4
+     test:
+       suffix: 3d_high
+       args: -cells 7,4,5 -degrees 5,6,7,8
+     test:
+       suffix: 3d_higher
+       args: -cells 3,3,2 -degrees 9,10
+     test:
+       suffix: 3d_graded
+       args: -cells 5,4,3 -degrees 1,2,3,5 -graded
+     test:
+       suffix: 3d_neumann
+       args: -cells 9,6,7 -degrees 1,2,3,4 -neumann
+     test:
+       suffix: 3d_neumann_high
+       args: -cells 2,3,2 -degrees 7,8,9 -neumann
+     test:
+       suffix: 3d_thin
+       args: -cells 1,4,2 -degrees 2,3,4
+
+TEST*/
