@@ -116,8 +116,10 @@ check: $(OUT)/bin/tutorials/poisson ## see in seconds whether it works: one smal
 	@echo "on 2 ranks:" && $(TESTENV) $(MPIEXEC) -n 2 $< -dm_box_cells 8,8,8 -ksp_error_if_not_converged
 	@echo "libpatchfd works with PETSc in $(PETSC_DIR)"
 tutorials: $(patsubst tutorials/%.c,$(OUT)/bin/tutorials/%,$(wildcard tutorials/*.c)) ## build the tutorials
-bench: $(BENCHES) ## run the benchmarks
-	$(foreach b,$^,$(MPIEXEC) -n $(NP) $b $(ARGS) &&) true
+bench: $(BENCHES) $(OUT)/bin/tutorials/poisson ## run the benchmarks: kernels, solvers, mixed against double precision
+	$(foreach b,$(BENCHES),$(MPIEXEC) -n $(NP) $b $(ARGS) &&) true
+	$(MPIEXEC) -n $(NP) $(OUT)/bin/tutorials/poisson -dm_box_cells 32 -dm_box_degree 3
+	$(MPIEXEC) -n $(NP) $(OUT)/bin/tutorials/poisson -dm_box_cells 14 -dm_box_degree 7
 
 # ---- tests: PETSc's harness on the /*TEST*/ blocks, then loading into unmodified PETSc programs ----
 HARNESS := $(firstword $(wildcard $(PETSC_DIR)/share/petsc/examples/gmakefile.test $(PETSC_DIR)/gmakefile.test))

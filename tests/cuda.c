@@ -1,5 +1,6 @@
 static char help[] = "Every CUDA kernel against its host twin, in both precisions, on random data.\n\
-  -dim <d>, -degrees <k,...>, -cells <n,...>, -graded, -neumann : the meshes\n\n";
+  -dim <d>, -degrees <k,...>, -cells <n,...>, -graded, -neumann : the meshes\n\
+  -time <n> : no comparison, but the time of each kernel on a 3D mesh of about n unknowns\n\n";
 
 #include <patchfd/private/kernels.h>
 #if defined(PETSC_HAVE_CUDA)
@@ -19,6 +20,7 @@ typedef struct {
 static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool neumann, PetscInt refine, Mesh *m)
 {
   PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(m, sizeof(*m)));
   m->degree = degree;
   for (int d = 0; d < 3; d++) {
     const PetscInt  k = d < dim ? degree : 0, n = d < dim ? cells[d] * refine : 1;
@@ -36,7 +38,7 @@ static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt c
     PetscCall(PatchFDLineCreate(k, n, v, fixed, &m->line[d]));
     PetscCall(PatchFDCellsCreate(&m->line[d], 1 + 0.1 * d, d ? 0 : 0.5, &m->cell[d]));
     PetscCall(PatchFDPatchesCreate(&m->line[d], &m->cell[d], &m->patch[d]));
-    PetscCall(PatchFDLineEigenCreate(&m->line[d], &m->cell[d], &m->whole[d]));
+    if (n <= 64) PetscCall(PatchFDLineEigenCreate(&m->line[d], &m->cell[d], &m->whole[d])); /* for the box solve only */
     PetscCall(PetscFree(v));
     m->box.lo[d] = m->all[d][0] = 0;
     m->box.n[d] = m->all[d][1] = PatchFDLineNumNodes(&m->line[d]);
@@ -333,12 +335,130 @@ static PetscErrorCode TestBoxSolve(const Mesh *m, PatchFDKernels h, PatchFDKerne
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- times, on events of the device ---- */
+
+  #define TIME(t, call) \
+    do { \
+      cudaEvent_t  from, to; \
+      cudaStream_t stream; \
+      PetscCall(PetscGetCurrentCUDAStream(&stream)); \
+      PetscCallCUDA(cudaEventCreate(&from)); \
+      PetscCallCUDA(cudaEventCreate(&to)); \
+      t = PETSC_MAX_REAL; \
+      for (int rep = 0; rep < 7; rep++) { \
+        float ms; \
+        PetscCallCUDA(cudaEventRecord(from, stream)); \
+        PetscCall(call); \
+        PetscCallCUDA(cudaEventRecord(to, stream)); \
+        PetscCallCUDA(cudaEventSynchronize(to)); \
+        PetscCallCUDA(cudaEventElapsedTime(&ms, from, to)); \
+        if (rep) t = PetscMin(t, ms * 1e6 / unknowns); \
+      } \
+      PetscCallCUDA(cudaEventDestroy(from)); \
+      PetscCallCUDA(cudaEventDestroy(to)); \
+    } while (0)
+
+static PetscErrorCode Step(PatchFDKernels k, void *plan, PatchFDPatchOp op, const Mesh *m, void *x, void *b, void *r)
+{
+  PatchFDRange patches;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) {
+    patches[d][0] = 0;
+    patches[d][1] = m->patch[d].npatch;
+  }
+  for (PetscInt i = 0; i < 8; i++) {
+    const PetscInt color[3] = {i % 2, i / 2 % 2, i / 4};
+
+    PetscCall(k->smootherapply(plan, op, color, patches, 1, PETSC_FALSE, x, b, r));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CopyOnDevice(void *to, const void *from, size_t bytes)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Time(PatchFDKernels k, const Mesh *m, const Mesh *coarse)
+{
+  static const PatchFDPatchOp ops[]    = {PATCHFD_OP_BOUNDARY, PATCHFD_OP_FUSED, PATCHFD_OP_SOLVE, PATCHFD_OP_RESIDUAL};
+  const PetscReal             unknowns = (PetscReal)PatchFDBoxSize(&m->box);
+  PatchFDOperatorDesc         op       = {.xbox = m->box, .ybox = m->box};
+  PatchFDSmootherDesc         sm       = {.box = m->box};
+  PatchFDTransferDesc         tr       = {.cbox = coarse->box, .fbox = m->box};
+  PatchFDEmbedding            e[3];
+  void                       *v[3], *c, *plan = NULL;
+  PetscReal                   t, bytes = 0;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PatchFDEmbeddingCreate(&coarse->line[d], &m->line[d], &e[d]));
+    op.dir[d]      = &m->cell[d];
+    sm.dir[d]      = &m->patch[d];
+    tr.dir[d]      = &e[d];
+    op.cells[d][0] = tr.cells[d][0] = 0;
+    op.cells[d][1]                  = m->cells[d];
+    tr.cells[d][1]                  = coarse->cells[d];
+    for (int i = 0; i < 2; i++) {
+      op.read[d][i] = op.write[d][i] = sm.read[d][i] = tr.fine[d][i] = m->free[d][i];
+      tr.coarse[d][i]                                                 = coarse->free[d][i];
+    }
+  }
+  PetscCall(k->malloc(PatchFDBoxSize(&coarse->box), &c));
+  for (int i = 0; i < 3; i++) { /* some numbers that are not zero, the same on every plane of a few MB */
+    const size_t n = PatchFDBoxSize(&m->box), part = PetscMin(n, (size_t)1 << 20);
+    char        *h;
+
+    PetscCall(k->malloc(n, &v[i]));
+    PetscCall(PetscMalloc1(part * k->size, &h));
+    for (size_t j = 0; j < part; j++) {
+      const double a = sin(1.7 * (double)j + i);
+
+      if (k->size == sizeof(double)) ((double *)h)[j] = a;
+      else ((float *)h)[j] = (float)a;
+    }
+    for (size_t j = 0; j < n; j += part) PetscCallCUDA(cudaMemcpy((char *)v[i] + j * k->size, h, PetscMin(part, n - j) * k->size, cudaMemcpyHostToDevice));
+    PetscCall(PetscFree(h));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %2" PetscInt_FMT " %10.0f |", k->name, m->degree, (double)unknowns));
+  PetscCall(k->smoothercreate(&sm, &plan));
+  for (int i = 0; i < 4; i++) {
+    TIME(t, Step(k, plan, ops[i], m, v[0], v[1], v[2]));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+  }
+  PetscCall(k->smootherdestroy(&plan));
+  PetscCall(k->operatorcreate(&op, &plan));
+  TIME(t, k->operatorapply(plan, 1, v[0], v[2]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %8.2f", (double)(t * 1e3)));
+  PetscCall(k->operatordestroy(&plan));
+  PetscCall(k->transfercreate(&tr, &plan));
+  TIME(t, k->transferprolong(plan, c, v[0]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+  TIME(t, k->transferrestrict(plan, v[0], c));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+  PetscCall(k->transferdestroy(&plan));
+  bytes = 2 * unknowns * (PetscReal)k->size;
+  TIME(t, CopyOnDevice(v[1], v[0], PatchFDBoxSize(&m->box) * k->size));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %7.2f  %5.2f\n", (double)(t * 1e3), (double)(bytes / (t * unknowns) * 1e-3)));
+  for (int i = 0; i < 3; i++) PetscCall(k->free(v[i]));
+  PetscCall(k->free(c));
+  for (int d = 0; d < 3; d++) PetscCall(PatchFDEmbeddingDestroy(&e[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PatchFDKernels tables[2][2] = {
     {&PatchFDKernelsHostDouble, &PatchFDKernelsCUDADouble},
     {&PatchFDKernelsHostFloat,  &PatchFDKernelsCUDAFloat }
   };
+  PetscReal   unknowns = 0;
   PetscInt    dim = 3, degrees[16], nd = 16, cells[3] = {5, 4, 3}, nc = 3, failures = 0;
   PetscBool   graded = PETSC_FALSE, neumann = PETSC_FALSE, set;
   PetscRandom rnd;
@@ -351,6 +471,24 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", cells, &nc, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-graded", &graded, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-neumann", &neumann, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
+  if (unknowns > 0) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown, all colours\ntable        k   unknowns | boundary    fused    solve residual | operator  prolong restrict |    copy  TB/s\n"));
+    for (int t = 0; t < 2; t++) {
+      for (PetscInt i = 0; i < nd; i++) {
+        const PetscInt n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / 3) / degrees[i] / 4 + 0.5)), half[] = {n, n, n};
+        Mesh           coarse, mesh;
+
+        PetscCall(MeshCreate(3, degrees[i], half, graded, neumann, 1, &coarse));
+        PetscCall(MeshCreate(3, degrees[i], half, graded, neumann, 2, &mesh));
+        PetscCall(Time(tables[t][1], &mesh, &coarse));
+        PetscCall(MeshDestroy(&coarse));
+        PetscCall(MeshDestroy(&mesh));
+      }
+    }
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &rnd));
   for (PetscInt i = 0; i < nd; i++) {
     const PetscInt before = failures;

@@ -145,6 +145,13 @@ int main(int argc, char **argv)
      test:
        suffix: 3d_fine
        args: -dim 3 -levels 5,5 -degrees 3 -max_unknowns 1e6
+     # the V-cycle in single precision: the same iterations
+     test:
+       suffix: single_2d
+       args: -dim 2 -levels 3,4 -gmres_pc_type single -gmres_single_pc_type patchmg -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_symmetric
+     test:
+       suffix: single_3d
+       args: -dim 3 -levels 3,4 -max_unknowns 300000 -gmres_pc_type single -gmres_single_pc_type patchmg -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_symmetric
      test:
        suffix: ranks
        nsize: {{2 3 4 6 8}}
