@@ -340,6 +340,34 @@ static void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, const V *bl
   }
 }
 
+/* the number of cells in a range, and those of the batch that begins at number t (x fastest) */
+static inline PetscInt64 RangeSize(const PatchFDRange r)
+{
+  PetscInt64 size = 1;
+
+  for (int d = 0; d < 3; d++) size *= PetscMax(0, r[d][1] - r[d][0]);
+  return size;
+}
+
+static inline int RangeBatch(const PatchFDRange r, PetscInt64 t, PetscInt at[3][VL])
+{
+  const PetscInt n0 = r[0][1] - r[0][0], n1 = r[1][1] - r[1][0];
+  const int      count = (int)PetscMin(VL, RangeSize(r) - t);
+  PetscInt       i = (PetscInt)(t % n0), j = (PetscInt)(t / n0 % n1), k = (PetscInt)(t / n0 / n1);
+
+  for (int l = 0; l < count; l++) {
+    at[0][l] = r[0][0] + i;
+    at[1][l] = r[1][0] + j;
+    at[2][l] = r[2][0] + k;
+    if (++i < n0) continue;
+    i = 0;
+    if (++j < n1) continue;
+    j = 0;
+    k++;
+  }
+  return count;
+}
+
 /*
   The matrices of one direction for a batch: item l has class cls[l].  Usually all lanes agree and the class's own matrix serves;
   else (graded meshes) the lanes' matrices are interleaved in `lanes`.

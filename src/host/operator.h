@@ -69,23 +69,21 @@ static PetscErrorCode OperatorApply(void *plan, PetscReal alpha, const void *x, 
 {
   OperatorPlan              *p = (OperatorPlan *)plan;
   const PatchFDOperatorDesc *desc = &p->desc;
-  const PetscInt            *n = p->n, nc[2] = {desc->cells[0][1] - desc->cells[0][0], desc->cells[1][1] - desc->cells[1][0]};
+  const PetscInt            *n    = p->n;
+  const PetscInt64           total = RangeSize(desc->cells);
   V                         *u = p->block[0], *P = p->block[1], *Q = p->block[2], *S = p->block[3], *T = p->block[4];
-  PetscInt64                 total = 1;
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) total *= PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
   for (PetscInt64 t = 0; t < total; t += VL) {
-    Batch    b = {.count = (int)PetscMin(VL, total - t)};
-    PetscInt cls[3][VL];
+    Batch    b;
+    PetscInt cell[3][VL], cls[3][VL];
     Coef     M[3], A[3];
 
-    for (int l = 0; l < b.count; l++) {
-      const PetscInt c[3] = {desc->cells[0][0] + (PetscInt)((t + l) % nc[0]), desc->cells[1][0] + (PetscInt)((t + l) / nc[0] % nc[1]), desc->cells[2][0] + (PetscInt)((t + l) / nc[0] / nc[1])};
-
-      for (int d = 0; d < 3; d++) {
-        b.first[d][l] = c[d] * (n[d] - 1);
-        cls[d][l]     = desc->dir[d]->cls[c[d]];
+    b.count = RangeBatch(desc->cells, t, cell);
+    for (int d = 0; d < 3; d++) {
+      for (int l = 0; l < b.count; l++) {
+        b.first[d][l] = cell[d][l] * (n[d] - 1);
+        cls[d][l]     = desc->dir[d]->cls[cell[d][l]];
       }
     }
     for (int d = 0; d < 3; d++) {

@@ -87,21 +87,15 @@ static PetscErrorCode TransferApply(TransferPlan *p, PetscBool restriction, cons
   const PatchFDTransferDesc *desc  = &p->desc;
   const PetscInt            *nfrom = restriction ? p->nf : p->nc, *nto = restriction ? p->nc : p->nf;
   const PatchFDBox          *bfrom = restriction ? &desc->fbox : &desc->cbox, *bto = restriction ? &desc->cbox : &desc->fbox;
-  const PetscInt             nc[2] = {desc->cells[0][1] - desc->cells[0][0], desc->cells[1][1] - desc->cells[1][0]};
-  PetscInt64                 total = 1;
+  const PetscInt64           total = RangeSize(desc->cells);
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) total *= PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
   for (PetscInt64 t = 0; t < total; t += VL) {
-    Batch    b = {.count = (int)PetscMin(VL, total - t)};
+    Batch    b;
     PetscInt cell[3][VL], cls[VL], n[3] = {nfrom[0], nfrom[1], nfrom[2]};
     V       *in = p->block[0], *out = p->block[1], *swap;
 
-    for (int l = 0; l < b.count; l++) {
-      cell[0][l] = desc->cells[0][0] + (PetscInt)((t + l) % nc[0]);
-      cell[1][l] = desc->cells[1][0] + (PetscInt)((t + l) / nc[0] % nc[1]);
-      cell[2][l] = desc->cells[2][0] + (PetscInt)((t + l) / nc[0] / nc[1]);
-    }
+    b.count = RangeBatch(desc->cells, t, cell);
     TransferClip(p, cell, restriction, &b);
     Gather(&b, n, bfrom, from, in);
     for (int d = 0; d < 3; d++) {
