@@ -17,13 +17,13 @@ typedef struct {
   PatchFDRange   all, free;
 } Mesh;
 
-static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool neumann, PetscInt refine, Mesh *m)
+static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool neumann, PetscInt ratio, Mesh *m)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(m, sizeof(*m)));
   m->degree = degree;
   for (int d = 0; d < 3; d++) {
-    const PetscInt  k = d < dim ? degree : 0, n = d < dim ? cells[d] * refine : 1;
+    const PetscInt  k = d < dim ? degree : 0, refine = d < dim ? ratio : 1, n = d < dim ? cells[d] * refine : 1;
     const PetscBool fixed[2] = {(PetscBool)(d < dim && !(neumann && d != 1)), (PetscBool)(d < dim && !(neumann && d == 1))};
     PetscReal      *v;
 

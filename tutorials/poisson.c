@@ -208,6 +208,9 @@ int main(int argc, char **argv)
      test:
        suffix: shift
        args: -dm_box_cells 16 -dm_box_degree 2 -dm_box_shift 100 -dm_box_diffusion 1,10,0.1
+     test:
+       suffix: helmholtz
+       args: -dm_box_cells 8 -dm_box_shift -40
      # only defined up to a constant, which the nullspace takes out
      test:
        suffix: neumann_1

@@ -244,7 +244,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_boundary b0,b1,...  - dirichlet or neumann at each side, in the order lower x, upper x, lower y, ...; one word is for all (default dirichlet)
 .  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: as few cell faces as possible are cut)
 .  -dm_box_diffusion kx,ky,kz  - diffusion coefficient in each direction, positive; one number is for all (default 1)
-.  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u, s >= 0 (default 0)
+.  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u (default 0)
 .  -dm_vec_type type           - type of the vectors, for example standard or cuda
 -  -dm_mat_type type           - type of the matrices
 

@@ -440,7 +440,7 @@ PetscErrorCode DMBoxGetProcesses(DM dm, PetscInt processes[])
   Input Parameters:
 + dm        - the `DM` of type `DMBOX`
 . diffusion - the diffusion coefficient in each direction, of length dim, positive
-- shift     - the coefficient of the mass matrix, not negative
+- shift     - the coefficient of the mass matrix; a negative one makes the operator indefinite when it exceeds the smallest eigenvalue of the diffusion term
 
   Options Database Keys:
 + -dm_box_diffusion kx,ky,kz - diffusion coefficients; one number is for all directions
@@ -465,7 +465,7 @@ PetscErrorCode DMBoxSetPoisson(DM dm, const PetscReal diffusion[], PetscReal shi
   for (PetscInt d = 0; d < dm->dim; d++) {
     PetscCheck(diffusion[d] > 0 && !PetscIsInfOrNanReal(diffusion[d]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_diffusion (DMBoxSetPoisson()) is %g in direction %" PetscInt_FMT "; it must be positive and finite", (double)diffusion[d], d);
   }
-  PetscCheck(shift >= 0 && !PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetPoisson()) is %g; it must be at least 0 and finite", (double)shift);
+  PetscCheck(!PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetPoisson()) is %g; it must be finite", (double)shift);
   for (PetscInt d = 0; d < dm->dim; d++) box->diffusion[d] = diffusion[d];
   box->shift = shift;
   PetscCall(PetscObjectStateIncrease((PetscObject)dm));
