@@ -315,11 +315,26 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* bytes of the one-dimensional matrices and vectors of all classes of patches, in the kernels' precision */
+static size_t PatchBytes(const Mat_Box *m, PatchFDKernels k)
+{
+  size_t numbers = 0;
+
+  for (int d = 0; d < 3; d++) {
+    for (PetscInt c = 0; c < m->patches[d].nclass; c++) {
+      const size_t n = (size_t)m->patches[d].eigen[c].n;
+
+      numbers += 3 * n * n + 2 * n * (n + 2) + 5 * n;
+    }
+  }
+  return numbers * k->size;
+}
+
 static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
 {
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
   PetscBool      ascii;
-  PetscInt       nc[3], ncolors;
+  PetscInt       nc[3], ncolors, degree;
   PatchFDKernels k;
   Vec            v;
 
@@ -333,10 +348,11 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   PetscCall(PatchFDVecGetKernels(v, &k));
   PetscCall(DMRestoreGlobalVector(p->op->dm, &v));
   if (p->patch == PC_PATCHFD_VERTEX) {
+    PetscCall(DMBoxGetDegree(p->op->dm, &degree));
     ncolors = PatchColors(p->op, nc);
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " patches in %" PetscInt_FMT " colours\n", p->op->patches[0].npatch, p->op->patches[1].npatch, p->op->patches[2].npatch, ncolors));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " patches of degree %" PetscInt_FMT " in %" PetscInt_FMT " colours, %d bytes of 1D matrices\n", p->op->patches[0].npatch, p->op->patches[1].npatch, p->op->patches[2].npatch, degree, ncolors, (int)PatchBytes(p->op, k)));
   }
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels: %s, %d bytes a number\n", k->name, (int)k->size));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels: %s (%s memory, %d bytes a number)\n", k->name, PetscMemTypeHost(k->memtype) ? "host" : "device", (int)k->size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -66,8 +66,14 @@ PetscErrorCode PatchFDFinalizePackage(void)
 @*/
 PetscErrorCode PatchFDInitializePackage(void)
 {
+  PetscDataType scalar;
+  PetscBool     found;
+
   PetscFunctionBegin;
   if (initialized) PetscFunctionReturn(PETSC_SUCCESS);
+  /* -dll_append may bring this library into a program whose PETSc was configured otherwise than the one it was built with */
+  PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
+  PetscCheck(scalar == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "libpatchfd needs a PETSc with real, double precision scalars; this program's PETSc has %s scalars", PetscDataTypes[scalar]);
   initialized = PETSC_TRUE;
   PetscCall(VecRegister(VECSINGLE, VecCreate_Single));
   PetscCall(DMRegister(DMBOX, DMCreate_Box));
