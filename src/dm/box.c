@@ -181,8 +181,8 @@ static PetscErrorCode DMBoxComputeOperators(KSP ksp, Mat A, Mat P, void *ctx)
   PetscFunctionBegin;
   (void)ksp;
   (void)ctx;
-  PetscTryMethod(A, "MatBoxUpdate_C", (Mat), (A));
-  if (P != A) PetscTryMethod(P, "MatBoxUpdate_C", (Mat), (P));
+  PetscCall(MatBoxUpdate(A));
+  if (P != A) PetscCall(MatBoxUpdate(P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

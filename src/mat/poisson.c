@@ -380,15 +380,13 @@ static PetscErrorCode MatBoxUpdate_Poisson(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the same for an assembled matrix, which keeps the matrix-free one that it was made from */
-static PetscErrorCode MatBoxUpdate_Assembled(Mat A)
+/* the same for an assembled matrix and the matrix-free one that it was made from */
+static PetscErrorCode MatBoxUpdate_Assembled(Mat A, Mat shell)
 {
-  Mat              shell;
   Mat_Box         *m;
   PetscObjectState before, after;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQuery((PetscObject)A, "MatBoxShell", (PetscObject *)&shell));
   PetscCall(PetscObjectStateGet((PetscObject)shell, &before));
   PetscCall(MatBoxUpdate_Poisson(shell));
   PetscCall(PetscObjectStateGet((PetscObject)shell, &after));
@@ -416,9 +414,13 @@ static PetscErrorCode MatBoxUpdate_Assembled(Mat A)
 @*/
 PetscErrorCode MatBoxUpdate(Mat A)
 {
+  Mat shell;
+
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscTryMethod(A, "MatBoxUpdate_C", (Mat), (A));
+  PetscCall(PetscObjectQuery((PetscObject)A, "MatBoxShell", (PetscObject *)&shell));
+  if (shell) PetscCall(MatBoxUpdate_Assembled(A, shell));
+  else PetscTryMethod(A, "MatBoxUpdate_C", (Mat), (A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -530,7 +532,6 @@ PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
     PetscCall(MatConvert(*A, dm->mattype, MAT_INITIAL_MATRIX, &assembled));
     PetscCall(MatBoxSetNullSpace(assembled, m));
     PetscCall(PetscObjectCompose((PetscObject)assembled, "MatBoxShell", (PetscObject)*A));
-    PetscCall(PetscObjectComposeFunction((PetscObject)assembled, "MatBoxUpdate_C", MatBoxUpdate_Assembled));
     PetscCall(MatDestroy(A));
     *A = assembled;
   }

@@ -177,7 +177,7 @@ static PetscErrorCode PCSingleSetOperators(PC pc)
       PetscCall(DMBoxSetPoisson(s->dm, diffusion, shift));
       B = boxP ? s->pc->pmat : s->pc->mat;
       PetscCall(PetscObjectReference((PetscObject)B));
-      PetscTryMethod(B, "MatBoxUpdate_C", (Mat), (B));
+      PetscCall(MatBoxUpdate(B));
     } else {
       PetscCall(DMCreateMatrix(s->dm, &B));
     }
