@@ -156,6 +156,6 @@ int main(int argc, char **argv)
        suffix: ranks
        nsize: {{2 3 4 6 8}}
        output_file: output/iterations_ranks.out
-       args: -dim 3 -levels 3,4 -degrees 1,2,3,4 -max_unknowns 40000
+       args: -dim 3 -levels 3,4 -degrees 1,2,3 -max_unknowns 20000
 
 TEST*/
