@@ -345,6 +345,7 @@ static PetscErrorCode ProblemCreate(DM dm, PetscReal *const vertices[3], Problem
   PetscCall(DMBoxGetCells(dm, cells));
   PetscCall(DMBoxGetDegree(dm, &k));
   PetscCall(DMBoxGetBoundary(dm, bc));
+  p->D[1] = p->D[2] = 0; /* of directions that do not exist */
   PetscCall(DMBoxGetPoisson(dm, p->D, &p->shift));
   p->N = 1;
   for (PetscInt d = 0; d < 3; d++) {
@@ -805,5 +806,69 @@ int main(int argc, char **argv)
      test:
        suffix: single_graded
        args: -dm_box_cells 3,4,5 -degrees 1,2,3 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann
+
+   # the same on a GPU
+   testset:
+     requires: cuda gpu
+     args: -dm_vec_type cuda
+     test:
+       suffix: cuda_1d
+       nsize: {{1 3}}
+       output_file: output/reference_1d.out
+       args: -dm_box_dim 1 -dm_box_cells 6 -degrees 1,2,3,4,5,6,7,8,9,10 -use_gpu_aware_mpi 0
+     test:
+       suffix: cuda_2d
+       output_file: output/reference_2d.out
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2,3,4,5,6,7,8,9,10
+     test:
+       suffix: cuda_2d_graded
+       output_file: output/reference_2d_graded.out
+       args: -dm_box_dim 2 -dm_box_cells 19,4 -degrees 1,2,3,4 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet -dm_box_lower 0.3,-1 -dm_box_upper 2,7 -dm_box_diffusion 1,3 -dm_box_shift 2
+     test:
+       suffix: cuda_3d
+       output_file: output/reference_3d.out
+       args: -dm_box_cells 3,4,5 -degrees 1,2,3,4
+     test:
+       suffix: cuda_3d_high
+       output_file: output/reference_3d_high.out
+       args: -dm_box_cells 2,3,2 -degrees 5,6,7
+     test:
+       suffix: cuda_3d_8
+       output_file: output/reference_3d_8.out
+       args: -dm_box_cells 2,2,3 -degrees 8
+     test:
+       suffix: cuda_3d_wide
+       output_file: output/reference_3d_wide.out
+       args: -dm_box_cells 18,5,4 -degrees 1,2
+     test:
+       suffix: cuda_3d_graded
+       output_file: output/reference_3d_graded.out
+       args: -dm_box_cells 3,4,5 -degrees 1,2,3 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
+     test:
+       suffix: cuda_3d_neumann
+       output_file: output/reference_3d_neumann.out
+       args: -dm_box_cells 5,4,3 -degrees 1,2,3 -dm_box_boundary neumann -dm_box_shift 1.5
+     test:
+       suffix: cuda_3d_mixed
+       output_file: output/reference_3d_mixed.out
+       args: -dm_box_cells 5,4,7 -degrees 1,2,3 -dm_box_boundary neumann,neumann,neumann,dirichlet,neumann,neumann
+     test:
+       suffix: cuda_3d_thin
+       output_file: output/reference_3d_thin.out
+       args: -dm_box_cells 1,4,2 -degrees 2,3
+     test:
+       suffix: cuda_3d_few
+       output_file: output/reference_3d_few.out
+       args: -dm_box_cells 1,1,2 -degrees 1,2,3 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
+     test:
+       suffix: cuda_ranks
+       nsize: {{2 3 4 8}}
+       output_file: output/reference_ranks.out
+       args: -dm_box_cells 6,5,4 -degrees 1,2,3 -use_gpu_aware_mpi 0
+     test:
+       suffix: cuda_ranks_graded
+       nsize: {{2 6}}
+       output_file: output/reference_ranks_graded.out
+       args: -dm_box_dim 2 -dm_box_cells 9,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann -use_gpu_aware_mpi 0
 
 TEST*/

@@ -245,7 +245,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: as few cell faces as possible are cut)
 .  -dm_box_diffusion kx,ky,kz  - diffusion coefficient in each direction, positive; one number is for all (default 1)
 .  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u (default 0)
-.  -dm_vec_type type           - type of the vectors, for example standard or cuda
+.  -dm_vec_type type           - type of the vectors: standard (default), single or cuda
 -  -dm_mat_type type           - type of the matrices
 
    Level: beginner

@@ -1,0 +1,136 @@
+/*
+  Direct solver for the whole box: x = (S (x) S (x) S) D^{-1} (S (x) S (x) S)' b with the eigenvectors of whole lines (paper 000,
+  eq. 2.13-2.15, for one large patch).  The matrices are large, so cuBLAS multiplies them.
+*/
+#include "cuda.cuh"
+#include <petscdevice_cuda.h>
+
+namespace patchfd
+{
+
+template <typename T>
+struct BoxSolvePlan {
+  int    n[3];
+  Range  range; /* the free nodes */
+  PatchFDBox box;
+  PatchFDBox in;
+  T     *S[3], *lambda[3], *u, *v;
+};
+
+static cublasStatus_t Gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, const double *A, int lda, long long sa, const double *B, int ldb, long long sb, double *C, int ldc, long long sc, int batch)
+{
+  const double one = 1, zero = 0;
+
+  return cublasDgemmStridedBatched(h, ta, tb, m, n, k, &one, A, lda, sa, B, ldb, sb, &zero, C, ldc, sc, batch);
+}
+
+static cublasStatus_t Gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, const float *A, int lda, long long sa, const float *B, int ldb, long long sb, float *C, int ldc, long long sc, int batch)
+{
+  const float one = 1, zero = 0;
+
+  return cublasSgemmStridedBatched(h, ta, tb, m, n, k, &one, A, lda, sa, B, ldb, sb, &zero, C, ldc, sc, batch);
+}
+
+/* v = u / D; zero where D is: the constant of a pure Neumann problem */
+template <typename T>
+static __global__ void DivideKernel(int n0, int n1, size_t size, const T *__restrict__ l0, const T *__restrict__ l1, const T *__restrict__ l2, const T *__restrict__ u, T *__restrict__ v)
+{
+  for (size_t t = blockIdx.x * (size_t)blockDim.x + threadIdx.x; t < size; t += (size_t)gridDim.x * blockDim.x) {
+    const T D = l0[t % n0] + l1[t / n0 % n1] + l2[t / n0 / n1];
+
+    v[t] = D == 0 ? T(0) : u[t] / D;
+  }
+}
+
+/* to modes (u = S' u in each direction) or back to nodes (u = S u); three steps from one work array to the other, result in v */
+template <typename T>
+static PetscErrorCode BoxSolveTransform(const BoxSolvePlan<T> *p, cublasHandle_t h, bool back)
+{
+  const int              *n = p->n, plane = n[0] * n[1];
+  const cublasOperation_t left = back ? CUBLAS_OP_T : CUBLAS_OP_N, right = back ? CUBLAS_OP_N : CUBLAS_OP_T;
+
+  PetscFunctionBegin;
+  /* BLAS reads our row-major S as its transpose */
+  PetscCallCUBLAS(Gemm(h, left, CUBLAS_OP_N, n[0], n[1] * n[2], n[0], p->S[0], n[0], 0, p->u, n[0], 0, p->v, n[0], 0, 1));
+  PetscCallCUBLAS(Gemm(h, CUBLAS_OP_N, right, n[0], n[1], n[1], p->v, n[0], plane, p->S[1], n[1], 0, p->u, n[0], plane, n[2]));
+  PetscCallCUBLAS(Gemm(h, CUBLAS_OP_N, right, plane, n[2], n[2], p->u, plane, 0, p->S[2], n[2], 0, p->v, plane, 0, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode BoxSolve<T>::destroy(void **plan)
+{
+  BoxSolvePlan<T> *p = (BoxSolvePlan<T> *)*plan;
+
+  PetscFunctionBegin;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) {
+    PetscCallCUDA(cudaFree(p->S[d]));
+    PetscCallCUDA(cudaFree(p->lambda[d]));
+  }
+  PetscCallCUDA(cudaFree(p->u));
+  PetscCallCUDA(cudaFree(p->v));
+  PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode BoxSolve<T>::create(const PatchFDBoxSolveDesc *desc, void **plan)
+{
+  BoxSolvePlan<T> *p;
+  size_t           size = 1;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  *plan  = p;
+  p->box = desc->box;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDEigen *e = desc->dir[d];
+
+    p->n[d]        = (int)e->n;
+    p->range.lo[d] = (int)desc->first[d];
+    p->range.hi[d] = (int)(desc->first[d] + e->n);
+    p->in.lo[d]    = desc->first[d];
+    p->in.n[d]     = e->n;
+    size *= (size_t)e->n;
+    PetscCall(Upload((size_t)(e->n * e->n), e->S, &p->S[d]));
+    PetscCall(Upload((size_t)e->n, e->lambda, &p->lambda[d]));
+  }
+  PetscCall(Grid<T>::malloc(size, (void **)&p->u));
+  PetscCall(Grid<T>::malloc(size, (void **)&p->v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode BoxSolve<T>::apply(void *plan, const void *b, void *x)
+{
+  BoxSolvePlan<T> *p    = (BoxSolvePlan<T> *)plan;
+  const size_t     size = p->range.size();
+  PatchFDRange     r;
+  cublasHandle_t   h;
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  if (!size) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) {
+    r[d][0] = p->range.lo[d];
+    r[d][1] = p->range.hi[d];
+  }
+  PetscCall(Stream(&stream));
+  PetscCall(PetscCUBLASGetHandle(&h));
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCall(Grid<T>::copy(r, &p->box, b, &p->in, p->u));
+  PetscCall(BoxSolveTransform(p, h, false));
+  DivideKernel<T><<<(unsigned)PetscMin((size + 255) / 256, 8192), 256, 0, stream>>>(p->n[0], p->n[1], size, p->lambda[0], p->lambda[1], p->lambda[2], p->v, p->u);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(BoxSolveTransform(p, h, true));
+  PetscCall(Grid<T>::copy(r, &p->in, p->v, &p->box, x));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops((PetscLogDouble)size * (4.0 * (p->n[0] + p->n[1] + p->n[2]) + 3)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template struct BoxSolve<double>;
+template struct BoxSolve<float>;
+
+} // namespace patchfd

@@ -1,0 +1,135 @@
+/*
+  What every CUDA kernel here uses: boxes and ranges as small device structures, upload of the one-dimensional objects, launches.
+
+  All work goes to PETSc's current stream.  Plans hold device memory; nothing is allocated and nothing waits in an apply.  Numbers of
+  nodes in a direction fit an int, offsets in a grid function are ptrdiff_t.
+*/
+#pragma once
+#include <patchfd/private/kernels.h>
+#include <petscdevice_cuda.h>
+#include <vector>
+
+namespace patchfd
+{
+
+/* the type's place in tables, and its name in messages */
+template <typename T>
+struct Scalar;
+template <>
+struct Scalar<double> {
+  static constexpr const char *name = "cuda double";
+  static constexpr int         id   = PATCHFD_KERNELS_CUDA_DOUBLE;
+};
+template <>
+struct Scalar<float> {
+  static constexpr const char *name = "cuda float";
+  static constexpr int         id   = PATCHFD_KERNELS_CUDA_FLOAT;
+};
+
+struct Range {
+  int lo[3], hi[3];
+
+  Range() = default;
+  Range(const PatchFDRange r)
+  {
+    for (int d = 0; d < 3; d++) {
+      lo[d] = (int)r[d][0];
+      hi[d] = (int)r[d][1];
+    }
+  }
+  __host__ __device__ bool contains(int i, int j, int k) const { return i >= lo[0] && i < hi[0] && j >= lo[1] && j < hi[1] && k >= lo[2] && k < hi[2]; }
+  bool                     empty() const { return lo[0] >= hi[0] || lo[1] >= hi[1] || lo[2] >= hi[2]; }
+  size_t                   size() const { return empty() ? 0 : (size_t)(hi[0] - lo[0]) * (size_t)(hi[1] - lo[1]) * (size_t)(hi[2] - lo[2]); }
+};
+
+/* where node (i, j, k) of a grid function is: offset + i + j * row + k * plane */
+struct Layout {
+  ptrdiff_t offset, row, plane;
+
+  Layout() = default;
+  Layout(const PatchFDBox &b) : row(b.n[0]), plane((ptrdiff_t)b.n[0] * b.n[1]) { offset = -(b.lo[0] + b.lo[1] * row + b.lo[2] * plane); }
+  __host__ __device__ ptrdiff_t at(int i, int j, int k) const { return offset + i + j * row + k * plane; }
+};
+
+/* device copy of n host numbers of any type, converted */
+template <typename To, typename From>
+static PetscErrorCode Upload(size_t n, const From *from, To **to)
+{
+  std::vector<To> v(from, from + n);
+
+  PetscFunctionBegin;
+  *to = NULL;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMalloc((void **)to, n * sizeof(To)));
+  PetscCallCUDA(cudaMemcpy(*to, v.data(), n * sizeof(To), cudaMemcpyHostToDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc's stream; the first call starts the device, or says that there is none */
+static inline PetscErrorCode Stream(cudaStream_t *stream)
+{
+  PetscDeviceContext ctx;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDeviceContextGetCurrentContext(&ctx));
+  PetscCall(PetscGetCurrentCUDAStream(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a kernel may use this much dynamic shared memory */
+static constexpr size_t shared_limit = 227 * 1024;
+
+template <typename Kernel>
+static PetscErrorCode AllowShared(Kernel kernel, size_t bytes)
+{
+  PetscFunctionBegin;
+  if (bytes > 48 * 1024) PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+__host__ __device__ static constexpr int RoundUp(int n, int m)
+{
+  return (n + m - 1) / m * m;
+}
+
+/* ---- the kernel table's functions, one file each ---- */
+
+template <typename T>
+struct Grid {
+  static PetscErrorCode malloc(size_t, void **);
+  static PetscErrorCode free(void *);
+  static PetscErrorCode zero(size_t, void *);
+  static PetscErrorCode copy(const PatchFDRange, const PatchFDBox *, const void *, const PatchFDBox *, void *);
+  static PetscErrorCode fixed(const PatchFDRange, const PatchFDRange, PetscReal, const PatchFDBox *, void *, PetscReal, const PatchFDBox *, const void *);
+};
+
+template <typename T>
+struct Operator {
+  static PetscErrorCode create(const PatchFDOperatorDesc *, void **);
+  static PetscErrorCode apply(void *, PetscReal, const void *, void *);
+  static PetscErrorCode destroy(void **);
+};
+
+template <typename T>
+struct Transfer {
+  static PetscErrorCode create(const PatchFDTransferDesc *, void **);
+  static PetscErrorCode prolong(void *, const void *, void *);
+  static PetscErrorCode restrict_(void *, const void *, void *);
+  static PetscErrorCode destroy(void **);
+};
+
+template <typename T>
+struct Smoother {
+  static PetscErrorCode create(const PatchFDSmootherDesc *, void **);
+  static PetscErrorCode apply(void *, PatchFDPatchOp, const PetscInt[3], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
+  static PetscErrorCode destroy(void **);
+};
+
+template <typename T>
+struct BoxSolve {
+  static PetscErrorCode create(const PatchFDBoxSolveDesc *, void **);
+  static PetscErrorCode apply(void *, const void *, void *);
+  static PetscErrorCode destroy(void **);
+};
+
+} // namespace patchfd

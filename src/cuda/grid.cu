@@ -1,0 +1,121 @@
+/* memory, copies between boxes and the Dirichlet nodes */
+#include "cuda.cuh"
+
+namespace patchfd
+{
+
+template <typename T>
+PetscErrorCode Grid<T>::malloc(size_t count, void **a)
+{
+  cudaStream_t stream;
+  cudaError_t  err;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  *a  = NULL;
+  err = cudaMalloc(a, PetscMax(count, 1) * sizeof(T));
+  if (err != cudaSuccess) (void)cudaGetLastError(); /* it has been dealt with */
+  PetscCheck(err == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_MEM, "Cannot allocate %.3f GB (%zu numbers of %zu bytes) on the GPU: %s", (double)(count * sizeof(T)) * 1e-9, count, sizeof(T), cudaGetErrorString(err));
+  PetscCallCUDA(cudaMemsetAsync(*a, 0, PetscMax(count, 1) * sizeof(T), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Grid<T>::free(void *a)
+{
+  PetscFunctionBegin;
+  if (a) PetscCallCUDA(cudaFree(a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Grid<T>::zero(size_t count, void *a)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!count) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  PetscCallCUDA(cudaMemsetAsync(a, 0, count * sizeof(T), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+static __global__ void CopyKernel(Range r, Layout fl, const T *__restrict__ from, Layout tl, T *__restrict__ to)
+{
+  for (int k = r.lo[2] + blockIdx.z; k < r.hi[2]; k += gridDim.z)
+    for (int j = r.lo[1] + blockIdx.y * blockDim.y + threadIdx.y; j < r.hi[1]; j += gridDim.y * blockDim.y)
+      for (int i = r.lo[0] + blockIdx.x * blockDim.x + threadIdx.x; i < r.hi[0]; i += gridDim.x * blockDim.x) to[tl.at(i, j, k)] = from[fl.at(i, j, k)];
+}
+
+template <typename T>
+PetscErrorCode Grid<T>::copy(const PatchFDRange range, const PatchFDBox *fbox, const void *from, const PatchFDBox *tbox, void *to)
+{
+  const Range  r(range);
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (r.empty()) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  const dim3 block(64, 4), grid((r.hi[0] - r.lo[0] + 63) / 64, PetscMin((r.hi[1] - r.lo[1] + 3) / 4, 65535), PetscMin(r.hi[2] - r.lo[2], 65535));
+
+  CopyKernel<T><<<grid, block, 0, stream>>>(r, Layout(*fbox), (const T *)from, Layout(*tbox), (T *)to);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A range without a smaller one inside it, as up to six boxes: below and above in z, then in y, then in x */
+struct Shell {
+  Range  part[6];
+  size_t end[6]; /* nodes up to and including this part */
+};
+
+template <typename T>
+static __global__ void FixedKernel(Shell s, T a, Layout yl, T *__restrict__ y, T b, Layout xl, const T *__restrict__ x)
+{
+  for (size_t t = blockIdx.x * (size_t)blockDim.x + threadIdx.x; t < s.end[5]; t += (size_t)gridDim.x * blockDim.x) {
+    int    part = 0;
+    size_t l    = t;
+
+    while (t >= s.end[part]) part++;
+    if (part) l -= s.end[part - 1];
+    const Range &r  = s.part[part];
+    const int    n0 = r.hi[0] - r.lo[0], n1 = r.hi[1] - r.lo[1];
+    const int    i = r.lo[0] + (int)(l % n0), j = r.lo[1] + (int)(l / n0 % n1), k = r.lo[2] + (int)(l / n0 / n1);
+    T           *yi = y + yl.at(i, j, k);
+
+    *yi = (a == 0 ? 0 : a * *yi) + (b == 0 ? 0 : b * x[xl.at(i, j, k)]);
+  }
+}
+
+template <typename T>
+PetscErrorCode Grid<T>::fixed(const PatchFDRange range, const PatchFDRange free, PetscReal a, const PatchFDBox *ybox, void *y, PetscReal b, const PatchFDBox *xbox, const void *x)
+{
+  const Range  f(free);
+  Range        rest(range);
+  Shell        s;
+  size_t       total = 0;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  for (int d = 2; d >= 0; d--) {
+    const int lo = PetscMin(PetscMax(f.lo[d], rest.lo[d]), rest.hi[d]), hi = PetscMax(PetscMin(f.hi[d], rest.hi[d]), lo);
+
+    s.part[4 - 2 * d] = s.part[5 - 2 * d] = rest;
+    s.part[4 - 2 * d].hi[d] = lo;
+    s.part[5 - 2 * d].lo[d] = hi;
+    for (int e = 0; e < 2; e++) s.end[4 - 2 * d + e] = total += s.part[4 - 2 * d + e].size();
+    rest.lo[d] = lo;
+    rest.hi[d] = hi;
+  }
+  if (!total) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  FixedKernel<T><<<(unsigned)PetscMin((total + 255) / 256, 4096), 256, 0, stream>>>(s, (T)a, Layout(*ybox), (T *)y, (T)b, Layout(*xbox), (const T *)x);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template struct Grid<double>;
+template struct Grid<float>;
+
+} // namespace patchfd

@@ -1,0 +1,159 @@
+/* The operator: the generic kernel, and the choice between it and the marching kernel.  Formula and mapping: operator.cuh */
+#include "operator.cuh"
+#include "lines.cuh"
+
+namespace patchfd
+{
+
+template <typename T>
+struct CellKernelData {
+  int      n[3];
+  T       *M[3], *A[3]; /* [class][n][n] */
+  int     *cls[3];
+  Team<T>  team;
+  size_t   cells;
+};
+
+template <typename T>
+struct OperatorPlan {
+  OperatorGeometry  g;
+  CellKernelData<T> cell;
+  OperatorMarch    *march;
+  PetscLogDouble    flops;
+};
+
+/* p = M0 u, q = A0 u, s = M1 q + A1 p, t = M1 p, y += M2 s + A2 t; three blocks: u and s share one, q and t another */
+template <typename T>
+static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, const __grid_constant__ OperatorGeometry g, T alpha, const T *__restrict__ x, T *__restrict__ y)
+{
+  const int *n = c.n, size = n[0] * n[1] * n[2];
+  T         *u = TeamMemory<T>(c.team.global, c.team.size), *p = u + size, *q = p + size;
+
+  for (size_t base = blockIdx.x * (size_t)blockDim.y; base < c.cells; base += (size_t)gridDim.x * blockDim.y) {
+    const size_t item   = base + threadIdx.y;
+    const bool   active = item < c.cells;
+    const int    cell[3] = {g.cell[0] + (int)(item % g.count[0]), g.cell[1] + (int)(item / g.count[0] % g.count[1]), g.cell[2] + (int)(item / g.count[0] / g.count[1])};
+    const int    first[3] = {cell[0] * (n[0] - 1), cell[1] * (n[1] - 1), cell[2] * (n[2] - 1)};
+    Matrix<T>    M[3], A[3];
+
+    if (active) {
+      for (int d = 0; d < 3; d++) {
+        const size_t offset = (size_t)c.cls[d][cell[d]] * n[d] * n[d];
+
+        M[d] = {c.M[d] + offset, n[d], 1};
+        A[d] = {c.A[d] + offset, n[d], 1};
+      }
+      Gather(first, n, g.read, g.xl, x, u);
+    }
+    __syncthreads();
+    if (active) {
+      Contract(0, n, n[0], M[0], u, p, false);
+      Contract(0, n, n[0], A[0], u, q, false);
+    }
+    __syncthreads();
+    if (active) {
+      Contract(1, n, n[1], M[1], q, u, false);
+      Contract(1, n, n[1], A[1], p, u, true);
+    }
+    __syncthreads();
+    if (active) Contract(1, n, n[1], M[1], p, q, false);
+    __syncthreads();
+    if (active) {
+      Contract(2, n, n[2], M[2], u, p, false);
+      Contract(2, n, n[2], A[2], q, p, true); /* each thread adds to what it wrote itself */
+      for (int e = threadIdx.x; e < size; e += blockDim.x) {
+        const int i = first[0] + e % n[0], j = first[1] + e / n[0] % n[1], k = first[2] + e / n[0] / n[1];
+
+        if (g.write.contains(i, j, k)) atomicAdd(&y[g.yl.at(i, j, k)], alpha * p[e]);
+      }
+    }
+    __syncthreads();
+  }
+}
+
+template <typename T>
+PetscErrorCode Operator<T>::destroy(void **plan)
+{
+  OperatorPlan<T> *p = (OperatorPlan<T> *)*plan;
+
+  PetscFunctionBegin;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) {
+    PetscCallCUDA(cudaFree(p->cell.M[d]));
+    PetscCallCUDA(cudaFree(p->cell.A[d]));
+    PetscCallCUDA(cudaFree(p->cell.cls[d]));
+  }
+  PetscCall(p->cell.team.destroy());
+  delete p->march;
+  PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Operator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
+{
+  OperatorPlan<T> *p;
+  int              size = 1;
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(PetscNew(&p));
+  *plan         = p;
+  p->g.xl       = Layout(desc->xbox);
+  p->g.yl       = Layout(desc->ybox);
+  p->g.read     = Range(desc->read);
+  p->g.write    = Range(desc->write);
+  p->cell.cells = 1;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDCells *c = desc->dir[d];
+
+    p->g.cell[d]  = (int)desc->cells[d][0];
+    p->g.count[d] = (int)PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
+    p->cell.n[d]  = (int)c->nloc;
+    p->cell.cells *= (size_t)p->g.count[d];
+    size *= (int)c->nloc;
+  }
+  /* enough blocks to fill the device, few enough to share work between the cells of a march */
+  p->g.chunk = PetscMin(16, PetscMax(1, p->g.count[2]));
+  while (p->g.chunk > 2 && p->cell.cells / p->g.chunk < 16384) p->g.chunk /= 2;
+  p->flops = 2.0 * size * (2 * p->cell.n[0] + 3 * p->cell.n[1] + 2 * p->cell.n[2] + 1) * (PetscLogDouble)p->cell.cells;
+  PetscCall(OperatorMarchCreate<T>(desc, &p->march));
+  if (p->march) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) {
+    const PatchFDCells *c = desc->dir[d];
+    const size_t        m = (size_t)(c->nclass * c->nloc * c->nloc);
+
+    PetscCall(Upload(m, c->M, &p->cell.M[d]));
+    PetscCall(Upload(m, c->A, &p->cell.A[d]));
+    PetscCall(Upload((size_t)c->ncells, c->cls, &p->cell.cls[d]));
+  }
+  PetscCall(p->cell.team.create(size, 3 * (size_t)size));
+  PetscCall(AllowShared(CellKernel<T>, p->cell.team.shared));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Operator<T>::apply(void *plan, PetscReal alpha, const void *x, void *y)
+{
+  OperatorPlan<T> *p = (OperatorPlan<T> *)plan;
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  if (!p->cell.cells) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  if (p->march) PetscCall(p->march->apply(p->g, alpha, x, y, stream));
+  else {
+    CellKernel<T><<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, p->g, (T)alpha, (const T *)x, (T *)y);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops(p->flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template struct Operator<double>;
+template struct Operator<float>;
+
+} // namespace patchfd

@@ -1,0 +1,3 @@
+/* the marching operator kernels in double precision */
+#define PRECISION double
+#include "operator_march.cuh"

@@ -1,0 +1,65 @@
+#pragma once
+/* instances of the marching operator kernel: see operator.cuh.  PRECISION is set by the including file. */
+#include "operator.cuh"
+
+namespace patchfd
+{
+
+template <typename T, int K>
+static PetscErrorCode Create(const PatchFDOperatorDesc *desc, OperatorMarch **march)
+{
+  OperatorMarchDegree<T, K> *p = new OperatorMarchDegree<T, K>;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    for (int i = 0; i < (K + 1) * (K + 1); i++) {
+      p->m.M[d][i] = (T)desc->dir[d]->M[i];
+      p->m.A[d][i] = (T)desc->dir[d]->A[i];
+    }
+  }
+  PetscCall(AllowShared(MarchKernel<T, K>, March<T, K>::SHARED));
+  *march = p;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *desc, OperatorMarch **march)
+{
+  const PetscInt n = desc->dir[0]->nloc;
+
+  PetscFunctionBegin;
+  *march = NULL;
+  for (int d = 0; d < 3; d++)
+    if (desc->dir[d]->nclass != 1 || desc->dir[d]->nloc != n) PetscFunctionReturn(PETSC_SUCCESS);
+  switch (n - 1) {
+  case 1:
+    PetscCall((Create<T, 1>(desc, march)));
+    break;
+  case 2:
+    PetscCall((Create<T, 2>(desc, march)));
+    break;
+  case 3:
+    PetscCall((Create<T, 3>(desc, march)));
+    break;
+  case 4:
+    PetscCall((Create<T, 4>(desc, march)));
+    break;
+  case 5:
+    PetscCall((Create<T, 5>(desc, march)));
+    break;
+  case 6:
+    PetscCall((Create<T, 6>(desc, march)));
+    break;
+  case 7:
+    PetscCall((Create<T, 7>(desc, march)));
+    break;
+  case 8:
+    PetscCall((Create<T, 8>(desc, march)));
+    break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template PetscErrorCode OperatorMarchCreate<PRECISION>(const PatchFDOperatorDesc *, OperatorMarch **);
+
+} // namespace patchfd

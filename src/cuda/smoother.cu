@@ -1,0 +1,558 @@
+/* Vertex patches: see smoother.cuh for what is where */
+#include "smoother.cuh"
+#include "lines.cuh"
+
+namespace patchfd
+{
+
+/* one class of patches of a direction, in device memory */
+template <typename T>
+struct PatchClass {
+  int      n;
+  const T *S, *T_, *MI, *AI, *lambda, *mu[2], *alpha[2];
+};
+
+template <typename T>
+struct PatchDirection {
+  const PatchClass<T> *cls;
+  const int           *first, *number; /* first free node and class of each patch */
+  int                  ext;            /* nodes of the closure on either side: 0 where the direction does not exist */
+};
+
+/* Patches of one colour in a box: number p_d of direction d is start[d] + 2 p_d.  Those of `part` are done, up to six boxes */
+struct PatchShell {
+  int    start[3];
+  Range  part[6];
+  size_t end[6]; /* patches up to and including this part */
+};
+
+template <typename T>
+struct SmootherData {
+  PatchDirection<T> d[3];
+  Layout            l;
+  Range             read;
+  Team<T>           team;
+  int               a, b; /* sizes of the first two blocks of a team */
+};
+
+template <typename T>
+struct SmootherPlan {
+  SmootherData<T>       data;
+  SmootherFast         *fast;
+  bool                  ones; /* all patches have one unknown */
+  PetscInt              n[3]; /* largest patch */
+  PetscInt              npatch[3];
+  std::vector<PetscInt> first[3];
+  T                    *numbers[3];
+  PatchClass<T>        *cls[3];
+  int                  *ints[3];
+};
+
+/* patch number `item` of the shell */
+static __device__ inline void ShellAt(const PatchShell &s, size_t item, int at[3])
+{
+  int part = 0;
+
+  while (item >= s.end[part]) part++;
+  if (part) item -= s.end[part - 1];
+  const Range &r  = s.part[part];
+  const int    n0 = r.hi[0] - r.lo[0], n1 = r.hi[1] - r.lo[1];
+
+  at[0] = s.start[0] + 2 * (r.lo[0] + (int)(item % n0));
+  at[1] = s.start[1] + 2 * (r.lo[1] + (int)(item / n0 % n1));
+  at[2] = s.start[2] + 2 * (r.lo[2] + (int)(item / n0 / n1));
+}
+
+/* ---- patches of one unknown: a stencil ---- */
+
+template <typename T>
+static __global__ void OnesKernel(const __grid_constant__ SmootherData<T> s, const __grid_constant__ PatchShell shell, PatchFDPatchOp op, T omega, bool zero, T *x, const T *b, T *r)
+{
+  const size_t item = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+  int          at[3], node[3];
+  T            M[3][3], A[3][3], value, scale = 1, D = 0;
+
+  if (item >= shell.end[5]) return;
+  ShellAt(shell, item, at);
+#pragma unroll
+  for (int d = 0; d < 3; d++) {
+    const PatchClass<T> &c = s.d[d].cls[s.d[d].number[at[d]]];
+
+    node[d] = s.d[d].first[at[d]];
+#pragma unroll
+    for (int i = 0; i < 3; i++) {
+      M[d][i] = i == 1 || s.d[d].ext ? c.MI[i] : T(0);
+      A[d][i] = i == 1 || s.d[d].ext ? c.AI[i] : T(0);
+    }
+    scale *= c.S[0] * c.S[0];
+    D += c.lambda[0];
+  }
+  if (!s.read.contains(node[0], node[1], node[2])) return;
+  const ptrdiff_t center = s.l.at(node[0], node[1], node[2]);
+
+  scale = D == 0 ? T(0) : scale / D;
+  value = op == PATCHFD_OP_SOLVE ? r[center] : b[center];
+  if (op != PATCHFD_OP_SOLVE && !zero) {
+    T sum = 0;
+
+#pragma unroll
+    for (int k = 0; k < 3; k++) {
+#pragma unroll
+      for (int j = 0; j < 3; j++) {
+        const T    mm = M[1][j] * M[2][k], am = A[1][j] * M[2][k] + M[1][j] * A[2][k];
+        const bool inside = node[1] + j - 1 >= s.read.lo[1] && node[1] + j - 1 < s.read.hi[1] && node[2] + k - 1 >= s.read.lo[2] && node[2] + k - 1 < s.read.hi[2];
+
+#pragma unroll
+        for (int i = 0; i < 3; i++) {
+          if (op == PATCHFD_OP_BOUNDARY && i == 1 && j == 1 && k == 1) continue; /* not its own value */
+          if (inside && node[0] + i - 1 >= s.read.lo[0] && node[0] + i - 1 < s.read.hi[0]) sum += (A[0][i] * mm + M[0][i] * am) * x[center + (i - 1) + (j - 1) * s.l.row + (k - 1) * s.l.plane];
+        }
+      }
+    }
+    value -= sum;
+  }
+  if (op == PATCHFD_OP_RESIDUAL) r[center] = value;
+  else if (op == PATCHFD_OP_BOUNDARY) x[center] = (omega == 1 ? T(0) : (1 - omega) * x[center]) + omega * scale * value;
+  else x[center] += omega * scale * value;
+}
+
+/* ---- any patch ---- */
+
+/*
+  One team a patch.  Memory of a team: blocks A (closure), B and C (closure but for one direction).
+
+    residual   closure in A; p, q = M0, A0 in B, C; s = M1 q + A1 p in A, t = M1 p in C; M2 s + A2 t in B; then b minus that, in A
+    transform  A -> B -> A -> B
+    faces      part by part in C; the terms that are not divided by D in A
+*/
+template <typename T>
+static __global__ void PatchKernel(const __grid_constant__ SmootherData<T> s, const __grid_constant__ PatchShell shell, PatchFDPatchOp op, T omega, bool zero, T *x, const T *b, T *r)
+{
+  T *A = TeamMemory<T>(s.team.global, s.team.size), *B = A + s.a, *C = B + s.b;
+
+  for (size_t base = blockIdx.x * (size_t)blockDim.y; base < shell.end[5]; base += (size_t)gridDim.x * blockDim.y) {
+    const size_t         item   = base + threadIdx.y;
+    const bool           active = item < shell.end[5];
+    int                  at[3], first[3], n[3], c[3], ext[3], size;
+    const PatchClass<T> *cls[3];
+
+    ShellAt(shell, active ? item : base, at);
+    for (int d = 0; d < 3; d++) {
+      cls[d]   = &s.d[d].cls[s.d[d].number[at[d]]];
+      first[d] = s.d[d].first[at[d]];
+      ext[d]   = s.d[d].ext;
+      n[d]     = cls[d]->n;
+      c[d]     = n[d] + 2 * ext[d];
+    }
+    size = n[0] * n[1] * n[2];
+
+    /* right-hand side in A */
+    if ((op == PATCHFD_OP_RESIDUAL || op == PATCHFD_OP_FUSED) && !zero) {
+      const int low[3] = {first[0] - ext[0], first[1] - ext[1], first[2] - ext[2]}, n1[3] = {n[0], c[1], c[2]}, n2[3] = {n[0], n[1], c[2]};
+      Matrix<T> M[3], K[3];
+
+      for (int d = 0; d < 3; d++) { /* without the columns of neighbours that do not exist */
+        M[d] = {cls[d]->MI + 1 - ext[d], n[d] + 2, 1};
+        K[d] = {cls[d]->AI + 1 - ext[d], n[d] + 2, 1};
+      }
+      if (active) Gather(low, c, s.read, s.l, x, A);
+      __syncthreads();
+      if (active) {
+        Contract(0, c, n[0], M[0], A, B, false);
+        Contract(0, c, n[0], K[0], A, C, false);
+      }
+      __syncthreads();
+      if (active) {
+        Contract(1, n1, n[1], M[1], C, A, false);
+        Contract(1, n1, n[1], K[1], B, A, true);
+      }
+      __syncthreads();
+      if (active) Contract(1, n1, n[1], M[1], B, C, false);
+      __syncthreads();
+      if (active) {
+        Contract(2, n2, n[2], M[2], A, B, false);
+        Contract(2, n2, n[2], K[2], C, B, true);
+      }
+      __syncthreads();
+    }
+    if (active) {
+      const T *from = op == PATCHFD_OP_SOLVE ? r : b;
+
+      for (int e = threadIdx.x; e < size; e += blockDim.x) {
+        const int  i = first[0] + e % n[0], j = first[1] + e / n[0] % n[1], k = first[2] + e / n[0] / n[1];
+        const bool inside = s.read.contains(i, j, k);
+        T          value  = inside ? from[s.l.at(i, j, k)] : T(0);
+
+        if ((op == PATCHFD_OP_RESIDUAL || op == PATCHFD_OP_FUSED) && !zero) value -= B[e];
+        A[e] = value;
+        if (op == PATCHFD_OP_RESIDUAL && inside) r[s.l.at(i, j, k)] = value;
+      }
+    }
+    __syncthreads();
+    if (op == PATCHFD_OP_RESIDUAL) continue;
+
+    /* to modes, in B */
+    for (int d = 0; d < 3; d++) {
+      if (active) Contract(d, n, n[d], Matrix<T>{cls[d]->S, 1, n[d]}, d == 1 ? B : A, d == 1 ? A : B, false);
+      __syncthreads();
+    }
+    if (op == PATCHFD_OP_BOUNDARY && !zero) {
+      if (active)
+        for (int e = threadIdx.x; e < size; e += blockDim.x) A[e] = 0;
+      for (int f = 0; f < 3; f++) {
+        const int pa = f == 0 ? 1 : 0, pb = f == 2 ? 1 : 2; /* the directions in the face, in order */
+        const int na = n[pa], ca = c[pa], nb = n[pb], cb = c[pb];
+        T        *F = C, *inner = F + ca * cb, *rimmed = inner + na * cb, *Y = rimmed + na * cb, *W = Y + na * nb;
+
+        if (!ext[f]) continue; /* the same for all patches */
+        for (int e = 0; e < 2; e++) {
+          const int fa[3] = {ca, cb, 1}, fb[3] = {na, nb, 1}, fi[3] = {na, cb, 1}, face_n[3] = {na, cb, 1};
+          int       low[3], fn[3];
+
+          for (int d = 0; d < 3; d++) {
+            low[d] = d == f ? first[d] + (e ? n[d] : -1) : first[d] - ext[d];
+            fn[d]  = d == f ? 1 : c[d];
+          }
+          __syncthreads();
+          if (active) Gather(low, fn, s.read, s.l, x, F);
+          __syncthreads();
+          if (active) {
+            Contract(0, fi, na, Matrix<T>{cls[pa]->T_, na, 1}, F, inner, false, ext[pa], fa[0]);
+            for (int q = threadIdx.x; q < na * cb; q += blockDim.x) {
+              const int m = q % na, o = q / na;
+
+              rimmed[q] = inner[q] + (ext[pa] ? cls[pa]->mu[0][m] * F[o * ca] + cls[pa]->mu[1][m] * F[o * ca + ca - 1] : T(0));
+            }
+          }
+          __syncthreads();
+          if (active) {
+            Contract(1, fb, nb, Matrix<T>{cls[pb]->T_, nb, 1}, rimmed, Y, false, ext[pb], face_n[1]);
+            Contract(1, fb, nb, Matrix<T>{cls[pb]->T_, nb, 1}, inner, W, false, ext[pb], face_n[1]);
+            for (int q = threadIdx.x; q < na * nb; q += blockDim.x) {
+              const int i = q % na, m = q / na;
+              const T   below = ext[pb] ? cls[pb]->mu[0][m] : T(0), above = ext[pb] ? cls[pb]->mu[1][m] : T(0);
+
+              Y[q] += below * rimmed[i] + above * rimmed[(cb - 1) * na + i];
+              if (f == 0) W[q] = Y[q];
+              else if (f == 1) W[q] += below * inner[i] + above * inner[(cb - 1) * na + i];
+            }
+          }
+          __syncthreads();
+          if (active) {
+            for (int q = threadIdx.x; q < size; q += blockDim.x) {
+              const int m[3] = {q % n[0], q / n[0] % n[1], q / n[0] / n[1]}, mf = m[f], at2 = m[pa] + na * m[pb];
+
+              B[q] -= cls[f]->alpha[e][mf] * Y[at2];
+              A[q] += cls[f]->mu[e][mf] * W[at2];
+            }
+          }
+        }
+      }
+      __syncthreads();
+    }
+    if (active) {
+      for (int e = threadIdx.x; e < size; e += blockDim.x) {
+        const T D = cls[0]->lambda[e % n[0]] + cls[1]->lambda[e / n[0] % n[1]] + cls[2]->lambda[e / n[0] / n[1]];
+
+        A[e] = (D == 0 ? T(0) : B[e] / D) - (op == PATCHFD_OP_BOUNDARY && !zero ? A[e] : T(0));
+      }
+    }
+    __syncthreads();
+    /* back to nodes, in B */
+    for (int d = 0; d < 3; d++) {
+      if (active) Contract(d, n, n[d], Matrix<T>{cls[d]->S, n[d], 1}, d == 1 ? B : A, d == 1 ? A : B, false);
+      __syncthreads();
+    }
+    if (active) {
+      const T beta = op == PATCHFD_OP_BOUNDARY ? 1 - omega : T(1);
+
+      for (int e = threadIdx.x; e < size; e += blockDim.x) {
+        const int i = first[0] + e % n[0], j = first[1] + e / n[0] % n[1], k = first[2] + e / n[0] / n[1];
+
+        if (s.read.contains(i, j, k)) {
+          T *xi = &x[s.l.at(i, j, k)];
+
+          *xi = (beta == 0 ? T(0) : beta * *xi) + omega * B[e];
+        }
+      }
+    }
+    __syncthreads();
+  }
+}
+
+/* ---- plans ---- */
+
+template <typename T>
+PetscErrorCode Smoother<T>::destroy(void **plan)
+{
+  SmootherPlan<T> *p = (SmootherPlan<T> *)*plan;
+
+  PetscFunctionBegin;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) {
+    PetscCallCUDA(cudaFree(p->numbers[d]));
+    PetscCallCUDA(cudaFree(p->cls[d]));
+    PetscCallCUDA(cudaFree(p->ints[d]));
+  }
+  PetscCall(p->data.team.destroy());
+  if (p->fast) PetscCall(p->fast->destroy());
+  delete p->fast;
+  delete p;
+  *plan = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+static PetscErrorCode UploadDirection(const PatchFDPatches *pd, SmootherPlan<T> *p, int d)
+{
+  std::vector<PetscReal>     all;
+  std::vector<PatchClass<T>> cls((size_t)pd->nclass);
+  std::vector<PetscInt>      ints(pd->first, pd->first + pd->npatch);
+  size_t                     at = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < pd->nclass; i++) {
+    const PatchFDEigen *e = &pd->eigen[i];
+    const PetscInt      n = e->n;
+
+    all.insert(all.end(), e->S, e->S + n * n);
+    all.insert(all.end(), e->T, e->T + n * n);
+    all.insert(all.end(), e->MI, e->MI + n * (n + 2));
+    all.insert(all.end(), e->AI, e->AI + n * (n + 2));
+    all.insert(all.end(), e->lambda, e->lambda + n);
+    for (int end = 0; end < 2; end++) all.insert(all.end(), e->mu[end], e->mu[end] + n);
+    for (int end = 0; end < 2; end++) all.insert(all.end(), e->alpha[end], e->alpha[end] + n);
+  }
+  PetscCall(Upload(all.size(), all.data(), &p->numbers[d]));
+  for (PetscInt i = 0; i < pd->nclass; i++) {
+    const PetscInt n = pd->eigen[i].n;
+    auto           next = [&](PetscInt size) {
+      const T *a = p->numbers[d] + at;
+
+      at += (size_t)size;
+      return a;
+    };
+
+    cls[i].n      = (int)n;
+    cls[i].S      = next(n * n);
+    cls[i].T_     = next(n * n);
+    cls[i].MI     = next(n * (n + 2));
+    cls[i].AI     = next(n * (n + 2));
+    cls[i].lambda = next(n);
+    for (int end = 0; end < 2; end++) cls[i].mu[end] = next(n);
+    for (int end = 0; end < 2; end++) cls[i].alpha[end] = next(n);
+  }
+  PetscCall(Upload(cls.size(), cls.data(), &p->cls[d]));
+  ints.insert(ints.end(), pd->cls, pd->cls + pd->npatch);
+  PetscCall(Upload(ints.size(), ints.data(), &p->ints[d]));
+  p->data.d[d].cls    = p->cls[d];
+  p->data.d[d].first  = p->ints[d];
+  p->data.d[d].number = p->ints[d] + pd->npatch;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Smoother<T>::create(const PatchFDSmootherDesc *desc, void **plan)
+{
+  SmootherPlan<T> *p;
+  int              c[3], volume = 1, area = 0;
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  p            = new SmootherPlan<T>();
+  *plan        = p;
+  p->data.l    = Layout(desc->box);
+  p->data.read = Range(desc->read);
+  p->ones      = true;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDPatches *pd = desc->dir[d];
+
+    p->n[d] = 1;
+    for (PetscInt i = 0; i < pd->nclass; i++) p->n[d] = PetscMax(p->n[d], pd->eigen[i].n);
+    for (PetscInt i = 0; i < pd->npatch; i++) PetscCheck(pd->cell[i] == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Patch %" PetscInt_FMT " begins at cell %" PetscInt_FMT, i, pd->cell[i]);
+    p->npatch[d]     = pd->npatch;
+    p->ones          = p->ones && p->n[d] == 1;
+    p->data.d[d].ext = desc->box.n[d] == 1 && pd->npatch == 1 && pd->n[0] == 1 ? 0 : 1;
+    p->first[d].assign(pd->first, pd->first + pd->npatch);
+    c[d] = (int)p->n[d] + 2 * p->data.d[d].ext;
+    volume *= c[d];
+    PetscCall(UploadDirection(pd, p, d));
+  }
+  for (int d = 0; d < 3; d++) area = PetscMax(area, volume / c[d]);
+  p->data.a = volume;
+  p->data.b = volume / c[0] * (int)p->n[0];
+  if (!p->ones) PetscCall(p->data.team.create((int)(p->n[0] * p->n[1] * p->n[2]), (size_t)(p->data.a + p->data.b + PetscMax(p->data.b, 5 * area))));
+  PetscCall(AllowShared(PatchKernel<T>, p->data.team.shared));
+  PetscCall(SmootherFastCreate<T>(desc, &p->fast));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* multiplications and additions of one of the largest patches, without parity */
+template <typename T>
+static PetscLogDouble PatchFlops(const SmootherPlan<T> *p, PatchFDPatchOp op, bool zero)
+{
+  PetscLogDouble n[3], c[3], v = 1, f = 0;
+
+  for (int d = 0; d < 3; d++) {
+    n[d] = (PetscLogDouble)p->n[d];
+    c[d] = n[d] + 2 * p->data.d[d].ext;
+    v *= n[d];
+  }
+  if (op == PATCHFD_OP_RESIDUAL || op == PATCHFD_OP_FUSED) {
+    f += v;
+    if (!zero) f += 2 * (2 * n[0] * c[0] * c[1] * c[2] + 3 * n[0] * n[1] * c[1] * c[2] + 2 * v * c[2]);
+  }
+  if (op == PATCHFD_OP_RESIDUAL) return f;
+  f += v * (4 * (n[0] + n[1] + n[2]) + 3);
+  for (int d = 0; d < 3 && op == PATCHFD_OP_BOUNDARY && !zero; d++) {
+    const int a = d == 0 ? 1 : 0, b = d == 2 ? 1 : 2;
+
+    f += 4 * n[a] * c[b] * (n[a] + 2) + 8 * n[a] * n[b] * (n[b] + 2) + 8 * v;
+  }
+  return f;
+}
+
+template <typename T>
+PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+{
+  SmootherPlan<T> *p    = (SmootherPlan<T> *)plan;
+  const bool       fast = p->fast && (op == PATCHFD_OP_BOUNDARY || op == PATCHFD_OP_SOLVE);
+  PatchShell       shell;
+  Range            rest;
+  size_t           total = 0;
+  PetscLogDouble   flops = 0;
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    shell.start[d] = (int)(patches[d][0] + (patches[d][0] + color[d]) % 2);
+    rest.lo[d]     = 0;
+    rest.hi[d]     = PetscMax(0, (int)(patches[d][1] - shell.start[d] + 1) / 2);
+  }
+  if (rest.empty()) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  if (fast) {
+    FastGeometry g;
+    Range        inner = rest;
+    bool         whole = true;
+
+    g.l    = p->data.l;
+    g.read = p->data.read;
+    for (int d = 0; d < 3; d++) {
+      const int lo = PetscMax(0, p->fast->run[d][0] - shell.start[d] + 1) / 2, hi = PetscMax(0, p->fast->run[d][1] - shell.start[d] + 1) / 2;
+
+      inner.lo[d] = PetscMin(lo, rest.hi[d]);
+      inner.hi[d] = PetscMin(hi, rest.hi[d]);
+    }
+    if (!inner.empty()) {
+      for (int d = 0; d < 3; d++) {
+        g.count[d] = inner.hi[d] - inner.lo[d];
+        g.first[d] = (int)p->first[d][shell.start[d] + 2 * inner.lo[d]] - 1;
+        whole      = whole && g.first[d] + 1 >= g.read.lo[d] && g.first[d] + 2 * p->fast->degree * g.count[d] <= g.read.hi[d];
+      }
+    }
+    if (!inner.empty() && whole) {
+      PetscCall(p->fast->apply(g, omega, op == PATCHFD_OP_SOLVE ? 1 : 1 - omega, op == PATCHFD_OP_BOUNDARY && !zero, x, op == PATCHFD_OP_SOLVE ? r : b, stream));
+      flops += (PetscLogDouble)inner.size() * p->fast->flops(op == PATCHFD_OP_BOUNDARY && !zero);
+      /* what remains: below and above in z, then in y, then in x */
+      for (int d = 2; d >= 0; d--) {
+        shell.part[4 - 2 * d] = shell.part[5 - 2 * d] = rest;
+        shell.part[4 - 2 * d].hi[d]                   = inner.lo[d];
+        shell.part[5 - 2 * d].lo[d]                   = inner.hi[d];
+        rest.lo[d]                                    = inner.lo[d];
+        rest.hi[d]                                    = inner.hi[d];
+      }
+      rest.hi[0] = rest.lo[0];
+    }
+  }
+  if (!rest.empty()) { /* no fast patches */
+    for (int i = 0; i < 6; i++) shell.part[i] = rest;
+    for (int i = 1; i < 6; i++) shell.part[i].hi[0] = shell.part[i].lo[0];
+  }
+  for (int i = 0; i < 6; i++) shell.end[i] = total += shell.part[i].size();
+  if (total) {
+    if (p->ones) OnesKernel<T><<<(unsigned)((total + 127) / 128), 128, 0, stream>>>(p->data, shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
+    else PatchKernel<T><<<p->data.team.grid(total), p->data.team.block(), p->data.team.shared, stream>>>(p->data, shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
+    PetscCallCUDA(cudaGetLastError());
+    flops += (PetscLogDouble)total * PatchFlops(p, op, zero);
+  }
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the longest runs of equal, mirror-symmetric patches of 2 K - 1 unknowns ---- */
+
+/* two equal cells around a vertex: unknowns in one are not coupled to those in the other */
+static bool TwoCells(const PatchFDEigen *e)
+{
+  const PetscInt n = e->n, K = (n + 1) / 2;
+
+  if (!e->parity || n % 2 == 0) return false;
+  for (PetscInt i = 0; i < K - 1; i++)
+    for (PetscInt j = K + 1; j < n + 2; j++)
+      if (e->MI[i * (n + 2) + j] != 0) return false;
+  return true;
+}
+
+template <typename T>
+PetscErrorCode SmootherFastCreate(const PatchFDSmootherDesc *desc, SmootherFast **fast)
+{
+  int                 run[3][2], K = 0;
+  const PatchFDEigen *e[3];
+
+  PetscFunctionBegin;
+  *fast = NULL;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDPatches *pd = desc->dir[d];
+
+    run[d][0] = run[d][1] = 0;
+    for (PetscInt i = 0, end; i < pd->npatch; i = end) {
+      for (end = i + 1; end < pd->npatch && pd->cls[end] == pd->cls[i] && pd->first[end] - pd->first[end - 1] == (pd->n[i] + 1) / 2;) end++;
+      if (!TwoCells(&pd->eigen[pd->cls[i]]) || end - i <= run[d][1] - run[d][0]) continue;
+      run[d][0] = (int)i;
+      run[d][1] = (int)end;
+    }
+    if (run[d][0] == run[d][1]) PetscFunctionReturn(PETSC_SUCCESS);
+    e[d] = &pd->eigen[pd->cls[run[d][0]]];
+    if (d && (e[d]->n + 1) / 2 != K) PetscFunctionReturn(PETSC_SUCCESS);
+    K = (int)(e[d]->n + 1) / 2;
+  }
+  switch (K) {
+  case 2:
+    PetscCall((SmootherFastCreateDegree<T, 2>(e, fast)));
+    break;
+  case 3:
+    PetscCall((SmootherFastCreateDegree<T, 3>(e, fast)));
+    break;
+  case 4:
+    PetscCall((SmootherFastCreateDegree<T, 4>(e, fast)));
+    break;
+  case 5:
+    PetscCall((SmootherFastCreateDegree<T, 5>(e, fast)));
+    break;
+  case 6:
+    PetscCall((SmootherFastCreateDegree<T, 6>(e, fast)));
+    break;
+  case 7:
+    PetscCall((SmootherFastCreateDegree<T, 7>(e, fast)));
+    break;
+  case 8:
+    PetscCall((SmootherFastCreateDegree<T, 8>(e, fast)));
+    break;
+  default:
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (int d = 0; d < 3; d++) {
+    (*fast)->run[d][0] = run[d][0];
+    (*fast)->run[d][1] = run[d][1];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template struct Smoother<double>;
+template struct Smoother<float>;
+
+} // namespace patchfd
