@@ -2,7 +2,7 @@ static char help[] = "Speed of the kernels: a smoothing step (nonzero guess), th
 beside the memory bandwidth of a copy measured in the same run.\n\
   -dim <d>, -degrees <k,...>, -unknowns <n> : about n unknowns\n\
   -types <standard,single,cuda>                 : Vec types\n\
-  -variants <boundary,fused,separate,global>\n\n";
+  -variants <auto,boundary,fused,separate,global>\n\n";
 
 #include <petscpatchfd.h>
 #include <petsctime.h>
@@ -133,7 +133,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-variants", variants, &nv, &set));
   if (!set) {
     nv = 1;
-    PetscCall(PetscStrallocpy("boundary", &variants[0]));
+    PetscCall(PetscStrallocpy("auto", &variants[0]));
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "nanoseconds an unknown\ntype     k  unknowns"));
   for (PetscInt v = 0; v < nv; v++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %8s", variants[v]));
