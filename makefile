@@ -65,7 +65,8 @@ ARCHIVE := $(OUT)/obj/libpatchfd.a
 # Tests and benchmarks call hidden functions too: they are linked with the objects.  Tutorials are linked as a user would.
 LINK          = -L$(OUT)/lib -Wl,-rpath,$(OUT)/lib -lpatchfd $(PETSC_LIB)
 LINK_OBJECTS := $(ARCHIVE) $(LAPACKE_LIB) $(PETSC_LIB)
-SOURCES := $(wildcard src/*/*.c) $(if $(CUDAC),$(wildcard src/cuda/*.cu))
+# a PETSc without CUDA knows nvcc, too, where there is one
+SOURCES := $(wildcard src/*/*.c) $(if $(shell grep "define PETSC_HAVE_CUDA " $(PETSCCONF_H)),$(wildcard src/cuda/*.cu))
 OBJECTS := $(SOURCES:%=$(OUT)/obj/%.o)
 BENCHES := $(patsubst %.c,$(OUT)/bin/%,$(wildcard benchmarks/*.c))
 
