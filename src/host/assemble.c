@@ -30,7 +30,7 @@ PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *desc, const PatchF
   for (PetscInt k = range[2][0]; k < range[2][1]; k++) {
     for (PetscInt j = range[1][0]; j < range[1][1]; j++) {
       const PetscReal m1 = M[1][j - range[1][0]], m2 = M[2][k - range[2][0]], a1 = A[1][j - range[1][0]], a2 = A[2][k - range[2][0]];
-      PetscScalar    *row  = diag + ((PetscCount)(k - box->lo[2]) * box->n[1] + (j - box->lo[1])) * box->n[0] - box->lo[0];
+      PetscScalar    *row  = diag + PatchFDBoxNode(box, 0, j, k);
       const PetscBool free = (PetscBool)(k >= desc->write[2][0] && k < desc->write[2][1] && j >= desc->write[1][0] && j < desc->write[1][1]);
 
       for (PetscInt i = range[0][0]; i < range[0][1]; i++) {
@@ -47,11 +47,6 @@ PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *desc, const PatchF
 static inline PetscBool InRange(const PatchFDRange r, const PetscInt i[3])
 {
   return (PetscBool)(i[0] >= r[0][0] && i[0] < r[0][1] && i[1] >= r[1][0] && i[1] < r[1][1] && i[2] >= r[2][0] && i[2] < r[2][1]);
-}
-
-static inline PetscCount At(const PatchFDBox *b, const PetscInt i[3])
-{
-  return ((PetscCount)(i[2] - b->lo[2]) * b->n[1] + (i[1] - b->lo[1])) * b->n[0] + (i[0] - b->lo[0]);
 }
 
 /* nodes l of a block of n[] nodes, x fastest */
@@ -87,8 +82,8 @@ static void CellTriples(const PatchFDOperatorDesc *desc, const PetscInt cell[3],
       }
       if (!InRange(desc->read, col)) continue;
       if (i) {
-        i[*count] = index[At(&desc->xbox, row)];
-        j[*count] = index[At(&desc->xbox, col)];
+        i[*count] = index[PatchFDBoxNode(&desc->xbox, row[0], row[1], row[2])];
+        j[*count] = index[PatchFDBoxNode(&desc->xbox, col[0], col[1], col[2])];
         v[*count] = A[0] * M[1] * M[2] + M[0] * (A[1] * M[2] + M[1] * A[2]);
       }
       (*count)++;
@@ -107,7 +102,7 @@ PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PatchFD
       for (at[0] = range[0][0]; at[0] < range[0][1]; at[0]++) {
         if (InRange(desc->write, at)) continue;
         if (i) {
-          i[*count] = j[*count] = index[At(&desc->xbox, at)];
+          i[*count] = j[*count] = index[PatchFDBoxNode(&desc->xbox, at[0], at[1], at[2])];
           v[*count]             = 1;
         }
         (*count)++;

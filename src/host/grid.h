@@ -2,11 +2,6 @@
 #pragma once
 #include "lines.h"
 
-static inline ptrdiff_t GridRow(const PatchFDBox *box, PetscInt j, PetscInt k)
-{
-  return ((ptrdiff_t)(k - box->lo[2]) * box->n[1] + (j - box->lo[1])) * box->n[0] - box->lo[0];
-}
-
 static PetscErrorCode GridMalloc(size_t count, void **a)
 {
   PetscFunctionBegin;
@@ -33,7 +28,7 @@ static PetscErrorCode GridCopy(const PatchFDRange r, const PatchFDBox *fbox, con
   PetscFunctionBegin;
   if (r[0][1] <= r[0][0]) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = r[2][0]; k < r[2][1]; k++) {
-    for (PetscInt j = r[1][0]; j < r[1][1]; j++) PetscCall(PetscMemcpy((REAL *)to + GridRow(tbox, j, k) + r[0][0], (const REAL *)from + GridRow(fbox, j, k) + r[0][0], (size_t)(r[0][1] - r[0][0]) * sizeof(REAL)));
+    for (PetscInt j = r[1][0]; j < r[1][1]; j++) PetscCall(PetscMemcpy((REAL *)to + PatchFDBoxNode(tbox, r[0][0], j, k), (const REAL *)from + PatchFDBoxNode(fbox, r[0][0], j, k), (size_t)(r[0][1] - r[0][0]) * sizeof(REAL)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -44,8 +39,8 @@ static PetscErrorCode GridFixed(const PatchFDRange r, const PatchFDRange free, P
   for (PetscInt k = r[2][0]; k < r[2][1]; k++) {
     for (PetscInt j = r[1][0]; j < r[1][1]; j++) {
       const PetscBool inside = (PetscBool)(k >= free[2][0] && k < free[2][1] && j >= free[1][0] && j < free[1][1]);
-      REAL           *yr     = (REAL *)y + GridRow(ybox, j, k);
-      const REAL     *xr     = (const REAL *)x + GridRow(xbox, j, k);
+      REAL           *yr     = (REAL *)y + PatchFDBoxNode(ybox, 0, j, k);
+      const REAL     *xr     = (const REAL *)x + PatchFDBoxNode(xbox, 0, j, k);
 
       for (PetscInt i = r[0][0]; i < r[0][1]; i++) {
         if (inside && i >= free[0][0] && i < free[0][1]) i = free[0][1]; /* skip the free part of the row */

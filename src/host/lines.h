@@ -208,7 +208,7 @@ static inline void BatchGetRows(const Batch *b, const PetscInt n[3], const Patch
     for (int d = 0; d < 3 && !b->full; d++) whole &= read ? b->first[d][l] >= box->lo[d] && b->first[d][l] + n[d] <= box->lo[d] + box->n[d] : b->hi[d][l] - b->lo[d][l] == n[d];
     if (whole) r->whole[r->nwhole++] = l;
     else r->part[r->npart++] = l;
-    r->offset[l] = ((ptrdiff_t)(b->first[2][l] - box->lo[2]) * box->n[1] + (b->first[1][l] - box->lo[1])) * box->n[0] + b->first[0][l] - box->lo[0];
+    r->offset[l] = PatchFDBoxNode(box, b->first[0][l], b->first[1][l], b->first[2][l]);
   }
   for (int i = 0; i < r->nwhole; i++) r->last = PetscMax(r->last, r->offset[r->whole[i]]);
 }
@@ -217,7 +217,7 @@ static inline void BatchGetRows(const Batch *b, const PetscInt n[3], const Patch
 #define PART_ROWS(l, n, box, node, value) \
   for (PetscInt k = b->lo[2][l]; k < b->hi[2][l]; k++) \
     for (PetscInt j = b->lo[1][l]; j < b->hi[1][l]; j++) \
-      for (ptrdiff_t node = ((ptrdiff_t)(k - box->lo[2]) * box->n[1] + (j - box->lo[1])) * box->n[0] - box->lo[0], value = (((ptrdiff_t)(k - b->first[2][l]) * n[1] + (j - b->first[1][l])) * n[0] - b->first[0][l]) * VL + l, once = 1; once; once = 0)
+      for (ptrdiff_t node = PatchFDBoxNode(box, 0, j, k), value = (((ptrdiff_t)(k - b->first[2][l]) * n[1] + (j - b->first[1][l])) * n[0] - b->first[0][l]) * VL + l, once = 1; once; once = 0)
 
 /* lane l of a block is zero on the nodes lo .. hi - 1 of direction d, counted from the block's first */
 static inline void ZeroSlab(const PetscInt n[3], int l, int d, PetscInt lo, PetscInt hi, REAL *y)
@@ -235,7 +235,7 @@ static inline void ZeroSlab(const PetscInt n[3], int l, int d, PetscInt lo, Pets
 static inline void Prefetch(const Batch *b, const PetscInt n[3], const PatchFDBox *box, const REAL *x)
 {
   for (int l = 0; l < b->count; l++) {
-    const REAL *at = x + ((ptrdiff_t)(b->first[2][l] - box->lo[2]) * box->n[1] + (b->first[1][l] - box->lo[1])) * box->n[0] + b->first[0][l] - box->lo[0];
+    const REAL *at = x + PatchFDBoxNode(box, b->first[0][l], b->first[1][l], b->first[2][l]);
 
     for (PetscInt k = 0; k < n[2]; k++)
       for (PetscInt j = 0; j < n[1]; j++) __builtin_prefetch(at + ((ptrdiff_t)k * box->n[1] + j) * box->n[0]);

@@ -59,8 +59,7 @@ static PetscErrorCode OperatorCreate(const PatchFDOperatorDesc *desc, void **pla
   PetscCall(VMalloc(5 * (size_t)size + lanes, &v, &p->base));
   for (int i = 0; i < 5; i++, v += size) p->block[i] = v;
   for (int i = 0; i < 6; i++, v += p->n[i / 2] * p->n[i / 2]) p->lanes[i] = v;
-  p->flops = 2.0 * size * (2 * p->n[0] + 3 * p->n[1] + 2 * p->n[2] + 1);
-  for (int d = 0; d < 3; d++) p->flops *= desc->cells[d][1] - desc->cells[d][0];
+  p->flops = 2.0 * RangeSize(desc->cells) * size * (2 * p->n[0] + 3 * p->n[1] + 2 * p->n[2] + 1);
   *plan = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

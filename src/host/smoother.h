@@ -307,32 +307,19 @@ static void FaceRim(const BatchDirection *d, PetscInt inner, PetscInt outer, con
 
 /* ---- batches ---- */
 
-static inline V *Lanes(const SmootherPlan *p, int d, int i, size_t offset, const PetscInt cls[], int count, PetscInt n)
+/* interleave the lanes' arrays, which stand `offset` bytes into their classes */
+static inline V *Lanes(const SmootherPlan *p, int d, size_t offset, const PetscInt cls[VL], PetscInt size, V *v)
 {
-  V *v = p->vec[d][i];
-
   for (int l = 0; l < VL; l++) {
-    const REAL *a = *(REAL *const *)((const char *)&p->cls[d][cls[PetscMin(l, count - 1)]] + offset);
+    const REAL *a = *(REAL *const *)((const char *)&p->cls[d][cls[l]] + offset);
 
-    for (PetscInt m = 0; m < n; m++) ((REAL *)v)[m * VL + l] = a[m];
+    for (PetscInt m = 0; m < size; m++) ((REAL *)v)[m * VL + l] = a[m];
   }
   return v;
 }
 
-static inline Coef Matrices(const SmootherPlan *p, int d, int i, size_t offset, const PetscInt cls[], int count, PetscInt size)
-{
-  V *v = p->lanes[d][i];
-
-  for (int l = 0; l < VL; l++) {
-    const REAL *a = *(REAL *const *)((const char *)&p->cls[d][cls[PetscMin(l, count - 1)]] + offset);
-
-    for (PetscInt m = 0; m < size; m++) ((REAL *)v)[m * VL + l] = a[m];
-  }
-  return (Coef){NULL, v};
-}
-
-#define SELECT_MATRIX(i, X, size) X = dir->same ? (Coef){c->X, NULL} : Matrices(p, d, i, offsetof(EigenClass, X), cls, count, size)
-#define SELECT_VECTOR(i, X)       X = Lanes(p, d, i, offsetof(EigenClass, X), cls, count, dir->n)
+#define SELECT_MATRIX(i, X, size) X = dir->same ? (Coef){c->X, NULL} : (Coef){NULL, Lanes(p, d, offsetof(EigenClass, X), cls, size, p->lanes[d][i])}
+#define SELECT_VECTOR(i, X)       X = Lanes(p, d, offsetof(EigenClass, X), cls, dir->n, p->vec[d][i])
 
 static void SmootherSelect(SmootherPlan *p, int d, int count, PetscInt cls[], PatchFDPatchOp op)
 {
@@ -364,7 +351,7 @@ static void SmootherSelect(SmootherPlan *p, int d, int count, PetscInt cls[], Pa
   dir->SELECT_VECTOR(4, lambda);
 }
 
-/* u *= 1 / D in modes */
+/* 1 / D of the batch at hand, in the order of the modes */
 static Coef SmootherReciprocals(SmootherPlan *p, const BatchDirection d[3])
 {
   V *inv = p->inv;
@@ -384,6 +371,11 @@ static Coef SmootherReciprocals(SmootherPlan *p, const BatchDirection d[3])
     }
   }
   return (Coef){NULL, p->inv};
+}
+
+static inline void SmootherScale(size_t size, Coef inv, V *u)
+{
+  for (size_t i = 0; i < size; i++) u[i] *= inv.s ? Splat(inv.s[i]) : inv.v[i];
 }
 
 /* u = b_I - A_{I,closure} x: the three-dimensional version of the operator in operator.h with rectangular matrices */
@@ -549,9 +541,8 @@ static void SmootherBatch(SmootherPlan *p, PatchFDPatchOp op, PetscInt cls[3][VL
   if (op == PATCHFD_OP_BOUNDARY) {
     Gather(free, n, box, b, p->u);
     TransformBlock(d, TO_MODES, p->u, p->line);
-    if (zero) {
-      for (size_t i = 0; i < size; i++) p->u[i] *= inv.s ? Splat(inv.s[i]) : inv.v[i];
-    } else {
+    if (zero) SmootherScale(size, inv, p->u);
+    else {
       for (int f = 0; f < 3; f++)
         if (d[f].ext) SmootherFaces(p, d, free, f, x);
       SmootherCombine(p, d, inv);
@@ -562,7 +553,7 @@ static void SmootherBatch(SmootherPlan *p, PatchFDPatchOp op, PetscInt cls[3][VL
     if (op == PATCHFD_OP_FUSED) SmootherResidual(p, d, free, x, b, zero);
     else Gather(free, n, box, r, p->u);
     TransformBlock(d, TO_MODES, p->u, p->line);
-    for (size_t i = 0; i < size; i++) p->u[i] *= inv.s ? Splat(inv.s[i]) : inv.v[i];
+    SmootherScale(size, inv, p->u);
     TransformBlock(d, TO_NODES, p->u, p->line);
     Scatter(free, n, omega, p->u, 1, box, x);
   }

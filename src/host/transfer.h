@@ -56,8 +56,7 @@ static PetscErrorCode TransferCreate(const PatchFDTransferDesc *desc, void **pla
     p->lanes[d] = v;
     v += p->nf[d] * p->nc[d];
   }
-  p->flops = 2.0 * (p->nf[0] * p->nc[0] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nf[2] * p->nc[2]);
-  for (int d = 0; d < 3; d++) p->flops *= PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
+  p->flops = 2.0 * RangeSize(desc->cells) * (p->nf[0] * p->nc[0] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nf[2] * p->nc[2]);
   *plan = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

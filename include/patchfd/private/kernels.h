@@ -21,6 +21,12 @@ static inline size_t PatchFDBoxSize(const PatchFDBox *b)
   return (size_t)b->n[0] * (size_t)b->n[1] * (size_t)b->n[2];
 }
 
+/* where node (i, j, k) lies in an array over the box */
+static inline ptrdiff_t PatchFDBoxNode(const PatchFDBox *b, PetscInt i, PetscInt j, PetscInt k)
+{
+  return ((ptrdiff_t)(k - b->lo[2]) * b->n[1] + (j - b->lo[1])) * b->n[0] + (i - b->lo[0]);
+}
+
 typedef PetscInt PatchFDRange[3][2]; /* first, end of each direction */
 
 /* y += alpha A x,  A = sum over directions d of A_d in direction d, M in the others; owners are cells */
