@@ -366,7 +366,7 @@ static PetscErrorCode PCReset_PatchFD(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the setters' implementations ---- */
+/* ---- the setters' implementations; a changed state ends recordings of the smoother, see PCApply_PatchMG() ---- */
 
 static PetscErrorCode PCPatchFDSetType_PatchFD(PC pc, PCPatchFDType type)
 {
@@ -375,6 +375,7 @@ static PetscErrorCode PCPatchFDSetType_PatchFD(PC pc, PCPatchFDType type)
   PetscFunctionBegin;
   if (p->type != type) pc->setupcalled = PETSC_FALSE;
   p->type = type;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -385,6 +386,7 @@ static PetscErrorCode PCPatchFDSetPatch_PatchFD(PC pc, PCPatchFDPatch patch)
   PetscFunctionBegin;
   if (p->patch != patch) pc->setupcalled = PETSC_FALSE;
   p->patch = patch;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -395,6 +397,7 @@ static PetscErrorCode PCPatchFDSetVariant_PatchFD(PC pc, PCPatchFDVariant varian
   PetscFunctionBegin;
   if (p->variant != variant) pc->setupcalled = PETSC_FALSE;
   p->variant = variant;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -402,6 +405,7 @@ static PetscErrorCode PCPatchFDSetOrder_PatchFD(PC pc, PCPatchFDOrder order)
 {
   PetscFunctionBegin;
   ((PC_PatchFD *)pc->data)->order = order;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -411,6 +415,7 @@ static PetscErrorCode PCPatchFDSetDamping_PatchFD(PC pc, PetscReal damping)
   PetscCheck(damping > 0 && damping < 2, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_damping must be in (0, 2), found %g", (double)damping);
   if (((PC_PatchFD *)pc->data)->damping != damping) pc->setupcalled = PETSC_FALSE;
   ((PC_PatchFD *)pc->data)->damping = damping;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -419,6 +424,7 @@ static PetscErrorCode PCPatchFDSetSweeps_PatchFD(PC pc, PetscInt sweeps)
   PetscFunctionBegin;
   PetscCheck(sweeps >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_sweeps must be at least 1, found %" PetscInt_FMT, sweeps);
   ((PC_PatchFD *)pc->data)->sweeps = sweeps;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
