@@ -92,8 +92,11 @@ struct _PatchFDKernels {
   PetscErrorCode (*transferdestroy)(void **plan);
 
   PetscErrorCode (*smoothercreate)(const PatchFDSmootherDesc *, void **plan);
-  /* the patches with numbers in `patches` and first cells of the parity `color[d]`; none of them overlap.  zero: x is known to be zero */
-  PetscErrorCode (*smootherapply)(void *plan, PatchFDPatchOp, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r);
+  /*
+    The patches with numbers in `patches`, colour by colour in the order given: those of a colour have first cells of the parity colors[i][d],
+    and do not overlap.  zero: x is known to be zero before the first colour
+  */
+  PetscErrorCode (*smootherapply)(void *plan, PatchFDPatchOp, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r);
   PetscErrorCode (*smootherdestroy)(void **plan);
 
   PetscErrorCode (*boxsolvecreate)(const PatchFDBoxSolveDesc *, void **plan);
