@@ -106,7 +106,7 @@ struct Grid {
 template <typename T>
 struct Operator {
   static PetscErrorCode create(const PatchFDOperatorDesc *, void **);
-  static PetscErrorCode apply(void *, PetscReal, const void *, void *);
+  static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
   static PetscErrorCode destroy(void **);
 };
 

@@ -29,7 +29,7 @@ static inline ptrdiff_t PatchFDBoxNode(const PatchFDBox *b, PetscInt i, PetscInt
 
 typedef PetscInt PatchFDRange[3][2]; /* first, end of each direction */
 
-/* y += alpha A x,  A = sum over directions d of A_d in direction d, M in the others; owners are cells */
+/* y = y0 + alpha A x,  A = sum over directions d of A_d in direction d, M in the others; owners are cells */
 typedef struct {
   const PatchFDCells *dir[3];
   PatchFDRange        cells; /* the cells to visit */
@@ -83,7 +83,8 @@ struct _PatchFDKernels {
   PetscErrorCode (*fixed)(const PatchFDRange range, const PatchFDRange free, PetscReal a, const PatchFDBox *, void *y, PetscReal b, const PatchFDBox *, const void *x);
 
   PetscErrorCode (*operatorcreate)(const PatchFDOperatorDesc *, void **plan);
-  PetscErrorCode (*operatorapply)(void *plan, PetscReal alpha, const void *x, void *y);
+  /* on all of ybox: rows outside `write` and of nodes in none of the cells are zero rows.  y0 may be NULL for zero, or y itself */
+  PetscErrorCode (*operatorapply)(void *plan, PetscReal alpha, const void *x, const void *y0, void *y);
   PetscErrorCode (*operatordestroy)(void **plan);
 
   PetscErrorCode (*transfercreate)(const PatchFDTransferDesc *, void **plan);
