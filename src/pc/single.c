@@ -575,7 +575,7 @@ PetscErrorCode PCSingleGetWarn(PC pc, PetscBool *flag)
 }
 
 /*MC
-  PCSINGLE - "single" - Applies another preconditioner in single precision, on vectors of type `VECSINGLE`
+  PCSINGLE - "single" - Applies another preconditioner in single precision, on vectors of type `VECSINGLE` or `VECSINGLECUDA`
 
   Options Database Keys:
 + -single_pc_type type             - the preconditioner inside, and with the prefix `single_` all of its options
@@ -590,12 +590,13 @@ PetscErrorCode PCSingleGetWarn(PC pc, PetscBool *flag)
   a warning says so.
 
   A `DMBOX` inside makes its operators in single precision, and with `PCPATCHMG`, the default inside then, the whole V-cycle moves half
-  the bytes. Matrices of other kinds stay as they are: their products convert the vectors, so that results are right but
+  the bytes. If the vectors of the `DMBOX` are of type `VECCUDA`, those inside are of type `VECSINGLECUDA`, and everything happens on the
+  GPU. Matrices of other kinds stay as they are: their products convert the vectors, so that results are right but
   nothing is gained by them.
 
   The matrix must have entries that float can hold. The residual may have any size.
 
-.seealso: `VECSINGLE`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`, `PCPATCHMG`, `DMBOX`, `KSPFGMRES`, `KSPFCG`, `PCType`
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`, `PCPATCHMG`, `DMBOX`, `KSPFGMRES`, `KSPFCG`, `PCType`
 M*/
 PetscErrorCode PCCreate_Single(PC pc)
 {
