@@ -16,7 +16,7 @@ PetscErrorCode PatchFDVecGetKernels(Vec v, PatchFDKernels *k)
 {
   const float *a;
   PetscMemType m;
-  PetscBool    cuda = PETSC_FALSE;
+  PetscBool    onhost, cuda = PETSC_FALSE;
 
   PetscFunctionBegin;
   if (VecIsSingle_Private(v)) {
@@ -25,7 +25,8 @@ PetscErrorCode PatchFDVecGetKernels(Vec v, PatchFDKernels *k)
     PetscCall(VecSingleRestoreArrayRead(v, &a));
   } else {
     /* PETSc's own device Vecs, unless they are told to work on the host */
-    if (!v->boundtocpu) PetscCall(PetscObjectTypeCompareAny((PetscObject)v, &cuda, VECSEQCUDA, VECMPICUDA, ""));
+    PetscCall(VecBoundToCPU(v, &onhost));
+    if (!onhost) PetscCall(PetscObjectTypeCompareAny((PetscObject)v, &cuda, VECSEQCUDA, VECMPICUDA, ""));
     *k = cuda ? CUDA_TABLE : &PatchFDKernelsHostDouble;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
