@@ -173,6 +173,22 @@ static PetscErrorCode PCPatchMGCanRecord(PC pc, PatchFDKernels k, PetscBool *can
 /* more than this many unknowns keep the GPU busy while the host launches: copies into a recording's own vectors would cost more than it saves */
 #define PATCHMG_RECORD_COPIES 10000000
 
+/* the arrays, on the device from now on: what a recording writes must have been allocated before */
+static PetscErrorCode PCPatchMGGetArrays(Vec b, Vec x, PatchFDKernels k, const void **ab, void **ax)
+{
+  const void *a;
+  void       *w;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetArrayRead(b, k, &a));
+  PetscCall(PatchFDVecGetArrayWrite(x, k, &w));
+  *ab = a;
+  *ax = w;
+  PetscCall(PatchFDVecRestoreArrayWrite(x, k, &w));
+  PetscCall(PatchFDVecRestoreArrayRead(b, k, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   The first application after a change makes plans and work arrays.  The second is recorded, for the arrays that it is given: PCSINGLE and CG always
   give the same.  If the next one brings others, the recording is made again with vectors of its own.
@@ -199,29 +215,26 @@ static PetscErrorCode PCApply_PatchMG(PC pc, Vec b, Vec x)
     PetscCall(p->apply(pc, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PatchFDVecGetArrayRead(b, k, &ab));
-  PetscCall(PatchFDVecGetArrayWrite(x, k, &ax));
-  can = (PetscBool)(!r->record || r->vb || (ab == r->b && ax == r->x));
-  PetscCall(PatchFDVecRestoreArrayWrite(x, k, &ax));
-  PetscCall(PatchFDVecRestoreArrayRead(b, k, &ab));
-  if (!can && b->map->n > PATCHMG_RECORD_COPIES) {
-    PetscCall(p->apply(pc, b, x));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  if (!can) {
-    PetscCall((*k->recorddestroy)(&r->record));
-    PetscCall(VecDuplicate(b, &r->vb));
-    PetscCall(VecDuplicate(x, &r->vx));
+  if (r->record && !r->vb) {
+    PetscCall(PCPatchMGGetArrays(b, x, k, &ab, &ax));
+    if ((ab != r->b || ax != r->x) && b->map->n > PATCHMG_RECORD_COPIES) {
+      PetscCall(p->apply(pc, b, x));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    if (ab != r->b || ax != r->x) {
+      PetscCall((*k->recorddestroy)(&r->record));
+      PetscCall(VecDuplicate(b, &r->vb));
+      PetscCall(VecDuplicate(x, &r->vx));
+    }
   }
   if (r->vb) PetscCall(VecCopy(b, r->vb));
   if (r->record) {
     PetscCall((*k->recordreplay)(r->record));
   } else {
+    PetscCall(PCPatchMGGetArrays(r->vb ? r->vb : b, r->vx ? r->vx : x, k, &r->b, &r->x));
     PetscCall((*k->recordbegin)(&r->record));
     PetscCall(p->apply(pc, r->vb ? r->vb : b, r->vx ? r->vx : x));
     PetscCall((*k->recordend)(r->record));
-    r->b = ab;
-    r->x = ax;
   }
   if (r->vx) PetscCall(VecCopy(r->vx, x));
   else PetscCall(PetscObjectStateIncrease((PetscObject)x));
