@@ -507,9 +507,9 @@ PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolor
 
       if (next.nfast) {
         PetscCall(ApplyShell(p, c, op, omega, first, x, b, r, stream));
-        PetscCall(p->fast->pair(c.g, next.g, x, b, stream));
+        PetscCall(p->fast->pair(c.g, next.g, !first, x, b, stream));
         PetscCall(ApplyShell(p, next, op, omega, false, x, b, r, stream));
-        PetscCall(PetscLogGpuFlops((PetscLogDouble)(c.nfast + next.nfast) * p->fast->flops(true)));
+        PetscCall(PetscLogGpuFlops((PetscLogDouble)(c.nfast + next.nfast) * p->fast->flops(!first)));
         i++;
         continue;
       }

@@ -498,7 +498,7 @@ struct SmootherFastDegree : SmootherFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode pair(const FastGeometry &a, const FastGeometry &b, void *x, const void *rhs, cudaStream_t stream) override
+  PetscErrorCode pair(const FastGeometry &a, const FastGeometry &b, bool boundary, void *x, const void *rhs, cudaStream_t stream) override
   {
     PetscFunctionBegin;
     if constexpr (ROWS) {
@@ -507,7 +507,11 @@ struct SmootherFastDegree : SmootherFast {
 
       rg.g.first[0] = PetscMin(a.first[0], b.first[0]);
       rg.g.count[0] = a.count[0] + b.count[0];
-      RowKernel<T, K><<<(a.count[1] * a.count[2] + F::WARPS - 1) / F::WARPS, dim3(32, F::WARPS), F::BYTES, stream>>>(m, rm, rg, (T *)x, (const T *)rhs);
+      const int  blocks = (a.count[1] * a.count[2] + F::WARPS - 1) / F::WARPS;
+      const dim3 threads(32, F::WARPS);
+
+      if (boundary) RowKernel<T, K, true><<<blocks, threads, F::BYTES, stream>>>(m, rm, rg, (T *)x, (const T *)rhs);
+      else RowKernel<T, K, false><<<blocks, threads, F::BYTES, stream>>>(m, rm, rg, (T *)x, (const T *)rhs);
       PetscCallCUDA(cudaGetLastError());
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -586,7 +590,8 @@ PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], Smoother
 
     PetscCall(Upload(table.size(), table.data(), &p->table));
     p->rm.table = p->table;
-    PetscCall(AllowShared(RowKernel<T, K>, Row<T, K>::BYTES));
+    PetscCall(AllowShared(RowKernel<T, K, true>, Row<T, K>::BYTES));
+    PetscCall(AllowShared(RowKernel<T, K, false>, Row<T, K>::BYTES));
   }
   PetscCall(AllowShared(FastKernel<T, K, true>, F::SIZE * sizeof(T)));
   PetscCall(AllowShared(FastKernel<T, K, false>, F::X * sizeof(T)));

@@ -41,13 +41,31 @@ struct RowMatrices {
 #ifndef ROW_K
   #define ROW_K 4
 #endif
-#ifndef ROW_D
-  #define ROW_D 16,12,8,8
+#ifndef ROW_D2
+  #define ROW_D2 16
 #endif
-#ifndef ROW_F
-  #define ROW_F 24,16,12,8
+#ifndef ROW_D3
+  #define ROW_D3 12
 #endif
-static constexpr int row_double[] = {0, 0, ROW_D}, row_float[] = {0, 0, ROW_F};
+#ifndef ROW_D4
+  #define ROW_D4 8
+#endif
+#ifndef ROW_D5
+  #define ROW_D5 8
+#endif
+#ifndef ROW_F2
+  #define ROW_F2 24
+#endif
+#ifndef ROW_F3
+  #define ROW_F3 16
+#endif
+#ifndef ROW_F4
+  #define ROW_F4 12
+#endif
+#ifndef ROW_F5
+  #define ROW_F5 8
+#endif
+static constexpr int row_double[] = {0, 0, ROW_D2, ROW_D3, ROW_D4, ROW_D5}, row_float[] = {0, 0, ROW_F2, ROW_F3, ROW_F4, ROW_F5};
 
 template <typename T, int K>
 struct Row {
@@ -117,7 +135,8 @@ __device__ __forceinline__ void RowSolve(const FastMatrices<T, K> &m, const T *t
   u[K - 1] = ue[K - 1];
 }
 
-template <typename T, int K>
+/* without BOUNDARY x is zero but for what the first colour's other patches have left at the ends of rows */
+template <typename T, int K, bool BOUNDARY>
 __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ void RowKernel(const __grid_constant__ FastMatrices<T, K> m, const __grid_constant__ RowMatrices<T, K> rm, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b)
 {
   using F         = Row<T, K>;
@@ -165,7 +184,7 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
         const int  p = lane / N, s = slot + p, j = lane % N;
         /* right end of its slot; in the middle where there is no patch but a neighbour of B */
         const int  at0 = s == -1 && first ? K : s == end ? 2 * K * s + K : 2 * K * (s + 1);
-        const bool needed = s <= end && (s < end || last % 2) && at0 >= low - 1 && at0 <= high + 1 && Inside(g.read, 0, o[0] + at0);
+        const bool needed = (BOUNDARY ? s <= end && (s < end || last % 2) : (s == -1 && first) || (s == end && last % 2)) && at0 >= low - 1 && at0 <= high + 1 && Inside(g.read, 0, o[0] + at0);
         const ptrdiff_t a = g.l.at(o[0] + at0, o[1] + 1 + j, o[2]);
         T          f[C];
 
@@ -176,7 +195,7 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
 #pragma unroll
         for (int k = 0; k < N; k++) sm[F::Y + (k * N + j) * LY + p] = w[k];
       }
-      {
+      if (BOUNDARY) {
         T f[2][C], h[2][C];
 
 #pragma unroll
@@ -242,7 +261,7 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
 
       Load<T, N>(line, LY, v);
       FaceModes<T, K>(m.d[1], v, w);
-      Subtract<T, K>(m.d[1].mu, -rim[0], -rim[N * LG], w);
+      if (BOUNDARY) Subtract<T, K>(m.d[1].mu, -rim[0], -rim[N * LG], w);
       Store<T, N>(w, line, LY);
     }
     __syncwarp();
@@ -267,7 +286,7 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
 #pragma unroll
           for (int i = 0; i < 2 * K; i++) {
             bn[i]     = V[i];
-            cn[i + 1] = ay * G[i] + az * Z[i];
+            cn[i + 1] = BOUNDARY ? ay * G[i] + az * Z[i] : T(0);
           }
           if (there) {
             mid = t[(M::FE + K - 1) * MODES] * (yl[round] + yr);
@@ -327,13 +346,15 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
 
 #pragma unroll
       for (int k = 0; k < N; k++) {
-        const int z = k < K ? 0 : 1;
-        const T   sum = G[k * LG] - m.d[2].mu[k] * R[z * LG], difference = G[(N + k) * LG] - m.d[2].mu[k] * R[(2 + z) * LG];
-
         Load<T, N>(sm + F::V + k * N * LV + lane, LV, w);
-        Subtract<T, K>(m.d[1].mu, sum, difference, w);
+        if (BOUNDARY) {
+          const int z   = k < K ? 0 : 1;
+          const T   sum = G[k * LG] - m.d[2].mu[k] * R[z * LG], difference = G[(N + k) * LG] - m.d[2].mu[k] * R[(2 + z) * LG];
+
+          Subtract<T, K>(m.d[1].mu, sum, difference, w);
 #pragma unroll
-        for (int j = 0; j < N; j++) w[j] -= m.d[2].mu[k] * Z[(z * N + j) * LG];
+          for (int j = 0; j < N; j++) w[j] -= m.d[2].mu[k] * Z[(z * N + j) * LG];
+        }
         ToNodes<T, K>(m.d[1], w, u);
 #pragma unroll
         for (int j = 0; j < N; j++) v[j][k] = u[j];
@@ -346,7 +367,7 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
       }
     }
     __syncwarp();
-    for (int i = lane; i < (4 * N + 4) * K; i += 32) sm[F::G + i / K * LG + i % K] = sm[F::G + i / K * LG + NX + i % K];
+    for (int i = lane; BOUNDARY && i < (4 * N + 4) * K; i += 32) sm[F::G + i / K * LG + i % K] = sm[F::G + i / K * LG + NX + i % K];
     __syncwarp();
   }
 }
