@@ -507,11 +507,11 @@ struct SmootherFastDegree : SmootherFast {
 
       rg.g.first[0] = PetscMin(a.first[0], b.first[0]);
       rg.g.count[0] = a.count[0] + b.count[0];
-      const int  blocks = (a.count[1] * a.count[2] + F::WARPS - 1) / F::WARPS;
-      const dim3 threads(32, F::WARPS);
+      const int  chunks = ((rg.g.count[0] + rg.second - 1) / 2 + 2) / F::P + 1, rounds = (chunks + F::WARPS - 1) / F::WARPS, warps = (chunks + rounds - 1) / rounds;
+      const dim3 threads(32, warps);
 
-      if (boundary) RowKernel<T, K, true><<<blocks, threads, F::BYTES, stream>>>(m, rm, rg, (T *)x, (const T *)rhs);
-      else RowKernel<T, K, false><<<blocks, threads, F::BYTES, stream>>>(m, rm, rg, (T *)x, (const T *)rhs);
+      if (boundary) RowKernel<T, K, true><<<a.count[1] * a.count[2], threads, F::bytes(warps), stream>>>(m, rm, rg, (T *)x, (const T *)rhs);
+      else RowKernel<T, K, false><<<a.count[1] * a.count[2], threads, F::bytes(warps), stream>>>(m, rm, rg, (T *)x, (const T *)rhs);
       PetscCallCUDA(cudaGetLastError());
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -590,8 +590,8 @@ PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], Smoother
 
     PetscCall(Upload(table.size(), table.data(), &p->table));
     p->rm.table = p->table;
-    PetscCall(AllowShared(RowKernel<T, K, true>, Row<T, K>::BYTES));
-    PetscCall(AllowShared(RowKernel<T, K, false>, Row<T, K>::BYTES));
+    PetscCall(AllowShared(RowKernel<T, K, true>, Row<T, K>::bytes(Row<T, K>::WARPS)));
+    PetscCall(AllowShared(RowKernel<T, K, false>, Row<T, K>::bytes(Row<T, K>::WARPS)));
   }
   PetscCall(AllowShared(FastKernel<T, K, true>, F::SIZE * sizeof(T)));
   PetscCall(AllowShared(FastKernel<T, K, false>, F::X * sizeof(T)));

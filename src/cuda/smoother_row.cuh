@@ -15,11 +15,12 @@
   first colour (A) only the value in the middle of a patch is needed, since the second one (B) replaces all others; patches at the ends of the
   row excepted.
 
-  A warp works on a row and marches along x, P patches of A (slots) a time, so no barrier is ever needed.
+  A block works on a row and marches along x, each warp P patches of A (slots) a time:
 
     1. A lane owns a node in x: all of b's values with this x go to modes in registers, then to V.  G, Z, R, too.
        x-planes between patches of A, to modes: Y.
-    2. A lane owns a mode (in y and z) and marches through the slots: y, in the place of V, but half a patch later.
+    2. A lane owns a mode (in y and z) and marches through the warp's slots: y, in the place of V, but half a patch later.  It begins with
+       the slot before, to have what is carried from slot to slot.  Few modes: groups of lanes march through parts of the slots.
     3. A lane owns a node in x: back, and to x.
 */
 #pragma once
@@ -69,12 +70,14 @@ static constexpr int row_double[] = {0, 0, ROW_D2, ROW_D3, ROW_D4, ROW_D5}, row_
 
 template <typename T, int K>
 struct Row {
-  static constexpr int N = 2 * K - 1, C = N + 2, MODES = N * N, P = 16 / K, NX = 2 * K * P, ROUNDS = (MODES + 31) / 32;
+  static constexpr int N = 2 * K - 1, C = N + 2, MODES = N * N, P = 16 / K, NX = 2 * K * P, ROUNDS = (MODES + 31) / 32, GROUPS = ROUNDS > 1 ? 1 : 32 / MODES, PART = (P + GROUPS - 1) / GROUPS;
   static constexpr int WARPS = ROW_WARPS, BLOCKS = (sizeof(T) == 4 ? row_float[K] : row_double[K]) / WARPS;
   /* places in a warp's shared memory and strides there, odd ones: no bank conflicts */
-  static constexpr int LV = NX + 1, LG = (K + NX) | 1, LY = P | 1;
-  static constexpr int V = 0, G = V + MODES * LV, Z = G + 2 * N * LG, R = Z + 2 * N * LG, Y = R + 4 * LG, SIZE = Y + MODES * LY;
-  static constexpr size_t BYTES = (WARPS * SIZE + RowMatrices<T, K>::SIZE * MODES) * sizeof(T);
+  static constexpr int LV = NX + 1, LG = NX + 1, LY = P | 1, FACES = 4 * N + 4;
+  static constexpr int V = 0, G = V + MODES * LV, Z = G + 2 * N * LG, R = Z + 2 * N * LG, Y = G + FACES * LG, SIZE = Y + MODES * LY;
+  /* the block's: coefficients; what is carried from chunk to chunk: state of the modes, faces of the last K nodes (twice) */
+  static constexpr int STATE = RowMatrices<T, K>::SIZE * MODES, FRONT = STATE + (2 * K + 3) * MODES, SHARED = FRONT + 2 * FACES * K;
+  static constexpr size_t bytes(int warps) { return (SHARED + warps * SIZE) * sizeof(T); }
 };
 
 struct RowGeometry {
@@ -144,30 +147,19 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
   constexpr int N = F::N, C = F::C, P = F::P, NX = F::NX, MODES = F::MODES, LV = F::LV, LG = F::LG, LY = F::LY;
   extern __shared__ double shared_memory[];
   const FastGeometry &g = rg.g;
-  T                  *table = (T *)shared_memory, *sm = table + M::SIZE * MODES + threadIdx.y * F::SIZE;
-  const int           lane = threadIdx.x, number = blockIdx.x * F::WARPS + threadIdx.y;
+  const int           lane = threadIdx.x, warp = threadIdx.y, warps = blockDim.y;
+  T                  *table = (T *)shared_memory, *sm = table + F::SHARED + warp * F::SIZE;
   /* positions: patches begin at node K q of the row, A at even q, B at odd q; slot p: the place of patch 2 p of A, there or not */
   const int first = rg.second, last = first + g.count[0] - 1, end = last / 2 + 1;
-  const int o[3] = {g.first[0] - K * first, g.first[1] + number % g.count[1] * 2 * K, g.first[2] + number / g.count[1] * 2 * K};
+  const int o[3] = {g.first[0] - K * first, g.first[1] + (int)blockIdx.x % g.count[1] * 2 * K, g.first[2] + (int)blockIdx.x / g.count[1] * 2 * K};
   /* lowest and highest unknown */
   const int  low = K * first + 1, high = K * (last + 2) - 1;
   const bool below[3] = {false, Inside(g.read, 1, o[1]), Inside(g.read, 2, o[2])}, above[3] = {false, Inside(g.read, 1, o[1] + 2 * K), Inside(g.read, 2, o[2] + 2 * K)};
-  /* of a lane's modes: r above the middle, at the face; c from the middle on, at the face; y at the face, in the middle */
-  T bh[F::ROUNDS][K - 1], bl[F::ROUNDS], ch[F::ROUNDS][K], cl[F::ROUNDS], yl[F::ROUNDS], ym[F::ROUNDS];
 
-  for (int i = threadIdx.y * 32 + lane; i < M::SIZE * MODES; i += 32 * F::WARPS) table[i] = rm.table[i];
-  __syncthreads();
-  if (number >= g.count[1] * g.count[2]) return;
-#pragma unroll
-  for (int i = 0; i < F::ROUNDS; i++) {
-#pragma unroll
-    for (int j = 0; j < K - 1; j++) bh[i][j] = 0;
-#pragma unroll
-    for (int j = 0; j < K; j++) ch[i][j] = 0;
-    bl[i] = cl[i] = yl[i] = ym[i] = 0;
-  }
+  for (int i = warp * 32 + lane; i < F::STATE; i += 32 * warps) table[i] = rm.table[i];
   /* slot -1 has nothing but the node at its upper end */
-  for (int slot = -1; slot <= end; slot += P) {
+  for (int slot0 = -1, odd = 0; slot0 <= end; slot0 += warps * P, odd = !odd) {
+    const int       slot = slot0 + warp * P;
     const int       node0 = slot * 2 * K + 1, node = node0 + lane;
     const ptrdiff_t at = g.l.at(o[0] + node, o[1], o[2]), row = g.l.row, plane = g.l.plane;
 
@@ -227,12 +219,12 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
           if (lane < NX) {
             FaceModes<T, K>(m.d[2], f[s] + 1, w);
             Rim<T, K>(m.d[2], f[s][0], f[s][C - 1], w);
-            Store<T, N>(w, sm + F::G + s * N * LG + K + lane, LG);
+            Store<T, N>(w, sm + F::G + s * N * LG + lane, LG);
             FaceModes<T, K>(m.d[1], h[s] + 1, w);
             Rim<T, K>(m.d[1], h[s][0], h[s][C - 1], w);
-            Store<T, N>(w, sm + F::Z + s * N * LG + K + lane, LG);
-            sm[F::R + (2 * s) * LG + K + lane]     = f[s][0] + f[s][C - 1];
-            sm[F::R + (2 * s + 1) * LG + K + lane] = f[s][0] - f[s][C - 1];
+            Store<T, N>(w, sm + F::Z + s * N * LG + lane, LG);
+            sm[F::R + 2 * s * LG + lane]     = f[s][0] + f[s][C - 1];
+            sm[F::R + (2 * s + 1) * LG + lane] = f[s][0] - f[s][C - 1];
           }
         }
       }
@@ -257,103 +249,148 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
       const int p = lane / N, s = slot + p, k = lane % N;
       const int at0 = s == -1 && first ? K : s == end ? 2 * K * s + K : 2 * K * (s + 1);
       T        *line = sm + F::Y + k * N * LY + p, v[N], w[N];
-      const T  *rim  = sm + F::G + k * LG + K + at0 - node0;
+      const T  *rim  = sm + F::G + k * LG + at0 - node0;
 
       Load<T, N>(line, LY, v);
       FaceModes<T, K>(m.d[1], v, w);
       if (BOUNDARY) Subtract<T, K>(m.d[1].mu, -rim[0], -rim[N * LG], w);
       Store<T, N>(w, line, LY);
     }
-    __syncwarp();
+    for (int i = lane; BOUNDARY && warp == warps - 1 && i < F::FACES * K; i += 32) table[F::FRONT + odd * F::FACES * K + i] = sm[F::G + i / K * LG + NX - K + i % K];
+    __syncthreads();
     /* 2. */
 #pragma unroll
     for (int round = 0; round < F::ROUNDS; round++) {
-      const int mode = lane + 32 * round;
+      const int  group = lane / MODES, from = group * F::PART, mode = F::GROUPS > 1 ? lane % MODES : lane + 32 * round;
+      const bool active = mode < MODES && group < F::GROUPS, head = warp == 0 && group == 0;
+      const T   *t = table + mode;
+      T         *state = table + F::STATE + mode;
+      const int  G = F::G + ((mode % N < K ? 0 : N) + mode / N) * LG, Z = F::Z + ((mode / N < K ? 0 : N) + mode % N) * LG, Y = F::Y + mode * LY, V = F::V + mode * LV;
+      T          ay, az;
+      /* r above the middle, at the face; c from the middle on, at the face; y at the face, in the middle */
+      T bh[K - 1], bl = 0, ch[K], cl = 0, yl = 0, ym = 0;
 
-      if (mode < MODES) {
-        const int ky = mode % N, kz = mode / N;
-        const T  *t = table + mode, *G = sm + F::G + ((ky < K ? 0 : N) + kz) * LG + K, *Z = sm + F::Z + ((kz < K ? 0 : N) + ky) * LG + K, *Y = sm + F::Y + mode * LY;
-        T        *V = sm + F::V + mode * LV;
-        const T   ay = t[M::AY * MODES], az = t[M::AZ * MODES];
+#pragma unroll
+      for (int i = 0; i < K - 1; i++) bh[i] = 0;
+#pragma unroll
+      for (int i = 0; i < K; i++) ch[i] = 0;
+      if (active) {
+        ay = t[M::AY * MODES];
+        az = t[M::AZ * MODES];
+        if (!head) {
+          const T  *before = group ? sm : sm - F::SIZE;
+          const int p = (group ? from : P) - 1;
 
+          cl = BOUNDARY ? ay * before[G + p * 2 * K - 1] + az * before[Z + p * 2 * K - 1] : T(0);
+          yl = before[Y + p - 1];
+        } else if (slot > -1) {
+#pragma unroll
+          for (int i = 0; i < K - 1; i++) bh[i] = state[i * MODES];
+#pragma unroll
+          for (int i = 0; i < K; i++) ch[i] = state[(K - 1 + i) * MODES];
+          bl = state[(2 * K - 1) * MODES];
+          cl = state[2 * K * MODES];
+          yl = state[(2 * K + 1) * MODES];
+          ym = state[(2 * K + 2) * MODES];
+        }
+      }
 #pragma unroll 1
-        for (int p = slot; p < slot + P && p <= end; p++, V += 2 * K, G += 2 * K, Z += 2 * K, Y++) {
-          const bool there = 2 * p >= first && 2 * p <= last;
-          const T    yr = *Y;
-          T          bn[2 * K], cn[2 * K + 1], mid; /* c from the face below on */
+      for (int step = -1; step < F::PART; step++) {
+        const int  p = slot + from + step;
+        const bool write = step >= 0;
 
-          cn[0] = cl[round];
+        if (step == 0) __syncthreads(); /* until here others read V */
+        if (active && p <= end && (write ? from + step < P : !head)) {
+          T         *at = write || group ? sm : sm - F::SIZE;
+          const int  l = write || group ? from + step : P - 1;
+          const bool there = 2 * p >= first && 2 * p <= last;
+          const T    yr = at[Y + l];
+          T         *v = at + V + l * 2 * K, bn[2 * K], cn[2 * K + 1], mid; /* c from the face below on */
+
+          cn[0] = cl;
 #pragma unroll
           for (int i = 0; i < 2 * K; i++) {
-            bn[i]     = V[i];
-            cn[i + 1] = BOUNDARY ? ay * G[i] + az * Z[i] : T(0);
+            bn[i]     = v[i];
+            cn[i + 1] = BOUNDARY ? ay * at[G + l * 2 * K + i] + az * at[Z + l * 2 * K + i] : T(0);
           }
           if (there) {
-            mid = t[(M::FE + K - 1) * MODES] * (yl[round] + yr);
+            mid = t[(M::FE + K - 1) * MODES] * (yl + yr);
 #pragma unroll
             for (int i = 0; i < K; i++) mid += t[(M::E + i * K - i * (i - 1) / 2 + K - 1 - i) * MODES] * (i < K - 1 ? bn[i] + bn[2 * K - 2 - i] : bn[i]);
 #pragma unroll
             for (int j = 0; j <= K; j++) mid -= t[(M::MIDDLE + j) * MODES] * (j < K ? cn[j] + cn[2 * K - j] : cn[j]);
-          } else mid = p == end ? yr : yl[round];
-          if (2 * p - 1 >= first && 2 * p - 1 <= last) {
-            T r[N], c[C], u[N];
+          } else mid = p == end ? yr : yl;
+          if (write) {
+            if (2 * p - 1 >= first && 2 * p - 1 <= last) {
+              T r[N], c[C], u[N];
 
 #pragma unroll
-            for (int i = 0; i < K - 1; i++) {
-              r[i]     = bh[round][i];
-              r[K + i] = bn[i];
-            }
-            r[K - 1] = bl[round];
+              for (int i = 0; i < K - 1; i++) {
+                r[i]     = bh[i];
+                r[K + i] = bn[i];
+              }
+              r[K - 1] = bl;
 #pragma unroll
-            for (int i = 0; i < K; i++) {
-              c[i]     = ch[round][i];
-              c[K + i] = cn[i];
+              for (int i = 0; i < K; i++) {
+                c[i]     = ch[i];
+                c[K + i] = cn[i];
+              }
+              c[2 * K] = cn[K];
+              RowSolve<T, K>(m, t, r, c, ym, mid, u);
+              Store<T, N>(u, v, 1);
+            } else { /* the end of a row that ends with A */
+              Store<T, K - 1>(bh, v, 1);
             }
-            c[2 * K] = cn[K];
-            RowSolve<T, K>(m, t, r, c, ym[round], mid, u);
-            Store<T, N>(u, V, 1);
-          } else { /* the end of a row that ends with A */
-#pragma unroll
-            for (int i = 0; i < K - 1; i++) V[i] = bh[round][i];
+            v[2 * K - 1] = mid;
           }
-          V[2 * K - 1] = mid;
           if (there && (2 * p == first || 2 * p == last)) {
             T u[N];
 
-            RowSolve<T, K>(m, t, bn, cn, yl[round], yr, u);
+            RowSolve<T, K>(m, t, bn, cn, yl, yr, u);
 #pragma unroll
             for (int i = 0; i < K - 1; i++) {
-              if (2 * p == first) V[K + i] = u[i];
+              if (write && 2 * p == first) v[K + i] = u[i];
               if (2 * p == last) bn[K + i] = u[K + i];
             }
           }
 #pragma unroll
-          for (int i = 0; i < K - 1; i++) bh[round][i] = bn[K + i];
+          for (int i = 0; i < K - 1; i++) bh[i] = bn[K + i];
 #pragma unroll
-          for (int i = 0; i < K; i++) ch[round][i] = cn[K + i];
-          bl[round] = bn[2 * K - 1];
-          cl[round] = cn[2 * K];
-          yl[round] = yr;
-          ym[round] = mid;
+          for (int i = 0; i < K; i++) ch[i] = cn[K + i];
+          bl = bn[2 * K - 1];
+          cl = cn[2 * K];
+          yl = yr;
+          ym = mid;
         }
+      }
+      if (active && warp == warps - 1 && group == F::GROUPS - 1) {
+        Store<T, K - 1>(bh, state, MODES);
+        Store<T, K>(ch, state + (K - 1) * MODES, MODES);
+        state[(2 * K - 1) * MODES] = bl;
+        state[2 * K * MODES]       = cl;
+        state[(2 * K + 1) * MODES] = yl;
+        state[(2 * K + 2) * MODES] = ym;
       }
     }
     __syncwarp();
     /* 3. */
     if (lane < NX && node - K >= low && node - K <= high) {
-      const T *G = sm + F::G + lane, *Z = sm + F::Z + lane, *R = sm + F::R + lane;
-      T        v[N][N], w[N], u[N];
+      /* faces: of this warp's nodes, of the warp's before, of the chunk before */
+      const bool own = lane >= K, chunk = !own && warp == 0;
+      const int  stride = chunk ? K : LG;
+      const T   *G = chunk ? table + F::FRONT + !odd * F::FACES * K + lane : (own ? sm : sm - F::SIZE + NX) + F::G + lane - K, *Z = G + 2 * N * stride, *R = Z + 2 * N * stride;
+      T          v[N][N], w[N], u[N];
 
 #pragma unroll
       for (int k = 0; k < N; k++) {
         Load<T, N>(sm + F::V + k * N * LV + lane, LV, w);
         if (BOUNDARY) {
           const int z   = k < K ? 0 : 1;
-          const T   sum = G[k * LG] - m.d[2].mu[k] * R[z * LG], difference = G[(N + k) * LG] - m.d[2].mu[k] * R[(2 + z) * LG];
+          const T   sum = G[k * stride] - m.d[2].mu[k] * R[z * stride], difference = G[(N + k) * stride] - m.d[2].mu[k] * R[(2 + z) * stride];
 
           Subtract<T, K>(m.d[1].mu, sum, difference, w);
 #pragma unroll
-          for (int j = 0; j < N; j++) w[j] -= m.d[2].mu[k] * Z[(z * N + j) * LG];
+          for (int j = 0; j < N; j++) w[j] -= m.d[2].mu[k] * Z[(z * N + j) * stride];
         }
         ToNodes<T, K>(m.d[1], w, u);
 #pragma unroll
@@ -366,9 +403,7 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
         for (int k = 0; k < N; k++) x[at - K + (j + 1) * row + (k + 1) * plane] = w[k];
       }
     }
-    __syncwarp();
-    for (int i = lane; BOUNDARY && i < (4 * N + 4) * K; i += 32) sm[F::G + i / K * LG + i % K] = sm[F::G + i / K * LG + NX + i % K];
-    __syncwarp();
+    __syncthreads();
   }
 }
 
