@@ -106,7 +106,7 @@ struct Grid {
 template <typename T>
 struct Operator {
   static PetscErrorCode create(const PatchFDOperatorDesc *, void **);
-  static PetscErrorCode apply(void *, PetscReal, const void *, void *);
+  static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
   static PetscErrorCode destroy(void **);
 };
 
@@ -121,7 +121,7 @@ struct Transfer {
 template <typename T>
 struct Smoother {
   static PetscErrorCode create(const PatchFDSmootherDesc *, void **);
-  static PetscErrorCode apply(void *, PatchFDPatchOp, const PetscInt[3], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
+  static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PetscInt[][3], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
   static PetscErrorCode destroy(void **);
 };
 

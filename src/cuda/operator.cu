@@ -19,6 +19,7 @@ struct OperatorPlan {
   OperatorGeometry  g;
   CellKernelData<T> cell;
   OperatorMarch    *march;
+  size_t            size; /* nodes of y */
   PetscLogDouble    flops;
 };
 
@@ -104,6 +105,7 @@ PetscErrorCode Operator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
   p->g.yl       = Layout(desc->ybox);
   p->g.read     = Range(desc->read);
   p->g.write    = Range(desc->write);
+  p->size       = PatchFDBoxSize(&desc->ybox);
   p->cell.cells = 1;
   for (int d = 0; d < 3; d++) {
     const PatchFDCells *c = desc->dir[d];
@@ -134,17 +136,18 @@ PetscErrorCode Operator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
 }
 
 template <typename T>
-PetscErrorCode Operator<T>::apply(void *plan, PetscReal alpha, const void *x, void *y)
+PetscErrorCode Operator<T>::apply(void *plan, PetscReal alpha, const void *x, const void *y0, void *y)
 {
   OperatorPlan<T> *p = (OperatorPlan<T> *)plan;
   cudaStream_t     stream;
 
   PetscFunctionBegin;
-  if (!p->cell.cells) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if (p->march) PetscCall(p->march->apply(p->g, alpha, x, y, stream));
-  else {
+  if (!y0) PetscCallCUDA(cudaMemsetAsync(y, 0, p->size * sizeof(T), stream));
+  else if (y0 != y) PetscCallCUDA(cudaMemcpyAsync(y, y0, p->size * sizeof(T), cudaMemcpyDeviceToDevice, stream));
+  if (p->cell.cells && p->march) PetscCall(p->march->apply(p->g, alpha, x, y, stream));
+  else if (p->cell.cells) {
     CellKernel<T><<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, p->g, (T)alpha, (const T *)x, (T *)y);
     PetscCallCUDA(cudaGetLastError());
   }

@@ -420,15 +420,13 @@ static PetscLogDouble PatchFlops(const SmootherPlan<T> *p, PatchFDPatchOp op, bo
 }
 
 template <typename T>
-PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+static PetscErrorCode ApplyColor(SmootherPlan<T> *p, PatchFDPatchOp op, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t stream)
 {
-  SmootherPlan<T> *p    = (SmootherPlan<T> *)plan;
   const bool       fast = p->fast && (op == PATCHFD_OP_BOUNDARY || op == PATCHFD_OP_SOLVE);
   PatchShell       shell;
   Range            rest;
   size_t           total = 0;
   PetscLogDouble   flops = 0;
-  cudaStream_t     stream;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
@@ -437,8 +435,6 @@ PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, const PetscInt 
     rest.hi[d]     = PetscMax(0, (int)(patches[d][1] - shell.start[d] + 1) / 2);
   }
   if (rest.empty()) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
   if (fast) {
     FastGeometry g;
     Range        inner = rest;
@@ -484,8 +480,20 @@ PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, const PetscInt 
     PetscCallCUDA(cudaGetLastError());
     flops += (PetscLogDouble)total * PatchFlops(p, op, zero);
   }
-  PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  for (PetscInt i = 0; i < ncolors; i++) PetscCall(ApplyColor((SmootherPlan<T> *)plan, op, colors[i], patches, omega, zero && i == 0, x, b, r, stream));
+  PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,5 +1,5 @@
 /*
-  y += alpha A x,  A = A0 (x) M1 (x) M2 + M0 (x) A1 (x) M2 + M0 (x) M1 (x) A2  summed over cells (direction 0 is x).
+  y = y0 + alpha A x,  A = A0 (x) M1 (x) M2 + M0 (x) A1 (x) M2 + M0 (x) M1 (x) A2  summed over cells (direction 0 is x).
 
   A batch is VL cells; with u the block of a cell's nodes, (n nodes in a direction)
 
@@ -64,7 +64,7 @@ static PetscErrorCode OperatorCreate(const PatchFDOperatorDesc *desc, void **pla
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode OperatorApply(void *plan, PetscReal alpha, const void *x, void *y)
+static PetscErrorCode OperatorApply(void *plan, PetscReal alpha, const void *x, const void *y0, void *y)
 {
   OperatorPlan              *p = (OperatorPlan *)plan;
   const PatchFDOperatorDesc *desc = &p->desc;
@@ -73,6 +73,8 @@ static PetscErrorCode OperatorApply(void *plan, PetscReal alpha, const void *x, 
   V                         *u = p->block[0], *P = p->block[1], *Q = p->block[2], *S = p->block[3], *T = p->block[4];
 
   PetscFunctionBegin;
+  if (!y0) PetscCall(PetscMemzero(y, PatchFDBoxSize(&desc->ybox) * sizeof(REAL)));
+  else if (y0 != y) PetscCall(PetscMemcpy(y, y0, PatchFDBoxSize(&desc->ybox) * sizeof(REAL)));
   for (PetscInt64 t = 0; t < total; t += VL) {
     Batch    b;
     PetscInt cell[3][VL], cls[3][VL];

@@ -600,9 +600,8 @@ static PetscInt SmootherRun(const PatchFDPatches *pd, PetscInt color, PetscInt *
   return count;
 }
 
-static PetscErrorCode SmootherApply(void *plan, PatchFDPatchOp op, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+static PetscErrorCode SmootherColor(SmootherPlan *p, PatchFDPatchOp op, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
-  SmootherPlan         *p = (SmootherPlan *)plan;
   const PatchFDPatches *pd[3] = {p->desc.dir[0], p->desc.dir[1], p->desc.dir[2]};
   PetscInt              start[3], count[3];
   PetscLogDouble        flops = 0;
@@ -649,5 +648,12 @@ static PetscErrorCode SmootherApply(void *plan, PatchFDPatchOp op, const PetscIn
     start[2] += 2 * count[2];
   }
   PetscCall(PetscLogFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SmootherApply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < ncolors; i++) PetscCall(SmootherColor((SmootherPlan *)plan, op, colors[i], patches, omega, (PetscBool)(zero && i == 0), x, b, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

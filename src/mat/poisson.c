@@ -186,8 +186,8 @@ PetscErrorCode MatBoxSolve(Mat_Box *m, PatchFDKernels k, const void *b, void *x)
 
 /* ---- the operations ---- */
 
-/* y += alpha A x */
-static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels k, PetscReal alpha, const void *x, void *y)
+/* y = y0 + alpha A x, y0 = NULL for zero */
+static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels k, PetscReal alpha, const void *x, const void *y0, void *y)
 {
   DM_Box *box = (DM_Box *)m->dm->data;
   void   *plan = NULL, *local;
@@ -197,34 +197,35 @@ static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels k, PetscReal alpha,
   PetscCall(MatBoxGetOperator(m, k, &plan));
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, x, DMBOX_WORK_X, &local));
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, x, DMBOX_WORK_X, &local));
-  PetscCall(k->operatorapply(plan, alpha, local, y));
+  PetscCall(k->operatorapply(plan, alpha, local, y0, y));
   PetscCall(k->fixed(box->own, box->free, 1, &box->global, y, alpha, &box->global, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* y = y0 + alpha A x, y0 = NULL for zero */
+/* the same with Vecs, y0 = y allowed */
 static PetscErrorCode MatApply_Poisson(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
 {
   Mat_Box       *m;
   PatchFDKernels k;
-  const void    *ax;
+  const void    *ax, *ay0 = NULL;
   void          *ay;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
   PetscCall(PatchFDVecGetKernels(x, &k));
-  if (y0 && y0 != y) PetscCall(VecCopy(y0, y));
   PetscCall(PatchFDVecGetArrayRead(x, k, &ax));
-  if (y0) {
+  if (y0 == y) {
     PetscCall(PatchFDVecGetArray(y, k, &ay));
+    PetscCall(MatBoxApply(m, k, alpha, ax, ay, ay));
+    PetscCall(PatchFDVecRestoreArray(y, k, &ay));
   } else {
+    if (y0) PetscCall(PatchFDVecGetArrayRead(y0, k, &ay0));
     PetscCall(PatchFDVecGetArrayWrite(y, k, &ay));
-    PetscCall(k->zero(PatchFDBoxSize(&((DM_Box *)m->dm->data)->global), ay));
+    PetscCall(MatBoxApply(m, k, alpha, ax, ay0, ay));
+    PetscCall(PatchFDVecRestoreArrayWrite(y, k, &ay));
+    if (y0) PetscCall(PatchFDVecRestoreArrayRead(y0, k, &ay0));
   }
-  PetscCall(MatBoxApply(m, k, alpha, ax, ay));
-  if (y0) PetscCall(PatchFDVecRestoreArray(y, k, &ay));
-  else PetscCall(PatchFDVecRestoreArrayWrite(y, k, &ay));
   PetscCall(PatchFDVecRestoreArrayRead(x, k, &ax));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -481,7 +482,7 @@ PetscErrorCode DMBoxLiftDirichlet(DM dm, Vec g, Vec b)
   PetscCall(k->fixed(box->own, box->free, 0, &box->global, aw, 1, &box->global, ag));
   PetscCall(DMBoxGlobalToLocalBegin(dm, k, aw, DMBOX_WORK_X, &local));
   PetscCall(DMBoxGlobalToLocalEnd(dm, k, aw, DMBOX_WORK_X, &local));
-  PetscCall(k->operatorapply(plan, -1, local, ab));
+  PetscCall(k->operatorapply(plan, -1, local, ab, ab));
   PetscCall(k->fixed(box->own, box->free, 0, &box->global, ab, 1, &box->global, ag));
   PetscCall(PatchFDVecRestoreArray(b, k, &ab));
   PetscCall(PatchFDVecRestoreArrayWrite(w, k, &aw));

@@ -35,6 +35,10 @@ typedef struct {
 
 /* ---- colours ---- */
 
+enum {
+  MAX_SWEEP_COLORS = 16 /* a symmetric sweep in 3D */
+};
+
 /* A colour is the parity of a patch's first cell in each direction, x fastest.  Directions with one patch have one colour. */
 static PetscInt PatchColors(const Mat_Box *m, PetscInt n[3])
 {
@@ -75,10 +79,10 @@ static void PatchRange(const Mat_Box *m, PatchFDRange r)
 }
 
 /*
-  One colour on ghosted arrays.  First the patches whose unknowns other ranks wait for (the two outermost layers on each side with a
-  neighbour), then, while those values travel, the others.
+  Colours on ghosted arrays.  With an exchange it is one colour: first the patches whose unknowns other ranks wait for (the two outermost
+  layers on each side with a neighbour), then, while those values travel, the others.
 */
-static PetscErrorCode PatchColorExchange(Mat_Box *m, PatchFDKernels k, void *plan, PatchFDPatchOp op, const PetscInt color[3], PetscReal omega, PetscBool zero, PetscBool exchange, void *x, const void *b, void *r)
+static PetscErrorCode PatchColorExchange(Mat_Box *m, PatchFDKernels k, void *plan, PatchFDPatchOp op, PetscInt ncolors, const PetscInt colors[][3], PetscReal omega, PetscBool zero, PetscBool exchange, void *x, const void *b, void *r)
 {
   const DM_Box *box = (const DM_Box *)m->dm->data;
   PatchFDRange  inner;
@@ -86,7 +90,7 @@ static PetscErrorCode PatchColorExchange(Mat_Box *m, PatchFDKernels k, void *pla
   PetscFunctionBegin;
   PatchRange(m, inner);
   if (!box->halo || !exchange) {
-    PetscCall(k->smootherapply(plan, op, color, inner, omega, zero, x, b, r));
+    PetscCall(k->smootherapply(plan, op, ncolors, colors, inner, omega, zero, x, b, r));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int d = 0; d < 3; d++) {
@@ -97,11 +101,11 @@ static PetscErrorCode PatchColorExchange(Mat_Box *m, PatchFDKernels k, void *pla
       PetscCall(PetscMemcpy(slab, inner, sizeof(slab)));
       if (side) slab[d][0] = inner[d][1] = PetscMax(inner[d][0], inner[d][1] - 2);
       else slab[d][1] = inner[d][0] = PetscMin(inner[d][1], inner[d][0] + 2);
-      PetscCall(k->smootherapply(plan, op, color, slab, omega, zero, x, b, r));
+      PetscCall(k->smootherapply(plan, op, ncolors, colors, slab, omega, zero, x, b, r));
     }
   }
   PetscCall(DMBoxHaloBegin(m->dm, k, x));
-  PetscCall(k->smootherapply(plan, op, color, inner, omega, zero, x, b, r));
+  PetscCall(k->smootherapply(plan, op, ncolors, colors, inner, omega, zero, x, b, r));
   PetscCall(DMBoxHaloEnd(m->dm, k, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -113,7 +117,8 @@ static PetscErrorCode SweepLocal(PC_PatchFD *pc, PatchFDKernels k, PetscBool tra
 {
   Mat_Box     *m   = pc->op;
   DM_Box      *box = (DM_Box *)m->dm->data;
-  PetscInt     nc[3], ncolors = PatchColors(m, nc), n = PatchSweepColors(pc, ncolors);
+  PetscInt     nc[3], ncolors = PatchColors(m, nc), n = PatchSweepColors(pc, ncolors), colors[MAX_SWEEP_COLORS][3];
+  PetscInt     step = box->halo || pc->use == PC_PATCHFD_SEPARATE ? 1 : n; /* colours between which nothing else is to be done */
   void        *plan, *bl, *xl, *rl = NULL;
 
   PetscFunctionBegin;
@@ -128,21 +133,20 @@ static PetscErrorCode SweepLocal(PC_PatchFD *pc, PatchFDKernels k, PetscBool tra
     PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, x, DMBOX_WORK_X, &xl));
   }
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, b, DMBOX_WORK_B, &bl));
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscBool first = (PetscBool)(zero && i == 0), last = (PetscBool)(i == n - 1);
-    PetscInt        color[3];
+  for (PetscInt i = 0; i < n; i++) PatchColor(nc, PatchSweepColor(pc, ncolors, i, transpose), colors[i]);
+  for (PetscInt i = 0; i < n; i += step) {
+    const PetscBool first = (PetscBool)(zero && i == 0), exchange = (PetscBool)(i + step < n);
 
-    PatchColor(nc, PatchSweepColor(pc, ncolors, i, transpose), color);
     switch (pc->use) {
     case PC_PATCHFD_SEPARATE:
-      PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_RESIDUAL, color, 1, first, PETSC_FALSE, xl, bl, rl));
-      PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_SOLVE, color, pc->damping, first, (PetscBool)!last, xl, bl, rl));
+      PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_RESIDUAL, step, &colors[i], 1, first, PETSC_FALSE, xl, bl, rl));
+      PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_SOLVE, step, &colors[i], pc->damping, first, exchange, xl, bl, rl));
       break;
     case PC_PATCHFD_FUSED:
-      PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_FUSED, color, pc->damping, first, (PetscBool)!last, xl, bl, rl));
+      PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_FUSED, step, &colors[i], pc->damping, first, exchange, xl, bl, rl));
       break;
     default:
-      PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_BOUNDARY, color, pc->damping, first, (PetscBool)!last, xl, bl, rl));
+      PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_BOUNDARY, step, &colors[i], pc->damping, first, exchange, xl, bl, rl));
     }
   }
   if (box->halo) PetscCall(k->copy(box->own, &box->local, xl, &box->global, x));
@@ -155,6 +159,7 @@ static PetscErrorCode SolveColors(PC_PatchFD *pc, PatchFDKernels k, Vec r, const
   Mat_Box    *m   = pc->op;
   DM_Box     *box = (DM_Box *)m->dm->data;
   const void *ra;
+  PetscInt    colors[MAX_SWEEP_COLORS][3];
   void       *plan, *xa, *xl, *rl;
 
   PetscFunctionBegin;
@@ -168,12 +173,8 @@ static PetscErrorCode SolveColors(PC_PatchFD *pc, PatchFDKernels k, Vec r, const
     PetscCall(DMBoxGetWork(m->dm, k, DMBOX_WORK_X, &xl));
     PetscCall(k->copy(box->own, &box->global, xa, &box->local, xl));
   }
-  for (PetscInt c = from; c < end; c++) {
-    PetscInt color[3];
-
-    PatchColor(nc, c, color);
-    PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_SOLVE, color, pc->damping, PETSC_FALSE, PETSC_FALSE, xl, NULL, rl));
-  }
+  for (PetscInt c = from; c < end; c++) PatchColor(nc, c, colors[c - from]);
+  PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_SOLVE, end - from, colors, pc->damping, PETSC_FALSE, PETSC_FALSE, xl, NULL, rl));
   if (box->halo) PetscCall(k->copy(box->own, &box->local, xl, &box->global, xa));
   PetscCall(PatchFDVecRestoreArray(x, k, &xa));
   PetscCall(PatchFDVecRestoreArrayRead(r, k, &ra));

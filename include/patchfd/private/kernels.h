@@ -29,7 +29,7 @@ static inline ptrdiff_t PatchFDBoxNode(const PatchFDBox *b, PetscInt i, PetscInt
 
 typedef PetscInt PatchFDRange[3][2]; /* first, end of each direction */
 
-/* y += alpha A x,  A = sum over directions d of A_d in direction d, M in the others; owners are cells */
+/* y = y0 + alpha A x,  A = sum over directions d of A_d in direction d, M in the others; owners are cells */
 typedef struct {
   const PatchFDCells *dir[3];
   PatchFDRange        cells; /* the cells to visit */
@@ -83,7 +83,8 @@ struct _PatchFDKernels {
   PetscErrorCode (*fixed)(const PatchFDRange range, const PatchFDRange free, PetscReal a, const PatchFDBox *, void *y, PetscReal b, const PatchFDBox *, const void *x);
 
   PetscErrorCode (*operatorcreate)(const PatchFDOperatorDesc *, void **plan);
-  PetscErrorCode (*operatorapply)(void *plan, PetscReal alpha, const void *x, void *y);
+  /* on all of ybox: rows outside `write` and of nodes in none of the cells are zero rows.  y0 may be NULL for zero, or y itself */
+  PetscErrorCode (*operatorapply)(void *plan, PetscReal alpha, const void *x, const void *y0, void *y);
   PetscErrorCode (*operatordestroy)(void **plan);
 
   PetscErrorCode (*transfercreate)(const PatchFDTransferDesc *, void **plan);
@@ -92,8 +93,11 @@ struct _PatchFDKernels {
   PetscErrorCode (*transferdestroy)(void **plan);
 
   PetscErrorCode (*smoothercreate)(const PatchFDSmootherDesc *, void **plan);
-  /* the patches with numbers in `patches` and first cells of the parity `color[d]`; none of them overlap.  zero: x is known to be zero */
-  PetscErrorCode (*smootherapply)(void *plan, PatchFDPatchOp, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r);
+  /*
+    The patches with numbers in `patches`, colour by colour in the order given: those of a colour have first cells of the parity colors[i][d],
+    and do not overlap.  zero: x is known to be zero before the first colour
+  */
+  PetscErrorCode (*smootherapply)(void *plan, PatchFDPatchOp, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r);
   PetscErrorCode (*smootherdestroy)(void **plan);
 
   PetscErrorCode (*boxsolvecreate)(const PatchFDBoxSolveDesc *, void **plan);
