@@ -120,7 +120,7 @@ PetscErrorCode Operator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
   p->g.chunk = PetscMin(16, PetscMax(1, p->g.count[2]));
   while (p->g.chunk > 2 && p->cell.cells / p->g.chunk < 16384) p->g.chunk /= 2;
   p->flops = 2.0 * size * (2 * p->cell.n[0] + 3 * p->cell.n[1] + 2 * p->cell.n[2] + 1) * (PetscLogDouble)p->cell.cells;
-  PetscCall(OperatorMarchCreate<T>(desc, &p->march));
+  PetscCall(OperatorMarchCreate<T>(desc, &p->march, p->g));
   if (p->march) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) {
     const PatchFDCells *c = desc->dir[d];
@@ -144,10 +144,15 @@ PetscErrorCode Operator<T>::apply(void *plan, PetscReal alpha, const void *x, co
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
+  if (p->march) {
+    PetscCall(p->march->apply(alpha, x, y0, y, stream));
+    PetscCall(PetscLogGpuTimeEnd());
+    PetscCall(PetscLogGpuFlops(p->flops));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (!y0) PetscCallCUDA(cudaMemsetAsync(y, 0, p->size * sizeof(T), stream));
   else if (y0 != y) PetscCallCUDA(cudaMemcpyAsync(y, y0, p->size * sizeof(T), cudaMemcpyDeviceToDevice, stream));
-  if (p->cell.cells && p->march) PetscCall(p->march->apply(p->g, alpha, x, y, stream));
-  else if (p->cell.cells) {
+  if (p->cell.cells) {
     CellKernel<T><<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, p->g, (T)alpha, (const T *)x, (T *)y);
     PetscCallCUDA(cudaGetLastError());
   }

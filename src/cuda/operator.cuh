@@ -203,19 +203,23 @@ __launch_bounds__(March<T, K>::THREADS) static __global__ void MarchKernel(const
 
 struct OperatorMarch {
   virtual ~OperatorMarch() { }
-  virtual PetscErrorCode apply(const OperatorGeometry &, PetscReal alpha, const void *x, void *y, cudaStream_t) = 0;
+  virtual PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t) = 0;
 };
 
 template <typename T, int K>
 struct OperatorMarchDegree : OperatorMarch {
   CellMatrices<T, K> m;
+  OperatorGeometry g;
+  size_t size;
 
-  PetscErrorCode apply(const OperatorGeometry &g, PetscReal alpha, const void *x, void *y, cudaStream_t stream) override
+  PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) override
   {
     using S = March<T, K>;
     const dim3 grid((g.count[0] + S::Q - 1) / S::Q, (g.count[1] + S::MY - 1) / S::MY, (g.count[2] + g.chunk - 1) / g.chunk);
 
     PetscFunctionBegin;
+    if (!y0) PetscCallCUDA(cudaMemsetAsync(y, 0, size * sizeof(T), stream));
+    else if (y0 != y) PetscCallCUDA(cudaMemcpyAsync(y, y0, size * sizeof(T), cudaMemcpyDeviceToDevice, stream));
     MarchKernel<T, K><<<grid, S::THREADS, S::SHARED, stream>>>(m, g, (T)alpha, (const T *)x, (T *)y);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -224,7 +228,7 @@ struct OperatorMarchDegree : OperatorMarch {
 
 /* operator_march.cu: NULL where there is no such kernel */
 template <typename T>
-PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *, OperatorMarch **);
+PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *, OperatorMarch **, const OperatorGeometry &);
 /* operator_plane.cuh: in 2D */
 template <typename T>
 PetscErrorCode OperatorPlaneCreate(const PatchFDOperatorDesc *, OperatorMarch **);

@@ -6,11 +6,12 @@ namespace patchfd
 {
 
 template <typename T, int K>
-static PetscErrorCode Create(const PatchFDOperatorDesc *desc, OperatorMarch **march)
+static PetscErrorCode Create(const PatchFDOperatorDesc *desc, OperatorMarch **march, const OperatorGeometry &g)
 {
   OperatorMarchDegree<T, K> *p = new OperatorMarchDegree<T, K>;
 
   PetscFunctionBegin;
+  p->g = g; p->size = PatchFDBoxSize(&desc->ybox);
   for (int d = 0; d < 3; d++) {
     for (int i = 0; i < (K + 1) * (K + 1); i++) {
       p->m.M[d][i] = (T)desc->dir[d]->M[i];
@@ -23,7 +24,7 @@ static PetscErrorCode Create(const PatchFDOperatorDesc *desc, OperatorMarch **ma
 }
 
 template <typename T>
-PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *desc, OperatorMarch **march)
+PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *desc, OperatorMarch **march, const OperatorGeometry &g)
 {
   const PetscInt n = desc->dir[0]->nloc;
 
@@ -34,33 +35,33 @@ PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *desc, OperatorMarc
   if (desc->dir[2]->nloc == 1) PetscCall(OperatorPlaneCreate<T>(desc, march));
   else switch (n - 1) {
   case 1:
-    PetscCall((Create<T, 1>(desc, march)));
+    PetscCall((Create<T, 1>(desc, march, g)));
     break;
   case 2:
-    PetscCall((Create<T, 2>(desc, march)));
+    PetscCall((Create<T, 2>(desc, march, g)));
     break;
   case 3:
-    PetscCall((Create<T, 3>(desc, march)));
+    PetscCall((Create<T, 3>(desc, march, g)));
     break;
   case 4:
-    PetscCall((Create<T, 4>(desc, march)));
+    PetscCall((Create<T, 4>(desc, march, g)));
     break;
   case 5:
-    PetscCall((Create<T, 5>(desc, march)));
+    PetscCall((Create<T, 5>(desc, march, g)));
     break;
   case 6:
-    PetscCall((Create<T, 6>(desc, march)));
+    PetscCall((Create<T, 6>(desc, march, g)));
     break;
   case 7:
-    PetscCall((Create<T, 7>(desc, march)));
+    PetscCall((Create<T, 7>(desc, march, g)));
     break;
   case 8:
-    PetscCall((Create<T, 8>(desc, march)));
+    PetscCall((Create<T, 8>(desc, march, g)));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template PetscErrorCode OperatorMarchCreate<PRECISION>(const PatchFDOperatorDesc *, OperatorMarch **);
+template PetscErrorCode OperatorMarchCreate<PRECISION>(const PatchFDOperatorDesc *, OperatorMarch **, const OperatorGeometry &);
 
 } // namespace patchfd

@@ -18,13 +18,21 @@
 namespace patchfd
 {
 
+struct PlaneGeometry {
+  int    first[2], count[2]; /* cells, visited or not, which together have all nodes of y */
+  int    visit[2][2];        /* the cells to visit: first, end */
+  int    chunk, point;       /* the node in z */
+  Layout xl, yl;
+  Range  read, write, store; /* nodes of x that are not zero, rows that are not zero, all of y */
+};
+
 template <typename T, int K>
 struct PlaneCellMatrices {
   T M[2][(K + 1) * (K + 1)], A[2][(K + 1) * (K + 1)];
 };
 
 #ifndef OPERATOR_PLANE
-  #define OPERATOR_PLANE THREADS = 128, ROWS = K == 1 ? 4 : (K == 2 ? 2 : 1)
+  #define OPERATOR_PLANE THREADS = 128, ROWS = K == 1 ? 4 : (K == 2 ? 2 : 1), BLOCKS = 1
 #endif
 template <typename T, int K>
 struct PlaneTile {
@@ -33,8 +41,13 @@ struct PlaneTile {
   static constexpr int ROW = CELLS * STRIDE, SIZE = 2 * ROWS * K * ROW;
 };
 
+__device__ __forceinline__ bool Inside(const Range &r, int d, int i)
+{
+  return i >= r.lo[d] && i < r.hi[d];
+}
+
 template <typename T, int K>
-__launch_bounds__(PlaneTile<T, K>::THREADS) static __global__ void PlaneOperatorKernel(const __grid_constant__ PlaneCellMatrices<T, K> m, const __grid_constant__ OperatorGeometry g, int groups, T alpha, const T *__restrict__ x, const T *y0, T *y)
+__launch_bounds__(PlaneTile<T, K>::THREADS, PlaneTile<T, K>::BLOCKS) static __global__ void PlaneOperatorKernel(const __grid_constant__ PlaneCellMatrices<T, K> m, const __grid_constant__ PlaneGeometry g, int groups, T alpha, const T *__restrict__ x, const T *y0, T *y)
 {
   using S         = PlaneTile<T, K>;
   constexpr int N = S::N, R = S::ROWS * K;
@@ -42,18 +55,20 @@ __launch_bounds__(PlaneTile<T, K>::THREADS) static __global__ void PlaneOperator
   T              *P = (T *)shared_memory, *Q = P + R * S::ROW;
   const int       t = threadIdx.x, cell = t / K, r0 = t % K;
   const int       c0 = (int)(blockIdx.x % groups) * S::OWN - 1, c1 = (int)(blockIdx.x / groups) * g.chunk; /* first cells: in x that left of the own ones */
-  const int       m0 = min(S::CELLS, g.count[0] - c0), m1 = min(g.chunk, g.count[1] - c1);
-  const int       i = (g.cell[0] + c0) * K + t, j0 = (g.cell[1] + c1) * K, rows = c1 + m1 < g.count[1] ? m1 * K : m1 * K + 1;
-  const bool      exists = t >= (c0 < 0 ? K : 0) && t <= m0 * K && t < S::NX, load = exists && i >= g.read.lo[0] && i < g.read.hi[0];
-  const bool      own = t >= K && (t < m0 * K || (t == m0 * K && c0 + m0 == g.count[0])) && i >= g.write.lo[0] && i < g.write.hi[0];
-  const ptrdiff_t from = g.xl.at(i, j0, g.read.lo[2]), to = g.yl.at(i, j0, g.read.lo[2]);
+  const int       m1 = min(g.chunk, g.count[1] - c1), rows = c1 + m1 < g.count[1] ? m1 * K : m1 * K + 1;
+  const int       i = (g.first[0] + c0) * K + t, j0 = (g.first[1] + c1) * K;
+  const bool      load = t < S::NX && Inside(g.read, 0, i);
+  const bool      own = t >= K && t < (c0 + S::CELLS < g.count[0] ? S::CELLS * K : S::NX) && Inside(g.store, 0, i);
+  const bool      write = Inside(g.write, 0, i);
+  const ptrdiff_t from = g.xl.at(i, j0, g.point), to = g.yl.at(i, j0, g.point);
   T               u[R + 1], next[R], carryp = 0, carryq = 0;
-  auto            value = [&](int j) { return load && j <= m1 * K && j0 + j >= g.read.lo[1] && j0 + j < g.read.hi[1] ? x[from + j * g.xl.row] : T(0); };
+  const auto      visited = [&](int d, int c) { return g.first[d] + c >= g.visit[d][0] && g.first[d] + c < g.visit[d][1]; };
+  const auto      value = [&](int j) { return load && j <= m1 * K && Inside(g.read, 1, j0 + j) ? x[from + j * g.xl.row] : T(0); };
 
 #pragma unroll
   for (int j = 0; j < R; j++) next[j] = value(j + 1);
   u[R] = value(0);
-  if (c1) { /* of the cell below only what it gives to its upper end */
+  if (visited(1, c1 - 1)) { /* of the cell below only what it gives to its upper end */
     carryp = m.M[1][N * N - 1] * u[R];
     carryq = m.A[1][N * N - 1] * u[R];
 #pragma unroll
@@ -74,12 +89,12 @@ __launch_bounds__(PlaneTile<T, K>::THREADS) static __global__ void PlaneOperator
 
       u[j + 1] = next[j];
       next[j]  = value(row + R + 1);
-      base[j]  = y0 && own && row < rows && j0 + row >= g.write.lo[1] && j0 + row < g.write.hi[1] ? y0[to + row * g.yl.row] : T(0);
+      base[j]  = y0 && own && row < rows && Inside(g.store, 1, j0 + row) ? y0[to + row * g.yl.row] : T(0);
     }
     if (t < S::NX) {
 #pragma unroll
       for (int s = 0; s < S::ROWS; s++) {
-        const bool active = c + s < m1;
+        const bool active = c + s < m1 && visited(1, c1 + c + s);
 
 #pragma unroll
         for (int r = 0; r < N; r++) {
@@ -115,7 +130,7 @@ __launch_bounds__(PlaneTile<T, K>::THREADS) static __global__ void PlaneOperator
 #pragma unroll
       for (int s = 0; s < S::ROWS; s++) {
         T *line = P + (s * S::CELLS * K + t) * S::STRIDE, p[N], q[N];
-        const bool active = t % S::CELLS >= (c0 < 0 ? 1 : 0) && t % S::CELLS < m0;
+        const bool active = visited(0, c0 + t % S::CELLS);
 
 #pragma unroll
         for (int k = 0; k < N; k++) {
@@ -140,8 +155,9 @@ __launch_bounds__(PlaneTile<T, K>::THREADS) static __global__ void PlaneOperator
 #pragma unroll
       for (int r = 0; r < R; r++) {
         const int at = r * S::ROW + cell * S::STRIDE + r0, row = c * K + r;
+        const T   v  = (cell < S::CELLS ? P[at] : T(0)) + (r0 ? T(0) : P[at - S::STRIDE + K]);
 
-        if (row < rows && j0 + row >= g.write.lo[1] && j0 + row < g.write.hi[1]) y[to + row * g.yl.row] = base[r] + alpha * ((cell < S::CELLS ? P[at] : T(0)) + (r0 ? T(0) : P[at - S::STRIDE + K]));
+        if (row < rows && Inside(g.store, 1, j0 + row)) y[to + row * g.yl.row] = base[r] + (write && Inside(g.write, 1, j0 + row) ? alpha * v : T(0));
       }
     }
     __syncthreads();
@@ -151,17 +167,15 @@ __launch_bounds__(PlaneTile<T, K>::THREADS) static __global__ void PlaneOperator
 template <typename T, int K>
 struct OperatorPlaneDegree : OperatorMarch {
   PlaneCellMatrices<T, K> m;
+  PlaneGeometry           g;
+  int                     groups;
 
-  PetscErrorCode apply(const OperatorGeometry &geometry, PetscReal alpha, const void *x, void *y, cudaStream_t stream) override
+  PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) override
   {
-    using S            = PlaneTile<T, K>;
-    OperatorGeometry g = geometry;
-    const int        groups = (g.count[0] + S::OWN - 1) / S::OWN;
+    using S = PlaneTile<T, K>;
 
     PetscFunctionBegin;
-    /* enough blocks to fill the device, few enough to share work between the cells of a march */
-    g.chunk = (int)PetscMax(4, PetscMin(32, (size_t)g.count[1] * groups / 4096));
-    PlaneOperatorKernel<T, K><<<groups * ((g.count[1] + g.chunk - 1) / g.chunk), S::THREADS, S::SIZE * sizeof(T), stream>>>(m, g, groups, (T)alpha, (const T *)x, (const T *)y, (T *)y);
+    PlaneOperatorKernel<T, K><<<groups * ((g.count[1] + g.chunk - 1) / g.chunk), S::THREADS, S::SIZE * sizeof(T), stream>>>(m, g, groups, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -170,10 +184,28 @@ struct OperatorPlaneDegree : OperatorMarch {
 template <typename T, int K>
 static PetscErrorCode OperatorPlaneCreateDegree(const PatchFDOperatorDesc *desc, OperatorMarch **march)
 {
-  const PetscReal           M = desc->dir[2]->M[0], A = desc->dir[2]->A[0]; /* of the point */
+  const PetscReal            M = desc->dir[2]->M[0], A = desc->dir[2]->A[0]; /* of the point */
   OperatorPlaneDegree<T, K> *p = new OperatorPlaneDegree<T, K>;
 
   PetscFunctionBegin;
+  *march     = p;
+  p->g.xl    = Layout(desc->xbox);
+  p->g.yl    = Layout(desc->ybox);
+  p->g.read  = Range(desc->read);
+  p->g.write = Range(desc->write);
+  p->g.point = (int)desc->ybox.lo[2];
+  for (int d = 0; d < 2; d++) {
+    const int first = (int)desc->ybox.lo[d], end = first + (int)desc->ybox.n[d];
+
+    p->g.store.lo[d] = first;
+    p->g.store.hi[d] = end;
+    p->g.first[d]    = first / K;
+    p->g.count[d]    = PetscMax(1, (end - 1 + K - 1) / K - first / K);
+    for (int e = 0; e < 2; e++) p->g.visit[d][e] = (int)desc->cells[d][e];
+  }
+  p->groups = (p->g.count[0] + PlaneTile<T, K>::OWN - 1) / PlaneTile<T, K>::OWN;
+  /* enough blocks to fill the device, few enough to share work between the cells of a march */
+  p->g.chunk = (int)PetscMax(4, PetscMin(32, (size_t)p->g.count[1] * p->groups / 4096));
   for (int i = 0; i < (K + 1) * (K + 1); i++) {
     p->m.M[0][i] = (T)desc->dir[0]->M[i];
     p->m.A[0][i] = (T)desc->dir[0]->A[i];
@@ -181,7 +213,6 @@ static PetscErrorCode OperatorPlaneCreateDegree(const PatchFDOperatorDesc *desc,
     p->m.A[1][i] = (T)(M * desc->dir[1]->A[i] + A * desc->dir[1]->M[i]);
   }
   PetscCall(AllowShared(PlaneOperatorKernel<T, K>, PlaneTile<T, K>::SIZE * sizeof(T)));
-  *march = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -3,20 +3,20 @@
 
   for equal patches with parity in 2D: smoother_fast.cuh with one direction less, and with its transforms of a line.  Faces are lines:
 
-    to modes     y   subtract alpha_y H_y,  H_y = M_x F_y                      (x in nodes)
-                 x   subtract alpha_x Y_x,  Y_x = [mu, T, mu]_y F_x
+    to modes     y
+                 x   subtract alpha_y H_y before,  H_y = M_x F_y               (x in nodes)
+                     subtract alpha_x Y_x after,   Y_x = [S']_y M_y F_x        (like a line of b)
     divide by D;     subtract mu_x Y_x
-    to nodes     y   subtract mu_y F_y                                         (at the unknowns)
+    to nodes     y   subtract mu_y F_y before                                  (at the unknowns)
 
-  A block works on P patches of one colour that follow each other in x; there is little arithmetic, so what counts is to have many loads
-  under way.  A thread owns a y-line (x fastest: coalesced), from b to x, and hands it over twice through shared memory, to the x-lines
-  and back.  Stages, with a barrier between each two:
+  A block works on P patches of one colour that follow each other in x.  There is little arithmetic, so what counts is to have many loads
+  under way: a thread owns a y-line of b, or of x in a face in x, with both ends in the faces in y (x fastest: coalesced), and hands it
+  over twice through shared memory, to the x-lines and back.  Stages, with a barrier between each two:
 
-    1. loads of b's y-lines, of the faces in y (rows) and in x (columns, by the last threads); rows as sum and difference   F[s][node]
-    2. y-lines to modes.  Columns to modes X[m][plane], rows times M: H[s][line], by a few threads
-    3. alpha_y H_y; V[m][line]
-    4. x-lines: to modes, x faces, 1 / D, back
-    5. mu_y F_y, y-lines back, and to x.
+    1. loads; y-lines to modes, those of faces after M_y; V[m][line], X[m][face]; faces in y as sum and difference F[s][node]
+    2. a few threads: M_x to faces in y, H[s][line]
+    3. x-lines: faces in y; to modes, faces in x, 1 / D, back
+    4. faces in y, y-lines back, and to x
 */
 #pragma once
 #include "smoother_fast.cuh"
@@ -27,6 +27,7 @@ namespace patchfd
 template <typename T, int K>
 struct PlaneMatrices {
   Halves<T, K> d[2];
+  Halves<T, K> back; /* d[0] once more: else the compiler keeps its numbers in registers until they are needed again */
   const T     *inverse; /* 1 / D, [N][N], x fastest */
 };
 
@@ -43,8 +44,8 @@ static constexpr int plane_float[][2]  = {{}, {}, PLANE_F};
 template <typename T, int K>
 struct Plane {
   static constexpr int THREADS = sizeof(T) == 4 ? plane_float[K][0] : plane_double[K][0], BLOCKS = (sizeof(T) == 4 ? plane_float[K][1] : plane_double[K][1]) / THREADS;
-  static constexpr int N = 2 * K - 1, C = N + 2, P = THREADS / N, LINES = P * N, NX = 2 * K * P + 1, ROUNDS = (NX + THREADS - 1) / THREADS;
-  static constexpr int ROW = (P + 1) * C; /* of a face in y: node 2 K p + r at C p + r, an odd stride */
+  static constexpr int N = 2 * K - 1, C = N + 2, P = (THREADS - 1) / (2 * K), LINES = P * N;
+  static constexpr int ROW = (P + 1) * C; /* of faces in y: node 2 K p + r at C p + r, an odd stride */
   /* places in shared memory */
   static constexpr int V = 0, X = V + N * LINES, F = X + N * (P + 1), H = F + 2 * ROW, SIZE = H + 2 * LINES;
 };
@@ -58,92 +59,85 @@ __launch_bounds__(Plane<T, K>::THREADS, Plane<T, K>::BLOCKS) static __global__ v
   T              *sm = (T *)shared_memory, *V = sm + S::V, *X = sm + S::X, *F = sm + S::F, *H = sm + S::H;
   const int       t = threadIdx.x, group = blockIdx.x % groups, np = min(P, g.count[0] - group * P);
   const int       o0 = g.first[0] + group * P * 2 * K, o1 = g.first[1] + (int)(blockIdx.x / groups) * 2 * K;
-  const int       node = t / N * 2 * K + 1 + t % N; /* of the y-line */
   const bool      line = t < LINES, here = t < np * N;
-  const ptrdiff_t corner = g.l.at(o0, o1, g.first[2] + 1), at = corner + node + g.l.row;
+  const int       p = line ? t / N : t - LINES, node = p * 2 * K + (line ? 1 + t % N : 0); /* of the y-line: first unknowns, then faces */
+  const ptrdiff_t corner = g.l.at(o0 + node, o1, g.first[2] + 1);
   T               v[N], w[N];
 
-#pragma unroll
-  for (int j = 0; j < N; j++) v[j] = here ? b[at + j * g.l.row] : T(0);
   if (BOUNDARY) {
-    const int  c     = S::THREADS - 1 - t;
-    const bool below = Inside(g.read, 1, o1), above = Inside(g.read, 1, o1 + 2 * K);
-    T          face[S::ROUNDS][2], column[C];
+    const bool face = !line && p <= np && Inside(g.read, 0, o0 + node);
+    const T   *from = face ? x : b;
+    T          a[C];
 
 #pragma unroll
-    for (int r = 0; r < S::ROUNDS; r++) {
-      const int  i      = t + r * S::THREADS;
-      const bool inside = i <= np * 2 * K && Inside(g.read, 0, o0 + i);
-
-      face[r][0] = inside && below ? x[corner + i] : T(0);
-      face[r][1] = inside && above ? x[corner + i + 2 * K * g.l.row] : T(0);
+    for (int j = 1; j <= N; j++) a[j] = here || face ? from[corner + j * g.l.row] : T(0);
+    a[0]     = (here || face) && Inside(g.read, 1, o1) ? x[corner] : T(0);
+    a[N + 1] = (here || face) && Inside(g.read, 1, o1 + 2 * K) ? x[corner + 2 * K * g.l.row] : T(0);
+    if (p <= P) {
+      F[node + p]          = a[0] + a[N + 1];
+      F[S::ROW + node + p] = a[0] - a[N + 1];
     }
-    if (c <= P) LoadClosure<T, C>(x, corner + c * 2 * K, g.l.row, c <= np && Inside(g.read, 0, o0 + c * 2 * K), below, above, column);
+    if (line) Load<T, N>(a + 1, 1, v);
+    else Mass<T, K>(m.d[1], a, v);
+  } else {
 #pragma unroll
-    for (int r = 0; r < S::ROUNDS; r++) {
-      const int i = t + r * S::THREADS;
-
-      if (i < S::NX) {
-        F[i + i / (2 * K)]          = face[r][0] + face[r][1];
-        F[S::ROW + i + i / (2 * K)] = face[r][0] - face[r][1];
-      }
-    }
-    __syncthreads();
-    if (c <= P) {
-      FaceModes<T, K>(m.d[1], column + 1, w);
-      Rim<T, K>(m.d[1], column[0], column[C - 1], w);
-      Store<T, N>(w, X + c, P + 1);
-    }
-    if (t < 2 * P) {
-      const T *from = F + t / P * S::ROW + t % P * C;
-
-      Load<T, C - 1>(from, 1, column);
-      column[C - 1] = from[C];
-      Mass<T, K>(m.d[0], column, w);
-      Store<T, N>(w, H + t * N, 1);
-    }
+    for (int j = 0; j < N; j++) v[j] = here ? b[corner + (j + 1) * g.l.row] : T(0);
   }
   ToModes<T, K>(m.d[1], v, w);
-  if (BOUNDARY) {
-    __syncthreads();
-    if (line) Subtract<T, K>(m.d[1].alpha, H[t], H[LINES + t], w);
-  }
   if (line) Store<T, N>(w, V + t, LINES);
+  else if (BOUNDARY && p <= P) Store<T, N>(w, X + p, P + 1);
   __syncthreads();
+  if (BOUNDARY) {
+    if (t < 2 * P) {
+      const T *from = F + t / P * S::ROW + t % P * C;
+      T        a[C];
+
+      Load<T, C - 1>(from, 1, a);
+      a[C - 1] = from[C];
+      Mass<T, K>(m.d[0], a, w);
+      Store<T, N>(w, H + t * N, 1);
+    }
+    __syncthreads();
+  }
   if (line) {
-    const int p = t % P, j = t / P; /* j: mode in y */
-    T         inverse[N];
+    const int q = t % P, j = t / P; /* patch, mode in y */
+
+    Load<T, N>(V + t * N, 1, v);
+    if (BOUNDARY) {
+      const T *h = H + ((j < K ? 0 : P) + q) * N, alpha = m.d[1].alpha[j];
 
 #pragma unroll
-    for (int i = 0; i < N; i++) inverse[i] = __ldg(m.inverse + j * N + i);
-    Load<T, N>(V + t * N, 1, v);
+      for (int i = 0; i < N; i++) v[i] -= alpha * h[i];
+    }
     ToModes<T, K>(m.d[0], v, w);
     if (BOUNDARY) {
-      const T *f   = X + j * (P + 1) + p;
+      const T *f   = X + j * (P + 1) + q;
       const T  sum = f[0] + f[1], difference = f[0] - f[1];
 
       Subtract<T, K>(m.d[0].alpha, sum, difference, w);
 #pragma unroll
-      for (int i = 0; i < N; i++) w[i] *= inverse[i];
+      for (int i = 0; i < N; i++) w[i] *= __ldg(m.inverse + j * N + i);
       Subtract<T, K>(m.d[0].mu, sum, difference, w);
     } else {
 #pragma unroll
-      for (int i = 0; i < N; i++) w[i] *= inverse[i];
+      for (int i = 0; i < N; i++) w[i] *= __ldg(m.inverse + j * N + i);
     }
-    ToNodes<T, K>(m.d[0], w, v);
+    ToNodes<T, K>(m.back, w, v);
     Store<T, N>(v, V + t * N, 1);
   }
+  T         old[N];
+  ptrdiff_t row = g.l.row;
+
+  asm volatile("" : "+l"(row)); /* else the compiler keeps the N offsets of b's line in registers for this one */
+#pragma unroll
+  for (int j = 0; j < N; j++) old[j] = here && beta != 0 ? x[corner + (j + 1) * row] : T(0);
   __syncthreads();
   if (here) {
     Load<T, N>(V + t, LINES, w);
-    if (BOUNDARY) Subtract<T, K>(m.d[1].mu, F[node + t / N], F[S::ROW + node + t / N], w);
+    if (BOUNDARY) Subtract<T, K>(m.d[1].mu, F[node + p], F[S::ROW + node + p], w);
     ToNodes<T, K>(m.d[1], w, v);
 #pragma unroll
-    for (int j = 0; j < N; j++) {
-      T *xj = x + at + j * g.l.row;
-
-      *xj = beta == 0 ? omega * v[j] : beta * *xj + omega * v[j];
-    }
+    for (int j = 0; j < N; j++) x[corner + (j + 1) * row] = beta * old[j] + omega * v[j];
   }
 }
 
@@ -177,10 +171,10 @@ struct SmootherPlaneDegree : SmootherFast {
     PetscLogDouble           f = 4 * n * line + 3 * n * n;
 
     if (boundary) {
-      constexpr PetscLogDouble rim = 2 * n + 2, mass = 4 * (K - 1) * (K + 1) + 3 * K + 1, c = n + 2;
+      constexpr PetscLogDouble mass = 4 * (K - 1) * (K + 1) + 3 * K + 1, c = n + 2;
 
-      /* a column (shared by two patches), rows as sum and difference; one product and difference each for alpha and mu */
-      f += line + rim + 2 * c + 2 * mass + 8 * n * n;
+      /* a face in x (shared by two patches), those in y as sum and difference; one product and difference each for alpha and mu */
+      f += line + mass + 2 * c + 2 * mass + 8 * n * n;
     }
     return f;
   }
@@ -196,6 +190,7 @@ static PetscErrorCode SmootherPlaneCreateDegree(const PatchFDEigen *const e[3], 
   PetscFunctionBegin;
   *fast = p;
   for (int d = 0; d < 2; d++) p->m.d[d].set(e[d]);
+  p->m.back.set(e[0]);
   for (int i = 0; i < S::N * S::N; i++) {
     const PetscReal D = e[0]->lambda[i % S::N] + e[1]->lambda[i / S::N] + e[2]->lambda[0];
 
