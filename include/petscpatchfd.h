@@ -184,5 +184,7 @@ PETSC_EXTERN PetscErrorCode PCPatchFDGetSweeps(PC, PetscInt *);
 /* ---- PCPATCHMG ---- */
 PETSC_EXTERN PetscErrorCode PCPatchMGSetSymmetric(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCPatchMGGetSymmetric(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCPatchMGSetGraph(PC, PetscBool);
+PETSC_EXTERN PetscErrorCode PCPatchMGGetGraph(PC, PetscBool *);
 
 #include <petscvecsingle.h>

@@ -2,10 +2,11 @@
 /* VECSINGLE and PCSINGLE: single-precision storage in a double-precision PETSc.  Included by petscpatchfd.h. */
 #include <petscpc.h>
 
-#define VECSINGLE "single"
-#define PCSINGLE  "single"
+#define VECSINGLE     "single"
+#define VECSINGLECUDA "singlecuda"
+#define PCSINGLE      "single"
 
-/* the float storage of a VECSINGLE, in host or in device memory as PetscMemType says (the last argument of Get may be NULL: host wanted) */
+/* the float storage of a VECSINGLE or VECSINGLECUDA, in host or in device memory as PetscMemType says (the last argument of Get may be NULL: host wanted) */
 PETSC_EXTERN PetscErrorCode VecSingleGetArray(Vec, float *[], PetscMemType *);
 PETSC_EXTERN PetscErrorCode VecSingleRestoreArray(Vec, float *[]);
 PETSC_EXTERN PetscErrorCode VecSingleGetArrayRead(Vec, const float *[], PetscMemType *);

@@ -1,6 +1,7 @@
 static char help[] = "PCSINGLE against the same preconditioner in double precision.\n\
   -kind aij, da, shell, box : an assembled matrix; a DMDA that assembles it on every level; a MATSHELL on a DMDA; a DMBOX\n\
   -n                        : nodes a direction of the DMDA\n\
+  -copies                   : whether a solve copies vectors between the host and a GPU\n\
   -d_..., -s_...            : options of the KSP in double precision and of the one with PCSINGLE\n\n";
 
 #include <petscpatchfd.h>
@@ -200,6 +201,16 @@ static PetscErrorCode Solve(Problem *p, KSP ksp, Vec b, Vec x, PetscInt *its, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* bytes copied between the host and the GPU until now; single numbers, as of norms, are counted elsewhere */
+static PetscLogDouble Copied(void)
+{
+#if defined(PETSC_HAVE_DEVICE)
+  return petsc_ctog_sz + petsc_gtoc_sz;
+#else
+  return 0;
+#endif
+}
+
 int main(int argc, char **argv)
 {
   Problem         p        = {.kind = AIJ, .shift = 0};
@@ -210,7 +221,7 @@ int main(int argc, char **argv)
   PetscRandom     rand;
   PetscInt        itsd, itss;
   PetscReal       rd, rs, e;
-  PetscBool       flg, transpose = PETSC_FALSE, changes = PETSC_TRUE;
+  PetscBool       flg, transpose = PETSC_FALSE, changes = PETSC_TRUE, copies = PETSC_FALSE;
   const char     *prefix;
 
   PetscFunctionBeginUser;
@@ -219,6 +230,7 @@ int main(int argc, char **argv)
   PETSC_STDERR = PETSC_STDOUT; /* the warning is part of what is tested */
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-transpose", &transpose, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-changes", &changes, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-copies", &copies, NULL));
   PetscCall(ProblemSetUp(&p));
   PetscCall(CreateSolver(&p, "d_", &d));
   PetscCall(CreateSolver(&p, "s_", &s));
@@ -240,6 +252,13 @@ int main(int argc, char **argv)
     if (PetscAbsInt(itss - itsd) > 1 + itsd / 10 || rs >= 2e-10) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  iterations %" PetscInt_FMT " and %" PetscInt_FMT ", residuals %g and %g\n", itsd, itss, (double)rd, (double)rs));
   }
 
+  if (copies) {
+    PetscLogDouble bytes = Copied();
+
+    PetscCall(KSPSolve(s, b, y));
+    bytes = Copied() - bytes;
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "copied between host and GPU: %s\n", bytes > 0 ? "vectors" : "nothing"));
+  }
   PetscCall(KSPGetPC(s, &pc));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSINGLE, &flg));
   if (flg) {
@@ -357,6 +376,32 @@ int main(int argc, char **argv)
       nsize: 1
       args: -kind box -dm_box_dim 2 -dm_box_cells 4,4 -dm_box_degree 2 -d_pc_type patchmg -changes 0 -s_ksp_view
       filter: grep -E "single|VECSINGLE|bytes|kernels" | sort -u
+    test:
+      requires: cuda gpu
+      suffix: box_cuda
+      args: -kind box -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree {{2 3}} -dm_refine 2 -d_pc_type patchmg -dm_vec_type cuda -copies
+      output_file: output/single_cuda.out
+    test:
+      requires: cuda gpu
+      suffix: box_cuda_general
+      args: -kind box -dm_box_dim 2 -dm_box_cells 4,3 -dm_box_degree 3 -dm_refine 2 -d_pc_type patchmg -dm_vec_type cuda -copies
+      output_file: output/single_cuda.out
+    test:
+      requires: cuda gpu
+      suffix: box_cuda_2
+      nsize: 2
+      args: -kind box -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree 3 -dm_refine 2 -d_pc_type patchmg -dm_vec_type cuda -use_gpu_aware_mpi 0
+      output_file: output/single_1.out
+    test: # the whole solve in single precision: as far as it gets
+      requires: cuda gpu
+      suffix: box_cuda_all
+      args: -kind box -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree 3 -dm_refine 2 -d_pc_type patchmg -dm_vec_type singlecuda -s_ksp_rtol 1e-5 -d_ksp_rtol 1e-5 -copies -changes 0
+      filter: grep copied
+    test: # on the host, with copies
+      requires: cuda gpu
+      suffix: da_cuda
+      args: -kind da -n 9 -da_refine 2 -d_pc_type jacobi -s_single_pc_type jacobi -dm_vec_type cuda -copies
+      output_file: output/single_cuda_host.out
     test:
       suffix: options
       args: -d_pc_type jacobi -s_single_pc_type jacobi -s_ksp_type gmres -s_pc_single_warn 0 -s_pc_single_scale 0 -changes 0 -n 17

@@ -1,9 +1,16 @@
-static char help[] = "VECSINGLE: every operation against VECSTANDARD with random data.\n\n";
+static char help[] = "VECSINGLE: every operation against a double precision Vec with random data.\n\
+  -type    : single (default) or singlecuda\n\
+  -against : the type in double precision, standard (default) or cuda\n\
+  -n       : local size\n\
+  -time    : instead, time operations on vectors of this local size\n\n";
 
 #include <petscpatchfd.h>
+#include <petscdevice.h>
 
 /* operations are wrong by more than this only if they are wrong; float has 6e-8 */
 #define TOLERANCE 1e-6
+
+static char single[64] = VECSINGLE, against[64] = VECSTANDARD; /* the Vec types */
 
 #define NV 4
 #define NS 12
@@ -108,7 +115,7 @@ static PetscErrorCode Check(MPI_Comm comm, const char *what, PetscReal e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the same random numbers, which float can hold, in a VECSINGLE and in a VECSTANDARD */
+/* the same random numbers, which float can hold, in single and in double precision */
 static PetscErrorCode Fill(PetscRandom rand, Vec x, Vec d)
 {
   PetscFunctionBeginUser;
@@ -138,7 +145,7 @@ static PetscErrorCode TestOperations(MPI_Comm comm, PetscRandom rand, Vec x[], V
     for (PetscInt i = 0; i < NS; i++) worst = PetscMax(worst, PetscAbsScalar(s[i] - t[i]) / PetscMax(1, PetscAbsScalar(t[i])));
     PetscCall(Check(comm, name, worst));
   }
-  PetscCall(PetscPrintf(comm, "%" PetscInt_FMT " operations compared with VECSTANDARD\n", op));
+  PetscCall(PetscPrintf(comm, "%" PetscInt_FMT " operations compared with double precision\n", op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -154,6 +161,7 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscReal          e, e2;
   PetscLogDouble     storage, shadow;
   Vec                y, z;
+  PetscLayout        map;
 
   PetscFunctionBeginUser;
   PetscCall(VecGetLocalSize(x, &n));
@@ -178,18 +186,24 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(Difference(x, d, &e));
   PetscCall(Check(comm, "VecGetArrayWrite", e));
   PetscCall(VecSingleGetArray(x, &g, &m));
-  PetscCheck(m == PETSC_MEMTYPE_HOST, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Not in host memory");
-  for (PetscInt i = 0; i < n; i++) g[i] *= 3;
+  if (PetscMemTypeHost(m)) {
+    for (PetscInt i = 0; i < n; i++) g[i] *= 3;
+  } else {
+    PetscCheck(m == PETSC_MEMTYPE_CUDA && !strcmp(single, VECSINGLECUDA), PETSC_COMM_SELF, PETSC_ERR_PLIB, "The storage of a Vec of type %s is in memory of type %s", single, PetscMemTypeToString(m));
+  }
   PetscCall(VecSingleRestoreArray(x, &g));
+  if (!PetscMemTypeHost(m)) PetscCall(VecScale(x, 3)); /* no kernels here */
   PetscCall(VecScale(d, 3));
   PetscCall(Difference(x, d, &e));
   PetscCall(Check(comm, "VecSingleGetArray", e));
   PetscCall(VecNorm(x, NORM_INFINITY, &e));
   PetscCall(VecNorm(d, NORM_INFINITY, &e2));
   PetscCall(Check(comm, "norm after VecSingleGetArray", e - e2));
-  PetscCall(VecSingleGetArrayRead(x, &f, NULL));
-  for (PetscInt i = 0; i < n; i++) PetscCheck(f[i] == 0.75f, PETSC_COMM_SELF, PETSC_ERR_PLIB, "VecSingleGetArrayRead() returned %g", (double)f[i]);
-  PetscCall(VecSingleRestoreArrayRead(x, &f));
+  if (PetscMemTypeHost(m)) {
+    PetscCall(VecSingleGetArrayRead(x, &f, NULL));
+    for (PetscInt i = 0; i < n; i++) PetscCheck(f[i] == 0.75f, PETSC_COMM_SELF, PETSC_ERR_PLIB, "VecSingleGetArrayRead() returned %g", (double)f[i]);
+    PetscCall(VecSingleRestoreArrayRead(x, &f));
+  }
 
   /* a placed array: nothing but what changes is written, and what was there before comes back */
   PetscCall(Fill(rand, x, d));
@@ -210,10 +224,10 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(Check(comm, "VecPlaceArray and VecResetArray", e));
 
   /* a local vector of either type */
-  for (PetscInt single = 0; single < 2; single++) {
+  for (PetscInt local = 0; local < 2; local++) {
     PetscCall(Fill(rand, x, d));
     PetscCall(VecCreateLocalVector(x, &z));
-    if (single) PetscCall(VecSetType(z, VECSINGLE));
+    if (local) PetscCall(VecSetType(z, single));
     PetscCall(VecGetLocalVectorRead(x, z));
     PetscCall(VecNorm(z, NORM_2, &e));
     PetscCall(VecRestoreLocalVectorRead(x, z));
@@ -222,7 +236,7 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
     PetscCall(VecRestoreLocalVector(x, z));
     PetscCall(VecScale(d, -2));
     PetscCall(Difference(x, d, &e));
-    PetscCall(Check(comm, single ? "VecGetLocalVector of type single" : "VecGetLocalVector", e));
+    PetscCall(Check(comm, local ? "VecGetLocalVector of the same type" : "VecGetLocalVector", e));
     PetscCall(VecDestroy(&z));
   }
 
@@ -234,7 +248,7 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(VecNorm(y, NORM_INFINITY, &e));
   PetscCall(Check(comm, "VecSetType to standard", e));
   PetscCall(VecCopy(d, y));
-  PetscCall(VecSetType(y, VECSINGLE));
+  PetscCall(VecSetType(y, single));
   PetscCall(Difference(y, d, &e));
   PetscCall(Check(comm, "VecSetType to single", e));
 
@@ -254,6 +268,20 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(Check(comm, "VecCopy between types", e));
   PetscCall(VecGetArray(y, &b));
   PetscCall(VecRestoreArray(y, &b));
+  PetscCall(VecDestroy(&y));
+  /* between the two single types, one of which may be on the GPU, and back */
+  PetscCall(VecCreate(comm, &y));
+  PetscCall(VecGetLayout(x, &map));
+  PetscCall(VecSetLayout(y, map));
+  PetscCall(VecSetType(y, VECSINGLE));
+  PetscCall(VecCopy(x, y));
+  PetscCall(Difference(y, d, &e));
+  PetscCall(Check(comm, "VecCopy to VECSINGLE", e));
+  PetscCall(VecSet(x, 0));
+  PetscCall(VecSingleConvert(y, 0.5, x));
+  PetscCall(VecScale(d, 0.5));
+  PetscCall(Difference(x, d, &e));
+  PetscCall(Check(comm, "VecSingleConvert from VECSINGLE", e));
   PetscCall(VecDestroy(&y));
   PetscCall(PetscPrintf(comm, "arrays\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -348,7 +376,7 @@ static PetscErrorCode TestViewLoad(MPI_Comm comm, PetscRandom rand, Vec x, Vec d
   /* sizes from the file */
   PetscCall(PetscViewerBinaryOpen(comm, file, FILE_MODE_READ, &viewer));
   PetscCall(VecCreate(comm, &y));
-  PetscCall(VecSetType(y, VECSINGLE));
+  PetscCall(VecSetType(y, single));
   PetscCall(VecLoad(y, viewer));
   PetscCall(PetscViewerDestroy(&viewer));
   PetscCall(PetscViewerBinaryOpen(comm, file, FILE_MODE_READ, &viewer));
@@ -362,7 +390,7 @@ static PetscErrorCode TestViewLoad(MPI_Comm comm, PetscRandom rand, Vec x, Vec d
 
   PetscCall(VecCreate(comm, &y));
   PetscCall(VecSetSizes(y, 2, PETSC_DETERMINE));
-  PetscCall(VecSetType(y, VECSINGLE));
+  PetscCall(VecSetType(y, single));
   PetscCall(VecSet(y, 0.25));
   PetscCall(PetscObjectSetName((PetscObject)y, "quarter"));
   PetscCall(VecView(y, PETSC_VIEWER_STDOUT_(comm)));
@@ -404,7 +432,7 @@ static PetscErrorCode TestParts(MPI_Comm comm, PetscRandom rand, Vec x[], Vec d[
   for (PetscInt k = 0; k < 2; k++) {
     PetscCall(VecCreate(comm, &gathered[k]));
     PetscCall(VecSetSizes(gathered[k], n / bs, PETSC_DETERMINE));
-    PetscCall(VecSetType(gathered[k], k ? VECSTANDARD : VECSINGLE));
+    PetscCall(VecSetType(gathered[k], k ? against : single));
     PetscCall(VecStrideGather(w[k][0], 1, gathered[k], INSERT_VALUES));
     PetscCall(VecStrideScatter(gathered[k], 0, w[k][2], ADD_VALUES));
   }
@@ -479,14 +507,21 @@ static PetscErrorCode TestMixing(MPI_Comm comm, Vec x0, Vec d0)
   PetscErrorCode ierr = PETSC_SUCCESS;
   PetscScalar    s[2];
   const float   *f;
-  Vec            x[2], d[2];
+  Vec            x[2], d[2], host;
+  PetscBool      ongpu;
+  PetscLayout    map;
 
   PetscFunctionBeginUser;
-  for (PetscInt test = 0; test < 6; test++) {
+  PetscCall(PetscStrcmp(single, VECSINGLECUDA, &ongpu));
+  for (PetscInt test = 0; test < 8; test++) {
     for (PetscInt i = 0; i < 2; i++) { /* an error leaves Vecs locked: new ones for each */
       PetscCall(VecDuplicate(x0, &x[i]));
       PetscCall(VecDuplicate(d0, &d[i]));
     }
+    PetscCall(VecCreate(comm, &host));
+    PetscCall(VecGetLayout(x0, &map));
+    PetscCall(VecSetLayout(host, map));
+    PetscCall(VecSetType(host, VECSINGLE));
     PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
     if (test == 0) ierr = VecAXPY(x[0], 1, d[1]);
     if (test == 1) ierr = VecDot(x[0], d[1], s);
@@ -494,14 +529,68 @@ static PetscErrorCode TestMixing(MPI_Comm comm, Vec x0, Vec d0)
     if (test == 3) ierr = VecMDot(x[0], 2, d, s);
     if (test == 4) ierr = VecSwap(x[0], d[0]);
     if (test == 5) ierr = VecSingleGetArrayRead(d[0], &f, NULL);
+    if (test >= 6 && !ongpu) ierr = PETSC_ERR_ARG_INCOMP; /* the rest is about memory */
+    else if (test == 6) ierr = VecAXPY(x[0], 1, host);
+    else if (test == 7) ierr = VecSingleGetArrayRead(x[0], &f, NULL);
     PetscCall(PetscPopErrorHandler());
     if (ierr != PETSC_ERR_ARG_INCOMP) PetscCall(PetscPrintf(comm, "mixing types, case %" PetscInt_FMT ": error code %d\n", test, (int)ierr));
     for (PetscInt i = 0; i < 2; i++) {
       PetscCall(VecDestroy(&x[i]));
       PetscCall(VecDestroy(&d[i]));
     }
+    PetscCall(VecDestroy(&host));
   }
   PetscCall(PetscPrintf(comm, "mixing types is an error\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* time of the fastest of some repetitions; `bytes` is what has to move for each number */
+#define TIME(name, bytes, ...) \
+  do { \
+    PetscLogDouble t, best = PETSC_MAX_REAL; \
+    for (int r = 0; r < 5; r++) { \
+      if (ctx) PetscCall(PetscDeviceContextSynchronize(ctx)); \
+      t = -MPI_Wtime(); \
+      for (int i = 0; i < 10; i++) { __VA_ARGS__; } \
+      if (ctx) PetscCall(PetscDeviceContextSynchronize(ctx)); \
+      best = PetscMin(best, (t + MPI_Wtime()) / 10); \
+    } \
+    PetscCall(PetscPrintf(comm, "%-40s %9.4f ms %7.1f GB/s\n", name, best * 1e3, (double)(bytes) * n / best * 1e-9)); \
+  } while (0)
+
+static PetscErrorCode TimeOperations(MPI_Comm comm, Vec x[], Vec d[])
+{
+  const PetscScalar  a[4] = {0.3, -1.7, 2.5, 1.1};
+  PetscScalar        s[4];
+  PetscInt           n;
+  PetscDeviceContext ctx = NULL;
+
+  PetscFunctionBeginUser;
+  if (!strcmp(single, VECSINGLECUDA) || !strcmp(against, VECCUDA)) PetscCall(PetscDeviceContextGetCurrentContext(&ctx));
+  PetscCall(VecGetLocalSize(x[0], &n));
+  for (PetscInt i = 0; i < NV; i++) {
+    PetscCall(VecSet(x[i], 1 + i));
+    PetscCall(VecSet(d[i], 1 + i));
+  }
+  TIME("conversion to single", 12, PetscCall(VecSingleConvert(d[0], 0.5, x[0])));
+  TIME("conversion to double", 12, PetscCall(VecSingleConvert(x[0], 0.5, d[0])));
+  TIME("VecGetArray() and VecRestoreArray()", 24, PetscScalar *v; PetscCall(VecGetArray(x[0], &v)); PetscCall(VecRestoreArray(x[0], &v)));
+  for (int k = 0; k < 2; k++) {
+    Vec      *v = k ? d : x;
+    const int b = k ? sizeof(PetscScalar) : sizeof(float);
+
+    PetscCall(PetscPrintf(comm, "%s:\n", k ? against : single));
+    TIME("VecCopy", 2 * b, PetscCall(VecCopy(v[0], v[1])));
+    TIME("VecSet", b, PetscCall(VecSet(v[0], 0.1)));
+    TIME("VecAXPY", 3 * b, PetscCall(VecAXPY(v[0], 1e-3, v[1])));
+    TIME("VecAXPBYPCZ", 4 * b, PetscCall(VecAXPBYPCZ(v[0], 0.1, 0.2, 0.3, v[1], v[2])));
+    TIME("VecPointwiseMult", 3 * b, PetscCall(VecPointwiseMult(v[0], v[1], v[2])));
+    TIME("VecMAXPY, 3", 5 * b, PetscCall(VecMAXPY(v[0], 3, a, v + 1)));
+    TIME("VecDot", 2 * b, PetscCall(VecDot(v[0], v[1], s)));
+    TIME("VecDot with itself", b, PetscCall(VecDot(v[0], v[0], s)));
+    TIME("VecMDot, 3", 4 * b, PetscCall(VecMDot(v[0], 3, v + 1, s)));
+    TIME("VecMax", b, PetscInt j; PetscReal r; PetscCall(VecMax(v[0], &j, &r)));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -512,6 +601,7 @@ int main(int argc, char **argv)
   PetscRandom rand;
   Vec         x[NV], d[NV];
   PetscInt    n = 1000;
+  PetscBool   timing;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -519,6 +609,9 @@ int main(int argc, char **argv)
   comm = PETSC_COMM_WORLD;
   PetscCallMPI(MPI_Comm_rank(comm, &rank));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &n, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-time", &n, &timing));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-type", single, sizeof(single), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-against", against, sizeof(against), NULL));
   if (rank == 2) n = 0; /* a rank with nothing must not disturb */
   n += 2 * rank * (n > 0);
   PetscCall(PetscRandomCreate(comm, &rand));
@@ -527,18 +620,22 @@ int main(int argc, char **argv)
     PetscCall(VecCreate(comm, &x[i]));
     PetscCall(VecSetSizes(x[i], n, PETSC_DETERMINE));
     PetscCall(VecSetBlockSize(x[i], 2));
-    PetscCall(VecSetType(x[i], VECSINGLE));
+    PetscCall(VecSetType(x[i], single));
     PetscCall(VecCreate(comm, &d[i]));
     PetscCall(VecSetSizes(d[i], n, PETSC_DETERMINE));
     PetscCall(VecSetBlockSize(d[i], 2));
-    PetscCall(VecSetType(d[i], VECSTANDARD));
+    PetscCall(VecSetType(d[i], against));
   }
-  PetscCall(TestOperations(comm, rand, x, d));
-  PetscCall(TestArrays(comm, rand, x[0], d[0]));
-  PetscCall(TestParts(comm, rand, x, d));
-  PetscCall(TestViewLoad(comm, rand, x[0], d[0]));
-  PetscCall(TestMixing(comm, x[0], d[0]));
-  PetscCall(TestValues(comm, x[0], d[0]));
+  if (timing) {
+    PetscCall(TimeOperations(comm, x, d));
+  } else {
+    PetscCall(TestOperations(comm, rand, x, d));
+    PetscCall(TestArrays(comm, rand, x[0], d[0]));
+    PetscCall(TestParts(comm, rand, x, d));
+    PetscCall(TestViewLoad(comm, rand, x[0], d[0]));
+    PetscCall(TestMixing(comm, x[0], d[0]));
+    PetscCall(TestValues(comm, x[0], d[0]));
+  }
   for (PetscInt i = 0; i < NV; i++) {
     PetscCall(VecDestroy(&x[i]));
     PetscCall(VecDestroy(&d[i]));
@@ -568,5 +665,32 @@ int main(int argc, char **argv)
       suffix: odd
       nsize: 2
       args: -n 14
+
+  testset:
+    requires: cuda gpu
+    args: -use_gpu_aware_mpi 0
+    filter: sed s/singlecuda/single/ | grep -v "MPI process" | grep -v "Process \["
+    test:
+      suffix: cuda
+      args: -type singlecuda -against {{standard cuda}}
+      output_file: output/vecsingle_1.out
+    test:
+      suffix: cuda_2
+      nsize: 2
+      args: -type singlecuda -against {{standard cuda}}
+      output_file: output/vecsingle_2.out
+    test:
+      suffix: cuda_3
+      nsize: 3
+      args: -type singlecuda -against cuda
+      output_file: output/vecsingle_3.out
+    test:
+      suffix: cuda_odd
+      args: -type singlecuda -against cuda -n {{14 300002}}
+      output_file: output/vecsingle_1.out
+    test:
+      suffix: host_cuda
+      args: -against cuda
+      output_file: output/vecsingle_1.out
 
 TEST*/

@@ -132,4 +132,10 @@ struct BoxSolve {
   static PetscErrorCode destroy(void **);
 };
 
+/* of any precision */
+PetscErrorCode RecordBegin(void **);
+PetscErrorCode RecordEnd(void *);
+PetscErrorCode RecordReplay(void *);
+PetscErrorCode RecordDestroy(void **);
+
 } // namespace patchfd

@@ -41,6 +41,10 @@ static MPI_Datatype TypeFloat(void)
     .boxsolvecreate   = patchfd::BoxSolve<T>::create, \
     .boxsolveapply    = patchfd::BoxSolve<T>::apply, \
     .boxsolvedestroy  = patchfd::BoxSolve<T>::destroy, \
+    .recordbegin      = patchfd::RecordBegin, \
+    .recordend        = patchfd::RecordEnd, \
+    .recordreplay     = patchfd::RecordReplay, \
+    .recorddestroy    = patchfd::RecordDestroy, \
   }
 
 const struct _PatchFDKernels PatchFDKernelsCUDADouble = TABLE(double, patchfd::TypeDouble);

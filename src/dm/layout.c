@@ -5,6 +5,7 @@
   All ranks know the whole decomposition (`splits`), so that nobody has to be asked who owns what.
 */
 #include <patchfd/private/boximpl.h>
+#include <patchfd/private/vecimpl.h>
 #include <patchfd/private/sysimpl.h>
 
 static inline PetscInt DMBoxDegree(const DM_Box *box, PetscInt d)
@@ -402,6 +403,18 @@ PetscErrorCode DMBoxHaloAdd(DM dm, PatchFDKernels kern, void *local)
 
   PetscFunctionBegin;
   if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
+#if defined(PETSC_HAVE_CUDA)
+  if (kern == &PatchFDKernelsCUDAFloat) { /* on the GPU, PetscSF adds nothing but PetscScalars */
+    const PetscInt n = PatchFDBoxSize(&box->local);
+    void          *w;
+
+    PetscCall(DMBoxGetWork(dm, &PatchFDKernelsCUDADouble, DMBOX_WORK_R, &w));
+    PetscCall((*VecSingleKernelsCUDA.todouble)(n, 1.0, (const float *)local, (double *)w));
+    PetscCall(DMBoxHaloAdd(dm, &PatchFDKernelsCUDADouble, w));
+    PetscCall((*VecSingleKernelsCUDA.fromdouble)(n, 1.0, (const double *)w, (float *)local));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
   PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
   PetscCall(PetscSFReduceWithMemTypeBegin(box->halo, (*kern->datatype)(), kern->memtype, local, kern->memtype, local, MPI_SUM));
   PetscCall(PetscSFReduceEnd(box->halo, (*kern->datatype)(), local, local, MPI_SUM));

@@ -349,11 +349,14 @@ static PetscErrorCode ErrorNorms(PetscInt n, const float *u, const float *y, con
 }
 
 const struct _VecSingleKernels VecSingleKernelsHost = {
+  .type            = VECSINGLE,
   .memtype         = PETSC_MEMTYPE_HOST,
   .malloc          = Malloc,
   .free            = Free,
   .fromdouble      = FromDouble,
   .todouble        = ToDouble,
+  .fromhost        = FromDouble,
+  .tohost          = ToDouble,
   .copy            = Copy,
   .set             = Set,
   .swap            = Swap,

@@ -367,7 +367,7 @@ static PetscErrorCode PCReset_PatchFD(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the setters' implementations ---- */
+/* ---- the setters' implementations; a changed state ends recordings of the smoother, see PCApply_PatchMG() ---- */
 
 static PetscErrorCode PCPatchFDSetType_PatchFD(PC pc, PCPatchFDType type)
 {
@@ -376,6 +376,7 @@ static PetscErrorCode PCPatchFDSetType_PatchFD(PC pc, PCPatchFDType type)
   PetscFunctionBegin;
   if (p->type != type) pc->setupcalled = PETSC_FALSE;
   p->type = type;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -386,6 +387,7 @@ static PetscErrorCode PCPatchFDSetPatch_PatchFD(PC pc, PCPatchFDPatch patch)
   PetscFunctionBegin;
   if (p->patch != patch) pc->setupcalled = PETSC_FALSE;
   p->patch = patch;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -396,6 +398,7 @@ static PetscErrorCode PCPatchFDSetVariant_PatchFD(PC pc, PCPatchFDVariant varian
   PetscFunctionBegin;
   if (p->variant != variant) pc->setupcalled = PETSC_FALSE;
   p->variant = variant;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -403,6 +406,7 @@ static PetscErrorCode PCPatchFDSetOrder_PatchFD(PC pc, PCPatchFDOrder order)
 {
   PetscFunctionBegin;
   ((PC_PatchFD *)pc->data)->order = order;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -412,6 +416,7 @@ static PetscErrorCode PCPatchFDSetDamping_PatchFD(PC pc, PetscReal damping)
   PetscCheck(damping > 0 && damping < 2, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_damping must be in (0, 2), found %g", (double)damping);
   if (((PC_PatchFD *)pc->data)->damping != damping) pc->setupcalled = PETSC_FALSE;
   ((PC_PatchFD *)pc->data)->damping = damping;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -420,6 +425,7 @@ static PetscErrorCode PCPatchFDSetSweeps_PatchFD(PC pc, PetscInt sweeps)
   PetscFunctionBegin;
   PetscCheck(sweeps >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_sweeps must be at least 1, found %" PetscInt_FMT, sweeps);
   ((PC_PatchFD *)pc->data)->sweeps = sweeps;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,7 +4,7 @@
   It converts the residual to float, applies another PC (the inner one) to Vecs of type VECSINGLE, and converts the result back.
   What has to be arranged is that everything inside makes Vecs of that type:
 
-    DM       the inner PC gets a clone of the DM with that Vec type.  The clone passes on the coarsening hooks of the DM that it
+    DM       the inner PC gets a clone of the DM with that Vec type, VECSINGLECUDA if it is a DMBOX whose Vecs are VECCUDA.  The clone passes on the coarsening hooks of the DM that it
              stands for: through them SNES and TS take the state, on which the operator depends, to coarser levels.
     Mats     a DMBOX makes its operator anew in the clone, and those of coarser levels.  All other Mats are used as they are, on
              the Vecs' shadows; while the inner PC is at work they are told to make Vecs of type VECSINGLE.  They gain nothing
@@ -32,6 +32,7 @@ typedef struct {
   PetscBool   warn, warned; /* about outer methods that cannot work */
   DM          outerdm, dm;  /* pc->dm and its clone */
   Vec         x, y;         /* the input and the output of the inner PC */
+  VecType     vectype;      /* inside: VECSINGLE or VECSINGLECUDA */
   MatVecMaker maker[2];     /* of Amat and Pmat, in use while the inner PC is at work */
 } PC_Single;
 
@@ -59,14 +60,14 @@ static PetscErrorCode PCSingleExchangeVecTypes(PC pc)
 
 /* ---- the DM ---- */
 
-static PetscErrorCode DMCoarsenHook_Single(PETSC_UNUSED DM single, DM coarse, void *ctx)
+static PetscErrorCode DMCoarsenHook_Single(DM single, DM coarse, void *ctx)
 {
   DM        dm = (DM)ctx; /* that the single one stands for */
   PetscBool isbox;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
-  PetscCall(DMSetVecType(coarse, isbox ? VECSINGLE : dm->vectype));
+  PetscCall(DMSetVecType(coarse, isbox ? single->vectype : dm->vectype));
   for (DMCoarsenHookLink link = dm->coarsenhook; link; link = link->next) {
     if (link->coarsenhook) PetscCall((*link->coarsenhook)(dm, coarse, link->ctx));
   }
@@ -84,13 +85,13 @@ static PetscErrorCode DMRestrictHook_Single(PETSC_UNUSED DM single, Mat restrct,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMCloneSingle(DM dm, DM *single)
+static PetscErrorCode DMCloneSingle(DM dm, VecType type, DM *single)
 {
   PetscBool isda;
 
   PetscFunctionBegin;
   PetscCall(DMClone(dm, single));
-  PetscCall(DMSetVecType(*single, VECSINGLE));
+  PetscCall(DMSetVecType(*single, type));
   (*single)->levelup   = dm->levelup;
   (*single)->leveldown = dm->leveldown;
   PetscCall(DMCopyDMKSP(dm, *single));
@@ -187,6 +188,23 @@ static PetscErrorCode PCSingleSetOperators(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* only a DMBOX has anything to gain on the GPU: other Mats work through the shadows, which are on the host */
+static PetscErrorCode PCSingleChooseVecType(PC pc)
+{
+  PC_Single *s    = (PC_Single *)pc->data;
+  PetscBool  cuda = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  if (pc->dm) PetscCall(PetscObjectTypeCompare((PetscObject)pc->dm, DMBOX, &cuda));
+  if (cuda) PetscCall(PetscStrcmpAny(pc->dm->vectype, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, VECSINGLECUDA, ""));
+  s->vectype = cuda ? VECSINGLECUDA : VECSINGLE;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PetscFree(s->maker[i].type));
+    PetscCall(PetscStrallocpy(s->vectype, &s->maker[i].type));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_Single(PC pc)
 {
   PC_Single     *s = (PC_Single *)pc->data;
@@ -199,10 +217,11 @@ static PetscErrorCode PCSetUp_Single(PC pc)
     PetscCall(PCReset_Single(pc));
     first = PETSC_TRUE;
   }
+  if (first) PetscCall(PCSingleChooseVecType(pc));
   if (first && pc->dm && pc->dm->ops->clone) {
     PetscCall(PetscObjectReference((PetscObject)pc->dm));
     s->outerdm = pc->dm;
-    PetscCall(DMCloneSingle(pc->dm, &s->dm));
+    PetscCall(DMCloneSingle(pc->dm, s->vectype, &s->dm));
     PetscCall(PCSetDM(s->pc, s->dm));
   }
   PetscCall(PCSetUseAmat(s->pc, pc->useAmat));
@@ -215,7 +234,7 @@ static PetscErrorCode PCSetUp_Single(PC pc)
     else {
       PetscCall(VecCreate(PetscObjectComm((PetscObject)pc), &s->x));
       PetscCall(VecSetLayout(s->x, pc->pmat->rmap));
-      PetscCall(VecSetType(s->x, VECSINGLE));
+      PetscCall(VecSetType(s->x, s->vectype));
     }
     PetscCall(VecGetLocalSize(s->x, &n));
     PetscCheck(n == pc->pmat->rmap->n && n == pc->pmat->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "PCSINGLE needs a square matrix that fits its DM, if it has one: the matrix has %" PetscInt_FMT " x %" PetscInt_FMT " local rows and columns, the Vecs have %" PetscInt_FMT, pc->pmat->rmap->n, pc->pmat->cmap->n, n);
@@ -345,7 +364,7 @@ static PetscErrorCode PCView_Single(PC pc, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
   if (isascii) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  the preconditioner below works on VECSINGLE, %s\n", s->scale ? "on input scaled by its norm" : "on input as it is"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  the preconditioner below works on Vecs of type %s, %s\n", s->vectype, s->scale ? "on input scaled by its norm" : "on input as it is"));
     if (s->x) {
       PetscLogDouble floats[2], shadows[2], bytes[2];
 
@@ -556,7 +575,7 @@ PetscErrorCode PCSingleGetWarn(PC pc, PetscBool *flag)
 }
 
 /*MC
-  PCSINGLE - "single" - Applies another preconditioner in single precision, on vectors of type `VECSINGLE`
+  PCSINGLE - "single" - Applies another preconditioner in single precision, on vectors of type `VECSINGLE` or `VECSINGLECUDA`
 
   Options Database Keys:
 + -single_pc_type type             - the preconditioner inside, and with the prefix `single_` all of its options
@@ -571,12 +590,13 @@ PetscErrorCode PCSingleGetWarn(PC pc, PetscBool *flag)
   a warning says so.
 
   A `DMBOX` inside makes its operators in single precision, and with `PCPATCHMG`, the default inside then, the whole V-cycle moves half
-  the bytes. Matrices of other kinds stay as they are: their products convert the vectors, so that results are right but
+  the bytes. If the vectors of the `DMBOX` are of type `VECCUDA`, those inside are of type `VECSINGLECUDA`, and everything happens on the
+  GPU. Matrices of other kinds stay as they are: their products convert the vectors, so that results are right but
   nothing is gained by them.
 
   The matrix must have entries that float can hold. The residual may have any size.
 
-.seealso: `VECSINGLE`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`, `PCPATCHMG`, `DMBOX`, `KSPFGMRES`, `KSPFCG`, `PCType`
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`, `PCPATCHMG`, `DMBOX`, `KSPFGMRES`, `KSPFCG`, `PCType`
 M*/
 PetscErrorCode PCCreate_Single(PC pc)
 {
@@ -584,9 +604,9 @@ PetscErrorCode PCCreate_Single(PC pc)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&s));
-  s->scale = PETSC_TRUE;
-  s->warn  = PETSC_TRUE;
-  for (int i = 0; i < 2; i++) PetscCall(PetscStrallocpy(VECSINGLE, &s->maker[i].type));
+  s->scale   = PETSC_TRUE;
+  s->warn    = PETSC_TRUE;
+  s->vectype = VECSINGLE;
   pc->data = s;
 
   pc->ops->setup          = PCSetUp_Single;

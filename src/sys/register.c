@@ -52,7 +52,7 @@ PetscErrorCode PatchFDFinalizePackage(void)
 }
 
 /*@C
-  PatchFDInitializePackage - Registers the types of libpatchfd with PETSc: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `PCSINGLE`
+  PatchFDInitializePackage - Registers the types of libpatchfd with PETSc: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`, `PCSINGLE`
 
   Logically Collective
 
@@ -62,7 +62,7 @@ PetscErrorCode PatchFDFinalizePackage(void)
   Call it after `PetscInitialize()` in a program that is linked with libpatchfd. It is not needed with `-dll_append`, which calls it.
   Calling it again does nothing.
 
-.seealso: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `PCSINGLE`
+.seealso: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`, `PCSINGLE`
 @*/
 PetscErrorCode PatchFDInitializePackage(void)
 {
@@ -79,6 +79,9 @@ PetscErrorCode PatchFDInitializePackage(void)
   PetscCheck(index == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP, "This libpatchfd was built with %d bit indices; this program's PETSc has %d bit indices", 8 * (int)sizeof(PetscInt), 8 * (int)index);
   initialized = PETSC_TRUE;
   PetscCall(VecRegister(VECSINGLE, VecCreate_Single));
+#if defined(PETSC_HAVE_CUDA)
+  PetscCall(VecRegister(VECSINGLECUDA, VecCreate_SingleCUDA));
+#endif
   PetscCall(DMRegister(DMBOX, DMCreate_Box));
   PetscCall(PCRegister(PCPATCHFD, PCCreate_PatchFD));
   PetscCall(PCRegister(PCPATCHMG, PCCreate_PatchMG));

@@ -5,51 +5,55 @@
 #include <patchfd/private/vecimpl.h>
 
 #if defined(PETSC_HAVE_CUDA)
-  #define CUDA_TABLE (&PatchFDKernelsCUDADouble)
-
-/* PETSc's own device Vecs, unless they are told to work on the host */
-static PetscErrorCode IsCUDA(Vec v, PetscBool *cuda)
-{
-  PetscFunctionBegin;
-  *cuda = PETSC_FALSE;
-  if (!VecIsSingle_Private(v) && !v->boundtocpu) PetscCall(PetscObjectTypeCompareAny((PetscObject)v, cuda, VECSEQCUDA, VECMPICUDA, ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+  #define CUDA_TABLE       (&PatchFDKernelsCUDADouble)
+  #define CUDA_FLOAT_TABLE (&PatchFDKernelsCUDAFloat)
 #else
-  #define CUDA_TABLE NULL
+  #define CUDA_TABLE       NULL
+  #define CUDA_FLOAT_TABLE NULL
 #endif
 
 PetscErrorCode PatchFDVecGetKernels(Vec v, PatchFDKernels *k)
 {
-  PetscFunctionBegin;
-  *k = VecIsSingle_Private(v) ? &PatchFDKernelsHostFloat : &PatchFDKernelsHostDouble;
-#if defined(PETSC_HAVE_CUDA)
-  {
-    PetscBool cuda;
+  const float *a;
+  PetscMemType m;
+  PetscBool    onhost, cuda = PETSC_FALSE;
 
-    PetscCall(IsCUDA(v, &cuda));
-    if (cuda) *k = CUDA_TABLE;
+  PetscFunctionBegin;
+  if (VecIsSingle_Private(v)) {
+    PetscCall(VecSingleGetArrayRead(v, &a, &m));
+    *k = PetscMemTypeHost(m) ? &PatchFDKernelsHostFloat : CUDA_FLOAT_TABLE;
+    PetscCall(VecSingleRestoreArrayRead(v, &a));
+  } else {
+    /* PETSc's own device Vecs, unless they are told to work on the host */
+    PetscCall(VecBoundToCPU(v, &onhost));
+    if (!onhost) PetscCall(PetscObjectTypeCompareAny((PetscObject)v, &cuda, VECSEQCUDA, VECMPICUDA, ""));
+    *k = cuda ? CUDA_TABLE : &PatchFDKernelsHostDouble;
   }
-#endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* VecGetArray*() would hand out a VECSINGLE's double shadow, and the kernels would then work on a copy, or on the wrong type */
+/*
+  VecGetArray*() would hand out a VECSINGLE's double shadow, and the kernels would then work on a copy, or on the wrong type.  Between
+  host and GPU only PETSc's own Vecs move.
+*/
 static PetscErrorCode CheckStorage(Vec v, PatchFDKernels k)
 {
-  const size_t size = VecIsSingle_Private(v) ? sizeof(float) : sizeof(PetscScalar);
+  PatchFDKernels own;
 
   PetscFunctionBegin;
-  PetscCheck(size == k->size, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP, "A Vec of type %s cannot be combined with Vecs of another precision here (%s kernels): convert it with VecSingleConvert(), or use PCSINGLE",
+  PetscCall(PatchFDVecGetKernels(v, &own));
+  PetscCheck(own->size == k->size && (own == k || own->size == sizeof(PetscScalar)), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP, "A Vec of type %s cannot be combined with Vecs of another precision or in other memory here (%s kernels): convert it with VecSingleConvert(), or use PCSINGLE",
              ((PetscObject)v)->type_name, k->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PatchFDVecGetArrayRead(Vec v, PatchFDKernels k, const void **a)
 {
+  PetscMemType m;
+
   PetscFunctionBegin;
   PetscCall(CheckStorage(v, k));
-  if (VecIsSingle_Private(v)) PetscCall(VecSingleGetArrayRead(v, (const float **)a, NULL));
+  if (VecIsSingle_Private(v)) PetscCall(VecSingleGetArrayRead(v, (const float **)a, &m));
   else if (k == CUDA_TABLE) PetscCall(VecCUDAGetArrayRead(v, (const PetscScalar **)a));
   else PetscCall(VecGetArrayRead(v, (const PetscScalar **)a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -66,9 +70,11 @@ PetscErrorCode PatchFDVecRestoreArrayRead(Vec v, PatchFDKernels k, const void **
 
 PetscErrorCode PatchFDVecGetArray(Vec v, PatchFDKernels k, void **a)
 {
+  PetscMemType m;
+
   PetscFunctionBegin;
   PetscCall(CheckStorage(v, k));
-  if (VecIsSingle_Private(v)) PetscCall(VecSingleGetArray(v, (float **)a, NULL));
+  if (VecIsSingle_Private(v)) PetscCall(VecSingleGetArray(v, (float **)a, &m));
   else if (k == CUDA_TABLE) PetscCall(VecCUDAGetArray(v, (PetscScalar **)a));
   else PetscCall(VecGetArray(v, (PetscScalar **)a));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -85,9 +91,11 @@ PetscErrorCode PatchFDVecRestoreArray(Vec v, PatchFDKernels k, void **a)
 
 PetscErrorCode PatchFDVecGetArrayWrite(Vec v, PatchFDKernels k, void **a)
 {
+  PetscMemType m;
+
   PetscFunctionBegin;
   PetscCall(CheckStorage(v, k));
-  if (VecIsSingle_Private(v)) PetscCall(VecSingleGetArrayWrite(v, (float **)a, NULL));
+  if (VecIsSingle_Private(v)) PetscCall(VecSingleGetArrayWrite(v, (float **)a, &m));
   else if (k == CUDA_TABLE) PetscCall(VecCUDAGetArrayWrite(v, (PetscScalar **)a));
   else PetscCall(VecGetArrayWrite(v, (PetscScalar **)a));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,7 +1,8 @@
 /*
-  VECSINGLE: float storage under a double PetscScalar, one type name for any number of ranks.
+  VECSINGLE and VECSINGLECUDA: float storage under a double PetscScalar, in host or in GPU memory, one type name each for any number
+  of ranks.  The two differ in their table of loops, VecSingleKernels, and in little else.
 
-  Everything that solvers call often works on the floats (the loops are in the table VecSingleKernels).  VecGetArray() and its
+  Everything that solvers call often works on the floats.  VecGetArray() and its
   relatives hand out the double "shadow", a VECSTANDARD of the same layout: values are converted when the first access begins
   and converted back when a writable access ends.  Whatever PETSc does through arrays therefore works, at the price of two
   conversions, and the operations that do nothing else (view, load, strides) are VECSTANDARD's own.
@@ -16,7 +17,7 @@ typedef struct {
   PetscInt         nuse;      /* accesses to the shadow that have begun and not ended */
   PetscBool        written;   /* the storage has changed since it was borrowed (subvector, placed array) */
   PetscBool        placed;    /* a is a float image of the array given to VecPlaceArray(), which the shadow holds */
-  PetscBool        stashed;   /* the shadow keeps values for other ranks, see VecSetValues_Single() */
+  PetscBool        stashed;   /* the shadow keeps values until assembly, see VecSetValues_Single() */
 } Vec_Single;
 
 static inline Vec_Single *Single(Vec v)
@@ -37,10 +38,33 @@ static inline float *Write(Vec v)
 
 #define Kernels(v) (Single(v)->k)
 
+static inline PetscBool SameStorage(Vec v, Vec w)
+{
+  return (PetscBool)(VecIsSingle_Private(v) && VecIsSingle_Private(w) && Kernels(v) == Kernels(w));
+}
+
 #define VecCheckSingle(v) \
-  PetscCheck(VecIsSingle_Private(v), PetscObjectComm((PetscObject)(v)), PETSC_ERR_ARG_INCOMP, "Cannot combine Vecs of type %s and %s: convert with VecSingleConvert()", VECSINGLE, ((PetscObject)(v))->type_name)
+  PetscCheck(VecIsSingle_Private(v), PetscObjectComm((PetscObject)(v)), PETSC_ERR_ARG_INCOMP, "A Vec of type %s is none of type %s or %s: convert it with VecSingleConvert()", ((PetscObject)(v))->type_name, VECSINGLE, VECSINGLECUDA)
+/* w is an operand of an operation of v */
+#define VecCheckOperand(v, w) \
+  PetscCheck(SameStorage(v, w), PetscObjectComm((PetscObject)(v)), PETSC_ERR_ARG_INCOMP, "Cannot combine Vecs of type %s and %s: convert with VecSingleConvert()", ((PetscObject)(v))->type_name, ((PetscObject)(w))->type_name)
+
+static PetscErrorCode LogFlops(Vec v, PetscLogDouble flops)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMemTypeHost(Kernels(v)->memtype) ? PetscLogFlops(flops) : PetscLogGpuFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* ---- the floats ---- */
+
+static PetscErrorCode GetMemType(Vec v, PetscMemType *m)
+{
+  PetscFunctionBegin;
+  PetscCheck(m || PetscMemTypeHost(Kernels(v)->memtype), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP, "The array of a Vec of type %s is not in host memory: the argument for its PetscMemType cannot be NULL", ((PetscObject)v)->type_name);
+  if (m) *m = Kernels(v)->memtype;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /*@C
   VecSingleGetArray - Gets the float storage of a `VECSINGLE` for reading and writing
@@ -52,11 +76,11 @@ static inline float *Write(Vec v)
 
   Output Parameters:
 + a - the array of this rank's values
-- m - where the array lives, `PETSC_MEMTYPE_HOST` today; pass `NULL` to get an array in host memory
+- m - where the array lives: `PETSC_MEMTYPE_HOST`, or `PETSC_MEMTYPE_CUDA` if the type is `VECSINGLECUDA`, for which it cannot be `NULL`
 
   Level: intermediate
 
-.seealso: `VECSINGLE`, `VecSingleRestoreArray()`, `VecSingleGetArrayRead()`, `VecSingleGetArrayWrite()`, `VecSingleConvert()`
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `VecSingleRestoreArray()`, `VecSingleGetArrayRead()`, `VecSingleGetArrayWrite()`, `VecSingleConvert()`
 @*/
 PetscErrorCode VecSingleGetArray(Vec v, float *a[], PetscMemType *m)
 {
@@ -65,8 +89,8 @@ PetscErrorCode VecSingleGetArray(Vec v, float *a[], PetscMemType *m)
   PetscAssertPointer(a, 2);
   VecCheckSingle(v);
   PetscCall(VecSetErrorIfLocked(v, 1));
+  PetscCall(GetMemType(v, m));
   *a = Write(v);
-  if (m) *m = Kernels(v)->memtype;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -81,7 +105,7 @@ PetscErrorCode VecSingleGetArray(Vec v, float *a[], PetscMemType *m)
 
   Level: intermediate
 
-.seealso: `VECSINGLE`, `VecSingleGetArray()`
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `VecSingleGetArray()`
 @*/
 PetscErrorCode VecSingleRestoreArray(Vec v, float *a[])
 {
@@ -103,11 +127,11 @@ PetscErrorCode VecSingleRestoreArray(Vec v, float *a[])
 
   Output Parameters:
 + a - the array of this rank's values
-- m - where the array lives, `PETSC_MEMTYPE_HOST` today; pass `NULL` to get an array in host memory
+- m - where the array lives: `PETSC_MEMTYPE_HOST`, or `PETSC_MEMTYPE_CUDA` if the type is `VECSINGLECUDA`, for which it cannot be `NULL`
 
   Level: intermediate
 
-.seealso: `VECSINGLE`, `VecSingleRestoreArrayRead()`, `VecSingleGetArray()`, `VecSingleGetArrayWrite()`
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `VecSingleRestoreArrayRead()`, `VecSingleGetArray()`, `VecSingleGetArrayWrite()`
 @*/
 PetscErrorCode VecSingleGetArrayRead(Vec v, const float *a[], PetscMemType *m)
 {
@@ -115,8 +139,8 @@ PetscErrorCode VecSingleGetArrayRead(Vec v, const float *a[], PetscMemType *m)
   PetscValidHeaderSpecific(v, VEC_CLASSID, 1);
   PetscAssertPointer(a, 2);
   VecCheckSingle(v);
+  PetscCall(GetMemType(v, m));
   *a = Read(v);
-  if (m) *m = Kernels(v)->memtype;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -131,7 +155,7 @@ PetscErrorCode VecSingleGetArrayRead(Vec v, const float *a[], PetscMemType *m)
 
   Level: intermediate
 
-.seealso: `VECSINGLE`, `VecSingleGetArrayRead()`
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `VecSingleGetArrayRead()`
 @*/
 PetscErrorCode VecSingleRestoreArrayRead(Vec v, const float *a[])
 {
@@ -152,11 +176,11 @@ PetscErrorCode VecSingleRestoreArrayRead(Vec v, const float *a[])
 
   Output Parameters:
 + a - the array of this rank's values
-- m - where the array lives, `PETSC_MEMTYPE_HOST` today; pass `NULL` to get an array in host memory
+- m - where the array lives: `PETSC_MEMTYPE_HOST`, or `PETSC_MEMTYPE_CUDA` if the type is `VECSINGLECUDA`, for which it cannot be `NULL`
 
   Level: intermediate
 
-.seealso: `VECSINGLE`, `VecSingleRestoreArrayWrite()`, `VecSingleGetArray()`, `VecSingleGetArrayRead()`
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `VecSingleRestoreArrayWrite()`, `VecSingleGetArray()`, `VecSingleGetArrayRead()`
 @*/
 PetscErrorCode VecSingleGetArrayWrite(Vec v, float *a[], PetscMemType *m)
 {
@@ -176,7 +200,7 @@ PetscErrorCode VecSingleGetArrayWrite(Vec v, float *a[], PetscMemType *m)
 
   Level: intermediate
 
-.seealso: `VECSINGLE`, `VecSingleGetArrayWrite()`
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `VecSingleGetArrayWrite()`
 @*/
 PetscErrorCode VecSingleRestoreArrayWrite(Vec v, float *a[])
 {
@@ -200,39 +224,57 @@ PetscErrorCode VecSingleRestoreArrayWrite(Vec v, float *a[])
   Level: intermediate
 
   Note:
-  One or both of the vectors may be `VECSINGLE`, the other one is any type that gives access to an array on the host.
+  The vectors may be of any types. Between `VECSINGLE` and types that have an array on the host, and between `VECSINGLECUDA` and `VECCUDA`,
+  it is one pass on the host or on the GPU; between the host and the GPU the values are copied, too.
 
-.seealso: `VECSINGLE`, `PCSINGLE`, `VecCopy()`
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `PCSINGLE`, `VecCopy()`
 @*/
 PetscErrorCode VecSingleConvert(Vec x, PetscReal a, Vec y)
 {
   const PetscInt     n = x->map->n;
   const PetscScalar *xa;
   PetscScalar       *ya;
+  PetscMemType       m;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(x, VEC_CLASSID, 1);
   PetscValidHeaderSpecific(y, VEC_CLASSID, 3);
   VecCheckSameLocalSize(x, 1, y, 3);
   PetscCall(VecSetErrorIfLocked(y, 3));
-  if (VecIsSingle_Private(x) == VecIsSingle_Private(y)) {
+  if (SameStorage(x, y) || (!VecIsSingle_Private(x) && !VecIsSingle_Private(y))) {
     PetscCall(VecCopy(x, y));
     PetscCall(VecScale(y, a));
-  } else if (VecIsSingle_Private(x)) {
-    PetscCall(VecGetArrayWrite(y, &ya));
-    PetscCall(Kernels(x)->todouble(n, a, Read(x), ya));
-    PetscCall(VecRestoreArrayWrite(y, &ya));
-  } else {
-    PetscCall(VecGetArrayRead(x, &xa));
-    PetscCall(Kernels(y)->fromdouble(n, a, xa, Write(y)));
-    PetscCall(VecRestoreArrayRead(x, &xa));
+  } else if (VecIsSingle_Private(y)) { /* x may be the shadow of one in the other memory */
+    const VecSingleKernels k = Kernels(y);
+
+    if (PetscMemTypeHost(k->memtype)) {
+      PetscCall(VecGetArrayRead(x, &xa));
+      PetscCall(k->fromhost(n, a, xa, Write(y)));
+      PetscCall(VecRestoreArrayRead(x, &xa));
+    } else {
+      PetscCall(VecGetArrayReadAndMemType(x, &xa, &m));
+      PetscCall((PetscMemTypeHost(m) ? k->fromhost : k->fromdouble)(n, a, xa, Write(y)));
+      PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
+    }
     PetscCall(PetscObjectStateIncrease((PetscObject)y));
+  } else {
+    const VecSingleKernels k = Kernels(x);
+
+    if (PetscMemTypeHost(k->memtype)) {
+      PetscCall(VecGetArrayWrite(y, &ya));
+      PetscCall(k->tohost(n, a, Read(x), ya));
+      PetscCall(VecRestoreArrayWrite(y, &ya));
+    } else {
+      PetscCall(VecGetArrayWriteAndMemType(y, &ya, &m));
+      PetscCall((PetscMemTypeHost(m) ? k->tohost : k->todouble)(n, a, Read(x), ya));
+      PetscCall(VecRestoreArrayWriteAndMemType(y, &ya));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  VecSingleGetMemory - Gets the memory that a `VECSINGLE` uses for its values on this rank
+  VecSingleGetMemory - Gets the memory that a `VECSINGLE` or `VECSINGLECUDA` uses for its values on this rank
 
   Not Collective
 
@@ -240,12 +282,12 @@ PetscErrorCode VecSingleConvert(Vec x, PetscReal a, Vec y)
 . v - the vector
 
   Output Parameters:
-+ storage - bytes of float storage that the vector owns
-- shadow  - bytes of the double shadow, zero unless something has called `VecGetArray()` or one of its relatives
++ storage - bytes of float storage that the vector owns, on the host or on the GPU
+- shadow  - bytes of the double shadow, which is on the host: zero unless something has called `VecGetArray()` or one of its relatives
 
   Level: advanced
 
-.seealso: `VECSINGLE`, `PCSINGLE`
+.seealso: `VECSINGLE`, `VECSINGLECUDA`, `PCSINGLE`
 @*/
 PetscErrorCode VecSingleGetMemory(Vec v, PetscLogDouble *storage, PetscLogDouble *shadow)
 {
@@ -282,7 +324,7 @@ static PetscErrorCode ShadowBegin(Vec v, PetscBool read, PetscScalar **a)
   PetscCall(NeedShadow(v));
   PetscCall(VecGetArray(s->shadow, a));
   /* an array placed by the user is not touched unless there is something new: it may be read-only or hold more digits */
-  if (!s->nuse++ && read && !(s->placed && !s->written)) PetscCall(s->k->todouble(v->map->n, 1.0, s->a, *a));
+  if (!s->nuse++ && read && !(s->placed && !s->written)) PetscCall(s->k->tohost(v->map->n, 1.0, s->a, *a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -295,7 +337,7 @@ static PetscErrorCode ShadowEnd(Vec v, PetscBool write, PetscScalar **a)
   PetscCheck(s->nuse > 0, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_WRONGSTATE, "VecRestoreArray() without VecGetArray()");
   if (write) {
     PetscCall(VecGetArray(s->shadow, &array));
-    PetscCall(s->k->fromdouble(v->map->n, 1.0, array, Write(v)));
+    PetscCall(s->k->fromhost(v->map->n, 1.0, array, Write(v)));
     PetscCall(VecRestoreArray(s->shadow, &array));
   }
   s->nuse--;
@@ -349,7 +391,7 @@ static PetscErrorCode VecPlaceArray_Single(Vec v, const PetscScalar *array)
   PetscCall(NeedShadow(v));
   PetscCall(VecPlaceArray(s->shadow, array));
   PetscCall(s->k->malloc(v->map->n, &s->a));
-  PetscCall(s->k->fromdouble(v->map->n, 1.0, array, s->a));
+  PetscCall(s->k->fromhost(v->map->n, 1.0, array, s->a));
   s->placed  = PETSC_TRUE;
   s->written = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -364,7 +406,7 @@ static PetscErrorCode VecResetArray_Single(Vec v)
   if (!s->placed) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->written) {
     PetscCall(VecGetArray(s->shadow, &array));
-    PetscCall(s->k->todouble(v->map->n, 1.0, s->a, array));
+    PetscCall(s->k->tohost(v->map->n, 1.0, s->a, array));
     PetscCall(VecRestoreArray(s->shadow, &array));
   }
   PetscCall(VecResetArray(s->shadow));
@@ -379,23 +421,33 @@ static PetscErrorCode VecReplaceArray_Single(Vec v, const PetscScalar *array)
 {
   PetscFunctionBegin;
   if (!array) PetscFunctionReturn(PETSC_SUCCESS); /* VecSetType() of a Vec made without an array */
-  PetscCall(Kernels(v)->fromdouble(v->map->n, 1.0, array, Write(v)));
+  PetscCall(Kernels(v)->fromhost(v->map->n, 1.0, array, Write(v)));
   PetscCall(PetscFree(array)); /* the Vec owns it from now on */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- values by index ---- */
 
-/* values of this rank go into the storage at once, the others into the shadow's stash until assembly */
+/*
+  On the host, values of this rank go into the storage at once, the others into the shadow's stash until assembly.  On the GPU all go
+  into the shadow, which is in use until assembly.
+*/
 static PetscErrorCode VecSetValues_Single(Vec v, PetscInt ni, const PetscInt ix[], const PetscScalar y[], InsertMode mode)
 {
   const PetscInt start = v->map->rstart, end = v->map->rend;
   float         *a = Write(v);
+  PetscScalar   *shadow;
 
   PetscFunctionBegin;
   if (v->map->size > 1) {
     PetscCheck(v->stash.insertmode == NOT_SET_VALUES || v->stash.insertmode == mode, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "VecSetValues() with both ADD_VALUES and INSERT_VALUES needs an assembly in between");
     v->stash.insertmode = mode;
+  }
+  if (!PetscMemTypeHost(Kernels(v)->memtype)) {
+    if (!Single(v)->stashed) PetscCall(ShadowBegin(v, PETSC_TRUE, &shadow));
+    Single(v)->stashed = PETSC_TRUE;
+    PetscCall(VecSetValues(Single(v)->shadow, ni, ix, y, mode));
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (PetscInt i = 0; i < ni; i++) {
     const PetscScalar value = y ? y[i] : 0.0;
@@ -430,14 +482,14 @@ static PetscErrorCode VecSetValuesBlocked_Single(Vec v, PetscInt ni, const Petsc
 
 static PetscErrorCode VecAssemblyBegin_Single(Vec v)
 {
-  Vec_Single  *s = Single(v);
-  PetscScalar *a;
+  Vec_Single     *s     = Single(v);
+  const PetscBool begun = (PetscBool)(s->stashed && !PetscMemTypeHost(s->k->memtype));
+  PetscScalar    *a;
 
   PetscFunctionBegin;
-  if (v->map->size == 1 || v->stash.donotstash) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &s->stashed, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)v)));
+  if (v->map->size > 1 && !v->stash.donotstash) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &s->stashed, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)v)));
   if (!s->stashed) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(ShadowBegin(v, PETSC_TRUE, &a));
+  if (!begun) PetscCall(ShadowBegin(v, PETSC_TRUE, &a));
   PetscCall(VecAssemblyBegin(s->shadow));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -459,13 +511,16 @@ static PetscErrorCode VecAssemblyEnd_Single(Vec v)
 static PetscErrorCode VecGetValues_Single(Vec v, PetscInt ni, const PetscInt ix[], PetscScalar y[])
 {
   const PetscInt start = v->map->rstart, end = v->map->rend;
+  PetscScalar   *shadow = NULL;
 
   PetscFunctionBegin;
+  if (!PetscMemTypeHost(Kernels(v)->memtype)) PetscCall(ShadowBegin(v, PETSC_TRUE, &shadow));
   for (PetscInt i = 0; i < ni; i++) {
     if (ix[i] < 0 && v->stash.ignorenegidx) continue;
     PetscCheck(ix[i] >= start && ix[i] < end, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Can only get local values, trying %" PetscInt_FMT, ix[i]);
-    y[i] = (PetscScalar)Read(v)[ix[i] - start];
+    y[i] = shadow ? shadow[ix[i] - start] : (PetscScalar)Read(v)[ix[i] - start];
   }
+  if (shadow) PetscCall(ShadowEnd(v, PETSC_FALSE, &shadow));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -483,7 +538,7 @@ static PetscErrorCode VecSetOption_Single(Vec v, VecOption option, PetscBool fla
 static PetscErrorCode VecCopy_Single(Vec x, Vec y)
 {
   PetscFunctionBegin;
-  if (VecIsSingle_Private(y)) PetscCall(Kernels(x)->copy(x->map->n, Read(x), Write(y)));
+  if (SameStorage(x, y)) PetscCall(Kernels(x)->copy(x->map->n, Read(x), Write(y)));
   else PetscCall(VecSingleConvert(x, 1.0, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -498,7 +553,7 @@ static PetscErrorCode VecSet_Single(Vec x, PetscScalar a)
 static PetscErrorCode VecSwap_Single(Vec x, Vec y)
 {
   PetscFunctionBegin;
-  VecCheckSingle(y);
+  VecCheckOperand(x, y);
   if (x != y) PetscCall(Kernels(x)->swap(x->map->n, Write(x), Write(y)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -508,61 +563,61 @@ static PetscErrorCode VecScale_Single(Vec x, PetscScalar a)
   PetscFunctionBegin;
   if (a == (PetscScalar)0.0) PetscCall(Kernels(x)->set(x->map->n, 0.0, Write(x)));
   else PetscCall(Kernels(x)->scale(x->map->n, a, Write(x)));
-  PetscCall(PetscLogFlops(x->map->n));
+  PetscCall(LogFlops(x, x->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecAXPY_Single(Vec y, PetscScalar a, Vec x)
 {
   PetscFunctionBegin;
-  VecCheckSingle(x);
+  VecCheckOperand(y, x);
   PetscCall(Kernels(y)->axpy(y->map->n, a, Read(x), Write(y)));
-  PetscCall(PetscLogFlops(2.0 * y->map->n));
+  PetscCall(LogFlops(y, 2.0 * y->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecAXPBY_Single(Vec y, PetscScalar a, PetscScalar b, Vec x)
 {
   PetscFunctionBegin;
-  VecCheckSingle(x);
+  VecCheckOperand(y, x);
   PetscCall(Kernels(y)->axpby(y->map->n, a, b, Read(x), Write(y)));
-  PetscCall(PetscLogFlops(3.0 * y->map->n));
+  PetscCall(LogFlops(y, 3.0 * y->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecAYPX_Single(Vec y, PetscScalar b, Vec x)
 {
   PetscFunctionBegin;
-  VecCheckSingle(x);
+  VecCheckOperand(y, x);
   PetscCall(Kernels(y)->axpby(y->map->n, 1.0, b, Read(x), Write(y)));
-  PetscCall(PetscLogFlops(2.0 * y->map->n));
+  PetscCall(LogFlops(y, 2.0 * y->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecAXPBYPCZ_Single(Vec z, PetscScalar a, PetscScalar b, PetscScalar c, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  VecCheckSingle(x);
-  VecCheckSingle(y);
+  VecCheckOperand(z, x);
+  VecCheckOperand(z, y);
   PetscCall(Kernels(z)->axpbypcz(z->map->n, a, b, c, Read(x), Read(y), Write(z)));
-  PetscCall(PetscLogFlops(5.0 * z->map->n));
+  PetscCall(LogFlops(z, 5.0 * z->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecWAXPY_Single(Vec w, PetscScalar a, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  VecCheckSingle(x);
-  VecCheckSingle(y);
+  VecCheckOperand(w, x);
+  VecCheckOperand(w, y);
   PetscCall(Kernels(w)->waxpy(w->map->n, a, Read(x), Read(y), Write(w)));
-  PetscCall(PetscLogFlops(2.0 * w->map->n));
+  PetscCall(LogFlops(w, 2.0 * w->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode GetReadArrays(PetscInt m, const Vec x[], const float ***a)
+static PetscErrorCode GetReadArrays(Vec v, PetscInt m, const Vec x[], const float ***a)
 {
   PetscFunctionBegin;
-  for (PetscInt j = 0; j < m; j++) VecCheckSingle(x[j]);
+  for (PetscInt j = 0; j < m; j++) VecCheckOperand(v, x[j]);
   PetscCall(PetscMalloc1(m, a));
   for (PetscInt j = 0; j < m; j++) (*a)[j] = Read(x[j]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -573,10 +628,10 @@ static PetscErrorCode VecMAXPBY_Single(Vec y, PetscInt m, const PetscScalar *a, 
   const float **xa;
 
   PetscFunctionBegin;
-  PetscCall(GetReadArrays(m, x, &xa));
+  PetscCall(GetReadArrays(y, m, x, &xa));
   PetscCall(Kernels(y)->maxpby(y->map->n, m, a, b, xa, Write(y)));
   PetscCall(PetscFree(xa));
-  PetscCall(PetscLogFlops(m * 2.0 * y->map->n));
+  PetscCall(LogFlops(y, m * 2.0 * y->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -591,10 +646,10 @@ static PetscErrorCode VecMAXPY_Single(Vec y, PetscInt m, const PetscScalar *a, V
   static PetscErrorCode Name##_Single(Vec w, Vec x, Vec y) \
   { \
     PetscFunctionBegin; \
-    VecCheckSingle(x); \
-    VecCheckSingle(y); \
+    VecCheckOperand(w, x); \
+    VecCheckOperand(w, y); \
     PetscCall(Kernels(w)->kernel(w->map->n, Read(x), Read(y), Write(w))); \
-    PetscCall(PetscLogFlops(w->map->n)); \
+    PetscCall(LogFlops(w, w->map->n)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 PointwiseBinary(VecPointwiseMult, mult)
@@ -610,7 +665,7 @@ PointwiseBinary(VecPointwiseMaxAbs, pointwisemaxabs)
     PetscFunctionBegin; \
     PetscCall(Kernels(x)->kernel(x->map->n, Write(x))); \
     PetscCall(PetscObjectStateIncrease((PetscObject)x)); \
-    PetscCall(PetscLogFlops(x->map->n)); \
+    PetscCall(LogFlops(x, x->map->n)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
 PointwiseUnary(VecReciprocal, reciprocal)
@@ -624,7 +679,7 @@ static PetscErrorCode VecShift_Single(Vec x, PetscScalar a)
   PetscFunctionBegin;
   PetscCall(Kernels(x)->shift(x->map->n, a, Write(x)));
   PetscCall(PetscObjectStateIncrease((PetscObject)x));
-  PetscCall(PetscLogFlops(x->map->n));
+  PetscCall(LogFlops(x, x->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -642,10 +697,10 @@ static PetscErrorCode VecMDotLocal_Single(Vec x, PetscInt m, const Vec y[], Pets
   const float **ya;
 
   PetscFunctionBegin;
-  PetscCall(GetReadArrays(m, y, &ya));
+  PetscCall(GetReadArrays(x, m, y, &ya));
   PetscCall(Kernels(x)->mdot(x->map->n, m, Read(x), ya, s));
   PetscCall(PetscFree(ya));
-  if (x->map->n) PetscCall(PetscLogFlops(m * (2.0 * x->map->n - 1)));
+  if (x->map->n) PetscCall(LogFlops(x, m * (2.0 * x->map->n - 1)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -665,10 +720,10 @@ static PetscErrorCode VecDotLocal_Single(Vec x, Vec y, PetscScalar *s)
   const float *ya;
 
   PetscFunctionBegin;
-  VecCheckSingle(y);
+  VecCheckOperand(x, y);
   ya = Read(y);
   PetscCall(Kernels(x)->mdot(x->map->n, 1, Read(x), &ya, s));
-  if (x->map->n) PetscCall(PetscLogFlops(2.0 * x->map->n - 1));
+  if (x->map->n) PetscCall(LogFlops(x, 2.0 * x->map->n - 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -682,11 +737,12 @@ static PetscErrorCode VecDot_Single(Vec x, Vec y, PetscScalar *s)
 
 static PetscErrorCode VecDotNorm2_Single(Vec x, Vec y, PetscScalar *dot, PetscScalar *norm2)
 {
+  const Vec   v[2] = {x, y};
   PetscScalar s[2];
 
   PetscFunctionBegin;
-  PetscCall(VecDotLocal_Single(x, y, &s[0]));
-  PetscCall(VecDotLocal_Single(y, y, &s[1]));
+  VecCheckOperand(x, y);
+  PetscCall(VecMDotLocal_Single(y, 2, v, s));
   PetscCall(Reduce(x, 2, s, MPIU_SUM));
   *dot   = s[0];
   *norm2 = s[1];
@@ -702,7 +758,7 @@ static PetscErrorCode NormParts(Vec x, NormType type, PetscReal *z)
   if (type == NORM_INFINITY) PetscCall(Kernels(x)->maxabs(n, Read(x), z));
   if (type == NORM_1 || type == NORM_1_AND_2) {
     PetscCall(Kernels(x)->sumabs(n, Read(x), z));
-    if (n) PetscCall(PetscLogFlops(n - 1.0));
+    if (n) PetscCall(LogFlops(x, n - 1.0));
   }
   if (type == NORM_2 || type == NORM_FROBENIUS || type == NORM_1_AND_2) PetscCall(VecDotLocal_Single(x, x, type == NORM_1_AND_2 ? z + 1 : z));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -736,7 +792,7 @@ static PetscErrorCode VecSumLocal_Single(Vec x, PetscScalar *s)
 {
   PetscFunctionBegin;
   PetscCall(Kernels(x)->sum(x->map->n, Read(x), s));
-  if (x->map->n) PetscCall(PetscLogFlops(x->map->n - 1.0));
+  if (x->map->n) PetscCall(LogFlops(x, x->map->n - 1.0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -781,10 +837,10 @@ static PetscErrorCode VecMin_Single(Vec x, PetscInt *index, PetscReal *z)
 static PetscErrorCode VecMaxPointwiseDivide_Single(Vec x, Vec y, PetscReal *z)
 {
   PetscFunctionBegin;
-  VecCheckSingle(y);
+  VecCheckOperand(x, y);
   PetscCall(Kernels(x)->maxdivide(x->map->n, Read(x), Read(y), z));
   PetscCall(Reduce(x, 1, z, MPIU_MAX));
-  PetscCall(PetscLogFlops(x->map->n));
+  PetscCall(LogFlops(x, x->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -809,14 +865,14 @@ static PetscErrorCode VecErrorWeightedNorms_Single(Vec u, Vec y, Vec e, NormType
 
 /* ---- life ---- */
 
-static PetscErrorCode VecCreateWithStorage_Single(Vec, float *);
+static PetscErrorCode VecCreateWithStorage_Single(Vec, VecSingleKernels, float *);
 
 static PetscErrorCode VecDuplicate_Single(Vec v, Vec *w)
 {
   PetscFunctionBegin;
   PetscCall(VecCreate(PetscObjectComm((PetscObject)v), w));
   PetscCall(PetscLayoutReference(v->map, &(*w)->map));
-  PetscCall(VecCreateWithStorage_Single(*w, NULL));
+  PetscCall(VecCreateWithStorage_Single(*w, Kernels(v), NULL));
   PetscCall(PetscObjectListDuplicate(((PetscObject)v)->olist, &((PetscObject)*w)->olist));
   PetscCall(PetscFunctionListDuplicate(((PetscObject)v)->qlist, &((PetscObject)*w)->qlist));
   /* DMs replace view and load */
@@ -869,11 +925,11 @@ static PetscErrorCode VecGetSubVector_Single(Vec v, IS is, Vec *w)
   PetscCall(VecSetSizes(*w, n, N));
   PetscCall(VecSetBlockSize(*w, bs));
   if (flags[0]) {
-    PetscCall(VecCreateWithStorage_Single(*w, PetscSafePointerPlusOffset(Single(v)->a, start)));
+    PetscCall(VecCreateWithStorage_Single(*w, Kernels(v), PetscSafePointerPlusOffset(Single(v)->a, start)));
     (*w)->ops->placearray   = NULL;
     (*w)->ops->replacearray = NULL;
   } else {
-    PetscCall(VecCreateWithStorage_Single(*w, NULL));
+    PetscCall(VecCreateWithStorage_Single(*w, Kernels(v), NULL));
     PetscCall(VecScatterCreate(v, is, *w, NULL, &scatter));
     PetscCall(VecScatterBegin(scatter, v, *w, INSERT_VALUES, SCATTER_FORWARD));
     PetscCall(VecScatterEnd(scatter, v, *w, INSERT_VALUES, SCATTER_FORWARD));
@@ -954,20 +1010,20 @@ static PetscErrorCode BorrowStandardOperations(Vec v)
 }
 
 /* storage of somebody else, or NULL to allocate */
-static PetscErrorCode VecCreateWithStorage_Single(Vec v, float *storage)
+static PetscErrorCode VecCreateWithStorage_Single(Vec v, VecSingleKernels k, float *storage)
 {
   Vec_Single *s;
 
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(v->map));
   PetscCall(PetscNew(&s));
-  s->k = &VecSingleKernelsHost;
+  s->k = k;
   if (!storage) PetscCall(s->k->malloc(v->map->n, &s->allocated));
   s->a = storage ? storage : s->allocated;
 
   v->data             = s;
   v->petscnative      = PETSC_FALSE; /* otherwise PETSc takes the storage for PetscScalars */
-  v->offloadmask      = PETSC_OFFLOAD_CPU;
+  v->offloadmask      = PETSC_OFFLOAD_CPU; /* where VecGetArray() returns one */
   v->stash.insertmode = NOT_SET_VALUES;
 
   PetscCall(PetscMemzero(v->ops, sizeof(*v->ops)));
@@ -1031,7 +1087,7 @@ static PetscErrorCode VecCreateWithStorage_Single(Vec v, float *storage)
   v->ops->min                = VecMin_Single;
   v->ops->maxpointwisedivide = VecMaxPointwiseDivide_Single;
   v->ops->errorwnorm         = VecErrorWeightedNorms_Single;
-  PetscCall(PetscObjectChangeTypeName((PetscObject)v, VECSINGLE));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)v, k->type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1061,11 +1117,38 @@ static PetscErrorCode VecCreateWithStorage_Single(Vec v, float *storage)
   Ghosted vectors (`VecCreateGhost()`) are not supported. Neither are PETSc configurations with complex numbers or with real
   numbers other than double.
 
-.seealso: `PCSINGLE`, `VecSingleGetArray()`, `VecSingleGetArrayRead()`, `VecSingleGetArrayWrite()`, `VecSingleConvert()`, `VecType`, `VecCreate()`
+.seealso: `VECSINGLECUDA`, `PCSINGLE`, `VecSingleGetArray()`, `VecSingleGetArrayRead()`, `VecSingleGetArrayWrite()`, `VecSingleConvert()`, `VecType`, `VecCreate()`
 M*/
 PetscErrorCode VecCreate_Single(Vec v)
 {
   PetscFunctionBegin;
-  PetscCall(VecCreateWithStorage_Single(v, NULL));
+  PetscCall(VecCreateWithStorage_Single(v, &VecSingleKernelsHost, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#if defined(PETSC_HAVE_CUDA)
+/*MC
+  VECSINGLECUDA - "singlecuda" - A `VECSINGLE` whose storage is in the memory of a CUDA GPU
+
+  Options Database Keys:
++ -vec_type singlecuda    - sets the type in `VecSetFromOptions()`
+- -dm_vec_type singlecuda - sets the type of the vectors that a `DM` makes
+
+  Level: intermediate
+
+  Notes:
+  What is said of `VECSINGLE` holds for it, except that the operations run on the GPU, and that the shadow, which `VecGetArray()` and its
+  relatives return, is in host memory: an access through it copies the vector to the host and, if it may write, back. `VecSetValues()`
+  begins such an access, which ends in `VecAssemblyEnd()`.
+
+  `PCSINGLE` uses it where a `DMBOX` makes vectors of type `VECCUDA`. It exists where PETSc has CUDA, and making one needs a GPU.
+
+.seealso: `VECSINGLE`, `VECCUDA`, `PCSINGLE`, `VecSingleGetArray()`, `VecSingleGetArrayRead()`, `VecSingleGetArrayWrite()`, `VecSingleConvert()`, `VecType`, `VecCreate()`
+M*/
+PetscErrorCode VecCreate_SingleCUDA(Vec v)
+{
+  PetscFunctionBegin;
+  PetscCall(VecCreateWithStorage_Single(v, &VecSingleKernelsCUDA, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif

@@ -103,6 +103,15 @@ struct _PatchFDKernels {
   PetscErrorCode (*boxsolvecreate)(const PatchFDBoxSolveDesc *, void **plan);
   PetscErrorCode (*boxsolveapply)(void *plan, const void *b, void *x);
   PetscErrorCode (*boxsolvedestroy)(void **plan);
+
+  /*
+    The work that is enqueued between recordbegin and recordend is begun by recordend, and again by each recordreplay, on the same
+    arrays and with little work on the host.  Nothing in between may allocate or wait.  NULL where calls cost nothing.
+  */
+  PetscErrorCode (*recordbegin)(void **record);
+  PetscErrorCode (*recordend)(void *record);
+  PetscErrorCode (*recordreplay)(void *record);
+  PetscErrorCode (*recorddestroy)(void **record);
 };
 
 enum {

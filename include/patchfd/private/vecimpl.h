@@ -22,9 +22,10 @@ PETSC_INTERN PetscErrorCode PatchFDVecRestoreArrayWrite(Vec, PatchFDKernels, voi
 
 /* constructors, for src/sys/register.c */
 PETSC_INTERN PetscErrorCode VecCreate_Single(Vec);
+PETSC_INTERN PetscErrorCode VecCreate_SingleCUDA(Vec);
 PETSC_INTERN PetscErrorCode PCCreate_Single(PC);
 
-/* whether a Vec is a VECSINGLE, without comparing strings */
+/* whether a Vec is a VECSINGLE or a VECSINGLECUDA, without comparing strings */
 PETSC_INTERN PetscErrorCode VecDestroy_Single(Vec);
 static inline PetscBool     VecIsSingle_Private(Vec v)
 {
@@ -42,12 +43,16 @@ typedef struct {
 
 typedef const struct _VecSingleKernels *VecSingleKernels;
 struct _VecSingleKernels {
-  PetscMemType memtype;
+  VecType      type;
+  PetscMemType memtype; /* of the floats */
   PetscErrorCode (*malloc)(PetscInt n, float **x); /* zeroed */
   PetscErrorCode (*free)(float **x);
 
-  PetscErrorCode (*fromdouble)(PetscInt n, double a, const double *x, float *y); /* y = a x */
-  PetscErrorCode (*todouble)(PetscInt n, double a, const float *x, double *y);   /* y = a x */
+  /* y = a x, the doubles being in the same memory as the floats, or on the host */
+  PetscErrorCode (*fromdouble)(PetscInt n, double a, const double *x, float *y);
+  PetscErrorCode (*todouble)(PetscInt n, double a, const float *x, double *y);
+  PetscErrorCode (*fromhost)(PetscInt n, double a, const double *x, float *y);
+  PetscErrorCode (*tohost)(PetscInt n, double a, const float *x, double *y);
 
   PetscErrorCode (*copy)(PetscInt n, const float *x, float *y);
   PetscErrorCode (*set)(PetscInt n, double a, float *x);
@@ -83,3 +88,6 @@ struct _VecSingleKernels {
   PetscErrorCode (*errornorms)(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol, const float *atols, double rtol, const float *rtols, double ignore, VecSingleErrorNorms *);
 };
 PETSC_INTERN const struct _VecSingleKernels VecSingleKernelsHost;
+#if defined(PETSC_HAVE_CUDA)
+PETSC_INTERN const struct _VecSingleKernels VecSingleKernelsCUDA;
+#endif

@@ -1,0 +1,289 @@
+static char help[] = "Whole solves of Poisson's equation, u = prod sin(pi x_i) on the unit cube, to a true relative residual of 1e-9; the second solve is timed,\n\
+set-up is not in it.  A line a solve: unknowns, iterations, residual, error, time, unknowns a second, memory.\n\
+  -degrees <k,...>, -unknowns <n,...> : about so many unknowns, cells a direction are a power of 2 times at most 7 (default 2e5)\n\
+  -modes <mixed,double>               : the V-cycle in single precision under a double precision method, and double throughout (default both)\n\
+  -breakdown                          : where the time goes, by operation and by level (GPU: time of kernels; each is waited for)\n\
+  -error <n>                          : L2 error by quadrature on the host for up to n unknowns (default 1e6)\n\
+  -dm_vec_type <type>, -mixed_ksp_type, -double_ksp_type, -mixed_single_pc_..., -double_pc_... : as for any solve\n\n";
+
+#include <petscpatchfd.h>
+#include <petsctime.h>
+#include <petsc/private/logimpl.h> /* to switch GPU times on and off */
+
+#if defined(PETSC_HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+#endif
+
+static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  u[0] = 1;
+  for (PetscInt i = 0; i < dim; i++) u[0] *= PetscSinReal(PETSC_PI * x[i]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* seconds, when all work is done */
+static PetscErrorCode Now(PetscLogDouble *t)
+{
+  PetscFunctionBeginUser;
+#if defined(PETSC_HAVE_CUDA)
+  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) PetscCallCUDA(cudaDeviceSynchronize());
+#endif
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscCall(PetscTime(t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* bytes in use, on the GPU if there is one in use */
+static PetscErrorCode Memory(PetscLogDouble *bytes)
+{
+  PetscFunctionBeginUser;
+#if defined(PETSC_HAVE_CUDA)
+  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) {
+    size_t free, total;
+
+    PetscCallCUDA(cudaMemGetInfo(&free, &total));
+    *bytes = (PetscLogDouble)(total - free);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  PetscCall(PetscMemoryGetCurrentUsage(bytes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* v = w (x) w (x) w for a w on all nodes of a direction: the right-hand side of hundreds of millions of unknowns in seconds */
+static PetscErrorCode TensorProduct(DM dm, Vec w, Vec v)
+{
+  PetscInt           n, rows, start;
+  const PetscScalar *a;
+  PetscScalar       *b;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecGetSize(w, &n));
+  PetscCall(VecGetLocalSize(v, &rows));
+  PetscCall(VecGetOwnershipRange(v, &start, NULL));
+  PetscCheck(rows == n * n * n, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "This benchmark runs on one rank");
+  PetscCall(VecGetArrayRead(w, &a));
+  PetscCall(VecGetArrayWrite(v, &b));
+  for (PetscInt k = 0; k < n; k++) {
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscScalar f = a[j] * a[k];
+
+      for (PetscInt i = 0; i < n; i++) b[(k * n + j) * n + i] = f * a[i];
+    }
+  }
+  PetscCall(VecRestoreArrayWrite(v, &b));
+  PetscCall(VecRestoreArrayRead(w, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* GPU time, or the host's, and calls of an event, in the main stage and in PCMG's; zeros for unknown events */
+static PetscErrorCode EventTime(const char *name, PetscBool gpu, PetscLogDouble *t, int *count)
+{
+  PetscLogEvent event;
+  PetscLogStage stages[2] = {0, -1};
+
+  PetscFunctionBeginUser;
+  *t     = 0;
+  *count = 0;
+  PetscCall(PetscLogEventGetId(name, &event));
+  PetscCall(PetscLogStageGetId("MG Apply", &stages[1]));
+  for (int s = 0; s < 2 && event >= 0; s++) {
+    PetscEventPerfInfo info;
+
+    if (stages[s] < 0) continue;
+    PetscCall(PetscLogEventGetPerfInfo(stages[s], event, &info));
+    *t += gpu ? info.GpuTime : info.time;
+    *count += info.count;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* one more solve, with events; `total` is the time of a solve without them */
+static PetscErrorCode Breakdown(KSP ksp, Vec b, Vec u, PetscLogDouble total, PetscInt N)
+{
+  static const char *const names[] = {"PatchFDSmooth", "PatchFDMult", "PatchFDRestrict", "PatchFDProlong", "PatchFDBoxSolve", "VecSingleConvert", "VecMDot", "VecDot", "VecTDot", "VecNorm", "VecMAXPY", "VecAXPY", "VecAYPX", "VecWAXPY", "VecScale", "VecCopy", "VecSet"};
+  static const char *const levels[] = {"MGSmooth Level", "MGResid Level", "MGInterp Level"};
+  enum {
+    NAMES  = PETSC_STATIC_ARRAY_LENGTH(names),
+    EVENTS = NAMES + 3 * 16
+  };
+  char           event[EVENTS][32];
+  PetscLogDouble t[2][EVENTS], sum = 0;
+  int            count[2][EVENTS];
+  const PetscBool gpu = PetscDefined(HAVE_CUDA) && PetscDeviceInitialized(PETSC_DEVICE_CUDA) ? PETSC_TRUE : PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < EVENTS; i++) {
+    if (i < NAMES) PetscCall(PetscStrncpy(event[i], names[i], sizeof(event[i])));
+    else PetscCall(PetscSNPrintf(event[i], sizeof(event[i]), "%s %d", levels[(i - NAMES) % 3], 15 - (i - NAMES) / 3));
+  }
+  for (int pass = 0; pass < 2; pass++) {
+    for (int i = 0; i < EVENTS; i++) PetscCall(EventTime(event[i], gpu, &t[pass][i], &count[pass][i]));
+    PetscLogGpuTimeFlag = PETSC_TRUE;
+    if (!pass) PetscCall(KSPSolve(ksp, b, u));
+    PetscLogGpuTimeFlag = PETSC_FALSE;
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  by operation           ms  ps/unk. per cent  calls\n"));
+  for (int i = 0; i < NAMES; i++) {
+    const PetscLogDouble dt = t[1][i] - t[0][i];
+
+    if (count[1][i] == count[0][i]) continue;
+    sum += dt;
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    %-16s %9.3f %8.2f %8.1f %6d\n", names[i], dt * 1e3, dt / N * 1e12, 100 * dt / total, count[1][i] - count[0][i]));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    %-16s %9.3f %8.2f %8.1f\n", "gaps and rest", (total - sum) * 1e3, (total - sum) / N * 1e12, 100 * (total - sum) / total));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  by level, ms     smoother  residual transfers\n"));
+  for (int i = NAMES; i < EVENTS; i += 3) {
+    if (count[1][i] == count[0][i]) continue;
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    %2d            ", 15 - (i - NAMES) / 3));
+    for (int j = 0; j < 3; j++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %9.3f", (t[1][i + j] - t[0][i + j]) * 1e3));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(PetscInt k, PetscReal unknowns, const char *mode, PetscBool breakdown, PetscReal limit)
+{
+  const PetscReal want = PetscPowReal(unknowns, 1. / 3) / (PetscReal)k; /* cells a direction */
+  PetscInt        n = 1, p = 2, cells[3], N, its;
+  DM              dm, line;
+  Mat             A;
+  Vec             w, v, b, u, r;
+  KSP             ksp;
+  PC              pc, inner;
+  PetscBool       mixed;
+  PetscReal       bnorm, rnorm, l2 = -1, max, unorm;
+  PetscLogDouble  t[3], best = PETSC_MAX_REAL, base, used;
+  char            prefix[16];
+
+  PetscFunctionBeginUser;
+  /* the nearest product of 1, 3, 5 or 7 and a power of two */
+  for (PetscInt q = 1; q <= 7; q += 2)
+    for (PetscInt e = 2; e <= 1024; e *= 2)
+      if (PetscAbsReal(PetscLogReal(q * e / want)) < PetscAbsReal(PetscLogReal(n * p / want))) n = q, p = e;
+  for (int d = 0; d < 3; d++) cells[d] = n * p;
+  PetscCall(PetscStrcmp(mode, "mixed", &mixed));
+  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", mode));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, k, &dm));
+  PetscCall(DMSetFromOptions(dm));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMBoxCreate(PETSC_COMM_SELF, 1, cells, k, &line));
+  PetscCall(DMSetUp(line));
+
+  /* -laplace u = 3 pi^2 u; the load is a product, too */
+  PetscCall(DMCreateGlobalVector(line, &w));
+  PetscCall(VecDuplicate(w, &v));
+  PetscCall(DMBoxAddLoad(line, 0, Exact, NULL, w));
+  PetscCall(DMBoxLiftDirichlet(line, v, w));
+  PetscCall(DMBoxInterpolateFunction(line, 0, Exact, NULL, v));
+  PetscCall(DMCreateGlobalVector(dm, &b));
+  PetscCall(VecGetSize(b, &N));
+  PetscCall(VecSet(b, 1)); /* on the device, if that is where it lives */
+  PetscCall(VecNorm(b, NORM_1, &bnorm));
+  PetscCall(Memory(&base));
+  base -= (PetscLogDouble)N * sizeof(PetscScalar);
+  PetscCall(TensorProduct(dm, w, b));
+  PetscCall(VecScale(b, 3 * PETSC_PI * PETSC_PI)); /* from now on its values are on the device */
+
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(VecDuplicate(b, &u));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOptionsPrefix(ksp, prefix));
+  PetscCall(KSPSetDM(ksp, dm));
+  PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPFGMRES));
+  PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetDM(pc, dm));
+  PetscCall(PCSetType(pc, mixed ? PCSINGLE : PCPATCHMG));
+  if (mixed) {
+    PetscCall(PCSingleGetPC(pc, &inner));
+    PetscCall(PCSetType(inner, PCPATCHMG));
+  }
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(Now(&t[0]));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPSolve(ksp, b, u));
+  PetscCall(Now(&t[1]));
+  PetscCall(Memory(&used));
+  for (int i = 0; i < 3; i++) {
+    PetscLogDouble start, end;
+
+    PetscCall(Now(&start));
+    PetscCall(KSPSolve(ksp, b, u));
+    PetscCall(Now(&end));
+    best = PetscMin(best, end - start);
+  }
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  if (breakdown) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "k = %" PetscInt_FMT ", %" PetscInt_FMT "^3 cells, %" PetscInt_FMT " unknowns, %s, %.3f ms\n", k, cells[0], N, mode, best * 1e3));
+    PetscCall(Breakdown(ksp, b, u, best, N));
+  }
+  PetscCall(KSPDestroy(&ksp));
+
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(MatResidual(A, b, u, r));
+  PetscCall(VecNorm(r, NORM_2, &rnorm));
+  if (N <= limit) PetscCall(DMBoxComputeError(dm, 0, Exact, NULL, u, &l2, NULL));
+  PetscCall(TensorProduct(dm, v, r));
+  PetscCall(VecAXPY(u, -1, r));
+  PetscCall(VecNorm(u, NORM_INFINITY, &max));
+  PetscCall(VecNorm(r, NORM_INFINITY, &unorm));
+  if (!breakdown) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %2" PetscInt_FMT " %5" PetscInt_FMT " %10" PetscInt_FMT " %3" PetscInt_FMT " %9.2e %9.2e ", mode, k, cells[0], N, its, (double)(rnorm / bnorm), (double)(max / unorm)));
+    if (l2 >= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%9.3e", (double)l2));
+    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%9s", "-"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | %9.3f %10.3f %8.1f %9.3e | %7.3f %6.1f\n", t[1] - t[0], best * 1e3, best / N * 1e12, N / best, (used - base) * 1e-9, (used - base) / N));
+  }
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&w));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&line));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  PetscInt  degrees[16] = {1, 3, 5, 7}, nd = 16, nu = 32, nm = 2;
+  PetscReal unknowns[32] = {2e5}, limit = 1e6;
+  char     *modes[2];
+  PetscBool set, breakdown = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &nd, &set));
+  if (!set) nd = 4;
+  PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-unknowns", unknowns, &nu, &set));
+  if (!set) nu = 1;
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-error", &limit, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-breakdown", &breakdown, NULL));
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-modes", modes, &nm, &set));
+  if (!set) {
+    nm = 2;
+    PetscCall(PetscStrallocpy("mixed", &modes[0]));
+    PetscCall(PetscStrallocpy("double", &modes[1]));
+  }
+  if (breakdown) { /* kernels one by one, and PCMG's events of the levels */
+    PetscCall(PetscLogDefaultBegin());
+    for (PetscInt m = 0; m < nm; m++) {
+      char option[64];
+
+      PetscCall(PetscSNPrintf(option, sizeof(option), "-%s_%spc_mg_log", modes[m], modes[m][0] == 'm' ? "single_" : ""));
+      PetscCall(PetscOptionsSetValue(NULL, option, NULL));
+    }
+  } else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "mode    k cells   unknowns its  residual max error  L2 error | first, s  solve, ms   ps/unk.     unk./s |      GB  B/unk.\n"));
+  for (PetscInt m = 0; m < nm; m++)
+    for (PetscInt i = 0; i < nd; i++)
+      for (PetscInt j = 0; j < nu; j++) PetscCall(Solve(degrees[i], unknowns[j], modes[m], breakdown, limit));
+  for (PetscInt m = 0; m < nm; m++) PetscCall(PetscFree(modes[m]));
+  PetscCall(PetscFinalize());
+  return 0;
+}
