@@ -6,25 +6,18 @@ namespace patchfd
 {
 
 template <typename T, int K>
-static PetscErrorCode Create(const PatchFDOperatorDesc *desc, OperatorMarch **march, const OperatorGeometry &g)
+static PetscErrorCode Create(const PatchFDOperatorDesc *desc, OperatorMarch **march)
 {
-  OperatorMarchDegree<T, K> *p = new OperatorMarchDegree<T, K>;
+  OperatorMarchDegree<T, K, Tile<T, K>> *p = new OperatorMarchDegree<T, K, Tile<T, K>>(desc);
 
   PetscFunctionBegin;
-  p->g = g; p->size = PatchFDBoxSize(&desc->ybox);
-  for (int d = 0; d < 3; d++) {
-    for (int i = 0; i < (K + 1) * (K + 1); i++) {
-      p->m.M[d][i] = (T)desc->dir[d]->M[i];
-      p->m.A[d][i] = (T)desc->dir[d]->A[i];
-    }
-  }
-  PetscCall(AllowShared(MarchKernel<T, K>, March<T, K>::SHARED));
   *march = p;
+  PetscCall(p->cut());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename T>
-PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *desc, OperatorMarch **march, const OperatorGeometry &g)
+PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *desc, OperatorMarch **march)
 {
   const PetscInt n = desc->dir[0]->nloc;
 
@@ -35,33 +28,33 @@ PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *desc, OperatorMarc
   if (desc->dir[2]->nloc == 1) PetscCall(OperatorPlaneCreate<T>(desc, march));
   else switch (n - 1) {
   case 1:
-    PetscCall((Create<T, 1>(desc, march, g)));
+    PetscCall((Create<T, 1>(desc, march)));
     break;
   case 2:
-    PetscCall((Create<T, 2>(desc, march, g)));
+    PetscCall((Create<T, 2>(desc, march)));
     break;
   case 3:
-    PetscCall((Create<T, 3>(desc, march, g)));
+    PetscCall((Create<T, 3>(desc, march)));
     break;
   case 4:
-    PetscCall((Create<T, 4>(desc, march, g)));
+    PetscCall((Create<T, 4>(desc, march)));
     break;
   case 5:
-    PetscCall((Create<T, 5>(desc, march, g)));
+    PetscCall((Create<T, 5>(desc, march)));
     break;
   case 6:
-    PetscCall((Create<T, 6>(desc, march, g)));
+    PetscCall((Create<T, 6>(desc, march)));
     break;
   case 7:
-    PetscCall((Create<T, 7>(desc, march, g)));
+    PetscCall((Create<T, 7>(desc, march)));
     break;
   case 8:
-    PetscCall((Create<T, 8>(desc, march, g)));
+    PetscCall((Create<T, 8>(desc, march)));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template PetscErrorCode OperatorMarchCreate<PRECISION>(const PatchFDOperatorDesc *, OperatorMarch **, const OperatorGeometry &);
+template PetscErrorCode OperatorMarchCreate<PRECISION>(const PatchFDOperatorDesc *, OperatorMarch **);
 
 } // namespace patchfd
