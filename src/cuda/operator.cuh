@@ -445,5 +445,8 @@ struct OperatorMarchDegree : OperatorMarch {
 /* operator_march.cuh: NULL where there is no such kernel */
 template <typename T>
 PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *, OperatorMarch **);
+/* operator_plane.cuh: in 2D */
+template <typename T>
+PetscErrorCode OperatorPlaneCreate(const PatchFDOperatorDesc *, OperatorMarch **);
 
 } // namespace patchfd

@@ -24,8 +24,9 @@ PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *desc, OperatorMarc
   PetscFunctionBegin;
   *march = NULL;
   for (int d = 0; d < 3; d++)
-    if (desc->dir[d]->nclass != 1 || desc->dir[d]->nloc != n) PetscFunctionReturn(PETSC_SUCCESS);
-  switch (n - 1) {
+    if (desc->dir[d]->nclass != 1 || (desc->dir[d]->nloc != n && !(d == 2 && desc->dir[d]->nloc == 1))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (desc->dir[2]->nloc == 1) PetscCall(OperatorPlaneCreate<T>(desc, march));
+  else switch (n - 1) {
   case 1:
     PetscCall((Create<T, 1>(desc, march)));
     break;

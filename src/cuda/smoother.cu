@@ -48,6 +48,12 @@ struct SmootherPlan {
   int                  *ints[3];
 };
 
+/* does the direction not exist? */
+static bool IsPoint(const PatchFDSmootherDesc *desc, int d)
+{
+  return desc->box.n[d] == 1 && desc->dir[d]->npatch == 1 && desc->dir[d]->n[0] == 1;
+}
+
 /* patch number `item` of the shell */
 static __device__ inline void ShellAt(const PatchShell &s, size_t item, int at[3])
 {
@@ -373,7 +379,7 @@ PetscErrorCode Smoother<T>::create(const PatchFDSmootherDesc *desc, void **plan)
     for (PetscInt i = 0; i < pd->npatch; i++) PetscCheck(pd->cell[i] == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Patch %" PetscInt_FMT " begins at cell %" PetscInt_FMT, i, pd->cell[i]);
     p->npatch[d]     = pd->npatch;
     p->ones          = p->ones && p->n[d] == 1;
-    p->data.d[d].ext = desc->box.n[d] == 1 && pd->npatch == 1 && pd->n[0] == 1 ? 0 : 1;
+    p->data.d[d].ext = IsPoint(desc, d) ? 0 : 1;
     p->first[d].assign(pd->first, pd->first + pd->npatch);
     c[d] = (int)p->n[d] + 2 * p->data.d[d].ext;
     volume *= c[d];
@@ -449,7 +455,7 @@ static ColorPatches FindPatches(const SmootherPlan<T> *p, PatchFDPatchOp op, con
       for (int d = 0; d < 3; d++) {
         c.g.count[d] = inner.hi[d] - inner.lo[d];
         c.g.first[d] = (int)p->first[d][c.shell.start[d] + 2 * inner.lo[d]] - 1;
-        whole        = whole && c.g.first[d] + 1 >= c.g.read.lo[d] && c.g.first[d] + 2 * p->fast->degree * c.g.count[d] <= c.g.read.hi[d];
+        whole        = whole && c.g.first[d] + 1 >= c.g.read.lo[d] && c.g.first[d] + p->fast->step[d] * c.g.count[d] <= c.g.read.hi[d];
       }
     }
     if (!inner.empty() && whole) {
@@ -543,6 +549,7 @@ static bool TwoCells(const PatchFDEigen *e)
 template <typename T>
 PetscErrorCode SmootherFastCreate(const PatchFDSmootherDesc *desc, SmootherFast **fast)
 {
+  const bool          point = IsPoint(desc, 2);
   int                 run[3][2], K = 0;
   const PatchFDEigen *e[3];
 
@@ -560,10 +567,11 @@ PetscErrorCode SmootherFastCreate(const PatchFDSmootherDesc *desc, SmootherFast 
     }
     if (run[d][0] == run[d][1]) PetscFunctionReturn(PETSC_SUCCESS);
     e[d] = &pd->eigen[pd->cls[run[d][0]]];
-    if (d && (e[d]->n + 1) / 2 != K) PetscFunctionReturn(PETSC_SUCCESS);
-    K = (int)(e[d]->n + 1) / 2;
+    if (d && (e[d]->n + 1) / 2 != K && !(d == 2 && point)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (d < 2) K = (int)(e[d]->n + 1) / 2;
   }
-  switch (K) {
+  if (point) PetscCall(SmootherPlaneCreate<T>(K, e, fast));
+  else switch (K) {
   case 2:
     PetscCall((SmootherFastCreateDegree<T, 2>(e, fast)));
     break;
@@ -585,12 +593,11 @@ PetscErrorCode SmootherFastCreate(const PatchFDSmootherDesc *desc, SmootherFast 
   case 8:
     PetscCall((SmootherFastCreateDegree<T, 8>(e, fast)));
     break;
-  default:
-    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (int d = 0; d < 3; d++) {
+  for (int d = 0; d < 3 && *fast; d++) {
     (*fast)->run[d][0] = run[d][0];
     (*fast)->run[d][1] = run[d][1];
+    (*fast)->step[d]   = (int)e[d]->n + 1;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

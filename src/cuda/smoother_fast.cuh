@@ -46,6 +46,32 @@ struct Halves {
   T Te[K * K], To[(K - 1) * (K - 1)];
   T M[(K - 1) * (K + 1)], Mv[K + 1]; /* mass: rows of the unknowns in the lower cell, of its nodes; row of the vertex */
   T mu[2 * K - 1], alpha[2 * K - 1]; /* of the node below; that of the node above has the other sign in odd modes */
+
+  void set(const PatchFDEigen *e)
+  {
+    constexpr int n = 2 * K - 1;
+
+    for (int i = 0; i < K; i++) {
+      for (int j = 0; j < K; j++) {
+        Se[i * K + j] = (T)e->S[i * n + j];
+        Te[i * K + j] = (T)e->T[i * n + j];
+      }
+    }
+    for (int i = 0; i < K - 1; i++) {
+      for (int j = 0; j < K - 1; j++) {
+        So[i * (K - 1) + j] = (T)e->S[i * n + K + j];
+        To[i * (K - 1) + j] = (T)e->T[(K + i) * n + j];
+      }
+    }
+    for (int i = 0; i < n; i++) {
+      mu[i]    = (T)e->mu[0][i];
+      alpha[i] = (T)e->alpha[0][i];
+    }
+    for (int j = 0; j <= K; j++) {
+      for (int i = 0; i < K - 1; i++) M[i * (K + 1) + j] = (T)e->MI[i * (n + 2) + j];
+      Mv[j] = (T)e->MI[(K - 1) * (n + 2) + j];
+    }
+  }
 };
 
 template <typename T, int K>
@@ -551,33 +577,9 @@ PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], Smoother
 
   PetscFunctionBegin;
   *fast = p;
-  p->degree = K;
-  p->table  = NULL;
-  p->rows   = p->ROWS;
-  for (int d = 0; d < 3; d++) {
-    Halves<T, K> &h = p->m.d[d];
-
-    for (int i = 0; i < K; i++) {
-      for (int j = 0; j < K; j++) {
-        h.Se[i * K + j] = (T)e[d]->S[i * n + j];
-        h.Te[i * K + j] = (T)e[d]->T[i * n + j];
-      }
-    }
-    for (int i = 0; i < K - 1; i++) {
-      for (int j = 0; j < K - 1; j++) {
-        h.So[i * (K - 1) + j] = (T)e[d]->S[i * n + K + j];
-        h.To[i * (K - 1) + j] = (T)e[d]->T[(K + i) * n + j];
-      }
-    }
-    for (int i = 0; i < n; i++) {
-      h.mu[i]    = (T)e[d]->mu[0][i];
-      h.alpha[i] = (T)e[d]->alpha[0][i];
-    }
-    for (int j = 0; j <= K; j++) {
-      for (int i = 0; i < K - 1; i++) h.M[i * (K + 1) + j] = (T)e[d]->MI[i * (n + 2) + j];
-      h.Mv[j] = (T)e[d]->MI[(K - 1) * (n + 2) + j];
-    }
-  }
+  p->table = NULL;
+  p->rows  = p->ROWS;
+  for (int d = 0; d < 3; d++) p->m.d[d].set(e[d]);
   for (int i = 0; i < n * n * n; i++) {
     const PetscReal D = e[0]->lambda[i % n] + e[1]->lambda[i / n % n] + e[2]->lambda[i / n / n];
 
