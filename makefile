@@ -66,7 +66,8 @@ ARCHIVE := $(OUT)/obj/libpatchfd.a
 LINK          = -L$(OUT)/lib -Wl,-rpath,$(OUT)/lib -lpatchfd $(PETSC_LIB)
 LINK_OBJECTS := $(ARCHIVE) $(LAPACKE_LIB) $(PETSC_LIB)
 # a PETSc without CUDA knows nvcc, too, where there is one
-SOURCES := $(wildcard src/*/*.c) $(if $(shell grep "define PETSC_HAVE_CUDA " $(PETSCCONF_H)),$(wildcard src/cuda/*.cu))
+HAVE_CUDA := $(shell grep "define PETSC_HAVE_CUDA " $(PETSCCONF_H))
+SOURCES   := $(wildcard src/*/*.c) $(if $(HAVE_CUDA),$(wildcard src/cuda/*.cu))
 OBJECTS := $(SOURCES:%=$(OUT)/obj/%.o)
 BENCHES := $(patsubst %.c,$(OUT)/bin/%,$(wildcard benchmarks/*.c))
 
@@ -89,7 +90,10 @@ $(OUT)/obj/%.cu.o: %.cu $(OUT)/flags
 $(OUT)/bin/tests/% $(OUT)/bin/benchmarks/%: LINK = $(LINK_OBJECTS)
 $(OUT)/bin/%: $(OUT)/obj/%.c.o $(LIB)
 	@mkdir -p $(@D)
-	$(call say,LINK,$@)$(CLINKER) $(EXEFLAGS) -o $@ $< $(LINK)
+	$(call say,LINK,$@)$(CLINKER) $(EXEFLAGS) -o $@ $(filter %.o,$^) $(LINK)
+ifneq ($(HAVE_CUDA),)
+$(OUT)/bin/benchmarks/kernels: $(OUT)/obj/benchmarks/rates.cu.o
+endif
 .PRECIOUS: $(OUT)/obj/%.c.o
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 

@@ -1,7 +1,8 @@
-static char help[] = "Speed of the kernels: a smoothing step (nonzero guess), the operator, the transfers, in nanoseconds an unknown,\n\
-beside the memory bandwidth of a copy measured in the same run.\n\
+static char help[] = "Speed of the kernels through PETSc: a smoothing step (nonzero guess), the operator, the residual, the transfers.  A line each: nanoseconds\n\
+an unknown; GB/s, every operand read once and the result written once, and per cent of the bandwidth of a copy; TFLOP/s of the flops that the\n\
+algorithm needs, and on a GPU per cent of the rate of multiply-adds; both ceilings are measured in the same run.\n\
   -dim <d>, -degrees <k,...>, -unknowns <n> : about n unknowns\n\
-  -types <standard,single,cuda>                 : Vec types\n\
+  -types <standard,single,cuda,singlecuda>      : Vec types (default standard, single)\n\
   -variants <auto,boundary,fused,separate,global>\n\n";
 
 #include <petscpatchfd.h>
@@ -9,39 +10,57 @@ beside the memory bandwidth of a copy measured in the same run.\n\
 
 #if defined(PETSC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
+  #include "rates.h"
 #endif
 
 /* kernels of a GPU run on after a call returns */
-static PetscErrorCode Finish(const char *type)
+static PetscErrorCode Finish(void)
 {
   PetscFunctionBeginUser;
 #if defined(PETSC_HAVE_CUDA)
-  PetscBool cuda;
-
-  PetscCall(PetscStrcmp(type, VECCUDA, &cuda));
-  if (cuda) PetscCallCUDA(cudaDeviceSynchronize());
-#else
-  (void)type;
+  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) PetscCallCUDA(cudaDeviceSynchronize());
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* seconds of the fastest of several calls */
-#define TIME(t, call) \
+/* what a call is compared with */
+typedef struct {
+  char           what[64];
+  PetscLogDouble size, copy, fma; /* bytes of a number; bytes and flops a second, 0 if unknown */
+} Rates;
+
+/* `words` numbers an unknown go to and from memory */
+static PetscErrorCode Report(const Rates *r, const char *what, PetscInt N, PetscReal words, PetscLogDouble t, PetscLogDouble flops)
+{
+  const PetscLogDouble bytes = words * r->size * N / t;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %-9s %9.4f %9.1f %6.1f %8.3f", r->what, what, t / N * 1e9, bytes * 1e-9, 100 * bytes / r->copy, flops / t * 1e-12));
+  if (r->fma > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %6.1f", 100 * flops / t / r->fma));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the fastest of several calls: seconds, flops of all ranks */
+#define TIME(t, flops, call) \
   do { \
-    PetscLogDouble start, end, total = 0; \
+    PetscLogDouble start, end, total = 0, f[2]; \
     t = PETSC_MAX_REAL; \
     for (int rep = 0; rep < 20 && (rep < 3 || total < 0.5); rep++) { \
-      PetscCall(Finish(type)); \
+      PetscCall(Finish()); \
       PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD)); \
+      PetscCall(PetscGetFlops(&f[0])); \
       PetscCall(PetscTime(&start)); \
       PetscCall(call); \
-      PetscCall(Finish(type)); \
+      PetscCall(Finish()); \
       PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD)); \
       PetscCall(PetscTime(&end)); \
+      PetscCall(PetscGetFlops(&f[1])); \
       if (rep) t = PetscMin(t, end - start); /* the first call makes plans */ \
       total += end - start; \
     } \
+    flops = f[1] - f[0]; \
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &flops, 1, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD)); \
   } while (0)
 
 static PetscErrorCode Bench(PetscInt dim, PetscInt k, PetscReal unknowns, const char *type, char *variants[], PetscInt nv)
@@ -49,11 +68,13 @@ static PetscErrorCode Bench(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   const PetscInt n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / dim) / k / 2 + 0.5)), cells[] = {n, n, n};
   DM             dm, coarse;
   Mat            A, P;
-  Vec            x, b, xc;
+  Vec            x, b, r, xc;
   KSP            ksp;
   PC             pc;
-  PetscInt       N;
-  PetscReal      t;
+  PetscInt       N, Nc;
+  PetscLogDouble t, flops;
+  PetscBool      single;
+  Rates          rates = {"", 0, 0, 0};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, k, &dm));
@@ -66,7 +87,19 @@ static PetscErrorCode Bench(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   PetscCall(VecSetRandom(x, NULL));
   PetscCall(VecSetRandom(b, NULL));
   PetscCall(VecGetSize(x, &N));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-8s %d %9" PetscInt_FMT, type, (int)k, N));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(PetscStrbeginswith(type, VECSINGLE, &single));
+  PetscCall(PetscSNPrintf(rates.what, sizeof(rates.what), "%-10s %2d %9" PetscInt_FMT, type, (int)k, N));
+  rates.size = single ? sizeof(float) : sizeof(PetscScalar);
+#if defined(PETSC_HAVE_CUDA)
+  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) PetscCall(RateFMA(single, &rates.fma));
+#endif
+  TIME(t, flops, VecCopy(b, r));
+  rates.copy = 2 * rates.size * N / t;
+#if defined(PETSC_HAVE_CUDA)
+  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) PetscCall(RateCopy(&rates.copy));
+#endif
+  PetscCall(Report(&rates, "copy", N, 2, t, 0));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPRICHARDSON));
@@ -83,29 +116,31 @@ static PetscErrorCode Bench(PetscInt dim, PetscInt k, PetscReal unknowns, const 
     PetscCall(PetscEListFind(5, PCPatchFDVariants, variants[v], &variant, &found));
     PetscCheck(found, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-variants: unknown variant %s", variants[v]);
     PetscCall(PCPatchFDSetVariant(pc, (PCPatchFDVariant)variant));
-    TIME(t, KSPSolve(ksp, b, x));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %8.4f", (double)(t / N * 1e9)));
+    TIME(t, flops, KSPSolve(ksp, b, x));
+    PetscCall(Report(&rates, variants[v], N, 3, t, flops));
   }
-  TIME(t, MatMult(A, x, b));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | %8.4f", (double)(t / N * 1e9)));
+  TIME(t, flops, MatMult(A, x, r));
+  PetscCall(Report(&rates, "A x", N, 2, t, flops));
+  TIME(t, flops, MatResidual(A, b, x, r));
+  PetscCall(Report(&rates, "b - A x", N, 3, t, flops));
   if (n >= 4) {
     PetscCall(DMCoarsen(dm, PETSC_COMM_WORLD, &coarse));
     PetscCall(DMCreateInterpolation(coarse, dm, &P, NULL));
     PetscCall(DMCreateGlobalVector(coarse, &xc));
-    TIME(t, MatRestrict(P, x, xc));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %8.4f", (double)(t / N * 1e9)));
-    TIME(t, MatInterpolateAdd(P, xc, x, x));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %8.4f", (double)(t / N * 1e9)));
+    PetscCall(VecGetSize(xc, &Nc));
+    TIME(t, flops, MatRestrict(P, r, xc));
+    PetscCall(Report(&rates, "restrict", N, 1 + (PetscReal)Nc / N, t, flops));
+    TIME(t, flops, MatInterpolateAdd(P, xc, x, x));
+    PetscCall(Report(&rates, "prolong", N, 2 + (PetscReal)Nc / N, t, flops));
     PetscCall(VecDestroy(&xc));
     PetscCall(MatDestroy(&P));
     PetscCall(DMDestroy(&coarse));
   }
-  TIME(t, VecCopy(b, x));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | %6.4f\n", (double)(t / N * 1e9)));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&r));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -135,9 +170,7 @@ int main(int argc, char **argv)
     nv = 1;
     PetscCall(PetscStrallocpy("auto", &variants[0]));
   }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "nanoseconds an unknown\ntype     k  unknowns"));
-  for (PetscInt v = 0; v < nv; v++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %8s", variants[v]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | operator restrict  prolong |   copy\n"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "type        k  unknowns call      ns/unknown      GB/s %% copy  TFLOP/s  %% FMA\n"));
   for (PetscInt t = 0; t < nt; t++)
     for (PetscInt i = 0; i < nd; i++) PetscCall(Bench(dim, degrees[i], unknowns, types[t], variants, nv));
   for (PetscInt t = 0; t < nt; t++) PetscCall(PetscFree(types[t]));
