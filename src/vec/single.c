@@ -306,7 +306,7 @@ PetscErrorCode VecSingleConvert(Vec x, PetscReal a, Vec y)
 . v - the vector
 
   Output Parameters:
-+ storage - bytes of float storage that the vector owns, on the host or on the GPU
++ storage - bytes of float storage that the vector owns, on the host or on the GPU: zero before the first access
 - shadow  - bytes of the double shadow, which is on the host: zero unless something has called `VecGetArray()` or one of its relatives
 
   Level: advanced
