@@ -7,7 +7,9 @@ namespace patchfd
 
 template <typename T>
 struct CellKernelData {
-  int      n[3];
+  int      n[3], first[3], count[3]; /* nodes of a cell, the cells to visit */
+  Layout   xl, yl;
+  Range    read, write;
   T       *M[3], *A[3]; /* [class][n][n] */
   int     *cls[3];
   Team<T>  team;
@@ -16,7 +18,6 @@ struct CellKernelData {
 
 template <typename T>
 struct OperatorPlan {
-  OperatorGeometry  g;
   CellKernelData<T> cell;
   OperatorMarch    *march;
   size_t            size; /* nodes of y */
@@ -25,7 +26,7 @@ struct OperatorPlan {
 
 /* p = M0 u, q = A0 u, s = M1 q + A1 p, t = M1 p, y += M2 s + A2 t; three blocks: u and s share one, q and t another */
 template <typename T>
-static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, const __grid_constant__ OperatorGeometry g, T alpha, const T *__restrict__ x, T *__restrict__ y)
+static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, T alpha, const T *__restrict__ x, T *__restrict__ y)
 {
   const int *n = c.n, size = n[0] * n[1] * n[2];
   T         *u = TeamMemory<T>(c.team.global, c.team.size), *p = u + size, *q = p + size;
@@ -33,7 +34,7 @@ static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, c
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < c.cells; base += (size_t)gridDim.x * blockDim.y) {
     const size_t item   = base + threadIdx.y;
     const bool   active = item < c.cells;
-    const int    cell[3] = {g.cell[0] + (int)(item % g.count[0]), g.cell[1] + (int)(item / g.count[0] % g.count[1]), g.cell[2] + (int)(item / g.count[0] / g.count[1])};
+    const int    cell[3] = {c.first[0] + (int)(item % c.count[0]), c.first[1] + (int)(item / c.count[0] % c.count[1]), c.first[2] + (int)(item / c.count[0] / c.count[1])};
     const int    first[3] = {cell[0] * (n[0] - 1), cell[1] * (n[1] - 1), cell[2] * (n[2] - 1)};
     Matrix<T>    M[3], A[3];
 
@@ -44,7 +45,7 @@ static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, c
         M[d] = {c.M[d] + offset, n[d], 1};
         A[d] = {c.A[d] + offset, n[d], 1};
       }
-      Gather(first, n, g.read, g.xl, x, u);
+      Gather(first, n, c.read, c.xl, x, u);
     }
     __syncthreads();
     if (active) {
@@ -65,7 +66,7 @@ static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, c
       for (int e = threadIdx.x; e < size; e += blockDim.x) {
         const int i = first[0] + e % n[0], j = first[1] + e / n[0] % n[1], k = first[2] + e / n[0] / n[1];
 
-        if (g.write.contains(i, j, k)) atomicAdd(&y[g.yl.at(i, j, k)], alpha * p[e]);
+        if (c.write.contains(i, j, k)) atomicAdd(&y[c.yl.at(i, j, k)], alpha * p[e]);
       }
     }
     __syncthreads();
@@ -101,24 +102,21 @@ PetscErrorCode Operator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
   PetscCall(Stream(&stream));
   PetscCall(PetscNew(&p));
   *plan         = p;
-  p->g.xl       = Layout(desc->xbox);
-  p->g.yl       = Layout(desc->ybox);
-  p->g.read     = Range(desc->read);
-  p->g.write    = Range(desc->write);
   p->size       = PatchFDBoxSize(&desc->ybox);
+  p->cell.xl    = Layout(desc->xbox);
+  p->cell.yl    = Layout(desc->ybox);
+  p->cell.read  = Range(desc->read);
+  p->cell.write = Range(desc->write);
   p->cell.cells = 1;
   for (int d = 0; d < 3; d++) {
     const PatchFDCells *c = desc->dir[d];
 
-    p->g.cell[d]  = (int)desc->cells[d][0];
-    p->g.count[d] = (int)PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
-    p->cell.n[d]  = (int)c->nloc;
-    p->cell.cells *= (size_t)p->g.count[d];
+    p->cell.first[d] = (int)desc->cells[d][0];
+    p->cell.count[d] = (int)PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
+    p->cell.n[d]     = (int)c->nloc;
+    p->cell.cells *= (size_t)p->cell.count[d];
     size *= (int)c->nloc;
   }
-  /* enough blocks to fill the device, few enough to share work between the cells of a march */
-  p->g.chunk = PetscMin(16, PetscMax(1, p->g.count[2]));
-  while (p->g.chunk > 2 && p->cell.cells / p->g.chunk < 16384) p->g.chunk /= 2;
   p->flops = 2.0 * size * (2 * p->cell.n[0] + 3 * p->cell.n[1] + 2 * p->cell.n[2] + 1) * (PetscLogDouble)p->cell.cells;
   PetscCall(OperatorMarchCreate<T>(desc, &p->march));
   if (p->march) PetscFunctionReturn(PETSC_SUCCESS);
@@ -144,12 +142,14 @@ PetscErrorCode Operator<T>::apply(void *plan, PetscReal alpha, const void *x, co
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if (!y0) PetscCallCUDA(cudaMemsetAsync(y, 0, p->size * sizeof(T), stream));
-  else if (y0 != y) PetscCallCUDA(cudaMemcpyAsync(y, y0, p->size * sizeof(T), cudaMemcpyDeviceToDevice, stream));
-  if (p->cell.cells && p->march) PetscCall(p->march->apply(p->g, alpha, x, y, stream));
-  else if (p->cell.cells) {
-    CellKernel<T><<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, p->g, (T)alpha, (const T *)x, (T *)y);
-    PetscCallCUDA(cudaGetLastError());
+  if (p->march) PetscCall(p->march->apply(alpha, x, y0, y, stream));
+  else {
+    if (!y0) PetscCallCUDA(cudaMemsetAsync(y, 0, p->size * sizeof(T), stream));
+    else if (y0 != y) PetscCallCUDA(cudaMemcpyAsync(y, y0, p->size * sizeof(T), cudaMemcpyDeviceToDevice, stream));
+    if (p->cell.cells) {
+      CellKernel<T><<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, (T)alpha, (const T *)x, (T *)y);
+      PetscCallCUDA(cudaGetLastError());
+    }
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(p->flops));

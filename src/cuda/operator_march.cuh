@@ -8,17 +8,11 @@ namespace patchfd
 template <typename T, int K>
 static PetscErrorCode Create(const PatchFDOperatorDesc *desc, OperatorMarch **march)
 {
-  OperatorMarchDegree<T, K> *p = new OperatorMarchDegree<T, K>;
+  OperatorMarchDegree<T, K, Tile<T, K>> *p = new OperatorMarchDegree<T, K, Tile<T, K>>(desc);
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) {
-    for (int i = 0; i < (K + 1) * (K + 1); i++) {
-      p->m.M[d][i] = (T)desc->dir[d]->M[i];
-      p->m.A[d][i] = (T)desc->dir[d]->A[i];
-    }
-  }
-  PetscCall(AllowShared(MarchKernel<T, K>, March<T, K>::SHARED));
   *march = p;
+  PetscCall(p->cut());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -30,8 +24,9 @@ PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *desc, OperatorMarc
   PetscFunctionBegin;
   *march = NULL;
   for (int d = 0; d < 3; d++)
-    if (desc->dir[d]->nclass != 1 || desc->dir[d]->nloc != n) PetscFunctionReturn(PETSC_SUCCESS);
-  switch (n - 1) {
+    if (desc->dir[d]->nclass != 1 || (desc->dir[d]->nloc != n && !(d == 2 && desc->dir[d]->nloc == 1))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (desc->dir[2]->nloc == 1) PetscCall(OperatorPlaneCreate<T>(desc, march));
+  else switch (n - 1) {
   case 1:
     PetscCall((Create<T, 1>(desc, march)));
     break;

@@ -48,6 +48,12 @@ struct SmootherPlan {
   int                  *ints[3];
 };
 
+/* does the direction not exist? */
+static bool IsPoint(const PatchFDSmootherDesc *desc, int d)
+{
+  return desc->box.n[d] == 1 && desc->dir[d]->npatch == 1 && desc->dir[d]->n[0] == 1;
+}
+
 /* patch number `item` of the shell */
 static __device__ inline void ShellAt(const PatchShell &s, size_t item, int at[3])
 {
@@ -373,7 +379,7 @@ PetscErrorCode Smoother<T>::create(const PatchFDSmootherDesc *desc, void **plan)
     for (PetscInt i = 0; i < pd->npatch; i++) PetscCheck(pd->cell[i] == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Patch %" PetscInt_FMT " begins at cell %" PetscInt_FMT, i, pd->cell[i]);
     p->npatch[d]     = pd->npatch;
     p->ones          = p->ones && p->n[d] == 1;
-    p->data.d[d].ext = desc->box.n[d] == 1 && pd->npatch == 1 && pd->n[0] == 1 ? 0 : 1;
+    p->data.d[d].ext = IsPoint(desc, d) ? 0 : 1;
     p->first[d].assign(pd->first, pd->first + pd->npatch);
     c[d] = (int)p->n[d] + 2 * p->data.d[d].ext;
     volume *= c[d];
@@ -413,80 +419,115 @@ static PetscLogDouble PatchFlops(const SmootherPlan<T> *p, PatchFDPatchOp op, bo
   return f;
 }
 
+/* a colour's patches: those of the fast kernel, and the others */
+struct ColorPatches {
+  FastGeometry g;
+  PatchShell   shell;
+  size_t       nfast, nshell;
+};
+
 template <typename T>
-static PetscErrorCode ApplyColor(SmootherPlan<T> *p, PatchFDPatchOp op, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t stream)
+static ColorPatches FindPatches(const SmootherPlan<T> *p, PatchFDPatchOp op, const PetscInt color[3], const PatchFDRange patches)
 {
-  const bool       fast = p->fast && (op == PATCHFD_OP_BOUNDARY || op == PATCHFD_OP_SOLVE);
-  PatchShell       shell;
-  Range            rest;
-  size_t           total = 0;
-  PetscLogDouble   flops = 0;
+  ColorPatches c;
+  Range        rest;
 
-  PetscFunctionBegin;
+  c.nfast = c.nshell = 0;
   for (int d = 0; d < 3; d++) {
-    shell.start[d] = (int)(patches[d][0] + (patches[d][0] + color[d]) % 2);
-    rest.lo[d]     = 0;
-    rest.hi[d]     = PetscMax(0, (int)(patches[d][1] - shell.start[d] + 1) / 2);
+    c.shell.start[d] = (int)(patches[d][0] + (patches[d][0] + color[d]) % 2);
+    rest.lo[d]       = 0;
+    rest.hi[d]       = PetscMax(0, (int)(patches[d][1] - c.shell.start[d] + 1) / 2);
   }
-  if (rest.empty()) PetscFunctionReturn(PETSC_SUCCESS);
-  if (fast) {
-    FastGeometry g;
-    Range        inner = rest;
-    bool         whole = true;
+  if (rest.empty()) return c;
+  if (p->fast && (op == PATCHFD_OP_BOUNDARY || op == PATCHFD_OP_SOLVE)) {
+    Range inner = rest;
+    bool  whole = true;
 
-    g.l    = p->data.l;
-    g.read = p->data.read;
+    c.g.l    = p->data.l;
+    c.g.read = p->data.read;
     for (int d = 0; d < 3; d++) {
-      const int lo = PetscMax(0, p->fast->run[d][0] - shell.start[d] + 1) / 2, hi = PetscMax(0, p->fast->run[d][1] - shell.start[d] + 1) / 2;
+      const int lo = PetscMax(0, p->fast->run[d][0] - c.shell.start[d] + 1) / 2, hi = PetscMax(0, p->fast->run[d][1] - c.shell.start[d] + 1) / 2;
 
       inner.lo[d] = PetscMin(lo, rest.hi[d]);
       inner.hi[d] = PetscMin(hi, rest.hi[d]);
     }
     if (!inner.empty()) {
       for (int d = 0; d < 3; d++) {
-        g.count[d] = inner.hi[d] - inner.lo[d];
-        g.first[d] = (int)p->first[d][shell.start[d] + 2 * inner.lo[d]] - 1;
-        whole      = whole && g.first[d] + 1 >= g.read.lo[d] && g.first[d] + 2 * p->fast->degree * g.count[d] <= g.read.hi[d];
+        c.g.count[d] = inner.hi[d] - inner.lo[d];
+        c.g.first[d] = (int)p->first[d][c.shell.start[d] + 2 * inner.lo[d]] - 1;
+        whole        = whole && c.g.first[d] + 1 >= c.g.read.lo[d] && c.g.first[d] + p->fast->step[d] * c.g.count[d] <= c.g.read.hi[d];
       }
     }
     if (!inner.empty() && whole) {
-      PetscCall(p->fast->apply(g, omega, op == PATCHFD_OP_SOLVE ? 1 : 1 - omega, op == PATCHFD_OP_BOUNDARY && !zero, x, op == PATCHFD_OP_SOLVE ? r : b, stream));
-      flops += (PetscLogDouble)inner.size() * p->fast->flops(op == PATCHFD_OP_BOUNDARY && !zero);
+      c.nfast = inner.size();
       /* what remains: below and above in z, then in y, then in x */
       for (int d = 2; d >= 0; d--) {
-        shell.part[4 - 2 * d] = shell.part[5 - 2 * d] = rest;
-        shell.part[4 - 2 * d].hi[d]                   = inner.lo[d];
-        shell.part[5 - 2 * d].lo[d]                   = inner.hi[d];
-        rest.lo[d]                                    = inner.lo[d];
-        rest.hi[d]                                    = inner.hi[d];
+        c.shell.part[4 - 2 * d] = c.shell.part[5 - 2 * d] = rest;
+        c.shell.part[4 - 2 * d].hi[d]                     = inner.lo[d];
+        c.shell.part[5 - 2 * d].lo[d]                     = inner.hi[d];
+        rest.lo[d]                                        = inner.lo[d];
+        rest.hi[d]                                        = inner.hi[d];
       }
       rest.hi[0] = rest.lo[0];
     }
   }
   if (!rest.empty()) { /* no fast patches */
-    for (int i = 0; i < 6; i++) shell.part[i] = rest;
-    for (int i = 1; i < 6; i++) shell.part[i].hi[0] = shell.part[i].lo[0];
+    for (int i = 0; i < 6; i++) c.shell.part[i] = rest;
+    for (int i = 1; i < 6; i++) c.shell.part[i].hi[0] = c.shell.part[i].lo[0];
   }
-  for (int i = 0; i < 6; i++) shell.end[i] = total += shell.part[i].size();
-  if (total) {
-    if (p->ones) OnesKernel<T><<<(unsigned)((total + 127) / 128), 128, 0, stream>>>(p->data, shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
-    else PatchKernel<T><<<p->data.team.grid(total), p->data.team.block(), p->data.team.shared, stream>>>(p->data, shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
-    PetscCallCUDA(cudaGetLastError());
-    flops += (PetscLogDouble)total * PatchFlops(p, op, zero);
-  }
-  PetscCall(PetscLogGpuFlops(flops));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < 6; i++) c.shell.end[i] = c.nshell += c.shell.part[i].size();
+  return c;
 }
 
 template <typename T>
+static PetscErrorCode ApplyShell(SmootherPlan<T> *p, const ColorPatches &c, PatchFDPatchOp op, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (!c.nshell) PetscFunctionReturn(PETSC_SUCCESS);
+  if (p->ones) OnesKernel<T><<<(unsigned)((c.nshell + 127) / 128), 128, 0, stream>>>(p->data, c.shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
+  else PatchKernel<T><<<p->data.team.grid(c.nshell), p->data.team.block(), p->data.team.shared, stream>>>(p->data, c.shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuFlops((PetscLogDouble)c.nshell * PatchFlops(p, op, zero)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Two colours in one pass where they differ in x only.  The others of the first colour come before it, those of the second one after it:
+  so they find each other's values as they do colour by colour.
+*/
+template <typename T>
 PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
-  cudaStream_t stream;
+  SmootherPlan<T> *p = (SmootherPlan<T> *)plan;
+  cudaStream_t     stream;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  for (PetscInt i = 0; i < ncolors; i++) PetscCall(ApplyColor((SmootherPlan<T> *)plan, op, colors[i], patches, omega, zero && i == 0, x, b, r, stream));
+  for (PetscInt i = 0; i < ncolors; i++) {
+    const bool         first = zero && i == 0;
+    const ColorPatches c     = FindPatches(p, op, colors[i], patches);
+
+    if (c.nfast && p->fast->rows && op == PATCHFD_OP_BOUNDARY && omega == 1 && i + 1 < ncolors && colors[i][0] != colors[i + 1][0] && colors[i][1] == colors[i + 1][1] && colors[i][2] == colors[i + 1][2]) {
+      const ColorPatches next = FindPatches(p, op, colors[i + 1], patches);
+
+      if (next.nfast) {
+        PetscCall(ApplyShell(p, c, op, omega, first, x, b, r, stream));
+        PetscCall(p->fast->pair(c.g, next.g, !first, x, b, stream));
+        PetscCall(ApplyShell(p, next, op, omega, false, x, b, r, stream));
+        PetscCall(PetscLogGpuFlops((PetscLogDouble)(c.nfast + next.nfast) * p->fast->flops(!first)));
+        i++;
+        continue;
+      }
+    }
+    if (c.nfast) {
+      const bool boundary = op == PATCHFD_OP_BOUNDARY && !first;
+
+      PetscCall(p->fast->apply(c.g, omega, op == PATCHFD_OP_SOLVE ? 1 : 1 - omega, boundary, x, op == PATCHFD_OP_SOLVE ? r : b, stream));
+      PetscCall(PetscLogGpuFlops((PetscLogDouble)c.nfast * p->fast->flops(boundary)));
+    }
+    PetscCall(ApplyShell(p, c, op, omega, first, x, b, r, stream));
+  }
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -508,6 +549,7 @@ static bool TwoCells(const PatchFDEigen *e)
 template <typename T>
 PetscErrorCode SmootherFastCreate(const PatchFDSmootherDesc *desc, SmootherFast **fast)
 {
+  const bool          point = IsPoint(desc, 2);
   int                 run[3][2], K = 0;
   const PatchFDEigen *e[3];
 
@@ -525,10 +567,11 @@ PetscErrorCode SmootherFastCreate(const PatchFDSmootherDesc *desc, SmootherFast 
     }
     if (run[d][0] == run[d][1]) PetscFunctionReturn(PETSC_SUCCESS);
     e[d] = &pd->eigen[pd->cls[run[d][0]]];
-    if (d && (e[d]->n + 1) / 2 != K) PetscFunctionReturn(PETSC_SUCCESS);
-    K = (int)(e[d]->n + 1) / 2;
+    if (d && (e[d]->n + 1) / 2 != K && !(d == 2 && point)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (d < 2) K = (int)(e[d]->n + 1) / 2;
   }
-  switch (K) {
+  if (point) PetscCall(SmootherPlaneCreate<T>(K, e, fast));
+  else switch (K) {
   case 2:
     PetscCall((SmootherFastCreateDegree<T, 2>(e, fast)));
     break;
@@ -550,12 +593,11 @@ PetscErrorCode SmootherFastCreate(const PatchFDSmootherDesc *desc, SmootherFast 
   case 8:
     PetscCall((SmootherFastCreateDegree<T, 8>(e, fast)));
     break;
-  default:
-    PetscFunctionReturn(PETSC_SUCCESS);
   }
-  for (int d = 0; d < 3; d++) {
+  for (int d = 0; d < 3 && *fast; d++) {
     (*fast)->run[d][0] = run[d][0];
     (*fast)->run[d][1] = run[d][1];
+    (*fast)->step[d]   = (int)e[d]->n + 1;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

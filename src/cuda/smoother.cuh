@@ -1,10 +1,11 @@
 /*
   Vertex patches: local problems by fast diagonalization; formula and notation as in src/host/smoother.h.
 
-    smoother.cu        what is chosen when; the generic kernel (any sizes, graded meshes, free ends, 1D and 2D, all operations) and the
-                       kernel for patches of one unknown (degree 1)
-    smoother_fast.cuh  the kernel for equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D: the interior of every uniform
-                       mesh, all of it with Dirichlet conditions
+    smoother.cu         what is chosen when; the generic kernel (any sizes, graded meshes, free ends, 1D, all operations) and the kernel
+                        for patches of one unknown (degree 1)
+    smoother_fast.cuh   the kernel for equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D: the interior of every
+                        uniform mesh, all of it with Dirichlet conditions
+    smoother_plane.cuh  the same in 2D
 */
 #pragma once
 #include "cuda.cuh"
@@ -20,8 +21,9 @@ struct FastGeometry {
 };
 
 struct SmootherFast {
-  int run[3][2]; /* the equal patches of each direction, first and end */
-  int degree; /* K */
+  int  run[3][2]; /* the equal patches of each direction, first and end */
+  int  step[3];   /* nodes from a patch to the next of its colour */
+  bool rows = false; /* has `pair` */
 
   virtual ~SmootherFast() { }
   /*
@@ -29,6 +31,11 @@ struct SmootherFast {
     zero; all unknowns of the patches lie inside.
   */
   virtual PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t) = 0;
+  /*
+    x = A_II^{-1} (b_I - A_IB x_B) on patches of one colour, then of another one that differs in x only: the same run of patches.  Without
+    `boundary` x was zero before the first of these colours.
+  */
+  virtual PetscErrorCode pair(const FastGeometry &, const FastGeometry &, bool, void *, const void *, cudaStream_t) { return PETSC_ERR_SUP; }
   virtual PetscErrorCode destroy() = 0;
   virtual PetscLogDouble flops(bool boundary) const = 0; /* of one patch */
 };
@@ -39,5 +46,8 @@ PetscErrorCode SmootherFastCreate(const PatchFDSmootherDesc *, SmootherFast **);
 /* one degree */
 template <typename T, int K>
 PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], SmootherFast **);
+/* in 2D; the third direction is a point */
+template <typename T>
+PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], SmootherFast **);
 
 } // namespace patchfd

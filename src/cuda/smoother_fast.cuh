@@ -46,6 +46,32 @@ struct Halves {
   T Te[K * K], To[(K - 1) * (K - 1)];
   T M[(K - 1) * (K + 1)], Mv[K + 1]; /* mass: rows of the unknowns in the lower cell, of its nodes; row of the vertex */
   T mu[2 * K - 1], alpha[2 * K - 1]; /* of the node below; that of the node above has the other sign in odd modes */
+
+  void set(const PatchFDEigen *e)
+  {
+    constexpr int n = 2 * K - 1;
+
+    for (int i = 0; i < K; i++) {
+      for (int j = 0; j < K; j++) {
+        Se[i * K + j] = (T)e->S[i * n + j];
+        Te[i * K + j] = (T)e->T[i * n + j];
+      }
+    }
+    for (int i = 0; i < K - 1; i++) {
+      for (int j = 0; j < K - 1; j++) {
+        So[i * (K - 1) + j] = (T)e->S[i * n + K + j];
+        To[i * (K - 1) + j] = (T)e->T[(K + i) * n + j];
+      }
+    }
+    for (int i = 0; i < n; i++) {
+      mu[i]    = (T)e->mu[0][i];
+      alpha[i] = (T)e->alpha[0][i];
+    }
+    for (int j = 0; j <= K; j++) {
+      for (int i = 0; i < K - 1; i++) M[i * (K + 1) + j] = (T)e->MI[i * (n + 2) + j];
+      Mv[j] = (T)e->MI[(K - 1) * (n + 2) + j];
+    }
+  }
 };
 
 template <typename T, int K>
@@ -473,10 +499,18 @@ __launch_bounds__(Packing<T, K>::THREADS, Packing<T, K>::BLOCKS) static __global
   }
 }
 
+} // namespace patchfd
+#include "smoother_row.cuh"
+namespace patchfd
+{
+
 template <typename T, int K>
 struct SmootherFastDegree : SmootherFast {
+  static constexpr bool ROWS = K <= ROW_K;
+
   FastMatrices<T, K> m;
-  T                 *inverse;
+  RowMatrices<T, K>  rm;
+  T                 *inverse, *table;
 
   PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
   {
@@ -490,10 +524,30 @@ struct SmootherFastDegree : SmootherFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
+  PetscErrorCode pair(const FastGeometry &a, const FastGeometry &b, bool boundary, void *x, const void *rhs, cudaStream_t stream) override
+  {
+    PetscFunctionBegin;
+    if constexpr (ROWS) {
+      using F = Row<T, K>;
+      RowGeometry rg = {a, b.first[0] < a.first[0]};
+
+      rg.g.first[0] = PetscMin(a.first[0], b.first[0]);
+      rg.g.count[0] = a.count[0] + b.count[0];
+      const int  chunks = ((rg.g.count[0] + rg.second - 1) / 2 + 2) / F::P + 1, rounds = (chunks + F::WARPS - 1) / F::WARPS, warps = (chunks + rounds - 1) / rounds;
+      const dim3 threads(32, warps);
+
+      if (boundary) RowKernel<T, K, true><<<a.count[1] * a.count[2], threads, F::bytes(warps), stream>>>(m, rm, rg, (T *)x, (const T *)rhs);
+      else RowKernel<T, K, false><<<a.count[1] * a.count[2], threads, F::bytes(warps), stream>>>(m, rm, rg, (T *)x, (const T *)rhs);
+      PetscCallCUDA(cudaGetLastError());
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
   PetscErrorCode destroy() override
   {
     PetscFunctionBegin;
     PetscCallCUDA(cudaFree(inverse));
+    PetscCallCUDA(cudaFree(table));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -523,31 +577,9 @@ PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], Smoother
 
   PetscFunctionBegin;
   *fast = p;
-  p->degree = K;
-  for (int d = 0; d < 3; d++) {
-    Halves<T, K> &h = p->m.d[d];
-
-    for (int i = 0; i < K; i++) {
-      for (int j = 0; j < K; j++) {
-        h.Se[i * K + j] = (T)e[d]->S[i * n + j];
-        h.Te[i * K + j] = (T)e[d]->T[i * n + j];
-      }
-    }
-    for (int i = 0; i < K - 1; i++) {
-      for (int j = 0; j < K - 1; j++) {
-        h.So[i * (K - 1) + j] = (T)e[d]->S[i * n + K + j];
-        h.To[i * (K - 1) + j] = (T)e[d]->T[(K + i) * n + j];
-      }
-    }
-    for (int i = 0; i < n; i++) {
-      h.mu[i]    = (T)e[d]->mu[0][i];
-      h.alpha[i] = (T)e[d]->alpha[0][i];
-    }
-    for (int j = 0; j <= K; j++) {
-      for (int i = 0; i < K - 1; i++) h.M[i * (K + 1) + j] = (T)e[d]->MI[i * (n + 2) + j];
-      h.Mv[j] = (T)e[d]->MI[(K - 1) * (n + 2) + j];
-    }
-  }
+  p->table = NULL;
+  p->rows  = p->ROWS;
+  for (int d = 0; d < 3; d++) p->m.d[d].set(e[d]);
   for (int i = 0; i < n * n * n; i++) {
     const PetscReal D = e[0]->lambda[i % n] + e[1]->lambda[i / n % n] + e[2]->lambda[i / n / n];
 
@@ -555,6 +587,14 @@ PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], Smoother
   }
   PetscCall(Upload(inverse.size(), inverse.data(), &p->inverse));
   p->m.inverse = p->inverse;
+  if constexpr (SmootherFastDegree<T, K>::ROWS) {
+    const std::vector<PetscReal> table = RowTable<T, K>(e);
+
+    PetscCall(Upload(table.size(), table.data(), &p->table));
+    p->rm.table = p->table;
+    PetscCall(AllowShared(RowKernel<T, K, true>, Row<T, K>::bytes(Row<T, K>::WARPS)));
+    PetscCall(AllowShared(RowKernel<T, K, false>, Row<T, K>::bytes(Row<T, K>::WARPS)));
+  }
   PetscCall(AllowShared(FastKernel<T, K, true>, F::SIZE * sizeof(T)));
   PetscCall(AllowShared(FastKernel<T, K, false>, F::X * sizeof(T)));
   PetscFunctionReturn(PETSC_SUCCESS);
