@@ -8,10 +8,11 @@
   conversions, and the operations that do nothing else (view, load, strides) are VECSTANDARD's own.
 */
 #include <patchfd/private/vecimpl.h>
+#include <petscdevice.h>
 
 typedef struct {
   VecSingleKernels k;
-  float           *a;         /* the storage in use */
+  float           *a;         /* the storage in use; NULL until the first access: solvers make Vecs that they never use */
   float           *allocated; /* what the Vec owns: NULL for a subvector, which is a window on its parent's storage */
   Vec              shadow;    /* made by the first VecGetArray() */
   PetscInt         nuse;      /* accesses to the shadow that have begun and not ended */
@@ -45,9 +46,29 @@ static inline PetscBool SameStorage(Vec v, Vec w)
 
 #define VecCheckSingle(v) \
   PetscCheck(VecIsSingle_Private(v), PetscObjectComm((PetscObject)(v)), PETSC_ERR_ARG_INCOMP, "A Vec of type %s is none of type %s or %s: convert it with VecSingleConvert()", ((PetscObject)(v))->type_name, VECSINGLE, VECSINGLECUDA)
-/* w is an operand of an operation of v */
-#define VecCheckOperand(v, w) \
-  PetscCheck(SameStorage(v, w), PetscObjectComm((PetscObject)(v)), PETSC_ERR_ARG_INCOMP, "Cannot combine Vecs of type %s and %s: convert with VecSingleConvert()", ((PetscObject)(v))->type_name, ((PetscObject)(w))->type_name)
+
+/* before Read() and Write() */
+static PetscErrorCode NeedStorage(Vec v)
+{
+  Vec_Single *s = Single(v);
+
+  PetscFunctionBegin;
+  if (!s->a) {
+    PetscCall(s->k->malloc(v->map->n, &s->allocated));
+    s->a = s->allocated;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the same for w, which is an operand of an operation of v, and for v */
+static PetscErrorCode NeedOperand(Vec v, Vec w)
+{
+  PetscFunctionBegin;
+  PetscCheck(SameStorage(v, w), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP, "Cannot combine Vecs of type %s and %s: convert with VecSingleConvert()", ((PetscObject)v)->type_name, ((PetscObject)w)->type_name);
+  PetscCall(NeedStorage(v));
+  PetscCall(NeedStorage(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode LogFlops(Vec v, PetscLogDouble flops)
 {
@@ -58,11 +79,12 @@ static PetscErrorCode LogFlops(Vec v, PetscLogDouble flops)
 
 /* ---- the floats ---- */
 
-static PetscErrorCode GetMemType(Vec v, PetscMemType *m)
+static PetscErrorCode NeedStorageIn(Vec v, PetscMemType *m)
 {
   PetscFunctionBegin;
   PetscCheck(m || PetscMemTypeHost(Kernels(v)->memtype), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP, "The array of a Vec of type %s is not in host memory: the argument for its PetscMemType cannot be NULL", ((PetscObject)v)->type_name);
   if (m) *m = Kernels(v)->memtype;
+  PetscCall(NeedStorage(v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -89,7 +111,7 @@ PetscErrorCode VecSingleGetArray(Vec v, float *a[], PetscMemType *m)
   PetscAssertPointer(a, 2);
   VecCheckSingle(v);
   PetscCall(VecSetErrorIfLocked(v, 1));
-  PetscCall(GetMemType(v, m));
+  PetscCall(NeedStorageIn(v, m));
   *a = Write(v);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -139,7 +161,7 @@ PetscErrorCode VecSingleGetArrayRead(Vec v, const float *a[], PetscMemType *m)
   PetscValidHeaderSpecific(v, VEC_CLASSID, 1);
   PetscAssertPointer(a, 2);
   VecCheckSingle(v);
-  PetscCall(GetMemType(v, m));
+  PetscCall(NeedStorageIn(v, m));
   *a = Read(v);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -247,6 +269,7 @@ PetscErrorCode VecSingleConvert(Vec x, PetscReal a, Vec y)
   } else if (VecIsSingle_Private(y)) { /* x may be the shadow of one in the other memory */
     const VecSingleKernels k = Kernels(y);
 
+    PetscCall(NeedStorage(y));
     if (PetscMemTypeHost(k->memtype)) {
       PetscCall(VecGetArrayRead(x, &xa));
       PetscCall(k->fromhost(n, a, xa, Write(y)));
@@ -260,6 +283,7 @@ PetscErrorCode VecSingleConvert(Vec x, PetscReal a, Vec y)
   } else {
     const VecSingleKernels k = Kernels(x);
 
+    PetscCall(NeedStorage(x));
     if (PetscMemTypeHost(k->memtype)) {
       PetscCall(VecGetArrayWrite(y, &ya));
       PetscCall(k->tohost(n, a, Read(x), ya));
@@ -282,7 +306,7 @@ PetscErrorCode VecSingleConvert(Vec x, PetscReal a, Vec y)
 . v - the vector
 
   Output Parameters:
-+ storage - bytes of float storage that the vector owns, on the host or on the GPU
++ storage - bytes of float storage that the vector owns, on the host or on the GPU: zero before the first access
 - shadow  - bytes of the double shadow, which is on the host: zero unless something has called `VecGetArray()` or one of its relatives
 
   Level: advanced
@@ -321,6 +345,7 @@ static PetscErrorCode ShadowBegin(Vec v, PetscBool read, PetscScalar **a)
   Vec_Single *s = Single(v);
 
   PetscFunctionBegin;
+  PetscCall(NeedStorage(v));
   PetscCall(NeedShadow(v));
   PetscCall(VecGetArray(s->shadow, a));
   /* an array placed by the user is not touched unless there is something new: it may be read-only or hold more digits */
@@ -421,6 +446,7 @@ static PetscErrorCode VecReplaceArray_Single(Vec v, const PetscScalar *array)
 {
   PetscFunctionBegin;
   if (!array) PetscFunctionReturn(PETSC_SUCCESS); /* VecSetType() of a Vec made without an array */
+  PetscCall(NeedStorage(v));
   PetscCall(Kernels(v)->fromhost(v->map->n, 1.0, array, Write(v)));
   PetscCall(PetscFree(array)); /* the Vec owns it from now on */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -435,8 +461,8 @@ static PetscErrorCode VecReplaceArray_Single(Vec v, const PetscScalar *array)
 static PetscErrorCode VecSetValues_Single(Vec v, PetscInt ni, const PetscInt ix[], const PetscScalar y[], InsertMode mode)
 {
   const PetscInt start = v->map->rstart, end = v->map->rend;
-  float         *a = Write(v);
   PetscScalar   *shadow;
+  float         *a;
 
   PetscFunctionBegin;
   if (v->map->size > 1) {
@@ -449,6 +475,8 @@ static PetscErrorCode VecSetValues_Single(Vec v, PetscInt ni, const PetscInt ix[
     PetscCall(VecSetValues(Single(v)->shadow, ni, ix, y, mode));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscCall(NeedStorage(v));
+  a = Write(v);
   for (PetscInt i = 0; i < ni; i++) {
     const PetscScalar value = y ? y[i] : 0.0;
 
@@ -514,6 +542,7 @@ static PetscErrorCode VecGetValues_Single(Vec v, PetscInt ni, const PetscInt ix[
   PetscScalar   *shadow = NULL;
 
   PetscFunctionBegin;
+  PetscCall(NeedStorage(v));
   if (!PetscMemTypeHost(Kernels(v)->memtype)) PetscCall(ShadowBegin(v, PETSC_TRUE, &shadow));
   for (PetscInt i = 0; i < ni; i++) {
     if (ix[i] < 0 && v->stash.ignorenegidx) continue;
@@ -538,14 +567,17 @@ static PetscErrorCode VecSetOption_Single(Vec v, VecOption option, PetscBool fla
 static PetscErrorCode VecCopy_Single(Vec x, Vec y)
 {
   PetscFunctionBegin;
-  if (SameStorage(x, y)) PetscCall(Kernels(x)->copy(x->map->n, Read(x), Write(y)));
-  else PetscCall(VecSingleConvert(x, 1.0, y));
+  if (SameStorage(x, y)) {
+    PetscCall(NeedOperand(x, y));
+    PetscCall(Kernels(x)->copy(x->map->n, Read(x), Write(y)));
+  } else PetscCall(VecSingleConvert(x, 1.0, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode VecSet_Single(Vec x, PetscScalar a)
 {
   PetscFunctionBegin;
+  PetscCall(NeedStorage(x));
   PetscCall(Kernels(x)->set(x->map->n, a, Write(x)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -553,7 +585,7 @@ static PetscErrorCode VecSet_Single(Vec x, PetscScalar a)
 static PetscErrorCode VecSwap_Single(Vec x, Vec y)
 {
   PetscFunctionBegin;
-  VecCheckOperand(x, y);
+  PetscCall(NeedOperand(x, y));
   if (x != y) PetscCall(Kernels(x)->swap(x->map->n, Write(x), Write(y)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -561,6 +593,7 @@ static PetscErrorCode VecSwap_Single(Vec x, Vec y)
 static PetscErrorCode VecScale_Single(Vec x, PetscScalar a)
 {
   PetscFunctionBegin;
+  PetscCall(NeedStorage(x));
   if (a == (PetscScalar)0.0) PetscCall(Kernels(x)->set(x->map->n, 0.0, Write(x)));
   else PetscCall(Kernels(x)->scale(x->map->n, a, Write(x)));
   PetscCall(LogFlops(x, x->map->n));
@@ -570,7 +603,7 @@ static PetscErrorCode VecScale_Single(Vec x, PetscScalar a)
 static PetscErrorCode VecAXPY_Single(Vec y, PetscScalar a, Vec x)
 {
   PetscFunctionBegin;
-  VecCheckOperand(y, x);
+  PetscCall(NeedOperand(y, x));
   PetscCall(Kernels(y)->axpy(y->map->n, a, Read(x), Write(y)));
   PetscCall(LogFlops(y, 2.0 * y->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -579,7 +612,7 @@ static PetscErrorCode VecAXPY_Single(Vec y, PetscScalar a, Vec x)
 static PetscErrorCode VecAXPBY_Single(Vec y, PetscScalar a, PetscScalar b, Vec x)
 {
   PetscFunctionBegin;
-  VecCheckOperand(y, x);
+  PetscCall(NeedOperand(y, x));
   PetscCall(Kernels(y)->axpby(y->map->n, a, b, Read(x), Write(y)));
   PetscCall(LogFlops(y, 3.0 * y->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -588,7 +621,7 @@ static PetscErrorCode VecAXPBY_Single(Vec y, PetscScalar a, PetscScalar b, Vec x
 static PetscErrorCode VecAYPX_Single(Vec y, PetscScalar b, Vec x)
 {
   PetscFunctionBegin;
-  VecCheckOperand(y, x);
+  PetscCall(NeedOperand(y, x));
   PetscCall(Kernels(y)->axpby(y->map->n, 1.0, b, Read(x), Write(y)));
   PetscCall(LogFlops(y, 2.0 * y->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -597,8 +630,8 @@ static PetscErrorCode VecAYPX_Single(Vec y, PetscScalar b, Vec x)
 static PetscErrorCode VecAXPBYPCZ_Single(Vec z, PetscScalar a, PetscScalar b, PetscScalar c, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  VecCheckOperand(z, x);
-  VecCheckOperand(z, y);
+  PetscCall(NeedOperand(z, x));
+  PetscCall(NeedOperand(z, y));
   PetscCall(Kernels(z)->axpbypcz(z->map->n, a, b, c, Read(x), Read(y), Write(z)));
   PetscCall(LogFlops(z, 5.0 * z->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -607,8 +640,8 @@ static PetscErrorCode VecAXPBYPCZ_Single(Vec z, PetscScalar a, PetscScalar b, Pe
 static PetscErrorCode VecWAXPY_Single(Vec w, PetscScalar a, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  VecCheckOperand(w, x);
-  VecCheckOperand(w, y);
+  PetscCall(NeedOperand(w, x));
+  PetscCall(NeedOperand(w, y));
   PetscCall(Kernels(w)->waxpy(w->map->n, a, Read(x), Read(y), Write(w)));
   PetscCall(LogFlops(w, 2.0 * w->map->n));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -617,7 +650,7 @@ static PetscErrorCode VecWAXPY_Single(Vec w, PetscScalar a, Vec x, Vec y)
 static PetscErrorCode GetReadArrays(Vec v, PetscInt m, const Vec x[], const float ***a)
 {
   PetscFunctionBegin;
-  for (PetscInt j = 0; j < m; j++) VecCheckOperand(v, x[j]);
+  for (PetscInt j = 0; j < m; j++) PetscCall(NeedOperand(v, x[j]));
   PetscCall(PetscMalloc1(m, a));
   for (PetscInt j = 0; j < m; j++) (*a)[j] = Read(x[j]);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -628,6 +661,7 @@ static PetscErrorCode VecMAXPBY_Single(Vec y, PetscInt m, const PetscScalar *a, 
   const float **xa;
 
   PetscFunctionBegin;
+  PetscCall(NeedStorage(y));
   PetscCall(GetReadArrays(y, m, x, &xa));
   PetscCall(Kernels(y)->maxpby(y->map->n, m, a, b, xa, Write(y)));
   PetscCall(PetscFree(xa));
@@ -646,8 +680,8 @@ static PetscErrorCode VecMAXPY_Single(Vec y, PetscInt m, const PetscScalar *a, V
   static PetscErrorCode Name##_Single(Vec w, Vec x, Vec y) \
   { \
     PetscFunctionBegin; \
-    VecCheckOperand(w, x); \
-    VecCheckOperand(w, y); \
+    PetscCall(NeedOperand(w, x)); \
+    PetscCall(NeedOperand(w, y)); \
     PetscCall(Kernels(w)->kernel(w->map->n, Read(x), Read(y), Write(w))); \
     PetscCall(LogFlops(w, w->map->n)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
@@ -663,6 +697,7 @@ PointwiseBinary(VecPointwiseMaxAbs, pointwisemaxabs)
   static PetscErrorCode Name##_Single(Vec x) \
   { \
     PetscFunctionBegin; \
+    PetscCall(NeedStorage(x)); \
     PetscCall(Kernels(x)->kernel(x->map->n, Write(x))); \
     PetscCall(PetscObjectStateIncrease((PetscObject)x)); \
     PetscCall(LogFlops(x, x->map->n)); \
@@ -677,6 +712,7 @@ PointwiseUnary(VecLog, log)
 static PetscErrorCode VecShift_Single(Vec x, PetscScalar a)
 {
   PetscFunctionBegin;
+  PetscCall(NeedStorage(x));
   PetscCall(Kernels(x)->shift(x->map->n, a, Write(x)));
   PetscCall(PetscObjectStateIncrease((PetscObject)x));
   PetscCall(LogFlops(x, x->map->n));
@@ -697,6 +733,7 @@ static PetscErrorCode VecMDotLocal_Single(Vec x, PetscInt m, const Vec y[], Pets
   const float **ya;
 
   PetscFunctionBegin;
+  PetscCall(NeedStorage(x));
   PetscCall(GetReadArrays(x, m, y, &ya));
   PetscCall(Kernels(x)->mdot(x->map->n, m, Read(x), ya, s));
   PetscCall(PetscFree(ya));
@@ -720,7 +757,7 @@ static PetscErrorCode VecDotLocal_Single(Vec x, Vec y, PetscScalar *s)
   const float *ya;
 
   PetscFunctionBegin;
-  VecCheckOperand(x, y);
+  PetscCall(NeedOperand(x, y));
   ya = Read(y);
   PetscCall(Kernels(x)->mdot(x->map->n, 1, Read(x), &ya, s));
   if (x->map->n) PetscCall(LogFlops(x, 2.0 * x->map->n - 1));
@@ -741,7 +778,7 @@ static PetscErrorCode VecDotNorm2_Single(Vec x, Vec y, PetscScalar *dot, PetscSc
   PetscScalar s[2];
 
   PetscFunctionBegin;
-  VecCheckOperand(x, y);
+  PetscCall(NeedOperand(x, y));
   PetscCall(VecMDotLocal_Single(y, 2, v, s));
   PetscCall(Reduce(x, 2, s, MPIU_SUM));
   *dot   = s[0];
@@ -755,6 +792,7 @@ static PetscErrorCode NormParts(Vec x, NormType type, PetscReal *z)
   const PetscInt n = x->map->n;
 
   PetscFunctionBegin;
+  PetscCall(NeedStorage(x));
   if (type == NORM_INFINITY) PetscCall(Kernels(x)->maxabs(n, Read(x), z));
   if (type == NORM_1 || type == NORM_1_AND_2) {
     PetscCall(Kernels(x)->sumabs(n, Read(x), z));
@@ -791,6 +829,7 @@ static PetscErrorCode VecNorm_Single(Vec x, NormType type, PetscReal *z)
 static PetscErrorCode VecSumLocal_Single(Vec x, PetscScalar *s)
 {
   PetscFunctionBegin;
+  PetscCall(NeedStorage(x));
   PetscCall(Kernels(x)->sum(x->map->n, Read(x), s));
   if (x->map->n) PetscCall(LogFlops(x, x->map->n - 1.0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -818,6 +857,7 @@ static PetscErrorCode VecMax_Single(Vec x, PetscInt *index, PetscReal *z)
   PetscReal v;
 
   PetscFunctionBegin;
+  PetscCall(NeedStorage(x));
   PetscCall(Kernels(x)->max(x->map->n, Read(x), &i, &v));
   PetscCall(ReduceLocated(x, i, v, index, z, MPIU_MAX, MPIU_MAXLOC));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -829,6 +869,7 @@ static PetscErrorCode VecMin_Single(Vec x, PetscInt *index, PetscReal *z)
   PetscReal v;
 
   PetscFunctionBegin;
+  PetscCall(NeedStorage(x));
   PetscCall(Kernels(x)->min(x->map->n, Read(x), &i, &v));
   PetscCall(ReduceLocated(x, i, v, index, z, MPIU_MIN, MPIU_MINLOC));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -837,7 +878,7 @@ static PetscErrorCode VecMin_Single(Vec x, PetscInt *index, PetscReal *z)
 static PetscErrorCode VecMaxPointwiseDivide_Single(Vec x, Vec y, PetscReal *z)
 {
   PetscFunctionBegin;
-  VecCheckOperand(x, y);
+  PetscCall(NeedOperand(x, y));
   PetscCall(Kernels(x)->maxdivide(x->map->n, Read(x), Read(y), z));
   PetscCall(Reduce(x, 1, z, MPIU_MAX));
   PetscCall(LogFlops(x, x->map->n));
@@ -851,6 +892,10 @@ static PetscErrorCode VecErrorWeightedNorms_Single(Vec u, Vec y, Vec e, NormType
   VecSingleErrorNorms r;
 
   PetscFunctionBegin;
+  PetscCall(NeedOperand(u, y));
+  if (e) PetscCall(NeedOperand(u, e));
+  if (vatol) PetscCall(NeedOperand(u, vatol));
+  if (vrtol) PetscCall(NeedOperand(u, vrtol));
   PetscCall(Kernels(u)->errornorms(u->map->n, Read(u), Read(y), e ? Read(e) : NULL, infinity, atol, vatol ? Read(vatol) : NULL, rtol, vrtol ? Read(vrtol) : NULL, ignore, &r));
   PetscCall(Reduce(u, 3, r.sum, infinity ? MPIU_MAX : MPIU_SUM));
   PetscCall(Reduce(u, 3, r.n, MPIU_SUM));
@@ -912,6 +957,7 @@ static PetscErrorCode VecGetSubVector_Single(Vec v, IS is, Vec *w)
   VecScatter     scatter;
 
   PetscFunctionBegin;
+  PetscCall(NeedStorage(v));
   PetscCall(ISGetLocalSize(is, &n));
   PetscCall(ISGetSize(is, &N));
   PetscCall(ISGetBlockSize(is, &bs));
@@ -1009,7 +1055,7 @@ static PetscErrorCode BorrowStandardOperations(Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* storage of somebody else, or NULL to allocate */
+/* storage of somebody else, or NULL to allocate when it is needed */
 static PetscErrorCode VecCreateWithStorage_Single(Vec v, VecSingleKernels k, float *storage)
 {
   Vec_Single *s;
@@ -1018,8 +1064,7 @@ static PetscErrorCode VecCreateWithStorage_Single(Vec v, VecSingleKernels k, flo
   PetscCall(PetscLayoutSetUp(v->map));
   PetscCall(PetscNew(&s));
   s->k = k;
-  if (!storage) PetscCall(s->k->malloc(v->map->n, &s->allocated));
-  s->a = storage ? storage : s->allocated;
+  s->a = storage;
 
   v->data             = s;
   v->petscnative      = PETSC_FALSE; /* otherwise PETSc takes the storage for PetscScalars */
@@ -1148,6 +1193,7 @@ M*/
 PetscErrorCode VecCreate_SingleCUDA(Vec v)
 {
   PetscFunctionBegin;
+  PetscCall(PetscDeviceInitialize(PETSC_DEVICE_CUDA)); /* an error without a GPU */
   PetscCall(VecCreateWithStorage_Single(v, &VecSingleKernelsCUDA, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
