@@ -1,10 +1,11 @@
 /*
-  fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0: one team of threads a coarse cell, any degrees.
+  Grid transfers (transfer.cuh): the choice of the kernel, and the generic one, a team of threads a coarse cell.
 
   A fine node that several coarse cells share belongs to the last of them, so that prolongation adds without conflicts; in the
   restriction neighbouring cells add to the same coarse nodes, with atomics.
 */
 #include "lines.cuh"
+#include "transfer.cuh"
 
 namespace patchfd
 {
@@ -18,6 +19,7 @@ struct TransferPlan {
   int           *cls[3];
   Team<T>        team;
   size_t         cells;
+  TransferFast  *fast; /* or NULL */
   PetscLogDouble flops;
 };
 
@@ -78,6 +80,7 @@ PetscErrorCode Transfer<T>::destroy(void **plan)
     PetscCallCUDA(cudaFree(p->cls[d]));
   }
   PetscCall(p->team.destroy());
+  delete p->fast;
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -97,24 +100,30 @@ PetscErrorCode Transfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
   p->fl     = Layout(desc->fbox);
   p->coarse = Range(desc->coarse);
   p->fine   = Range(desc->fine);
-  p->cells  = 1;
+  p->cells  = p->fine.empty() ? 0 : 1;
   for (int d = 0; d < 3; d++) {
-    const PatchFDEmbedding *e = desc->dir[d];
-
-    p->nf[d]     = (int)e->nf;
-    p->nc[d]     = (int)e->nc;
-    p->ncells[d] = (int)e->ncells;
+    p->nf[d]     = (int)desc->dir[d]->nf;
+    p->nc[d]     = (int)desc->dir[d]->nc;
+    p->ncells[d] = (int)desc->dir[d]->ncells;
     p->first[d]  = (int)desc->cells[d][0];
     p->count[d]  = (int)PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
     p->cells *= (size_t)p->count[d];
     size *= PetscMax(p->nf[d], p->nc[d]);
+  }
+  p->flops = 2.0 * (p->nf[0] * p->nc[0] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nf[2] * p->nc[2]) * (PetscLogDouble)p->cells;
+  if (!p->cells) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((TransferFastCreate<T, 3>(desc, &p->fast)));
+  if (!p->fast) PetscCall((TransferFastCreate<T, 2>(desc, &p->fast)));
+  if (p->fast) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) {
+    const PatchFDEmbedding *e = desc->dir[d];
+
     PetscCall(Upload((size_t)(e->nclass * e->nf * e->nc), e->P, &p->P[d]));
     PetscCall(Upload((size_t)e->ncells, e->cls, &p->cls[d]));
   }
   PetscCall(p->team.create(size, 2 * (size_t)size));
   PetscCall(AllowShared(TransferKernel<T, true>, p->team.shared));
   PetscCall(AllowShared(TransferKernel<T, false>, p->team.shared));
-  p->flops = 2.0 * (p->nf[0] * p->nc[0] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nf[2] * p->nc[2]) * (PetscLogDouble)p->cells;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,8 +137,13 @@ static PetscErrorCode TransferApply(void *plan, const void *from, void *to)
   if (!p->cells) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  TransferKernel<T, RESTRICT><<<p->team.grid(p->cells), p->team.block(), p->team.shared, stream>>>(*p, (const T *)from, (T *)to);
-  PetscCallCUDA(cudaGetLastError());
+  if (p->fast) {
+    if (RESTRICT) PetscCall(p->fast->restrict_(from, to, stream));
+    else PetscCall(p->fast->prolong(from, to, stream));
+  } else {
+    TransferKernel<T, RESTRICT><<<p->team.grid(p->cells), p->team.block(), p->team.shared, stream>>>(*p, (const T *)from, (T *)to);
+    PetscCallCUDA(cudaGetLastError());
+  }
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(p->flops));
   PetscFunctionReturn(PETSC_SUCCESS);

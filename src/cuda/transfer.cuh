@@ -1,0 +1,23 @@
+/*
+  fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0; owners are coarse cells.
+
+    transfer.cu        what is chosen when; the generic kernel (any degrees, split cells, 1D)
+    transfer_fast.cuh  the kernels for halved cells of the same degree, all alike: every uniform mesh in 2D and 3D
+*/
+#pragma once
+#include "cuda.cuh"
+
+namespace patchfd
+{
+
+struct TransferFast {
+  virtual ~TransferFast() { }
+  virtual PetscErrorCode prolong(const void *coarse, void *fine, cudaStream_t) const   = 0;
+  virtual PetscErrorCode restrict_(const void *fine, void *coarse, cudaStream_t) const = 0;
+};
+
+/* NULL where the meshes are others, or the degree */
+template <typename T, int DIM>
+PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *, TransferFast **);
+
+} // namespace patchfd

@@ -1,0 +1,351 @@
+#pragma once
+/*
+  Transfers between a mesh and the mesh of its halved cells, both of degree K, with the same matrix P for all cells and directions.
+
+  A block of threads owns a tile of Q x MY coarse cells in x and y, W = 2 K Q by H = 2 K MY fine nodes, one thread a fine node, and
+  marches through z, KZ = K MZ coarse planes and twice as many fine ones a step.  A thread's z-line of the step, fine values and coarse
+  ones of which the last is the first of the next step, is in registers, and the matrix between them a kernel parameter: operands from
+  the constant bank.  Consecutive lanes are consecutive in x wherever global memory is accessed.
+
+    prolongation:  coarse planes to shared memory (asynchronously, a step ahead), contraction in x, from there in y to the z-lines'
+                   coarse values, z, added to the fine values, which were loaded when the step began.
+    restriction:   z, contraction in y and in x through shared memory, and added to the coarse values with atomics: tiles share surfaces.
+
+  A cell has the fine nodes 0 ... 2 K - 1; the last node of the mesh is node 0 of one more cell without others, which gets its own tile
+  (step, for z) where it is not a Dirichlet node.  Row 0 of P is a unit vector: coarse vertices are fine nodes.
+
+  In 2D a tile is a row, directions 1 and 2 change places: the march is in y, and the contraction in x gives the lines' coarse values.
+*/
+#include "transfer.cuh"
+#include <cuda_pipeline.h>
+#include <algorithm>
+#include <utility>
+
+namespace patchfd
+{
+
+/* the coarse cells from cell[] on; `fine` lies inside of them */
+struct TransferGeometry {
+  int    cell[3];
+  int    steps; /* of a block's march */
+  Layout cl, fl;
+  Range  coarse, fine;
+};
+
+/* rows 0 ... 2 K - 1 */
+template <typename T, int K>
+struct TransferMatrix {
+  T P[2 * K * (K + 1)];
+};
+
+/* cells of a tile in x and y, and of a step: a few hundred threads with about eight fine values each, rows as long as can be */
+template <int K, int DIM>
+struct TransferTile {
+  static constexpr int Q = 128 / K, MY = 0, MZ = K == 1 ? 4 : (K <= 3 ? 2 : 1);
+};
+template <int K>
+struct TransferTile<K, 3> {
+  static constexpr int Q = K == 1 ? 32 : (K == 2 ? 16 : (K <= 4 ? 8 : (K == 5 ? 3 : 2))), MY = K == 1 ? 2 : 1, MZ = K == 1 ? 4 : (K == 2 ? 2 : 1);
+};
+
+template <typename T, int K, int DIM>
+struct TransferSizes : TransferTile<K, DIM> {
+  using Tile                   = TransferTile<K, DIM>;
+  static constexpr int KZ      = K * Tile::MZ;                                        /* coarse planes of a step */
+  static constexpr int W       = 2 * K * Tile::Q, H = DIM == 3 ? 2 * K * Tile::MY : 1; /* the tile's fine nodes */
+  static constexpr int WC      = K * Tile::Q + 1, HC = K * Tile::MY + 1;              /* its coarse nodes */
+  static constexpr int THREADS = RoundUp(W * H, 32);
+  /* blocks that a multiprocessor's registers are shared by: a thread keeps 3 KZ + 1 numbers and some indices */
+  static constexpr int REGISTERS = RoundUp(28 + (3 * KZ + 1) * (int)sizeof(T) / 4, 8), FIT = 65536 / REGISTERS / THREADS, BLOCKS = FIT < 1 ? 1 : FIT;
+  /* the restriction's contraction in x: GROUPS rows side by side, LANES threads each, and ROWS of them by the same thread */
+  static constexpr int LANES = Tile::Q * (K + 1), GROUPS = THREADS / LANES, PASSES = (KZ * HC + GROUPS - 1) / GROUPS, ROWS = PASSES < 4 ? PASSES : 4;
+  static constexpr int WP     = W + Tile::Q; /* a row there: a number after each cell is unused, against bank conflicts */
+  static constexpr int BUFFER = RoundUp(KZ * HC, GROUPS * ROWS) * WP;
+};
+
+/* where a thread is: its block's cells, and the planes of its fine line, numbered from the block's first, that it reads or writes */
+template <typename S, int K>
+struct TransferPlace {
+  int       cell[3], steps, lo, hi;
+  ptrdiff_t line;
+
+  __device__ TransferPlace(const TransferGeometry &g, int i, int j)
+  {
+    cell[0] = g.cell[0] + blockIdx.x * S::Q;
+    cell[1] = g.cell[1] + blockIdx.y * S::MY;
+    cell[2] = g.cell[2] + blockIdx.z * g.steps * S::MZ;
+    i += cell[0] * 2 * K;
+    j += cell[1] * 2 * K;
+
+    const int  k      = cell[2] * 2 * K, planes = min(g.steps * 2 * S::KZ, g.fine.hi[2] - k);
+    const bool active = threadIdx.x < S::W * S::H && i >= g.fine.lo[0] && i < g.fine.hi[0] && j >= g.fine.lo[1] && j < g.fine.hi[1];
+
+    steps = (planes + 2 * S::KZ - 1) / (2 * S::KZ);
+    lo    = max(0, g.fine.lo[2] - k);
+    hi    = active ? planes : 0;
+    line  = g.fl.at(i, j, k);
+  }
+  __device__ bool has(int k) const { return k >= lo && k < hi; }
+};
+
+template <typename T, int K, int DIM>
+__launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS) static __global__ void ProlongKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
+{
+  using S          = TransferSizes<T, K, DIM>;
+  constexpr int KZ = S::KZ, COARSE = S::HC * S::WC; /* coarse nodes of a plane */
+  __shared__ T  weights[K + 1][2 * K], coarse[KZ * COARSE], lines[DIM == 3 ? KZ * S::HC * S::W : 1];
+  const int     t = threadIdx.x, i = t % S::W, j = min(t / S::W, S::H - 1), cell = i / (2 * K), r = i % (2 * K);
+  T             w[KZ + 1] = {0}, f[2 * KZ];
+  const TransferPlace<S, K> place(g, i, j);
+
+  /* the coarse planes of a step, all but the first, which is the last of the step before */
+  auto fetch = [&](int step) {
+#pragma unroll 1
+    for (int e = t + (step < 0 ? (KZ - 1) * COARSE : 0); e < KZ * COARSE; e += S::THREADS) {
+      const int ci = place.cell[0] * K + e % S::WC, cj = place.cell[1] * K + e / S::WC % S::HC, ck = (place.cell[2] + step * S::MZ) * K + 1 + e / COARSE;
+
+      if (g.coarse.contains(ci, cj, ck)) __pipeline_memcpy_async(&coarse[e], &from[g.cl.at(ci, cj, ck)], sizeof(T));
+      else coarse[e] = 0;
+    }
+    __pipeline_commit();
+  };
+  /* the line's coarse values w: row r of P times numbers that are `stride` apart, and `plane` from one w to the next */
+  auto contract = [&](int r, const T *in, int stride, int plane) {
+    w[0] = w[KZ];
+#pragma unroll
+    for (int k = 1; k <= KZ; k++) w[k] = 0;
+#pragma unroll
+    for (int a = 0; a <= K; a++) {
+      const T p = weights[a][r];
+
+#pragma unroll
+      for (int k = 0; k < KZ; k++) w[k + 1] += p * in[a * stride + k * plane];
+    }
+  };
+
+  for (int e = t; e < 2 * K * (K + 1); e += S::THREADS) weights[e % (K + 1)][e / (K + 1)] = m.P[e];
+  fetch(-1);
+  to += place.line;
+  for (int step = -1; step < place.steps; step++) { /* step -1 is for the first coarse plane, and to load the first fine values */
+    __pipeline_wait_prior(0);
+    __syncthreads();
+    if (DIM == 2) contract(r, coarse + cell * K, 1, COARSE);
+    else if (t < S::W * S::H) {
+      T p[K + 1];
+
+#pragma unroll
+      for (int a = 0; a <= K; a++) p[a] = weights[a][r];
+#pragma unroll 1
+      for (int row = j + (step < 0 ? (KZ - 1) * S::HC : 0); row < KZ * S::HC; row += S::H) {
+        T v = 0;
+
+#pragma unroll
+        for (int a = 0; a <= K; a++) v += p[a] * coarse[row * S::WC + cell * K + a];
+        lines[row * S::W + i] = v;
+      }
+    }
+    __syncthreads();
+    if (step + 1 < place.steps) fetch(step + 1);
+    if (DIM == 3) contract(j % (2 * K), lines + j / (2 * K) * K * S::W + i, S::W, S::HC * S::W);
+    if (step >= 0) {
+#pragma unroll
+      for (int k = 0; k < 2 * KZ; k++, to += g.fl.plane) {
+        const T *line = w + k / (2 * K) * K, *row = m.P + k % (2 * K) * (K + 1);
+
+        if (k % (2 * K)) {
+#pragma unroll
+          for (int a = 0; a <= K; a++) f[k] += row[a] * line[a];
+        } else f[k] += line[0];
+        if (place.has(2 * KZ * step + k)) *to = f[k];
+      }
+    }
+#pragma unroll
+    for (int k = 0; k < 2 * KZ; k++) f[k] = place.has(2 * KZ * (step + 1) + k) ? to[k * g.fl.plane] : T(0);
+  }
+}
+
+/* my = m: constants that are used at two places of a loop would be kept in registers */
+template <typename T, int K, int DIM>
+__launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS) static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferMatrix<T, K> my, const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
+{
+  using S          = TransferSizes<T, K, DIM>;
+  constexpr int KZ = S::KZ, FINE = S::H * S::W; /* fine nodes of a plane */
+  extern __shared__ double shared_memory[];
+  __shared__ T  weights[K + 1][2 * K + 1];
+  T            *rows = (T *)shared_memory, *lines = rows + S::BUFFER; /* in 2D both are rows, of even and odd steps */
+  const int     t = threadIdx.x, i = t % S::W, cell = t % S::LANES / (K + 1), a1 = t % (K + 1), row1 = min(t / S::LANES, S::GROUPS - 1);
+  T             f[2 * KZ], w[KZ + 1] = {0};
+  const TransferPlace<S, K> place(g, i, t / S::W);
+
+  for (int e = t; e < 2 * K * (K + 1); e += S::THREADS) weights[e % (K + 1)][e / (K + 1)] = m.P[e];
+  from += place.line;
+#pragma unroll
+  for (int k = 0; k < 2 * KZ; k++, from += g.fl.plane) f[k] = place.has(k) ? *from : T(0);
+  for (int step = 0; step <= place.steps; step++) { /* the last one is for the last coarse plane */
+    const int planes = step < place.steps ? KZ : 1;
+    T        *in     = DIM == 2 && step % 2 ? rows : lines;
+
+    w[0] = w[KZ];
+#pragma unroll
+    for (int k = 1; k <= KZ; k++) w[k] = 0;
+#pragma unroll
+    for (int k = 0; k < 2 * KZ; k++) {
+      T       *line = w + k / (2 * K) * K;
+      const T *row  = m.P + k % (2 * K) * (K + 1);
+
+      if (k % (2 * K)) {
+#pragma unroll
+        for (int a = 0; a <= K; a++) line[a] += row[a] * f[k];
+      } else line[0] += f[k];
+    }
+    if (t < FINE) {
+#pragma unroll
+      for (int k = 0; k < KZ; k++) in[DIM == 2 ? k * S::WP + i + i / (2 * K) : k * FINE + t] = w[k];
+    }
+#pragma unroll
+    for (int k = 0; k < 2 * KZ; k++, from += g.fl.plane) f[k] = place.has(2 * KZ * (step + 1) + k) ? *from : T(0);
+    __syncthreads();
+    if (DIM == 3) { /* contraction in y, a thread a line of the tile */
+#pragma unroll 1
+      for (int e = t; e < planes * S::W; e += S::THREADS) {
+        const int i = e % S::W, k = e / S::W;
+        const T  *x = in + k * FINE + i;
+        T        *y = rows + k * S::HC * S::WP + i + i / (2 * K), v[K + 1] = {0};
+
+        for (int c = 0; c < S::MY; c++, x += 2 * K * S::W, y += K * S::WP) {
+          v[0] = v[K] + x[0];
+#pragma unroll
+          for (int a = 1; a <= K; a++) v[a] = 0;
+#pragma unroll
+          for (int r = 1; r < 2 * K; r++) {
+            const T s = x[r * S::W];
+
+#pragma unroll
+            for (int a = 0; a <= K; a++) v[a] += my.P[r * (K + 1) + a] * s;
+          }
+#pragma unroll
+          for (int a = 0; a < K; a++) y[a * S::WP] = v[a];
+        }
+        y[0] = v[K];
+      }
+      __syncthreads();
+      in = rows;
+    }
+    /* contraction in x, a thread a coarse node of a cell; all threads take part: cells' common nodes are summed by a shuffle */
+#pragma unroll 1
+    for (int first = 0; first < planes * S::HC; first += S::ROWS * S::GROUPS) {
+      const T *x = in + (first + row1) * S::WP + cell * (2 * K + 1);
+      T        v[S::ROWS] = {0};
+
+#pragma unroll
+      for (int r = 0; r < 2 * K; r++) {
+        const T p = weights[a1][r];
+
+#pragma unroll
+        for (int n = 0; n < S::ROWS; n++) v[n] += p * x[n * S::GROUPS * S::WP + r];
+      }
+#pragma unroll
+      for (int n = 0; n < S::ROWS; n++) {
+        const int  row = first + row1 + n * S::GROUPS, ci = (place.cell[0] + cell) * K + a1, cj = place.cell[1] * K + row % S::HC, ck = (place.cell[2] + step * S::MZ) * K + row / S::HC;
+        const T    before = __shfl_up_sync(0xffffffff, v[n], 1);
+        const bool take = t % 32 > 0 && a1 == 0 && cell > 0, give = t % 32 < 31 && a1 == K && cell < S::Q - 1;
+
+        if (take) v[n] += before;
+        if (t < S::LANES * S::GROUPS && row < planes * S::HC && !give && g.coarse.contains(ci, cj, ck)) atomicAdd(&to[g.cl.at(ci, cj, ck)], v[n]);
+      }
+    }
+  }
+}
+
+/* ---- how the generic part calls it ---- */
+
+template <typename T, int K, int DIM>
+struct TransferFastDegree : TransferFast {
+  using S                        = TransferSizes<T, K, DIM>;
+  static constexpr size_t shared = (S::BUFFER + (DIM == 2 ? S::BUFFER : S::KZ * S::W * S::H)) * sizeof(T); /* of the restriction */
+  TransferMatrix<T, K> m;
+  TransferGeometry     g;
+  dim3                 grid;
+
+  PetscErrorCode prolong(const void *coarse, void *fine, cudaStream_t stream) const override
+  {
+    PetscFunctionBegin;
+    ProlongKernel<T, K, DIM><<<grid, S::THREADS, 0, stream>>>(m, g, (const T *)coarse, (T *)fine);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  PetscErrorCode restrict_(const void *fine, void *coarse, cudaStream_t stream) const override
+  {
+    PetscFunctionBegin;
+    RestrictKernel<T, K, DIM><<<grid, S::THREADS, shared, stream>>>(m, m, g, (const T *)fine, (T *)coarse);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+};
+
+template <typename T, int K, int DIM>
+static PetscErrorCode Create(const PatchFDTransferDesc *desc, TransferFast **fast)
+{
+  using S                          = TransferSizes<T, K, DIM>;
+  const int dir[3]               = {0, DIM == 2 ? 2 : 1, DIM == 2 ? 1 : 2}; /* the kernels' directions */
+  const int tile[3]              = {S::W, S::H, 2 * S::KZ};
+  TransferFastDegree<T, K, DIM> *p = new TransferFastDegree<T, K, DIM>;
+  int                            n[3];
+
+  PetscFunctionBegin;
+  *fast = p;
+  PetscCall(AllowShared(RestrictKernel<T, K, DIM>, p->shared));
+  for (int e = 0; e < 2 * K * (K + 1); e++) p->m.P[e] = (T)desc->dir[0]->P[e];
+  p->g.cl = Layout(desc->cbox);
+  p->g.fl = Layout(desc->fbox);
+  if (DIM == 2) {
+    std::swap(p->g.cl.row, p->g.cl.plane);
+    std::swap(p->g.fl.row, p->g.fl.plane);
+  }
+  for (int d = 0; d < 3; d++) {
+    const PatchFDEmbedding *e     = desc->dir[dir[d]];
+    const PetscInt         *cells = desc->cells[dir[d]], *fine = desc->fine[dir[d]];
+
+    p->g.cell[d]      = (int)cells[0];
+    p->g.coarse.lo[d] = (int)desc->coarse[dir[d]][0];
+    p->g.coarse.hi[d] = (int)desc->coarse[dir[d]][1];
+    p->g.fine.lo[d]   = (int)PetscMax(fine[0], cells[0] * (e->nf - 1));
+    p->g.fine.hi[d]   = (int)PetscMin(fine[1], cells[1] * (e->nf - 1) + (cells[1] == e->ncells));
+    n[d]              = (p->g.fine.hi[d] - (int)(cells[0] * (e->nf - 1)) + tile[d] - 1) / tile[d];
+  }
+  /* enough blocks to fill the device, few enough to share work between the steps of a march */
+  p->g.steps = 16;
+  while (p->g.steps > 1 && (size_t)n[0] * n[1] * n[2] / p->g.steps < 2048) p->g.steps /= 2;
+  p->grid = dim3(n[0], n[1], (n[2] + p->g.steps - 1) / p->g.steps);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T, int DIM, int... K>
+static PetscErrorCode CreateOneOf(const PatchFDTransferDesc *desc, std::integer_sequence<int, K...>, TransferFast **fast)
+{
+  const PatchFDEmbedding *e    = desc->dir[0];
+  PetscErrorCode          ierr = PETSC_SUCCESS;
+
+  PetscFunctionBegin;
+  *fast = NULL;
+  if (e->ratio != 2 || e->nf != 2 * e->nc - 1 || (DIM == 2) != (desc->dir[2]->nf == 1)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < DIM; d++) {
+    const PatchFDEmbedding *f = desc->dir[d];
+
+    if (f->nclass != 1 || f->nf != e->nf || f->nc != e->nc || !std::equal(e->P, e->P + e->nf * e->nc, f->P)) PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  (void)((e->nc == K + 2 && ((ierr = Create<T, K + 1, DIM>(desc, fast)), true)) || ...); /* degree K + 1 */
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <>
+PetscErrorCode TransferFastCreate<PRECISION, DIMENSION>(const PatchFDTransferDesc *desc, TransferFast **fast)
+{
+  PetscFunctionBegin;
+  PetscCall((CreateOneOf<PRECISION, DIMENSION>(desc, std::make_integer_sequence<int, DIMENSION == 2 ? 10 : 8>(), fast)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace patchfd
