@@ -89,6 +89,9 @@ struct March {
     return best;
   }
   static constexpr int    ROW    = row();
+  /* p and q of a step, and of the one before it, which some threads may still read */
+  static constexpr size_t SHARED = 4 * sizeof(T) * L * L * ROW;
+
   /* the matrix of a block from that of a cell, for split() and add() below; its first row begins at FIRST */
   static void matrix(const PetscReal *cell, T *m)
   {
@@ -101,18 +104,23 @@ struct March {
       for (int j = 0; j < N; j++) m[i * N + j] = (T)(!PARITY || j == L - j ? b[i][j] : 0.5 * (j < H ? b[i][j] + b[i][L - j] : b[i][L - j] - b[i][j]));
     for (int j = 0; j < N; j++) m[FIRST + j] = (T)b[0][j];
   }
-  /* v[c] + v[L - c] and v[c] - v[L - c] in their places: mirror symmetry makes the matrices two blocks of half the size */
-  static __device__ void split(T v[N])
+  /*
+    Mirror symmetry: sums v[c] + v[L - c] and differences v[c] - v[L - c] in place of the two make the matrix two blocks of half the
+    size, and give its rows r and L - r from sums and differences in the same way.  Not for R > 1, where the zeros save as much.
+  */
+  static __device__ void split(T &lo, T &hi)
   {
     if constexpr (PARITY) {
-#pragma unroll
-      for (int c = 0; c < N / 2; c++) {
-        const T a = v[c], b = v[L - c];
+      const T a = lo;
 
-        v[c]     = a + b;
-        v[L - c] = a - b;
-      }
+      lo = a + hi;
+      hi = a - hi;
     }
+  }
+  static __device__ void split(T v[N])
+  {
+#pragma unroll
+    for (int c = 0; c < N / 2; c++) split(v[c], v[L - c]);
   }
   /* what v[c] was before */
   static __device__ T entry(const T v[N], int c) { return PARITY && c != L - c ? T(0.5) * (c < H ? v[c] + v[L - c] : v[L - c] - v[c]) : v[c]; }
@@ -130,17 +138,20 @@ struct March {
       }
     }
   }
-  static __device__ void finish(int r, T &lo, T &hi)
+  /* a += column c of m, times v */
+  static __device__ void column(const T *m, T v, int c, T a[N])
   {
-    if (PARITY && r < N / 2) {
-      const T a = lo;
-
-      lo = a + hi;
-      hi = a - hi;
+#pragma unroll
+    for (int r = 0; r < H; r++) {
+      if constexpr (PARITY) {
+        if (c < H) a[r] += m[r * N + c] * v;
+        else if (r < N / 2) a[L - r] += m[r * N + c] * v;
+      } else {
+        if (Couples<K>(r, c)) a[r] += m[r * N + c] * v;
+        if (Couples<K>(r, L - c) && r < N / 2) a[L - r] += m[r * N + L - c] * v;
+      }
     }
   }
-  /* p and q of a step, and of the one before it, which some threads may still read */
-  static constexpr size_t SHARED = 4 * sizeof(T) * L * L * ROW;
 };
 
 template <typename T, int K, typename Tile>
@@ -174,24 +185,17 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
 
   const auto fetch = [&](int c) {
     const int z  = k0 + c * L + k1;
-    const bool is = load1 && z >= g.read.lo[2] && z < g.read.hi[2] && (c >= 0 || k1 >= L - K) && (c < steps || k1 == 0);
+    const bool is = load1 && z >= g.read.lo[2] && z < g.read.hi[2] && (c >= 0 || k1 >= L - K) && (c < steps || (c == steps && k1 == 0));
 
-    if (!is || !inside1) {
-#pragma unroll
-      for (int j = 0; j < K + N; j++) u[j] = 0;
-    }
-    if (is) {
-      const T       *from = x + from1 + (ptrdiff_t)c * L * g.xl.plane;
-      const unsigned row  = Opaque((unsigned)g.xl.row);
+    const T       *from = x + from1 + (ptrdiff_t)c * L * g.xl.plane;
+    const unsigned row  = Opaque((unsigned)g.xl.row);
 
-      if (inside1) {
+    if (is && inside1) {
 #pragma unroll
-        for (int j = 0; j < K + N; j++) u[j] = from[j * (size_t)row];
-      } else {
+      for (int j = 0; j < K + N; j++) u[j] = from[j * (size_t)row];
+    } else {
 #pragma unroll
-        for (int j = 0; j < K + N; j++)
-          if (j0 - K + j >= g.read.lo[1] && j0 - K + j < g.read.hi[1]) u[j] = from[j * (size_t)row];
-      }
+      for (int j = 0; j < K + N; j++) u[j] = is && j0 - K + j >= g.read.lo[1] && j0 - K + j < g.read.hi[1] ? from[j * (size_t)row] : T(0);
     }
   };
 
@@ -217,8 +221,8 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
 
         S::add(m.M[1], v, r, p, ph);
         S::add(m.A[1], v, r, q, qh);
-        S::finish(r, p, ph);
-        S::finish(r, q, qh);
+        if (r < N / 2) S::split(p, ph);
+        if (r < N / 2) S::split(q, qh);
         P[at1 + r * ROW] = r ? p : p + p0;
         R[at1 + r * ROW] = r ? q : q + q0;
         if (r && r < N / 2) {
@@ -236,7 +240,6 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
         }
       }
     }
-    if (c < steps) fetch(c + 1);
     __syncthreads();
     const bool line2 = row2 >= lo * L && row2 < hi * L;
 
@@ -253,8 +256,8 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
       S::add(m.M[0], q, 0, s[0], s[1]);
       S::add(m.A[0], p, 0, s[0], s[1]);
       S::add(m.M[0], p, 0, w[0], w[1]);
-      S::finish(0, s[0], s[1]);
-      S::finish(0, w[0], w[1]);
+      S::split(s[0], s[1]);
+      S::split(w[0], w[1]);
       s[0] += __shfl_up_sync(0xffffffff, s[1], 1, S::C);
       w[0] += __shfl_up_sync(0xffffffff, w[1], 1, S::C);
       __syncwarp();
@@ -267,8 +270,8 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
           S::add(m.M[0], q, r, s[0], s[1]);
           S::add(m.A[0], p, r, s[0], s[1]);
           S::add(m.M[0], p, r, w[0], w[1]);
-          S::finish(r, s[0], s[1]);
-          S::finish(r, w[0], w[1]);
+          if (r < N / 2) S::split(s[0], s[1]);
+          if (r < N / 2) S::split(w[0], w[1]);
           P[at2 + r] = s[0];
           R[at2 + r] = w[0];
           if (r < N / 2) {
@@ -294,21 +297,18 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
     const unsigned plane   = Opaque((unsigned)g.yl.plane);
     T             *to      = y + to3 + (ptrdiff_t)(c - 1) * L * g.yl.plane;
 
-#pragma unroll
-    for (int r = 0; r < L; r++) old[r] = 0;
-    if (y0 && c > 0 && store3) {
-      const T *from = y0 + (to - y);
+    const bool     is      = y0 && c > 0 && store3;
+    const T       *from    = y0 + (to - y);
 
-      if (inside3) {
+    if (is && inside3) {
 #pragma unroll
-        for (int r = 0; r < L; r++) old[r] = from[r * (size_t)plane];
-      } else {
+      for (int r = 0; r < L; r++) old[r] = from[r * (size_t)plane];
+    } else {
 #pragma unroll
-        for (int r = 0; r < L; r++)
-          if (z + r >= g.store.lo[2] && z + r < g.store.hi[2]) old[r] = from[r * (size_t)plane];
-      }
+      for (int r = 0; r < L; r++) old[r] = is && z + r >= g.store.lo[2] && z + r < g.store.hi[2] ? from[r * (size_t)plane] : T(0);
     }
     __syncthreads();
+    fetch(c + 1);
     if (t < S::LINES3) {
       if (c >= 0) {
         const T s = P[at3], w = R[at3];
@@ -331,26 +331,27 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
       }
       if (c < steps) {
         const T carry = c < 0 ? T(0) : sum[L];
-        T       s[N], w[N];
 
 #pragma unroll
-        for (int k = 0; k < L; k++) {
-          s[k] = P[at3 + k * PLANE];
-          w[k] = R[at3 + k * PLANE];
-        }
-        s[L] = w[L] = 0; /* comes with the next step */
-        S::split(s);
-        S::split(w);
+        for (int r = 0; r < N; r++) sum[r] = 0;
 #pragma unroll
-        for (int r = 0; r < S::H; r++) {
-          T lo = 0, hi = 0;
+        for (int k = 0; k < S::H; k++) { /* columns k and L - k; column L comes with the next step */
+          T s = P[at3 + k * PLANE], w = R[at3 + k * PLANE];
 
-          S::add(m.M[2], s, r, lo, hi);
-          S::add(m.A[2], w, r, lo, hi);
-          S::finish(r, lo, hi);
-          if (r < N / 2) sum[L - r] = hi;
-          sum[r] = r ? lo : lo + carry;
+          if (k < N / 2) {
+            T sl = k ? P[at3 + (L - k) * PLANE] : T(0), wl = k ? R[at3 + (L - k) * PLANE] : T(0);
+
+            S::split(s, sl);
+            S::split(w, wl);
+            S::column(m.M[2], sl, L - k, sum);
+            S::column(m.A[2], wl, L - k, sum);
+          }
+          S::column(m.M[2], s, k, sum);
+          S::column(m.A[2], w, k, sum);
         }
+#pragma unroll
+        for (int r = 0; r < N / 2; r++) S::split(sum[r], sum[L - r]);
+        sum[0] += carry;
         for (int e = 0; e < 2; e++) {
           const int k = g.end[2][e] - z - L;
 
