@@ -509,7 +509,7 @@ PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolor
         PetscCall(ApplyShell(p, c, op, omega, first, x, b, r, stream));
         PetscCall(p->fast->pair(c.g, next.g, !first, x, b, stream));
         PetscCall(ApplyShell(p, next, op, omega, false, x, b, r, stream));
-        PetscCall(PetscLogGpuFlops((PetscLogDouble)(c.nfast + next.nfast) * p->fast->flops(!first)));
+        PetscCall(PetscLogGpuFlops((PetscLogDouble)(c.nfast + next.nfast) * p->fast->flops(!first, true)));
         i++;
         continue;
       }
@@ -518,7 +518,7 @@ PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolor
       const bool boundary = op == PATCHFD_OP_BOUNDARY && !first;
 
       PetscCall(p->fast->apply(c.g, omega, op == PATCHFD_OP_SOLVE ? 1 : 1 - omega, boundary, x, op == PATCHFD_OP_SOLVE ? r : b, stream));
-      PetscCall(PetscLogGpuFlops((PetscLogDouble)c.nfast * p->fast->flops(boundary)));
+      PetscCall(PetscLogGpuFlops((PetscLogDouble)c.nfast * p->fast->flops(boundary, false)));
     }
     PetscCall(ApplyShell(p, c, op, omega, first, x, b, r, stream));
   }

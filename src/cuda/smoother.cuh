@@ -5,6 +5,7 @@
                        kernel for patches of one unknown (degree 1)
     smoother_fast.cuh  the kernel for equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D: the interior of every uniform
                        mesh, all of it with Dirichlet conditions
+    smoother_row.cuh   the same for two colours in one pass, where they differ in x only
 */
 #pragma once
 #include "cuda.cuh"
@@ -36,7 +37,7 @@ struct SmootherFast {
   */
   virtual PetscErrorCode pair(const FastGeometry &, const FastGeometry &, bool boundary, void *x, const void *b, cudaStream_t) = 0;
   virtual PetscErrorCode destroy() = 0;
-  virtual PetscLogDouble flops(bool boundary) const = 0; /* of one patch */
+  virtual PetscLogDouble flops(bool boundary, bool pair) const = 0; /* of one patch */
 };
 
 /* NULL where the mesh has no such patches */
