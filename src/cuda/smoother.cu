@@ -39,7 +39,9 @@ template <typename T>
 struct SmootherPlan {
   SmootherData<T>       data;
   SmootherFast         *fast;
-  bool                  ones; /* all patches have one unknown */
+  Stencil<T>            stencil;
+  bool                  uniform; /* the stencil exists */
+  int                   ones[3][2]; /* patches of one unknown in each direction, first and end */
   PetscInt              n[3]; /* largest patch */
   PetscInt              npatch[3];
   std::vector<PetscInt> first[3];
@@ -55,12 +57,12 @@ static __device__ inline void ShellAt(const PatchShell &s, size_t item, int at[3
 
   while (item >= s.end[part]) part++;
   if (part) item -= s.end[part - 1];
-  const Range &r  = s.part[part];
-  const int    n0 = r.hi[0] - r.lo[0], n1 = r.hi[1] - r.lo[1];
+  const Range   &r  = s.part[part];
+  const unsigned n0 = r.hi[0] - r.lo[0], n1 = r.hi[1] - r.lo[1], row = (unsigned)item / n0; /* a colour has less than 2^32 patches: 64 bits take their time */
 
-  at[0] = s.start[0] + 2 * (r.lo[0] + (int)(item % n0));
-  at[1] = s.start[1] + 2 * (r.lo[1] + (int)(item / n0 % n1));
-  at[2] = s.start[2] + 2 * (r.lo[2] + (int)(item / n0 / n1));
+  at[0] = s.start[0] + 2 * (r.lo[0] + (int)((unsigned)item - row * n0));
+  at[1] = s.start[1] + 2 * (r.lo[1] + (int)(row % n1));
+  at[2] = s.start[2] + 2 * (r.lo[2] + (int)(row / n1));
 }
 
 /* ---- patches of one unknown: a stencil ---- */
@@ -356,6 +358,7 @@ PetscErrorCode Smoother<T>::create(const PatchFDSmootherDesc *desc, void **plan)
 {
   SmootherPlan<T> *p;
   int              c[3], volume = 1, area = 0;
+  bool             all; /* patches have one unknown */
   cudaStream_t     stream;
 
   PetscFunctionBegin;
@@ -364,7 +367,7 @@ PetscErrorCode Smoother<T>::create(const PatchFDSmootherDesc *desc, void **plan)
   *plan        = p;
   p->data.l    = Layout(desc->box);
   p->data.read = Range(desc->read);
-  p->ones      = true;
+  all          = true;
   for (int d = 0; d < 3; d++) {
     const PatchFDPatches *pd = desc->dir[d];
 
@@ -372,7 +375,11 @@ PetscErrorCode Smoother<T>::create(const PatchFDSmootherDesc *desc, void **plan)
     for (PetscInt i = 0; i < pd->nclass; i++) p->n[d] = PetscMax(p->n[d], pd->eigen[i].n);
     for (PetscInt i = 0; i < pd->npatch; i++) PetscCheck(pd->cell[i] == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Patch %" PetscInt_FMT " begins at cell %" PetscInt_FMT, i, pd->cell[i]);
     p->npatch[d]     = pd->npatch;
-    p->ones          = p->ones && p->n[d] == 1;
+    all              = all && p->n[d] == 1;
+    p->ones[d][0]    = 0; /* all of them but those at free ends */
+    while (p->ones[d][0] < pd->npatch && pd->n[p->ones[d][0]] > 1) p->ones[d][0]++;
+    p->ones[d][1] = p->ones[d][0];
+    while (p->ones[d][1] < pd->npatch && pd->n[p->ones[d][1]] == 1) p->ones[d][1]++;
     p->data.d[d].ext = desc->box.n[d] == 1 && pd->npatch == 1 && pd->n[0] == 1 ? 0 : 1;
     p->first[d].assign(pd->first, pd->first + pd->npatch);
     c[d] = (int)p->n[d] + 2 * p->data.d[d].ext;
@@ -382,20 +389,21 @@ PetscErrorCode Smoother<T>::create(const PatchFDSmootherDesc *desc, void **plan)
   for (int d = 0; d < 3; d++) area = PetscMax(area, volume / c[d]);
   p->data.a = volume;
   p->data.b = volume / c[0] * (int)p->n[0];
-  if (!p->ones) PetscCall(p->data.team.create((int)(p->n[0] * p->n[1] * p->n[2]), (size_t)(p->data.a + p->data.b + PetscMax(p->data.b, 5 * area))));
+  if (!all) PetscCall(p->data.team.create((int)(p->n[0] * p->n[1] * p->n[2]), (size_t)(p->data.a + p->data.b + PetscMax(p->data.b, 5 * area))));
   PetscCall(AllowShared(PatchKernel<T>, p->data.team.shared));
   PetscCall(SmootherFastCreate<T>(desc, &p->fast));
+  PetscCall(p->stencil.create(desc, &p->uniform));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* multiplications and additions of one of the largest patches, without parity */
+/* multiplications and additions of a patch of this size, without parity */
 template <typename T>
-static PetscLogDouble PatchFlops(const SmootherPlan<T> *p, PatchFDPatchOp op, bool zero)
+static PetscLogDouble PatchFlops(const SmootherPlan<T> *p, const PetscInt size[3], PatchFDPatchOp op, bool zero)
 {
   PetscLogDouble n[3], c[3], v = 1, f = 0;
 
   for (int d = 0; d < 3; d++) {
-    n[d] = (PetscLogDouble)p->n[d];
+    n[d] = (PetscLogDouble)size[d];
     c[d] = n[d] + 2 * p->data.d[d].ext;
     v *= n[d];
   }
@@ -416,11 +424,12 @@ static PetscLogDouble PatchFlops(const SmootherPlan<T> *p, PatchFDPatchOp op, bo
 template <typename T>
 static PetscErrorCode ApplyColor(SmootherPlan<T> *p, PatchFDPatchOp op, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t stream)
 {
-  const bool       fast = p->fast && (op == PATCHFD_OP_BOUNDARY || op == PATCHFD_OP_SOLVE);
-  PatchShell       shell;
-  Range            rest;
-  size_t           total = 0;
-  PetscLogDouble   flops = 0;
+  const bool fast      = p->fast && (op == PATCHFD_OP_BOUNDARY || op == PATCHFD_OP_SOLVE);
+  const int (*run)[2]  = fast ? p->fast->run : p->ones; /* the patches that are not left to the generic kernel */
+  PatchShell     shell;
+  Range          rest, inner;
+  size_t         total = 0;
+  PetscLogDouble flops = 0;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
@@ -429,50 +438,49 @@ static PetscErrorCode ApplyColor(SmootherPlan<T> *p, PatchFDPatchOp op, const Pe
     rest.hi[d]     = PetscMax(0, (int)(patches[d][1] - shell.start[d] + 1) / 2);
   }
   if (rest.empty()) PetscFunctionReturn(PETSC_SUCCESS);
-  if (fast) {
+  inner = rest;
+  for (int d = 0; d < 3; d++) {
+    inner.lo[d] = PetscMin(rest.hi[d], PetscMax(0, run[d][0] - shell.start[d] + 1) / 2);
+    inner.hi[d] = PetscMin(rest.hi[d], PetscMax(0, run[d][1] - shell.start[d] + 1) / 2);
+  }
+  if (fast && !inner.empty()) {
     FastGeometry g;
-    Range        inner = rest;
     bool         whole = true;
 
     g.l    = p->data.l;
     g.read = p->data.read;
     for (int d = 0; d < 3; d++) {
-      const int lo = PetscMax(0, p->fast->run[d][0] - shell.start[d] + 1) / 2, hi = PetscMax(0, p->fast->run[d][1] - shell.start[d] + 1) / 2;
-
-      inner.lo[d] = PetscMin(lo, rest.hi[d]);
-      inner.hi[d] = PetscMin(hi, rest.hi[d]);
+      g.count[d] = inner.hi[d] - inner.lo[d];
+      g.first[d] = (int)p->first[d][shell.start[d] + 2 * inner.lo[d]] - 1;
+      whole      = whole && g.first[d] + 1 >= g.read.lo[d] && g.first[d] + 2 * p->fast->degree * g.count[d] <= g.read.hi[d];
     }
-    if (!inner.empty()) {
-      for (int d = 0; d < 3; d++) {
-        g.count[d] = inner.hi[d] - inner.lo[d];
-        g.first[d] = (int)p->first[d][shell.start[d] + 2 * inner.lo[d]] - 1;
-        whole      = whole && g.first[d] + 1 >= g.read.lo[d] && g.first[d] + 2 * p->fast->degree * g.count[d] <= g.read.hi[d];
-      }
-    }
-    if (!inner.empty() && whole) {
+    if (whole) {
       PetscCall(p->fast->apply(g, omega, op == PATCHFD_OP_SOLVE ? 1 : 1 - omega, op == PATCHFD_OP_BOUNDARY && !zero, x, op == PATCHFD_OP_SOLVE ? r : b, stream));
       flops += (PetscLogDouble)inner.size() * p->fast->flops(op == PATCHFD_OP_BOUNDARY && !zero);
-      /* what remains: below and above in z, then in y, then in x */
-      for (int d = 2; d >= 0; d--) {
-        shell.part[4 - 2 * d] = shell.part[5 - 2 * d] = rest;
-        shell.part[4 - 2 * d].hi[d]                   = inner.lo[d];
-        shell.part[5 - 2 * d].lo[d]                   = inner.hi[d];
-        rest.lo[d]                                    = inner.lo[d];
-        rest.hi[d]                                    = inner.hi[d];
-      }
-      rest.hi[0] = rest.lo[0];
-    }
+    } else inner.hi[0] = inner.lo[0];
+  } else if (!inner.empty()) {
+    static const PetscInt one[] = {1, 1, 1};
+
+    shell.part[0] = inner;
+    for (int i = 0; i < 6; i++) shell.end[i] = inner.size();
+    OnesKernel<T><<<(unsigned)((inner.size() + 127) / 128), 128, 0, stream>>>(p->data, shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
+    PetscCallCUDA(cudaGetLastError());
+    flops += (PetscLogDouble)inner.size() * PatchFlops(p, one, op, zero);
   }
-  if (!rest.empty()) { /* no fast patches */
-    for (int i = 0; i < 6; i++) shell.part[i] = rest;
-    for (int i = 1; i < 6; i++) shell.part[i].hi[0] = shell.part[i].lo[0];
+  if (inner.empty()) inner.lo[2] = inner.hi[2] = rest.hi[2];
+  /* what remains: below and above in z, then in y, then in x */
+  for (int d = 2; d >= 0; d--) {
+    shell.part[4 - 2 * d] = shell.part[5 - 2 * d] = rest;
+    shell.part[4 - 2 * d].hi[d]                   = inner.lo[d];
+    shell.part[5 - 2 * d].lo[d]                   = inner.hi[d];
+    rest.lo[d]                                    = inner.lo[d];
+    rest.hi[d]                                    = inner.hi[d];
   }
   for (int i = 0; i < 6; i++) shell.end[i] = total += shell.part[i].size();
   if (total) {
-    if (p->ones) OnesKernel<T><<<(unsigned)((total + 127) / 128), 128, 0, stream>>>(p->data, shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
-    else PatchKernel<T><<<p->data.team.grid(total), p->data.team.block(), p->data.team.shared, stream>>>(p->data, shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
+    PatchKernel<T><<<p->data.team.grid(total), p->data.team.block(), p->data.team.shared, stream>>>(p->data, shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
     PetscCallCUDA(cudaGetLastError());
-    flops += (PetscLogDouble)total * PatchFlops(p, op, zero);
+    flops += (PetscLogDouble)total * PatchFlops(p, p->n, op, zero);
   }
   PetscCall(PetscLogGpuFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -481,12 +489,21 @@ static PetscErrorCode ApplyColor(SmootherPlan<T> *p, PatchFDPatchOp op, const Pe
 template <typename T>
 PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
-  cudaStream_t stream;
+  SmootherPlan<T> *p = (SmootherPlan<T> *)plan;
+  cudaStream_t     stream;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  for (PetscInt i = 0; i < ncolors; i++) PetscCall(ApplyColor((SmootherPlan<T> *)plan, op, colors[i], patches, omega, zero && i == 0, x, b, r, stream));
+  for (PetscInt i = 0, n; i < ncolors; i += n) {
+    n = p->uniform && (op == PATCHFD_OP_BOUNDARY || op == PATCHFD_OP_FUSED) ? p->stencil.colors(ncolors - i, colors + i, patches) : 0;
+    if (n) {
+      PetscCall(p->stencil.apply(n, colors[i], patches, omega, x, b, stream));
+      continue;
+    }
+    n = 1;
+    PetscCall(ApplyColor(p, op, colors[i], patches, omega, zero && i == 0, x, b, r, stream));
+  }
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
