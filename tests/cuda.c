@@ -1,6 +1,6 @@
 static char help[] = "Every CUDA kernel against its host twin, in both precisions, on random data.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...>, -graded, -neumann : the meshes\n\
-  -time <n> : no comparison, but the time of each kernel on a 3D mesh of about n unknowns\n\n";
+  -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, a cube of cells\n\n";
 
 #include <patchfd/private/kernels.h>
 #if defined(PETSC_HAVE_CUDA)
@@ -480,11 +480,11 @@ int main(int argc, char **argv)
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown, all colours\ntable        k   unknowns | boundary    fused    solve residual | operator  prolong restrict |    copy  TB/s\n"));
     for (int t = 0; t < 2; t++) {
       for (PetscInt i = 0; i < nd; i++) {
-        const PetscInt n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / 3) / degrees[i] / 4 + 0.5)), half[] = {n, n, n};
+        const PetscInt n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / dim) / degrees[i] / 4 + 0.5)), half[] = {n, n, n};
         Mesh           coarse, mesh;
 
-        PetscCall(MeshCreate(3, degrees[i], half, graded, neumann, 1, &coarse));
-        PetscCall(MeshCreate(3, degrees[i], half, graded, neumann, 2, &mesh));
+        PetscCall(MeshCreate(dim, degrees[i], half, graded, neumann, 1, &coarse));
+        PetscCall(MeshCreate(dim, degrees[i], half, graded, neumann, 2, &mesh));
         PetscCall(Time(tables[t][1], &mesh, &coarse));
         PetscCall(MeshDestroy(&coarse));
         PetscCall(MeshDestroy(&mesh));
@@ -549,6 +549,12 @@ int main(int argc, char **argv)
      test:
        suffix: 3d
        args: -cells 19,6,5 -degrees 1,2,3,4
+     test:
+       suffix: 3d_rows
+       args: -cells 25,190,180 -degrees 1
+     test:
+       suffix: 2d_rows
+       args: -dim 2 -cells 2100,27 -degrees 1
      test:
        suffix: 3d_high
        args: -cells 7,4,5 -degrees 5,6,7,8

@@ -3,6 +3,7 @@
 
     smoother.cu        what is chosen when; the generic kernel (any sizes, graded meshes, free ends, 1D and 2D, all operations) and the
                        kernel for patches of one unknown (degree 1)
+    smoother_stencil.cu  patches of one unknown on a uniform mesh, several colours at once
     smoother_fast.cuh  the kernel for equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D: the interior of every uniform
                        mesh, all of it with Dirichlet conditions
     smoother_row.cuh   the same for two colours in one pass, where they differ in x only
@@ -46,5 +47,23 @@ PetscErrorCode SmootherFastCreate(const PatchFDSmootherDesc *, SmootherFast **);
 /* one degree */
 template <typename T, int K>
 PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], SmootherFast **);
+
+/* equal patches of one unknown: several colours in one pass.  PATCHFD_OP_BOUNDARY and PATCHFD_OP_FUSED are the same for them */
+template <typename T>
+struct Stencil {
+  T         w[2][2][2]; /* weights by distance in x, y, z */
+  PetscReal scale;      /* 1 / w[0][0][0] */
+  int       first[3];   /* node of the first patch */
+  Layout    l;
+  Range     read;
+  int       multiprocessors;
+
+  PetscErrorCode create(const PatchFDSmootherDesc *, bool *exists);
+  PetscInt       colors(PetscInt n, const PetscInt colors[][3], const PatchFDRange patches) const; /* so many of these colours can be taken at once: 4, 2, 1, or 0 for none */
+  PetscErrorCode apply(PetscInt n, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, void *x, const void *b, cudaStream_t) const; /* 4, 2 or 1 */
+
+private:
+  void nodes(int d, const PatchFDRange patches, const PetscInt color[3], int *lo, int *hi, int *base) const;
+};
 
 } // namespace patchfd
