@@ -1,6 +1,6 @@
 static char help[] = "Every CUDA kernel against its host twin, in both precisions, on random data.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...>, -graded, -neumann : the meshes\n\
-  -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns\n\n";
+  -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
 
 #include <patchfd/private/kernels.h>
 #if defined(PETSC_HAVE_CUDA)
@@ -581,6 +581,12 @@ int main(int argc, char **argv)
      test:
        suffix: 3d
        args: -cells 19,6,5 -degrees 1,2,3,4
+     test:
+       suffix: 3d_rows
+       args: -cells 25,190,180 -degrees 1
+     test:
+       suffix: 2d_rows
+       args: -dim 2 -cells 2100,27 -degrees 1
      test:
        suffix: 3d_high
        args: -cells 7,4,5 -degrees 5,6,7,8

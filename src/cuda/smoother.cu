@@ -39,7 +39,9 @@ template <typename T>
 struct SmootherPlan {
   SmootherData<T>       data;
   SmootherFast         *fast;
-  bool                  ones; /* all patches have one unknown */
+  Stencil<T>            stencil;
+  bool                  uniform; /* the stencil exists */
+  int                   ones[3][2]; /* patches of one unknown in each direction, first and end */
   PetscInt              n[3]; /* largest patch */
   PetscInt              npatch[3];
   std::vector<PetscInt> first[3];
@@ -61,12 +63,12 @@ static __device__ inline void ShellAt(const PatchShell &s, size_t item, int at[3
 
   while (item >= s.end[part]) part++;
   if (part) item -= s.end[part - 1];
-  const Range &r  = s.part[part];
-  const int    n0 = r.hi[0] - r.lo[0], n1 = r.hi[1] - r.lo[1];
+  const Range   &r  = s.part[part];
+  const unsigned n0 = r.hi[0] - r.lo[0], n1 = r.hi[1] - r.lo[1], row = (unsigned)item / n0; /* a colour has less than 2^32 patches: 64 bits take their time */
 
-  at[0] = s.start[0] + 2 * (r.lo[0] + (int)(item % n0));
-  at[1] = s.start[1] + 2 * (r.lo[1] + (int)(item / n0 % n1));
-  at[2] = s.start[2] + 2 * (r.lo[2] + (int)(item / n0 / n1));
+  at[0] = s.start[0] + 2 * (r.lo[0] + (int)((unsigned)item - row * n0));
+  at[1] = s.start[1] + 2 * (r.lo[1] + (int)(row % n1));
+  at[2] = s.start[2] + 2 * (r.lo[2] + (int)(row / n1));
 }
 
 /* ---- patches of one unknown: a stencil ---- */
@@ -362,6 +364,7 @@ PetscErrorCode Smoother<T>::create(const PatchFDSmootherDesc *desc, void **plan)
 {
   SmootherPlan<T> *p;
   int              c[3], volume = 1, area = 0;
+  bool             all; /* patches have one unknown */
   cudaStream_t     stream;
 
   PetscFunctionBegin;
@@ -370,7 +373,7 @@ PetscErrorCode Smoother<T>::create(const PatchFDSmootherDesc *desc, void **plan)
   *plan        = p;
   p->data.l    = Layout(desc->box);
   p->data.read = Range(desc->read);
-  p->ones      = true;
+  all          = true;
   for (int d = 0; d < 3; d++) {
     const PatchFDPatches *pd = desc->dir[d];
 
@@ -378,7 +381,11 @@ PetscErrorCode Smoother<T>::create(const PatchFDSmootherDesc *desc, void **plan)
     for (PetscInt i = 0; i < pd->nclass; i++) p->n[d] = PetscMax(p->n[d], pd->eigen[i].n);
     for (PetscInt i = 0; i < pd->npatch; i++) PetscCheck(pd->cell[i] == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Patch %" PetscInt_FMT " begins at cell %" PetscInt_FMT, i, pd->cell[i]);
     p->npatch[d]     = pd->npatch;
-    p->ones          = p->ones && p->n[d] == 1;
+    all              = all && p->n[d] == 1;
+    p->ones[d][0]    = 0; /* all of them but those at free ends */
+    while (p->ones[d][0] < pd->npatch && pd->n[p->ones[d][0]] > 1) p->ones[d][0]++;
+    p->ones[d][1] = p->ones[d][0];
+    while (p->ones[d][1] < pd->npatch && pd->n[p->ones[d][1]] == 1) p->ones[d][1]++;
     p->data.d[d].ext = IsPoint(desc, d) ? 0 : 1;
     p->first[d].assign(pd->first, pd->first + pd->npatch);
     c[d] = (int)p->n[d] + 2 * p->data.d[d].ext;
@@ -388,20 +395,21 @@ PetscErrorCode Smoother<T>::create(const PatchFDSmootherDesc *desc, void **plan)
   for (int d = 0; d < 3; d++) area = PetscMax(area, volume / c[d]);
   p->data.a = volume;
   p->data.b = volume / c[0] * (int)p->n[0];
-  if (!p->ones) PetscCall(p->data.team.create((int)(p->n[0] * p->n[1] * p->n[2]), (size_t)(p->data.a + p->data.b + PetscMax(p->data.b, 5 * area))));
+  if (!all) PetscCall(p->data.team.create((int)(p->n[0] * p->n[1] * p->n[2]), (size_t)(p->data.a + p->data.b + PetscMax(p->data.b, 5 * area))));
   PetscCall(AllowShared(PatchKernel<T>, p->data.team.shared));
   PetscCall(SmootherFastCreate<T>(desc, &p->fast));
+  PetscCall(p->stencil.create(desc, &p->uniform));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* multiplications and additions of one of the largest patches, without parity */
+/* multiplications and additions of a patch of this size, without parity */
 template <typename T>
-static PetscLogDouble PatchFlops(const SmootherPlan<T> *p, PatchFDPatchOp op, bool zero)
+static PetscLogDouble PatchFlops(const SmootherPlan<T> *p, const PetscInt size[3], PatchFDPatchOp op, bool zero)
 {
   PetscLogDouble n[3], c[3], v = 1, f = 0;
 
   for (int d = 0; d < 3; d++) {
-    n[d] = (PetscLogDouble)p->n[d];
+    n[d] = (PetscLogDouble)size[d];
     c[d] = n[d] + 2 * p->data.d[d].ext;
     v *= n[d];
   }
@@ -419,82 +427,86 @@ static PetscLogDouble PatchFlops(const SmootherPlan<T> *p, PatchFDPatchOp op, bo
   return f;
 }
 
-/* a colour's patches: those of the fast kernel, and the others */
+/* a colour's patches: those of the fast kernel or of the stencil, and the others */
 struct ColorPatches {
   FastGeometry g;
-  PatchShell   shell;
-  size_t       nfast, nshell;
+  PatchShell   ones, shell;
+  size_t       nfast, nones, nshell;
 };
 
 template <typename T>
 static ColorPatches FindPatches(const SmootherPlan<T> *p, PatchFDPatchOp op, const PetscInt color[3], const PatchFDRange patches)
 {
+  const bool fast     = p->fast && (op == PATCHFD_OP_BOUNDARY || op == PATCHFD_OP_SOLVE);
+  const int (*run)[2] = fast ? p->fast->run : p->ones; /* the patches that are not left to the generic kernel */
   ColorPatches c;
-  Range        rest;
+  Range        rest, inner;
 
-  c.nfast = c.nshell = 0;
+  c.nfast = c.nones = c.nshell = 0;
   for (int d = 0; d < 3; d++) {
     c.shell.start[d] = (int)(patches[d][0] + (patches[d][0] + color[d]) % 2);
     rest.lo[d]       = 0;
     rest.hi[d]       = PetscMax(0, (int)(patches[d][1] - c.shell.start[d] + 1) / 2);
   }
   if (rest.empty()) return c;
-  if (p->fast && (op == PATCHFD_OP_BOUNDARY || op == PATCHFD_OP_SOLVE)) {
-    Range inner = rest;
-    bool  whole = true;
+  for (int d = 0; d < 3; d++) {
+    inner.lo[d] = PetscMin(rest.hi[d], PetscMax(0, run[d][0] - c.shell.start[d] + 1) / 2);
+    inner.hi[d] = PetscMin(rest.hi[d], PetscMax(0, run[d][1] - c.shell.start[d] + 1) / 2);
+  }
+  if (fast && !inner.empty()) {
+    bool whole = true;
 
     c.g.l    = p->data.l;
     c.g.read = p->data.read;
     for (int d = 0; d < 3; d++) {
-      const int lo = PetscMax(0, p->fast->run[d][0] - c.shell.start[d] + 1) / 2, hi = PetscMax(0, p->fast->run[d][1] - c.shell.start[d] + 1) / 2;
-
-      inner.lo[d] = PetscMin(lo, rest.hi[d]);
-      inner.hi[d] = PetscMin(hi, rest.hi[d]);
+      c.g.count[d] = inner.hi[d] - inner.lo[d];
+      c.g.first[d] = (int)p->first[d][c.shell.start[d] + 2 * inner.lo[d]] - 1;
+      whole        = whole && c.g.first[d] + 1 >= c.g.read.lo[d] && c.g.first[d] + p->fast->step[d] * c.g.count[d] <= c.g.read.hi[d];
     }
-    if (!inner.empty()) {
-      for (int d = 0; d < 3; d++) {
-        c.g.count[d] = inner.hi[d] - inner.lo[d];
-        c.g.first[d] = (int)p->first[d][c.shell.start[d] + 2 * inner.lo[d]] - 1;
-        whole        = whole && c.g.first[d] + 1 >= c.g.read.lo[d] && c.g.first[d] + p->fast->step[d] * c.g.count[d] <= c.g.read.hi[d];
-      }
-    }
-    if (!inner.empty() && whole) {
-      c.nfast = inner.size();
-      /* what remains: below and above in z, then in y, then in x */
-      for (int d = 2; d >= 0; d--) {
-        c.shell.part[4 - 2 * d] = c.shell.part[5 - 2 * d] = rest;
-        c.shell.part[4 - 2 * d].hi[d]                     = inner.lo[d];
-        c.shell.part[5 - 2 * d].lo[d]                     = inner.hi[d];
-        rest.lo[d]                                        = inner.lo[d];
-        rest.hi[d]                                        = inner.hi[d];
-      }
-      rest.hi[0] = rest.lo[0];
-    }
+    if (whole) c.nfast = inner.size();
+    else inner.hi[0] = inner.lo[0];
+  } else if (!inner.empty()) {
+    c.ones         = c.shell;
+    c.ones.part[0] = inner;
+    c.nones        = inner.size();
+    for (int i = 0; i < 6; i++) c.ones.end[i] = c.nones;
   }
-  if (!rest.empty()) { /* no fast patches */
-    for (int i = 0; i < 6; i++) c.shell.part[i] = rest;
-    for (int i = 1; i < 6; i++) c.shell.part[i].hi[0] = c.shell.part[i].lo[0];
+  if (inner.empty()) inner.lo[2] = inner.hi[2] = rest.hi[2];
+  /* what remains: below and above in z, then in y, then in x */
+  for (int d = 2; d >= 0; d--) {
+    c.shell.part[4 - 2 * d] = c.shell.part[5 - 2 * d] = rest;
+    c.shell.part[4 - 2 * d].hi[d]                     = inner.lo[d];
+    c.shell.part[5 - 2 * d].lo[d]                     = inner.hi[d];
+    rest.lo[d]                                        = inner.lo[d];
+    rest.hi[d]                                        = inner.hi[d];
   }
   for (int i = 0; i < 6; i++) c.shell.end[i] = c.nshell += c.shell.part[i].size();
   return c;
 }
 
+/* all but those of the fast kernel */
 template <typename T>
-static PetscErrorCode ApplyShell(SmootherPlan<T> *p, const ColorPatches &c, PatchFDPatchOp op, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t stream)
+static PetscErrorCode ApplyOthers(SmootherPlan<T> *p, const ColorPatches &c, PatchFDPatchOp op, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t stream)
 {
+  static const PetscInt one[] = {1, 1, 1};
+
   PetscFunctionBegin;
-  if (!c.nshell) PetscFunctionReturn(PETSC_SUCCESS);
-  if (p->ones) OnesKernel<T><<<(unsigned)((c.nshell + 127) / 128), 128, 0, stream>>>(p->data, c.shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
-  else PatchKernel<T><<<p->data.team.grid(c.nshell), p->data.team.block(), p->data.team.shared, stream>>>(p->data, c.shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
+  if (c.nones) OnesKernel<T><<<(unsigned)((c.nones + 127) / 128), 128, 0, stream>>>(p->data, c.ones, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
+  if (c.nshell) PatchKernel<T><<<p->data.team.grid(c.nshell), p->data.team.block(), p->data.team.shared, stream>>>(p->data, c.shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
   PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuFlops((PetscLogDouble)c.nshell * PatchFlops(p, op, zero)));
+  PetscCall(PetscLogGpuFlops((PetscLogDouble)c.nones * PatchFlops(p, one, op, zero) + (PetscLogDouble)c.nshell * PatchFlops(p, p->n, op, zero)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Two colours in one pass where they differ in x only.  The others of the first colour come before it, those of the second one after it:
-  so they find each other's values as they do colour by colour.
-*/
+/* the next colour if it differs from this one in x only, so that both can go in one pass */
+template <typename T>
+static bool FindPair(const SmootherPlan<T> *p, PatchFDPatchOp op, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, PetscReal omega, ColorPatches *next)
+{
+  if (!p->fast || !p->fast->rows || op != PATCHFD_OP_BOUNDARY || omega != 1 || ncolors < 2 || colors[0][0] == colors[1][0] || colors[0][1] != colors[1][1] || colors[0][2] != colors[1][2]) return false;
+  *next = FindPatches(p, op, colors[1], patches);
+  return next->nfast;
+}
+
 template <typename T>
 PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
@@ -504,29 +516,31 @@ PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolor
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  for (PetscInt i = 0; i < ncolors; i++) {
-    const bool         first = zero && i == 0;
-    const ColorPatches c     = FindPatches(p, op, colors[i], patches);
+  for (PetscInt i = 0, n; i < ncolors; i += n) {
+    const bool   boundary = op == PATCHFD_OP_BOUNDARY && !(zero && i == 0);
+    ColorPatches c, next;
 
-    if (c.nfast && p->fast->rows && op == PATCHFD_OP_BOUNDARY && omega == 1 && i + 1 < ncolors && colors[i][0] != colors[i + 1][0] && colors[i][1] == colors[i + 1][1] && colors[i][2] == colors[i + 1][2]) {
-      const ColorPatches next = FindPatches(p, op, colors[i + 1], patches);
-
-      if (next.nfast) {
-        PetscCall(ApplyShell(p, c, op, omega, first, x, b, r, stream));
-        PetscCall(p->fast->pair(c.g, next.g, !first, x, b, stream));
-        PetscCall(ApplyShell(p, next, op, omega, false, x, b, r, stream));
-        PetscCall(PetscLogGpuFlops((PetscLogDouble)(c.nfast + next.nfast) * p->fast->flops(!first)));
-        i++;
-        continue;
-      }
+    n = p->uniform && (op == PATCHFD_OP_BOUNDARY || op == PATCHFD_OP_FUSED) ? p->stencil.colors(ncolors - i, colors + i, patches) : 0;
+    if (n) {
+      PetscCall(p->stencil.apply(n, colors[i], patches, omega, x, b, stream));
+      continue;
+    }
+    n = 1;
+    c = FindPatches(p, op, colors[i], patches);
+    if (c.nfast && FindPair(p, op, ncolors - i, colors + i, patches, omega, &next)) {
+      /* the others of the first colour come before, those of the second one after: they find each other's values as they do colour by colour */
+      n = 2;
+      PetscCall(ApplyOthers(p, c, op, omega, !boundary, x, b, r, stream));
+      PetscCall(p->fast->pair(c.g, next.g, boundary, x, b, stream));
+      PetscCall(ApplyOthers(p, next, op, omega, false, x, b, r, stream));
+      PetscCall(PetscLogGpuFlops((PetscLogDouble)(c.nfast + next.nfast) * p->fast->flops(boundary, true)));
+      continue;
     }
     if (c.nfast) {
-      const bool boundary = op == PATCHFD_OP_BOUNDARY && !first;
-
       PetscCall(p->fast->apply(c.g, omega, op == PATCHFD_OP_SOLVE ? 1 : 1 - omega, boundary, x, op == PATCHFD_OP_SOLVE ? r : b, stream));
-      PetscCall(PetscLogGpuFlops((PetscLogDouble)c.nfast * p->fast->flops(boundary)));
+      PetscCall(PetscLogGpuFlops((PetscLogDouble)c.nfast * p->fast->flops(boundary, false)));
     }
-    PetscCall(ApplyShell(p, c, op, omega, first, x, b, r, stream));
+    PetscCall(ApplyOthers(p, c, op, omega, zero && i == 0, x, b, r, stream));
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,11 +1,13 @@
 /*
   Vertex patches: local problems by fast diagonalization; formula and notation as in src/host/smoother.h.
 
-    smoother.cu         what is chosen when; the generic kernel (any sizes, graded meshes, free ends, 1D, all operations) and the kernel
-                        for patches of one unknown (degree 1)
-    smoother_fast.cuh   the kernel for equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D: the interior of every
-                        uniform mesh, all of it with Dirichlet conditions
-    smoother_plane.cuh  the same in 2D
+    smoother.cu          what is chosen when; the generic kernel (any sizes, graded meshes, free ends, 1D, all operations) and one for
+                         patches of one unknown (degree 1)
+    smoother_stencil.cu  patches of one unknown on a uniform mesh, several colours at once
+    smoother_fast.cuh    the kernel for equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D: the interior of every
+                         uniform mesh, all of it with Dirichlet conditions
+    smoother_row.cuh     the same for two colours in one pass, where they differ in x only
+    smoother_plane.cuh   the same in 2D
 */
 #pragma once
 #include "cuda.cuh"
@@ -37,7 +39,7 @@ struct SmootherFast {
   */
   virtual PetscErrorCode pair(const FastGeometry &, const FastGeometry &, bool, void *, const void *, cudaStream_t) { return PETSC_ERR_SUP; }
   virtual PetscErrorCode destroy() = 0;
-  virtual PetscLogDouble flops(bool boundary) const = 0; /* of one patch */
+  virtual PetscLogDouble flops(bool boundary, bool pair) const = 0; /* of one patch */
 };
 
 /* NULL where the mesh has no such patches */
@@ -49,5 +51,23 @@ PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], Smoother
 /* in 2D; the third direction is a point */
 template <typename T>
 PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], SmootherFast **);
+
+/* equal patches of one unknown: several colours in one pass.  PATCHFD_OP_BOUNDARY and PATCHFD_OP_FUSED are the same for them */
+template <typename T>
+struct Stencil {
+  T         w[2][2][2]; /* weights by distance in x, y, z */
+  PetscReal scale;      /* 1 / w[0][0][0] */
+  int       first[3];   /* node of the first patch */
+  Layout    l;
+  Range     read;
+  int       multiprocessors;
+
+  PetscErrorCode create(const PatchFDSmootherDesc *, bool *exists);
+  PetscInt       colors(PetscInt n, const PetscInt colors[][3], const PatchFDRange patches) const; /* so many of these colours can be taken at once: 4, 2, 1, or 0 for none */
+  PetscErrorCode apply(PetscInt n, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, void *x, const void *b, cudaStream_t) const; /* 4, 2 or 1 */
+
+private:
+  void nodes(int d, const PatchFDRange patches, const PetscInt color[3], int *lo, int *hi, int *base) const;
+};
 
 } // namespace patchfd

@@ -551,13 +551,18 @@ struct SmootherFastDegree : SmootherFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscLogDouble flops(bool boundary) const override
+  PetscLogDouble flops(bool boundary, bool pair) const override
   {
-    constexpr PetscLogDouble n = 2 * K - 1, line = n * (n + 1); /* parity halves the products and adds a fold */
+    constexpr PetscLogDouble n = 2 * K - 1, c = n + 2, line = n * (n + 1), rim = 2 * n + 2; /* parity halves the products and adds a fold */
     PetscLogDouble           f = 6 * n * n * line + 3 * n * n * n;
 
+    if (pair) { /* two patches are 2 K nodes in x; of each mode a middle value and a patch with a dense matrix for its even and its odd part */
+      f = 2 * K * 4 * n * line + n * n * (line + 5 * n);
+      if (boundary) f += 2 * K * (4 * (line + rim) + 4 * n * n) + 2 * n * (line + rim) + n * n * (8 * K + 4 * c + 4 * K * K);
+      return f / 2;
+    }
     if (boundary) {
-      constexpr PetscLogDouble rim = 2 * n + 2, mass = 4 * (K - 1) * (K + 1) + 3 * K + 1, c = n + 2;
+      constexpr PetscLogDouble mass = 4 * (K - 1) * (K + 1) + 3 * K + 1;
 
       /* x-planes (shared by two patches), y-planes, z-planes, sums and differences; one product and difference each for alpha and mu */
       f += c * (line + rim) + n * (line + rim) + 2 * c * (line + rim) + 2 * n * mass + 2 * c * mass + 2 * n * mass + 4 * c * c;

@@ -165,7 +165,7 @@ struct SmootherPlaneDegree : SmootherFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscLogDouble flops(bool boundary) const override
+  PetscLogDouble flops(bool boundary, bool) const override
   {
     constexpr PetscLogDouble n = 2 * K - 1, line = n * (n + 1); /* parity halves the products and adds a fold */
     PetscLogDouble           f = 4 * n * line + 3 * n * n;

@@ -25,6 +25,9 @@
 */
 #pragma once
 
+#ifndef LDB
+  #define LDB(p) *(p)
+#endif
 namespace patchfd
 {
 
@@ -187,7 +190,7 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
 #pragma unroll
       for (int k = 0; k < N; k++)
 #pragma unroll
-        for (int j = 0; j < N; j++) v[j][k] = here ? b[at + (j + 1) * row + (k + 1) * plane] : T(0);
+        for (int j = 0; j < N; j++) v[j][k] = here ? LDB(b + at + (j + 1) * row + (k + 1) * plane) : T(0);
       if (p < P) {
         FaceModes<T, K>(m.d[2], q + 1, w);
         Rim<T, K>(m.d[2], q[0], q[C - 1], w);

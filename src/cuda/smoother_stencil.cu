@@ -1,0 +1,261 @@
+/*
+  Equal patches of one unknown (degree 1 on a uniform mesh) are a stencil with symmetric weights,
+
+    x_i = (1 - omega) x_i + omega s (b_i - sum over j != i of w_{j - i} x_j),  s = 1 / w_0,
+
+  of which a pass over memory takes two colours or four: those of the rows of one parity, or of all rows, in the planes of one parity.
+  The planes below and above do not change meanwhile.  A colour alone is a pass in which the second colour in x stays as it is.
+
+  A block has a thread a node of a row and marches in y.  A thread keeps, of its nodes in the last rows, the value c and the sum q of the
+  values below and above.  The row's update needs P = c + c of the two rows beside it, Q = q, D = q + q of the rows beside it, and from the
+  neighbours in x only the one number u = w_{110} P + w_{101} Q + w_{111} D + w_{100} c, through shared memory.  The first colour takes the
+  old u of the second, the second the new u of the first.  With four colours row y + 1 of the second parity waits until row y + 2 is done.
+
+  No block reads what another one writes.  Blocks of different planes only share planes of the other parity.  Where a plane is cut in y,
+  the first row above the cut belongs to the first parity: it depends on old values only, and is updated by a pass of its own
+  beforehand.  Then the rows of a cut's two sides depend on it alone, and nobody writes it.  Rows that are too long for a block are cut
+  in the same way, at nodes of the first colour; for two colours only, as four would depend on more than a node.
+*/
+#include "smoother.cuh"
+
+namespace patchfd
+{
+
+/* Blocks of a pass: [x, y] nodes and pairs of rows; number n begins at base + n * stride and has this length */
+template <typename T>
+struct StencilPass {
+  T         w[2][2][2]; /* by distance in x, y, z */
+  T         factor, keep; /* omega s, 1 - omega */
+  Layout    l;
+  Range     read;
+  int       lo[2], hi[2]; /* the nodes to be updated */
+  int       base[2];      /* of the first colour, at or just before the first of these */
+  int       stride[2], length[2];
+  bool      cut[2];       /* has the first node or row of every block but the first been updated before? */
+  bool      second;       /* the second colour in x, too? */
+  int       plane;        /* the first one */
+};
+
+/* a node: its value, the sum of those below and above, and b */
+template <typename T>
+struct StencilNode {
+  T c, q, b;
+};
+
+template <typename T, bool BOTH>
+__maxnreg__(sizeof(T) == 4 ? 40 : 64) static __global__ void StencilKernel(const __grid_constant__ StencilPass<T> p, T *x, const T *__restrict__ b)
+{
+  extern __shared__ double shared_memory[];
+  const int  t     = threadIdx.x, i = p.base[0] + (int)blockIdx.z * p.stride[0] + t - 1, k = p.plane + 2 * (int)blockIdx.x;
+  const int  y0    = p.base[1] + (int)blockIdx.y * p.stride[1], pairs = p.length[1], row = (int)p.l.row;
+  const bool first = t % 2, donex = p.cut[0] && blockIdx.z, doney = p.cut[1] && blockIdx.y;
+  const bool mine  = t > donex && t <= p.length[0] && i >= p.lo[0] && i < p.hi[0] && (first || p.second);
+  const bool there = t >= donex && t <= p.length[0] + p.second && i >= p.read.lo[0] && i < p.read.hi[0];
+  const bool below = there && k > p.read.lo[2], above = there && k + 1 < p.read.hi[2];
+  T         *xk = x + p.l.at(i, y0, k), *u = (T *)shared_memory + t;
+  const T   *xb = xk - p.l.plane, *xa = xk + p.l.plane, *bk = b + p.l.at(i, y0, k);
+
+  enum {
+    FIRST = 1,
+    MINE  = 2,
+    THERE = 4,
+    BELOW = 8,
+    ABOVE = 16
+  };
+  int  flags = (first ? FIRST : 0) + (mine ? MINE : 0) + (there ? THERE : 0) + (below ? BELOW : 0) + (above ? ABOVE : 0);
+  auto is    = [&](int flag) { return (flags & flag) != 0; };
+
+  asm("" : "+r"(flags), "+l"(xk), "+l"(xb), "+l"(xa), "+l"(bk), "+l"(u)); /* the compiler would compute them again at each use */
+  __builtin_assume(__isGlobal(xk));
+  __builtin_assume(__isGlobal(xb));
+  __builtin_assume(__isGlobal(xa));
+  __builtin_assume(__isGlobal(bk));
+  __builtin_assume(__isShared(u));
+
+  struct Loaded {
+    T c, below, above, b;
+
+    __device__ __forceinline__ StencilNode<T> node() const { return {c, below + above, b}; }
+  };
+  auto inside = [&](int y) { return y >= p.lo[1] && y < p.hi[1]; };
+  /* row y, which is `at` numbers from y0 */
+  auto load = [&](int y, int at, bool wanted) {
+    const bool row = wanted && y >= p.read.lo[1] && y < p.read.hi[1];
+
+    return Loaded{row && is(THERE) ? xk[at] : T(0), row && is(BELOW) ? xb[at] : T(0), row && is(ABOVE) ? xa[at] : T(0), row && is(MINE) && inside(y) ? bk[at] : T(0)};
+  };
+  auto relax = [&](T c, T rest) { return p.keep * c + p.factor * (rest - u[-1] - u[1]); };
+  /* between the rows v and w */
+  auto update = [&](int at, StencilNode<T> &n, const StencilNode<T> &v, const StencilNode<T> &w) {
+    const T P = v.c + w.c, D = v.q + w.q, side = p.w[1][1][0] * P + p.w[1][0][1] * n.q + p.w[1][1][1] * D, rest = n.b - p.w[0][1][0] * P - p.w[0][0][1] * n.q - p.w[0][1][1] * D;
+
+    if (!is(FIRST)) *u = side + p.w[1][0][0] * n.c;
+    __syncthreads();
+    if (is(FIRST)) {
+      if (is(MINE)) n.c = relax(n.c, rest);
+      *u = side + p.w[1][0][0] * n.c;
+    }
+    __syncthreads();
+    if (!is(FIRST) && is(MINE)) n.c = relax(n.c, rest);
+    if (is(MINE)) xk[at] = n.c;
+  };
+
+  /* rows y - 2 .. y + 1 */
+  StencilNode<T> v = {}, before = load(y0 - 1, -row, !doney).node(), n = load(y0, 0, true).node(), after = load(y0 + 1, row, true).node();
+
+  for (int s = 0, y = y0, at = 0;; s++, y += 2, at += 2 * row) {
+    const bool   more  = BOTH ? s < pairs && y + 2 <= p.hi[1] : s + 1 < pairs && y + 2 < p.hi[1];
+    const Loaded next0 = load(y + 2, at + 2 * row, more), next1 = load(y + 3, at + 3 * row, more && s + 1 < pairs); /* on their way meanwhile */
+
+    if ((s || !doney) && s < pairs && inside(y)) update(at, n, before, after);
+    if (BOTH && s && inside(y - 1)) update(at - row, before, v, n);
+    if (!more) break;
+    v      = n;
+    before = after;
+    n      = next0.node();
+    after  = next1.node();
+  }
+}
+
+template <typename T>
+PetscErrorCode Stencil<T>::create(const PatchFDSmootherDesc *desc, bool *exists)
+{
+  PetscReal M[3][2], A[3][2], D = 0, S = 1;
+  int       device;
+
+  PetscFunctionBegin;
+  *exists = false;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDPatches *pd = desc->dir[d];
+    const PatchFDEigen   *e  = pd->eigen;
+
+    if (pd->nclass != 1 || e->n != 1 || e->MI[0] != e->MI[2] || e->AI[0] != e->AI[2]) PetscFunctionReturn(PETSC_SUCCESS);
+    for (PetscInt i = 0; i < pd->npatch; i++)
+      if (pd->first[i] != pd->first[0] + i) PetscFunctionReturn(PETSC_SUCCESS);
+    for (int i = 0; i < 2; i++) {
+      M[d][i] = e->MI[1 + i];
+      A[d][i] = e->AI[1 + i];
+    }
+    first[d] = (int)pd->first[0];
+    S *= e->S[0] * e->S[0];
+    D += e->lambda[0];
+  }
+  if (D == 0) PetscFunctionReturn(PETSC_SUCCESS);
+  scale = S / D;
+  l     = Layout(desc->box);
+  read  = Range(desc->read);
+  for (int i = 0; i < 2; i++)
+    for (int j = 0; j < 2; j++)
+      for (int k = 0; k < 2; k++) w[i][j][k] = (T)(A[0][i] * M[1][j] * M[2][k] + M[0][i] * (A[1][j] * M[2][k] + M[1][j] * A[2][k]));
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  *exists = true;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* nodes of direction d in these patches, and the first of them that has the colour (or the one before) */
+template <typename T>
+void Stencil<T>::nodes(int d, const PatchFDRange patches, const PetscInt color[3], int *lo, int *hi, int *base) const
+{
+  *lo   = PetscMax(first[d] + (int)patches[d][0], read.lo[d]);
+  *hi   = PetscMin(first[d] + (int)patches[d][1], read.hi[d]);
+  *base = *lo - PetscAbs(*lo - first[d] - (int)color[d]) % 2;
+}
+
+/* a row has to fit a block, and to be worth one */
+static constexpr int longest_row = 1022, shortest_row = 16;
+/* four colours at once pay if there are so many blocks with so many pairs of rows: each costs a cut.  For two long pieces do not pay */
+static constexpr int many_blocks = 1056, fewest_pairs = 8, most_pairs = 16;
+/*
+  Into how many pieces shall the pairs of rows be cut, so that all pieces, `blocks` beside each other, make full waves on the device?
+  A piece costs its steps and some for the start.
+*/
+static int Pieces(int resident, int blocks, int pairs, int fewest, int most)
+{
+  long long best = 0;
+  int       pieces = 1;
+
+  for (int length = PetscMin(fewest, pairs); length <= PetscMin(most, pairs); length++) {
+    const int       n    = (pairs + length - 1) / length;
+    const long long cost = ((long long)blocks * n + resident - 1) / resident * (length + 3);
+
+    if (best && cost >= best) continue;
+    best   = cost;
+    pieces = n;
+  }
+  return pieces;
+}
+
+template <typename T>
+PetscInt Stencil<T>::colors(PetscInt n, const PetscInt colors[][3], const PatchFDRange patches) const
+{
+  int lo[3], hi[3], base[3];
+
+  for (int d = 0; d < 3; d++) nodes(d, patches, colors[0], &lo[d], &hi[d], &base[d]);
+  if (hi[0] - lo[0] < shortest_row) return 0;
+  for (int i = 1; i < 4; i++) {
+    if (i < n && colors[i][0] == (colors[0][0] + i) % 2 && colors[i][1] == (colors[0][1] + i / 2) % 2 && colors[i][2] == colors[0][2]) continue;
+    return i == 1 ? 1 : 2;
+  }
+  return hi[0] - base[0] <= longest_row && (double)(hi[1] - base[1]) * (hi[2] - base[2]) >= 4. * fewest_pairs * many_blocks ? 4 : 2;
+}
+
+template <typename T>
+PetscErrorCode Stencil<T>::apply(PetscInt n, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, void *x, const void *b, cudaStream_t stream) const
+{
+  StencilPass<T> p;
+  int            lo[3], hi[3], base[3], resident;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) nodes(d, patches, color, &lo[d], &hi[d], &base[d]);
+  if (base[2] < lo[2]) base[2] += 2;
+
+  const int planes = (hi[2] - base[2] + 1) / 2, pairs = (hi[1] - base[1] + 1) / 2, row = hi[0] - base[0];
+
+  if (planes <= 0 || pairs <= 0 || row <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+
+  const int segments = row <= longest_row ? 1 : (row + longest_row / 2 - 1) / (longest_row / 2), length = RoundUp((row + segments - 1) / segments, 2);
+  auto      threads  = [](int length) { return RoundUp(length + 2, 32); };
+  auto      launch   = [&](auto kernel, const StencilPass<T> &q, int ny, int nx) { kernel<<<dim3(planes, ny, nx), threads(q.length[0]), threads(q.length[0]) * sizeof(T), stream>>>(q, (T *)x, (const T *)b); };
+
+  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, n == 4 ? StencilKernel<T, true> : StencilKernel<T, false>, threads(length), threads(length) * sizeof(T)));
+
+  const int pieces = Pieces(resident * multiprocessors, planes * segments, pairs, n == 4 ? fewest_pairs : 1, n == 4 ? pairs : most_pairs);
+
+  for (int i = 0; i < 8; i++) p.w[i / 4][i / 2 % 2][i % 2] = w[i / 4][i / 2 % 2][i % 2];
+  p.factor = (T)(omega * scale);
+  p.keep   = (T)(1 - omega);
+  p.l      = l;
+  p.read   = read;
+  p.plane  = base[2];
+  p.second = n > 1;
+  for (int d = 0; d < 2; d++) {
+    p.lo[d]   = lo[d];
+    p.hi[d]   = hi[d];
+    p.base[d] = base[d];
+  }
+  p.length[0] = p.stride[0] = length;
+  p.length[1] = (pairs + pieces - 1) / pieces;
+  p.stride[1] = 2 * p.length[1];
+  p.cut[0]    = n == 2;
+  p.cut[1]    = n == 4;
+
+  StencilPass<T> q = p; /* what comes first at the cuts */
+  const int      d = n == 4 ? 1 : 0;
+
+  q.cut[0] = q.cut[1] = false;
+  q.base[d] += q.stride[d];
+  q.length[d] = 1;
+  if (n == 4 && pieces > 1) launch(StencilKernel<T, false>, q, pieces - 1, 1);
+  if (n == 2 && segments > 1) launch(StencilKernel<T, false>, q, pieces, segments - 1);
+  if (n == 4) launch(StencilKernel<T, true>, p, pieces, 1);
+  else launch(StencilKernel<T, false>, p, pieces, segments);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuFlops(28. / 4 * n * planes * (hi[0] - lo[0]) * (hi[1] - lo[1])));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template struct Stencil<double>;
+template struct Stencil<float>;
+
+} // namespace patchfd
