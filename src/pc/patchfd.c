@@ -79,8 +79,22 @@ static void PatchRange(const Mat_Box *m, PatchFDRange r)
 }
 
 /*
-  Colours on ghosted arrays.  With an exchange it is one colour: first the patches whose unknowns other ranks wait for (the two outermost
-  layers on each side with a neighbour), then, while those values travel, the others.
+  How many of these colours need no exchange between them: those that only differ in directions that are not split over ranks.  A rank
+  has all the patches that its patches see in these directions.
+*/
+static PetscInt PatchColorsTogether(const Mat_Box *m, PetscInt n, const PetscInt colors[][3])
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+
+  for (PetscInt i = 1; i < n; i++)
+    for (int d = 0; d < 3; d++)
+      if (box->processes[d] > 1 && colors[i][d] != colors[0][d]) return i;
+  return n;
+}
+
+/*
+  Such colours on ghosted arrays.  With an exchange: first the patches whose unknowns other ranks wait for (the two outermost layers on
+  each side with a neighbour; one of them has this parity), then, while those values travel, the others.
 */
 static PetscErrorCode PatchColorExchange(Mat_Box *m, PatchFDKernels k, void *plan, PatchFDPatchOp op, PetscInt ncolors, const PetscInt colors[][3], PetscReal omega, PetscBool zero, PetscBool exchange, void *x, const void *b, void *r)
 {
@@ -118,7 +132,6 @@ static PetscErrorCode SweepLocal(PC_PatchFD *pc, PatchFDKernels k, PetscBool tra
   Mat_Box     *m   = pc->op;
   DM_Box      *box = (DM_Box *)m->dm->data;
   PetscInt     nc[3], ncolors = PatchColors(m, nc), n = PatchSweepColors(pc, ncolors), colors[MAX_SWEEP_COLORS][3];
-  PetscInt     step = box->halo || pc->use == PC_PATCHFD_SEPARATE ? 1 : n; /* colours between which nothing else is to be done */
   void        *plan, *bl, *xl, *rl = NULL;
 
   PetscFunctionBegin;
@@ -134,8 +147,12 @@ static PetscErrorCode SweepLocal(PC_PatchFD *pc, PatchFDKernels k, PetscBool tra
   }
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, b, DMBOX_WORK_B, &bl));
   for (PetscInt i = 0; i < n; i++) PatchColor(nc, PatchSweepColor(pc, ncolors, i, transpose), colors[i]);
-  for (PetscInt i = 0; i < n; i += step) {
-    const PetscBool first = (PetscBool)(zero && i == 0), exchange = (PetscBool)(i + step < n);
+  for (PetscInt i = 0, step; i < n; i += step) {
+    const PetscBool first = (PetscBool)(zero && i == 0);
+    PetscBool       exchange;
+
+    step     = pc->use == PC_PATCHFD_SEPARATE ? 1 : PatchColorsTogether(m, n - i, &colors[i]);
+    exchange = (PetscBool)(i + step < n);
 
     switch (pc->use) {
     case PC_PATCHFD_SEPARATE:
