@@ -48,6 +48,6 @@ template <typename T, int K>
 PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], SmootherFast **);
 /* in 2D; the third direction is a point */
 template <typename T>
-PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], SmootherFast **);
+PetscErrorCode SmootherPlaneCreate(int K, const PatchFDSmootherDesc *, const PatchFDEigen *const e[3], SmootherFast **);
 
 } // namespace patchfd
