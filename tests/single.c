@@ -376,15 +376,17 @@ int main(int argc, char **argv)
       nsize: 1
       args: -kind box -dm_box_dim 2 -dm_box_cells 4,4 -dm_box_degree 2 -d_pc_type patchmg -changes 0 -s_ksp_view
       filter: grep -E "single|VECSINGLE|bytes|kernels" | sort -u
-    test:
+    test: # CG: PETSc counts what its VecMDot() returns, in FGMRES, as a copied vector
       requires: cuda gpu
       suffix: box_cuda
       args: -kind box -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree {{2 3}} -dm_refine 2 -d_pc_type patchmg -dm_vec_type cuda -copies
+      args: -d_ksp_type cg -s_ksp_type cg -d_pc_patchmg_symmetric -s_single_pc_patchmg_symmetric
       output_file: output/single_cuda.out
     test:
       requires: cuda gpu
       suffix: box_cuda_general
       args: -kind box -dm_box_dim 2 -dm_box_cells 4,3 -dm_box_degree 3 -dm_refine 2 -d_pc_type patchmg -dm_vec_type cuda -copies
+      args: -d_ksp_type cg -s_ksp_type cg -d_pc_patchmg_symmetric -s_single_pc_patchmg_symmetric
       output_file: output/single_cuda.out
     test:
       requires: cuda gpu

@@ -1,8 +1,9 @@
 /*
   Direct solver for the whole box: x = (S (x) S (x) S) D^{-1} (S (x) S (x) S)' b with the eigenvectors of whole lines (paper 000,
-  eq. 2.13-2.15, for one large patch).  The matrices are large, so cuBLAS multiplies them.
+  eq. 2.13-2.15, for one large patch).  Large matrices are multiplied by cuBLAS; a small box, and the coarsest mesh usually is
+  one patch, is solved by one block of threads in one kernel.
 */
-#include "cuda.cuh"
+#include "lines.cuh"
 #include <petscdevice_cuda.h>
 
 namespace patchfd
@@ -57,6 +58,34 @@ static PetscErrorCode BoxSolveTransform(const BoxSolvePlan<T> *p, cublasHandle_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- small boxes ---- */
+
+static constexpr int small_box = 15 * 15 * 15, small_threads = 512;
+
+/* u and v hold the box in shared memory */
+template <typename T>
+static __global__ void SmallKernel(const __grid_constant__ BoxSolvePlan<T> p, Layout l, const T *__restrict__ b, T *__restrict__ x)
+{
+  extern __shared__ double shared_memory[];
+  const int n[3] = {p.n[0], p.n[1], p.n[2]}, size = n[0] * n[1] * n[2];
+  T        *u = (T *)shared_memory, *v = u + size;
+
+  Gather(p.range.lo, n, p.range, l, b, u);
+  for (int d = 0; d < 6; d++) { /* to modes, and back */
+    __syncthreads();
+    Contract(d % 3, n, n[d % 3], d < 3 ? Matrix<T>{p.S[d % 3], 1, n[d % 3]} : Matrix<T>{p.S[d % 3], n[d % 3], 1}, d % 2 ? v : u, d % 2 ? u : v, false);
+    if (d == 2) {
+      for (int e = threadIdx.x; e < size; e += blockDim.x) { /* each thread what it wrote itself */
+        const T D = p.lambda[0][e % n[0]] + p.lambda[1][e / n[0] % n[1]] + p.lambda[2][e / n[0] / n[1]];
+
+        v[e] = D == 0 ? T(0) : v[e] / D;
+      }
+    }
+  }
+  __syncthreads();
+  for (int e = threadIdx.x; e < size; e += blockDim.x) x[l.at(p.range.lo[0] + e % n[0], p.range.lo[1] + e / n[0] % n[1], p.range.lo[2] + e / n[0] / n[1])] = u[e];
+}
+
 template <typename T>
 PetscErrorCode BoxSolve<T>::destroy(void **plan)
 {
@@ -96,6 +125,8 @@ PetscErrorCode BoxSolve<T>::create(const PatchFDBoxSolveDesc *desc, void **plan)
     PetscCall(Upload((size_t)(e->n * e->n), e->S, &p->S[d]));
     PetscCall(Upload((size_t)e->n, e->lambda, &p->lambda[d]));
   }
+  PetscCall(AllowShared(SmallKernel<T>, 2 * small_box * sizeof(T)));
+  if (size <= small_box) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Grid<T>::malloc(size, (void **)&p->u));
   PetscCall(Grid<T>::malloc(size, (void **)&p->v));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -117,14 +148,18 @@ PetscErrorCode BoxSolve<T>::apply(void *plan, const void *b, void *x)
     r[d][1] = p->range.hi[d];
   }
   PetscCall(Stream(&stream));
-  PetscCall(PetscCUBLASGetHandle(&h));
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCall(Grid<T>::copy(r, &p->box, b, &p->in, p->u));
-  PetscCall(BoxSolveTransform(p, h, false));
-  DivideKernel<T><<<(unsigned)PetscMin((size + 255) / 256, 8192), 256, 0, stream>>>(p->n[0], p->n[1], size, p->lambda[0], p->lambda[1], p->lambda[2], p->v, p->u);
+  if (size <= small_box) SmallKernel<T><<<1, small_threads, 2 * size * sizeof(T), stream>>>(*p, Layout(p->box), (const T *)b, (T *)x);
+  else {
+    PetscCall(PetscCUBLASGetHandle(&h));
+    PetscCall(Grid<T>::copy(r, &p->box, b, &p->in, p->u));
+    PetscCall(BoxSolveTransform(p, h, false));
+    DivideKernel<T><<<(unsigned)PetscMin((size + 255) / 256, 8192), 256, 0, stream>>>(p->n[0], p->n[1], size, p->lambda[0], p->lambda[1], p->lambda[2], p->v, p->u);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCall(BoxSolveTransform(p, h, true));
+    PetscCall(Grid<T>::copy(r, &p->in, p->v, &p->box, x));
+  }
   PetscCallCUDA(cudaGetLastError());
-  PetscCall(BoxSolveTransform(p, h, true));
-  PetscCall(Grid<T>::copy(r, &p->in, p->v, &p->box, x));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops((PetscLogDouble)size * (4.0 * (p->n[0] + p->n[1] + p->n[2]) + 3)));
   PetscFunctionReturn(PETSC_SUCCESS);

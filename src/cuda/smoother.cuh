@@ -23,7 +23,7 @@ struct FastGeometry {
 struct SmootherFast {
   int  run[3][2]; /* the equal patches of each direction, first and end */
   int  step[3];   /* nodes from a patch to the next of its colour */
-  bool rows;      /* has `pair` */
+  bool rows = false; /* has `pair` */
 
   virtual ~SmootherFast() { }
   /*
@@ -35,7 +35,7 @@ struct SmootherFast {
     x = A_II^{-1} (b_I - A_IB x_B) on patches of one colour, then of another one that differs in x only: the same run of patches.  Without
     `boundary` x was zero before the first of these colours.
   */
-  virtual PetscErrorCode pair(const FastGeometry &, const FastGeometry &, bool boundary, void *x, const void *b, cudaStream_t) = 0;
+  virtual PetscErrorCode pair(const FastGeometry &, const FastGeometry &, bool, void *, const void *, cudaStream_t) { return PETSC_ERR_SUP; }
   virtual PetscErrorCode destroy() = 0;
   virtual PetscLogDouble flops(bool boundary) const = 0; /* of one patch */
 };

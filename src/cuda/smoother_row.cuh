@@ -163,48 +163,42 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
     const int       node0 = slot * 2 * K + 1, node = node0 + lane;
     const ptrdiff_t at = g.l.at(o[0] + node, o[1], o[2]), row = g.l.row, plane = g.l.plane;
 
-    /* 1. */
+    /* 1. all loads before the first of these numbers is needed */
     {
-      const bool here = lane < NX && node >= low && node <= high, face = lane < NX && node >= low - 1 && node <= high + 1 && Inside(g.read, 0, o[0] + node);
-      T          v[N][N], w[N];
+      /* a lane's line of an x-plane: at the right end of its slot; in the middle where there is no patch but a neighbour of B */
+      const int       p = lane / N, line = lane % N, s = slot + p, at0 = s == -1 && first ? K : s == end ? 2 * K * s + K : 2 * K * (s + 1);
+      const bool      wanted = p < P && (BOUNDARY ? s <= end && (s < end || last % 2) : (s == -1 && first) || (s == end && last % 2));
+      const bool      planes = wanted && at0 >= low - 1 && at0 <= high + 1 && Inside(g.read, 0, o[0] + at0);
+      const bool      here = lane < NX && node >= low && node <= high, face = BOUNDARY && lane < NX && node >= low - 1 && node <= high + 1 && Inside(g.read, 0, o[0] + node);
+      const ptrdiff_t zline = g.l.at(o[0] + at0, o[1] + 1 + line, o[2]);
+      T               q[C], f[2][C], h[2][C], v[N][N], w[N];
 
+#pragma unroll
+      for (int k = 0; k < C; k++) q[k] = planes && (k > 0 || below[2]) && (k < C - 1 || above[2]) ? x[zline + k * plane] : T(0);
+#pragma unroll
+      for (int k = 0; k < C; k++) {
+        const bool zk = face && (k > 0 || below[2]) && (k < C - 1 || above[2]), yk = face && k > 0 && k < C - 1;
+
+        f[0][k] = zk && below[1] ? x[at + k * plane] : T(0);
+        f[1][k] = zk && above[1] ? x[at + 2 * K * row + k * plane] : T(0);
+        h[0][k] = yk && below[2] ? x[at + k * row] : T(0);
+        h[1][k] = yk && above[2] ? x[at + k * row + 2 * K * plane] : T(0);
+      }
 #pragma unroll
       for (int k = 0; k < N; k++)
 #pragma unroll
         for (int j = 0; j < N; j++) v[j][k] = here ? b[at + (j + 1) * row + (k + 1) * plane] : T(0);
-      if (lane < P * N) { /* z-lines of planes */
-        const int  p = lane / N, s = slot + p, j = lane % N;
-        /* right end of its slot; in the middle where there is no patch but a neighbour of B */
-        const int  at0 = s == -1 && first ? K : s == end ? 2 * K * s + K : 2 * K * (s + 1);
-        const bool needed = (BOUNDARY ? s <= end && (s < end || last % 2) : (s == -1 && first) || (s == end && last % 2)) && at0 >= low - 1 && at0 <= high + 1 && Inside(g.read, 0, o[0] + at0);
-        const ptrdiff_t a = g.l.at(o[0] + at0, o[1] + 1 + j, o[2]);
-        T          f[C];
-
-#pragma unroll
-        for (int k = 0; k < C; k++) f[k] = needed && (k > 0 || below[2]) && (k < C - 1 || above[2]) ? x[a + k * plane] : T(0);
-        FaceModes<T, K>(m.d[2], f + 1, w);
-        Rim<T, K>(m.d[2], f[0], f[C - 1], w);
-#pragma unroll
-        for (int k = 0; k < N; k++) sm[F::Y + (k * N + j) * LY + p] = w[k];
+      if (p < P) {
+        FaceModes<T, K>(m.d[2], q + 1, w);
+        Rim<T, K>(m.d[2], q[0], q[C - 1], w);
+        Store<T, N>(w, sm + F::Y + line * LY + p, N * LY);
       }
       if (BOUNDARY) {
-        T f[2][C], h[2][C];
-
 #pragma unroll
-        for (int k = 0; k < C; k++) {
-          const bool zk = (k > 0 || below[2]) && (k < C - 1 || above[2]), yk = (k > 0 || below[1]) && (k < C - 1 || above[1]);
-
-          f[0][k] = face && zk && below[1] ? x[at + k * plane] : T(0);
-          f[1][k] = face && zk && above[1] ? x[at + 2 * K * row + k * plane] : T(0);
-          if (k > 0 && k < C - 1) {
-            h[0][k] = face && yk && below[2] ? x[at + k * row] : T(0);
-            h[1][k] = face && yk && above[2] ? x[at + k * row + 2 * K * plane] : T(0);
-          }
+        for (int e = 0; e < 2; e++) {
+          h[e][0]     = f[0][e * (C - 1)];
+          h[e][C - 1] = f[1][e * (C - 1)];
         }
-        h[0][0] = f[0][0];
-        h[1][0] = f[0][C - 1];
-        h[0][C - 1] = f[1][0];
-        h[1][C - 1] = f[1][C - 1];
 #pragma unroll
         for (int k = 0; k < C; k++) {
           const T a = f[0][k], c = h[0][k];
@@ -214,18 +208,18 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
           h[0][k] = c + h[1][k];
           h[1][k] = c - h[1][k];
         }
+      }
+      if (BOUNDARY && lane < NX) {
 #pragma unroll
-        for (int s = 0; s < 2; s++) {
-          if (lane < NX) {
-            FaceModes<T, K>(m.d[2], f[s] + 1, w);
-            Rim<T, K>(m.d[2], f[s][0], f[s][C - 1], w);
-            Store<T, N>(w, sm + F::G + s * N * LG + lane, LG);
-            FaceModes<T, K>(m.d[1], h[s] + 1, w);
-            Rim<T, K>(m.d[1], h[s][0], h[s][C - 1], w);
-            Store<T, N>(w, sm + F::Z + s * N * LG + lane, LG);
-            sm[F::R + 2 * s * LG + lane]     = f[s][0] + f[s][C - 1];
-            sm[F::R + (2 * s + 1) * LG + lane] = f[s][0] - f[s][C - 1];
-          }
+        for (int e = 0; e < 2; e++) {
+          FaceModes<T, K>(m.d[2], f[e] + 1, w);
+          Rim<T, K>(m.d[2], f[e][0], f[e][C - 1], w);
+          Store<T, N>(w, sm + F::G + e * N * LG + lane, LG);
+          FaceModes<T, K>(m.d[1], h[e] + 1, w);
+          Rim<T, K>(m.d[1], h[e][0], h[e][C - 1], w);
+          Store<T, N>(w, sm + F::Z + e * N * LG + lane, LG);
+          sm[F::R + 2 * e * LG + lane]       = f[e][0] + f[e][C - 1];
+          sm[F::R + (2 * e + 1) * LG + lane] = f[e][0] - f[e][C - 1];
         }
       }
 #pragma unroll
@@ -243,18 +237,16 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
         ToModes<T, K>(m.d[1], u, w);
         if (lane < NX) Store<T, N>(w, sm + F::V + k * N * LV + lane, LV);
       }
-    }
-    __syncwarp();
-    if (lane < P * N) { /* y-lines of planes */
-      const int p = lane / N, s = slot + p, k = lane % N;
-      const int at0 = s == -1 && first ? K : s == end ? 2 * K * s + K : 2 * K * (s + 1);
-      T        *line = sm + F::Y + k * N * LY + p, v[N], w[N];
-      const T  *rim  = sm + F::G + k * LG + at0 - node0;
+      __syncwarp();
+      if (p < P) { /* y-lines of planes */
+        T       *y = sm + F::Y + line * N * LY + p, u[N];
+        const T *rim = sm + F::G + line * LG + at0 - node0;
 
-      Load<T, N>(line, LY, v);
-      FaceModes<T, K>(m.d[1], v, w);
-      if (BOUNDARY) Subtract<T, K>(m.d[1].mu, -rim[0], -rim[N * LG], w);
-      Store<T, N>(w, line, LY);
+        Load<T, N>(y, LY, u);
+        FaceModes<T, K>(m.d[1], u, w);
+        if (BOUNDARY) Subtract<T, K>(m.d[1].mu, -rim[0], -rim[N * LG], w);
+        Store<T, N>(w, y, LY);
+      }
     }
     for (int i = lane; BOUNDARY && warp == warps - 1 && i < F::FACES * K; i += 32) table[F::FRONT + odd * F::FACES * K + i] = sm[F::G + i / K * LG + NX - K + i % K];
     __syncthreads();

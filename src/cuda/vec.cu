@@ -19,8 +19,8 @@ static constexpr int THREADS = 256;
 
 /* ---- memory ---- */
 
-static constexpr size_t MAX_BLOCKS = 1024, MAX_STATE = 64;   /* of a reduction: blocks, bytes of a state */
-static constexpr size_t CHUNK      = 256 * 1024;             /* floats that pass between host and GPU at once */
+static constexpr size_t MAX_BLOCKS = 1024, MAX_STATE = 64; /* of a reduction: blocks, bytes of a state */
+static constexpr size_t CHUNK      = 256 * 1024;           /* floats that pass between host and GPU at once */
 
 /* what reductions and copies to and from the host need, kept until PetscFinalize(); whoever uses it waits before returning */
 static struct {
@@ -99,20 +99,21 @@ static __global__ void __launch_bounds__(THREADS) MapKernel(size_t n, F f, O *ou
 template <typename F, typename O, typename... I>
 static PetscErrorCode Map(PetscInt n, F f, O *out, const I *...in)
 {
-  cudaStream_t stream;
+  constexpr int W = 16 / sizeof(O);
+  cudaStream_t  stream;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if ((Aligned(out) && ... && Aligned(in))) MapKernel<4><<<(unsigned)PetscMin((size_t)n / (4 * THREADS) + 1, 1 << 20), THREADS, 0, stream>>>((size_t)n, f, out, in...);
+  if ((Aligned(out) && ... && Aligned(in))) MapKernel<W><<<(unsigned)PetscMin((size_t)n / (W * THREADS) + 1, 1 << 20), THREADS, 0, stream>>>((size_t)n, f, out, in...);
   else MapKernel<1><<<(unsigned)PetscMin((size_t)n / THREADS + 1, 1 << 20), THREADS, 0, stream>>>((size_t)n, f, out, in...);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* what is computed; w is the value of the output before, where there is one */
+/* what is computed */
 struct Set {
   float               a;
   __device__ float operator()() const { return a; }
@@ -266,9 +267,12 @@ static PetscErrorCode Swap(PetscInt n, float *x, float *y)
   cudaStream_t stream;
 
   PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
   SwapKernel<<<(unsigned)PetscMin((size_t)n / THREADS + 1, 1 << 20), THREADS, 0, stream>>>((size_t)n, x, y);
   PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -203,6 +203,25 @@ static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels k, PetscBool transpose, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  x = 0 by our own kernels: PETSc's device Vecs work on another stream than the current one, and a recording of the V-cycle (src/pc/patchmg.c)
+  would not contain it
+*/
+static PetscErrorCode PatchFDZero(Mat_Box *m, PatchFDKernels k, Vec x)
+{
+  PetscBool known;
+  PetscReal norm;
+  void     *a;
+
+  PetscFunctionBegin;
+  PetscCall(VecNormAvailable(x, NORM_2, &known, &norm));
+  if (known && norm == 0 && VecIsSingle_Private(x)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDVecGetArrayWrite(x, k, &a));
+  PetscCall(k->zero(PatchFDBoxSize(&((DM_Box *)m->dm->data)->global), a));
+  PetscCall(PatchFDVecRestoreArrayWrite(x, k, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* its sweeps on x */
 static PetscErrorCode PatchFDSmooth(PC pc, PetscInt its, PetscBool transpose, PetscBool zero, Vec b, Vec x)
 {
@@ -218,7 +237,7 @@ static PetscErrorCode PatchFDSmooth(PC pc, PetscInt its, PetscBool transpose, Pe
   for (PetscInt i = 0; i < its * p->sweeps; i++) {
     const PetscBool local = (PetscBool)(p->patch == PC_PATCHFD_VERTEX && p->use != PC_PATCHFD_GLOBAL);
 
-    if (zero && i == 0) PetscCall(VecSet(x, 0));
+    if (zero && i == 0) PetscCall(PatchFDZero(p->op, k, x));
     if (p->patch == PC_PATCHFD_VERTEX && !local) PetscCall(SweepGlobal(pc, k, transpose, (PetscBool)(zero && i == 0), b, x));
     PetscCall(PatchFDVecGetArrayRead(b, k, &ab));
     PetscCall(PatchFDVecGetArray(x, k, &ax));

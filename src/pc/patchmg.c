@@ -228,10 +228,10 @@ static PetscErrorCode PCApply_PatchMG(PC pc, Vec b, Vec x)
     }
   }
   if (r->vb) PetscCall(VecCopy(b, r->vb));
+  PetscCall(PCPatchMGGetArrays(r->vb ? r->vb : b, r->vx ? r->vx : x, k, &r->b, &r->x));
   if (r->record) {
     PetscCall((*k->recordreplay)(r->record));
   } else {
-    PetscCall(PCPatchMGGetArrays(r->vb ? r->vb : b, r->vx ? r->vx : x, k, &r->b, &r->x));
     PetscCall((*k->recordbegin)(&r->record));
     PetscCall(p->apply(pc, r->vb ? r->vb : b, r->vx ? r->vx : x));
     PetscCall((*k->recordend)(r->record));
