@@ -110,7 +110,7 @@ struct March {
   static constexpr int    ROW = row(), PLANE = L * ROW;
   static constexpr size_t SHARED = 4 * sizeof(T) * L * PLANE;
 
-  /* the matrix of a block from that of a cell, for add() and column() below; where its first row is */
+  /* the matrix of a block from that of a cell, for add() below; where its first row is */
   static constexpr int FIRST = PARITY ? H * N : 0;
   static void          matrix(const PetscReal *cell, T *m)
   {
@@ -155,20 +155,6 @@ struct March {
       } else {
         if (Couples<K>(r, c)) lo += m[r * N + c] * v[c];
         if (Couples<K>(r, L - c) && r < N / 2) hi += m[r * N + L - c] * v[c];
-      }
-    }
-  }
-  /* a += column c of m, times v */
-  static __device__ void column(const T *m, T v, int c, T a[N])
-  {
-#pragma unroll
-    for (int r = 0; r < H; r++) {
-      if constexpr (PARITY) {
-        if (c < H) a[r] += m[r * N + c] * v;
-        else if (r < N / 2) a[L - r] += m[r * N + c] * v;
-      } else {
-        if (Couples<K>(r, c)) a[r] += m[r * N + c] * v;
-        if (Couples<K>(r, L - c) && r < N / 2) a[L - r] += m[r * N + L - c] * v;
       }
     }
   }
@@ -259,7 +245,7 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
         }
       }
     }
-    if (!S::LATE) fetch(c + 1);
+    if (!S::LATE && c < steps) fetch(c + 1);
     __syncthreads();
     const bool line2 = row2 >= lo * L && row2 < hi * L;
 
@@ -350,27 +336,28 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
       }
       if (c < steps) {
         const T carry = c < 0 ? T(0) : sum[L];
+        T       s[N], w[N];
 
 #pragma unroll
-        for (int r = 0; r < N; r++) sum[r] = 0;
-#pragma unroll
-        for (int k = 0; k < S::H; k++) { /* columns k and L - k; column L comes with the next step */
-          T s = P[at3 + k * PLANE], w = R[at3 + k * PLANE];
-
-          if (k < N / 2) {
-            T sl = k ? P[at3 + (L - k) * PLANE] : T(0), wl = k ? R[at3 + (L - k) * PLANE] : T(0);
-
-            S::split(s, sl);
-            S::split(w, wl);
-            S::column(m.M[2], sl, L - k, sum);
-            S::column(m.A[2], wl, L - k, sum);
-          }
-          S::column(m.M[2], s, k, sum);
-          S::column(m.A[2], w, k, sum);
+        for (int k = 0; k < L; k++) {
+          s[k] = P[at3 + k * PLANE];
+          w[k] = R[at3 + k * PLANE];
         }
+        s[L] = w[L] = 0; /* comes with the next step */
+        S::split(s);
+        S::split(w);
 #pragma unroll
-        for (int r = 0; r < N / 2; r++) S::split(sum[r], sum[L - r]);
-        sum[0] += carry;
+        for (int r = 0; r < S::H; r++) {
+          T lo = 0, hi = 0;
+
+          S::add(m.M[2], s, r, lo, hi);
+          S::add(m.A[2], w, r, lo, hi);
+          if (r < N / 2) {
+            S::split(lo, hi);
+            sum[L - r] = hi;
+          }
+          sum[r] = r ? lo : lo + carry;
+        }
         for (int e = 0; e < 2; e++) {
           const int k = g.end[2][e] - z - L;
 
