@@ -4,20 +4,22 @@
   Generic kernel (operator.cu): one team of threads a cell, any degrees and matrices; cells add to y = y0 with atomics.
 
   Marching kernel (here): all cells equal, the same degree K in all directions.  R cells in each direction make a block of L = K R, with
-  N = L + 1 nodes in a direction: then every degree has lines of about the same length, and for R > 1 the matrices have zeros that are
-  known when this is compiled.  A block of threads owns the nodes of a tile, Q L in x, L in y, and marches in z through `chunk` times L
-  planes.  What cells on the other side of the tile's lower faces add to it is computed again: each node is written once, without
-  atomics.  A step over L planes is
+  N = L + 1 nodes in a direction: so all degrees have lines of about the same length.  For R > 1 the matrices have zeros that are known
+  when this is compiled, for R = 1 their mirror symmetry halves the products.  They are kernel parameters: operands from the constant bank.
+
+  A block of threads owns the nodes of a tile, Q L in x, L in y, and marches in z through `chunk` times L planes.  What cells below the
+  tile's lower faces add to it is computed once more: each node is written once, without atomics, and two runs agree to the last bit.
+  A step over L planes is
 
     1. a thread a y-line (a column of the tile and a plane):  p = M1 u, q = A1 u, where the K nodes below the tile contribute to its
-       first node.  The values of the next step are loaded here, long before they are needed.
+       first node.  The values of x for the next step are loaded here, long before they are needed (or in 3, where registers are short).
     2. a thread an x-line of a block (C = Q + 1 lanes for the blocks of a tile and the one before it):  s = M0 q + A0 p, t = M0 p, in
        place.  Neighbours in x are neighbouring lanes and add their shared node by a shuffle.
     3. a thread a z-line (a node of the tile):  M2 s + A2 t, added up in N registers.  The first plane of a step completes the L nodes of
        the step before it, which go to y: consecutive lanes are consecutive in x.
 
-  A march begins with a step of the K planes below it, for what they contribute to its first plane, and ends with a step of one plane.
-  The matrices are kernel parameters: operands from the constant bank.
+  p and q, s and t are in shared memory, for one step and the one before it: two barriers a step.  A march begins with a step of the K
+  planes below it, for what they contribute to its first plane, and ends with a step of one plane.
 
   Ends: nodes of x that do not exist are read as zero, so cells that do not exist contribute to one node only, the first or last one of
   the cells that do, and there M[0][0] (the same for both ends) too much: it is taken away again.
@@ -30,7 +32,7 @@ namespace patchfd
 
 struct OperatorGeometry {
   int    origin[3], end[3][2]; /* where the first tile begins; first and last node of the cells */
-  int    planes, chunk;        /* in units of L */
+  int    planes, chunk;        /* of all marches together and of each, in units of L */
   Layout xl, yl;
   Range  read, write, store; /* nodes of x that are not zero, rows that are not zero, all of y */
 };
@@ -47,11 +49,31 @@ __host__ __device__ constexpr bool Couples(int i, int j)
   return (i < j ? j : i) <= ((i < j ? i : j) / K + 1) * K;
 }
 
-/* by precision and degree: cells R of a block of cells, lanes C, least number B of resident blocks of threads */
+/* by precision and degree, as measured on an H200: cells R of a block of cells, lanes C, least number B of resident blocks of threads */
 template <typename T, int K>
-struct Tile {
-  static constexpr int R = K == 1 ? 4 : (K <= 3 ? 2 : 1), C = K <= 2 && sizeof(T) == 4 ? 16 : 8, B = K <= 2 ? 5 : 2;
-};
+struct Tile;
+#define TILE(T, K, r, c, b) \
+  template <> \
+  struct Tile<T, K> { \
+    static constexpr int R = r, C = c, B = b; \
+  }
+TILE(double, 1, 6, 8, 2);
+TILE(double, 2, 2, 16, 3);
+TILE(double, 3, 1, 16, 5);
+TILE(double, 4, 1, 8, 4);
+TILE(double, 5, 1, 8, 3);
+TILE(double, 6, 1, 8, 2);
+TILE(double, 7, 1, 4, 2);
+TILE(double, 8, 1, 8, 1);
+TILE(float, 1, 6, 8, 4);
+TILE(float, 2, 3, 8, 4);
+TILE(float, 3, 2, 8, 4);
+TILE(float, 4, 2, 8, 2);
+TILE(float, 5, 1, 8, 5);
+TILE(float, 6, 1, 8, 3);
+TILE(float, 7, 1, 4, 4);
+TILE(float, 8, 1, 8, 2);
+#undef TILE
 
 /* v, as if it were not known: the compiler would compute all multiples of a stride ahead of a loop, and run out of registers */
 __device__ inline unsigned Opaque(unsigned v)
@@ -62,12 +84,9 @@ __device__ inline unsigned Opaque(unsigned v)
 
 template <typename T, int K, typename Tile>
 struct March {
-  static constexpr int R = Tile::R, C = Tile::C;
-  static constexpr int L = K * R, N = L + 1, Q = C - 1, NX = K + Q * L + 1;
-  static constexpr int LINES1 = NX * L, LINES2 = C * L * L, LINES3 = Q * L * L;
-  static constexpr bool PARITY = R == 1;
-  static constexpr int H = (N + 1) / 2, FIRST = PARITY ? H * N : 0;
-  static constexpr int THREADS = RoundUp(LINES1 > LINES2 ? LINES1 : LINES2, 32);
+  static constexpr int  R = Tile::R, C = Tile::C, L = K * R, N = L + 1, H = (N + 1) / 2, Q = C - 1, NX = K + Q * L + 1; /* NX nodes in x */
+  static constexpr int  LINES1 = NX * L, LINES2 = C * L * L, LINES3 = Q * L * L, THREADS = RoundUp(LINES1 > LINES2 ? LINES1 : LINES2, 32);
+  static constexpr bool PARITY = R == 1, LATE = N * sizeof(T) > 64; /* LATE: registers are short */
 
   /* shared memory without bank conflicts, as far as possible: one number of padding after so many, and a row's length, for stage 2 */
   static constexpr int BANKS = 128 / sizeof(T), PAD = L % 4 == 0;
@@ -88,12 +107,12 @@ struct March {
       if (conflicts(r) < conflicts(best)) best = r;
     return best;
   }
-  static constexpr int    ROW    = row();
-  /* p and q of a step, and of the one before it, which some threads may still read */
-  static constexpr size_t SHARED = 4 * sizeof(T) * L * L * ROW;
+  static constexpr int    ROW = row(), PLANE = L * ROW;
+  static constexpr size_t SHARED = 4 * sizeof(T) * L * PLANE;
 
-  /* the matrix of a block from that of a cell, for split() and add() below; its first row begins at FIRST */
-  static void matrix(const PetscReal *cell, T *m)
+  /* the matrix of a block from that of a cell, for add() below; where its first row is */
+  static constexpr int FIRST = PARITY ? H * N : 0;
+  static void          matrix(const PetscReal *cell, T *m)
   {
     PetscReal b[N][N] = {{0}};
 
@@ -104,9 +123,10 @@ struct March {
       for (int j = 0; j < N; j++) m[i * N + j] = (T)(!PARITY || j == L - j ? b[i][j] : 0.5 * (j < H ? b[i][j] + b[i][L - j] : b[i][L - j] - b[i][j]));
     for (int j = 0; j < N; j++) m[FIRST + j] = (T)b[0][j];
   }
+
   /*
     Mirror symmetry: sums v[c] + v[L - c] and differences v[c] - v[L - c] in place of the two make the matrix two blocks of half the
-    size, and give its rows r and L - r from sums and differences in the same way.  Not for R > 1, where the zeros save as much.
+    size, and what these give becomes the rows r and L - r in the same way.  Not for R > 1, where the zeros save as much.
   */
   static __device__ void split(T &lo, T &hi)
   {
@@ -138,27 +158,13 @@ struct March {
       }
     }
   }
-  /* a += column c of m, times v */
-  static __device__ void column(const T *m, T v, int c, T a[N])
-  {
-#pragma unroll
-    for (int r = 0; r < H; r++) {
-      if constexpr (PARITY) {
-        if (c < H) a[r] += m[r * N + c] * v;
-        else if (r < N / 2) a[L - r] += m[r * N + c] * v;
-      } else {
-        if (Couples<K>(r, c)) a[r] += m[r * N + c] * v;
-        if (Couples<K>(r, L - c) && r < N / 2) a[L - r] += m[r * N + L - c] * v;
-      }
-    }
-  }
 };
 
 template <typename T, int K, typename Tile>
 __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void MarchKernel(const __grid_constant__ CellMatrices<T, March<T, K, Tile>::N> m, const __grid_constant__ OperatorGeometry g, T alpha, const T *__restrict__ x, const T *y0, T *y)
 {
   using S         = March<T, K, Tile>;
-  constexpr int L = S::L, N = S::N, ROW = S::ROW, PLANE = L * ROW;
+  constexpr int L = S::L, N = S::N, ROW = S::ROW, PLANE = S::PLANE;
   extern __shared__ double shared_memory[];
   const int t  = threadIdx.x;
   const int i0 = g.origin[0] + blockIdx.x * S::Q * L, j0 = g.origin[1] + blockIdx.y * L, k0 = g.origin[2] + blockIdx.z * g.chunk * L; /* first node of the tile */
@@ -173,7 +179,7 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
   T               u[K + N];
 
   /* the x-line of stage 2 */
-  const int  c2 = t % S::C, row2 = t / S::C, at2 = min(row2, L * L - 1) * ROW + S::at(c2 * L), over2 = S::at(c2 * L + L) - S::at(c2 * L), n2 = i0 + (c2 - 1) * L; /* rows are ordered as (j, k): j fastest */
+  const int  c2 = t % S::C, row2 = t / S::C, at2 = min(row2, L * L - 1) * ROW + S::at(c2 * L), over2 = S::at(c2 * L + L) - S::at(c2 * L), n2 = i0 + (c2 - 1) * L; /* rows: j fastest, then k */
   const bool end2 = (g.end[0][0] >= n2 && g.end[0][0] < n2 + L) || (g.end[0][1] >= n2 && g.end[0][1] < n2 + L);
 
   /* the z-line of stage 3 */
@@ -183,10 +189,9 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
   const ptrdiff_t to3    = g.yl.at(i0 + i3, j0 + j3, k0);
   T               sum[N], old[L];
 
-  const auto fetch = [&](int c) {
-    const int z  = k0 + c * L + k1;
-    const bool is = load1 && z >= g.read.lo[2] && z < g.read.hi[2] && (c >= 0 || k1 >= L - K) && (c < steps || (c == steps && k1 == 0));
-
+  const auto fetch = [&](int c) { /* u of step c */
+    const int      z    = k0 + c * L + k1;
+    const bool     is   = load1 && z >= g.read.lo[2] && z < g.read.hi[2] && (c >= 0 || k1 >= L - K) && (c < steps || (c == steps && k1 == 0));
     const T       *from = x + from1 + (ptrdiff_t)c * L * g.xl.plane;
     const unsigned row  = Opaque((unsigned)g.xl.row);
 
@@ -240,6 +245,7 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
         }
       }
     }
+    if (!S::LATE && c < steps) fetch(c + 1);
     __syncthreads();
     const bool line2 = row2 >= lo * L && row2 < hi * L;
 
@@ -296,7 +302,6 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
     const bool     inside3 = z >= g.write.lo[2] && z + L <= g.write.hi[2] && z >= g.store.lo[2] && z + L <= g.store.hi[2];
     const unsigned plane   = Opaque((unsigned)g.yl.plane);
     T             *to      = y + to3 + (ptrdiff_t)(c - 1) * L * g.yl.plane;
-
     const bool     is      = y0 && c > 0 && store3;
     const T       *from    = y0 + (to - y);
 
@@ -308,7 +313,7 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
       for (int r = 0; r < L; r++) old[r] = is && z + r >= g.store.lo[2] && z + r < g.store.hi[2] ? from[r * (size_t)plane] : T(0);
     }
     __syncthreads();
-    fetch(c + 1);
+    if (S::LATE) fetch(c + 1);
     if (t < S::LINES3) {
       if (c >= 0) {
         const T s = P[at3], w = R[at3];
@@ -331,27 +336,28 @@ __launch_bounds__(March<T, K, Tile>::THREADS, Tile::B) static __global__ void Ma
       }
       if (c < steps) {
         const T carry = c < 0 ? T(0) : sum[L];
+        T       s[N], w[N];
 
 #pragma unroll
-        for (int r = 0; r < N; r++) sum[r] = 0;
-#pragma unroll
-        for (int k = 0; k < S::H; k++) { /* columns k and L - k; column L comes with the next step */
-          T s = P[at3 + k * PLANE], w = R[at3 + k * PLANE];
-
-          if (k < N / 2) {
-            T sl = k ? P[at3 + (L - k) * PLANE] : T(0), wl = k ? R[at3 + (L - k) * PLANE] : T(0);
-
-            S::split(s, sl);
-            S::split(w, wl);
-            S::column(m.M[2], sl, L - k, sum);
-            S::column(m.A[2], wl, L - k, sum);
-          }
-          S::column(m.M[2], s, k, sum);
-          S::column(m.A[2], w, k, sum);
+        for (int k = 0; k < L; k++) {
+          s[k] = P[at3 + k * PLANE];
+          w[k] = R[at3 + k * PLANE];
         }
+        s[L] = w[L] = 0; /* comes with the next step */
+        S::split(s);
+        S::split(w);
 #pragma unroll
-        for (int r = 0; r < N / 2; r++) S::split(sum[r], sum[L - r]);
-        sum[0] += carry;
+        for (int r = 0; r < S::H; r++) {
+          T lo = 0, hi = 0;
+
+          S::add(m.M[2], s, r, lo, hi);
+          S::add(m.A[2], w, r, lo, hi);
+          if (r < N / 2) {
+            S::split(lo, hi);
+            sum[L - r] = hi;
+          }
+          sum[r] = r ? lo : lo + carry;
+        }
         for (int e = 0; e < 2; e++) {
           const int k = g.end[2][e] - z - L;
 
