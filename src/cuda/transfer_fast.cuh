@@ -8,7 +8,7 @@
   the constant bank.  Consecutive lanes are consecutive in x wherever global memory is accessed.
 
     prolongation:  coarse planes to shared memory (asynchronously, a step ahead), contraction in x, from there in y to the z-lines'
-                   coarse values, z, added to the fine values, which were loaded when the step began.
+                   coarse values, z, added to the fine values, which were loaded a step ahead, too.
     restriction:   z, contraction in y and in x through shared memory, and added to the coarse values with atomics: tiles share surfaces.
 
   A cell has the fine nodes 0 ... 2 K - 1; the last node of the mesh is node 0 of one more cell without others, which gets its own tile
@@ -45,7 +45,7 @@ struct TransferTile {
 };
 template <int K>
 struct TransferTile<K, 3> {
-  static constexpr int Q = K == 1 ? 32 : (K == 2 ? 16 : (K <= 4 ? 8 : (K == 5 ? 3 : 2))), MY = K == 1 ? 2 : 1, MZ = K == 1 ? 4 : (K == 2 ? 2 : 1);
+  static constexpr int Q = K == 1 ? 32 : (K == 2 ? 16 : (K == 3 ? 11 : (K == 4 ? 8 : (K == 5 ? 4 : 2)))), MY = K == 1 ? 2 : 1, MZ = K == 1 ? 4 : (K == 2 ? 2 : 1);
 };
 
 template <typename T, int K, int DIM>
@@ -55,12 +55,10 @@ struct TransferSizes : TransferTile<K, DIM> {
   static constexpr int W       = 2 * K * Tile::Q, H = DIM == 3 ? 2 * K * Tile::MY : 1; /* the tile's fine nodes */
   static constexpr int WC      = K * Tile::Q + 1, HC = K * Tile::MY + 1;              /* its coarse nodes */
   static constexpr int THREADS = RoundUp(W * H, 32);
-  /* blocks that a multiprocessor's registers are shared by: a thread keeps 3 KZ + 1 numbers and some indices */
-  static constexpr int REGISTERS = RoundUp(28 + (3 * KZ + 1) * (int)sizeof(T) / 4, 8), FIT = 65536 / REGISTERS / THREADS, BLOCKS = FIT < 1 ? 1 : FIT;
-  /* the restriction's contraction in x: GROUPS rows side by side, LANES threads each, and ROWS of them by the same thread */
-  static constexpr int LANES = Tile::Q * (K + 1), GROUPS = THREADS / LANES, PASSES = (KZ * HC + GROUPS - 1) / GROUPS, ROWS = PASSES < 4 ? PASSES : 4;
-  static constexpr int WP     = W + Tile::Q; /* a row there: a number after each cell is unused, against bank conflicts */
-  static constexpr int BUFFER = RoundUp(KZ * HC, GROUPS * ROWS) * WP;
+  /* resident threads on a multiprocessor: as many as can be without many spilled registers */
+  static constexpr int RESIDENT = DIM == 2 && sizeof(T) * KZ >= 64 ? 512 : 1024, BLOCKS = RESIDENT / THREADS;
+  /* the restriction's contraction in x: GROUPS rows side by side, LANES threads each */
+  static constexpr int LANES = Tile::Q * (K + 1), GROUPS = THREADS / LANES;
 };
 
 /* where a thread is: its block's cells, and the planes of its fine line, numbered from the block's first, that it reads or writes */
@@ -171,13 +169,12 @@ __launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::B
   using S          = TransferSizes<T, K, DIM>;
   constexpr int KZ = S::KZ, FINE = S::H * S::W; /* fine nodes of a plane */
   extern __shared__ double shared_memory[];
-  __shared__ T  weights[K + 1][2 * K + 1];
-  T            *rows = (T *)shared_memory, *lines = rows + S::BUFFER; /* in 2D both are rows, of even and odd steps */
-  const int     t = threadIdx.x, i = t % S::W, cell = t % S::LANES / (K + 1), a1 = t % (K + 1), row1 = min(t / S::LANES, S::GROUPS - 1);
+  T            *weights = (T *)shared_memory, *lines = weights + (K + 1) * (2 * K + 1), *rows = lines + KZ * FINE; /* in 2D both are rows, of even and odd steps */
+  const int     t = threadIdx.x, i = t % S::W, cell = t % S::LANES / (K + 1), a1 = t % (K + 1), row1 = t / S::LANES;
   T             f[2 * KZ], w[KZ + 1] = {0};
   const TransferPlace<S, K> place(g, i, t / S::W);
 
-  for (int e = t; e < 2 * K * (K + 1); e += S::THREADS) weights[e % (K + 1)][e / (K + 1)] = m.P[e];
+  for (int e = t; e < 2 * K * (K + 1); e += S::THREADS) weights[e % (K + 1) * (2 * K + 1) + e / (K + 1)] = m.P[e];
   from += place.line;
 #pragma unroll
   for (int k = 0; k < 2 * KZ; k++, from += g.fl.plane) f[k] = place.has(k) ? *from : T(0);
@@ -200,7 +197,7 @@ __launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::B
     }
     if (t < FINE) {
 #pragma unroll
-      for (int k = 0; k < KZ; k++) in[DIM == 2 ? k * S::WP + i + i / (2 * K) : k * FINE + t] = w[k];
+      for (int k = 0; k < KZ; k++) in[k * FINE + t] = w[k];
     }
 #pragma unroll
     for (int k = 0; k < 2 * KZ; k++, from += g.fl.plane) f[k] = place.has(2 * KZ * (step + 1) + k) ? *from : T(0);
@@ -210,9 +207,9 @@ __launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::B
       for (int e = t; e < planes * S::W; e += S::THREADS) {
         const int i = e % S::W, k = e / S::W;
         const T  *x = in + k * FINE + i;
-        T        *y = rows + k * S::HC * S::WP + i + i / (2 * K), v[K + 1] = {0};
+        T        *y = rows + k * S::HC * S::W + i, v[K + 1] = {0};
 
-        for (int c = 0; c < S::MY; c++, x += 2 * K * S::W, y += K * S::WP) {
+        for (int c = 0; c < S::MY; c++, x += 2 * K * S::W, y += K * S::W) {
           v[0] = v[K] + x[0];
 #pragma unroll
           for (int a = 1; a <= K; a++) v[a] = 0;
@@ -224,7 +221,7 @@ __launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::B
             for (int a = 0; a <= K; a++) v[a] += my.P[r * (K + 1) + a] * s;
           }
 #pragma unroll
-          for (int a = 0; a < K; a++) y[a * S::WP] = v[a];
+          for (int a = 0; a < K; a++) y[a * S::W] = v[a];
         }
         y[0] = v[K];
       }
@@ -233,26 +230,20 @@ __launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::B
     }
     /* contraction in x, a thread a coarse node of a cell; all threads take part: cells' common nodes are summed by a shuffle */
 #pragma unroll 1
-    for (int first = 0; first < planes * S::HC; first += S::ROWS * S::GROUPS) {
-      const T *x = in + (first + row1) * S::WP + cell * (2 * K + 1);
-      T        v[S::ROWS] = {0};
+    for (int first = 0; first < planes * S::HC; first += S::GROUPS) {
+      const int  row  = first + row1, ci = (place.cell[0] + cell) * K + a1, cj = place.cell[1] * K + row % S::HC, ck = (place.cell[2] + step * S::MZ) * K + row / S::HC;
+      const bool work = t < S::LANES * S::GROUPS && row < planes * S::HC;
+      const bool take = t % 32 > 0 && a1 == 0 && cell > 0, give = t % 32 < 31 && a1 == K && cell < S::Q - 1;
+      T          v    = 0;
 
+      if (work) {
 #pragma unroll
-      for (int r = 0; r < 2 * K; r++) {
-        const T p = weights[a1][r];
-
-#pragma unroll
-        for (int n = 0; n < S::ROWS; n++) v[n] += p * x[n * S::GROUPS * S::WP + r];
+        for (int r = 0; r < 2 * K; r++) v += weights[a1 * (2 * K + 1) + r] * in[row * S::W + cell * 2 * K + r];
       }
-#pragma unroll
-      for (int n = 0; n < S::ROWS; n++) {
-        const int  row = first + row1 + n * S::GROUPS, ci = (place.cell[0] + cell) * K + a1, cj = place.cell[1] * K + row % S::HC, ck = (place.cell[2] + step * S::MZ) * K + row / S::HC;
-        const T    before = __shfl_up_sync(0xffffffff, v[n], 1);
-        const bool take = t % 32 > 0 && a1 == 0 && cell > 0, give = t % 32 < 31 && a1 == K && cell < S::Q - 1;
+      const T before = __shfl_up_sync(0xffffffff, v, 1);
 
-        if (take) v[n] += before;
-        if (t < S::LANES * S::GROUPS && row < planes * S::HC && !give && g.coarse.contains(ci, cj, ck)) atomicAdd(&to[g.cl.at(ci, cj, ck)], v[n]);
-      }
+      if (take) v += before;
+      if (work && !give && g.coarse.contains(ci, cj, ck)) atomicAdd(&to[g.cl.at(ci, cj, ck)], v);
     }
   }
 }
@@ -262,7 +253,7 @@ __launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::B
 template <typename T, int K, int DIM>
 struct TransferFastDegree : TransferFast {
   using S                        = TransferSizes<T, K, DIM>;
-  static constexpr size_t shared = (S::BUFFER + (DIM == 2 ? S::BUFFER : S::KZ * S::W * S::H)) * sizeof(T); /* of the restriction */
+  static constexpr size_t shared = ((K + 1) * (2 * K + 1) + S::KZ * S::W * (S::H + (DIM == 2 ? 1 : S::HC))) * sizeof(T); /* of the restriction */
   TransferMatrix<T, K> m;
   TransferGeometry     g;
   dim3                 grid;
@@ -288,10 +279,10 @@ template <typename T, int K, int DIM>
 static PetscErrorCode Create(const PatchFDTransferDesc *desc, TransferFast **fast)
 {
   using S                          = TransferSizes<T, K, DIM>;
-  const int dir[3]               = {0, DIM == 2 ? 2 : 1, DIM == 2 ? 1 : 2}; /* the kernels' directions */
-  const int tile[3]              = {S::W, S::H, 2 * S::KZ};
+  const int dir[3]                 = {0, DIM == 2 ? 2 : 1, DIM == 2 ? 1 : 2}; /* the kernels' directions */
+  const int tile[3]                = {S::W, S::H, 2 * S::KZ};
   TransferFastDegree<T, K, DIM> *p = new TransferFastDegree<T, K, DIM>;
-  int                            n[3];
+  int                              n[3];
 
   PetscFunctionBegin;
   *fast = p;
