@@ -80,9 +80,9 @@ __maxnreg__(sizeof(T) == 4 ? 40 : 64) static __global__ void StencilKernel(const
   auto inside = [&](int y) { return y >= p.lo[1] && y < p.hi[1]; };
   /* row y, which is `at` numbers from y0 */
   auto load = [&](int y, int at, bool wanted) {
-    const bool row = wanted && y >= p.read.lo[1] && y < p.read.hi[1];
+    const bool on = wanted && y >= p.read.lo[1] && y < p.read.hi[1];
 
-    return Loaded{row && is(THERE) ? xk[at] : T(0), row && is(BELOW) ? xb[at] : T(0), row && is(ABOVE) ? xa[at] : T(0), row && is(MINE) && inside(y) ? bk[at] : T(0)};
+    return Loaded{on && is(THERE) ? xk[at] : T(0), on && is(BELOW) ? xb[at] : T(0), on && is(ABOVE) ? xa[at] : T(0), on && is(MINE) && inside(y) ? bk[at] : T(0)};
   };
   auto relax = [&](T c, T rest) { return p.keep * c + p.factor * (rest - u[-1] - u[1]); };
   /* between the rows v and w */
