@@ -584,7 +584,7 @@ PetscErrorCode SmootherFastCreate(const PatchFDSmootherDesc *desc, SmootherFast 
     if (d && (e[d]->n + 1) / 2 != K && !(d == 2 && point)) PetscFunctionReturn(PETSC_SUCCESS);
     if (d < 2) K = (int)(e[d]->n + 1) / 2;
   }
-  if (point) PetscCall(SmootherPlaneCreate<T>(K, desc, e, fast));
+  if (point) PetscCall(SmootherPlaneCreate<T>(K, e, fast));
   else switch (K) {
   case 2:
     PetscCall((SmootherFastCreateDegree<T, 2>(e, fast)));

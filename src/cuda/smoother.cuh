@@ -50,7 +50,7 @@ template <typename T, int K>
 PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], SmootherFast **);
 /* in 2D; the third direction is a point */
 template <typename T>
-PetscErrorCode SmootherPlaneCreate(int K, const PatchFDSmootherDesc *, const PatchFDEigen *const e[3], SmootherFast **);
+PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], SmootherFast **);
 
 /* equal patches of one unknown: several colours in one pass.  PATCHFD_OP_BOUNDARY and PATCHFD_OP_FUSED are the same for them */
 template <typename T>

@@ -2,8 +2,8 @@
 #include "smoother_plane.cuh"
 
 template <typename T>
-PetscErrorCode patchfd::SmootherPlaneCreate(int K, const PatchFDSmootherDesc *desc, const PatchFDEigen *const e[3], SmootherFast **fast)
+PetscErrorCode patchfd::SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], SmootherFast **fast)
 {
-  return SmootherPlaneCreateDegrees<T, 2, 10>(K, desc, e, fast);
+  return SmootherPlaneCreateDegrees<T, 2, 10>(K, e, fast);
 }
-template PetscErrorCode patchfd::SmootherPlaneCreate<float>(int, const PatchFDSmootherDesc *, const PatchFDEigen *const[3], SmootherFast **);
+template PetscErrorCode patchfd::SmootherPlaneCreate<float>(int, const PatchFDEigen *const[3], SmootherFast **);
