@@ -480,10 +480,9 @@ namespace patchfd
 
 template <typename T, int K>
 struct SmootherFastDegree : SmootherFast {
-  static constexpr bool ROWS = K <= ROW_K;
+  static constexpr bool ROWS = K <= 4;
 
   FastMatrices<T, K> m;
-  RowMatrices<T, K>  rm;
   T                 *inverse, *table;
 
   PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
@@ -510,8 +509,8 @@ struct SmootherFastDegree : SmootherFast {
       const int  chunks = ((rg.g.count[0] + rg.second - 1) / 2 + 2) / F::P + 1, rounds = (chunks + F::WARPS - 1) / F::WARPS, warps = (chunks + rounds - 1) / rounds;
       const dim3 threads(32, warps);
 
-      if (boundary) RowKernel<T, K, true><<<a.count[1] * a.count[2], threads, F::bytes(warps), stream>>>(m, rm, rg, (T *)x, (const T *)rhs);
-      else RowKernel<T, K, false><<<a.count[1] * a.count[2], threads, F::bytes(warps), stream>>>(m, rm, rg, (T *)x, (const T *)rhs);
+      if (boundary) RowKernel<T, K, true><<<a.count[1] * a.count[2], threads, F::bytes(warps), stream>>>(m, rg, (T *)x, (const T *)rhs, table);
+      else RowKernel<T, K, false><<<a.count[1] * a.count[2], threads, F::bytes(warps), stream>>>(m, rg, (T *)x, (const T *)rhs, table);
       PetscCallCUDA(cudaGetLastError());
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -594,7 +593,6 @@ PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], Smoother
     const std::vector<PetscReal> table = RowTable<T, K>(e);
 
     PetscCall(Upload(table.size(), table.data(), &p->table));
-    p->rm.table = p->table;
     PetscCall(AllowShared(RowKernel<T, K, true>, Row<T, K>::bytes(Row<T, K>::WARPS)));
     PetscCall(AllowShared(RowKernel<T, K, false>, Row<T, K>::bytes(Row<T, K>::WARPS)));
   }
