@@ -506,11 +506,11 @@ namespace patchfd
 
 template <typename T, int K>
 struct SmootherFastDegree : SmootherFast {
-  static constexpr bool ROWS = K <= ROW_K;
+  static constexpr bool ROWS = K <= 4;
 
   FastMatrices<T, K> m;
-  RowMatrices<T, K>  rm;
-  T                 *inverse, *table;
+  T                 *inverse, *table; /* table: the rows' coefficients */
+  int                multiprocessors;
 
   PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
   {
@@ -533,11 +533,13 @@ struct SmootherFastDegree : SmootherFast {
 
       rg.g.first[0] = PetscMin(a.first[0], b.first[0]);
       rg.g.count[0] = a.count[0] + b.count[0];
-      const int  chunks = ((rg.g.count[0] + rg.second - 1) / 2 + 2) / F::P + 1, rounds = (chunks + F::WARPS - 1) / F::WARPS, warps = (chunks + rounds - 1) / rounds;
+      /* small blocks, unless there are too few rows to fill the device with them */
+      const int  blocks = a.count[1] * a.count[2], most = blocks * 2 < multiprocessors * F::BLOCKS * F::WARPS ? F::WARPS : 2;
+      const int  chunks = ((rg.g.count[0] + rg.second - 1) / 2 + 2) / F::P + 1, rounds = (chunks + most - 1) / most, warps = (chunks + rounds - 1) / rounds;
       const dim3 threads(32, warps);
 
-      if (boundary) RowKernel<T, K, true><<<a.count[1] * a.count[2], threads, F::bytes(warps), stream>>>(m, rm, rg, (T *)x, (const T *)rhs);
-      else RowKernel<T, K, false><<<a.count[1] * a.count[2], threads, F::bytes(warps), stream>>>(m, rm, rg, (T *)x, (const T *)rhs);
+      if (boundary) RowKernel<T, K, true><<<blocks, threads, F::bytes(warps), stream>>>(m, rg, (T *)x, (const T *)rhs, table);
+      else RowKernel<T, K, false><<<blocks, threads, F::bytes(warps), stream>>>(m, rg, (T *)x, (const T *)rhs, table);
       PetscCallCUDA(cudaGetLastError());
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -594,9 +596,11 @@ PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], Smoother
   p->m.inverse = p->inverse;
   if constexpr (SmootherFastDegree<T, K>::ROWS) {
     const std::vector<PetscReal> table = RowTable<T, K>(e);
+    int                          device;
 
+    PetscCallCUDA(cudaGetDevice(&device));
+    PetscCallCUDA(cudaDeviceGetAttribute(&p->multiprocessors, cudaDevAttrMultiProcessorCount, device));
     PetscCall(Upload(table.size(), table.data(), &p->table));
-    p->rm.table = p->table;
     PetscCall(AllowShared(RowKernel<T, K, true>, Row<T, K>::bytes(Row<T, K>::WARPS)));
     PetscCall(AllowShared(RowKernel<T, K, false>, Row<T, K>::bytes(Row<T, K>::WARPS)));
   }

@@ -25,61 +25,31 @@
 */
 #pragma once
 
-#ifndef LDB
-  #define LDB(p) *(p)
-#endif
 namespace patchfd
 {
 
-/* a row's problems along x; coefficients of each mode in y and z: solution of a patch's problem in even and odd parts */
-template <typename T, int K>
-struct RowMatrices {
-  /* places of alpha_y, alpha_z; matrices (upper halves) on even and odd values of r; effects of face values; effect of c on the middle */
+/*
+  Coefficients of a mode: alpha_y, alpha_z; matrices (upper halves) on even and odd values of r; effects of face values in x; effect of c
+  on the middle.
+*/
+template <int K>
+struct RowPlaces {
   static constexpr int AY = 0, AZ = 1, E = 2, O = E + K * (K + 1) / 2, FE = O + K * (K - 1) / 2, FO = FE + K, MIDDLE = FO + K - 1, SIZE = MIDDLE + K + 1;
-  const T *table; /* [SIZE][N^2] */
 };
 
-#ifndef ROW_WARPS
-  #define ROW_WARPS 4
-#endif
-#ifndef ROW_K
-  #define ROW_K 4
-#endif
-#ifndef ROW_D2
-  #define ROW_D2 16
-#endif
-#ifndef ROW_D3
-  #define ROW_D3 12
-#endif
-#ifndef ROW_D4
-  #define ROW_D4 8
-#endif
-#ifndef ROW_D5
-  #define ROW_D5 8
-#endif
-#ifndef ROW_F2
-  #define ROW_F2 24
-#endif
-#ifndef ROW_F3
-  #define ROW_F3 16
-#endif
-#ifndef ROW_F4
-  #define ROW_F4 12
-#endif
-#ifndef ROW_F5
-  #define ROW_F5 8
-#endif
-static constexpr int row_double[] = {0, 0, ROW_D2, ROW_D3, ROW_D4, ROW_D5}, row_float[] = {0, 0, ROW_F2, ROW_F3, ROW_F4, ROW_F5};
+/* by degree: warps of a block and of a multiprocessor (a bound for the compiler's registers); measured on an H200 */
+static constexpr int row_double[][2] = {{}, {}, {4, 20}, {4, 12}, {4, 8}};
+static constexpr int row_float[][2]  = {{}, {}, {4, 28}, {4, 16}, {4, 12}};
 
 template <typename T, int K>
 struct Row {
   static constexpr int N = 2 * K - 1, C = N + 2, MODES = N * N, P = 16 / K, NX = 2 * K * P, ROUNDS = (MODES + 31) / 32, GROUPS = ROUNDS > 1 ? 1 : 32 / MODES, PART = (P + GROUPS - 1) / GROUPS;
-  static constexpr int WARPS = ROW_WARPS, BLOCKS = (sizeof(T) == 4 ? row_float[K] : row_double[K]) / WARPS;
+  static constexpr int WARPS = (sizeof(T) == 4 ? row_float : row_double)[K][0], BLOCKS = (sizeof(T) == 4 ? row_float : row_double)[K][1] / WARPS;
   /* places in a warp's shared memory and strides there, odd ones: no bank conflicts */
   static constexpr int LV = NX + 1, LG = NX + 1, LY = P | 1, FACES = 4 * N + 4;
   static constexpr int V = 0, G = V + MODES * LV, Z = G + 2 * N * LG, R = Z + 2 * N * LG, Y = G + FACES * LG, SIZE = Y + MODES * LY;
-  /* the block's: coefficients; what is carried from chunk to chunk: state of the modes, faces of the last K nodes (twice) */
-  static constexpr int STATE = RowMatrices<T, K>::SIZE * MODES, FRONT = STATE + (2 * K + 3) * MODES, SHARED = FRONT + 2 * FACES * K;
+  /* the block's, before: what is carried from chunk to chunk: state of the modes, faces of the last K nodes (of even and odd chunks) */
+  static constexpr int STATE = 0, FRONT = STATE + (2 * K + 3) * MODES, SHARED = FRONT + 2 * FACES * K;
   static constexpr size_t bytes(int warps) { return (SHARED + warps * SIZE) * sizeof(T); }
 };
 
@@ -90,11 +60,10 @@ struct RowGeometry {
 
 /* the patch with the numbers r of its unknowns, c and y of its closure */
 template <typename T, int K>
-__device__ __forceinline__ void RowSolve(const FastMatrices<T, K> &m, const T *table, const T r[2 * K - 1], const T c[2 * K + 1], T below, T above, T u[2 * K - 1])
+__device__ __forceinline__ void RowSolve(const FastMatrices<T, K> &m, const T *t, const T r[2 * K - 1], const T c[2 * K + 1], T below, T above, T u[2 * K - 1])
 {
-  using M         = RowMatrices<T, K>;
-  constexpr int N = 2 * K - 1, MODES = N * N;
-  T             e[K], o[K], ue[K], uo[K];
+  using M = RowPlaces<K>;
+  T e[K], o[K], ue[K], uo[K];
 
   Fold<T, K>(r, e, o);
 #pragma unroll
@@ -110,14 +79,14 @@ __device__ __forceinline__ void RowSolve(const FastMatrices<T, K> &m, const T *t
   }
 #pragma unroll
   for (int i = 0; i < K; i++) {
-    ue[i] = table[(M::FE + i) * MODES] * (below + above);
-    if (i < K - 1) uo[i] = table[(M::FO + i) * MODES] * (below - above);
+    ue[i] = t[M::FE + i] * (below + above);
+    if (i < K - 1) uo[i] = t[M::FO + i] * (below - above);
   }
 #pragma unroll
   for (int i = 0, at = 0; i < K; i++) {
 #pragma unroll
     for (int j = i; j < K; j++, at++) {
-      const T a = table[(M::E + at) * MODES];
+      const T a = t[M::E + at];
 
       ue[i] += a * e[j];
       if (i != j) ue[j] += a * e[i];
@@ -127,7 +96,7 @@ __device__ __forceinline__ void RowSolve(const FastMatrices<T, K> &m, const T *t
   for (int i = 0, at = 0; i < K - 1; i++) {
 #pragma unroll
     for (int j = i; j < K - 1; j++, at++) {
-      const T a = table[(M::O + at) * MODES];
+      const T a = t[M::O + at];
 
       uo[i] += a * o[j];
       if (i != j) uo[j] += a * o[i];
@@ -143,15 +112,15 @@ __device__ __forceinline__ void RowSolve(const FastMatrices<T, K> &m, const T *t
 
 /* without BOUNDARY x is zero but for what the first colour's other patches have left at the ends of rows */
 template <typename T, int K, bool BOUNDARY>
-__launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ void RowKernel(const __grid_constant__ FastMatrices<T, K> m, const __grid_constant__ RowMatrices<T, K> rm, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b)
+__launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ void RowKernel(const __grid_constant__ FastMatrices<T, K> m, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b, const T *__restrict__ table)
 {
   using F         = Row<T, K>;
-  using M         = RowMatrices<T, K>;
+  using M         = RowPlaces<K>;
   constexpr int N = F::N, C = F::C, P = F::P, NX = F::NX, MODES = F::MODES, LV = F::LV, LG = F::LG, LY = F::LY;
   extern __shared__ double shared_memory[];
   const FastGeometry &g = rg.g;
   const int           lane = threadIdx.x, warp = threadIdx.y, warps = blockDim.y;
-  T                  *table = (T *)shared_memory, *sm = table + F::SHARED + warp * F::SIZE;
+  T                  *block = (T *)shared_memory, *sm = block + F::SHARED + warp * F::SIZE;
   /* positions: patches begin at node K q of the row, A at even q, B at odd q; slot p: the place of patch 2 p of A, there or not */
   const int first = rg.second, last = first + g.count[0] - 1, end = last / 2 + 1;
   const int o[3] = {g.first[0] - K * first, g.first[1] + (int)blockIdx.x % g.count[1] * 2 * K, g.first[2] + (int)blockIdx.x / g.count[1] * 2 * K};
@@ -159,7 +128,6 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
   const int  low = K * first + 1, high = K * (last + 2) - 1;
   const bool below[3] = {false, Inside(g.read, 1, o[1]), Inside(g.read, 2, o[2])}, above[3] = {false, Inside(g.read, 1, o[1] + 2 * K), Inside(g.read, 2, o[2] + 2 * K)};
 
-  for (int i = warp * 32 + lane; i < F::STATE; i += 32 * warps) table[i] = rm.table[i];
   /* slot -1 has nothing but the node at its upper end */
   for (int slot0 = -1, odd = 0; slot0 <= end; slot0 += warps * P, odd = !odd) {
     const int       slot = slot0 + warp * P;
@@ -190,7 +158,7 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
 #pragma unroll
       for (int k = 0; k < N; k++)
 #pragma unroll
-        for (int j = 0; j < N; j++) v[j][k] = here ? LDB(b + at + (j + 1) * row + (k + 1) * plane) : T(0);
+        for (int j = 0; j < N; j++) v[j][k] = here ? b[at + (j + 1) * row + (k + 1) * plane] : T(0);
       if (p < P) {
         FaceModes<T, K>(m.d[2], q + 1, w);
         Rim<T, K>(m.d[2], q[0], q[C - 1], w);
@@ -251,17 +219,15 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
         Store<T, N>(w, y, LY);
       }
     }
-    for (int i = lane; BOUNDARY && warp == warps - 1 && i < F::FACES * K; i += 32) table[F::FRONT + odd * F::FACES * K + i] = sm[F::G + i / K * LG + NX - K + i % K];
-    __syncthreads();
+    for (int i = lane; BOUNDARY && warp == warps - 1 && i < F::FACES * K; i += 32) block[F::FRONT + odd * F::FACES * K + i] = sm[F::G + i / K * LG + NX - K + i % K];
     /* 2. */
 #pragma unroll
     for (int round = 0; round < F::ROUNDS; round++) {
       const int  group = lane / MODES, from = group * F::PART, mode = F::GROUPS > 1 ? lane % MODES : lane + 32 * round;
       const bool active = mode < MODES && group < F::GROUPS, head = warp == 0 && group == 0;
-      const T   *t = table + mode;
-      T         *state = table + F::STATE + mode;
+      T         *state = block + F::STATE + mode;
       const int  G = F::G + ((mode % N < K ? 0 : N) + mode / N) * LG, Z = F::Z + ((mode / N < K ? 0 : N) + mode % N) * LG, Y = F::Y + mode * LY, V = F::V + mode * LV;
-      T          ay, az;
+      T          t[M::SIZE];
       /* r above the middle, at the face; c from the middle on, at the face; y at the face, in the middle */
       T bh[K - 1], bl = 0, ch[K], cl = 0, yl = 0, ym = 0;
 
@@ -269,14 +235,15 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
       for (int i = 0; i < K - 1; i++) bh[i] = 0;
 #pragma unroll
       for (int i = 0; i < K; i++) ch[i] = 0;
+#pragma unroll
+      for (int i = 0; i < M::SIZE; i++) t[i] = active ? table[i * MODES + mode] : T(0);
+      if (round == 0) __syncthreads();
       if (active) {
-        ay = t[M::AY * MODES];
-        az = t[M::AZ * MODES];
         if (!head) {
           const T  *before = group ? sm : sm - F::SIZE;
           const int p = (group ? from : P) - 1;
 
-          cl = BOUNDARY ? ay * before[G + p * 2 * K - 1] + az * before[Z + p * 2 * K - 1] : T(0);
+          cl = BOUNDARY ? t[M::AY] * before[G + p * 2 * K - 1] + t[M::AZ] * before[Z + p * 2 * K - 1] : T(0);
           yl = before[Y + p - 1];
         } else if (slot > -1) {
 #pragma unroll
@@ -306,14 +273,14 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
 #pragma unroll
           for (int i = 0; i < 2 * K; i++) {
             bn[i]     = v[i];
-            cn[i + 1] = BOUNDARY ? ay * at[G + l * 2 * K + i] + az * at[Z + l * 2 * K + i] : T(0);
+            cn[i + 1] = BOUNDARY ? t[M::AY] * at[G + l * 2 * K + i] + t[M::AZ] * at[Z + l * 2 * K + i] : T(0);
           }
           if (there) {
-            mid = t[(M::FE + K - 1) * MODES] * (yl + yr);
+            mid = t[M::FE + K - 1] * (yl + yr);
 #pragma unroll
-            for (int i = 0; i < K; i++) mid += t[(M::E + i * K - i * (i - 1) / 2 + K - 1 - i) * MODES] * (i < K - 1 ? bn[i] + bn[2 * K - 2 - i] : bn[i]);
+            for (int i = 0; i < K; i++) mid += t[M::E + i * K - i * (i - 1) / 2 + K - 1 - i] * (i < K - 1 ? bn[i] + bn[2 * K - 2 - i] : bn[i]);
 #pragma unroll
-            for (int j = 0; j <= K; j++) mid -= t[(M::MIDDLE + j) * MODES] * (j < K ? cn[j] + cn[2 * K - j] : cn[j]);
+            for (int j = 0; j <= K; j++) mid -= t[M::MIDDLE + j] * (j < K ? cn[j] + cn[2 * K - j] : cn[j]);
           } else mid = p == end ? yr : yl;
           if (write) {
             if (2 * p - 1 >= first && 2 * p - 1 <= last) {
@@ -373,7 +340,7 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
       /* faces: of this warp's nodes, of the warp's before, of the chunk before */
       const bool own = lane >= K, chunk = !own && warp == 0;
       const int  stride = chunk ? K : LG;
-      const T   *G = chunk ? table + F::FRONT + !odd * F::FACES * K + lane : (own ? sm : sm - F::SIZE + NX) + F::G + lane - K, *Z = G + 2 * N * stride, *R = Z + 2 * N * stride;
+      const T   *G = chunk ? block + F::FRONT + !odd * F::FACES * K + lane : (own ? sm : sm - F::SIZE + NX) + F::G + lane - K, *Z = G + 2 * N * stride, *R = Z + 2 * N * stride;
       T          v[N][N], w[N], u[N];
 
 #pragma unroll
@@ -402,11 +369,11 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
   }
 }
 
-/* the coefficients of RowMatrices, from the modes in x: in even ones, u = S (1 / D (S' r - alpha (y)) - mu (y)) */
+/* the coefficients [SIZE][N^2], from the modes in x: in even ones, u = S (1 / D (S' r - alpha (y)) - mu (y)) */
 template <typename T, int K>
 static std::vector<PetscReal> RowTable(const PatchFDEigen *const e[3])
 {
-  using M         = RowMatrices<T, K>;
+  using M         = RowPlaces<K>;
   constexpr int          n = 2 * K - 1;
   std::vector<PetscReal> table(M::SIZE * n * n, 0);
 
