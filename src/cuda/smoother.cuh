@@ -5,6 +5,7 @@
                        kernel for patches of one unknown (degree 1)
     smoother_fast.cuh  the kernel for equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D: the interior of every uniform
                        mesh, all of it with Dirichlet conditions
+    smoother_fast_high.cuh  the same on tensor instructions, for the degrees at which that is faster
 */
 #pragma once
 #include "cuda.cuh"

@@ -473,6 +473,23 @@ __launch_bounds__(Packing<T, K>::THREADS, Packing<T, K>::BLOCKS) static __global
   }
 }
 
+/* of one patch */
+template <int K>
+static PetscLogDouble FastFlops(bool boundary)
+{
+  constexpr PetscLogDouble n = 2 * K - 1, line = n * (n + 1); /* parity halves the products and adds a fold */
+  PetscLogDouble           f = 6 * n * n * line + 3 * n * n * n;
+
+  if (boundary) {
+    constexpr PetscLogDouble rim = 2 * n + 2, mass = 4 * (K - 1) * (K + 1) + 3 * K + 1, c = n + 2;
+
+    /* x-planes (shared by two patches), y-planes, z-planes, sums and differences; one product and difference each for alpha and mu */
+    f += c * (line + rim) + n * (line + rim) + 2 * c * (line + rim) + 2 * n * mass + 2 * c * mass + 2 * n * mass + 4 * c * c;
+    f += 12 * n * n * n;
+  }
+  return f;
+}
+
 template <typename T, int K>
 struct SmootherFastDegree : SmootherFast {
   FastMatrices<T, K> m;
@@ -497,20 +514,7 @@ struct SmootherFastDegree : SmootherFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscLogDouble flops(bool boundary) const override
-  {
-    constexpr PetscLogDouble n = 2 * K - 1, line = n * (n + 1); /* parity halves the products and adds a fold */
-    PetscLogDouble           f = 6 * n * n * line + 3 * n * n * n;
-
-    if (boundary) {
-      constexpr PetscLogDouble rim = 2 * n + 2, mass = 4 * (K - 1) * (K + 1) + 3 * K + 1, c = n + 2;
-
-      /* x-planes (shared by two patches), y-planes, z-planes, sums and differences; one product and difference each for alpha and mu */
-      f += c * (line + rim) + n * (line + rim) + 2 * c * (line + rim) + 2 * n * mass + 2 * c * mass + 2 * n * mass + 4 * c * c;
-      f += 12 * n * n * n;
-    }
-    return f;
-  }
+  PetscLogDouble flops(bool boundary) const override { return FastFlops<K>(boundary); }
 };
 
 template <typename T, int K>
