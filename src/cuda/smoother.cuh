@@ -1,13 +1,14 @@
 /*
   Vertex patches: local problems by fast diagonalization; formula and notation as in src/host/smoother.h.
 
-    smoother.cu          what is chosen when; the generic kernel (any sizes, graded meshes, free ends, 1D, all operations) and one for
-                         patches of one unknown (degree 1)
-    smoother_stencil.cu  patches of one unknown on a uniform mesh, several colours at once
-    smoother_fast.cuh    the kernel for equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D: the interior of every
-                         uniform mesh, all of it with Dirichlet conditions
-    smoother_row.cuh     the same for two colours in one pass, where they differ in x only
-    smoother_plane.cuh   the same in 2D
+    smoother.cu             what is chosen when; the generic kernel (any sizes, graded meshes, free ends, 1D, all operations) and one for
+                            patches of one unknown (degree 1)
+    smoother_stencil.cu     patches of one unknown on a uniform mesh, several colours at once
+    smoother_fast.cuh       the kernel for equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D: the interior of every
+                            uniform mesh, all of it with Dirichlet conditions
+    smoother_fast_high.cuh  the same on tensor instructions, for the degrees at which that is faster
+    smoother_row.cuh        the same for two colours in one pass, where they differ in x only
+    smoother_plane.cuh      the same in 2D
 */
 #pragma once
 #include "cuda.cuh"

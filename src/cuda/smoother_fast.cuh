@@ -499,6 +499,23 @@ __launch_bounds__(Packing<T, K>::THREADS, Packing<T, K>::BLOCKS) static __global
   }
 }
 
+/* of one patch */
+template <int K>
+static PetscLogDouble FastFlops(bool boundary)
+{
+  constexpr PetscLogDouble n = 2 * K - 1, line = n * (n + 1); /* parity halves the products and adds a fold */
+  PetscLogDouble           f = 6 * n * n * line + 3 * n * n * n;
+
+  if (boundary) {
+    constexpr PetscLogDouble rim = 2 * n + 2, mass = 4 * (K - 1) * (K + 1) + 3 * K + 1, c = n + 2;
+
+    /* x-planes (shared by two patches), y-planes, z-planes, sums and differences; one product and difference each for alpha and mu */
+    f += c * (line + rim) + n * (line + rim) + 2 * c * (line + rim) + 2 * n * mass + 2 * c * mass + 2 * n * mass + 4 * c * c;
+    f += 12 * n * n * n;
+  }
+  return f;
+}
+
 } // namespace patchfd
 #include "smoother_row.cuh"
 namespace patchfd
@@ -555,27 +572,19 @@ struct SmootherFastDegree : SmootherFast {
 
   PetscLogDouble flops(bool boundary, bool pair) const override
   {
-    constexpr PetscLogDouble n = 2 * K - 1, c = n + 2, line = n * (n + 1), rim = 2 * n + 2; /* parity halves the products and adds a fold */
-    PetscLogDouble           f = 6 * n * n * line + 3 * n * n * n;
+    constexpr PetscLogDouble n = 2 * K - 1, c = n + 2, line = n * (n + 1), rim = 2 * n + 2;
+    PetscLogDouble           f;
 
-    if (pair) { /* two patches are 2 K nodes in x; of each mode a middle value and a patch with a dense matrix for its even and its odd part */
-      f = 2 * K * 4 * n * line + n * n * (line + 5 * n);
-      if (boundary) f += 2 * K * (4 * (line + rim) + 4 * n * n) + 2 * n * (line + rim) + n * n * (8 * K + 4 * c + 4 * K * K);
-      return f / 2;
-    }
-    if (boundary) {
-      constexpr PetscLogDouble mass = 4 * (K - 1) * (K + 1) + 3 * K + 1;
-
-      /* x-planes (shared by two patches), y-planes, z-planes, sums and differences; one product and difference each for alpha and mu */
-      f += c * (line + rim) + n * (line + rim) + 2 * c * (line + rim) + 2 * n * mass + 2 * c * mass + 2 * n * mass + 4 * c * c;
-      f += 12 * n * n * n;
-    }
-    return f;
+    if (!pair) return FastFlops<K>(boundary);
+    /* two patches are 2 K nodes in x; of each mode a middle value and a patch with a dense matrix for its even and its odd part */
+    f = 2 * K * 4 * n * line + n * n * (line + 5 * n);
+    if (boundary) f += 2 * K * (4 * (line + rim) + 4 * n * n) + 2 * n * (line + rim) + n * n * (8 * K + 4 * c + 4 * K * K);
+    return f / 2;
   }
 };
 
 template <typename T, int K>
-PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], SmootherFast **fast)
+static PetscErrorCode SmootherLinesCreateDegree(const PatchFDEigen *const e[3], SmootherFast **fast)
 {
   using F = Fast<T, K>;
   constexpr int             n = 2 * K - 1;
@@ -607,6 +616,12 @@ PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], Smoother
   PetscCall(AllowShared(FastKernel<T, K, true>, F::SIZE * sizeof(T)));
   PetscCall(AllowShared(FastKernel<T, K, false>, F::X * sizeof(T)));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T, int K>
+PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], SmootherFast **fast)
+{
+  return SmootherLinesCreateDegree<T, K>(e, fast);
 }
 
 } // namespace patchfd
