@@ -65,6 +65,31 @@ static PetscErrorCode TestOption(Mat A, PCType type, const char *option, const c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+#if defined(PETSC_HAVE_CUDA)
+/* vectors of 8 GB until one does not fit */
+static PetscErrorCode FillGPU(PetscInt n, Vec v[])
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(VecCreate(PETSC_COMM_SELF, &v[i]));
+    PetscCall(VecSetSizes(v[i], 2000000000, 2000000000));
+    PetscCall(VecSetType(v[i], VECSINGLECUDA));
+    PetscCall(VecSet(v[i], 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestMemory(void)
+{
+  Vec v[256] = {NULL};
+
+  PetscFunctionBeginUser;
+  FAILS("more vectors than the GPU can hold", FillGPU(256, v), PETSC_ERR_MEM, "8.000 GB", "out of memory");
+  for (int i = 0; i < 256; i++) PetscCall(VecDestroy(&v[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
 int main(int argc, char **argv)
 {
   const PetscInt     cells[] = {4, 4, 4}, odd[] = {6, 4, 4};
@@ -79,6 +104,18 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
+#if defined(PETSC_HAVE_CUDA)
+  {
+    PetscBool memory = PETSC_FALSE;
+
+    PetscCall(PetscOptionsGetBool(NULL, NULL, "-memory", &memory, NULL));
+    if (memory) {
+      PetscCall(TestMemory());
+      PetscCall(PetscFinalize());
+      return 0;
+    }
+  }
+#endif
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 2, &dm));
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
@@ -160,5 +197,10 @@ int main(int argc, char **argv)
      nsize: {{1 2}}
      output_file: output/errors_1.out
      args: -malloc_dump 0
+
+   test:
+     suffix: memory
+     requires: cuda gpu
+     args: -memory
 
 TEST*/
