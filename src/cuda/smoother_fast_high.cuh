@@ -345,22 +345,43 @@ __launch_bounds__(Tiling<T, K>::THREADS, Tiling<T, K>::BLOCKS) static __global__
   Slots<T>                  v;
 
   for (int i = threadIdx.x; i < (int)(sizeof(*m) / sizeof(int4)); i += F::THREADS) tile_memory[i] = ((const int4 *)matrices)[i];
-  for (int line = threadIdx.x / 16, i = threadIdx.x % 16; line < N * N; line += F::THREADS / 16) { /* x-lines */
-    const int k = line / N, j = line % N;
+  { /* b: x-lines, half a warp each */
+    constexpr int LINES = F::THREADS / 16, DJ = LINES % N, DK = LINES / N;
+    int           i = threadIdx.x % 16, j = threadIdx.x / 16 % N, k = threadIdx.x / 16 / N;
+    T            *to   = sm + k * F::PLANE + j * N + i;
+    const T      *from = b + inner + i + j * g.l.row + k * g.l.plane;
 
-    if (i < N) Fetch(sm + k * F::PLANE + j * N + i, b + inner + i + j * g.l.row + k * g.l.plane, true);
+    while (k < N) {
+      if (i < N) Fetch(to, from, true);
+      j += DJ;
+      k += DK;
+      to += DK * F::PLANE + DJ * N;
+      from += DK * g.l.plane + DJ * g.l.row;
+      if (j >= N) {
+        j -= N;
+        k++;
+        to += F::PLANE - N * N;
+        from += g.l.plane - N * g.l.row;
+      }
+    }
   }
   if (BOUNDARY) {
     int exists = 0; /* bits d and 3 + d: may the nodes below and above in direction d be read? */
 
 #pragma unroll
     for (int d = 0; d < 3; d++) exists |= (o[d] >= g.read.lo[d]) << d | (o[d] + 2 * K < g.read.hi[d]) << (3 + d);
-    for (int q = threadIdx.x; q < 6 * C * C; q += F::THREADS) {
-      const int       f = q / (2 * C * C), s = q / (C * C) % 2, a = q / C % C, l = q % C, along = f == 2 ? 1 : 2, by = f == 0 ? 1 : 0;
-      const bool      here = exists >> (f + 3 * s) & 1 && (a > 0 || exists >> along & 1) && (a < 2 * K || exists >> (3 + along) & 1) && (l > 0 || exists >> by & 1) && (l < 2 * K || exists >> (3 + by) & 1);
-      const ptrdiff_t at = s * 2 * K * (f == 0 ? 1 : f == 1 ? g.l.row : g.l.plane) + a * (f == 2 ? g.l.row : g.l.plane) + l * (f == 0 ? g.l.row : 1);
+    for (int q = warp; q < 3 * C; q += F::WARPS) { /* a line of both faces f, from end to end */
+      const int       f = q / C, a = q - f * C, along = f == 2 ? 1 : 2, by = f == 0 ? 1 : 0;
+      const bool      line = (a > 0 || exists >> along & 1) && (a < 2 * K || exists >> (3 + along) & 1);
+      const ptrdiff_t from = first + a * (f == 2 ? g.l.row : g.l.plane), across = f == 0 ? 1 : f == 1 ? g.l.row : g.l.plane, next = f == 0 ? g.l.row : 1;
+      T              *to   = sm + F::R + f * F::FACE + a * F::ROW;
 
-      Fetch(sm + F::R + f * F::FACE + (s * C + a) * F::ROW + l, x + first + (here ? at : 0), here);
+      for (int i = threadIdx.x % 32; i < 2 * C; i += 32) {
+        const int  s = i >= C, l = i - s * C;
+        const bool here = line && exists >> (f + 3 * s) & 1 && (l > 0 || exists >> by & 1) && (l < 2 * K || exists >> (3 + by) & 1);
+
+        Fetch(to + s * C * F::ROW + l, x + (here ? from + s * 2 * K * across + l * next : first), here);
+      }
     }
   }
 #if __CUDA_ARCH__ >= 800
