@@ -523,7 +523,7 @@ namespace patchfd
 
 template <typename T, int K>
 struct SmootherFastDegree : SmootherFast {
-  static constexpr bool ROWS = K <= 4;
+  static constexpr bool ROWS = K <= (sizeof(T) == 4 ? 5 : 4);
 
   FastMatrices<T, K> m;
   T                 *inverse, *table; /* table: the rows' coefficients */

@@ -39,7 +39,7 @@ struct RowPlaces {
 
 /* by degree: warps of a block and of a multiprocessor (a bound for the compiler's registers); measured on an H200 */
 static constexpr int row_double[][2] = {{}, {}, {4, 20}, {4, 12}, {4, 8}};
-static constexpr int row_float[][2]  = {{}, {}, {4, 28}, {4, 16}, {4, 12}};
+static constexpr int row_float[][2]  = {{}, {}, {4, 28}, {4, 16}, {4, 12}, {4, 8}};
 
 template <typename T, int K>
 struct Row {

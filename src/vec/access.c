@@ -38,7 +38,7 @@ PetscErrorCode PatchFDVecGetKernels(Vec v, PatchFDKernels *k)
 */
 static PetscErrorCode CheckStorage(Vec v, PatchFDKernels k)
 {
-  PatchFDKernels own;
+  PatchFDKernels own = NULL;
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetKernels(v, &own));
