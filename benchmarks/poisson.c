@@ -40,8 +40,14 @@ static PetscErrorCode Memory(PetscLogDouble *bytes)
   PetscFunctionBeginUser;
 #if defined(PETSC_HAVE_CUDA)
   if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) {
-    size_t free, total;
+    size_t        free, total;
+    cudaMemPool_t pool;
+    int           device;
 
+    PetscCallCUDA(cudaDeviceSynchronize());
+    PetscCallCUDA(cudaGetDevice(&device));
+    PetscCallCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
+    PetscCallCUDA(cudaMemPoolTrimTo(pool, 0)); /* PETSc's Vecs leave theirs there */
     PetscCallCUDA(cudaMemGetInfo(&free, &total));
     *bytes = (PetscLogDouble)(total - free);
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -54,14 +60,13 @@ static PetscErrorCode Memory(PetscLogDouble *bytes)
 /* v = w (x) w (x) w for a w on all nodes of a direction: the right-hand side of hundreds of millions of unknowns in seconds */
 static PetscErrorCode TensorProduct(DM dm, Vec w, Vec v)
 {
-  PetscInt           n, rows, start;
+  PetscInt           n, rows;
   const PetscScalar *a;
   PetscScalar       *b;
 
   PetscFunctionBeginUser;
   PetscCall(VecGetSize(w, &n));
   PetscCall(VecGetLocalSize(v, &rows));
-  PetscCall(VecGetOwnershipRange(v, &start, NULL));
   PetscCheck(rows == n * n * n, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "This benchmark runs on one rank");
   PetscCall(VecGetArrayRead(w, &a));
   PetscCall(VecGetArrayWrite(v, &b));
