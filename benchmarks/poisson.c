@@ -12,6 +12,11 @@ set-up is not in it.  A line a solve: unknowns, iterations, residual, error, tim
 
 #if defined(PETSC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
+  #define GPU            PetscDeviceInitialized(PETSC_DEVICE_CUDA)
+  #define GPU_TIME(info) (info).GpuTime
+#else
+  #define GPU            PETSC_FALSE
+  #define GPU_TIME(info) (info).time
 #endif
 
 static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
@@ -27,7 +32,7 @@ static PetscErrorCode Now(PetscLogDouble *t)
 {
   PetscFunctionBeginUser;
 #if defined(PETSC_HAVE_CUDA)
-  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) PetscCallCUDA(cudaDeviceSynchronize());
+  if (GPU) PetscCallCUDA(cudaDeviceSynchronize());
 #endif
   PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
   PetscCall(PetscTime(t));
@@ -39,7 +44,7 @@ static PetscErrorCode Memory(PetscLogDouble *bytes)
 {
   PetscFunctionBeginUser;
 #if defined(PETSC_HAVE_CUDA)
-  if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) {
+  if (GPU) {
     size_t        free, total;
     cudaMemPool_t pool;
     int           device;
@@ -98,7 +103,7 @@ static PetscErrorCode EventTime(const char *name, PetscBool gpu, PetscLogDouble 
 
     if (stages[s] < 0) continue;
     PetscCall(PetscLogEventGetPerfInfo(stages[s], event, &info));
-    *t += gpu ? info.GpuTime : info.time;
+    *t += gpu ? GPU_TIME(info) : info.time;
     *count += info.count;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -116,7 +121,7 @@ static PetscErrorCode Breakdown(KSP ksp, Vec b, Vec u, PetscLogDouble total, Pet
   char           event[EVENTS][32];
   PetscLogDouble t[2][EVENTS], sum = 0;
   int            count[2][EVENTS];
-  const PetscBool gpu = PetscDefined(HAVE_CUDA) && PetscDeviceInitialized(PETSC_DEVICE_CUDA) ? PETSC_TRUE : PETSC_FALSE;
+  const PetscBool gpu = GPU;
 
   PetscFunctionBeginUser;
   for (int i = 0; i < EVENTS; i++) {
