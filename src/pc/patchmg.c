@@ -254,6 +254,7 @@ static PetscErrorCode PCReset_PatchMG(PC pc)
 static PetscErrorCode PCPatchMGSetGraph_PatchMG(PC pc, PetscBool graph)
 {
   PetscFunctionBegin;
+  PetscCall(PCPatchMGForget(pc));
   PATCHMG(pc)->graph = graph;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -417,8 +418,11 @@ PetscErrorCode PCPatchMGGetSymmetric(PC pc, PetscBool *symmetric)
 
   Level: intermediate
 
-  Note:
+  Notes:
   Without effect on the host, on several ranks, and where the solvers on the levels are not the default ones.
+
+  A recording ends, and a new one is made, when the operator, a setting of a `PCPATCHFD`, the number of steps on a level or the kind of cycle
+  changes. After any other change to the solvers on the levels call this function again.
 
 .seealso: `PCPATCHMG`, `PCPatchMGGetGraph()`
 @*/
