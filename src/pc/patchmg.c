@@ -316,9 +316,8 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix.
 
   On a GPU and one rank, a V-cycle of the default solvers is recorded as a CUDA graph in its second application and replayed from then
-  on, until something is changed. Kernels on coarse levels are shorter than their launches: small problems become several
-  times faster. `-log_view` then counts the events inside a V-cycle only for the applications that were not replayed; with
-  `-log_view_gpu_time` nothing is recorded.
+  on, until something is changed: kernels on coarse levels are shorter than their launches. `-log_view` then counts the events inside
+  a V-cycle only for the applications that were not replayed; with `-log_view_gpu_time` nothing is recorded.
 
 .seealso: `DMBOX`, `PCPATCHFD`, `PCMG`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`
 M*/
