@@ -4,7 +4,7 @@ the smoother, the operator, and the vectors have changed.\n\n";
 #include <petscpatchfd.h>
 #include <petsc/private/petscimpl.h>
 
-/* difference of the two preconditioners' results for a random vector, three times, the last time with other vectors */
+/* difference of the two preconditioners' results for a random vector, three times, and twice with other vectors */
 static PetscErrorCode Compare(const char *what, PC pc, PC plain, Vec b[2], Vec x[2], PetscRandom rnd)
 {
   PetscReal norm, diff, worst = 0, tolerance;

@@ -42,6 +42,12 @@ struct Range {
   size_t                   size() const { return empty() ? 0 : (size_t)(hi[0] - lo[0]) * (size_t)(hi[1] - lo[1]) * (size_t)(hi[2] - lo[2]); }
 };
 
+/* is node i of direction d inside the range? */
+__device__ __forceinline__ bool Inside(const Range &r, int d, int i)
+{
+  return i >= r.lo[d] && i < r.hi[d];
+}
+
 /* where node (i, j, k) of a grid function is: offset + i + j * row + k * plane */
 struct Layout {
   ptrdiff_t offset, row, plane;
@@ -73,6 +79,17 @@ static inline PetscErrorCode Stream(cudaStream_t *stream)
   PetscFunctionBegin;
   PetscCall(PetscDeviceContextGetCurrentContext(&ctx));
   PetscCall(PetscGetCurrentCUDAStream(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* of the GPU in use */
+static inline PetscErrorCode Multiprocessors(int *n)
+{
+  int device;
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGetDevice(&device));
+  PetscCallCUDA(cudaDeviceGetAttribute(n, cudaDevAttrMultiProcessorCount, device));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

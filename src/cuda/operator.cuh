@@ -418,12 +418,11 @@ struct OperatorMarchDegree : OperatorMarch {
   /* cut the marches so that the device as a whole takes the fewest steps, with as many blocks at a time as it holds */
   PetscErrorCode cut()
   {
-    int    device, processors, blocks;
+    int    processors, blocks;
     size_t best = SIZE_MAX;
 
     PetscFunctionBegin;
-    PetscCallCUDA(cudaGetDevice(&device));
-    PetscCallCUDA(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, device));
+    PetscCall(Multiprocessors(&processors));
     PetscCallCUDA(cudaFuncSetAttribute(MarchKernel<T, K, Tile>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)S::SHARED));
     PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, MarchKernel<T, K, Tile>, S::THREADS, S::SHARED));
     grid.z = 0;

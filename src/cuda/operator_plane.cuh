@@ -39,11 +39,6 @@ struct PlaneTile {
   static constexpr int ROW = CELLS * STRIDE, SIZE = 2 * ROWS * K * ROW;
 };
 
-__device__ __forceinline__ bool Inside(const Range &r, int d, int i)
-{
-  return i >= r.lo[d] && i < r.hi[d];
-}
-
 template <typename T, int K>
 __launch_bounds__(PlaneTile<T, K>::THREADS) static __global__ void PlaneOperatorKernel(const __grid_constant__ PlaneCellMatrices<T, K> m, const __grid_constant__ PlaneGeometry g, int groups, T alpha, const T *__restrict__ x, const T *y0, T *y)
 {

@@ -237,12 +237,6 @@ __device__ __forceinline__ void Store(const T v[N], T *to, int stride)
 
 /* ---- faces, stage 1: global memory to lines of modes in shared memory ---- */
 
-/* is node i of direction d inside the range? */
-__device__ __forceinline__ bool Inside(const Range &r, int d, int i)
-{
-  return i >= r.lo[d] && i < r.hi[d];
-}
-
 /* a closure line of length C: zero where nothing may be read; `line` tells that for the other directions */
 template <typename T, int C>
 __device__ __forceinline__ void LoadClosure(const T *__restrict__ x, ptrdiff_t at, ptrdiff_t stride, bool line, bool below, bool above, T v[C])
@@ -605,10 +599,8 @@ static PetscErrorCode SmootherLinesCreateDegree(const PatchFDEigen *const e[3], 
   p->m.inverse = p->inverse;
   if constexpr (SmootherFastDegree<T, K>::ROWS) {
     const std::vector<PetscReal> table = RowTable<T, K>(e);
-    int                          device;
 
-    PetscCallCUDA(cudaGetDevice(&device));
-    PetscCallCUDA(cudaDeviceGetAttribute(&p->multiprocessors, cudaDevAttrMultiProcessorCount, device));
+    PetscCall(Multiprocessors(&p->multiprocessors));
     PetscCall(Upload(table.size(), table.data(), &p->table));
     PetscCall(AllowShared(RowKernel<T, K, true>, Row<T, K>::bytes(Row<T, K>::WARPS)));
     PetscCall(AllowShared(RowKernel<T, K, false>, Row<T, K>::bytes(Row<T, K>::WARPS)));

@@ -121,7 +121,6 @@ template <typename T>
 PetscErrorCode Stencil<T>::create(const PatchFDSmootherDesc *desc, bool *exists)
 {
   PetscReal M[3][2], A[3][2], D = 0, S = 1;
-  int       device;
 
   PetscFunctionBegin;
   *exists = false;
@@ -147,8 +146,7 @@ PetscErrorCode Stencil<T>::create(const PatchFDSmootherDesc *desc, bool *exists)
   for (int i = 0; i < 2; i++)
     for (int j = 0; j < 2; j++)
       for (int k = 0; k < 2; k++) w[i][j][k] = (T)(A[0][i] * M[1][j] * M[2][k] + M[0][i] * (A[1][j] * M[2][k] + M[1][j] * A[2][k]));
-  PetscCallCUDA(cudaGetDevice(&device));
-  PetscCallCUDA(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, device));
+  PetscCall(Multiprocessors(&multiprocessors));
   *exists = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

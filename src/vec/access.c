@@ -14,16 +14,11 @@
 
 PetscErrorCode PatchFDVecGetKernels(Vec v, PatchFDKernels *k)
 {
-  const float *a;
-  PetscMemType m;
-  PetscBool    onhost, cuda = PETSC_FALSE;
+  PetscBool onhost, cuda = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (VecIsSingle_Private(v)) {
-    PetscCall(VecSingleGetArrayRead(v, &a, &m));
-    *k = PetscMemTypeHost(m) ? &PatchFDKernelsHostFloat : CUDA_FLOAT_TABLE;
-    PetscCall(VecSingleRestoreArrayRead(v, &a));
-  } else {
+  if (VecIsSingle_Private(v)) *k = PetscMemTypeHost(VecSingleMemType_Private(v)) ? &PatchFDKernelsHostFloat : CUDA_FLOAT_TABLE;
+  else {
     /* PETSc's own device Vecs, unless they are told to work on the host */
     PetscCall(VecBoundToCPU(v, &onhost));
     if (!onhost) PetscCall(PetscObjectTypeCompareAny((PetscObject)v, &cuda, VECSEQCUDA, VECMPICUDA, ""));

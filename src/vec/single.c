@@ -39,6 +39,11 @@ static inline float *Write(Vec v)
 
 #define Kernels(v) (Single(v)->k)
 
+PetscMemType VecSingleMemType_Private(Vec v)
+{
+  return Kernels(v)->memtype;
+}
+
 static inline PetscBool SameStorage(Vec v, Vec w)
 {
   return (PetscBool)(VecIsSingle_Private(v) && VecIsSingle_Private(w) && Kernels(v) == Kernels(w));

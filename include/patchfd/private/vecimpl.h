@@ -31,6 +31,8 @@ static inline PetscBool     VecIsSingle_Private(Vec v)
 {
   return (PetscBool)(v->ops->destroy == VecDestroy_Single);
 }
+/* where the floats of a VECSINGLE or VECSINGLECUDA are, or will be: asking allocates nothing */
+PETSC_INTERN PetscMemType VecSingleMemType_Private(Vec);
 
 /*
   The loops of VECSINGLE, one table for each place of storage.  x, y, z, w are float arrays of n numbers; only where it is said
