@@ -8,6 +8,7 @@ static PetscErrorCode CheckShapes(const PatchFDLine *coarse, const PatchFDLine *
   PetscFunctionBegin;
   PetscCheck(fine->ncells == coarse->ncells || fine->ncells == 2 * coarse->ncells, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The lines are not nested: %" PetscInt_FMT " fine and %" PetscInt_FMT " coarse cells; there have to be one or two fine cells a coarse cell", fine->ncells, coarse->ncells);
   PetscCheck(fine->degree >= coarse->degree, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The lines are not nested: the fine degree %" PetscInt_FMT " is less than the coarse degree %" PetscInt_FMT, fine->degree, coarse->degree);
+  PetscCheck(fine->continuity == coarse->continuity, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The lines are not nested: the coarse one is %s, the fine one %s", coarse->continuity ? "discontinuous" : "continuous", fine->continuity ? "discontinuous" : "continuous");
   PetscCheck((fine->degree == 0) == (coarse->degree == 0), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The lines are not nested: the coarse one is a point, the fine one has degree %" PetscInt_FMT, fine->degree);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -44,11 +45,11 @@ static void FindSplits(const PatchFDLine *fine, PetscInt ncoarse, PetscInt cls[]
   }
 }
 
-/* The fine nodes in the reference coarse cell [0, 1] that is split at s, or undivided with s = 1: x[ratio * k + 1] */
-static PetscErrorCode FineNodes(PetscInt k, PetscInt ratio, PetscReal s, PetscReal x[])
+/* The fine nodes in the reference coarse cell [0, 1] that is split at s, or undivided with s = 1 */
+static PetscErrorCode FineNodes(const PatchFDLine *fine, PetscInt ratio, PetscReal s, PetscReal x[])
 {
   PetscReal         vertices[] = {0.0, s, 1.0};
-  const PatchFDLine ref        = {.degree = k, .ncells = ratio, .vertices = vertices};
+  const PatchFDLine ref        = {.continuity = fine->continuity, .degree = fine->degree, .stride = fine->stride, .ncells = ratio, .vertices = vertices};
 
   PetscFunctionBegin;
   PetscCall(PatchFDLineNodes(&ref, x));
@@ -66,8 +67,11 @@ PetscErrorCode PatchFDEmbeddingCreate(const PatchFDLine *coarse, const PatchFDLi
   PetscCall(CheckVertices(coarse, fine, fine->ncells / coarse->ncells));
   e->ratio  = fine->ncells / coarse->ncells;
   e->ncells = coarse->ncells;
-  e->nf     = e->ratio * fine->degree + 1;
   e->nc     = coarse->degree + 1;
+
+  e->fstride = e->ratio * fine->stride;
+  e->cstride = coarse->stride;
+  e->nf      = (e->ratio - 1) * fine->stride + fine->degree + 1;
   e->nclass = 1;
   PetscCall(PetscCalloc1(e->ncells, &e->cls));
   PetscCall(PetscMalloc2(e->ncells, &split, e->nf, &x));
@@ -75,7 +79,7 @@ PetscErrorCode PatchFDEmbeddingCreate(const PatchFDLine *coarse, const PatchFDLi
   if (e->ratio == 2) FindSplits(fine, e->ncells, e->cls, split, &e->nclass);
   PetscCall(PetscMalloc1(e->nclass * e->nf * e->nc, &e->P));
   for (PetscInt r = 0; r < e->nclass; r++) {
-    PetscCall(FineNodes(fine->degree, e->ratio, split[r], x));
+    PetscCall(FineNodes(fine, e->ratio, split[r], x));
     PetscCall(PatchFDBasis(coarse->degree, e->nf, x, e->P + r * e->nf * e->nc, NULL));
   }
   PetscCall(PetscFree2(split, x));

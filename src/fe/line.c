@@ -1,5 +1,5 @@
 /*
-  Lines: one-dimensional spaces of continuous piecewise polynomials with Gauss-Lobatto nodes.
+  Lines: one-dimensional spaces of piecewise polynomials with Gauss-Lobatto nodes, continuous or not.
 
   The routines come in the order in which they are used: make a line, its nodes, the basis on the reference cell [0, 1], and
   the tabulation of a line for quadrature.
@@ -17,22 +17,25 @@ static PetscErrorCode CheckVertices(PetscInt n, const PetscReal v[], PetscBool i
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A point has no length and no ends: its vertices need not increase, and `fixed` does not apply to it */
-PetscErrorCode PatchFDLineCreate(PetscInt degree, PetscInt ncells, const PetscReal vertices[], const PetscBool fixed[2], PatchFDLine *line)
+/* A point has no length and no ends: its vertices need not increase, and `dirichlet` does not apply to it */
+PetscErrorCode PatchFDLineCreate(PatchFDContinuity continuity, PetscInt degree, PetscInt ncells, const PetscReal vertices[], const PetscBool dirichlet[2], PatchFDLine *line)
 {
-  PetscInt nnodes;
+  const PetscBool point = (PetscBool)(degree == 0 && continuity == PATCHFD_CONTINUOUS);
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(line, sizeof(*line)));
-  PetscCheck(degree >= 0, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of the line; it has to be 1 or more (0 with one cell is a point)", degree);
+  PetscCheck(degree >= 1 || point, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of the line; it has to be 1 or more (0 with one cell of a continuous line is a point)", degree);
   PetscCheck(ncells >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " cells in the line; it has to have 1 or more", ncells);
-  PetscCheck(degree > 0 || ncells == 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree 0 with %" PetscInt_FMT " cells; degree 0 is a point and has exactly 1", ncells);
-  PetscCall(PetscIntMultError(degree, ncells, &nnodes));
-  PetscCall(CheckVertices(ncells + 1, vertices, (PetscBool)(degree > 0)));
+  PetscCheck(!point || ncells == 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree 0 with %" PetscInt_FMT " cells; degree 0 is a point and has exactly 1", ncells);
+  PetscCall(CheckVertices(ncells + 1, vertices, (PetscBool)!point));
 
-  line->degree = degree;
-  line->ncells = ncells;
-  for (int e = 0; e < 2; e++) line->fixed[e] = (PetscBool)(degree > 0 && fixed[e]);
+  line->continuity = continuity;
+  line->degree     = degree;
+  line->ncells     = ncells;
+  line->stride     = continuity == PATCHFD_CONTINUOUS ? degree : degree + 1;
+  PetscCall(PetscIntMultError(line->stride, ncells, &line->nnodes));
+  if (continuity == PATCHFD_CONTINUOUS) line->nnodes++;
+  for (int e = 0; e < 2; e++) line->dirichlet[e] = (PetscBool)(!point && dirichlet[e]);
   PetscCall(PetscMalloc1(ncells + 1, &line->vertices));
   PetscCall(PetscArraycpy(line->vertices, vertices, ncells + 1));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -83,9 +86,9 @@ PetscErrorCode PatchFDLineNodes(const PatchFDLine *line, PetscReal x[])
   PetscCall(PetscMalloc1(k + 1, &ref));
   PetscCall(ReferenceNodes(k, ref));
   for (PetscInt c = 0; c < line->ncells; c++) {
-    for (PetscInt i = 0; i < k; i++) x[c * k + i] = (1.0 - ref[i]) * v[c] + ref[i] * v[c + 1];
+    for (PetscInt i = 0; i < line->stride; i++) x[c * line->stride + i] = (1.0 - ref[i]) * v[c] + ref[i] * v[c + 1];
   }
-  x[line->ncells * k] = v[k ? line->ncells : 0];
+  if (line->continuity == PATCHFD_CONTINUOUS) x[line->ncells * k] = v[k ? line->ncells : 0];
   PetscCall(PetscFree(ref));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

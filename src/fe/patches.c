@@ -18,23 +18,23 @@
 /* the largest n for which LAPACK's 32-bit work size 1 + 6 n + 2 n^2 does not overflow */
 #define MAX_EIGEN_SIZE 32766
 
-/* X_ij of the cells' matrices K, assembled for rows row .. row + nrows - 1 and columns col .. col + ncols - 1 */
-static void Assemble(const PatchFDCells *cells, const PetscReal K[], PetscInt first, PetscInt end, PetscInt row, PetscInt nrows, PetscInt col, PetscInt ncols, PetscReal X[])
+/* The band assembled from the cells first .. end - 1 for rows row .. row + nrows - 1 and columns col .. col + ncols - 1 */
+static void Assemble(const PatchFDBand *b, PetscInt first, PetscInt end, PetscInt row, PetscInt nrows, PetscInt col, PetscInt ncols, PetscReal X[])
 {
-  const PetscInt n = cells->nloc;
+  const PetscInt n = b->nloc, width = (2 * b->reach + 1) * n;
 
   for (PetscCount i = 0; i < (PetscCount)nrows * ncols; i++) X[i] = 0.0;
   for (PetscInt c = first; c < end; c++) {
-    const PetscReal *Kc = K + cells->cls[c] * n * n;
+    const PetscReal *Xc = b->X + b->cls[c] * n * width;
 
     for (PetscInt a = 0; a < n; a++) {
-      const PetscInt i = c * (n - 1) + a - row;
+      const PetscInt i = c * b->stride + a - row;
 
       if (i < 0 || i >= nrows) continue;
-      for (PetscInt b = 0; b < n; b++) {
-        const PetscInt j = c * (n - 1) + b - col;
+      for (PetscInt l = 0; l < width; l++) {
+        const PetscInt j = (c - b->reach + l / n) * b->stride + l % n - col;
 
-        if (j >= 0 && j < ncols) X[(PetscCount)i * ncols + j] += Kc[a * n + b];
+        if (j >= 0 && j < ncols) X[(PetscCount)i * ncols + j] += Xc[a * width + l];
       }
     }
   }
@@ -109,18 +109,26 @@ static PetscErrorCode SolveClass(PetscInt n, int parity, const PetscReal M[], co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Allocate(PetscInt n, PetscBool neighbours, PatchFDEigen *e)
+/* `ext` is 0 if the patch is the whole line */
+static PetscErrorCode Allocate(PetscInt n, PetscInt ext, PatchFDContinuity continuity, PatchFDEigen *e)
 {
-  const size_t nn = (size_t)n * n, ends = neighbours ? 2 * n : 0, closure = neighbours ? (size_t)n * (n + 2) : 0;
+  const size_t nn = (size_t)n * n, ends = ext ? 2 * n : 0, closure = ext ? (size_t)n * (n + 2 * ext) : 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(e, sizeof(*e)));
   PetscCheck(n <= MAX_EIGEN_SIZE, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " free nodes are too many for a dense eigenproblem; the limit is %d", n, MAX_EIGEN_SIZE);
-  e->n = n;
-  PetscCall(PetscMalloc7(n, &e->lambda, nn, &e->S, nn, &e->T, ends, &e->mu[0], ends, &e->alpha[0], closure, &e->MI, closure, &e->AI));
-  if (neighbours) {
+  e->n   = n;
+  e->ext = ext;
+  PetscCall(PetscMalloc5(n, &e->lambda, nn, &e->S, nn, &e->T, closure, &e->MI, closure, &e->AI));
+  if (ext && continuity == PATCHFD_CONTINUOUS) {
+    PetscCall(PetscMalloc2(ends, &e->mu[0], ends, &e->alpha[0]));
     e->mu[1]    = e->mu[0] + n;
     e->alpha[1] = e->alpha[0] + n;
+  } else if (ext) {
+    PetscCall(PetscMalloc3(ends, &e->value[0], ends, &e->slope[0], 2 * ext, &e->derivative[0]));
+    e->value[1]      = e->value[0] + n;
+    e->slope[1]      = e->slope[0] + n;
+    e->derivative[1] = e->derivative[0] + ext;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -128,9 +136,27 @@ static PetscErrorCode Allocate(PetscInt n, PetscBool neighbours, PatchFDEigen *e
 PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *e)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree7(e->lambda, e->S, e->T, e->mu[0], e->alpha[0], e->MI, e->AI));
+  PetscCall(PetscFree5(e->lambda, e->S, e->T, e->MI, e->AI));
+  PetscCall(PetscFree2(e->mu[0], e->alpha[0]));
+  PetscCall(PetscFree3(e->value[0], e->slope[0], e->derivative[0]));
   PetscCall(PetscMemzero(e, sizeof(*e)));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Does X, with rows of length ld, look the same from the other end? */
+static PetscBool Mirrored(PetscInt n, const PetscReal X[], PetscInt ld)
+{
+  PetscReal norm = 0.0, defect = 0.0;
+
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscReal x = X[(PetscCount)i * ld + j];
+
+      norm   = PetscMax(norm, PetscAbsReal(x));
+      defect = PetscMax(defect, PetscAbsReal(x - X[(PetscCount)(n - 1 - i) * ld + n - 1 - j]));
+    }
+  }
+  return (PetscBool)(defect <= 1e-13 * norm);
 }
 
 /* Is A_II 1 zero?  Then nothing holds the patch and constants are a nullspace */
@@ -194,21 +220,21 @@ static PetscErrorCode Diagonalize(PatchFDEigen *e, const PetscReal M[], const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *line, const PatchFDCells *cells, PatchFDEigen *e)
+PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *e)
 {
   PetscInt   first, end, n;
-  PetscReal *M, *A;
+  PetscReal *MI, *AI;
 
   PetscFunctionBegin;
   PatchFDLineFree(line, &first, &end);
   n = end - first;
-  PetscCall(Allocate(n, PETSC_FALSE, e));
-  e->parity = (PetscBool)(cells->nclass == 1 && line->fixed[0] == line->fixed[1]);
-  PetscCall(PetscMalloc2((size_t)n * n, &M, (size_t)n * n, &A));
-  Assemble(cells, cells->M, 0, cells->ncells, first, n, first, n, M);
-  Assemble(cells, cells->A, 0, cells->ncells, first, n, first, n, A);
-  PetscCall(Diagonalize(e, M, A, n));
-  PetscCall(PetscFree2(M, A));
+  PetscCall(Allocate(n, 0, line->continuity, e));
+  PetscCall(PetscMalloc2((size_t)n * n, &MI, (size_t)n * n, &AI));
+  Assemble(M, 0, line->ncells, first, n, first, n, MI);
+  Assemble(A, 0, line->ncells, first, n, first, n, AI);
+  e->parity = (PetscBool)(Mirrored(n, MI, n) && Mirrored(n, AI, n));
+  PetscCall(Diagonalize(e, MI, AI, n));
+  PetscCall(PetscFree2(MI, AI));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -246,50 +272,83 @@ static void CoupleEnds(PatchFDEigen *e)
   }
 }
 
-/* A patch while the cover is made: its cells first .. end - 1, its free nodes row .. row + n - 1, and whether there is a node below and above them */
+/*
+  The same in a discontinuous line, A_{I,e} = value (x) (node at the vertex) + slope (x) derivative.  The basis has derivatives at the vertex, so that
+  the column of any other node is a multiple of `slope`: that of the node at the far end of the neighbour is taken.
+*/
+static PetscErrorCode CoupleNeighbours(PatchFDEigen *e)
+{
+  const PetscInt  n = e->n, m = e->ext, ld = n + 2 * m;
+  const PetscReal ends[] = {0.0, 1.0};
+  PetscReal      *B, *D;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(2 * m, &B, 2 * m, &D));
+  PetscCall(PatchFDBasis(m - 1, 2, ends, B, D));
+  for (int end = 0; end < 2; end++) {
+    const PetscReal *derivative = D + (end ? 0 : m); /* the neighbour above touches with its lower end */
+    const PetscInt   col = end ? n + m : 0, vertex = end ? 0 : m - 1, far = m - 1 - vertex;
+
+    PetscCall(PetscArraycpy(e->derivative[end], derivative, m));
+    for (PetscInt i = 0; i < n; i++) {
+      const PetscReal *A = e->AI + i * ld + col;
+
+      e->slope[end][i] = A[far] / derivative[far];
+      e->value[end][i] = A[vertex] - e->slope[end][i] * derivative[vertex];
+    }
+  }
+  PetscCall(PetscFree2(B, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A patch while the cover is made: its cells first .. end - 1, its free nodes row .. row + n - 1, and whether there are nodes below and above them */
 typedef struct {
   PetscInt  first, end, row, n;
   PetscBool neighbour[2];
 } Patch;
 
-/* The patch that starts at cell c: two cells, or the only one of the line */
+/* The patch that starts at cell c: two cells, or the only one of the line.  In a continuous line it ends before the nodes that it shares with other cells */
 static Patch GetPatch(const PatchFDLine *line, PetscInt c)
 {
-  const PetscInt k = line->degree, end = PetscMin(c + 2, line->ncells);
+  const PetscInt stride = line->stride, end = PetscMin(c + 2, line->ncells), shared = line->continuity == PATCHFD_CONTINUOUS ? 1 : 0;
   PetscInt       free[2], rowend;
   Patch          p;
 
   PatchFDLineFree(line, &free[0], &free[1]);
   p.first        = c;
   p.end          = end;
-  p.row          = c == 0 ? free[0] : c * k + 1;
-  rowend         = end == line->ncells ? free[1] : end * k;
+  p.row          = c == 0 ? free[0] : c * stride + shared;
+  rowend         = end == line->ncells ? free[1] : end * stride;
   p.n            = rowend - p.row;
   p.neighbour[0] = (PetscBool)(p.row > 0);
-  p.neighbour[1] = (PetscBool)(rowend < PatchFDLineNumNodes(line));
+  p.neighbour[1] = (PetscBool)(rowend < line->nnodes);
   return p;
 }
 
 /* Patches with equal cells and equal neighbours have the same matrices */
-static PetscBool SameClass(const PatchFDCells *cells, const Patch *p, const Patch *q)
+static PetscBool SameClass(const PatchFDBand *b, const Patch *p, const Patch *q)
 {
-  return (PetscBool)(cells->cls[p->first] == cells->cls[q->first] && cells->cls[p->end - 1] == cells->cls[q->end - 1] && p->neighbour[0] == q->neighbour[0] && p->neighbour[1] == q->neighbour[1]);
+  return (PetscBool)(b->cls[p->first] == b->cls[q->first] && b->cls[p->end - 1] == b->cls[q->end - 1] && p->neighbour[0] == q->neighbour[0] && p->neighbour[1] == q->neighbour[1]);
 }
 
-static PetscErrorCode PatchEigenCreate(const PatchFDCells *cells, const Patch *p, PatchFDEigen *e)
+static PetscErrorCode PatchEigenCreate(const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, const Patch *p, PatchFDEigen *e)
 {
+  const PetscBool continuous = (PetscBool)(line->continuity == PATCHFD_CONTINUOUS);
+  const PetscInt  ext = continuous ? 1 : line->stride, ld = p->n + 2 * ext;
+
   PetscFunctionBegin;
-  PetscCall(Allocate(p->n, PETSC_TRUE, e));
-  e->parity = (PetscBool)(cells->cls[p->first] == cells->cls[p->end - 1] && p->neighbour[0] == p->neighbour[1]);
-  Assemble(cells, cells->M, p->first, p->end, p->row, p->n, p->row - 1, p->n + 2, e->MI);
-  Assemble(cells, cells->A, p->first, p->end, p->row, p->n, p->row - 1, p->n + 2, e->AI);
-  PetscCall(Diagonalize(e, e->MI + 1, e->AI + 1, p->n + 2));
-  CoupleEnds(e);
+  PetscCall(Allocate(p->n, ext, line->continuity, e));
+  Assemble(M, p->first, p->end, p->row, p->n, p->row - ext, ld, e->MI);
+  Assemble(A, p->first, p->end, p->row, p->n, p->row - ext, ld, e->AI);
+  e->parity = (PetscBool)(p->neighbour[0] == p->neighbour[1] && Mirrored(p->n, e->MI + ext, ld) && Mirrored(p->n, e->AI + ext, ld));
+  PetscCall(Diagonalize(e, e->MI + ext, e->AI + ext, ld));
+  if (continuous) CoupleEnds(e);
+  else PetscCall(CoupleNeighbours(e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* A patch has the class of the patch before it or a new one: a uniform line has one in its interior, a graded line one a patch */
-PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *line, const PatchFDCells *cells, PatchFDPatches *patches)
+PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PatchFDPatches *patches)
 {
   PetscInt npatch = PetscMax(line->ncells - 1, 1);
   Patch    p, last = {0};
@@ -302,7 +361,7 @@ PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *line, const PatchFDCells 
   PetscCall(PetscMalloc4(npatch, &patches->cell, npatch, &patches->first, npatch, &patches->n, npatch, &patches->cls));
   for (PetscInt i = 0; i < npatch; i++, last = p) {
     p = GetPatch(line, i);
-    if (i == 0 || !SameClass(cells, &p, &last)) patches->nclass++;
+    if (i == 0 || !SameClass(M, &p, &last) || !SameClass(A, &p, &last)) patches->nclass++;
     patches->cell[i]  = p.first;
     patches->first[i] = p.row;
     patches->n[i]     = p.n;
@@ -312,7 +371,7 @@ PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *line, const PatchFDCells 
   for (PetscInt i = 0; i < npatch; i++) {
     if (i > 0 && patches->cls[i] == patches->cls[i - 1]) continue;
     p = GetPatch(line, i);
-    PetscCall(PatchEigenCreate(cells, &p, &patches->eigen[patches->cls[i]]));
+    PetscCall(PatchEigenCreate(line, M, A, &p, &patches->eigen[patches->cls[i]]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,30 +7,39 @@
 */
 #include <petscsys.h>
 
-/*
-  A one-dimensional space: continuous piecewise polynomials with Gauss-Lobatto nodes.  Cell c owns the nodes
-  c * degree .. (c + 1) * degree, the end nodes shared with its neighbours.
+typedef enum {
+  PATCHFD_CONTINUOUS,   /* neighbouring cells share their common node */
+  PATCHFD_DISCONTINUOUS /* each cell has nodes of its own             */
+} PatchFDContinuity;
 
-  degree 0 with one cell is a point (one node, mass 1, stiffness 0): the directions that a 1D or 2D problem does not have.
+/*
+  A one-dimensional space: piecewise polynomials with Gauss-Lobatto nodes in each cell.  Cell c owns the nodes c * stride .. c * stride + degree;
+  in a continuous line the end nodes are shared with its neighbours.
+
+  A continuous line of degree 0 with one cell is a point (one node, mass 1, stiffness 0): the directions that a 1D or 2D problem does not have.
 */
 typedef struct {
-  PetscInt   degree;
-  PetscInt   ncells;
-  PetscReal *vertices; /* [ncells + 1], increasing */
-  PetscBool  fixed[2]; /* Dirichlet condition at the lower, upper end */
+  PatchFDContinuity continuity;
+  PetscInt          degree;
+  PetscInt          ncells;
+  PetscInt          stride;       /* nodes from a cell to the next: degree, or degree + 1 where nothing is shared */
+  PetscInt          nnodes;
+  PetscReal        *vertices;     /* [ncells + 1], increasing */
+  PetscBool         dirichlet[2]; /* Dirichlet condition at the lower, upper end: the end node is fixed, or, in a discontinuous line, weak */
 } PatchFDLine;
 
-PETSC_INTERN PetscErrorCode PatchFDLineCreate(PetscInt degree, PetscInt ncells, const PetscReal vertices[], const PetscBool fixed[2], PatchFDLine *);
+PETSC_INTERN PetscErrorCode PatchFDLineCreate(PatchFDContinuity, PetscInt degree, PetscInt ncells, const PetscReal vertices[], const PetscBool dirichlet[2], PatchFDLine *);
 PETSC_INTERN PetscErrorCode PatchFDLineDestroy(PatchFDLine *);
-static inline PetscInt      PatchFDLineNumNodes(const PatchFDLine *l)
+/* is the node at this end fixed? */
+static inline PetscBool PatchFDLineFixed(const PatchFDLine *l, int end)
 {
-  return l->ncells * l->degree + 1;
+  return (PetscBool)(l->continuity == PATCHFD_CONTINUOUS && l->dirichlet[end]);
 }
-/* the nodes without a Dirichlet condition are first .. end - 1 */
+/* the nodes that are not fixed are first .. end - 1 */
 static inline void PatchFDLineFree(const PatchFDLine *l, PetscInt *first, PetscInt *end)
 {
-  *first = l->fixed[0] ? 1 : 0;
-  *end   = PatchFDLineNumNodes(l) - (l->fixed[1] ? 1 : 0);
+  *first = PatchFDLineFixed(l, 0) ? 1 : 0;
+  *end   = l->nnodes - (PatchFDLineFixed(l, 1) ? 1 : 0);
 }
 
 /* values B[npoints][degree + 1] and derivatives D (may be NULL) of the reference basis on [0, 1] */
@@ -40,44 +49,68 @@ PETSC_INTERN PetscErrorCode PatchFDLineNodes(const PatchFDLine *, PetscReal x[])
 /* nq Gauss points a cell: points x[ncells * nq], weights w[ncells * nq] (times the cell's length), basis values B[nq][degree + 1] */
 PETSC_INTERN PetscErrorCode PatchFDLineTabulate(const PatchFDLine *, PetscInt nq, PetscReal x[], PetscReal w[], PetscReal B[]);
 
-/* Cell matrices: mass M and "stiffness" A = kappa * stiffness + shift * M, without boundary conditions, one pair a class of equal cells */
-typedef struct {
-  PetscInt   nloc;   /* degree + 1 */
-  PetscInt   ncells;
-  PetscInt   nclass; /* 1 when all cells have the same length */
-  PetscInt  *cls;    /* [ncells] */
-  PetscReal *M, *A;  /* [nclass][nloc][nloc] */
-} PatchFDCells;
-
-PETSC_INTERN PetscErrorCode PatchFDCellsCreate(const PatchFDLine *, PetscReal kappa, PetscReal shift, PatchFDCells *);
-PETSC_INTERN PetscErrorCode PatchFDCellsDestroy(PatchFDCells *);
-
 /*
-  Fast diagonalization of one class of patches.  I are the n free nodes of the patch, the closure adds the node below and the
-  node above.  S' A_II S = diag(lambda), S' M_II S = 1.  The columns of S with even symmetry come first when `parity` holds
-  (S[n-1-i][j] = S[i][j] for j < (n+1)/2, -S[i][j] after), in increasing order of lambda within each half.
-
-    T  = S' M_II = inverse(S)
-    mu[e]    = S' M_{I,e}                     e = 0: the node below, e = 1: the node above
-    alpha[e] = S' A_{I,e} - lambda mu[e]      (alpha' of the residual-free patch solve)
-    MI, AI   = M, A with rows I and columns (below, I, above)
-
-  At an end of the line there is no node below or above: the entries that belong to it are zero.
+  A one-dimensional matrix on a line, cell by cell: the rows are the nodes of cell c, the columns those of the cells c - reach .. c + reach.
+  Rows of a node that cells share are to be summed.  Columns of cells that do not exist are zero.  Neighbouring cells with equal matrices are
+  one class.
 */
 typedef struct {
-  PetscInt   n;
+  PetscInt   nloc, stride; /* nodes of a cell; nodes from a cell to the next */
+  PetscInt   reach;        /* 0: nothing but the cell; 1: terms on the faces between cells */
+  PetscInt   ncells;
+  PetscInt   nclass;
+  PetscInt  *cls; /* [ncells] */
+  PetscReal *X;   /* [nclass][nloc][(2 * reach + 1) * nloc] */
+} PatchFDBand;
+
+/* the mass matrix */
+PETSC_INTERN PetscErrorCode PatchFDBandMass(const PatchFDLine *, PatchFDBand *);
+/*
+  kappa * stiffness + shift * mass.  In a discontinuous line by symmetric interior penalties (Arnold 1982): to int kappa u' v' come
+
+    kappa ( - {u'} [v] - {v'} [u] + sigma [u] [v] ),   sigma = penalty (1 / h- + 1 / h+) / 2 between two cells,
+    kappa ( - n u' v - n v' u + sigma u v ),           sigma = boundary / h at a Dirichlet end.
+*/
+PETSC_INTERN PetscErrorCode PatchFDBandLaplace(const PatchFDLine *, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary, PatchFDBand *);
+/* what weak Dirichlet values g at the ends of a discontinuous line bring into a right-hand side: int kappa (sigma g v - n v' g), a matrix for the nodes' values g */
+PETSC_INTERN PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *, PetscReal kappa, PetscReal boundary, PatchFDBand *);
+PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);
+
+/*
+  Fast diagonalization of one class of patches.  I are the n free nodes of the patch; the closure adds the `ext` nodes below and the `ext` nodes
+  above that its rows reach: one of a continuous line, those of a cell in a discontinuous one.  S' A_II S = diag(lambda), S' M_II S = 1.  The columns
+  of S with even symmetry come first when `parity` holds (S[n-1-i][j] = S[i][j] for j < (n+1)/2, -S[i][j] after), in increasing order of lambda
+  within each half.
+
+    T  = S' M_II = inverse(S)
+    MI, AI = M, A with rows I and columns (below, I, above)
+
+  Continuous lines:
+    mu[e]    = S' M_{I,e}                     e = 0: the node below, e = 1: the node above
+    alpha[e] = S' A_{I,e} - lambda mu[e]      (alpha' of the residual-free patch solve)
+
+  Discontinuous lines, where M does not couple cells and A couples them by two functionals of the neighbour, its value and its derivative at the
+  common vertex:
+    A_{I,e} = value[e] (x) (the neighbour's node at the vertex) + slope[e] (x) derivative[e]
+
+  At an end of the line there are no nodes below or above: the entries that belong to them are zero.
+*/
+typedef struct {
+  PetscInt   n, ext;
   PetscBool  parity;
-  PetscReal *lambda;    /* [n] */
-  PetscReal *S;         /* [n][n], row: node, column: mode */
-  PetscReal *T;         /* [n][n], row: mode, column: node */
-  PetscReal *mu[2];     /* [n] */
-  PetscReal *alpha[2];  /* [n] */
-  PetscReal *MI, *AI;   /* [n][n + 2] */
+  PetscReal *lambda;                /* [n] */
+  PetscReal *S;                     /* [n][n], row: node, column: mode */
+  PetscReal *T;                     /* [n][n], row: mode, column: node */
+  PetscReal *MI, *AI;               /* [n][n + 2 ext] */
+  PetscReal *mu[2], *alpha[2];      /* [n], continuous */
+  PetscReal *value[2], *slope[2];   /* [n], discontinuous */
+  PetscReal *derivative[2];         /* [ext], discontinuous */
 } PatchFDEigen;
 
 /*
-  A cover of the free nodes of a line by overlapping patches, in increasing order: the two cells around each interior vertex
-  (free ends belong to the patch that reaches them); a line of one cell is one patch.  No patch has zero free nodes.
+  A cover of the free nodes of a line by patches, in increasing order: the two cells around each interior vertex (free ends belong to the patch
+  that reaches them); a line of one cell is one patch.  In a continuous line the nodes at the patch's own ends are not part of it, unless they
+  are free ends of the line.  No patch has zero free nodes.
 */
 typedef struct {
   PetscInt      npatch;
@@ -89,21 +122,22 @@ typedef struct {
   PatchFDEigen *eigen;     /* [nclass]; uniform lines share one class in the interior */
 } PatchFDPatches;
 
-PETSC_INTERN PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *, const PatchFDCells *, PatchFDPatches *);
+PETSC_INTERN PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDPatches *);
 PETSC_INTERN PetscErrorCode PatchFDPatchesDestroy(PatchFDPatches *);
 
-/* All free nodes of the line as one patch (mu, alpha, MI, AI are not made).  A constant nullspace has lambda exactly zero. */
-PETSC_INTERN PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *, const PatchFDCells *, PatchFDEigen *);
+/* All free nodes of the line as one patch (only lambda, S and T are made).  A constant nullspace has lambda exactly zero. */
+PETSC_INTERN PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *);
 PETSC_INTERN PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *);
 
 /*
-  Embedding of a coarse line in a fine one on the same interval: `ratio` fine cells a coarse cell (1 or 2), degrees may differ.
-  P[nclass][nf][nc], nf = ratio * fine degree + 1, nc = coarse degree + 1, maps a coarse cell's nodes to the fine nodes in it.
-  No boundary conditions.  Fails with PETSC_ERR_ARG_INCOMP when the lines are not nested.
+  Embedding of a coarse line in a fine one on the same interval: `ratio` fine cells a coarse cell (1 or 2), degrees may differ, both continuous or
+  both discontinuous.  P[nclass][nf][nc] maps a coarse cell's nodes to the fine nodes in it.  No boundary conditions.  Fails with
+  PETSC_ERR_ARG_INCOMP when the lines are not nested.
 */
 typedef struct {
   PetscInt   ratio, ncells /* coarse */, nf, nc, nclass;
-  PetscInt  *cls; /* [ncells] */
+  PetscInt   fstride, cstride; /* fine, coarse nodes from a coarse cell to the next */
+  PetscInt  *cls;              /* [ncells] */
   PetscReal *P;
 } PatchFDEmbedding;
 

@@ -29,13 +29,48 @@ static inline ptrdiff_t PatchFDBoxNode(const PatchFDBox *b, PetscInt i, PetscInt
 
 typedef PetscInt PatchFDRange[3][2]; /* first, end of each direction */
 
-/* y = y0 + alpha A x,  A = sum over directions d of A_d in direction d, M in the others; owners are cells */
+/*
+  A field is a scalar grid function on a product of three lines; the fields of a problem lie one after another in a Vec.  Ranges say which of its
+  nodes exist: reads outside `read` give zero, writes outside `write` are dropped.
+*/
 typedef struct {
-  const PatchFDCells *dir[3];
-  PatchFDRange        cells; /* the cells to visit */
-  PatchFDBox          xbox, ybox;
-  PatchFDRange        read, write;
+  PatchFDBox   xbox, ybox; /* of the arrays that are read and written */
+  PatchFDRange read, write;
+  size_t       x0, y0;     /* where the field begins in these arrays */
+} PatchFDField;
+
+/* rows of field `row` += coef (dir[2] (x) dir[1] (x) dir[0]) columns of field `col` */
+typedef struct {
+  PetscInt           row, col;
+  PetscReal          coef;
+  const PatchFDBand *dir[3];
+} PatchFDTerm;
+
+/* y = y0 + alpha A x, A the sum of the terms; owners are cells */
+typedef struct {
+  PetscInt            nfield, nterm;
+  const PatchFDField *field;
+  const PatchFDTerm  *term;
+  PatchFDRange        cells; /* the cells whose rows are to be computed */
 } PatchFDOperatorDesc;
+
+/*
+  A sum of Kronecker products in one field, A_0 in direction 0 and M in the others, and so on: what most kernels are made for.  False for any other
+  operator.
+*/
+static inline PetscBool PatchFDKroneckerSum(const PatchFDOperatorDesc *desc, const PatchFDBand *A[3], const PatchFDBand *M[3])
+{
+  if (desc->nfield != 1 || desc->nterm != 3) return PETSC_FALSE;
+  for (int d = 0; d < 3; d++) {
+    A[d] = desc->term[d].dir[d];
+    M[d] = desc->term[d ? 0 : 1].dir[d];
+    if (desc->term[d].coef != 1 || M[d]->reach) return PETSC_FALSE;
+  }
+  for (int t = 0; t < 3; t++)
+    for (int d = 0; d < 3; d++)
+      if (d != t && desc->term[t].dir[d] != M[d]) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
 
 /* fine += P coarse  and  coarse += P' fine; owners are coarse cells */
 typedef struct {
@@ -45,12 +80,21 @@ typedef struct {
   PatchFDRange            coarse, fine; /* range of coarse nodes read or written, of fine nodes written or read */
 } PatchFDTransferDesc;
 
-/* Vertex patches; x, b and r all live on the same box */
+/*
+  The patches of one colour do not overlap and are not coupled by the operator: their first cells have the same parity in each direction and, where
+  a patch is coupled to those beside it (nphase = 2), the same phase, the parity of the sum of cell / 2: red and black.
+*/
 typedef struct {
+  PetscInt parity[3], phase;
+} PatchFDColor;
+
+/* Local solvers: fast diagonalization of vertex patches, products of one patch of each direction; x, b and r all live on the same box */
+typedef struct {
+  PetscInt              nphase; /* phases of a colour: 1 or 2 */
   const PatchFDPatches *dir[3];
   PatchFDBox            box;
   PatchFDRange          read; /* the free nodes that exist in the box */
-} PatchFDSmootherDesc;
+} PatchFDLocalDesc;
 
 typedef enum {
   PATCHFD_OP_RESIDUAL, /* r = b - A x at the free nodes of each patch                      */
@@ -92,13 +136,10 @@ struct _PatchFDKernels {
   PetscErrorCode (*transferrestrict)(void *plan, const void *fine, void *coarse);
   PetscErrorCode (*transferdestroy)(void **plan);
 
-  PetscErrorCode (*smoothercreate)(const PatchFDSmootherDesc *, void **plan);
-  /*
-    The patches with numbers in `patches`, colour by colour in the order given: those of a colour have first cells of the parity colors[i][d],
-    and do not overlap.  zero: x is known to be zero before the first colour
-  */
-  PetscErrorCode (*smootherapply)(void *plan, PatchFDPatchOp, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r);
-  PetscErrorCode (*smootherdestroy)(void **plan);
+  PetscErrorCode (*localcreate)(const PatchFDLocalDesc *, void **plan);
+  /* The patches with numbers in `patches`, colour by colour in the order given.  zero: x is known to be zero before the first colour */
+  PetscErrorCode (*localapply)(void *plan, PatchFDPatchOp, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r);
+  PetscErrorCode (*localdestroy)(void **plan);
 
   PetscErrorCode (*boxsolvecreate)(const PatchFDBoxSolveDesc *, void **plan);
   PetscErrorCode (*boxsolveapply)(void *plan, const void *b, void *x);

@@ -1,0 +1,269 @@
+/*
+  One-dimensional matrices, cell by cell: mass, stiffness, and the terms of interior penalty methods on the vertices of a discontinuous line.
+*/
+#include <patchfd/private/fe.h>
+
+/*
+  X and its mirror images: mass and stiffness are symmetric, and do not change when the cell is reversed.  Rounding may not
+  break that, because the parity of uniform patches rests on it.
+*/
+static void Symmetrize(PetscInt n, PetscReal X[])
+{
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt j = 0; j < n; j++) {
+      const PetscInt  ij[] = {i * n + j, j * n + i, (n - 1 - i) * n + n - 1 - j, (n - 1 - j) * n + n - 1 - i};
+      const PetscReal mean = 0.25 * ((X[ij[0]] + X[ij[1]]) + (X[ij[2]] + X[ij[3]]));
+
+      for (int s = 0; s < 4; s++) X[ij[s]] = mean;
+    }
+  }
+}
+
+/*
+  Mass and stiffness on the cell [0, 1], degree k: M_ij = int l_i l_j, K_ij = int l_i' l_j'.  k + 1 Gauss points are exact.
+  For a point they are 1 and 0.
+*/
+static PetscErrorCode ReferenceMatrices(PetscInt k, PetscReal M[], PetscReal K[])
+{
+  PetscReal         unit[] = {0.0, 1.0};
+  const PatchFDLine ref    = {.degree = k, .ncells = 1, .vertices = unit};
+  const PetscInt    n      = k + 1;
+  PetscReal        *x, *w, *B, *D;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc4(n, &x, n, &w, n * n, &B, n * n, &D));
+  PetscCall(PatchFDLineTabulate(&ref, n, x, w, B));
+  PetscCall(PatchFDBasis(k, n, x, B, D));
+  PetscCall(PetscArrayzero(M, n * n));
+  PetscCall(PetscArrayzero(K, n * n));
+  for (PetscInt q = 0; q < n; q++) {
+    for (PetscInt i = 0; i < n; i++) {
+      for (PetscInt j = 0; j < n; j++) {
+        M[i * n + j] += w[q] * B[q * n + i] * B[q * n + j];
+        K[i * n + j] += w[q] * D[q * n + i] * D[q * n + j];
+      }
+    }
+  }
+  Symmetrize(n, M);
+  Symmetrize(n, K);
+  PetscCall(PetscFree4(x, w, B, D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Number the runs of neighbouring cells with equal lengths; start[r] is the first cell of run r.  Lengths are equal up to 1e-12
+  of themselves and the rounding of the coordinates that they are differences of.
+*/
+static void FindRuns(const PatchFDLine *line, PetscInt cls[], PetscInt start[], PetscInt *nruns)
+{
+  const PetscReal *v        = line->vertices;
+  const PetscReal  rounding = 4.0 * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsReal(v[0]), PetscAbsReal(v[line->ncells]));
+  PetscReal        h        = 0.0;
+
+  *nruns = 0;
+  for (PetscInt c = 0; c < line->ncells; c++) {
+    const PetscReal hc = v[c + 1] - v[c];
+
+    if (c == 0 || PetscAbsReal(hc - h) > 1e-12 * h + rounding) {
+      start[(*nruns)++] = c;
+      h                 = hc;
+    }
+    cls[c] = *nruns - 1;
+  }
+  start[*nruns] = line->ncells;
+}
+
+/* The reference cell and the line that is made of its images */
+typedef struct {
+  const PatchFDLine *line;
+  PetscInt           n;         /* nodes of a cell */
+  PetscReal         *M, *K;     /* mass and stiffness on [0, 1] */
+  PetscReal         *slope[2];  /* derivatives of the basis at 0 and 1 */
+  PetscInt          *run;       /* of each cell; cells of equal length */
+  PetscReal         *h;         /* length of the cells of a run: the mean is more accurate than any of them; a point has measure one */
+} Cells;
+
+static PetscErrorCode CellsCreate(const PatchFDLine *line, Cells *c)
+{
+  const PetscInt  n = line->degree + 1;
+  const PetscReal ends[] = {0.0, 1.0};
+  PetscReal      *B, *D;
+  PetscInt       *start, nruns;
+
+  PetscFunctionBegin;
+  c->line = line;
+  c->n    = n;
+  PetscCall(PetscMalloc4(n * n, &c->M, n * n, &c->K, n, &c->slope[0], n, &c->slope[1]));
+  PetscCall(ReferenceMatrices(line->degree, c->M, c->K));
+  PetscCall(PetscMalloc2(2 * n, &B, 2 * n, &D));
+  PetscCall(PatchFDBasis(line->degree, 2, ends, B, D));
+  for (PetscInt i = 0; i < n; i++) { /* mirror images of each other, whatever rounding says */
+    c->slope[0][i]         = 0.5 * (D[i] - D[n + n - 1 - i]);
+    c->slope[1][n - 1 - i] = -c->slope[0][i];
+  }
+  PetscCall(PetscFree2(B, D));
+  PetscCall(PetscMalloc2(line->ncells, &c->run, line->ncells, &c->h));
+  PetscCall(PetscMalloc1(line->ncells + 1, &start));
+  FindRuns(line, c->run, start, &nruns);
+  for (PetscInt r = 0; r < nruns; r++) c->h[r] = line->degree ? (line->vertices[start[r + 1]] - line->vertices[start[r]]) / (start[r + 1] - start[r]) : 1.0;
+  PetscCall(PetscFree(start));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CellsDestroy(Cells *c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree4(c->M, c->K, c->slope[0], c->slope[1]));
+  PetscCall(PetscFree2(c->run, c->h));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A cell's neighbour at an end: its run, or a number of its own for an end of the line */
+static inline PetscInt NeighbourRun(const Cells *cells, PetscInt c)
+{
+  return c < 0 || c >= cells->line->ncells ? -1 : cells->run[c];
+}
+
+/* Neighbouring cells with equal lengths, whose neighbours within reach have equal lengths, too, are one class.  representative[class] is its first cell */
+static PetscErrorCode BandCreate(const Cells *cells, PetscInt reach, PatchFDBand *b, PetscInt **representative)
+{
+  const PatchFDLine *line = cells->line;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(b, sizeof(*b)));
+  b->nloc   = cells->n;
+  b->stride = line->stride;
+  b->reach  = reach;
+  b->ncells = line->ncells;
+  PetscCall(PetscMalloc1(line->ncells, &b->cls));
+  PetscCall(PetscMalloc1(line->ncells, representative));
+  for (PetscInt c = 0; c < line->ncells; c++) {
+    PetscBool same = (PetscBool)(c > 0);
+
+    for (PetscInt i = -reach; i <= reach && same; i++) same = (PetscBool)(NeighbourRun(cells, c + i) == NeighbourRun(cells, c - 1 + i));
+    if (!same) (*representative)[b->nclass++] = c;
+    b->cls[c] = b->nclass - 1;
+  }
+  PetscCall(PetscCalloc1(b->nclass * b->nloc * b->nloc * (2 * reach + 1), &b->X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDBandDestroy(PatchFDBand *b)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(b->cls));
+  PetscCall(PetscFree(b->X));
+  PetscCall(PetscMemzero(b, sizeof(*b)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A function's value and derivative in outward direction at end e of a cell of length h, as rows over the cell's nodes: with Gauss-Lobatto nodes
+  the value is the one at the end node.
+*/
+static inline PetscReal EndValue(const Cells *cells, int e, PetscInt i)
+{
+  return i == (e ? cells->n - 1 : 0) ? 1.0 : 0.0;
+}
+
+static inline PetscReal EndSlope(const Cells *cells, int e, PetscReal h, PetscInt i)
+{
+  return (e ? 1.0 : -1.0) * cells->slope[e][i] / h;
+}
+
+/*
+  The terms of the vertex at end e of cell c, for the rows of the cell: own columns X[.][0 ..], those of the neighbour Y (NULL at an end of the line).
+  With n the outward normal, the mean of the derivatives is (n u' - n u'_neighbour) / 2 and the jump u - u_neighbour; at a Dirichlet end the neighbour
+  counts as zero, with the one-sided derivative.
+*/
+static void AddVertex(const Cells *cells, PetscInt c, int e, PetscReal kappa, PetscReal sigma, PetscInt ld, PetscReal *X, PetscReal *Y)
+{
+  const PetscReal h = cells->h[cells->run[c]], mean = Y ? 0.5 : 1.0;
+
+  for (PetscInt i = 0; i < cells->n; i++) {
+    const PetscReal v = EndValue(cells, e, i), dv = EndSlope(cells, e, h, i);
+
+    for (PetscInt j = 0; j < cells->n; j++) {
+      X[i * ld + j] += kappa * (sigma * v * EndValue(cells, e, j) - mean * (v * EndSlope(cells, e, h, j) + dv * EndValue(cells, e, j)));
+      if (Y) {
+        const PetscReal u = EndValue(cells, 1 - e, j), du = EndSlope(cells, 1 - e, cells->h[NeighbourRun(cells, e ? c + 1 : c - 1)], j);
+
+        Y[i * ld + j] += kappa * (-sigma * v * u + mean * (v * du + dv * u));
+      }
+    }
+  }
+}
+
+PetscErrorCode PatchFDBandMass(const PatchFDLine *line, PatchFDBand *b)
+{
+  Cells     cells;
+  PetscInt *cell, nn;
+
+  PetscFunctionBegin;
+  PetscCall(CellsCreate(line, &cells));
+  PetscCall(BandCreate(&cells, 0, b, &cell));
+  nn = cells.n * cells.n;
+  for (PetscInt r = 0; r < b->nclass; r++) {
+    for (PetscInt i = 0; i < nn; i++) b->X[r * nn + i] = cells.h[cells.run[cell[r]]] * cells.M[i];
+  }
+  PetscCall(PetscFree(cell));
+  PetscCall(CellsDestroy(&cells));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDBandLaplace(const PatchFDLine *line, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary, PatchFDBand *b)
+{
+  const PetscInt reach = line->continuity == PATCHFD_DISCONTINUOUS ? 1 : 0;
+  Cells          cells;
+  PetscInt      *cell, n, ld;
+
+  PetscFunctionBegin;
+  PetscCall(CellsCreate(line, &cells));
+  PetscCall(BandCreate(&cells, reach, b, &cell));
+  n  = cells.n;
+  ld = (2 * reach + 1) * n;
+  for (PetscInt r = 0; r < b->nclass; r++) {
+    const PetscInt  c = cell[r];
+    const PetscReal h = cells.h[cells.run[c]];
+    PetscReal      *X = b->X + r * n * ld, *own = X + reach * n;
+
+    for (PetscInt i = 0; i < n; i++) {
+      for (PetscInt j = 0; j < n; j++) own[i * ld + j] = kappa / h * cells.K[i * n + j] + shift * h * cells.M[i * n + j];
+    }
+    for (int e = 0; e < 2 && reach; e++) {
+      const PetscInt neighbour = NeighbourRun(&cells, e ? c + 1 : c - 1);
+
+      if (neighbour >= 0) AddVertex(&cells, c, e, kappa, 0.5 * penalty * (1 / h + 1 / cells.h[neighbour]), ld, own, e ? own + n : own - n);
+      else if (line->dirichlet[e]) AddVertex(&cells, c, e, kappa, boundary / h, ld, own, NULL);
+    }
+  }
+  PetscCall(PetscFree(cell));
+  PetscCall(CellsDestroy(&cells));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *line, PetscReal kappa, PetscReal boundary, PatchFDBand *b)
+{
+  Cells     cells;
+  PetscInt *cell, n;
+
+  PetscFunctionBegin;
+  PetscCall(CellsCreate(line, &cells));
+  PetscCall(BandCreate(&cells, 1, b, &cell)); /* so that the cells at the ends are classes of their own */
+  b->reach = 0;
+  n        = cells.n;
+  for (PetscInt r = 0; r < b->nclass; r++) {
+    const PetscReal h = cells.h[cells.run[cell[r]]];
+    PetscReal      *X = b->X + r * n * n;
+
+    for (int e = 0; e < 2; e++) {
+      if (cell[r] != (e ? line->ncells - 1 : 0) || !line->dirichlet[e] || line->continuity == PATCHFD_CONTINUOUS) continue;
+      for (PetscInt i = 0; i < n; i++) {
+        for (PetscInt j = 0; j < n; j++) X[i * n + j] += kappa * EndValue(&cells, e, j) * (boundary / h * EndValue(&cells, e, i) - EndSlope(&cells, e, h, i));
+      }
+    }
+  }
+  PetscCall(PetscFree(cell));
+  PetscCall(CellsDestroy(&cells));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
