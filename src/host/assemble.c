@@ -1,46 +1,55 @@
 /* what set-up and tests need of an operator's entries: its diagonal and its triples (row, column, value) */
-#include <patchfd/private/kernels.h>
+#include <patchfd/private/assembly.h>
 
-/* sum over the cells that touch node i of the diagonal entries of M and A */
-static void LineDiagonal(const PatchFDCells *c, PetscInt i, PetscReal *M, PetscReal *A)
+/* the diagonal entry of a band at node i: the sum over the cells that share it */
+static PetscReal BandDiagonal(const PatchFDBand *b, PetscInt i)
 {
-  const PetscInt n = c->nloc, p = n - 1;
+  const PetscInt n = b->nloc, width = (2 * b->reach + 1) * n;
+  PetscReal      sum = 0;
 
-  *M = *A = 0;
-  for (PetscInt cell = p ? PetscMax(0, (i - 1) / p - (i == 0)) : 0; cell < c->ncells && cell * p <= i; cell++) {
-    const PetscInt l = i - cell * p;
+  for (PetscInt cell = b->stride ? PetscMax(0, i / b->stride - 1) : 0; cell < b->ncells && cell * b->stride <= i; cell++) {
+    const PetscInt l = i - cell * b->stride;
 
-    if (l < 0 || l >= n) continue;
-    *M += c->M[(c->cls[cell] * n + l) * n + l];
-    *A += c->A[(c->cls[cell] * n + l) * n + l];
+    if (l < n) sum += b->X[(b->cls[cell] * n + l) * width + b->reach * n + l];
   }
+  return sum;
 }
 
-PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *desc, const PatchFDRange range, const PatchFDBox *box, PetscScalar diag[])
+/* diag += coef dir[2] (x) dir[1] (x) dir[0] on the nodes of `range` */
+static PetscErrorCode TermDiagonal(const PatchFDTerm *t, const PatchFDRange range, const PatchFDBox *box, PetscScalar diag[])
 {
-  PetscReal *M[3], *A[3];
+  PetscReal *D[3];
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
     const PetscInt n = range[d][1] - range[d][0];
 
-    PetscCall(PetscMalloc2(n, &M[d], n, &A[d]));
-    for (PetscInt i = 0; i < n; i++) LineDiagonal(desc->dir[d], range[d][0] + i, &M[d][i], &A[d][i]);
+    PetscCall(PetscMalloc1(n, &D[d]));
+    for (PetscInt i = 0; i < n; i++) D[d][i] = BandDiagonal(t->dir[d], range[d][0] + i);
   }
   for (PetscInt k = range[2][0]; k < range[2][1]; k++) {
     for (PetscInt j = range[1][0]; j < range[1][1]; j++) {
-      const PetscReal m1 = M[1][j - range[1][0]], m2 = M[2][k - range[2][0]], a1 = A[1][j - range[1][0]], a2 = A[2][k - range[2][0]];
-      PetscScalar    *row  = diag + PatchFDBoxNode(box, 0, j, k);
-      const PetscBool free = (PetscBool)(k >= desc->write[2][0] && k < desc->write[2][1] && j >= desc->write[1][0] && j < desc->write[1][1]);
+      const PetscReal a   = t->coef * D[1][j - range[1][0]] * D[2][k - range[2][0]];
+      PetscScalar    *row = diag + PatchFDBoxNode(box, 0, j, k);
 
-      for (PetscInt i = range[0][0]; i < range[0][1]; i++) {
-        const PetscReal m0 = M[0][i - range[0][0]], a0 = A[0][i - range[0][0]];
-
-        row[i] = free && i >= desc->write[0][0] && i < desc->write[0][1] ? a0 * m1 * m2 + m0 * (a1 * m2 + m1 * a2) : 1;
-      }
+      for (PetscInt i = range[0][0]; i < range[0][1]; i++) row[i] += a * D[0][i - range[0][0]];
     }
   }
-  for (int d = 0; d < 3; d++) PetscCall(PetscFree2(M[d], A[d]));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree(D[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *desc, PetscScalar diag[])
+{
+  PetscFunctionBegin;
+  for (PetscInt f = 0; f < desc->nfield; f++) {
+    const PatchFDField *field = &desc->field[f];
+    PetscScalar        *d     = diag + field->y0;
+
+    PetscCall(PetscArrayzero(d, PatchFDBoxSize(&field->ybox)));
+    for (PetscInt t = 0; t < desc->nterm; t++)
+      if (desc->term[t].row == f && desc->term[t].col == f) PetscCall(TermDiagonal(&desc->term[t], field->write, &field->ybox, d));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,41 +66,58 @@ static inline void Unflatten(PetscInt l, const PetscInt n[3], PetscInt at[3])
   at[2] = l / n[0] / n[1];
 }
 
-/* the triples of one cell */
-static void CellTriples(const PatchFDOperatorDesc *desc, const PetscInt cell[3], const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+/* the triples of one term and cell: rows of the cell, columns of those within reach */
+static void CellTriples(const PatchFDOperatorDesc *desc, const PatchFDTerm *t, const PetscInt cell[3], const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
-  const PetscInt n[3] = {desc->dir[0]->nloc, desc->dir[1]->nloc, desc->dir[2]->nloc}, size = n[0] * n[1] * n[2];
+  const PatchFDField *rf = &desc->field[t->row], *cf = &desc->field[t->col];
+  PetscInt            n[3], w[3];
 
-  for (PetscInt r = 0; r < size; r++) {
+  for (int d = 0; d < 3; d++) {
+    n[d] = t->dir[d]->nloc;
+    w[d] = (2 * t->dir[d]->reach + 1) * n[d];
+  }
+  for (PetscInt r = 0; r < n[0] * n[1] * n[2]; r++) {
     PetscInt a[3], row[3];
 
     Unflatten(r, n, a);
-    for (int d = 0; d < 3; d++) row[d] = cell[d] * (n[d] - 1) + a[d];
-    if (!InRange(desc->write, row)) continue;
-    for (PetscInt c = 0; c < size; c++) {
+    for (int d = 0; d < 3; d++) row[d] = cell[d] * t->dir[d]->stride + a[d];
+    if (!InRange(rf->write, row)) continue;
+    for (PetscInt c = 0; c < w[0] * w[1] * w[2]; c++) {
       PetscInt  b[3], col[3];
-      PetscReal M[3], A[3];
+      PetscReal value = t->coef;
 
-      Unflatten(c, n, b);
+      Unflatten(c, w, b);
       for (int d = 0; d < 3; d++) {
-        const PetscInt at = (desc->dir[d]->cls[cell[d]] * n[d] + a[d]) * n[d] + b[d];
+        const PatchFDBand *X = t->dir[d];
 
-        col[d] = cell[d] * (n[d] - 1) + b[d];
-        M[d]   = desc->dir[d]->M[at];
-        A[d]   = desc->dir[d]->A[at];
+        col[d] = (cell[d] - X->reach + b[d] / n[d]) * X->stride + b[d] % n[d];
+        value *= X->X[(X->cls[cell[d]] * n[d] + a[d]) * w[d] + b[d]];
       }
-      if (!InRange(desc->read, col)) continue;
+      if (!InRange(cf->read, col)) continue;
       if (i) {
-        i[*count] = index[PatchFDBoxNode(&desc->xbox, row[0], row[1], row[2])];
-        j[*count] = index[PatchFDBoxNode(&desc->xbox, col[0], col[1], col[2])];
-        v[*count] = A[0] * M[1] * M[2] + M[0] * (A[1] * M[2] + M[1] * A[2]);
+        i[*count] = index[t->row][PatchFDBoxNode(&rf->xbox, row[0], row[1], row[2])];
+        j[*count] = index[t->col][PatchFDBoxNode(&cf->xbox, col[0], col[1], col[2])];
+        v[*count] = value;
       }
       (*count)++;
     }
   }
 }
 
-PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PatchFDRange range, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  PetscInt at[3];
+
+  PetscFunctionBegin;
+  *count = 0;
+  for (PetscInt t = 0; t < desc->nterm; t++)
+    for (at[2] = desc->cells[2][0]; at[2] < desc->cells[2][1]; at[2]++)
+      for (at[1] = desc->cells[1][0]; at[1] < desc->cells[1][1]; at[1]++)
+        for (at[0] = desc->cells[0][0]; at[0] < desc->cells[0][1]; at[0]++) CellTriples(desc, &desc->term[t], at, index, count, i, j, v);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRange free, PetscReal value, const PatchFDBox *box, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   PetscInt at[3];
 
@@ -100,17 +126,14 @@ PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PatchFD
   for (at[2] = range[2][0]; at[2] < range[2][1]; at[2]++) {
     for (at[1] = range[1][0]; at[1] < range[1][1]; at[1]++) {
       for (at[0] = range[0][0]; at[0] < range[0][1]; at[0]++) {
-        if (InRange(desc->write, at)) continue;
+        if (InRange(free, at)) continue;
         if (i) {
-          i[*count] = j[*count] = index[PatchFDBoxNode(&desc->xbox, at[0], at[1], at[2])];
-          v[*count]             = 1;
+          i[*count] = j[*count] = index[PatchFDBoxNode(box, at[0], at[1], at[2])];
+          v[*count]             = value;
         }
         (*count)++;
       }
     }
   }
-  for (at[2] = desc->cells[2][0]; at[2] < desc->cells[2][1]; at[2]++)
-    for (at[1] = desc->cells[1][0]; at[1] < desc->cells[1][1]; at[1]++)
-      for (at[0] = desc->cells[0][0]; at[0] < desc->cells[0][1]; at[0]++) CellTriples(desc, at, index, count, i, j, v);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

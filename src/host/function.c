@@ -1,15 +1,10 @@
 /*
-  Functions of space and grid functions.  A cell has the nodes c k .. (c + 1) k and nq quadrature points in each direction; sums over
+  Functions of space and grid functions.  A cell has the nodes c stride .. c stride + k and nq quadrature points in each direction; sums over
   points or nodes are done one direction after the other.
 
   Arrays over one cell have x fastest: nodes a[i2][i1][i0], points v[q2][q1][q0].
 */
-#include <patchfd/private/kernels.h>
-
-static inline ptrdiff_t FunctionIndex(const PatchFDBox *box, const PetscInt i[3])
-{
-  return (i[0] - box->lo[0]) + (ptrdiff_t)box->n[0] * ((i[1] - box->lo[1]) + (ptrdiff_t)box->n[1] * (i[2] - box->lo[2]));
-}
+#include <patchfd/private/assembly.h>
 
 static inline PetscBool RangeIsEmpty(const PatchFDRange r)
 {
@@ -26,7 +21,7 @@ PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], c
       for (i[0] = range[0][0]; i[0] < range[0][1]; i[0]++) {
         const PetscReal x[3] = {nodes[0][i[0]], nodes[1][i[1]], nodes[2][i[2]]};
 
-        PetscCallBack("DMBOX callback function", (*f)(dim, time, x, Nc, &u[Nc * FunctionIndex(box, i)], ctx));
+        PetscCallBack("DMBOX callback function", (*f)(dim, time, x, Nc, &u[Nc * PatchFDBoxNode(box, i[0], i[1], i[2])], ctx));
       }
     }
   }
@@ -35,7 +30,7 @@ PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], c
 
 /* room for a cell's values at nodes, at points, and in between */
 typedef struct {
-  PetscInt     n[3], nq[3];
+  PetscInt     n[3], stride[3], nq[3];
   PetscScalar *node, *point, *work[2];
 } CellBuffers;
 
@@ -45,8 +40,9 @@ static PetscErrorCode CellBuffersCreate(const PatchFDQuadrature q[3], CellBuffer
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++) {
-    c->n[d]  = q[d].degree + 1;
-    c->nq[d] = q[d].nq;
+    c->n[d]      = q[d].degree + 1;
+    c->stride[d] = q[d].stride;
+    c->nq[d]     = q[d].nq;
     size *= PetscMax(c->n[d], c->nq[d]);
   }
   PetscCall(PetscMalloc4(size, &c->node, size, &c->point, size, &c->work[0], size, &c->work[1]));
@@ -129,10 +125,10 @@ static void AddNodes(const CellBuffers *c, const PetscInt cell[3], const PatchFD
         PetscBool inside = PETSC_TRUE;
 
         for (PetscInt d = 0; d < 3; d++) {
-          i[d] = cell[d] * (c->n[d] - 1) + l[d];
+          i[d] = cell[d] * c->stride[d] + l[d];
           if (i[d] < write[d][0] || i[d] >= write[d][1]) inside = PETSC_FALSE;
         }
-        if (inside) b[FunctionIndex(box, i)] += *v;
+        if (inside) b[PatchFDBoxNode(box, i[0], i[1], i[2])] += *v;
       }
     }
   }
@@ -166,8 +162,8 @@ static void GetNodes(const PetscInt cell[3], const PatchFDBox *box, const PetscS
 
   for (PetscInt k = 0; k < c->n[2]; k++) {
     for (PetscInt j = 0; j < c->n[1]; j++) {
-      const PetscInt     first[3] = {cell[0] * (c->n[0] - 1), cell[1] * (c->n[1] - 1) + j, cell[2] * (c->n[2] - 1) + k};
-      const PetscScalar *row      = &u[FunctionIndex(box, first)];
+      const PetscInt     first[3] = {cell[0] * c->stride[0], cell[1] * c->stride[1] + j, cell[2] * c->stride[2] + k};
+      const PetscScalar *row      = &u[PatchFDBoxNode(box, first[0], first[1], first[2])];
 
       for (PetscInt i = 0; i < c->n[0]; i++) *v++ = row[i];
     }

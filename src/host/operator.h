@@ -7,54 +7,54 @@
     s = M1 q + A1 p,  t = M1 p
     y += M2 s + A2 t
 
-  seven contractions (paper 000, eq. 2.12 with the common factors taken out).
+  seven contractions (Cui, Grosse-Bley, Kanschat, Strzodka, eq. 2.12 with the common factors taken out).  Any other sum of terms: terms.h.
 */
 #pragma once
-#include "lines.h"
+#include "terms.h"
 
 typedef struct {
-  PatchFDOperatorDesc desc;
-  PetscInt            n[3];
-  REAL               *M[3], *A[3]; /* [nclass][n * n] */
-  V                  *block[5], *lanes[6];
-  void               *base;
-  PetscLogDouble      flops;
-} OperatorPlan;
+  const PatchFDBand *A[3], *M[3];
+  PatchFDField       field;
+  PatchFDRange       cells;
+  PetscInt           n[3];
+  REAL              *Mx[3], *Ax[3]; /* [nclass][n * n] */
+  V                 *block[5], *lanes[6];
+  void              *base;
+  PetscLogDouble     flops;
+} SumPlan;
 
-static PetscErrorCode OperatorDestroy(void **plan)
+static PetscErrorCode SumDestroy(SumPlan *p)
 {
-  OperatorPlan *p = (OperatorPlan *)*plan;
-
   PetscFunctionBegin;
-  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 3; d++) PetscCall(PetscFree2(p->M[d], p->A[d]));
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PetscFree(p->Mx[d]));
+    PetscCall(PetscFree(p->Ax[d]));
+  }
   PetscCall(PetscFree(p->base));
-  PetscCall(PetscFree(*plan));
+  PetscCall(PetscFree(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode OperatorCreate(const PatchFDOperatorDesc *desc, void **plan)
+static PetscErrorCode SumCreate(const PatchFDOperatorDesc *desc, const PatchFDBand *const A[3], const PatchFDBand *const M[3], SumPlan **plan)
 {
-  OperatorPlan *p;
-  PetscInt      size = 1, lanes = 0;
-  V            *v = NULL;
+  SumPlan *p;
+  PetscInt size = 1, lanes = 0;
+  V       *v = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
-  p->desc = *desc;
+  p->field = desc->field[0];
+  PetscCall(PetscArraycpy(p->cells, desc->cells, 3));
   for (int d = 0; d < 3; d++) {
-    const PatchFDCells *c = desc->dir[d];
-    const size_t        m = (size_t)c->nclass * c->nloc * c->nloc;
+    const PetscInt n = M[d]->nloc;
 
-    p->n[d] = c->nloc;
-    PetscCall(PetscMalloc2(m, &p->M[d], m, &p->A[d]));
-    for (size_t i = 0; i < m; i++) {
-      p->M[d][i] = (REAL)c->M[i];
-      p->A[d][i] = (REAL)c->A[i];
-    }
-    size *= c->nloc;
-    lanes += 2 * c->nloc * c->nloc;
-    p->desc.dir[d] = c;
+    p->n[d] = n;
+    p->A[d] = A[d];
+    p->M[d] = M[d];
+    PetscCall(RealCopy((size_t)(M[d]->nclass * n * n), M[d]->X, &p->Mx[d]));
+    PetscCall(RealCopy((size_t)(A[d]->nclass * n * n), A[d]->X, &p->Ax[d]));
+    size *= n;
+    lanes += 2 * n * n;
   }
   PetscCall(VMalloc(5 * (size_t)size + lanes, &v, &p->base));
   for (int i = 0; i < 5; i++, v += size) p->block[i] = v;
@@ -64,35 +64,30 @@ static PetscErrorCode OperatorCreate(const PatchFDOperatorDesc *desc, void **pla
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode OperatorApply(void *plan, PetscReal alpha, const void *x, const void *y0, void *y)
+static PetscErrorCode SumApply(SumPlan *p, PetscReal alpha, const REAL *x, REAL *y)
 {
-  OperatorPlan              *p = (OperatorPlan *)plan;
-  const PatchFDOperatorDesc *desc = &p->desc;
-  const PetscInt            *n    = p->n;
-  const PetscInt64           total = RangeSize(desc->cells);
-  V                         *u = p->block[0], *P = p->block[1], *Q = p->block[2], *S = p->block[3], *T = p->block[4];
+  const PetscInt  *n     = p->n;
+  const PetscInt64 total = RangeSize(p->cells);
+  V               *u = p->block[0], *P = p->block[1], *Q = p->block[2], *S = p->block[3], *T = p->block[4];
 
   PetscFunctionBegin;
-  if (!y0) PetscCall(PetscMemzero(y, PatchFDBoxSize(&desc->ybox) * sizeof(REAL)));
-  else if (y0 != y) PetscCall(PetscMemcpy(y, y0, PatchFDBoxSize(&desc->ybox) * sizeof(REAL)));
   for (PetscInt64 t = 0; t < total; t += VL) {
     Batch    b;
-    PetscInt cell[3][VL], cls[3][VL];
+    PetscInt cell[3][VL], cls[2][VL];
     Coef     M[3], A[3];
 
-    b.count = RangeBatch(desc->cells, t, cell);
+    b.count = RangeBatch(p->cells, t, cell);
     for (int d = 0; d < 3; d++) {
       for (int l = 0; l < b.count; l++) {
-        b.first[d][l] = cell[d][l] * (n[d] - 1);
-        cls[d][l]     = desc->dir[d]->cls[cell[d][l]];
+        b.first[d][l] = cell[d][l] * p->M[d]->stride;
+        cls[0][l]     = p->M[d]->cls[cell[d][l]];
+        cls[1][l]     = p->A[d]->cls[cell[d][l]];
       }
+      M[d] = CoefSelect(b.count, cls[0], (size_t)(n[d] * n[d]), p->Mx[d], p->lanes[2 * d]);
+      A[d] = CoefSelect(b.count, cls[1], (size_t)(n[d] * n[d]), p->Ax[d], p->lanes[2 * d + 1]);
     }
-    for (int d = 0; d < 3; d++) {
-      M[d] = CoefSelect(b.count, cls[d], (size_t)(n[d] * n[d]), p->M[d], p->lanes[2 * d]);
-      A[d] = CoefSelect(b.count, cls[d], (size_t)(n[d] * n[d]), p->A[d], p->lanes[2 * d + 1]);
-    }
-    BatchClip(&b, n, desc->read);
-    Gather(&b, n, &desc->xbox, (const REAL *)x, u);
+    BatchClip(&b, n, p->field.read);
+    Gather(&b, n, &p->field.xbox, x, u);
     Contract(0, n, n[0], M[0], u, P, PETSC_FALSE);
     Contract(0, n, n[0], A[0], u, Q, PETSC_FALSE);
     Contract(1, n, n[1], M[1], Q, S, PETSC_FALSE);
@@ -100,9 +95,55 @@ static PetscErrorCode OperatorApply(void *plan, PetscReal alpha, const void *x, 
     Contract(1, n, n[1], M[1], P, T, PETSC_FALSE);
     Contract(2, n, n[2], M[2], S, u, PETSC_FALSE);
     Contract(2, n, n[2], A[2], T, u, PETSC_TRUE);
-    BatchClip(&b, n, desc->write);
-    Scatter(&b, n, (REAL)alpha, u, 1, &desc->ybox, (REAL *)y);
+    BatchClip(&b, n, p->field.write);
+    Scatter(&b, n, (REAL)alpha, u, 1, &p->field.ybox, y);
   }
   PetscCall(PetscLogFlops(p->flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the door ---- */
+
+typedef struct {
+  SumPlan   *sum;   /* one of the two */
+  TermsPlan *terms;
+  size_t     size;  /* of y */
+} OperatorPlan;
+
+static PetscErrorCode OperatorDestroy(void **plan)
+{
+  OperatorPlan *p = (OperatorPlan *)*plan;
+
+  PetscFunctionBegin;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  if (p->sum) PetscCall(SumDestroy(p->sum));
+  if (p->terms) PetscCall(TermsDestroy(p->terms));
+  PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OperatorCreate(const PatchFDOperatorDesc *desc, void **plan)
+{
+  OperatorPlan      *p;
+  const PatchFDBand *A[3], *M[3];
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  *plan = p;
+  for (PetscInt f = 0; f < desc->nfield; f++) p->size = PetscMax(p->size, desc->field[f].y0 + PatchFDBoxSize(&desc->field[f].ybox));
+  if (PatchFDKroneckerSum(desc, A, M) && A[0]->reach + A[1]->reach + A[2]->reach == 0) PetscCall(SumCreate(desc, A, M, &p->sum));
+  else PetscCall(TermsCreate(desc, &p->terms));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OperatorApply(void *plan, PetscReal alpha, const void *x, const void *y0, void *y)
+{
+  OperatorPlan *p = (OperatorPlan *)plan;
+
+  PetscFunctionBegin;
+  if (!y0) PetscCall(PetscMemzero(y, p->size * sizeof(REAL)));
+  else if (y0 != y) PetscCall(PetscMemcpy(y, y0, p->size * sizeof(REAL)));
+  if (p->sum) PetscCall(SumApply(p->sum, alpha, (const REAL *)x, (REAL *)y));
+  else PetscCall(TermsApply(p->terms, alpha, (const REAL *)x, (REAL *)y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

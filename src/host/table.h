@@ -4,7 +4,7 @@
 #include "grid.h"
 #include "operator.h"
 #include "transfer.h"
-#include "smoother.h"
+#include "local.h"
 #include "boxsolve.h"
 
 static MPI_Datatype TableType(void)
@@ -30,9 +30,9 @@ const struct _PatchFDKernels TABLE = {
   .transferprolong  = TransferProlong,
   .transferrestrict = TransferRestrict,
   .transferdestroy  = TransferDestroy,
-  .smoothercreate   = SmootherCreate,
-  .smootherapply    = SmootherApply,
-  .smootherdestroy  = SmootherDestroy,
+  .localcreate      = LocalCreate,
+  .localapply       = LocalApply,
+  .localdestroy     = LocalDestroy,
   .boxsolvecreate   = BoxSolveCreate,
   .boxsolveapply    = BoxSolveApply,
   .boxsolvedestroy  = BoxSolveDestroy,

@@ -67,7 +67,7 @@ static void TransferClip(const TransferPlan *p, const PetscInt cell[3][VL], Pets
   const PatchFDTransferDesc *desc = &p->desc;
 
   for (int d = 0; d < 3; d++) {
-    const PetscInt stride = (fine ? p->nf[d] : p->nc[d]) - 1;
+    const PetscInt stride = fine ? desc->dir[d]->fstride : desc->dir[d]->cstride;
 
     for (int l = 0; l < b->count; l++) b->first[d][l] = cell[d][l] * stride;
   }
@@ -76,7 +76,7 @@ static void TransferClip(const TransferPlan *p, const PetscInt cell[3][VL], Pets
   b->full = PETSC_FALSE;
   for (int d = 0; d < 3; d++) {
     for (int l = 0; l < b->count; l++) {
-      if (cell[d][l] < desc->dir[d]->ncells - 1) b->hi[d][l] = PetscMax(b->lo[d][l], PetscMin(b->hi[d][l], b->first[d][l] + p->nf[d] - 1));
+      if (cell[d][l] < desc->dir[d]->ncells - 1) b->hi[d][l] = PetscMax(b->lo[d][l], PetscMin(b->hi[d][l], b->first[d][l] + desc->dir[d]->fstride));
     }
   }
 }

@@ -167,31 +167,3 @@ PETSC_INTERN const struct _PatchFDKernels PatchFDKernelsHostDouble, PatchFDKerne
 PETSC_INTERN const struct _PatchFDKernels PatchFDKernelsCUDADouble, PatchFDKernelsCUDAFloat;
 #endif
 PETSC_INTERN const PatchFDKernels         PatchFDKernelTables[PATCHFD_NUM_KERNELS]; /* by id; NULL for what this build does not have */
-
-/*
-  Functions and grid functions, assembled matrices: set-up work, host and double precision only.
-*/
-typedef PetscErrorCode (*PatchFDFunction)(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
-
-/* u(node) = f(x(node)) for the nodes of `range`, Nc interleaved components; nodes[d][i] is the coordinate of node i */
-PETSC_INTERN PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc, const PatchFDBox *, PetscScalar u[]);
-
-/* One direction of a quadrature over cells: nq points a cell.  The end of a line is one point of weight 1 in its last cell. */
-typedef struct {
-  PetscInt   degree, nq;
-  PetscReal *x, *w; /* [ncells * nq] */
-  PetscReal *B;     /* [nq][degree + 1] */
-} PatchFDQuadrature;
-
-/* b_i += integral of f phi_i over the cells of `cells`, for the nodes i of `write` */
-PETSC_INTERN PetscErrorCode PatchFDHostLoad(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, const PatchFDRange write, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *, PetscScalar b[]);
-/* *l2 += integral of (u - f)^2 over the cells, *max = max(*max, |u - f|) at the quadrature points */
-PETSC_INTERN PetscErrorCode PatchFDHostError(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *, const PetscScalar u[], PetscReal *l2, PetscReal *max);
-
-/* diagonal of the operator (1 at Dirichlet nodes): desc->write gives the free nodes, `range` the nodes wanted */
-PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, const PatchFDRange range, const PatchFDBox *, PetscScalar diag[]);
-/*
-  Cell-by-cell triples (row, column, value) of the operator's rows in `range`, a unit entry for each Dirichlet node; index[] on xbox
-  gives the global number of a node.  Call with i = NULL for the count only.
-*/
-PETSC_INTERN PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *, const PatchFDRange range, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);

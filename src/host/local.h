@@ -1,5 +1,6 @@
 /*
-  Vertex patches: local problems by fast diagonalization (paper 000, eq. 2.8 and 2.13).  A batch is VL patches of one colour.
+  Vertex patches: local problems by fast diagonalization (Cui, Grosse-Bley, Kanschat, Strzodka, eq. 2.8 and 2.13).  A batch is VL patches of one
+  colour.
 
   With I the n free nodes of a patch in a direction, S' M_II S = 1, S' A_II S = diag(lambda), D = lambda (+) lambda (+) lambda:
 
@@ -11,6 +12,9 @@
   transformed by [mu_0, T, mu_1] in the other directions; W_f is the same with the rim dropped in directions before d.  (Derivation
   and verification: the mass-orthogonal lifting of the boundary values, so that edges and corners have no terms of their own.)
 
+  In a discontinuous space the masses do not couple a patch to anything, so that A_{I,B} has one term for each direction, whose columns are the cells
+  below and above.  Then `boundary` is a solve with the residual of x without the patch's own values, x_I = A_II^{-1} (b_I - A_IB x_B).
+
   Where a patch is mirror-symmetric its modes are even or odd: transforms work on sums and differences of mirrored entries, at half
   the multiplications, and opposite faces enter through their sum and difference.
 */
@@ -21,7 +25,8 @@
 typedef struct {
   PetscInt  n, even; /* modes; even ones come first */
   PetscBool parity;
-  REAL     *S, *St, *T, *MI, *AI;             /* full matrices */
+  REAL     *S, *St, *T, *MI, *AI;             /* full matrices; MI and AI with the columns of the closure in a continuous space */
+  REAL     *E[2];                             /* discontinuous: columns of A for the cell below and above; MI, AI are M_II, A_II */
   REAL     *Se, *So, *Ste, *Sto, *Te, *To;    /* parity: the halves that act on sums (even) and differences (odd) */
   REAL     *lambda, *mu[2], *alpha[2];
 } EigenClass;
@@ -30,29 +35,30 @@ typedef struct {
 typedef struct {
   PetscInt  n, ext, even;
   PetscBool same, parity;
-  Coef      S, St, T, MI, AI;
+  Coef      S, St, T, MI, AI, E[2];
   const EigenClass *c;                 /* the common class, when parity is used */
   V        *lambda, *mu[2], *alpha[2]; /* a vector for each lane */
 } BatchDirection;
 
 typedef struct {
-  PatchFDSmootherDesc desc;
-  PetscBool           point[3]; /* the direction does not exist */
+  PatchFDLocalDesc    desc;
+  PetscInt            ext[3];        /* nodes of the closure below and above: 0 where the direction does not exist */
+  PetscBool           discontinuous; /* the patches are whole cells */
   EigenClass         *cls[3];
   PetscInt            ntable;   /* products of classes with a table of reciprocals 1 / D, 0 if too many */
   REAL              **table;
   V                  *x, *p, *q, *s, *t, *u, *inv; /* blocks of closures */
   V                  *face[2], *part[2], *Y[3][2], *W[3][2], *line;
-  V                  *lanes[3][5], *vec[3][5];
+  V                  *lanes[3][7], *vec[3][5];
   void               *base;
   BatchDirection      dir[3]; /* of the last batch, whose classes were */
   PetscInt            last[3][VL];
   PatchFDPatchOp      lastop;
-} SmootherPlan;
+} LocalPlan;
 
 /* most reciprocals are tabulated: uniform meshes have at most three classes a direction */
 enum {
-  SMOOTHER_MAX_TABLES = 27
+  LOCAL_MAX_TABLES = 27
 };
 
 static PetscErrorCode EigenHalves(PetscInt n, PetscInt even, PetscBool forward, const REAL *full, REAL **e, REAL **o)
@@ -69,9 +75,21 @@ static PetscErrorCode EigenHalves(PetscInt n, PetscInt even, PetscBool forward, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* `count` columns of MI or AI, from column `first` on */
+static PetscErrorCode ColumnsCopy(const PatchFDEigen *e, const PetscReal *X, size_t first, size_t count, REAL **to)
+{
+  const size_t n = (size_t)e->n, ld = n + 2 * (size_t)e->ext;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * count, to));
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < count; j++) (*to)[i * count + j] = (REAL)X[i * ld + first + j];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode EigenClassCreate(const PatchFDEigen *e, EigenClass *c)
 {
-  const size_t n = (size_t)e->n;
+  const size_t n = (size_t)e->n, ext = (size_t)e->ext;
 
   PetscFunctionBegin;
   c->n      = e->n;
@@ -82,10 +100,11 @@ static PetscErrorCode EigenClassCreate(const PatchFDEigen *e, EigenClass *c)
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++) c->St[i * n + j] = c->S[j * n + i];
   PetscCall(RealCopy(n * n, e->T, &c->T));
-  PetscCall(RealCopy(n * (n + 2), e->MI, &c->MI));
-  PetscCall(RealCopy(n * (n + 2), e->AI, &c->AI));
+  PetscCall(ColumnsCopy(e, e->MI, e->mu[0] ? 0 : ext, e->mu[0] ? n + 2 * ext : n, &c->MI));
+  PetscCall(ColumnsCopy(e, e->AI, e->mu[0] ? 0 : ext, e->mu[0] ? n + 2 * ext : n, &c->AI));
+  for (int i = 0; i < 2 && !e->mu[0]; i++) PetscCall(ColumnsCopy(e, e->AI, i ? ext + n : 0, ext, &c->E[i]));
   PetscCall(RealCopy(n, e->lambda, &c->lambda));
-  for (int i = 0; i < 2; i++) {
+  for (int i = 0; i < 2 && e->mu[i]; i++) {
     PetscCall(RealCopy(n, e->mu[i], &c->mu[i]));
     PetscCall(RealCopy(n, e->alpha[i], &c->alpha[i]));
   }
@@ -107,6 +126,7 @@ static PetscErrorCode EigenClassDestroy(EigenClass *c)
   PetscCall(PetscFree(c->AI));
   PetscCall(PetscFree(c->lambda));
   for (int i = 0; i < 2; i++) {
+    PetscCall(PetscFree(c->E[i]));
     PetscCall(PetscFree(c->mu[i]));
     PetscCall(PetscFree(c->alpha[i]));
   }
@@ -116,9 +136,9 @@ static PetscErrorCode EigenClassDestroy(EigenClass *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SmootherDestroy(void **plan)
+static PetscErrorCode LocalDestroy(void **plan)
 {
-  SmootherPlan *p = (SmootherPlan *)*plan;
+  LocalPlan *p = (LocalPlan *)*plan;
 
   PetscFunctionBegin;
   if (!p) PetscFunctionReturn(PETSC_SUCCESS);
@@ -134,13 +154,13 @@ static PetscErrorCode SmootherDestroy(void **plan)
 }
 
 /* 1 / D for every product of classes; zero where D is: only the constant of a pure Neumann problem on one patch */
-static PetscErrorCode SmootherTables(SmootherPlan *p)
+static PetscErrorCode LocalTables(LocalPlan *p)
 {
   PetscInt nc[3];
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) nc[d] = p->desc.dir[d]->nclass;
-  if ((PetscInt64)nc[0] * nc[1] * nc[2] > SMOOTHER_MAX_TABLES) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((PetscInt64)nc[0] * nc[1] * nc[2] > LOCAL_MAX_TABLES) PetscFunctionReturn(PETSC_SUCCESS);
   p->ntable = nc[0] * nc[1] * nc[2];
   PetscCall(PetscCalloc1(p->ntable, &p->table));
   for (PetscInt t = 0; t < p->ntable; t++) {
@@ -162,9 +182,9 @@ static PetscErrorCode SmootherTables(SmootherPlan *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SmootherCreate(const PatchFDSmootherDesc *desc, void **plan)
+static PetscErrorCode LocalCreate(const PatchFDLocalDesc *desc, void **plan)
 {
-  SmootherPlan *p;
+  LocalPlan    *p;
   PetscInt      n[3], c[3], volume = 1, area = 1, longest = 1;
   size_t        total = 0;
   V            *v = NULL;
@@ -175,20 +195,22 @@ static PetscErrorCode SmootherCreate(const PatchFDSmootherDesc *desc, void **pla
   for (int d = 0; d < 3; d++) {
     const PatchFDPatches *pd = desc->dir[d];
 
-    n[d] = 1;
+    n[d]      = 1;
+    p->ext[d] = desc->box.n[d] == 1 && pd->npatch == 1 && pd->n[0] == 1 ? 0 : 1;
     PetscCall(PetscCalloc1(pd->nclass, &p->cls[d]));
     for (PetscInt i = 0; i < pd->nclass; i++) {
       PetscCall(EigenClassCreate(&pd->eigen[i], &p->cls[d][i]));
       n[d] = PetscMax(n[d], pd->eigen[i].n);
+      if (p->ext[d]) p->ext[d] = pd->eigen[i].ext;
+      if (!pd->eigen[i].mu[0]) p->discontinuous = PETSC_TRUE;
     }
-    p->point[d] = (PetscBool)(desc->box.n[d] == 1 && pd->npatch == 1 && pd->n[0] == 1);
-    c[d]        = n[d] + (p->point[d] ? 0 : 2);
+    c[d] = n[d] + 2 * p->ext[d];
     volume *= c[d];
     longest = PetscMax(longest, c[d]);
-    total += (size_t)(5 * n[d] * (n[d] + 2) + 5 * n[d]);
+    total += (size_t)(7 * n[d] * c[d] + 5 * n[d]);
   }
   for (int d = 0; d < 3; d++) area = PetscMax(area, volume / c[d]);
-  PetscCall(SmootherTables(p));
+  PetscCall(LocalTables(p));
   total += 7 * (size_t)volume + 16 * (size_t)area + (size_t)longest;
   PetscCall(VMalloc(total, &v, &p->base));
   {
@@ -203,7 +225,7 @@ static PetscErrorCode SmootherCreate(const PatchFDSmootherDesc *desc, void **pla
   p->line = v;
   v += longest;
   for (int d = 0; d < 3; d++) {
-    for (int i = 0; i < 5; i++, v += n[d] * (n[d] + 2)) p->lanes[d][i] = v;
+    for (int i = 0; i < 7; i++, v += n[d] * c[d]) p->lanes[d][i] = v;
     for (int i = 0; i < 5; i++, v += n[d]) p->vec[d][i] = v;
   }
   *plan = p;
@@ -308,7 +330,7 @@ static void FaceRim(const BatchDirection *d, PetscInt inner, PetscInt outer, con
 /* ---- batches ---- */
 
 /* interleave the lanes' arrays, which stand `offset` bytes into their classes */
-static inline V *Lanes(const SmootherPlan *p, int d, size_t offset, const PetscInt cls[VL], PetscInt size, V *v)
+static inline V *Lanes(const LocalPlan *p, int d, size_t offset, const PetscInt cls[VL], PetscInt size, V *v)
 {
   for (int l = 0; l < VL; l++) {
     const REAL *a = *(REAL *const *)((const char *)&p->cls[d][cls[l]] + offset);
@@ -321,7 +343,7 @@ static inline V *Lanes(const SmootherPlan *p, int d, size_t offset, const PetscI
 #define SELECT_MATRIX(i, X, size) X = dir->same ? (Coef){c->X, NULL} : (Coef){NULL, Lanes(p, d, offsetof(EigenClass, X), cls, size, p->lanes[d][i])}
 #define SELECT_VECTOR(i, X)       X = Lanes(p, d, offsetof(EigenClass, X), cls, dir->n, p->vec[d][i])
 
-static void SmootherSelect(SmootherPlan *p, int d, int count, PetscInt cls[], PatchFDPatchOp op)
+static void LocalSelect(LocalPlan *p, int d, int count, PetscInt cls[], PatchFDPatchOp op)
 {
   const EigenClass *c   = &p->cls[d][cls[0]];
   BatchDirection   *dir = &p->dir[d];
@@ -331,28 +353,34 @@ static void SmootherSelect(SmootherPlan *p, int d, int count, PetscInt cls[], Pa
   memcpy(p->last[d], cls, sizeof(p->last[d]));
   dir->n    = c->n;
   dir->even = c->even;
-  dir->ext  = p->point[d] ? 0 : 1;
+  dir->ext  = p->ext[d];
   dir->same = PETSC_TRUE;
   for (int l = 1; l < count; l++) dir->same = (PetscBool)(dir->same && cls[l] == cls[0]);
   dir->parity = (PetscBool)(dir->same && c->parity);
   dir->c      = c;
   dir->SELECT_MATRIX(0, S, c->n * c->n);
   dir->SELECT_MATRIX(1, St, c->n * c->n);
-  if (op == PATCHFD_OP_BOUNDARY) {
+  if (op == PATCHFD_OP_BOUNDARY && !p->discontinuous) {
     dir->SELECT_MATRIX(2, T, c->n * c->n);
     dir->SELECT_VECTOR(0, mu[0]);
     dir->SELECT_VECTOR(1, mu[1]);
     dir->SELECT_VECTOR(2, alpha[0]);
     dir->SELECT_VECTOR(3, alpha[1]);
-  } else {
-    dir->SELECT_MATRIX(3, MI, c->n * (c->n + 2));
-    dir->SELECT_MATRIX(4, AI, c->n * (c->n + 2));
+  } else if (op != PATCHFD_OP_SOLVE) {
+    const PetscInt columns = p->discontinuous ? c->n : c->n + 2;
+
+    dir->SELECT_MATRIX(3, MI, c->n * columns);
+    dir->SELECT_MATRIX(4, AI, c->n * columns);
+    if (c->E[0]) {
+      dir->SELECT_MATRIX(5, E[0], c->n * dir->ext);
+      dir->SELECT_MATRIX(6, E[1], c->n * dir->ext);
+    }
   }
   dir->SELECT_VECTOR(4, lambda);
 }
 
 /* 1 / D of the batch at hand, in the order of the modes */
-static Coef SmootherReciprocals(SmootherPlan *p, const BatchDirection d[3])
+static Coef LocalReciprocals(LocalPlan *p, const BatchDirection d[3])
 {
   V *inv = p->inv;
 
@@ -373,13 +401,13 @@ static Coef SmootherReciprocals(SmootherPlan *p, const BatchDirection d[3])
   return (Coef){NULL, p->inv};
 }
 
-static inline void SmootherScale(size_t size, Coef inv, V *u)
+static inline void LocalScale(size_t size, Coef inv, V *u)
 {
   for (size_t i = 0; i < size; i++) u[i] *= inv.s ? Splat(inv.s[i]) : inv.v[i];
 }
 
 /* u = b_I - A_{I,closure} x: the three-dimensional version of the operator in operator.h with rectangular matrices */
-static void SmootherResidual(SmootherPlan *p, const BatchDirection d[3], const Batch *free, const REAL *x, const REAL *b, PetscBool zero)
+static void LocalResidual(LocalPlan *p, const BatchDirection d[3], const Batch *free, const REAL *x, const REAL *b, PetscBool zero)
 {
   const PetscInt n[3] = {d[0].n, d[1].n, d[2].n};
   const PetscInt c[3] = {n[0] + 2 * d[0].ext, n[1] + 2 * d[1].ext, n[2] + 2 * d[2].ext};
@@ -393,8 +421,8 @@ static void SmootherResidual(SmootherPlan *p, const BatchDirection d[3], const B
   for (int i = 0; i < 3; i++) {
     static const REAL one = 1, nil = 0;
 
-    M[i] = p->point[i] ? (Coef){&one, NULL} : d[i].MI;
-    A[i] = p->point[i] ? (Coef){&nil, NULL} : d[i].AI;
+    M[i] = d[i].ext ? d[i].MI : (Coef){&one, NULL};
+    A[i] = d[i].ext ? d[i].AI : (Coef){&nil, NULL};
     for (int l = 0; l < free->count; l++) closure.first[i][l] -= d[i].ext;
   }
   BatchClip(&closure, c, p->desc.read);
@@ -409,8 +437,55 @@ static void SmootherResidual(SmootherPlan *p, const BatchDirection d[3], const B
   for (size_t i = 0; i < size; i++) p->u[i] -= p->x[i];
 }
 
+/* out = A x in direction f for the patch's own nodes (`own`) and the cells below and above: a block of the patch's size */
+static void LocalCross(LocalPlan *p, const BatchDirection d[3], const Batch *free, int f, PetscBool own, const REAL *x, V *out)
+{
+  const PetscInt n[3] = {d[0].n, d[1].n, d[2].n};
+  PetscInt       slab[3] = {n[0], n[1], n[2]};
+
+  if (own) {
+    Gather(free, n, &p->desc.box, x, p->x);
+    Contract(f, n, n[f], d[f].AI, p->x, out, PETSC_FALSE);
+  }
+  slab[f] = d[f].ext;
+  for (int e = 0; e < 2; e++) {
+    Batch beyond = *free;
+
+    for (int l = 0; l < free->count; l++) beyond.first[f][l] += e ? n[f] : -d[f].ext;
+    BatchClip(&beyond, slab, p->desc.read);
+    Gather(&beyond, slab, &p->desc.box, x, p->x);
+    Contract(f, slab, n[f], d[f].E[e], p->x, out, (PetscBool)(own || e));
+  }
+}
+
+/*
+  u = b_I - A_{I,closure} x in a discontinuous space, with g_d what A in direction d gives: the masses of the other directions follow,
+  M2 (M1 g0 + M0 g1) + M0 M1 g2.
+*/
+static void LocalResidualCells(LocalPlan *p, const BatchDirection d[3], const Batch *free, const REAL *x, const REAL *b, PetscBool own, PetscBool zero)
+{
+  const PetscInt n[3] = {d[0].n, d[1].n, d[2].n};
+  const size_t   size = (size_t)(n[0] * n[1] * n[2]);
+
+  Gather(free, n, &p->desc.box, b, p->u);
+  if (zero) return;
+  memset(p->s, 0, size * sizeof(V));
+  for (int f = 0; f < 2; f++) {
+    if (!d[f].ext) continue;
+    LocalCross(p, d, free, f, own, x, p->p);
+    Contract(1 - f, n, n[1 - f], d[1 - f].MI, p->p, p->s, PETSC_TRUE);
+  }
+  Contract(2, n, n[2], d[2].MI, p->s, p->t, PETSC_FALSE);
+  if (d[2].ext) {
+    LocalCross(p, d, free, 2, own, x, p->p);
+    Contract(0, n, n[0], d[0].MI, p->p, p->q, PETSC_FALSE);
+    Contract(1, n, n[1], d[1].MI, p->q, p->t, PETSC_TRUE);
+  }
+  for (size_t i = 0; i < size; i++) p->u[i] -= p->t[i];
+}
+
 /* Y[e], W[e] of the two faces in direction f, as sum and difference where the patch has parity in that direction */
-static void SmootherFaces(SmootherPlan *p, const BatchDirection d[3], const Batch *free, int f, const REAL *x)
+static void LocalFaces(LocalPlan *p, const BatchDirection d[3], const Batch *free, int f, const REAL *x)
 {
   const int      a = f == 0 ? 1 : 0, b = f == 2 ? 1 : 2; /* the directions in the face, in order */
   const PetscInt na = d[a].n, ca = na + 2 * d[a].ext, cb = d[b].n + 2 * d[b].ext, size = ca * cb;
@@ -483,7 +558,7 @@ static inline __attribute__((always_inline)) void CombineModes(PetscInt from, Pe
   u = (u - sum_f alpha_f Y_f) / D - sum_f mu_f W_f.  With parity in a direction the even modes see the faces' sum (e = 0), the odd
   ones the difference (e = 1); without it every mode sees both.
 */
-static void SmootherCombine(SmootherPlan *p, const BatchDirection d[3], Coef inv)
+static void LocalCombine(LocalPlan *p, const BatchDirection d[3], Coef inv)
 {
   const PetscInt n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
 
@@ -517,7 +592,7 @@ static void SmootherCombine(SmootherPlan *p, const BatchDirection d[3], Coef inv
 }
 
 /* One batch of patches, all of the same size */
-static void SmootherBatch(SmootherPlan *p, PatchFDPatchOp op, PetscInt cls[3][VL], Batch *free, REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
+static void LocalBatch(LocalPlan *p, PatchFDPatchOp op, PetscInt cls[3][VL], Batch *free, REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
 {
   const PatchFDBox *box = &p->desc.box;
   BatchDirection   *d   = p->dir;
@@ -526,60 +601,67 @@ static void SmootherBatch(SmootherPlan *p, PatchFDPatchOp op, PetscInt cls[3][VL
   Coef              inv;
 
   for (int i = 0; i < 3; i++) {
-    SmootherSelect(p, i, free->count, cls[i], op);
+    LocalSelect(p, i, free->count, cls[i], op);
     n[i] = d[i].n;
   }
   p->lastop = op;
   size = (size_t)(n[0] * n[1] * n[2]);
   BatchClip(free, n, p->desc.read);
   if (op == PATCHFD_OP_RESIDUAL) {
-    SmootherResidual(p, d, free, x, b, zero);
+    if (p->discontinuous) LocalResidualCells(p, d, free, x, b, PETSC_TRUE, zero);
+    else LocalResidual(p, d, free, x, b, zero);
     Scatter(free, n, 1, p->u, 0, box, r);
     return;
   }
-  inv = SmootherReciprocals(p, d);
+  inv = LocalReciprocals(p, d);
   if (op == PATCHFD_OP_BOUNDARY) {
-    Gather(free, n, box, b, p->u);
+    if (p->discontinuous) LocalResidualCells(p, d, free, x, b, PETSC_FALSE, zero);
+    else Gather(free, n, box, b, p->u);
     TransformBlock(d, TO_MODES, p->u, p->line);
-    if (zero) SmootherScale(size, inv, p->u);
+    if (zero || p->discontinuous) LocalScale(size, inv, p->u);
     else {
       for (int f = 0; f < 3; f++)
-        if (d[f].ext) SmootherFaces(p, d, free, f, x);
-      SmootherCombine(p, d, inv);
+        if (d[f].ext) LocalFaces(p, d, free, f, x);
+      LocalCombine(p, d, inv);
     }
     TransformBlock(d, TO_NODES, p->u, p->line);
     Scatter(free, n, omega, p->u, 1 - omega, box, x);
   } else {
-    if (op == PATCHFD_OP_FUSED) SmootherResidual(p, d, free, x, b, zero);
+    if (op == PATCHFD_OP_FUSED && p->discontinuous) LocalResidualCells(p, d, free, x, b, PETSC_TRUE, zero);
+    else if (op == PATCHFD_OP_FUSED) LocalResidual(p, d, free, x, b, zero);
     else Gather(free, n, box, r, p->u);
     TransformBlock(d, TO_MODES, p->u, p->line);
-    SmootherScale(size, inv, p->u);
+    LocalScale(size, inv, p->u);
     TransformBlock(d, TO_NODES, p->u, p->line);
     Scatter(free, n, omega, p->u, 1, box, x);
   }
 }
 
 /* multiplications and additions of one patch, as executed for a patch with parity or without */
-static PetscLogDouble SmootherFlops(const SmootherPlan *p, PatchFDPatchOp op, const PetscInt n[3], PetscBool parity, PetscBool zero)
+static PetscLogDouble LocalFlops(const LocalPlan *p, PatchFDPatchOp op, const PetscInt n[3], PetscBool parity, PetscBool zero)
 {
-  PetscLogDouble c[3], v = (PetscLogDouble)n[0] * n[1] * n[2], f = 0, line[3];
+  const PetscInt *ext = p->ext;
+  PetscLogDouble  c[3], v = (PetscLogDouble)n[0] * n[1] * n[2], f = 0, line[3], own = op == PATCHFD_OP_BOUNDARY ? 0 : 1;
 
   for (int d = 0; d < 3; d++) {
-    c[d]    = n[d] + (p->point[d] ? 0 : 2);
-    line[d] = p->point[d] ? 0 : (parity ? n[d] + 1 : 2 * n[d]); /* for each entry; parity halves the products and adds a fold */
+    c[d]    = n[d] + 2 * ext[d];
+    line[d] = !ext[d] ? 0 : (parity ? n[d] + 1 : 2 * n[d]); /* for each entry; parity halves the products and adds a fold */
   }
-  if (op == PATCHFD_OP_RESIDUAL || op == PATCHFD_OP_FUSED) {
+  if (op != PATCHFD_OP_SOLVE && p->discontinuous && !zero) {
+    f += v;
+    for (int d = 0; d < 3; d++) f += ext[d] ? 2 * v * (2 * ext[d] + own * n[d]) + (d < 2 ? 2 : 4) * v * n[d] : 0;
+  } else if (op == PATCHFD_OP_RESIDUAL || op == PATCHFD_OP_FUSED) {
     f += v;
     if (!zero) f += 2 * (2 * n[0] * c[0] * c[1] * c[2] + 3 * n[0] * n[1] * c[1] * c[2] + 2 * v * c[2]);
   }
   if (op == PATCHFD_OP_RESIDUAL) return f;
   f += v * (2 * (line[0] + line[1] + line[2]) + 3);
-  if (op == PATCHFD_OP_BOUNDARY && !zero) {
+  if (op == PATCHFD_OP_BOUNDARY && !zero && !p->discontinuous) {
     for (int d = 0; d < 3; d++) {
       const int            a = d == 0 ? 1 : 0, b = d == 2 ? 1 : 2;
-      const PetscLogDouble rim = (p->point[a] ? 0 : 4) + (p->point[b] ? 0 : 4);
+      const PetscLogDouble rim = 4 * (ext[a] + ext[b]);
 
-      if (p->point[d]) continue;
+      if (!ext[d]) continue;
       f += (d == 0 ? 2 : 4) * (n[a] * c[b] * line[a] + n[a] * n[b] * (line[b] + rim));
       f += (parity ? 4 : 8) * v;
     }
@@ -588,7 +670,7 @@ static PetscLogDouble SmootherFlops(const SmootherPlan *p, PatchFDPatchOp op, co
 }
 
 /* patches of one direction with the wanted colour, in at most a few runs of equal size: only the ends of a line differ */
-static PetscInt SmootherRun(const PatchFDPatches *pd, PetscInt color, PetscInt *next, PetscInt end)
+static PetscInt LocalRun(const PatchFDPatches *pd, PetscInt color, PetscInt *next, PetscInt end)
 {
   PetscInt count = 0, i = *next;
 
@@ -600,60 +682,96 @@ static PetscInt SmootherRun(const PatchFDPatches *pd, PetscInt color, PetscInt *
   return count;
 }
 
-static PetscErrorCode SmootherColor(SmootherPlan *p, PatchFDPatchOp op, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+/* Runs of patches in each direction, two apart; with two phases every other one of a row.  at[] is the next patch, of count[] */
+typedef struct {
+  PetscInt start[3], count[3], at[3], step, phase;
+} LocalPatches;
+
+/* the first patch of the row at[1], at[2] that has the phase */
+static inline PetscInt LocalRowStart(const LocalPatches *q)
 {
-  const PatchFDPatches *pd[3] = {p->desc.dir[0], p->desc.dir[1], p->desc.dir[2]};
-  PetscInt              start[3], count[3];
-  PetscLogDouble        flops = 0;
+  return q->step == 1 ? 0 : (q->phase + q->start[0] / 2 + q->start[1] / 2 + q->at[1] + q->start[2] / 2 + q->at[2]) % 2;
+}
+
+/* at[] is a patch, or the next one after it; false behind the last */
+static inline PetscBool LocalPatchValid(LocalPatches *q)
+{
+  while (q->at[0] >= q->count[0]) {
+    if (++q->at[1] == q->count[1]) {
+      q->at[1] = 0;
+      if (++q->at[2] >= q->count[2]) return PETSC_FALSE;
+    }
+    q->at[0] = LocalRowStart(q);
+  }
+  return PETSC_TRUE;
+}
+
+/* the next batch of patches; its count is 0 behind the last */
+static void LocalNextBatch(const LocalPlan *p, LocalPatches *q, Batch *next, PetscInt cls[3][VL])
+{
+  for (next->count = 0; next->count < VL && q->at[2] < q->count[2] && LocalPatchValid(q); next->count++, q->at[0] += q->step) {
+    for (int d = 0; d < 3; d++) {
+      const PetscInt i = q->start[d] + 2 * q->at[d];
+
+      next->first[d][next->count] = p->desc.dir[d]->first[i];
+      cls[d][next->count]         = p->desc.dir[d]->cls[i];
+    }
+  }
+}
+
+/* all patches of such runs: they have the same size */
+static PetscErrorCode LocalRuns(LocalPlan *p, PatchFDPatchOp op, LocalPatches *q, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+{
+  const PatchFDPatches *const *pd   = p->desc.dir;
+  const PetscInt               n[3] = {pd[0]->n[q->start[0]], pd[1]->n[q->start[1]], pd[2]->n[q->start[2]]};
+  Batch                        batch[2];
+  PetscInt                     cls[2][3][VL];
+  PetscInt64                   total = 0;
 
   PetscFunctionBegin;
-  start[2] = patches[2][0];
-  while ((count[2] = SmootherRun(pd[2], color[2], &start[2], patches[2][1]))) {
-    start[1] = patches[1][0];
-    while ((count[1] = SmootherRun(pd[1], color[1], &start[1], patches[1][1]))) {
-      start[0] = patches[0][0];
-      while ((count[0] = SmootherRun(pd[0], color[0], &start[0], patches[0][1]))) {
-        const PetscInt64 total = (PetscInt64)count[0] * count[1] * count[2];
-        const PetscInt   n[3]  = {pd[0]->n[start[0]], pd[1]->n[start[1]], pd[2]->n[start[2]]};
-        PetscInt         at[3] = {0, 0, 0}; /* the next patch, of count[] */
-        Batch            batch[2];
-        PetscInt         cls[2][3][VL];
+  q->at[1] = q->at[2] = 0;
+  q->at[0]            = LocalRowStart(q);
+  batch[1].count      = 0;
+  /* a batch ahead, so that its rows come into the cache while the one before is worked on */
+  for (int now = 0;; now = 1 - now) {
+    Batch *next = &batch[now];
 
-        /* a batch ahead, so that its rows come into the cache while the one before is worked on */
-        for (PetscInt64 t = 0, now = 0; t < total + VL; t += VL, now = 1 - now) {
-          Batch *next = &batch[now];
-
-          next->count = (int)PetscMax(0, PetscMin(VL, total - t));
-          for (int l = 0; l < next->count; l++) {
-            for (int d = 0; d < 3; d++) {
-              const PetscInt i = start[d] + 2 * at[d];
-
-              next->first[d][l] = pd[d]->first[i];
-              cls[now][d][l]    = pd[d]->cls[i];
-            }
-            for (int d = 0; d < 2 && ++at[d] == count[d]; d++) {
-              at[d] = 0;
-              if (d == 1) at[2]++;
-            }
-          }
-          Prefetch(next, n, &p->desc.box, (const REAL *)(op == PATCHFD_OP_SOLVE ? r : b));
-          if (op != PATCHFD_OP_RESIDUAL) Prefetch(next, n, &p->desc.box, (const REAL *)x);
-          if (t) SmootherBatch(p, op, cls[1 - now], &batch[1 - now], (REAL)omega, zero, (REAL *)x, (const REAL *)b, (REAL *)r);
-        }
-        flops += (PetscLogDouble)total * SmootherFlops(p, op, n, p->cls[0][pd[0]->cls[start[0]]].parity, zero);
-        start[0] += 2 * count[0];
-      }
-      start[1] += 2 * count[1];
-    }
-    start[2] += 2 * count[2];
+    LocalNextBatch(p, q, next, cls[now]);
+    Prefetch(next, n, &p->desc.box, (const REAL *)(op == PATCHFD_OP_SOLVE ? r : b));
+    if (op != PATCHFD_OP_RESIDUAL) Prefetch(next, n, &p->desc.box, (const REAL *)x);
+    if (batch[1 - now].count) LocalBatch(p, op, cls[1 - now], &batch[1 - now], (REAL)omega, zero, (REAL *)x, (const REAL *)b, (REAL *)r);
+    total += next->count;
+    if (!next->count) break;
   }
-  PetscCall(PetscLogFlops(flops));
+  PetscCall(PetscLogFlops((PetscLogDouble)total * LocalFlops(p, op, n, p->cls[0][pd[0]->cls[q->start[0]]].parity, zero)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode SmootherApply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+static PetscErrorCode LocalColor(LocalPlan *p, PatchFDPatchOp op, const PatchFDColor *color, const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+{
+  const PatchFDPatches *const *pd = p->desc.dir;
+  LocalPatches                 q  = {.step = p->desc.nphase, .phase = color->phase};
+
+  PetscFunctionBegin;
+  q.start[2] = patches[2][0];
+  while ((q.count[2] = LocalRun(pd[2], color->parity[2], &q.start[2], patches[2][1]))) {
+    q.start[1] = patches[1][0];
+    while ((q.count[1] = LocalRun(pd[1], color->parity[1], &q.start[1], patches[1][1]))) {
+      q.start[0] = patches[0][0];
+      while ((q.count[0] = LocalRun(pd[0], color->parity[0], &q.start[0], patches[0][1]))) {
+        PetscCall(LocalRuns(p, op, &q, omega, zero, x, b, r));
+        q.start[0] += 2 * q.count[0];
+      }
+      q.start[1] += 2 * q.count[1];
+    }
+    q.start[2] += 2 * q.count[2];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LocalApply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < ncolors; i++) PetscCall(SmootherColor((SmootherPlan *)plan, op, colors[i], patches, omega, (PetscBool)(zero && i == 0), x, b, r));
+  for (PetscInt i = 0; i < ncolors; i++) PetscCall(LocalColor((LocalPlan *)plan, op, &colors[i], patches, omega, (PetscBool)(zero && i == 0), x, b, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,30 @@
+#pragma once
+/* What set-up needs of loops: functions at nodes and quadrature points, entries of operators.  On the host, in double precision: not part of the kernel tables. */
+#include <patchfd/private/kernels.h>
+
+typedef PetscErrorCode (*PatchFDFunction)(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
+
+/* u(node) = f(x(node)) for the nodes of `range`, Nc interleaved components; nodes[d][i] is the coordinate of node i */
+PETSC_INTERN PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc, const PatchFDBox *, PetscScalar u[]);
+
+/* One direction of a quadrature over cells: nq points a cell.  The end of a line is one point of weight 1 in its last cell. */
+typedef struct {
+  PetscInt   degree, stride, nq;
+  PetscReal *x, *w; /* [ncells * nq] */
+  PetscReal *B;     /* [nq][degree + 1] */
+} PatchFDQuadrature;
+
+/* b_i += integral of f phi_i over the cells of `cells`, for the nodes i of `write` */
+PETSC_INTERN PetscErrorCode PatchFDHostLoad(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, const PatchFDRange write, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *, PetscScalar b[]);
+/* *l2 += integral of (u - f)^2 over the cells, *max = max(*max, |u - f|) at the quadrature points */
+PETSC_INTERN PetscErrorCode PatchFDHostError(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *, const PetscScalar u[], PetscReal *l2, PetscReal *max);
+
+/* diagonal of the operator on the nodes of each field's `write`, zero elsewhere */
+PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, PetscScalar diag[]);
+/*
+  Cell-by-cell triples (row, column, value) of the operator; index[f] gives the global number of each node of field f's xbox.  Call with
+  i = NULL for the count only.
+*/
+PETSC_INTERN PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *, const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
+/* the same for the fixed nodes, those of `range` outside `free`: (node, node, value) */
+PETSC_INTERN PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRange free, PetscReal value, const PatchFDBox *, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
