@@ -1,5 +1,5 @@
 static char help[] = "Tests the one-dimensional finite elements: quadrature, bases, cell matrices, patch eigenproblems, embeddings.\n\
-  -part basis,cells,patches,line,embedding,solve,errors   what to test\n\
+  -part basis,cells,patches,line,embedding,solve,discontinuous,errors   what to test\n\
   -verbose                                                print what was measured, not only whether it is small\n";
 
 #include <petscsys.h>
@@ -66,7 +66,30 @@ static PetscErrorCode MakeLine(PetscInt degree, PetscInt ncells, Spacing spacing
 
     v[c + 1] = v[c] + h / ncells;
   }
-  PetscCall(PatchFDLineCreate(degree, ncells, v, fixed, line));
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, degree, ncells, v, fixed, line));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* mass and kappa * stiffness + shift * mass of a line */
+typedef struct {
+  PatchFDBand M, A;
+} Matrices;
+
+static PetscErrorCode MatricesCreate(const PatchFDLine *line, PetscReal kappa, PetscReal shift, Matrices *m)
+{
+  const PetscReal penalty = (PetscReal)(line->degree * (line->degree + 1));
+
+  PetscFunctionBeginUser;
+  PetscCall(PatchFDBandMass(line, &m->M));
+  PetscCall(PatchFDBandLaplace(line, kappa, shift, penalty, 2 * penalty, &m->A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatricesDestroy(Matrices *m)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PatchFDBandDestroy(&m->M));
+  PetscCall(PatchFDBandDestroy(&m->A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,7 +122,7 @@ static PetscErrorCode TestNodes(void)
   for (PetscInt k = 1; k <= MAXDEGREE; k++) {
     PatchFDLine line;
 
-    PetscCall(PatchFDLineCreate(k, 1, unit, fixed, &line));
+    PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, k, 1, unit, fixed, &line));
     PetscCall(PatchFDLineNodes(&line, x));
     for (PetscInt i = 1; i < k; i++) Worst(&lobatto, LobattoDefect(k, x[i]));
     for (PetscInt i = 0; i <= k; i++) Worst(&mirror, x[i] + x[k - i] - 1.0);
@@ -123,7 +146,7 @@ static PetscErrorCode TestBasis(void)
   for (PetscInt q = 0; q < npoints; q++) points[q] = 0.5 + 0.5 * Random();
   for (PetscInt k = 1; k <= MAXDEGREE; k++) {
     const PetscInt    n    = k + 1;
-    const PatchFDLine line = {.degree = k, .ncells = 1, .vertices = unit};
+    const PatchFDLine line = {.degree = k, .stride = k, .nnodes = k + 1, .ncells = 1, .vertices = unit};
 
     PetscCall(PatchFDLineNodes(&line, x));
     points[0] = 1e-310; /* nearer to a node than can be divided by */
@@ -209,20 +232,20 @@ static PetscErrorCode TestKnownMatrices(void)
   const PetscReal M2[] = {4, 2, -1, 2, 16, 2, -1, 2, 4}, A2[] = {7, -8, 1, -8, 16, -8, 1, -8, 7};
   const PetscReal h = 0.25;
   PatchFDLine     line;
-  PatchFDCells    cells;
+  Matrices    cells;
 
   PetscFunctionBeginUser;
   PetscCall(MakeLine(1, 4, UNIFORM, PETSC_TRUE, PETSC_TRUE, &line));
-  PetscCall(PatchFDCellsCreate(&line, 1.0, 0.0, &cells));
-  PetscCall(Report("Q1 mass is h/6 [2 1; 1 2]", Difference(4, cells.M, h / 6.0, M1), 2e-15));
-  PetscCall(Report("Q1 stiffness is 1/h [1 -1; -1 1]", Difference(4, cells.A, 1.0 / h, A1), 2e-15));
-  PetscCall(PatchFDCellsDestroy(&cells));
+  PetscCall(MatricesCreate(&line, 1.0, 0.0, &cells));
+  PetscCall(Report("Q1 mass is h/6 [2 1; 1 2]", Difference(4, cells.M.X, h / 6.0, M1), 2e-15));
+  PetscCall(Report("Q1 stiffness is 1/h [1 -1; -1 1]", Difference(4, cells.A.X, 1.0 / h, A1), 2e-15));
+  PetscCall(MatricesDestroy(&cells));
   PetscCall(PatchFDLineDestroy(&line));
   PetscCall(MakeLine(2, 4, UNIFORM, PETSC_TRUE, PETSC_TRUE, &line));
-  PetscCall(PatchFDCellsCreate(&line, 1.0, 0.0, &cells));
-  PetscCall(Report("Q2 mass is h/30 [4 2 -1; 2 16 2; -1 2 4]", Difference(9, cells.M, h / 30.0, M2), 2e-14));
-  PetscCall(Report("Q2 stiffness is 1/(3h) [7 -8 1; -8 16 -8; 1 -8 7]", Difference(9, cells.A, 1.0 / (3.0 * h), A2), 2e-14));
-  PetscCall(PatchFDCellsDestroy(&cells));
+  PetscCall(MatricesCreate(&line, 1.0, 0.0, &cells));
+  PetscCall(Report("Q2 mass is h/30 [4 2 -1; 2 16 2; -1 2 4]", Difference(9, cells.M.X, h / 30.0, M2), 2e-14));
+  PetscCall(Report("Q2 stiffness is 1/(3h) [7 -8 1; -8 16 -8; 1 -8 7]", Difference(9, cells.A.X, 1.0 / (3.0 * h), A2), 2e-14));
+  PetscCall(MatricesDestroy(&cells));
   PetscCall(PatchFDLineDestroy(&line));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -236,10 +259,10 @@ static PetscErrorCode TestMonomials(void)
   PetscFunctionBeginUser;
   for (PetscInt k = 1; k <= 12; k++) {
     const PetscInt    n    = k + 1;
-    const PatchFDLine line = {.degree = k, .ncells = 1, .vertices = v};
-    PatchFDCells      cells;
+    const PatchFDLine line = {.degree = k, .stride = k, .nnodes = k + 1, .ncells = 1, .vertices = v};
+    Matrices      cells;
 
-    PetscCall(PatchFDCellsCreate(&line, kappa, shift, &cells));
+    PetscCall(MatricesCreate(&line, kappa, shift, &cells));
     PetscCall(PatchFDLineNodes(&line, x));
     for (PetscInt a = 0; a <= k; a++) {
       for (PetscInt b = 0; b <= k; b++) {
@@ -249,8 +272,8 @@ static PetscErrorCode TestMonomials(void)
 
         for (PetscInt i = 0; i < n; i++) {
           for (PetscInt j = 0; j < n; j++) {
-            sumM += Power(x[i], a) * cells.M[i * n + j] * Power(x[j], b);
-            sumA += Power(x[i], a) * cells.A[i * n + j] * Power(x[j], b);
+            sumM += Power(x[i], a) * cells.M.X[i * n + j] * Power(x[j], b);
+            sumA += Power(x[i], a) * cells.A.X[i * n + j] * Power(x[j], b);
           }
         }
         Worst(&mass, (sumM - exactM) / scale);
@@ -259,13 +282,13 @@ static PetscErrorCode TestMonomials(void)
     }
     for (PetscInt i = 0; i < n; i++) {
       for (PetscInt j = 0; j < n; j++) {
-        Worst(&symmetry, cells.M[i * n + j] - cells.M[j * n + i]);
-        Worst(&symmetry, cells.A[i * n + j] - cells.A[j * n + i]);
-        Worst(&symmetry, cells.M[i * n + j] - cells.M[(k - i) * n + k - j]);
-        Worst(&symmetry, cells.A[i * n + j] - cells.A[(k - i) * n + k - j]);
+        Worst(&symmetry, cells.M.X[i * n + j] - cells.M.X[j * n + i]);
+        Worst(&symmetry, cells.A.X[i * n + j] - cells.A.X[j * n + i]);
+        Worst(&symmetry, cells.M.X[i * n + j] - cells.M.X[(k - i) * n + k - j]);
+        Worst(&symmetry, cells.A.X[i * n + j] - cells.A.X[(k - i) * n + k - j]);
       }
     }
-    PetscCall(PatchFDCellsDestroy(&cells));
+    PetscCall(MatricesDestroy(&cells));
   }
   PetscCall(Report("M, degree 1..12", mass, 4e-15));
   PetscCall(Report("A, degree 1..12", stiffness, 4e-14));
@@ -278,19 +301,19 @@ static PetscErrorCode CountClasses(PetscInt degree, PetscInt ncells, PetscReal l
   const PetscBool fixed[] = {PETSC_TRUE, PETSC_TRUE};
   PetscReal      *v, total = 0.0;
   PatchFDLine     line;
-  PatchFDCells    cells;
+  Matrices    cells;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(ncells + 1, &v));
   for (PetscInt c = 0; c <= ncells; c++) v[c] = lower + length * PetscPowReal((PetscReal)c / ncells, grading);
-  PetscCall(PatchFDLineCreate(degree, ncells, v, fixed, &line));
-  PetscCall(PatchFDCellsCreate(&line, 1.0, 0.0, &cells));
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, degree, ncells, v, fixed, &line));
+  PetscCall(MatricesCreate(&line, 1.0, 0.0, &cells));
   for (PetscInt c = 0; c < ncells; c++) {
-    for (PetscInt i = 0; i < cells.nloc * cells.nloc; i++) total += cells.M[cells.cls[c] * cells.nloc * cells.nloc + i];
+    for (PetscInt i = 0; i < cells.M.nloc * cells.M.nloc; i++) total += cells.M.X[cells.M.cls[c] * cells.M.nloc * cells.M.nloc + i];
   }
-  *nclass = cells.nclass;
+  *nclass = cells.M.nclass;
   *defect = PetscAbsReal(total / length - 1.0);
-  PetscCall(PatchFDCellsDestroy(&cells));
+  PetscCall(MatricesDestroy(&cells));
   PetscCall(PatchFDLineDestroy(&line));
   PetscCall(PetscFree(v));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -301,7 +324,7 @@ static PetscErrorCode TestClasses(void)
   PetscInt     nclass;
   PetscReal    defect, worst = 0.0;
   PatchFDLine  line;
-  PatchFDCells cells;
+  Matrices cells;
 
   PetscFunctionBeginUser;
   PetscCall(CountClasses(3, 4096, 0.0, 1.0, 1.0, &nclass, &defect));
@@ -314,9 +337,9 @@ static PetscErrorCode TestClasses(void)
   Worst(&worst, defect);
   PetscCall(PetscPrintf(PETSC_COMM_SELF, ", 32 graded %" PetscInt_FMT, nclass));
   PetscCall(MakeLine(2, 8, PIECEWISE, PETSC_TRUE, PETSC_TRUE, &line));
-  PetscCall(PatchFDCellsCreate(&line, 1.0, 0.0, &cells));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, ", two lengths %" PetscInt_FMT "\n", cells.nclass));
-  PetscCall(PatchFDCellsDestroy(&cells));
+  PetscCall(MatricesCreate(&line, 1.0, 0.0, &cells));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, ", two lengths %" PetscInt_FMT "\n", cells.M.nclass));
+  PetscCall(MatricesDestroy(&cells));
   PetscCall(PatchFDLineDestroy(&line));
   PetscCall(Report("sum of M over all cells is the length", worst, 1e-12));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -329,12 +352,12 @@ static PetscErrorCode TestPoint(void)
   PetscReal       x, xq, w, B, wrong = 0.0;
   PetscInt        first, end;
   PatchFDLine     line;
-  PatchFDCells    cells;
+  Matrices    cells;
   PatchFDPatches  patches;
   PatchFDEigen    eigen;
 
   PetscFunctionBeginUser;
-  PetscCall(PatchFDLineCreate(0, 1, vertices, fixed, &line));
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, 0, 1, vertices, fixed, &line));
   PetscCall(PatchFDLineNodes(&line, &x));
   PetscCall(PatchFDLineTabulate(&line, 1, &xq, &w, &B));
   PatchFDLineFree(&line, &first, &end);
@@ -343,11 +366,11 @@ static PetscErrorCode TestPoint(void)
   Worst(&wrong, w - 1.0);
   Worst(&wrong, B - 1.0);
   Worst(&wrong, (PetscReal)(PetscAbsInt(first) + PetscAbsInt(end - 1)));
-  PetscCall(PatchFDCellsCreate(&line, 3.0, 0.0, &cells));
-  Worst(&wrong, cells.M[0] - 1.0);
-  Worst(&wrong, cells.A[0]);
-  PetscCall(PatchFDPatchesCreate(&line, &cells, &patches));
-  PetscCall(PatchFDLineEigenCreate(&line, &cells, &eigen));
+  PetscCall(MatricesCreate(&line, 3.0, 0.0, &cells));
+  Worst(&wrong, cells.M.X[0] - 1.0);
+  Worst(&wrong, cells.A.X[0]);
+  PetscCall(PatchFDPatchesCreate(&line, &cells.M, &cells.A, &patches));
+  PetscCall(PatchFDLineEigenCreate(&line, &cells.M, &cells.A, &eigen));
   Worst(&wrong, (PetscReal)(PetscAbsInt(patches.npatch - 1) + PetscAbsInt(patches.nclass - 1) + PetscAbsInt(patches.n[0] - 1) + patches.first[0]));
   Worst(&wrong, PetscAbsReal(patches.eigen[0].S[0]) - 1.0);
   Worst(&wrong, patches.eigen[0].S[0] * patches.eigen[0].T[0] - 1.0);
@@ -364,7 +387,7 @@ static PetscErrorCode TestPoint(void)
   Worst(&wrong, eigen.lambda[0]);
   PetscCall(PatchFDEigenDestroy(&eigen));
   PetscCall(PatchFDPatchesDestroy(&patches));
-  PetscCall(PatchFDCellsDestroy(&cells));
+  PetscCall(MatricesDestroy(&cells));
   PetscCall(PatchFDLineDestroy(&line));
   PetscCall(Report("a point", wrong, 0.0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -372,16 +395,20 @@ static PetscErrorCode TestPoint(void)
 
 /* --- patches -------------------------------------------------------------------------------------------------------- */
 
-/* The global matrix of a line without boundary conditions, X[nnodes][nnodes]; the caller frees */
-static PetscErrorCode GlobalMatrix(const PatchFDCells *cells, const PetscReal K[], PetscReal **X)
+/* The global matrix of a line, fixed nodes included, X[nnodes][nnodes]; the caller frees */
+static PetscErrorCode GlobalMatrix(const PatchFDBand *b, PetscReal **X)
 {
-  const PetscInt n = cells->nloc, N = cells->ncells * (n - 1) + 1;
+  const PetscInt n = b->nloc, width = (2 * b->reach + 1) * n, N = (b->ncells - 1) * b->stride + n;
 
   PetscFunctionBeginUser;
   PetscCall(PetscCalloc1(N * N, X));
-  for (PetscInt c = 0; c < cells->ncells; c++) {
+  for (PetscInt c = 0; c < b->ncells; c++) {
     for (PetscInt i = 0; i < n; i++) {
-      for (PetscInt j = 0; j < n; j++) (*X)[(c * (n - 1) + i) * N + c * (n - 1) + j] += K[(cells->cls[c] * n + i) * n + j];
+      for (PetscInt j = 0; j < width; j++) {
+        const PetscInt column = (c - b->reach + j / n) * b->stride + j % n;
+
+        if (column >= 0 && column < N) (*X)[(c * b->stride + i) * N + column] += b->X[(b->cls[c] * n + i) * width + j];
+      }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -467,7 +494,7 @@ static void CheckNeighbours(const PatchFDEigen *e, PetscInt row, PetscInt N, con
 /* Patch i is the two cells around interior vertex i + 1 with the free ends that it reaches; together they cover what is free */
 static void CheckCover(const PatchFDLine *line, const PatchFDPatches *p, Defects *d)
 {
-  const PetscInt k = line->degree, N = PatchFDLineNumNodes(line);
+  const PetscInt k = line->degree, N = line->nnodes;
   PetscInt       first, end, expected = PetscMax(line->ncells - 1, 1);
 
   PatchFDLineFree(line, &first, &end);
@@ -475,7 +502,7 @@ static void CheckCover(const PatchFDLine *line, const PatchFDPatches *p, Defects
   Worst(&d->cover, (PetscReal)(p->npatch - expected));
   for (PetscInt i = 0; i < p->npatch; i++) {
     const PetscInt last = PetscMin(i + 2, line->ncells) * k;
-    const PetscInt lo   = i == 0 && !line->fixed[0] ? 0 : i * k + 1, hi = last == N - 1 && !line->fixed[1] ? last : last - 1;
+    const PetscInt lo   = i == 0 && !line->dirichlet[0] ? 0 : i * k + 1, hi = last == N - 1 && !line->dirichlet[1] ? last : last - 1;
 
     Worst(&d->cover, (PetscReal)(p->cell[i] - i));
     Worst(&d->cover, (PetscReal)(p->first[i] - lo));
@@ -492,23 +519,23 @@ static void CheckCover(const PatchFDLine *line, const PatchFDPatches *p, Defects
 /* How many classes of patches a line of three cells or more has */
 static PetscInt ExpectedClasses(const PatchFDLine *line, Spacing spacing)
 {
-  if (line->ncells < 3) return line->ncells == 2 || PatchFDLineNumNodes(line) - line->fixed[0] - line->fixed[1] > 0;
+  if (line->ncells < 3) return line->ncells == 2 || line->nnodes - line->dirichlet[0] - line->dirichlet[1] > 0;
   if (spacing == GRADED) return line->ncells - 1;
   if (spacing == UNIFORM) {
-    const PetscInt special = !line->fixed[0] + !line->fixed[1];
+    const PetscInt special = !line->dirichlet[0] + !line->dirichlet[1];
 
     return special + (line->ncells - 1 > special);
   }
   return -1;
 }
 
-static PetscErrorCode CheckPatches(const PatchFDLine *line, Spacing spacing, const PatchFDCells *cells, const PetscReal M[], const PetscReal A[], Defects *d)
+static PetscErrorCode CheckPatches(const PatchFDLine *line, Spacing spacing, const Matrices *cells, const PetscReal M[], const PetscReal A[], Defects *d)
 {
-  const PetscInt N = PatchFDLineNumNodes(line), classes = ExpectedClasses(line, spacing);
+  const PetscInt N = line->nnodes, classes = ExpectedClasses(line, spacing);
   PatchFDPatches patches;
 
   PetscFunctionBeginUser;
-  PetscCall(PatchFDPatchesCreate(line, cells, &patches));
+  PetscCall(PatchFDPatchesCreate(line, &cells->M, &cells->A, &patches));
   CheckCover(line, &patches, d);
   if (classes >= 0) Worst(&d->classes, (PetscReal)(patches.nclass - classes));
   for (PetscInt i = 0; i < patches.npatch; i++) {
@@ -519,7 +546,7 @@ static PetscErrorCode CheckPatches(const PatchFDLine *line, Spacing spacing, con
     CheckModes(e, e->MI + 1, e->AI + 1, e->n + 2, d);
     CheckNeighbours(e, patches.first[i], N, M, A, d);
     /* parity exactly where cells and ends mirror each other */
-    Worst(&d->classes, (PetscReal)(e->parity != (cells->cls[c] == cells->cls[last] && below == above)));
+    Worst(&d->classes, (PetscReal)(e->parity != (cells->A.cls[c] == cells->A.cls[last] && below == above)));
     /* one patch that holds the whole line and is not fixed: its constants have lambda = 0, all others are positive */
     for (PetscInt j = 0; j < e->n; j++) {
       const PetscBool constant = (PetscBool)(!below && !above && j == 0);
@@ -563,18 +590,18 @@ static PetscErrorCode TestPatches(void)
       for (int n = 0; n < 5; n++) {
         for (int ends = 0; ends < 4; ends++) {
           PatchFDLine  line;
-          PatchFDCells cells;
+          Matrices cells;
           PetscReal   *M, *A;
 
           PetscCall(MakeLine(k, counts[n], (Spacing)spacing, (PetscBool)(ends & 1), (PetscBool)(ends >> 1), &line));
-          PetscCall(PatchFDCellsCreate(&line, 1.5, 0.0, &cells));
-          PetscCall(GlobalMatrix(&cells, cells.M, &M));
-          PetscCall(GlobalMatrix(&cells, cells.A, &A));
+          PetscCall(MatricesCreate(&line, 1.5, 0.0, &cells));
+          PetscCall(GlobalMatrix(&cells.M, &M));
+          PetscCall(GlobalMatrix(&cells.A, &A));
           PetscCall(CheckPatches(&line, (Spacing)spacing, &cells, M, A, &d));
           PetscCall(PetscFree(M));
           PetscCall(PetscFree(A));
-          PetscCall(PatchFDCellsDestroy(&cells));
-          PetscCall(PatchFDCellsDestroy(&cells));
+          PetscCall(MatricesDestroy(&cells));
+          PetscCall(MatricesDestroy(&cells));
           PetscCall(PatchFDLineDestroy(&line));
           PetscCall(PatchFDLineDestroy(&line));
         }
@@ -597,17 +624,17 @@ static PetscErrorCode TestLineEigen(void)
       for (PetscInt ncells = 1; ncells <= 6; ncells++) {
         for (int ends = 0; ends < 4; ends++) {
           PatchFDLine    line;
-          PatchFDCells   cells;
+          Matrices   cells;
           PatchFDEigen   eigen;
           PetscReal     *M, *A;
           PetscInt       first, end;
           const PetscInt N = ncells * k + 1;
 
           PetscCall(MakeLine(k, ncells, (Spacing)spacing, (PetscBool)(ends & 1), (PetscBool)(ends >> 1), &line));
-          PetscCall(PatchFDCellsCreate(&line, 1.5, 0.0, &cells));
-          PetscCall(PatchFDLineEigenCreate(&line, &cells, &eigen));
-          PetscCall(GlobalMatrix(&cells, cells.M, &M));
-          PetscCall(GlobalMatrix(&cells, cells.A, &A));
+          PetscCall(MatricesCreate(&line, 1.5, 0.0, &cells));
+          PetscCall(PatchFDLineEigenCreate(&line, &cells.M, &cells.A, &eigen));
+          PetscCall(GlobalMatrix(&cells.M, &M));
+          PetscCall(GlobalMatrix(&cells.A, &A));
           PatchFDLineFree(&line, &first, &end);
           Worst(&d.cover, (PetscReal)(eigen.n - (end - first)));
           CheckModes(&eigen, M + first * (N + 1), A + first * (N + 1), N, &d);
@@ -616,7 +643,7 @@ static PetscErrorCode TestLineEigen(void)
           PetscCall(PetscFree(A));
           PetscCall(PatchFDEigenDestroy(&eigen));
           PetscCall(PatchFDEigenDestroy(&eigen));
-          PetscCall(PatchFDCellsDestroy(&cells));
+          PetscCall(MatricesDestroy(&cells));
           PetscCall(PatchFDLineDestroy(&line));
         }
       }
@@ -634,14 +661,14 @@ static PetscErrorCode TestKnownEigenvalues(void)
   const PetscReal h       = 1.0 / n;
   PetscReal       v[301], worst = 0.0;
   PatchFDLine     line;
-  PatchFDCells    cells;
+  Matrices    cells;
   PatchFDEigen    eigen;
 
   PetscFunctionBeginUser;
   for (PetscInt c = 0; c <= n; c++) v[c] = c * h;
-  PetscCall(PatchFDLineCreate(1, n, v, fixed, &line));
-  PetscCall(PatchFDCellsCreate(&line, 1.0, 0.0, &cells));
-  PetscCall(PatchFDLineEigenCreate(&line, &cells, &eigen));
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, n, v, fixed, &line));
+  PetscCall(MatricesCreate(&line, 1.0, 0.0, &cells));
+  PetscCall(PatchFDLineEigenCreate(&line, &cells.M, &cells.A, &eigen));
   for (PetscInt i = 0; i < n - 1; i++) {
     const PetscInt  j = i < n / 2 ? 2 * i + 1 : 2 * (i - n / 2) + 2;
     const PetscReal c = PetscCosReal(j * PETSC_PI * h);
@@ -650,15 +677,15 @@ static PetscErrorCode TestKnownEigenvalues(void)
   }
   PetscCall(Report("Q1 on 300 cells: lambda", worst, 1e-14));
   PetscCall(PatchFDEigenDestroy(&eigen));
-  PetscCall(PatchFDCellsDestroy(&cells));
+  PetscCall(MatricesDestroy(&cells));
 
   /* a mass term on a free line is no nullspace: the constant has lambda = shift */
-  line.fixed[0] = line.fixed[1] = PETSC_FALSE;
-  PetscCall(PatchFDCellsCreate(&line, 1.0, 1e-2, &cells));
-  PetscCall(PatchFDLineEigenCreate(&line, &cells, &eigen));
+  line.dirichlet[0] = line.dirichlet[1] = PETSC_FALSE;
+  PetscCall(MatricesCreate(&line, 1.0, 1e-2, &cells));
+  PetscCall(PatchFDLineEigenCreate(&line, &cells.M, &cells.A, &eigen));
   PetscCall(Report("Q1 on 300 cells, free, shift 0.01: smallest lambda", PetscAbsReal(eigen.lambda[0] - 1e-2), 1e-8));
   PetscCall(PatchFDEigenDestroy(&eigen));
-  PetscCall(PatchFDCellsDestroy(&cells));
+  PetscCall(MatricesDestroy(&cells));
   PetscCall(PatchFDLineDestroy(&line));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -678,7 +705,7 @@ static PetscErrorCode Halve(const PatchFDLine *coarse, PetscInt degree, Spacing 
     v[2 * c + 1] = (1.0 - s) * coarse->vertices[c] + s * coarse->vertices[c + 1];
   }
   v[2 * coarse->ncells] = coarse->vertices[coarse->ncells];
-  PetscCall(PatchFDLineCreate(degree, 2 * coarse->ncells, v, coarse->fixed, fine));
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, degree, 2 * coarse->ncells, v, coarse->dirichlet, fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -714,11 +741,11 @@ static PetscErrorCode CheckEmbedding(const PatchFDLine *coarse, const PatchFDLin
   PetscCall(PatchFDEmbeddingCreate(coarse, fine, &e));
   PetscCall(PatchFDLineNodes(coarse, xc));
   PetscCall(PatchFDLineNodes(fine, xf));
-  Worst(&d->shapes, (PetscReal)(e.ncells * (e.nf - 1) + 1 - PatchFDLineNumNodes(fine)));
+  Worst(&d->shapes, (PetscReal)(e.ncells * (e.nf - 1) + 1 - fine->nnodes));
   for (PetscInt m = 0; m <= coarse->degree; m++) {
-    for (PetscInt i = 0; i < PatchFDLineNumNodes(coarse); i++) uc[i] = Power(xc[i], m);
+    for (PetscInt i = 0; i < coarse->nnodes; i++) uc[i] = Power(xc[i], m);
     Worst(&d->jumps, Embed(&e, uc, uf));
-    for (PetscInt i = 0; i < PatchFDLineNumNodes(fine); i++) Worst(&d->polynomials, (uf[i] - Power(xf[i], m)) / Power(PetscMax(xf[PatchFDLineNumNodes(fine) - 1], 1.0), m));
+    for (PetscInt i = 0; i < fine->nnodes; i++) Worst(&d->polynomials, (uf[i] - Power(xf[i], m)) / Power(PetscMax(xf[fine->nnodes - 1], 1.0), m));
   }
   PetscCall(PatchFDEmbeddingDestroy(&e));
   PetscCall(PatchFDEmbeddingDestroy(&e));
@@ -732,14 +759,14 @@ static PetscErrorCode CheckLevels(const PatchFDLine lines[3], EmbeddingDefects *
   PatchFDEmbedding e;
 
   PetscFunctionBeginUser;
-  for (PetscInt i = 0; i < PatchFDLineNumNodes(&lines[0]); i++) u[0][i] = Random();
+  for (PetscInt i = 0; i < lines[0].nnodes; i++) u[0][i] = Random();
   for (int l = 1; l < 3; l++) {
     PetscCall(PatchFDEmbeddingCreate(&lines[l - 1], &lines[l], &e));
     Worst(&d->jumps, Embed(&e, u[l - 1], u[l]));
     PetscCall(PatchFDEmbeddingDestroy(&e));
   }
   PetscCall(PatchFDLineNodes(&lines[2], x));
-  for (PetscInt i = 0; i < PatchFDLineNumNodes(&lines[2]); i++) {
+  for (PetscInt i = 0; i < lines[2].nnodes; i++) {
     const PetscReal *v = lines[0].vertices;
     const PetscInt   k = lines[0].degree;
     PetscInt         c = 0;
@@ -769,7 +796,7 @@ static PetscErrorCode TestEmbedding(void)
           PetscCall(MakeLine(k, ncells, (Spacing)spacing, PETSC_TRUE, PETSC_FALSE, &lines[0]));
           PetscCall(Halve(&lines[0], k + raise, (Spacing)spacing, &lines[1]));
           PetscCall(Halve(&lines[1], k + raise, (Spacing)spacing, &lines[2]));
-          PetscCall(PatchFDLineCreate(k + raise, ncells, lines[0].vertices, lines[0].fixed, &same));
+          PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, k + raise, ncells, lines[0].vertices, lines[0].dirichlet, &same));
           PetscCall(CheckEmbedding(&lines[0], &lines[1], &d));
           PetscCall(CheckEmbedding(&lines[1], &lines[2], &d));
           PetscCall(CheckEmbedding(&lines[0], &same, &d));
@@ -812,7 +839,7 @@ static PetscErrorCode TestKnownEmbeddings(void)
   PetscCall(PatchFDEmbeddingDestroy(&e));
   PetscCall(PatchFDLineDestroy(&coarse));
 
-  PetscCall(PatchFDLineCreate(0, 1, at, fixed, &point));
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, 0, 1, at, fixed, &point));
   PetscCall(PatchFDEmbeddingCreate(&point, &point, &e));
   PetscCall(Report("point in point", PetscAbsReal(e.P[0] - 1.0) + (PetscReal)(e.nclass * e.nf * e.nc * e.ratio - 1), 0.0));
   PetscCall(PatchFDEmbeddingDestroy(&e));
@@ -998,15 +1025,15 @@ static PetscErrorCode TestSolve(void)
 
         for (PetscInt d = 0; d < dim; d++) {
           PatchFDLine  line;
-          PatchFDCells cells;
+          Matrices cells;
 
           PetscCall(MakeLine(k, 4 + d, (Spacing)spacing, PETSC_TRUE, (PetscBool)(d < dim - 1), &line));
-          PetscCall(PatchFDCellsCreate(&line, kappa[d], d == 0 ? 0.5 : 0.0, &cells));
-          PetscCall(PatchFDPatchesCreate(&line, &cells, &patches[d]));
+          PetscCall(MatricesCreate(&line, kappa[d], d == 0 ? 0.5 : 0.0, &cells));
+          PetscCall(PatchFDPatchesCreate(&line, &cells.M, &cells.A, &patches[d]));
           e[d]   = &patches[d].eigen[patches[d].cls[d == dim - 1 ? patches[d].npatch - 1 : d]];
           x.n[d] = e[d]->n + 2;
           b.n[d] = e[d]->n;
-          PetscCall(PatchFDCellsDestroy(&cells));
+          PetscCall(MatricesDestroy(&cells));
           PetscCall(PatchFDLineDestroy(&line));
         }
         for (PetscInt i = 0; i < x.n[0] * x.n[1] * x.n[2]; i++) x.v[i] = Random();
@@ -1021,6 +1048,204 @@ static PetscErrorCode TestSolve(void)
       PetscCall(Report(what, worst, 1e-12));
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* --- discontinuous lines -------------------------------------------------------------------------------------------- */
+
+/* v' A u for the nodal values of two functions */
+static PetscReal Form(PetscInt N, const PetscReal A[], const PetscReal u[], const PetscReal v[])
+{
+  PetscReal sum = 0.0;
+
+  for (PetscInt i = 0; i < N; i++)
+    for (PetscInt j = 0; j < N; j++) sum += v[i] * A[i * N + j] * u[j];
+  return sum;
+}
+
+/* u(x), u'(x), -u''(x) of u = x^m on the line, and the derivative at its ends */
+static void Monomial(const PatchFDLine *line, PetscInt m, const PetscReal x[], PetscReal u[], PetscReal f[], PetscReal slope[2])
+{
+  for (PetscInt i = 0; i < line->nnodes; i++) {
+    u[i] = Power(x[i], m);
+    f[i] = m < 2 ? 0.0 : -m * (m - 1) * Power(x[i], m - 2);
+  }
+  for (int e = 0; e < 2; e++) slope[e] = m < 1 ? 0.0 : m * Power(line->vertices[e ? line->ncells : 0], m - 1);
+}
+
+/*
+  For a polynomial u, which has no jumps, and any v,
+
+    v' A u = kappa ( int -u'' v + [n u' v at Neumann ends] ) + v' G u,
+
+  where G is what the Dirichlet data u bring: the method is consistent.  Jumps of one cell against each other see the penalties alone.
+*/
+static PetscErrorCode CheckForm(const PatchFDLine *line, PetscReal kappa, const PetscReal M[], const PetscReal A[], const PetscReal G[], PetscReal *consistency, PetscReal *penalty, PetscReal *symmetry)
+{
+  const PetscInt  N = line->nnodes, k = line->degree;
+  const PetscReal sigma = (PetscReal)(k * (k + 1));
+  PetscReal      *x, *u, *v, *f, slope[2], scale = 0.0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc4(N, &x, N, &u, N, &v, N, &f));
+  PetscCall(PatchFDLineNodes(line, x));
+  for (PetscInt i = 0; i < N * N; i++) scale = PetscMax(scale, PetscAbsReal(A[i]));
+  for (PetscInt i = 0; i < N; i++)
+    for (PetscInt j = 0; j < N; j++) Worst(symmetry, (A[i * N + j] - A[j * N + i]) / scale);
+  for (PetscInt m = 0; m <= k; m++) {
+    PetscReal expected;
+
+    Monomial(line, m, x, u, f, slope);
+    for (PetscInt i = 0; i < N; i++) v[i] = Random();
+    expected = kappa * Form(N, M, f, v) + Form(N, G, u, v);
+    for (int e = 0; e < 2; e++)
+      if (!line->dirichlet[e]) expected += kappa * (e ? 1 : -1) * slope[e] * v[e ? N - 1 : 0];
+    Worst(consistency, (Form(N, A, u, v) - expected) / scale);
+  }
+  for (PetscInt c = 0; c < line->ncells; c++) { /* the indicator function of a cell has no derivative */
+    PetscReal expected = 0.0;
+
+    for (PetscInt i = 0; i < N; i++) v[i] = i / (k + 1) == c ? 1.0 : 0.0;
+    for (int e = 0; e < 2; e++) {
+      const PetscInt  neighbour = e ? c + 1 : c - 1;
+      const PetscReal h         = line->vertices[c + 1] - line->vertices[c];
+
+      if (neighbour >= 0 && neighbour < line->ncells) expected += kappa * sigma * 0.5 * (1 / h + 1 / (line->vertices[neighbour + 1] - line->vertices[neighbour]));
+      else if (line->dirichlet[e]) expected += kappa * 2 * sigma / h;
+    }
+    Worst(penalty, (Form(N, A, v, v) - expected) / scale);
+  }
+  PetscCall(PetscFree4(x, u, v, f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the columns of A_{I,B} from their two functionals, against those of the whole matrix */
+static void CheckFunctionals(const PatchFDLine *line, const PatchFDPatches *p, PetscInt i, const PetscReal A[], PetscReal *worst)
+{
+  const PatchFDEigen *e = &p->eigen[p->cls[i]];
+  const PetscInt      N = line->nnodes, m = line->degree + 1;
+  PetscReal           scale = 0.0;
+
+  for (PetscInt l = 0; l < e->n * (e->n + 2 * m); l++) scale = PetscMax(scale, PetscAbsReal(e->AI[l]));
+  for (int end = 0; end < 2; end++) {
+    const PetscInt first = end ? p->first[i] + p->n[i] : p->first[i] - m, vertex = end ? 0 : m - 1;
+
+    for (PetscInt a = 0; a < e->n; a++) {
+      for (PetscInt j = 0; j < m; j++) {
+        const PetscReal exact = first >= 0 && first < N ? A[(p->first[i] + a) * N + first + j] : 0.0;
+
+        Worst(worst, (e->value[end][a] * (j == vertex) + e->slope[end][a] * e->derivative[end][j] - exact) / scale);
+      }
+    }
+  }
+}
+
+static PetscErrorCode TestDiscontinuous(void)
+{
+  const PetscInt counts[] = {1, 2, 3, 4, 7};
+
+  PetscFunctionBeginUser;
+  for (int spacing = UNIFORM; spacing <= PIECEWISE; spacing++) {
+    Defects   d           = {0};
+    PetscReal consistency = 0.0, penalty = 0.0, symmetry = 0.0, functionals = 0.0, parity = 0.0;
+
+    for (PetscInt k = 1; k <= 8; k++) {
+      for (int n = 0; n < 5; n++) {
+        for (int ends = 0; ends < 4; ends++) {
+          PatchFDLine    line, shape;
+          PatchFDBand    band;
+          PatchFDPatches patches;
+          PatchFDEigen   eigen;
+          Matrices       matrices;
+          PetscReal     *M, *A, *G;
+
+          PetscCall(MakeLine(k, counts[n], (Spacing)spacing, (PetscBool)(ends & 1), (PetscBool)(ends >> 1), &shape));
+          PetscCall(PatchFDLineCreate(PATCHFD_DISCONTINUOUS, k, shape.ncells, shape.vertices, shape.dirichlet, &line));
+          PetscCall(MatricesCreate(&line, 1.5, 0.0, &matrices));
+          PetscCall(PatchFDBandDirichlet(&line, 1.5, 2.0 * k * (k + 1), &band));
+          PetscCall(GlobalMatrix(&matrices.M, &M));
+          PetscCall(GlobalMatrix(&matrices.A, &A));
+          PetscCall(GlobalMatrix(&band, &G));
+          PetscCall(CheckForm(&line, 1.5, M, A, G, &consistency, &penalty, &symmetry));
+          PetscCall(PatchFDPatchesCreate(&line, &matrices.M, &matrices.A, &patches));
+          Worst(&d.cover, (PetscReal)(patches.npatch - PetscMax(line.ncells - 1, 1)));
+          for (PetscInt i = 0; i < patches.npatch; i++) {
+            const PatchFDEigen *e = &patches.eigen[patches.cls[i]];
+
+            Worst(&d.cover, (PetscReal)(patches.first[i] - i * (k + 1)));
+            Worst(&d.cover, (PetscReal)(patches.n[i] - PetscMin(2, line.ncells) * (k + 1)));
+            CheckModes(e, e->MI + k + 1, e->AI + k + 1, e->n + 2 * (k + 1), &d);
+            CheckFunctionals(&line, &patches, i, A, &functionals);
+            if (spacing == UNIFORM && i > 0 && i < patches.npatch - 1) Worst(&parity, e->parity ? 0.0 : 1.0);
+          }
+          PetscCall(PatchFDLineEigenCreate(&line, &matrices.M, &matrices.A, &eigen));
+          CheckModes(&eigen, M, A, line.nnodes, &d);
+          for (PetscInt j = 0; j < eigen.n; j++) Worst(&d.nullspace, ends == 0 && j == 0 ? eigen.lambda[j] : (eigen.lambda[j] > 0.1 ? 0.0 : 1.0));
+          PetscCall(PatchFDEigenDestroy(&eigen));
+          PetscCall(PatchFDPatchesDestroy(&patches));
+          PetscCall(PetscFree(M));
+          PetscCall(PetscFree(A));
+          PetscCall(PetscFree(G));
+          PetscCall(PatchFDBandDestroy(&band));
+          PetscCall(MatricesDestroy(&matrices));
+          PetscCall(PatchFDLineDestroy(&line));
+          PetscCall(PatchFDLineDestroy(&shape));
+        }
+      }
+    }
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\n", spacings[spacing]));
+    PetscCall(Report("  the form is consistent", consistency, 1e-12));
+    PetscCall(Report("  penalties of jumps", penalty, 1e-13));
+    PetscCall(Report("  A is symmetric", symmetry, 1e-15));
+    PetscCall(Report("  neighbours act by two functionals", functionals, 1e-13));
+    PetscCall(Report("  interior patches of uniform lines have parity", parity, 0.0));
+    PetscCall(Report("  patches cover the cells", d.cover, 0.0));
+    PetscCall(Report("  S' M S = 1", d.mass, 2e-13));
+    PetscCall(Report("  S' A S = diag(lambda)", d.stiffness, 1e-13));
+    PetscCall(Report("  T S = 1", d.inverse, 2e-13));
+    PetscCall(Report("  nullspace", d.nullspace, 0.0));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a coarse function in a discontinuous line, and the embedding of a polynomial on each cell: exact at the fine nodes */
+static PetscErrorCode TestDiscontinuousEmbedding(void)
+{
+  PetscReal worst = 0.0, shapes = 0.0;
+
+  PetscFunctionBeginUser;
+  for (PetscInt k = 1; k <= 8; k++) {
+    PatchFDLine      shape, coarse, fine;
+    PatchFDEmbedding e;
+    PetscReal        v[9], *x;
+
+    PetscCall(MakeLine(1, 4, GRADED, PETSC_TRUE, PETSC_FALSE, &shape));
+    for (PetscInt i = 0; i < 9; i++) v[i] = i % 2 ? 0.4 * shape.vertices[i / 2] + 0.6 * shape.vertices[i / 2 + 1] : shape.vertices[i / 2];
+    PetscCall(PatchFDLineCreate(PATCHFD_DISCONTINUOUS, k, 4, shape.vertices, shape.dirichlet, &coarse));
+    PetscCall(PatchFDLineCreate(PATCHFD_DISCONTINUOUS, k, 8, v, shape.dirichlet, &fine));
+    PetscCall(PatchFDEmbeddingCreate(&coarse, &fine, &e));
+    Worst(&shapes, (PetscReal)(e.nf - 2 * (k + 1)));
+    Worst(&shapes, (PetscReal)(e.fstride - e.nf));
+    Worst(&shapes, (PetscReal)(e.cstride - (k + 1)));
+    PetscCall(PetscMalloc1(fine.nnodes + coarse.nnodes, &x));
+    PetscCall(PatchFDLineNodes(&fine, x));
+    PetscCall(PatchFDLineNodes(&coarse, x + fine.nnodes));
+    for (PetscInt c = 0; c < 4; c++) { /* (c + 1) x^k on coarse cell c */
+      for (PetscInt i = 0; i < e.nf; i++) {
+        PetscReal u = 0.0;
+
+        for (PetscInt j = 0; j < e.nc; j++) u += e.P[(e.cls[c] * e.nf + i) * e.nc + j] * (c + 1) * Power(x[fine.nnodes + c * e.cstride + j], k);
+        Worst(&worst, u - (c + 1) * Power(x[c * e.fstride + i], k));
+      }
+    }
+    PetscCall(PetscFree(x));
+    PetscCall(PatchFDEmbeddingDestroy(&e));
+    PetscCall(PatchFDLineDestroy(&fine));
+    PetscCall(PatchFDLineDestroy(&coarse));
+    PetscCall(PatchFDLineDestroy(&shape));
+  }
+  PetscCall(Report("discontinuous embedding: shapes", shapes, 0.0));
+  PetscCall(Report("discontinuous embedding: polynomials", worst, 1e-12));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -1040,7 +1265,7 @@ static PetscErrorCode TestErrors(void)
   PetscReal        nan[] = {0.0, 0.5, 1.0}, inf[] = {0.0, 0.5, 1.0}, x[4], w[4], B[8];
   const PetscBool  fixed[] = {PETSC_TRUE, PETSC_TRUE};
   PatchFDLine      line, two, three, moved, quadratic, point;
-  PatchFDCells     cells;
+  Matrices     cells;
   PatchFDPatches   patches;
   PatchFDEigen     eigen;
   PatchFDEmbedding e;
@@ -1048,19 +1273,19 @@ static PetscErrorCode TestErrors(void)
   PetscFunctionBeginUser;
   nan[1] = NAN;
   inf[2] = INFINITY;
-  PetscCall(PatchFDLineCreate(1, 2, v, fixed, &two));
-  PetscCall(PatchFDLineCreate(1, 3, v, fixed, &three));
-  PetscCall(PatchFDLineCreate(1, 2, off, fixed, &moved));
-  PetscCall(PatchFDLineCreate(2, 2, v, fixed, &quadratic));
-  PetscCall(PatchFDLineCreate(0, 1, v, fixed, &point));
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, 2, v, fixed, &two));
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, 3, v, fixed, &three));
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, 2, off, fixed, &moved));
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, 2, 2, v, fixed, &quadratic));
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, 0, 1, v, fixed, &point));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
-  PetscCall(Expect("degree -1", PatchFDLineCreate(-1, 2, v, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
-  PetscCall(Expect("degree 0 with two cells", PatchFDLineCreate(0, 2, v, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
-  PetscCall(Expect("no cells", PatchFDLineCreate(1, 0, v, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
-  PetscCall(Expect("equal vertices", PatchFDLineCreate(1, 2, equal, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
-  PetscCall(Expect("decreasing vertices", PatchFDLineCreate(1, 2, down, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
-  PetscCall(Expect("vertex not a number", PatchFDLineCreate(1, 2, nan, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
-  PetscCall(Expect("infinite vertex", PatchFDLineCreate(1, 2, inf, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
+  PetscCall(Expect("degree -1", PatchFDLineCreate(PATCHFD_CONTINUOUS, -1, 2, v, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
+  PetscCall(Expect("degree 0 with two cells", PatchFDLineCreate(PATCHFD_CONTINUOUS, 0, 2, v, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
+  PetscCall(Expect("no cells", PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, 0, v, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
+  PetscCall(Expect("equal vertices", PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, 2, equal, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
+  PetscCall(Expect("decreasing vertices", PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, 2, down, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
+  PetscCall(Expect("vertex not a number", PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, 2, nan, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
+  PetscCall(Expect("infinite vertex", PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, 2, inf, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
   PetscCall(Expect("destroy after failure", PatchFDLineDestroy(&line), PETSC_SUCCESS));
   PetscCall(Expect("basis of degree -1", PatchFDBasis(-1, 1, v, B, NULL), PETSC_ERR_ARG_OUTOFRANGE));
   PetscCall(Expect("no quadrature points", PatchFDLineTabulate(&two, 0, x, w, B), PETSC_ERR_ARG_OUTOFRANGE));
@@ -1070,14 +1295,14 @@ static PetscErrorCode TestErrors(void)
   PetscCall(Expect("degree 2 in degree 1", PatchFDEmbeddingCreate(&quadratic, &two, &e), PETSC_ERR_ARG_INCOMP));
   PetscCall(Expect("point in line", PatchFDEmbeddingCreate(&point, &two, &e), PETSC_ERR_ARG_INCOMP));
   PetscCall(Expect("destroy after failure", PatchFDEmbeddingDestroy(&e), PETSC_SUCCESS));
-  PetscCall(PatchFDCellsCreate(&two, 1.0, 0.0, &cells));
-  for (PetscInt i = 0; i < 4; i++) cells.M[i] = -cells.M[i];
-  PetscCall(Expect("negative mass", PatchFDPatchesCreate(&two, &cells, &patches), PETSC_ERR_LIB));
-  PetscCall(Expect("negative mass of a line", PatchFDLineEigenCreate(&two, &cells, &eigen), PETSC_ERR_LIB));
+  PetscCall(MatricesCreate(&two, 1.0, 0.0, &cells));
+  for (PetscInt i = 0; i < 4; i++) cells.M.X[i] = -cells.M.X[i];
+  PetscCall(Expect("negative mass", PatchFDPatchesCreate(&two, &cells.M, &cells.A, &patches), PETSC_ERR_LIB));
+  PetscCall(Expect("negative mass of a line", PatchFDLineEigenCreate(&two, &cells.M, &cells.A, &eigen), PETSC_ERR_LIB));
   PetscCall(Expect("destroy after failure", PatchFDPatchesDestroy(&patches), PETSC_SUCCESS));
   PetscCall(Expect("destroy after failure", PatchFDEigenDestroy(&eigen), PETSC_SUCCESS));
   PetscCall(PetscPopErrorHandler());
-  PetscCall(PatchFDCellsDestroy(&cells));
+  PetscCall(MatricesDestroy(&cells));
   PetscCall(PatchFDLineDestroy(&two));
   PetscCall(PatchFDLineDestroy(&three));
   PetscCall(PatchFDLineDestroy(&moved));
@@ -1088,7 +1313,7 @@ static PetscErrorCode TestErrors(void)
 
 int main(int argc, char **argv)
 {
-  const char *const parts[] = {"basis", "cells", "patches", "line", "embedding", "solve", "errors"};
+  const char *const parts[] = {"basis", "cells", "patches", "line", "embedding", "solve", "discontinuous", "errors"};
   PetscInt          part    = 0;
   PetscBool         set;
 
@@ -1123,6 +1348,10 @@ int main(int argc, char **argv)
   case 5:
     PetscCall(TestSolve());
     break;
+  case 6:
+    PetscCall(TestDiscontinuous());
+    PetscCall(TestDiscontinuousEmbedding());
+    break;
   default:
     PetscCall(TestErrors());
   }
@@ -1155,6 +1384,10 @@ int main(int argc, char **argv)
   test:
     suffix: solve
     args: -part solve
+
+  test:
+    suffix: discontinuous
+    args: -part discontinuous
 
   test:
     suffix: errors

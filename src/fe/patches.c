@@ -143,17 +143,17 @@ PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does X, with rows of length ld, look the same from the other end? */
-static PetscBool Mirrored(PetscInt n, const PetscReal X[], PetscInt ld)
+/* Does the n x m matrix X look the same from the other end? */
+static PetscBool Mirrored(PetscInt n, PetscInt m, const PetscReal X[])
 {
   PetscReal norm = 0.0, defect = 0.0;
 
   for (PetscInt i = 0; i < n; i++) {
-    for (PetscInt j = 0; j < n; j++) {
-      const PetscReal x = X[(PetscCount)i * ld + j];
+    for (PetscInt j = 0; j < m; j++) {
+      const PetscReal x = X[(PetscCount)i * m + j];
 
       norm   = PetscMax(norm, PetscAbsReal(x));
-      defect = PetscMax(defect, PetscAbsReal(x - X[(PetscCount)(n - 1 - i) * ld + n - 1 - j]));
+      defect = PetscMax(defect, PetscAbsReal(x - X[(PetscCount)(n - 1 - i) * m + m - 1 - j]));
     }
   }
   return (PetscBool)(defect <= 1e-13 * norm);
@@ -232,7 +232,7 @@ PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *line, const PatchFDBand
   PetscCall(PetscMalloc2((size_t)n * n, &MI, (size_t)n * n, &AI));
   Assemble(M, 0, line->ncells, first, n, first, n, MI);
   Assemble(A, 0, line->ncells, first, n, first, n, AI);
-  e->parity = (PetscBool)(Mirrored(n, MI, n) && Mirrored(n, AI, n));
+  e->parity = (PetscBool)(Mirrored(n, n, MI) && Mirrored(n, n, AI));
   PetscCall(Diagonalize(e, MI, AI, n));
   PetscCall(PetscFree2(MI, AI));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -340,7 +340,7 @@ static PetscErrorCode PatchEigenCreate(const PatchFDLine *line, const PatchFDBan
   PetscCall(Allocate(p->n, ext, line->continuity, e));
   Assemble(M, p->first, p->end, p->row, p->n, p->row - ext, ld, e->MI);
   Assemble(A, p->first, p->end, p->row, p->n, p->row - ext, ld, e->AI);
-  e->parity = (PetscBool)(p->neighbour[0] == p->neighbour[1] && Mirrored(p->n, e->MI + ext, ld) && Mirrored(p->n, e->AI + ext, ld));
+  e->parity = (PetscBool)(p->neighbour[0] == p->neighbour[1] && Mirrored(p->n, ld, e->MI) && Mirrored(p->n, ld, e->AI));
   PetscCall(Diagonalize(e, e->MI + ext, e->AI + ext, ld));
   if (continuous) CoupleEnds(e);
   else PetscCall(CoupleNeighbours(e));

@@ -1,7 +1,7 @@
 /* what set-up and tests need of an operator's entries: its diagonal and its triples (row, column, value) */
 #include <patchfd/private/assembly.h>
 
-/* the diagonal entry of a band at node i: the sum over the cells that share it */
+/* the diagonal entry of a band at node i: the sum over the cells that share it, and over the columns that are node i */
 static PetscReal BandDiagonal(const PatchFDBand *b, PetscInt i)
 {
   const PetscInt n = b->nloc, width = (2 * b->reach + 1) * n;
@@ -10,7 +10,8 @@ static PetscReal BandDiagonal(const PatchFDBand *b, PetscInt i)
   for (PetscInt cell = b->stride ? PetscMax(0, i / b->stride - 1) : 0; cell < b->ncells && cell * b->stride <= i; cell++) {
     const PetscInt l = i - cell * b->stride;
 
-    if (l < n) sum += b->X[(b->cls[cell] * n + l) * width + b->reach * n + l];
+    for (PetscInt c = 0; c < width && l < n; c++)
+      if ((cell - b->reach + c / n) * b->stride + c % n == i) sum += b->X[(b->cls[cell] * n + l) * width + c];
   }
   return sum;
 }
