@@ -1,6 +1,6 @@
 #pragma once
 /* libpatchfd: high-order finite element multigrid for PETSc, by tensor-product patch smoothers.  The public interface. */
-#include <petscksp.h>
+#include <petscts.h>
 #include <petscdm.h>
 
 #define PATCHFD_VERSION_MAJOR 0
@@ -19,14 +19,16 @@ PETSC_EXTERN PetscErrorCode PatchFDFinalizePackage(void);
   DMBoxSpace - The finite element space on a `DMBOX`
 
   Values:
-. `DMBOX_Q` (`q`) - continuous functions, polynomials of degree k in each direction on each cell (Q_k), with Gauss-Lobatto nodes
++ `DMBOX_Q` (`q`)     - continuous functions, polynomials of degree k in each direction on each cell (Q_k), with Gauss-Lobatto nodes
+- `DMBOX_DGQ` (`dgq`) - the same without continuity (DGQ_k); operators have the face terms of interior penalty methods
 
   Level: beginner
 
 .seealso: `DMBOX`, `DMBoxSetSpace()`, `DMBoxSetDegree()`
 E*/
 typedef enum {
-  DMBOX_Q
+  DMBOX_Q,
+  DMBOX_DGQ
 } DMBoxSpace;
 PETSC_EXTERN const char *const DMBoxSpaces[];
 
@@ -78,8 +80,12 @@ PETSC_EXTERN PetscErrorCode DMBoxSetBoundary(DM, const DMBoxBoundaryType[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetBoundary(DM, DMBoxBoundaryType[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetProcesses(DM, const PetscInt[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetProcesses(DM, PetscInt[]);
+PETSC_EXTERN PetscErrorCode DMBoxSetOperator(DM, const char name[]);
+PETSC_EXTERN PetscErrorCode DMBoxGetOperator(DM, const char *name[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetPoisson(DM, const PetscReal diffusion[], PetscReal shift);
 PETSC_EXTERN PetscErrorCode DMBoxGetPoisson(DM, PetscReal diffusion[], PetscReal *shift);
+PETSC_EXTERN PetscErrorCode DMBoxSetPenalty(DM, PetscReal interior, PetscReal boundary);
+PETSC_EXTERN PetscErrorCode DMBoxGetPenalty(DM, PetscReal *interior, PetscReal *boundary);
 PETSC_EXTERN PetscErrorCode DMBoxGetNumCoarsenings(DM, PetscInt *);
 
 PETSC_EXTERN PetscErrorCode DMBoxInterpolateFunction(DM, PetscReal time, DMBoxFunction, void *ctx, Vec);
@@ -88,8 +94,24 @@ PETSC_EXTERN PetscErrorCode DMBoxAddNeumannLoad(DM, PetscReal time, DMBoxFunctio
 PETSC_EXTERN PetscErrorCode DMBoxLiftDirichlet(DM, Vec g, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxComputeError(DM, PetscReal time, DMBoxFunction, void *ctx, Vec, PetscReal *l2, PetscReal *max);
 
+/*S
+  DMBoxOperator - The operator that a `DMBOX` carries, with its coefficients
+
+  Level: developer
+
+.seealso: `DMBOX`, `DMBoxSetOperator()`, `DMBoxOperatorRegister()`
+S*/
+typedef struct _p_DMBoxOperator *DMBoxOperator;
+PETSC_EXTERN PetscErrorCode DMBoxOperatorRegister(const char name[], PetscErrorCode (*create)(DMBoxOperator));
+
 /* ---- matrices made by a DMBOX ---- */
 PETSC_EXTERN PetscErrorCode MatBoxUpdate(Mat);
+
+/* ---- a DMBOX's operator in SNES and TS ---- */
+PETSC_EXTERN PetscErrorCode DMBoxSNESComputeFunction(SNES, Vec, Vec, void *);
+PETSC_EXTERN PetscErrorCode DMBoxSNESComputeJacobian(SNES, Vec, Mat, Mat, void *);
+PETSC_EXTERN PetscErrorCode DMBoxTSComputeIFunction(TS, PetscReal, Vec, Vec, Vec, void *);
+PETSC_EXTERN PetscErrorCode DMBoxTSComputeIJacobian(TS, PetscReal, Vec, Vec, PetscReal, Mat, Mat, void *);
 
 /* ---- PCPATCHFD ---- */
 /*E

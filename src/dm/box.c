@@ -1,5 +1,5 @@
 /*
-  DMBOX: a DM for continuous tensor-product finite elements of any degree on a box.
+  DMBOX: a DM for tensor-product finite elements of any degree on a box.
 
   In this file, in the order in which a program meets them:
      DMCreate_Box()              - defaults and operations
@@ -7,14 +7,15 @@
      DMCreateGlobalVector_Box()
      DMView_Box()
      DMDestroy_Box()
-  DMSetUp_Box() and the halo exchange are in layout.c, refinement, coarsening and cloning in hierarchy.c, functions in function.c,
-  files for ParaView in vtk.c.  DMCreateMatrix_Box() and DMCreateInterpolation_Box() are in src/mat.
+  DMSetUp_Box() and the halo exchange are in layout.c, local vectors in local.c, coordinates in coordinates.c, refinement, coarsening
+  and cloning in hierarchy.c, functions in function.c, files in natural.c and, for ParaView, in vtk.c.  The operator that the DM carries
+  (operator.c) makes its matrices and interpolations and arranges for solvers.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <petsc/private/vecimpl.h>
 
-const char *const DMBoxSpaces[]        = {"q", "DMBoxSpace", "DMBOX_", NULL};
+const char *const DMBoxSpaces[]        = {"q", "dgq", "DMBoxSpace", "DMBOX_", NULL};
 const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "DMBoxBoundaryType", "DMBOX_", NULL};
 
 PetscErrorCode DMBoxGetContext(DM dm, DM_Box **box)
@@ -63,7 +64,7 @@ static PetscErrorCode DMBoxOptionsInt(DM dm, const char option[], const char tex
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxOptionsReal(DM dm, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg, PetscOptionItems PetscOptionsObject)
+PetscErrorCode DMBoxOptionsReal(DM dm, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg, PetscOptionItems PetscOptionsObject)
 {
   PetscInt  n = dm->dim + 1;
   PetscBool spread;
@@ -118,16 +119,17 @@ static PetscErrorCode DMBoxOptionsBounds(DM dm, PetscOptionItems PetscOptionsObj
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxOptionsPoisson(DM dm, PetscOptionItems PetscOptionsObject)
+/* which operator, and its own options */
+static PetscErrorCode DMBoxOptionsOperator(DM dm, PetscOptionItems PetscOptionsObject)
 {
   DM_Box   *box = (DM_Box *)dm->data;
-  PetscReal v[4] = {box->diffusion[0], box->diffusion[1], box->diffusion[2], 0}, shift = box->shift;
-  PetscBool flg[2];
+  char      name[256];
+  PetscBool flg;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxOptionsReal(dm, "-dm_box_diffusion", "Diffusion coefficient in each direction", "DMBoxSetPoisson", v, &flg[0], PetscOptionsObject));
-  PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetPoisson", shift, &shift, &flg[1]));
-  if (flg[0] || flg[1]) PetscCall(DMBoxSetPoisson(dm, v, shift));
+  PetscCall(PetscOptionsFList("-dm_box_operator", "The operator", "DMBoxSetOperator", DMBoxOperatorList, box->op->name, name, sizeof(name), &flg));
+  if (flg) PetscCall(DMBoxSetOperator(dm, name));
+  if (box->op->ops.setfromoptions) PetscCall((*box->op->ops.setfromoptions)(dm, box->op, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -154,8 +156,24 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
   if (flg) PetscCall(DMBoxSetSpace(dm, space));
   PetscCall(DMBoxOptionsBoundary(dm, PetscOptionsObject));
   PetscCall(DMBoxOptionsInt(dm, "-dm_box_processes", "Number of processes in each direction", "DMBoxSetProcesses", DMBoxSetProcesses, box->processes, PetscOptionsObject));
-  PetscCall(DMBoxOptionsPoisson(dm, PetscOptionsObject));
+  PetscCall(DMBoxOptionsOperator(dm, PetscOptionsObject));
   PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ what the operator does ------------------------------------------------ */
+
+static PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
+{
+  PetscFunctionBegin;
+  PetscCall((*((DM_Box *)dm->data)->op->ops.creatematrix)(dm, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMCreateInterpolation_Box(DM coarse, DM fine, Mat *P, Vec *scale)
+{
+  PetscFunctionBegin;
+  PetscCall((*((DM_Box *)coarse->data)->op->ops.createinterpolation)(coarse, fine, P, scale));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,21 +186,11 @@ static PetscErrorCode DMCreateGlobalVector_Box(DM dm, Vec *v)
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
-  PetscCall(VecSetSizes(*v, (PetscInt)PatchFDBoxSize(&box->global), PETSC_DETERMINE));
+  PetscCall(VecSetSizes(*v, (PetscInt)box->nglobal, PETSC_DETERMINE));
   PetscCall(VecSetType(*v, dm->vectype));
   PetscCall(VecSetDM(*v, dm));
   PetscCall(VecSetOperation(*v, VECOP_VIEW, (PetscErrorCodeFn *)VecView_Box));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Called by KSPSetUp(): matrices that a DMBOX made take over its coefficients, whatever else is the user's business. */
-static PetscErrorCode DMBoxComputeOperators(KSP ksp, Mat A, Mat P, void *ctx)
-{
-  PetscFunctionBegin;
-  (void)ksp;
-  (void)ctx;
-  PetscCall(MatBoxUpdate(A));
-  if (P != A) PetscCall(MatBoxUpdate(P));
+  PetscCall(VecSetOperation(*v, VECOP_LOAD, (PetscErrorCodeFn *)VecLoad_Box));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -193,7 +201,7 @@ static PetscErrorCode DMBoxViewDirection(DM dm, PetscInt d, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "%c: %" PetscInt_FMT "%s cells in [%g, %g]", (char)('x' + d), box->cells[d], box->vertices[d] ? " graded" : "", (double)box->lower[d], (double)box->upper[d]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
-  PetscCall(PetscViewerASCIIPrintf(viewer, ", boundary %s %s, diffusion %g", DMBoxBoundaryTypes[box->boundary[2 * d]], DMBoxBoundaryTypes[box->boundary[2 * d + 1]], (double)box->diffusion[d]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, ", boundary %s %s", DMBoxBoundaryTypes[box->boundary[2 * d]], DMBoxBoundaryTypes[box->boundary[2 * d + 1]]));
   if (box->processes[d] > 0) PetscCall(PetscViewerASCIIPrintf(viewer, ", processes %" PetscInt_FMT, box->processes[d]));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
@@ -210,9 +218,17 @@ static PetscErrorCode DMView_Box(DM dm, PetscViewer viewer)
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxGetContext(dm, &box));
   PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "dimension %" PetscInt_FMT ", space %s, degree %" PetscInt_FMT ", shift %g\n", dm->dim, DMBoxSpaces[box->space], box->degree, (double)box->shift));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "dimension %" PetscInt_FMT ", space %s, degree %" PetscInt_FMT "\n", dm->dim, DMBoxSpaces[box->space], box->degree));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "operator %s: ", box->op->name));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
+  PetscCall((*box->op->ops.view)(dm->dim, box->op->coefficient, viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (dm->setupcalled) {
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " unknowns\n", PatchFDLineNumNodes(&box->line[0]) * PatchFDLineNumNodes(&box->line[1]) * PatchFDLineNumNodes(&box->line[2])));
+    PetscInt n = 0;
+
+    for (PetscInt i = 0; i < box->nfield; i++) n += box->field[i].line[0].nnodes * box->field[i].line[1].nnodes * box->field[i].line[2].nnodes;
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " unknowns\n", n));
   } else PetscCall(PetscViewerASCIIPrintf(viewer, "not set up yet, to be refined %" PetscInt_FMT " times\n", box->refine));
   for (PetscInt d = 0; d < dm->dim; d++) PetscCall(DMBoxViewDirection(dm, d, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));
@@ -225,13 +241,14 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 
   PetscFunctionBegin;
   PetscCall(DMBoxResetLayout(dm));
+  PetscCall(DMBoxOperatorDestroy(&box->op));
   for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(box->vertices[d]));
   PetscCall(PetscFree(dm->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*MC
-   DMBOX - "box" - continuous finite elements of any degree on a box that is divided into boxes
+   DMBOX - "box" - tensor-product finite elements of any degree on a box that is divided into boxes
 
    Options Database Keys:
 +  -dm_box_dim dim             - dimension: 1, 2 or 3 (default 3, or what `DMSetDimension()` says)
@@ -240,20 +257,22 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_lower x,y,z         - lower corner; one number is for all (default 0)
 .  -dm_box_upper x,y,z         - upper corner; one number is for all (default 1)
 .  -dm_box_degree k            - polynomial degree in each direction, at least 1 (default 1)
-.  -dm_box_space (q)           - finite element space (default q)
+.  -dm_box_space (q|dgq)       - finite element space: continuous, or discontinuous with interior penalties (default q)
 .  -dm_box_boundary b0,b1,...  - dirichlet or neumann at each side, in the order lower x, upper x, lower y, ...; one word is for all (default dirichlet)
+.  -dm_box_operator name       - the operator: poisson (default), or one that was registered
 .  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: as few cell faces as possible are cut)
 .  -dm_box_diffusion kx,ky,kz  - diffusion coefficient in each direction, positive; one number is for all (default 1)
 .  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u (default 0)
+.  -dm_box_penalty in,bd       - factors of the penalties on faces between cells and on Dirichlet sides, for dgq (default 1)
 .  -dm_vec_type type           - type of the vectors: standard (default), single or cuda
 -  -dm_mat_type type           - type of the matrices
 
    Level: beginner
 
    Notes:
-   The unknowns are the values at Gauss-Lobatto nodes, (number of cells) * k + 1 in each direction.  Those on a Dirichlet side stay
-   in the vectors; the matrix has a row and column of the identity there, and `DMBoxLiftDirichlet()` brings
-   boundary values into a right-hand side.  On each MPI process the unknowns are numbered with x fastest, then y, then z; processes are numbered in the same way.
+   The unknowns are the values at Gauss-Lobatto nodes: with the space q (number of cells) * k + 1 in each direction, with dgq k + 1 in each cell.
+   With q those on a Dirichlet side stay in the vectors; the matrix has a row and column of the identity there, and `DMBoxLiftDirichlet()` brings
+   boundary values into a right-hand side.  With dgq Dirichlet conditions are weak and there are no such nodes.  On each MPI process the unknowns are numbered with x fastest, then y, then z; processes are numbered in the same way.
 
    `DMCreateMatrix()` makes the operator and `DMCreateInterpolation()` the interpolation, both without storing entries,
    so that `KSPSetDM()` is all that a solver needs: no `KSPSetComputeOperators()`, no `KSPSetOperators()`.
@@ -283,7 +302,6 @@ PetscErrorCode DMCreate_Box(DM dm)
     box->cells[d]     = 2;
     box->upper[d]     = 1;
     box->processes[d] = PETSC_DECIDE;
-    box->diffusion[d] = 1;
   }
   box->degree = 1;
   if (dm->dim == PETSC_DETERMINE) PetscCall(DMSetDimension(dm, 3));
@@ -291,17 +309,28 @@ PetscErrorCode DMCreate_Box(DM dm)
   PetscCall(PetscStrcmp(dm->mattype, MATAIJ, &aij));
   if (aij) PetscCall(DMSetMatType(dm, MATSHELL));
 
-  dm->ops->setfromoptions      = DMSetFromOptions_Box;
-  dm->ops->setup               = DMSetUp_Box;
-  dm->ops->view                = DMView_Box;
-  dm->ops->destroy             = DMDestroy_Box;
-  dm->ops->clone               = DMClone_Box;
-  dm->ops->createglobalvector  = DMCreateGlobalVector_Box;
-  dm->ops->refine              = DMRefine_Box;
-  dm->ops->coarsen             = DMCoarsen_Box;
-  dm->ops->creatematrix        = DMCreateMatrix_Box;
-  dm->ops->createinterpolation = DMCreateInterpolation_Box;
-  PetscCall(DMKSPSetComputeOperators(dm, DMBoxComputeOperators, NULL));
+  dm->ops->setfromoptions          = DMSetFromOptions_Box;
+  dm->ops->setup                   = DMSetUp_Box;
+  dm->ops->view                    = DMView_Box;
+  dm->ops->destroy                 = DMDestroy_Box;
+  dm->ops->clone                   = DMClone_Box;
+  dm->ops->createglobalvector      = DMCreateGlobalVector_Box;
+  dm->ops->refine                  = DMRefine_Box;
+  dm->ops->coarsen                 = DMCoarsen_Box;
+  dm->ops->creatematrix            = DMCreateMatrix_Box;
+  dm->ops->createinterpolation     = DMCreateInterpolation_Box;
+  dm->ops->createlocalvector       = DMCreateLocalVector_Box;
+  dm->ops->globaltolocalbegin      = DMGlobalToLocalBegin_Box;
+  dm->ops->globaltolocalend        = DMGlobalToLocalEnd_Box;
+  dm->ops->localtoglobalbegin      = DMLocalToGlobalBegin_Box;
+  dm->ops->localtoglobalend        = DMLocalToGlobalEnd_Box;
+  dm->ops->localtolocalbegin       = DMLocalToLocalBegin_Box;
+  dm->ops->localtolocalend         = DMLocalToLocalEnd_Box;
+  dm->ops->getlocaltoglobalmapping = DMGetLocalToGlobalMapping_Box;
+  dm->ops->createcoordinatedm      = DMCreateCoordinateDM_Box;
+  dm->ops->getlocalboundingbox     = DMGetLocalBoundingBox_Box;
+  PetscCall(DMBoxOperatorCreate(PetscObjectComm((PetscObject)dm), "poisson", &box->op));
+  PetscCall((*box->op->ops.setup)(dm));
   PetscCall(DMCoarsenHookAdd(dm, NULL, DMRestrictHook_Box, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,8 +4,10 @@
   Each rank computes the rows that it owns, from its cells and the layer of cells below that touches its nodes; only the error
   needs values of other ranks.
 */
+#include <patchfd/private/assembly.h>
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
 
 static PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
 {
@@ -16,7 +18,7 @@ static PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
   PetscValidHeaderSpecific(v, VEC_CLASSID, 1);
   PetscCheckSameComm(dm, 1, v, 2);
   PetscCall(VecGetLocalSize(v, &n));
-  PetscCheck(n == (PetscInt)PatchFDBoxSize(&box->global), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)PatchFDBoxSize(&box->global));
+  PetscCheck(n == (PetscInt)box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)box->nglobal);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -27,6 +29,7 @@ static PetscErrorCode DMBoxQuadratureCreate(const PatchFDLine *line, PatchFDQuad
 {
   PetscFunctionBegin;
   q->degree = line->degree;
+  q->stride = line->stride;
   q->nq     = line->degree + 4;
   PetscCall(PetscMalloc3(line->ncells * q->nq, &q->x, line->ncells * q->nq, &q->w, q->nq * (q->degree + 1), &q->B));
   PetscCall(PatchFDLineTabulate(line, q->nq, q->x, q->w, q->B));
@@ -40,6 +43,7 @@ static PetscErrorCode DMBoxQuadratureCreateEnd(const PatchFDLine *line, PetscInt
 
   PetscFunctionBegin;
   q->degree = line->degree;
+  q->stride = line->stride;
   q->nq     = 1;
   PetscCall(PetscCalloc3(line->ncells, &q->x, line->ncells, &q->w, q->degree + 1, &q->B));
   q->x[cell]                 = line->vertices[end ? line->ncells : 0];
@@ -61,8 +65,8 @@ static PetscErrorCode DMBoxQuadraturesCreate(DM dm, PatchFDQuadrature q[3])
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++) {
-    if (d < dm->dim) PetscCall(DMBoxQuadratureCreate(&box->line[d], &q[d]));
-    else PetscCall(DMBoxQuadratureCreateEnd(&box->line[d], 0, &q[d]));
+    if (d < dm->dim) PetscCall(DMBoxQuadratureCreate(&box->field[0].line[d], &q[d]));
+    else PetscCall(DMBoxQuadratureCreateEnd(&box->field[0].line[d], 0, &q[d]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -96,20 +100,22 @@ static PetscErrorCode DMBoxQuadraturesDestroy(PatchFDQuadrature q[3])
 @*/
 PetscErrorCode DMBoxInterpolateFunction(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec v)
 {
-  DM_Box      *box;
-  PetscReal   *nodes[3];
-  PetscScalar *array;
+  DM_Box           *box;
+  const DMBoxField *field;
+  PetscReal        *nodes[3];
+  PetscScalar      *array;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
+  field = &box->field[0];
   PetscCall(DMBoxCheckVec(dm, v));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, v, 0, 0));
   for (PetscInt d = 0; d < 3; d++) {
-    PetscCall(PetscMalloc1(PatchFDLineNumNodes(&box->line[d]), &nodes[d]));
-    PetscCall(PatchFDLineNodes(&box->line[d], nodes[d]));
+    PetscCall(PetscMalloc1(field->line[d].nnodes, &nodes[d]));
+    PetscCall(PatchFDLineNodes(&field->line[d], nodes[d]));
   }
   PetscCall(VecGetArrayWrite(v, &array));
-  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, (const PetscInt(*)[2])box->own, f, ctx, time, 1, &box->global, array));
+  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, (const PetscInt(*)[2])field->own, f, ctx, time, 1, &field->global, array));
   PetscCall(VecRestoreArrayWrite(v, &array));
   for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(nodes[d]));
   PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, v, 0, 0));
@@ -121,13 +127,12 @@ PetscErrorCode DMBoxInterpolateFunction(DM dm, PetscReal time, DMBoxFunction f, 
 /* cells that touch owned nodes, and the owned nodes without Dirichlet condition */
 static void DMBoxLoadRanges(const DM_Box *box, PatchFDRange cells, PatchFDRange write)
 {
+  DMBoxFreeNodes(&box->field[0], PETSC_FALSE, write);
   for (PetscInt d = 0; d < 3; d++) {
-    const PetscBool empty = (PetscBool)(box->own[d][0] >= box->own[d][1]);
+    const PetscBool empty = (PetscBool)(box->owncells[d][0] >= box->owncells[d][1]);
 
     cells[d][0] = empty ? 0 : PetscMax(box->owncells[d][0] - 1, 0);
     cells[d][1] = empty ? 0 : box->owncells[d][1];
-    write[d][0] = PetscMax(box->own[d][0], box->free[d][0]);
-    write[d][1] = PetscMin(box->own[d][1], box->free[d][1]);
   }
 }
 
@@ -164,7 +169,7 @@ PetscErrorCode DMBoxAddLoad(DM dm, PetscReal time, DMBoxFunction f, void *ctx, V
   PetscCall(DMBoxQuadraturesCreate(dm, q));
   DMBoxLoadRanges(box, cells, write);
   PetscCall(VecGetArray(b, &array));
-  PetscCall(PatchFDHostLoad(dm->dim, q, (const PetscInt(*)[2])cells, (const PetscInt(*)[2])write, f, ctx, time, &box->global, array));
+  PetscCall(PatchFDHostLoad(dm->dim, q, (const PetscInt(*)[2])cells, (const PetscInt(*)[2])write, f, ctx, time, &box->field[0].global, array));
   PetscCall(VecRestoreArray(b, &array));
   PetscCall(DMBoxQuadraturesDestroy(q));
   PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, b, 0, 0));
@@ -185,8 +190,8 @@ static PetscErrorCode DMBoxAddNeumannSide(DM dm, PetscInt d, PetscInt end, const
   cells[d][1] = PetscMin(cells[d][1], cell + 1);
   if (cells[d][0] >= cells[d][1]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArraycpy(qs, q, 3));
-  PetscCall(DMBoxQuadratureCreateEnd(&box->line[d], end, &qs[d]));
-  PetscCall(PatchFDHostLoad(dm->dim, qs, (const PetscInt(*)[2])cells, (const PetscInt(*)[2])write, f, ctx, time, &box->global, array));
+  PetscCall(DMBoxQuadratureCreateEnd(&box->field[0].line[d], end, &qs[d]));
+  PetscCall(PatchFDHostLoad(dm->dim, qs, (const PetscInt(*)[2])cells, (const PetscInt(*)[2])write, f, ctx, time, &box->field[0].global, array));
   PetscCall(DMBoxQuadratureDestroy(&qs[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -263,14 +268,15 @@ PetscErrorCode DMBoxAddNeumannLoad(DM dm, PetscReal time, DMBoxFunction flux, vo
 @*/
 PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec v, PetscReal *l2, PetscReal *max)
 {
-  const PatchFDKernels kern = (PatchFDKernels)&PatchFDKernelsHostDouble;
-  DM_Box              *box;
-  PatchFDQuadrature    q[3];
-  const PetscScalar   *array;
-  void                *local;
-  PetscReal            sum = 0, largest = 0;
+  PatchFDKernels     kern;
+  DM_Box            *box;
+  PatchFDQuadrature  q[3];
+  const PetscScalar *array;
+  void              *local;
+  PetscReal          sum = 0, largest = 0;
 
   PetscFunctionBegin;
+  PetscCall(PatchFDVecTypeGetKernels(VECSTANDARD, &kern)); /* for PetscScalars on the host, whatever the type of v */
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCall(DMBoxCheckVec(dm, v));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, v, 0, 0));
@@ -278,7 +284,7 @@ PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunction f, void *c
   PetscCall(VecGetArrayRead(v, &array));
   PetscCall(DMBoxGlobalToLocalBegin(dm, kern, array, DMBOX_WORK_X, &local));
   PetscCall(DMBoxGlobalToLocalEnd(dm, kern, array, DMBOX_WORK_X, &local));
-  PetscCall(PatchFDHostError(dm->dim, q, (const PetscInt(*)[2])box->owncells, f, ctx, time, &box->local, (const PetscScalar *)local, &sum, &largest));
+  PetscCall(PatchFDHostError(dm->dim, q, (const PetscInt(*)[2])box->owncells, f, ctx, time, &box->field[0].local, (const PetscScalar *)local, &sum, &largest));
   PetscCall(VecRestoreArrayRead(v, &array));
   PetscCall(DMBoxQuadraturesDestroy(q));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &sum, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));

@@ -28,15 +28,14 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)to, prefix));
   b->degree = a->degree;
   b->space  = a->space;
-  b->shift  = a->shift;
   b->refine = a->refine;
+  PetscCall(DMBoxCopyOperator(from, to));
   PetscCall(PetscArraycpy(b->boundary, a->boundary, 6));
   for (PetscInt d = 0; d < 3; d++) {
     b->cells[d]     = a->cells[d];
     b->lower[d]     = a->lower[d];
     b->upper[d]     = a->upper[d];
     b->processes[d] = a->processes[d];
-    b->diffusion[d] = a->diffusion[d];
     b->nvertices[d] = a->nvertices[d];
     PetscCall(DMBoxCopyReals(a->nvertices[d], a->vertices[d], &b->vertices[d]));
     if (a->splits[d]) {
@@ -130,8 +129,7 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
 /* Coefficients changed on a fine DM reach the coarser ones whenever a solver restricts the problem. */
 PetscErrorCode DMRestrictHook_Box(DM fine, Mat restrct, Vec rscale, Mat inject, DM coarse, void *ctx)
 {
-  DM_Box   *f = (DM_Box *)fine->data, *c;
-  PetscBool isbox, same;
+  PetscBool isbox;
 
   PetscFunctionBegin;
   (void)restrct;
@@ -139,13 +137,7 @@ PetscErrorCode DMRestrictHook_Box(DM fine, Mat restrct, Vec rscale, Mat inject, 
   (void)inject;
   (void)ctx;
   PetscCall(PetscObjectTypeCompare((PetscObject)coarse, DMBOX, &isbox));
-  if (!isbox) PetscFunctionReturn(PETSC_SUCCESS);
-  c = (DM_Box *)coarse->data;
-  PetscCall(PetscArraycmp(c->diffusion, f->diffusion, 3, &same));
-  if (same && c->shift == f->shift) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscArraycpy(c->diffusion, f->diffusion, 3));
-  c->shift = f->shift;
-  PetscCall(PetscObjectStateIncrease((PetscObject)coarse));
+  if (isbox) PetscCall(DMBoxCopyOperator(fine, coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -5,13 +5,7 @@
   All ranks know the whole decomposition (`splits`), so that nobody has to be asked who owns what.
 */
 #include <patchfd/private/boximpl.h>
-#include <patchfd/private/vecimpl.h>
 #include <patchfd/private/sysimpl.h>
-
-static inline PetscInt DMBoxDegree(const DM_Box *box, PetscInt d)
-{
-  return box->line[d].degree;
-}
 
 /* rank p's cells in a direction */
 static inline void DMBoxCellRange(const DM_Box *box, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
@@ -20,24 +14,40 @@ static inline void DMBoxCellRange(const DM_Box *box, PetscInt d, PetscInt p, Pet
   *end   = box->splits[d][p + 1];
 }
 
-/* The last node belongs to the rank with the last cell; ranks without cells own nothing. */
-void DMBoxOwnRange(const DM_Box *box, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
+/* nodes that a cell shares with the next one */
+static inline PetscInt DMBoxShared(const DMBoxField *f, PetscInt d)
 {
-  PetscInt cs, ce;
-
-  DMBoxCellRange(box, d, p, &cs, &ce);
-  *first = cs * DMBoxDegree(box, d);
-  *end   = ce * DMBoxDegree(box, d) + (cs < ce && ce == box->cells[d] ? 1 : 0);
+  return f->line[d].continuity == PATCHFD_CONTINUOUS ? 1 : 0;
 }
 
-/* the nodes of rank p's cells and of one more cell on either side */
-static void DMBoxLocalRange(const DM_Box *box, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
+/* A shared node belongs to the rank of the cell above it, the last node to the rank with the last cell; ranks without cells own nothing. */
+void DMBoxOwnRange(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
 {
   PetscInt cs, ce;
 
   DMBoxCellRange(box, d, p, &cs, &ce);
-  *first = PetscMax(cs - 1, 0) * DMBoxDegree(box, d);
-  *end   = PetscMin(ce + 1, box->cells[d]) * DMBoxDegree(box, d) + 1;
+  *first = cs * f->line[d].stride;
+  *end   = ce * f->line[d].stride + (cs < ce && ce == box->cells[d] ? DMBoxShared(f, d) : 0);
+}
+
+/* the nodes of rank p's cells and of the layers of ghosts on either side */
+static void DMBoxLocalRange(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
+{
+  PetscInt cs, ce;
+
+  DMBoxCellRange(box, d, p, &cs, &ce);
+  *first = PetscMax(cs - box->ghost, 0) * f->line[d].stride;
+  *end   = PetscMin(ce + box->ghost, box->cells[d]) * f->line[d].stride + DMBoxShared(f, d);
+}
+
+void DMBoxFreeNodes(const DMBoxField *f, PetscBool local, PatchFDRange r)
+{
+  for (int d = 0; d < 3; d++) {
+    const PetscInt lo = local ? f->local.lo[d] : f->own[d][0], hi = local ? lo + f->local.n[d] : f->own[d][1];
+
+    r[d][0] = PetscMax(lo, f->free[d][0]);
+    r[d][1] = PetscMax(r[d][0], PetscMin(hi, f->free[d][1]));
+  }
 }
 
 /* ------------------------------------------------ checks ------------------------------------------------ */
@@ -67,7 +77,7 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
   PetscFunctionBegin;
   PetscCheck(dm->dim >= 1 && dm->dim <= 3, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
   PetscCheck(box->degree >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; it must be at least 1", box->degree);
-  PetscCheck(box->space == DMBOX_Q, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q", (int)box->space);
+  PetscCheck(box->space == DMBOX_Q || box->space == DMBOX_DGQ, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q or dgq", (int)box->space);
   PetscCheck(box->refine >= 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_refine is %" PetscInt_FMT "; it must be at least 0", box->refine);
   for (PetscInt d = 0; d < dm->dim; d++) {
     PetscCheck(box->cells[d] >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_cells (DMBoxSetCells()) has %" PetscInt_FMT " cells in direction %" PetscInt_FMT "; it must be at least 1", box->cells[d], d);
@@ -92,8 +102,14 @@ static PetscErrorCode DMBoxCheckSize(DM dm)
   PetscInt  d;
 
   PetscFunctionBegin;
-  for (d = 0; d < dm->dim; d++) total *= PetscPowRealInt(2, box->refine) * (PetscReal)box->cells[d] * (PetscReal)box->degree + 1;
-  PetscCheck(total < (PetscReal)PETSC_INT_MAX, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells of degree %" PetscInt_FMT ", refined %" PetscInt_FMT " times (-dm_box_cells, -dm_box_degree, -dm_refine), have %g unknowns, but PetscInt ends at %" PetscInt_FMT "; %s", box->cells[0], dm->dim > 1 ? box->cells[1] : 1, dm->dim > 2 ? box->cells[2] : 1, box->degree, box->refine, (double)total, PETSC_INT_MAX, PetscDefined(USE_64BIT_INDICES) ? "use fewer" : "use fewer, or configure PETSc with --with-64-bit-indices");
+  for (d = 0; d < dm->dim; d++) {
+    const PetscReal cells = PetscPowRealInt(2, (int)box->refine) * (PetscReal)box->cells[d];
+
+    total *= box->space == DMBOX_DGQ ? cells * (PetscReal)(box->degree + 1) : cells * (PetscReal)box->degree + 1;
+  }
+  PetscCheck(total < (PetscReal)PETSC_INT_MAX, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells of degree %" PetscInt_FMT ", refined %" PetscInt_FMT " times (-dm_box_cells, -dm_box_degree, -dm_refine), have %g unknowns, but PetscInt ends at %" PetscInt_FMT "; %s",
+             box->cells[0], dm->dim > 1 ? box->cells[1] : 1, dm->dim > 2 ? box->cells[2] : 1, box->degree, box->refine, (double)total, PETSC_INT_MAX, PetscDefined(USE_64BIT_INDICES) ? "use fewer" : "use fewer, or configure PETSc with --with-64-bit-indices");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -190,22 +206,37 @@ static void DMBoxFlattenDirections(DM dm)
   }
 }
 
-static PetscErrorCode DMBoxCreateLine(DM dm, PetscInt d)
+/* the line of a field in direction d */
+static PetscErrorCode DMBoxCreateLine(DM dm, PatchFDContinuity continuity, PetscInt degree, PetscInt d, PatchFDLine *line)
 {
-  DM_Box         *box      = (DM_Box *)dm->data;
-  const PetscInt  N        = box->cells[d];
-  const PetscBool fixed[2] = {(PetscBool)(box->boundary[2 * d] == DMBOX_DIRICHLET), (PetscBool)(box->boundary[2 * d + 1] == DMBOX_DIRICHLET)};
+  DM_Box         *box          = (DM_Box *)dm->data;
+  const PetscInt  N            = box->cells[d];
+  const PetscBool dirichlet[2] = {(PetscBool)(box->boundary[2 * d] == DMBOX_DIRICHLET), (PetscBool)(box->boundary[2 * d + 1] == DMBOX_DIRICHLET)};
+  const PetscBool point        = (PetscBool)(d >= dm->dim);
   PetscReal      *v;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(N + 1, &v));
-  if (d < dm->dim && box->nvertices[d]) PetscCall(PetscArraycpy(v, box->vertices[d], N + 1));
+  if (!point && box->nvertices[d]) PetscCall(PetscArraycpy(v, box->vertices[d], N + 1));
   else {
     for (PetscInt i = 0; i < N; i++) v[i] = box->lower[d] + (box->upper[d] - box->lower[d]) * ((PetscReal)i / (PetscReal)N);
     v[N] = box->upper[d];
   }
-  PetscCall(PatchFDLineCreate(d < dm->dim ? box->degree : 0, N, v, fixed, &box->line[d]));
+  PetscCall(PatchFDLineCreate(point ? PATCHFD_CONTINUOUS : continuity, point ? 0 : degree, N, v, dirichlet, line));
   PetscCall(PetscFree(v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the fields of the space */
+static PetscErrorCode DMBoxCreateFields(DM dm)
+{
+  DM_Box                 *box        = (DM_Box *)dm->data;
+  const PatchFDContinuity continuity = box->space == DMBOX_DGQ ? PATCHFD_DISCONTINUOUS : PATCHFD_CONTINUOUS;
+
+  PetscFunctionBegin;
+  box->nfield = 1;
+  box->ghost  = continuity == PATCHFD_DISCONTINUOUS ? 2 : 1;
+  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxCreateLine(dm, continuity, box->degree, d, &box->field[0].line[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,18 +250,29 @@ static PetscErrorCode DMBoxCreateBoxes(DM dm)
   PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)dm), &rank));
   r = rank;
   for (PetscInt d = 0; d < 3; d++) {
-    PetscInt first, end;
-
     box->coord[d] = r % box->processes[d];
     r /= box->processes[d];
     DMBoxCellRange(box, d, box->coord[d], &box->owncells[d][0], &box->owncells[d][1]);
-    PatchFDLineFree(&box->line[d], &box->free[d][0], &box->free[d][1]);
-    DMBoxOwnRange(box, d, box->coord[d], &box->own[d][0], &box->own[d][1]);
-    box->global.lo[d] = box->own[d][0];
-    box->global.n[d]  = box->own[d][1] - box->own[d][0];
-    DMBoxLocalRange(box, d, box->coord[d], &first, &end);
-    box->local.lo[d] = first;
-    box->local.n[d]  = end - first;
+  }
+  box->nglobal = box->nlocal = 0;
+  for (PetscInt i = 0; i < box->nfield; i++) {
+    DMBoxField *f = &box->field[i];
+
+    for (PetscInt d = 0; d < 3; d++) {
+      PetscInt first, end;
+
+      PatchFDLineFree(&f->line[d], &f->free[d][0], &f->free[d][1]);
+      DMBoxOwnRange(box, f, d, box->coord[d], &f->own[d][0], &f->own[d][1]);
+      f->global.lo[d] = f->own[d][0];
+      f->global.n[d]  = f->own[d][1] - f->own[d][0];
+      DMBoxLocalRange(box, f, d, box->coord[d], &first, &end);
+      f->local.lo[d] = first;
+      f->local.n[d]  = end - first;
+    }
+    f->global0 = box->nglobal;
+    f->local0  = box->nlocal;
+    box->nglobal += PatchFDBoxSize(&f->global);
+    box->nlocal += PatchFDBoxSize(&f->local);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -242,7 +284,7 @@ typedef struct {
   PetscInt *owner, *position, *extent;
 } DMBoxOwners;
 
-static PetscErrorCode DMBoxOwnersCreate(const DM_Box *box, PetscInt d, PetscInt first, PetscInt n, PetscBool local, DMBoxOwners *o)
+static PetscErrorCode DMBoxOwnersCreate(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt first, PetscInt n, PetscBool local, DMBoxOwners *o)
 {
   PetscInt lo, hi;
 
@@ -251,10 +293,10 @@ static PetscErrorCode DMBoxOwnersCreate(const DM_Box *box, PetscInt d, PetscInt 
   for (PetscInt p = 0; p < box->processes[d]; p++) {
     PetscInt as, ae; /* the array: ghosted or not */
 
-    DMBoxOwnRange(box, d, p, &lo, &hi);
+    DMBoxOwnRange(box, f, d, p, &lo, &hi);
     as = lo;
     ae = hi;
-    if (local) DMBoxLocalRange(box, d, p, &as, &ae);
+    if (local) DMBoxLocalRange(box, f, d, p, &as, &ae);
     for (PetscInt i = PetscMax(lo, first); i < PetscMin(hi, first + n); i++) {
       o->owner[i - first]    = p;
       o->position[i - first] = i - as;
@@ -280,22 +322,48 @@ static inline PetscSFNode DMBoxOwnersNode(const DM_Box *box, const DMBoxOwners o
   return node;
 }
 
-static PetscErrorCode DMBoxCreateHalo(DM dm)
+/* Where field i begins in rank r's arrays of the kind: the sizes of the fields before it. */
+static PetscInt DMBoxFieldOffset(const DM_Box *box, PetscInt i, PetscInt r, PetscBool local)
 {
-  DM_Box           *box = (DM_Box *)dm->data;
-  const PatchFDBox *l   = &box->local, *g = &box->global;
-  const PetscInt    nlocal = (PetscInt)PatchFDBoxSize(l), nghost = nlocal - (PetscInt)PatchFDBoxSize(g);
-  PetscInt         *ghost, n = 0;
-  PetscSFNode      *source;
-  DMBoxOwners       owners[3];
-  PetscMPIInt       size;
+  PetscInt offset = 0;
+
+  for (PetscInt j = 0; j < i; j++) {
+    PetscInt size = 1, place = r, first, end;
+
+    for (PetscInt d = 0; d < 3; place /= box->processes[d++]) {
+      if (local) DMBoxLocalRange(box, &box->field[j], d, place % box->processes[d], &first, &end);
+      else DMBoxOwnRange(box, &box->field[j], d, place % box->processes[d], &first, &end);
+      size *= end - first;
+    }
+    offset += size;
+  }
+  return offset;
+}
+
+/* the same for all ranks; the caller frees */
+static PetscErrorCode DMBoxFieldOffsets(DM dm, PetscInt i, PetscBool local, PetscInt **offset)
+{
+  PetscMPIInt size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
-  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersCreate(box, d, l->lo[d], l->n[d], PETSC_TRUE, &owners[d]));
-  PetscCall(PetscMalloc1(nghost, &ghost));
-  PetscCall(PetscMalloc1(nghost, &source));
+  PetscCall(PetscMalloc1(size, offset));
+  for (PetscInt r = 0; r < size; r++) (*offset)[r] = DMBoxFieldOffset((const DM_Box *)dm->data, i, r, local);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the ghosts of field i, and where they come from; *n counts on */
+static PetscErrorCode DMBoxFindGhosts(DM dm, PetscInt field, PetscInt *n, PetscInt ghost[], PetscSFNode source[])
+{
+  const DM_Box     *box = (const DM_Box *)dm->data;
+  const DMBoxField *f   = &box->field[field];
+  const PatchFDBox *l = &f->local, *g = &f->global;
+  DMBoxOwners       owners[3];
+  PetscInt         *offset;
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersCreate(box, f, d, l->lo[d], l->n[d], PETSC_TRUE, &owners[d]));
+  PetscCall(DMBoxFieldOffsets(dm, field, PETSC_TRUE, &offset));
   for (PetscInt k = 0; k < l->n[2]; k++) {
     for (PetscInt j = 0; j < l->n[1]; j++) {
       const PetscInt  ownk = k + l->lo[2] - g->lo[2], ownj = j + l->lo[1] - g->lo[1];
@@ -305,15 +373,35 @@ static PetscErrorCode DMBoxCreateHalo(DM dm)
         const PetscInt owni = i + l->lo[0] - g->lo[0];
 
         if (ownrow && owni >= 0 && owni < g->n[0]) continue;
-        ghost[n]    = i + l->n[0] * (j + l->n[1] * k);
-        source[n++] = DMBoxOwnersNode(box, owners, i, j, k);
+        ghost[*n]  = (PetscInt)f->local0 + i + l->n[0] * (j + l->n[1] * k);
+        source[*n] = DMBoxOwnersNode(box, owners, i, j, k);
+        source[*n].index += offset[source[*n].rank];
+        (*n)++;
       }
     }
   }
-  PetscCheck(n == nghost, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Found %" PetscInt_FMT " ghosts instead of %" PetscInt_FMT, n, nghost);
+  PetscCall(PetscFree(offset));
   for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersDestroy(&owners[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxCreateHalo(DM dm)
+{
+  DM_Box        *box    = (DM_Box *)dm->data;
+  const PetscInt nghost = (PetscInt)(box->nlocal - box->nglobal);
+  PetscInt      *ghost, n = 0;
+  PetscSFNode   *source;
+  PetscMPIInt    size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(nghost, &ghost));
+  PetscCall(PetscMalloc1(nghost, &source));
+  for (PetscInt i = 0; i < box->nfield; i++) PetscCall(DMBoxFindGhosts(dm, i, &n, ghost, source));
+  PetscCheck(n == nghost, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Found %" PetscInt_FMT " ghosts instead of %" PetscInt_FMT, n, nghost);
   PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)dm), &box->halo));
-  PetscCall(PetscSFSetGraph(box->halo, nlocal, nghost, ghost, PETSC_OWN_POINTER, source, PETSC_OWN_POINTER));
+  PetscCall(PetscSFSetGraph(box->halo, (PetscInt)box->nlocal, nghost, ghost, PETSC_OWN_POINTER, source, PETSC_OWN_POINTER));
   PetscCall(PetscSFSetUp(box->halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -327,9 +415,10 @@ PetscErrorCode DMSetUp_Box(DM dm)
   PetscCall(DMBoxApplyRefinement(dm));
   DMBoxFlattenDirections(dm);
   PetscCall(DMBoxDistribute(dm));
-  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxCreateLine(dm, d));
+  PetscCall(DMBoxCreateFields(dm));
   PetscCall(DMBoxCreateBoxes(dm));
   PetscCall(DMBoxCreateHalo(dm));
+  PetscCall(DMBoxSetUpCoordinates(dm));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -339,10 +428,10 @@ PetscErrorCode DMBoxResetLayout(DM dm)
   DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  for (PetscInt d = 0; d < 3; d++) {
-    if (box->line[d].vertices) PetscCall(PatchFDLineDestroy(&box->line[d]));
-    PetscCall(PetscFree(box->splits[d]));
+  for (PetscInt i = 0; i < box->nfield; i++) {
+    for (PetscInt d = 0; d < 3; d++) PetscCall(PatchFDLineDestroy(&box->field[i].line[d]));
   }
+  for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(box->splits[d]));
   for (PetscInt id = 0; id < PATCHFD_NUM_KERNELS; id++) {
     for (PetscInt slot = 0; slot < DMBOX_NUM_WORK; slot++) {
       if (box->work[id][slot]) PetscCall((*box->kernels[id]->free)(box->work[id][slot]));
@@ -362,7 +451,7 @@ PetscErrorCode DMBoxGetWork(DM dm, PatchFDKernels kern, int slot, void **work)
 
   PetscFunctionBegin;
   if (!*w) {
-    const size_t n = PetscMax(PatchFDBoxSize(&box->local), 1);
+    const size_t n = PetscMax(box->nlocal, 1);
 
     PetscCall((*kern->malloc)(n, w));
     PetscCall((*kern->zero)(n, *w));
@@ -403,18 +492,15 @@ PetscErrorCode DMBoxHaloAdd(DM dm, PatchFDKernels kern, void *local)
 
   PetscFunctionBegin;
   if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
-#if defined(PETSC_HAVE_CUDA)
-  if (kern == &PatchFDKernelsCUDAFloat) { /* on the GPU, PetscSF adds nothing but PetscScalars */
-    const PetscInt n = PatchFDBoxSize(&box->local);
-    void          *w;
+  if (kern->widen) { /* PetscSF adds nothing but PetscScalars in this memory */
+    void *w;
 
-    PetscCall(DMBoxGetWork(dm, &PatchFDKernelsCUDADouble, DMBOX_WORK_R, &w));
-    PetscCall((*VecSingleKernelsCUDA.todouble)(n, 1.0, (const float *)local, (double *)w));
-    PetscCall(DMBoxHaloAdd(dm, &PatchFDKernelsCUDADouble, w));
-    PetscCall((*VecSingleKernelsCUDA.fromdouble)(n, 1.0, (const double *)w, (float *)local));
+    PetscCall(DMBoxGetWork(dm, kern->wide, DMBOX_WORK_R, &w));
+    PetscCall((*kern->widen)(box->nlocal, local, w));
+    PetscCall(DMBoxHaloAdd(dm, kern->wide, w));
+    PetscCall((*kern->narrow)(box->nlocal, w, local));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-#endif
   PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
   PetscCall(PetscSFReduceWithMemTypeBegin(box->halo, (*kern->datatype)(), kern->memtype, local, kern->memtype, local, MPI_SUM));
   PetscCall(PetscSFReduceEnd(box->halo, (*kern->datatype)(), local, local, MPI_SUM));
@@ -422,7 +508,22 @@ PetscErrorCode DMBoxHaloAdd(DM dm, PatchFDKernels kern, void *local)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxGlobalToLocalBegin(DM dm, PatchFDKernels kern, const void *global, int slot, void **local)
+PetscErrorCode DMBoxCopyOwned(DM dm, PatchFDKernels kern, PetscBool fromlocal, const void *from, PetscBool tolocal, void *to)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < box->nfield; i++) {
+    const DMBoxField *f    = &box->field[i];
+    const char       *src  = (const char *)from + (fromlocal ? f->local0 : f->global0) * kern->size;
+    char             *dest = (char *)to + (tolocal ? f->local0 : f->global0) * kern->size;
+
+    PetscCall((*kern->copy)(f->own, fromlocal ? &f->local : &f->global, src, tolocal ? &f->local : &f->global, dest));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxGlobalToLocalOwned(DM dm, PatchFDKernels kern, const void *global, int slot, void **local)
 {
   DM_Box *box = (DM_Box *)dm->data;
 
@@ -432,7 +533,14 @@ PetscErrorCode DMBoxGlobalToLocalBegin(DM dm, PatchFDKernels kern, const void *g
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(DMBoxGetWork(dm, kern, slot, local));
-  PetscCall((*kern->copy)((const PetscInt(*)[2])box->own, &box->global, global, &box->local, *local));
+  PetscCall(DMBoxCopyOwned(dm, kern, PETSC_FALSE, global, PETSC_TRUE, *local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxGlobalToLocalBegin(DM dm, PatchFDKernels kern, const void *global, int slot, void **local)
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxGlobalToLocalOwned(dm, kern, global, slot, local));
   PetscCall(DMBoxHaloBegin(dm, kern, *local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -446,63 +554,90 @@ PetscErrorCode DMBoxGlobalToLocalEnd(DM dm, PatchFDKernels kern, const void *glo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxGetLocalToGlobal(DM dm, PetscInt **index)
+PetscErrorCode DMBoxLocalToGlobal(DM dm, PatchFDKernels kern, const void *local, void *global)
 {
-  DM_Box           *box = (DM_Box *)dm->data;
-  const PatchFDBox *l   = &box->local;
-  DMBoxOwners       owners[3];
-  PetscInt         *start, n = 0;
-  PetscMPIInt       size;
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  if (box->halo) PetscCall(DMBoxCopyOwned(dm, kern, PETSC_TRUE, local, PETSC_FALSE, global));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* first global number of each rank; the caller frees */
+static PetscErrorCode DMBoxFirstNumbers(DM dm, PetscInt **start)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PetscMPIInt   size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
-  PetscCall(PetscMalloc1((PetscInt)size + 1, &start)); /* first number of each rank */
-  start[0] = 0;
-  for (PetscInt r = 0; r < size; r++) {
-    PetscInt count = 1, place = r, first, end;
+  PetscCall(PetscMalloc1((PetscInt)size + 1, start));
+  (*start)[0] = 0;
+  for (PetscInt r = 0; r < size; r++) (*start)[r + 1] = (*start)[r] + DMBoxFieldOffset(box, box->nfield, r, PETSC_FALSE);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    for (PetscInt d = 0; d < 3; place /= box->processes[d++]) {
-      DMBoxOwnRange(box, d, place % box->processes[d], &first, &end);
-      count *= end - first;
-    }
-    start[r + 1] = start[r] + count;
-  }
-  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersCreate(box, d, l->lo[d], l->n[d], PETSC_FALSE, &owners[d]));
-  PetscCall(PetscMalloc1(PatchFDBoxSize(l), index));
-  for (PetscInt k = 0; k < l->n[2]; k++) {
-    for (PetscInt j = 0; j < l->n[1]; j++) {
-      for (PetscInt i = 0; i < l->n[0]; i++) {
-        const PetscSFNode node = DMBoxOwnersNode(box, owners, i, j, k);
+PetscErrorCode DMBoxGetLocalToGlobal(DM dm, PetscInt **index)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PetscInt     *start, n = 0;
 
-        (*index)[n++] = start[node.rank] + node.index;
+  PetscFunctionBegin;
+  PetscCall(DMBoxFirstNumbers(dm, &start));
+  PetscCall(PetscMalloc1(box->nlocal, index));
+  for (PetscInt field = 0; field < box->nfield; field++) {
+    const DMBoxField *f = &box->field[field];
+    const PatchFDBox *l = &f->local;
+    DMBoxOwners       owners[3];
+    PetscInt         *offset;
+
+    for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersCreate(box, f, d, l->lo[d], l->n[d], PETSC_FALSE, &owners[d]));
+    PetscCall(DMBoxFieldOffsets(dm, field, PETSC_FALSE, &offset));
+    for (PetscInt k = 0; k < l->n[2]; k++) {
+      for (PetscInt j = 0; j < l->n[1]; j++) {
+        for (PetscInt i = 0; i < l->n[0]; i++) {
+          const PetscSFNode node = DMBoxOwnersNode(box, owners, i, j, k);
+
+          (*index)[n++] = start[node.rank] + offset[node.rank] + node.index;
+        }
       }
     }
+    PetscCall(PetscFree(offset));
+    for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersDestroy(&owners[d]));
   }
-  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersDestroy(&owners[d]));
   PetscCall(PetscFree(start));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode DMBoxCreateNaturalSF(DM dm, PetscSF *sf)
 {
-  DM_Box      *box = (DM_Box *)dm->data;
-  DMBoxOwners  owners[3];
-  PetscSFNode *source;
-  PetscInt     N[3], n = 0;
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PetscSFNode  *source;
+  PetscInt      n = 0, total = 0;
 
   PetscFunctionBegin;
-  for (PetscInt d = 0; d < 3; d++) {
-    N[d] = PatchFDLineNumNodes(&box->line[d]);
-    PetscCall(DMBoxOwnersCreate(box, d, 0, N[d], PETSC_FALSE, &owners[d]));
-  }
-  PetscCall(PetscMalloc1(N[0] * N[1] * N[2], &source));
-  for (PetscInt k = 0; k < N[2]; k++) {
-    for (PetscInt j = 0; j < N[1]; j++) {
-      for (PetscInt i = 0; i < N[0]; i++) source[n++] = DMBoxOwnersNode(box, owners, i, j, k);
+  for (PetscInt i = 0; i < box->nfield; i++) total += box->field[i].line[0].nnodes * box->field[i].line[1].nnodes * box->field[i].line[2].nnodes;
+  PetscCall(PetscMalloc1(total, &source));
+  for (PetscInt field = 0; field < box->nfield; field++) {
+    const DMBoxField *f    = &box->field[field];
+    const PetscInt    N[3] = {f->line[0].nnodes, f->line[1].nnodes, f->line[2].nnodes};
+    DMBoxOwners       owners[3];
+    PetscInt         *offset;
+
+    for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersCreate(box, f, d, 0, N[d], PETSC_FALSE, &owners[d]));
+    PetscCall(DMBoxFieldOffsets(dm, field, PETSC_FALSE, &offset));
+    for (PetscInt k = 0; k < N[2]; k++) {
+      for (PetscInt j = 0; j < N[1]; j++) {
+        for (PetscInt i = 0; i < N[0]; i++, n++) {
+          source[n] = DMBoxOwnersNode(box, owners, i, j, k);
+          source[n].index += offset[source[n].rank];
+        }
+      }
     }
+    PetscCall(PetscFree(offset));
+    for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersDestroy(&owners[d]));
   }
-  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersDestroy(&owners[d]));
   PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)dm), sf));
-  PetscCall(PetscSFSetGraph(*sf, (PetscInt)PatchFDBoxSize(&box->global), n, NULL, PETSC_OWN_POINTER, source, PETSC_OWN_POINTER));
+  PetscCall(PetscSFSetGraph(*sf, (PetscInt)box->nglobal, n, NULL, PETSC_OWN_POINTER, source, PETSC_OWN_POINTER));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

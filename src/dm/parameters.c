@@ -272,10 +272,10 @@ PetscErrorCode DMBoxGetDegree(DM dm, PetscInt *degree)
 
   Input Parameters:
 + dm    - the `DM` of type `DMBOX`
-- space - `DMBOX_Q`: continuous, of the degree of `DMBoxSetDegree()` in each direction
+- space - `DMBOX_Q`: continuous, or `DMBOX_DGQ`: discontinuous, of the degree of `DMBoxSetDegree()` in each direction
 
   Options Database Key:
-. -dm_box_space (q) - finite element space
+. -dm_box_space (q|dgq) - finite element space
 
   Level: beginner
 
@@ -429,72 +429,5 @@ PetscErrorCode DMBoxGetProcesses(DM dm, PetscInt processes[])
   PetscAssertPointer(processes, 2);
   PetscCall(DMBoxGetContext(dm, &box));
   for (PetscInt d = 0; d < dm->dim; d++) processes[d] = box->processes[d];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxSetPoisson - Sets the coefficients of the operator, -div(diffusion grad u) + shift u
-
-  Logically Collective
-
-  Input Parameters:
-+ dm        - the `DM` of type `DMBOX`
-. diffusion - the diffusion coefficient in each direction, of length dim, positive
-- shift     - the coefficient of the mass matrix; a negative one makes the operator indefinite when it exceeds the smallest eigenvalue of the diffusion term
-
-  Options Database Keys:
-+ -dm_box_diffusion kx,ky,kz - diffusion coefficients; one number is for all directions
-- -dm_box_shift s            - coefficient of the mass matrix
-
-  Level: beginner
-
-  Note:
-  May be called at any time, also after `DMSetUp()`.  A matrix that this `DM` made takes the coefficients over in `MatBoxUpdate()`.
-  A `KSP` with this `DM` does that for all levels of a multigrid solver when it is set up anew, that is, after `KSPSetOperators()` with the matrices it has.
-
-.seealso: `DMBOX`, `DMBoxGetPoisson()`, `DMCreateMatrix()`, `MatBoxUpdate()`, `KSPGetOperators()`, `KSPSetOperators()`
-@*/
-PetscErrorCode DMBoxSetPoisson(DM dm, const PetscReal diffusion[], PetscReal shift)
-{
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(diffusion, 2);
-  PetscCall(DMBoxGetContext(dm, &box));
-  PetscValidLogicalCollectiveReal(dm, shift, 3);
-  for (PetscInt d = 0; d < dm->dim; d++) {
-    PetscCheck(diffusion[d] > 0 && !PetscIsInfOrNanReal(diffusion[d]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_diffusion (DMBoxSetPoisson()) is %g in direction %" PetscInt_FMT "; it must be positive and finite", (double)diffusion[d], d);
-  }
-  PetscCheck(!PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetPoisson()) is %g; it must be finite", (double)shift);
-  for (PetscInt d = 0; d < dm->dim; d++) box->diffusion[d] = diffusion[d];
-  box->shift = shift;
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxGetPoisson - Returns the coefficients of the operator
-
-  Not Collective
-
-  Input Parameter:
-. dm - the `DM` of type `DMBOX`
-
-  Output Parameters:
-+ diffusion - the diffusion coefficient in each direction, of length dim, or `NULL`
-- shift     - the coefficient of the mass matrix, or `NULL`
-
-  Level: beginner
-
-.seealso: `DMBOX`, `DMBoxSetPoisson()`
-@*/
-PetscErrorCode DMBoxGetPoisson(DM dm, PetscReal diffusion[], PetscReal *shift)
-{
-  DM_Box *box;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetContext(dm, &box));
-  for (PetscInt d = 0; diffusion && d < dm->dim; d++) diffusion[d] = box->diffusion[d];
-  if (shift) *shift = box->shift;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,44 +6,29 @@
 #include <petscdmda.h>
 #include <petsc/private/vecimpl.h>
 
-static PetscErrorCode DMBoxIdentity(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+/* PETSc counts a piece without nodes in the offsets of a file, but writes nothing for it, so that all that follows is read from wrong places. */
+static PetscErrorCode DMBoxCheckPieces(DM dm)
 {
-  PetscFunctionBegin;
-  (void)dim;
-  (void)time;
-  (void)ctx;
-  for (PetscInt c = 0; c < Nc; c++) u[c] = x[c];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DMBoxSetDMDACoordinates(DM dm, DM da)
-{
-  DM_Box      *box = (DM_Box *)dm->data;
-  DM           cda;
-  Vec          c;
-  PetscReal   *nodes[3];
-  PetscScalar *array;
+  DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++) {
-    PetscCall(PetscMalloc1(PatchFDLineNumNodes(&box->line[d]), &nodes[d]));
-    PetscCall(PatchFDLineNodes(&box->line[d], nodes[d]));
+    for (PetscInt p = 0; p < box->processes[d]; p++) {
+      PetscInt first, end;
+
+      DMBoxOwnRange(box, f, d, p, &first, &end);
+      PetscCheck(first < end, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "Cannot write a file for ParaView: of the %" PetscInt_FMT " MPI processes in direction %" PetscInt_FMT ", number %" PetscInt_FMT " has none of the %" PetscInt_FMT " cells.  Use fewer processes, or a finer mesh", box->processes[d], d, p, box->cells[d]);
+    }
   }
-  PetscCall(DMGetCoordinateDM(da, &cda));
-  PetscCall(DMCreateGlobalVector(cda, &c));
-  PetscCall(VecGetArrayWrite(c, &array));
-  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, (const PetscInt(*)[2])box->own, DMBoxIdentity, NULL, 0, dm->dim, &box->global, array));
-  PetscCall(VecRestoreArrayWrite(c, &array));
-  PetscCall(DMSetCoordinates(da, c));
-  PetscCall(VecDestroy(&c));
-  for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(nodes[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode DMBoxCreateDMDA(DM dm, DM *da)
 {
-  DM_Box   *box = (DM_Box *)dm->data;
-  PetscInt *n[3]; /* nodes of each rank of a direction */
+  const DM_Box     *box = (const DM_Box *)dm->data;
+  const DMBoxField *f   = &box->field[0];
+  PetscInt         *n[3]; /* nodes of each rank of a direction */
+  Vec       x;
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++) {
@@ -51,13 +36,13 @@ static PetscErrorCode DMBoxCreateDMDA(DM dm, DM *da)
     for (PetscInt p = 0; p < box->processes[d]; p++) {
       PetscInt first, end;
 
-      DMBoxOwnRange(box, d, p, &first, &end);
+      DMBoxOwnRange(box, f, d, p, &first, &end);
       n[d][p] = end - first;
     }
   }
   PetscCall(DMDACreate(PetscObjectComm((PetscObject)dm), da));
   PetscCall(DMSetDimension(*da, dm->dim));
-  PetscCall(DMDASetSizes(*da, PatchFDLineNumNodes(&box->line[0]), PatchFDLineNumNodes(&box->line[1]), PatchFDLineNumNodes(&box->line[2])));
+  PetscCall(DMDASetSizes(*da, f->line[0].nnodes, f->line[1].nnodes, f->line[2].nnodes));
   PetscCall(DMDASetNumProcs(*da, box->processes[0], box->processes[1], box->processes[2]));
   PetscCall(DMDASetBoundaryType(*da, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE));
   PetscCall(DMDASetDof(*da, 1));
@@ -66,7 +51,8 @@ static PetscErrorCode DMBoxCreateDMDA(DM dm, DM *da)
   PetscCall(DMDASetOwnershipRanges(*da, n[0], dm->dim > 1 ? n[1] : NULL, dm->dim > 2 ? n[2] : NULL));
   PetscCall(DMSetUp(*da));
   for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(n[d]));
-  PetscCall(DMBoxSetDMDACoordinates(dm, *da));
+  PetscCall(DMGetCoordinates(dm, &x)); /* a Vec of the same order; set-up made it, but a clone may have to compute it */
+  PetscCall(DMSetCoordinates(*da, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,6 +63,7 @@ static PetscErrorCode DMBoxViewVTK(DM dm, Vec v, PetscViewer viewer)
   const PetscScalar *array;
 
   PetscFunctionBegin;
+  PetscCall(DMBoxCheckPieces(dm));
   PetscCall(DMBoxCreateDMDA(dm, &da));
   PetscCall(DMCreateGlobalVector(da, &w));
   if (((PetscObject)v)->name) PetscCall(PetscObjectSetName((PetscObject)w, ((PetscObject)v)->name));
@@ -99,7 +86,7 @@ PetscErrorCode VecView_Box(Vec v, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERVTK, &isvtk));
   if (!isvtk) {
-    PetscUseTypeMethod(v, viewnative, viewer);
+    PetscCall(VecViewNatural_Box(v, viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(VecGetDM(v, &dm));

@@ -1,4 +1,4 @@
-/* what set-up and tests need of an operator's entries: its diagonal and its triples (row, column, value) */
+/* what set-up and tests need of the entries of operators and interpolations: the diagonal, and triples (row, column, value) */
 #include <patchfd/private/assembly.h>
 
 /* the diagonal entry of a band at node i: the sum over the cells that share it, and over the columns that are node i */
@@ -40,14 +40,17 @@ static PetscErrorCode TermDiagonal(const PatchFDTerm *t, const PatchFDRange rang
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *desc, PetscScalar diag[])
+PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *desc, PetscReal fixed, PetscScalar diag[])
 {
   PetscFunctionBegin;
   for (PetscInt f = 0; f < desc->nfield; f++) {
     const PatchFDField *field = &desc->field[f];
-    PetscScalar        *d     = diag + field->y0;
+    const PetscInt(*r)[2]     = field->write;
+    PetscScalar *d            = diag + field->y0;
 
-    PetscCall(PetscArrayzero(d, PatchFDBoxSize(&field->ybox)));
+    for (size_t i = 0; i < PatchFDBoxSize(&field->ybox); i++) d[i] = fixed;
+    for (PetscInt k = r[2][0]; k < r[2][1]; k++)
+      for (PetscInt j = r[1][0]; j < r[1][1]; j++) PetscCall(PetscArrayzero(d + PatchFDBoxNode(&field->ybox, r[0][0], j, k), r[0][1] - r[0][0]));
     for (PetscInt t = 0; t < desc->nterm; t++)
       if (desc->term[t].row == f && desc->term[t].col == f) PetscCall(TermDiagonal(&desc->term[t], field->write, &field->ybox, d));
   }
@@ -136,5 +139,53 @@ PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRa
       }
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* of one coarse cell: a fine node that several of them share belongs to the last */
+static void CellTransferTriples(const PatchFDTransferDesc *desc, const PetscInt cell[3], PetscInt first, const PetscInt column[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  const PetscInt nf[3] = {desc->dir[0]->nf, desc->dir[1]->nf, desc->dir[2]->nf}, nc[3] = {desc->dir[0]->nc, desc->dir[1]->nc, desc->dir[2]->nc};
+
+  for (PetscInt r = 0; r < nf[0] * nf[1] * nf[2]; r++) {
+    PetscInt  a[3], row[3];
+    PetscBool mine = PETSC_TRUE;
+
+    Unflatten(r, nf, a);
+    for (int d = 0; d < 3; d++) {
+      const PetscInt lo = desc->fbox.lo[d];
+
+      row[d] = cell[d] * desc->dir[d]->fstride + a[d];
+      mine   = (PetscBool)(mine && row[d] >= lo && row[d] < lo + desc->fbox.n[d] && (a[d] < desc->dir[d]->fstride || cell[d] == desc->dir[d]->ncells - 1));
+    }
+    for (PetscInt c = 0; c < nc[0] * nc[1] * nc[2] && mine; c++) {
+      PetscInt  b[3], col[3];
+      PetscReal w = 1;
+
+      Unflatten(c, nc, b);
+      for (int d = 0; d < 3; d++) {
+        col[d] = cell[d] * desc->dir[d]->cstride + b[d];
+        w *= desc->dir[d]->P[(desc->dir[d]->cls[cell[d]] * nf[d] + a[d]) * nc[d] + b[d]];
+      }
+      if (w == 0) continue;
+      if (i) {
+        i[*count] = first + (PetscInt)PatchFDBoxNode(&desc->fbox, row[0], row[1], row[2]);
+        j[*count] = column[PatchFDBoxNode(&desc->cbox, col[0], col[1], col[2])];
+        v[*count] = InRange(desc->fine, row) && InRange(desc->coarse, col) ? w : 0;
+      }
+      (*count)++;
+    }
+  }
+}
+
+PetscErrorCode PatchFDHostTransferTriples(const PatchFDTransferDesc *desc, PetscInt row, const PetscInt column[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  PetscInt at[3];
+
+  PetscFunctionBegin;
+  *count = 0;
+  for (at[2] = desc->cells[2][0]; at[2] < desc->cells[2][1]; at[2]++)
+    for (at[1] = desc->cells[1][0]; at[1] < desc->cells[1][1]; at[1]++)
+      for (at[0] = desc->cells[0][0]; at[0] < desc->cells[0][1]; at[0]++) CellTransferTriples(desc, at, row, column, count, i, j, v);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

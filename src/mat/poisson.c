@@ -1,541 +1,225 @@
 /*
-  The Poisson operator of a DMBOX, -div(diffusion grad u) + shift u, as a MATSHELL.
+  The operator "poisson" of a DMBOX: -div(diffusion grad u) + shift u, with constant coefficients, diffusion diagonal.
 
-  Both coefficients are absorbed in the one-dimensional matrices (A_d = diffusion_d * stiffness; the shift times the mass matrix
-  goes to direction 0), so everything below works with a plain Kronecker sum.  Rows of Dirichlet nodes are identity rows, and their
-  columns are zero: such nodes never couple to the others.
-
-  A solver calls, in this order: create, get diagonal or convert (some preconditioners), mult/residual, destroy.
+  With stiffness K_d and mass M_d of the lines it is a Kronecker sum, A_0 (x) M_1 (x) M_2 + M_0 (x) A_1 (x) M_2 + M_0 (x) M_1 (x) A_2 with
+  A_d = diffusion_d K_d, and the shift times the mass matrix in A_0.  On a discontinuous space (dgq) K_d has the face terms of the symmetric interior
+  penalty method (Arnold, SIAM J. Numer. Anal. 19, 1982): a face belongs to one direction, so the sum stays one, and patches stay exact by
+  fast diagonalization.
 */
-#include <patchfd/private/matimpl.h>
-#include <patchfd/private/sysimpl.h>
-#include <patchfd/private/vecimpl.h>
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 
-PetscErrorCode MatBoxGet(Mat A, const char *who, Mat_Box **m)
+enum {
+  SHIFT = 3 /* its place among the coefficients, after diffusion */
+};
+
+/* ---- the form ---- */
+
+static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal c[], MatBoxForm *form)
 {
-  PetscErrorCode (*get)(Mat, Mat_Box **);
+  const DM_Box   *box     = (const DM_Box *)dm->data;
+  const PetscReal penalty = (PetscReal)(box->degree * (box->degree + 1));
+  PatchFDBand    *A = form->band, *M = A + 3, *L = M + 3;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
-  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s", who, ((PetscObject)A)->type_name);
-  PetscCall(get(A, m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatBoxGet_Poisson(Mat A, Mat_Box **m)
-{
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-void DMBoxFreeNodes(const DM_Box *box, PetscBool local, PatchFDRange r)
-{
+  form->nband    = 6;
+  form->nterm    = 3;
+  form->singular = (PetscBool)(c[SHIFT] == 0);
+  form->spd      = (PetscBool)(c[SHIFT] >= 0);
   for (int d = 0; d < 3; d++) {
-    const PetscInt lo = local ? box->local.lo[d] : box->own[d][0], hi = local ? lo + box->local.n[d] : box->own[d][1];
+    const PatchFDLine *line = &box->field[0].line[d];
 
-    r[d][0] = PetscMax(lo, box->free[d][0]);
-    r[d][1] = PetscMax(r[d][0], PetscMin(hi, box->free[d][1]));
-  }
-}
-
-/* ---- one-dimensional objects and plans ---- */
-
-static PetscErrorCode MatBoxReset(Mat_Box *m)
-{
-  PetscFunctionBegin;
-  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++) {
-    const PatchFDKernels k = PatchFDKernelTables[i];
-
-    if (!k) continue;
-    PetscCall(k->operatordestroy(&m->op[k->id]));
-    PetscCall(k->smootherdestroy(&m->smoother[k->id]));
-    PetscCall(k->boxsolvedestroy(&m->boxsolve[k->id]));
-    PetscCall(k->free(m->whole_b[k->id]));
-    PetscCall(k->free(m->whole_x[k->id]));
-    m->whole_b[k->id] = m->whole_x[k->id] = NULL;
-  }
-  for (int d = 0; d < 3; d++) {
-    PetscCall(PatchFDCellsDestroy(&m->cells[d]));
-    PetscCall(PatchFDPatchesDestroy(&m->patches[d]));
-    PetscCall(PatchFDEigenDestroy(&m->whole[d]));
-  }
-  m->havepatches = m->havewhole = PETSC_FALSE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* take over the coefficients that the DM has now */
-static PetscErrorCode MatBoxBuild(Mat_Box *m)
-{
-  DM_Box *box = (DM_Box *)m->dm->data;
-
-  PetscFunctionBegin;
-  PetscCall(MatBoxReset(m));
-  for (int d = 0; d < 3; d++) {
-    m->diffusion[d] = box->diffusion[d];
-    PetscCall(PatchFDCellsCreate(&box->line[d], box->diffusion[d], d == 0 ? box->shift : 0, &m->cells[d]));
-  }
-  m->shift = box->shift;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static void MatBoxDescribe(Mat_Box *m, PatchFDOperatorDesc *desc)
-{
-  const DM_Box *box = (const DM_Box *)m->dm->data;
-
-  DMBoxFreeNodes(box, PETSC_FALSE, desc->write);
-  DMBoxFreeNodes(box, PETSC_TRUE, desc->read);
-  desc->xbox = box->local;
-  desc->ybox = box->global;
-  for (int d = 0; d < 3; d++) {
-    desc->dir[d] = &m->cells[d];
-    /* every cell that touches an owned node */
-    desc->cells[d][0] = PetscMax(0, box->owncells[d][0] - 1);
-    desc->cells[d][1] = box->own[d][1] > box->own[d][0] ? box->owncells[d][1] : desc->cells[d][0];
-  }
-}
-
-static PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels k, void **plan)
-{
-  PetscFunctionBegin;
-  if (!m->op[k->id]) {
-    PatchFDOperatorDesc desc;
-
-    MatBoxDescribe(m, &desc);
-    PetscCall(k->operatorcreate(&desc, &m->op[k->id]));
-  }
-  *plan = m->op[k->id];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBoxGetSmoother(Mat_Box *m, PatchFDKernels k, void **plan)
-{
-  DM_Box *box = (DM_Box *)m->dm->data;
-
-  PetscFunctionBegin;
-  if (!m->smoother[k->id]) {
-    PatchFDSmootherDesc desc;
-
-    PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
-    if (!m->havepatches) {
-      for (int d = 0; d < 3; d++) PetscCall(PatchFDPatchesCreate(&box->line[d], &m->cells[d], &m->patches[d]));
-      m->havepatches = PETSC_TRUE;
+    PetscCall(PatchFDBandLaplace(line, c[d], d == 0 ? c[SHIFT] : 0, op->penalty[0] * penalty, op->penalty[1] * 2 * penalty, &A[d]));
+    PetscCall(PatchFDBandMass(line, &M[d]));
+    form->A[d]     = &A[d];
+    form->M[d]     = &M[d];
+    form->singular = (PetscBool)(form->singular && !line->dirichlet[0] && !line->dirichlet[1]);
+    form->spd      = (PetscBool)(form->spd && c[d] > 0);
+    if (line->continuity == PATCHFD_DISCONTINUOUS && (line->dirichlet[0] || line->dirichlet[1])) {
+      PetscCall(PatchFDBandDirichlet(line, c[d], op->penalty[1] * 2 * penalty, &L[form->nlift]));
+      form->lift[form->nlift] = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
+      form->lift[form->nlift].dir[d] = &L[form->nlift];
+      form->nlift++;
+      form->nband++;
     }
-    for (int d = 0; d < 3; d++) desc.dir[d] = &m->patches[d];
-    desc.box = box->local;
-    DMBoxFreeNodes(box, PETSC_TRUE, desc.read);
-    PetscCall(k->smoothercreate(&desc, &m->smoother[k->id]));
-    PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   }
-  *plan = m->smoother[k->id];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatBoxGetBoxSolve(Mat_Box *m, PatchFDKernels k, PatchFDBoxSolveDesc *desc, void **plan)
-{
-  DM_Box *box = (DM_Box *)m->dm->data;
-
-  PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
-    desc->dir[d]    = &m->whole[d];
-    desc->first[d]  = box->free[d][0];
-    desc->box.lo[d] = 0;
-    desc->box.n[d]  = PatchFDLineNumNodes(&box->line[d]);
+    form->term[d]        = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
+    form->term[d].dir[d] = &A[d];
   }
-  if (!m->boxsolve[k->id]) {
-    PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
-    if (!m->havewhole) {
-      for (int d = 0; d < 3; d++) PetscCall(PatchFDLineEigenCreate(&box->line[d], &m->cells[d], &m->whole[d]));
-      if (box->halo && !m->natural) PetscCall(DMBoxCreateNaturalSF(m->dm, &m->natural));
-      m->havewhole = PETSC_TRUE;
-    }
-    if (box->halo) {
-      PetscCall(k->malloc(PatchFDBoxSize(&desc->box), &m->whole_b[k->id]));
-      PetscCall(k->malloc(PatchFDBoxSize(&desc->box), &m->whole_x[k->id]));
-    }
-    PetscCall(k->boxsolvecreate(desc, &m->boxsolve[k->id]));
-    PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
-  }
-  *plan = m->boxsolve[k->id];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coarse problems are small: every rank gathers the right-hand side, solves, and keeps what it owns */
-PetscErrorCode MatBoxSolve(Mat_Box *m, PatchFDKernels k, const void *b, void *x)
+/* ---- options, view ---- */
+
+static PetscErrorCode DMBoxOperatorSetFromOptions_Poisson(DM dm, DMBoxOperator op, PetscOptionItems PetscOptionsObject)
 {
-  DM_Box             *box = (DM_Box *)m->dm->data;
-  PatchFDBoxSolveDesc desc;
-  PatchFDRange        own;
-  void               *plan = NULL, *whole_b, *whole_x;
+  PetscReal v[4] = {op->coefficient[0], op->coefficient[1], op->coefficient[2], 0}, shift = op->coefficient[SHIFT], penalty[3] = {op->penalty[0], op->penalty[1], 0};
+  PetscInt  n    = 3;
+  PetscBool flg[2];
 
   PetscFunctionBegin;
-  PetscCall(MatBoxGetBoxSolve(m, k, &desc, &plan));
-  PetscCall(PetscLogEventBegin(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
-  if (box->halo) {
-    whole_b = m->whole_b[k->id];
-    whole_x = m->whole_x[k->id];
-    DMBoxFreeNodes(box, PETSC_FALSE, own);
-    PetscCall(PetscSFBcastWithMemTypeBegin(m->natural, k->datatype(), k->memtype, b, k->memtype, whole_b, MPI_REPLACE));
-    PetscCall(PetscSFBcastEnd(m->natural, k->datatype(), b, whole_b, MPI_REPLACE));
-    PetscCall(k->boxsolveapply(plan, whole_b, whole_x));
-    PetscCall(k->copy(own, &desc.box, whole_x, &box->global, x));
-  } else PetscCall(k->boxsolveapply(plan, b, x));
-  PetscCall(PetscLogEventEnd(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
+  PetscCall(DMBoxOptionsReal(dm, "-dm_box_diffusion", "Diffusion coefficient in each direction", "DMBoxSetPoisson", v, &flg[0], PetscOptionsObject));
+  PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetPoisson", shift, &shift, &flg[1]));
+  if (flg[0] || flg[1]) PetscCall(DMBoxSetPoisson(dm, v, shift));
+  PetscCall(PetscOptionsRealArray("-dm_box_penalty", "Factors of the interior penalties, between cells and at Dirichlet sides", "DMBoxSetPenalty", penalty, &n, &flg[0]));
+  if (!flg[0]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(n <= 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty has at least %" PetscInt_FMT " values; it takes one for all faces, or two: between cells, and at Dirichlet sides", n);
+  PetscCall(DMBoxSetPenalty(dm, penalty[0], penalty[n - 1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- the operations ---- */
-
-/* y = y0 + alpha A x, y0 = NULL for zero */
-static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels k, PetscReal alpha, const void *x, const void *y0, void *y)
+static PetscErrorCode DMBoxOperatorView_Poisson(PetscInt dim, const PetscReal c[], PetscViewer viewer)
 {
-  DM_Box *box = (DM_Box *)m->dm->data;
-  void   *plan = NULL, *local;
-
   PetscFunctionBegin;
-  PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
-  PetscCall(MatBoxGetOperator(m, k, &plan));
-  PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, x, DMBOX_WORK_X, &local));
-  PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, x, DMBOX_WORK_X, &local));
-  PetscCall(k->operatorapply(plan, alpha, local, y0, y));
-  PetscCall(k->fixed(box->own, box->free, 1, &box->global, y, alpha, &box->global, x));
-  PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "-div(D grad u) + shift u, D ="));
+  for (PetscInt d = 0; d < dim; d++) PetscCall(PetscViewerASCIIPrintf(viewer, " %g", (double)c[d]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, ", shift = %g", (double)c[SHIFT]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the same with Vecs, y0 = y allowed */
-static PetscErrorCode MatApply_Poisson(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
-{
-  Mat_Box       *m;
-  PatchFDKernels k;
-  const void    *ax, *ay0 = NULL;
-  void          *ay;
+/* ---- creation, public routines ---- */
 
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  PetscCall(PatchFDVecGetKernels(x, &k));
-  PetscCall(PatchFDVecGetArrayRead(x, k, &ax));
-  if (y0 == y) {
-    PetscCall(PatchFDVecGetArray(y, k, &ay));
-    PetscCall(MatBoxApply(m, k, alpha, ax, ay, ay));
-    PetscCall(PatchFDVecRestoreArray(y, k, &ay));
-  } else {
-    if (y0) PetscCall(PatchFDVecGetArrayRead(y0, k, &ay0));
-    PetscCall(PatchFDVecGetArrayWrite(y, k, &ay));
-    PetscCall(MatBoxApply(m, k, alpha, ax, ay0, ay));
-    PetscCall(PatchFDVecRestoreArrayWrite(y, k, &ay));
-    if (y0) PetscCall(PatchFDVecRestoreArrayRead(y0, k, &ay0));
-  }
-  PetscCall(PatchFDVecRestoreArrayRead(x, k, &ax));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMult_Poisson(Mat A, Vec x, Vec y)
+PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator op)
 {
   PetscFunctionBegin;
-  PetscCall(MatApply_Poisson(A, 1, x, NULL, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultAdd_Poisson(Mat A, Vec x, Vec v, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatApply_Poisson(A, 1, x, v, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatResidual_Poisson(Mat A, Vec b, Vec x, Vec r)
-{
-  PetscFunctionBegin;
-  PetscCall(MatApply_Poisson(A, -1, x, b, r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatGetDiagonal_Poisson(Mat A, Vec diag)
-{
-  Mat_Box            *m;
-  DM_Box             *box;
-  PatchFDOperatorDesc desc;
-  PetscScalar        *a;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  box = (DM_Box *)m->dm->data;
-  MatBoxDescribe(m, &desc);
-  PetscCall(VecGetArrayWrite(diag, &a));
-  PetscCall(PatchFDHostDiagonal(&desc, box->own, &box->global, a));
-  PetscCall(VecRestoreArrayWrite(diag, &a));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatCreateVecs_Poisson(Mat A, Vec *right, Vec *left)
-{
-  Mat_Box *m;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  if (right) PetscCall(DMCreateGlobalVector(m->dm, right));
-  if (left) PetscCall(DMCreateGlobalVector(m->dm, left));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the assembled matrix, for tests and for preconditioners that need one */
-static PetscErrorCode MatConvert_Poisson(Mat A, MatType type, MatReuse reuse, Mat *B)
-{
-  Mat_Box            *m;
-  PatchFDOperatorDesc desc;
-  Mat                 N;
-  PetscInt           *index, *i, *j;
-  PetscScalar        *v;
-  PetscCount          count;
-
-  PetscFunctionBegin;
-  PetscCheck(reuse != MAT_INPLACE_MATRIX, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A DMBOX operator cannot be converted in place: the DMBOX still needs its matrix-free form");
-  PetscCall(MatShellGetContext(A, &m));
-  MatBoxDescribe(m, &desc);
-  PetscCall(DMBoxGetLocalToGlobal(m->dm, &index));
-  PetscCall(PatchFDHostTriples(&desc, ((DM_Box *)m->dm->data)->own, index, &count, NULL, NULL, NULL));
-  PetscCall(PetscMalloc3(count, &i, count, &j, count, &v));
-  PetscCall(PatchFDHostTriples(&desc, ((DM_Box *)m->dm->data)->own, index, &count, i, j, v));
-  if (reuse == MAT_REUSE_MATRIX) N = *B;
-  else {
-    PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &N));
-    PetscCall(MatSetSizes(N, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
-    PetscCall(MatSetType(N, type));
-  }
-  PetscCall(MatSetPreallocationCOO(N, count, i, j));
-  PetscCall(MatSetValuesCOO(N, v, INSERT_VALUES));
-  PetscCall(PetscFree3(i, j, v));
-  PetscCall(PetscFree(index));
-  *B = N;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatView_Poisson(Mat A, PetscViewer viewer)
-{
-  Mat_Box  *m;
-  PetscBool ascii;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
-  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatShellGetContext(A, &m));
-  PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "matrix-free -div(D grad u) + shift u on a DMBOX: D = %g %g %g, shift = %g\n", (double)m->diffusion[0], (double)m->diffusion[1], (double)m->diffusion[2], (double)m->shift));
-  PetscCall(PetscViewerASCIIPopTab(viewer));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatDestroy_Poisson(Mat A)
-{
-  Mat_Box *m;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  PetscCall(MatBoxReset(m));
-  PetscCall(PetscSFDestroy(&m->natural));
-  PetscCall(DMDestroy(&m->dm));
-  PetscCall(PetscFree(m));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxGet_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxUpdate_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_shell_aij_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_shell_seqaij_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_shell_mpiaij_C", NULL));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* a singular operator (pure Neumann, no shift) says so to KSP */
-static PetscErrorCode MatBoxSetNullSpace(Mat A, Mat_Box *m)
-{
-  DM_Box      *box      = (DM_Box *)m->dm->data;
-  PetscBool    singular = (PetscBool)(m->shift == 0);
-  MatNullSpace constant = NULL;
-
-  PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) singular = (PetscBool)(singular && !box->line[d].fixed[0] && !box->line[d].fixed[1]);
-  if (singular) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_TRUE, 0, NULL, &constant));
-  PetscCall(MatSetNullSpace(A, constant));
-  PetscCall(MatSetTransposeNullSpace(A, constant));
-  PetscCall(MatNullSpaceDestroy(&constant));
-  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
-  PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
-  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(m->shift >= 0 && !singular)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatBoxUpdate_Poisson(Mat A)
-{
-  Mat_Box  *m;
-  DM_Box   *box;
-  PetscBool same;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  box  = (DM_Box *)m->dm->data;
-  same = (PetscBool)(m->shift == box->shift);
-  for (int d = 0; d < 3; d++) same = (PetscBool)(same && m->diffusion[d] == box->diffusion[d]);
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBoxBuild(m));
-  PetscCall(MatBoxSetNullSpace(A, m));
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the same for an assembled matrix and the matrix-free one that it was made from */
-static PetscErrorCode MatBoxUpdate_Assembled(Mat A, Mat shell)
-{
-  Mat_Box         *m;
-  PetscObjectState before, after;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectStateGet((PetscObject)shell, &before));
-  PetscCall(MatBoxUpdate_Poisson(shell));
-  PetscCall(PetscObjectStateGet((PetscObject)shell, &after));
-  if (before == after) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatShellGetContext(shell, &m));
-  PetscCall(MatConvert_Poisson(shell, NULL, MAT_REUSE_MATRIX, &A));
-  PetscCall(MatBoxSetNullSpace(A, m));
+  PetscCall(DMBoxOperatorSetMatBox(op));
+  op->ops.setfromoptions = DMBoxOperatorSetFromOptions_Poisson;
+  op->ops.view           = DMBoxOperatorView_Poisson;
+  op->ops.form           = DMBoxForm_Poisson;
+  for (int d = 0; d < 3; d++) op->coefficient[d] = 1;
+  op->mass       = SHIFT;
+  op->penalty[0] = op->penalty[1] = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  MatBoxUpdate - Lets an operator matrix of a `DMBOX` take over coefficients that were changed after it was made
+  DMBoxSetPoisson - Sets the coefficients of the operator `poisson`, -div(diffusion grad u) + shift u
 
-  Collective
+  Logically Collective
 
-  Input Parameter:
-. A - a matrix made by `DMCreateMatrix()` of a `DMBOX`; nothing is done for other matrices
+  Input Parameters:
++ dm        - the `DM` of type `DMBOX`
+. diffusion - the diffusion coefficient in each direction, of length dim, positive
+- shift     - the coefficient of the mass matrix; a negative one makes the operator indefinite when it exceeds the smallest eigenvalue of the diffusion term
 
-  Level: intermediate
+  Options Database Keys:
++ -dm_box_diffusion kx,ky,kz - diffusion coefficients; one number is for all directions
+- -dm_box_shift s            - coefficient of the mass matrix
+
+  Level: beginner
 
   Note:
-  A `KSP` with the `DMBOX` set by `KSPSetDM()` calls this by itself in `KSPSetUp()`, on all levels of a multigrid hierarchy.
+  May be called at any time, also after `DMSetUp()`.  A matrix that this `DM` made takes the coefficients over in `MatBoxUpdate()`.
+  A `KSP` with this `DM` does that for all levels of a multigrid solver when it is set up anew, that is, after `KSPSetOperators()` with the matrices it has.
+
+.seealso: `DMBOX`, `DMBoxGetPoisson()`, `DMBoxSetOperator()`, `DMCreateMatrix()`, `MatBoxUpdate()`, `KSPGetOperators()`, `KSPSetOperators()`
+@*/
+PetscErrorCode DMBoxSetPoisson(DM dm, const PetscReal diffusion[], PetscReal shift)
+{
+  DMBoxOperator op;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(diffusion, 2);
+  PetscCall(DMBoxGetOperatorOfType(dm, "poisson", "DMBoxSetPoisson()", &op));
+  PetscValidLogicalCollectiveReal(dm, shift, 3);
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    PetscCheck(diffusion[d] > 0 && !PetscIsInfOrNanReal(diffusion[d]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_diffusion (DMBoxSetPoisson()) is %g in direction %" PetscInt_FMT "; it must be positive and finite", (double)diffusion[d], d);
+  }
+  PetscCheck(!PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetPoisson()) is %g; it must be finite", (double)shift);
+  for (PetscInt d = 0; d < dm->dim; d++) op->coefficient[d] = diffusion[d];
+  op->coefficient[SHIFT] = shift;
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetPoisson - Returns the coefficients of the operator `poisson`
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ diffusion - the diffusion coefficient in each direction, of length dim, or `NULL`
+- shift     - the coefficient of the mass matrix, or `NULL`
+
+  Level: beginner
 
 .seealso: `DMBOX`, `DMBoxSetPoisson()`
 @*/
-PetscErrorCode MatBoxUpdate(Mat A)
+PetscErrorCode DMBoxGetPoisson(DM dm, PetscReal diffusion[], PetscReal *shift)
 {
-  Mat shell;
+  DMBoxOperator op;
 
   PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscCall(PetscObjectQuery((PetscObject)A, "MatBoxShell", (PetscObject *)&shell));
-  if (shell) PetscCall(MatBoxUpdate_Assembled(A, shell));
-  else PetscTryMethod(A, "MatBoxUpdate_C", (Mat), (A));
+  PetscCall(DMBoxGetOperatorOfType(dm, "poisson", "DMBoxGetPoisson()", &op));
+  for (PetscInt d = 0; diffusion && d < dm->dim; d++) diffusion[d] = op->coefficient[d];
+  if (shift) *shift = op->coefficient[SHIFT];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*@
-  DMBoxLiftDirichlet - Puts non-homogeneous Dirichlet data into a right-hand side of the operator that a `DMBOX` carries
+  DMBoxSetPenalty - Sets the factors of the penalties of the interior penalty method on a discontinuous space
 
-  Collective
+  Logically Collective
 
   Input Parameters:
-+ dm - the `DMBOX`
-. g  - a vector whose entries at the Dirichlet nodes are the data; its other entries are not used
-- b  - the load vector, for example from `DMBoxAddLoad()`
++ dm       - the `DM` of type `DMBOX`
+. interior - the factor on faces between cells, positive (default 1)
+- boundary - the factor on Dirichlet sides, positive (default 1)
 
-  Output Parameter:
-. b - at the free nodes, b minus what the data contribute; at the Dirichlet nodes, the data
+  Options Database Key:
+. -dm_box_penalty interior,boundary - the factors; one number is for both
 
   Level: intermediate
 
-  Note:
-  The solution of A u = b with A from `DMCreateMatrix()` then has the data at the Dirichlet nodes, since the rows of A that belong to
-  them are rows of the identity.
+  Notes:
+  Jumps across a face between cells of lengths h and H, perpendicular to the face, have the penalty `interior` k (k + 1) (1/h + 1/H) / 2, and values
+  on a Dirichlet side 2 `boundary` k (k + 1) / h; k is the degree. With factors much below 1 the operator is no longer positive definite.
 
-.seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxInterpolateFunction()`
+  Must be called before `DMSetUp()`. Continuous spaces have no penalties.
+
+.seealso: `DMBOX`, `DMBoxGetPenalty()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`
 @*/
-PetscErrorCode DMBoxLiftDirichlet(DM dm, Vec g, Vec b)
+PetscErrorCode DMBoxSetPenalty(DM dm, PetscReal interior, PetscReal boundary)
 {
-  DM_Box             *box;
-  Mat_Box             m = {NULL};
-  PatchFDOperatorDesc desc;
-  PatchFDKernels      k;
-  PetscInt            n, ng, nb;
-  Vec                 w;
-  const void         *ag;
-  void               *aw, *ab, *local, *plan = NULL;
+  DMBoxOperator op;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscValidHeaderSpecific(g, VEC_CLASSID, 2);
-  PetscValidHeaderSpecific(b, VEC_CLASSID, 3);
-  PetscCall(PetscIntCast(PatchFDBoxSize(&box->global), &n));
-  PetscCall(VecGetLocalSize(g, &ng));
-  PetscCall(VecGetLocalSize(b, &nb));
-  PetscCheck(n == ng && n == nb, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vectors have %" PetscInt_FMT " and %" PetscInt_FMT " local entries; this DMBOX has %" PetscInt_FMT " nodes on this rank", ng, nb, n);
-  m.dm = dm;
-  PetscCall(MatBoxBuild(&m));
-  MatBoxDescribe(&m, &desc);
-  for (int d = 0; d < 3; d++) { /* the operator without boundary conditions reads the Dirichlet nodes, too */
-    desc.read[d][0] = box->local.lo[d];
-    desc.read[d][1] = box->local.lo[d] + box->local.n[d];
-  }
-  PetscCall(PatchFDVecGetKernels(b, &k));
-  PetscCall(k->operatorcreate(&desc, &plan));
-  PetscCall(VecDuplicate(g, &w));
-  PetscCall(PatchFDVecGetArrayRead(g, k, &ag));
-  PetscCall(PatchFDVecGetArrayWrite(w, k, &aw));
-  PetscCall(PatchFDVecGetArray(b, k, &ab));
-  PetscCall(k->zero(PatchFDBoxSize(&box->global), aw));
-  PetscCall(k->fixed(box->own, box->free, 0, &box->global, aw, 1, &box->global, ag));
-  PetscCall(DMBoxGlobalToLocalBegin(dm, k, aw, DMBOX_WORK_X, &local));
-  PetscCall(DMBoxGlobalToLocalEnd(dm, k, aw, DMBOX_WORK_X, &local));
-  PetscCall(k->operatorapply(plan, -1, local, ab, ab));
-  PetscCall(k->fixed(box->own, box->free, 0, &box->global, ab, 1, &box->global, ag));
-  PetscCall(PatchFDVecRestoreArray(b, k, &ab));
-  PetscCall(PatchFDVecRestoreArrayWrite(w, k, &aw));
-  PetscCall(PatchFDVecRestoreArrayRead(g, k, &ag));
-  PetscCall(VecDestroy(&w));
-  PetscCall(k->operatordestroy(&plan));
-  PetscCall(MatBoxReset(&m));
+  PetscCall(DMBoxGetOperatorOfType(dm, "poisson", "DMBoxSetPenalty()", &op));
+  PetscValidLogicalCollectiveReal(dm, interior, 2);
+  PetscValidLogicalCollectiveReal(dm, boundary, 3);
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetPenalty() must be called before DMSetUp()");
+  PetscCheck(interior > 0 && boundary > 0 && !PetscIsInfOrNanReal(interior + boundary), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; the factors must be positive and finite", (double)interior, (double)boundary);
+  op->penalty[0] = interior;
+  op->penalty[1] = boundary;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
+/*@
+  DMBoxGetPenalty - Returns the factors of the penalties of the interior penalty method
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ interior - the factor on faces between cells, or `NULL`
+- boundary - the factor on Dirichlet sides, or `NULL`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetPenalty()`
+@*/
+PetscErrorCode DMBoxGetPenalty(DM dm, PetscReal *interior, PetscReal *boundary)
 {
-  DM_Box  *box = (DM_Box *)dm->data;
-  Mat_Box *m;
-  PetscInt n;
-  PetscBool shell;
+  DMBoxOperator op;
 
   PetscFunctionBegin;
-  PetscCall(DMSetUp(dm));
-  PetscCall(PetscIntCast(PatchFDBoxSize(&box->global), &n));
-  PetscCall(PetscNew(&m));
-  PetscCall(PetscObjectReference((PetscObject)dm));
-  m->dm = dm;
-  PetscCall(MatBoxBuild(m));
-  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
-  PetscCall(MatShellSetManageScalingShifts(*A)); /* scaling behind our back would be unknown to the smoothers */
-  PetscCall(MatShellSetOperation(*A, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Poisson));
-  PetscCall(MatShellSetOperation(*A, MATOP_MULT_ADD, (PetscErrorCodeFn *)MatMultAdd_Poisson));
-  PetscCall(MatShellSetOperation(*A, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMult_Poisson));
-  PetscCall(MatShellSetOperation(*A, MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultAdd_Poisson));
-  PetscCall(MatShellSetOperation(*A, MATOP_RESIDUAL, (PetscErrorCodeFn *)MatResidual_Poisson));
-  PetscCall(MatShellSetOperation(*A, MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_Poisson));
-  PetscCall(MatShellSetOperation(*A, MATOP_CREATE_VECS, (PetscErrorCodeFn *)MatCreateVecs_Poisson));
-  PetscCall(MatShellSetOperation(*A, MATOP_VIEW, (PetscErrorCodeFn *)MatView_Poisson));
-  PetscCall(MatShellSetOperation(*A, MATOP_DESTROY, (PetscErrorCodeFn *)MatDestroy_Poisson));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxGet_C", MatBoxGet_Poisson));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxUpdate_C", MatBoxUpdate_Poisson));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatConvert_shell_aij_C", MatConvert_Poisson));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatConvert_shell_seqaij_C", MatConvert_Poisson));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatConvert_shell_mpiaij_C", MatConvert_Poisson));
-  PetscCall(MatShellSetVecType(*A, dm->vectype));
-  PetscCall(MatSetUp(*A));
-  PetscCall(MatBoxSetNullSpace(*A, m));
-  PetscCall(PetscStrcmp(dm->mattype, MATSHELL, &shell));
-  if (!shell) { /* -dm_mat_type aij: the assembled matrix, for other preconditioners */
-    Mat assembled;
-
-    PetscCall(MatConvert(*A, dm->mattype, MAT_INITIAL_MATRIX, &assembled));
-    PetscCall(MatBoxSetNullSpace(assembled, m));
-    PetscCall(PetscObjectCompose((PetscObject)assembled, "MatBoxShell", (PetscObject)*A));
-    PetscCall(MatDestroy(A));
-    *A = assembled;
-  }
-  PetscCall(MatSetDM(*A, dm));
+  PetscCall(DMBoxGetOperatorOfType(dm, "poisson", "DMBoxGetPenalty()", &op));
+  if (interior) *interior = op->penalty[0];
+  if (boundary) *boundary = op->penalty[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,9 +7,8 @@
      PCApply_PatchFD(), PCApplyTranspose_PatchFD()   steps from a zero guess; the transpose visits the colours in reverse
      PCSetFromOptions_PatchFD(), PCView_PatchFD(), PCReset/Destroy, PCCreate_PatchFD(), and the public setters.
 
-  A step visits the colours of the patches one after another (paper 000, Algorithm 2.3).  On several ranks it works on ghosted arrays:
-  each rank solves all patches that touch its unknowns, and the ghosts are refreshed between two colours, so that the iterates do
-  not depend on the number of ranks.
+  A step visits the colours of the patches one after another (Cui, Grosse-Bley, Kanschat, Strzodka, Algorithm 2.3).  Patches, colours and the work
+  itself come from the matrix (src/mat/local.c): here is decided what is to be done, and in which order.
 */
 #include <petsc/private/pcimpl.h>
 #include <patchfd/private/matimpl.h>
@@ -33,196 +32,106 @@ typedef struct {
   Vec              r;  /* residual, for the variants that need a global one */
 } PC_PatchFD;
 
-/* ---- colours ---- */
-
-enum {
-  MAX_SWEEP_COLORS = 16 /* a symmetric sweep in 3D */
-};
-
-/* A colour is the parity of a patch's first cell in each direction, x fastest.  Directions with one patch have one colour. */
-static PetscInt PatchColors(const Mat_Box *m, PetscInt n[3])
+/* all that a kernel table needs: in set-up, or when Vecs of another kind come */
+static PetscErrorCode PatchFDSetUpKernels(PC_PatchFD *p, PatchFDKernels k)
 {
-  for (int d = 0; d < 3; d++) n[d] = PetscMin(2, m->patches[d].npatch);
-  return n[0] * n[1] * n[2];
-}
-
-static void PatchColor(const PetscInt n[3], PetscInt c, PetscInt color[3])
-{
-  color[0] = c % n[0];
-  color[1] = c / n[0] % n[1];
-  color[2] = c / n[0] / n[1];
-}
-
-/* Number i of a sweep's colours.  With an exact solver the turning point of a symmetric sweep would be a repetition. */
-static PetscInt PatchSweepColors(const PC_PatchFD *pc, PetscInt ncolors)
-{
-  return pc->order == PC_PATCHFD_SYMMETRIC && ncolors ? 2 * ncolors - (pc->damping == 1) : ncolors;
-}
-
-static PetscInt PatchSweepColor(const PC_PatchFD *pc, PetscInt ncolors, PetscInt i, PetscBool transpose)
-{
-  const PetscInt n = PatchSweepColors(pc, ncolors);
-
-  if (pc->order == PC_PATCHFD_SYMMETRIC) return i < ncolors ? i : n - 1 - i;
-  return (pc->order == PC_PATCHFD_BACKWARD) != transpose ? n - 1 - i : i;
-}
-
-/* the patches that touch this rank's unknowns */
-static void PatchRange(const Mat_Box *m, PatchFDRange r)
-{
-  const DM_Box *box = (const DM_Box *)m->dm->data;
-
-  for (int d = 0; d < 3; d++) {
-    r[d][0] = PetscMax(0, box->owncells[d][0] - 1);
-    r[d][1] = box->own[d][1] > box->own[d][0] ? PetscMin(m->patches[d].npatch, box->owncells[d][1]) : r[d][0];
-  }
-}
-
-/*
-  How many of these colours need no exchange between them: those that only differ in directions that are not split over ranks.  A rank
-  has all the patches that its patches see in these directions.
-*/
-static PetscInt PatchColorsTogether(const Mat_Box *m, PetscInt n, const PetscInt colors[][3])
-{
-  const DM_Box *box = (const DM_Box *)m->dm->data;
-
-  for (PetscInt i = 1; i < n; i++)
-    for (int d = 0; d < 3; d++)
-      if (box->processes[d] > 1 && colors[i][d] != colors[0][d]) return i;
-  return n;
-}
-
-/*
-  Such colours on ghosted arrays.  With an exchange: first the patches whose unknowns other ranks wait for (the two outermost layers on
-  each side with a neighbour; one of them has this parity), then, while those values travel, the others.
-*/
-static PetscErrorCode PatchColorExchange(Mat_Box *m, PatchFDKernels k, void *plan, PatchFDPatchOp op, PetscInt ncolors, const PetscInt colors[][3], PetscReal omega, PetscBool zero, PetscBool exchange, void *x, const void *b, void *r)
-{
-  const DM_Box *box = (const DM_Box *)m->dm->data;
-  PatchFDRange  inner;
-
   PetscFunctionBegin;
-  PatchRange(m, inner);
-  if (!box->halo || !exchange) {
-    PetscCall(k->smootherapply(plan, op, ncolors, colors, inner, omega, zero, x, b, r));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  for (int d = 0; d < 3; d++) {
-    for (int side = 0; side < 2; side++) {
-      PatchFDRange slab;
-
-      if (side ? box->own[d][1] == PatchFDLineNumNodes(&box->line[d]) : box->own[d][0] == 0) continue;
-      PetscCall(PetscMemcpy(slab, inner, sizeof(slab)));
-      if (side) slab[d][0] = inner[d][1] = PetscMax(inner[d][0], inner[d][1] - 2);
-      else slab[d][1] = inner[d][0] = PetscMin(inner[d][1], inner[d][0] + 2);
-      PetscCall(k->smootherapply(plan, op, ncolors, colors, slab, omega, zero, x, b, r));
-    }
-  }
-  PetscCall(DMBoxHaloBegin(m->dm, k, x));
-  PetscCall(k->smootherapply(plan, op, ncolors, colors, inner, omega, zero, x, b, r));
-  PetscCall(DMBoxHaloEnd(m->dm, k, x));
+  if (p->patch == PC_PATCHFD_BOX) PetscCall(MatBoxDirectSetUp(p->op, k));
+  else PetscCall(MatBoxLocalSetUp(p->op, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- sweeps; x and b are global arrays ---- */
+/* ---- sweeps ---- */
 
-/* multiplicative, with the residual taken patch by patch or not at all */
-static PetscErrorCode SweepLocal(PC_PatchFD *pc, PatchFDKernels k, PetscBool transpose, PetscBool zero, const void *b, void *x)
+/* Number of colours of a sweep.  With an exact solver the turning point of a symmetric sweep would be a repetition. */
+static PetscInt PatchSweepColors(const PC_PatchFD *pc)
 {
-  Mat_Box     *m   = pc->op;
-  DM_Box      *box = (DM_Box *)m->dm->data;
-  PetscInt     nc[3], ncolors = PatchColors(m, nc), n = PatchSweepColors(pc, ncolors), colors[MAX_SWEEP_COLORS][3];
-  void        *plan, *bl, *xl, *rl = NULL;
+  const PetscInt n = pc->op->ncolor;
 
-  PetscFunctionBegin;
-  PetscCall(MatBoxGetSmoother(m, k, &plan));
-  if (pc->use == PC_PATCHFD_SEPARATE) PetscCall(DMBoxGetWork(m->dm, k, DMBOX_WORK_R, &rl));
-  PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, b, DMBOX_WORK_B, &bl));
-  if (zero && box->halo) {
-    PetscCall(DMBoxGetWork(m->dm, k, DMBOX_WORK_X, &xl));
-    PetscCall(k->zero(PatchFDBoxSize(&box->local), xl));
-  } else {
-    PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, x, DMBOX_WORK_X, &xl));
-    PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, x, DMBOX_WORK_X, &xl));
-  }
-  PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, b, DMBOX_WORK_B, &bl));
-  for (PetscInt i = 0; i < n; i++) PatchColor(nc, PatchSweepColor(pc, ncolors, i, transpose), colors[i]);
-  for (PetscInt i = 0, step; i < n; i += step) {
-    const PetscBool first = (PetscBool)(zero && i == 0);
-    PetscBool       exchange;
-
-    step     = pc->use == PC_PATCHFD_SEPARATE ? 1 : PatchColorsTogether(m, n - i, &colors[i]);
-    exchange = (PetscBool)(i + step < n);
-
-    switch (pc->use) {
-    case PC_PATCHFD_SEPARATE:
-      PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_RESIDUAL, step, &colors[i], 1, first, PETSC_FALSE, xl, bl, rl));
-      PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_SOLVE, step, &colors[i], pc->damping, first, exchange, xl, bl, rl));
-      break;
-    case PC_PATCHFD_FUSED:
-      PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_FUSED, step, &colors[i], pc->damping, first, exchange, xl, bl, rl));
-      break;
-    default:
-      PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_BOUNDARY, step, &colors[i], pc->damping, first, exchange, xl, bl, rl));
-    }
-  }
-  if (box->halo) PetscCall(k->copy(box->own, &box->local, xl, &box->global, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return pc->order == PC_PATCHFD_SYMMETRIC && n ? 2 * n - (pc->damping == 1) : n;
 }
 
-/* r on a ghosted array from the Vec of the global residual; solve the patches of the colours from..end-1 with it and add to x */
-static PetscErrorCode SolveColors(PC_PatchFD *pc, PatchFDKernels k, Vec r, const PetscInt nc[3], PetscInt from, PetscInt end, Vec x)
+/* the colours of a sweep in their order; the transpose visits them in reverse */
+static void PatchSweep(const PC_PatchFD *pc, PetscBool transpose, PetscInt *n, PatchFDColor colors[])
 {
-  Mat_Box    *m   = pc->op;
-  DM_Box     *box = (DM_Box *)m->dm->data;
+  const PetscInt ncolor = pc->op->ncolor;
+
+  *n = PatchSweepColors(pc);
+  for (PetscInt i = 0; i < *n; i++) {
+    PetscInt c = (pc->order == PC_PATCHFD_BACKWARD) != transpose ? *n - 1 - i : i;
+
+    if (pc->order == PC_PATCHFD_SYMMETRIC) c = i < ncolor ? i : *n - 1 - i;
+    colors[i] = pc->op->color[c];
+  }
+}
+
+/* corrections from the residual r for all patches of these colours, on Vecs */
+static PetscErrorCode PatchCorrect(PC_PatchFD *pc, PatchFDKernels k, PetscInt n, const PatchFDColor colors[], Vec r, Vec x)
+{
   const void *ra;
-  PetscInt    colors[MAX_SWEEP_COLORS][3];
-  void       *plan, *xa, *xl, *rl;
+  void       *xa;
 
   PetscFunctionBegin;
-  PetscCall(MatBoxGetSmoother(m, k, &plan));
   PetscCall(PatchFDVecGetArrayRead(r, k, &ra));
   PetscCall(PatchFDVecGetArray(x, k, &xa));
-  PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, ra, DMBOX_WORK_R, &rl));
-  PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, ra, DMBOX_WORK_R, &rl));
-  xl = xa;
-  if (box->halo) { /* updates only add to x: its ghosts need no values */
-    PetscCall(DMBoxGetWork(m->dm, k, DMBOX_WORK_X, &xl));
-    PetscCall(k->copy(box->own, &box->global, xa, &box->local, xl));
-  }
-  for (PetscInt c = from; c < end; c++) PatchColor(nc, c, colors[c - from]);
-  PetscCall(PatchColorExchange(m, k, plan, PATCHFD_OP_SOLVE, end - from, colors, pc->damping, PETSC_FALSE, PETSC_FALSE, xl, NULL, rl));
-  if (box->halo) PetscCall(k->copy(box->own, &box->local, xl, &box->global, xa));
+  PetscCall(MatBoxLocalCorrect(pc->op, k, n, colors, pc->damping, ra, xa));
   PetscCall(PatchFDVecRestoreArray(x, k, &xa));
   PetscCall(PatchFDVecRestoreArrayRead(r, k, &ra));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* the global residual before each colour (multiplicative) or once (additive) */
-static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels k, PetscBool transpose, PetscBool zero, Vec b, Vec x)
+static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels k, PetscInt n, const PatchFDColor colors[], PetscBool zero, Vec b, Vec x)
 {
-  PC_PatchFD *p = (PC_PatchFD *)pc->data;
-  PetscInt    nc[3], ncolors = PatchColors(p->op, nc), n = PatchSweepColors(p, ncolors);
+  PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
+  const PetscInt step = p->type == PC_PATCHFD_ADDITIVE ? n : 1;
 
   PetscFunctionBegin;
   if (!p->r) PetscCall(VecDuplicate(b, &p->r));
-  if (p->type == PC_PATCHFD_ADDITIVE) {
-    if (!zero) PetscCall(MatResidual(pc->pmat, b, x, p->r));
-    PetscCall(SolveColors(p, k, zero ? b : p->r, nc, 0, ncolors, x));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscInt c = PatchSweepColor(p, ncolors, i, transpose);
+  for (PetscInt i = 0; i < n; i += step) {
+    const PetscBool known = (PetscBool)(zero && i == 0);
 
-    if (!zero || i) PetscCall(MatResidual(pc->pmat, b, x, p->r));
-    PetscCall(SolveColors(p, k, zero && i == 0 ? b : p->r, nc, c, c + 1, x));
+    if (!known) PetscCall(MatResidual(pc->pmat, b, x, p->r));
+    PetscCall(PatchCorrect(p, k, step, &colors[i], known ? b : p->r, x));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* with the residual taken patch by patch or not at all, or the direct solve */
+static PetscErrorCode SweepLocal(PC_PatchFD *p, PatchFDKernels k, PetscInt its, PetscInt n, const PatchFDColor colors[], PetscBool zero, Vec b, Vec x)
+{
+  const PatchFDPatchOp op = p->use == PC_PATCHFD_SEPARATE ? PATCHFD_OP_SOLVE : (p->use == PC_PATCHFD_FUSED ? PATCHFD_OP_FUSED : PATCHFD_OP_BOUNDARY);
+  const void          *ba;
+  void                *xa;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetArrayRead(b, k, &ba));
+  PetscCall(PatchFDVecGetArray(x, k, &xa));
+  if (p->patch == PC_PATCHFD_BOX) PetscCall(MatBoxDirectSolve(p->op, k, ba, xa));
+  else PetscCall(MatBoxLocalSweep(p->op, k, op, its, n, colors, p->damping, zero, ba, xa));
+  PetscCall(PatchFDVecRestoreArray(x, k, &xa));
+  PetscCall(PatchFDVecRestoreArrayRead(b, k, &ba));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the rows of fixed nodes are solved exactly, too: 1 - (1 - damping)^its of the way */
+static PetscErrorCode SolveFixed(PC_PatchFD *p, PatchFDKernels k, PetscInt its, Vec b, Vec x)
+{
+  const void *ba;
+  void       *xa;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetArrayRead(b, k, &ba));
+  PetscCall(PatchFDVecGetArray(x, k, &xa));
+  PetscCall(MatBoxSolveFixed(p->op, k, 1 - PetscPowRealInt(1 - p->damping, (int)PetscMin(its, 1 << 20)), ba, xa));
+  PetscCall(PatchFDVecRestoreArray(x, k, &xa));
+  PetscCall(PatchFDVecRestoreArrayRead(b, k, &ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   x = 0 by our own kernels: PETSc's device Vecs work on another stream than the current one, and a recording of the V-cycle (src/pc/patchmg.c)
-  would not contain it
+  would not contain it.  That a VECSINGLE is zero already is part of the recording, and so can be relied on.
 */
 static PetscErrorCode PatchFDZero(Mat_Box *m, PatchFDKernels k, Vec x)
 {
@@ -234,37 +143,31 @@ static PetscErrorCode PatchFDZero(Mat_Box *m, PatchFDKernels k, Vec x)
   PetscCall(VecNormAvailable(x, NORM_2, &known, &norm));
   if (known && norm == 0 && VecIsSingle_Private(x)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecGetArrayWrite(x, k, &a));
-  PetscCall(k->zero(PatchFDBoxSize(&((DM_Box *)m->dm->data)->global), a));
+  PetscCall(MatBoxZero(m, k, a));
   PetscCall(PatchFDVecRestoreArrayWrite(x, k, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* its sweeps on x */
+/* `its` steps on x */
 static PetscErrorCode PatchFDSmooth(PC pc, PetscInt its, PetscBool transpose, PetscBool zero, Vec b, Vec x)
 {
-  PC_PatchFD    *p   = (PC_PatchFD *)pc->data;
-  DM_Box        *box = (DM_Box *)p->op->dm->data;
+  PC_PatchFD    *p = (PC_PatchFD *)pc->data;
   PatchFDKernels k;
-  const void    *ab;
-  void          *ax;
+  PatchFDColor   colors[2 * MATBOX_MAX_COLORS];
+  PetscInt       n = 0, sweeps;
 
   PetscFunctionBegin;
+  PetscCheck(its <= PETSC_INT_MAX / p->sweeps, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: %" PetscInt_FMT " iterations of %" PetscInt_FMT " sweeps (-pc_patchfd_sweeps) are more than %" PetscInt_FMT " sweeps", its, p->sweeps, PETSC_INT_MAX);
+  sweeps = its * p->sweeps;
   PetscCall(PatchFDVecGetKernels(b, &k));
+  PetscCall(PatchFDSetUpKernels(p, k));
   PetscCall(PetscLogEventBegin(PATCHFD_Smooth, pc, b, x, 0));
-  for (PetscInt i = 0; i < its * p->sweeps; i++) {
-    const PetscBool local = (PetscBool)(p->patch == PC_PATCHFD_VERTEX && p->use != PC_PATCHFD_GLOBAL);
-
-    if (zero && i == 0) PetscCall(PatchFDZero(p->op, k, x));
-    if (p->patch == PC_PATCHFD_VERTEX && !local) PetscCall(SweepGlobal(pc, k, transpose, (PetscBool)(zero && i == 0), b, x));
-    PetscCall(PatchFDVecGetArrayRead(b, k, &ab));
-    PetscCall(PatchFDVecGetArray(x, k, &ax));
-    if (p->patch == PC_PATCHFD_BOX) PetscCall(MatBoxSolve(p->op, k, ab, ax));
-    else if (local) PetscCall(SweepLocal(p, k, transpose, (PetscBool)(zero && i == 0), ab, ax));
-    /* the identity rows of the Dirichlet nodes are solved exactly, too */
-    PetscCall(k->fixed(box->own, box->free, 1 - p->damping, &box->global, ax, p->damping, &box->global, ab));
-    PetscCall(PatchFDVecRestoreArray(x, k, &ax));
-    PetscCall(PatchFDVecRestoreArrayRead(b, k, &ab));
-  }
+  if (zero) PetscCall(PatchFDZero(p->op, k, x));
+  if (p->patch == PC_PATCHFD_VERTEX) PatchSweep(p, transpose, &n, colors);
+  if (p->patch == PC_PATCHFD_VERTEX && p->use == PC_PATCHFD_GLOBAL) {
+    for (PetscInt i = 0; i < sweeps; i++) PetscCall(SweepGlobal(pc, k, n, colors, (PetscBool)(zero && i == 0), b, x));
+  } else PetscCall(SweepLocal(p, k, sweeps, n, colors, zero, b, x));
+  PetscCall(SolveFixed(p, k, sweeps, b, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Smooth, pc, b, x, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -292,34 +195,38 @@ static PetscErrorCode PCApplyRichardson_PatchFD(PC pc, Vec b, Vec x, PETSC_UNUSE
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* what the options ask for must make sense together */
+static PetscErrorCode PatchFDCheckOptions(PC pc)
+{
+  PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)pc);
+
+  PetscFunctionBegin;
+  if (p->patch == PC_PATCHFD_BOX) {
+    PetscCheck(p->damping == 1, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box is an exact solve and takes no damping; found -pc_patchfd_damping %g, allowed is 1", (double)p->damping);
+    PetscCheck(p->sweeps == 1, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box is an exact solve, which is not repeated; found -pc_patchfd_sweeps %" PetscInt_FMT ", allowed is 1", p->sweeps);
+    PetscCheck(p->type == PC_PATCHFD_MULTIPLICATIVE && p->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box has one patch; -pc_patchfd_type %s and -pc_patchfd_order %s do not apply, leave them at multiplicative and forward", PCPatchFDTypes[p->type], PCPatchFDOrders[p->order]);
+  }
+  if (p->type == PC_PATCHFD_ADDITIVE) {
+    PetscCheck(p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_GLOBAL, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto or global", PCPatchFDVariants[p->variant]);
+    PetscCheck(p->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_type additive visits all patches at once: -pc_patchfd_order %s does not apply, leave it at forward", PCPatchFDOrders[p->order]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_PatchFD(PC pc)
 {
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
   PatchFDKernels k;
-  void          *plan;
-  Vec            v;
 
   PetscFunctionBegin;
   PetscCall(MatBoxGet(pc->pmat, "PCPATCHFD", &p->op));
+  PetscCall(PatchFDCheckOptions(pc));
+  PetscCall(PatchFDVecTypeGetKernels(p->op->dm->vectype, &k));
+  PetscCall(PatchFDSetUpKernels(p, k));
   p->use = p->variant;
-  if (p->type == PC_PATCHFD_ADDITIVE) {
-    PetscCheck(p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_GLOBAL, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto or global", PCPatchFDVariants[p->variant]);
-    p->use = PC_PATCHFD_GLOBAL;
-  } else if (p->variant == PC_PATCHFD_AUTO) {
-    PetscInt degree;
-
-    /* a Q1 patch has one unknown: its boundary is all there is to read, and the residual is the shorter sum (benchmarks/kernels) */
-    PetscCall(DMBoxGetDegree(p->op->dm, &degree));
-    p->use = degree == 1 ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
-  }
-  if (p->patch == PC_PATCHFD_BOX) {
-    PetscCheck(p->damping == 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box is an exact solve and takes no damping; found -pc_patchfd_damping %g, allowed is 1", (double)p->damping);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(DMGetGlobalVector(p->op->dm, &v));
-  PetscCall(PatchFDVecGetKernels(v, &k));
-  PetscCall(DMRestoreGlobalVector(p->op->dm, &v));
-  PetscCall(MatBoxGetSmoother(p->op, k, &plan));
+  if (p->type == PC_PATCHFD_ADDITIVE) p->use = PC_PATCHFD_GLOBAL;
+  else if (p->variant == PC_PATCHFD_AUTO && p->patch == PC_PATCHFD_VERTEX) p->use = MatBoxLocalBest(p->op) == PATCHFD_OP_FUSED ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -352,28 +259,11 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* bytes of the one-dimensional matrices and vectors of all classes of patches, in the kernels' precision */
-static size_t PatchBytes(const Mat_Box *m, PatchFDKernels k)
-{
-  size_t numbers = 0;
-
-  for (int d = 0; d < 3; d++) {
-    for (PetscInt c = 0; c < m->patches[d].nclass; c++) {
-      const size_t n = (size_t)m->patches[d].eigen[c].n;
-
-      numbers += 3 * n * n + 2 * n * (n + 2) + 5 * n;
-    }
-  }
-  return numbers * k->size;
-}
-
 static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
 {
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
   PetscBool      ascii;
-  PetscInt       nc[3], ncolors, degree;
   PatchFDKernels k;
-  Vec            v;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
@@ -381,14 +271,8 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   if (p->patch == PC_PATCHFD_BOX) PetscCall(PetscViewerASCIIPrintf(viewer, "  whole box as one patch: direct solve by fast diagonalization\n"));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  %s vertex patches, %s order, damping %g, %" PetscInt_FMT " sweep(s), variant %s\n", PCPatchFDTypes[p->type], PCPatchFDOrders[p->order], (double)p->damping, p->sweeps, PCPatchFDVariants[pc->setupcalled ? p->use : p->variant]));
   if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DMGetGlobalVector(p->op->dm, &v));
-  PetscCall(PatchFDVecGetKernels(v, &k));
-  PetscCall(DMRestoreGlobalVector(p->op->dm, &v));
-  if (p->patch == PC_PATCHFD_VERTEX) {
-    PetscCall(DMBoxGetDegree(p->op->dm, &degree));
-    ncolors = PatchColors(p->op, nc);
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " patches of degree %" PetscInt_FMT " in %" PetscInt_FMT " colours, %d bytes of 1D matrices\n", p->op->patches[0].npatch, p->op->patches[1].npatch, p->op->patches[2].npatch, degree, ncolors, (int)PatchBytes(p->op, k)));
-  }
+  PetscCall(PatchFDVecTypeGetKernels(p->op->dm->vectype, &k));
+  if (p->patch == PC_PATCHFD_VERTEX) PetscCall(MatBoxLocalView(p->op, k, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels: %s (%s memory, %d bytes a number)\n", k->name, PetscMemTypeHost(k->memtype) ? "host" : "device", (int)k->size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -590,306 +474,5 @@ PetscErrorCode PCCreate_PatchFD(PC pc)
   pc->ops->reset           = PCReset_PatchFD;
   pc->ops->destroy         = PCDestroy_PatchFD;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(methods); i++) PetscCall(PetscObjectComposeFunction_Private((PetscObject)pc, methods[i].name, methods[i].fn));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchFDSetType - Sets how the corrections of the patches of a `PCPATCHFD` are combined
-
-  Logically Collective
-
-  Input Parameters:
-+ pc   - the preconditioner
-- type - `PC_PATCHFD_MULTIPLICATIVE` (default): one colour after another, each with the current values; `PC_PATCHFD_ADDITIVE`: all patches from the same residual, corrections summed
-
-  Options Database Key:
-. -pc_patchfd_type <multiplicative,additive> - the type
-
-  Level: intermediate
-
-.seealso: `PCPATCHFD`, `PCPatchFDGetType()`, `PCPatchFDSetDamping()`
-@*/
-PetscErrorCode PCPatchFDSetType(PC pc, PCPatchFDType type)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, type, 2);
-  PetscTryMethod(pc, "PCPatchFDSetType_C", (PC, PCPatchFDType), (pc, type));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchFDGetType - Gets how the corrections of the patches of a `PCPATCHFD` are combined
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner, of type `PCPATCHFD`
-
-  Output Parameter:
-. type - the type
-
-  Level: intermediate
-
-.seealso: `PCPATCHFD`, `PCPatchFDSetType()`
-@*/
-PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(type, 2);
-  PetscUseMethod(pc, "PCPatchFDGetType_C", (PC, PCPatchFDType *), (pc, type));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchFDSetPatch - Sets what the patches of a `PCPATCHFD` are
-
-  Logically Collective
-
-  Input Parameters:
-+ pc    - the preconditioner
-- patch - `PC_PATCHFD_VERTEX` (default): the cells around each interior vertex; `PC_PATCHFD_BOX`: the whole box
-
-  Options Database Key:
-. -pc_patchfd_patch <vertex,box> - the patches
-
-  Level: intermediate
-
-  Note:
-  The whole box as one patch is a direct solver. It needs a dense eigenproblem of the size of each mesh line in set-up, gathers the
-  right-hand side on every rank, and is meant for coarsest meshes of any shape.
-
-.seealso: `PCPATCHFD`, `PCPatchFDGetPatch()`, `PCPATCHMG`
-@*/
-PetscErrorCode PCPatchFDSetPatch(PC pc, PCPatchFDPatch patch)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, patch, 2);
-  PetscTryMethod(pc, "PCPatchFDSetPatch_C", (PC, PCPatchFDPatch), (pc, patch));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchFDGetPatch - Gets what the patches of a `PCPATCHFD` are
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner, of type `PCPATCHFD`
-
-  Output Parameter:
-. patch - the patches
-
-  Level: intermediate
-
-.seealso: `PCPATCHFD`, `PCPatchFDSetPatch()`
-@*/
-PetscErrorCode PCPatchFDGetPatch(PC pc, PCPatchFDPatch *patch)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(patch, 2);
-  PetscUseMethod(pc, "PCPatchFDGetPatch_C", (PC, PCPatchFDPatch *), (pc, patch));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchFDSetVariant - Sets which kernels compute a smoothing step of a `PCPATCHFD`
-
-  Logically Collective
-
-  Input Parameters:
-+ pc      - the preconditioner
-- variant - `PC_PATCHFD_AUTO` (default), `PC_PATCHFD_BOUNDARY`, `PC_PATCHFD_FUSED`, `PC_PATCHFD_SEPARATE` or `PC_PATCHFD_GLOBAL`
-
-  Options Database Key:
-. -pc_patchfd_variant <auto,boundary,fused,separate,global> - the variant
-
-  Level: advanced
-
-  Note:
-  All variants give the same iterates to rounding; they differ in speed. Additive smoothers only have `global`.
-
-.seealso: `PCPATCHFD`, `PCPatchFDGetVariant()`
-@*/
-PetscErrorCode PCPatchFDSetVariant(PC pc, PCPatchFDVariant variant)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, variant, 2);
-  PetscTryMethod(pc, "PCPatchFDSetVariant_C", (PC, PCPatchFDVariant), (pc, variant));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchFDGetVariant - Gets which kernels compute a smoothing step of a `PCPATCHFD`
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner, of type `PCPATCHFD`
-
-  Output Parameter:
-. variant - the variant that was set
-
-  Level: advanced
-
-.seealso: `PCPATCHFD`, `PCPatchFDSetVariant()`
-@*/
-PetscErrorCode PCPatchFDGetVariant(PC pc, PCPatchFDVariant *variant)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(variant, 2);
-  PetscUseMethod(pc, "PCPatchFDGetVariant_C", (PC, PCPatchFDVariant *), (pc, variant));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchFDSetOrder - Sets in which order a multiplicative `PCPATCHFD` visits the colours
-
-  Logically Collective
-
-  Input Parameters:
-+ pc    - the preconditioner
-- order - `PC_PATCHFD_FORWARD` (default), `PC_PATCHFD_BACKWARD`, or `PC_PATCHFD_SYMMETRIC` (forward, then backward)
-
-  Options Database Key:
-. -pc_patchfd_order <forward,backward,symmetric> - the order
-
-  Level: intermediate
-
-.seealso: `PCPATCHFD`, `PCPatchFDGetOrder()`, `PCPatchMGSetSymmetric()`
-@*/
-PetscErrorCode PCPatchFDSetOrder(PC pc, PCPatchFDOrder order)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(pc, order, 2);
-  PetscTryMethod(pc, "PCPatchFDSetOrder_C", (PC, PCPatchFDOrder), (pc, order));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchFDGetOrder - Gets in which order a multiplicative `PCPATCHFD` visits the colours
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner, of type `PCPATCHFD`
-
-  Output Parameter:
-. order - the order
-
-  Level: intermediate
-
-.seealso: `PCPATCHFD`, `PCPatchFDSetOrder()`
-@*/
-PetscErrorCode PCPatchFDGetOrder(PC pc, PCPatchFDOrder *order)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(order, 2);
-  PetscUseMethod(pc, "PCPatchFDGetOrder_C", (PC, PCPatchFDOrder *), (pc, order));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchFDSetDamping - Sets the factor by which a `PCPATCHFD` multiplies its corrections
-
-  Logically Collective
-
-  Input Parameters:
-+ pc      - the preconditioner
-- damping - the factor, greater than 0 and less than 2 (default 1); with the whole box as one patch only 1
-
-  Options Database Key:
-. -pc_patchfd_damping <damping> - the factor
-
-  Level: intermediate
-
-.seealso: `PCPATCHFD`, `PCPatchFDGetDamping()`, `PCPatchFDSetType()`
-@*/
-PetscErrorCode PCPatchFDSetDamping(PC pc, PetscReal damping)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(pc, damping, 2);
-  PetscTryMethod(pc, "PCPatchFDSetDamping_C", (PC, PetscReal), (pc, damping));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchFDGetDamping - Gets the factor by which a `PCPATCHFD` multiplies its corrections
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner, of type `PCPATCHFD`
-
-  Output Parameter:
-. damping - the factor
-
-  Level: intermediate
-
-.seealso: `PCPATCHFD`, `PCPatchFDSetDamping()`
-@*/
-PetscErrorCode PCPatchFDGetDamping(PC pc, PetscReal *damping)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(damping, 2);
-  PetscUseMethod(pc, "PCPatchFDGetDamping_C", (PC, PetscReal *), (pc, damping));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchFDSetSweeps - Sets how many sweeps over all patches an application of a `PCPATCHFD` makes
-
-  Logically Collective
-
-  Input Parameters:
-+ pc     - the preconditioner
-- sweeps - the number of sweeps, at least 1 (default 1)
-
-  Options Database Key:
-. -pc_patchfd_sweeps <sweeps> - the number of sweeps
-
-  Level: intermediate
-
-.seealso: `PCPATCHFD`, `PCPatchFDGetSweeps()`
-@*/
-PetscErrorCode PCPatchFDSetSweeps(PC pc, PetscInt sweeps)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveInt(pc, sweeps, 2);
-  PetscTryMethod(pc, "PCPatchFDSetSweeps_C", (PC, PetscInt), (pc, sweeps));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchFDGetSweeps - Gets how many sweeps over all patches an application of a `PCPATCHFD` makes
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner, of type `PCPATCHFD`
-
-  Output Parameter:
-. sweeps - the number of sweeps
-
-  Level: intermediate
-
-.seealso: `PCPATCHFD`, `PCPatchFDSetSweeps()`
-@*/
-PetscErrorCode PCPatchFDGetSweeps(PC pc, PetscInt *sweeps)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(sweeps, 2);
-  PetscUseMethod(pc, "PCPatchFDGetSweeps_C", (PC, PetscInt *), (pc, sweeps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -27,6 +27,18 @@ PetscErrorCode PatchFDVecGetKernels(Vec v, PatchFDKernels *k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PatchFDVecTypeGetKernels(VecType type, PatchFDKernels *k)
+{
+  PetscBool single, singlecuda, cuda;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(type, VECSINGLE, &single));
+  PetscCall(PetscStrcmp(type, VECSINGLECUDA, &singlecuda));
+  PetscCall(PetscStrcmpAny(type, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
+  *k = single ? &PatchFDKernelsHostFloat : (singlecuda ? CUDA_FLOAT_TABLE : (cuda ? CUDA_TABLE : &PatchFDKernelsHostDouble));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   VecGetArray*() would hand out a VECSINGLE's double shadow, and the kernels would then work on a copy, or on the wrong type.  Between
   host and GPU only PETSc's own Vecs move.

@@ -13,6 +13,22 @@ enum {
   DMBOX_NUM_WORK
 };
 
+enum {
+  DMBOX_MAX_FIELDS       = 4, /* three components of a velocity, and a pressure */
+  DMBOX_MAX_COEFFICIENTS = 8
+};
+
+/* A scalar component of the functions on a DMBOX.  The fields of a rank lie one after another in its part of a Vec. */
+typedef struct {
+  PatchFDLine  line[3];
+  PatchFDRange own;  /* owned nodes: those of the rank's cells, without the last one where it belongs to the next cell, too, and that is another rank's */
+  PatchFDRange free; /* nodes of the whole box that are not fixed */
+  PatchFDBox   global, local;   /* storage of the owned nodes; of the owned nodes and `ghost` layers of cells around them */
+  size_t       global0, local0; /* where the field begins in arrays of either kind */
+} DMBoxField;
+
+typedef struct _MatBoxForm MatBoxForm; /* matimpl.h */
+
 typedef struct {
   /* what the user asks for, before set-up */
   PetscInt          cells[3];     /* global number of cells */
@@ -25,20 +41,51 @@ typedef struct {
   DMBoxBoundaryType boundary[6];  /* lower x, upper x, lower y, ... */
   PetscInt          processes[3]; /* PETSC_DECIDE until set-up */
   PetscInt         *splits[3];    /* [processes + 1]: rank p of direction d owns the cells splits[d][p] .. splits[d][p+1] - 1; given by the finer DM or made in set-up */
-  PetscReal         diffusion[3], shift; /* the operator that the DM carries: -div(diffusion grad u) + shift u */
+  DMBoxOperator     op;           /* the operator that the DM carries, with its coefficients; each DM has its own */
 
   /* made by set-up */
-  PatchFDLine  line[3];
-  PetscInt     coord[3]; /* this rank's place in the process grid */
-  PatchFDRange own;      /* owned nodes: [splits[p] * degree, splits[p+1] * degree), and the last node for the last rank */
-  PatchFDRange owncells;
-  PatchFDRange free;     /* nodes of the whole box without Dirichlet condition */
-  PatchFDBox   global;   /* storage of a global Vec's local part: the owned nodes */
-  PatchFDBox   local;    /* the owned nodes and one layer of cells around them; equal to `global` on one rank */
-  PetscSF      halo;     /* local -> local: owners' nodes to ghosts; NULL on one rank */
+  PetscInt       nfield;
+  DMBoxField     field[DMBOX_MAX_FIELDS];
+  PetscInt       ghost;    /* layers of cells around the owned ones: 2 where local solvers see the cells beside their patches, otherwise 1 */
+  PetscInt       coord[3]; /* this rank's place in the process grid */
+  PatchFDRange   owncells;
+  size_t         nglobal, nlocal; /* sizes of global and local arrays; equal on one rank */
+  PetscSF        halo;     /* local -> local: owners' nodes to ghosts; NULL on one rank */
   PatchFDKernels kernels[PATCHFD_NUM_KERNELS]; /* the table that allocated work[id], NULL before */
-  void        *work[PATCHFD_NUM_KERNELS][DMBOX_NUM_WORK];
+  void          *work[PATCHFD_NUM_KERNELS][DMBOX_NUM_WORK];
 } DM_Box;
+
+/*
+  An operator on a DMBOX: registered by name, made by the registered routine, which sets ops, data and the coefficients' defaults.  What it does for
+  KSP, SNES and TS is in src/mat; here is what a DM needs to know of it.  An operator is linear in its coefficients, so that sums and multiples of
+  operators are operators.
+*/
+struct _DMBoxOperatorOps {
+  PetscErrorCode (*setfromoptions)(DM, DMBoxOperator, PetscOptionItems);
+  PetscErrorCode (*view)(PetscInt dim, const PetscReal coefficient[], PetscViewer); /* a part of a line */
+  PetscErrorCode (*creatematrix)(DM, Mat *);
+  PetscErrorCode (*createinterpolation)(DM coarse, DM fine, Mat *, Vec *);
+  PetscErrorCode (*lift)(DM, Vec g, Vec b); /* DMBoxLiftDirichlet() */
+  PetscErrorCode (*setup)(DM);              /* what KSP, SNES and TS need of a new DM */
+  PetscErrorCode (*form)(DM, DMBoxOperator, const PetscReal coefficient[], MatBoxForm *); /* what matrices are made of, for these coefficients */
+};
+struct _p_DMBoxOperator {
+  struct _DMBoxOperatorOps ops;
+  char                    *name;
+  PetscInt                 ncoefficient;
+  PetscReal                coefficient[DMBOX_MAX_COEFFICIENTS];
+  PetscInt                 mass;      /* the coefficient that multiplies the mass matrix, or -1 */
+  PetscReal                rate;      /* what a time integrator adds to it: its a in the Jacobian a M + A */
+  PetscReal                penalty[2]; /* factors of interior penalties, between cells and at Dirichlet sides */
+};
+
+PETSC_INTERN PetscErrorCode DMBoxOperatorCreate(MPI_Comm, const char name[], DMBoxOperator *);
+PETSC_INTERN PetscErrorCode DMBoxOperatorDestroy(DMBoxOperator *);
+/* the operator with its coefficients and parameters, from one DMBOX to another */
+PETSC_INTERN PetscErrorCode DMBoxCopyOperator(DM from, DM to);
+/* the operator, or an error that names the routine `who` if it is another one */
+PETSC_INTERN PetscErrorCode DMBoxGetOperatorOfType(DM, const char name[], const char who[], DMBoxOperator *);
+PETSC_INTERN PetscFunctionList DMBoxOperatorList;
 
 PETSC_INTERN PetscErrorCode DMCreate_Box(DM);
 /* the data of a DMBOX; an error for any other DM and for a dimension other than 1, 2, 3 */
@@ -58,20 +105,41 @@ PETSC_INTERN PetscErrorCode DMBoxHaloAdd(DM, PatchFDKernels, void *local);
 */
 PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalBegin(DM, PatchFDKernels, const void *global, int slot, void **local);
 PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalEnd(DM, PatchFDKernels, const void *global, int slot, void **local);
-/* global numbers of the local box's nodes in PETSc's numbering; the caller frees */
+/* to = from at the owned nodes of all fields, between arrays of either kind */
+PETSC_INTERN PetscErrorCode DMBoxCopyOwned(DM, PatchFDKernels, PetscBool fromlocal, const void *from, PetscBool tolocal, void *to);
+/* the local array for a global one, with the owned values only: ghosts are left as they are */
+PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalOwned(DM, PatchFDKernels, const void *global, int slot, void **local);
+/* the owned values of a local array into a global one; nothing to do where they are the same array */
+PETSC_INTERN PetscErrorCode DMBoxLocalToGlobal(DM, PatchFDKernels, const void *local, void *global);
+/* the nodes of a field that are not fixed and that this rank owns, or has in its local box */
+PETSC_INTERN void DMBoxFreeNodes(const DMBoxField *, PetscBool local, PatchFDRange);
+/* global numbers of the nodes of the local boxes, field by field, in PETSc's numbering; the caller frees */
 PETSC_INTERN PetscErrorCode DMBoxGetLocalToGlobal(DM, PetscInt **index);
-/* PetscSF from the owned nodes of all ranks to the whole box in natural order on every rank; the caller destroys */
+/* PetscSF from the owned nodes of all ranks to the whole box in natural order, field by field, on every rank; the caller destroys */
 PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
-PETSC_INTERN PetscErrorCode DMCreateInterpolation_Box(DM coarse, DM fine, Mat *, Vec *); /* src/mat/transfer.c */
-PETSC_INTERN PetscErrorCode DMCreateMatrix_Box(DM, Mat *);                               /* src/mat/poisson.c */
 
 /* ---- between the files of src/dm ---- */
 PETSC_INTERN PetscErrorCode DMSetUp_Box(DM);        /* layout.c */
 PETSC_INTERN PetscErrorCode DMBoxResetLayout(DM);   /* frees what set-up made */
-PETSC_INTERN void           DMBoxOwnRange(const DM_Box *, PetscInt direction, PetscInt p, PetscInt *first, PetscInt *end); /* nodes that rank p of a direction owns */
+PETSC_INTERN void           DMBoxOwnRange(const DM_Box *, const DMBoxField *, PetscInt direction, PetscInt p, PetscInt *first, PetscInt *end); /* nodes that rank p of a direction owns */
 PETSC_INTERN PetscErrorCode DMRefine_Box(DM, MPI_Comm, DM *); /* hierarchy.c */
 PETSC_INTERN PetscErrorCode DMCoarsen_Box(DM, MPI_Comm, DM *);
 PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
 PETSC_INTERN PetscErrorCode DMBoxBisect(PetscInt *n, PetscReal **vertices);
 PETSC_INTERN PetscErrorCode VecView_Box(Vec, PetscViewer); /* vtk.c */
+PETSC_INTERN PetscErrorCode VecViewNatural_Box(Vec, PetscViewer); /* natural.c */
+PETSC_INTERN PetscErrorCode VecLoad_Box(Vec, PetscViewer);
+PETSC_INTERN PetscErrorCode DMCreateLocalVector_Box(DM, Vec *); /* local.c */
+PETSC_INTERN PetscErrorCode DMGlobalToLocalBegin_Box(DM, Vec, InsertMode, Vec);
+PETSC_INTERN PetscErrorCode DMGlobalToLocalEnd_Box(DM, Vec, InsertMode, Vec);
+PETSC_INTERN PetscErrorCode DMLocalToGlobalBegin_Box(DM, Vec, InsertMode, Vec);
+PETSC_INTERN PetscErrorCode DMLocalToGlobalEnd_Box(DM, Vec, InsertMode, Vec);
+PETSC_INTERN PetscErrorCode DMLocalToLocalBegin_Box(DM, Vec, InsertMode, Vec);
+PETSC_INTERN PetscErrorCode DMLocalToLocalEnd_Box(DM, Vec, InsertMode, Vec);
+PETSC_INTERN PetscErrorCode DMGetLocalToGlobalMapping_Box(DM);
+PETSC_INTERN PetscErrorCode DMBoxSetUpCoordinates(DM); /* coordinates.c */
+PETSC_INTERN PetscErrorCode DMCreateCoordinateDM_Box(DM, DM *);
+PETSC_INTERN PetscErrorCode DMGetLocalBoundingBox_Box(DM, PetscReal[], PetscReal[], PetscInt[], PetscInt[]);
+/* options with one value for all directions or one for each: box.c; also for operators */
+PETSC_INTERN PetscErrorCode DMBoxOptionsReal(DM, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg, PetscOptionItems);

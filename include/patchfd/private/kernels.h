@@ -118,6 +118,11 @@ struct _PatchFDKernels {
   MPI_Datatype (*datatype)(void);
   int          id; /* index for caches of plans, less than PATCHFD_NUM_KERNELS */
 
+  /* where PetscSF cannot add these numbers in this memory: a table of the same memory for which it can, and conversions; otherwise NULL */
+  const struct _PatchFDKernels *wide;
+  PetscErrorCode (*widen)(size_t count, const void *from, void *to);
+  PetscErrorCode (*narrow)(size_t count, const void *from, void *to);
+
   PetscErrorCode (*malloc)(size_t count, void **);
   PetscErrorCode (*free)(void *);
   PetscErrorCode (*zero)(size_t count, void *);

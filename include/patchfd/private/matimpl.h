@@ -1,28 +1,94 @@
 #pragma once
-/* What the matrices of a DMBOX hold, for the preconditioners that work on them */
+/* The matrices of a DMBOX: what operators are made of, and what a preconditioner can ask of them */
 #include <patchfd/private/boximpl.h>
 #include <petsc/private/matimpl.h>
 
+enum {
+  MATBOX_MAX_BANDS  = 16,
+  MATBOX_MAX_TERMS  = 16,
+  MATBOX_MAX_COLORS = 16 /* two phases of eight parities */
+};
+
 /*
-  An operator: sum over directions d of A_d in direction d, M in the others.  The one-dimensional objects are made on first use and
-  live here, so that all smoothers of a level share them; plans are made for each kernel table that meets the matrix.
+  What an operator is made of: a sum of terms, each a product of one-dimensional bands.  An operator (poisson.c, ...) fills it in for the fields of a
+  DMBOX; everything else is made from it.  Terms point to the bands of the same form.
+*/
+struct _MatBoxForm {
+  PetscInt           nband, nterm, nlift;
+  PatchFDBand        band[MATBOX_MAX_BANDS];
+  PatchFDTerm        term[MATBOX_MAX_TERMS];
+  PatchFDTerm        lift[MATBOX_MAX_TERMS]; /* what weak Dirichlet data bring into a right-hand side, from their values at the nodes */
+  const PatchFDBand *A[3], *M[3];            /* local solvers: fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A */
+  PetscBool          singular;               /* constants are its null space */
+  PetscBool          spd;                    /* symmetric positive definite, unless singular */
+};
+
+/* All operators of a kind on a mesh are a linear space, whose elements have these coordinates: MatScale() and MatAXPY() work on them. */
+typedef struct {
+  PetscReal operator[DMBOX_MAX_COEFFICIENTS];
+  PetscReal identity; /* the diagonal entries of fixed nodes: 1 until the matrix is scaled */
+} MatBoxCoefficients;
+
+/* entries (row, column, value) that this rank gives to the assembled matrix; the caller frees them with PetscFree3() */
+typedef PetscErrorCode MatBoxTriplesFn(Mat, PetscCount *count, PetscInt **i, PetscInt **j, PetscScalar **v);
+
+/* a MATSHELL with nrows x ncols local entries that refuses what its maker does not set (src/mat/shell.c) */
+PETSC_INTERN PetscErrorCode MatBoxShellCreate(DM, size_t nrows, size_t ncols, void *ctx, MatBoxTriplesFn *, Mat *);
+PETSC_INTERN PetscErrorCode MatBoxShellDestroy(Mat);
+/* is there something to print?  An error for viewers that want entries */
+PETSC_INTERN PetscErrorCode MatBoxShellViewASCII(Mat, PetscViewer, PetscBool *ascii);
+
+/*
+  An operator matrix.  The one-dimensional objects are made on first use and live here, so that all smoothers of a level share them; plans are made
+  for each kernel table that meets the matrix.
 */
 typedef struct {
-  DM             dm;
-  PetscReal      diffusion[3], shift; /* what the objects below were made for */
-  PatchFDCells   cells[3];
-  PatchFDPatches patches[3];
-  PatchFDEigen   whole[3]; /* eigenvectors of the lines of the whole box */
-  PetscBool      havepatches, havewhole;
-  PetscSF        natural; /* the whole box on every rank; NULL on one rank */
-  void          *op[PATCHFD_NUM_KERNELS], *smoother[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
-  void          *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* the whole box, for the direct solve on several ranks */
+  DM                 dm;
+  MatBoxCoefficients c;     /* what the objects below were made for */
+  MatBoxCoefficients taken; /* those of the DM's operator when the matrix last took them over */
+  MatBoxForm         form;
+  PatchFDPatches     patches[3];
+  PatchFDEigen       whole[3]; /* eigenvectors of the lines of the whole box */
+  PetscBool          havepatches, havewhole;
+  PetscInt           nphase, ncolor;
+  PatchFDColor       color[MATBOX_MAX_COLORS];
+  PetscSF            natural; /* the whole box on every rank; NULL on one rank */
+  void              *op[PATCHFD_NUM_KERNELS], *local[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
+  void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* the whole box, for the direct solve on several ranks */
 } Mat_Box;
+
+/* the functions of a DMBoxOperator that are the same for all operators with a form; the operator sets `form` and what is its own (src/mat/box.c) */
+PETSC_INTERN PetscErrorCode DMBoxOperatorSetMatBox(DMBoxOperator);
+PETSC_INTERN PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *, Vec *); /* transfer.c */
+PETSC_INTERN PetscErrorCode DMSetUpSolvers_MatBox(DM);                                      /* solvers.c */
+/* called when a matrix is made, since that is the one thing that a SNES without callbacks asks of its DM: solvers.c */
+PETSC_INTERN PetscErrorCode DMBoxSetSNESDefaults(DM);
 
 /* the data of a DMBOX operator, or an error that says what is supported; `who` is named in it */
 PETSC_INTERN PetscErrorCode MatBoxGet(Mat, const char *who, Mat_Box **);
-PETSC_INTERN PetscErrorCode MatBoxGetSmoother(Mat_Box *, PatchFDKernels, void **plan);
-/* x = A^{-1} b on the free nodes of a global array, by the direct solve of the whole box; collective */
-PETSC_INTERN PetscErrorCode MatBoxSolve(Mat_Box *, PatchFDKernels, const void *b, void *x);
-/* the free nodes that this rank owns or has in its local box */
-PETSC_INTERN void DMBoxFreeNodes(const DM_Box *, PetscBool local, PatchFDRange);
+/*
+  As MatBoxUpdate(), with what a time integrator adds to the mass matrix of the DM at the moment, but only if that or the coefficients are others
+  than those that the matrix last took over: otherwise a scaled matrix stays scaled.  Nothing for other matrices and DMs
+*/
+PETSC_INTERN PetscErrorCode MatBoxUpdateStep(Mat, DM);
+/* 0 A, and A - B with equal identity rows, are matrices as good as others until somebody wants to solve with them: an error then */
+PETSC_INTERN PetscErrorCode MatBoxCheckRegular(const Mat_Box *);
+
+/* ---- local solvers, src/mat/local.c; b, r and x are global arrays of a kernel table ---- */
+
+/* Patches, colours and the kernels' plan.  Collective, as everything here */
+PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(Mat_Box *, PatchFDKernels);
+/* the operation that does a multiplicative step fastest */
+PETSC_INTERN PatchFDPatchOp MatBoxLocalBest(const Mat_Box *);
+/* n colours, one after another, on x, `its` times.  op: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before their solves */
+PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, PatchFDKernels, PatchFDPatchOp op, PetscInt its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero, const void *b, void *x);
+/* x += omega times the corrections of all patches of these colours, from one residual */
+PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, PatchFDKernels, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
+PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, PatchFDKernels, PetscViewer);
+/* x = A^{-1} b on the free nodes, by fast diagonalization of the whole box */
+PETSC_INTERN PetscErrorCode MatBoxDirectSetUp(Mat_Box *, PatchFDKernels);
+PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const void *b, void *x);
+/* the rows of fixed nodes: x = (1 - omega) x + omega b / identity */
+PETSC_INTERN PetscErrorCode MatBoxSolveFixed(Mat_Box *, PatchFDKernels, PetscReal omega, const void *b, void *x);
+/* x = 0 */
+PETSC_INTERN PetscErrorCode MatBoxZero(Mat_Box *, PatchFDKernels, void *x);

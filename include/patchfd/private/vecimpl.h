@@ -7,8 +7,9 @@
 #include <petsc/private/vecimpl.h>
 #include <patchfd/private/kernels.h>
 
-/* the table for the Vec's storage */
+/* the table for the Vec's storage, and for that of Vecs of a type */
 PETSC_INTERN PetscErrorCode PatchFDVecGetKernels(Vec, PatchFDKernels *);
+PETSC_INTERN PetscErrorCode PatchFDVecTypeGetKernels(VecType, PatchFDKernels *);
 /*
   The local array in the table's precision and memory, without any conversion: an error when the Vec's storage is another.
   Restoring a writable array increases the Vec's state, without which a cached norm would survive.

@@ -1,0 +1,192 @@
+/*
+  The operator that a DMBOX carries: registered by name, as PETSc registers its types, chosen by -dm_box_operator.  What operators do for matrices
+  and solvers is in src/mat; a DM holds one with its coefficients, and hands copies to its relatives.
+*/
+#include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
+
+PetscFunctionList DMBoxOperatorList = NULL;
+
+/*@C
+  DMBoxOperatorRegister - Adds an operator to those that a `DMBOX` may carry
+
+  Not Collective, No Fortran Support
+
+  Input Parameters:
++ name   - the name, as in `-dm_box_operator`
+- create - the routine that sets up a `DMBoxOperator`: its functions, and the defaults of its coefficients
+
+  Level: developer
+
+  Note:
+  The members of a `DMBoxOperator` are in `include/patchfd/private/boximpl.h`, and `src/mat/poisson.c` is an example.
+
+.seealso: `DMBOX`, `DMBoxSetOperator()`
+@*/
+PetscErrorCode DMBoxOperatorRegister(const char name[], PetscErrorCode (*create)(DMBoxOperator))
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListAdd(&DMBoxOperatorList, name, create));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxOperatorCreate(MPI_Comm comm, const char name[], DMBoxOperator *op)
+{
+  PetscErrorCode (*create)(DMBoxOperator);
+
+  PetscFunctionBegin;
+  PetscCall(PetscFunctionListFind(DMBoxOperatorList, name, &create));
+  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson", name);
+  PetscCall(PetscNew(op));
+  PetscCall(PetscStrallocpy(name, &(*op)->name));
+  (*op)->mass = -1;
+  PetscCall((*create)(*op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxOperatorDestroy(DMBoxOperator *op)
+{
+  PetscFunctionBegin;
+  if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFree((*op)->name));
+  PetscCall(PetscFree(*op));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Another operator takes the place of one with another name. */
+PetscErrorCode DMBoxCopyOperator(DM from, DM to)
+{
+  const DMBoxOperator a = ((const DM_Box *)from->data)->op;
+  DMBoxOperator      *b = &((DM_Box *)to->data)->op;
+  PetscBool           same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(a->name, (*b)->name, &same));
+  if (!same) {
+    PetscCall(DMBoxOperatorDestroy(b));
+    PetscCall(DMBoxOperatorCreate(PetscObjectComm((PetscObject)to), a->name, b));
+  }
+  if (same) PetscCall(PetscArraycmp(a->coefficient, (*b)->coefficient, DMBOX_MAX_COEFFICIENTS, &same));
+  if (same) PetscCall(PetscArraycmp(a->penalty, (*b)->penalty, 2, &same));
+  if (same && a->rate == (*b)->rate) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArraycpy((*b)->coefficient, a->coefficient, DMBOX_MAX_COEFFICIENTS));
+  PetscCall(PetscArraycpy((*b)->penalty, a->penalty, 2));
+  (*b)->rate = a->rate;
+  PetscCall(PetscObjectStateIncrease((PetscObject)to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[], DMBoxOperator *op)
+{
+  DM_Box   *box;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscCall(PetscStrcmp(box->op->name, name, &same));
+  PetscCheck(same, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "%s is for -dm_box_operator %s (DMBoxSetOperator()); this DMBOX has %s", who, name, box->op->name);
+  *op = box->op;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetOperator - Sets the operator that a `DMBOX` carries
+
+  Logically Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`
+- name - the operator, `poisson` or one that `DMBoxOperatorRegister()` has added
+
+  Options Database Key:
+. -dm_box_operator name - the operator
+
+  Level: beginner
+
+  Notes:
+  It gets the coefficients that it has by default, unless it is the one that the `DMBOX` has already.
+
+  Must be called before `DMSetUp()`.
+
+.seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxOperatorRegister()`
+@*/
+PetscErrorCode DMBoxSetOperator(DM dm, const char name[])
+{
+  DM_Box       *box;
+  DMBoxOperator op;
+  PetscBool     same;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(name, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetOperator() must be called before DMSetUp()");
+  PetscCall(PetscStrcmp(box->op->name, name, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxOperatorCreate(PetscObjectComm((PetscObject)dm), name, &op));
+  PetscCall(DMBoxOperatorDestroy(&box->op));
+  box->op = op;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetOperator - Returns the name of the operator that a `DMBOX` carries
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. name - the name; it belongs to the `DMBOX`
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxSetOperator()`
+@*/
+PetscErrorCode DMBoxGetOperator(DM dm, const char *name[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(name, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  *name = box->op->name;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxLiftDirichlet - Puts non-homogeneous Dirichlet data into a right-hand side of the operator that a `DMBOX` carries
+
+  Collective
+
+  Input Parameters:
++ dm - the `DM` of type `DMBOX`
+. g  - a vector whose entries at the nodes of the Dirichlet sides are the data; its other entries are not used
+- b  - the load vector, for example from `DMBoxAddLoad()`
+
+  Output Parameter:
+. b - in a continuous space, at the free nodes b minus what the data contribute, and at the Dirichlet nodes the data; in a discontinuous one, b
+  plus the boundary integrals of the data
+
+  Level: intermediate
+
+  Note:
+  The solution of A u = b with A from `DMCreateMatrix()` of a continuous space then has the data at the Dirichlet nodes, since the rows of A that
+  belong to them are rows of the identity.
+
+.seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxInterpolateFunction()`, `DMBoxSetOperator()`
+@*/
+PetscErrorCode DMBoxLiftDirichlet(DM dm, Vec g, Vec b)
+{
+  DM_Box  *box;
+  PetscInt ng, nb;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscValidHeaderSpecific(g, VEC_CLASSID, 2);
+  PetscValidHeaderSpecific(b, VEC_CLASSID, 3);
+  PetscCall(VecGetLocalSize(g, &ng));
+  PetscCall(VecGetLocalSize(b, &nb));
+  PetscCheck((size_t)ng == box->nglobal && (size_t)nb == box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vectors have %" PetscInt_FMT " and %" PetscInt_FMT " local entries; this DMBOX has %" PetscInt_FMT " nodes on this rank", ng, nb, (PetscInt)box->nglobal);
+  PetscCall((*box->op->ops.lift)(dm, g, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

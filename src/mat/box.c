@@ -1,0 +1,712 @@
+/*
+  The operator of a DMBOX as a MATSHELL: any sum of products of one-dimensional bands, which an operator (poisson.c) describes by a MatBoxForm.
+  Rows of fixed nodes are rows of the identity, and their columns are zero: such nodes never couple to the others.
+
+  A solver calls, in this order: create, get diagonal or convert (some preconditioners), mult/residual, destroy; TS also makes copies, sums and
+  multiples, which are operators of the same kind with other coefficients.
+*/
+#include <patchfd/private/assembly.h>
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
+
+PetscErrorCode MatBoxGet(Mat A, const char *who, Mat_Box **m)
+{
+  PetscErrorCode (*get)(Mat, Mat_Box **);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
+  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s", who, ((PetscObject)A)->type_name);
+  PetscCall(get(A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBoxGet_Box(Mat A, Mat_Box **m)
+{
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- coefficients ---- */
+
+/* of the DM's operator, with what a time integrator adds to the mass matrix */
+static MatBoxCoefficients MatBoxCoefficientsOfDM(DM dm, PetscReal rate)
+{
+  const DMBoxOperator op = ((const DM_Box *)dm->data)->op;
+  MatBoxCoefficients  c  = {.identity = 1};
+
+  for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) c.operator[i] = op->coefficient[i];
+  if (op->mass >= 0) c.operator[op->mass] += rate;
+  return c;
+}
+
+/* y = a y + b x; returns whether that changes y */
+static PetscBool MatBoxCoefficientsAXPBY(MatBoxCoefficients *y, PetscReal a, PetscReal b, const MatBoxCoefficients *x)
+{
+  PetscBool changed = (PetscBool)(a * y->identity + b * x->identity != y->identity);
+
+  y->identity = a * y->identity + b * x->identity;
+  for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) {
+    const PetscReal c = a * y->operator[i] + b * x->operator[i];
+
+    changed        = (PetscBool)(changed || c != y->operator[i]);
+    y->operator[i] = c;
+  }
+  return changed;
+}
+
+static PetscBool MatBoxCoefficientsAreFinite(const MatBoxCoefficients *c)
+{
+  PetscReal sum = c->identity;
+
+  for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) sum += c->operator[i];
+  return (PetscBool)!PetscIsInfOrNanReal(sum);
+}
+
+/* does the mesh have fixed nodes? */
+static PetscBool MatBoxHasFixed(const Mat_Box *m)
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+
+  for (PetscInt i = 0; i < box->nfield; i++)
+    for (int d = 0; d < 3; d++)
+      if (PatchFDLineFixed(&box->field[i].line[d], 0) || PatchFDLineFixed(&box->field[i].line[d], 1)) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+PetscErrorCode MatBoxCheckRegular(const Mat_Box *m)
+{
+  PetscBool zero = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) zero = (PetscBool)(zero && m->c.operator[i] == 0);
+  PetscCheck(!zero && !(MatBoxHasFixed(m) && m->c.identity == 0), PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
+             "The DMBOX operator is singular after MatZeroEntries(), MatScale() or MatAXPY(): %s, and the diagonal entry of the Dirichlet nodes is %g. MatBoxUpdate() gives it the coefficients of its DMBOX again", zero ? "its coefficients are zero" : "its coefficients are not all zero", (double)m->c.identity);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- one-dimensional objects and plans ---- */
+
+static PetscErrorCode MatBoxReset(Mat_Box *m)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++) {
+    const PatchFDKernels k = PatchFDKernelTables[i];
+
+    if (!k) continue;
+    PetscCall(k->operatordestroy(&m->op[k->id]));
+    PetscCall(k->localdestroy(&m->local[k->id]));
+    PetscCall(k->boxsolvedestroy(&m->boxsolve[k->id]));
+    PetscCall(k->free(m->whole_b[k->id]));
+    PetscCall(k->free(m->whole_x[k->id]));
+    m->whole_b[k->id] = m->whole_x[k->id] = NULL;
+  }
+  for (PetscInt i = 0; i < m->form.nband; i++) PetscCall(PatchFDBandDestroy(&m->form.band[i]));
+  PetscCall(PetscMemzero(&m->form, sizeof(m->form)));
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PatchFDPatchesDestroy(&m->patches[d]));
+    PetscCall(PatchFDEigenDestroy(&m->whole[d]));
+  }
+  m->havepatches = m->havewhole = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
+{
+  const DMBoxOperator op = ((const DM_Box *)m->dm->data)->op;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxReset(m));
+  m->c = *c;
+  PetscCall((*op->ops.form)(m->dm, op, c->operator, &m->form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the operator on this rank's part, with the fields in `field`, an array of DMBOX_MAX_FIELDS */
+static void MatBoxDescribe(const Mat_Box *m, PatchFDField field[], PatchFDOperatorDesc *desc)
+{
+  const DM_Box *box    = (const DM_Box *)m->dm->data;
+  PetscInt      shared = 0;
+
+  for (PetscInt i = 0; i < box->nfield; i++) {
+    const DMBoxField *f = &box->field[i];
+
+    DMBoxFreeNodes(f, PETSC_FALSE, field[i].write);
+    DMBoxFreeNodes(f, PETSC_TRUE, field[i].read);
+    field[i].xbox = f->local;
+    field[i].ybox = f->global;
+    field[i].x0   = f->local0;
+    field[i].y0   = f->global0;
+    for (int d = 0; d < 3; d++)
+      if (f->line[d].continuity == PATCHFD_CONTINUOUS) shared = 1;
+  }
+  desc->nfield = box->nfield;
+  desc->field  = field;
+  desc->nterm  = m->form.nterm;
+  desc->term   = m->form.term;
+  for (int d = 0; d < 3; d++) { /* the rank's cells, and those below, which touch nodes that they share with them */
+    const PetscBool empty = (PetscBool)(box->owncells[d][0] >= box->owncells[d][1]);
+
+    desc->cells[d][0] = PetscMax(0, box->owncells[d][0] - shared);
+    desc->cells[d][1] = empty ? desc->cells[d][0] : box->owncells[d][1];
+  }
+}
+
+static PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels k, void **plan)
+{
+  PetscFunctionBegin;
+  if (!m->op[k->id]) {
+    PatchFDOperatorDesc desc;
+    PatchFDField        field[DMBOX_MAX_FIELDS];
+
+    MatBoxDescribe(m, field, &desc);
+    PetscCall(k->operatorcreate(&desc, &m->op[k->id]));
+  }
+  *plan = m->op[k->id];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = a y + b x at the fixed nodes of global arrays */
+static PetscErrorCode MatBoxFixed(const Mat_Box *m, PatchFDKernels k, PetscReal a, void *y, PetscReal b, const void *x)
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < box->nfield; i++) {
+    const DMBoxField *f  = &box->field[i];
+    const size_t      at = f->global0 * k->size;
+
+    PetscCall(k->fixed(f->own, f->free, a, &f->global, (char *)y + at, b, &f->global, (const char *)x + at));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the operations ---- */
+
+/* y = y0 + alpha A x, y0 = NULL for zero */
+static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels k, PetscReal alpha, const void *x, const void *y0, void *y)
+{
+  void *plan = NULL, *local;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscCall(MatBoxGetOperator(m, k, &plan));
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, x, DMBOX_WORK_X, &local));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, x, DMBOX_WORK_X, &local));
+  PetscCall(k->operatorapply(plan, alpha, local, y0, y));
+  PetscCall(MatBoxFixed(m, k, 1, y, alpha * m->c.identity, x));
+  PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the same with Vecs, y0 = y allowed */
+static PetscErrorCode MatApply_Box(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
+{
+  Mat_Box       *m;
+  PatchFDKernels k;
+  const void    *ax, *ay0 = NULL;
+  void          *ay;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PatchFDVecGetKernels(x, &k));
+  PetscCall(PatchFDVecGetArrayRead(x, k, &ax));
+  if (y0 == y) {
+    PetscCall(PatchFDVecGetArray(y, k, &ay));
+    PetscCall(MatBoxApply(m, k, alpha, ax, ay, ay));
+    PetscCall(PatchFDVecRestoreArray(y, k, &ay));
+  } else {
+    if (y0) PetscCall(PatchFDVecGetArrayRead(y0, k, &ay0));
+    PetscCall(PatchFDVecGetArrayWrite(y, k, &ay));
+    PetscCall(MatBoxApply(m, k, alpha, ax, ay0, ay));
+    PetscCall(PatchFDVecRestoreArrayWrite(y, k, &ay));
+    if (y0) PetscCall(PatchFDVecRestoreArrayRead(y0, k, &ay0));
+  }
+  PetscCall(PatchFDVecRestoreArrayRead(x, k, &ax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_Box(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatApply_Box(A, 1, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_Box(Mat A, Vec x, Vec v, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatApply_Box(A, 1, x, v, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatResidual_Box(Mat A, Vec b, Vec x, Vec r)
+{
+  PetscFunctionBegin;
+  PetscCall(MatApply_Box(A, -1, x, b, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetDiagonal_Box(Mat A, Vec diag)
+{
+  Mat_Box            *m;
+  PatchFDOperatorDesc desc;
+  PatchFDField        field[DMBOX_MAX_FIELDS];
+  PetscScalar        *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  MatBoxDescribe(m, field, &desc);
+  PetscCall(VecGetArrayWrite(diag, &a));
+  PetscCall(PatchFDHostDiagonal(&desc, m->c.identity, a));
+  PetscCall(VecRestoreArrayWrite(diag, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCreateVecs_Box(Mat A, Vec *right, Vec *left)
+{
+  Mat_Box *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  if (right) PetscCall(DMCreateGlobalVector(m->dm, right));
+  if (left) PetscCall(DMCreateGlobalVector(m->dm, left));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* counts, or fills in, the triples of the operator and then those of the fixed nodes */
+static PetscErrorCode MatBoxTriples(const Mat_Box *m, const PatchFDOperatorDesc *desc, const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+  PetscCount    n;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDHostTriples(desc, index, count, i, j, v));
+  for (PetscInt f = 0; f < box->nfield; f++) {
+    PetscCall(PatchFDHostFixedTriples(box->field[f].own, box->field[f].free, m->c.identity, &box->field[f].local, index[f], &n, i ? i + *count : NULL, i ? j + *count : NULL, i ? v + *count : NULL));
+    *count += n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBoxTriples_Box(Mat A, PetscCount *count, PetscInt **i, PetscInt **j, PetscScalar **v)
+{
+  Mat_Box            *m;
+  PatchFDOperatorDesc desc;
+  PatchFDField        field[DMBOX_MAX_FIELDS];
+  PetscInt           *all;
+  const PetscInt     *index[DMBOX_MAX_FIELDS];
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  MatBoxDescribe(m, field, &desc);
+  PetscCall(DMBoxGetLocalToGlobal(m->dm, &all));
+  for (PetscInt f = 0; f < desc.nfield; f++) index[f] = all + field[f].x0;
+  PetscCall(MatBoxTriples(m, &desc, index, count, NULL, NULL, NULL));
+  PetscCall(PetscMalloc3(*count, i, *count, j, *count, v));
+  PetscCall(MatBoxTriples(m, &desc, index, count, *i, *j, *v));
+  PetscCall(PetscFree(all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatView_Box(Mat A, PetscViewer viewer)
+{
+  Mat_Box  *m;
+  PetscBool ascii;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxShellViewASCII(A, viewer, &ascii));
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "matrix-free operator of a DMBOX: "));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
+  PetscCall((*((DM_Box *)m->dm->data)->op->ops.view)(m->dm->dim, m->c.operator, viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  if (m->c.identity != 1) PetscCall(PetscViewerASCIIPrintf(viewer, "scaled: the diagonal entries of Dirichlet nodes are %g\n", (double)m->c.identity));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_Box(Mat A)
+{
+  Mat_Box *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatBoxReset(m));
+  PetscCall(PetscSFDestroy(&m->natural));
+  PetscCall(DMDestroy(&m->dm));
+  PetscCall(PetscFree(m));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxGet_C", NULL));
+  PetscCall(MatBoxShellDestroy(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a singular operator says so to KSP */
+static PetscErrorCode MatBoxSetNullSpace(Mat A, Mat_Box *m)
+{
+  MatNullSpace constant = NULL;
+
+  PetscFunctionBegin;
+  if (m->form.singular) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_TRUE, 0, NULL, &constant));
+  PetscCall(MatSetNullSpace(A, constant));
+  PetscCall(MatSetTransposeNullSpace(A, constant));
+  PetscCall(MatNullSpaceDestroy(&constant));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
+  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(m->form.spd && !m->form.singular && m->c.identity > 0)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- operators as elements of a linear space: A = a A + b X in their coordinates ---- */
+
+static PetscErrorCode MatBoxAXPBY(Mat A, PetscReal a, PetscReal b, const MatBoxCoefficients *x)
+{
+  Mat_Box           *m;
+  MatBoxCoefficients c;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  c = m->c;
+  if (!MatBoxCoefficientsAXPBY(&c, a, b, x)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(MatBoxCoefficientsAreFinite(&c), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "The factors %g and %g of MatScale(), MatAXPY() or MatCopy() make coefficients of the DMBOX operator that are not finite", (double)a, (double)b);
+  PetscCall(MatBoxBuild(m, &c));
+  PetscCall(MatBoxSetNullSpace(A, m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatScale_Box(Mat A, PetscScalar a)
+{
+  const MatBoxCoefficients zero = {.identity = 0};
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxAXPBY(A, a, 1, &zero));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatZeroEntries_Box(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatScale_Box(A, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxSameLine(const PatchFDLine *k, const PatchFDLine *l, PetscBool *same)
+{
+  PetscFunctionBegin;
+  *same = (PetscBool)(k->continuity == l->continuity && k->degree == l->degree && k->ncells == l->ncells && k->dirichlet[0] == l->dirichlet[0] && k->dirichlet[1] == l->dirichlet[1]);
+  if (*same) PetscCall(PetscArraycmp(k->vertices, l->vertices, k->ncells + 1, same));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the other operator, which must be of the same kind and live on the same mesh and the same ranks */
+static PetscErrorCode MatBoxGetSameMesh(Mat A, Mat X, const char *who, Mat_Box **x)
+{
+  Mat_Box      *m;
+  const DM_Box *a, *b;
+  PetscBool     same;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatBoxGet(X, who, x));
+  a = (const DM_Box *)m->dm->data;
+  b = (const DM_Box *)(*x)->dm->data;
+  PetscCall(PetscStrcmp(a->op->name, b->op->name, &same));
+  PetscCheck(same && a->nfield == b->nfield, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs two operators of the same kind; these are %s and %s, with %" PetscInt_FMT " and %" PetscInt_FMT " fields", who, a->op->name, b->op->name, a->nfield, b->nfield);
+  PetscCall(PetscArraycmp(a->op->penalty, b->op->penalty, 2, &same));
+  PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs two operators with the same penalties (-dm_box_penalty); these have %g, %g and %g, %g", who, (double)a->op->penalty[0], (double)a->op->penalty[1], (double)b->op->penalty[0], (double)b->op->penalty[1]);
+  for (PetscInt i = 0; i < a->nfield; i++) {
+    for (int d = 0; d < 3; d++) {
+      PetscCall(DMBoxSameLine(&a->field[i].line[d], &b->field[i].line[d], &same));
+      same = (PetscBool)(same && a->processes[d] == b->processes[d]);
+      if (same) PetscCall(PetscArraycmp(a->splits[d], b->splits[d], a->processes[d] + 1, &same));
+      PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs two operators on the same mesh; these differ in direction %d: in degree, cells, boundary conditions or distribution", who, d);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAXPY_Box(Mat A, PetscScalar a, Mat X, PETSC_UNUSED MatStructure str)
+{
+  Mat_Box *x;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxGetSameMesh(A, X, "MatAXPY() with a DMBOX operator", &x));
+  PetscCall(MatBoxAXPBY(A, 1, a, &x->c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCopy_Box(Mat A, Mat B, PETSC_UNUSED MatStructure str)
+{
+  Mat_Box *a, *b;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxGetSameMesh(A, B, "MatCopy() with a DMBOX operator", &b));
+  PetscCall(MatShellGetContext(A, &a));
+  PetscCall(MatBoxAXPBY(B, 0, 1, &a->c));
+  b->taken = a->taken;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBoxCreate(DM, const MatBoxCoefficients *, Mat *);
+
+/* the copy has plans of its own: nothing is shared but the DM.  Without values it is zero, as other matrices are */
+static PetscErrorCode MatDuplicate_Box(Mat A, MatDuplicateOption op, Mat *B)
+{
+  const MatBoxCoefficients zero = {.identity = 0};
+  Mat_Box                 *a, *b;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &a));
+  PetscCall(MatBoxCreate(a->dm, op == MAT_COPY_VALUES ? &a->c : &zero, B));
+  PetscCall(MatShellGetContext(*B, &b));
+  b->taken = a->taken;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc does nothing for MAT_INPLACE_MATRIX, since the operator is symmetric */
+static PetscErrorCode MatTranspose_Box(Mat A, MatReuse reuse, Mat *B)
+{
+  PetscFunctionBegin;
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
+  else PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsSymmetric_Box(PETSC_UNUSED Mat A, PETSC_UNUSED PetscReal tol, PetscBool *symmetric)
+{
+  PetscFunctionBegin;
+  *symmetric = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- new coefficients ---- */
+
+/* an assembled matrix holds the matrix-free one that it was made from */
+static PetscErrorCode MatBoxGetShell(Mat A, Mat *shell)
+{
+  PetscErrorCode (*get)(Mat, Mat_Box **);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)A, "MatBoxShell", (PetscObject *)shell));
+  if (*shell) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
+  if (get) *shell = A;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* `A` is the shell, or assembled from it */
+static PetscErrorCode MatBoxTake(Mat A, Mat shell, const MatBoxCoefficients *c)
+{
+  Mat_Box *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(shell, &m));
+  m->taken = *c;
+  PetscCall(MatBoxAXPBY(shell, 0, 1, c));
+  if (shell == A) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatConvert(shell, ((PetscObject)A)->type_name, MAT_REUSE_MATRIX, &A));
+  PetscCall(MatBoxSetNullSpace(A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxUpdateStep(Mat A, DM dm)
+{
+  Mat                shell;
+  Mat_Box           *m;
+  MatBoxCoefficients now, taken;
+  PetscBool          isbox;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
+  if (!isbox) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoxGetShell(A, &shell));
+  if (!shell) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatShellGetContext(shell, &m));
+  now   = MatBoxCoefficientsOfDM(m->dm, ((const DM_Box *)dm->data)->op->rate);
+  taken = m->taken;
+  if (MatBoxCoefficientsAXPBY(&taken, 0, 1, &now)) PetscCall(MatBoxTake(A, shell, &now));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatBoxUpdate - Lets an operator matrix of a `DMBOX` take over coefficients that were changed after it was made
+
+  Collective
+
+  Input Parameter:
+. A - a matrix made by `DMCreateMatrix()` of a `DMBOX`; nothing is done for other matrices
+
+  Level: intermediate
+
+  Notes:
+  What `MatScale()`, `MatAXPY()`, `MatCopy()` or `MatZeroEntries()` made of the matrix is forgotten.
+
+  A `KSP` with the `DMBOX` set by `KSPSetDM()` calls this by itself in `KSPSetUp()`, on all levels of a multigrid hierarchy, if the coefficients
+  of the `DMBOX` are others than those that the matrix last took over: a matrix that was only scaled stays so.
+
+  Copies of a matrix-free operator, by `MatDuplicate()`, can be updated, too; copies of an assembled one are ordinary matrices.
+
+.seealso: `DMBOX`, `DMBoxSetPoisson()`
+@*/
+PetscErrorCode MatBoxUpdate(Mat A)
+{
+  Mat                shell;
+  Mat_Box           *m;
+  MatBoxCoefficients now;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscCall(MatBoxGetShell(A, &shell));
+  if (!shell) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatShellGetContext(shell, &m));
+  now = MatBoxCoefficientsOfDM(m->dm, 0);
+  PetscCall(MatBoxTake(A, shell, &now));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- Dirichlet data ---- */
+
+/* b += alpha times the operator's terms on w, whatever is fixed, on free rows only; w and b are global arrays */
+static PetscErrorCode LiftApply(const Mat_Box *m, PatchFDKernels k, PetscInt nterm, const PatchFDTerm term[], PetscReal alpha, const void *w, void *b)
+{
+  const DM_Box       *box = (const DM_Box *)m->dm->data;
+  PatchFDOperatorDesc desc;
+  PatchFDField        field[DMBOX_MAX_FIELDS];
+  void               *plan = NULL, *local;
+
+  PetscFunctionBegin;
+  MatBoxDescribe(m, field, &desc);
+  desc.nterm = nterm;
+  desc.term  = term;
+  for (PetscInt i = 0; i < box->nfield; i++) {
+    for (int d = 0; d < 3; d++) {
+      field[i].read[d][0] = box->field[i].local.lo[d];
+      field[i].read[d][1] = box->field[i].local.lo[d] + box->field[i].local.n[d];
+    }
+  }
+  PetscCall(k->operatorcreate(&desc, &plan));
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, w, DMBOX_WORK_X, &local));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, w, DMBOX_WORK_X, &local));
+  PetscCall(k->operatorapply(plan, alpha, local, b, b));
+  PetscCall(k->operatordestroy(&plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* fixed nodes: b - A g on the free nodes, g on the others; weak data: b + (lifting terms) g */
+static PetscErrorCode DMBoxLift_Box(DM dm, Vec g, Vec b)
+{
+  const MatBoxCoefficients c = MatBoxCoefficientsOfDM(dm, 0);
+  Mat_Box                  m = {.dm = dm};
+  PatchFDKernels           k;
+  Vec                      w;
+  const void              *ag;
+  void                    *aw, *ab;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxBuild(&m, &c));
+  PetscCall(PatchFDVecGetKernels(b, &k));
+  PetscCall(VecDuplicate(g, &w));
+  PetscCall(PatchFDVecGetArrayRead(g, k, &ag));
+  PetscCall(PatchFDVecGetArrayWrite(w, k, &aw));
+  PetscCall(PatchFDVecGetArray(b, k, &ab));
+  if (MatBoxHasFixed(&m)) {
+    PetscCall(MatBoxZero(&m, k, aw));
+    PetscCall(MatBoxFixed(&m, k, 0, aw, 1, ag));
+    PetscCall(LiftApply(&m, k, m.form.nterm, m.form.term, -1, aw, ab));
+    PetscCall(MatBoxFixed(&m, k, 0, ab, 1, ag));
+  }
+  if (m.form.nlift) PetscCall(LiftApply(&m, k, m.form.nlift, m.form.lift, 1, ag, ab));
+  PetscCall(PatchFDVecRestoreArray(b, k, &ab));
+  PetscCall(PatchFDVecRestoreArrayWrite(w, k, &aw));
+  PetscCall(PatchFDVecRestoreArrayRead(g, k, &ag));
+  PetscCall(VecDestroy(&w));
+  PetscCall(MatBoxReset(&m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- creation ---- */
+
+static PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
+{
+  static const struct {
+    MatOperation      op;
+    PetscErrorCodeFn *f;
+  } operations[] = {
+    {MATOP_MULT,               (PetscErrorCodeFn *)MatMult_Box       },
+    {MATOP_MULT_ADD,           (PetscErrorCodeFn *)MatMultAdd_Box    },
+    {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMult_Box       },
+    {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultAdd_Box    },
+    {MATOP_RESIDUAL,           (PetscErrorCodeFn *)MatResidual_Box   },
+    {MATOP_GET_DIAGONAL,       (PetscErrorCodeFn *)MatGetDiagonal_Box},
+    {MATOP_CREATE_VECS,        (PetscErrorCodeFn *)MatCreateVecs_Box },
+    {MATOP_DUPLICATE,          (PetscErrorCodeFn *)MatDuplicate_Box  },
+    {MATOP_TRANSPOSE,          (PetscErrorCodeFn *)MatTranspose_Box  },
+    {MATOP_IS_SYMMETRIC,       (PetscErrorCodeFn *)MatIsSymmetric_Box},
+    {MATOP_IS_HERMITIAN,       (PetscErrorCodeFn *)MatIsSymmetric_Box},
+    {MATOP_SCALE,              (PetscErrorCodeFn *)MatScale_Box      },
+    {MATOP_ZERO_ENTRIES,       (PetscErrorCodeFn *)MatZeroEntries_Box},
+    {MATOP_AXPY,               (PetscErrorCodeFn *)MatAXPY_Box       },
+    {MATOP_VIEW,               (PetscErrorCodeFn *)MatView_Box       },
+    {MATOP_DESTROY,            (PetscErrorCodeFn *)MatDestroy_Box    }
+  };
+  const DM_Box *box = (const DM_Box *)dm->data;
+  Mat_Box      *m;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&m));
+  PetscCall(PetscObjectReference((PetscObject)dm));
+  m->dm = dm;
+  PetscCall(MatBoxBuild(m, c));
+  m->taken = *c;
+  PetscCall(MatBoxShellCreate(dm, box->nglobal, box->nglobal, m, MatBoxTriples_Box, A));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(operations); i++) PetscCall(MatShellSetOperation(*A, operations[i].op, operations[i].f));
+  /* not MatShellSetOperation(), whose MATOP_COPY would first give the copy everything that the original has */
+  PetscCall(MatSetOperation(*A, MATOP_COPY, (PetscErrorCodeFn *)MatCopy_Box));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxGet_C", MatBoxGet_Box));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatBoxSetNullSpace(*A, m));
+  PetscCall(MatSetDM(*A, dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMCreateMatrix_MatBox(DM dm, Mat *A)
+{
+  MatBoxCoefficients c;
+  PetscBool          shell;
+
+  PetscFunctionBegin;
+  PetscCall(DMSetUp(dm));
+  c = MatBoxCoefficientsOfDM(dm, 0);
+  PetscCall(MatBoxCreate(dm, &c, A));
+  PetscCall(PetscStrcmp(dm->mattype, MATSHELL, &shell));
+  if (!shell) { /* -dm_mat_type aij: the assembled matrix, for other preconditioners */
+    Mat      assembled;
+    Mat_Box *m;
+
+    PetscCall(MatShellGetContext(*A, &m));
+    PetscCall(MatConvert(*A, dm->mattype, MAT_INITIAL_MATRIX, &assembled));
+    PetscCall(MatSetVecType(assembled, dm->vectype));
+    PetscCall(MatBoxSetNullSpace(assembled, m));
+    PetscCall(PetscObjectCompose((PetscObject)assembled, "MatBoxShell", (PetscObject)*A));
+    PetscCall(MatDestroy(A));
+    *A = assembled;
+    PetscCall(MatSetDM(*A, dm));
+  }
+  PetscCall(DMBoxSetSNESDefaults(dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxOperatorSetMatBox(DMBoxOperator op)
+{
+  PetscFunctionBegin;
+  op->ops.creatematrix        = DMCreateMatrix_MatBox;
+  op->ops.createinterpolation = DMCreateInterpolation_MatBox;
+  op->ops.setup               = DMSetUpSolvers_MatBox;
+  op->ops.lift                = DMBoxLift_Box;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

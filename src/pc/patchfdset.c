@@ -1,0 +1,304 @@
+/* The public routines of PCPATCHFD, each the setter or getter of an option; what they do is in patchfd.c */
+#include <patchfd/private/sysimpl.h> /*I "petscpatchfd.h" I*/
+#include <petsc/private/pcimpl.h>
+
+/*@
+  PCPatchFDSetType - Sets how the corrections of the patches of a `PCPATCHFD` are combined
+
+  Logically Collective
+
+  Input Parameters:
++ pc   - the preconditioner
+- type - `PC_PATCHFD_MULTIPLICATIVE` (default): one colour after another, each with the current values; `PC_PATCHFD_ADDITIVE`: all patches from the same residual, corrections summed
+
+  Options Database Key:
+. -pc_patchfd_type <multiplicative,additive> - the type
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetType()`, `PCPatchFDSetDamping()`
+@*/
+PetscErrorCode PCPatchFDSetType(PC pc, PCPatchFDType type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, type, 2);
+  PetscTryMethod(pc, "PCPatchFDSetType_C", (PC, PCPatchFDType), (pc, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetType - Gets how the corrections of the patches of a `PCPATCHFD` are combined
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameter:
+. type - the type
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetType()`
+@*/
+PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  PetscUseMethod(pc, "PCPatchFDGetType_C", (PC, PCPatchFDType *), (pc, type));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDSetPatch - Sets what the patches of a `PCPATCHFD` are
+
+  Logically Collective
+
+  Input Parameters:
++ pc    - the preconditioner
+- patch - `PC_PATCHFD_VERTEX` (default): the cells around each interior vertex; `PC_PATCHFD_BOX`: the whole box
+
+  Options Database Key:
+. -pc_patchfd_patch <vertex,box> - the patches
+
+  Level: intermediate
+
+  Note:
+  The whole box as one patch is a direct solver. It needs a dense eigenproblem of the size of each mesh line in set-up, gathers the
+  right-hand side on every rank, and is meant for coarsest meshes of any shape.
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetPatch()`, `PCPATCHMG`
+@*/
+PetscErrorCode PCPatchFDSetPatch(PC pc, PCPatchFDPatch patch)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, patch, 2);
+  PetscTryMethod(pc, "PCPatchFDSetPatch_C", (PC, PCPatchFDPatch), (pc, patch));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetPatch - Gets what the patches of a `PCPATCHFD` are
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameter:
+. patch - the patches
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetPatch()`
+@*/
+PetscErrorCode PCPatchFDGetPatch(PC pc, PCPatchFDPatch *patch)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(patch, 2);
+  PetscUseMethod(pc, "PCPatchFDGetPatch_C", (PC, PCPatchFDPatch *), (pc, patch));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDSetVariant - Sets which kernels compute a smoothing step of a `PCPATCHFD`
+
+  Logically Collective
+
+  Input Parameters:
++ pc      - the preconditioner
+- variant - `PC_PATCHFD_AUTO` (default), `PC_PATCHFD_BOUNDARY`, `PC_PATCHFD_FUSED`, `PC_PATCHFD_SEPARATE` or `PC_PATCHFD_GLOBAL`
+
+  Options Database Key:
+. -pc_patchfd_variant <auto,boundary,fused,separate,global> - the variant
+
+  Level: advanced
+
+  Note:
+  All variants give the same iterates to rounding; they differ in speed. Additive smoothers only have `global`.
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetVariant()`
+@*/
+PetscErrorCode PCPatchFDSetVariant(PC pc, PCPatchFDVariant variant)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, variant, 2);
+  PetscTryMethod(pc, "PCPatchFDSetVariant_C", (PC, PCPatchFDVariant), (pc, variant));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetVariant - Gets which kernels compute a smoothing step of a `PCPATCHFD`
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameter:
+. variant - the variant that was set
+
+  Level: advanced
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetVariant()`
+@*/
+PetscErrorCode PCPatchFDGetVariant(PC pc, PCPatchFDVariant *variant)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(variant, 2);
+  PetscUseMethod(pc, "PCPatchFDGetVariant_C", (PC, PCPatchFDVariant *), (pc, variant));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDSetOrder - Sets in which order a multiplicative `PCPATCHFD` visits the colours
+
+  Logically Collective
+
+  Input Parameters:
++ pc    - the preconditioner
+- order - `PC_PATCHFD_FORWARD` (default), `PC_PATCHFD_BACKWARD`, or `PC_PATCHFD_SYMMETRIC` (forward, then backward)
+
+  Options Database Key:
+. -pc_patchfd_order <forward,backward,symmetric> - the order
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetOrder()`, `PCPatchMGSetSymmetric()`
+@*/
+PetscErrorCode PCPatchFDSetOrder(PC pc, PCPatchFDOrder order)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, order, 2);
+  PetscTryMethod(pc, "PCPatchFDSetOrder_C", (PC, PCPatchFDOrder), (pc, order));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetOrder - Gets in which order a multiplicative `PCPATCHFD` visits the colours
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameter:
+. order - the order
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetOrder()`
+@*/
+PetscErrorCode PCPatchFDGetOrder(PC pc, PCPatchFDOrder *order)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(order, 2);
+  PetscUseMethod(pc, "PCPatchFDGetOrder_C", (PC, PCPatchFDOrder *), (pc, order));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDSetDamping - Sets the factor by which a `PCPATCHFD` multiplies its corrections
+
+  Logically Collective
+
+  Input Parameters:
++ pc      - the preconditioner
+- damping - the factor, greater than 0 and less than 2 (default 1); with the whole box as one patch only 1
+
+  Options Database Key:
+. -pc_patchfd_damping <damping> - the factor
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetDamping()`, `PCPatchFDSetType()`
+@*/
+PetscErrorCode PCPatchFDSetDamping(PC pc, PetscReal damping)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, damping, 2);
+  PetscTryMethod(pc, "PCPatchFDSetDamping_C", (PC, PetscReal), (pc, damping));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetDamping - Gets the factor by which a `PCPATCHFD` multiplies its corrections
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameter:
+. damping - the factor
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetDamping()`
+@*/
+PetscErrorCode PCPatchFDGetDamping(PC pc, PetscReal *damping)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(damping, 2);
+  PetscUseMethod(pc, "PCPatchFDGetDamping_C", (PC, PetscReal *), (pc, damping));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDSetSweeps - Sets how many sweeps over all patches an application of a `PCPATCHFD` makes
+
+  Logically Collective
+
+  Input Parameters:
++ pc     - the preconditioner
+- sweeps - the number of sweeps, at least 1 (default 1)
+
+  Options Database Key:
+. -pc_patchfd_sweeps <sweeps> - the number of sweeps
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetSweeps()`
+@*/
+PetscErrorCode PCPatchFDSetSweeps(PC pc, PetscInt sweeps)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, sweeps, 2);
+  PetscTryMethod(pc, "PCPatchFDSetSweeps_C", (PC, PetscInt), (pc, sweeps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetSweeps - Gets how many sweeps over all patches an application of a `PCPATCHFD` makes
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameter:
+. sweeps - the number of sweeps
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetSweeps()`
+@*/
+PetscErrorCode PCPatchFDGetSweeps(PC pc, PetscInt *sweeps)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(sweeps, 2);
+  PetscUseMethod(pc, "PCPatchFDGetSweeps_C", (PC, PetscInt *), (pc, sweeps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
