@@ -251,6 +251,13 @@ static PetscErrorCode MatResidual_Poisson(Mat A, Vec b, Vec x, Vec r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatBoxIsOwn(Mat A, PetscBool *own)
+{
+  PetscFunctionBegin;
+  *own = (PetscBool)(A->ops->residual == MatResidual_Poisson);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatGetDiagonal_Poisson(Mat A, Vec diag)
 {
   Mat_Box            *m;

@@ -239,32 +239,40 @@ static PetscErrorCode PatchFDZero(Mat_Box *m, PatchFDKernels k, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* its sweeps on x */
+/* one sweep on x */
+static PetscErrorCode PatchFDSweep(PC pc, PatchFDKernels k, PetscBool transpose, PetscBool zero, Vec b, Vec x)
+{
+  PC_PatchFD     *p     = (PC_PatchFD *)pc->data;
+  DM_Box         *box   = (DM_Box *)p->op->dm->data;
+  const PetscBool local = (PetscBool)(p->patch == PC_PATCHFD_VERTEX && p->use != PC_PATCHFD_GLOBAL);
+  const void     *ab;
+  void           *ax;
+
+  PetscFunctionBegin;
+  if (zero) PetscCall(PatchFDZero(p->op, k, x));
+  if (p->patch == PC_PATCHFD_VERTEX && !local) PetscCall(SweepGlobal(pc, k, transpose, zero, b, x));
+  PetscCall(PatchFDVecGetArrayRead(b, k, &ab));
+  PetscCall(PatchFDVecGetArray(x, k, &ax));
+  if (p->patch == PC_PATCHFD_BOX) PetscCall(MatBoxSolve(p->op, k, ab, ax));
+  else if (local) PetscCall(SweepLocal(p, k, transpose, zero, ab, ax));
+  /* the identity rows of the Dirichlet nodes are solved exactly, too */
+  PetscCall(k->fixed(box->own, box->free, 1 - p->damping, &box->global, ax, p->damping, &box->global, ab));
+  PetscCall(PatchFDVecRestoreArray(x, k, &ax));
+  PetscCall(PatchFDVecRestoreArrayRead(b, k, &ab));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* its times the sweeps of an application; the product of the two need not fit a PetscInt */
 static PetscErrorCode PatchFDSmooth(PC pc, PetscInt its, PetscBool transpose, PetscBool zero, Vec b, Vec x)
 {
-  PC_PatchFD    *p   = (PC_PatchFD *)pc->data;
-  DM_Box        *box = (DM_Box *)p->op->dm->data;
-  PatchFDKernels k;
-  const void    *ab;
-  void          *ax;
+  const PC_PatchFD *p = (const PC_PatchFD *)pc->data;
+  PatchFDKernels    k;
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetKernels(b, &k));
   PetscCall(PetscLogEventBegin(PATCHFD_Smooth, pc, b, x, 0));
-  for (PetscInt i = 0; i < its * p->sweeps; i++) {
-    const PetscBool local = (PetscBool)(p->patch == PC_PATCHFD_VERTEX && p->use != PC_PATCHFD_GLOBAL);
-
-    if (zero && i == 0) PetscCall(PatchFDZero(p->op, k, x));
-    if (p->patch == PC_PATCHFD_VERTEX && !local) PetscCall(SweepGlobal(pc, k, transpose, (PetscBool)(zero && i == 0), b, x));
-    PetscCall(PatchFDVecGetArrayRead(b, k, &ab));
-    PetscCall(PatchFDVecGetArray(x, k, &ax));
-    if (p->patch == PC_PATCHFD_BOX) PetscCall(MatBoxSolve(p->op, k, ab, ax));
-    else if (local) PetscCall(SweepLocal(p, k, transpose, (PetscBool)(zero && i == 0), ab, ax));
-    /* the identity rows of the Dirichlet nodes are solved exactly, too */
-    PetscCall(k->fixed(box->own, box->free, 1 - p->damping, &box->global, ax, p->damping, &box->global, ab));
-    PetscCall(PatchFDVecRestoreArray(x, k, &ax));
-    PetscCall(PatchFDVecRestoreArrayRead(b, k, &ab));
-  }
+  for (PetscInt i = 0; i < its; i++)
+    for (PetscInt s = 0; s < p->sweeps; s++) PetscCall(PatchFDSweep(pc, k, transpose, (PetscBool)(zero && i == 0 && s == 0), b, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Smooth, pc, b, x, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -504,6 +512,26 @@ static PetscErrorCode PCPatchFDGetSweeps_PatchFD(PC pc, PetscInt *sweeps)
 {
   PetscFunctionBegin;
   *sweeps = ((PC_PatchFD *)pc->data)->sweeps;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  With the settings of `pc`, but the adjoint: what PCApplyTranspose(pc) is, for KSPRICHARDSON's steps on an iterate, too.  A symmetric order is its own
+  mirror image, and so is a sum of patches.
+*/
+PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
+{
+  const PC_PatchFD    *p        = (const PC_PatchFD *)pc->data;
+  const PCPatchFDOrder mirror[] = {[PC_PATCHFD_FORWARD] = PC_PATCHFD_BACKWARD, [PC_PATCHFD_BACKWARD] = PC_PATCHFD_FORWARD, [PC_PATCHFD_SYMMETRIC] = PC_PATCHFD_SYMMETRIC};
+
+  PetscFunctionBegin;
+  PetscCall(PCSetType(adjoint, PCPATCHFD));
+  PetscCall(PCPatchFDSetType(adjoint, p->type));
+  PetscCall(PCPatchFDSetPatch(adjoint, p->patch));
+  PetscCall(PCPatchFDSetVariant(adjoint, p->variant));
+  PetscCall(PCPatchFDSetOrder(adjoint, mirror[p->order]));
+  PetscCall(PCPatchFDSetDamping(adjoint, p->damping));
+  PetscCall(PCPatchFDSetSweeps(adjoint, p->sweeps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

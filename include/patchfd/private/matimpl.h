@@ -21,6 +21,9 @@ typedef struct {
 
 /* the data of a DMBOX operator, or an error that says what is supported; `who` is named in it */
 PETSC_INTERN PetscErrorCode MatBoxGet(Mat, const char *who, Mat_Box **);
+/* is its residual computed by our kernels alone, does a transfer matrix prolongate and restrict by them alone: may it be recorded? */
+PETSC_INTERN PetscErrorCode MatBoxIsOwn(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatTransferIsOwn(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatBoxGetSmoother(Mat_Box *, PatchFDKernels, void **plan);
 /* x = A^{-1} b on the free nodes of a global array, by the direct solve of the whole box; collective */
 PETSC_INTERN PetscErrorCode MatBoxSolve(Mat_Box *, PatchFDKernels, const void *b, void *x);
