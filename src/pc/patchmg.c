@@ -120,6 +120,8 @@ static PetscErrorCode KSPRichardsonGetScale_Private(KSP ksp, PetscReal *scale, P
 
 /* ---- symmetric cycles: the post-smoother is the adjoint of the pre-smoother ---- */
 
+#define PRESMOOTHER "PCPatchMGPreSmoother" /* under this name a PC that is the adjoint of it keeps it */
+
 /* x = S'b, where S stands for the steps of the pre-smoother from a zero guess */
 static PetscErrorCode PCApply_Adjoint(PC pc, Vec b, Vec x)
 {
@@ -159,7 +161,7 @@ static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED
   MPI_Comm            comm = PetscObjectComm((PetscObject)down);
   const char         *prefix, *downprefix;
   PC                  downpc, uppc;
-  PetscBool           richardson, linear, patchfd, exists, kspset, pcset, selfscale = PETSC_FALSE;
+  PetscBool           richardson, linear, patchfd, kspset, pcset, selfscale = PETSC_FALSE;
   PetscReal           scale = 1;
   PetscInt            its;
 
@@ -186,8 +188,6 @@ static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED
   PetscCheck(linear, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_type %s has not: allowed are richardson, chebyshev and preonly, or choose the post-smoother with -%sksp_type", downprefix, ((PetscObject)down)->type_name, prefix);
   PetscCheck(!selfscale, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_richardson_self_scale has not; use -%sksp_richardson_scale", downprefix, downprefix);
   PetscCheck(down->converged == KSPConvergedSkip || down->normtype == KSP_NORM_NONE, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, whose number of steps must be fixed: use -%sksp_convergence_test skip or -%sksp_norm_type none", downprefix, downprefix);
-  PetscCall(PCApplyTransposeExists(downpc, &exists));
-  PetscCheck(exists, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, but -%spc_type %s has no transpose: choose another, or the post-smoother with -%spc_type", downprefix, ((PetscObject)downpc)->type_name, prefix);
   PetscCall(KSPSetType(up, KSPRICHARDSON));
   PetscCall(KSPRichardsonSetScale(up, richardson && patchfd ? scale : 1));
   PetscCall(KSPSetTolerances(up, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, richardson && patchfd ? its : 1));
@@ -195,7 +195,7 @@ static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED
   else {
     PetscCall(PCSetType(uppc, PCSHELL));
     PetscCall(PCShellSetName(uppc, "adjoint of the pre-smoother"));
-    PetscCall(PetscObjectCompose((PetscObject)uppc, "PCPatchMGPreSmoother", (PetscObject)down)); /* lives as long as it is needed */
+    PetscCall(PetscObjectCompose((PetscObject)uppc, PRESMOOTHER, (PetscObject)down));
     PetscCall(PCShellSetContext(uppc, down));
     PetscCall(PCShellSetApply(uppc, PCApply_Adjoint));
     PetscCall(PCShellSetApplyTranspose(uppc, PCApplyTranspose_Adjoint));
@@ -203,7 +203,7 @@ static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* what else a symmetric cycle needs */
+/* what else a symmetric cycle needs, known when all is set up */
 static PetscErrorCode PCPatchMGCheckSymmetric(PC pc)
 {
   PC_MG         *mg = (PC_MG *)pc->data;
@@ -216,6 +216,16 @@ static PetscErrorCode PCPatchMGCheckSymmetric(PC pc)
 
   PetscFunctionBegin;
   PetscCheck(mg->am == PC_MG_MULTIPLICATIVE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHMG: -pc_patchmg_symmetric makes V- and W-cycles symmetric, -pc_mg_type multiplicative; found -pc_mg_type %s", PCMGTypes[mg->am]);
+  for (PetscInt l = 1; l < mg->nlevels; l++) {
+    PetscObject down;
+    PetscBool   exists = PETSC_TRUE;
+
+    PetscCall(PetscObjectQuery((PetscObject)mg->levels[l]->smoothu->pc, PRESMOOTHER, &down));
+    if (!down) continue;
+    PetscCall(PCApplyTransposeExists(((KSP)down)->pc, &exists));
+    PetscCall(KSPGetOptionsPrefix((KSP)down, &prefix));
+    PetscCheck(exists, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, but -%spc_type %s has no transpose: choose another, or the post-smoother with -%sup_pc_type", prefix, ((PetscObject)((KSP)down)->pc)->type_name, prefix);
+  }
   PetscCall(KSPGetPC(mg->levels[0]->smoothd, &coarse));
   PetscCall(PetscObjectTypeCompare((PetscObject)coarse, PCPATCHFD, &patchfd));
   if (!patchfd) PetscFunctionReturn(PETSC_SUCCESS);
@@ -508,9 +518,9 @@ static PetscErrorCode PCApply_PatchMG(PC pc, Vec b, Vec x)
     PetscCall((*k->recordbegin)(&r->record));
     ierr = PCPatchMGCycle(pc, r->vb ? r->vb : b, r->vx ? r->vx : x);
     PetscCall((*k->recordend)((PetscBool)!ierr, &r->record));
+    r->failed = (PetscBool)!r->record;
     PetscCall(ierr);
-    if (!r->record) {
-      r->failed = PETSC_TRUE;
+    if (r->failed) {
       PetscCall(PCPatchMGCycle(pc, b, x));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
