@@ -326,7 +326,8 @@ static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PetscBool *can)
   *can = PETSC_FALSE;
   if (views || hooks || !ready || !fixed || ksp->guess || ksp->guess_knoll) PetscFunctionReturn(PETSC_SUCCESS);
 #if PETSC_VERSION_LT(3, 26, 0)
-  if (ksp->dscale) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPGetDiagonalScale(ksp, &selfscale));
+  if (selfscale) PetscFunctionReturn(PETSC_SUCCESS);
 #endif
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPRICHARDSON, can));
   if (*can) PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCPATCHFD, can));
@@ -346,7 +347,7 @@ static PetscErrorCode PCPatchMGCanRecord(PC pc, PatchFDKernels k, PetscBool *can
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  *can = (PetscBool)(PATCHMG(pc)->graph && k->recordbegin && size == 1 && !PetscLogGpuTimeFlag);
+  *can = (PetscBool)(PATCHMG(pc)->graph && k->recordbegin && size == 1 && !PetscLogGpuTimeFlag && !PetscLogGpuEnergyFlag && !PetscLogGpuEnergyMeterFlag);
   for (PetscInt l = 0; l < mg->nlevels && *can; l++) {
     PC_MG_Levels *level = mg->levels[l];
 
@@ -589,7 +590,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   PCPATCHMG - Geometric multigrid on a `DMBOX`: `PCMG` with `PCPATCHFD` smoothers and a direct solver on the coarsest mesh as defaults
 
   Options Database Keys:
-+ -pc_patchmg_symmetric <bool> - reverse the order of the colours after the coarse correction, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
++ -pc_patchmg_symmetric <bool> - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
 . -pc_patchmg_graph <bool>     - replay the V-cycle as a CUDA graph on a GPU (default true)
 - -pc_mg_*                     - all options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
 
@@ -604,9 +605,10 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
 
   The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix.
 
-  On a GPU and one rank, a V-cycle of the default solvers is recorded as a CUDA graph in its second application and replayed from then
-  on, until something is changed: kernels on coarse levels are shorter than their launches. `-log_view` then counts the events inside
-  a V-cycle only for the applications that were not replayed; with `-log_view_gpu_time` nothing is recorded.
+  On a GPU and one rank, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
+  from then on, until something is changed: kernels on coarse levels are shorter than their launches. `-log_view` then counts the events
+  inside a cycle only for the applications that were not replayed, and the others as PatchFDReplay; with the options that make it measure
+  time or energy on the GPU nothing is recorded. What is recorded and what not: `PCPatchMGSetGraph()`.
 
 .seealso: `DMBOX`, `PCPATCHFD`, `PCMG`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`
 M*/
@@ -638,8 +640,8 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
 }
 
 /*@
-  PCPatchMGSetSymmetric - Makes the V-cycle of a `PCPATCHMG` symmetric, by visiting the colours in reverse order after the coarse
-  correction
+  PCPatchMGSetSymmetric - Makes the V-cycle of a `PCPATCHMG` symmetric: the smoother after the coarse correction is the adjoint of
+  the one before it
 
   Logically Collective
 
@@ -656,6 +658,16 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   `KSPCG` needs a symmetric V-cycle; `KSPFGMRES` needs one to three iterations less without it.
 
   Must be called before `PCSetUp()`.
+
+  In `PCSetUp()` the post-smoother takes over all settings of the pre-smoother, whether they come from options (`-mg_levels_*`) or from
+  routines, and visits the colours in the reverse order. `-mg_levels_up_*` then changes the post-smoother, and the V-cycle is symmetric
+  only if that is. Later changes by routines have to be made to both, `PCMGGetSmootherDown()` and `PCMGGetSmootherUp()`.
+
+  The pre-smoother must be a fixed linear iteration: `KSPRICHARDSON`, `KSPCHEBYSHEV` or `KSPPREONLY` with a fixed number of steps. Where it is not
+  `KSPRICHARDSON` with `PCPATCHFD`, the post-smoother is one step with the transpose of the pre-smoother, `KSPSolveTranspose()`. For
+  other pre-smoothers there is an error, unless `-mg_levels_up_ksp_type` or `-mg_levels_up_pc_type` choose the post-smoother.
+
+  It applies to V- and W-cycles, `PC_MG_MULTIPLICATIVE`. A `PCPATCHFD` on the coarsest level must be symmetric.
 
 .seealso: `PCPATCHMG`, `PCPatchMGGetSymmetric()`, `PCPatchFDSetOrder()`
 @*/
@@ -677,7 +689,7 @@ PetscErrorCode PCPatchMGSetSymmetric(PC pc, PetscBool symmetric)
 . pc - the preconditioner, of type `PCPATCHMG`
 
   Output Parameter:
-. symmetric - `PETSC_TRUE` if the smoother after the coarse correction is reversed
+. symmetric - `PETSC_TRUE` if the smoother after the coarse correction is the adjoint of the one before it
 
   Level: beginner
 
@@ -707,10 +719,16 @@ PetscErrorCode PCPatchMGGetSymmetric(PC pc, PetscBool *symmetric)
   Level: intermediate
 
   Notes:
-  Without effect on the host, on several ranks, and where the solvers on the levels are not the default ones.
+  Without effect on the host and on several ranks.
 
-  A recording ends, and a new one is made, when the operator, a setting of a `PCPATCHFD`, the number of steps on a level or the kind of cycle
-  changes. After any other change to the solvers on the levels call this function again.
+  A cycle is recorded if it is all done by kernels of this library, without a norm or any other result that the host waits for: on all
+  levels `KSPRICHARDSON` of scale 1 with `PCPATCHFD`, without norms, monitors, viewers, hooks, guesses and null spaces, and the operators and the
+  interpolation of the `DMBOX`. Others work as without a recording.
+
+  A recording ends, and a new one is made, when an operator, a solver or a setting changes.
+
+  An error in the application that is recorded ends the recording and is returned; this cycle is then not recorded again, as when CUDA refuses to
+  record it (`-info` says so), until something changes or this function is called.
 
 .seealso: `PCPATCHMG`, `PCPatchMGGetGraph()`
 @*/
