@@ -261,7 +261,7 @@ static PetscErrorCode PatchFDSmooth(PC pc, PetscInt its, PetscBool transpose, Pe
     if (p->patch == PC_PATCHFD_BOX) PetscCall(MatBoxSolve(p->op, k, ab, ax));
     else if (local) PetscCall(SweepLocal(p, k, transpose, (PetscBool)(zero && i == 0), ab, ax));
     /* the identity rows of the Dirichlet nodes are solved exactly, too */
-    PetscCall(k->fixed(box->own, box->free, 1 - p->damping, &box->global, ax, p->damping, &box->global, ab));
+    PetscCall(k->fixed(box->own, box->free, 1 - p->damping, &box->global, ax, p->damping / p->op->c.identity, &box->global, ab));
     PetscCall(PatchFDVecRestoreArray(x, k, &ax));
     PetscCall(PatchFDVecRestoreArrayRead(b, k, &ab));
   }
