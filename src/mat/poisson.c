@@ -17,7 +17,7 @@ PetscErrorCode MatBoxGet(Mat A, const char *who, Mat_Box **m)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
-  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s", who, ((PetscObject)A)->type_name);
+  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s. Assembled matrices (-dm_mat_type aij) need other preconditioners, and on the levels of a multigrid hierarchy, for example, -mg_levels_pc_type sor -mg_coarse_pc_type redundant", who, ((PetscObject)A)->type_name);
   PetscCall(get(A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -697,6 +697,7 @@ PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
     Mat assembled;
 
     PetscCall(MatConvert(*A, dm->mattype, MAT_INITIAL_MATRIX, &assembled));
+    PetscCall(MatSetVecType(assembled, dm->vectype));
     PetscCall(MatBoxSetNullSpace(assembled, m));
     PetscCall(PetscObjectCompose((PetscObject)assembled, "MatBoxShell", (PetscObject)*A));
     PetscCall(MatDestroy(A));

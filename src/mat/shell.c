@@ -1,6 +1,6 @@
 /*
   What the matrix-free matrices of a DMBOX, its operator (poisson.c) and its interpolation (transfer.c), have in common as MATSHELLs: how they
-  are made, duplicated state excepted, how they are assembled, and what they refuse.
+  are made and assembled, and what they refuse.
 
   MATSHELL would keep scalings, shifts and zeroed rows to itself, where smoothers and kernels do not see them.  So it is told not to, and each
   such operation is either done by the matrix or refused here.
@@ -22,6 +22,31 @@ MATBOX_REFUSE(MatDiagonalSet, (Mat A, PETSC_UNUSED Vec d, PETSC_UNUSED InsertMod
 MATBOX_REFUSE(MatDiagonalScale, (Mat A, PETSC_UNUSED Vec l, PETSC_UNUSED Vec r))
 MATBOX_REFUSE(MatZeroRows, (Mat A, PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscInt rows[], PETSC_UNUSED PetscScalar diag, PETSC_UNUSED Vec x, PETSC_UNUSED Vec b))
 MATBOX_REFUSE(MatZeroRowsColumns, (Mat A, PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscInt rows[], PETSC_UNUSED PetscScalar diag, PETSC_UNUSED Vec x, PETSC_UNUSED Vec b))
+
+static const struct {
+  MatOperation      op;
+  PetscErrorCodeFn *f;
+} refused[] = {
+  {MATOP_AXPY,              (PetscErrorCodeFn *)MatAXPY_BoxShell           },
+  {MATOP_COPY,              (PetscErrorCodeFn *)MatCopy_BoxShell           },
+  {MATOP_SCALE,             (PetscErrorCodeFn *)MatScale_BoxShell          },
+  {MATOP_SHIFT,             (PetscErrorCodeFn *)MatShift_BoxShell          },
+  {MATOP_DIAGONAL_SET,      (PetscErrorCodeFn *)MatDiagonalSet_BoxShell    },
+  {MATOP_DIAGONAL_SCALE,    (PetscErrorCodeFn *)MatDiagonalScale_BoxShell  },
+  {MATOP_ZERO_ROWS,         (PetscErrorCodeFn *)MatZeroRows_BoxShell       },
+  {MATOP_ZERO_ROWS_COLUMNS, (PetscErrorCodeFn *)MatZeroRowsColumns_BoxShell}
+};
+
+/* TSARKIMEX, for one, does without operations that a matrix does not have */
+static PetscErrorCode MatHasOperation_BoxShell(Mat A, MatOperation op, PetscBool *has)
+{
+  PetscErrorCodeFn *f = ((PetscErrorCodeFn **)A->ops)[op];
+
+  PetscFunctionBegin;
+  *has = (PetscBool)(f != NULL);
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(refused); i++) *has = (PetscBool)(*has && f != refused[i].f);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* PETSc itself multiplies the columns of a dense matrix, one after the other */
 static PetscErrorCode MatProductSetFromOptions_BoxShell(Mat C)
@@ -91,14 +116,8 @@ PetscErrorCode MatBoxShellCreate(DM dm, size_t nrows, size_t ncols, void *ctx, M
   PetscCall(MatShellSetManageScalingShifts(*A));
   PetscCall(MatShellSetVecType(*A, dm->vectype));
   /* not MatShellSetOperation(), whose MATOP_COPY would first give the copy everything that the original has */
-  PetscCall(MatSetOperation(*A, MATOP_AXPY, (PetscErrorCodeFn *)MatAXPY_BoxShell));
-  PetscCall(MatSetOperation(*A, MATOP_COPY, (PetscErrorCodeFn *)MatCopy_BoxShell));
-  PetscCall(MatSetOperation(*A, MATOP_SCALE, (PetscErrorCodeFn *)MatScale_BoxShell));
-  PetscCall(MatSetOperation(*A, MATOP_SHIFT, (PetscErrorCodeFn *)MatShift_BoxShell));
-  PetscCall(MatSetOperation(*A, MATOP_DIAGONAL_SET, (PetscErrorCodeFn *)MatDiagonalSet_BoxShell));
-  PetscCall(MatSetOperation(*A, MATOP_DIAGONAL_SCALE, (PetscErrorCodeFn *)MatDiagonalScale_BoxShell));
-  PetscCall(MatSetOperation(*A, MATOP_ZERO_ROWS, (PetscErrorCodeFn *)MatZeroRows_BoxShell));
-  PetscCall(MatSetOperation(*A, MATOP_ZERO_ROWS_COLUMNS, (PetscErrorCodeFn *)MatZeroRowsColumns_BoxShell));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(refused); i++) PetscCall(MatSetOperation(*A, refused[i].op, refused[i].f));
+  PetscCall(MatSetOperation(*A, MATOP_HAS_OPERATION, (PetscErrorCodeFn *)MatHasOperation_BoxShell));
   PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscErrorCodeFn *)MatConvert_BoxShell));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxTriples_C", triples));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_BoxShell));

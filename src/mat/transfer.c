@@ -252,6 +252,7 @@ PetscErrorCode DMCreateInterpolation_Box(DM coarse, DM fine, Mat *P, Vec *scale)
 
     PetscCall(PetscStrbeginswith(fine->mattype, MATAIJ, &aij));
     PetscCall(MatConvert(*P, aij ? fine->mattype : MATAIJ, MAT_INITIAL_MATRIX, &assembled));
+    PetscCall(MatSetVecType(assembled, fine->vectype));
     PetscCall(MatDestroy(P));
     *P = assembled;
   }
