@@ -181,8 +181,8 @@ static PetscErrorCode DMBoxComputeOperators(KSP ksp, Mat A, Mat P, void *ctx)
   PetscFunctionBegin;
   (void)ksp;
   (void)ctx;
-  PetscCall(MatBoxUpdate(A));
-  if (P != A) PetscCall(MatBoxUpdate(P));
+  PetscCall(MatBoxUpdateChanged(A));
+  if (P != A) PetscCall(MatBoxUpdateChanged(P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

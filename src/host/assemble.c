@@ -1,4 +1,4 @@
-/* what set-up and tests need of an operator's entries: its diagonal and its triples (row, column, value) */
+/* what set-up and tests need of the entries of operators and interpolations: the diagonal, and triples (row, column, value) */
 #include <patchfd/private/kernels.h>
 
 /* sum over the cells that touch node i of the diagonal entries of M and A */
@@ -16,7 +16,7 @@ static void LineDiagonal(const PatchFDCells *c, PetscInt i, PetscReal *M, PetscR
   }
 }
 
-PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *desc, const PatchFDRange range, const PatchFDBox *box, PetscScalar diag[])
+PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *desc, PetscReal fixed, const PatchFDRange range, const PatchFDBox *box, PetscScalar diag[])
 {
   PetscReal *M[3], *A[3];
 
@@ -36,7 +36,7 @@ PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *desc, const PatchF
       for (PetscInt i = range[0][0]; i < range[0][1]; i++) {
         const PetscReal m0 = M[0][i - range[0][0]], a0 = A[0][i - range[0][0]];
 
-        row[i] = free && i >= desc->write[0][0] && i < desc->write[0][1] ? a0 * m1 * m2 + m0 * (a1 * m2 + m1 * a2) : 1;
+        row[i] = free && i >= desc->write[0][0] && i < desc->write[0][1] ? a0 * m1 * m2 + m0 * (a1 * m2 + m1 * a2) : fixed;
       }
     }
   }
@@ -91,7 +91,7 @@ static void CellTriples(const PatchFDOperatorDesc *desc, const PetscInt cell[3],
   }
 }
 
-PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PatchFDRange range, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, PetscReal fixed, const PatchFDRange range, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   PetscInt at[3];
 
@@ -103,7 +103,7 @@ PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PatchFD
         if (InRange(desc->write, at)) continue;
         if (i) {
           i[*count] = j[*count] = index[PatchFDBoxNode(&desc->xbox, at[0], at[1], at[2])];
-          v[*count]             = 1;
+          v[*count]             = fixed;
         }
         (*count)++;
       }
@@ -112,5 +112,53 @@ PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PatchFD
   for (at[2] = desc->cells[2][0]; at[2] < desc->cells[2][1]; at[2]++)
     for (at[1] = desc->cells[1][0]; at[1] < desc->cells[1][1]; at[1]++)
       for (at[0] = desc->cells[0][0]; at[0] < desc->cells[0][1]; at[0]++) CellTriples(desc, at, index, count, i, j, v);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* of one coarse cell: a fine node that several of them share belongs to the last */
+static void CellTransferTriples(const PatchFDTransferDesc *desc, const PetscInt cell[3], PetscInt first, const PetscInt column[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  const PetscInt nf[3] = {desc->dir[0]->nf, desc->dir[1]->nf, desc->dir[2]->nf}, nc[3] = {desc->dir[0]->nc, desc->dir[1]->nc, desc->dir[2]->nc};
+
+  for (PetscInt r = 0; r < nf[0] * nf[1] * nf[2]; r++) {
+    PetscInt  a[3], row[3];
+    PetscBool mine = PETSC_TRUE;
+
+    Unflatten(r, nf, a);
+    for (int d = 0; d < 3; d++) {
+      const PetscInt lo = desc->fbox.lo[d];
+
+      row[d] = cell[d] * (nf[d] - 1) + a[d];
+      mine   = (PetscBool)(mine && row[d] >= lo && row[d] < lo + desc->fbox.n[d] && (a[d] < nf[d] - 1 || cell[d] == desc->dir[d]->ncells - 1));
+    }
+    for (PetscInt c = 0; c < nc[0] * nc[1] * nc[2] && mine; c++) {
+      PetscInt  b[3], col[3];
+      PetscReal w = 1;
+
+      Unflatten(c, nc, b);
+      for (int d = 0; d < 3; d++) {
+        col[d] = cell[d] * (nc[d] - 1) + b[d];
+        w *= desc->dir[d]->P[(desc->dir[d]->cls[cell[d]] * nf[d] + a[d]) * nc[d] + b[d]];
+      }
+      if (w == 0) continue;
+      if (i) {
+        i[*count] = first + (PetscInt)PatchFDBoxNode(&desc->fbox, row[0], row[1], row[2]);
+        j[*count] = column[PatchFDBoxNode(&desc->cbox, col[0], col[1], col[2])];
+        v[*count] = InRange(desc->fine, row) && InRange(desc->coarse, col) ? w : 0;
+      }
+      (*count)++;
+    }
+  }
+}
+
+PetscErrorCode PatchFDHostTransferTriples(const PatchFDTransferDesc *desc, PetscInt row, const PetscInt column[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  PetscInt at[3];
+
+  PetscFunctionBegin;
+  *count = 0;
+  for (at[2] = desc->cells[2][0]; at[2] < desc->cells[2][1]; at[2]++)
+    for (at[1] = desc->cells[1][0]; at[1] < desc->cells[1][1]; at[1]++)
+      for (at[0] = desc->cells[0][0]; at[0] < desc->cells[0][1]; at[0]++) CellTransferTriples(desc, at, row, column, count, i, j, v);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,7 +17,7 @@ PetscErrorCode MatBoxGet(Mat A, const char *who, Mat_Box **m)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
-  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s", who, ((PetscObject)A)->type_name);
+  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s. Assembled matrices (-dm_mat_type aij) need other preconditioners, and on the levels of a multigrid hierarchy, for example, -mg_levels_pc_type sor -mg_coarse_pc_type redundant", who, ((PetscObject)A)->type_name);
   PetscCall(get(A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -64,18 +64,35 @@ static PetscErrorCode MatBoxReset(Mat_Box *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* take over the coefficients that the DM has now */
-static PetscErrorCode MatBoxBuild(Mat_Box *m)
+static MatBoxCoefficients MatBoxCoefficientsOfDM(DM dm)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  return (MatBoxCoefficients){.diffusion = {box->diffusion[0], box->diffusion[1], box->diffusion[2]}, .shift = box->shift, .identity = 1};
+}
+
+/* y = a y + b x; returns whether that changes y */
+static PetscBool MatBoxCoefficientsAXPBY(MatBoxCoefficients *y, PetscReal a, PetscReal b, const MatBoxCoefficients *x)
+{
+  const MatBoxCoefficients before = *y;
+  PetscBool                changed;
+
+  for (int d = 0; d < 3; d++) y->diffusion[d] = a * y->diffusion[d] + b * x->diffusion[d];
+  y->shift    = a * y->shift + b * x->shift;
+  y->identity = a * y->identity + b * x->identity;
+  changed     = (PetscBool)(y->shift != before.shift || y->identity != before.identity);
+  for (int d = 0; d < 3; d++) changed = (PetscBool)(changed || y->diffusion[d] != before.diffusion[d]);
+  return changed;
+}
+
+static PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
 {
   DM_Box *box = (DM_Box *)m->dm->data;
 
   PetscFunctionBegin;
   PetscCall(MatBoxReset(m));
-  for (int d = 0; d < 3; d++) {
-    m->diffusion[d] = box->diffusion[d];
-    PetscCall(PatchFDCellsCreate(&box->line[d], box->diffusion[d], d == 0 ? box->shift : 0, &m->cells[d]));
-  }
-  m->shift = box->shift;
+  m->c = *c;
+  for (int d = 0; d < 3; d++) PetscCall(PatchFDCellsCreate(&box->line[d], c->diffusion[d], d == 0 ? c->shift : 0, &m->cells[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,6 +125,21 @@ static PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels k, void **pla
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* 0 A, and A - B with equal identity rows, are matrices as good as others until somebody wants to solve with them */
+static PetscErrorCode MatBoxCheckRegular(Mat_Box *m)
+{
+  const DM_Box *box       = (const DM_Box *)m->dm->data;
+  PetscBool     dirichlet = PETSC_FALSE, zero = (PetscBool)(m->c.shift == 0);
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    dirichlet = (PetscBool)(dirichlet || box->line[d].fixed[0] || box->line[d].fixed[1]);
+    zero      = (PetscBool)(zero && m->c.diffusion[d] == 0);
+  }
+  PetscCheck(!zero && !(dirichlet && m->c.identity == 0), PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE, "The DMBOX operator is singular after MatZeroEntries(), MatScale() or MatAXPY(): diffusion %g %g %g, shift %g, diagonal entry of the Dirichlet nodes %g. MatBoxUpdate() gives it the coefficients of its DMBOX again", (double)m->c.diffusion[0], (double)m->c.diffusion[1], (double)m->c.diffusion[2], (double)m->c.shift, (double)m->c.identity);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatBoxGetSmoother(Mat_Box *m, PatchFDKernels k, void **plan)
 {
   DM_Box *box = (DM_Box *)m->dm->data;
@@ -116,6 +148,7 @@ PetscErrorCode MatBoxGetSmoother(Mat_Box *m, PatchFDKernels k, void **plan)
   if (!m->smoother[k->id]) {
     PatchFDSmootherDesc desc;
 
+    PetscCall(MatBoxCheckRegular(m));
     PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
     if (!m->havepatches) {
       for (int d = 0; d < 3; d++) PetscCall(PatchFDPatchesCreate(&box->line[d], &m->cells[d], &m->patches[d]));
@@ -143,6 +176,7 @@ static PetscErrorCode MatBoxGetBoxSolve(Mat_Box *m, PatchFDKernels k, PatchFDBox
     desc->box.n[d]  = PatchFDLineNumNodes(&box->line[d]);
   }
   if (!m->boxsolve[k->id]) {
+    PetscCall(MatBoxCheckRegular(m));
     PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
     if (!m->havewhole) {
       for (int d = 0; d < 3; d++) PetscCall(PatchFDLineEigenCreate(&box->line[d], &m->cells[d], &m->whole[d]));
@@ -198,7 +232,7 @@ static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels k, PetscReal alpha,
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, x, DMBOX_WORK_X, &local));
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, x, DMBOX_WORK_X, &local));
   PetscCall(k->operatorapply(plan, alpha, local, y0, y));
-  PetscCall(k->fixed(box->own, box->free, 1, &box->global, y, alpha, &box->global, x));
+  PetscCall(k->fixed(box->own, box->free, 1, &box->global, y, alpha * m->c.identity, &box->global, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -270,7 +304,7 @@ static PetscErrorCode MatGetDiagonal_Poisson(Mat A, Vec diag)
   box = (DM_Box *)m->dm->data;
   MatBoxDescribe(m, &desc);
   PetscCall(VecGetArrayWrite(diag, &a));
-  PetscCall(PatchFDHostDiagonal(&desc, box->own, &box->global, a));
+  PetscCall(PatchFDHostDiagonal(&desc, m->c.identity, box->own, &box->global, a));
   PetscCall(VecRestoreArrayWrite(diag, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -286,35 +320,22 @@ static PetscErrorCode MatCreateVecs_Poisson(Mat A, Vec *right, Vec *left)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the assembled matrix, for tests and for preconditioners that need one */
-static PetscErrorCode MatConvert_Poisson(Mat A, MatType type, MatReuse reuse, Mat *B)
+static PetscErrorCode MatBoxTriples_Poisson(Mat A, PetscCount *count, PetscInt **i, PetscInt **j, PetscScalar **v)
 {
   Mat_Box            *m;
+  DM_Box             *box;
   PatchFDOperatorDesc desc;
-  Mat                 N;
-  PetscInt           *index, *i, *j;
-  PetscScalar        *v;
-  PetscCount          count;
+  PetscInt           *index;
 
   PetscFunctionBegin;
-  PetscCheck(reuse != MAT_INPLACE_MATRIX, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A DMBOX operator cannot be converted in place: the DMBOX still needs its matrix-free form");
   PetscCall(MatShellGetContext(A, &m));
+  box = (DM_Box *)m->dm->data;
   MatBoxDescribe(m, &desc);
   PetscCall(DMBoxGetLocalToGlobal(m->dm, &index));
-  PetscCall(PatchFDHostTriples(&desc, ((DM_Box *)m->dm->data)->own, index, &count, NULL, NULL, NULL));
-  PetscCall(PetscMalloc3(count, &i, count, &j, count, &v));
-  PetscCall(PatchFDHostTriples(&desc, ((DM_Box *)m->dm->data)->own, index, &count, i, j, v));
-  if (reuse == MAT_REUSE_MATRIX) N = *B;
-  else {
-    PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &N));
-    PetscCall(MatSetSizes(N, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
-    PetscCall(MatSetType(N, type));
-  }
-  PetscCall(MatSetPreallocationCOO(N, count, i, j));
-  PetscCall(MatSetValuesCOO(N, v, INSERT_VALUES));
-  PetscCall(PetscFree3(i, j, v));
+  PetscCall(PatchFDHostTriples(&desc, m->c.identity, box->own, index, count, NULL, NULL, NULL));
+  PetscCall(PetscMalloc3(*count, i, *count, j, *count, v));
+  PetscCall(PatchFDHostTriples(&desc, m->c.identity, box->own, index, count, *i, *j, *v));
   PetscCall(PetscFree(index));
-  *B = N;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -324,11 +345,12 @@ static PetscErrorCode MatView_Poisson(Mat A, PetscViewer viewer)
   PetscBool ascii;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCall(MatBoxShellViewASCII(A, viewer, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatShellGetContext(A, &m));
   PetscCall(PetscViewerASCIIPushTab(viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "matrix-free -div(D grad u) + shift u on a DMBOX: D = %g %g %g, shift = %g\n", (double)m->diffusion[0], (double)m->diffusion[1], (double)m->diffusion[2], (double)m->shift));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "matrix-free -div(D grad u) + shift u on a DMBOX: D = %g %g %g, shift = %g\n", (double)m->c.diffusion[0], (double)m->c.diffusion[1], (double)m->c.diffusion[2], (double)m->c.shift));
+  if (m->c.identity != 1) PetscCall(PetscViewerASCIIPrintf(viewer, "scaled: the diagonal entries of Dirichlet nodes are %g\n", (double)m->c.identity));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -345,9 +367,7 @@ static PetscErrorCode MatDestroy_Poisson(Mat A)
   PetscCall(PetscFree(m));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxGet_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxUpdate_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_shell_aij_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_shell_seqaij_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatConvert_shell_mpiaij_C", NULL));
+  PetscCall(MatBoxShellDestroy(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -355,53 +375,173 @@ static PetscErrorCode MatDestroy_Poisson(Mat A)
 static PetscErrorCode MatBoxSetNullSpace(Mat A, Mat_Box *m)
 {
   DM_Box      *box      = (DM_Box *)m->dm->data;
-  PetscBool    singular = (PetscBool)(m->shift == 0);
+  PetscBool    singular = (PetscBool)(m->c.shift == 0), positive = (PetscBool)(m->c.shift >= 0 && m->c.identity > 0);
   MatNullSpace constant = NULL;
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) singular = (PetscBool)(singular && !box->line[d].fixed[0] && !box->line[d].fixed[1]);
+  for (int d = 0; d < 3; d++) {
+    singular = (PetscBool)(singular && !box->line[d].fixed[0] && !box->line[d].fixed[1]);
+    positive = (PetscBool)(positive && m->c.diffusion[d] > 0);
+  }
   if (singular) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_TRUE, 0, NULL, &constant));
   PetscCall(MatSetNullSpace(A, constant));
   PetscCall(MatSetTransposeNullSpace(A, constant));
   PetscCall(MatNullSpaceDestroy(&constant));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
-  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(m->shift >= 0 && !singular)));
+  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(positive && !singular)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatBoxUpdate_Poisson(Mat A)
+/* ---- operators as elements of a linear space: A = a A + b X in their coordinates ---- */
+
+static PetscErrorCode MatBoxAXPBY(Mat A, PetscReal a, PetscReal b, const MatBoxCoefficients *x)
 {
-  Mat_Box  *m;
-  DM_Box   *box;
-  PetscBool same;
+  Mat_Box           *m;
+  MatBoxCoefficients c;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  box  = (DM_Box *)m->dm->data;
-  same = (PetscBool)(m->shift == box->shift);
-  for (int d = 0; d < 3; d++) same = (PetscBool)(same && m->diffusion[d] == box->diffusion[d]);
-  if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBoxBuild(m));
+  c = m->c;
+  if (!MatBoxCoefficientsAXPBY(&c, a, b, x)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(!PetscIsInfOrNanReal(c.diffusion[0] + c.diffusion[1] + c.diffusion[2] + c.shift + c.identity), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "The factors %g and %g of MatScale(), MatAXPY() or MatCopy() make coefficients of the DMBOX operator that are not finite", (double)a, (double)b);
+  PetscCall(MatBoxBuild(m, &c));
   PetscCall(MatBoxSetNullSpace(A, m));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the same for an assembled matrix and the matrix-free one that it was made from */
-static PetscErrorCode MatBoxUpdate_Assembled(Mat A, Mat shell)
+static PetscErrorCode MatScale_Poisson(Mat A, PetscScalar a)
 {
-  Mat_Box         *m;
-  PetscObjectState before, after;
+  const MatBoxCoefficients zero = {.shift = 0};
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectStateGet((PetscObject)shell, &before));
-  PetscCall(MatBoxUpdate_Poisson(shell));
-  PetscCall(PetscObjectStateGet((PetscObject)shell, &after));
-  if (before == after) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoxAXPBY(A, a, 1, &zero));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatZeroEntries_Poisson(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(MatScale_Poisson(A, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the other operator, which must live on the same mesh and the same ranks */
+static PetscErrorCode MatBoxGetSameMesh(Mat A, Mat X, const char *who, Mat_Box **x)
+{
+  Mat_Box      *m;
+  const DM_Box *a, *b;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatBoxGet(X, who, x));
+  a = (const DM_Box *)m->dm->data;
+  b = (const DM_Box *)(*x)->dm->data;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDLine *k = &a->line[d], *l = &b->line[d];
+    PetscBool          same = (PetscBool)(k->degree == l->degree && k->ncells == l->ncells && k->fixed[0] == l->fixed[0] && k->fixed[1] == l->fixed[1] && a->processes[d] == b->processes[d]);
+
+    if (same) PetscCall(PetscArraycmp(k->vertices, l->vertices, k->ncells + 1, &same));
+    if (same) PetscCall(PetscArraycmp(a->splits[d], b->splits[d], a->processes[d] + 1, &same));
+    PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs two operators on the same mesh; these differ in direction %d: in degree, cells, boundary conditions or distribution", who, d);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatAXPY_Poisson(Mat A, PetscScalar a, Mat X, PETSC_UNUSED MatStructure str)
+{
+  Mat_Box *x;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxGetSameMesh(A, X, "MatAXPY() with a DMBOX operator", &x));
+  PetscCall(MatBoxAXPBY(A, 1, a, &x->c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCopy_Poisson(Mat A, Mat B, PETSC_UNUSED MatStructure str)
+{
+  Mat_Box *a, *b;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxGetSameMesh(A, B, "MatCopy() with a DMBOX operator", &b));
+  PetscCall(MatShellGetContext(A, &a));
+  PetscCall(MatBoxAXPBY(B, 0, 1, &a->c));
+  b->taken = a->taken;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBoxCreate(DM, const MatBoxCoefficients *, Mat *);
+
+/* the copy has plans of its own: nothing is shared but the DM.  Without values it is zero, as other matrices are */
+static PetscErrorCode MatDuplicate_Poisson(Mat A, MatDuplicateOption op, Mat *B)
+{
+  const MatBoxCoefficients zero = {.shift = 0};
+  Mat_Box                 *a, *b;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &a));
+  PetscCall(MatBoxCreate(a->dm, op == MAT_COPY_VALUES ? &a->c : &zero, B));
+  PetscCall(MatShellGetContext(*B, &b));
+  b->taken = a->taken;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc does nothing for MAT_INPLACE_MATRIX, since the operator is symmetric */
+static PetscErrorCode MatTranspose_Poisson(Mat A, MatReuse reuse, Mat *B)
+{
+  PetscFunctionBegin;
+  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
+  else PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsSymmetric_Poisson(PETSC_UNUSED Mat A, PETSC_UNUSED PetscReal tol, PetscBool *symmetric)
+{
+  PetscFunctionBegin;
+  *symmetric = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- new coefficients ---- */
+
+static PetscErrorCode MatBoxUpdate_Poisson(Mat A)
+{
+  Mat_Box *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  m->taken = MatBoxCoefficientsOfDM(m->dm);
+  PetscCall(MatBoxAXPBY(A, 0, 1, &m->taken));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* an assembled matrix holds the matrix-free one that it was made from */
+static PetscErrorCode MatBoxGetShell(Mat A, Mat *shell)
+{
+  PetscErrorCode (*get)(Mat, Mat_Box **);
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)A, "MatBoxShell", (PetscObject *)shell));
+  if (*shell) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
+  if (get) *shell = A;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxUpdateChanged(Mat A)
+{
+  Mat                shell;
+  Mat_Box           *m;
+  MatBoxCoefficients now, taken;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxGetShell(A, &shell));
+  if (!shell) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatShellGetContext(shell, &m));
-  PetscCall(MatConvert_Poisson(shell, NULL, MAT_REUSE_MATRIX, &A));
-  PetscCall(MatBoxSetNullSpace(A, m));
+  now   = MatBoxCoefficientsOfDM(m->dm);
+  taken = m->taken;
+  if (MatBoxCoefficientsAXPBY(&taken, 0, 1, &now)) PetscCall(MatBoxUpdate(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -415,20 +555,30 @@ static PetscErrorCode MatBoxUpdate_Assembled(Mat A, Mat shell)
 
   Level: intermediate
 
-  Note:
-  A `KSP` with the `DMBOX` set by `KSPSetDM()` calls this by itself in `KSPSetUp()`, on all levels of a multigrid hierarchy.
+  Notes:
+  What `MatScale()`, `MatAXPY()`, `MatCopy()` or `MatZeroEntries()` made of the matrix is forgotten.
+
+  A `KSP` with the `DMBOX` set by `KSPSetDM()` calls this by itself in `KSPSetUp()`, on all levels of a multigrid hierarchy, if the coefficients
+  of the `DMBOX` are others than those that the matrix last took over: a matrix that was only scaled stays so.
+
+  Copies of a matrix-free operator, by `MatDuplicate()`, can be updated, too; copies of an assembled one are ordinary matrices.
 
 .seealso: `DMBOX`, `DMBoxSetPoisson()`
 @*/
 PetscErrorCode MatBoxUpdate(Mat A)
 {
-  Mat shell;
+  Mat      shell;
+  Mat_Box *m;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscCall(PetscObjectQuery((PetscObject)A, "MatBoxShell", (PetscObject *)&shell));
-  if (shell) PetscCall(MatBoxUpdate_Assembled(A, shell));
-  else PetscTryMethod(A, "MatBoxUpdate_C", (Mat), (A));
+  PetscCall(MatBoxGetShell(A, &shell));
+  if (!shell) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoxUpdate_Poisson(shell));
+  if (shell == A) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatShellGetContext(shell, &m));
+  PetscCall(MatConvert(shell, ((PetscObject)A)->type_name, MAT_REUSE_MATRIX, &A));
+  PetscCall(MatBoxSetNullSpace(A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -457,6 +607,7 @@ PetscErrorCode DMBoxLiftDirichlet(DM dm, Vec g, Vec b)
 {
   DM_Box             *box;
   Mat_Box             m = {NULL};
+  MatBoxCoefficients  c;
   PatchFDOperatorDesc desc;
   PatchFDKernels      k;
   PetscInt            n, ng, nb;
@@ -473,7 +624,8 @@ PetscErrorCode DMBoxLiftDirichlet(DM dm, Vec g, Vec b)
   PetscCall(VecGetLocalSize(b, &nb));
   PetscCheck(n == ng && n == nb, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vectors have %" PetscInt_FMT " and %" PetscInt_FMT " local entries; this DMBOX has %" PetscInt_FMT " nodes on this rank", ng, nb, n);
   m.dm = dm;
-  PetscCall(MatBoxBuild(&m));
+  c    = MatBoxCoefficientsOfDM(dm);
+  PetscCall(MatBoxBuild(&m, &c));
   MatBoxDescribe(&m, &desc);
   for (int d = 0; d < 3; d++) { /* the operator without boundary conditions reads the Dirichlet nodes, too */
     desc.read[d][0] = box->local.lo[d];
@@ -500,22 +652,17 @@ PetscErrorCode DMBoxLiftDirichlet(DM dm, Vec g, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
+static PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
 {
-  DM_Box  *box = (DM_Box *)dm->data;
-  Mat_Box *m;
-  PetscInt n;
-  PetscBool shell;
+  const size_t n = PatchFDBoxSize(&((DM_Box *)dm->data)->global);
+  Mat_Box     *m;
 
   PetscFunctionBegin;
-  PetscCall(DMSetUp(dm));
-  PetscCall(PetscIntCast(PatchFDBoxSize(&box->global), &n));
   PetscCall(PetscNew(&m));
   PetscCall(PetscObjectReference((PetscObject)dm));
   m->dm = dm;
-  PetscCall(MatBoxBuild(m));
-  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
-  PetscCall(MatShellSetManageScalingShifts(*A)); /* scaling behind our back would be unknown to the smoothers */
+  PetscCall(MatBoxBuild(m, c));
+  PetscCall(MatBoxShellCreate(dm, n, n, m, MatBoxTriples_Poisson, A));
   PetscCall(MatShellSetOperation(*A, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Poisson));
   PetscCall(MatShellSetOperation(*A, MATOP_MULT_ADD, (PetscErrorCodeFn *)MatMultAdd_Poisson));
   PetscCall(MatShellSetOperation(*A, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMult_Poisson));
@@ -523,21 +670,41 @@ PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
   PetscCall(MatShellSetOperation(*A, MATOP_RESIDUAL, (PetscErrorCodeFn *)MatResidual_Poisson));
   PetscCall(MatShellSetOperation(*A, MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_Poisson));
   PetscCall(MatShellSetOperation(*A, MATOP_CREATE_VECS, (PetscErrorCodeFn *)MatCreateVecs_Poisson));
+  PetscCall(MatShellSetOperation(*A, MATOP_SCALE, (PetscErrorCodeFn *)MatScale_Poisson));
+  PetscCall(MatShellSetOperation(*A, MATOP_AXPY, (PetscErrorCodeFn *)MatAXPY_Poisson));
+  PetscCall(MatShellSetOperation(*A, MATOP_ZERO_ENTRIES, (PetscErrorCodeFn *)MatZeroEntries_Poisson));
+  PetscCall(MatShellSetOperation(*A, MATOP_DUPLICATE, (PetscErrorCodeFn *)MatDuplicate_Poisson));
+  PetscCall(MatShellSetOperation(*A, MATOP_TRANSPOSE, (PetscErrorCodeFn *)MatTranspose_Poisson));
+  PetscCall(MatShellSetOperation(*A, MATOP_IS_SYMMETRIC, (PetscErrorCodeFn *)MatIsSymmetric_Poisson));
+  PetscCall(MatShellSetOperation(*A, MATOP_IS_HERMITIAN, (PetscErrorCodeFn *)MatIsSymmetric_Poisson));
   PetscCall(MatShellSetOperation(*A, MATOP_VIEW, (PetscErrorCodeFn *)MatView_Poisson));
   PetscCall(MatShellSetOperation(*A, MATOP_DESTROY, (PetscErrorCodeFn *)MatDestroy_Poisson));
+  PetscCall(MatSetOperation(*A, MATOP_COPY, (PetscErrorCodeFn *)MatCopy_Poisson));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxGet_C", MatBoxGet_Poisson));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxUpdate_C", MatBoxUpdate_Poisson));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatConvert_shell_aij_C", MatConvert_Poisson));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatConvert_shell_seqaij_C", MatConvert_Poisson));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatConvert_shell_mpiaij_C", MatConvert_Poisson));
-  PetscCall(MatShellSetVecType(*A, dm->vectype));
   PetscCall(MatSetUp(*A));
   PetscCall(MatBoxSetNullSpace(*A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
+{
+  MatBoxCoefficients c;
+  Mat_Box           *m;
+  PetscBool          shell;
+
+  PetscFunctionBegin;
+  PetscCall(DMSetUp(dm));
+  c = MatBoxCoefficientsOfDM(dm);
+  PetscCall(MatBoxCreate(dm, &c, A));
+  PetscCall(MatShellGetContext(*A, &m));
+  m->taken = c;
   PetscCall(PetscStrcmp(dm->mattype, MATSHELL, &shell));
   if (!shell) { /* -dm_mat_type aij: the assembled matrix, for other preconditioners */
     Mat assembled;
 
     PetscCall(MatConvert(*A, dm->mattype, MAT_INITIAL_MATRIX, &assembled));
+    PetscCall(MatSetVecType(assembled, dm->vectype));
     PetscCall(MatBoxSetNullSpace(assembled, m));
     PetscCall(PetscObjectCompose((PetscObject)assembled, "MatBoxShell", (PetscObject)*A));
     PetscCall(MatDestroy(A));

@@ -12,29 +12,36 @@ typedef struct {
   void            *plan[PATCHFD_NUM_KERNELS];
 } Mat_Transfer;
 
-static PetscErrorCode MatTransferGetPlan(Mat_Transfer *t, PatchFDKernels k, void **plan)
+static PetscErrorCode MatTransferDescribe(const Mat_Transfer *t, PatchFDTransferDesc *desc)
 {
   const DM_Box *coarse = (const DM_Box *)t->coarse->data, *fine = (const DM_Box *)t->fine->data;
 
   PetscFunctionBegin;
+  desc->cbox = coarse->local;
+  desc->fbox = fine->global;
+  DMBoxFreeNodes(coarse, PETSC_TRUE, desc->coarse);
+  DMBoxFreeNodes(fine, PETSC_FALSE, desc->fine);
+  for (int d = 0; d < 3; d++) {
+    const PatchFDEmbedding *e      = &t->dir[d];
+    const PetscInt          stride = PetscMax(1, e->nf - 1); /* fine nodes a coarse cell */
+    const PetscInt          first = fine->own[d][0], last = fine->own[d][1] - 1;
+
+    desc->dir[d] = e;
+    /* the coarse cells that hold owned fine nodes */
+    desc->cells[d][0] = PetscMin(first / stride, e->ncells - 1);
+    desc->cells[d][1] = last < first ? desc->cells[d][0] : PetscMin(last / stride, e->ncells - 1) + 1;
+    PetscCheck(last < first || (desc->cells[d][0] * (e->nc - 1) >= coarse->local.lo[d] && desc->cells[d][1] * (e->nc - 1) < coarse->local.lo[d] + coarse->local.n[d]), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The coarse DMBOX is distributed so that the cells below this rank's part of the fine one are out of reach in direction %d: make it by DMCoarsen() of the fine DMBOX, or the fine one by DMRefine()", d);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatTransferGetPlan(Mat_Transfer *t, PatchFDKernels k, void **plan)
+{
+  PetscFunctionBegin;
   if (!t->plan[k->id]) {
     PatchFDTransferDesc desc;
 
-    desc.cbox = coarse->local;
-    desc.fbox = fine->global;
-    DMBoxFreeNodes(coarse, PETSC_TRUE, desc.coarse);
-    DMBoxFreeNodes(fine, PETSC_FALSE, desc.fine);
-    for (int d = 0; d < 3; d++) {
-      const PatchFDEmbedding *e      = &t->dir[d];
-      const PetscInt          stride = PetscMax(1, e->nf - 1); /* fine nodes a coarse cell */
-      const PetscInt          first = fine->own[d][0], last = fine->own[d][1] - 1;
-
-      desc.dir[d] = e;
-      /* the coarse cells that hold owned fine nodes */
-      desc.cells[d][0] = PetscMin(first / stride, e->ncells - 1);
-      desc.cells[d][1] = last < first ? desc.cells[d][0] : PetscMin(last / stride, e->ncells - 1) + 1;
-      PetscCheck(last < first || (desc.cells[d][0] * (e->nc - 1) >= coarse->local.lo[d] && desc.cells[d][1] * (e->nc - 1) < coarse->local.lo[d] + coarse->local.n[d]), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "The coarse DMBOX is distributed so that the cells below this rank's part of the fine one are out of reach in direction %d: make it by DMCoarsen() of the fine DMBOX, or the fine one by DMRefine()", d);
-    }
+    PetscCall(MatTransferDescribe(t, &desc));
     PetscCall(k->transfercreate(&desc, &t->plan[k->id]));
   }
   *plan = t->plan[k->id];
@@ -152,6 +159,49 @@ static PetscErrorCode MatCreateVecs_Transfer(Mat P, Vec *right, Vec *left)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatBoxTriples_Transfer(Mat P, PetscCount *count, PetscInt **i, PetscInt **j, PetscScalar **v)
+{
+  Mat_Transfer       *t;
+  PatchFDTransferDesc desc;
+  PetscInt           *column;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(P, &t));
+  PetscCall(MatTransferDescribe(t, &desc));
+  PetscCall(DMBoxGetLocalToGlobal(t->coarse, &column));
+  PetscCall(PatchFDHostTransferTriples(&desc, P->rmap->rstart, column, count, NULL, NULL, NULL));
+  PetscCall(PetscMalloc3(*count, i, *count, j, *count, v));
+  PetscCall(PatchFDHostTransferTriples(&desc, P->rmap->rstart, column, count, *i, *j, *v));
+  PetscCall(PetscFree(column));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatView_Transfer(Mat P, PetscViewer viewer)
+{
+  PetscBool ascii;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxShellViewASCII(P, viewer, &ascii));
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "matrix-free interpolation from a DMBOX with %" PetscInt_FMT " nodes to one with %" PetscInt_FMT "\n", P->cmap->N, P->rmap->N));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatTransferCreate(DM, DM, Mat *);
+
+/* there is one set of values: with or without them the copy has it */
+static PetscErrorCode MatDuplicate_Transfer(Mat P, PETSC_UNUSED MatDuplicateOption op, Mat *Q)
+{
+  Mat_Transfer *t;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(P, &t));
+  PetscCall(MatTransferCreate(t->coarse, t->fine, Q));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatDestroy_Transfer(Mat P)
 {
   Mat_Transfer *t;
@@ -164,41 +214,55 @@ static PetscErrorCode MatDestroy_Transfer(Mat P)
   PetscCall(DMDestroy(&t->coarse));
   PetscCall(DMDestroy(&t->fine));
   PetscCall(PetscFree(t));
+  PetscCall(MatBoxShellDestroy(P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMCreateInterpolation_Box(DM coarse, DM fine, Mat *P, Vec *scale)
+static PetscErrorCode MatTransferCreate(DM coarse, DM fine, Mat *P)
 {
-  DM_Box       *cb, *fb;
+  const DM_Box *cb = (const DM_Box *)coarse->data, *fb = (const DM_Box *)fine->data;
   Mat_Transfer *t;
-  PetscInt      nc, nf;
-  PetscBool     isbox;
 
   PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)fine, DMBOX, &isbox));
-  PetscCheck(isbox, PetscObjectComm((PetscObject)fine), PETSC_ERR_ARG_INCOMP, "The fine DM of an interpolation from a DMBOX must be a DMBOX; it is of type %s", ((PetscObject)fine)->type_name);
-  PetscCall(DMSetUp(coarse));
-  PetscCall(DMSetUp(fine));
-  cb = (DM_Box *)coarse->data;
-  fb = (DM_Box *)fine->data;
   PetscCall(PetscNew(&t));
   for (int d = 0; d < 3; d++) PetscCall(PatchFDEmbeddingCreate(&cb->line[d], &fb->line[d], &t->dir[d]));
   PetscCall(PetscObjectReference((PetscObject)coarse));
   PetscCall(PetscObjectReference((PetscObject)fine));
   t->coarse = coarse;
   t->fine   = fine;
-  PetscCall(PetscIntCast(PatchFDBoxSize(&cb->global), &nc));
-  PetscCall(PetscIntCast(PatchFDBoxSize(&fb->global), &nf));
-  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)fine), nf, nc, PETSC_DETERMINE, PETSC_DETERMINE, t, P));
-  PetscCall(MatShellSetManageScalingShifts(*P));
+  PetscCall(MatBoxShellCreate(fine, PatchFDBoxSize(&fb->global), PatchFDBoxSize(&cb->global), t, MatBoxTriples_Transfer, P));
   PetscCall(MatShellSetOperation(*P, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Transfer));
   PetscCall(MatShellSetOperation(*P, MATOP_MULT_ADD, (PetscErrorCodeFn *)MatMultAdd_Transfer));
   PetscCall(MatShellSetOperation(*P, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMultTranspose_Transfer));
   PetscCall(MatShellSetOperation(*P, MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultTransposeAdd_Transfer));
   PetscCall(MatShellSetOperation(*P, MATOP_CREATE_VECS, (PetscErrorCodeFn *)MatCreateVecs_Transfer));
+  PetscCall(MatShellSetOperation(*P, MATOP_DUPLICATE, (PetscErrorCodeFn *)MatDuplicate_Transfer));
+  PetscCall(MatShellSetOperation(*P, MATOP_VIEW, (PetscErrorCodeFn *)MatView_Transfer));
   PetscCall(MatShellSetOperation(*P, MATOP_DESTROY, (PetscErrorCodeFn *)MatDestroy_Transfer));
-  PetscCall(MatShellSetVecType(*P, fine->vectype));
   PetscCall(MatSetUp(*P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMCreateInterpolation_Box(DM coarse, DM fine, Mat *P, Vec *scale)
+{
+  PetscBool isbox, shell, aij;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)fine, DMBOX, &isbox));
+  PetscCheck(isbox, PetscObjectComm((PetscObject)fine), PETSC_ERR_ARG_INCOMP, "The fine DM of an interpolation from a DMBOX must be a DMBOX; it is of type %s", ((PetscObject)fine)->type_name);
+  PetscCall(DMSetUp(coarse));
+  PetscCall(DMSetUp(fine));
+  PetscCall(MatTransferCreate(coarse, fine, P));
+  PetscCall(PetscStrcmp(fine->mattype, MATSHELL, &shell));
+  if (!shell) { /* -dm_mat_type aij: products P' A P are possible.  Not all types are for matrices that are not square */
+    Mat assembled;
+
+    PetscCall(PetscStrbeginswith(fine->mattype, MATAIJ, &aij));
+    PetscCall(MatConvert(*P, aij ? fine->mattype : MATAIJ, MAT_INITIAL_MATRIX, &assembled));
+    PetscCall(MatSetVecType(assembled, fine->vectype));
+    PetscCall(MatDestroy(P));
+    *P = assembled;
+  }
   if (scale) *scale = NULL; /* the transpose is the restriction, without scaling */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

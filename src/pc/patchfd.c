@@ -256,7 +256,7 @@ static PetscErrorCode PatchFDSweep(PC pc, PatchFDKernels k, PetscBool transpose,
   if (p->patch == PC_PATCHFD_BOX) PetscCall(MatBoxSolve(p->op, k, ab, ax));
   else if (local) PetscCall(SweepLocal(p, k, transpose, zero, ab, ax));
   /* the identity rows of the Dirichlet nodes are solved exactly, too */
-  PetscCall(k->fixed(box->own, box->free, 1 - p->damping, &box->global, ax, p->damping, &box->global, ab));
+  PetscCall(k->fixed(box->own, box->free, 1 - p->damping, &box->global, ax, p->damping / p->op->c.identity, &box->global, ab));
   PetscCall(PatchFDVecRestoreArray(x, k, &ax));
   PetscCall(PatchFDVecRestoreArrayRead(b, k, &ab));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -64,6 +64,8 @@ PETSC_INTERN PetscErrorCode DMBoxGetLocalToGlobal(DM, PetscInt **index);
 PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_Box(DM coarse, DM fine, Mat *, Vec *); /* src/mat/transfer.c */
 PETSC_INTERN PetscErrorCode DMCreateMatrix_Box(DM, Mat *);                               /* src/mat/poisson.c */
+/* MatBoxUpdate() if the DM's coefficients are others than those that the matrix last took over: otherwise a scaled matrix stays scaled */
+PETSC_INTERN PetscErrorCode MatBoxUpdateChanged(Mat);
 
 /* ---- between the files of src/dm ---- */
 PETSC_INTERN PetscErrorCode DMSetUp_Box(DM);        /* layout.c */

@@ -149,10 +149,15 @@ PETSC_INTERN PetscErrorCode PatchFDHostLoad(PetscInt dim, const PatchFDQuadratur
 /* *l2 += integral of (u - f)^2 over the cells, *max = max(*max, |u - f|) at the quadrature points */
 PETSC_INTERN PetscErrorCode PatchFDHostError(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *, const PetscScalar u[], PetscReal *l2, PetscReal *max);
 
-/* diagonal of the operator (1 at Dirichlet nodes): desc->write gives the free nodes, `range` the nodes wanted */
-PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, const PatchFDRange range, const PatchFDBox *, PetscScalar diag[]);
+/* diagonal of the operator (`fixed` at Dirichlet nodes): desc->write gives the free nodes, `range` the nodes wanted */
+PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, PetscReal fixed, const PatchFDRange range, const PatchFDBox *, PetscScalar diag[]);
 /*
-  Cell-by-cell triples (row, column, value) of the operator's rows in `range`, a unit entry for each Dirichlet node; index[] on xbox
+  Cell-by-cell triples (row, column, value) of the operator's rows in `range`, and an entry `fixed` for each Dirichlet node; index[] on xbox
   gives the global number of a node.  Call with i = NULL for the count only.
 */
-PETSC_INTERN PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *, const PatchFDRange range, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
+PETSC_INTERN PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *, PetscReal fixed, const PatchFDRange range, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
+/*
+  The same for an interpolation and its rows on all of fbox, whose nodes have the numbers row, row + 1, ...; column[] on cbox.  The entries of
+  Dirichlet nodes are stored as zeros: a product P' A P then has a place for the diagonal entries of the coarse ones.
+*/
+PETSC_INTERN PetscErrorCode PatchFDHostTransferTriples(const PatchFDTransferDesc *, PetscInt row, const PetscInt column[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);

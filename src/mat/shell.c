@@ -1,0 +1,134 @@
+/*
+  What the matrix-free matrices of a DMBOX, its operator (poisson.c) and its interpolation (transfer.c), have in common as MATSHELLs: how they
+  are made and assembled, and what they refuse.
+
+  MATSHELL would keep scalings, shifts and zeroed rows to itself, where smoothers and kernels do not see them.  So it is told not to, and each
+  such operation is either done by the matrix or refused here.
+*/
+#include <patchfd/private/matimpl.h>
+
+#define MATBOX_REFUSE(function, arguments) \
+  static PetscErrorCode function##_BoxShell arguments \
+  { \
+    PetscFunctionBegin; \
+    SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "%s() cannot be done to a matrix of a DMBOX that is not assembled: use -dm_mat_type aij, or MatConvert() to MATAIJ; DMBoxSetPoisson() with MatBoxUpdate() changes the coefficients of an operator", #function); \
+  }
+
+MATBOX_REFUSE(MatAXPY, (Mat A, PETSC_UNUSED PetscScalar a, PETSC_UNUSED Mat X, PETSC_UNUSED MatStructure str))
+MATBOX_REFUSE(MatCopy, (Mat A, PETSC_UNUSED Mat B, PETSC_UNUSED MatStructure str))
+MATBOX_REFUSE(MatScale, (Mat A, PETSC_UNUSED PetscScalar a))
+MATBOX_REFUSE(MatShift, (Mat A, PETSC_UNUSED PetscScalar a))
+MATBOX_REFUSE(MatDiagonalSet, (Mat A, PETSC_UNUSED Vec d, PETSC_UNUSED InsertMode mode))
+MATBOX_REFUSE(MatDiagonalScale, (Mat A, PETSC_UNUSED Vec l, PETSC_UNUSED Vec r))
+MATBOX_REFUSE(MatZeroRows, (Mat A, PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscInt rows[], PETSC_UNUSED PetscScalar diag, PETSC_UNUSED Vec x, PETSC_UNUSED Vec b))
+MATBOX_REFUSE(MatZeroRowsColumns, (Mat A, PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscInt rows[], PETSC_UNUSED PetscScalar diag, PETSC_UNUSED Vec x, PETSC_UNUSED Vec b))
+
+static const struct {
+  MatOperation      op;
+  PetscErrorCodeFn *f;
+} refused[] = {
+  {MATOP_AXPY,              (PetscErrorCodeFn *)MatAXPY_BoxShell           },
+  {MATOP_COPY,              (PetscErrorCodeFn *)MatCopy_BoxShell           },
+  {MATOP_SCALE,             (PetscErrorCodeFn *)MatScale_BoxShell          },
+  {MATOP_SHIFT,             (PetscErrorCodeFn *)MatShift_BoxShell          },
+  {MATOP_DIAGONAL_SET,      (PetscErrorCodeFn *)MatDiagonalSet_BoxShell    },
+  {MATOP_DIAGONAL_SCALE,    (PetscErrorCodeFn *)MatDiagonalScale_BoxShell  },
+  {MATOP_ZERO_ROWS,         (PetscErrorCodeFn *)MatZeroRows_BoxShell       },
+  {MATOP_ZERO_ROWS_COLUMNS, (PetscErrorCodeFn *)MatZeroRowsColumns_BoxShell}
+};
+
+/* TSARKIMEX, for one, does without operations that a matrix does not have */
+static PetscErrorCode MatHasOperation_BoxShell(Mat A, MatOperation op, PetscBool *has)
+{
+  PetscErrorCodeFn *f = ((PetscErrorCodeFn **)A->ops)[op];
+
+  PetscFunctionBegin;
+  *has = (PetscBool)(f != NULL);
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(refused); i++) *has = (PetscBool)(*has && f != refused[i].f);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PETSc itself multiplies the columns of a dense matrix, one after the other */
+static PetscErrorCode MatProductSetFromOptions_BoxShell(Mat C)
+{
+  Mat_Product *p = C->product;
+  PetscBool    dense;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)p->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
+  PetscCheck(dense, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "Product %s of a %s with a %s: matrices of a DMBOX that are not assembled have products with vectors and dense matrices only. Use -dm_mat_type aij: then -pc_mg_galerkin works, too. Or leave -pc_mg_galerkin at none: a DMBOX makes the operators on coarse meshes itself, and they are equal to the Galerkin products", MatProductTypes[p->type], ((PetscObject)p->A)->type_name, ((PetscObject)p->B)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConvert_BoxShell(Mat A, MatType type, MatReuse reuse, Mat *B)
+{
+  MatBoxTriplesFn *triples;
+  PetscCount       count;
+  PetscInt        *i, *j;
+  PetscScalar     *v;
+  PetscBool        aij;
+  Mat              N;
+
+  PetscFunctionBegin;
+  PetscCheck(reuse != MAT_INPLACE_MATRIX, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of a DMBOX cannot be converted in place: the DMBOX still needs its matrix-free form");
+  PetscCall(PetscStrcmpAny(type, &aij, MATAIJ, MATSEQAIJ, MATMPIAIJ, ""));
+  if (!aij) { /* PETSc knows the way from there */
+    PetscCall(MatConvert_BoxShell(A, MATAIJ, MAT_INITIAL_MATRIX, &N));
+    PetscCall(MatConvert(N, type, reuse, B));
+    PetscCall(MatDestroy(&N));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxTriples_C", &triples));
+  PetscCall((*triples)(A, &count, &i, &j, &v));
+  if (reuse == MAT_REUSE_MATRIX) N = *B;
+  else {
+    PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &N));
+    PetscCall(MatSetSizes(N, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+    PetscCall(MatSetType(N, type));
+  }
+  PetscCall(MatSetPreallocationCOO(N, count, i, j));
+  PetscCall(MatSetValuesCOO(N, v, INSERT_VALUES));
+  PetscCall(PetscFree3(i, j, v));
+  *B = N;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* other viewers would be given nothing, and nobody told */
+PetscErrorCode MatBoxShellViewASCII(Mat A, PetscViewer viewer, PetscBool *ascii)
+{
+  PetscBool string;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, ascii));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
+  PetscCheck(*ascii || string, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of a DMBOX that is not assembled has no entries for a viewer of type %s: use -dm_mat_type aij, or MatConvert() to MATAIJ", ((PetscObject)viewer)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxShellCreate(DM dm, size_t nrows, size_t ncols, void *ctx, MatBoxTriplesFn *triples, Mat *A)
+{
+  PetscInt m, n;
+
+  PetscFunctionBegin;
+  PetscCall(PetscIntCast(nrows, &m));
+  PetscCall(PetscIntCast(ncols, &n));
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), m, n, PETSC_DETERMINE, PETSC_DETERMINE, ctx, A));
+  PetscCall(MatShellSetManageScalingShifts(*A));
+  PetscCall(MatShellSetVecType(*A, dm->vectype));
+  /* not MatShellSetOperation(), whose MATOP_COPY would first give the copy everything that the original has */
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(refused); i++) PetscCall(MatSetOperation(*A, refused[i].op, refused[i].f));
+  PetscCall(MatSetOperation(*A, MATOP_HAS_OPERATION, (PetscErrorCodeFn *)MatHasOperation_BoxShell));
+  PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscErrorCodeFn *)MatConvert_BoxShell));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxTriples_C", triples));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatProductSetFromOptions_anytype_C", MatProductSetFromOptions_BoxShell));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what MatBoxShellCreate() composed; the matrix destroys its context itself */
+PetscErrorCode MatBoxShellDestroy(Mat A)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxTriples_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatProductSetFromOptions_anytype_C", NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
