@@ -7,7 +7,8 @@
     s = M1 q + A1 p,  t = M1 p
     y += M2 s + A2 t
 
-  seven contractions (paper 000, eq. 2.12 with the common factors taken out).
+  seven contractions (eq. 2.12 of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch
+  smoothers on GPU, 2024, with the common factors taken out).
 */
 #pragma once
 #include "lines.h"

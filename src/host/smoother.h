@@ -1,5 +1,6 @@
 /*
-  Vertex patches: local problems by fast diagonalization (paper 000, eq. 2.8 and 2.13).  A batch is VL patches of one colour.
+  Vertex patches: local problems by fast diagonalization (eq. 2.8 and 2.13 of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka,
+  An implementation of tensor product patch smoothers on GPU, 2024).  A batch is VL patches of one colour.
 
   With I the n free nodes of a patch in a direction, S' M_II S = 1, S' A_II S = diag(lambda), D = lambda (+) lambda (+) lambda:
 

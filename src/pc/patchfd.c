@@ -7,7 +7,8 @@
      PCApply_PatchFD(), PCApplyTranspose_PatchFD()   steps from a zero guess; the transpose visits the colours in reverse
      PCSetFromOptions_PatchFD(), PCView_PatchFD(), PCReset/Destroy, PCCreate_PatchFD(), and the public setters.
 
-  A step visits the colours of the patches one after another (paper 000, Algorithm 2.3).  On several ranks it works on ghosted arrays:
+  A step visits the colours of the patches one after another (Algorithm 2.3 of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka,
+  An implementation of tensor product patch smoothers on GPU, 2024).  On several ranks it works on ghosted arrays:
   each rank solves all patches that touch its unknowns, and the ghosts are refreshed between two colours, so that the iterates do
   not depend on the number of ranks.
 */
