@@ -9,7 +9,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN) # a -j on the command line wins
 endif
 .DELETE_ON_ERROR:
-.PHONY: all run tutorials check test bench install valgrind debug clean help gentest FORCE
+.PHONY: all run tutorials check test bench install env valgrind debug clean help gentest FORCE
 
 all: ## build the library
 
@@ -25,7 +25,7 @@ help: ## print this
 	@echo
 	@echo 'Variables, as in "make run NP=2":'
 	@echo '  NP, ARGS        ranks and options of "run" and "bench"'
-	@echo '  PREFIX          where "install" puts things ($(PREFIX))'
+	@echo '  PREFIX          where "install" puts things and "env" finds them ($(PREFIX))'
 	@echo '  BUILD           the build folder ($(BUILD))'
 	@echo '  VECTOR_FLAGS    what the compiler is told about the processor (-march=native where it knows that)'
 	@echo '  V=1             show the commands'
@@ -150,12 +150,16 @@ $(OUT)/bin/plugin/%: $(dir $(HARNESS))src/%.c $(OUT)/flags
 
 # The harness exits 0 on failures and says nothing of tests that never ran: config/tally reads its records.
 # Not the harness's own target "test", whose closing advice does not hold here.
-test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) ## run all tests
+# What starts MPI programs may be several words ("mpiexec --oversubscribe"): here it always is, so that nothing can rely on one.
+test run-valgrind: override MPIEXEC := env $(MPIEXEC)
+test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) tutorials ## run all tests
 	+-@$(TESTENV) $(MAKE) --no-print-directory --keep-going -f $(HARNESS) PETSC_DIR=$(PETSC_DIR) PETSC_ARCH=$(PETSC_ARCH) \
 	  TESTSRCDIR=$(CURDIR) TESTDIR=$(TESTDIR) TESTLOGTAPFILE=$(TESTDIR)/test__tap.log TESTLOGERRFILE=$(TESTDIR)/test__err.log \
 	  pkgs="tests tutorials" CFLAGS='$(CFLAGS)' CUDAFLAGS='$(CUDAFLAGS)' PETSC_TEST_LIB='$(LINK_OBJECTS)' NO_RM=1 DIFF_NUMBERS=1 TIMEOUT=$(TIMEOUT) \
 	  test-tests test-tutorials | grep -v "^Using MAKEFLAGS"
-	-@$(TESTENV) config/testplugin $(MPIEXEC) $(LIB) $(OUT)/bin/plugin | tee $(TESTDIR)/plugin_tap.log
+	-@$(TESTENV) config/testplugin '$(MPIEXEC)' $(LIB) $(OUT)/bin/plugin | tee $(TESTDIR)/plugin_tap.log
+	-@$(TESTENV) config/testpython '$(MPIEXEC)' '$(PYTHON)' $(LIB) | tee $(TESTDIR)/python_tap.log
+	+-@$(TESTENV) PETSC_PYTHON='$(PYTHON)' BUILD=$(BUILD) $(PYTHON) config/testdocs | tee $(TESTDIR)/docs_tap.log
 	@config/tally $(TESTDIR)
 
 valgrind: ## run the first test of each test program under valgrind, on 1 and on 2 ranks (ALL=1: all tests)
@@ -166,15 +170,26 @@ VALGRIND_VECTOR_FLAGS := $(if $(shell grep -sow -m1 avx2 /proc/cpuinfo),-mavx2 -
 VALGRIND_PROGRAMS     := $(patsubst %.c,$(OUT)/bin/%,$(wildcard tests/*.c))
 .PHONY: run-valgrind
 run-valgrind: $(VALGRIND_PROGRAMS)
-	@$(TESTENV) ALL=$(ALL) OPENBLAS_CORETYPE=Haswell PYTHONPATH=$(dir $(HARNESS))config $(PYTHON) config/valgrind $(MPIEXEC) $^
+	@$(TESTENV) ALL=$(ALL) OPENBLAS_CORETYPE=Haswell PYTHONPATH=$(dir $(HARNESS))config $(PYTHON) config/valgrind '$(MPIEXEC)' $^
 
 # ---- installation ----
-install: $(LIB) ## copy header, library and patchfd.pc to PREFIX
+install: $(LIB) ## copy headers, library, patchfd.pc and the Python module to PREFIX
 	install -d $(DESTDIR)$(PREFIX)/include $(DESTDIR)$(PREFIX)/lib/pkgconfig
 	install -m 644 include/*.h $(DESTDIR)$(PREFIX)/include
 	install -m 755 $(OUT)/lib/$(SONAME) $(DESTDIR)$(PREFIX)/lib
+	install -m 644 python/patchfd.py $(DESTDIR)$(PREFIX)/lib
 	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/$(notdir $(LIB))
 	sed -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(subst $() ,.,$(VERSION))|' -e 's|@LAPACKE_LIB@|$(LAPACKE_LIB)|' \
 	  config/patchfd.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/patchfd.pc
+
+# For eval: no progress, no commands.  A PETSC_ARCH of another PETSc would be wrong beside an installed one.  PETSc may have its own MPI.
+# No LD_LIBRARY_PATH: library and programs have the folders of what they need in them.
+env: ## print what a shell needs to use what was installed: eval "$(make -s env PREFIX=...)"
+	@echo "export PETSC_DIR='$(PETSC_DIR)'"
+	@echo "$(if $(PETSC_ARCH),export PETSC_ARCH='$(PETSC_ARCH)',unset PETSC_ARCH)"
+	@echo "export PKG_CONFIG_PATH='$(abspath $(PREFIX))/lib/pkgconfig:$(PETSC_DIR)$(PETSC_ARCH:%=/%)/lib/pkgconfig'\"\$${PKG_CONFIG_PATH:+:\$$PKG_CONFIG_PATH}\""
+	@echo "export PYTHONPATH='$(abspath $(PREFIX))/lib'\"\$${PYTHONPATH:+:\$$PYTHONPATH}\""
+	@$(if $(filter /%,$(firstword $(CC))),test "$$(command -v mpicc)" = '$(firstword $(CC))' || echo "export PATH='$(patsubst %/,%,$(dir $(firstword $(CC))))'\":\$$PATH\"")
+	@test "$$(id -u)" != 0 || echo "export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1"
 
 endif

@@ -1,5 +1,6 @@
-static char help[] = "Time to a relative residual of 1e-9 for Poisson's equation in 3D: this library against PETSc's own preconditioners on the assembled\n\
-matrix, whose assembly is not counted.  Set-up and solve; the ratio is to the first line.\n\
+static char help[] = "Time to a relative residual of 1e-9 for Poisson's equation in 3D: this library, with multigrid and with the direct solver\n\
+of the whole box, against PETSc's own preconditioners on the assembled matrix, whose assembly is not counted.  Set-up and solve; the\n\
+ratio is to the first line.\n\
   -dm_box_* : the mesh and the element (default Q3 on 16 x 16 x 16 cells)\n\n";
 
 #include <petscpatchfd.h>
@@ -12,19 +13,21 @@ static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* options without their prefix */
+/* the options in full: all measure the true residual; the direct solver needs no Krylov method */
+#define CG "-s_ksp_type cg -s_ksp_norm_type unpreconditioned"
 static const struct {
   const char *name, *options;
   PetscBool   assembled;
 } solvers[] = {
-  {"patchmg, mixed precision",  "-s_ksp_type fgmres -s_pc_type single -s_single_pc_type patchmg",                                                       PETSC_FALSE},
-  {"patchmg, double precision", "-s_ksp_type fgmres -s_pc_type patchmg",                                                                                PETSC_FALSE},
-  {"cg, jacobi",                "-s_ksp_type cg -s_pc_type jacobi",                                                                                     PETSC_TRUE },
-  {"cg, bjacobi/icc",           "-s_ksp_type cg -s_pc_type bjacobi -s_sub_pc_type icc",                                                                 PETSC_TRUE },
-  {"cg, gamg",                  "-s_ksp_type cg -s_pc_type gamg",                                                                                       PETSC_TRUE },
-  {"cg, gamg, threshold 0.02",  "-s_ksp_type cg -s_pc_type gamg -s_pc_gamg_threshold 0.02",                                                             PETSC_TRUE },
-  {"cg, gamg, sor smoother",    "-s_ksp_type cg -s_pc_type gamg -s_mg_levels_ksp_type richardson -s_mg_levels_pc_type sor",                             PETSC_TRUE },
-  {"gmres, asm/ilu",            "-s_ksp_type gmres -s_pc_type asm -s_sub_pc_type ilu",                                                                  PETSC_TRUE },
+  {"patchmg, mixed precision",  "-s_ksp_type fgmres -s_pc_type single -s_single_pc_type patchmg",                        PETSC_FALSE},
+  {"patchmg, double precision", "-s_ksp_type fgmres -s_pc_type patchmg",                                                 PETSC_FALSE},
+  {"patchfd, whole box",        "-s_ksp_type preonly -s_pc_type patchfd -s_pc_patchfd_patch box",                        PETSC_FALSE},
+  {"cg, jacobi",                CG " -s_pc_type jacobi",                                                                 PETSC_TRUE },
+  {"cg, bjacobi/icc",           CG " -s_pc_type bjacobi -s_sub_pc_type icc",                                             PETSC_TRUE },
+  {"cg, gamg",                  CG " -s_pc_type gamg",                                                                   PETSC_TRUE },
+  {"cg, gamg, threshold 0.02",  CG " -s_pc_type gamg -s_pc_gamg_threshold 0.02",                                         PETSC_TRUE },
+  {"cg, gamg, sor smoother",    CG " -s_pc_type gamg -s_mg_levels_ksp_type richardson -s_mg_levels_pc_type sor",         PETSC_TRUE },
+  {"gmres, asm/ilu",            "-s_ksp_type gmres -s_ksp_norm_type unpreconditioned -s_pc_type asm -s_sub_pc_type ilu", PETSC_TRUE },
 };
 
 int main(int argc, char **argv)
@@ -62,8 +65,6 @@ int main(int argc, char **argv)
     if (!solvers[i].assembled) PetscCall(KSPSetDM(ksp, dm));
     PetscCall(KSPSetOperators(ksp, solvers[i].assembled ? B : A, solvers[i].assembled ? B : A));
     PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, 2000));
-    PetscCall(PetscOptionsInsertString(NULL, "-s_ksp_norm_type unpreconditioned -s_ksp_pc_side right"));
-    if (solvers[i].options[12] == 'c') PetscCall(PetscOptionsClearValue(NULL, "-s_ksp_pc_side")); /* cg has no side */
     PetscCall(KSPSetFromOptions(ksp));
     PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
     PetscCall(PetscTime(&t[0]));

@@ -150,7 +150,7 @@ int main(int argc, char **argv)
   FAILS("PCPATCHMG on an AIJ matrix", PCSetUp(pc), PETSC_ERR_ARG_INCOMP, "PCPATCHMG", "aij");
   PetscCall(PCDestroy(&pc));
   FAILS("conversion in place", MatConvert(A, MATAIJ, MAT_INPLACE_MATRIX, &A), PETSC_ERR_SUP, "in place", "DMBOX");
-  FAILS("MatScale", MatScale(A, 2), PETSC_ERR_SUP, "scale", "shell");
+  FAILS("MatShift", MatShift(A, 2), PETSC_ERR_SUP, "MatShift", "-dm_mat_type aij");
   PetscCall(MatDestroy(&B));
 
   /* meshes that are not nested, vectors of another layout */

@@ -1,7 +1,8 @@
 /*
-  Direct solver for the whole box: x = (S (x) S (x) S) D^{-1} (S (x) S (x) S)' b with the eigenvectors of whole lines (paper 000,
-  eq. 2.13-2.15, for one large patch).  Large matrices are multiplied by cuBLAS; a small box, and the coarsest mesh usually is
-  one patch, is solved by one block of threads in one kernel.
+  Direct solver for the whole box: x = (S (x) S (x) S) D^{-1} (S (x) S (x) S)' b with the eigenvectors of whole lines (eq. 2.13-2.15
+  of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, 2024, for one
+  large patch).  Large matrices are multiplied by cuBLAS; a small box, and the coarsest mesh usually is one patch, is solved by one
+  block of threads in one kernel.
 */
 #include "lines.cuh"
 #include <petscdevice_cuda.h>

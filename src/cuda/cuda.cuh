@@ -151,7 +151,7 @@ struct BoxSolve {
 
 /* of any precision */
 PetscErrorCode RecordBegin(void **);
-PetscErrorCode RecordEnd(void *);
+PetscErrorCode RecordEnd(PetscBool, void **);
 PetscErrorCode RecordReplay(void *);
 PetscErrorCode RecordDestroy(void **);
 

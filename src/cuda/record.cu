@@ -12,42 +12,72 @@ namespace patchfd
 
 struct Record {
   PetscDeviceContext context, outer;
+  cudaStream_t       stream; /* of the context */
   cudaGraphExec_t    graph;
   PetscLogDouble     flops;
 };
 
-PetscErrorCode RecordBegin(void **record)
+/* the outer context is the current one again, whatever happened */
+static PetscErrorCode Close(Record *r)
 {
-  Record      *r;
-  cudaStream_t stream;
-
   PetscFunctionBegin;
-  PetscCall(PetscNew(&r));
-  *record = r;
+  if (r->outer) PetscCall(PetscDeviceContextSetCurrentContext(r->outer));
+  PetscCall(PetscDeviceContextDestroy(&r->context));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Open(Record *r)
+{
+  PetscFunctionBegin;
   PetscCall(PetscDeviceContextGetCurrentContext(&r->outer));
   PetscCall(PetscDeviceContextDuplicate(r->outer, &r->context)); /* a context of the same device */
   PetscCall(PetscDeviceContextSetStreamType(r->context, PETSC_STREAM_NONBLOCKING));
   PetscCall(PetscDeviceContextSetUp(r->context));
   PetscCall(PetscDeviceContextSetCurrentContext(r->context));
-  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCall(PetscGetCurrentCUDAStream(&r->stream));
   r->flops = petsc_gflops;
-  PetscCallCUDA(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
+  PetscCallCUDA(cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode RecordEnd(void *record)
+PetscErrorCode RecordBegin(void **record)
 {
-  Record      *r = (Record *)record;
-  cudaGraph_t  graph;
-  cudaStream_t stream;
+  Record        *r;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
-  PetscCall(PetscGetCurrentCUDAStream(&stream));
-  PetscCallCUDA(cudaStreamEndCapture(stream, &graph));
-  PetscCall(PetscDeviceContextSetCurrentContext(r->outer));
-  PetscCall(PetscDeviceContextDestroy(&r->context));
-  PetscCallCUDA(cudaGraphInstantiate(&r->graph, graph, 0));
-  PetscCallCUDA(cudaGraphDestroy(graph));
+  *record = NULL;
+  PetscCall(PetscNew(&r));
+  ierr = Open(r);
+  if (ierr) {
+    PetscCall(Close(r));
+    PetscCall(PetscFree(r));
+  }
+  PetscCall(ierr);
+  *record = r;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode RecordEnd(PetscBool keep, void **record)
+{
+  Record      *r     = (Record *)*record;
+  cudaGraph_t  graph = NULL;
+  cudaStream_t stream;
+  cudaError_t  err;
+
+  PetscFunctionBegin;
+  err = cudaStreamEndCapture(r->stream, &graph);
+  PetscCall(Close(r));
+  if (!err && keep) err = cudaGraphInstantiate(&r->graph, graph, 0);
+  if (err) { /* what could not be captured is done without: no error of ours */
+    PetscCall(PetscInfo(NULL, "Not recorded: %s\n", cudaGetErrorString(err)));
+    (void)cudaGetLastError();
+  }
+  if (graph) PetscCallCUDA(cudaGraphDestroy(graph));
+  if (err || !keep) {
+    PetscCall(RecordDestroy(record));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   r->flops = petsc_gflops - r->flops;
   PetscCall(Stream(&stream));
   PetscCallCUDA(cudaGraphLaunch(r->graph, stream));

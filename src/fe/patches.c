@@ -214,8 +214,13 @@ static PetscErrorCode Diagonalize(PatchFDEigen *e, const PetscReal M[], const Pe
     PetscCall(SolveClass(n, 1, M, A, ld, 0, e->lambda, e->S));
     PetscCall(SolveClass(n, -1, M, A, ld, (n + 1) / 2, e->lambda, e->S));
   } else PetscCall(SolveClass(n, 0, M, A, ld, 0, e->lambda, e->S));
-  /* the constant is the first mode: it has the smallest lambda, and is even */
-  if (ConstantsInNullspace(n, A, ld)) e->lambda[0] = 0.0;
+  if (ConstantsInNullspace(n, A, ld)) { /* the constant is the mode whose lambda is zero but for rounding; the first one, unless A was scaled by a negative number */
+    PetscInt constant = 0;
+
+    for (PetscInt i = 1; i < n; i++)
+      if (PetscAbsReal(e->lambda[i]) < PetscAbsReal(e->lambda[constant])) constant = i;
+    e->lambda[constant] = 0.0;
+  }
   InverseModes(e, M, ld);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

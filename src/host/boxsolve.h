@@ -1,6 +1,7 @@
 /*
-  Direct solver for the whole box: x = (S (x) S (x) S) D^{-1} (S (x) S (x) S)' b with the eigenvectors of whole lines (paper 000,
-  eq. 2.13-2.15, for one large patch).  The matrices are large, so BLAS multiplies them.
+  Direct solver for the whole box: x = (S (x) S (x) S) D^{-1} (S (x) S (x) S)' b with the eigenvectors of whole lines (eq. 2.13-2.15
+  of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, 2024, for one
+  large patch).  The matrices are large, so BLAS multiplies them.
 */
 #pragma once
 #include "lines.h"

@@ -16,7 +16,7 @@ PetscErrorCode MatBoxGet(Mat A, const char *who, Mat_Box **m)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
-  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s", who, ((PetscObject)A)->type_name);
+  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s. Assembled matrices (-dm_mat_type aij) need other preconditioners, and on the levels of a multigrid hierarchy, for example, -mg_levels_pc_type sor -mg_coarse_pc_type redundant", who, ((PetscObject)A)->type_name);
   PetscCall(get(A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -245,6 +245,13 @@ static PetscErrorCode MatResidual_Box(Mat A, Vec b, Vec x, Vec r)
 {
   PetscFunctionBegin;
   PetscCall(MatApply_Box(A, -1, x, b, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxIsOwn(Mat A, PetscBool *own)
+{
+  PetscFunctionBegin;
+  *own = (PetscBool)(A->ops->residual == MatResidual_Box);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

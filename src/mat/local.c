@@ -150,7 +150,7 @@ static PetscErrorCode LocalApplyExchange(const LocalStep *s, PetscInt n, const P
 
 /* ---- sweeps ---- */
 
-PetscErrorCode MatBoxLocalSweep(Mat_Box *m, PatchFDKernels k, PatchFDPatchOp op, PetscInt its, PetscInt n, const PatchFDColor colors[], PetscReal omega, PetscBool zero, const void *b, void *x)
+PetscErrorCode MatBoxLocalSweep(Mat_Box *m, PatchFDKernels k, PatchFDPatchOp op, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega, PetscBool zero, const void *b, void *x)
 {
   DM_Box   *box      = (DM_Box *)m->dm->data;
   PetscBool separate = (PetscBool)(op == PATCHFD_OP_SOLVE);
@@ -169,7 +169,7 @@ PetscErrorCode MatBoxLocalSweep(Mat_Box *m, PatchFDKernels k, PatchFDPatchOp op,
   }
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, b, DMBOX_WORK_B, &bl));
   s.b = bl;
-  for (PetscInt it = 0; it < its; it++) {
+  for (PetscInt64 it = 0; it < its; it++) {
     for (PetscInt i = 0, step; i < n; i += step, s.zero = PETSC_FALSE) {
       step = separate ? 1 : LocalColorsTogether(m, n - i, &colors[i]);
       if (separate) {

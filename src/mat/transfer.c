@@ -144,6 +144,13 @@ static PetscErrorCode MatMultTransposeAdd_Transfer(Mat P, Vec x, Vec v, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatTransferIsOwn(Mat P, PetscBool *own)
+{
+  PetscFunctionBegin;
+  *own = (PetscBool)(P->ops->mult == MatMult_Transfer && P->ops->multadd == MatMultAdd_Transfer && P->ops->multtranspose == MatMultTranspose_Transfer);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatCreateVecs_Transfer(Mat P, Vec *right, Vec *left)
 {
   Mat_Transfer *t;

@@ -98,7 +98,7 @@ static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels k, PetscInt n, const Pat
 }
 
 /* with the residual taken patch by patch or not at all, or the direct solve */
-static PetscErrorCode SweepLocal(PC_PatchFD *p, PatchFDKernels k, PetscInt its, PetscInt n, const PatchFDColor colors[], PetscBool zero, Vec b, Vec x)
+static PetscErrorCode SweepLocal(PC_PatchFD *p, PatchFDKernels k, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscBool zero, Vec b, Vec x)
 {
   const PatchFDPatchOp op = p->use == PC_PATCHFD_SEPARATE ? PATCHFD_OP_SOLVE : (p->use == PC_PATCHFD_FUSED ? PATCHFD_OP_FUSED : PATCHFD_OP_BOUNDARY);
   const void          *ba;
@@ -115,7 +115,7 @@ static PetscErrorCode SweepLocal(PC_PatchFD *p, PatchFDKernels k, PetscInt its, 
 }
 
 /* the rows of fixed nodes are solved exactly, too: 1 - (1 - damping)^its of the way */
-static PetscErrorCode SolveFixed(PC_PatchFD *p, PatchFDKernels k, PetscInt its, Vec b, Vec x)
+static PetscErrorCode SolveFixed(PC_PatchFD *p, PatchFDKernels k, PetscInt64 its, Vec b, Vec x)
 {
   const void *ba;
   void       *xa;
@@ -123,7 +123,7 @@ static PetscErrorCode SolveFixed(PC_PatchFD *p, PatchFDKernels k, PetscInt its, 
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetArrayRead(b, k, &ba));
   PetscCall(PatchFDVecGetArray(x, k, &xa));
-  PetscCall(MatBoxSolveFixed(p->op, k, 1 - PetscPowRealInt(1 - p->damping, (int)PetscMin(its, 1 << 20)), ba, xa));
+  PetscCall(MatBoxSolveFixed(p->op, k, 1 - PetscPowReal(1 - p->damping, (PetscReal)its), ba, xa));
   PetscCall(PatchFDVecRestoreArray(x, k, &xa));
   PetscCall(PatchFDVecRestoreArrayRead(b, k, &ba));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -148,24 +148,23 @@ static PetscErrorCode PatchFDZero(Mat_Box *m, PatchFDKernels k, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* `its` steps on x */
+/* its times the sweeps of an application on x; the product of the two need not fit a PetscInt */
 static PetscErrorCode PatchFDSmooth(PC pc, PetscInt its, PetscBool transpose, PetscBool zero, Vec b, Vec x)
 {
-  PC_PatchFD    *p = (PC_PatchFD *)pc->data;
-  PatchFDKernels k;
-  PatchFDColor   colors[2 * MATBOX_MAX_COLORS];
-  PetscInt       n = 0, sweeps;
+  PC_PatchFD      *p      = (PC_PatchFD *)pc->data;
+  const PetscInt64 sweeps = (PetscInt64)its * p->sweeps;
+  PatchFDKernels   k;
+  PatchFDColor     colors[2 * MATBOX_MAX_COLORS];
+  PetscInt         n = 0;
 
   PetscFunctionBegin;
-  PetscCheck(its <= PETSC_INT_MAX / p->sweeps, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: %" PetscInt_FMT " iterations of %" PetscInt_FMT " sweeps (-pc_patchfd_sweeps) are more than %" PetscInt_FMT " sweeps", its, p->sweeps, PETSC_INT_MAX);
-  sweeps = its * p->sweeps;
   PetscCall(PatchFDVecGetKernels(b, &k));
   PetscCall(PatchFDSetUpKernels(p, k));
   PetscCall(PetscLogEventBegin(PATCHFD_Smooth, pc, b, x, 0));
   if (zero) PetscCall(PatchFDZero(p->op, k, x));
   if (p->patch == PC_PATCHFD_VERTEX) PatchSweep(p, transpose, &n, colors);
   if (p->patch == PC_PATCHFD_VERTEX && p->use == PC_PATCHFD_GLOBAL) {
-    for (PetscInt i = 0; i < sweeps; i++) PetscCall(SweepGlobal(pc, k, n, colors, (PetscBool)(zero && i == 0), b, x));
+    for (PetscInt64 i = 0; i < sweeps; i++) PetscCall(SweepGlobal(pc, k, n, colors, (PetscBool)(zero && i == 0), b, x));
   } else PetscCall(SweepLocal(p, k, sweeps, n, colors, zero, b, x));
   PetscCall(SolveFixed(p, k, sweeps, b, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Smooth, pc, b, x, 0));
@@ -325,6 +324,7 @@ static PetscErrorCode PCPatchFDSetVariant_PatchFD(PC pc, PCPatchFDVariant varian
 static PetscErrorCode PCPatchFDSetOrder_PatchFD(PC pc, PCPatchFDOrder order)
 {
   PetscFunctionBegin;
+  if (((PC_PatchFD *)pc->data)->order != order) pc->setupcalled = PETSC_FALSE;
   ((PC_PatchFD *)pc->data)->order = order;
   PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -344,6 +344,7 @@ static PetscErrorCode PCPatchFDSetSweeps_PatchFD(PC pc, PetscInt sweeps)
 {
   PetscFunctionBegin;
   PetscCheck(sweeps >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_sweeps must be at least 1, found %" PetscInt_FMT, sweeps);
+  if (((PC_PatchFD *)pc->data)->sweeps != sweeps) pc->setupcalled = PETSC_FALSE;
   ((PC_PatchFD *)pc->data)->sweeps = sweeps;
   PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -408,6 +409,26 @@ static const struct {
   {"PCPatchFDSetSweeps_C",  (PetscErrorCodeFn *)PCPatchFDSetSweeps_PatchFD },
   {"PCPatchFDGetSweeps_C",  (PetscErrorCodeFn *)PCPatchFDGetSweeps_PatchFD },
 };
+
+/*
+  With the settings of `pc`, but the adjoint: what PCApplyTranspose(pc) is, for KSPRICHARDSON's steps on an iterate, too.  A symmetric order is its own
+  mirror image, and so is a sum of patches.
+*/
+PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
+{
+  const PC_PatchFD    *p        = (const PC_PatchFD *)pc->data;
+  const PCPatchFDOrder mirror[] = {[PC_PATCHFD_FORWARD] = PC_PATCHFD_BACKWARD, [PC_PATCHFD_BACKWARD] = PC_PATCHFD_FORWARD, [PC_PATCHFD_SYMMETRIC] = PC_PATCHFD_SYMMETRIC};
+
+  PetscFunctionBegin;
+  PetscCall(PCSetType(adjoint, PCPATCHFD));
+  PetscCall(PCPatchFDSetType(adjoint, p->type));
+  PetscCall(PCPatchFDSetPatch(adjoint, p->patch));
+  PetscCall(PCPatchFDSetVariant(adjoint, p->variant));
+  if (p->type == PC_PATCHFD_MULTIPLICATIVE && p->patch == PC_PATCHFD_VERTEX) PetscCall(PCPatchFDSetOrder(adjoint, mirror[p->order]));
+  PetscCall(PCPatchFDSetDamping(adjoint, p->damping));
+  PetscCall(PCPatchFDSetSweeps(adjoint, p->sweeps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode PCDestroy_PatchFD(PC pc)
 {

@@ -13,12 +13,14 @@
 
 /* on the GPU: the V-cycle as one recording of kernels, see PCApply_PatchMG() */
 typedef struct {
-  PatchFDKernels   k;
-  void            *record;
-  PetscObjectState state; /* of the solvers on the levels, when it was made */
-  const void      *b;     /* the arrays that it works on */
-  void            *x;
-  Vec              vb, vx; /* they belong to these vectors, unless NULL */
+  PatchFDKernels k;
+  PetscInt64    *key; /* of the cycle and the solvers on the levels, when it was made */
+  size_t         keysize;
+  PetscBool      failed; /* something in this cycle cannot be recorded */
+  void          *record;
+  const void    *b; /* the arrays that it works on */
+  void          *x;
+  Vec            vb, vx; /* they belong to these vectors, unless NULL */
 } PatchMGRecord;
 
 typedef struct {
@@ -51,7 +53,7 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PATCHMG options");
-  PetscCall(PetscOptionsBool("-pc_patchmg_symmetric", "Reverse the smoother after the coarse correction, for CG", "PCPatchMGSetSymmetric", symmetric, &symmetric, &flg));
+  PetscCall(PetscOptionsBool("-pc_patchmg_symmetric", "The adjoint of the smoother after the coarse correction, for CG", "PCPatchMGSetSymmetric", symmetric, &symmetric, &flg));
   if (flg) PetscCall(PCPatchMGSetSymmetric(pc, symmetric));
   PetscCall(PetscOptionsBool("-pc_patchmg_graph", "On a GPU, replay the V-cycle as a graph", "PCPatchMGSetGraph", graph, &graph, &flg));
   if (flg) PetscCall(PCPatchMGSetGraph(pc, graph));
@@ -62,7 +64,7 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
 }
 
 /* Richardson and patchfd in place of what PCMG chose for this level; anything else is the user's choice */
-static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PetscBool reverse)
+static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest)
 {
   PC        pc;
   PetscBool kspdefault, pcdefault;
@@ -79,9 +81,163 @@ static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PetscBoo
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
   PetscCall(PCSetType(pc, PCPATCHFD));
   if (coarsest) PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
-  if (reverse) PetscCall(PCPatchFDSetOrder(pc, PC_PATCHFD_BACKWARD));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*
+  The scale of a KSPRICHARDSON, and whether it takes its own at each step.  PETSc has no routine that tells, nor does it install the header of its data:
+  that these begin as below is tried out first, and where they do not, nothing is claimed to be known.
+*/
+static PetscErrorCode KSPRichardsonGetScale_Private(KSP ksp, PetscReal *scale, PetscBool *selfscale)
+{
+  typedef struct {
+    PetscReal scale;
+    PetscBool selfscale;
+  } Richardson;
+  static enum {UNTRIED, KNOWN, UNKNOWN} layout = UNTRIED;
+  const Richardson *r;
+
+  PetscFunctionBegin;
+  if (layout == UNTRIED) {
+    PetscBool known;
+    KSP       probe;
+
+    PetscCall(KSPCreate(PETSC_COMM_SELF, &probe));
+    PetscCall(KSPSetType(probe, KSPRICHARDSON));
+    r     = (const Richardson *)probe->data;
+    known = (PetscBool)(r->scale == 1 && !r->selfscale);
+    PetscCall(KSPRichardsonSetScale(probe, 0.375));
+    known = (PetscBool)(known && r->scale == 0.375 && !r->selfscale);
+    PetscCall(KSPRichardsonSetSelfScale(probe, PETSC_TRUE));
+    layout = known && r->selfscale == PETSC_TRUE ? KNOWN : UNKNOWN;
+    PetscCall(KSPDestroy(&probe));
+  }
+  r          = (const Richardson *)ksp->data;
+  *scale     = layout == KNOWN ? r->scale : 1;
+  *selfscale = layout == KNOWN ? r->selfscale : PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- symmetric cycles: the post-smoother is the adjoint of the pre-smoother ---- */
+
+#define PRESMOOTHER "PCPatchMGPreSmoother" /* under this name a PC that is the adjoint of it keeps it */
+
+/* x = S'b, where S stands for the steps of the pre-smoother from a zero guess */
+static PetscErrorCode PCApply_Adjoint(PC pc, Vec b, Vec x)
+{
+  KSP down;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &down));
+  PetscCall(VecSet(x, 0));
+  PetscCall(KSPSolveTranspose(down, b, x));
+  PetscCall(KSPCheckSolve(down, pc, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
+{
+  KSP down;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &down));
+  PetscCall(VecSet(x, 0));
+  PetscCall(KSPSolve(down, b, x));
+  PetscCall(KSPCheckSolve(down, pc, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  PCMG reads the options of all pre-smoothers, and then those of the post-smoothers (-mg_levels_up_).  This is called in between, at the end of a
+  pre-smoother's: whatever it is now, the post-smoother becomes its adjoint, and the options to come are changes to that.
+
+  The pre-smoother makes I - S A of the error, the post-smoother is to make I - S' A of it.  Steps of Richardson's method with PCPATCHFD: the same number
+  of the same steps, each with its colours in reverse.  Any other fixed linear iteration: one step x += S'(b - A x), by the transpose of the pre-smoother.
+*/
+static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED PetscOptionItems PetscOptionsObject, void *ctx)
+{
+  const PC_MG_Levels *level = (const PC_MG_Levels *)ctx;
+  KSP                 down = level->smoothd, up = level->smoothu;
+  MPI_Comm            comm = PetscObjectComm((PetscObject)down);
+  const char         *prefix, *downprefix;
+  PC                  downpc, uppc;
+  PetscBool           richardson, linear, patchfd, kspset, pcset, selfscale = PETSC_FALSE;
+  PetscReal           scale = 1;
+  PetscInt            its;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetPC(down, &downpc));
+  PetscCall(KSPGetPC(up, &uppc));
+  PetscCall(KSPGetOptionsPrefix(down, &downprefix));
+  PetscCall(KSPGetOptionsPrefix(up, &prefix));
+  PetscCall(PetscOptionsHasName(((PetscObject)up)->options, prefix, "-ksp_type", &kspset));
+  PetscCall(PetscOptionsHasName(((PetscObject)up)->options, prefix, "-pc_type", &pcset));
+  PetscCall(PetscObjectTypeCompare((PetscObject)down, KSPRICHARDSON, &richardson));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)down, &linear, KSPRICHARDSON, KSPCHEBYSHEV, KSPPREONLY, ""));
+  PetscCall(PetscObjectTypeCompare((PetscObject)downpc, PCPATCHFD, &patchfd));
+  PetscCall(KSPGetTolerances(down, NULL, NULL, NULL, &its));
+  if (richardson) PetscCall(KSPRichardsonGetScale_Private(down, &scale, &selfscale));
+  PetscCall(KSPSetNormType(up, KSP_NORM_NONE));
+  PetscCall(KSPSetConvergenceTest(up, KSPConvergedSkip, NULL, NULL));
+  if (kspset || pcset) { /* another method is the user's choice, and only begins with what the pre-smoother is */
+    PetscCall(KSPSetType(up, ((PetscObject)down)->type_name));
+    PetscCall(PCSetType(uppc, ((PetscObject)downpc)->type_name));
+    PetscCall(KSPSetTolerances(up, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, its));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCheck(linear, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_type %s has not: allowed are richardson, chebyshev and preonly, or choose the post-smoother with -%sksp_type", downprefix, ((PetscObject)down)->type_name, prefix);
+  PetscCheck(!selfscale, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_richardson_self_scale has not; use -%sksp_richardson_scale", downprefix, downprefix);
+  PetscCheck(down->converged == KSPConvergedSkip || down->normtype == KSP_NORM_NONE, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, whose number of steps must be fixed: use -%sksp_convergence_test skip or -%sksp_norm_type none", downprefix, downprefix);
+  PetscCall(KSPSetType(up, KSPRICHARDSON));
+  PetscCall(KSPRichardsonSetScale(up, richardson && patchfd ? scale : 1));
+  PetscCall(KSPSetTolerances(up, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, richardson && patchfd ? its : 1));
+  if (richardson && patchfd) PetscCall(PCPatchFDSetAdjoint(uppc, downpc));
+  else {
+    PetscCall(PCSetType(uppc, PCSHELL));
+    PetscCall(PCShellSetName(uppc, "adjoint of the pre-smoother"));
+    PetscCall(PetscObjectCompose((PetscObject)uppc, PRESMOOTHER, (PetscObject)down));
+    PetscCall(PCShellSetContext(uppc, down));
+    PetscCall(PCShellSetApply(uppc, PCApply_Adjoint));
+    PetscCall(PCShellSetApplyTranspose(uppc, PCApplyTranspose_Adjoint));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what else a symmetric cycle needs, known when all is set up */
+static PetscErrorCode PCPatchMGCheckSymmetric(PC pc)
+{
+  PC_MG         *mg = (PC_MG *)pc->data;
+  PC             coarse;
+  PCPatchFDType  type;
+  PCPatchFDPatch patch;
+  PCPatchFDOrder order;
+  const char    *prefix;
+  PetscBool      patchfd;
+
+  PetscFunctionBegin;
+  PetscCheck(mg->am == PC_MG_MULTIPLICATIVE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHMG: -pc_patchmg_symmetric makes V- and W-cycles symmetric, -pc_mg_type multiplicative; found -pc_mg_type %s", PCMGTypes[mg->am]);
+  for (PetscInt l = 1; l < mg->nlevels; l++) {
+    PetscObject down;
+    PetscBool   exists = PETSC_TRUE;
+
+    PetscCall(PetscObjectQuery((PetscObject)mg->levels[l]->smoothu->pc, PRESMOOTHER, &down));
+    if (!down) continue;
+    PetscCall(PCApplyTransposeExists(((KSP)down)->pc, &exists));
+    PetscCall(KSPGetOptionsPrefix((KSP)down, &prefix));
+    PetscCheck(exists, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, but -%spc_type %s has no transpose: choose another, or the post-smoother with -%sup_pc_type", prefix, ((PetscObject)((KSP)down)->pc)->type_name, prefix);
+  }
+  PetscCall(KSPGetPC(mg->levels[0]->smoothd, &coarse));
+  PetscCall(PetscObjectTypeCompare((PetscObject)coarse, PCPATCHFD, &patchfd));
+  if (!patchfd) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCGetOptionsPrefix(coarse, &prefix));
+  PetscCall(PCPatchFDGetType(coarse, &type));
+  PetscCall(PCPatchFDGetPatch(coarse, &patch));
+  PetscCall(PCPatchFDGetOrder(coarse, &order));
+  PetscCheck(patch == PC_PATCHFD_BOX || type == PC_PATCHFD_ADDITIVE || order == PC_PATCHFD_SYMMETRIC, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the coarsest level needs a symmetric solver, too: found -%spc_patchfd_order %s, allowed are symmetric, or -%spc_patchfd_type additive, or -%spc_patchfd_patch box", prefix, PCPatchFDOrders[order], prefix, prefix);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- set-up ---- */
 
 static PetscErrorCode PCPatchMGForget(PC pc)
 {
@@ -91,6 +247,7 @@ static PetscErrorCode PCPatchMGForget(PC pc)
   if (r->record) PetscCall((*r->k->recorddestroy)(&r->record));
   PetscCall(VecDestroy(&r->vb));
   PetscCall(VecDestroy(&r->vx));
+  PetscCall(PetscFree(r->key));
   PetscCall(PetscMemzero(r, sizeof(*r)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -122,51 +279,142 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
       PetscCall(KSPAppendOptionsPrefix(levels[0]->smoothd, "mg_coarse_"));
     }
     for (PetscInt l = 0; l < n; l++) {
-      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), PETSC_FALSE));
-      if (levels[l]->smoothu != levels[l]->smoothd) PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, (PetscBool)(l == 0), p->symmetric));
+      PC downpc;
+
+      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0)));
+      if (levels[l]->smoothu == levels[l]->smoothd) continue;
+      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE));
+      PetscCall(KSPGetPC(levels[l]->smoothd, &downpc));
+      if (p->symmetric) PetscCall(PetscObjectAddOptionsHandler((PetscObject)downpc, PCPatchMGMirror, NULL, levels[l]));
     }
   }
   PetscCall(p->setup(pc));
+  if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- application ---- */
 
 /*
-  May the cycle be recorded?  It may if one rank does it all and if nothing in it waits for a result: fixed numbers of steps of PCPATCHFD on
-  matrix-free operators.  `state` changes with every setting of the solvers on the levels, and with the operators.
+  May the cycle be recorded?  Only if one rank does it all, if nothing in it waits for a result or leaves the kernels of this library, and if all that it
+  depends on is known: KSPRICHARDSON that hands fixed numbers of steps to PCPATCHFD, matrix-free operators and transfer, as they were made.  The lists
+  below are in the order in which KSPSolve() and KSPSolve_Richardson() look at these things.
 */
-static PetscErrorCode PCPatchMGCanRecord(PC pc, PatchFDKernels k, PetscBool *can, PetscObjectState *state)
+static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PetscBool *can)
+{
+  MatNullSpace null, nullt;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetNullSpace(A, &null));
+  PetscCall(MatGetTransposeNullSpace(A, &nullt));
+  PetscCall(MatBoxIsOwn(A, can));
+  *can = (PetscBool)(*can && !null && !nullt);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PetscBool *can)
+{
+  const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp || ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes || ksp->viewPOpExp || ksp->convergedreasonviewer || ksp->numberreasonviews);
+  const PetscBool hooks = (PetscBool)(ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew || ksp->pc->ops->presolve || ksp->pc->ops->postsolve || (ksp->dmActive & KSP_DMACTIVE_RHS));
+  const PetscBool ready = (PetscBool)(ksp->setupstage == KSP_SETUP_NEWRHS && ksp->pc->setupcalled);
+  const PetscBool fixed = (PetscBool)(ksp->normtype == KSP_NORM_NONE && ksp->converged == KSPConvergedSkip && ksp->max_it > 0 && !ksp->numbermonitors);
+  PetscReal       scale;
+  PetscBool       selfscale;
+  Mat             A, P;
+
+  PetscFunctionBegin;
+  *can = PETSC_FALSE;
+  if (views || hooks || !ready || !fixed || ksp->guess || ksp->guess_knoll) PetscFunctionReturn(PETSC_SUCCESS);
+#if PETSC_VERSION_LT(3, 26, 0)
+  PetscCall(KSPGetDiagonalScale(ksp, &selfscale));
+  if (selfscale) PetscFunctionReturn(PETSC_SUCCESS);
+#endif
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPRICHARDSON, can));
+  if (*can) PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCPATCHFD, can));
+  if (!*can) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(KSPRichardsonGetScale_Private(ksp, &scale, &selfscale));
+  *can = (PetscBool)(scale == 1 && !selfscale);
+  PetscCall(PCGetOperators(ksp->pc, &A, &P));
+  if (*can) PetscCall(PCPatchMGCanRecordMat(A, can));
+  if (*can) PetscCall(PCPatchMGCanRecordMat(P, can));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPatchMGCanRecord(PC pc, PatchFDKernels k, PetscBool *can)
 {
   PC_MG      *mg = (PC_MG *)pc->data;
   PetscMPIInt size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  *can   = (PetscBool)(PATCHMG(pc)->graph && k->recordbegin && size == 1 && !PetscLogGpuTimeFlag);
-  *state = 31 * (PetscObjectState)mg->am + mg->cyclesperpcapply;
+  *can = (PetscBool)(PATCHMG(pc)->graph && k->recordbegin && size == 1 && !PetscLogGpuTimeFlag && !PetscLogGpuEnergyFlag && !PetscLogGpuEnergyMeterFlag);
   for (PetscInt l = 0; l < mg->nlevels && *can; l++) {
-    PC_MG_Levels *level  = mg->levels[l];
-    KSP           ksp[2] = {level->smoothd, level->smoothu};
+    PC_MG_Levels *level = mg->levels[l];
 
-    *state = 31 * *state + level->cycles;
-    if (l > 0) PetscCall(PetscObjectTypeCompare((PetscObject)level->interpolate, MATSHELL, can));
-    if (l > 0 && *can) PetscCall(PetscObjectTypeCompare((PetscObject)level->restrct, MATSHELL, can));
-    for (int i = 0; i < 2 && *can; i++) {
-      Mat          A;
-      MatNullSpace null;
-      PetscErrorCode (*get)(Mat, Mat_Box **);
+    PetscCall(PCPatchMGCanRecordSolver(level->smoothd, can));
+    if (*can && level->smoothu != level->smoothd) PetscCall(PCPatchMGCanRecordSolver(level->smoothu, can));
+    if (l == 0 || !*can) continue;
+    *can = (PetscBool)(level->residual == PCMGResidualDefault && level->A && !level->cr);
+    if (*can) PetscCall(PCPatchMGCanRecordMat(level->A, can));
+    if (*can) PetscCall(MatTransferIsOwn(level->interpolate, can));
+    if (*can) PetscCall(MatTransferIsOwn(level->restrct, can));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-      PetscCall(PetscObjectTypeCompare((PetscObject)ksp[i], KSPRICHARDSON, can));
-      if (*can) PetscCall(PetscObjectTypeCompare((PetscObject)ksp[i]->pc, PCPATCHFD, can));
-      if (!*can) break;
-      PetscCall(PCGetOperators(ksp[i]->pc, NULL, &A));
-      PetscCall(MatGetNullSpace(A, &null));
-      PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
-      *can   = (PetscBool)(get && !null && ksp[i]->normtype == KSP_NORM_NONE && ksp[i]->converged == KSPConvergedSkip && !ksp[i]->numbermonitors);
-      *state = 31 * (31 * (31 * *state + ((PetscObject)ksp[i]->pc)->state) + ((PetscObject)A)->state) + ksp[i]->max_it;
+/* ---- the key: everything that a cycle which may be recorded depends on, apart from b and x ---- */
+
+enum {
+  PATCHMG_KEY_LEVEL = 32 /* numbers a level, at most */
+};
+
+static void PCPatchMGKeyObject(const void *obj, PetscInt64 *key, size_t *n)
+{
+  key[(*n)++] = obj ? (PetscInt64)((PetscObject)obj)->id : 0;
+}
+
+/* with its contents */
+static void PCPatchMGKeyState(const void *obj, PetscInt64 *key, size_t *n)
+{
+  PCPatchMGKeyObject(obj, key, n);
+  key[(*n)++] = obj ? (PetscInt64)((PetscObject)obj)->state : 0;
+}
+
+static PetscErrorCode PCPatchMGGetKey(PC pc, PetscInt64 **key, size_t *size)
+{
+  const PC_MG *mg = (const PC_MG *)pc->data;
+  PetscInt64  *k;
+  size_t       n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(2 + PATCHMG_KEY_LEVEL * mg->nlevels, key));
+  k      = *key;
+  k[n++] = mg->am;
+  k[n++] = mg->cyclesperpcapply;
+  for (PetscInt l = 0; l < mg->nlevels; l++) {
+    const PC_MG_Levels *level  = mg->levels[l];
+    const KSP           ksp[2] = {level->smoothd, level->smoothu};
+
+    k[n++] = level->cycles;
+    PCPatchMGKeyState(level->A, k, &n);
+    PCPatchMGKeyState(level->interpolate, k, &n);
+    PCPatchMGKeyState(level->restrct, k, &n);
+    PCPatchMGKeyObject(level->r, k, &n);
+    if (l < mg->nlevels - 1) {
+      PCPatchMGKeyObject(level->b, k, &n);
+      PCPatchMGKeyObject(level->x, k, &n);
+    }
+    for (int i = 0; i < 2; i++) {
+      PCPatchMGKeyObject(ksp[i], k, &n);
+      k[n++] = ksp[i]->max_it;
+      k[n++] = ksp[i]->guess_zero;
+      k[n++] = ksp[i]->guess_not_read;
+      PCPatchMGKeyState(ksp[i]->pc, k, &n);
+      PCPatchMGKeyState(ksp[i]->pc->mat, k, &n);
+      PCPatchMGKeyState(ksp[i]->pc->pmat, k, &n);
     }
   }
+  *size = n * sizeof(PetscInt64);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,36 +437,68 @@ static PetscErrorCode PCPatchMGGetArrays(Vec b, Vec x, PatchFDKernels k, const v
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCPatchMGCycle(PC pc, Vec b, Vec x)
+{
+  PC_MG         *mg = (PC_MG *)pc->data;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  ierr = PATCHMG(pc)->apply(pc, b, x);
+  if (ierr && mg->levels[mg->nlevels - 1]->b == b) mg->levels[mg->nlevels - 1]->b = NULL; /* only lent: PCMG would destroy it next time */
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* is there a cycle to record, or to replay, for these solvers?  If they have changed, what was recorded is forgotten. */
+static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels k, PetscBool *known)
+{
+  PatchMGRecord *r    = &PATCHMG(pc)->record;
+  PetscInt64    *key  = NULL;
+  size_t         size = 0;
+  PetscBool      can;
+
+  PetscFunctionBegin;
+  PetscCall(PCPatchMGCanRecord(pc, k, &can));
+  if (can) PetscCall(PCPatchMGGetKey(pc, &key, &size));
+  *known = (PetscBool)(can && r->k == k && r->keysize == size);
+  if (*known) PetscCall(PetscMemcmp(r->key, key, size, known));
+  if (*known) {
+    PetscCall(PetscFree(key));
+    *known = (PetscBool)!r->failed;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PCPatchMGForget(pc));
+  if (can) {
+    r->k       = k;
+    r->key     = key;
+    r->keysize = size;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   The first application after a change makes plans and work arrays.  The second is recorded, for the arrays that it is given: PCSINGLE and CG always
   give the same.  If the next one brings others, the recording is made again with vectors of its own.
 */
 static PetscErrorCode PCApply_PatchMG(PC pc, Vec b, Vec x)
 {
-  PC_PatchMG      *p = PATCHMG(pc);
-  PatchMGRecord   *r = &p->record;
-  PatchFDKernels   k;
-  PetscObjectState state;
-  PetscBool        can;
-  const void      *ab;
-  void            *ax;
+  PatchMGRecord *r = &PATCHMG(pc)->record;
+  PatchFDKernels k;
+  PetscBool      known;
+  const void    *ab;
+  void          *ax;
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetKernels(b, &k));
-  PetscCall(PCPatchMGCanRecord(pc, k, &can, &state));
-  if (!can || r->k != k || r->state != state) {
-    PetscCall(PCPatchMGForget(pc));
-    if (can) {
-      r->k     = k;
-      r->state = state;
-    }
-    PetscCall(p->apply(pc, b, x));
+  PetscCall(PCPatchMGIsKnown(pc, k, &known));
+  if (!known) {
+    PetscCall(PCPatchMGCycle(pc, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (r->record && !r->vb) {
     PetscCall(PCPatchMGGetArrays(b, x, k, &ab, &ax));
     if ((ab != r->b || ax != r->x) && b->map->n > PATCHMG_RECORD_COPIES) {
-      PetscCall(p->apply(pc, b, x));
+      PetscCall(PCPatchMGCycle(pc, b, x));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (ab != r->b || ax != r->x) {
@@ -230,11 +510,21 @@ static PetscErrorCode PCApply_PatchMG(PC pc, Vec b, Vec x)
   if (r->vb) PetscCall(VecCopy(b, r->vb));
   PetscCall(PCPatchMGGetArrays(r->vb ? r->vb : b, r->vx ? r->vx : x, k, &r->b, &r->x));
   if (r->record) {
+    PetscCall(PetscLogEventBegin(PATCHFD_Replay, pc, b, x, 0));
     PetscCall((*k->recordreplay)(r->record));
+    PetscCall(PetscLogEventEnd(PATCHFD_Replay, pc, b, x, 0));
   } else {
+    PetscErrorCode ierr;
+
     PetscCall((*k->recordbegin)(&r->record));
-    PetscCall(p->apply(pc, r->vb ? r->vb : b, r->vx ? r->vx : x));
-    PetscCall((*k->recordend)(r->record));
+    ierr = PCPatchMGCycle(pc, r->vb ? r->vb : b, r->vx ? r->vx : x);
+    PetscCall((*k->recordend)((PetscBool)!ierr, &r->record));
+    r->failed = (PetscBool)!r->record;
+    PetscCall(ierr);
+    if (r->failed) {
+      PetscCall(PCPatchMGCycle(pc, b, x));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
   }
   if (r->vx) PetscCall(VecCopy(r->vx, x));
   else PetscCall(PetscObjectStateIncrease((PetscObject)x));
@@ -300,7 +590,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   PCPATCHMG - Geometric multigrid on a `DMBOX`: `PCMG` with `PCPATCHFD` smoothers and a direct solver on the coarsest mesh as defaults
 
   Options Database Keys:
-+ -pc_patchmg_symmetric <bool> - reverse the order of the colours after the coarse correction, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
++ -pc_patchmg_symmetric <bool> - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
 . -pc_patchmg_graph <bool>     - replay the V-cycle as a CUDA graph on a GPU (default true)
 - -pc_mg_*                     - all options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
 
@@ -315,9 +605,10 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
 
   The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix.
 
-  On a GPU and one rank, a V-cycle of the default solvers is recorded as a CUDA graph in its second application and replayed from then
-  on, until something is changed: kernels on coarse levels are shorter than their launches. `-log_view` then counts the events inside
-  a V-cycle only for the applications that were not replayed; with `-log_view_gpu_time` nothing is recorded.
+  On a GPU and one rank, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
+  from then on, until something is changed: kernels on coarse levels are shorter than their launches. `-log_view` then counts the events
+  inside a cycle only for the applications that were not replayed, and the others as PatchFDReplay; with the options that make it measure
+  time or energy on the GPU nothing is recorded. What is recorded and what not: `PCPatchMGSetGraph()`.
 
 .seealso: `DMBOX`, `PCPATCHFD`, `PCMG`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`
 M*/
@@ -349,8 +640,8 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
 }
 
 /*@
-  PCPatchMGSetSymmetric - Makes the V-cycle of a `PCPATCHMG` symmetric, by visiting the colours in reverse order after the coarse
-  correction
+  PCPatchMGSetSymmetric - Makes the V-cycle of a `PCPATCHMG` symmetric: the smoother after the coarse correction is the adjoint of
+  the one before it
 
   Logically Collective
 
@@ -367,6 +658,16 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   `KSPCG` needs a symmetric V-cycle; `KSPFGMRES` needs one to three iterations less without it.
 
   Must be called before `PCSetUp()`.
+
+  In `PCSetUp()` the post-smoother takes over all settings of the pre-smoother, whether they come from options (`-mg_levels_*`) or from
+  routines, and visits the colours in the reverse order. `-mg_levels_up_*` then changes the post-smoother, and the V-cycle is symmetric
+  only if that is. Later changes by routines have to be made to both, `PCMGGetSmootherDown()` and `PCMGGetSmootherUp()`.
+
+  The pre-smoother must be a fixed linear iteration: `KSPRICHARDSON`, `KSPCHEBYSHEV` or `KSPPREONLY` with a fixed number of steps. Where it is not
+  `KSPRICHARDSON` with `PCPATCHFD`, the post-smoother is one step with the transpose of the pre-smoother, `KSPSolveTranspose()`. For
+  other pre-smoothers there is an error, unless `-mg_levels_up_ksp_type` or `-mg_levels_up_pc_type` choose the post-smoother.
+
+  It applies to V- and W-cycles, `PC_MG_MULTIPLICATIVE`. A `PCPATCHFD` on the coarsest level must be symmetric.
 
 .seealso: `PCPATCHMG`, `PCPatchMGGetSymmetric()`, `PCPatchFDSetOrder()`
 @*/
@@ -388,7 +689,7 @@ PetscErrorCode PCPatchMGSetSymmetric(PC pc, PetscBool symmetric)
 . pc - the preconditioner, of type `PCPATCHMG`
 
   Output Parameter:
-. symmetric - `PETSC_TRUE` if the smoother after the coarse correction is reversed
+. symmetric - `PETSC_TRUE` if the smoother after the coarse correction is the adjoint of the one before it
 
   Level: beginner
 
@@ -418,10 +719,16 @@ PetscErrorCode PCPatchMGGetSymmetric(PC pc, PetscBool *symmetric)
   Level: intermediate
 
   Notes:
-  Without effect on the host, on several ranks, and where the solvers on the levels are not the default ones.
+  Without effect on the host and on several ranks.
 
-  A recording ends, and a new one is made, when the operator, a setting of a `PCPATCHFD`, the number of steps on a level or the kind of cycle
-  changes. After any other change to the solvers on the levels call this function again.
+  A cycle is recorded if it is all done by kernels of this library, without a norm or any other result that the host waits for: on all
+  levels `KSPRICHARDSON` of scale 1 with `PCPATCHFD`, without norms, monitors, viewers, hooks, guesses and null spaces, and the operators and the
+  interpolation of the `DMBOX`. Others work as without a recording.
+
+  A recording ends, and a new one is made, when an operator, a solver or a setting changes.
+
+  An error in the application that is recorded ends the recording and is returned; this cycle is then not recorded again, as when CUDA refuses to
+  record it (`-info` says so), until something changes or this function is called.
 
 .seealso: `PCPATCHMG`, `PCPatchMGGetGraph()`
 @*/

@@ -10,7 +10,7 @@
   #error "libpatchfd needs a PETSc with real, double precision scalars"
 #endif
 
-PetscLogEvent PATCHFD_SetUp, PATCHFD_Mult, PATCHFD_Smooth, PATCHFD_BoxSolve, PATCHFD_Prolong, PATCHFD_Restrict, PATCHFD_Halo, PATCHFD_Function;
+PetscLogEvent PATCHFD_SetUp, PATCHFD_Mult, PATCHFD_Smooth, PATCHFD_BoxSolve, PATCHFD_Prolong, PATCHFD_Restrict, PATCHFD_Halo, PATCHFD_Function, PATCHFD_Replay;
 
 const PatchFDKernels PatchFDKernelTables[PATCHFD_NUM_KERNELS] = {
   [PATCHFD_KERNELS_HOST_DOUBLE] = &PatchFDKernelsHostDouble,
@@ -94,6 +94,7 @@ PetscErrorCode PatchFDInitializePackage(void)
   PetscCall(PetscLogEventRegister("PatchFDRestrict", MAT_CLASSID, &PATCHFD_Restrict));
   PetscCall(PetscLogEventRegister("PatchFDHalo", DM_CLASSID, &PATCHFD_Halo));
   PetscCall(PetscLogEventRegister("PatchFDFunction", DM_CLASSID, &PATCHFD_Function));
+  PetscCall(PetscLogEventRegister("PatchFDReplay", PC_CLASSID, &PATCHFD_Replay));
   PetscCall(PetscRegisterFinalize(PatchFDFinalizePackage));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -152,10 +152,12 @@ struct _PatchFDKernels {
 
   /*
     The work that is enqueued between recordbegin and recordend is begun by recordend, and again by each recordreplay, on the same
-    arrays and with little work on the host.  Nothing in between may allocate or wait.  NULL where calls cost nothing.
+    arrays and with little work on the host.  Nothing in between may allocate or wait.  recordend must follow recordbegin whatever
+    happens in between, with keep = PETSC_FALSE after an error; *record = NULL if it was told not to keep the recording, or if
+    something could not be recorded: nothing was begun then.  NULL where calls cost nothing.
   */
   PetscErrorCode (*recordbegin)(void **record);
-  PetscErrorCode (*recordend)(void *record);
+  PetscErrorCode (*recordend)(PetscBool keep, void **record);
   PetscErrorCode (*recordreplay)(void *record);
   PetscErrorCode (*recorddestroy)(void **record);
 };

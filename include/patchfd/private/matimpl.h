@@ -66,6 +66,9 @@ PETSC_INTERN PetscErrorCode DMBoxSetSNESDefaults(DM);
 
 /* the data of a DMBOX operator, or an error that says what is supported; `who` is named in it */
 PETSC_INTERN PetscErrorCode MatBoxGet(Mat, const char *who, Mat_Box **);
+/* is its residual computed by our kernels alone, does a transfer matrix prolongate and restrict by them alone: may it be recorded? */
+PETSC_INTERN PetscErrorCode MatBoxIsOwn(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatTransferIsOwn(Mat, PetscBool *);
 /*
   As MatBoxUpdate(), with what a time integrator adds to the mass matrix of the DM at the moment, but only if that or the coefficients are others
   than those that the matrix last took over: otherwise a scaled matrix stays scaled.  Nothing for other matrices and DMs
@@ -81,7 +84,7 @@ PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(Mat_Box *, PatchFDKernels);
 /* the operation that does a multiplicative step fastest */
 PETSC_INTERN PatchFDPatchOp MatBoxLocalBest(const Mat_Box *);
 /* n colours, one after another, on x, `its` times.  op: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before their solves */
-PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, PatchFDKernels, PatchFDPatchOp op, PetscInt its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero, const void *b, void *x);
+PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, PatchFDKernels, PatchFDPatchOp op, PetscInt64 its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero, const void *b, void *x);
 /* x += omega times the corrections of all patches of these colours, from one residual */
 PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, PatchFDKernels, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
 PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, PatchFDKernels, PetscViewer);

@@ -2,8 +2,11 @@
 /* events, citations, and the constructors that registration needs */
 #include <petscpatchfd.h>
 
-PETSC_INTERN PetscLogEvent PATCHFD_SetUp, PATCHFD_Mult, PATCHFD_Smooth, PATCHFD_BoxSolve, PATCHFD_Prolong, PATCHFD_Restrict, PATCHFD_Halo, PATCHFD_Function;
+PETSC_INTERN PetscLogEvent PATCHFD_SetUp, PATCHFD_Mult, PATCHFD_Smooth, PATCHFD_BoxSolve, PATCHFD_Prolong, PATCHFD_Restrict, PATCHFD_Halo, PATCHFD_Function, PATCHFD_Replay;
 PETSC_INTERN PetscErrorCode PatchFDCite(void);
 
 PETSC_INTERN PetscErrorCode PCCreate_PatchFD(PC);
 PETSC_INTERN PetscErrorCode PCCreate_PatchMG(PC);
+
+/* makes a PC the PCPATCHFD that is the adjoint of another one */
+PETSC_INTERN PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc);

@@ -1,0 +1,235 @@
+"""libpatchfd for petsc4py: the routines of petscpatchfd.h under their C names, as functions of petsc4py's objects.
+
+    import sys, petsc4py
+    petsc4py.init(sys.argv)
+    from petsc4py import PETSc
+    import patchfd
+
+Importing it loads libpatchfd.so and registers the types "box", "patchmg", "patchfd" and "single" with petsc4py's PETSc, which has to be
+the one that the library was built with.  The library is the file that PATCHFD_LIBRARY names, or the one in the folder of this file
+(where `make install` puts it), or that of build/ beside it.
+
+What a C routine returns through pointers is returned, as a tuple if there are several.  Arrays are sequences, their lengths are checked.
+An enumeration is a string, as on the command line.  A DMBoxFunction is a function f(time, x) -> number, x a tuple of dim coordinates; it
+has no context, since Python's functions bring theirs.  A PETSc error is raised as PETSc.Error, and if an exception in a callback was
+the reason, that is its __cause__.
+"""
+import ctypes
+import os
+from itertools import takewhile
+
+from petsc4py import PETSc
+
+Int, Real, Bool = (ctypes.c_int64 if PETSc.IntType().itemsize == 8 else ctypes.c_int32), ctypes.c_double, ctypes.c_bool
+
+
+def _load():
+    here = os.path.dirname(os.path.abspath(__file__))
+    given = os.environ.get('PATCHFD_LIBRARY')
+    tried = [given] if given else [os.path.join(here, 'libpatchfd.so'), os.path.join(here, '..', 'build', 'lib', 'libpatchfd.so')]
+    for path in tried:
+        if os.path.exists(path):
+            return ctypes.CDLL(path)
+    raise ImportError('no libpatchfd.so; PATCHFD_LIBRARY may name it.  Looked for ' + ', '.join(tried))
+
+
+_library = _load()
+
+
+def _petsc4py(name, result, *arguments):
+    """A function of petsc4py's C interface.  Being of Python's, it holds the lock and may raise."""
+    capsule = PETSc.__pyx_capi__[name]
+    api = ctypes.pythonapi
+    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
+    api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    return ctypes.PYFUNCTYPE(result, *arguments)(api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule)))
+
+
+_raise = _petsc4py('PyPetscError_Set', ctypes.c_int, ctypes.c_int)  # raises PETSc.Error with PETSc's traceback
+_newpc = _petsc4py('PyPetscPC_New', ctypes.py_object, ctypes.c_void_p)
+
+_Function = ctypes.CFUNCTYPE(ctypes.c_int, Int, Real, ctypes.POINTER(Real), Int, ctypes.POINTER(Real), ctypes.c_void_p)
+_ERR_PYTHON = 101  # PETSC_ERR_PYTHON
+
+
+class _Call:
+    """One call of a C routine: the arguments made so far, and what came of the callback."""
+
+    def __init__(self, name):
+        self.name, self.arguments, self.results, self.exception = name, [], [], None
+        self.dim = None  # of the DM that is the first argument
+
+
+# ---- kinds of arguments: each appends what C wants; "value" stands for what Python gave ----
+def _object(cls):
+    def put(call, value):
+        if not isinstance(value, cls):
+            raise TypeError(f'{call.name}(): a petsc4py.PETSc.{cls.__name__} is wanted, not {type(value).__name__}')
+        if cls is PETSc.DM:
+            call.dim = value.getDimension()
+        call.arguments.append(ctypes.c_void_p(value.handle))
+    return put
+
+
+def _scalar(ctype):
+    def put(call, value):
+        call.arguments.append(ctype(value))
+    return put
+
+
+def _array(ctype, factor):
+    """An array of factor * dim numbers; factor 0: of any length, which C gets first."""
+    def put(call, values):
+        values = list(values)
+        if factor and len(values) != factor * call.dim:
+            raise ValueError(f'{call.name}(): {len(values)} values; in {call.dim} dimensions it takes {factor * call.dim}')
+        if not factor:
+            call.arguments.append(Int(len(values)))
+        call.arguments.append((ctype * len(values))(*values))
+    return put
+
+
+def _names(symbol):
+    """The names of an enumeration; in the library they end with the name of its type."""
+    table = (ctypes.c_char_p * 16).in_dll(_library, symbol)
+    return [name.decode() for name in takewhile(lambda name: not symbol.startswith(name.decode()), table)]
+
+
+def _number(call, symbol, value):
+    names = _names(symbol)
+    if value not in names:
+        raise ValueError(f'{call.name}(): {value!r}; it must be one of {", ".join(names)}')
+    return names.index(value)
+
+
+def _enum(symbol):
+    def put(call, value):
+        call.arguments.append(ctypes.c_int(_number(call, symbol, value)))
+    return put
+
+
+def _enums(symbol, factor):
+    array = _array(ctypes.c_int, factor)
+
+    def put(call, values):
+        array(call, [_number(call, symbol, value) for value in values])
+    return put
+
+
+def _function(call, function):
+    def callback(dim, time, x, nc, u, ctx):
+        try:
+            u[0] = function(time, tuple(x[:dim]))
+            return 0
+        except BaseException as exception:  # C cannot let it pass
+            call.exception = exception
+            return _ERR_PYTHON
+    call.arguments += [_Function(callback), None]
+
+
+# ---- kinds of results: not given in Python ----
+def _out(ctype, convert=lambda value: value):
+    def put(call):
+        result = ctype()
+        call.arguments.append(ctypes.byref(result))
+        call.results.append(lambda: convert(result.value))
+    put.out = True
+    return put
+
+
+def _outs(ctype, factor, convert=lambda value: value):
+    def put(call):
+        result = (ctype * (factor * call.dim))()
+        call.arguments.append(result)
+        call.results.append(lambda: tuple(convert(value) for value in result))
+    put.out = True
+    return put
+
+
+def _enum_out(symbol, factor=0):
+    convert = lambda value: _names(symbol)[value]
+    return _outs(ctypes.c_int, factor, convert) if factor else _out(ctypes.c_int, convert)
+
+
+def _routine(name, *kinds):
+    given = sum(not hasattr(kind, 'out') for kind in kinds)
+    c = getattr(_library, name)
+
+    def routine(*values):
+        if len(values) != given:
+            raise TypeError(f'{name}() takes {given} arguments, {len(values)} were given')
+        call, values = _Call(name), iter(values)
+        for kind in kinds:
+            kind(call) if hasattr(kind, 'out') else kind(call, next(values))
+        ierr = c(*call.arguments)
+        if ierr:
+            try:
+                _raise(ierr)
+            except PETSc.Error as error:
+                raise error from call.exception
+        results = tuple(result() for result in call.results)
+        return results[0] if len(results) == 1 else results or None
+
+    routine.__name__ = routine.__qualname__ = name
+    routine.__doc__ = f'{name}(): see its manual page, in src/.'
+    globals()[name] = routine
+
+
+_dm, _vec, _mat, _pc = (_object(cls) for cls in (PETSc.DM, PETSc.Vec, PETSc.Mat, PETSc.PC))
+_int, _real, _bool = (_scalar(ctype) for ctype in (Int, Real, Bool))
+_int_out, _real_out, _bool_out = _out(Int), _out(Real), _out(Bool)
+_ints, _reals = _array(Int, 1), _array(Real, 1)
+_ints_out, _reals_out = _outs(Int, 1), _outs(Real, 1)
+
+_routine('PatchFDInitializePackage')
+
+_routine('DMBoxSetCells', _dm, _ints)
+_routine('DMBoxGetCells', _dm, _ints_out)
+_routine('DMBoxSetBounds', _dm, _reals, _reals)
+_routine('DMBoxGetBounds', _dm, _reals_out, _reals_out)
+_routine('DMBoxSetVertices', _dm, _int, _array(Real, 0))
+_routine('DMBoxSetDegree', _dm, _int)
+_routine('DMBoxGetDegree', _dm, _int_out)
+_routine('DMBoxSetSpace', _dm, _enum('DMBoxSpaces'))
+_routine('DMBoxGetSpace', _dm, _enum_out('DMBoxSpaces'))
+_routine('DMBoxSetBoundary', _dm, _enums('DMBoxBoundaryTypes', 2))
+_routine('DMBoxGetBoundary', _dm, _enum_out('DMBoxBoundaryTypes', 2))
+_routine('DMBoxSetProcesses', _dm, _ints)
+_routine('DMBoxGetProcesses', _dm, _ints_out)
+_routine('DMBoxSetPoisson', _dm, _reals, _real)
+_routine('DMBoxGetPoisson', _dm, _reals_out, _real_out)
+_routine('DMBoxGetNumCoarsenings', _dm, _int_out)
+_routine('DMBoxInterpolateFunction', _dm, _real, _function, _vec)
+_routine('DMBoxAddLoad', _dm, _real, _function, _vec)
+_routine('DMBoxAddNeumannLoad', _dm, _real, _function, _vec)
+_routine('DMBoxLiftDirichlet', _dm, _vec, _vec)
+_routine('DMBoxComputeError', _dm, _real, _function, _vec, _real_out, _real_out)
+_routine('MatBoxUpdate', _mat)
+
+for _name, _symbol in (('Type', 'PCPatchFDTypes'), ('Patch', 'PCPatchFDPatches'), ('Variant', 'PCPatchFDVariants'), ('Order', 'PCPatchFDOrders')):
+    _routine('PCPatchFDSet' + _name, _pc, _enum(_symbol))
+    _routine('PCPatchFDGet' + _name, _pc, _enum_out(_symbol))
+_routine('PCPatchFDSetDamping', _pc, _real)
+_routine('PCPatchFDGetDamping', _pc, _real_out)
+_routine('PCPatchFDSetSweeps', _pc, _int)
+_routine('PCPatchFDGetSweeps', _pc, _int_out)
+for _name in ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph', 'PCSingleSetScale', 'PCSingleSetWarn'):
+    _routine(_name, _pc, _bool)
+    _routine(_name.replace('Set', 'Get'), _pc, _bool_out)
+_routine('PCSingleGetPC', _pc, _out(ctypes.c_void_p, _newpc))
+
+_routine('VecSingleConvert', _vec, _real, _vec)
+_routine('VecSingleGetMemory', _vec, _out(ctypes.c_double), _out(ctypes.c_double))
+
+
+def DMBoxCreate(comm, dim, cells, degree):
+    """A DM of type "box"; comm as petsc4py's objects take it, None for the default."""
+    dm = PETSc.DM().create(comm)
+    dm.setType('box')
+    dm.setDimension(dim)
+    DMBoxSetCells(dm, cells)
+    DMBoxSetDegree(dm, degree)
+    return dm
+
+
+PatchFDInitializePackage()

@@ -1,0 +1,111 @@
+"""python/patchfd.py: what is set is got back, what C computes arrives, wrong arguments and errors are exceptions.  Silent if all is right."""
+import sys
+
+import petsc4py
+petsc4py.init(sys.argv)
+from petsc4py import PETSc
+import patchfd
+
+
+def raises(kind, text, routine, *arguments):
+    """Checks that the call raises kind with text in its message, and returns the exception."""
+    try:
+        routine(*arguments)
+    except kind as error:
+        assert text in str(error), f'{routine.__name__}: {text!r} is not in {error}'
+        return error
+    raise AssertionError(f'{routine.__name__}{arguments} raised no {kind.__name__}')
+
+
+def close(a, b, tolerance=1e-12):
+    assert abs(a - b) <= tolerance, (a, b)
+
+
+# ---- DMBOX ----
+dm = patchfd.DMBoxCreate(None, 2, (4, 2), 3)
+patchfd.DMBoxSetBounds(dm, (0, -1), (2, 1))
+patchfd.DMBoxSetBoundary(dm, ('dirichlet', 'neumann', 'dirichlet', 'dirichlet'))
+patchfd.DMBoxSetVertices(dm, 0, (0, 0.25, 0.5, 1, 2))
+patchfd.DMBoxSetPoisson(dm, (1, 2), 0.5)
+assert patchfd.DMBoxGetCells(dm) == (4, 2)
+assert patchfd.DMBoxGetDegree(dm) == 3
+assert patchfd.DMBoxGetSpace(dm) == 'q'
+assert patchfd.DMBoxGetBounds(dm) == ((0, -1), (2, 1))
+assert patchfd.DMBoxGetBoundary(dm) == ('dirichlet', 'neumann', 'dirichlet', 'dirichlet')
+assert patchfd.DMBoxGetPoisson(dm) == ((1, 2), 0.5)
+
+raises(TypeError, 'PETSc.DM is wanted', patchfd.DMBoxSetDegree, PETSc.Vec(), 1)
+raises(TypeError, 'takes 2 arguments', patchfd.DMBoxSetDegree, dm)
+raises(ValueError, 'in 2 dimensions it takes 4', patchfd.DMBoxSetBoundary, dm, ('dirichlet',))
+raises(ValueError, 'one of dirichlet, neumann', patchfd.DMBoxSetBoundary, dm, ('robin',) * 4)
+raises(ValueError, 'in 2 dimensions it takes 2', patchfd.DMBoxSetPoisson, dm, (1, 1, 1), 0)
+raises(PETSc.Error, 'must be at least 2', patchfd.DMBoxSetVertices, dm, 0, (1,))  # PETSc's message, not only a number
+raises(PETSc.Error, 'type', patchfd.DMBoxSetDegree, PETSc.DMDA().create((4, 4)), 1)
+
+dm.setUp()
+assert patchfd.DMBoxGetNumCoarsenings(dm) == 0  # two cells in y
+u = dm.createGlobalVec()
+close(u.size, 13 * 7)
+
+# a polynomial is interpolated exactly, at the time that is given
+polynomial = lambda time, x: time * x[0] ** 3 * x[1] ** 2 + 1
+patchfd.DMBoxInterpolateFunction(dm, 3, polynomial, u)
+l2, largest = patchfd.DMBoxComputeError(dm, 3, polynomial, u)
+close(l2, 0)
+close(largest, 0)
+l2, largest = patchfd.DMBoxComputeError(dm, 3, lambda time, x: polynomial(time, x) - 2, u)
+close(l2, 2 * 4 ** 0.5)
+close(largest, 2)
+
+# an exception in a callback arrives as the cause of PETSc's error, and the next call is none the wiser
+division = raises(PETSc.Error, 'DMBoxInterpolateFunction', patchfd.DMBoxInterpolateFunction, dm, 0, lambda time, x: 1 / (time * 0), u)
+assert isinstance(division.__cause__, ZeroDivisionError), division.__cause__
+patchfd.DMBoxInterpolateFunction(dm, 0, polynomial, u)
+
+# ---- a linear solution with Dirichlet data and a flux, new coefficients, the direct solver ----
+A = dm.createMat()
+linear = lambda time, x: x[0] - 3 * x[1] + 2
+for diffusion, shift in (((1, 2), 0.5), ((4, 1), 0)):
+    patchfd.DMBoxSetPoisson(dm, diffusion, shift)
+    patchfd.MatBoxUpdate(A)
+    b, g = dm.createGlobalVec(), dm.createGlobalVec()
+    patchfd.DMBoxAddLoad(dm, 0, lambda time, x: shift * linear(time, x), b)
+    patchfd.DMBoxAddNeumannLoad(dm, 0, lambda time, x: diffusion[0], b)
+    patchfd.DMBoxInterpolateFunction(dm, 0, linear, g)
+    patchfd.DMBoxLiftDirichlet(dm, g, b)
+    ksp = PETSc.KSP().create()
+    ksp.setOperators(A)
+    ksp.setType('preonly')
+    ksp.pc.setType('patchfd')
+    patchfd.PCPatchFDSetPatch(ksp.pc, 'box')
+    ksp.solve(b, u)
+    close(patchfd.DMBoxComputeError(dm, 0, linear, u)[1], 0, 1e-10)
+
+# ---- PCs ----
+pc = PETSc.PC().create()
+pc.setType('patchfd')
+for name, value in (('Type', 'additive'), ('Patch', 'box'), ('Variant', 'fused'), ('Order', 'symmetric'), ('Damping', 0.5), ('Sweeps', 2)):
+    getattr(patchfd, 'PCPatchFDSet' + name)(pc, value)
+    assert getattr(patchfd, 'PCPatchFDGet' + name)(pc) == value, name
+raises(ValueError, 'one of multiplicative, additive', patchfd.PCPatchFDSetType, pc, 'jacobi')
+raises(PETSc.Error, 'amping', patchfd.PCPatchFDSetDamping, pc, 3)
+for kind, names in (('patchmg', ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph')), ('single', ('PCSingleSetScale', 'PCSingleSetWarn'))):
+    pc = PETSc.PC().create()
+    pc.setType(kind)
+    for name in names:
+        for value in (True, False):
+            getattr(patchfd, name)(pc, value)
+            assert getattr(patchfd, name.replace('Set', 'Get'))(pc) is value, name
+inner = patchfd.PCSingleGetPC(pc)
+inner.setType('jacobi')
+assert patchfd.PCSingleGetPC(pc).type == 'jacobi'
+
+# ---- VECSINGLE ----
+x, y = PETSc.Vec().create(), PETSc.Vec().createMPI(10)
+x.setSizes(10)
+x.setType('single')
+y.set(1 / 3)
+patchfd.VecSingleConvert(y, 2, x)
+close(x.max()[1], 2 / 3, 1e-7)
+assert x.max()[1] != 2 / 3
+assert patchfd.VecSingleGetMemory(x)[0] == 4 * x.getLocalSize()
