@@ -1,6 +1,6 @@
 #pragma once
 /* libpatchfd: high-order finite element multigrid for PETSc, by tensor-product patch smoothers.  The public interface. */
-#include <petscksp.h>
+#include <petscts.h>
 #include <petscdm.h>
 
 #define PATCHFD_VERSION_MAJOR 0
@@ -90,6 +90,12 @@ PETSC_EXTERN PetscErrorCode DMBoxComputeError(DM, PetscReal time, DMBoxFunction,
 
 /* ---- matrices made by a DMBOX ---- */
 PETSC_EXTERN PetscErrorCode MatBoxUpdate(Mat);
+
+/* ---- a DMBOX's operator in SNES and TS ---- */
+PETSC_EXTERN PetscErrorCode DMBoxSNESComputeFunction(SNES, Vec, Vec, void *);
+PETSC_EXTERN PetscErrorCode DMBoxSNESComputeJacobian(SNES, Vec, Mat, Mat, void *);
+PETSC_EXTERN PetscErrorCode DMBoxTSComputeIFunction(TS, PetscReal, Vec, Vec, Vec, void *);
+PETSC_EXTERN PetscErrorCode DMBoxTSComputeIJacobian(TS, PetscReal, Vec, Vec, PetscReal, Mat, Mat, void *);
 
 /* ---- PCPATCHFD ---- */
 /*E

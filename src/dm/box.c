@@ -7,8 +7,9 @@
      DMCreateGlobalVector_Box()
      DMView_Box()
      DMDestroy_Box()
-  DMSetUp_Box() and the halo exchange are in layout.c, refinement, coarsening and cloning in hierarchy.c, functions in function.c,
-  files for ParaView in vtk.c.  DMCreateMatrix_Box() and DMCreateInterpolation_Box() are in src/mat.
+  DMSetUp_Box() and the halo exchange are in layout.c, local vectors in local.c, coordinates in coordinates.c, refinement, coarsening
+  and cloning in hierarchy.c, functions in function.c, files in natural.c and, for ParaView, in vtk.c.  DMCreateMatrix_Box(),
+  DMCreateInterpolation_Box() and DMSetUpSolvers_Box() are in src/mat.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
@@ -172,17 +173,7 @@ static PetscErrorCode DMCreateGlobalVector_Box(DM dm, Vec *v)
   PetscCall(VecSetType(*v, dm->vectype));
   PetscCall(VecSetDM(*v, dm));
   PetscCall(VecSetOperation(*v, VECOP_VIEW, (PetscErrorCodeFn *)VecView_Box));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Called by KSPSetUp(): matrices that a DMBOX made take over its coefficients, whatever else is the user's business. */
-static PetscErrorCode DMBoxComputeOperators(KSP ksp, Mat A, Mat P, void *ctx)
-{
-  PetscFunctionBegin;
-  (void)ksp;
-  (void)ctx;
-  PetscCall(MatBoxUpdate(A));
-  if (P != A) PetscCall(MatBoxUpdate(P));
+  PetscCall(VecSetOperation(*v, VECOP_LOAD, (PetscErrorCodeFn *)VecLoad_Box));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,17 +282,27 @@ PetscErrorCode DMCreate_Box(DM dm)
   PetscCall(PetscStrcmp(dm->mattype, MATAIJ, &aij));
   if (aij) PetscCall(DMSetMatType(dm, MATSHELL));
 
-  dm->ops->setfromoptions      = DMSetFromOptions_Box;
-  dm->ops->setup               = DMSetUp_Box;
-  dm->ops->view                = DMView_Box;
-  dm->ops->destroy             = DMDestroy_Box;
-  dm->ops->clone               = DMClone_Box;
-  dm->ops->createglobalvector  = DMCreateGlobalVector_Box;
-  dm->ops->refine              = DMRefine_Box;
-  dm->ops->coarsen             = DMCoarsen_Box;
-  dm->ops->creatematrix        = DMCreateMatrix_Box;
-  dm->ops->createinterpolation = DMCreateInterpolation_Box;
-  PetscCall(DMKSPSetComputeOperators(dm, DMBoxComputeOperators, NULL));
+  dm->ops->setfromoptions          = DMSetFromOptions_Box;
+  dm->ops->setup                   = DMSetUp_Box;
+  dm->ops->view                    = DMView_Box;
+  dm->ops->destroy                 = DMDestroy_Box;
+  dm->ops->clone                   = DMClone_Box;
+  dm->ops->createglobalvector      = DMCreateGlobalVector_Box;
+  dm->ops->refine                  = DMRefine_Box;
+  dm->ops->coarsen                 = DMCoarsen_Box;
+  dm->ops->creatematrix            = DMCreateMatrix_Box;
+  dm->ops->createinterpolation     = DMCreateInterpolation_Box;
+  dm->ops->createlocalvector       = DMCreateLocalVector_Box;
+  dm->ops->globaltolocalbegin      = DMGlobalToLocalBegin_Box;
+  dm->ops->globaltolocalend        = DMGlobalToLocalEnd_Box;
+  dm->ops->localtoglobalbegin      = DMLocalToGlobalBegin_Box;
+  dm->ops->localtoglobalend        = DMLocalToGlobalEnd_Box;
+  dm->ops->localtolocalbegin       = DMLocalToLocalBegin_Box;
+  dm->ops->localtolocalend         = DMLocalToLocalEnd_Box;
+  dm->ops->getlocaltoglobalmapping = DMGetLocalToGlobalMapping_Box;
+  dm->ops->createcoordinatedm      = DMCreateCoordinateDM_Box;
+  dm->ops->getlocalboundingbox     = DMGetLocalBoundingBox_Box;
+  PetscCall(DMSetUpSolvers_Box(dm));
   PetscCall(DMCoarsenHookAdd(dm, NULL, DMRestrictHook_Box, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

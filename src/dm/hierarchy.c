@@ -127,11 +127,25 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode DMBoxCopyCoefficients(DM from, DM to)
+{
+  DM_Box   *f = (DM_Box *)from->data, *t = (DM_Box *)to->data;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArraycmp(t->diffusion, f->diffusion, 3, &same));
+  if (same && t->shift == f->shift && t->rate == f->rate) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArraycpy(t->diffusion, f->diffusion, 3));
+  t->shift = f->shift;
+  t->rate  = f->rate;
+  PetscCall(PetscObjectStateIncrease((PetscObject)to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Coefficients changed on a fine DM reach the coarser ones whenever a solver restricts the problem. */
 PetscErrorCode DMRestrictHook_Box(DM fine, Mat restrct, Vec rscale, Mat inject, DM coarse, void *ctx)
 {
-  DM_Box   *f = (DM_Box *)fine->data, *c;
-  PetscBool isbox, same;
+  PetscBool isbox;
 
   PetscFunctionBegin;
   (void)restrct;
@@ -139,13 +153,7 @@ PetscErrorCode DMRestrictHook_Box(DM fine, Mat restrct, Vec rscale, Mat inject, 
   (void)inject;
   (void)ctx;
   PetscCall(PetscObjectTypeCompare((PetscObject)coarse, DMBOX, &isbox));
-  if (!isbox) PetscFunctionReturn(PETSC_SUCCESS);
-  c = (DM_Box *)coarse->data;
-  PetscCall(PetscArraycmp(c->diffusion, f->diffusion, 3, &same));
-  if (same && c->shift == f->shift) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscArraycpy(c->diffusion, f->diffusion, 3));
-  c->shift = f->shift;
-  PetscCall(PetscObjectStateIncrease((PetscObject)coarse));
+  if (isbox) PetscCall(DMBoxCopyCoefficients(fine, coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

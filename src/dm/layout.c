@@ -330,6 +330,7 @@ PetscErrorCode DMSetUp_Box(DM dm)
   for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxCreateLine(dm, d));
   PetscCall(DMBoxCreateBoxes(dm));
   PetscCall(DMBoxCreateHalo(dm));
+  PetscCall(DMBoxSetUpCoordinates(dm));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

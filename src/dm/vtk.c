@@ -6,44 +6,11 @@
 #include <petscdmda.h>
 #include <petsc/private/vecimpl.h>
 
-static PetscErrorCode DMBoxIdentity(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
-{
-  PetscFunctionBegin;
-  (void)dim;
-  (void)time;
-  (void)ctx;
-  for (PetscInt c = 0; c < Nc; c++) u[c] = x[c];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DMBoxSetDMDACoordinates(DM dm, DM da)
-{
-  DM_Box      *box = (DM_Box *)dm->data;
-  DM           cda;
-  Vec          c;
-  PetscReal   *nodes[3];
-  PetscScalar *array;
-
-  PetscFunctionBegin;
-  for (PetscInt d = 0; d < 3; d++) {
-    PetscCall(PetscMalloc1(PatchFDLineNumNodes(&box->line[d]), &nodes[d]));
-    PetscCall(PatchFDLineNodes(&box->line[d], nodes[d]));
-  }
-  PetscCall(DMGetCoordinateDM(da, &cda));
-  PetscCall(DMCreateGlobalVector(cda, &c));
-  PetscCall(VecGetArrayWrite(c, &array));
-  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, (const PetscInt(*)[2])box->own, DMBoxIdentity, NULL, 0, dm->dim, &box->global, array));
-  PetscCall(VecRestoreArrayWrite(c, &array));
-  PetscCall(DMSetCoordinates(da, c));
-  PetscCall(VecDestroy(&c));
-  for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(nodes[d]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode DMBoxCreateDMDA(DM dm, DM *da)
 {
   DM_Box   *box = (DM_Box *)dm->data;
   PetscInt *n[3]; /* nodes of each rank of a direction */
+  Vec       x;
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++) {
@@ -66,7 +33,8 @@ static PetscErrorCode DMBoxCreateDMDA(DM dm, DM *da)
   PetscCall(DMDASetOwnershipRanges(*da, n[0], dm->dim > 1 ? n[1] : NULL, dm->dim > 2 ? n[2] : NULL));
   PetscCall(DMSetUp(*da));
   for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(n[d]));
-  PetscCall(DMBoxSetDMDACoordinates(dm, *da));
+  PetscCall(DMGetCoordinates(dm, &x)); /* a Vec of the same order; set-up made it, but a clone may have to compute it */
+  PetscCall(DMSetCoordinates(*da, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,7 +67,7 @@ PetscErrorCode VecView_Box(Vec v, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERVTK, &isvtk));
   if (!isvtk) {
-    PetscUseTypeMethod(v, viewnative, viewer);
+    PetscCall(VecViewNatural_Box(v, viewer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(VecGetDM(v, &dm));

@@ -64,8 +64,8 @@ static PetscErrorCode MatBoxReset(Mat_Box *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* take over the coefficients that the DM has now */
-static PetscErrorCode MatBoxBuild(Mat_Box *m)
+/* take over the coefficients that the DM has now; the shift is its own, or with what a time step adds */
+static PetscErrorCode MatBoxBuild(Mat_Box *m, PetscReal shift)
 {
   DM_Box *box = (DM_Box *)m->dm->data;
 
@@ -73,9 +73,9 @@ static PetscErrorCode MatBoxBuild(Mat_Box *m)
   PetscCall(MatBoxReset(m));
   for (int d = 0; d < 3; d++) {
     m->diffusion[d] = box->diffusion[d];
-    PetscCall(PatchFDCellsCreate(&box->line[d], box->diffusion[d], d == 0 ? box->shift : 0, &m->cells[d]));
+    PetscCall(PatchFDCellsCreate(&box->line[d], box->diffusion[d], d == 0 ? shift : 0, &m->cells[d]));
   }
-  m->shift = box->shift;
+  m->shift = shift;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -363,7 +363,7 @@ static PetscErrorCode MatBoxSetNullSpace(Mat A, Mat_Box *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatBoxUpdate_Poisson(Mat A)
+static PetscErrorCode MatBoxUpdate_Poisson(Mat A, PetscReal rate)
 {
   Mat_Box  *m;
   DM_Box   *box;
@@ -372,29 +372,50 @@ static PetscErrorCode MatBoxUpdate_Poisson(Mat A)
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
   box  = (DM_Box *)m->dm->data;
-  same = (PetscBool)(m->shift == box->shift);
+  same = (PetscBool)(m->shift == box->shift + rate);
   for (int d = 0; d < 3; d++) same = (PetscBool)(same && m->diffusion[d] == box->diffusion[d]);
   if (same) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBoxBuild(m));
+  PetscCall(MatBoxBuild(m, box->shift + rate));
   PetscCall(MatBoxSetNullSpace(A, m));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* the same for an assembled matrix and the matrix-free one that it was made from */
-static PetscErrorCode MatBoxUpdate_Assembled(Mat A, Mat shell)
+static PetscErrorCode MatBoxUpdate_Assembled(Mat A, Mat shell, PetscReal rate)
 {
   Mat_Box         *m;
   PetscObjectState before, after;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectStateGet((PetscObject)shell, &before));
-  PetscCall(MatBoxUpdate_Poisson(shell));
+  PetscCall(MatBoxUpdate_Poisson(shell, rate));
   PetscCall(PetscObjectStateGet((PetscObject)shell, &after));
   if (before == after) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatShellGetContext(shell, &m));
   PetscCall(MatConvert_Poisson(shell, NULL, MAT_REUSE_MATRIX, &A));
   PetscCall(MatBoxSetNullSpace(A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBoxUpdate_Private(Mat A, PetscReal rate)
+{
+  Mat shell;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)A, "MatBoxShell", (PetscObject *)&shell));
+  if (shell) PetscCall(MatBoxUpdate_Assembled(A, shell, rate));
+  else PetscTryMethod(A, "MatBoxUpdate_C", (Mat, PetscReal), (A, rate));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxUpdateStep(Mat A, DM dm)
+{
+  PetscBool isbox;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
+  if (isbox) PetscCall(MatBoxUpdate_Private(A, ((DM_Box *)dm->data)->rate));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -415,13 +436,9 @@ static PetscErrorCode MatBoxUpdate_Assembled(Mat A, Mat shell)
 @*/
 PetscErrorCode MatBoxUpdate(Mat A)
 {
-  Mat shell;
-
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscCall(PetscObjectQuery((PetscObject)A, "MatBoxShell", (PetscObject *)&shell));
-  if (shell) PetscCall(MatBoxUpdate_Assembled(A, shell));
-  else PetscTryMethod(A, "MatBoxUpdate_C", (Mat), (A));
+  PetscCall(MatBoxUpdate_Private(A, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -466,7 +483,7 @@ PetscErrorCode DMBoxLiftDirichlet(DM dm, Vec g, Vec b)
   PetscCall(VecGetLocalSize(b, &nb));
   PetscCheck(n == ng && n == nb, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vectors have %" PetscInt_FMT " and %" PetscInt_FMT " local entries; this DMBOX has %" PetscInt_FMT " nodes on this rank", ng, nb, n);
   m.dm = dm;
-  PetscCall(MatBoxBuild(&m));
+  PetscCall(MatBoxBuild(&m, box->shift));
   MatBoxDescribe(&m, &desc);
   for (int d = 0; d < 3; d++) { /* the operator without boundary conditions reads the Dirichlet nodes, too */
     desc.read[d][0] = box->local.lo[d];
@@ -506,7 +523,7 @@ PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
   PetscCall(PetscNew(&m));
   PetscCall(PetscObjectReference((PetscObject)dm));
   m->dm = dm;
-  PetscCall(MatBoxBuild(m));
+  PetscCall(MatBoxBuild(m, box->shift));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
   PetscCall(MatShellSetManageScalingShifts(*A)); /* scaling behind our back would be unknown to the smoothers */
   PetscCall(MatShellSetOperation(*A, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Poisson));
@@ -537,5 +554,6 @@ PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
     *A = assembled;
   }
   PetscCall(MatSetDM(*A, dm));
+  PetscCall(DMBoxSetSNESDefaults(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

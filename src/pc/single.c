@@ -17,7 +17,7 @@
 #include <petsc/private/dmimpl.h>
 #include <petsc/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
-#include <petscpatchfd.h>
+#include <patchfd/private/matimpl.h>
 #include <petscdmda.h>
 
 /* how a Mat makes Vecs; what a Mat has is exchanged with what stands here */
@@ -150,7 +150,7 @@ static PetscErrorCode PCReset_Single(PC pc)
 /* a Mat that a DMBOX made; such a Mat is made anew for the clone, so that its products are native */
 static PetscErrorCode PCSingleIsBox(PC pc, Mat A, PetscBool *isbox)
 {
-  PetscErrorCode (*update)(Mat);
+  PetscErrorCode (*update)(Mat, PetscReal);
 
   PetscFunctionBegin;
   *isbox = PETSC_FALSE;
@@ -170,18 +170,14 @@ static PetscErrorCode PCSingleSetOperators(PC pc)
   PetscCall(PCSingleIsBox(pc, pc->mat, &boxA));
   PetscCall(PCSingleIsBox(pc, pc->pmat, &boxP));
   if (boxA || boxP) {
-    PetscReal diffusion[3], shift;
-    Mat       B;
+    Mat B;
 
+    PetscCall(DMBoxCopyCoefficients(pc->dm, s->dm));
     if (pc->setupcalled) {
-      PetscCall(DMBoxGetPoisson(pc->dm, diffusion, &shift));
-      PetscCall(DMBoxSetPoisson(s->dm, diffusion, shift));
       B = boxP ? s->pc->pmat : s->pc->mat;
       PetscCall(PetscObjectReference((PetscObject)B));
-      PetscCall(MatBoxUpdate(B));
-    } else {
-      PetscCall(DMCreateMatrix(s->dm, &B));
-    }
+    } else PetscCall(DMCreateMatrix(s->dm, &B));
+    PetscCall(MatBoxUpdateStep(B, s->dm));
     PetscCall(PCSetOperators(s->pc, boxA ? B : A, boxP ? B : P));
     PetscCall(MatDestroy(&B));
   } else PetscCall(PCSetOperators(s->pc, A, P));

@@ -26,6 +26,7 @@ typedef struct {
   PetscInt          processes[3]; /* PETSC_DECIDE until set-up */
   PetscInt         *splits[3];    /* [processes + 1]: rank p of direction d owns the cells splits[d][p] .. splits[d][p+1] - 1; given by the finer DM or made in set-up */
   PetscReal         diffusion[3], shift; /* the operator that the DM carries: -div(diffusion grad u) + shift u */
+  PetscReal         rate; /* what a time integrator adds to the shift: its a in the Jacobian a M + A */
 
   /* made by set-up */
   PatchFDLine  line[3];
@@ -62,8 +63,11 @@ PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalEnd(DM, PatchFDKernels, const void
 PETSC_INTERN PetscErrorCode DMBoxGetLocalToGlobal(DM, PetscInt **index);
 /* PetscSF from the owned nodes of all ranks to the whole box in natural order on every rank; the caller destroys */
 PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
+/* the operator's coefficients, from one DMBOX to another */
+PETSC_INTERN PetscErrorCode DMBoxCopyCoefficients(DM from, DM to);
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_Box(DM coarse, DM fine, Mat *, Vec *); /* src/mat/transfer.c */
 PETSC_INTERN PetscErrorCode DMCreateMatrix_Box(DM, Mat *);                               /* src/mat/poisson.c */
+PETSC_INTERN PetscErrorCode DMSetUpSolvers_Box(DM);                                      /* src/mat/solvers.c: what KSP, SNES and TS need of a new DM */
 
 /* ---- between the files of src/dm ---- */
 PETSC_INTERN PetscErrorCode DMSetUp_Box(DM);        /* layout.c */
@@ -75,3 +79,16 @@ PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
 PETSC_INTERN PetscErrorCode DMBoxBisect(PetscInt *n, PetscReal **vertices);
 PETSC_INTERN PetscErrorCode VecView_Box(Vec, PetscViewer); /* vtk.c */
+PETSC_INTERN PetscErrorCode VecViewNatural_Box(Vec, PetscViewer); /* natural.c */
+PETSC_INTERN PetscErrorCode VecLoad_Box(Vec, PetscViewer);
+PETSC_INTERN PetscErrorCode DMCreateLocalVector_Box(DM, Vec *); /* local.c */
+PETSC_INTERN PetscErrorCode DMGlobalToLocalBegin_Box(DM, Vec, InsertMode, Vec);
+PETSC_INTERN PetscErrorCode DMGlobalToLocalEnd_Box(DM, Vec, InsertMode, Vec);
+PETSC_INTERN PetscErrorCode DMLocalToGlobalBegin_Box(DM, Vec, InsertMode, Vec);
+PETSC_INTERN PetscErrorCode DMLocalToGlobalEnd_Box(DM, Vec, InsertMode, Vec);
+PETSC_INTERN PetscErrorCode DMLocalToLocalBegin_Box(DM, Vec, InsertMode, Vec);
+PETSC_INTERN PetscErrorCode DMLocalToLocalEnd_Box(DM, Vec, InsertMode, Vec);
+PETSC_INTERN PetscErrorCode DMGetLocalToGlobalMapping_Box(DM);
+PETSC_INTERN PetscErrorCode DMBoxSetUpCoordinates(DM); /* coordinates.c */
+PETSC_INTERN PetscErrorCode DMCreateCoordinateDM_Box(DM, DM *);
+PETSC_INTERN PetscErrorCode DMGetLocalBoundingBox_Box(DM, PetscReal[], PetscReal[], PetscInt[], PetscInt[]);

@@ -21,6 +21,10 @@ typedef struct {
 
 /* the data of a DMBOX operator, or an error that says what is supported; `who` is named in it */
 PETSC_INTERN PetscErrorCode MatBoxGet(Mat, const char *who, Mat_Box **);
+/* as MatBoxUpdate(), and with what a time integrator adds to the shift of the DM at the moment; nothing for other matrices and DMs */
+PETSC_INTERN PetscErrorCode MatBoxUpdateStep(Mat, DM);
+/* called when a matrix is made, since that is the one thing that a SNES without callbacks asks of its DM: solvers.c */
+PETSC_INTERN PetscErrorCode DMBoxSetSNESDefaults(DM);
 PETSC_INTERN PetscErrorCode MatBoxGetSmoother(Mat_Box *, PatchFDKernels, void **plan);
 /* x = A^{-1} b on the free nodes of a global array, by the direct solve of the whole box; collective */
 PETSC_INTERN PetscErrorCode MatBoxSolve(Mat_Box *, PatchFDKernels, const void *b, void *x);

@@ -1,0 +1,158 @@
+/*
+  Positions of the nodes: DMGetCoordinates(), DMGetCoordinatesLocal(), DMGetCoordinateDM(), bounding boxes.
+
+  PETSc asks a DM for its coordinate Vecs without telling the DM, so they exist from set-up on; but they allocate and compute their
+  entries only when somebody looks at them.
+*/
+#include <patchfd/private/boximpl.h>
+#include <petscdmshell.h>
+#include <petsc/private/vecimpl.h>
+
+/* what a Vec needs for its entries, also when the DM is gone */
+typedef struct {
+  PetscInt   dim;
+  PatchFDBox box;
+  PetscReal *nodes[3]; /* all nodes of each direction */
+} DMBoxNodes;
+
+static PetscErrorCode DMBoxNodesDestroy(PetscCtxRt ctx)
+{
+  DMBoxNodes *c = *(DMBoxNodes **)ctx;
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(c->nodes[d]));
+  PetscCall(PetscFree(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxIdentity(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+{
+  PetscFunctionBegin;
+  (void)dim;
+  (void)time;
+  (void)ctx;
+  for (PetscInt c = 0; c < Nc; c++) u[c] = x[c];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The first access gives the Vec its array; after it, the Vec is like any other.  Duplicates have an array of their own from the start. */
+static PetscErrorCode VecGetArray_Coordinates(Vec v, PetscScalar **array)
+{
+  PetscScalar **own = (PetscScalar **)v->data;
+  DMBoxNodes   *c   = NULL;
+
+  PetscFunctionBegin;
+  v->ops->getarray = NULL;
+  if (!*own) {
+    PatchFDRange range;
+    PetscScalar *a;
+
+    PetscCall(PetscObjectContainerQuery((PetscObject)v, "DMBoxNodes", &c));
+    for (PetscInt d = 0; d < 3; d++) {
+      range[d][0] = c->box.lo[d];
+      range[d][1] = c->box.lo[d] + c->box.n[d];
+    }
+    PetscCall(PetscMalloc1(v->map->n, &a));
+    PetscCall(PatchFDHostInterpolate(c->dim, c->nodes, (const PetscInt(*)[2])range, DMBoxIdentity, NULL, 0, c->dim, &c->box, a));
+    PetscCall(VecReplaceArray(v, a));
+  }
+  *array = *own;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* interleaved, dim numbers a node, without an array */
+static PetscErrorCode DMBoxCreateCoordinateVec(DM dm, MPI_Comm comm, const PatchFDBox *b, Vec *v)
+{
+  DM_Box        *box = (DM_Box *)dm->data;
+  const PetscInt n   = dm->dim * (PetscInt)PatchFDBoxSize(b);
+  DMBoxNodes    *c;
+  PetscMPIInt    size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&c));
+  c->dim = dm->dim;
+  c->box = *b;
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscCall(PetscMalloc1(PatchFDLineNumNodes(&box->line[d]), &c->nodes[d]));
+    PetscCall(PatchFDLineNodes(&box->line[d], c->nodes[d]));
+  }
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  if (size == 1) PetscCall(VecCreateSeqWithArray(comm, dm->dim, n, NULL, v));
+  else PetscCall(VecCreateMPIWithArray(comm, dm->dim, n, PETSC_DETERMINE, NULL, v));
+  PetscCall(PetscObjectSetName((PetscObject)*v, "coordinates"));
+  PetscCall(PetscObjectContainerCompose((PetscObject)*v, "DMBoxNodes", c, DMBoxNodesDestroy));
+  (*v)->ops->getarray = VecGetArray_Coordinates;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Not by DMSetCoordinates(), whose hooks would make coordinate DMs on all coarser levels. */
+PetscErrorCode DMBoxSetUpCoordinates(DM dm)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxCreateCoordinateVec(dm, PetscObjectComm((PetscObject)dm), &box->global, &dm->coordinates[0].x));
+  PetscCall(DMBoxCreateCoordinateVec(dm, PETSC_COMM_SELF, &box->local, &dm->coordinates[0].xl));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* dim components at the nodes of the DMBOX, global and local Vecs in its order, and scatters between them */
+PetscErrorCode DMCreateCoordinateDM_Box(DM dm, DM *cdm)
+{
+  DM_Box    *box;
+  Vec        x, xl;
+  IS         global, local;
+  VecScatter scatter;
+  PetscInt  *index, *own, start, end, n, m = 0;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxCreateCoordinateVec(dm, PetscObjectComm((PetscObject)dm), &box->global, &x));
+  PetscCall(DMBoxCreateCoordinateVec(dm, PETSC_COMM_SELF, &box->local, &xl));
+  PetscCall(DMShellCreate(PetscObjectComm((PetscObject)dm), cdm));
+  PetscCall(DMSetDimension(*cdm, dm->dim));
+  PetscCall(DMShellSetGlobalVector(*cdm, x));
+  PetscCall(DMShellSetLocalVector(*cdm, xl));
+  n = (PetscInt)PatchFDBoxSize(&box->local);
+  PetscCall(DMBoxGetLocalToGlobal(dm, &index));
+  PetscCall(ISCreateBlock(PetscObjectComm((PetscObject)dm), dm->dim, n, index, PETSC_COPY_VALUES, &global));
+  PetscCall(VecScatterCreate(x, global, xl, NULL, &scatter));
+  PetscCall(DMShellSetGlobalToLocalVecScatter(*cdm, scatter));
+  PetscCall(VecScatterDestroy(&scatter));
+  PetscCall(ISDestroy(&global));
+  /* and back, for the nodes that this rank owns */
+  PetscCall(VecGetOwnershipRange(x, &start, &end));
+  PetscCall(PetscMalloc1((end - start) / dm->dim, &own));
+  for (PetscInt i = 0; i < n; i++) {
+    if (index[i] >= start / dm->dim && index[i] < end / dm->dim) own[m++] = i;
+  }
+  PetscCall(ISCreateBlock(PETSC_COMM_SELF, dm->dim, m, own, PETSC_OWN_POINTER, &local));
+  PetscCall(ISCreateStride(PETSC_COMM_SELF, end - start, start, 1, &global));
+  PetscCall(VecScatterCreate(xl, local, x, global, &scatter));
+  PetscCall(DMShellSetLocalToGlobalVecScatter(*cdm, scatter));
+  PetscCall(VecScatterDestroy(&scatter));
+  PetscCall(ISDestroy(&global));
+  PetscCall(ISDestroy(&local));
+  PetscCall(PetscFree(index));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&xl));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* around the cells that this rank owns; cell numbers if cs and ce are given */
+PetscErrorCode DMGetLocalBoundingBox_Box(DM dm, PetscReal lmin[], PetscReal lmax[], PetscInt cs[], PetscInt ce[])
+{
+  DM_Box   *box;
+  PetscBool empty = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  for (PetscInt d = 0; d < dm->dim; d++) empty = (PetscBool)(empty || box->owncells[d][0] >= box->owncells[d][1]);
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    if (lmin) lmin[d] = empty ? PETSC_MAX_REAL : box->line[d].vertices[box->owncells[d][0]];
+    if (lmax) lmax[d] = empty ? PETSC_MIN_REAL : box->line[d].vertices[box->owncells[d][1]];
+    if (cs) cs[d] = box->owncells[d][0];
+    if (ce) ce[d] = box->owncells[d][1];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

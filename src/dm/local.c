@@ -1,0 +1,195 @@
+/*
+  Local vectors: the nodes that a rank owns and those of one layer of cells around them, in the order of box->local.
+  All of it is the halo exchange that operators use, between Vecs of any type.
+*/
+#include <patchfd/private/boximpl.h>
+#include <patchfd/private/vecimpl.h>
+
+#define RANGE(r) ((const PetscInt(*)[2])(r))
+
+PetscErrorCode DMCreateLocalVector_Box(DM dm, Vec *v)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(VecCreate(PETSC_COMM_SELF, v));
+  PetscCall(VecSetSizes(*v, (PetscInt)PatchFDBoxSize(&box->local), PETSC_DETERMINE));
+  PetscCall(VecSetType(*v, dm->vectype));
+  PetscCall(VecSetDM(*v, dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the kernels for a global and a local Vec, either of which may be NULL; both must be of the DM's sizes */
+static PetscErrorCode DMBoxGetLocalKernels(DM dm, Vec global, Vec local, DM_Box **box, PatchFDKernels *k)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, box));
+  if (global) {
+    PetscCall(VecGetLocalSize(global, &n));
+    PetscCheck(n == (PetscInt)PatchFDBoxSize(&(*box)->global), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The global Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)PatchFDBoxSize(&(*box)->global));
+  }
+  PetscCall(VecGetLocalSize(local, &n));
+  PetscCheck(n == (PetscInt)PatchFDBoxSize(&(*box)->local), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The local Vec has size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here; take a Vec from DMCreateLocalVector()", n, (PetscInt)PatchFDBoxSize(&(*box)->local));
+  PetscCall(PatchFDVecGetKernels(local, k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxCheckInsert(DM dm, const char *who, InsertMode mode)
+{
+  PetscFunctionBegin;
+  PetscCheck(mode == INSERT_VALUES, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "%s of a DMBOX has the mode INSERT_VALUES only, not %d", who, (int)mode);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The array that a star forest works on between Begin and End is the local Vec's own, which does not move. */
+static PetscErrorCode DMBoxHaloEndVec(DM dm, Vec local)
+{
+  DM_Box        *box;
+  PatchFDKernels k;
+  void          *l;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetLocalKernels(dm, NULL, local, &box, &k));
+  PetscCall(PatchFDVecGetArray(local, k, &l));
+  PetscCall(DMBoxHaloEnd(dm, k, l));
+  PetscCall(PatchFDVecRestoreArray(local, k, &l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* local = from, on the nodes that this rank owns, and ghosts are on their way */
+static PetscErrorCode DMBoxHaloBeginVec(DM dm, Vec from, const PatchFDBox *frombox, Vec local)
+{
+  DM_Box        *box = (DM_Box *)dm->data;
+  PatchFDKernels k;
+  const void    *f;
+  void          *l;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetKernels(local, &k));
+  PetscCall(PatchFDVecGetArrayRead(from, k, &f));
+  PetscCall(PatchFDVecGetArrayWrite(local, k, &l));
+  PetscCall((*k->copy)(RANGE(box->own), frombox, f, &box->local, l));
+  PetscCall(DMBoxHaloBegin(dm, k, l));
+  PetscCall(PatchFDVecRestoreArrayWrite(local, k, &l));
+  PetscCall(PatchFDVecRestoreArrayRead(from, k, &f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMGlobalToLocalBegin_Box(DM dm, Vec global, InsertMode mode, Vec local)
+{
+  DM_Box        *box;
+  PatchFDKernels k;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxCheckInsert(dm, "DMGlobalToLocal()", mode));
+  PetscCall(DMBoxGetLocalKernels(dm, global, local, &box, &k));
+  PetscCall(DMBoxHaloBeginVec(dm, global, &box->global, local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMGlobalToLocalEnd_Box(DM dm, Vec global, InsertMode mode, Vec local)
+{
+  PetscFunctionBegin;
+  (void)global;
+  (void)mode;
+  PetscCall(DMBoxHaloEndVec(dm, local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMLocalToLocalBegin_Box(DM dm, Vec from, InsertMode mode, Vec to)
+{
+  DM_Box        *box;
+  PatchFDKernels k;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxCheckInsert(dm, "DMLocalToLocal()", mode));
+  PetscCall(DMBoxGetLocalKernels(dm, NULL, from, &box, &k));
+  PetscCall(DMBoxGetLocalKernels(dm, NULL, to, &box, &k));
+  if (from == to) { /* the owned nodes are in place */
+    void *l;
+
+    PetscCall(PatchFDVecGetArray(to, k, &l));
+    PetscCall(DMBoxHaloBegin(dm, k, l));
+    PetscCall(PatchFDVecRestoreArray(to, k, &l));
+  } else PetscCall(DMBoxHaloBeginVec(dm, from, &box->local, to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMLocalToLocalEnd_Box(DM dm, Vec from, InsertMode mode, Vec to)
+{
+  PetscFunctionBegin;
+  (void)from;
+  (void)mode;
+  PetscCall(DMBoxHaloEndVec(dm, to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what all ranks have for a node goes to its owner; `l` itself is left as it is */
+static PetscErrorCode DMBoxLocalToGlobalAdd(DM dm, PatchFDKernels k, const void *l, void *g)
+{
+  DM_Box            *box = (DM_Box *)dm->data;
+  const PatchFDRange none = {{0, 0}, {0, 0}, {0, 0}};
+  const void        *sum = l;
+
+  PetscFunctionBegin;
+  if (box->halo) {
+    PatchFDRange all;
+    void        *work;
+
+    for (PetscInt d = 0; d < 3; d++) {
+      all[d][0] = box->local.lo[d];
+      all[d][1] = box->local.lo[d] + box->local.n[d];
+    }
+    PetscCall(DMBoxGetWork(dm, k, DMBOX_WORK_B, &work));
+    PetscCall((*k->copy)(RANGE(all), &box->local, l, &box->local, work));
+    PetscCall(DMBoxHaloAdd(dm, k, work));
+    sum = work;
+  }
+  PetscCall((*k->fixed)(RANGE(box->own), none, 1, &box->global, g, 1, &box->local, sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMLocalToGlobalBegin_Box(DM dm, Vec local, InsertMode mode, Vec global)
+{
+  DM_Box        *box;
+  PatchFDKernels k;
+  const void    *l;
+  void          *g;
+
+  PetscFunctionBegin;
+  PetscCheck(mode == INSERT_VALUES || mode == ADD_VALUES, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMLocalToGlobal() of a DMBOX has the modes INSERT_VALUES and ADD_VALUES, not %d", (int)mode);
+  PetscCall(DMBoxGetLocalKernels(dm, global, local, &box, &k));
+  PetscCall(PatchFDVecGetArrayRead(local, k, &l));
+  PetscCall(PatchFDVecGetArray(global, k, &g));
+  if (mode == INSERT_VALUES) PetscCall((*k->copy)(RANGE(box->own), &box->local, l, &box->global, g));
+  else PetscCall(DMBoxLocalToGlobalAdd(dm, k, l, g));
+  PetscCall(PatchFDVecRestoreArray(global, k, &g));
+  PetscCall(PatchFDVecRestoreArrayRead(local, k, &l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* nothing is left to do */
+PetscErrorCode DMLocalToGlobalEnd_Box(DM dm, Vec local, InsertMode mode, Vec global)
+{
+  PetscFunctionBegin;
+  (void)dm;
+  (void)local;
+  (void)mode;
+  (void)global;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMGetLocalToGlobalMapping_Box(DM dm)
+{
+  DM_Box   *box;
+  PetscInt *index;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxGetLocalToGlobal(dm, &index));
+  PetscCall(ISLocalToGlobalMappingCreate(PetscObjectComm((PetscObject)dm), 1, (PetscInt)PatchFDBoxSize(&box->local), index, PETSC_OWN_POINTER, &dm->ltogmap));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,402 @@
+/*
+  The operator of a DMBOX in KSP, SNES and TS: what these solvers need of a DM to work without callbacks of the user's.
+
+     KSP    A is the operator, at each set-up with the coefficients that the DM has
+     SNES   F(u) = A u, Jacobian A
+     TS     F(t, u, u') = M u' + A u, Jacobian a M + A; M is the mass matrix
+
+  a M + A is the same operator with another shift.  The DM keeps a apart from the shift (`rate` in boximpl.h), because the shift is the
+  user's, and both go down a hierarchy of DMs together.
+*/
+#include <patchfd/private/matimpl.h>
+#include <patchfd/private/vecimpl.h>
+#include <petscts.h> /*I "petscpatchfd.h" I*/
+
+/* ---- KSP, and the matrices of all solvers ---- */
+
+/* Called by KSPSetUp(): matrices that a DMBOX made take over its coefficients, whatever else is the user's business. */
+static PetscErrorCode DMBoxComputeOperators(KSP ksp, Mat A, Mat P, void *ctx)
+{
+  DM dm;
+
+  PetscFunctionBegin;
+  (void)ctx;
+  PetscCall(KSPGetDM(ksp, &dm));
+  PetscCall(MatBoxUpdateStep(A, dm));
+  if (P != A) PetscCall(MatBoxUpdateStep(P, dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The matrices of a Newton step, the first of which may be a MATMFFD: those only want to be told that they are new. */
+static PetscErrorCode DMBoxComputeJacobian(DM dm, PetscReal rate, Mat A, Mat P)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  if (box->rate != rate) {
+    box->rate = rate;
+    PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  }
+  PetscCall(MatBoxUpdateStep(P, dm));
+  if (A != P) {
+    PetscCall(MatBoxUpdateStep(A, dm));
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  An operator to evaluate functions with, beside the one that the solver uses.  It lives on the DM, but is the matrix of a clone: as the
+  DM's own it would keep the DM from being destroyed.
+*/
+static PetscErrorCode DMBoxGetOperator(DM dm, const char name[], const PetscReal diffusion[3], PetscReal shift, Mat *A)
+{
+  DM      clone;
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)dm, name, (PetscObject *)A));
+  if (!*A) {
+    PetscCall(DMClone(dm, &clone));
+    PetscCall(DMSetMatType(clone, MATSHELL));
+    PetscCall(DMCreateMatrix(clone, A));
+    PetscCall(DMDestroy(&clone));
+    PetscCall(PetscObjectCompose((PetscObject)dm, name, (PetscObject)*A));
+    PetscCall(PetscObjectDereference((PetscObject)*A));
+  }
+  PetscCall(MatGetDM(*A, &clone));
+  box = (DM_Box *)clone->data;
+  PetscCall(PetscArraycpy(box->diffusion, diffusion, 3));
+  box->shift = shift;
+  PetscCall(MatBoxUpdate(*A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- SNES ---- */
+
+/*@C
+  DMBoxSNESComputeFunction - The function F(u) = A u of a `SNES`, with the operator A of its `DMBOX`
+
+  Collective
+
+  Input Parameters:
++ snes - the `SNES`; its `DM`, from `SNESSetDM()`, is a `DMBOX`
+. u    - the point
+- ctx  - not used
+
+  Output Parameter:
+. f - A u; at the Dirichlet nodes u itself
+
+  Level: intermediate
+
+  Notes:
+  Together with the right-hand side of `SNESSolve()` this is A u - b.  A `SNES` with a `DMBOX` and without a function takes this one by
+  itself if its type works with a matrix (`SNESNEWTONLS`, `SNESNEWTONTR`, `SNESKSPONLY`); for others use `SNESSetFunction()` with it.
+
+  A function of your own may call this one and add to its result.
+
+.seealso: `DMBOX`, `DMBoxSNESComputeJacobian()`, `SNESSetDM()`, `SNESSetFunction()`, `DMBoxLiftDirichlet()`
+@*/
+PetscErrorCode DMBoxSNESComputeFunction(SNES snes, Vec u, Vec f, void *ctx)
+{
+  DM      dm;
+  DM_Box *box;
+  Mat     A;
+
+  PetscFunctionBegin;
+  (void)ctx;
+  PetscCall(SNESGetDM(snes, &dm));
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxGetOperator(dm, "DMBoxOperator", box->diffusion, box->shift, &A));
+  PetscCall(MatMult(A, u, f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxSNESComputeJacobian - The Jacobian of a `SNES`: the operator of its `DMBOX`, with the coefficients that the `DMBOX` has now
+
+  Collective
+
+  Input Parameters:
++ snes - the `SNES`; its `DM`, from `SNESSetDM()`, is a `DMBOX`
+. u    - the point, not used
+- ctx  - not used
+
+  Output Parameters:
++ A - the Jacobian
+- P - the matrix for the preconditioner, made by `DMCreateMatrix()` of the `DMBOX`, as `SNES` does by itself
+
+  Level: intermediate
+
+  Note:
+  A `SNES` with a `DMBOX` and a matrix-free matrix takes this Jacobian by itself if no other was set, also with a function of your own:
+  then it is that of the operator alone, which is exact for an additional term that does not depend on u.
+
+.seealso: `DMBOX`, `DMBoxSNESComputeFunction()`, `DMBoxSetPoisson()`, `SNESSetJacobian()`
+@*/
+PetscErrorCode DMBoxSNESComputeJacobian(SNES snes, Vec u, Mat A, Mat P, void *ctx)
+{
+  DM dm;
+
+  PetscFunctionBegin;
+  (void)u;
+  (void)ctx;
+  PetscCall(SNESGetDM(snes, &dm));
+  PetscCall(DMBoxComputeJacobian(dm, 0, A, P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The defaults stay on the DM.  A TS that gets it later would believe that they are its own functions. */
+static PetscErrorCode DMBoxCheckNoTS(SNES snes)
+{
+  DM               dm;
+  TSIFunctionFn   *i = NULL;
+  TSRHSFunctionFn *rhs = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(SNESGetDM(snes, &dm));
+  if (!dm->dmts) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMTSGetIFunction(dm, &i, NULL));
+  PetscCall(DMTSGetRHSFunction(dm, &rhs, NULL));
+  PetscCheck(!i && !rhs, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "This DMBOX was used by a SNES and then given to a TS; give each of them a DM of its own, made by DMClone()");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxDefaultFunction(SNES snes, Vec u, Vec f, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxCheckNoTS(snes));
+  PetscCall(DMBoxSNESComputeFunction(snes, u, f, ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxDefaultJacobian(SNES snes, Vec u, Mat A, Mat P, void *ctx)
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxCheckNoTS(snes));
+  PetscCall(DMBoxSNESComputeJacobian(snes, u, A, P, ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxMissingIJacobian(SNES snes, Vec u, Mat A, Mat P, void *ctx)
+{
+  PetscFunctionBegin;
+  (void)u;
+  (void)A;
+  (void)P;
+  (void)ctx;
+  SETERRQ(PetscObjectComm((PetscObject)snes), PETSC_ERR_ARG_WRONGSTATE, "The TS has no Jacobian, and PETSc cannot find one by differences for the matrix-free operator of a DMBOX: use TSSetIJacobian(), with DMBoxTSComputeIJacobian() if the operator of the DMBOX is meant; or -dm_mat_type aij");
+}
+
+/* ts is known to the DM as the context of this function */
+static PetscErrorCode DMBoxSetTSDefaults(DM dm)
+{
+  TSIJacobianFn   *i   = NULL;
+  TSI2JacobianFn  *i2  = NULL;
+  TSRHSJacobianFn *rhs = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMTSGetIJacobian(dm, &i, NULL));
+  PetscCall(DMTSGetI2Jacobian(dm, &i2, NULL));
+  PetscCall(DMTSGetRHSJacobian(dm, &rhs, NULL));
+  if (!i && !i2 && !rhs) PetscCall(DMSNESSetJacobian(dm, DMBoxMissingIJacobian, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Only when a SNES has the DM: callbacks that are on a DM before hide those that the user gave to the SNES or TS before SNESSetDM().
+  Without a Jacobian PETSc would call NULL for a MATSHELL; for assembled matrices it has differences.
+*/
+PetscErrorCode DMBoxSetSNESDefaults(DM dm)
+{
+  SNESFunctionFn *f = NULL;
+  SNESJacobianFn *J = NULL;
+  PetscBool       shell;
+
+  PetscFunctionBegin;
+  if (!dm->dmsnes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscStrcmp(dm->mattype, MATSHELL, &shell));
+  PetscCall(DMSNESGetFunction(dm, &f, NULL));
+  PetscCall(DMSNESGetJacobian(dm, &J, NULL));
+  if (!f) PetscCall(DMSNESSetFunction(dm, DMBoxDefaultFunction, NULL));
+  if (J || (f && !shell)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (f == SNESTSFormFunction) PetscCall(DMBoxSetTSDefaults(dm));
+  else PetscCall(DMSNESSetJacobian(dm, DMBoxDefaultJacobian, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- TS ---- */
+
+/* the nodes with a Dirichlet condition have no derivative in time */
+static PetscErrorCode DMBoxCopyDirichlet(DM_Box *box, Vec u, Vec f)
+{
+  PatchFDKernels k;
+  const void    *au;
+  void          *af;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetKernels(u, &k));
+  PetscCall(PatchFDVecGetArrayRead(u, k, &au));
+  PetscCall(PatchFDVecGetArray(f, k, &af));
+  PetscCall((*k->fixed)((const PetscInt(*)[2])box->own, (const PetscInt(*)[2])box->free, 0, &box->global, af, 1, &box->global, au));
+  PetscCall(PatchFDVecRestoreArray(f, k, &af));
+  PetscCall(PatchFDVecRestoreArrayRead(u, k, &au));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* TSARKIMEX adds the right-hand side to u', not to M u' */
+static PetscErrorCode DMBoxCheckTS(TS ts, DM dm)
+{
+  TSRHSFunctionFn *rhs;
+  PetscBool        arkimex, implicit;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)ts, TSARKIMEX, &arkimex));
+  if (!arkimex) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMTSGetRHSFunction(dm, &rhs, NULL));
+  PetscCall(TSARKIMEXGetFullyImplicit(ts, &implicit));
+  PetscCheck(!rhs || implicit, PetscObjectComm((PetscObject)ts), PETSC_ERR_SUP, "TSARKIMEX takes the function of TSSetRHSFunction() for u' and not for M u', so that the mass matrix of the DMBOX would be lost; use -ts_arkimex_fully_implicit (TSARKIMEXSetFullyImplicit()), or subtract the function in an IFunction of your own that calls DMBoxTSComputeIFunction()");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxTSComputeIFunction - The implicit function F(t, u, u') = M u' + A u of a `TS`, with the operator A and the mass matrix M of its `DMBOX`
+
+  Collective
+
+  Input Parameters:
++ ts   - the `TS`; its `DM`, from `TSSetDM()`, is a `DMBOX`
+. t    - the time, not used
+. u    - the solution
+. udot - its derivative in time
+- ctx  - not used
+
+  Output Parameter:
+. f - M u' + A u; at the Dirichlet nodes u
+
+  Level: intermediate
+
+  Notes:
+  Give it to the `TS` with
+.vb
+  TSSetDM(ts, dm);
+  TSSetIFunction(ts, NULL, DMBoxTSComputeIFunction, NULL);
+  TSSetIJacobian(ts, NULL, NULL, DMBoxTSComputeIJacobian, NULL);
+.ve
+  for M u' + A u = 0.  A load is the function of `TSSetRHSFunction()`, for instance by `DMBoxAddLoad()`: then this is M u' + A u = G(t, u).
+  Its entries at Dirichlet nodes are the values there, zero without such a function; `DMBoxLiftDirichlet()` sets them, and the
+  others so that constant values are taken into account.  Values that change in time also need their contribution to M u'.
+
+  A function of your own may call this one and add to its result.
+
+  `TSARKIMEX` has to be fully implicit (`TSARKIMEXSetFullyImplicit()`) when there is a right-hand side function.  Explicit methods do not apply.
+
+.seealso: `DMBOX`, `DMBoxTSComputeIJacobian()`, `DMBoxAddLoad()`, `DMBoxLiftDirichlet()`, `TSSetIFunction()`, `TSSetRHSFunction()`
+@*/
+PetscErrorCode DMBoxTSComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, Vec f, void *ctx)
+{
+  const PetscReal none[3] = {0, 0, 0};
+  DM              dm;
+  DM_Box         *box;
+  Mat             A, M;
+
+  PetscFunctionBegin;
+  (void)t;
+  (void)ctx;
+  PetscCall(TSGetDM(ts, &dm));
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxCheckTS(ts, dm));
+  PetscCall(DMBoxGetOperator(dm, "DMBoxOperator", box->diffusion, box->shift, &A));
+  PetscCall(DMBoxGetOperator(dm, "DMBoxMass", none, 1, &M));
+  PetscCall(MatMult(M, udot, f));
+  PetscCall(MatMultAdd(A, u, f, f));
+  PetscCall(DMBoxCopyDirichlet(box, u, f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxTSComputeIJacobian - The Jacobian a M + A of `DMBoxTSComputeIFunction()`
+
+  Collective
+
+  Input Parameters:
++ ts   - the `TS`; its `DM`, from `TSSetDM()`, is a `DMBOX`
+. t    - the time, not used
+. u    - the solution, not used
+. udot - its derivative in time, not used
+. a    - the derivative of `udot` with respect to `u`, which the time integrator knows
+- ctx  - not used
+
+  Output Parameters:
++ A - the Jacobian
+- P - the matrix for the preconditioner, made by `DMCreateMatrix()` of the `DMBOX`, as `TS` does by itself
+
+  Level: intermediate
+
+  Note:
+  This is the operator of the `DMBOX` with a shift that is larger by `a`, on all levels of `PCPATCHMG`.  It is built anew when `a` or
+  the coefficients of `DMBoxSetPoisson()` have changed: small one-dimensional objects only.
+
+.seealso: `DMBOX`, `DMBoxTSComputeIFunction()`, `TSSetIJacobian()`, `PCPATCHMG`
+@*/
+PetscErrorCode DMBoxTSComputeIJacobian(TS ts, PetscReal t, Vec u, Vec udot, PetscReal a, Mat A, Mat P, void *ctx)
+{
+  DM dm;
+
+  PetscFunctionBegin;
+  (void)t;
+  (void)u;
+  (void)udot;
+  (void)ctx;
+  PetscCall(TSGetDM(ts, &dm));
+  PetscCall(DMBoxComputeJacobian(dm, a, A, P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the levels of multigrid ---- */
+
+/* whether the Jacobian that a SNES or TS put on the DM is the operator, which depends on nothing but coefficients */
+static PetscErrorCode DMBoxJacobianIsOperator(DM dm, PetscBool *is)
+{
+  SNESJacobianFn  *J   = NULL;
+  TSIJacobianFn   *i   = NULL;
+  TSRHSJacobianFn *rhs = NULL;
+
+  PetscFunctionBegin;
+  if (dm->dmsnes) PetscCall(DMSNESGetJacobian(dm, &J, NULL));
+  if (dm->dmts) {
+    PetscCall(DMTSGetIJacobian(dm, &i, NULL));
+    PetscCall(DMTSGetRHSJacobian(dm, &rhs, NULL));
+  }
+  *is = (PetscBool)(J == DMBoxSNESComputeJacobian || J == DMBoxDefaultJacobian || (J == SNESTSFormJacobian && i == DMBoxTSComputeIJacobian && !rhs));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  On coarse levels SNES would evaluate function and Jacobian of the user's at a restricted solution.  Not every TS can do that (TSALPHA
+  combines it with Vecs of the finest level), and here it would be work for nothing: the coefficients were restricted before.
+*/
+static PetscErrorCode DMRestrictHook_BoxSolvers(DM fine, Mat restrct, Vec rscale, Mat inject, DM coarse, void *ctx)
+{
+  PetscBool is;
+
+  PetscFunctionBegin;
+  (void)restrct;
+  (void)rscale;
+  (void)inject;
+  (void)ctx;
+  PetscCall(PetscObjectTypeCompare((PetscObject)coarse, DMBOX, &is));
+  if (is) PetscCall(DMBoxJacobianIsOperator(fine, &is));
+  if (is) PetscCall(DMKSPSetComputeOperators(coarse, DMBoxComputeOperators, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMSetUpSolvers_Box(DM dm)
+{
+  PetscFunctionBegin;
+  PetscCall(DMKSPSetComputeOperators(dm, DMBoxComputeOperators, NULL));
+  PetscCall(DMCoarsenHookAdd(dm, NULL, DMRestrictHook_BoxSolvers, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

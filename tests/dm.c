@@ -1,0 +1,433 @@
+static char help[] = "A DMBOX as PETSc knows DMs: coordinates, local vectors, files that do not depend on the number of ranks, SNES without callbacks.\n\
+  -test coordinates | local | files | snes\n\n";
+
+#include <petscpatchfd.h>
+
+/* a graded box with Dirichlet and Neumann sides; its nodes are no multiples of each other */
+static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, VecType type, DM *dm)
+{
+  const PetscInt          cells[3] = {6, 4, 5};
+  const PetscReal         lower[3] = {-1, 2, 0.25}, upper[3] = {3, 4, 0.75}, graded[] = {-1, -0.5, 0, 0.25, 0.5, 1, 3};
+  const DMBoxBoundaryType boundary[6] = {DMBOX_DIRICHLET, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_DIRICHLET};
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, dm));
+  PetscCall(DMBoxSetBounds(*dm, lower, upper));
+  PetscCall(DMBoxSetVertices(*dm, 0, 7, graded));
+  PetscCall(DMBoxSetBoundary(*dm, boundary));
+  PetscCall(DMSetVecType(*dm, type));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMSetUp(*dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* different at any two nodes, and exact in single precision up to 1e-6 */
+static PetscErrorCode Value(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  u[0] = x[0] + (dim > 1 ? 0.01 * x[1] : 0) + (dim > 2 ? 10 * x[2] : 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* v is Value() at the points x */
+static PetscErrorCode CheckValues(const char what[], PetscInt dim, Vec x, Vec v, PetscReal tol)
+{
+  const PetscScalar *ax, *av;
+  PetscScalar        u;
+  PetscInt           n, nx, bs;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(VecGetLocalSize(x, &nx));
+  PetscCall(VecGetBlockSize(x, &bs));
+  PetscCheck(nx == dim * n && bs == dim, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: %" PetscInt_FMT " coordinates in blocks of %" PetscInt_FMT " for %" PetscInt_FMT " nodes", what, nx, bs, n);
+  PetscCall(VecGetArrayRead(x, &ax));
+  PetscCall(VecGetArrayRead(v, &av));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscCall(Value(dim, 0, &ax[dim * i], 1, &u, NULL));
+    PetscCheck(PetscAbsScalar(av[i] - u) <= tol, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: entry %" PetscInt_FMT " is %g, not %g", what, i, (double)av[i], (double)u);
+  }
+  PetscCall(VecRestoreArrayRead(v, &av));
+  PetscCall(VecRestoreArrayRead(x, &ax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- coordinates ---- */
+
+/* the nodes' coordinates, parallel to the entries of a global and of a local vector, in this DM and in one made from it */
+static PetscErrorCode CheckCoordinates(DM dm)
+{
+  DM        cdm;
+  Vec       x, xl, y, yl, v, l;
+  PetscInt  dim;
+  PetscReal norm, lo[3], hi[3], lower[3], upper[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetDimension(dm, &dim));
+  PetscCall(DMCreateGlobalVector(dm, &v));
+  PetscCall(DMCreateLocalVector(dm, &l));
+  PetscCall(DMBoxInterpolateFunction(dm, 0, Value, NULL, v));
+  PetscCall(DMGetCoordinates(dm, &x));
+  PetscCheck(x, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No coordinates");
+  PetscCall(CheckValues("global", dim, x, v, 1e-14));
+  PetscCall(DMGlobalToLocal(dm, v, INSERT_VALUES, l));
+  PetscCall(DMGetCoordinatesLocal(dm, &xl));
+  PetscCall(CheckValues("local", dim, xl, l, 1e-14));
+  /* the DM of the coordinates moves them as the DM itself moves numbers */
+  PetscCall(DMGetCoordinateDM(dm, &cdm));
+  PetscCall(DMCreateLocalVector(cdm, &yl));
+  PetscCall(DMGlobalToLocal(cdm, x, INSERT_VALUES, yl));
+  PetscCall(VecAXPY(yl, -1, xl));
+  PetscCall(VecNorm(yl, NORM_INFINITY, &norm));
+  PetscCheck(norm == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Coordinates from global to local: %g", (double)norm);
+  PetscCall(DMCreateGlobalVector(cdm, &y));
+  PetscCall(DMLocalToGlobal(cdm, xl, INSERT_VALUES, y));
+  PetscCall(VecAXPY(y, -1, x));
+  PetscCall(VecNorm(y, NORM_INFINITY, &norm));
+  PetscCheck(norm == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Coordinates from local to global: %g", (double)norm);
+  PetscCall(DMBoxGetBounds(dm, lower, upper));
+  PetscCall(DMGetBoundingBox(dm, lo, hi));
+  for (PetscInt d = 0; d < dim; d++) PetscCheck(lo[d] == lower[d] && hi[d] == upper[d], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Direction %" PetscInt_FMT ": [%g, %g], not [%g, %g]", d, (double)lo[d], (double)hi[d], (double)lower[d], (double)upper[d]);
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&yl));
+  PetscCall(VecDestroy(&l));
+  PetscCall(VecDestroy(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestCoordinates(void)
+{
+  const PetscReal h = 1e-9;
+
+  PetscFunctionBeginUser;
+  for (PetscInt dim = 1; dim <= 3; dim++) {
+    DM        dm, clone, fine;
+    Vec       x, keep;
+    PetscReal norm;
+
+    PetscCall(CreateBox(dim, 3, VECSTANDARD, &dm));
+    PetscCall(DMGetCoordinates(dm, &x));
+    PetscCall(VecDuplicate(x, &keep)); /* before anybody looked at them */
+    PetscCall(VecNorm(keep, NORM_1, &norm));
+    PetscCheck(norm == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A duplicate is %g", (double)norm);
+    PetscCall(VecDestroy(&keep));
+    PetscCall(DMClone(dm, &clone));
+    PetscCall(DMRefine(dm, MPI_COMM_NULL, &fine));
+    PetscCall(CheckCoordinates(dm));
+    PetscCall(CheckCoordinates(clone));
+    PetscCall(CheckCoordinates(fine));
+    PetscCall(DMDestroy(&clone));
+    PetscCall(DMCoarsen(fine, MPI_COMM_NULL, &clone));
+    PetscCall(CheckCoordinates(clone));
+    PetscCall(DMDestroy(&clone));
+    PetscCall(DMDestroy(&dm));
+    /* coordinates outlive their DM */
+    PetscCall(DMGetCoordinates(fine, &x));
+    PetscCall(VecDuplicate(x, &keep));
+    PetscCall(VecCopy(x, keep));
+    PetscCall(PetscObjectReference((PetscObject)x));
+    PetscCall(DMDestroy(&fine));
+    PetscCall(VecAXPY(x, -1, keep));
+    PetscCall(VecNorm(x, NORM_1, &norm));
+    PetscCheck(norm < h, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Coordinates changed: %g", (double)norm);
+    PetscCall(VecDestroy(&keep));
+    PetscCall(VecDestroy(&x));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "coordinates in 1, 2 and 3 dimensions\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- local vectors ---- */
+
+/* a local vector's entries are those that the map names; adding all of them counts how many ranks have a node */
+static PetscErrorCode CheckLocal(DM dm, PetscReal tol)
+{
+  Vec                    v, w, l, m;
+  VecScatter             scatter;
+  ISLocalToGlobalMapping map;
+  const PetscInt        *index;
+  IS                     is;
+  PetscInt               n, start;
+  PetscReal              norm;
+  PetscScalar            sum, *a;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMCreateGlobalVector(dm, &v));
+  PetscCall(VecDuplicate(v, &w));
+  PetscCall(DMGetLocalVector(dm, &l));
+  PetscCall(DMBoxInterpolateFunction(dm, 0, Value, NULL, v));
+  PetscCall(VecSet(l, 77));
+  PetscCall(DMGlobalToLocal(dm, v, INSERT_VALUES, l));
+  PetscCall(VecGetLocalSize(l, &n));
+  PetscCall(DMGetLocalToGlobalMapping(dm, &map));
+  PetscCall(ISLocalToGlobalMappingGetIndices(map, &index));
+  PetscCall(ISCreateGeneral(PETSC_COMM_SELF, n, index, PETSC_COPY_VALUES, &is));
+  PetscCall(ISLocalToGlobalMappingRestoreIndices(map, &index));
+  PetscCall(VecDuplicate(l, &m));
+  PetscCall(VecScatterCreate(v, is, m, NULL, &scatter));
+  PetscCall(VecScatterBegin(scatter, v, m, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(scatter, v, m, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecAXPY(m, -1, l));
+  PetscCall(VecNorm(m, NORM_INFINITY, &norm));
+  PetscCheck(norm == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Global to local: %g", (double)norm);
+  /* and back */
+  PetscCall(DMLocalToGlobal(dm, l, INSERT_VALUES, w));
+  PetscCall(VecAXPY(w, -1, v));
+  PetscCall(VecNorm(w, NORM_INFINITY, &norm));
+  PetscCheck(norm == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Local to global: %g", (double)norm);
+  /* ghosts that are wrong are mended, in another vector and in place */
+  PetscCall(VecSet(m, 77));
+  PetscCall(DMLocalToGlobal(dm, l, INSERT_VALUES, w));
+  PetscCall(VecGetOwnershipRange(v, &start, NULL));
+  for (int place = 0; place < 2; place++) {
+    Vec from = place ? m : l;
+
+    PetscCall(VecCopy(l, m));
+    PetscCall(VecGetArray(from, &a));
+    PetscCall(ISGetIndices(is, &index));
+    for (PetscInt i = 0, end = start; i < n; i++) {
+      if (index[i] == end) end++; /* owned: they come in order */
+      else a[i] = -3;
+    }
+    PetscCall(ISRestoreIndices(is, &index));
+    PetscCall(VecRestoreArray(from, &a));
+    PetscCall(DMLocalToLocalBegin(dm, from, INSERT_VALUES, m));
+    PetscCall(DMLocalToLocalEnd(dm, from, INSERT_VALUES, m));
+    PetscCall(DMGlobalToLocal(dm, v, INSERT_VALUES, l));
+    PetscCall(VecAXPY(m, -1, l));
+    PetscCall(VecNorm(m, NORM_INFINITY, &norm));
+    PetscCheck(norm == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Local to local: %g", (double)norm);
+  }
+  /* the sum over all ranks, added to what is there */
+  PetscCall(VecSet(w, 1));
+  PetscCall(VecSet(l, 1));
+  PetscCall(DMLocalToGlobal(dm, l, ADD_VALUES, w));
+  PetscCall(VecSum(w, &sum));
+  PetscCall(VecGetSize(w, &start));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &n, 1, MPIU_INT, MPI_SUM, PETSC_COMM_WORLD));
+  PetscCheck(PetscAbsScalar(sum - n - start) <= tol * n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Adding gave %g, not %" PetscInt_FMT, (double)sum, n + start);
+  PetscCall(VecSum(l, &sum));
+  PetscCall(VecGetLocalSize(l, &n));
+  PetscCheck(PetscAbsScalar(sum - n) <= tol * n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Adding changed the local vector");
+  PetscCall(VecScatterDestroy(&scatter));
+  PetscCall(ISDestroy(&is));
+  PetscCall(DMRestoreLocalVector(dm, &l));
+  PetscCall(VecDestroy(&m));
+  PetscCall(VecDestroy(&w));
+  PetscCall(VecDestroy(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestLocal(void)
+{
+  VecType types[] = {VECSTANDARD, VECSINGLE};
+
+  PetscFunctionBeginUser;
+  for (int t = 0; t < 2; t++) {
+    for (PetscInt dim = 1; dim <= 3; dim++) {
+      DM        dm, fine, coarse;
+      PetscReal tol = t ? 1e-6 : 1e-14;
+
+      PetscCall(CreateBox(dim, 2, types[t], &dm));
+      PetscCall(CheckLocal(dm, tol));
+      PetscCall(DMRefine(dm, MPI_COMM_NULL, &fine));
+      PetscCall(DMCoarsen(fine, MPI_COMM_NULL, &coarse));
+      PetscCall(CheckLocal(coarse, tol));
+      PetscCall(DMDestroy(&coarse));
+      PetscCall(DMDestroy(&fine));
+      PetscCall(DMDestroy(&dm));
+    }
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "local vectors in 1, 2 and 3 dimensions\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- files ---- */
+
+/* written on all ranks and read on one, written on one and read on all; a DM on one rank has the natural order in memory */
+static PetscErrorCode CheckFile(DM dm, PetscReal tol)
+{
+  DM          alone, from, to;
+  Vec         v, x;
+  PetscViewer viewer;
+  MPI_Comm    comm;
+  PetscInt    dim, degree;
+  PetscMPIInt rank;
+  char        name[PETSC_MAX_PATH_LEN];
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(DMGetDimension(dm, &dim));
+  PetscCall(DMBoxGetDegree(dm, &degree));
+  {
+    const PetscInt  cells[3] = {6, 4, 5};
+    const PetscReal lower[3] = {-1, 2, 0.25}, upper[3] = {3, 4, 0.75}, graded[] = {-1, -0.5, 0, 0.25, 0.5, 1, 3};
+
+    PetscCall(DMBoxCreate(PETSC_COMM_SELF, dim, cells, degree, &alone));
+    PetscCall(DMBoxSetBounds(alone, lower, upper));
+    PetscCall(DMBoxSetVertices(alone, 0, 7, graded));
+    PetscCall(DMSetUp(alone));
+  }
+  PetscCall(PetscSNPrintf(name, sizeof(name), "dm_test_%" PetscInt_FMT ".bin", dim));
+  for (int way = 0; way < 2; way++) {
+    from = way ? alone : dm;
+    to   = way ? dm : alone;
+    PetscCall(PetscObjectGetComm((PetscObject)from, &comm));
+    if (from == dm || rank == 0) {
+      PetscCall(DMCreateGlobalVector(from, &v));
+      PetscCall(DMBoxInterpolateFunction(from, 0, Value, NULL, v));
+      PetscCall(PetscViewerBinaryOpen(comm, name, FILE_MODE_WRITE, &viewer));
+      PetscCall(VecView(v, viewer));
+      PetscCall(PetscViewerDestroy(&viewer));
+      PetscCall(VecDestroy(&v));
+    }
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+    PetscCall(PetscObjectGetComm((PetscObject)to, &comm));
+    if (to == dm || rank == 0) {
+      PetscCall(DMCreateGlobalVector(to, &v));
+      PetscCall(PetscViewerBinaryOpen(comm, name, FILE_MODE_READ, &viewer));
+      PetscCall(VecLoad(v, viewer));
+      PetscCall(PetscViewerDestroy(&viewer));
+      PetscCall(DMGetCoordinates(to, &x));
+      PetscCall(CheckValues(way ? "one to all" : "all to one", dim, x, v, tol));
+      PetscCall(VecDestroy(&v));
+    }
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+    if (rank == 0) (void)remove(name);
+    if (rank == 0) {
+      PetscCall(PetscStrlcat(name, ".info", sizeof(name)));
+      (void)remove(name);
+      name[strlen(name) - 5] = 0;
+    }
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  }
+  PetscCall(DMDestroy(&alone));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestFiles(void)
+{
+  VecType types[] = {VECSTANDARD, VECSINGLE};
+
+  PetscFunctionBeginUser;
+  for (int t = 0; t < 2; t++) {
+    for (PetscInt dim = 1; dim <= 3; dim++) {
+      DM dm;
+
+      PetscCall(CreateBox(dim, 2, types[t], &dm));
+      PetscCall(CheckFile(dm, t ? 1e-5 : 1e-14));
+      PetscCall(DMDestroy(&dm));
+    }
+  }
+  { /* on paper too: the same numbers in the same order for any number of ranks */
+    const PetscInt cells[2] = {2, 2};
+    DM             dm;
+    Vec            v;
+
+    PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
+    PetscCall(DMSetUp(dm));
+    PetscCall(DMCreateGlobalVector(dm, &v));
+    PetscCall(DMBoxInterpolateFunction(dm, 0, Value, NULL, v));
+    PetscCall(PetscObjectSetName((PetscObject)v, "u"));
+    PetscCall(VecView(v, PETSC_VIEWER_STDOUT_WORLD));
+    PetscCall(VecDestroy(&v));
+    PetscCall(DMDestroy(&dm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- SNES ---- */
+
+/* u^3 beside the operator; its Jacobian is left to the DM: Newton's method becomes an iteration with a fixed matrix */
+static PetscErrorCode Cubic(SNES snes, Vec u, Vec f, void *ctx)
+{
+  Vec w = (Vec)ctx;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxSNESComputeFunction(snes, u, f, NULL));
+  PetscCall(VecPointwiseMult(w, u, u));
+  PetscCall(VecPointwiseMult(w, w, u));
+  PetscCall(VecAXPY(f, 1e-2, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A u = b without a callback; the same after the coefficients have changed; with a function of the user's and no Jacobian */
+static PetscErrorCode TestSNES(void)
+{
+  const PetscReal diffusion[3] = {1, 2, 3};
+  DM              dm, other;
+  SNES            snes;
+  KSP             ksp;
+  Mat             A;
+  Vec             b, u, r;
+  PetscReal       norm, bnorm;
+  PetscInt        its;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBox(3, 2, VECSTANDARD, &dm));
+  PetscCall(DMClone(dm, &other));
+  PetscCall(DMCreateGlobalVector(dm, &u));
+  PetscCall(VecDuplicate(u, &b));
+  PetscCall(VecDuplicate(u, &r));
+  PetscCall(DMBoxAddLoad(dm, 0, Value, NULL, b));
+  PetscCall(VecNorm(b, NORM_2, &bnorm));
+  PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));
+  PetscCall(SNESSetDM(snes, dm));
+  PetscCall(SNESGetKSP(snes, &ksp));
+  PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(SNESSetFromOptions(snes));
+  for (int change = 0; change < 2; change++) {
+    if (change) {
+      PetscCall(DMBoxSetPoisson(dm, diffusion, 5));
+      PetscCall(DMBoxSetPoisson(other, diffusion, 5));
+    }
+    PetscCall(VecZeroEntries(u));
+    PetscCall(SNESSolve(snes, b, u));
+    PetscCall(SNESGetLinearSolveIterations(snes, &its));
+    PetscCall(DMCreateMatrix(other, &A));
+    PetscCall(MatResidual(A, b, u, r));
+    PetscCall(VecNorm(r, NORM_2, &norm));
+    PetscCall(MatDestroy(&A));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A u = b%s: true relative residual %s 1e-8, %s iterations\n", change ? ", new coefficients" : "", norm <= 1e-8 * bnorm ? "<=" : ">", its <= 30 ? "few" : "many"));
+  }
+  PetscCall(SNESDestroy(&snes));
+  PetscCall(DMDestroy(&dm));
+  PetscCall(DMClone(other, &dm));
+  PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));
+  PetscCall(SNESSetDM(snes, dm));
+  PetscCall(SNESSetFunction(snes, NULL, Cubic, r));
+  PetscCall(SNESSetTolerances(snes, PETSC_CURRENT, 1e-9, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(SNESSetFromOptions(snes));
+  PetscCall(VecZeroEntries(u));
+  PetscCall(SNESSolve(snes, b, u));
+  PetscCall(SNESGetFunctionNorm(snes, &norm));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A u + u^3 / 100 = b: %s\n", norm <= 1e-7 * bnorm ? "solved" : "not solved"));
+  PetscCall(SNESDestroy(&snes));
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&u));
+  PetscCall(DMDestroy(&dm));
+  PetscCall(DMDestroy(&other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char      test[64] = "coordinates";
+  PetscBool is[4];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-test", test, sizeof(test), NULL));
+  PetscCall(PetscStrcmp(test, "coordinates", &is[0]));
+  PetscCall(PetscStrcmp(test, "local", &is[1]));
+  PetscCall(PetscStrcmp(test, "files", &is[2]));
+  PetscCall(PetscStrcmp(test, "snes", &is[3]));
+  if (is[0]) PetscCall(TestCoordinates());
+  if (is[1]) PetscCall(TestLocal());
+  if (is[2]) PetscCall(TestFiles());
+  if (is[3]) PetscCall(TestSNES());
+  PetscCall(PetscFinalize());
+  return 0;
+}
