@@ -320,7 +320,7 @@ static PetscErrorCode TestFiles(void)
     }
   }
   { /* on paper too: the same numbers in the same order for any number of ranks */
-    const PetscInt cells[2] = {2, 2};
+    const PetscInt cells[2] = {4, 2};
     DM             dm;
     Vec            v;
 

@@ -6,6 +6,23 @@
 #include <petscdmda.h>
 #include <petsc/private/vecimpl.h>
 
+/* PETSc counts a piece without nodes in the offsets of a file, but writes nothing for it, so that all that follows is read from wrong places. */
+static PetscErrorCode DMBoxCheckPieces(DM dm)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < 3; d++) {
+    for (PetscInt p = 0; p < box->processes[d]; p++) {
+      PetscInt first, end;
+
+      DMBoxOwnRange(box, d, p, &first, &end);
+      PetscCheck(first < end, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "Cannot write a file for ParaView: of the %" PetscInt_FMT " MPI processes in direction %" PetscInt_FMT ", number %" PetscInt_FMT " has none of the %" PetscInt_FMT " cells.  Use fewer processes, or a finer mesh", box->processes[d], d, p, box->cells[d]);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DMBoxCreateDMDA(DM dm, DM *da)
 {
   DM_Box   *box = (DM_Box *)dm->data;
@@ -45,6 +62,7 @@ static PetscErrorCode DMBoxViewVTK(DM dm, Vec v, PetscViewer viewer)
   const PetscScalar *array;
 
   PetscFunctionBegin;
+  PetscCall(DMBoxCheckPieces(dm));
   PetscCall(DMBoxCreateDMDA(dm, &da));
   PetscCall(DMCreateGlobalVector(da, &w));
   if (((PetscObject)v)->name) PetscCall(PetscObjectSetName((PetscObject)w, ((PetscObject)v)->name));

@@ -246,18 +246,17 @@ static PetscErrorCode DMBoxCopyDirichlet(DM_Box *box, Vec u, Vec f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* TSARKIMEX adds the right-hand side to u', not to M u' */
+/* TSARKIMEX adds the right-hand side to u', not to M u'; PETSc finds that out in debug builds only */
 static PetscErrorCode DMBoxCheckTS(TS ts, DM dm)
 {
   TSRHSFunctionFn *rhs;
-  PetscBool        arkimex, implicit;
+  PetscBool        arkimex;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)ts, TSARKIMEX, &arkimex));
   if (!arkimex) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMTSGetRHSFunction(dm, &rhs, NULL));
-  PetscCall(TSARKIMEXGetFullyImplicit(ts, &implicit));
-  PetscCheck(!rhs || implicit, PetscObjectComm((PetscObject)ts), PETSC_ERR_SUP, "TSARKIMEX takes the function of TSSetRHSFunction() for u' and not for M u', so that the mass matrix of the DMBOX would be lost; use -ts_arkimex_fully_implicit (TSARKIMEXSetFullyImplicit()), or subtract the function in an IFunction of your own that calls DMBoxTSComputeIFunction()");
+  PetscCheck(!rhs, PetscObjectComm((PetscObject)ts), PETSC_ERR_SUP, "TSARKIMEX takes the function of TSSetRHSFunction() for u' and not for M u', so that the mass matrix of the DMBOX would be lost: subtract it in an IFunction of your own that calls DMBoxTSComputeIFunction(), or use another -ts_type");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,7 +290,8 @@ static PetscErrorCode DMBoxCheckTS(TS ts, DM dm)
 
   A function of your own may call this one and add to its result.
 
-  `TSARKIMEX` has to be fully implicit (`TSARKIMEXSetFullyImplicit()`) when there is a right-hand side function.  Explicit methods do not apply.
+  With `TSARKIMEX` the load has to be subtracted in an IFunction of your own, because a right-hand side function would be taken for u' and
+  not for M u'.  Explicit methods do not apply.
 
 .seealso: `DMBOX`, `DMBoxTSComputeIJacobian()`, `DMBoxAddLoad()`, `DMBoxLiftDirichlet()`, `TSSetIFunction()`, `TSSetRHSFunction()`
 @*/
