@@ -1,5 +1,5 @@
 static char help[] = "A DMBOX as PETSc knows DMs: coordinates, local vectors, files that do not depend on the number of ranks, SNES without callbacks.\n\
-  -test coordinates | local | files | snes\n\n";
+  -test coordinates | local | files | snes | errors\n\n";
 
 #include <petscpatchfd.h>
 
@@ -411,10 +411,111 @@ static PetscErrorCode TestSNES(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- errors ---- */
+
+static PetscErrorCode lastcode;
+static char           lastmessage[1024];
+
+static PetscErrorCode Catch(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *fn, PETSC_UNUSED const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, PETSC_UNUSED void *ctx)
+{
+  if (p == PETSC_ERROR_INITIAL) {
+    lastcode = n;
+    (void)PetscStrncpy(lastmessage, mess ? mess : "", sizeof(lastmessage));
+  }
+  return n;
+}
+
+/* the call must fail with this code and a message that contains the words */
+#define FAILS(call, code, words) \
+  do { \
+    PetscErrorCode ierr; \
+    char          *w; \
+    lastcode       = PETSC_SUCCESS; \
+    lastmessage[0] = 0; \
+    PetscCall(PetscPushErrorHandler(Catch, NULL)); \
+    ierr = (call); \
+    PetscCall(PetscPopErrorHandler()); \
+    PetscCall(PetscStrstr(lastmessage, words, &w)); \
+    PetscCheck(ierr && lastcode == code && w, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: code %d, message %s", #call, (int)lastcode, lastmessage); \
+  } while (0)
+
+static PetscErrorCode Zero(PETSC_UNUSED TS ts, PETSC_UNUSED PetscReal t, PETSC_UNUSED Vec u, Vec f, PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  PetscCall(VecZeroEntries(f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a TS with the functions of its DM, and one step to do */
+static PetscErrorCode CreateTS(DM dm, TSType type, PetscBool jacobian, PetscBool rhs, TS *ts)
+{
+  PetscFunctionBeginUser;
+  PetscCall(TSCreate(PETSC_COMM_WORLD, ts));
+  PetscCall(TSSetDM(*ts, dm));
+  PetscCall(TSSetType(*ts, type));
+  PetscCall(TSSetIFunction(*ts, NULL, DMBoxTSComputeIFunction, NULL));
+  if (jacobian) PetscCall(TSSetIJacobian(*ts, NULL, NULL, DMBoxTSComputeIJacobian, NULL));
+  if (rhs) PetscCall(TSSetRHSFunction(*ts, NULL, Zero, NULL));
+  PetscCall(TSSetTimeStep(*ts, 0.1));
+  PetscCall(TSSetMaxSteps(*ts, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestErrors(void)
+{
+  DM   dm, other;
+  Vec  u, l;
+  SNES snes;
+  TS   ts;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBox(2, 2, VECSTANDARD, &dm));
+  PetscCall(DMCreateGlobalVector(dm, &u));
+  PetscCall(DMCreateLocalVector(dm, &l));
+  FAILS(DMGlobalToLocal(dm, u, ADD_VALUES, l), PETSC_ERR_SUP, "INSERT_VALUES only");
+  PetscCall(DMRefine(dm, MPI_COMM_NULL, &other));
+  FAILS(DMGlobalToLocal(other, u, INSERT_VALUES, l), PETSC_ERR_ARG_SIZ, "global Vec has local size");
+  FAILS(DMLocalToLocalBegin(other, l, INSERT_VALUES, l), PETSC_ERR_ARG_SIZ, "local Vec has size");
+  PetscCall(DMDestroy(&other));
+  PetscCall(VecDestroy(&l));
+  PetscCall(VecSet(u, 1));
+  /* without a Jacobian PETSc calls NULL */
+  PetscCall(DMClone(dm, &other));
+  PetscCall(CreateTS(other, TSBEULER, PETSC_FALSE, PETSC_FALSE, &ts));
+  FAILS(TSSolve(ts, u), PETSC_ERR_ARG_WRONGSTATE, "TSSetIJacobian()");
+  PetscCall(TSDestroy(&ts));
+  PetscCall(DMDestroy(&other));
+  /* without a mass matrix the answer is wrong */
+  PetscCall(DMClone(dm, &other));
+  PetscCall(CreateTS(other, TSARKIMEX, PETSC_TRUE, PETSC_TRUE, &ts));
+  FAILS(TSSolve(ts, u), PETSC_ERR_SUP, "mass matrix");
+  PetscCall(TSDestroy(&ts));
+  PetscCall(DMDestroy(&other));
+  /* what is set on the DM alone does not make TS replace the functions of a SNES: it would solve the steady problem */
+  PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));
+  PetscCall(SNESSetDM(snes, dm));
+  PetscCall(SNESSolve(snes, NULL, u));
+  PetscCall(SNESDestroy(&snes));
+  PetscCall(DMTSSetIFunction(dm, DMBoxTSComputeIFunction, NULL));
+  PetscCall(DMTSSetIJacobian(dm, DMBoxTSComputeIJacobian, NULL));
+  PetscCall(TSCreate(PETSC_COMM_WORLD, &ts));
+  PetscCall(TSSetDM(ts, dm));
+  PetscCall(TSSetType(ts, TSBEULER));
+  PetscCall(TSSetTimeStep(ts, 0.1));
+  PetscCall(TSSetMaxSteps(ts, 1));
+  FAILS(TSSolve(ts, u), PETSC_ERR_ARG_WRONGSTATE, "DMClone()");
+  PetscCall(TSDestroy(&ts));
+  PetscCall(VecDestroy(&u));
+  PetscCall(DMDestroy(&dm));
+  PetscCall(PetscOptionsClearValue(NULL, "-malloc_dump")); /* calls that fail do not free what they had allocated */
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "errors: all caught\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char      test[64] = "coordinates";
-  PetscBool is[4];
+  PetscBool is[5];
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -424,10 +525,58 @@ int main(int argc, char **argv)
   PetscCall(PetscStrcmp(test, "local", &is[1]));
   PetscCall(PetscStrcmp(test, "files", &is[2]));
   PetscCall(PetscStrcmp(test, "snes", &is[3]));
+  PetscCall(PetscStrcmp(test, "errors", &is[4]));
   if (is[0]) PetscCall(TestCoordinates());
   if (is[1]) PetscCall(TestLocal());
   if (is[2]) PetscCall(TestFiles());
   if (is[3]) PetscCall(TestSNES());
+  if (is[4]) PetscCall(TestErrors());
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+  testset:
+    nsize: {{1 2 3 4}}
+    test:
+      suffix: coordinates
+      args: -test coordinates
+    test:
+      suffix: local
+      args: -test local
+    test:
+      suffix: files
+      filter: grep -v -E "Vec|type|Process"
+      args: -test files
+
+  # SNES alone, and with what it takes the Jacobian for
+  testset:
+    nsize: {{1 3}}
+    args: -test snes -dm_refine 1
+    test:
+      suffix: snes
+      output_file: output/dm_snes.out
+      args: -pc_type patchmg -ksp_type fgmres -snes_linesearch_type basic
+    test:
+      suffix: snes_linear
+      output_file: output/dm_snes.out
+      args: -pc_type patchmg -snes_type ksponly
+    test:
+      suffix: snes_mg
+      output_file: output/dm_snes.out
+      args: -pc_type mg -pc_mg_levels 2 -mg_levels_ksp_type richardson -mg_levels_pc_type patchfd -mg_coarse_pc_type patchfd -mg_coarse_pc_patchfd_patch box
+  test:
+    suffix: snes_mf
+    args: -test snes -pc_type patchmg -ksp_type fgmres -snes_mf_operator
+  test:
+    suffix: snes_aij
+    nsize: 2
+    args: -test snes -dm_mat_type aij -pc_type jacobi
+
+  test:
+    suffix: errors
+    nsize: {{1 2}}
+    args: -test errors
+
+TEST*/

@@ -148,7 +148,7 @@ PetscErrorCode DMBoxSNESComputeJacobian(SNES snes, Vec u, Mat A, Mat P, void *ct
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The defaults stay on the DM.  A TS that gets it later would believe that they are its own functions. */
+/* The defaults stay on the DM.  A TS that gets it later, with functions from DMTSSetIFunction() only, would leave them there and use them. */
 static PetscErrorCode DMBoxCheckNoTS(SNES snes)
 {
   DM               dm;
