@@ -254,13 +254,25 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 
    More MPI processes than cells, in a way that no process grid fits, are an error; on levels made by `DMCoarsen()` processes may own nothing.
 
-   `VecView()` of a vector of a `DMBOX` writes a file for ParaView if the viewer is `PETSCVIEWERVTK`, for instance `-ksp_view_solution vtk:u.vts`.
+   `SNESSetDM()` is enough for `SNESSolve()` to solve A u = b, and `DMBoxTSComputeIFunction()` with `DMBoxTSComputeIJacobian()` makes a `TS` solve
+   M u' + A u = f, with multigrid for a M + A.  As usual in PETSc, each `KSP`, `SNES` and `TS` needs a `DM` of its own: `DMClone()`.
+
+   `DMGetCoordinates()` has the positions of the nodes, in the order of the vectors, with dim numbers a node; they are computed and stored when
+   their entries are looked at for the first time.  They are for reading: the mesh does not follow them.
+
+   A local vector (`DMCreateLocalVector()`, `DMGlobalToLocal()`) has the nodes of the process and those of one layer of cells around its own cells, x fastest.
+   On one process it is the same as a global one.  `DMGetLocalToGlobalMapping()` says which entries of a global vector these are.
+
+   `VecView()` of a vector of a `DMBOX` writes a file for ParaView if the viewer is `PETSCVIEWERVTK`, for instance `-ksp_view_solution vtk:u.vts`;
+   every process must then own nodes.  Other viewers get the entries in the natural order, all nodes with x fastest, and `VecLoad()` reads them so: the
+   number of processes may be another.
 
    Dirichlet and Neumann are the only conditions, and the coefficients are constant.
 
 .seealso: `DMBoxCreate()`, `DMBoxSetCells()`, `DMBoxSetBounds()`, `DMBoxSetVertices()`, `DMBoxSetDegree()`, `DMBoxSetSpace()`, `DMBoxSetBoundary()`,
           `DMBoxSetProcesses()`, `DMBoxSetPoisson()`, `DMBoxGetNumCoarsenings()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
-          `DMBoxComputeError()`, `DMBoxLiftDirichlet()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
+          `DMBoxComputeError()`, `DMBoxLiftDirichlet()`, `DMBoxSNESComputeFunction()`, `DMBoxSNESComputeJacobian()`, `DMBoxTSComputeIFunction()`,
+          `DMBoxTSComputeIJacobian()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
 M*/
 PetscErrorCode DMCreate_Box(DM dm)
 {
