@@ -17,7 +17,7 @@
 #include <petsc/private/dmimpl.h>
 #include <petsc/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
-#include <patchfd/private/matimpl.h>
+#include <petscpatchfd.h>
 #include <petscdmda.h>
 
 /* how a Mat makes Vecs; what a Mat has is exchanged with what stands here */
@@ -150,7 +150,7 @@ static PetscErrorCode PCReset_Single(PC pc)
 /* a Mat that a DMBOX made; such a Mat is made anew for the clone, so that its products are native */
 static PetscErrorCode PCSingleIsBox(PC pc, Mat A, PetscBool *isbox)
 {
-  PetscErrorCode (*update)(Mat, PetscReal);
+  PetscErrorCode (*update)(Mat);
 
   PetscFunctionBegin;
   *isbox = PETSC_FALSE;
@@ -170,14 +170,18 @@ static PetscErrorCode PCSingleSetOperators(PC pc)
   PetscCall(PCSingleIsBox(pc, pc->mat, &boxA));
   PetscCall(PCSingleIsBox(pc, pc->pmat, &boxP));
   if (boxA || boxP) {
-    Mat B;
+    PetscReal diffusion[3], shift;
+    Mat       B;
 
-    PetscCall(DMBoxCopyCoefficients(pc->dm, s->dm));
     if (pc->setupcalled) {
+      PetscCall(DMBoxGetPoisson(pc->dm, diffusion, &shift));
+      PetscCall(DMBoxSetPoisson(s->dm, diffusion, shift));
       B = boxP ? s->pc->pmat : s->pc->mat;
       PetscCall(PetscObjectReference((PetscObject)B));
-    } else PetscCall(DMCreateMatrix(s->dm, &B));
-    PetscCall(MatBoxUpdateStep(B, s->dm));
+      PetscCall(MatBoxUpdate(B));
+    } else {
+      PetscCall(DMCreateMatrix(s->dm, &B));
+    }
     PetscCall(PCSetOperators(s->pc, boxA ? B : A, boxP ? B : P));
     PetscCall(MatDestroy(&B));
   } else PetscCall(PCSetOperators(s->pc, A, P));
