@@ -491,12 +491,18 @@ static PetscErrorCode TestErrors(void)
   FAILS(TSSolve(ts, u), PETSC_ERR_SUP, "mass matrix");
   PetscCall(TSDestroy(&ts));
   PetscCall(DMDestroy(&other));
-  /* with the functions of a SNES the TS solves the steady problem */
+  /* what is set on the DM alone does not make TS replace the functions of a SNES: it would solve the steady problem */
   PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));
   PetscCall(SNESSetDM(snes, dm));
   PetscCall(SNESSolve(snes, NULL, u));
   PetscCall(SNESDestroy(&snes));
-  PetscCall(CreateTS(dm, TSBEULER, PETSC_TRUE, PETSC_FALSE, &ts));
+  PetscCall(DMTSSetIFunction(dm, DMBoxTSComputeIFunction, NULL));
+  PetscCall(DMTSSetIJacobian(dm, DMBoxTSComputeIJacobian, NULL));
+  PetscCall(TSCreate(PETSC_COMM_WORLD, &ts));
+  PetscCall(TSSetDM(ts, dm));
+  PetscCall(TSSetType(ts, TSBEULER));
+  PetscCall(TSSetTimeStep(ts, 0.1));
+  PetscCall(TSSetMaxSteps(ts, 1));
   FAILS(TSSolve(ts, u), PETSC_ERR_ARG_WRONGSTATE, "DMClone()");
   PetscCall(TSDestroy(&ts));
   PetscCall(VecDestroy(&u));

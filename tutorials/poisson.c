@@ -197,7 +197,7 @@ int main(int argc, char **argv)
      test:
        suffix: 1d
        args: -dm_box_dim 1 -dm_box_cells 64
-     # a stretched box, all kinds of boundary data, three meshes: the errors fall by 2^4
+     # a stretched box, all kinds of boundary data, two meshes: the errors fall by 2^4
      test:
        suffix: mixed_1
        args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
