@@ -127,6 +127,38 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  With cells of length h_d, the mass in direction d is near h_d and the stiffness near diffusion_d / h_d + shift h_d.  Masses times 1 / h_d and stiffnesses times
+  1 / (h_d c), c being the largest of diffusion_d / h_d^2 and shift, are near one, and every term of the operator is multiplied by the same number,
+  1 / (c h_0 h_1 h_2).  All factors are powers of two.
+*/
+PetscErrorCode DMBoxScaleOperator(DM dm, const PetscReal diffusion[3], PetscReal shift, int *exponent)
+{
+  DM_Box *box;
+  int     h[3] = {0, 0, 0}, c = shift == 0 ? INT_MIN : ilogb(shift);
+  PetscBool near;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(PetscArraycpy(box->diffusion, diffusion, 3));
+  box->shift = shift;
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    h[d] = ilogb((box->upper[d] - box->lower[d]) / box->cells[d]);
+    c    = PetscMax(c, ilogb(diffusion[d]) - 2 * h[d]);
+  }
+  *exponent = -c - h[0] - h[1] - h[2];
+  /* there is room for meshes as fine as memory allows; what is left alone costs nothing */
+  near = (PetscBool)(PetscAbs(c) <= 40 && PetscAbs(*exponent) <= 24);
+  for (int d = 0; d < 3; d++) near = (PetscBool)(near && PetscAbs(h[d]) <= 16);
+  if (near) *exponent = 0;
+  for (int d = 0; d < 3; d++) {
+    box->line[d].exponent[0] = near ? 0 : -h[d];
+    box->line[d].exponent[1] = near ? 0 : -h[d] - c;
+  }
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Coefficients changed on a fine DM reach the coarser ones whenever a solver restricts the problem. */
 PetscErrorCode DMRestrictHook_Box(DM fine, Mat restrct, Vec rscale, Mat inject, DM coarse, void *ctx)
 {
@@ -141,6 +173,7 @@ PetscErrorCode DMRestrictHook_Box(DM fine, Mat restrct, Vec rscale, Mat inject, 
   PetscCall(PetscObjectTypeCompare((PetscObject)coarse, DMBOX, &isbox));
   if (!isbox) PetscFunctionReturn(PETSC_SUCCESS);
   c = (DM_Box *)coarse->data;
+  for (int d = 0; d < 3; d++) PetscCall(PetscArraycpy(c->line[d].exponent, f->line[d].exponent, 2));
   PetscCall(PetscArraycmp(c->diffusion, f->diffusion, 3, &same));
   if (same && c->shift == f->shift) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArraycpy(c->diffusion, f->diffusion, 3));

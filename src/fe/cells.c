@@ -94,8 +94,8 @@ PetscErrorCode PatchFDCellsCreate(const PatchFDLine *line, PetscReal kappa, Pets
     const PetscReal h = line->degree ? (v[start[r + 1]] - v[start[r]]) / (start[r + 1] - start[r]) : 1.0;
 
     for (PetscInt i = 0; i < nn; i++) {
-      cells->M[r * nn + i] = h * M[i];
-      cells->A[r * nn + i] = kappa / h * K[i] + shift * h * M[i];
+      cells->M[r * nn + i] = ldexp(h * M[i], line->exponent[0]);
+      cells->A[r * nn + i] = ldexp(kappa / h * K[i] + shift * h * M[i], line->exponent[1]);
     }
   }
   PetscCall(PetscFree3(start, M, K));

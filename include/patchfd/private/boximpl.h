@@ -64,6 +64,11 @@ PETSC_INTERN PetscErrorCode DMBoxGetLocalToGlobal(DM, PetscInt **index);
 PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_Box(DM coarse, DM fine, Mat *, Vec *); /* src/mat/transfer.c */
 PETSC_INTERN PetscErrorCode DMCreateMatrix_Box(DM, Mat *);                               /* src/mat/poisson.c */
+/*
+  Give the DM these coefficients, and let it and the coarser DMs that solvers make from it multiply their operators, but for the rows of Dirichlet nodes, by
+  two to the power `exponent`, which brings them and the one-dimensional matrices that they are made of into the range of float; 0 if they are there.
+*/
+PETSC_INTERN PetscErrorCode DMBoxScaleOperator(DM, const PetscReal diffusion[3], PetscReal shift, int *exponent); /* hierarchy.c */
 
 /* ---- between the files of src/dm ---- */
 PETSC_INTERN PetscErrorCode DMSetUp_Box(DM);        /* layout.c */

@@ -18,6 +18,7 @@ typedef struct {
   PetscInt   ncells;
   PetscReal *vertices; /* [ncells + 1], increasing */
   PetscBool  fixed[2]; /* Dirichlet condition at the lower, upper end */
+  int        exponent[2]; /* mass and stiffness of its cells are multiplied by two to these powers, for float: DMBoxScaleOperator() */
 } PatchFDLine;
 
 PETSC_INTERN PetscErrorCode PatchFDLineCreate(PetscInt degree, PetscInt ncells, const PetscReal vertices[], const PetscBool fixed[2], PatchFDLine *);
@@ -40,7 +41,7 @@ PETSC_INTERN PetscErrorCode PatchFDLineNodes(const PatchFDLine *, PetscReal x[])
 /* nq Gauss points a cell: points x[ncells * nq], weights w[ncells * nq] (times the cell's length), basis values B[nq][degree + 1] */
 PETSC_INTERN PetscErrorCode PatchFDLineTabulate(const PatchFDLine *, PetscInt nq, PetscReal x[], PetscReal w[], PetscReal B[]);
 
-/* Cell matrices: mass M and "stiffness" A = kappa * stiffness + shift * M, without boundary conditions, one pair a class of equal cells */
+/* Cell matrices: mass M and "stiffness" A = kappa * stiffness + shift * M, times the line's powers of two, without boundary conditions, one pair a class of equal cells */
 typedef struct {
   PetscInt   nloc;   /* degree + 1 */
   PetscInt   ncells;
