@@ -233,21 +233,43 @@ static PetscErrorCode PCSingleSetOperatorsNative(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the power of two that brings a matrix with entries to one, 0 if it is near one, or if it has no entries that could be scaled */
-static PetscErrorCode PCSingleGetExponent(Mat A, int *exponent)
+/* the largest entry, more or less; 0 if it cannot be known */
+static PetscErrorCode PCSingleGetSize(PC pc, Mat A, PetscBool entries, PetscReal *size)
 {
-  PetscBool shell;
-  PetscReal norm;
+  PetscBool mult;
+  Vec       x, y;
 
   PetscFunctionBegin;
-  *exponent = 0;
-  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSHELL, &shell)); /* copies share their context with the original */
-  if (shell || !A->ops->norm || !A->ops->scale || !A->ops->duplicate) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatNorm(A, NORM_INFINITY, &norm));
-  if (norm == 0.0 || PetscIsInfOrNanReal(norm)) PetscFunctionReturn(PETSC_SUCCESS);
-  *exponent = -ilogb(norm);
-  if (PetscAbs(*exponent) <= 40) *exponent = 0;
-  *exponent = PetscMax(-1000, PetscMin(1000, *exponent)); /* of these, the powers of two are doubles */
+  *size = 0;
+  if (entries) PetscCall(MatNorm(A, NORM_INFINITY, size));
+  else {
+    PetscCall(MatHasOperation(A, MATOP_MULT, &mult));
+    if (mult) {
+      PetscCall(MatCreateVecs(A, &x, &y));
+      PetscCall(VecSetRandom(x, NULL));
+      PetscCall(MatMult(A, x, y));
+      PetscCall(VecNorm(y, NORM_INFINITY, size));
+      PetscCall(VecDestroy(&x));
+      PetscCall(VecDestroy(&y));
+    }
+  }
+  PetscCheck(!PetscIsInfOrNanReal(*size), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP, "PCSINGLE: the matrix, of type %s, has entries that are not finite", ((PetscObject)A)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the power of two that brings a matrix to one, 0 if it is near one; it takes a copy, so that what cannot be copied has to be in the range of float */
+static PetscErrorCode PCSingleGetExponent(PC pc, Mat A, int *exponent)
+{
+  PetscBool shell, entries;
+  PetscReal size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSHELL, &shell)); /* copies would share their context with the original */
+  entries = (PetscBool)(!shell && A->ops->norm && A->ops->scale && A->ops->duplicate);
+  PetscCall(PCSingleGetSize(pc, A, entries, &size));
+  *exponent = size > 0 ? -PetscMax(-1000, PetscMin(1000, ilogb(size))) : 0; /* of these, the powers of two are doubles */
+  PetscCheck(entries || PetscAbs(*exponent) <= 100, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCSINGLE: the matrix, of type %s, is near %g. Without entries that could be copied and scaled it must be between 1e-30 and 1e30, so that floats can hold what it makes of them: scale the problem", ((PetscObject)A)->type_name, (double)size);
+  if (!entries || PetscAbs(*exponent) <= 40) *exponent = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -270,9 +292,9 @@ static PetscErrorCode PCSingleSetOperators(PC pc)
   int        a;
 
   PetscFunctionBegin;
-  PetscCall(PCSingleGetExponent(P, &s->exponent));
+  PetscCall(PCSingleGetExponent(pc, P, &s->exponent));
   if (s->exponent && pc->useAmat && A != P) { /* both or none */
-    PetscCall(PCSingleGetExponent(A, &a));
+    PetscCall(PCSingleGetExponent(pc, A, &a));
     if (!a) s->exponent = 0;
   }
   if (s->exponent) {
