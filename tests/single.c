@@ -414,6 +414,24 @@ int main(int argc, char **argv)
       args: -d_pc_type jacobi -s_single_pc_type jacobi -s_ksp_type {{gmres bcgs}separate output} -changes 0 -n 17
       filter: grep -A1 Warning
 
+  # Vecs that are float outside, and too small a tolerance: a warning for each of the two solvers; none where 1e-5 is asked for, and none for solvers inside PCSINGLE
+  testset:
+    args: -kind box -dm_box_dim 2 -dm_box_cells 4 -dm_box_degree 2 -d_pc_type patchmg -s_pc_type single -changes 0
+    test:
+      suffix: warn_vec
+      nsize: 2
+      args: -dm_vec_type single -d_ksp_rtol 1e-9 -s_ksp_rtol 1e-9 -d_ksp_max_it 10 -s_ksp_max_it 10
+      filter: grep -A1 Warning
+    test:
+      suffix: warn_not
+      args: -dm_vec_type single -d_ksp_rtol 1e-5 -s_ksp_rtol 1e-5
+      filter: grep Warning | wc -l
+    test:
+      suffix: warn_not_inside
+      args: -d_pc_type ksp -d_ksp_ksp_rtol 1e-7 -d_ksp_pc_type patchmg -s_single_pc_type ksp -s_single_ksp_ksp_rtol 1e-7 -s_single_ksp_pc_type patchmg -s_single_ksp_ksp_type fgmres
+      filter: grep Warning | wc -l
+      output_file: output/single_warn_not.out
+
   testset:
     nsize: {{1 2}}
     output_file: output/single_nested.out

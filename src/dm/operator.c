@@ -67,11 +67,26 @@ PetscErrorCode DMBoxCopyOperator(DM from, DM to)
   }
   if (same) PetscCall(PetscArraycmp(a->coefficient, (*b)->coefficient, DMBOX_MAX_COEFFICIENTS, &same));
   if (same) PetscCall(PetscArraycmp(a->penalty, (*b)->penalty, 2, &same));
+  if (same) PetscCall(PetscArraycmp(&a->exponent[0][0], &(*b)->exponent[0][0], 6, &same));
   if (same && a->rate == (*b)->rate) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArraycpy((*b)->coefficient, a->coefficient, DMBOX_MAX_COEFFICIENTS));
   PetscCall(PetscArraycpy((*b)->penalty, a->penalty, 2));
+  PetscCall(PetscArraycpy(&(*b)->exponent[0][0], &a->exponent[0][0], 6));
   (*b)->rate = a->rate;
   PetscCall(PetscObjectStateIncrease((PetscObject)to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxScaleOperator(DM dm, const PetscReal coefficient[], int *exponent)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(PetscArraycpy(box->op->coefficient, coefficient, DMBOX_MAX_COEFFICIENTS));
+  *exponent = 0;
+  if (box->op->ops.scale) PetscCall((*box->op->ops.scale)(dm, box->op, exponent));
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -148,6 +148,13 @@ static PetscErrorCode BandCreate(const Cells *cells, PetscInt reach, PatchFDBand
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+void PatchFDBandScale(PatchFDBand *b, int exponent)
+{
+  const PetscInt size = b->nclass * b->nloc * b->nloc * (2 * b->reach + 1);
+
+  for (PetscInt i = 0; i < size && exponent; i++) b->X[i] = ldexp(b->X[i], exponent);
+}
+
 PetscErrorCode PatchFDBandDestroy(PatchFDBand *b)
 {
   PetscFunctionBegin;

@@ -30,6 +30,8 @@ static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal
 
     PetscCall(PatchFDBandLaplace(line, c[d], d == 0 ? c[SHIFT] : 0, op->penalty[0] * penalty, op->penalty[1] * 2 * penalty, &A[d]));
     PetscCall(PatchFDBandMass(line, &M[d]));
+    PatchFDBandScale(&A[d], op->exponent[d][1]);
+    PatchFDBandScale(&M[d], op->exponent[d][0]);
     form->A[d]     = &A[d];
     form->M[d]     = &M[d];
     form->singular = (PetscBool)(form->singular && !line->dirichlet[0] && !line->dirichlet[1]);
@@ -38,6 +40,7 @@ static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal
       PetscCall(PatchFDBandDirichlet(line, c[d], op->penalty[1] * 2 * penalty, &L[form->nlift]));
       form->lift[form->nlift] = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
       form->lift[form->nlift].dir[d] = &L[form->nlift];
+      PatchFDBandScale(&L[form->nlift], op->exponent[d][1]);
       form->nlift++;
       form->nband++;
     }
@@ -45,6 +48,35 @@ static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal
   for (int d = 0; d < 3; d++) {
     form->term[d]        = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
     form->term[d].dir[d] = &A[d];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  With cells of length h_d, the mass in direction d is near h_d and the stiffness near diffusion_d / h_d + shift h_d.  Masses times 1 / h_d and stiffnesses
+  times 1 / (h_d c), c being the largest of diffusion_d / h_d^2 and shift, are near one, and every term of the operator is multiplied by the same number,
+  1 / (c h_0 h_1 h_2).  All factors are powers of two.
+*/
+static PetscErrorCode DMBoxOperatorScale_Poisson(DM dm, DMBoxOperator op, int *exponent)
+{
+  const DM_Box    *box       = (const DM_Box *)dm->data;
+  const PetscReal *diffusion = op->coefficient, shift = op->coefficient[SHIFT];
+  int              h[3] = {0, 0, 0}, c = shift == 0 ? INT_MIN : ilogb(shift);
+  PetscBool        near;
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    h[d] = ilogb((box->upper[d] - box->lower[d]) / (PetscReal)box->cells[d]);
+    c    = PetscMax(c, ilogb(diffusion[d]) - 2 * h[d]);
+  }
+  *exponent = -c - h[0] - h[1] - h[2];
+  /* there is room for meshes as fine as memory allows; what is left alone costs nothing */
+  near = (PetscBool)(PetscAbs(c) <= 40 && PetscAbs(*exponent) <= 24);
+  for (int d = 0; d < 3; d++) near = (PetscBool)(near && PetscAbs(h[d]) <= 16);
+  if (near) *exponent = 0;
+  for (int d = 0; d < 3; d++) {
+    op->exponent[d][0] = near ? 0 : -h[d];
+    op->exponent[d][1] = near ? 0 : -h[d] - c;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -85,6 +117,7 @@ PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator op)
   PetscCall(DMBoxOperatorSetMatBox(op));
   op->ops.setfromoptions = DMBoxOperatorSetFromOptions_Poisson;
   op->ops.view           = DMBoxOperatorView_Poisson;
+  op->ops.scale          = DMBoxOperatorScale_Poisson;
   op->ops.form           = DMBoxForm_Poisson;
   for (int d = 0; d < 3; d++) op->coefficient[d] = 1;
   op->mass       = SHIFT;

@@ -627,6 +627,7 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   p->apply                      = pc->ops->apply;
   p->reset                      = pc->ops->reset;
   p->destroy                    = pc->ops->destroy;
+  pc->ops->presolve             = PCPreSolve_WarnOfSingle;
   pc->ops->setfromoptions       = PCSetFromOptions_PatchMG;
   pc->ops->setup                = PCSetUp_PatchMG;
   pc->ops->apply                = PCApply_PatchMG;

@@ -2,13 +2,15 @@
   PCSINGLE: a preconditioner whose inside works in single precision.
 
   It converts the residual to float, applies another PC (the inner one) to Vecs of type VECSINGLE, and converts the result back.
-  What has to be arranged is that everything inside makes Vecs of that type:
+  What has to be arranged is that everything inside makes Vecs of that type, and that its numbers are in the range of float:
 
-    DM       the inner PC gets a clone of the DM with that Vec type, VECSINGLECUDA if it is a DMBOX whose Vecs are VECCUDA.  The clone passes on the coarsening hooks of the DM that it
+    native   A matrix-free operator of a DMBOX.  The inner PC gets a clone of the operator's DMBOX with that Vec type, VECSINGLECUDA if the DMBOX makes VECCUDA,
+             and the operator made anew in the clone.  The coefficients that the Mat has are all there is to it, on coarser levels, too: hooks
+             and callbacks of SNES and TS, which are for double Vecs and for the Mats outside, do not come in.
+    others   All other Mats are used as they are, on the Vecs' shadows; while the inner PC is at work they are told to make Vecs of type VECSINGLE.
+             They gain nothing from it, so that coarser levels stay double.  The clone of the DM, if there is one, passes on the coarsening hooks of the DM that it
              stands for: through them SNES and TS take the state, on which the operator depends, to coarser levels.
-    Mats     a DMBOX makes its operator anew in the clone, and those of coarser levels.  All other Mats are used as they are, on
-             the Vecs' shadows; while the inner PC is at work they are told to make Vecs of type VECSINGLE.  They gain nothing
-             from it, so that the coarser levels of other DMs stay double.
+    range    An operator far from one is multiplied by a power of two, inside and on all levels, and the result by the same number.
 
   The routines follow in the order in which a solver calls them.
 */
@@ -17,6 +19,7 @@
 #include <petsc/private/dmimpl.h>
 #include <petsc/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
+#include <patchfd/private/matimpl.h>
 #include <petscpatchfd.h>
 #include <petscdmda.h>
 
@@ -30,11 +33,16 @@ typedef struct {
   PC          pc;           /* the inner one */
   PetscBool   scale;        /* bring the input to norm one before it is converted */
   PetscBool   warn, warned; /* about outer methods that cannot work */
-  DM          outerdm, dm;  /* pc->dm and its clone */
+  PetscBool   native;       /* the operator is a matrix-free one of a DMBOX */
+  int         exponent;     /* the operator inside is the one outside times two to this power */
+  DM          outerdm, dm;  /* the DM and its clone */
+  Mat         box;          /* native: the operator that the clone made */
   Vec         x, y;         /* the input and the output of the inner PC */
   VecType     vectype;      /* inside: VECSINGLE or VECSINGLECUDA */
   MatVecMaker maker[2];     /* of Amat and Pmat, in use while the inner PC is at work */
 } PC_Single;
+
+static int inside; /* how many PCSINGLEs are at work */
 
 /* ---- the Vecs that Mats make ---- */
 
@@ -53,16 +61,40 @@ static PetscErrorCode PCSingleExchangeVecTypes(PC pc)
   PC_Single *s = (PC_Single *)pc->data;
 
   PetscFunctionBegin;
-  if (s->pc->pmat == pc->pmat) MatVecMakerExchange(pc->pmat, &s->maker[1]); /* otherwise it is the clone's and needs nothing */
+  if (s->pc->pmat == pc->pmat) MatVecMakerExchange(pc->pmat, &s->maker[1]); /* otherwise it was made for the inner PC and needs nothing */
   if (s->pc->mat == pc->mat && pc->mat != pc->pmat) MatVecMakerExchange(pc->mat, &s->maker[0]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- the DM ---- */
 
+static PetscErrorCode PCSingleGetBox(Mat A, Mat_Box **m)
+{
+  PetscErrorCode (*get)(Mat, Mat_Box **);
+
+  PetscFunctionBegin;
+  *m = NULL;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
+  if (get) PetscCall((*get)(A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a DMBOX's operator knows its DM, whether the solver does or not; of other DMs (SNES and TS make a DMSHELL where they are given none) only those that can be cloned are of use */
+static PetscErrorCode PCSingleFindDM(PC pc, DM *dm, PetscBool *native)
+{
+  Mat_Box *m;
+
+  PetscFunctionBegin;
+  PetscCall(PCSingleGetBox(pc->pmat, &m));
+  if (!m) PetscCall(PCSingleGetBox(pc->mat, &m));
+  *native = (PetscBool)(m != NULL);
+  *dm     = m ? m->dm : (pc->dm && pc->dm->ops->clone ? pc->dm : NULL);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DMCoarsenHook_Single(DM single, DM coarse, void *ctx)
 {
-  DM        dm = (DM)ctx; /* that the single one stands for */
+  DM        dm = ((PC_Single *)ctx)->outerdm;
   PetscBool isbox;
 
   PetscFunctionBegin;
@@ -71,12 +103,13 @@ static PetscErrorCode DMCoarsenHook_Single(DM single, DM coarse, void *ctx)
   for (DMCoarsenHookLink link = dm->coarsenhook; link; link = link->next) {
     if (link->coarsenhook) PetscCall((*link->coarsenhook)(dm, coarse, link->ctx));
   }
+  PetscCall(DMCopyDMKSP(single, coarse)); /* KSPComputeOperators_Single() */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode DMRestrictHook_Single(PETSC_UNUSED DM single, Mat restrct, Vec rscale, Mat inject, DM coarse, void *ctx)
 {
-  DM dm = (DM)ctx;
+  DM dm = ((PC_Single *)ctx)->outerdm;
 
   PetscFunctionBegin;
   for (DMCoarsenHookLink link = dm->coarsenhook; link; link = link->next) {
@@ -85,16 +118,38 @@ static PetscErrorCode DMRestrictHook_Single(PETSC_UNUSED DM single, Mat restrct,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMCloneSingle(DM dm, VecType type, DM *single)
+/* the operators of coarser levels as the DM outside computes them, multiplied like that of the finest level */
+static PetscErrorCode KSPComputeOperators_Single(KSP ksp, Mat A, Mat P, void *ctx)
 {
-  PetscBool isda;
+  PC_Single        *s    = (PC_Single *)ctx;
+  Mat               M[2] = {A, P};
+  PetscObjectState  before[2], after;
+  KSPComputeOperatorsFn *compute;
+  void             *computectx;
 
   PetscFunctionBegin;
-  PetscCall(DMClone(dm, single));
-  PetscCall(DMSetVecType(*single, type));
-  (*single)->levelup   = dm->levelup;
-  (*single)->leveldown = dm->leveldown;
-  PetscCall(DMCopyDMKSP(dm, *single));
+  for (int i = 0; i < 2; i++) PetscCall(PetscObjectStateGet((PetscObject)M[i], &before[i]));
+  PetscCall(DMKSPGetComputeOperators(s->outerdm, &compute, &computectx));
+  PetscCall((*compute)(ksp, A, P, computectx));
+  for (int i = A == P; i < 2 && s->exponent; i++) {
+    PetscCall(PetscObjectStateGet((PetscObject)M[i], &after));
+    if (after != before[i]) PetscCall(MatScale(M[i], ldexp(1.0, s->exponent))); /* otherwise it has been done */
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what a clone of a DM that SNES, TS or a KSP use has to know of them */
+static PetscErrorCode PCSingleConnectDM(PC pc)
+{
+  PC_Single *s  = (PC_Single *)pc->data;
+  DM         dm = s->outerdm;
+  PetscBool  isda;
+  KSPComputeOperatorsFn *compute;
+
+  PetscFunctionBegin;
+  PetscCall(DMCopyDMKSP(dm, s->dm));
+  PetscCall(DMKSPGetComputeOperators(dm, &compute, NULL));
+  if (compute) PetscCall(DMKSPSetComputeOperators(s->dm, KSPComputeOperators_Single, s));
   PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMDA, &isda));
   if (isda) { /* DMClone() leaves these out */
     DMDAInterpolationType type;
@@ -103,16 +158,31 @@ static PetscErrorCode DMCloneSingle(DM dm, VecType type, DM *single)
     Vec                   x;
 
     PetscCall(DMDAGetInterpolationType(dm, &type));
-    PetscCall(DMDASetInterpolationType(*single, type));
+    PetscCall(DMDASetInterpolationType(s->dm, type));
     PetscCall(DMDAGetRefinementFactor(dm, &r[0], &r[1], &r[2]));
-    PetscCall(DMDASetRefinementFactor(*single, r[0], r[1], r[2]));
+    PetscCall(DMDASetRefinementFactor(s->dm, r[0], r[1], r[2]));
     PetscCall(DMGetCoordinatesLocalNoncollective(dm, &x));
     if (x) {
       PetscCall(DMGetCoordinateDM(dm, &coordinates));
-      PetscCall(DMSetCoordinateDM(*single, coordinates));
+      PetscCall(DMSetCoordinateDM(s->dm, coordinates));
     }
   }
-  PetscCall(DMCoarsenHookAdd(*single, DMCoarsenHook_Single, DMRestrictHook_Single, dm));
+  PetscCall(DMCoarsenHookAdd(s->dm, DMCoarsenHook_Single, DMRestrictHook_Single, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSingleCloneDM(PC pc, DM dm)
+{
+  PC_Single *s = (PC_Single *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectReference((PetscObject)dm));
+  s->outerdm = dm;
+  PetscCall(DMClone(dm, &s->dm));
+  PetscCall(DMSetVecType(s->dm, s->vectype));
+  s->dm->levelup   = dm->levelup;
+  s->dm->leveldown = dm->leveldown;
+  if (!s->native) PetscCall(PCSingleConnectDM(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,22 +211,77 @@ static PetscErrorCode PCReset_Single(PC pc)
   if (s->pc) PetscCall(PCReset(s->pc));
   PetscCall(VecDestroy(&s->x));
   PetscCall(VecDestroy(&s->y));
-  if (s->dm) PetscCall(DMCoarsenHookRemove(s->dm, DMCoarsenHook_Single, DMRestrictHook_Single, s->outerdm));
+  PetscCall(MatDestroy(&s->box));
   PetscCall(DMDestroy(&s->dm));
   PetscCall(DMDestroy(&s->outerdm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a Mat that a DMBOX made; such a Mat is made anew for the clone, so that its products are native */
-static PetscErrorCode PCSingleIsBox(PC pc, Mat A, PetscBool *isbox)
+/* the clone takes over what the operator outside is, which need not be what its DM says by now */
+static PetscErrorCode PCSingleSetOperatorsNative(PC pc)
 {
-  PetscErrorCode (*update)(Mat);
+  PC_Single *s = (PC_Single *)pc->data;
+  Mat_Box   *A, *P;
 
   PetscFunctionBegin;
-  *isbox = PETSC_FALSE;
-  if (pc->dm) PetscCall(PetscObjectTypeCompare((PetscObject)pc->dm, DMBOX, isbox));
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxUpdate_C", &update));
-  *isbox = (PetscBool)(*isbox && update);
+  PetscCall(PCSingleGetBox(pc->mat, &A));
+  PetscCall(PCSingleGetBox(pc->pmat, &P));
+  PetscCall(DMBoxScaleOperator(s->dm, (P ? P : A)->c.operator, &s->exponent));
+  if (s->box) PetscCall(MatBoxUpdate(s->box));
+  else PetscCall(DMCreateMatrix(s->dm, &s->box));
+  PetscCall(PCSetOperators(s->pc, A ? s->box : pc->mat, P ? s->box : pc->pmat));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the largest entry, more or less; 0 if it cannot be known */
+static PetscErrorCode PCSingleGetSize(PC pc, Mat A, PetscBool entries, PetscReal *size)
+{
+  PetscBool mult;
+  Vec       x, y;
+
+  PetscFunctionBegin;
+  *size = 0;
+  if (entries) PetscCall(MatNorm(A, NORM_INFINITY, size));
+  else {
+    PetscCall(MatHasOperation(A, MATOP_MULT, &mult));
+    if (mult) {
+      PetscCall(MatCreateVecs(A, &x, &y));
+      PetscCall(VecSetRandom(x, NULL));
+      PetscCall(MatMult(A, x, y));
+      PetscCall(VecNorm(y, NORM_INFINITY, size));
+      PetscCall(VecDestroy(&x));
+      PetscCall(VecDestroy(&y));
+    }
+  }
+  PetscCheck(!PetscIsInfOrNanReal(*size), PetscObjectComm((PetscObject)pc), PETSC_ERR_FP, "PCSINGLE: the matrix, of type %s, has entries that are not finite", ((PetscObject)A)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the power of two that brings a matrix to one, 0 if it is near one; it takes a copy, so that what cannot be copied has to be in the range of float */
+static PetscErrorCode PCSingleGetExponent(PC pc, Mat A, int *exponent)
+{
+  PetscBool shell, entries;
+  PetscReal size;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSHELL, &shell)); /* copies would share their context with the original */
+  entries = (PetscBool)(!shell && A->ops->norm && A->ops->scale && A->ops->duplicate);
+  PetscCall(PCSingleGetSize(pc, A, entries, &size));
+  *exponent = size > 0 ? -PetscMax(-1000, PetscMin(1000, ilogb(size))) : 0; /* of these, the powers of two are doubles */
+  PetscCheck(entries || PetscAbs(*exponent) <= 100, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCSINGLE: the matrix, of type %s, is near %g. Without entries that could be copied and scaled it must be between 1e-30 and 1e30, so that floats can hold what it makes of them: scale the problem", ((PetscObject)A)->type_name, (double)size);
+  if (!entries || PetscAbs(*exponent) <= 40) *exponent = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSingleScale(PC pc, Mat A, Mat *B)
+{
+  PC_Single *s = (PC_Single *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
+  PetscCall(MatScale(*B, ldexp(1.0, s->exponent)));
+  PetscCall(MatSetVecType(*B, s->vectype));
+  (*B)->ops->getvecs = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -164,39 +289,33 @@ static PetscErrorCode PCSingleSetOperators(PC pc)
 {
   PC_Single *s = (PC_Single *)pc->data;
   Mat        A = pc->mat, P = pc->pmat;
-  PetscBool  boxA, boxP;
+  int        a;
 
   PetscFunctionBegin;
-  PetscCall(PCSingleIsBox(pc, pc->mat, &boxA));
-  PetscCall(PCSingleIsBox(pc, pc->pmat, &boxP));
-  if (boxA || boxP) {
-    PetscReal diffusion[3], shift;
-    Mat       B;
-
-    if (pc->setupcalled) {
-      PetscCall(DMBoxGetPoisson(pc->dm, diffusion, &shift));
-      PetscCall(DMBoxSetPoisson(s->dm, diffusion, shift));
-      B = boxP ? s->pc->pmat : s->pc->mat;
-      PetscCall(PetscObjectReference((PetscObject)B));
-      PetscCall(MatBoxUpdate(B));
-    } else {
-      PetscCall(DMCreateMatrix(s->dm, &B));
-    }
-    PetscCall(PCSetOperators(s->pc, boxA ? B : A, boxP ? B : P));
-    PetscCall(MatDestroy(&B));
+  PetscCall(PCSingleGetExponent(pc, P, &s->exponent));
+  if (s->exponent && pc->useAmat && A != P) { /* both or none */
+    PetscCall(PCSingleGetExponent(pc, A, &a));
+    if (!a) s->exponent = 0;
+  }
+  if (s->exponent) {
+    PetscCall(PCSingleScale(pc, pc->pmat, &P));
+    if (pc->useAmat && pc->mat != pc->pmat) PetscCall(PCSingleScale(pc, pc->mat, &A));
+    else PetscCall(PetscObjectReference((PetscObject)(A = P)));
+    PetscCall(PCSetOperators(s->pc, A, P));
+    PetscCall(MatDestroy(&A));
+    PetscCall(MatDestroy(&P));
   } else PetscCall(PCSetOperators(s->pc, A, P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* only a DMBOX has anything to gain on the GPU: other Mats work through the shadows, which are on the host */
-static PetscErrorCode PCSingleChooseVecType(PC pc)
+/* only a DMBOX's operator has anything to gain on the GPU: other Mats work through the shadows, which are on the host */
+static PetscErrorCode PCSingleChooseVecType(PC pc, DM dm)
 {
   PC_Single *s    = (PC_Single *)pc->data;
   PetscBool  cuda = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (pc->dm) PetscCall(PetscObjectTypeCompare((PetscObject)pc->dm, DMBOX, &cuda));
-  if (cuda) PetscCall(PetscStrcmpAny(pc->dm->vectype, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, VECSINGLECUDA, ""));
+  if (s->native) PetscCall(PetscStrcmpAny(dm->vectype, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, VECSINGLECUDA, ""));
   s->vectype = cuda ? VECSINGLECUDA : VECSINGLE;
   for (int i = 0; i < 2; i++) {
     PetscCall(PetscFree(s->maker[i].type));
@@ -205,42 +324,51 @@ static PetscErrorCode PCSingleChooseVecType(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCSingleCreateVecs(PC pc)
+{
+  PC_Single *s = (PC_Single *)pc->data;
+  PetscInt   n;
+
+  PetscFunctionBegin;
+  if (s->dm) PetscCall(DMCreateGlobalVector(s->dm, &s->x));
+  else {
+    PetscCall(VecCreate(PetscObjectComm((PetscObject)pc), &s->x));
+    PetscCall(VecSetLayout(s->x, pc->pmat->rmap));
+    PetscCall(VecSetType(s->x, s->vectype));
+  }
+  PetscCall(VecGetLocalSize(s->x, &n));
+  PetscCheck(n == pc->pmat->rmap->n && n == pc->pmat->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "PCSINGLE needs a square matrix that fits its DM, if it has one: the matrix has %" PetscInt_FMT " x %" PetscInt_FMT " local rows and columns, the Vecs have %" PetscInt_FMT, pc->pmat->rmap->n, pc->pmat->cmap->n, n);
+  PetscCall(VecDuplicate(s->x, &s->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_Single(PC pc)
 {
   PC_Single     *s = (PC_Single *)pc->data;
   PCFailedReason reason;
-  PetscBool      isbox, first = (PetscBool)!s->x;
+  PetscBool      native = PETSC_FALSE, first;
+  DM             dm = NULL;
 
   PetscFunctionBegin;
   if (!s->pc) PetscCall(PCSingleCreatePC(pc));
-  if (pc->setupcalled && pc->dm != s->outerdm) { /* a new DM: start again */
-    PetscCall(PCReset_Single(pc));
-    first = PETSC_TRUE;
-  }
-  if (first) PetscCall(PCSingleChooseVecType(pc));
-  if (first && pc->dm && pc->dm->ops->clone) {
-    PetscCall(PetscObjectReference((PetscObject)pc->dm));
-    s->outerdm = pc->dm;
-    PetscCall(DMCloneSingle(pc->dm, s->vectype, &s->dm));
+  PetscCall(PCSingleFindDM(pc, &dm, &native));
+  if (s->x && (dm != s->outerdm || native != s->native)) PetscCall(PCReset_Single(pc)); /* start again */
+  first = (PetscBool)!s->x;
+  if (first) {
+    s->native = native;
+    PetscCall(PCSingleChooseVecType(pc, dm));
+    if (dm) PetscCall(PCSingleCloneDM(pc, dm));
     PetscCall(PCSetDM(s->pc, s->dm));
   }
   PetscCall(PCSetUseAmat(s->pc, pc->useAmat));
   PetscCall(PCSetErrorIfFailure(s->pc, pc->erroriffailure));
-  PetscCall(PCSingleSetOperators(pc));
+  PetscCall(native ? PCSingleSetOperatorsNative(pc) : PCSingleSetOperators(pc));
   if (first) {
-    PetscInt n;
+    Mat_Box *m;
 
-    if (s->dm) PetscCall(DMCreateGlobalVector(s->dm, &s->x));
-    else {
-      PetscCall(VecCreate(PetscObjectComm((PetscObject)pc), &s->x));
-      PetscCall(VecSetLayout(s->x, pc->pmat->rmap));
-      PetscCall(VecSetType(s->x, s->vectype));
-    }
-    PetscCall(VecGetLocalSize(s->x, &n));
-    PetscCheck(n == pc->pmat->rmap->n && n == pc->pmat->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "PCSINGLE needs a square matrix that fits its DM, if it has one: the matrix has %" PetscInt_FMT " x %" PetscInt_FMT " local rows and columns, the Vecs have %" PetscInt_FMT, pc->pmat->rmap->n, pc->pmat->cmap->n, n);
-    PetscCall(VecDuplicate(s->x, &s->y));
-    PetscCall(PCSingleIsBox(pc, pc->pmat, &isbox));
-    if (isbox && !((PetscObject)s->pc)->type_name) PetscCall(PCSetType(s->pc, PCPATCHMG));
+    PetscCall(PCSingleCreateVecs(pc));
+    PetscCall(PCSingleGetBox(pc->pmat, &m));
+    if (m && !((PetscObject)s->pc)->type_name) PetscCall(PCSetType(s->pc, PCPATCHMG));
     PetscCall(PCSetFromOptions(s->pc));
   }
   PetscCall(PCSingleExchangeVecTypes(pc));
@@ -263,17 +391,44 @@ static PetscErrorCode PCSetUpOnBlocks_Single(PC pc)
 /* ---- solve ---- */
 
 /*
+  On Vecs that are float themselves, methods follow their residuals by recursions down to any tolerance, while the true residual stays near float's rounding
+  errors.  A Vec does not know what solver uses it; our PCs do, when a solve begins.
+*/
+PetscErrorCode PCPreSolve_WarnOfSingle(PC pc, KSP ksp, PETSC_UNUSED Vec b, Vec x)
+{
+  static PetscInt warned = -1; /* the number of a KSP's note that it has been warned */
+  PetscInt        once = 1;
+  PetscBool       done;
+  const char     *prefix;
+
+  PetscFunctionBegin;
+  if (inside || !VecIsSingle_Private(x) || ksp->rtol >= 1e-6) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ksp->converged == KSPConvergedSkip || ksp->normtype == KSP_NORM_NONE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (warned < 0) PetscCall(PetscObjectComposedDataRegister(&warned));
+  PetscCall(PetscObjectComposedDataGetInt((PetscObject)ksp, warned, once, done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectComposedDataSetInt((PetscObject)ksp, warned, once));
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)pc), PETSC_STDERR,
+                         "Warning: KSP type %s with relative tolerance %g on Vecs of type %s, whose rounding errors are 6e-8: it may report convergence\n"
+                         "         that the true residual does not show. Cure: double Vecs and -%spc_type single, or -%sksp_rtol 1e-6 or more.\n",
+                         ((PetscObject)ksp)->type_name, (double)ksp->rtol, ((PetscObject)x)->type_name, prefix ? prefix : "", prefix ? prefix : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
   The warning about methods that measure the preconditioned residual by a recursion, or apply the preconditioner once more to form
   the solution, or let recursions stand for products: none of them sees what single precision has done to the preconditioner.
   Measured, doc/single.md.  Here is the one place where a PC learns what KSP it belongs to.
 */
-static PetscErrorCode PCPreSolve_Single(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x)
+static PetscErrorCode PCPreSolve_Single(PC pc, KSP ksp, Vec b, Vec x)
 {
   PC_Single  *s = (PC_Single *)pc->data;
   PetscBool   unsafe;
   const char *prefix;
 
   PetscFunctionBegin;
+  PetscCall(PCPreSolve_WarnOfSingle(pc, ksp, b, x));
   if (!s->warn || s->warned) PetscFunctionReturn(PETSC_SUCCESS);
   /* a fixed number of iterations, or an estimate of eigenvalues with a borrowed PC: nobody relies on convergence */
   if (ksp->converged == KSPConvergedSkip || ksp->skippcsetfromoptions) PetscFunctionReturn(PETSC_SUCCESS);
@@ -288,42 +443,89 @@ static PetscErrorCode PCPreSolve_Single(PC pc, KSP ksp, PETSC_UNUSED Vec b, PETS
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  A power of two, so that scaling rounds nothing, that brings the norm of x near one: residuals get as small as 1e-30 where the
-  right-hand side is small, and floats end at 1e-38.
-*/
-static PetscErrorCode PCSingleGetFactor(PC pc, Vec x, PetscReal *factor)
+/* x is multiplied by two to this power, so that scaling rounds nothing, and its norm gets near one: residuals get as small as 1e-30 where the
+   right-hand side is small, and floats end at 1e-38 */
+static PetscErrorCode PCSingleGetInputExponent(PC pc, Vec x, int *exponent)
 {
   PetscReal norm;
-  int       exponent;
 
   PetscFunctionBegin;
-  *factor = 1.0;
+  *exponent = 0;
   if (!((PC_Single *)pc->data)->scale) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(VecNorm(x, NORM_2, &norm)); /* Krylov methods have just computed it, and then it is not computed again */
   /* squares of entries beyond 1e-154 or 1e+154 leave the range of double */
   if (norm == 0.0 || PetscIsInfReal(norm)) PetscCall(VecNorm(x, NORM_INFINITY, &norm));
   if (norm == 0.0 || PetscIsInfOrNanReal(norm)) PetscFunctionReturn(PETSC_SUCCESS);
-  (void)frexp(norm, &exponent);
-  *factor = ldexp(1.0, -PetscMax(-1000, PetscMin(1000, exponent)));
+  *exponent = -PetscMax(-1000, PetscMin(1000, ilogb(norm)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the rows of the identity at Dirichlet nodes are not scaled with the others */
+static PetscErrorCode PCSingleSolveFixed(Mat_Box *m, Vec x, Vec y)
+{
+  PatchFDKernels k;
+  const void    *ax;
+  void          *ay;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetKernels(y, &k));
+  PetscCall(PatchFDVecGetArrayRead(x, k, &ax));
+  PetscCall(PatchFDVecGetArray(y, k, &ay));
+  PetscCall(MatBoxSolveFixed(m, k, 1, ax, ay));
+  PetscCall(PatchFDVecRestoreArray(y, k, &ay));
+  PetscCall(PatchFDVecRestoreArrayRead(x, k, &ax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  A result that is zero, for an input that is not, ends Krylov methods in a breakdown that they report as convergence: it means that floats
+  could not hold it.  Like a result that is not finite it is a failure, which PETSc passes on as infinity.
+*/
+static PetscErrorCode PCSingleCheckResult(PC pc, Vec x, PetscReal factor, Vec y)
+{
+  PC_Single     *s = (PC_Single *)pc->data;
+  PetscReal      norm, input;
+  PCFailedReason reason;
+
+  PetscFunctionBegin;
+  PetscCall(PCGetFailedReason(s->pc, &reason));
+  PetscCall(VecNorm(s->y, NORM_2, &norm));
+  norm *= factor;
+  if (reason == PC_NOERROR && (norm == 0.0 || PetscIsInfOrNanReal(norm))) {
+    PetscCall(VecNorm(x, NORM_INFINITY, &input));
+    if (input != 0.0 && !PetscIsInfOrNanReal(input)) {
+      PetscCheck(!pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED, "PCSINGLE: the result of the preconditioner inside, of type %s, has norm %g for a residual of maximum norm %g: the matrix, its inverse or, with -pc_single_scale 0, the residual is out of the range of float", ((PetscObject)s->pc)->type_name, (double)norm, (double)input);
+      PetscCall(PetscInfo(pc, "the result of the preconditioner inside has norm %g for a residual of maximum norm %g\n", (double)norm, (double)input));
+      reason = PC_SUBPC_ERROR;
+      PetscCall(VecFlag(y, PETSC_TRUE));
+    }
+  }
+  PetscCall(PCSetFailedReason(pc, reason));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCSingleApply(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec), Vec x, Vec y)
 {
-  PC_Single     *s = (PC_Single *)pc->data;
-  PetscReal      factor;
-  PCFailedReason reason;
+  PC_Single *s = (PC_Single *)pc->data;
+  int        exponent;
+  PetscReal  factor;
 
   PetscFunctionBegin;
-  PetscCall(PCSingleGetFactor(pc, x, &factor));
-  PetscCall(VecSingleConvert(x, factor, s->x));
+  PetscCall(PCSingleGetInputExponent(pc, x, &exponent));
+  PetscCall(VecSingleConvert(x, ldexp(1.0, exponent), s->x));
   PetscCall(PCSingleExchangeVecTypes(pc));
+  inside++;
   PetscCall((*apply)(s->pc, s->x, s->y));
+  inside--;
   PetscCall(PCSingleExchangeVecTypes(pc));
-  PetscCall(VecSingleConvert(s->y, 1.0 / factor, y));
-  PetscCall(PCGetFailedReason(s->pc, &reason));
-  if (reason) PetscCall(PCSetFailedReason(pc, reason));
+  factor = ldexp(1.0, s->exponent - exponent);
+  PetscCall(VecSingleConvert(s->y, factor, y));
+  if (s->native) {
+    PetscCall(PCSingleGetBox(pc->pmat, &m));
+    if (!m) PetscCall(PCSingleGetBox(pc->mat, &m));
+    if (s->exponent || m->c.identity != 1) PetscCall(PCSingleSolveFixed(m, x, y));
+  }
+  PetscCall(PCSingleCheckResult(pc, x, factor, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,7 +2,7 @@
   What the package offers: every kernel table, class, log event and citation is registered here, and here are the entry points for -dll_append.
 */
 #include <petsc/private/petscimpl.h>
-#include <patchfd/private/boximpl.h>
+#include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
@@ -48,6 +48,7 @@ PetscErrorCode PatchFDFinalizePackage(void)
 {
   PetscFunctionBegin;
   initialized = PETSC_FALSE;
+  PetscCall(PetscFunctionListDestroy(&DMBoxOperatorList));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -83,6 +84,7 @@ PetscErrorCode PatchFDInitializePackage(void)
   PetscCall(VecRegister(VECSINGLECUDA, VecCreate_SingleCUDA));
 #endif
   PetscCall(DMRegister(DMBOX, DMCreate_Box));
+  PetscCall(DMBoxOperatorRegister("poisson", DMBoxOperatorCreate_Poisson));
   PetscCall(PCRegister(PCPATCHFD, PCCreate_PatchFD));
   PetscCall(PCRegister(PCPATCHMG, PCCreate_PatchMG));
   PetscCall(PCRegister(PCSINGLE, PCCreate_Single));

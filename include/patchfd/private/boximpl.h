@@ -67,6 +67,8 @@ struct _DMBoxOperatorOps {
   PetscErrorCode (*createinterpolation)(DM coarse, DM fine, Mat *, Vec *);
   PetscErrorCode (*lift)(DM, Vec g, Vec b); /* DMBoxLiftDirichlet() */
   PetscErrorCode (*setup)(DM);              /* what KSP, SNES and TS need of a new DM */
+  /* for DMBoxScaleOperator(): sets `exponent`, so that each term of the operator is multiplied by two to the power that is returned */
+  PetscErrorCode (*scale)(DM, DMBoxOperator, int *exponent);
   PetscErrorCode (*form)(DM, DMBoxOperator, const PetscReal coefficient[], MatBoxForm *); /* what matrices are made of, for these coefficients */
 };
 struct _p_DMBoxOperator {
@@ -77,12 +79,18 @@ struct _p_DMBoxOperator {
   PetscInt                 mass;      /* the coefficient that multiplies the mass matrix, or -1 */
   PetscReal                rate;      /* what a time integrator adds to it: its a in the Jacobian a M + A */
   PetscReal                penalty[2]; /* factors of interior penalties, between cells and at Dirichlet sides */
+  int                      exponent[3][2]; /* for float: masses and stiffnesses of each direction are multiplied by two to these powers */
 };
 
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate(MPI_Comm, const char name[], DMBoxOperator *);
 PETSC_INTERN PetscErrorCode DMBoxOperatorDestroy(DMBoxOperator *);
 /* the operator with its coefficients and parameters, from one DMBOX to another */
 PETSC_INTERN PetscErrorCode DMBoxCopyOperator(DM from, DM to);
+/*
+  Give the DM these coefficients, and let it and the coarser DMs that solvers make from it multiply their operators, but for the rows of fixed nodes, by
+  two to the power `exponent`, which brings them and the one-dimensional matrices that they are made of into the range of float; 0 if they are there.
+*/
+PETSC_INTERN PetscErrorCode DMBoxScaleOperator(DM, const PetscReal coefficient[], int *exponent);
 /* the operator, or an error that names the routine `who` if it is another one */
 PETSC_INTERN PetscErrorCode DMBoxGetOperatorOfType(DM, const char name[], const char who[], DMBoxOperator *);
 PETSC_INTERN PetscFunctionList DMBoxOperatorList;

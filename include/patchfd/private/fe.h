@@ -74,6 +74,8 @@ PETSC_INTERN PetscErrorCode PatchFDBandMass(const PatchFDLine *, PatchFDBand *);
 PETSC_INTERN PetscErrorCode PatchFDBandLaplace(const PatchFDLine *, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary, PatchFDBand *);
 /* what weak Dirichlet values g at the ends of a discontinuous line bring into a right-hand side: int kappa (sigma g v - n v' g), a matrix for the nodes' values g */
 PETSC_INTERN PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *, PetscReal kappa, PetscReal boundary, PatchFDBand *);
+/* multiply by two to a power */
+PETSC_INTERN void           PatchFDBandScale(PatchFDBand *, int exponent);
 PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);
 
 /*

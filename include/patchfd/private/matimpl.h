@@ -59,6 +59,7 @@ typedef struct {
 
 /* the functions of a DMBoxOperator that are the same for all operators with a form; the operator sets `form` and what is its own (src/mat/box.c) */
 PETSC_INTERN PetscErrorCode DMBoxOperatorSetMatBox(DMBoxOperator);
+PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator);                     /* poisson.c */
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *, Vec *); /* transfer.c */
 PETSC_INTERN PetscErrorCode DMSetUpSolvers_MatBox(DM);                                      /* solvers.c */
 /* called when a matrix is made, since that is the one thing that a SNES without callbacks asks of its DM: solvers.c */

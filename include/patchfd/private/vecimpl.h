@@ -4,6 +4,7 @@
   storage, and the Vec's raw array for them.
 */
 #include <petscvecsingle.h>
+#include <petscksp.h>
 #include <petsc/private/vecimpl.h>
 #include <patchfd/private/kernels.h>
 
@@ -20,6 +21,9 @@ PETSC_INTERN PetscErrorCode PatchFDVecGetArray(Vec, PatchFDKernels, void **);
 PETSC_INTERN PetscErrorCode PatchFDVecRestoreArray(Vec, PatchFDKernels, void **);
 PETSC_INTERN PetscErrorCode PatchFDVecGetArrayWrite(Vec, PatchFDKernels, void **);
 PETSC_INTERN PetscErrorCode PatchFDVecRestoreArrayWrite(Vec, PatchFDKernels, void **);
+
+/* KSP presolve of our PCs: a warning where a method on single Vecs is asked for more than floats can hold */
+PETSC_INTERN PetscErrorCode PCPreSolve_WarnOfSingle(PC, KSP, Vec b, Vec x);
 
 /* constructors, for src/sys/register.c */
 PETSC_INTERN PetscErrorCode VecCreate_Single(Vec);
