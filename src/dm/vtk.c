@@ -9,7 +9,8 @@
 /* PETSc counts a piece without nodes in the offsets of a file, but writes nothing for it, so that all that follows is read from wrong places. */
 static PetscErrorCode DMBoxCheckPieces(DM dm)
 {
-  DM_Box *box = (DM_Box *)dm->data;
+  const DM_Box     *box = (const DM_Box *)dm->data;
+  const DMBoxField *f   = &box->field[0];
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++) {
@@ -28,7 +29,7 @@ static PetscErrorCode DMBoxCreateDMDA(DM dm, DM *da)
   const DM_Box     *box = (const DM_Box *)dm->data;
   const DMBoxField *f   = &box->field[0];
   PetscInt         *n[3]; /* nodes of each rank of a direction */
-  Vec       x;
+  Vec               x;
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++) {

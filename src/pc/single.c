@@ -507,6 +507,7 @@ static PetscErrorCode PCSingleCheckResult(PC pc, Vec x, PetscReal factor, Vec y)
 static PetscErrorCode PCSingleApply(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec), Vec x, Vec y)
 {
   PC_Single *s = (PC_Single *)pc->data;
+  Mat_Box   *m;
   int        exponent;
   PetscReal  factor;
 
