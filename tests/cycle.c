@@ -158,7 +158,7 @@ static PetscErrorCode CheckSymmetricMore(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestSymmetry(Problem *p)
+static PetscErrorCode TestSymmetry(Problem *p, PetscBool cross)
 {
   const char *const order[]   = {"forward", "backward", "symmetric"};
   const char *const damping[] = {"1", "0.7", "1.4"};
@@ -171,7 +171,7 @@ static PetscErrorCode TestSymmetry(Problem *p)
   };
 
   PetscFunctionBeginUser;
-  for (int o = 0; o < 3; o++)
+  for (int o = 0; o < 3 && cross; o++)
     for (int d = 0; d < 3; d++)
       for (int s = 0; s < 2; s++)
         for (int c = 0; c < 2; c++)
@@ -647,17 +647,18 @@ static PetscErrorCode TestSweeps(Problem *p)
 int main(int argc, char **argv)
 {
   Problem   p, neumann;
-  PetscBool symmetry = PETSC_TRUE, record = PETSC_TRUE;
+  PetscBool symmetry = PETSC_TRUE, record = PETSC_TRUE, cross = PETSC_TRUE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-symmetry", &symmetry, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-record", &record, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cross", &cross, NULL)); /* all products of settings */
   PetscCall(ProblemCreate(2, 8, 3, PETSC_FALSE, &p));
   PetscCall(ProblemCreate(2, 8, 3, PETSC_TRUE, &neumann)); /* with a null space on all levels */
   if (symmetry) {
-    PetscCall(TestSymmetry(&p));
+    PetscCall(TestSymmetry(&p, cross));
     PetscCall(CheckSymmetricMore(&neumann));
     PetscCall(TestOverride(&p));
     PetscCall(TestErrors(&p));
@@ -681,8 +682,11 @@ int main(int argc, char **argv)
    # on the host there is nothing to record: symmetry, changes of solvers, errors in a cycle
    test:
      suffix: host
-     nsize: {{1 2}}
      args: -record 0
+   test:
+     suffix: ranks
+     nsize: 2
+     args: -record 0 -cross 0
      output_file: output/cycle_host.out
 
    testset:
