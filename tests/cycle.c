@@ -148,6 +148,7 @@ static const char *const more[] = {
   "-pc_mg_multiplicative_cycles 2 -mg_levels_pc_patchfd_damping 0.9",
   /* the user's own post-smoother, here the right one */
   "-mg_levels_pc_patchfd_damping 0.9 -mg_levels_up_pc_patchfd_damping 0.9 -mg_levels_up_pc_patchfd_order backward",
+  "-mg_levels_pc_patchfd_damping 0.9 -mg_levels_up_ksp_type richardson -mg_levels_up_pc_type patchfd",
   "-mg_levels_ksp_type chebyshev -mg_levels_pc_type jacobi -mg_levels_up_ksp_type chebyshev -mg_levels_up_pc_type jacobi",
 };
 
@@ -158,7 +159,7 @@ static PetscErrorCode CheckSymmetricMore(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode TestSymmetry(Problem *p)
+static PetscErrorCode TestSymmetry(Problem *p, PetscBool cross)
 {
   const char *const order[]   = {"forward", "backward", "symmetric"};
   const char *const damping[] = {"1", "0.7", "1.4"};
@@ -171,7 +172,7 @@ static PetscErrorCode TestSymmetry(Problem *p)
   };
 
   PetscFunctionBeginUser;
-  for (int o = 0; o < 3; o++)
+  for (int o = 0; o < 3 && cross; o++)
     for (int d = 0; d < 3; d++)
       for (int s = 0; s < 2; s++)
         for (int c = 0; c < 2; c++)
@@ -647,29 +648,31 @@ static PetscErrorCode TestSweeps(Problem *p)
 int main(int argc, char **argv)
 {
   Problem   p, neumann;
-  PetscBool symmetry = PETSC_TRUE, record = PETSC_TRUE;
+  PetscBool symmetry = PETSC_TRUE, record = PETSC_TRUE, cross = PETSC_TRUE, errors = PETSC_TRUE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-symmetry", &symmetry, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-record", &record, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cross", &cross, NULL)); /* all products of settings */
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-errors", &errors, NULL));
   PetscCall(ProblemCreate(2, 8, 3, PETSC_FALSE, &p));
   PetscCall(ProblemCreate(2, 8, 3, PETSC_TRUE, &neumann)); /* with a null space on all levels */
   if (symmetry) {
-    PetscCall(TestSymmetry(&p));
+    PetscCall(TestSymmetry(&p, cross));
     PetscCall(CheckSymmetricMore(&neumann));
     PetscCall(TestOverride(&p));
-    PetscCall(TestErrors(&p));
-    PetscCall(TestCG());
-    PetscCall(TestSweeps(&p));
+    if (cross) PetscCall(TestCG());
+    if (errors) PetscCall(TestErrors(&p));
+    if (errors) PetscCall(TestSweeps(&p));
   }
   PetscCall(PetscLogDefaultBegin());
   PetscCall(PetscLogLegacyCallbacksBegin(EventBegin, EventEnd, NULL, NULL));
   if (record) PetscCall(TestRecordings(&p));
   if (record) PetscCall(CheckRecording(&neumann, "", PETSC_FALSE));
   PetscCall(TestChanges(&p));
-  PetscCall(TestFailures(&p));
+  if (errors) PetscCall(TestFailures(&p));
   PetscCall(ProblemDestroy(&neumann));
   PetscCall(ProblemDestroy(&p));
   PetscCall(PetscFinalize());
@@ -680,17 +683,19 @@ int main(int argc, char **argv)
 
    # on the host there is nothing to record: symmetry, changes of solvers, errors in a cycle
    test:
-     suffix: host
-     nsize: {{1 2}}
+     suffix: ranks
+     nsize: 2
+     args: -record 0 -cross 0 -errors 0
+   test:
+     suffix: errors
      args: -record 0
-     output_file: output/cycle_host.out
 
    testset:
      requires: cuda gpu
      test:
        suffix: symmetry_cuda
        args: -record 0 -dm_vec_type cuda
-       output_file: output/cycle_host.out
+       output_file: output/cycle_errors.out
      test:
        suffix: record
        args: -symmetry 0 -dm_vec_type {{cuda singlecuda}}

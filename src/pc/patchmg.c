@@ -161,7 +161,7 @@ static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED
   MPI_Comm            comm = PetscObjectComm((PetscObject)down);
   const char         *prefix, *downprefix;
   PC                  downpc, uppc;
-  PetscBool           richardson, linear, patchfd, kspset, pcset, selfscale = PETSC_FALSE;
+  PetscBool           richardson, linear, patchfd, own, pcset, selfscale = PETSC_FALSE;
   PetscReal           scale = 1;
   PetscInt            its;
 
@@ -170,8 +170,9 @@ static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED
   PetscCall(KSPGetPC(up, &uppc));
   PetscCall(KSPGetOptionsPrefix(down, &downprefix));
   PetscCall(KSPGetOptionsPrefix(up, &prefix));
-  PetscCall(PetscOptionsHasName(((PetscObject)up)->options, prefix, "-ksp_type", &kspset));
+  PetscCall(PetscOptionsHasName(((PetscObject)up)->options, prefix, "-ksp_type", &own));
   PetscCall(PetscOptionsHasName(((PetscObject)up)->options, prefix, "-pc_type", &pcset));
+  own = (PetscBool)(own || pcset); /* the post-smoother is of the user's own choice */
   PetscCall(PetscObjectTypeCompare((PetscObject)down, KSPRICHARDSON, &richardson));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)down, &linear, KSPRICHARDSON, KSPCHEBYSHEV, KSPPREONLY, ""));
   PetscCall(PetscObjectTypeCompare((PetscObject)downpc, PCPATCHFD, &patchfd));
@@ -179,20 +180,24 @@ static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED
   if (richardson) PetscCall(KSPRichardsonGetScale_Private(down, &scale, &selfscale));
   PetscCall(KSPSetNormType(up, KSP_NORM_NONE));
   PetscCall(KSPSetConvergenceTest(up, KSPConvergedSkip, NULL, NULL));
-  if (kspset || pcset) { /* another method is the user's choice, and only begins with what the pre-smoother is */
-    PetscCall(KSPSetType(up, ((PetscObject)down)->type_name));
-    PetscCall(PCSetType(uppc, ((PetscObject)downpc)->type_name));
+  PetscCheck(linear || own, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_type %s has not: allowed are richardson, chebyshev and preonly, or choose the post-smoother with -%sksp_type", downprefix,
+             ((PetscObject)down)->type_name, prefix);
+  PetscCheck(!selfscale || own, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_richardson_self_scale has not; use -%sksp_richardson_scale", downprefix, downprefix);
+  PetscCheck(down->converged == KSPConvergedSkip || down->normtype == KSP_NORM_NONE || own, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, whose number of steps must be fixed: use -%sksp_convergence_test skip or -%sksp_norm_type none", downprefix, downprefix);
+  if (richardson && patchfd) {
+    PetscCall(KSPSetType(up, KSPRICHARDSON));
+    PetscCall(KSPRichardsonSetScale(up, scale));
     PetscCall(KSPSetTolerances(up, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, its));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCheck(linear, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_type %s has not: allowed are richardson, chebyshev and preonly, or choose the post-smoother with -%sksp_type", downprefix, ((PetscObject)down)->type_name, prefix);
-  PetscCheck(!selfscale, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_richardson_self_scale has not; use -%sksp_richardson_scale", downprefix, downprefix);
-  PetscCheck(down->converged == KSPConvergedSkip || down->normtype == KSP_NORM_NONE, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, whose number of steps must be fixed: use -%sksp_convergence_test skip or -%sksp_norm_type none", downprefix, downprefix);
-  PetscCall(KSPSetType(up, KSPRICHARDSON));
-  PetscCall(KSPRichardsonSetScale(up, richardson && patchfd ? scale : 1));
-  PetscCall(KSPSetTolerances(up, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, richardson && patchfd ? its : 1));
-  if (richardson && patchfd) PetscCall(PCPatchFDSetAdjoint(uppc, downpc));
-  else {
+    PetscCall(PCPatchFDSetAdjoint(uppc, downpc));
+  } else if (own) { /* it only begins with what the pre-smoother is */
+    PetscCall(KSPSetType(up, ((PetscObject)down)->type_name));
+    PetscCall(KSPSetTolerances(up, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, its));
+    PetscCall(PCSetType(uppc, ((PetscObject)downpc)->type_name));
+  } else {
+    PetscCall(KSPSetType(up, KSPRICHARDSON));
+    PetscCall(KSPRichardsonSetScale(up, 1));
+    PetscCall(KSPSetTolerances(up, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
     PetscCall(PCSetType(uppc, PCSHELL));
     PetscCall(PCShellSetName(uppc, "adjoint of the pre-smoother"));
     PetscCall(PetscObjectCompose((PetscObject)uppc, PRESMOOTHER, (PetscObject)down));
