@@ -127,25 +127,11 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxCopyCoefficients(DM from, DM to)
-{
-  DM_Box   *f = (DM_Box *)from->data, *t = (DM_Box *)to->data;
-  PetscBool same;
-
-  PetscFunctionBegin;
-  PetscCall(PetscArraycmp(t->diffusion, f->diffusion, 3, &same));
-  if (same && t->shift == f->shift && t->rate == f->rate) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscArraycpy(t->diffusion, f->diffusion, 3));
-  t->shift = f->shift;
-  t->rate  = f->rate;
-  PetscCall(PetscObjectStateIncrease((PetscObject)to));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Coefficients changed on a fine DM reach the coarser ones whenever a solver restricts the problem. */
 PetscErrorCode DMRestrictHook_Box(DM fine, Mat restrct, Vec rscale, Mat inject, DM coarse, void *ctx)
 {
-  PetscBool isbox;
+  DM_Box   *f = (DM_Box *)fine->data, *c;
+  PetscBool isbox, same;
 
   PetscFunctionBegin;
   (void)restrct;
@@ -153,7 +139,14 @@ PetscErrorCode DMRestrictHook_Box(DM fine, Mat restrct, Vec rscale, Mat inject, 
   (void)inject;
   (void)ctx;
   PetscCall(PetscObjectTypeCompare((PetscObject)coarse, DMBOX, &isbox));
-  if (isbox) PetscCall(DMBoxCopyCoefficients(fine, coarse));
+  if (!isbox) PetscFunctionReturn(PETSC_SUCCESS);
+  c = (DM_Box *)coarse->data;
+  PetscCall(PetscArraycmp(c->diffusion, f->diffusion, 3, &same));
+  if (same && c->shift == f->shift && c->rate == f->rate) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscArraycpy(c->diffusion, f->diffusion, 3));
+  c->shift = f->shift;
+  c->rate  = f->rate;
+  PetscCall(PetscObjectStateIncrease((PetscObject)coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -63,8 +63,6 @@ PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalEnd(DM, PatchFDKernels, const void
 PETSC_INTERN PetscErrorCode DMBoxGetLocalToGlobal(DM, PetscInt **index);
 /* PetscSF from the owned nodes of all ranks to the whole box in natural order on every rank; the caller destroys */
 PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
-/* the operator's coefficients, from one DMBOX to another */
-PETSC_INTERN PetscErrorCode DMBoxCopyCoefficients(DM from, DM to);
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_Box(DM coarse, DM fine, Mat *, Vec *); /* src/mat/transfer.c */
 PETSC_INTERN PetscErrorCode DMCreateMatrix_Box(DM, Mat *);                               /* src/mat/poisson.c */
 PETSC_INTERN PetscErrorCode DMSetUpSolvers_Box(DM);                                      /* src/mat/solvers.c: what KSP, SNES and TS need of a new DM */
