@@ -1,5 +1,6 @@
 static char help[] = "A DMBOX as PETSc knows DMs: coordinates, local vectors, files that do not depend on the number of ranks, SNES without callbacks.\n\
-  -test coordinates | local | files | snes | errors\n\n";
+  -test coordinates | local | files | snes | errors\n\
+  -cuda : vectors on the GPU\n\n";
 
 #include <petscpatchfd.h>
 
@@ -49,6 +50,18 @@ static PetscErrorCode CheckValues(const char what[], PetscInt dim, Vec x, Vec v,
   }
   PetscCall(VecRestoreArrayRead(v, &av));
   PetscCall(VecRestoreArrayRead(x, &ax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* double and single precision, on the host or on the GPU */
+static PetscErrorCode GetVecTypes(VecType types[2])
+{
+  PetscBool cuda = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cuda", &cuda, NULL));
+  types[0] = cuda ? VECCUDA : VECSTANDARD;
+  types[1] = cuda ? VECSINGLECUDA : VECSINGLE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -220,9 +233,10 @@ static PetscErrorCode CheckLocal(DM dm, PetscReal tol)
 
 static PetscErrorCode TestLocal(void)
 {
-  VecType types[] = {VECSTANDARD, VECSINGLE};
+  VecType types[2];
 
   PetscFunctionBeginUser;
+  PetscCall(GetVecTypes(types));
   for (int t = 0; t < 2; t++) {
     for (PetscInt dim = 1; dim <= 3; dim++) {
       DM        dm, fine, coarse;
@@ -307,9 +321,10 @@ static PetscErrorCode CheckFile(DM dm, PetscReal tol)
 
 static PetscErrorCode TestFiles(void)
 {
-  VecType types[] = {VECSTANDARD, VECSINGLE};
+  VecType types[2];
 
   PetscFunctionBeginUser;
+  PetscCall(GetVecTypes(types));
   for (int t = 0; t < 2; t++) {
     for (PetscInt dim = 1; dim <= 3; dim++) {
       DM dm;
@@ -549,6 +564,19 @@ int main(int argc, char **argv)
       suffix: files
       filter: grep -v -E "Vec|type|Process"
       args: -test files
+
+  testset:
+    requires: cuda gpu
+    nsize: {{1 2}}
+    test:
+      suffix: local_cuda
+      output_file: output/dm_local.out
+      args: -test local -cuda
+    test:
+      suffix: files_cuda
+      output_file: output/dm_files.out
+      filter: grep -v -E "Vec|type|Process"
+      args: -test files -cuda
 
   # SNES alone, and with what it takes the Jacobian for
   testset:
