@@ -100,7 +100,9 @@ static PetscErrorCode CheckCoordinates(DM dm)
   PetscCheck(norm == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Coordinates from local to global: %g", (double)norm);
   PetscCall(DMBoxGetBounds(dm, lower, upper));
   PetscCall(DMGetBoundingBox(dm, lo, hi));
-  for (PetscInt d = 0; d < dim; d++) PetscCheck(lo[d] == lower[d] && hi[d] == upper[d], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Direction %" PetscInt_FMT ": [%g, %g], not [%g, %g]", d, (double)lo[d], (double)hi[d], (double)lower[d], (double)upper[d]);
+  for (PetscInt d = 0; d < dim; d++) {
+    PetscCheck(lo[d] == lower[d] && hi[d] == upper[d], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Direction %" PetscInt_FMT ": [%g, %g], not [%g, %g]", d, (double)lo[d], (double)hi[d], (double)lower[d], (double)upper[d]);
+  }
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&yl));
   PetscCall(VecDestroy(&l));
@@ -403,7 +405,8 @@ static PetscErrorCode TestSNES(void)
     PetscCall(MatResidual(A, b, u, r));
     PetscCall(VecNorm(r, NORM_2, &norm));
     PetscCall(MatDestroy(&A));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A u = b%s: true relative residual %s 1e-8, %s iterations\n", change ? ", new coefficients" : "", norm <= 1e-8 * bnorm ? "<=" : ">", its <= 30 ? "few" : "many"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A u = b%s: true relative residual %s 1e-8, %s iterations\n", change ? ", new coefficients" : "", norm <= 1e-8 * bnorm ? "<=" : ">",
+                          its <= 30 ? "few" : "many"));
   }
   PetscCall(SNESDestroy(&snes));
   PetscCall(DMDestroy(&dm));

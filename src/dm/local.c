@@ -29,10 +29,13 @@ static PetscErrorCode DMBoxGetLocalKernels(DM dm, Vec global, Vec local, DM_Box 
   PetscCall(DMBoxGetContextSetUp(dm, box));
   if (global) {
     PetscCall(VecGetLocalSize(global, &n));
-    PetscCheck(n == (PetscInt)PatchFDBoxSize(&(*box)->global), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The global Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)PatchFDBoxSize(&(*box)->global));
+    PetscCheck(n == (PetscInt)PatchFDBoxSize(&(*box)->global), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+               "The global Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n,
+               (PetscInt)PatchFDBoxSize(&(*box)->global));
   }
   PetscCall(VecGetLocalSize(local, &n));
-  PetscCheck(n == (PetscInt)PatchFDBoxSize(&(*box)->local), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The local Vec has size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here; take a Vec from DMCreateLocalVector()", n, (PetscInt)PatchFDBoxSize(&(*box)->local));
+  PetscCheck(n == (PetscInt)PatchFDBoxSize(&(*box)->local), PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "The local Vec has size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here; take a Vec from DMCreateLocalVector()", n, (PetscInt)PatchFDBoxSize(&(*box)->local));
   PetscCall(PatchFDVecGetKernels(local, k));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -160,7 +163,8 @@ PetscErrorCode DMLocalToGlobalBegin_Box(DM dm, Vec local, InsertMode mode, Vec g
   void          *g;
 
   PetscFunctionBegin;
-  PetscCheck(mode == INSERT_VALUES || mode == ADD_VALUES, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMLocalToGlobal() of a DMBOX has the modes INSERT_VALUES and ADD_VALUES, not %d", (int)mode);
+  PetscCheck(mode == INSERT_VALUES || mode == ADD_VALUES, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "DMLocalToGlobal() of a DMBOX has the modes INSERT_VALUES and ADD_VALUES, not %d", (int)mode);
   PetscCall(DMBoxGetLocalKernels(dm, global, local, &box, &k));
   PetscCall(PatchFDVecGetArrayRead(local, k, &l));
   PetscCall(PatchFDVecGetArray(global, k, &g));
