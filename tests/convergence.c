@@ -100,7 +100,8 @@ int main(int argc, char **argv)
       for (PetscInt i = 0; i < 3; i++) PetscCall(Solve(dim, degree, dim == 3 ? 2 << i : 4 << i, &error[i]));
       for (PetscInt i = 0; i < 2; i++) order[i] = PetscLog2Real(error[i] / error[i + 1]);
       PetscCall(PetscInfo(NULL, "%" PetscInt_FMT "D, Q%" PetscInt_FMT ": errors %g %g %g, orders %.2f %.2f\n", dim, degree, (double)error[0], (double)error[1], (double)error[2], (double)order[0], (double)order[1]));
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D, Q%" PetscInt_FMT ": order %s k + 1\n", dim, degree, PetscAbsReal(order[0] - degree - 1) < 0.35 && PetscAbsReal(order[1] - degree - 1) < 0.15 ? "=" : "!="));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D, Q%" PetscInt_FMT ": order %s k + 1\n", dim, degree,
+                            PetscAbsReal(order[0] - degree - 1) < 0.35 && PetscAbsReal(order[1] - degree - 1) < 0.15 ? "=" : "!="));
     }
   }
   PetscCall(PetscFinalize());

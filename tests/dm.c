@@ -1,5 +1,6 @@
 static char help[] = "A DMBOX as PETSc knows DMs: coordinates, local vectors, files that do not depend on the number of ranks, SNES without callbacks.\n\
-  -test coordinates | local | files | snes | errors\n\n";
+  -test coordinates | local | files | snes | errors\n\
+  -cuda : vectors on the GPU\n\n";
 
 #include <petscpatchfd.h>
 
@@ -52,6 +53,18 @@ static PetscErrorCode CheckValues(const char what[], PetscInt dim, Vec x, Vec v,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* double and single precision, on the host or on the GPU */
+static PetscErrorCode GetVecTypes(VecType types[2])
+{
+  PetscBool cuda = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-cuda", &cuda, NULL));
+  types[0] = cuda ? VECCUDA : VECSTANDARD;
+  types[1] = cuda ? VECSINGLECUDA : VECSINGLE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- coordinates ---- */
 
 /* the nodes' coordinates, parallel to the entries of a global and of a local vector, in this DM and in one made from it */
@@ -87,7 +100,9 @@ static PetscErrorCode CheckCoordinates(DM dm)
   PetscCheck(norm == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Coordinates from local to global: %g", (double)norm);
   PetscCall(DMBoxGetBounds(dm, lower, upper));
   PetscCall(DMGetBoundingBox(dm, lo, hi));
-  for (PetscInt d = 0; d < dim; d++) PetscCheck(lo[d] == lower[d] && hi[d] == upper[d], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Direction %" PetscInt_FMT ": [%g, %g], not [%g, %g]", d, (double)lo[d], (double)hi[d], (double)lower[d], (double)upper[d]);
+  for (PetscInt d = 0; d < dim; d++) {
+    PetscCheck(lo[d] == lower[d] && hi[d] == upper[d], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Direction %" PetscInt_FMT ": [%g, %g], not [%g, %g]", d, (double)lo[d], (double)hi[d], (double)lower[d], (double)upper[d]);
+  }
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&yl));
   PetscCall(VecDestroy(&l));
@@ -220,9 +235,10 @@ static PetscErrorCode CheckLocal(DM dm, PetscReal tol)
 
 static PetscErrorCode TestLocal(void)
 {
-  VecType types[] = {VECSTANDARD, VECSINGLE};
+  VecType types[2];
 
   PetscFunctionBeginUser;
+  PetscCall(GetVecTypes(types));
   for (int t = 0; t < 2; t++) {
     for (PetscInt dim = 1; dim <= 3; dim++) {
       DM        dm, fine, coarse;
@@ -307,9 +323,10 @@ static PetscErrorCode CheckFile(DM dm, PetscReal tol)
 
 static PetscErrorCode TestFiles(void)
 {
-  VecType types[] = {VECSTANDARD, VECSINGLE};
+  VecType types[2];
 
   PetscFunctionBeginUser;
+  PetscCall(GetVecTypes(types));
   for (int t = 0; t < 2; t++) {
     for (PetscInt dim = 1; dim <= 3; dim++) {
       DM dm;
@@ -388,7 +405,8 @@ static PetscErrorCode TestSNES(void)
     PetscCall(MatResidual(A, b, u, r));
     PetscCall(VecNorm(r, NORM_2, &norm));
     PetscCall(MatDestroy(&A));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A u = b%s: true relative residual %s 1e-8, %s iterations\n", change ? ", new coefficients" : "", norm <= 1e-8 * bnorm ? "<=" : ">", its <= 30 ? "few" : "many"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "A u = b%s: true relative residual %s 1e-8, %s iterations\n", change ? ", new coefficients" : "", norm <= 1e-8 * bnorm ? "<=" : ">",
+                          its <= 30 ? "few" : "many"));
   }
   PetscCall(SNESDestroy(&snes));
   PetscCall(DMDestroy(&dm));
@@ -549,6 +567,19 @@ int main(int argc, char **argv)
       suffix: files
       filter: grep -v -E "Vec|type|Process"
       args: -test files
+
+  testset:
+    requires: cuda gpu
+    nsize: {{1 2}}
+    test:
+      suffix: local_cuda
+      output_file: output/dm_local.out
+      args: -test local -cuda
+    test:
+      suffix: files_cuda
+      output_file: output/dm_files.out
+      filter: grep -v -E "Vec|type|Process"
+      args: -test files -cuda
 
   # SNES alone, and with what it takes the Jacobian for
   testset:

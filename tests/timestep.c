@@ -189,6 +189,13 @@ int main(int argc, char **argv)
       output_file: output/timestep_2.out
       args: -ts_type cn -order 2 -dm_mat_type aij -pc_type lu
 
+  test:
+    suffix: cuda
+    requires: cuda gpu
+    nsize: {{1 2}}
+    output_file: output/timestep_2.out
+    args: -ts_adapt_type none -ts_type cn -order 2 -dm_vec_type cuda
+
   # steps of other lengths, hence other shifts, in each step
   test:
     suffix: adapt

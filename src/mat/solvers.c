@@ -186,7 +186,8 @@ static PetscErrorCode DMBoxMissingIJacobian(SNES snes, Vec u, Mat A, Mat P, void
   (void)A;
   (void)P;
   (void)ctx;
-  SETERRQ(PetscObjectComm((PetscObject)snes), PETSC_ERR_ARG_WRONGSTATE, "The TS has no Jacobian, and PETSc cannot find one by differences for the matrix-free operator of a DMBOX: use TSSetIJacobian(), with DMBoxTSComputeIJacobian() if the operator of the DMBOX is meant; or -dm_mat_type aij");
+  SETERRQ(PetscObjectComm((PetscObject)snes), PETSC_ERR_ARG_WRONGSTATE,
+          "The TS has no Jacobian, and PETSc cannot find one by differences for the matrix-free operator of a DMBOX: use TSSetIJacobian(), with DMBoxTSComputeIJacobian() if the operator of the DMBOX is meant; or -dm_mat_type aij");
 }
 
 /* ts is known to the DM as the context of this function */
@@ -260,7 +261,9 @@ static PetscErrorCode DMBoxCheckTS(TS ts, DM dm)
   PetscCall(PetscObjectTypeCompare((PetscObject)ts, TSARKIMEX, &arkimex));
   if (!arkimex) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMTSGetRHSFunction(dm, &rhs, NULL));
-  PetscCheck(!rhs, PetscObjectComm((PetscObject)ts), PETSC_ERR_SUP, "TSARKIMEX takes the function of TSSetRHSFunction() for u' and not for M u', so that the mass matrix of the DMBOX would be lost: subtract it in an IFunction of your own that calls DMBoxTSComputeIFunction(), or use another -ts_type");
+  PetscCheck(!rhs, PetscObjectComm((PetscObject)ts), PETSC_ERR_SUP,
+             "TSARKIMEX takes the function of TSSetRHSFunction() for u' and not for M u', so that the mass matrix of the DMBOX would be lost: subtract it in an "
+             "IFunction of your own that calls DMBoxTSComputeIFunction(), or use another -ts_type");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
