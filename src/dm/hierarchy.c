@@ -134,8 +134,8 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
 */
 PetscErrorCode DMBoxScaleOperator(DM dm, const PetscReal diffusion[3], PetscReal shift, int *exponent)
 {
-  DM_Box *box;
-  int     h[3] = {0, 0, 0}, c = shift == 0 ? INT_MIN : ilogb(shift);
+  DM_Box   *box;
+  int       h[3] = {0, 0, 0}, c = shift == 0 ? INT_MIN : ilogb(shift);
   PetscBool near;
 
   PetscFunctionBegin;

@@ -121,11 +121,11 @@ static PetscErrorCode DMRestrictHook_Single(PETSC_UNUSED DM single, Mat restrct,
 /* the operators of coarser levels as the DM outside computes them, multiplied like that of the finest level */
 static PetscErrorCode KSPComputeOperators_Single(KSP ksp, Mat A, Mat P, void *ctx)
 {
-  PC_Single        *s    = (PC_Single *)ctx;
-  Mat               M[2] = {A, P};
-  PetscObjectState  before[2], after;
+  PC_Single             *s    = (PC_Single *)ctx;
+  Mat                    M[2] = {A, P};
+  PetscObjectState       before[2], after;
   KSPComputeOperatorsFn *compute;
-  void             *computectx;
+  void                  *computectx;
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) PetscCall(PetscObjectStateGet((PetscObject)M[i], &before[i]));
@@ -141,9 +141,9 @@ static PetscErrorCode KSPComputeOperators_Single(KSP ksp, Mat A, Mat P, void *ct
 /* what a clone of a DM that SNES, TS or a KSP use has to know of them */
 static PetscErrorCode PCSingleConnectDM(PC pc)
 {
-  PC_Single *s  = (PC_Single *)pc->data;
-  DM         dm = s->outerdm;
-  PetscBool  isda;
+  PC_Single             *s  = (PC_Single *)pc->data;
+  DM                     dm = s->outerdm;
+  PetscBool              isda;
   KSPComputeOperatorsFn *compute;
 
   PetscFunctionBegin;
