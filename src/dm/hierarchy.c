@@ -144,8 +144,9 @@ PetscErrorCode DMBoxScaleOperator(DM dm, const PetscReal diffusion[3], PetscReal
   box->shift = shift;
   for (PetscInt d = 0; d < dm->dim; d++) {
     h[d] = ilogb((box->upper[d] - box->lower[d]) / box->cells[d]);
-    c    = PetscMax(c, ilogb(diffusion[d]) - 2 * h[d]);
+    if (diffusion[d] != 0) c = PetscMax(c, ilogb(diffusion[d]) - 2 * h[d]);
   }
+  if (c == INT_MIN) c = 0; /* the operator is zero */
   *exponent = -c - h[0] - h[1] - h[2];
   /* there is room for meshes as fine as memory allows; what is left alone costs nothing */
   near = (PetscBool)(PetscAbs(c) <= 40 && PetscAbs(*exponent) <= 24);
