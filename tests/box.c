@@ -9,7 +9,7 @@ static char help[] = "DMBOX: layout, halo, hierarchy, functions, files, errors.\
 
 static inline PetscInt Natural(const DM_Box *box, const PatchFDBox *b, PetscInt i, PetscInt j, PetscInt k)
 {
-  return (b->lo[0] + i) + PatchFDLineNumNodes(&box->line[0]) * ((b->lo[1] + j) + PatchFDLineNumNodes(&box->line[1]) * (b->lo[2] + k));
+  return (b->lo[0] + i) + box->field[0].line[0].nnodes * ((b->lo[1] + j) + box->field[0].line[1].nnodes * (b->lo[2] + k));
 }
 
 static inline PetscScalar Get(PatchFDKernels kern, const void *a, PetscInt i)
@@ -26,13 +26,13 @@ static PetscErrorCode CheckOwners(DM dm)
   PetscScalar *owned, *all;
 
   PetscFunctionBegin;
-  for (PetscInt d = 0; d < 3; d++) N *= PatchFDLineNumNodes(&box->line[d]);
+  for (PetscInt d = 0; d < 3; d++) N *= box->field[0].line[d].nnodes;
   PetscCall(PetscCalloc1(N, &count));
-  PetscCall(PetscMalloc2(PatchFDBoxSize(&box->global), &owned, N, &all));
-  for (PetscInt k = 0; k < box->global.n[2]; k++) {
-    for (PetscInt j = 0; j < box->global.n[1]; j++) {
-      for (PetscInt i = 0; i < box->global.n[0]; i++) {
-        const PetscInt m = Natural(box, &box->global, i, j, k);
+  PetscCall(PetscMalloc2(PatchFDBoxSize(&box->field[0].global), &owned, N, &all));
+  for (PetscInt k = 0; k < box->field[0].global.n[2]; k++) {
+    for (PetscInt j = 0; j < box->field[0].global.n[1]; j++) {
+      for (PetscInt i = 0; i < box->field[0].global.n[0]; i++) {
+        const PetscInt m = Natural(box, &box->field[0].global, i, j, k);
 
         count[m]++;
         owned[n++] = m;
@@ -69,19 +69,19 @@ static PetscErrorCode CheckHalo(DM dm)
   for (int what = 0; what < 2; what++) {
     PetscCall(VecGetArrayWrite(v, &array));
     n = 0;
-    for (PetscInt k = 0; k < box->global.n[2]; k++) {
-      for (PetscInt j = 0; j < box->global.n[1]; j++) {
-        for (PetscInt i = 0; i < box->global.n[0]; i++, n++) array[n] = what ? start + n : Natural(box, &box->global, i, j, k);
+    for (PetscInt k = 0; k < box->field[0].global.n[2]; k++) {
+      for (PetscInt j = 0; j < box->field[0].global.n[1]; j++) {
+        for (PetscInt i = 0; i < box->field[0].global.n[0]; i++, n++) array[n] = what ? start + n : Natural(box, &box->field[0].global, i, j, k);
       }
     }
     PetscCheck(n == end - start, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Local size %" PetscInt_FMT " is not %" PetscInt_FMT, end - start, n);
     PetscCall(DMBoxGlobalToLocalBegin(dm, (PatchFDKernels)&PatchFDKernelsHostDouble, array, DMBOX_WORK_B, &local));
     PetscCall(DMBoxGlobalToLocalEnd(dm, (PatchFDKernels)&PatchFDKernelsHostDouble, array, DMBOX_WORK_B, &local));
     n = 0;
-    for (PetscInt k = 0; k < box->local.n[2]; k++) {
-      for (PetscInt j = 0; j < box->local.n[1]; j++) {
-        for (PetscInt i = 0; i < box->local.n[0]; i++, n++) {
-          const PetscInt expected = what ? index[n] : Natural(box, &box->local, i, j, k);
+    for (PetscInt k = 0; k < box->field[0].local.n[2]; k++) {
+      for (PetscInt j = 0; j < box->field[0].local.n[1]; j++) {
+        for (PetscInt i = 0; i < box->field[0].local.n[0]; i++, n++) {
+          const PetscInt expected = what ? index[n] : Natural(box, &box->field[0].local, i, j, k);
 
           PetscCheck(((PetscScalar *)local)[n] == expected, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Local node %" PetscInt_FMT " got %g, not %" PetscInt_FMT, n, (double)((PetscScalar *)local)[n], expected);
         }
@@ -98,7 +98,7 @@ static PetscErrorCode CheckHalo(DM dm)
 static PetscErrorCode CheckHaloAdd(DM dm, PatchFDKernels kern)
 {
   DM_Box        *box = (DM_Box *)dm->data;
-  const size_t   n   = PatchFDBoxSize(&box->local);
+  const size_t   n   = PatchFDBoxSize(&box->field[0].local);
   PetscRandom    rand;
   PetscReal      dot[2] = {0, 0}, r;
   PetscScalar   *x, *y;
@@ -129,13 +129,13 @@ static PetscErrorCode CheckHaloAdd(DM dm, PatchFDKernels kern)
   PetscCall(DMBoxHaloBegin(dm, kern, work[0]));
   PetscCall(DMBoxHaloEnd(dm, kern, work[0]));
   PetscCall(DMBoxHaloAdd(dm, kern, work[1]));
-  for (PetscInt k = 0, m = 0; k < box->local.n[2]; k++) {
-    for (PetscInt j = 0; j < box->local.n[1]; j++) {
-      for (PetscInt i = 0; i < box->local.n[0]; i++, m++) {
-        const PetscInt g[3]  = {i + box->local.lo[0], j + box->local.lo[1], k + box->local.lo[2]};
+  for (PetscInt k = 0, m = 0; k < box->field[0].local.n[2]; k++) {
+    for (PetscInt j = 0; j < box->field[0].local.n[1]; j++) {
+      for (PetscInt i = 0; i < box->field[0].local.n[0]; i++, m++) {
+        const PetscInt g[3]  = {i + box->field[0].local.lo[0], j + box->field[0].local.lo[1], k + box->field[0].local.lo[2]};
         PetscBool      owned = PETSC_TRUE;
 
-        for (PetscInt d = 0; d < 3; d++) owned = (PetscBool)(owned && g[d] >= box->own[d][0] && g[d] < box->own[d][1]);
+        for (PetscInt d = 0; d < 3; d++) owned = (PetscBool)(owned && g[d] >= box->field[0].own[d][0] && g[d] < box->field[0].own[d][1]);
         dot[0] += Get(kern, work[0], m) * y[m];
         if (owned) dot[1] += x[m] * Get(kern, work[1], m);
       }
@@ -259,14 +259,14 @@ static PetscErrorCode CheckGraded(DM dm, PetscInt nx, PetscInt ny)
   PetscCheck(cells[0] == nx && cells[1] == ny, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " x %" PetscInt_FMT " cells", cells[0], cells[1]);
   PetscCall(DMBoxGetBounds(dm, lower, upper));
   PetscCheck(lower[0] == -1 && lower[1] == 2 && upper[0] == 3 && upper[1] == 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Bounds");
-  PetscCheck(box->line[0].vertices[nx / 4] == -0.5 || nx < 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertex %g", (double)box->line[0].vertices[nx / 4]);
-  PetscCheck(box->line[0].vertices[nx / 2] == 0.25, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertex %g", (double)box->line[0].vertices[nx / 2]);
+  PetscCheck(box->field[0].line[0].vertices[nx / 4] == -0.5 || nx < 4, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertex %g", (double)box->field[0].line[0].vertices[nx / 4]);
+  PetscCheck(box->field[0].line[0].vertices[nx / 2] == 0.25, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertex %g", (double)box->field[0].line[0].vertices[nx / 2]);
   PetscCall(DMBoxGetDegree(dm, &degree));
   PetscCall(DMBoxGetSpace(dm, &space));
   PetscCheck(degree == 3 && space == DMBOX_Q, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Degree %" PetscInt_FMT, degree);
   PetscCall(DMBoxGetBoundary(dm, boundary));
   PetscCheck(boundary[0] == DMBOX_NEUMANN && boundary[1] == DMBOX_DIRICHLET && boundary[2] == DMBOX_DIRICHLET && boundary[3] == DMBOX_NEUMANN, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary");
-  PetscCheck(!box->line[0].fixed[0] && box->line[0].fixed[1] && box->line[1].fixed[0] && !box->line[1].fixed[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary of lines");
+  PetscCheck(!box->field[0].line[0].dirichlet[0] && box->field[0].line[0].dirichlet[1] && box->field[0].line[1].dirichlet[0] && !box->field[0].line[1].dirichlet[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary of lines");
   PetscCall(DMBoxGetPoisson(dm, diffusion, &shift));
   PetscCheck(diffusion[0] == 2 && diffusion[1] == 5 && shift == 0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Coefficients");
   PetscCall(DMBoxGetProcesses(dm, processes));
@@ -303,7 +303,7 @@ static PetscErrorCode TestRefineOption(MPI_Comm comm)
     PetscCall(DMGetRefineLevel(i ? clone : dm, &level));
     PetscCheck(cells[0] == 16 && cells[1] == 20 && level == 2, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " x %" PetscInt_FMT " cells, level %" PetscInt_FMT, cells[0], cells[1], level);
     box = (DM_Box *)(i ? clone : dm)->data;
-    PetscCheck(box->line[0].vertices[1] == -0.875 && box->line[0].vertices[4] == -0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertices");
+    PetscCheck(box->field[0].line[0].vertices[1] == -0.875 && box->field[0].line[0].vertices[4] == -0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertices");
   }
   PetscCall(DMDestroy(&clone));
   PetscCall(DMDestroy(&dm));
@@ -559,13 +559,13 @@ static PetscErrorCode CheckDirichletRows(DM neumann, PetscInt degree)
   box = (DM_Box *)dm->data;
   PetscCall(VecGetArrayRead(a, &x));
   PetscCall(VecGetArrayRead(b, &y));
-  for (PetscInt k = 0, m = 0; k < box->global.n[2]; k++) {
-    for (PetscInt j = 0; j < box->global.n[1]; j++) {
-      for (PetscInt i = 0; i < box->global.n[0]; i++, m++) {
-        const PetscInt g[3] = {i + box->global.lo[0], j + box->global.lo[1], k + box->global.lo[2]};
+  for (PetscInt k = 0, m = 0; k < box->field[0].global.n[2]; k++) {
+    for (PetscInt j = 0; j < box->field[0].global.n[1]; j++) {
+      for (PetscInt i = 0; i < box->field[0].global.n[0]; i++, m++) {
+        const PetscInt g[3] = {i + box->field[0].global.lo[0], j + box->field[0].global.lo[1], k + box->field[0].global.lo[2]};
         PetscBool      free = PETSC_TRUE;
 
-        for (PetscInt d = 0; d < dm->dim; d++) free = (PetscBool)(free && (g[d] > 0 || d == side.direction) && g[d] < PatchFDLineNumNodes(&box->line[d]) - 1);
+        for (PetscInt d = 0; d < dm->dim; d++) free = (PetscBool)(free && (g[d] > 0 || d == side.direction) && g[d] < box->field[0].line[d].nnodes - 1);
         PetscCall(Close(free ? "free row" : "Dirichlet row", y[m], free ? x[m] : 42));
       }
     }
@@ -722,9 +722,9 @@ static PetscErrorCode TestVTK(MPI_Comm comm)
       PetscInt      n[3];
 
       for (PetscInt d = 0; d < 3; d++) {
-        n[d] = PatchFDLineNumNodes(&box->line[d]);
+        n[d] = box->field[0].line[d].nnodes;
         PetscCall(PetscMalloc1(n[d], &nodes[d]));
-        PetscCall(PatchFDLineNodes(&box->line[d], nodes[d]));
+        PetscCall(PatchFDLineNodes(&box->field[0].line[d], nodes[d]));
       }
       PetscCall(DMCreateGlobalVector(dm, &u));
       PetscCall(DMBoxInterpolateFunction(dm, 0, Power, &one, u));

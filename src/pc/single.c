@@ -121,11 +121,11 @@ static PetscErrorCode DMRestrictHook_Single(PETSC_UNUSED DM single, Mat restrct,
 /* the operators of coarser levels as the DM outside computes them, multiplied like that of the finest level */
 static PetscErrorCode KSPComputeOperators_Single(KSP ksp, Mat A, Mat P, void *ctx)
 {
-  PC_Single        *s    = (PC_Single *)ctx;
-  Mat               M[2] = {A, P};
-  PetscObjectState  before[2], after;
+  PC_Single             *s    = (PC_Single *)ctx;
+  Mat                    M[2] = {A, P};
+  PetscObjectState       before[2], after;
   KSPComputeOperatorsFn *compute;
-  void             *computectx;
+  void                  *computectx;
 
   PetscFunctionBegin;
   for (int i = 0; i < 2; i++) PetscCall(PetscObjectStateGet((PetscObject)M[i], &before[i]));
@@ -141,9 +141,9 @@ static PetscErrorCode KSPComputeOperators_Single(KSP ksp, Mat A, Mat P, void *ct
 /* what a clone of a DM that SNES, TS or a KSP use has to know of them */
 static PetscErrorCode PCSingleConnectDM(PC pc)
 {
-  PC_Single *s  = (PC_Single *)pc->data;
-  DM         dm = s->outerdm;
-  PetscBool  isda;
+  PC_Single             *s  = (PC_Single *)pc->data;
+  DM                     dm = s->outerdm;
+  PetscBool              isda;
   KSPComputeOperatorsFn *compute;
 
   PetscFunctionBegin;
@@ -797,7 +797,13 @@ PetscErrorCode PCSingleGetWarn(PC pc, PetscBool *flag)
   GPU. Matrices of other kinds stay as they are: their products convert the vectors, so that results are right but
   nothing is gained by them.
 
-  The matrix must have entries that float can hold. The residual may have any size.
+  The matrix may have any size, and so may the residual: a matrix whose entries are far from one is multiplied by a power of two inside, and so is the result.
+  `MATSHELL` and others without entries that could be scaled have to be between 1e-30 and 1e30, or there is an error.
+
+  A result that is zero for a residual that is not, or that is not finite, makes the solve fail, with the reason `KSP_DIVERGED_PC_FAILED`.
+
+  The operator of a `DMBOX` inside has the coefficients that the matrix outside has, on all levels; the `DMBOX` is found through the matrix. Functions that
+  compute operators, of the user, of `SNES` or of `TS`, are called for other matrices only.
 
 .seealso: `VECSINGLE`, `VECSINGLECUDA`, `PCSingleGetPC()`, `PCSingleSetScale()`, `PCSingleSetWarn()`, `PCPATCHMG`, `DMBOX`, `KSPFGMRES`, `KSPFCG`, `PCType`
 M*/
