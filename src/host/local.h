@@ -464,22 +464,25 @@ static void LocalCross(LocalPlan *p, const BatchDirection d[3], const Batch *fre
 */
 static void LocalResidualCells(LocalPlan *p, const BatchDirection d[3], const Batch *free, const REAL *x, const REAL *b, PetscBool own, PetscBool zero)
 {
-  const PetscInt n[3] = {d[0].n, d[1].n, d[2].n};
-  const size_t   size = (size_t)(n[0] * n[1] * n[2]);
+  static const REAL one  = 1;
+  const PetscInt    n[3] = {d[0].n, d[1].n, d[2].n};
+  const size_t      size = (size_t)(n[0] * n[1] * n[2]);
+  Coef              M[3];
 
   Gather(free, n, &p->desc.box, b, p->u);
   if (zero) return;
+  for (int i = 0; i < 3; i++) M[i] = d[i].ext ? d[i].MI : (Coef){&one, NULL};
   memset(p->s, 0, size * sizeof(V));
   for (int f = 0; f < 2; f++) {
     if (!d[f].ext) continue;
     LocalCross(p, d, free, f, own, x, p->p);
-    Contract(1 - f, n, n[1 - f], d[1 - f].MI, p->p, p->s, PETSC_TRUE);
+    Contract(1 - f, n, n[1 - f], M[1 - f], p->p, p->s, PETSC_TRUE);
   }
-  Contract(2, n, n[2], d[2].MI, p->s, p->t, PETSC_FALSE);
+  Contract(2, n, n[2], M[2], p->s, p->t, PETSC_FALSE);
   if (d[2].ext) {
     LocalCross(p, d, free, 2, own, x, p->p);
-    Contract(0, n, n[0], d[0].MI, p->p, p->q, PETSC_FALSE);
-    Contract(1, n, n[1], d[1].MI, p->q, p->t, PETSC_TRUE);
+    Contract(0, n, n[0], M[0], p->p, p->q, PETSC_FALSE);
+    Contract(1, n, n[1], M[1], p->q, p->t, PETSC_TRUE);
   }
   for (size_t i = 0; i < size; i++) p->u[i] -= p->t[i];
 }
