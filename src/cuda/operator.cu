@@ -1,6 +1,9 @@
-/* The operator: the generic kernel, and the choice between it and the marching kernel.  Formula and mapping: operator.cuh */
-#include "operator.cuh"
+/*
+  The operator (operator.cuh): the choice of the kernel, and the generic one, a team of threads a cell.  Cells add to y = y0 with atomics.
+*/
 #include "lines.cuh"
+#include "operator.cuh"
+#include "plan.cuh"
 
 namespace patchfd
 {
@@ -18,10 +21,20 @@ struct CellKernelData {
 
 template <typename T>
 struct OperatorPlan {
-  CellKernelData<T> cell;
-  OperatorMarch    *march;
-  size_t            size; /* nodes of y */
-  PetscLogDouble    flops;
+  CellKernelData<T> cell   = {};
+  OperatorFast     *fast   = NULL; /* or NULL */
+  size_t            size   = 0;    /* nodes of y */
+  PetscLogDouble    flops  = 0;
+  PlanMemory        memory = {};
+
+  PetscErrorCode free()
+  {
+    PetscFunctionBegin;
+    PetscCall(cell.team.destroy());
+    PetscCall(memory.free());
+    delete fast;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
 };
 
 /* p = M0 u, q = A0 u, s = M1 q + A1 p, t = M1 p, y += M2 s + A2 t; three blocks: u and s share one, q and t another */
@@ -73,58 +86,55 @@ static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, T
   }
 }
 
+/* for equal cells of one degree, in 2D or 3D; NULL for others */
 template <typename T>
-PetscErrorCode Operator<T>::destroy(void **plan)
+static PetscErrorCode OperatorFastCreate(const PatchFDOperatorDesc *desc, OperatorFast **fast)
 {
-  OperatorPlan<T> *p = (OperatorPlan<T> *)*plan;
+  const bool     plane = desc->dir[2]->nloc == 1;
+  const PetscInt n     = desc->dir[0]->nloc;
 
   PetscFunctionBegin;
-  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 3; d++) {
-    PetscCallCUDA(cudaFree(p->cell.M[d]));
-    PetscCallCUDA(cudaFree(p->cell.A[d]));
-    PetscCallCUDA(cudaFree(p->cell.cls[d]));
-  }
-  PetscCall(p->cell.team.destroy());
-  delete p->march;
-  PetscCall(PetscFree(*plan));
+  *fast = NULL;
+  if (n < 2 || n - 1 > (plane ? operator_plane_degrees : operator_march_degrees)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++)
+    if (desc->dir[d]->nclass != 1 || (desc->dir[d]->nloc != n && !(d == 2 && plane))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (plane) PetscCall(OperatorPlaneCreate<T>(desc, fast));
+  else PetscCall(OperatorMarchCreate<T>(desc, fast));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename T>
 PetscErrorCode Operator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
 {
-  OperatorPlan<T> *p;
-  int              size = 1;
-  cudaStream_t     stream;
+  OperatorPlan<T>   *p = new OperatorPlan<T>;
+  CellKernelData<T> &cell = p->cell;
+  int                size = 1;
+  cudaStream_t       stream;
 
   PetscFunctionBegin;
+  *plan = p;
   PetscCall(Stream(&stream));
-  PetscCall(PetscNew(&p));
-  *plan         = p;
-  p->size       = PatchFDBoxSize(&desc->ybox);
-  p->cell.xl    = Layout(desc->xbox);
-  p->cell.yl    = Layout(desc->ybox);
-  p->cell.read  = Range(desc->read);
-  p->cell.write = Range(desc->write);
-  p->cell.cells = 1;
+  p->size    = PatchFDBoxSize(&desc->ybox);
+  cell.xl    = Layout(desc->xbox);
+  cell.yl    = Layout(desc->ybox);
+  cell.read  = Range(desc->read);
+  cell.write = Range(desc->write);
+  cell.cells = 1;
   for (int d = 0; d < 3; d++) {
-    const PatchFDCells *c = desc->dir[d];
-
-    p->cell.first[d] = (int)desc->cells[d][0];
-    p->cell.count[d] = (int)PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
-    p->cell.n[d]     = (int)c->nloc;
-    p->cell.cells *= (size_t)p->cell.count[d];
-    size *= (int)c->nloc;
+    cell.first[d] = (int)desc->cells[d][0];
+    cell.count[d] = (int)PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
+    cell.n[d]     = (int)desc->dir[d]->nloc;
+    cell.cells *= (size_t)cell.count[d];
+    size *= cell.n[d];
   }
-  p->flops = 2.0 * size * (2 * p->cell.n[0] + 3 * p->cell.n[1] + 2 * p->cell.n[2] + 1) * (PetscLogDouble)p->cell.cells;
-  PetscCall(OperatorMarchCreate<T>(desc, &p->march));
-  if (p->march) { /* works with lines of the assembled matrices, k + 2 entries a row on average */
-    PetscLogDouble products = 1, nodes = (PetscLogDouble)p->cell.cells;
+  p->flops = 2.0 * size * (2 * cell.n[0] + 3 * cell.n[1] + 2 * cell.n[2] + 1) * (PetscLogDouble)cell.cells;
+  PetscCall(OperatorFastCreate<T>(desc, &p->fast));
+  if (p->fast) { /* works with lines of the assembled matrices, k + 2 entries a row on average */
+    PetscLogDouble products = 1, nodes = (PetscLogDouble)cell.cells;
 
     for (int d = 0; d < 3; d++) {
-      products += 2.0 * (d == 1 ? 3 : 2) * (p->cell.n[d] > 1 ? p->cell.n[d] + 1 : 1);
-      nodes *= PetscMax(1, p->cell.n[d] - 1);
+      products += 2.0 * (d == 1 ? 3 : 2) * (cell.n[d] > 1 ? cell.n[d] + 1 : 1);
+      nodes *= PetscMax(1, cell.n[d] - 1);
     }
     p->flops = products * nodes;
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -133,13 +143,19 @@ PetscErrorCode Operator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
     const PatchFDCells *c = desc->dir[d];
     const size_t        m = (size_t)(c->nclass * c->nloc * c->nloc);
 
-    PetscCall(Upload(m, c->M, &p->cell.M[d]));
-    PetscCall(Upload(m, c->A, &p->cell.A[d]));
-    PetscCall(Upload((size_t)c->ncells, c->cls, &p->cell.cls[d]));
+    PetscCall(p->memory.upload(m, c->M, &cell.M[d]));
+    PetscCall(p->memory.upload(m, c->A, &cell.A[d]));
+    PetscCall(p->memory.upload((size_t)c->ncells, c->cls, &cell.cls[d]));
   }
-  PetscCall(p->cell.team.create(size, 3 * (size_t)size));
-  PetscCall(AllowShared(CellKernel<T>, p->cell.team.shared));
+  PetscCall(cell.team.create(size, 3 * (size_t)size));
+  PetscCall(AllowShared(CellKernel<T>, cell.team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Operator<T>::destroy(void **plan)
+{
+  return DestroyPlan<OperatorPlan<T>>(plan);
 }
 
 template <typename T>
@@ -151,7 +167,7 @@ PetscErrorCode Operator<T>::apply(void *plan, PetscReal alpha, const void *x, co
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if (p->march) PetscCall(p->march->apply(alpha, x, y0, y, stream));
+  if (p->fast) PetscCall(p->fast->apply(alpha, x, y0, y, stream));
   else {
     if (!y0) PetscCallCUDA(cudaMemsetAsync(y, 0, p->size * sizeof(T), stream));
     else if (y0 != y) PetscCallCUDA(cudaMemcpyAsync(y, y0, p->size * sizeof(T), cudaMemcpyDeviceToDevice, stream));

@@ -1,60 +1,547 @@
+/*
+  The operator (operator.cuh) on equal cells of the same degree K in all directions, by blocks of threads that march.
+
+  R cells in each direction make a block of L = K R, with N = L + 1 nodes in a direction: so all degrees have lines of about the same
+  length.  For R > 1 the matrices have zeros that are known when this is compiled, for R = 1 their mirror symmetry halves the products.
+  They are kernel parameters: operands from the constant bank.
+
+  A block of threads owns the nodes of a tile, Q L in x, L in y, and marches in z through `chunk` times L planes.  What cells below the
+  tile's lower faces add to it is computed once more: each node is written once, without atomics, and two runs agree to the last bit.
+  A step over L planes is
+
+    1. a thread a y-line (a column of the tile and a plane):  p = M1 u, q = A1 u, where the K nodes below the tile contribute to its
+       first node.  The values of x for the next step are loaded here, long before they are needed (or in 3, where registers are short).
+    2. a thread an x-line of a block (C = Q + 1 lanes for the blocks of a tile and the one before it):  s = M0 q + A0 p, t = M0 p, in
+       place.  Neighbours in x are neighbouring lanes and add their shared node by a shuffle.
+    3. a thread a z-line (a node of the tile):  M2 s + A2 t, added up in N registers.  The first plane of a step completes the L nodes of
+       the step before it, which go to y: consecutive lanes are consecutive in x.
+
+  p and q, s and t are in shared memory, for one step and the one before it: two barriers a step.  A march begins with a step of the K
+  planes below it, for what they contribute to its first plane, and ends with a step of one plane.
+
+  Ends: nodes of x that do not exist are read as zero, so cells that do not exist contribute to one node only, the first or last one of
+  the cells that do, and there M[0][0] (the same for both ends) too much: RemoveEnd() takes it away again.
+*/
 #pragma once
-/* instances of the marching operator kernel: see operator.cuh.  PRECISION is set by the including file. */
+#include "dispatch.cuh"
 #include "operator.cuh"
 
 namespace patchfd
 {
 
-template <typename T, int K>
-static PetscErrorCode Create(const PatchFDOperatorDesc *desc, OperatorMarch **march)
-{
-  OperatorMarchDegree<T, K, Tile<T, K>> *p = new OperatorMarchDegree<T, K, Tile<T, K>>(desc);
+struct OperatorGeometry {
+  int    origin[3], end[3][2]; /* where the first tile begins; first and last node of the cells */
+  int    planes, chunk;        /* of all marches together and of each, in units of L */
+  Layout xl, yl;
+  Range  read, write, store; /* nodes of x that are not zero, rows that are not zero, all of y */
+};
 
-  PetscFunctionBegin;
-  *march = p;
-  PetscCall(p->cut());
-  PetscFunctionReturn(PETSC_SUCCESS);
+template <typename T, int N>
+struct CellMatrices {
+  T M[3][N * N], A[3][N * N];
+};
+
+/* is there a cell of degree K with both nodes? */
+template <int K>
+__host__ __device__ constexpr bool Couples(int i, int j)
+{
+  return (i < j ? j : i) <= ((i < j ? i : j) / K + 1) * K;
 }
+
+/* by precision and degree, as measured on an H200: cells R of a block of cells, lanes C, least number B of resident blocks of threads */
+template <typename T, int K>
+struct Tile;
+#define TILE(T, K, r, c, b) \
+  template <> \
+  struct Tile<T, K> { \
+    static constexpr int R = r, C = c, B = b; \
+  }
+TILE(double, 1, 6, 8, 2);
+TILE(double, 2, 2, 16, 3);
+TILE(double, 3, 1, 16, 5);
+TILE(double, 4, 1, 8, 4);
+TILE(double, 5, 1, 8, 3);
+TILE(double, 6, 1, 8, 2);
+TILE(double, 7, 1, 4, 2);
+TILE(double, 8, 1, 8, 1);
+TILE(float, 1, 6, 8, 4);
+TILE(float, 2, 3, 8, 4);
+TILE(float, 3, 2, 8, 4);
+TILE(float, 4, 2, 8, 2);
+TILE(float, 5, 1, 8, 5);
+TILE(float, 6, 1, 8, 3);
+TILE(float, 7, 1, 4, 4);
+TILE(float, 8, 1, 8, 2);
+#undef TILE
+
+/* v, as if it were not known: the compiler would compute all multiples of a stride ahead of a loop, and run out of registers */
+__device__ inline unsigned Opaque(unsigned v)
+{
+  asm volatile("" : "+r"(v));
+  return v;
+}
+
+/* sizes, and the arithmetic of a line */
+template <typename T, int K>
+struct March {
+  using Tile = patchfd::Tile<T, K>;
+  static constexpr int  R = Tile::R, C = Tile::C, L = K * R, N = L + 1, H = (N + 1) / 2, Q = C - 1, NX = K + Q * L + 1; /* NX nodes in x */
+  static constexpr int  LINES1 = NX * L, LINES2 = C * L * L, LINES3 = Q * L * L, THREADS = RoundUp(LINES1 > LINES2 ? LINES1 : LINES2, 32);
+  static constexpr bool PARITY = R == 1, LATE = N * sizeof(T) > 64; /* LATE: registers are short */
+
+  /* shared memory without bank conflicts, as far as possible: one number of padding after so many, and a row's length, for stage 2 */
+  static constexpr int BANKS = 128 / sizeof(T), PAD = L % 4 == 0;
+  __host__ __device__ static constexpr int at(int e) { return e + PAD * (e / BANKS); }
+  static constexpr int conflicts(int row)
+  {
+    int sum = 0;
+
+    for (int a = 0; a < BANKS; a++)
+      for (int b = 0; b < a; b++) sum += (at(a % C * L) + a / C * row) % BANKS == (at(b % C * L) + b / C * row) % BANKS;
+    return sum;
+  }
+  static constexpr int row()
+  {
+    int best = at(C * L) + 1;
+
+    for (int r = best; r < at(C * L) + 1 + BANKS; r++)
+      if (conflicts(r) < conflicts(best)) best = r;
+    return best;
+  }
+  static constexpr int    ROW = row(), PLANE = L * ROW;
+  static constexpr size_t SHARED = 4 * sizeof(T) * L * PLANE;
+
+  /* the matrix of a block from that of a cell, for add() below; where its first row is */
+  static constexpr int FIRST = PARITY ? H * N : 0;
+  static void          matrix(const PetscReal *cell, T *m)
+  {
+    PetscReal b[N][N] = {{0}};
+
+    for (int c = 0; c < R; c++)
+      for (int i = 0; i <= K; i++)
+        for (int j = 0; j <= K; j++) b[c * K + i][c * K + j] += cell[i * (K + 1) + j];
+    for (int i = 0; i < H; i++)
+      for (int j = 0; j < N; j++) m[i * N + j] = (T)(!PARITY || j == L - j ? b[i][j] : 0.5 * (j < H ? b[i][j] + b[i][L - j] : b[i][L - j] - b[i][j]));
+    for (int j = 0; j < N; j++) m[FIRST + j] = (T)b[0][j];
+  }
+
+  /*
+    Mirror symmetry: sums v[c] + v[L - c] and differences v[c] - v[L - c] in place of the two make the matrix two blocks of half the
+    size, and what these give becomes the rows r and L - r in the same way.  Not for R > 1, where the zeros save as much.
+  */
+  static __device__ void split(T &lo, T &hi)
+  {
+    if constexpr (PARITY) {
+      const T a = lo;
+
+      lo = a + hi;
+      hi = a - hi;
+    }
+  }
+  static __device__ void split(T v[N])
+  {
+#pragma unroll
+    for (int c = 0; c < N / 2; c++) split(v[c], v[L - c]);
+  }
+  /* what v[c] was before */
+  static __device__ T entry(const T v[N], int c) { return PARITY && c != L - c ? T(0.5) * (c < H ? v[c] + v[L - c] : v[L - c] - v[c]) : v[c]; }
+  /* rows r and L - r of m v */
+  static __device__ void add(const T *m, const T v[N], int r, T &lo, T &hi)
+  {
+#pragma unroll
+    for (int c = 0; c < N; c++) {
+      if constexpr (PARITY) {
+        if (c < H) lo += m[r * N + c] * v[c];
+        else if (r < N / 2) hi += m[r * N + c] * v[c];
+      } else {
+        if (Couples<K>(r, c)) lo += m[r * N + c] * v[c];
+        if (Couples<K>(r, L - c) && r < N / 2) hi += m[r * N + L - c] * v[c];
+      }
+    }
+  }
+};
+
+/* where a block of threads is: the first node of its tile, and the steps of its march but the one before it and the one after it */
+template <typename S>
+struct MarchPlace {
+  int i, j, k, steps;
+
+  __device__ MarchPlace(const OperatorGeometry &g)
+  {
+    i     = g.origin[0] + blockIdx.x * S::Q * S::L;
+    j     = g.origin[1] + blockIdx.y * S::L;
+    k     = g.origin[2] + blockIdx.z * g.chunk * S::L;
+    steps = min(g.chunk, g.planes - (int)blockIdx.z * g.chunk);
+  }
+};
+
+/* remove(r) for the nodes n + r, r < L, that are an end of the cells: what cells that do not exist contribute there */
+template <int L, typename F>
+__device__ inline void RemoveEnd(const int end[2], int n, F remove)
+{
+  if ((end[0] < n || end[0] >= n + L) && (end[1] < n || end[1] >= n + L)) return; /* as nearly always */
+#pragma unroll
+  for (int r = 0; r < L; r++)
+    if (n + r == end[0] || n + r == end[1]) remove(r);
+}
+
+/* stage 1 and its y-line: K nodes below the tile, its L nodes, one above */
+template <typename T, int K>
+struct MarchY {
+  using S                = March<T, K>;
+  static constexpr int L = S::L, N = S::N;
+  int                  k, at;        /* plane of the step; where p and q go */
+  bool                 load, inside; /* is there such a line; has x all of its nodes? */
+  ptrdiff_t            from;
+  T                    u[K + N];
+
+  __device__ MarchY(const OperatorGeometry &g, const MarchPlace<S> &place)
+  {
+    const int t = threadIdx.x, i = t % S::NX;
+
+    k      = t / S::NX;
+    at     = k * S::PLANE + S::at(L - K + i);
+    load   = t < S::LINES1 && Inside(g.read, 0, place.i - K + i);
+    inside = place.j - K >= g.read.lo[1] && place.j + L < g.read.hi[1];
+    from   = g.xl.at(place.i - K + i, place.j - K, place.k + k);
+  }
+
+  /* u of step c, zero where it has no such plane */
+  __device__ void fetch(const OperatorGeometry &g, const MarchPlace<S> &place, const T *x, int c)
+  {
+    const int      z    = place.k + c * L + k;
+    const bool     is   = load && Inside(g.read, 2, z) && k >= (c < 0 ? L - K : 0) && k < (c < place.steps ? L : c == place.steps);
+    const T       *node = x + from + (ptrdiff_t)c * L * g.xl.plane;
+    const unsigned row  = Opaque((unsigned)g.xl.row);
+
+    if (is && inside) {
+#pragma unroll
+      for (int j = 0; j < K + N; j++) u[j] = node[j * (size_t)row];
+    } else {
+#pragma unroll
+      for (int j = 0; j < K + N; j++) u[j] = is && Inside(g.read, 1, place.j - K + j) ? node[j * (size_t)row] : T(0);
+    }
+  }
+
+  /* P = p, R = q */
+  __device__ void apply(const CellMatrices<T, N> &m, const OperatorGeometry &g, const MarchPlace<S> &place, T *P, T *R) const
+  {
+    T p0 = 0, q0 = 0, v[N];
+
+#pragma unroll
+    for (int j = 0; j <= K; j++) { /* from below the tile */
+      p0 += m.M[1][S::FIRST + K - j] * u[j];
+      q0 += m.A[1][S::FIRST + K - j] * u[j];
+    }
+#pragma unroll
+    for (int j = 0; j < N; j++) v[j] = u[K + j];
+    S::split(v);
+#pragma unroll
+    for (int r = 0; r < S::H; r++) {
+      T p = 0, ph = 0, q = 0, qh = 0;
+
+      S::add(m.M[1], v, r, p, ph);
+      S::add(m.A[1], v, r, q, qh);
+      if (r < N / 2) S::split(p, ph);
+      if (r < N / 2) S::split(q, qh);
+      P[at + r * S::ROW] = r ? p : p + p0;
+      R[at + r * S::ROW] = r ? q : q + q0;
+      if (r && r < N / 2) {
+        P[at + (L - r) * S::ROW] = ph;
+        R[at + (L - r) * S::ROW] = qh;
+      }
+    }
+    RemoveEnd<L>(g.end[1], place.j, [&](int r) {
+      P[at + r * S::ROW] -= m.M[1][S::FIRST] * u[K + r];
+      R[at + r * S::ROW] -= m.A[1][S::FIRST] * u[K + r];
+    });
+  }
+};
+
+/* stage 2 and its x-line: a block of cells, for the first lane the one before the tile */
+template <typename T, int K>
+struct MarchX {
+  using S                = March<T, K>;
+  static constexpr int L = S::L, N = S::N;
+  int                  lane, row, first; /* row of the step, j fastest, then k; first node */
+  int                  at, over;         /* where it begins, and how far from there its last node is */
+
+  __device__ MarchX(const OperatorGeometry &g, const MarchPlace<S> &place)
+  {
+    const int t = threadIdx.x;
+
+    lane  = t % S::C;
+    row   = t / S::C;
+    first = place.i + (lane - 1) * L;
+    at    = min(row, L * L - 1) * S::ROW + S::at(lane * L);
+    over  = S::at(lane * L + L) - S::at(lane * L);
+  }
+
+  /* P = s, R = t, where they were p and q, if `active`; all lanes of a warp come here, because they exchange values */
+  __device__ void apply(const CellMatrices<T, N> &m, const OperatorGeometry &g, bool active, T *P, T *R) const
+  {
+    T p[N], q[N], s[2] = {0, 0}, w[2] = {0, 0};
+
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      p[i] = P[at + (i == L ? over : i)];
+      q[i] = R[at + (i == L ? over : i)];
+    }
+    S::split(p);
+    S::split(q);
+    rows(m, p, q, 0, s, w);
+    s[0] += __shfl_up_sync(0xffffffff, s[1], 1, S::C);
+    w[0] += __shfl_up_sync(0xffffffff, w[1], 1, S::C);
+    __syncwarp(); /* all have read */
+    if (!active || !lane) return;
+    P[at] = s[0];
+    R[at] = w[0];
+#pragma unroll
+    for (int r = 1; r < S::H; r++) {
+      s[0] = s[1] = w[0] = w[1] = 0;
+      rows(m, p, q, r, s, w);
+      P[at + r] = s[0];
+      R[at + r] = w[0];
+      if (r < N / 2) {
+        P[at + L - r] = s[1];
+        R[at + L - r] = w[1];
+      }
+    }
+    RemoveEnd<L>(g.end[0], first, [&](int r) {
+      const T a = S::entry(p, r), b = S::entry(q, r);
+
+      P[at + r] -= m.M[0][S::FIRST] * b + m.A[0][S::FIRST] * a;
+      R[at + r] -= m.M[0][S::FIRST] * a;
+    });
+  }
+
+private:
+  /* rows r and L - r of s and t; s and w are zero before */
+  static __device__ void rows(const CellMatrices<T, N> &m, const T p[N], const T q[N], int r, T s[2], T w[2])
+  {
+    S::add(m.M[0], q, r, s[0], s[1]);
+    S::add(m.A[0], p, r, s[0], s[1]);
+    S::add(m.M[0], p, r, w[0], w[1]);
+    if (r < N / 2) S::split(s[0], s[1]);
+    if (r < N / 2) S::split(w[0], w[1]);
+  }
+};
+
+/* stage 3 and its z-line: `sum` is M2 s + A2 t, `old` is y0 */
+template <typename T, int K>
+struct MarchZ {
+  using S                = March<T, K>;
+  static constexpr int L = S::L, N = S::N;
+  int                  at;
+  bool                 store; /* is there such a node? */
+  T                    alpha; /* zero for a zero row */
+  ptrdiff_t            to;
+  T                    sum[N], old[L];
+
+  __device__ MarchZ(const OperatorGeometry &g, const MarchPlace<S> &place, T a)
+  {
+    const int t = threadIdx.x, i = t % (S::Q * L), j = t / (S::Q * L);
+
+    at    = j * S::ROW + S::at(L + i);
+    store = t < S::LINES3 && Inside(g.store, 0, place.i + i) && Inside(g.store, 1, place.j + j);
+    alpha = Inside(g.write, 0, place.i + i) && Inside(g.write, 1, place.j + j) ? a : T(0);
+    to    = g.yl.at(place.i + i, place.j + j, place.k);
+  }
+
+  /* the L planes from z on are written, and none of them has a zero row */
+  static __device__ bool inside(const OperatorGeometry &g, int z) { return z >= g.write.lo[2] && z + L <= g.write.hi[2] && z >= g.store.lo[2] && z + L <= g.store.hi[2]; }
+
+  /* y0 of the planes from z on, zero unless `is` */
+  __device__ void fetch(const OperatorGeometry &g, int z, const T *from, unsigned plane, bool is, bool inside)
+  {
+    if (is && inside) {
+#pragma unroll
+      for (int r = 0; r < L; r++) old[r] = from[r * (size_t)plane];
+    } else {
+#pragma unroll
+      for (int r = 0; r < L; r++) old[r] = is && Inside(g.store, 2, z + r) ? from[r * (size_t)plane] : T(0);
+    }
+  }
+
+  /* what the first plane of a step gives to the step before */
+  __device__ void complete(const CellMatrices<T, N> &m, const T *P, const T *R)
+  {
+    const T s = P[at], w = R[at];
+
+#pragma unroll
+    for (int r = L - K; r < N; r++) {
+      sum[r] += m.M[2][S::FIRST + L - r] * s;
+      sum[r] += m.A[2][S::FIRST + L - r] * w;
+    }
+  }
+
+  /* which goes to y */
+  __device__ void write(const OperatorGeometry &g, int z, T *y, unsigned plane, bool inside) const
+  {
+    if (inside) {
+#pragma unroll
+      for (int r = 0; r < L; r++) y[r * (size_t)plane] = old[r] + alpha * sum[r];
+    } else {
+#pragma unroll
+      for (int r = 0; r < L; r++)
+        if (Inside(g.store, 2, z + r)) y[r * (size_t)plane] = old[r] + (Inside(g.write, 2, z + r) ? alpha : T(0)) * sum[r];
+    }
+  }
+
+  /* sum of the L planes from z on, but what the plane after them gives */
+  __device__ void apply(const CellMatrices<T, N> &m, const OperatorGeometry &g, int z, bool first, const T *P, const T *R)
+  {
+    const T carry = first ? T(0) : sum[L];
+    T       s[N], w[N];
+
+#pragma unroll
+    for (int k = 0; k < L; k++) {
+      s[k] = P[at + k * S::PLANE];
+      w[k] = R[at + k * S::PLANE];
+    }
+    s[L] = w[L] = 0; /* comes with the next step */
+    S::split(s);
+    S::split(w);
+#pragma unroll
+    for (int r = 0; r < S::H; r++) {
+      T lo = 0, hi = 0;
+
+      S::add(m.M[2], s, r, lo, hi);
+      S::add(m.A[2], w, r, lo, hi);
+      if (r < N / 2) {
+        S::split(lo, hi);
+        sum[L - r] = hi;
+      }
+      sum[r] = r ? lo : lo + carry;
+    }
+    const int again = Opaque(at); /* s and t, read again: registers are short */
+
+    RemoveEnd<L>(g.end[2], z, [&](int r) { sum[r] -= m.M[2][S::FIRST] * P[again + r * S::PLANE] + m.A[2][S::FIRST] * R[again + r * S::PLANE]; });
+  }
+};
+
+template <typename T, int K>
+__launch_bounds__(March<T, K>::THREADS, Tile<T, K>::B)
+static __global__ void MarchKernel(const __grid_constant__ CellMatrices<T, March<T, K>::N> m, const __grid_constant__ OperatorGeometry g, T alpha, const T *__restrict__ x, const T *y0, T *y)
+{
+  using S         = March<T, K>;
+  constexpr int L = S::L;
+  extern __shared__ double shared_memory[];
+  const int           t = threadIdx.x;
+  const MarchPlace<S> place(g);
+  MarchY<T, K>        liney(g, place);
+  const MarchX<T, K>  linex(g, place);
+  MarchZ<T, K>        linez(g, place, alpha);
+
+  liney.fetch(g, place, x, -1);
+  for (int c = -1; c <= place.steps; c++) {
+    const int lo = c < 0 ? L - K : 0, hi = c < place.steps ? L : 1; /* first and end of the planes of this step */
+    T *const  P = (T *)shared_memory + (c & 1 ? 2 * L * S::PLANE : 0), *const R = P + L * S::PLANE;
+
+    if (t < S::LINES1 && liney.k >= lo && liney.k < hi) liney.apply(m, g, place, P, R);
+    if (!S::LATE && c < place.steps) liney.fetch(g, place, x, c + 1);
+    __syncthreads(); /* p and q are there */
+    const bool active = linex.row / L >= lo && linex.row / L < hi;
+
+    if (__any_sync(0xffffffff, active)) linex.apply(m, g, active, P, R);
+    const int      z      = place.k + (c - 1) * L; /* the first plane that this step completes */
+    const bool     inside = linez.inside(g, z);
+    const unsigned plane  = Opaque((unsigned)g.yl.plane);
+    T *const       to     = y + linez.to + (ptrdiff_t)(c - 1) * L * g.yl.plane;
+
+    linez.fetch(g, z, y0 + (to - y), plane, y0 && c > 0 && linez.store, inside);
+    __syncthreads(); /* s and t are there, until the step after the next: all threads have passed the next step's barriers then */
+    if (S::LATE) liney.fetch(g, place, x, c + 1);
+    if (t < S::LINES3) {
+      if (c >= 0) linez.complete(m, P, R);
+      if (c > 0 && linez.store) linez.write(g, z, to, plane, inside);
+      if (c < place.steps) linez.apply(m, g, z + L, c < 0, P, R);
+    }
+  }
+}
+
+/* ---- how the generic part calls it ---- */
+
+template <typename T, int K>
+struct OperatorMarch : OperatorFast {
+  using S = March<T, K>;
+  CellMatrices<T, S::N> m;
+  OperatorGeometry      g;
+  dim3                  grid;
+
+  OperatorMarch(const PatchFDOperatorDesc *desc)
+  {
+    int n[3];
+
+    g.xl    = Layout(desc->xbox);
+    g.yl    = Layout(desc->ybox);
+    g.read  = Range(desc->read);
+    g.write = Range(desc->write);
+    for (int d = 0; d < 3; d++) {
+      g.end[d][0]    = (int)desc->cells[d][0] * K;
+      g.end[d][1]    = (int)desc->cells[d][1] * K;
+      g.read.lo[d]   = PetscMax(g.read.lo[d], g.end[d][0]);
+      g.read.hi[d]   = PetscMin(g.read.hi[d], g.end[d][1] + 1);
+      g.write.lo[d]  = PetscMax(g.write.lo[d], g.end[d][0]);
+      g.write.hi[d]  = g.end[d][1] > g.end[d][0] ? PetscMin(g.write.hi[d], g.end[d][1] + 1) : g.write.lo[d];
+      g.store.lo[d]  = (int)desc->ybox.lo[d];
+      g.store.hi[d]  = (int)(desc->ybox.lo[d] + desc->ybox.n[d]);
+      g.origin[d]    = g.store.lo[d] / K * K;
+      n[d]           = g.store.hi[d] - g.origin[d];
+      S::matrix(desc->dir[d]->M, m.M[d]);
+      S::matrix(desc->dir[d]->A, m.A[d]);
+    }
+    grid.x   = (n[0] + S::Q * S::L - 1) / (S::Q * S::L);
+    grid.y   = (n[1] + S::L - 1) / S::L;
+    g.planes = (n[2] + S::L - 1) / S::L;
+  }
+
+  /* cut the marches so that the device as a whole takes the fewest steps, with as many blocks at a time as it holds */
+  PetscErrorCode cut()
+  {
+    int    processors, blocks;
+    size_t best = SIZE_MAX;
+
+    PetscFunctionBegin;
+    PetscCall(Multiprocessors(&processors));
+    PetscCallCUDA(cudaFuncSetAttribute(MarchKernel<T, K>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)S::SHARED));
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, MarchKernel<T, K>, S::THREADS, S::SHARED));
+    grid.z = 0;
+    for (int z = 1; z <= PetscMin(g.planes, 65535); z++) {
+      const int    chunk = (g.planes + z - 1) / z;
+      const size_t total = (size_t)grid.x * grid.y * z, steps = (total + processors * blocks - 1) / (processors * blocks) * (chunk + 1);
+
+      if (steps >= best) continue;
+      best    = steps;
+      g.chunk = chunk;
+      grid.z  = (g.planes + chunk - 1) / chunk;
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
+  {
+    PetscFunctionBegin;
+    if (!grid.x || !grid.y || !grid.z) PetscFunctionReturn(PETSC_SUCCESS); /* no nodes here */
+    MarchKernel<T, K><<<grid, S::THREADS, S::SHARED, stream>>>(m, g, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+};
 
 template <typename T>
-PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *desc, OperatorMarch **march)
+PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *desc, OperatorFast **fast)
 {
-  const PetscInt n = desc->dir[0]->nloc;
-
   PetscFunctionBegin;
-  *march = NULL;
-  for (int d = 0; d < 3; d++)
-    if (desc->dir[d]->nclass != 1 || (desc->dir[d]->nloc != n && !(d == 2 && desc->dir[d]->nloc == 1))) PetscFunctionReturn(PETSC_SUCCESS);
-  if (desc->dir[2]->nloc == 1) PetscCall(OperatorPlaneCreate<T>(desc, march));
-  else switch (n - 1) {
-  case 1:
-    PetscCall((Create<T, 1>(desc, march)));
-    break;
-  case 2:
-    PetscCall((Create<T, 2>(desc, march)));
-    break;
-  case 3:
-    PetscCall((Create<T, 3>(desc, march)));
-    break;
-  case 4:
-    PetscCall((Create<T, 4>(desc, march)));
-    break;
-  case 5:
-    PetscCall((Create<T, 5>(desc, march)));
-    break;
-  case 6:
-    PetscCall((Create<T, 6>(desc, march)));
-    break;
-  case 7:
-    PetscCall((Create<T, 7>(desc, march)));
-    break;
-  case 8:
-    PetscCall((Create<T, 8>(desc, march)));
-    break;
-  }
+  PetscCall((ForDegree<1, operator_march_degrees>(desc->dir[0]->nloc - 1, [&](auto degree) {
+    OperatorMarch<T, degree> *p = new OperatorMarch<T, degree>(desc);
+
+    PetscFunctionBegin;
+    *fast = p;
+    PetscCall(p->cut());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-template PetscErrorCode OperatorMarchCreate<PRECISION>(const PatchFDOperatorDesc *, OperatorMarch **);
 
 } // namespace patchfd

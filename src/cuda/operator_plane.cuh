@@ -1,5 +1,5 @@
 /*
-  y = y0 + alpha A x in 2D,  A = A0 (x) M1 + M0 (x) A1 summed over cells: all cells equal, the same degree K in both directions.
+  The operator (operator.cuh) in 2D,  A = A0 (x) M1 + M0 (x) A1 summed over cells: all cells equal, the same degree K in both directions.
 
   A block of threads owns the nodes of OWN cells in x and of `chunk` cells in y, but those of their upper ends, which are their
   neighbours': every node is written once, without atomics.  So it computes the cells below and left of its own as well.  It marches in
@@ -13,6 +13,7 @@
   Lines of cells have an odd stride in shared memory.  The matrices are kernel parameters: operands from the constant bank.
 */
 #pragma once
+#include "dispatch.cuh"
 #include "operator.cuh"
 
 namespace patchfd
@@ -39,41 +40,67 @@ struct PlaneTile {
   static constexpr int ROW = CELLS * STRIDE, SIZE = 2 * ROWS * K * ROW;
 };
 
+/* a thread's part of a march: node t of the block's y-lines, and what it carries from step to step */
 template <typename T, int K>
-__launch_bounds__(PlaneTile<T, K>::THREADS) static __global__ void PlaneOperatorKernel(const __grid_constant__ PlaneCellMatrices<T, K> m, const __grid_constant__ PlaneGeometry g, int groups, T alpha, const T *__restrict__ x, const T *y0, T *y)
-{
-  using S         = PlaneTile<T, K>;
-  constexpr int N = S::N, R = S::ROWS * K;
-  extern __shared__ double shared_memory[];
-  T              *P = (T *)shared_memory, *Q = P + R * S::ROW;
-  const int       t = threadIdx.x, cell = t / K, r0 = t % K;
-  const int       c0 = (int)(blockIdx.x % groups) * S::OWN - 1, c1 = (int)(blockIdx.x / groups) * g.chunk; /* first cells: in x that left of the own ones */
-  const int       m1 = min(g.chunk, g.count[1] - c1), rows = c1 + m1 < g.count[1] ? m1 * K : m1 * K + 1;
-  const int       i = (g.first[0] + c0) * K + t, j0 = (g.first[1] + c1) * K;
-  const bool      load = t < S::NX && Inside(g.read, 0, i);
-  const bool      own = t >= K && t < (c0 + S::CELLS < g.count[0] ? S::CELLS * K : S::NX) && Inside(g.store, 0, i);
-  const bool      write = Inside(g.write, 0, i);
-  const ptrdiff_t from = g.xl.at(i, j0, g.point), to = g.yl.at(i, j0, g.point);
-  T               u[R + 1], next[R], carryp = 0, carryq = 0;
-  const auto      visited = [&](int d, int c) { return g.first[d] + c >= g.visit[d][0] && g.first[d] + c < g.visit[d][1]; };
-  const auto      value = [&](int j) { return load && j <= m1 * K && Inside(g.read, 1, j0 + j) ? x[from + j * g.xl.row] : T(0); };
+struct PlaneMarch {
+  using S                = PlaneTile<T, K>;
+  static constexpr int N = S::N, R = S::ROWS * K;
+  int                  t, cell, node;    /* line `node` of a cell; its node 0 is the last one of the cell before, too */
+  int                  c0, c1, m1, rows; /* first cells, in x that left of the own ones; own cells and nodes in y */
+  int                  j0;
+  bool                 load, own, write; /* has x the line; has y, here; has it other rows than zeros? */
+  ptrdiff_t            from, to;
+  T                    u[R + 1], next[R], old[R]; /* x of this step and of the next one, y0 of this one */
+  T                    carryp, carryq;            /* what the last cell gives to its upper end */
 
-#pragma unroll
-  for (int j = 0; j < R; j++) next[j] = value(j + 1);
-  u[R] = value(0);
-  if (visited(1, c1 - 1)) { /* of the cell below only what it gives to its upper end */
-    carryp = m.M[1][N * N - 1] * u[R];
-    carryq = m.A[1][N * N - 1] * u[R];
-#pragma unroll
-    for (int j = 0; j < K; j++) {
-      const T v = value(j - K);
+  __device__ PlaneMarch(const PlaneGeometry &g, int groups)
+  {
+    t    = threadIdx.x;
+    cell = t / K;
+    node = t % K;
+    c0   = (int)(blockIdx.x % groups) * S::OWN - 1;
+    c1   = (int)(blockIdx.x / groups) * g.chunk;
+    m1   = min(g.chunk, g.count[1] - c1);
+    rows = c1 + m1 < g.count[1] ? m1 * K : m1 * K + 1;
+    j0   = (g.first[1] + c1) * K;
 
-      carryp += m.M[1][K * N + j] * v;
-      carryq += m.A[1][K * N + j] * v;
+    const int i = (g.first[0] + c0) * K + t;
+
+    load  = t < S::NX && Inside(g.read, 0, i);
+    own   = t >= K && t < (c0 + S::CELLS < g.count[0] ? S::CELLS * K : S::NX) && Inside(g.store, 0, i);
+    write = Inside(g.write, 0, i);
+    from  = g.xl.at(i, j0, g.point);
+    to    = g.yl.at(i, j0, g.point);
+  }
+
+  static __device__ bool visited(const PlaneGeometry &g, int d, int c) { return g.first[d] + c >= g.visit[d][0] && g.first[d] + c < g.visit[d][1]; }
+  /* node j of the march's lines */
+  __device__ T value(const PlaneGeometry &g, const T *x, int j) const { return load && j <= m1 * K && Inside(g.read, 1, j0 + j) ? x[from + j * g.xl.row] : T(0); }
+
+  /* the first values, and what the cell below gives to its upper end */
+  __device__ void begin(const PlaneCellMatrices<T, K> &m, const PlaneGeometry &g, const T *x)
+  {
+    carryp = carryq = 0;
+#pragma unroll
+    for (int j = 0; j < R; j++) next[j] = value(g, x, j + 1);
+    u[R] = value(g, x, 0);
+    if (visited(g, 1, c1 - 1)) {
+      carryp = m.M[1][N * N - 1] * u[R];
+      carryq = m.A[1][N * N - 1] * u[R];
+#pragma unroll
+      for (int j = 0; j < K; j++) {
+        const T v = value(g, x, j - K);
+
+        carryp += m.M[1][K * N + j] * v;
+        carryq += m.A[1][K * N + j] * v;
+      }
     }
   }
-  for (int c = 0; c * K < rows; c += S::ROWS) {
-    T base[R];
+
+  /* u and y0 of the step that begins with cell c, x of the next one */
+  __device__ void fetch(const PlaneGeometry &g, const T *x, const T *y0, int c)
+  {
+    const bool is = y0 && own;
 
     u[0] = u[R];
 #pragma unroll
@@ -81,92 +108,149 @@ __launch_bounds__(PlaneTile<T, K>::THREADS) static __global__ void PlaneOperator
       const int row = c * K + j;
 
       u[j + 1] = next[j];
-      next[j]  = value(row + R + 1);
-      base[j]  = y0 && own && row < rows && Inside(g.store, 1, j0 + row) ? y0[to + row * g.yl.row] : T(0);
+      next[j]  = value(g, x, row + R + 1);
+      old[j]   = is && row < rows && Inside(g.store, 1, j0 + row) ? y0[to + row * g.yl.row] : T(0);
     }
-    if (t < S::NX) {
+  }
+
+  /* 1: P = p, Q = q */
+  __device__ void applyy(const PlaneCellMatrices<T, K> &m, const PlaneGeometry &g, int c, T *P, T *Q)
+  {
 #pragma unroll
-      for (int s = 0; s < S::ROWS; s++) {
-        const bool active = c + s < m1 && visited(1, c1 + c + s);
+    for (int s = 0; s < S::ROWS; s++) {
+      const bool active = c + s < m1 && visited(g, 1, c1 + c + s);
 
 #pragma unroll
-        for (int r = 0; r < N; r++) {
-          T p = 0, q = 0;
+      for (int r = 0; r < N; r++) {
+        T p = 0, q = 0;
 
 #pragma unroll
-          for (int j = 0; j < N; j++) {
-            p += m.M[1][r * N + j] * u[s * K + j];
-            q += m.A[1][r * N + j] * u[s * K + j];
+        for (int j = 0; j < N; j++) {
+          p += m.M[1][r * N + j] * u[s * K + j];
+          q += m.A[1][r * N + j] * u[s * K + j];
+        }
+        p = (active ? p : T(0)) + (r ? T(0) : carryp);
+        q = (active ? q : T(0)) + (r ? T(0) : carryq);
+        if (r == K) {
+          carryp = p;
+          carryq = q;
+        } else {
+          const int at = (s * K + r) * S::ROW + cell * S::STRIDE + node;
+
+          if (cell < S::CELLS) {
+            P[at] = p;
+            Q[at] = q;
           }
-          p = (active ? p : T(0)) + (r ? T(0) : carryp);
-          q = (active ? q : T(0)) + (r ? T(0) : carryq);
-          if (r == K) {
-            carryp = p;
-            carryq = q;
-          } else {
-            const int at = (s * K + r) * S::ROW + cell * S::STRIDE + r0;
-
-            if (cell < S::CELLS) {
-              P[at] = p;
-              Q[at] = q;
-            }
-            if (r0 == 0 && cell > 0) {
-              P[at - S::STRIDE + K] = p;
-              Q[at - S::STRIDE + K] = q;
-            }
+          if (node == 0 && cell > 0) {
+            P[at - S::STRIDE + K] = p;
+            Q[at - S::STRIDE + K] = q;
           }
         }
       }
     }
-    __syncthreads();
-    if (t < S::CELLS * K) {
+  }
+
+  /* 2: P = M0 q + A0 p for x-line t of each row of cells */
+  __device__ void applyx(const PlaneCellMatrices<T, K> &m, const PlaneGeometry &g, T *P, const T *Q) const
+  {
 #pragma unroll
-      for (int s = 0; s < S::ROWS; s++) {
-        T *line = P + (s * S::CELLS * K + t) * S::STRIDE, p[N], q[N];
-        const bool active = visited(0, c0 + t % S::CELLS);
+    for (int s = 0; s < S::ROWS; s++) {
+      T         *line = P + (s * S::CELLS * K + t) * S::STRIDE, p[N], q[N];
+      const bool active = visited(g, 0, c0 + t % S::CELLS);
+
+#pragma unroll
+      for (int k = 0; k < N; k++) {
+        p[k] = line[k];
+        q[k] = line[Q - P + k];
+      }
+#pragma unroll
+      for (int r = 0; r < N; r++) {
+        T v = 0;
 
 #pragma unroll
         for (int k = 0; k < N; k++) {
-          p[k] = line[k];
-          q[k] = line[Q - P + k];
+          v += m.M[0][r * N + k] * q[k];
+          v += m.A[0][r * N + k] * p[k];
         }
-#pragma unroll
-        for (int r = 0; r < N; r++) {
-          T v = 0;
-
-#pragma unroll
-          for (int k = 0; k < N; k++) {
-            v += m.M[0][r * N + k] * q[k];
-            v += m.A[0][r * N + k] * p[k];
-          }
-          line[r] = active ? v : T(0);
-        }
+        line[r] = active ? v : T(0);
       }
     }
-    __syncthreads();
-    if (own) {
-#pragma unroll
-      for (int r = 0; r < R; r++) {
-        const int at = r * S::ROW + cell * S::STRIDE + r0, row = c * K + r;
-        const T   v  = (cell < S::CELLS ? P[at] : T(0)) + (r0 ? T(0) : P[at - S::STRIDE + K]);
+  }
 
-        if (row < rows && Inside(g.store, 1, j0 + row)) y[to + row * g.yl.row] = base[r] + (write && Inside(g.write, 1, j0 + row) ? alpha * v : T(0));
-      }
+  /* 3: what P has goes to y */
+  __device__ void store(const PlaneGeometry &g, T alpha, T *y, int c, const T *P) const
+  {
+#pragma unroll
+    for (int r = 0; r < R; r++) {
+      const int at = r * S::ROW + cell * S::STRIDE + node, row = c * K + r;
+      const T   v  = (cell < S::CELLS ? P[at] : T(0)) + (node ? T(0) : P[at - S::STRIDE + K]);
+
+      if (row < rows && Inside(g.store, 1, j0 + row)) y[to + row * g.yl.row] = old[r] + (write && Inside(g.write, 1, j0 + row) ? alpha * v : T(0));
     }
+  }
+};
+
+template <typename T, int K>
+__launch_bounds__(PlaneTile<T, K>::THREADS)
+static __global__ void PlaneOperatorKernel(const __grid_constant__ PlaneCellMatrices<T, K> m, const __grid_constant__ PlaneGeometry g, int groups, T alpha, const T *__restrict__ x, const T *y0, T *y)
+{
+  using S = PlaneTile<T, K>;
+  extern __shared__ double shared_memory[];
+  T               *P = (T *)shared_memory, *Q = P + S::ROWS * K * S::ROW;
+  PlaneMarch<T, K> march(g, groups);
+
+  march.begin(m, g, x);
+  for (int c = 0; c * K < march.rows; c += S::ROWS) {
+    march.fetch(g, x, y0, c);
+    if (march.t < S::NX) march.applyy(m, g, c, P, Q);
+    __syncthreads(); /* p and q are there */
+    if (march.t < S::CELLS * K) march.applyx(m, g, P, Q);
     __syncthreads();
+    if (march.own) march.store(g, alpha, y, c, P);
+    __syncthreads(); /* all have read what the next step overwrites */
   }
 }
 
+/* ---- how the generic part calls it ---- */
+
 template <typename T, int K>
-struct OperatorPlaneDegree : OperatorMarch {
+struct OperatorPlane : OperatorFast {
+  using S = PlaneTile<T, K>;
   PlaneCellMatrices<T, K> m;
   PlaneGeometry           g;
   int                     groups;
 
-  PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) override
+  OperatorPlane(const PatchFDOperatorDesc *desc)
   {
-    using S = PlaneTile<T, K>;
+    const PetscReal M = desc->dir[2]->M[0], A = desc->dir[2]->A[0]; /* of the point */
 
+    g.xl    = Layout(desc->xbox);
+    g.yl    = Layout(desc->ybox);
+    g.read  = Range(desc->read);
+    g.write = Range(desc->write);
+    g.point = (int)desc->ybox.lo[2];
+    for (int d = 0; d < 2; d++) {
+      const int first = (int)desc->ybox.lo[d], end = first + (int)desc->ybox.n[d];
+
+      g.store.lo[d] = first;
+      g.store.hi[d] = end;
+      g.first[d]    = first / K;
+      g.count[d]    = PetscMax(1, (end - 1 + K - 1) / K - first / K);
+      for (int e = 0; e < 2; e++) g.visit[d][e] = (int)desc->cells[d][e];
+    }
+    groups = (g.count[0] + S::OWN - 1) / S::OWN;
+    /* enough blocks to fill the device, few enough to share work between the cells of a march */
+    g.chunk = (int)PetscMax(4, PetscMin(32, (size_t)g.count[1] * groups / 4096));
+    for (int i = 0; i < (K + 1) * (K + 1); i++) {
+      m.M[0][i] = (T)desc->dir[0]->M[i];
+      m.A[0][i] = (T)desc->dir[0]->A[i];
+      m.M[1][i] = (T)(M * desc->dir[1]->M[i]);
+      m.A[1][i] = (T)(M * desc->dir[1]->A[i] + A * desc->dir[1]->M[i]);
+    }
+  }
+
+  PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
+  {
     PetscFunctionBegin;
     PlaneOperatorKernel<T, K><<<groups * ((g.count[1] + g.chunk - 1) / g.chunk), S::THREADS, S::SIZE * sizeof(T), stream>>>(m, g, groups, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
     PetscCallCUDA(cudaGetLastError());
@@ -174,48 +258,16 @@ struct OperatorPlaneDegree : OperatorMarch {
   }
 };
 
-template <typename T, int K>
-static PetscErrorCode OperatorPlaneCreateDegree(const PatchFDOperatorDesc *desc, OperatorMarch **march)
-{
-  const PetscReal            M = desc->dir[2]->M[0], A = desc->dir[2]->A[0]; /* of the point */
-  OperatorPlaneDegree<T, K> *p = new OperatorPlaneDegree<T, K>;
-
-  PetscFunctionBegin;
-  *march     = p;
-  p->g.xl    = Layout(desc->xbox);
-  p->g.yl    = Layout(desc->ybox);
-  p->g.read  = Range(desc->read);
-  p->g.write = Range(desc->write);
-  p->g.point = (int)desc->ybox.lo[2];
-  for (int d = 0; d < 2; d++) {
-    const int first = (int)desc->ybox.lo[d], end = first + (int)desc->ybox.n[d];
-
-    p->g.store.lo[d] = first;
-    p->g.store.hi[d] = end;
-    p->g.first[d]    = first / K;
-    p->g.count[d]    = PetscMax(1, (end - 1 + K - 1) / K - first / K);
-    for (int e = 0; e < 2; e++) p->g.visit[d][e] = (int)desc->cells[d][e];
-  }
-  p->groups = (p->g.count[0] + PlaneTile<T, K>::OWN - 1) / PlaneTile<T, K>::OWN;
-  /* enough blocks to fill the device, few enough to share work between the cells of a march */
-  p->g.chunk = (int)PetscMax(4, PetscMin(32, (size_t)p->g.count[1] * p->groups / 4096));
-  for (int i = 0; i < (K + 1) * (K + 1); i++) {
-    p->m.M[0][i] = (T)desc->dir[0]->M[i];
-    p->m.A[0][i] = (T)desc->dir[0]->A[i];
-    p->m.M[1][i] = (T)(M * desc->dir[1]->M[i]);
-    p->m.A[1][i] = (T)(M * desc->dir[1]->A[i] + A * desc->dir[1]->M[i]);
-  }
-  PetscCall(AllowShared(PlaneOperatorKernel<T, K>, PlaneTile<T, K>::SIZE * sizeof(T)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* degrees 1 to K */
-template <typename T, int K>
-static PetscErrorCode OperatorPlaneCreateDegrees(const PatchFDOperatorDesc *desc, OperatorMarch **march)
+template <typename T>
+PetscErrorCode OperatorPlaneCreate(const PatchFDOperatorDesc *desc, OperatorFast **fast)
 {
   PetscFunctionBegin;
-  if (desc->dir[0]->nloc == K + 1) PetscCall((OperatorPlaneCreateDegree<T, K>(desc, march)));
-  else if constexpr (K > 1) PetscCall((OperatorPlaneCreateDegrees<T, K - 1>(desc, march)));
+  PetscCall((ForDegree<1, operator_plane_degrees>(desc->dir[0]->nloc - 1, [&](auto degree) {
+    PetscFunctionBegin;
+    *fast = new OperatorPlane<T, degree>(desc);
+    PetscCall(AllowShared(PlaneOperatorKernel<T, degree>, PlaneTile<T, degree>::SIZE * sizeof(T)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
