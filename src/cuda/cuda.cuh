@@ -127,9 +127,20 @@ struct Grid {
   static PetscErrorCode fixed(const PatchFDRange, const PatchFDRange, PetscReal, const PatchFDBox *, void *, PetscReal, const PatchFDBox *, const void *);
 };
 
+/* a Kronecker sum in one continuous field, as the kernels for it want it: A and M of a direction have the same classes of cells */
+struct SumDesc {
+  struct Line {
+    PetscInt         nloc, ncells, nclass;
+    const PetscInt  *cls;
+    const PetscReal *M, *A; /* [nclass][nloc][nloc] */
+  } dir[3];
+  PatchFDBox   xbox, ybox;
+  PatchFDRange read, write, cells;
+};
+
 template <typename T>
 struct Operator {
-  static PetscErrorCode create(const PatchFDOperatorDesc *, void **);
+  static PetscErrorCode create(const SumDesc *, void **);
   static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
   static PetscErrorCode destroy(void **);
 };
@@ -144,7 +155,7 @@ struct Transfer {
 
 template <typename T>
 struct Smoother {
-  static PetscErrorCode create(const PatchFDSmootherDesc *, void **);
+  static PetscErrorCode create(const PatchFDLocalDesc *, void **);
   static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PetscInt[][3], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
   static PetscErrorCode destroy(void **);
 };

@@ -88,23 +88,23 @@ static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, T
 
 /* for equal cells of one degree, in 2D or 3D; NULL for others */
 template <typename T>
-static PetscErrorCode OperatorFastCreate(const PatchFDOperatorDesc *desc, OperatorFast **fast)
+static PetscErrorCode OperatorFastCreate(const SumDesc *desc, OperatorFast **fast)
 {
-  const bool     plane = desc->dir[2]->nloc == 1;
-  const PetscInt n     = desc->dir[0]->nloc;
+  const bool     plane = desc->dir[2].nloc == 1;
+  const PetscInt n     = desc->dir[0].nloc;
 
   PetscFunctionBegin;
   *fast = NULL;
   if (n < 2 || n - 1 > (plane ? operator_plane_degrees : operator_march_degrees)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++)
-    if (desc->dir[d]->nclass != 1 || (desc->dir[d]->nloc != n && !(d == 2 && plane))) PetscFunctionReturn(PETSC_SUCCESS);
+    if (desc->dir[d].nclass != 1 || (desc->dir[d].nloc != n && !(d == 2 && plane))) PetscFunctionReturn(PETSC_SUCCESS);
   if (plane) PetscCall(OperatorPlaneCreate<T>(desc, fast));
   else PetscCall(OperatorMarchCreate<T>(desc, fast));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename T>
-PetscErrorCode Operator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
+PetscErrorCode Operator<T>::create(const SumDesc *desc, void **plan)
 {
   OperatorPlan<T>   *p = new OperatorPlan<T>;
   CellKernelData<T> &cell = p->cell;
@@ -123,7 +123,7 @@ PetscErrorCode Operator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
   for (int d = 0; d < 3; d++) {
     cell.first[d] = (int)desc->cells[d][0];
     cell.count[d] = (int)PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
-    cell.n[d]     = (int)desc->dir[d]->nloc;
+    cell.n[d]     = (int)desc->dir[d].nloc;
     cell.cells *= (size_t)cell.count[d];
     size *= cell.n[d];
   }
@@ -140,12 +140,12 @@ PetscErrorCode Operator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   for (int d = 0; d < 3; d++) {
-    const PatchFDCells *c = desc->dir[d];
-    const size_t        m = (size_t)(c->nclass * c->nloc * c->nloc);
+    const SumDesc::Line &c = desc->dir[d];
+    const size_t         m = (size_t)(c.nclass * c.nloc * c.nloc);
 
-    PetscCall(p->memory.upload(m, c->M, &cell.M[d]));
-    PetscCall(p->memory.upload(m, c->A, &cell.A[d]));
-    PetscCall(p->memory.upload((size_t)c->ncells, c->cls, &cell.cls[d]));
+    PetscCall(p->memory.upload(m, c.M, &cell.M[d]));
+    PetscCall(p->memory.upload(m, c.A, &cell.A[d]));
+    PetscCall(p->memory.upload((size_t)c.ncells, c.cls, &cell.cls[d]));
   }
   PetscCall(cell.team.create(size, 3 * (size_t)size));
   PetscCall(AllowShared(CellKernel<T>, cell.team.shared));

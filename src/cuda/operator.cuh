@@ -23,8 +23,8 @@ struct OperatorFast {
 static constexpr int operator_march_degrees = 8, operator_plane_degrees = 10; /* from 1 on */
 
 template <typename T>
-PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *, OperatorFast **);
+PetscErrorCode OperatorMarchCreate(const SumDesc *, OperatorFast **);
 template <typename T>
-PetscErrorCode OperatorPlaneCreate(const PatchFDOperatorDesc *, OperatorFast **);
+PetscErrorCode OperatorPlaneCreate(const SumDesc *, OperatorFast **);
 
 } // namespace patchfd

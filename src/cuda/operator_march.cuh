@@ -469,7 +469,7 @@ struct OperatorMarch : OperatorFast {
   OperatorGeometry      g;
   dim3                  grid;
 
-  OperatorMarch(const PatchFDOperatorDesc *desc)
+  OperatorMarch(const SumDesc *desc)
   {
     int n[3];
 
@@ -488,8 +488,8 @@ struct OperatorMarch : OperatorFast {
       g.store.hi[d]  = (int)(desc->ybox.lo[d] + desc->ybox.n[d]);
       g.origin[d]    = g.store.lo[d] / K * K;
       n[d]           = g.store.hi[d] - g.origin[d];
-      S::matrix(desc->dir[d]->M, m.M[d]);
-      S::matrix(desc->dir[d]->A, m.A[d]);
+      S::matrix(desc->dir[d].M, m.M[d]);
+      S::matrix(desc->dir[d].A, m.A[d]);
     }
     grid.x   = (n[0] + S::Q * S::L - 1) / (S::Q * S::L);
     grid.y   = (n[1] + S::L - 1) / S::L;
@@ -530,10 +530,10 @@ struct OperatorMarch : OperatorFast {
 };
 
 template <typename T>
-PetscErrorCode OperatorMarchCreate(const PatchFDOperatorDesc *desc, OperatorFast **fast)
+PetscErrorCode OperatorMarchCreate(const SumDesc *desc, OperatorFast **fast)
 {
   PetscFunctionBegin;
-  PetscCall((ForDegree<1, operator_march_degrees>(desc->dir[0]->nloc - 1, [&](auto degree) {
+  PetscCall((ForDegree<1, operator_march_degrees>(desc->dir[0].nloc - 1, [&](auto degree) {
     OperatorMarch<T, degree> *p = new OperatorMarch<T, degree>(desc);
 
     PetscFunctionBegin;

@@ -220,9 +220,9 @@ struct OperatorPlane : OperatorFast {
   PlaneGeometry           g;
   int                     groups;
 
-  OperatorPlane(const PatchFDOperatorDesc *desc)
+  OperatorPlane(const SumDesc *desc)
   {
-    const PetscReal M = desc->dir[2]->M[0], A = desc->dir[2]->A[0]; /* of the point */
+    const PetscReal M = desc->dir[2].M[0], A = desc->dir[2].A[0]; /* of the point */
 
     g.xl    = Layout(desc->xbox);
     g.yl    = Layout(desc->ybox);
@@ -242,10 +242,10 @@ struct OperatorPlane : OperatorFast {
     /* enough blocks to fill the device, few enough to share work between the cells of a march */
     g.chunk = (int)PetscMax(4, PetscMin(32, (size_t)g.count[1] * groups / 4096));
     for (int i = 0; i < (K + 1) * (K + 1); i++) {
-      m.M[0][i] = (T)desc->dir[0]->M[i];
-      m.A[0][i] = (T)desc->dir[0]->A[i];
-      m.M[1][i] = (T)(M * desc->dir[1]->M[i]);
-      m.A[1][i] = (T)(M * desc->dir[1]->A[i] + A * desc->dir[1]->M[i]);
+      m.M[0][i] = (T)desc->dir[0].M[i];
+      m.A[0][i] = (T)desc->dir[0].A[i];
+      m.M[1][i] = (T)(M * desc->dir[1].M[i]);
+      m.A[1][i] = (T)(M * desc->dir[1].A[i] + A * desc->dir[1].M[i]);
     }
   }
 
@@ -259,10 +259,10 @@ struct OperatorPlane : OperatorFast {
 };
 
 template <typename T>
-PetscErrorCode OperatorPlaneCreate(const PatchFDOperatorDesc *desc, OperatorFast **fast)
+PetscErrorCode OperatorPlaneCreate(const SumDesc *desc, OperatorFast **fast)
 {
   PetscFunctionBegin;
-  PetscCall((ForDegree<1, operator_plane_degrees>(desc->dir[0]->nloc - 1, [&](auto degree) {
+  PetscCall((ForDegree<1, operator_plane_degrees>(desc->dir[0].nloc - 1, [&](auto degree) {
     PetscFunctionBegin;
     *fast = new OperatorPlane<T, degree>(desc);
     PetscCall(AllowShared(PlaneOperatorKernel<T, degree>, PlaneTile<T, degree>::SIZE * sizeof(T)));

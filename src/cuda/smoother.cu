@@ -30,7 +30,7 @@ static bool TwoCells(const PatchFDEigen *e)
 }
 
 template <typename T>
-static PetscErrorCode CreateFast(const PatchFDSmootherDesc *desc, SmootherFast **fast)
+static PetscErrorCode CreateFast(const PatchFDLocalDesc *desc, SmootherFast **fast)
 {
   const bool          point = IsPoint(desc, 2);
   int                 run[3][2], K = 0;
@@ -63,7 +63,7 @@ static PetscErrorCode CreateFast(const PatchFDSmootherDesc *desc, SmootherFast *
 }
 
 template <typename T>
-PetscErrorCode Smoother<T>::create(const PatchFDSmootherDesc *desc, void **plan)
+PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
 {
   SmootherPlan<T> *p;
   cudaStream_t     stream;

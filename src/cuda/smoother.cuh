@@ -66,7 +66,7 @@ template <typename T>
 PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], SmootherFast **fast);
 
 /* does the direction not exist? */
-static inline bool IsPoint(const PatchFDSmootherDesc *desc, int d)
+static inline bool IsPoint(const PatchFDLocalDesc *desc, int d)
 {
   return desc->box.n[d] == 1 && desc->dir[d]->npatch == 1 && desc->dir[d]->n[0] == 1;
 }
@@ -108,7 +108,7 @@ struct AnyPatches {
   PatchClass<T> *cls[3];
   int           *ints[3];
 
-  PetscErrorCode create(const PatchFDSmootherDesc *);
+  PetscErrorCode create(const PatchFDLocalDesc *);
   PetscErrorCode apply(const PatchShell &, PatchFDPatchOp, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t);
   PetscErrorCode ones(const PatchShell &, PatchFDPatchOp, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t); /* they have one unknown each */
   PetscErrorCode destroy();
@@ -128,7 +128,7 @@ struct Stencil {
   Range     read;
   int       multiprocessors;
 
-  PetscErrorCode create(const PatchFDSmootherDesc *, bool *exists);
+  PetscErrorCode create(const PatchFDLocalDesc *, bool *exists);
   PetscInt       colors(PetscInt n, const PetscInt colors[][3], const PatchFDRange patches) const; /* so many of these colours can be taken at once: 4, 2, 1, or 0 for none */
   PetscErrorCode apply(PetscInt n, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, void *x, const void *b, cudaStream_t) const; /* 4, 2 or 1 */
 

@@ -310,7 +310,7 @@ PetscErrorCode AnyPatches<T>::upload(const PatchFDPatches *pd, int d)
 }
 
 template <typename T>
-PetscErrorCode AnyPatches<T>::create(const PatchFDSmootherDesc *desc)
+PetscErrorCode AnyPatches<T>::create(const PatchFDLocalDesc *desc)
 {
   int  c[3], volume = 1, area = 0;
   bool one = true; /* have all patches one unknown? */

@@ -162,7 +162,7 @@ __maxnreg__(sizeof(T) == 4 ? 40 : 64) static __global__ void StencilKernel(const
 }
 
 template <typename T>
-PetscErrorCode Stencil<T>::create(const PatchFDSmootherDesc *desc, bool *exists)
+PetscErrorCode Stencil<T>::create(const PatchFDLocalDesc *desc, bool *exists)
 {
   PetscReal M[3][2], A[3][2], D = 0, S = 1;
 

@@ -1,5 +1,6 @@
 /* the CUDA kernel tables of both precisions */
-#include "cuda.cuh"
+#include "door.cuh"
+#include <patchfd/private/vecimpl.h>
 
 namespace patchfd
 {
@@ -14,30 +15,44 @@ static MPI_Datatype TypeFloat(void)
   return MPI_FLOAT;
 }
 
+/* PetscSF adds nothing but PetscScalars on the GPU */
+static PetscErrorCode Widen(size_t n, const void *from, void *to)
+{
+  return (*VecSingleKernelsCUDA.todouble)((PetscInt)n, 1.0, (const float *)from, (double *)to);
+}
+
+static PetscErrorCode Narrow(size_t n, const void *from, void *to)
+{
+  return (*VecSingleKernelsCUDA.fromdouble)((PetscInt)n, 1.0, (const double *)from, (float *)to);
+}
+
 } // namespace patchfd
 
-#define TABLE(T, TYPE) \
+#define TABLE(T, TYPE, WIDE, WIDEN, NARROW) \
   { \
     .name             = patchfd::Scalar<T>::name, \
     .size             = sizeof(T), \
     .memtype          = PETSC_MEMTYPE_CUDA, \
     .datatype         = TYPE, \
     .id               = patchfd::Scalar<T>::id, \
+    .wide             = WIDE, \
+    .widen            = WIDEN, \
+    .narrow           = NARROW, \
     .malloc           = patchfd::Grid<T>::malloc, \
     .free             = patchfd::Grid<T>::free, \
     .zero             = patchfd::Grid<T>::zero, \
     .copy             = patchfd::Grid<T>::copy, \
     .fixed            = patchfd::Grid<T>::fixed, \
-    .operatorcreate   = patchfd::Operator<T>::create, \
-    .operatorapply    = patchfd::Operator<T>::apply, \
-    .operatordestroy  = patchfd::Operator<T>::destroy, \
-    .transfercreate   = patchfd::Transfer<T>::create, \
-    .transferprolong  = patchfd::Transfer<T>::prolong, \
-    .transferrestrict = patchfd::Transfer<T>::restrict_, \
-    .transferdestroy  = patchfd::Transfer<T>::destroy, \
-    .smoothercreate   = patchfd::Smoother<T>::create, \
-    .smootherapply    = patchfd::Smoother<T>::apply, \
-    .smootherdestroy  = patchfd::Smoother<T>::destroy, \
+    .operatorcreate   = patchfd::OperatorDoor<T>::create, \
+    .operatorapply    = patchfd::OperatorDoor<T>::apply, \
+    .operatordestroy  = patchfd::OperatorDoor<T>::destroy, \
+    .transfercreate   = patchfd::TransferDoor<T>::create, \
+    .transferprolong  = patchfd::TransferDoor<T>::prolong, \
+    .transferrestrict = patchfd::TransferDoor<T>::restrict_, \
+    .transferdestroy  = patchfd::TransferDoor<T>::destroy, \
+    .localcreate      = patchfd::LocalDoor<T>::create, \
+    .localapply       = patchfd::LocalDoor<T>::apply, \
+    .localdestroy     = patchfd::LocalDoor<T>::destroy, \
     .boxsolvecreate   = patchfd::BoxSolve<T>::create, \
     .boxsolveapply    = patchfd::BoxSolve<T>::apply, \
     .boxsolvedestroy  = patchfd::BoxSolve<T>::destroy, \
@@ -47,5 +62,5 @@ static MPI_Datatype TypeFloat(void)
     .recorddestroy    = patchfd::RecordDestroy, \
   }
 
-const struct _PatchFDKernels PatchFDKernelsCUDADouble = TABLE(double, patchfd::TypeDouble);
-const struct _PatchFDKernels PatchFDKernelsCUDAFloat  = TABLE(float, patchfd::TypeFloat);
+const struct _PatchFDKernels PatchFDKernelsCUDADouble = TABLE(double, patchfd::TypeDouble, NULL, NULL, NULL);
+const struct _PatchFDKernels PatchFDKernelsCUDAFloat  = TABLE(float, patchfd::TypeFloat, &PatchFDKernelsCUDADouble, patchfd::Widen, patchfd::Narrow);
