@@ -1,5 +1,5 @@
 static char help[] = "Every CUDA kernel against its host twin, in both precisions, on random data.\n\
-  -dim <d>, -degrees <k,...>, -cells <n,...>, -graded, -neumann : the meshes\n\
+  -dim <d>, -degrees <k,...>, -cells <n,...>, -graded, -neumann, -dg : the meshes; -dg: cells do not share nodes\n\
   -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
 
 #include <patchfd/private/kernels.h>
@@ -10,14 +10,15 @@ static char help[] = "Every CUDA kernel against its host twin, in both precision
 typedef struct {
   PetscInt       degree, cells[3];
   PatchFDLine    line[3];
-  PatchFDCells   cell[3];
+  PatchFDBand    A[3], M[3];
+  PetscInt       stride[3], nphase;
   PatchFDPatches patch[3];
   PatchFDEigen   whole[3];
   PatchFDBox     box;
   PatchFDRange   all, free;
 } Mesh;
 
-static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool neumann, PetscInt ratio, Mesh *m)
+static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool neumann, PetscBool dg, PetscInt ratio, Mesh *m)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(m, sizeof(*m)));
@@ -35,13 +36,16 @@ static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt c
       v[i] = a + (b - a) * (i % refine) / refine;
     }
     m->cells[d] = n;
-    PetscCall(PatchFDLineCreate(k, n, v, fixed, &m->line[d]));
-    PetscCall(PatchFDCellsCreate(&m->line[d], 1 + 0.1 * d, d ? 0 : 0.5, &m->cell[d]));
-    PetscCall(PatchFDPatchesCreate(&m->line[d], &m->cell[d], &m->patch[d]));
-    if (n <= 64) PetscCall(PatchFDLineEigenCreate(&m->line[d], &m->cell[d], &m->whole[d])); /* for the box solve only */
+    PetscCall(PatchFDLineCreate(dg && k ? PATCHFD_DISCONTINUOUS : PATCHFD_CONTINUOUS, k, n, v, fixed, &m->line[d]));
+    PetscCall(PatchFDBandMass(&m->line[d], &m->M[d]));
+    PetscCall(PatchFDBandLaplace(&m->line[d], 1 + 0.1 * d, d ? 0 : 0.5, k * (k + 1), 2 * k * (k + 1), &m->A[d]));
+    PetscCall(PatchFDPatchesCreate(&m->line[d], &m->M[d], &m->A[d], &m->patch[d]));
+    if (n <= 64) PetscCall(PatchFDLineEigenCreate(&m->line[d], &m->M[d], &m->A[d], &m->whole[d])); /* for the box solve only */
+    m->stride[d] = m->line[d].stride;
+    m->nphase    = dg ? 2 : 1;
     PetscCall(PetscFree(v));
     m->box.lo[d] = m->all[d][0] = 0;
-    m->box.n[d] = m->all[d][1] = PatchFDLineNumNodes(&m->line[d]);
+    m->box.n[d] = m->all[d][1] = m->line[d].nnodes;
     PatchFDLineFree(&m->line[d], &m->free[d][0], &m->free[d][1]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -53,7 +57,8 @@ static PetscErrorCode MeshDestroy(Mesh *m)
   for (int d = 0; d < 3; d++) {
     PetscCall(PatchFDEigenDestroy(&m->whole[d]));
     PetscCall(PatchFDPatchesDestroy(&m->patch[d]));
-    PetscCall(PatchFDCellsDestroy(&m->cell[d]));
+    PetscCall(PatchFDBandDestroy(&m->M[d]));
+    PetscCall(PatchFDBandDestroy(&m->A[d]));
     PetscCall(PatchFDLineDestroy(&m->line[d]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -125,17 +130,17 @@ static PetscErrorCode ArrayCompare(const char *what, Array *a, PetscInt degree, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* what a rank in the middle of the box would own: the upper half in each direction, with a layer of cells around it */
+/* what a rank in the middle of the box would own: the upper half in each direction, with its layers of ghost cells around it */
 static void SubBox(const Mesh *m, PatchFDRange cells, PatchFDBox *local, PatchFDBox *own, PatchFDRange read, PatchFDRange write)
 {
   for (int d = 0; d < 3; d++) {
-    const PetscInt k = m->line[d].degree, c = m->cells[d] / 2, n = m->box.n[d];
+    const PetscInt c = m->cells[d] / 2, n = m->box.n[d];
 
     cells[d][0]  = PetscMax(0, c - 1);
     cells[d][1]  = m->cells[d];
-    local->lo[d] = cells[d][0] * k;
+    local->lo[d] = PetscMax(0, c - m->nphase) * m->stride[d];
     local->n[d]  = n - local->lo[d];
-    own->lo[d]   = c * k;
+    own->lo[d]   = c * m->stride[d];
     own->n[d]    = n - own->lo[d];
     read[d][0]   = PetscMax(local->lo[d], m->free[d][0]);
     write[d][0]  = PetscMax(own->lo[d], m->free[d][0]);
@@ -180,24 +185,37 @@ static PetscErrorCode TestGrid(const Mesh *m, PatchFDKernels h, PatchFDKernels c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the Kronecker sum of the mesh's bands */
+static void Describe(const Mesh *m, PatchFDField *field, PatchFDTerm term[3], PatchFDOperatorDesc *desc)
+{
+  *desc = (PatchFDOperatorDesc){.nfield = 1, .nterm = 3, .field = field, .term = term};
+  for (int d = 0; d < 3; d++) {
+    term[d]           = (PatchFDTerm){.coef = 1, .dir = {&m->M[0], &m->M[1], &m->M[2]}};
+    term[d].dir[d]    = &m->A[d];
+    desc->cells[d][0] = 0;
+    desc->cells[d][1] = m->cells[d];
+    for (int e = 0; e < 2; e++) field->read[d][e] = field->write[d][e] = m->free[d][e];
+  }
+  field->xbox = field->ybox = m->box;
+  field->x0 = field->y0 = 0;
+}
+
 static PetscErrorCode TestOperator(const Mesh *m, PetscBool sub, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
 {
   PatchFDOperatorDesc desc;
+  PatchFDField        field;
+  PatchFDTerm         term[3];
   Array               x, y0, y;
   void               *hp = NULL, *cp = NULL;
 
   PetscFunctionBeginUser;
-  for (int d = 0; d < 3; d++) {
-    desc.dir[d]      = &m->cell[d];
-    desc.cells[d][0] = 0;
-    desc.cells[d][1] = m->cells[d];
-    for (int e = 0; e < 2; e++) desc.read[d][e] = desc.write[d][e] = m->free[d][e];
-  }
-  desc.xbox = desc.ybox = m->box;
-  if (sub) SubBox(m, desc.cells, &desc.xbox, &desc.ybox, desc.read, desc.write);
-  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.xbox), &x));
-  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.ybox), &y0));
-  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.ybox), &y));
+  Describe(m, &field, term, &desc);
+  if (sub) SubBox(m, desc.cells, &field.xbox, &field.ybox, field.read, field.write);
+  for (int d = 0; d < 3 && sub; d++)
+    if (m->nphase == 2) desc.cells[d][0] = m->cells[d] / 2; /* nothing is shared with the cell below */
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&field.xbox), &x));
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&field.ybox), &y0));
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&field.ybox), &y));
   PetscCall(ArrayRandom(&x, rnd));
   PetscCall(ArrayRandom(&y0, rnd));
   PetscCall(ArrayRandom(&y, rnd));
@@ -241,11 +259,11 @@ static PetscErrorCode TestTransfer(const Mesh *coarse, const Mesh *fine, int par
   desc.cbox = coarse->box;
   desc.fbox = fine->box;
   for (int d = 0; d < 3; d++) { /* what a rank would own: part 1 the lower cells of each direction, 2 the upper ones, with one more coarse cell */
-    const PetscInt c = coarse->cells[d] / 2, k = coarse->line[d].degree, K = e[d].nf - 1;
+    const PetscInt c = coarse->cells[d] / 2, k = coarse->stride[d], K = e[d].fstride;
 
     if (part == 1 && c > 0) {
       desc.cells[d][1] = c;
-      desc.cbox.n[d]   = (c + 1) * k + 1;
+      desc.cbox.n[d]   = c * k + e[d].nc;
       desc.fbox.n[d]   = c * K;
     } else if (part == 2 && c > 0) {
       desc.cells[d][0] = c;
@@ -280,27 +298,29 @@ static PetscErrorCode TestTransfer(const Mesh *coarse, const Mesh *fine, int par
 }
 
 /* a step in 3D, in 2D and 1D, too: a colour without patches does nothing */
-static const PetscInt colors[][3] = {
-  {0, 0, 0},
-  {1, 0, 0},
-  {0, 1, 0},
-  {1, 1, 0},
-  {0, 0, 1},
-  {1, 0, 1},
-  {0, 1, 1},
-  {1, 1, 1}
-};
+static void Colors(PetscInt nphase, PetscInt *n, PatchFDColor colors[16])
+{
+  *n = 8 * nphase;
+  for (PetscInt i = 0; i < *n; i++) {
+    const PetscInt c = i / nphase;
+
+    colors[i] = (PatchFDColor){.parity = {c % 2, c / 2 % 2, c / 4}, .phase = i % nphase};
+  }
+}
 
 static PetscErrorCode TestSmoother(const Mesh *m, PetscBool sub, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
 {
   static const char  *names[] = {"residual", "solve", "fused", "boundary"};
-  PatchFDSmootherDesc desc    = {.box = m->box};
+  PatchFDLocalDesc    desc    = {.nphase = m->nphase, .box = m->box};
+  PatchFDColor        colors[16];
+  PetscInt            ncolors;
   PatchFDRange        patches, write;
   PatchFDBox          own;
   Array               x, b, r;
   void               *hp = NULL, *cp = NULL;
 
   PetscFunctionBeginUser;
+  Colors(m->nphase, &ncolors, colors);
   for (int d = 0; d < 3; d++) {
     desc.dir[d]   = &m->patch[d];
     patches[d][0] = 0;
@@ -315,8 +335,8 @@ static PetscErrorCode TestSmoother(const Mesh *m, PetscBool sub, PatchFDKernels 
   PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &b));
   PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &r));
   PetscCall(ArrayRandom(&b, rnd));
-  PetscCall(h->smoothercreate(&desc, &hp));
-  PetscCall(c->smoothercreate(&desc, &cp));
+  PetscCall(h->localcreate(&desc, &hp));
+  PetscCall(c->localcreate(&desc, &cp));
   for (int op = 0; op < 4; op++) {
     for (int zero = 0; zero < 2; zero++) {
       for (int w = 0; w < 2; w++) {
@@ -329,15 +349,15 @@ static PetscErrorCode TestSmoother(const Mesh *m, PetscBool sub, PatchFDKernels 
           PetscCall(h->zero(x.n, x.h));
           PetscCall(c->zero(x.n, x.d));
         }
-        PetscCall(h->smootherapply(hp, (PatchFDPatchOp)op, 8, colors, patches, omega, (PetscBool)zero, x.h, b.h, r.h));
-        PetscCall(c->smootherapply(cp, (PatchFDPatchOp)op, 8, colors, patches, omega, (PetscBool)zero, x.d, b.d, r.d));
+        PetscCall(h->localapply(hp, (PatchFDPatchOp)op, ncolors, colors, patches, omega, (PetscBool)zero, x.h, b.h, r.h));
+        PetscCall(c->localapply(cp, (PatchFDPatchOp)op, ncolors, colors, patches, omega, (PetscBool)zero, x.d, b.d, r.d));
         PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s, omega %g%s", names[op], zero ? " from zero" : "", (double)omega, sub ? ", part" : ""));
         PetscCall(ArrayCompare(name, op == PATCHFD_OP_RESIDUAL ? &r : &x, m->degree, failures));
       }
     }
   }
-  PetscCall(h->smootherdestroy(&hp));
-  PetscCall(c->smootherdestroy(&cp));
+  PetscCall(h->localdestroy(&hp));
+  PetscCall(c->localdestroy(&cp));
   PetscCall(ArrayDestroy(&x));
   PetscCall(ArrayDestroy(&b));
   PetscCall(ArrayDestroy(&r));
@@ -397,13 +417,16 @@ static PetscErrorCode TestBoxSolve(const Mesh *m, PatchFDKernels h, PatchFDKerne
 static PetscErrorCode Step(PatchFDKernels k, void *plan, PatchFDPatchOp op, const Mesh *m, void *x, void *b, void *r)
 {
   PatchFDRange patches;
+  PatchFDColor colors[16];
+  PetscInt     ncolors;
 
   PetscFunctionBeginUser;
+  Colors(m->nphase, &ncolors, colors);
   for (int d = 0; d < 3; d++) {
     patches[d][0] = 0;
     patches[d][1] = m->patch[d].npatch;
   }
-  PetscCall(k->smootherapply(plan, op, 8, colors, patches, 1, PETSC_FALSE, x, b, r));
+  PetscCall(k->localapply(plan, op, ncolors, colors, patches, 1, PETSC_FALSE, x, b, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -421,25 +444,26 @@ static PetscErrorCode Time(PatchFDKernels k, const Mesh *m, const Mesh *coarse)
 {
   static const PatchFDPatchOp ops[]    = {PATCHFD_OP_BOUNDARY, PATCHFD_OP_FUSED, PATCHFD_OP_SOLVE, PATCHFD_OP_RESIDUAL};
   const PetscReal             unknowns = (PetscReal)PatchFDBoxSize(&m->box);
-  PatchFDOperatorDesc         op       = {.xbox = m->box, .ybox = m->box};
-  PatchFDSmootherDesc         sm       = {.box = m->box};
+  PatchFDOperatorDesc         op;
+  PatchFDField                field;
+  PatchFDTerm                 term[3];
+  PatchFDLocalDesc            sm       = {.nphase = m->nphase, .box = m->box};
   PatchFDTransferDesc         tr       = {.cbox = coarse->box, .fbox = m->box};
   PatchFDEmbedding            e[3];
   void                       *v[3], *c, *plan = NULL;
   PetscReal                   t, bytes = 0;
 
   PetscFunctionBeginUser;
+  Describe(m, &field, term, &op);
   for (int d = 0; d < 3; d++) {
     PetscCall(PatchFDEmbeddingCreate(&coarse->line[d], &m->line[d], &e[d]));
-    op.dir[d]      = &m->cell[d];
     sm.dir[d]      = &m->patch[d];
     tr.dir[d]      = &e[d];
-    op.cells[d][0] = tr.cells[d][0] = 0;
-    op.cells[d][1]                  = m->cells[d];
-    tr.cells[d][1]                  = coarse->cells[d];
+    tr.cells[d][0] = 0;
+    tr.cells[d][1] = coarse->cells[d];
     for (int i = 0; i < 2; i++) {
-      op.read[d][i] = op.write[d][i] = sm.read[d][i] = tr.fine[d][i] = m->free[d][i];
-      tr.coarse[d][i]                                                 = coarse->free[d][i];
+      sm.read[d][i] = tr.fine[d][i] = m->free[d][i];
+      tr.coarse[d][i]               = coarse->free[d][i];
     }
   }
   PetscCall(k->malloc(PatchFDBoxSize(&coarse->box), &c));
@@ -459,12 +483,12 @@ static PetscErrorCode Time(PatchFDKernels k, const Mesh *m, const Mesh *coarse)
     PetscCall(PetscFree(h));
   }
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %2" PetscInt_FMT " %10.0f |", k->name, m->degree, (double)unknowns));
-  PetscCall(k->smoothercreate(&sm, &plan));
+  PetscCall(k->localcreate(&sm, &plan));
   for (int i = 0; i < 4; i++) {
     TIME(t, Step(k, plan, ops[i], m, v[0], v[1], v[2]));
     PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
   }
-  PetscCall(k->smootherdestroy(&plan));
+  PetscCall(k->localdestroy(&plan));
   PetscCall(k->operatorcreate(&op, &plan));
   TIME(t, k->operatorapply(plan, 1, v[0], NULL, v[2]));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %8.2f", (double)(t * 1e3)));
@@ -494,7 +518,7 @@ int main(int argc, char **argv)
   };
   PetscReal   unknowns = 0;
   PetscInt    dim = 3, degrees[16], nd = 16, cells[3] = {5, 4, 3}, nc = 3, failures = 0;
-  PetscBool   graded = PETSC_FALSE, neumann = PETSC_FALSE, set;
+  PetscBool   graded = PETSC_FALSE, neumann = PETSC_FALSE, dg = PETSC_FALSE, set;
   PetscRandom rnd;
 
   PetscFunctionBeginUser;
@@ -505,16 +529,17 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", cells, &nc, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-graded", &graded, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-neumann", &neumann, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-dg", &dg, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
   if (unknowns > 0) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown, all colours\ntable        k   unknowns | boundary    fused    solve residual |      A x  b - A x  prolong restrict |    copy  TB/s\n"));
     for (int t = 0; t < 2; t++) {
       for (PetscInt i = 0; i < nd; i++) {
-        const PetscInt n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / dim) / degrees[i] / 4 + 0.5)), half[] = {n, n, n};
+        const PetscInt n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / dim) / (degrees[i] + (dg ? 1 : 0)) / 4 + 0.5)), half[] = {n, n, n};
         Mesh           coarse, mesh;
 
-        PetscCall(MeshCreate(dim, degrees[i], half, graded, neumann, 1, &coarse));
-        PetscCall(MeshCreate(dim, degrees[i], half, graded, neumann, 2, &mesh));
+        PetscCall(MeshCreate(dim, degrees[i], half, graded, neumann, dg, 1, &coarse));
+        PetscCall(MeshCreate(dim, degrees[i], half, graded, neumann, dg, 2, &mesh));
         PetscCall(Time(tables[t][1], &mesh, &coarse));
         PetscCall(MeshDestroy(&coarse));
         PetscCall(MeshDestroy(&mesh));
@@ -528,9 +553,9 @@ int main(int argc, char **argv)
     const PetscInt before = failures;
     Mesh           mesh, fine, higher;
 
-    PetscCall(MeshCreate(dim, degrees[i], cells, graded, neumann, 1, &mesh));
-    PetscCall(MeshCreate(dim, degrees[i], cells, graded, neumann, 2, &fine));
-    PetscCall(MeshCreate(dim, degrees[i] + 1, cells, graded, neumann, 1, &higher));
+    PetscCall(MeshCreate(dim, degrees[i], cells, graded, neumann, dg, 1, &mesh));
+    PetscCall(MeshCreate(dim, degrees[i], cells, graded, neumann, dg, 2, &fine));
+    PetscCall(MeshCreate(dim, degrees[i] + 1, cells, graded, neumann, dg, 1, &higher));
     for (int t = 0; t < 2; t++) {
       const PatchFDKernels h = tables[t][0], c = tables[t][1];
 
@@ -605,5 +630,23 @@ int main(int argc, char **argv)
      test:
        suffix: 3d_thin
        args: -cells 1,4,2 -degrees 2,3,4
+     test:
+       suffix: dg_1d
+       args: -dg -dim 1 -cells 7 -degrees 1,2,3,5,8
+     test:
+       suffix: dg_2d
+       args: -dg -dim 2 -cells 7,6 -degrees 1,2,3,4,5,6,7,8,9
+     test:
+       suffix: dg_3d
+       args: -dg -cells 7,6,5 -degrees 1,2,3,4
+     test:
+       suffix: dg_3d_high
+       args: -dg -cells 3,4,2 -degrees 5,6,7,8,9
+     test:
+       suffix: dg_3d_graded
+       args: -dg -cells 5,4,3 -degrees 1,2,3,5 -graded -neumann
+     test:
+       suffix: dg_3d_thin
+       args: -dg -cells 1,4,2 -degrees 2,3,4
 
 TEST*/
