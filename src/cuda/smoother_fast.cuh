@@ -18,66 +18,31 @@
 
   A block of P N^2 threads (rounded up to warps) works on P patches of one colour that follow each other in x.  A thread owns a line of N
   values in registers and transforms it with the even and odd halves of the matrices as operands from the constant bank (kernel
-  parameters); between directions the lines go through shared memory.  Stages, with a barrier between each two:
+  parameters, smoother_line.cuh); between directions the lines go through shared memory.  Stages, with a barrier between each two:
 
     1. z-lines of b, x fastest (coalesced), to modes in z.
-       Faces: x-planes (P + 1 of them, patches share them), z-lines to modes                X[k][j'][plane]       j' in the closure
+       Faces (FaceTask): x-planes (P + 1 of them, patches share them), z-lines to modes                X[k][j'][plane]       j' in the closure
               y-planes, z-lines to modes: G_y                                               G[s][k][p][i']        i' in the closure, s: sum, difference
               z-planes: F_z, and y-lines times M                                            F[s][j][p][i],  Z[s][j][p][i']
-    2. Faces: x-planes, y-lines to modes, in place; H_y: HY[s][k][p][i]; H_z: in place of Z
-    3. alpha_z H_z;                                                                         V[k][j][p N + i]
-    4. y-lines to modes, alpha_y H_y.
-    5. x-lines to modes, x faces, 1 / D, x-lines back.
-    6. mu_y G_y, y-lines back.
-    7. mu_z F_z, z-lines back, and to x.
+    2. Faces (FacesOtherWay): x-planes, y-lines to modes, in place; H_y: HY[s][k][p][i]; H_z: in place of Z
+    3. FaceZModes   alpha_z H_z;                                                            V[k][j][p N + i]
+    4. YModes       y-lines to modes, alpha_y H_y.
+    5. XSolve       x-lines to modes, x faces, 1 / D, x-lines back.
+    6. YNodes       mu_y G_y, y-lines back.
+    7. ZNodes       mu_z F_z, z-lines back, and to x.
 
   Lines that a thread owns in x begin at odd multiples of its number, so that there are no bank conflicts in any stage.
 */
 #pragma once
-#include "smoother.cuh"
+#include "smoother_line.cuh"
 
 namespace patchfd
 {
 
-/* Even and odd halves of one direction: S[node][mode] and T[mode][node] on sums and differences of mirrored entries */
-template <typename T, int K>
-struct Halves {
-  T Se[K * K], So[(K - 1) * (K - 1)];
-  T Te[K * K], To[(K - 1) * (K - 1)];
-  T M[(K - 1) * (K + 1)], Mv[K + 1]; /* mass: rows of the unknowns in the lower cell, of its nodes; row of the vertex */
-  T mu[2 * K - 1], alpha[2 * K - 1]; /* of the node below; that of the node above has the other sign in odd modes */
-
-  void set(const PatchFDEigen *e)
-  {
-    constexpr int n = 2 * K - 1;
-
-    for (int i = 0; i < K; i++) {
-      for (int j = 0; j < K; j++) {
-        Se[i * K + j] = (T)e->S[i * n + j];
-        Te[i * K + j] = (T)e->T[i * n + j];
-      }
-    }
-    for (int i = 0; i < K - 1; i++) {
-      for (int j = 0; j < K - 1; j++) {
-        So[i * (K - 1) + j] = (T)e->S[i * n + K + j];
-        To[i * (K - 1) + j] = (T)e->T[(K + i) * n + j];
-      }
-    }
-    for (int i = 0; i < n; i++) {
-      mu[i]    = (T)e->mu[0][i];
-      alpha[i] = (T)e->alpha[0][i];
-    }
-    for (int j = 0; j <= K; j++) {
-      for (int i = 0; i < K - 1; i++) M[i * (K + 1) + j] = (T)e->MI[i * (n + 2) + j];
-      Mv[j] = (T)e->MI[(K - 1) * (n + 2) + j];
-    }
-  }
-};
-
 template <typename T, int K>
 struct FastMatrices {
-  Halves<T, K> d[3];
-  const T     *inverse; /* 1 / D, [N][N][N], x fastest */
+  LineMatrices<T, K> d[3];
+  const T           *inverse; /* 1 / D, [N][N][N], x fastest */
 };
 
 /* by degree: patches of a block, and threads of a multiprocessor (a bound for the compiler's registers); measured on an H200 */
@@ -99,141 +64,6 @@ struct Fast {
   /* places in shared memory */
   static constexpr int V = 0, X = V + P * N * N * N, G = X + (P + 1) * C * N, HY = G + 2 * N * P * C, Z = HY + 2 * N * P * N, FZ = Z + 2 * N * P * C, SIZE = FZ + 2 * N * P * N;
 };
-
-/* ---- one line in registers ---- */
-
-template <typename T, int K>
-__device__ __forceinline__ void Fold(const T v[2 * K - 1], T e[K], T o[K])
-{
-#pragma unroll
-  for (int i = 0; i < K - 1; i++) {
-    e[i] = v[i] + v[2 * K - 2 - i];
-    o[i] = v[i] - v[2 * K - 2 - i];
-  }
-  e[K - 1] = v[K - 1];
-}
-
-/* out = S' v */
-template <typename T, int K>
-__device__ __forceinline__ void ToModes(const Halves<T, K> &h, const T v[2 * K - 1], T out[2 * K - 1])
-{
-  T e[K], o[K];
-
-  Fold<T, K>(v, e, o);
-#pragma unroll
-  for (int m = 0; m < K; m++) {
-    T sum = 0;
-
-#pragma unroll
-    for (int i = 0; i < K; i++) sum += h.Se[i * K + m] * e[i];
-    out[m] = sum;
-  }
-#pragma unroll
-  for (int m = 0; m < K - 1; m++) {
-    T sum = 0;
-
-#pragma unroll
-    for (int i = 0; i < K - 1; i++) sum += h.So[i * (K - 1) + m] * o[i];
-    out[K + m] = sum;
-  }
-}
-
-/* out = T v */
-template <typename T, int K>
-__device__ __forceinline__ void FaceModes(const Halves<T, K> &h, const T v[2 * K - 1], T out[2 * K - 1])
-{
-  T e[K], o[K];
-
-  Fold<T, K>(v, e, o);
-#pragma unroll
-  for (int m = 0; m < K; m++) {
-    T sum = 0;
-
-#pragma unroll
-    for (int i = 0; i < K; i++) sum += h.Te[m * K + i] * e[i];
-    out[m] = sum;
-  }
-#pragma unroll
-  for (int m = 0; m < K - 1; m++) {
-    T sum = 0;
-
-#pragma unroll
-    for (int i = 0; i < K - 1; i++) sum += h.To[m * (K - 1) + i] * o[i];
-    out[K + m] = sum;
-  }
-}
-
-/* out += what the end values of a closure line give */
-template <typename T, int K>
-__device__ __forceinline__ void Rim(const Halves<T, K> &h, T below, T above, T out[2 * K - 1])
-{
-  const T sum = below + above, difference = below - above;
-
-#pragma unroll
-  for (int m = 0; m < 2 * K - 1; m++) out[m] += h.mu[m] * (m < K ? sum : difference);
-}
-
-/* out = M v, from the closure to the unknowns */
-template <typename T, int K>
-__device__ __forceinline__ void Mass(const Halves<T, K> &h, const T v[2 * K + 1], T out[2 * K - 1])
-{
-#pragma unroll
-  for (int i = 0; i < K - 1; i++) {
-    T a = 0, b = 0;
-
-#pragma unroll
-    for (int j = 0; j <= K; j++) {
-      a += h.M[i * (K + 1) + j] * v[j];
-      b += h.M[i * (K + 1) + j] * v[2 * K - j];
-    }
-    out[i]             = a;
-    out[2 * K - 2 - i] = b;
-  }
-  out[K - 1] = h.Mv[K] * v[K];
-#pragma unroll
-  for (int j = 0; j < K; j++) out[K - 1] += h.Mv[j] * (v[j] + v[2 * K - j]);
-}
-
-/* u -= a (sum in even modes, difference in odd ones) */
-template <typename T, int K>
-__device__ __forceinline__ void Subtract(const T a[2 * K - 1], T sum, T difference, T u[2 * K - 1])
-{
-#pragma unroll
-  for (int m = 0; m < 2 * K - 1; m++) u[m] -= a[m] * (m < K ? sum : difference);
-}
-
-/* out = S u */
-template <typename T, int K>
-__device__ __forceinline__ void ToNodes(const Halves<T, K> &h, const T u[2 * K - 1], T out[2 * K - 1])
-{
-#pragma unroll
-  for (int i = 0; i < K; i++) {
-    T e = 0, o = 0;
-
-#pragma unroll
-    for (int m = 0; m < K; m++) e += h.Se[i * K + m] * u[m];
-    if (i < K - 1) {
-#pragma unroll
-      for (int m = 0; m < K - 1; m++) o += h.So[i * (K - 1) + m] * u[K + m];
-      out[i]             = e + o;
-      out[2 * K - 2 - i] = e - o;
-    } else out[i] = e;
-  }
-}
-
-template <typename T, int N>
-__device__ __forceinline__ void Load(const T *from, int stride, T v[N])
-{
-#pragma unroll
-  for (int i = 0; i < N; i++) v[i] = from[i * stride];
-}
-
-template <typename T, int N>
-__device__ __forceinline__ void Store(const T v[N], T *to, int stride)
-{
-#pragma unroll
-  for (int i = 0; i < N; i++) to[i * stride] = v[i];
-}
 
 /* ---- faces, stage 1: global memory to lines of modes in shared memory ---- */
 
@@ -262,7 +92,7 @@ __device__ __forceinline__ void StoreClosure(T v, T *lines, int L, int i)
 */
 template <typename T, int K>
 struct FaceTask {
-  using F                    = Fast<T, K>;
+  using F = Fast<T, K>;
   static constexpr bool SPLIT = K >= 6;
   static constexpr int  X = (F::P + 1) * F::C, YZ = (SPLIT ? 2 : 1) * F::NX, Y0 = RoundUp(X, 32), Z0 = Y0 + RoundUp(YZ, 32), END = Z0 + YZ;
 
@@ -301,8 +131,7 @@ struct FaceTask {
     if (kind == 0) {
       T w[F::N];
 
-      FaceModes<T, K>(m.d[2], a + 1, w);
-      Rim<T, K>(m.d[2], a[0], a[F::C - 1], w);
+      FaceModes(m.d[2], a, w);
       Store<T, F::N>(w, sm + F::X + s * (F::P + 1) + i, F::C * (F::P + 1));
     } else if (kind > 0) {
       if (SPLIT) {
@@ -329,8 +158,7 @@ private:
     T w[F::N];
 
     if (kind == 1) {
-      FaceModes<T, K>(m.d[2], v + 1, w);
-      Rim<T, K>(m.d[2], v[0], v[F::C - 1], w);
+      FaceModes(m.d[2], v, w);
 #pragma unroll
       for (int k = 0; k < F::N; k++) StoreClosure<T, K>(w[k], sm + F::G, which * F::N + k, i);
     } else {
@@ -340,157 +168,209 @@ private:
 #pragma unroll
         for (int j = 0; j < F::N; j++) sm[F::FZ + ((which * F::N + j) * F::P + p) * F::N + r - 1] = v[j + 1];
       }
-      Mass<T, K>(m.d[1], v, w);
+      Mass(m.d[1], v, w);
 #pragma unroll
       for (int j = 0; j < F::N; j++) StoreClosure<T, K>(w[j], sm + F::Z, which * F::N + j, i);
     }
   }
 };
 
-/* ---- faces, stage 2: the other direction, in place ---- */
+/* ---- faces, stage 2: the other direction ---- */
 
+/* a y-line of an x-plane to modes, in place */
 template <typename T, int K>
-__device__ __forceinline__ void XPlanes2(const FastMatrices<T, K> &m, T *sm, int l)
+__device__ __forceinline__ void XPlaneModes(const FastMatrices<T, K> &m, T *sm, int l)
 {
   using F = Fast<T, K>;
   T *line = sm + F::X + l / (F::P + 1) * F::C * (F::P + 1) + l % (F::P + 1), v[F::C], w[F::N];
 
   Load<T, F::C>(line, F::P + 1, v);
-  FaceModes<T, K>(m.d[1], v + 1, w);
-  Rim<T, K>(m.d[1], v[0], v[F::C - 1], w);
+  FaceModes(m.d[1], v, w);
   Store<T, F::N>(w, line, F::P + 1);
 }
 
-/* x-lines of the closure times M */
+/* an x-line of the closure times M */
 template <typename T, int K>
 __device__ __forceinline__ void MassLine(const FastMatrices<T, K> &m, const T *from, T *to)
 {
   T v[2 * K + 1], w[2 * K - 1];
 
   Load<T, 2 * K + 1>(from, 1, v);
-  Mass<T, K>(m.d[0], v, w);
+  Mass(m.d[0], v, w);
   Store<T, 2 * K - 1>(w, to, 1);
+}
+
+template <typename T, int K>
+__device__ __forceinline__ void FacesOtherWay(const FastMatrices<T, K> &m, T *sm)
+{
+  using F                  = Fast<T, K>;
+  constexpr int  N = F::N, X = (F::P + 1) * N, YZ = 2 * N * F::P;
+  constexpr bool warps = RoundUp(X, 32) + RoundUp(YZ, 32) + YZ <= F::THREADS; /* each kind begins with a warp, if there are enough */
+  constexpr int  Y0 = warps ? RoundUp(X, 32) : X, Z0 = Y0 + (warps ? RoundUp(YZ, 32) : YZ);
+
+  for (int l = threadIdx.x; l < Z0 + YZ; l += F::THREADS) {
+    if (l < X) XPlaneModes(m, sm, l);
+    else if (l >= Y0 && l < Y0 + YZ) MassLine(m, sm + F::G + (l - Y0) * F::C, sm + F::HY + (l - Y0) * N);
+    else if (l >= Z0) MassLine(m, sm + F::Z + (l - Z0) * F::C, sm + F::Z + (l - Z0) * F::C);
+  }
+}
+
+/* ---- volume ---- */
+
+/* the lines that a thread owns; `row` is y or a mode in z, lx is x in all patches of the block */
+template <typename T, int K>
+struct FastThread {
+  using F = Fast<T, K>;
+  static constexpr int N = F::N, LINES = F::P * N * N;
+
+  T   *sm, *V;
+  int  t, np; /* patches of the block that exist */
+  int  lx, row;
+  bool line, here; /* is there a line for this thread, and in a patch that exists? */
+
+  __device__ __forceinline__ FastThread(const FastGeometry &g, T *shared) : sm(shared), V(shared + F::V), t(threadIdx.x), np(min(F::P, g.count[0] - (int)blockIdx.x * F::P)), lx(t % (F::P * N)), row(t / (F::P * N)), line(t < LINES), here(line && lx / N < np) { }
+
+  /* first unknown of the z-line */
+  __device__ __forceinline__ ptrdiff_t node(const FastGeometry &g, const int o[3]) const { return g.l.at(o[0] + lx / N * 2 * K + 1 + lx % N, o[1] + 1 + row, o[2] + 1); }
+  __device__ __forceinline__ T        *zline() const { return V + t; }
+  __device__ __forceinline__ T        *yline() const { return V + row * LINES + lx; }
+  __device__ __forceinline__ T        *xline() const { return V + t * N; } /* patch fastest */
+};
+
+/* w: modes of the z-line, here or in V */
+template <typename T, int K>
+__device__ __forceinline__ void FaceZModes(const FastMatrices<T, K> &m, const FastThread<T, K> &me, T w[2 * K - 1])
+{
+  using F    = Fast<T, K>;
+  const T *h = me.sm + F::Z + (me.row * F::P + me.lx / F::N) * F::C + me.lx % F::N;
+
+  if (!F::HOLD) Load<T, F::N>(me.zline(), me.LINES, w);
+  Subtract<T, K>(m.d[2].alpha, h[0], h[F::N * F::P * F::C], w);
+  Store<T, F::N>(w, me.zline(), me.LINES);
+}
+
+template <bool BOUNDARY, typename T, int K>
+__device__ __forceinline__ void YModes(const FastMatrices<T, K> &m, const FastThread<T, K> &me)
+{
+  using F         = Fast<T, K>;
+  constexpr int N = F::N;
+  T             v[N], w[N];
+
+  Load<T, N>(me.yline(), F::P * N, v);
+  ToModes(m.d[1].S, v, w);
+  if (BOUNDARY) {
+    const T *h = me.sm + F::HY + me.row * F::P * N + me.lx;
+
+    Subtract<T, K>(m.d[1].alpha, h[0], h[N * F::P * N], w);
+  }
+  Store<T, N>(w, me.yline(), F::P * N);
+}
+
+template <bool BOUNDARY, typename T, int K>
+__device__ __forceinline__ void XSolve(const FastMatrices<T, K> &m, const FastThread<T, K> &me)
+{
+  using F         = Fast<T, K>;
+  constexpr int N = F::N;
+  const int     p = me.t % F::P, j = me.t / F::P % N, k = me.t / F::P / N;
+  T             v[N], w[N], inverse[N];
+
+#pragma unroll
+  for (int i = 0; i < N; i++) inverse[i] = __ldg(m.inverse + (k * N + j) * N + i);
+  Load<T, N>(me.xline(), 1, v);
+  ToModes(m.d[0].S, v, w);
+
+  const T *x   = me.sm + F::X + (k * F::C + j) * (F::P + 1) + p;
+  const T  sum = BOUNDARY ? x[0] + x[1] : T(0), difference = BOUNDARY ? x[0] - x[1] : T(0);
+
+  if (BOUNDARY) Subtract<T, K>(m.d[0].alpha, sum, difference, w);
+#pragma unroll
+  for (int i = 0; i < N; i++) w[i] *= inverse[i];
+  if (BOUNDARY) Subtract<T, K>(m.d[0].mu, sum, difference, w);
+  ToNodes(m.d[0].S, w, v);
+  Store<T, N>(v, me.xline(), 1);
+}
+
+template <bool BOUNDARY, typename T, int K>
+__device__ __forceinline__ void YNodes(const FastMatrices<T, K> &m, const FastThread<T, K> &me)
+{
+  using F         = Fast<T, K>;
+  constexpr int N = F::N;
+  T             v[N], w[N];
+
+  Load<T, N>(me.yline(), F::P * N, w);
+  if (BOUNDARY) {
+    const T *f = me.sm + F::G + (me.row * F::P + me.lx / N) * F::C + 1 + me.lx % N;
+
+    Subtract<T, K>(m.d[1].mu, f[0], f[N * F::P * F::C], w);
+  }
+  ToNodes(m.d[1].S, w, v);
+  Store<T, N>(v, me.yline(), F::P * N);
+}
+
+template <bool BOUNDARY, typename T, int K>
+__device__ __forceinline__ void ZNodes(const FastMatrices<T, K> &m, const FastThread<T, K> &me, ptrdiff_t at, ptrdiff_t plane, T omega, T beta, T *x)
+{
+  using F         = Fast<T, K>;
+  constexpr int N = F::N;
+  T             v[N], w[N];
+
+  Load<T, N>(me.zline(), me.LINES, w);
+  if (BOUNDARY) {
+    const T *f = me.sm + F::FZ + me.row * F::P * N + me.lx;
+
+    Subtract<T, K>(m.d[2].mu, f[0], f[N * F::P * N], w);
+  }
+  ToNodes(m.d[2].S, w, v);
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    T *xk = x + at + k * plane;
+
+    *xk = beta == 0 ? omega * v[k] : beta * *xk + omega * v[k];
+  }
 }
 
 template <typename T, int K, bool BOUNDARY>
 __launch_bounds__(Packing<T, K>::THREADS, Packing<T, K>::BLOCKS) static __global__ void FastKernel(const __grid_constant__ FastMatrices<T, K> m, const __grid_constant__ FastGeometry g, T omega, T beta, T *x, const T *__restrict__ b)
 {
-  using F                = Fast<T, K>;
-  constexpr int N        = F::N, LINES = F::P * N * N;
+  using F         = Fast<T, K>;
+  constexpr int N = F::N;
   extern __shared__ double shared_memory[];
-  T        *sm = (T *)shared_memory, *V = sm + F::V;
-  const int t = threadIdx.x, np = min(F::P, g.count[0] - (int)blockIdx.x * F::P);
-  const int o[3] = {g.first[0] + (int)blockIdx.x * F::P * 2 * K, g.first[1] + (int)blockIdx.y * 2 * K, g.first[2] + (int)blockIdx.z * 2 * K};
-  /* lines with x fastest, and x-lines with the patch fastest */
-  const int       lx = t % (F::P * N), row = t / (F::P * N);
-  const bool      line = t < LINES, here = line && lx / N < np;
-  const ptrdiff_t at = g.l.at(o[0] + lx / N * 2 * K + 1 + lx % N, o[1] + 1 + row, o[2] + 1);
-  T               v[N], w[N];
-
-  FaceTask<T, K>  task;
+  const FastThread<T, K> me(g, (T *)shared_memory);
+  const int              o[3] = {g.first[0] + (int)blockIdx.x * F::P * 2 * K, g.first[1] + (int)blockIdx.y * 2 * K, g.first[2] + (int)blockIdx.z * 2 * K}; /* node below the first unknown */
+  const ptrdiff_t        at   = me.node(g, o);
+  T                      v[N], w[N];
+  FaceTask<T, K>         task;
 
 #pragma unroll
-  for (int k = 0; k < N; k++) v[k] = here ? b[at + k * g.l.plane] : T(0);
+  for (int k = 0; k < N; k++) v[k] = me.here ? b[at + k * g.l.plane] : T(0);
   if (BOUNDARY) {
-    task.l = t;
-    task.load(g, o, np, x);
+    task.l = me.t;
+    task.load(g, o, me.np, x);
   }
-  if (line) {
-    ToModes<T, K>(m.d[2], v, w);
-    if (!BOUNDARY || !F::HOLD) Store<T, N>(w, V + t, LINES);
+  if (me.line) {
+    ToModes(m.d[2].S, v, w);
+    if (!BOUNDARY || !F::HOLD) Store<T, N>(w, me.zline(), me.LINES);
   }
   if (BOUNDARY) {
     for (;;) {
-      task.store(m, sm);
+      task.store(m, me.sm);
       task.l += F::THREADS;
       if (task.l >= task.END) break;
-      task.load(g, o, np, x);
+      task.load(g, o, me.np, x);
     }
     __syncthreads();
-    constexpr int  X = (F::P + 1) * N, YZ = 2 * N * F::P;
-    constexpr bool warps = RoundUp(X, 32) + RoundUp(YZ, 32) + YZ <= F::THREADS; /* each kind begins with a warp, if there are enough */
-    constexpr int  Y0 = warps ? RoundUp(X, 32) : X, Z0 = Y0 + (warps ? RoundUp(YZ, 32) : YZ);
-
-    for (int l = t; l < Z0 + YZ; l += F::THREADS) {
-      if (l < X) XPlanes2<T, K>(m, sm, l);
-      else if (l >= Y0 && l < Y0 + YZ) MassLine<T, K>(m, sm + F::G + (l - Y0) * F::C, sm + F::HY + (l - Y0) * N);
-      else if (l >= Z0) MassLine<T, K>(m, sm + F::Z + (l - Z0) * F::C, sm + F::Z + (l - Z0) * F::C);
-    }
+    FacesOtherWay(m, me.sm);
     __syncthreads();
-    if (line) {
-      const T *h = sm + F::Z + (row * F::P + lx / N) * F::C + lx % N;
-
-      if (!F::HOLD) Load<T, N>(V + t, LINES, w);
-      Subtract<T, K>(m.d[2].alpha, h[0], h[N * F::P * F::C], w);
-      Store<T, N>(w, V + t, LINES);
-    }
+    if (me.line) FaceZModes(m, me, w);
   }
   __syncthreads();
-  if (line) { /* row is a mode in z here */
-    T *yline = V + row * LINES + lx;
-
-    Load<T, N>(yline, F::P * N, v);
-    ToModes<T, K>(m.d[1], v, w);
-    if (BOUNDARY) {
-      const T *h = sm + F::HY + row * F::P * N + lx;
-
-      Subtract<T, K>(m.d[1].alpha, h[0], h[N * F::P * N], w);
-    }
-    Store<T, N>(w, yline, F::P * N);
-  }
+  if (me.line) YModes<BOUNDARY>(m, me);
   __syncthreads();
-  if (line) {
-    const int p = t % F::P, j = t / F::P % N, k = t / F::P / N;
-    T         inverse[N];
-
-#pragma unroll
-    for (int i = 0; i < N; i++) inverse[i] = __ldg(m.inverse + (k * N + j) * N + i);
-    Load<T, N>(V + t * N, 1, v);
-    ToModes<T, K>(m.d[0], v, w);
-    if (BOUNDARY) {
-      const T *xf = sm + F::X + (k * F::C + j) * (F::P + 1) + p;
-      const T  sum = xf[0] + xf[1], difference = xf[0] - xf[1];
-
-      Subtract<T, K>(m.d[0].alpha, sum, difference, w);
-#pragma unroll
-      for (int i = 0; i < N; i++) w[i] *= inverse[i];
-      Subtract<T, K>(m.d[0].mu, sum, difference, w);
-    } else {
-#pragma unroll
-      for (int i = 0; i < N; i++) w[i] *= inverse[i];
-    }
-    ToNodes<T, K>(m.d[0], w, v);
-    Store<T, N>(v, V + t * N, 1);
-  }
+  if (me.line) XSolve<BOUNDARY>(m, me);
   __syncthreads();
-  if (line) {
-    T *yline = V + row * LINES + lx;
-
-    Load<T, N>(yline, F::P * N, w);
-    if (BOUNDARY) {
-      const T *f = sm + F::G + (row * F::P + lx / N) * F::C + 1 + lx % N;
-
-      Subtract<T, K>(m.d[1].mu, f[0], f[N * F::P * F::C], w);
-    }
-    ToNodes<T, K>(m.d[1], w, v);
-    Store<T, N>(v, yline, F::P * N);
-  }
+  if (me.line) YNodes<BOUNDARY>(m, me);
   __syncthreads();
-  if (here) {
-    Load<T, N>(V + t, LINES, w);
-    if (BOUNDARY) {
-      const T *f = sm + F::FZ + row * F::P * N + lx;
-
-      Subtract<T, K>(m.d[2].mu, f[0], f[N * F::P * N], w);
-    }
-    ToNodes<T, K>(m.d[2], w, v);
-#pragma unroll
-    for (int k = 0; k < N; k++) {
-      T *xk = x + at + k * g.l.plane;
-
-      *xk = beta == 0 ? omega * v[k] : beta * *xk + omega * v[k];
-    }
-  }
+  if (me.here) ZNodes<BOUNDARY>(m, me, at, g.l.plane, omega, beta, x);
 }
 
 /* of one patch */
@@ -510,18 +390,32 @@ static PetscLogDouble FastFlops(bool boundary)
   return f;
 }
 
-} // namespace patchfd
-#include "smoother_row.cuh"
-namespace patchfd
-{
+/* ---- launch ---- */
 
 template <typename T, int K>
-struct SmootherFastDegree : SmootherFast {
-  static constexpr bool ROWS = K <= (sizeof(T) == 4 ? 5 : 4);
-
+struct FastSmoother : SmootherFast {
   FastMatrices<T, K> m;
-  T                 *inverse, *table; /* table: the rows' coefficients */
-  int                multiprocessors;
+  T                 *inverse = NULL;
+
+  PetscErrorCode create(const PatchFDEigen *const e[3])
+  {
+    using F         = Fast<T, K>;
+    constexpr int n = F::N;
+    std::vector<PetscReal> D(n * n * n);
+
+    PetscFunctionBegin;
+    for (int d = 0; d < 3; d++) m.d[d].set(e[d]);
+    for (int i = 0; i < n * n * n; i++) {
+      const PetscReal sum = e[0]->lambda[i % n] + e[1]->lambda[i / n % n] + e[2]->lambda[i / n / n];
+
+      D[i] = sum == 0 ? 0 : 1 / sum;
+    }
+    PetscCall(Upload(D.size(), D.data(), &inverse));
+    m.inverse = inverse;
+    PetscCall(AllowShared(FastKernel<T, K, true>, F::SIZE * sizeof(T)));
+    PetscCall(AllowShared(FastKernel<T, K, false>, F::X * sizeof(T)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
 
   PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
   {
@@ -535,85 +429,14 @@ struct SmootherFastDegree : SmootherFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode pair(const FastGeometry &a, const FastGeometry &b, bool boundary, void *x, const void *rhs, cudaStream_t stream) override
-  {
-    PetscFunctionBegin;
-    if constexpr (ROWS) {
-      using F = Row<T, K>;
-      RowGeometry rg = {a, b.first[0] < a.first[0]};
-
-      rg.g.first[0] = PetscMin(a.first[0], b.first[0]);
-      rg.g.count[0] = a.count[0] + b.count[0];
-      /* small blocks, unless there are too few rows to fill the device with them */
-      const int  blocks = a.count[1] * a.count[2], most = blocks * 2 < multiprocessors * F::BLOCKS * F::WARPS ? F::WARPS : 2;
-      const int  chunks = ((rg.g.count[0] + rg.second - 1) / 2 + 2) / F::P + 1, rounds = (chunks + most - 1) / most, warps = (chunks + rounds - 1) / rounds;
-      const dim3 threads(32, warps);
-
-      if (boundary) RowKernel<T, K, true><<<blocks, threads, F::bytes(warps), stream>>>(m, rg, (T *)x, (const T *)rhs, table);
-      else RowKernel<T, K, false><<<blocks, threads, F::bytes(warps), stream>>>(m, rg, (T *)x, (const T *)rhs, table);
-      PetscCallCUDA(cudaGetLastError());
-    }
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-
   PetscErrorCode destroy() override
   {
     PetscFunctionBegin;
     PetscCallCUDA(cudaFree(inverse));
-    PetscCallCUDA(cudaFree(table));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscLogDouble flops(bool boundary, bool pair) const override
-  {
-    constexpr PetscLogDouble n = 2 * K - 1, c = n + 2, line = n * (n + 1), rim = 2 * n + 2;
-    PetscLogDouble           f;
-
-    if (!pair) return FastFlops<K>(boundary);
-    /* two patches are 2 K nodes in x; of each mode a middle value and a patch with a dense matrix for its even and its odd part */
-    f = 2 * K * 4 * n * line + n * n * (line + 5 * n);
-    if (boundary) f += 2 * K * (4 * (line + rim) + 4 * n * n) + 2 * n * (line + rim) + n * n * (8 * K + 4 * c + 4 * K * K);
-    return f / 2;
-  }
+  PetscLogDouble flops(bool boundary, bool) const override { return FastFlops<K>(boundary); }
 };
-
-template <typename T, int K>
-static PetscErrorCode SmootherLinesCreateDegree(const PatchFDEigen *const e[3], SmootherFast **fast)
-{
-  using F = Fast<T, K>;
-  constexpr int             n = 2 * K - 1;
-  SmootherFastDegree<T, K> *p = new SmootherFastDegree<T, K>;
-  std::vector<PetscReal>    inverse(n * n * n);
-
-  PetscFunctionBegin;
-  *fast = p;
-  p->table = NULL;
-  p->rows  = p->ROWS;
-  for (int d = 0; d < 3; d++) p->m.d[d].set(e[d]);
-  for (int i = 0; i < n * n * n; i++) {
-    const PetscReal D = e[0]->lambda[i % n] + e[1]->lambda[i / n % n] + e[2]->lambda[i / n / n];
-
-    inverse[i] = D == 0 ? 0 : 1 / D;
-  }
-  PetscCall(Upload(inverse.size(), inverse.data(), &p->inverse));
-  p->m.inverse = p->inverse;
-  if constexpr (SmootherFastDegree<T, K>::ROWS) {
-    const std::vector<PetscReal> table = RowTable<T, K>(e);
-
-    PetscCall(Multiprocessors(&p->multiprocessors));
-    PetscCall(Upload(table.size(), table.data(), &p->table));
-    PetscCall(AllowShared(RowKernel<T, K, true>, Row<T, K>::bytes(Row<T, K>::WARPS)));
-    PetscCall(AllowShared(RowKernel<T, K, false>, Row<T, K>::bytes(Row<T, K>::WARPS)));
-  }
-  PetscCall(AllowShared(FastKernel<T, K, true>, F::SIZE * sizeof(T)));
-  PetscCall(AllowShared(FastKernel<T, K, false>, F::X * sizeof(T)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T, int K>
-PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], SmootherFast **fast)
-{
-  return SmootherLinesCreateDegree<T, K>(e, fast);
-}
 
 } // namespace patchfd
