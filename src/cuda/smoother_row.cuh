@@ -15,15 +15,28 @@
   first colour (A) only the value in the middle of a patch is needed, since the second one (B) replaces all others; patches at the ends of the
   row excepted.
 
-  A block works on a row and marches along x, each warp P patches of A (slots) a time:
+  A block works on a row and marches along x, each warp P patches of A (slots) a time.  Patches begin at node K q of the row, A's at even q,
+  B's at odd q.  Slot p is the place of A's patch 2 p, there or not: its unknowns and the node at its upper end, 2 K nodes:
 
-    1. A lane owns a node in x: all of b's values with this x go to modes in registers, then to V.  G, Z, R, too.
+      node      2Kp - K         2Kp          2Kp + K        2Kp + 2K
+      A    ------ 2p - 2 --------|------------- 2p ------------|------ 2p + 2
+      B            |----------- 2p - 1 ---------|----------- 2p + 1 ----------
+      slot ------ p - 1 ---------]------------- p -------------]------ p + 1
+
+      y         middle          face           mid            next               known in a step of the march: of A's patches, and of x
+                   |  upper half |  lower half  |  upper half  |                 between them
+                      carried       new            carried on
+
+  The step at slot p finds `mid`, A's value in the middle of 2 p, and then all of B's patch 2 p - 1, between `middle` and `mid`.
+
+    1. LoadRow.  A lane owns a node in x: all of b's values with this x go to modes in registers, then to V.  G, Z, R, too.
        x-planes between patches of A, to modes: Y.
-    2. A lane owns a mode (in y and z) and marches through the warp's slots: y, in the place of V, but half a patch later.  It begins with
+    2. MarchModes.  A lane owns a mode (in y and z) and marches through the warp's slots: y, in the place of V, but half a patch later.  It begins with
        the slot before, to have what is carried from slot to slot.  Few modes: groups of lanes march through parts of the slots.
-    3. A lane owns a node in x: back, and to x.
+    3. StoreRow.  A lane owns a node in x: back, and to x.
 */
 #pragma once
+#include "smoother_fast.cuh"
 
 namespace patchfd
 {
@@ -41,6 +54,54 @@ struct RowPlaces {
 static constexpr int row_double[][2] = {{}, {}, {4, 20}, {4, 12}, {4, 8}};
 static constexpr int row_float[][2]  = {{}, {}, {4, 28}, {4, 16}, {4, 12}, {4, 8}};
 
+/* What a mode carries from slot to slot: the upper half of a slot, with the numbers that the patch of B there needs */
+template <typename T, int K>
+struct Carried {
+  static constexpr int SIZE = 2 * K + 3;
+
+  T r[K - 1], c[K];             /* r above the middle; c from the middle on */
+  T rface, cface, yface, middle; /* at the face: r, c, y; y in the middle */
+
+  __device__ __forceinline__ void clear()
+  {
+#pragma unroll
+    for (int i = 0; i < K - 1; i++) r[i] = 0;
+#pragma unroll
+    for (int i = 0; i < K; i++) c[i] = 0;
+    rface = cface = yface = middle = 0;
+  }
+  __device__ __forceinline__ void load(const T *state, int stride)
+  {
+    Load<T, K - 1>(state, stride, r);
+    Load<T, K>(state + (K - 1) * stride, stride, c);
+    rface  = state[(2 * K - 1) * stride];
+    cface  = state[2 * K * stride];
+    yface  = state[(2 * K + 1) * stride];
+    middle = state[(2 * K + 2) * stride];
+  }
+  __device__ __forceinline__ void store(T *state, int stride) const
+  {
+    Store<T, K - 1>(r, state, stride);
+    Store<T, K>(c, state + (K - 1) * stride, stride);
+    state[(2 * K - 1) * stride] = rface;
+    state[2 * K * stride]       = cface;
+    state[(2 * K + 1) * stride] = yface;
+    state[(2 * K + 2) * stride] = middle;
+  }
+  /* to the next slot: rs at the slot's nodes, cs also at the face below, y at the face above and in the middle */
+  __device__ __forceinline__ void shift(const T rs[2 * K], const T cs[2 * K + 1], T next, T mid)
+  {
+#pragma unroll
+    for (int i = 0; i < K - 1; i++) r[i] = rs[K + i];
+#pragma unroll
+    for (int i = 0; i < K; i++) c[i] = cs[K + i];
+    rface  = rs[2 * K - 1];
+    cface  = cs[2 * K];
+    yface  = next;
+    middle = mid;
+  }
+};
+
 template <typename T, int K>
 struct Row {
   static constexpr int N = 2 * K - 1, C = N + 2, MODES = N * N, P = 16 / K, NX = 2 * K * P, ROUNDS = (MODES + 31) / 32, GROUPS = ROUNDS > 1 ? 1 : 32 / MODES, PART = (P + GROUPS - 1) / GROUPS;
@@ -48,9 +109,15 @@ struct Row {
   /* places in a warp's shared memory and strides there, odd ones: no bank conflicts */
   static constexpr int LV = NX + 1, LG = NX + 1, LY = P | 1, FACES = 4 * N + 4;
   static constexpr int V = 0, G = V + MODES * LV, Z = G + 2 * N * LG, R = Z + 2 * N * LG, Y = G + FACES * LG, SIZE = Y + MODES * LY;
-  /* the block's, before: what is carried from chunk to chunk: state of the modes, faces of the last K nodes (of even and odd chunks) */
-  static constexpr int STATE = 0, FRONT = STATE + (2 * K + 3) * MODES, SHARED = FRONT + 2 * FACES * K;
+  /* the block's, before: what is carried from chunk to chunk: by the modes (Carried), faces of the last K nodes (of even and odd chunks) */
+  static constexpr int STATE = 0, FRONT = STATE + Carried<T, K>::SIZE * MODES, SHARED = FRONT + 2 * FACES * K;
   static constexpr size_t bytes(int warps) { return (SHARED + warps * SIZE) * sizeof(T); }
+};
+
+template <typename T, int K>
+struct RowMatrices {
+  LineMatrices<T, K> d[3];
+  const T           *table; /* the modes' coefficients, [RowPlaces::SIZE][N^2] */
 };
 
 struct RowGeometry {
@@ -60,7 +127,7 @@ struct RowGeometry {
 
 /* the patch with the numbers r of its unknowns, c and y of its closure */
 template <typename T, int K>
-__device__ __forceinline__ void RowSolve(const FastMatrices<T, K> &m, const T *t, const T r[2 * K - 1], const T c[2 * K + 1], T below, T above, T u[2 * K - 1])
+__device__ __forceinline__ void RowSolve(const RowMatrices<T, K> &m, const T *t, const T r[2 * K - 1], const T c[2 * K + 1], T below, T above, T u[2 * K - 1])
 {
   using M = RowPlaces<K>;
   T e[K], o[K], ue[K], uo[K];
@@ -110,262 +177,382 @@ __device__ __forceinline__ void RowSolve(const FastMatrices<T, K> &m, const T *t
   u[K - 1] = ue[K - 1];
 }
 
-/* without BOUNDARY x is zero but for what the first colour's other patches have left at the ends of rows */
-template <typename T, int K, bool BOUNDARY>
-__launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ void RowKernel(const __grid_constant__ FastMatrices<T, K> m, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b, const T *__restrict__ table)
+/* a thread and its row */
+template <typename T, int K>
+struct RowThread {
+  using F = Row<T, K>;
+
+  int  lane, warp, warps;
+  T   *block, *sm;        /* shared memory of the block and of the warp */
+  int  first, last, end;  /* the row's patches, and its last slot */
+  int  low, high;         /* lowest and highest unknown */
+  int  o[3];              /* node 0 of the row, below the unknowns in y and z */
+  bool below[3], above[3]; /* may the faces in y and z be read? */
+
+  __device__ __forceinline__ RowThread(const RowGeometry &rg, T *shared) : lane(threadIdx.x), warp(threadIdx.y), warps(blockDim.y), block(shared), sm(shared + F::SHARED + warp * F::SIZE), first(rg.second), last(first + rg.g.count[0] - 1), end(last / 2 + 1), low(K * first + 1), high(K * (last + 2) - 1)
+  {
+    const FastGeometry &g = rg.g;
+
+    o[0]     = g.first[0] - K * first;
+    o[1]     = g.first[1] + (int)blockIdx.x % g.count[1] * 2 * K;
+    o[2]     = g.first[2] + (int)blockIdx.x / g.count[1] * 2 * K;
+    below[1] = Inside(g.read, 1, o[1]);
+    below[2] = Inside(g.read, 2, o[2]);
+    above[1] = Inside(g.read, 1, o[1] + 2 * K);
+    above[2] = Inside(g.read, 2, o[2] + 2 * K);
+  }
+  __device__ __forceinline__ bool exists(int q) const { return q >= first && q <= last; }
+};
+
+/* where a warp is in the row: its first slot, that slot's first node, and the lane's node of stages 1 and 3 */
+template <typename T, int K>
+struct RowChunk {
+  int       slot, node0, node;
+  ptrdiff_t at, row, plane; /* the node on the lower edge of the row; the strides once for all stages, so that they share offsets */
+  int       odd;            /* which half of the front */
+
+  __device__ __forceinline__ RowChunk(const RowThread<T, K> &me, const Layout &l, int slot0, int which) : slot(slot0 + me.warp * Row<T, K>::P), node0(slot * 2 * K + 1), node(node0 + me.lane), at(l.at(me.o[0] + node, me.o[1], me.o[2])), row(l.row), plane(l.plane), odd(which) { }
+};
+
+/* ---- stage 1 ---- */
+
+/* a lane's line of an x-plane: at the right end of its slot; in the middle where there is no patch but a neighbour of B */
+template <typename T, int K>
+struct RowPlane {
+  using F = Row<T, K>;
+  int  p, line, node; /* slot of the warp, line of the plane, the plane's node in x */
+  bool here;
+
+  template <bool BOUNDARY>
+  __device__ __forceinline__ RowPlane(const RowThread<T, K> &me, const RowChunk<T, K> &chunk, const Range &read, std::bool_constant<BOUNDARY>) : p(me.lane / F::N), line(me.lane % F::N)
+  {
+    const int  s      = chunk.slot + p;
+    const bool start  = s == -1 && me.first, finish = s == me.end && me.last % 2;
+    const bool wanted = p < F::P && (BOUNDARY ? s <= me.end && (s < me.end || me.last % 2) : start || finish);
+
+    node = start ? K : s == me.end ? 2 * K * s + K : 2 * K * (s + 1);
+    here = wanted && node >= me.low - 1 && node <= me.high + 1 && Inside(read, 0, me.o[0] + node);
+  }
+};
+
+template <typename T, int K>
+__device__ __forceinline__ void LoadPlane(const RowThread<T, K> &me, const RowChunk<T, K> &chunk, const RowPlane<T, K> &plane, const Layout &l, const T *x, T q[2 * K + 1])
+{
+  constexpr int   C     = 2 * K + 1;
+  const ptrdiff_t zline = l.at(me.o[0] + plane.node, me.o[1] + 1 + plane.line, me.o[2]);
+
+#pragma unroll
+  for (int k = 0; k < C; k++) q[k] = plane.here && (k > 0 || me.below[2]) && (k < C - 1 || me.above[2]) ? x[zline + k * chunk.plane] : T(0);
+}
+
+/* z-lines of the faces in y, with their ends, and y-lines of those in z without them */
+template <typename T, int K>
+__device__ __forceinline__ void LoadFaces(const RowThread<T, K> &me, const RowChunk<T, K> &chunk, const Range &read, const T *x, T f[2][2 * K + 1], T h[2][2 * K + 1])
+{
+  constexpr int   C    = 2 * K + 1;
+  const bool      face = me.lane < Row<T, K>::NX && chunk.node >= me.low - 1 && chunk.node <= me.high + 1 && Inside(read, 0, me.o[0] + chunk.node);
+  const ptrdiff_t at = chunk.at, row = chunk.row, plane = chunk.plane;
+
+#pragma unroll
+  for (int k = 0; k < C; k++) {
+    const bool zk = face && (k > 0 || me.below[2]) && (k < C - 1 || me.above[2]), yk = face && k > 0 && k < C - 1;
+
+    f[0][k] = zk && me.below[1] ? x[at + k * plane] : T(0);
+    f[1][k] = zk && me.above[1] ? x[at + 2 * K * row + k * plane] : T(0);
+    h[0][k] = yk && me.below[2] ? x[at + k * row] : T(0);
+    h[1][k] = yk && me.above[2] ? x[at + k * row + 2 * K * plane] : T(0);
+  }
+}
+
+/* G, Z and R at a lane's node */
+template <typename T, int K>
+__device__ __forceinline__ void StoreFaces(const RowMatrices<T, K> &m, T f[2][2 * K + 1], T h[2][2 * K + 1], T *sm, int lane)
 {
   using F         = Row<T, K>;
-  using M         = RowPlaces<K>;
-  constexpr int N = F::N, C = F::C, P = F::P, NX = F::NX, MODES = F::MODES, LV = F::LV, LG = F::LG, LY = F::LY;
+  constexpr int N = F::N, C = F::C, LG = F::LG;
+  T             w[N];
+
+#pragma unroll
+  for (int e = 0; e < 2; e++) { /* the ends of lines in z-faces are those of lines in y-faces */
+    h[e][0]     = f[0][e * (C - 1)];
+    h[e][C - 1] = f[1][e * (C - 1)];
+  }
+#pragma unroll
+  for (int k = 0; k < C; k++) { /* sums and differences of opposite faces */
+    const T a = f[0][k], c = h[0][k];
+
+    f[0][k] = a + f[1][k];
+    f[1][k] = a - f[1][k];
+    h[0][k] = c + h[1][k];
+    h[1][k] = c - h[1][k];
+  }
+  if (lane >= F::NX) return;
+#pragma unroll
+  for (int e = 0; e < 2; e++) {
+    FaceModes(m.d[2], f[e], w);
+    Store<T, N>(w, sm + F::G + e * N * LG + lane, LG);
+    FaceModes(m.d[1], h[e], w);
+    Store<T, N>(w, sm + F::Z + e * N * LG + lane, LG);
+    sm[F::R + 2 * e * LG + lane]       = f[e][0] + f[e][C - 1];
+    sm[F::R + (2 * e + 1) * LG + lane] = f[e][0] - f[e][C - 1];
+  }
+}
+
+/* the values v[y][z] of b at a lane's node in x, to modes */
+template <typename T, int K>
+__device__ __forceinline__ void StoreVolume(const RowMatrices<T, K> &m, T v[2 * K - 1][2 * K - 1], T *sm, int lane)
+{
+  using F         = Row<T, K>;
+  constexpr int N = F::N;
+  T             w[N];
+
+#pragma unroll
+  for (int j = 0; j < N; j++) {
+    ToModes(m.d[2].S, v[j], w);
+#pragma unroll
+    for (int k = 0; k < N; k++) v[j][k] = w[k];
+  }
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    T u[N];
+
+#pragma unroll
+    for (int j = 0; j < N; j++) u[j] = v[j][k];
+    ToModes(m.d[1].S, u, w);
+    if (lane < F::NX) Store<T, N>(w, sm + F::V + k * N * F::LV + lane, F::LV);
+  }
+}
+
+/* a y-line of an x-plane to modes, its ends from G, the faces in y */
+template <bool BOUNDARY, typename T, int K>
+__device__ __forceinline__ void PlaneModes(const RowMatrices<T, K> &m, const RowPlane<T, K> &plane, int node0, T *sm)
+{
+  using F         = Row<T, K>;
+  constexpr int N = F::N;
+  T            *y = sm + F::Y + plane.line * N * F::LY + plane.p, u[N], w[N];
+  const T      *rim = sm + F::G + plane.line * F::LG + plane.node - node0;
+
+  Load<T, N>(y, F::LY, u);
+  ToModes(m.d[1].Tt, u, w);
+  if (BOUNDARY) Subtract<T, K>(m.d[1].mu, -rim[0], -rim[N * F::LG], w);
+  Store<T, N>(w, y, F::LY);
+}
+
+/* all loads before the first of these numbers is needed */
+template <bool BOUNDARY, typename T, int K>
+__device__ __forceinline__ void LoadRow(const RowMatrices<T, K> &m, const RowThread<T, K> &me, const RowChunk<T, K> &chunk, const FastGeometry &g, const T *x, const T *__restrict__ b)
+{
+  using F         = Row<T, K>;
+  constexpr int N = F::N, C = F::C;
+  const RowPlane<T, K> plane(me, chunk, g.read, std::bool_constant<BOUNDARY>());
+  const bool           here = me.lane < F::NX && chunk.node >= me.low && chunk.node <= me.high;
+  T                    q[C], f[2][C], h[2][C], v[N][N], w[N];
+
+  LoadPlane(me, chunk, plane, g.l, x, q);
+  if (BOUNDARY) LoadFaces(me, chunk, g.read, x, f, h);
+#pragma unroll
+  for (int k = 0; k < N; k++)
+#pragma unroll
+    for (int j = 0; j < N; j++) v[j][k] = here ? b[chunk.at + (j + 1) * chunk.row + (k + 1) * chunk.plane] : T(0);
+  if (plane.p < F::P) {
+    FaceModes(m.d[2], q, w);
+    Store<T, N>(w, me.sm + F::Y + plane.line * F::LY + plane.p, N * F::LY);
+  }
+  if (BOUNDARY) StoreFaces(m, f, h, me.sm, me.lane);
+  StoreVolume(m, v, me.sm, me.lane);
+  __syncwarp();
+  if (plane.p < F::P) PlaneModes<BOUNDARY>(m, plane, chunk.node0, me.sm);
+  /* for the next chunk */
+  for (int i = me.lane; BOUNDARY && me.warp == me.warps - 1 && i < F::FACES * K; i += 32) me.block[F::FRONT + chunk.odd * F::FACES * K + i] = me.sm[F::G + i / K * F::LG + F::NX - K + i % K];
+}
+
+/* ---- stage 2 ---- */
+
+/* where a mode finds its numbers in a warp's shared memory, and its coefficients */
+template <typename T, int K>
+struct RowMode {
+  using F = Row<T, K>;
+  using M = RowPlaces<K>;
+  int G, Z, Y, V;
+  T   t[M::SIZE];
+
+  __device__ __forceinline__ RowMode(const T *table, int mode, bool active) : G(F::G + ((mode % F::N < K ? 0 : F::N) + mode / F::N) * F::LG), Z(F::Z + ((mode / F::N < K ? 0 : F::N) + mode % F::N) * F::LG), Y(F::Y + mode * F::LY), V(F::V + mode * F::LV)
+  {
+#pragma unroll
+    for (int i = 0; i < M::SIZE; i++) t[i] = active ? table[i * F::MODES + mode] : T(0);
+  }
+  /* c at node i of slot l */
+  template <bool BOUNDARY>
+  __device__ __forceinline__ T face(const T *sm, int l, int i, std::bool_constant<BOUNDARY>) const
+  {
+    return BOUNDARY ? t[M::AY] * sm[G + l * 2 * K + i] + t[M::AZ] * sm[Z + l * 2 * K + i] : T(0);
+  }
+};
+
+/* y in the middle of a patch of A */
+template <typename T, int K>
+__device__ __forceinline__ T RowMiddle(const T *t, const T r[2 * K], const T c[2 * K + 1], T below, T above)
+{
+  using M = RowPlaces<K>;
+  T mid   = t[M::FE + K - 1] * (below + above);
+
+#pragma unroll
+  for (int i = 0; i < K; i++) mid += t[M::E + i * K - i * (i - 1) / 2 + K - 1 - i] * (i < K - 1 ? r[i] + r[2 * K - 2 - i] : r[i]);
+#pragma unroll
+  for (int j = 0; j <= K; j++) mid -= t[M::MIDDLE + j] * (j < K ? c[j] + c[2 * K - j] : c[j]);
+  return mid;
+}
+
+/* the patch of B between the carried half slot and the lower half of a slot with r and c */
+template <typename T, int K>
+__device__ __forceinline__ void RowBetween(const RowMatrices<T, K> &m, const T *t, const Carried<T, K> &carried, const T rs[2 * K], const T cs[2 * K + 1], T mid, T u[2 * K - 1])
+{
+  T r[2 * K - 1], c[2 * K + 1];
+
+#pragma unroll
+  for (int i = 0; i < K - 1; i++) {
+    r[i]     = carried.r[i];
+    r[K + i] = rs[i];
+  }
+  r[K - 1] = carried.rface;
+#pragma unroll
+  for (int i = 0; i < K; i++) {
+    c[i]     = carried.c[i];
+    c[K + i] = cs[i];
+  }
+  c[2 * K] = cs[K];
+  RowSolve(m, t, r, c, carried.middle, mid, u);
+}
+
+/* slot p of the row, which is slot l of a warp with the numbers sm; without `write` only for what is carried on */
+template <bool BOUNDARY, typename T, int K>
+__device__ __forceinline__ void MarchStep(const RowMatrices<T, K> &m, const RowThread<T, K> &me, const RowMode<T, K> &mode, int p, int l, bool write, T *sm, Carried<T, K> &carried)
+{
+  const bool there = me.exists(2 * p);
+  const T    next  = sm[mode.Y + l];
+  T         *v     = sm + mode.V + l * 2 * K, r[2 * K], c[2 * K + 1], u[2 * K - 1], mid; /* c from the face below on */
+
+  c[0] = carried.cface;
+#pragma unroll
+  for (int i = 0; i < 2 * K; i++) {
+    r[i]     = v[i];
+    c[i + 1] = mode.face(sm, l, i, std::bool_constant<BOUNDARY>());
+  }
+  if (there) mid = RowMiddle<T, K>(mode.t, r, c, carried.yface, next);
+  else mid = p == me.end ? next : carried.yface;
+  if (write) {
+    if (me.exists(2 * p - 1)) {
+      RowBetween(m, mode.t, carried, r, c, mid, u);
+      Store<T, 2 * K - 1>(u, v, 1);
+    } else Store<T, K - 1>(carried.r, v, 1); /* the end of a row that ends with A */
+    v[2 * K - 1] = mid;
+  }
+  if (there && (2 * p == me.first || 2 * p == me.last)) { /* no patch of B replaces the values at the end of the row */
+    RowSolve(m, mode.t, r, c, carried.yface, next, u);
+#pragma unroll
+    for (int i = 0; i < K - 1; i++) {
+      if (write && 2 * p == me.first) v[K + i] = u[i];
+      if (2 * p == me.last) r[K + i] = u[K + i];
+    }
+  }
+  carried.shift(r, c, next, mid);
+}
+
+/*
+  Barriers.  Before the first step of the first round: all warps' V, G, Z and Y of stage 1 are there, which a warp's step -1 reads of the
+  warp before.  Before step 0 of each round: all warps have done their step -1, so that V may be overwritten.
+*/
+template <bool BOUNDARY, typename T, int K>
+__device__ __forceinline__ void MarchModes(const RowMatrices<T, K> &m, const RowThread<T, K> &me, int slot, int round)
+{
+  using F           = Row<T, K>;
+  const int  group  = me.lane / F::MODES, from = group * F::PART, number = F::GROUPS > 1 ? me.lane % F::MODES : me.lane + 32 * round;
+  const bool active = number < F::MODES && group < F::GROUPS, head = me.warp == 0 && group == 0;
+  T         *state  = me.block + F::STATE + number;
+  Carried<T, K>       carried;
+  const RowMode<T, K> mode(m.table, number, active);
+
+  carried.clear();
+  if (round == 0) __syncthreads();
+  if (active) {
+    if (!head) {
+      const T  *before = group ? me.sm : me.sm - F::SIZE;
+      const int p      = (group ? from : F::P) - 1;
+
+      carried.cface = mode.face(before, p, -1, std::bool_constant<BOUNDARY>());
+      carried.yface = before[mode.Y + p - 1];
+    } else if (slot > -1) carried.load(state, F::MODES);
+  }
+#pragma unroll 1
+  for (int step = -1; step < F::PART; step++) {
+    const int  p     = slot + from + step;
+    const bool write = step >= 0;
+
+    if (step == 0) __syncthreads();
+    if (active && p <= me.end && (write ? from + step < F::P : !head)) {
+      const bool own = write || group;
+
+      MarchStep<BOUNDARY>(m, me, mode, p, own ? from + step : F::P - 1, write, own ? me.sm : me.sm - F::SIZE, carried);
+    }
+  }
+  if (active && me.warp == me.warps - 1 && group == F::GROUPS - 1) carried.store(state, F::MODES);
+}
+
+/* ---- stage 3 ---- */
+
+template <bool BOUNDARY, typename T, int K>
+__device__ __forceinline__ void StoreRow(const RowMatrices<T, K> &m, const RowThread<T, K> &me, const RowChunk<T, K> &chunk, T *x)
+{
+  using F         = Row<T, K>;
+  constexpr int N = F::N;
+  /* faces: of this warp's nodes, of the warp's before, of the chunk before */
+  const bool own = me.lane >= K, front = !own && me.warp == 0;
+  const int  stride = front ? K : F::LG;
+  const T   *G = front ? me.block + F::FRONT + !chunk.odd * F::FACES * K + me.lane : (own ? me.sm : me.sm - F::SIZE + F::NX) + F::G + me.lane - K, *Z = G + 2 * N * stride, *R = Z + 2 * N * stride;
+  T          v[N][N], w[N], u[N];
+
+#pragma unroll
+  for (int k = 0; k < N; k++) {
+    Load<T, N>(me.sm + F::V + k * N * F::LV + me.lane, F::LV, w);
+    if (BOUNDARY) {
+      const int z   = k < K ? 0 : 1;
+      const T   sum = G[k * stride] - m.d[2].mu[k] * R[z * stride], difference = G[(N + k) * stride] - m.d[2].mu[k] * R[(2 + z) * stride];
+
+      Subtract<T, K>(m.d[1].mu, sum, difference, w);
+#pragma unroll
+      for (int j = 0; j < N; j++) w[j] -= m.d[2].mu[k] * Z[(z * N + j) * stride];
+    }
+    ToNodes(m.d[1].S, w, u);
+#pragma unroll
+    for (int j = 0; j < N; j++) v[j][k] = u[j];
+  }
+#pragma unroll
+  for (int j = 0; j < N; j++) {
+    ToNodes(m.d[2].S, v[j], w);
+#pragma unroll
+    for (int k = 0; k < N; k++) x[chunk.at - K + (j + 1) * chunk.row + (k + 1) * chunk.plane] = w[k];
+  }
+}
+
+/* without BOUNDARY x is zero but for what the first colour's other patches have left at the ends of rows */
+template <typename T, int K, bool BOUNDARY>
+__launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ void RowKernel(const __grid_constant__ RowMatrices<T, K> m, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b)
+{
+  using F = Row<T, K>;
   extern __shared__ double shared_memory[];
-  const FastGeometry &g = rg.g;
-  const int           lane = threadIdx.x, warp = threadIdx.y, warps = blockDim.y;
-  T                  *block = (T *)shared_memory, *sm = block + F::SHARED + warp * F::SIZE;
-  /* positions: patches begin at node K q of the row, A at even q, B at odd q; slot p: the place of patch 2 p of A, there or not */
-  const int first = rg.second, last = first + g.count[0] - 1, end = last / 2 + 1;
-  const int o[3] = {g.first[0] - K * first, g.first[1] + (int)blockIdx.x % g.count[1] * 2 * K, g.first[2] + (int)blockIdx.x / g.count[1] * 2 * K};
-  /* lowest and highest unknown */
-  const int  low = K * first + 1, high = K * (last + 2) - 1;
-  const bool below[3] = {false, Inside(g.read, 1, o[1]), Inside(g.read, 2, o[2])}, above[3] = {false, Inside(g.read, 1, o[1] + 2 * K), Inside(g.read, 2, o[2] + 2 * K)};
+  const FastGeometry   &g = rg.g;
+  const RowThread<T, K> me(rg, (T *)shared_memory);
 
   /* slot -1 has nothing but the node at its upper end */
-  for (int slot0 = -1, odd = 0; slot0 <= end; slot0 += warps * P, odd = !odd) {
-    const int       slot = slot0 + warp * P;
-    const int       node0 = slot * 2 * K + 1, node = node0 + lane;
-    const ptrdiff_t at = g.l.at(o[0] + node, o[1], o[2]), row = g.l.row, plane = g.l.plane;
+  for (int slot0 = -1, odd = 0; slot0 <= me.end; slot0 += me.warps * F::P, odd = !odd) {
+    const RowChunk<T, K> chunk(me, g.l, slot0, odd);
 
-    /* 1. all loads before the first of these numbers is needed */
-    {
-      /* a lane's line of an x-plane: at the right end of its slot; in the middle where there is no patch but a neighbour of B */
-      const int       p = lane / N, line = lane % N, s = slot + p, at0 = s == -1 && first ? K : s == end ? 2 * K * s + K : 2 * K * (s + 1);
-      const bool      wanted = p < P && (BOUNDARY ? s <= end && (s < end || last % 2) : (s == -1 && first) || (s == end && last % 2));
-      const bool      planes = wanted && at0 >= low - 1 && at0 <= high + 1 && Inside(g.read, 0, o[0] + at0);
-      const bool      here = lane < NX && node >= low && node <= high, face = BOUNDARY && lane < NX && node >= low - 1 && node <= high + 1 && Inside(g.read, 0, o[0] + node);
-      const ptrdiff_t zline = g.l.at(o[0] + at0, o[1] + 1 + line, o[2]);
-      T               q[C], f[2][C], h[2][C], v[N][N], w[N];
-
+    LoadRow<BOUNDARY>(m, me, chunk, g, x, b);
 #pragma unroll
-      for (int k = 0; k < C; k++) q[k] = planes && (k > 0 || below[2]) && (k < C - 1 || above[2]) ? x[zline + k * plane] : T(0);
-#pragma unroll
-      for (int k = 0; k < C; k++) {
-        const bool zk = face && (k > 0 || below[2]) && (k < C - 1 || above[2]), yk = face && k > 0 && k < C - 1;
-
-        f[0][k] = zk && below[1] ? x[at + k * plane] : T(0);
-        f[1][k] = zk && above[1] ? x[at + 2 * K * row + k * plane] : T(0);
-        h[0][k] = yk && below[2] ? x[at + k * row] : T(0);
-        h[1][k] = yk && above[2] ? x[at + k * row + 2 * K * plane] : T(0);
-      }
-#pragma unroll
-      for (int k = 0; k < N; k++)
-#pragma unroll
-        for (int j = 0; j < N; j++) v[j][k] = here ? b[at + (j + 1) * row + (k + 1) * plane] : T(0);
-      if (p < P) {
-        FaceModes<T, K>(m.d[2], q + 1, w);
-        Rim<T, K>(m.d[2], q[0], q[C - 1], w);
-        Store<T, N>(w, sm + F::Y + line * LY + p, N * LY);
-      }
-      if (BOUNDARY) {
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-          h[e][0]     = f[0][e * (C - 1)];
-          h[e][C - 1] = f[1][e * (C - 1)];
-        }
-#pragma unroll
-        for (int k = 0; k < C; k++) {
-          const T a = f[0][k], c = h[0][k];
-
-          f[0][k] = a + f[1][k];
-          f[1][k] = a - f[1][k];
-          h[0][k] = c + h[1][k];
-          h[1][k] = c - h[1][k];
-        }
-      }
-      if (BOUNDARY && lane < NX) {
-#pragma unroll
-        for (int e = 0; e < 2; e++) {
-          FaceModes<T, K>(m.d[2], f[e] + 1, w);
-          Rim<T, K>(m.d[2], f[e][0], f[e][C - 1], w);
-          Store<T, N>(w, sm + F::G + e * N * LG + lane, LG);
-          FaceModes<T, K>(m.d[1], h[e] + 1, w);
-          Rim<T, K>(m.d[1], h[e][0], h[e][C - 1], w);
-          Store<T, N>(w, sm + F::Z + e * N * LG + lane, LG);
-          sm[F::R + 2 * e * LG + lane]       = f[e][0] + f[e][C - 1];
-          sm[F::R + (2 * e + 1) * LG + lane] = f[e][0] - f[e][C - 1];
-        }
-      }
-#pragma unroll
-      for (int j = 0; j < N; j++) {
-        ToModes<T, K>(m.d[2], v[j], w);
-#pragma unroll
-        for (int k = 0; k < N; k++) v[j][k] = w[k];
-      }
-#pragma unroll
-      for (int k = 0; k < N; k++) {
-        T u[N];
-
-#pragma unroll
-        for (int j = 0; j < N; j++) u[j] = v[j][k];
-        ToModes<T, K>(m.d[1], u, w);
-        if (lane < NX) Store<T, N>(w, sm + F::V + k * N * LV + lane, LV);
-      }
-      __syncwarp();
-      if (p < P) { /* y-lines of planes */
-        T       *y = sm + F::Y + line * N * LY + p, u[N];
-        const T *rim = sm + F::G + line * LG + at0 - node0;
-
-        Load<T, N>(y, LY, u);
-        FaceModes<T, K>(m.d[1], u, w);
-        if (BOUNDARY) Subtract<T, K>(m.d[1].mu, -rim[0], -rim[N * LG], w);
-        Store<T, N>(w, y, LY);
-      }
-    }
-    for (int i = lane; BOUNDARY && warp == warps - 1 && i < F::FACES * K; i += 32) block[F::FRONT + odd * F::FACES * K + i] = sm[F::G + i / K * LG + NX - K + i % K];
-    /* 2. */
-#pragma unroll
-    for (int round = 0; round < F::ROUNDS; round++) {
-      const int  group = lane / MODES, from = group * F::PART, mode = F::GROUPS > 1 ? lane % MODES : lane + 32 * round;
-      const bool active = mode < MODES && group < F::GROUPS, head = warp == 0 && group == 0;
-      T         *state = block + F::STATE + mode;
-      const int  G = F::G + ((mode % N < K ? 0 : N) + mode / N) * LG, Z = F::Z + ((mode / N < K ? 0 : N) + mode % N) * LG, Y = F::Y + mode * LY, V = F::V + mode * LV;
-      T          t[M::SIZE];
-      /* r above the middle, at the face; c from the middle on, at the face; y at the face, in the middle */
-      T bh[K - 1], bl = 0, ch[K], cl = 0, yl = 0, ym = 0;
-
-#pragma unroll
-      for (int i = 0; i < K - 1; i++) bh[i] = 0;
-#pragma unroll
-      for (int i = 0; i < K; i++) ch[i] = 0;
-#pragma unroll
-      for (int i = 0; i < M::SIZE; i++) t[i] = active ? table[i * MODES + mode] : T(0);
-      if (round == 0) __syncthreads();
-      if (active) {
-        if (!head) {
-          const T  *before = group ? sm : sm - F::SIZE;
-          const int p = (group ? from : P) - 1;
-
-          cl = BOUNDARY ? t[M::AY] * before[G + p * 2 * K - 1] + t[M::AZ] * before[Z + p * 2 * K - 1] : T(0);
-          yl = before[Y + p - 1];
-        } else if (slot > -1) {
-#pragma unroll
-          for (int i = 0; i < K - 1; i++) bh[i] = state[i * MODES];
-#pragma unroll
-          for (int i = 0; i < K; i++) ch[i] = state[(K - 1 + i) * MODES];
-          bl = state[(2 * K - 1) * MODES];
-          cl = state[2 * K * MODES];
-          yl = state[(2 * K + 1) * MODES];
-          ym = state[(2 * K + 2) * MODES];
-        }
-      }
-#pragma unroll 1
-      for (int step = -1; step < F::PART; step++) {
-        const int  p = slot + from + step;
-        const bool write = step >= 0;
-
-        if (step == 0) __syncthreads(); /* until here others read V */
-        if (active && p <= end && (write ? from + step < P : !head)) {
-          T         *at = write || group ? sm : sm - F::SIZE;
-          const int  l = write || group ? from + step : P - 1;
-          const bool there = 2 * p >= first && 2 * p <= last;
-          const T    yr = at[Y + l];
-          T         *v = at + V + l * 2 * K, bn[2 * K], cn[2 * K + 1], mid; /* c from the face below on */
-
-          cn[0] = cl;
-#pragma unroll
-          for (int i = 0; i < 2 * K; i++) {
-            bn[i]     = v[i];
-            cn[i + 1] = BOUNDARY ? t[M::AY] * at[G + l * 2 * K + i] + t[M::AZ] * at[Z + l * 2 * K + i] : T(0);
-          }
-          if (there) {
-            mid = t[M::FE + K - 1] * (yl + yr);
-#pragma unroll
-            for (int i = 0; i < K; i++) mid += t[M::E + i * K - i * (i - 1) / 2 + K - 1 - i] * (i < K - 1 ? bn[i] + bn[2 * K - 2 - i] : bn[i]);
-#pragma unroll
-            for (int j = 0; j <= K; j++) mid -= t[M::MIDDLE + j] * (j < K ? cn[j] + cn[2 * K - j] : cn[j]);
-          } else mid = p == end ? yr : yl;
-          if (write) {
-            if (2 * p - 1 >= first && 2 * p - 1 <= last) {
-              T r[N], c[C], u[N];
-
-#pragma unroll
-              for (int i = 0; i < K - 1; i++) {
-                r[i]     = bh[i];
-                r[K + i] = bn[i];
-              }
-              r[K - 1] = bl;
-#pragma unroll
-              for (int i = 0; i < K; i++) {
-                c[i]     = ch[i];
-                c[K + i] = cn[i];
-              }
-              c[2 * K] = cn[K];
-              RowSolve<T, K>(m, t, r, c, ym, mid, u);
-              Store<T, N>(u, v, 1);
-            } else { /* the end of a row that ends with A */
-              Store<T, K - 1>(bh, v, 1);
-            }
-            v[2 * K - 1] = mid;
-          }
-          if (there && (2 * p == first || 2 * p == last)) {
-            T u[N];
-
-            RowSolve<T, K>(m, t, bn, cn, yl, yr, u);
-#pragma unroll
-            for (int i = 0; i < K - 1; i++) {
-              if (write && 2 * p == first) v[K + i] = u[i];
-              if (2 * p == last) bn[K + i] = u[K + i];
-            }
-          }
-#pragma unroll
-          for (int i = 0; i < K - 1; i++) bh[i] = bn[K + i];
-#pragma unroll
-          for (int i = 0; i < K; i++) ch[i] = cn[K + i];
-          bl = bn[2 * K - 1];
-          cl = cn[2 * K];
-          yl = yr;
-          ym = mid;
-        }
-      }
-      if (active && warp == warps - 1 && group == F::GROUPS - 1) {
-        Store<T, K - 1>(bh, state, MODES);
-        Store<T, K>(ch, state + (K - 1) * MODES, MODES);
-        state[(2 * K - 1) * MODES] = bl;
-        state[2 * K * MODES]       = cl;
-        state[(2 * K + 1) * MODES] = yl;
-        state[(2 * K + 2) * MODES] = ym;
-      }
-    }
-    __syncwarp();
-    /* 3. */
-    if (lane < NX && node - K >= low && node - K <= high) {
-      /* faces: of this warp's nodes, of the warp's before, of the chunk before */
-      const bool own = lane >= K, chunk = !own && warp == 0;
-      const int  stride = chunk ? K : LG;
-      const T   *G = chunk ? block + F::FRONT + !odd * F::FACES * K + lane : (own ? sm : sm - F::SIZE + NX) + F::G + lane - K, *Z = G + 2 * N * stride, *R = Z + 2 * N * stride;
-      T          v[N][N], w[N], u[N];
-
-#pragma unroll
-      for (int k = 0; k < N; k++) {
-        Load<T, N>(sm + F::V + k * N * LV + lane, LV, w);
-        if (BOUNDARY) {
-          const int z   = k < K ? 0 : 1;
-          const T   sum = G[k * stride] - m.d[2].mu[k] * R[z * stride], difference = G[(N + k) * stride] - m.d[2].mu[k] * R[(2 + z) * stride];
-
-          Subtract<T, K>(m.d[1].mu, sum, difference, w);
-#pragma unroll
-          for (int j = 0; j < N; j++) w[j] -= m.d[2].mu[k] * Z[(z * N + j) * stride];
-        }
-        ToNodes<T, K>(m.d[1], w, u);
-#pragma unroll
-        for (int j = 0; j < N; j++) v[j][k] = u[j];
-      }
-#pragma unroll
-      for (int j = 0; j < N; j++) {
-        ToNodes<T, K>(m.d[2], v[j], w);
-#pragma unroll
-        for (int k = 0; k < N; k++) x[at - K + (j + 1) * row + (k + 1) * plane] = w[k];
-      }
-    }
-    __syncthreads();
+    for (int round = 0; round < F::ROUNDS; round++) MarchModes<BOUNDARY>(m, me, chunk.slot, round);
+    __syncwarp(); /* other lanes' modes */
+    if (me.lane < F::NX && chunk.node - K >= me.low && chunk.node - K <= me.high) StoreRow<BOUNDARY>(m, me, chunk, x);
+    __syncthreads(); /* the next chunk overwrites what the next warp has been reading */
   }
 }
 
@@ -401,5 +588,71 @@ static std::vector<PetscReal> RowTable(const PatchFDEigen *const e[3])
   }
   return table;
 }
+
+/* ---- launch ---- */
+
+/* FastSmoother with a pass of two colours */
+template <typename T, int K>
+struct RowSmoother : FastSmoother<T, K> {
+  using F = Row<T, K>;
+
+  RowMatrices<T, K> rm;
+  T                *table = NULL;
+  int               multiprocessors;
+
+  PetscErrorCode create(const PatchFDEigen *const e[3])
+  {
+    const std::vector<PetscReal> t = RowTable<T, K>(e);
+
+    PetscFunctionBegin;
+    PetscCall((FastSmoother<T, K>::create(e)));
+    this->rows = true;
+    for (int d = 0; d < 3; d++) rm.d[d] = this->m.d[d];
+    PetscCall(Multiprocessors(&multiprocessors));
+    PetscCall(Upload(t.size(), t.data(), &table));
+    rm.table = table;
+    PetscCall(AllowShared(RowKernel<T, K, true>, F::bytes(F::WARPS)));
+    PetscCall(AllowShared(RowKernel<T, K, false>, F::bytes(F::WARPS)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  PetscErrorCode pair(const FastGeometry &a, const FastGeometry &b, bool boundary, void *x, const void *rhs, cudaStream_t stream) override
+  {
+    RowGeometry rg = {a, b.first[0] < a.first[0]};
+
+    PetscFunctionBegin;
+    rg.g.first[0] = PetscMin(a.first[0], b.first[0]);
+    rg.g.count[0] = a.count[0] + b.count[0];
+    /* small blocks, unless there are too few rows to fill the device with them */
+    const int  blocks = a.count[1] * a.count[2], most = blocks * 2 < multiprocessors * F::BLOCKS * F::WARPS ? F::WARPS : 2;
+    const int  chunks = ((rg.g.count[0] + rg.second - 1) / 2 + 2) / F::P + 1, rounds = (chunks + most - 1) / most, warps = (chunks + rounds - 1) / rounds;
+    const dim3 threads(32, warps);
+
+    if (boundary) RowKernel<T, K, true><<<blocks, threads, F::bytes(warps), stream>>>(rm, rg, (T *)x, (const T *)rhs);
+    else RowKernel<T, K, false><<<blocks, threads, F::bytes(warps), stream>>>(rm, rg, (T *)x, (const T *)rhs);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  PetscErrorCode destroy() override
+  {
+    PetscFunctionBegin;
+    PetscCall((FastSmoother<T, K>::destroy()));
+    PetscCallCUDA(cudaFree(table));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  PetscLogDouble flops(bool boundary, bool pair) const override
+  {
+    constexpr PetscLogDouble n = 2 * K - 1, c = n + 2, line = n * (n + 1), rim = 2 * n + 2;
+    PetscLogDouble           f;
+
+    if (!pair) return FastFlops<K>(boundary);
+    /* two patches are 2 K nodes in x; of each mode a middle value and a patch with a dense matrix for its even and its odd part */
+    f = 2 * K * 4 * n * line + n * n * (line + 5 * n);
+    if (boundary) f += 2 * K * (4 * (line + rim) + 4 * n * n) + 2 * n * (line + rim) + n * n * (8 * K + 4 * c + 4 * K * K);
+    return f / 2;
+  }
+};
 
 } // namespace patchfd
