@@ -43,15 +43,23 @@ struct SmootherFast {
   virtual PetscLogDouble flops(bool boundary, bool pair) const = 0; /* of one patch */
 };
 
-/* NULL where the mesh has no such patches */
+/* one of the kernels' classes: S has a create(e).  *fast is there before its arrays, so that it can be destroyed after an error */
+template <class S>
+static PetscErrorCode SmootherFastNew(const PatchFDEigen *const e[3], SmootherFast **fast)
+{
+  S *p = new S;
+
+  PetscFunctionBegin;
+  *fast = p;
+  PetscCall(p->create(e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* For patches of 2 K - 1 unknowns a direction; *fast stays as it is if there is no kernel for this degree.  In 2D the third direction is a point */
 template <typename T>
-PetscErrorCode SmootherFastCreate(const PatchFDSmootherDesc *, SmootherFast **);
-/* one degree */
-template <typename T, int K>
-PetscErrorCode SmootherFastCreateDegree(const PatchFDEigen *const e[3], SmootherFast **);
-/* in 2D; the third direction is a point */
+PetscErrorCode SmootherVolumeCreate(int K, const PatchFDEigen *const e[3], SmootherFast **fast);
 template <typename T>
-PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], SmootherFast **);
+PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], SmootherFast **fast);
 
 /* equal patches of one unknown: several colours in one pass.  PATCHFD_OP_BOUNDARY and PATCHFD_OP_FUSED are the same for them */
 template <typename T>

@@ -401,16 +401,10 @@ struct FastSmoother : SmootherFast {
   {
     using F         = Fast<T, K>;
     constexpr int n = F::N;
-    std::vector<PetscReal> D(n * n * n);
 
     PetscFunctionBegin;
     for (int d = 0; d < 3; d++) m.d[d].set(e[d]);
-    for (int i = 0; i < n * n * n; i++) {
-      const PetscReal sum = e[0]->lambda[i % n] + e[1]->lambda[i / n % n] + e[2]->lambda[i / n / n];
-
-      D[i] = sum == 0 ? 0 : 1 / sum;
-    }
-    PetscCall(Upload(D.size(), D.data(), &inverse));
+    PetscCall(UploadInverse(n, n, n, e, &inverse));
     m.inverse = inverse;
     PetscCall(AllowShared(FastKernel<T, K, true>, F::SIZE * sizeof(T)));
     PetscCall(AllowShared(FastKernel<T, K, false>, F::X * sizeof(T)));

@@ -49,6 +49,22 @@ struct LineMatrices {
   }
 };
 
+/* 1 / D of a patch with n0 x n1 x n2 modes, x fastest, in device memory; where D is zero (a constant of a Neumann problem) zero */
+template <typename T>
+static PetscErrorCode UploadInverse(int n0, int n1, int n2, const PatchFDEigen *const e[3], T **inverse)
+{
+  std::vector<PetscReal> v((size_t)n0 * n1 * n2);
+
+  PetscFunctionBegin;
+  for (int i = 0; i < n0 * n1 * n2; i++) {
+    const PetscReal D = e[0]->lambda[i % n0] + e[1]->lambda[i / n0 % n1] + e[2]->lambda[i / n0 / n1];
+
+    v[i] = D == 0 ? 0 : 1 / D;
+  }
+  PetscCall(Upload(v.size(), v.data(), inverse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* sums and differences of mirrored entries */
 template <typename T, int K>
 __device__ __forceinline__ void Fold(const T v[2 * K - 1], T e[K], T o[K])

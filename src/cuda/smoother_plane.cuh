@@ -19,27 +19,22 @@
     4. faces in y, y-lines back, and to x
 */
 #pragma once
-#include "smoother_fast.cuh"
+#include "dispatch.cuh"
+#include "smoother_line.cuh"
 
 namespace patchfd
 {
 
 template <typename T, int K>
 struct PlaneMatrices {
-  Halves<T, K> d[2];
-  Halves<T, K> back; /* d[0] once more: else the compiler keeps its numbers in registers until they are needed again */
-  const T     *inverse; /* 1 / D, [N][N], x fastest */
+  LineMatrices<T, K> d[2];
+  Halves<T, K>       back; /* d[0].S once more: else the compiler keeps its numbers in registers until they are needed again */
+  const T           *inverse; /* 1 / D, [N][N], x fastest */
 };
 
 /* by degree: threads of a block, and of a multiprocessor (a bound for the compiler's registers); measured on an H200 */
-#ifndef PLANE_D
-  #define PLANE_D {128, 1024}, {128, 1280}, {128, 1024}, {128, 896}, {128, 768}, {128, 640}, {128, 512}, {128, 512}, {128, 512}
-#endif
-#ifndef PLANE_F
-  #define PLANE_F {128, 2048}, {128, 1536}, {128, 1536}, {128, 1280}, {128, 1280}, {128, 1024}, {128, 1024}, {128, 896}, {128, 896}
-#endif
-static constexpr int plane_double[][2] = {{}, {}, PLANE_D};
-static constexpr int plane_float[][2]  = {{}, {}, PLANE_F};
+static constexpr int plane_double[][2] = {{}, {}, {128, 1024}, {128, 1280}, {128, 1024}, {128, 896}, {128, 768}, {128, 640}, {128, 512}, {128, 512}, {128, 512}};
+static constexpr int plane_float[][2]  = {{}, {}, {128, 2048}, {128, 1536}, {128, 1536}, {128, 1280}, {128, 1280}, {128, 1024}, {128, 1024}, {128, 896}, {128, 896}};
 
 template <typename T, int K>
 struct Plane {
@@ -50,101 +45,144 @@ struct Plane {
   static constexpr int V = 0, X = V + N * LINES, F = X + N * (P + 1), H = F + 2 * ROW, SIZE = H + 2 * LINES;
 };
 
+/* the y-lines of a block, which a thread owns: first those of unknowns, then those of faces in x */
+template <typename T, int K>
+struct PlaneThread {
+  using S = Plane<T, K>;
+  int  t, np;      /* np: patches of the block that exist */
+  bool line, here; /* a line of unknowns, in a patch that exists? */
+  int  p, node;    /* patch, node in x */
+
+  __device__ __forceinline__ PlaneThread(int count) : t(threadIdx.x), np(min(S::P, count)), line(t < S::LINES), here(t < np * S::N), p(line ? t / S::N : t - S::LINES), node(p * 2 * K + (line ? 1 + t % S::N : 0)) { }
+};
+
+/* stage 1 with faces: v is the line, F its ends */
+template <typename T, int K>
+__device__ __forceinline__ void PlaneLoad(const PlaneMatrices<T, K> &m, const PlaneThread<T, K> &me, const FastGeometry &g, int o0, int o1, ptrdiff_t corner, const T *x, const T *b, T *F, T v[2 * K - 1])
+{
+  using S         = Plane<T, K>;
+  constexpr int N = S::N;
+  const bool    face = !me.line && me.p <= me.np && Inside(g.read, 0, o0 + me.node);
+  const T      *from = face ? x : b;
+  T             a[S::C];
+
+#pragma unroll
+  for (int j = 1; j <= N; j++) a[j] = me.here || face ? from[corner + j * g.l.row] : T(0);
+  a[0]     = (me.here || face) && Inside(g.read, 1, o1) ? x[corner] : T(0);
+  a[N + 1] = (me.here || face) && Inside(g.read, 1, o1 + 2 * K) ? x[corner + 2 * K * g.l.row] : T(0);
+  if (me.p <= S::P) {
+    F[me.node + me.p]          = a[0] + a[N + 1];
+    F[S::ROW + me.node + me.p] = a[0] - a[N + 1];
+  }
+  if (me.line) Load<T, N>(a + 1, 1, v);
+  else Mass(m.d[1], a, v);
+}
+
+/* stage 2: number t is patch t % P of the faces' sum or difference */
+template <typename T, int K>
+__device__ __forceinline__ void PlaneMass(const PlaneMatrices<T, K> &m, int t, const T *F, T *H)
+{
+  using S = Plane<T, K>;
+  const T *from = F + t / S::P * S::ROW + t % S::P * S::C;
+  T        a[S::C], w[S::N];
+
+  Load<T, S::C - 1>(from, 1, a);
+  a[S::C - 1] = from[S::C];
+  Mass(m.d[0], a, w);
+  Store<T, S::N>(w, H + t * S::N, 1);
+}
+
+/* stage 3 */
+template <bool BOUNDARY, typename T, int K>
+__device__ __forceinline__ void PlaneSolve(const PlaneMatrices<T, K> &m, int t, T *sm)
+{
+  using S         = Plane<T, K>;
+  constexpr int N = S::N, P = S::P;
+  const int     p = t % P, j = t / P; /* patch, mode in y */
+  T            *V = sm + S::V, v[N], w[N];
+
+  Load<T, N>(V + t * N, 1, v);
+  if (BOUNDARY) {
+    const T *h = sm + S::H + ((j < K ? 0 : P) + p) * N, alpha = m.d[1].alpha[j];
+
+#pragma unroll
+    for (int i = 0; i < N; i++) v[i] -= alpha * h[i];
+  }
+  ToModes(m.d[0].S, v, w);
+
+  const T *f   = sm + S::X + j * (P + 1) + p;
+  const T  sum = BOUNDARY ? f[0] + f[1] : T(0), difference = BOUNDARY ? f[0] - f[1] : T(0);
+
+  if (BOUNDARY) Subtract<T, K>(m.d[0].alpha, sum, difference, w);
+#pragma unroll
+  for (int i = 0; i < N; i++) w[i] *= __ldg(m.inverse + j * N + i);
+  if (BOUNDARY) Subtract<T, K>(m.d[0].mu, sum, difference, w);
+  ToNodes(m.back, w, v);
+  Store<T, N>(v, V + t * N, 1);
+}
+
 template <typename T, int K, bool BOUNDARY>
 __launch_bounds__(Plane<T, K>::THREADS, Plane<T, K>::BLOCKS) static __global__ void PlaneKernel(const __grid_constant__ PlaneMatrices<T, K> m, const __grid_constant__ FastGeometry g, int groups, T omega, T beta, T *x, const T *__restrict__ b)
 {
   using S         = Plane<T, K>;
-  constexpr int N = S::N, C = S::C, P = S::P, LINES = S::LINES;
+  constexpr int N = S::N, P = S::P, LINES = S::LINES;
   extern __shared__ double shared_memory[];
-  T              *sm = (T *)shared_memory, *V = sm + S::V, *X = sm + S::X, *F = sm + S::F, *H = sm + S::H;
-  const int       t = threadIdx.x, group = blockIdx.x % groups, np = min(P, g.count[0] - group * P);
+  T              *sm = (T *)shared_memory, *V = sm + S::V, *F = sm + S::F;
+  const int       group = blockIdx.x % groups;
   const int       o0 = g.first[0] + group * P * 2 * K, o1 = g.first[1] + (int)(blockIdx.x / groups) * 2 * K;
-  const bool      line = t < LINES, here = t < np * N;
-  const int       p = line ? t / N : t - LINES, node = p * 2 * K + (line ? 1 + t % N : 0); /* of the y-line: first unknowns, then faces */
-  const ptrdiff_t corner = g.l.at(o0 + node, o1, g.first[2] + 1);
+  const PlaneThread<T, K> me(g.count[0] - group * P);
+  const ptrdiff_t corner = g.l.at(o0 + me.node, o1, g.first[2] + 1);
   T               v[N], w[N];
 
-  if (BOUNDARY) {
-    const bool face = !line && p <= np && Inside(g.read, 0, o0 + node);
-    const T   *from = face ? x : b;
-    T          a[C];
-
+  if (BOUNDARY) PlaneLoad(m, me, g, o0, o1, corner, x, b, F, v);
+  else {
 #pragma unroll
-    for (int j = 1; j <= N; j++) a[j] = here || face ? from[corner + j * g.l.row] : T(0);
-    a[0]     = (here || face) && Inside(g.read, 1, o1) ? x[corner] : T(0);
-    a[N + 1] = (here || face) && Inside(g.read, 1, o1 + 2 * K) ? x[corner + 2 * K * g.l.row] : T(0);
-    if (p <= P) {
-      F[node + p]          = a[0] + a[N + 1];
-      F[S::ROW + node + p] = a[0] - a[N + 1];
-    }
-    if (line) Load<T, N>(a + 1, 1, v);
-    else Mass<T, K>(m.d[1], a, v);
-  } else {
-#pragma unroll
-    for (int j = 0; j < N; j++) v[j] = here ? b[corner + (j + 1) * g.l.row] : T(0);
+    for (int j = 0; j < N; j++) v[j] = me.here ? b[corner + (j + 1) * g.l.row] : T(0);
   }
-  ToModes<T, K>(m.d[1], v, w);
-  if (line) Store<T, N>(w, V + t, LINES);
-  else if (BOUNDARY && p <= P) Store<T, N>(w, X + p, P + 1);
+  ToModes(m.d[1].S, v, w);
+  if (me.line) Store<T, N>(w, V + me.t, LINES);
+  else if (BOUNDARY && me.p <= P) Store<T, N>(w, sm + S::X + me.p, P + 1);
   __syncthreads();
   if (BOUNDARY) {
-    if (t < 2 * P) {
-      const T *from = F + t / P * S::ROW + t % P * C;
-      T        a[C];
-
-      Load<T, C - 1>(from, 1, a);
-      a[C - 1] = from[C];
-      Mass<T, K>(m.d[0], a, w);
-      Store<T, N>(w, H + t * N, 1);
-    }
+    if (me.t < 2 * P) PlaneMass(m, me.t, F, sm + S::H);
     __syncthreads();
   }
-  if (line) {
-    const int q = t % P, j = t / P; /* patch, mode in y */
-
-    Load<T, N>(V + t * N, 1, v);
-    if (BOUNDARY) {
-      const T *h = H + ((j < K ? 0 : P) + q) * N, alpha = m.d[1].alpha[j];
-
-#pragma unroll
-      for (int i = 0; i < N; i++) v[i] -= alpha * h[i];
-    }
-    ToModes<T, K>(m.d[0], v, w);
-    if (BOUNDARY) {
-      const T *f   = X + j * (P + 1) + q;
-      const T  sum = f[0] + f[1], difference = f[0] - f[1];
-
-      Subtract<T, K>(m.d[0].alpha, sum, difference, w);
-#pragma unroll
-      for (int i = 0; i < N; i++) w[i] *= __ldg(m.inverse + j * N + i);
-      Subtract<T, K>(m.d[0].mu, sum, difference, w);
-    } else {
-#pragma unroll
-      for (int i = 0; i < N; i++) w[i] *= __ldg(m.inverse + j * N + i);
-    }
-    ToNodes<T, K>(m.back, w, v);
-    Store<T, N>(v, V + t * N, 1);
-  }
+  if (me.line) PlaneSolve<BOUNDARY>(m, me.t, sm);
   T         old[N];
   ptrdiff_t row = g.l.row;
 
   asm volatile("" : "+l"(row)); /* else the compiler keeps the N offsets of b's line in registers for this one */
 #pragma unroll
-  for (int j = 0; j < N; j++) old[j] = here && beta != 0 ? x[corner + (j + 1) * row] : T(0);
+  for (int j = 0; j < N; j++) old[j] = me.here && beta != 0 ? x[corner + (j + 1) * row] : T(0); /* under way while others solve */
   __syncthreads();
-  if (here) {
-    Load<T, N>(V + t, LINES, w);
-    if (BOUNDARY) Subtract<T, K>(m.d[1].mu, F[node + p], F[S::ROW + node + p], w);
-    ToNodes<T, K>(m.d[1], w, v);
+  if (me.here) {
+    Load<T, N>(V + me.t, LINES, w);
+    if (BOUNDARY) Subtract<T, K>(m.d[1].mu, F[me.node + me.p], F[S::ROW + me.node + me.p], w);
+    ToNodes(m.d[1].S, w, v);
 #pragma unroll
     for (int j = 0; j < N; j++) x[corner + (j + 1) * row] = beta * old[j] + omega * v[j];
   }
 }
 
 template <typename T, int K>
-struct SmootherPlaneDegree : SmootherFast {
+struct PlaneSmoother : SmootherFast {
   PlaneMatrices<T, K> m;
-  T                  *inverse;
+  T                  *inverse = NULL;
+
+  PetscErrorCode create(const PatchFDEigen *const e[3])
+  {
+    using S         = Plane<T, K>;
+    constexpr int n = S::N;
+
+    PetscFunctionBegin;
+    for (int d = 0; d < 2; d++) m.d[d].set(e[d]);
+    m.back = m.d[0].S;
+    PetscCall(UploadInverse(n, n, 1, e, &inverse));
+    m.inverse = inverse;
+    PetscCall(AllowShared(PlaneKernel<T, K, true>, S::SIZE * sizeof(T)));
+    PetscCall(AllowShared(PlaneKernel<T, K, false>, S::X * sizeof(T)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
 
   PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
   {
@@ -180,36 +218,11 @@ struct SmootherPlaneDegree : SmootherFast {
   }
 };
 
-template <typename T, int K>
-static PetscErrorCode SmootherPlaneCreateDegree(const PatchFDEigen *const e[3], SmootherFast **fast)
-{
-  using S = Plane<T, K>;
-  SmootherPlaneDegree<T, K> *p = new SmootherPlaneDegree<T, K>;
-  std::vector<PetscReal>     inverse(S::N * S::N);
-
-  PetscFunctionBegin;
-  *fast = p;
-  for (int d = 0; d < 2; d++) p->m.d[d].set(e[d]);
-  p->m.back.set(e[0]);
-  for (int i = 0; i < S::N * S::N; i++) {
-    const PetscReal D = e[0]->lambda[i % S::N] + e[1]->lambda[i / S::N] + e[2]->lambda[0];
-
-    inverse[i] = D == 0 ? 0 : 1 / D;
-  }
-  PetscCall(Upload(inverse.size(), inverse.data(), &p->inverse));
-  p->m.inverse = p->inverse;
-  PetscCall(AllowShared(PlaneKernel<T, K, true>, S::SIZE * sizeof(T)));
-  PetscCall(AllowShared(PlaneKernel<T, K, false>, S::X * sizeof(T)));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the degrees of one file in one precision */
-template <typename T, int LOW, int HIGH>
-static PetscErrorCode SmootherPlaneCreateDegrees(int K, const PatchFDEigen *const e[3], SmootherFast **fast)
+template <typename T>
+PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], SmootherFast **fast)
 {
   PetscFunctionBegin;
-  if (K == LOW) PetscCall((SmootherPlaneCreateDegree<T, LOW>(e, fast)));
-  else if constexpr (LOW < HIGH) PetscCall((SmootherPlaneCreateDegrees<T, LOW + 1, HIGH>(K, e, fast)));
+  if (K >= 2 && K <= 10) PetscCall((ForDegree<2, 10>(K, [&](auto k) { return SmootherFastNew<PlaneSmoother<T, k()>>(e, fast); })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

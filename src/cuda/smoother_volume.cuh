@@ -1,0 +1,38 @@
+/* Which kernel for equal patches in 3D: by the degree, the precision and the GPU */
+#pragma once
+#include "dispatch.cuh"
+#include "smoother_row.cuh"
+#include "smoother_tile.cuh"
+
+namespace patchfd
+{
+
+/* the degrees at which each kernel is the faster one on an H200, in double and in float */
+static constexpr int highest_row[] = {4, 5}, lowest_tile[] = {7, 8};
+
+template <typename T, int K>
+static PetscErrorCode SmootherVolumeCreateDegree(const PatchFDEigen *const e[3], SmootherFast **fast)
+{
+  constexpr bool single = sizeof(T) == 4;
+
+  PetscFunctionBegin;
+  if constexpr (K >= lowest_tile[single]) {
+    bool supported;
+
+    PetscCall((TileSmoother<T, K>::supported(&supported)));
+    if (supported) PetscCall((SmootherFastNew<TileSmoother<T, K>>(e, fast)));
+    else PetscCall((SmootherFastNew<FastSmoother<T, K>>(e, fast)));
+  } else if constexpr (K <= highest_row[single]) PetscCall((SmootherFastNew<RowSmoother<T, K>>(e, fast)));
+  else PetscCall((SmootherFastNew<FastSmoother<T, K>>(e, fast)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode SmootherVolumeCreate(int K, const PatchFDEigen *const e[3], SmootherFast **fast)
+{
+  PetscFunctionBegin;
+  if (K >= 2 && K <= 8) PetscCall((ForDegree<2, 8>(K, [&](auto k) { return SmootherVolumeCreateDegree<T, k()>(e, fast); })));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace patchfd
