@@ -32,7 +32,8 @@ struct Team {
     blocks = 1 << 20;
     if (shared > shared_limit) {
       shared = 0;
-      blocks = 264; /* two for each multiprocessor of the largest GPU that we know */
+      PetscCall(Multiprocessors(&blocks));
+      blocks *= 2; /* resident ones, to hide latency; more would only need more memory */
       PetscCallCUDA(cudaMalloc((void **)&global, (size_t)blocks * teams * size * sizeof(T)));
     }
     PetscFunctionReturn(PETSC_SUCCESS);

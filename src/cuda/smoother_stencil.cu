@@ -42,6 +42,92 @@ struct StencilNode {
   T c, q, b;
 };
 
+/* what is loaded of a node */
+template <typename T>
+struct StencilLoad {
+  T c, below, above, b;
+
+  __device__ __forceinline__ StencilNode<T> node() const { return {c, below + above, b}; }
+};
+
+/* what a thread's node is; bits, since registers are few */
+enum StencilFlag {
+  FIRST = 1,  /* of the first colour */
+  MINE  = 2,  /* in the rows of this pass it is updated by this thread */
+  THERE = 4,  /* it may be read */
+  BELOW = 8,  /* so may those below */
+  ABOVE = 16  /* and above */
+};
+
+template <typename T>
+struct StencilThread {
+  int      flags;
+  T       *x; /* the nodes of row y0; those in the planes below and above; of b */
+  const T *below, *above, *b;
+  T       *u; /* shared memory; those of the neighbours in x lie beside it */
+
+  /* The compiler does not look into an asm: what comes out of it it cannot compute again at each use, but keeps in registers */
+  __device__ __forceinline__ void keep()
+  {
+    asm("" : "+r"(flags), "+l"(x), "+l"(below), "+l"(above), "+l"(b), "+l"(u));
+    __builtin_assume(__isGlobal(x));
+    __builtin_assume(__isGlobal(below));
+    __builtin_assume(__isGlobal(above));
+    __builtin_assume(__isGlobal(b));
+    __builtin_assume(__isShared(u));
+  }
+  __device__ __forceinline__ bool is(int flag) const { return (flags & flag) != 0; }
+};
+
+/* is row y updated in this pass? */
+template <typename T>
+static __device__ __forceinline__ bool Updated(const StencilPass<T> &p, int y)
+{
+  return y >= p.lo[1] && y < p.hi[1];
+}
+
+/* row y, which is `at` numbers from y0; zero if it is not wanted */
+template <typename T>
+static __device__ __forceinline__ StencilLoad<T> LoadNode(const StencilPass<T> &p, const StencilThread<T> &me, int y, int at, bool wanted)
+{
+  const bool on = wanted && y >= p.read.lo[1] && y < p.read.hi[1]; /* Inside() costs registers here */
+
+  return {on && me.is(THERE) ? me.x[at] : T(0), on && me.is(BELOW) ? me.below[at] : T(0), on && me.is(ABOVE) ? me.above[at] : T(0), on && me.is(MINE) && Updated(p, y) ? me.b[at] : T(0)};
+}
+
+/* rest: b without what the nodes of the same x give */
+template <typename T>
+static __device__ __forceinline__ T Relax(const StencilPass<T> &p, T c, T rest, const T *u)
+{
+  return p.keep * c + p.factor * (rest - u[-1] - u[1]);
+}
+
+/*
+  Row n between the rows v and w.  All threads of a block are here for the same rows: it depends on y and the block only.  Barriers:
+
+    1. before it the second colour writes its u, after it the first one reads them
+    2. before it the first colour writes its u, after it the second one reads them
+
+  Nothing is written while it is read: the second colour's u are written before barrier 1 and read between 1 and 2, the first colour's are
+  written between 1 and 2 and read between 2 and barrier 1 of the next row.
+*/
+template <typename T>
+static __device__ __forceinline__ void UpdateRow(const StencilPass<T> &p, const StencilThread<T> &me, int at, StencilNode<T> &n, const StencilNode<T> &v, const StencilNode<T> &w)
+{
+  const T P = v.c + w.c, D = v.q + w.q, side = p.w[1][1][0] * P + p.w[1][0][1] * n.q + p.w[1][1][1] * D, rest = n.b - p.w[0][1][0] * P - p.w[0][0][1] * n.q - p.w[0][1][1] * D;
+
+  if (!me.is(FIRST)) *me.u = side + p.w[1][0][0] * n.c;
+  __syncthreads();
+  if (me.is(FIRST)) {
+    if (me.is(MINE)) n.c = Relax(p, n.c, rest, me.u);
+    *me.u = side + p.w[1][0][0] * n.c;
+  }
+  __syncthreads();
+  if (!me.is(FIRST) && me.is(MINE)) n.c = Relax(p, n.c, rest, me.u);
+  if (me.is(MINE)) me.x[at] = n.c;
+}
+
+/* BOTH: the rows of both parities */
 template <typename T, bool BOTH>
 __maxnreg__(sizeof(T) == 4 ? 40 : 64) static __global__ void StencilKernel(const __grid_constant__ StencilPass<T> p, T *x, const T *__restrict__ b)
 {
@@ -52,63 +138,21 @@ __maxnreg__(sizeof(T) == 4 ? 40 : 64) static __global__ void StencilKernel(const
   const bool mine  = t > donex && t <= p.length[0] && i >= p.lo[0] && i < p.hi[0] && (first || p.second);
   const bool there = t >= donex && t <= p.length[0] + p.second && i >= p.read.lo[0] && i < p.read.hi[0];
   const bool below = there && k > p.read.lo[2], above = there && k + 1 < p.read.hi[2];
-  T         *xk = x + p.l.at(i, y0, k), *u = (T *)shared_memory + t;
-  const T   *xb = xk - p.l.plane, *xa = xk + p.l.plane, *bk = b + p.l.at(i, y0, k);
+  T         *xk = x + p.l.at(i, y0, k);
 
-  enum {
-    FIRST = 1,
-    MINE  = 2,
-    THERE = 4,
-    BELOW = 8,
-    ABOVE = 16
-  };
-  int  flags = (first ? FIRST : 0) + (mine ? MINE : 0) + (there ? THERE : 0) + (below ? BELOW : 0) + (above ? ABOVE : 0);
-  auto is    = [&](int flag) { return (flags & flag) != 0; };
+  StencilThread<T> me = {(first ? FIRST : 0) + (mine ? MINE : 0) + (there ? THERE : 0) + (below ? BELOW : 0) + (above ? ABOVE : 0), xk, xk - p.l.plane, xk + p.l.plane, b + p.l.at(i, y0, k), (T *)shared_memory + t};
 
-  asm("" : "+r"(flags), "+l"(xk), "+l"(xb), "+l"(xa), "+l"(bk), "+l"(u)); /* the compiler would compute them again at each use */
-  __builtin_assume(__isGlobal(xk));
-  __builtin_assume(__isGlobal(xb));
-  __builtin_assume(__isGlobal(xa));
-  __builtin_assume(__isGlobal(bk));
-  __builtin_assume(__isShared(u));
-
-  struct Loaded {
-    T c, below, above, b;
-
-    __device__ __forceinline__ StencilNode<T> node() const { return {c, below + above, b}; }
-  };
-  auto inside = [&](int y) { return y >= p.lo[1] && y < p.hi[1]; };
-  /* row y, which is `at` numbers from y0 */
-  auto load = [&](int y, int at, bool wanted) {
-    const bool on = wanted && y >= p.read.lo[1] && y < p.read.hi[1];
-
-    return Loaded{on && is(THERE) ? xk[at] : T(0), on && is(BELOW) ? xb[at] : T(0), on && is(ABOVE) ? xa[at] : T(0), on && is(MINE) && inside(y) ? bk[at] : T(0)};
-  };
-  auto relax = [&](T c, T rest) { return p.keep * c + p.factor * (rest - u[-1] - u[1]); };
-  /* between the rows v and w */
-  auto update = [&](int at, StencilNode<T> &n, const StencilNode<T> &v, const StencilNode<T> &w) {
-    const T P = v.c + w.c, D = v.q + w.q, side = p.w[1][1][0] * P + p.w[1][0][1] * n.q + p.w[1][1][1] * D, rest = n.b - p.w[0][1][0] * P - p.w[0][0][1] * n.q - p.w[0][1][1] * D;
-
-    if (!is(FIRST)) *u = side + p.w[1][0][0] * n.c;
-    __syncthreads();
-    if (is(FIRST)) {
-      if (is(MINE)) n.c = relax(n.c, rest);
-      *u = side + p.w[1][0][0] * n.c;
-    }
-    __syncthreads();
-    if (!is(FIRST) && is(MINE)) n.c = relax(n.c, rest);
-    if (is(MINE)) xk[at] = n.c;
-  };
+  me.keep();
 
   /* rows y - 2 .. y + 1 */
-  StencilNode<T> v = {}, before = load(y0 - 1, -row, !doney).node(), n = load(y0, 0, true).node(), after = load(y0 + 1, row, true).node();
+  StencilNode<T> v = {}, before = LoadNode(p, me, y0 - 1, -row, !doney).node(), n = LoadNode(p, me, y0, 0, true).node(), after = LoadNode(p, me, y0 + 1, row, true).node();
 
   for (int s = 0, y = y0, at = 0;; s++, y += 2, at += 2 * row) {
-    const bool   more  = BOTH ? s < pairs && y + 2 <= p.hi[1] : s + 1 < pairs && y + 2 < p.hi[1];
-    const Loaded next0 = load(y + 2, at + 2 * row, more), next1 = load(y + 3, at + 3 * row, more && s + 1 < pairs); /* on their way meanwhile */
+    const bool           more  = BOTH ? s < pairs && y + 2 <= p.hi[1] : s + 1 < pairs && y + 2 < p.hi[1];
+    const StencilLoad<T> next0 = LoadNode(p, me, y + 2, at + 2 * row, more), next1 = LoadNode(p, me, y + 3, at + 3 * row, more && s + 1 < pairs); /* on their way meanwhile */
 
-    if ((s || !doney) && s < pairs && inside(y)) update(at, n, before, after);
-    if (BOTH && s && inside(y - 1)) update(at - row, before, v, n);
+    if ((s || !doney) && s < pairs && Updated(p, y)) UpdateRow(p, me, at, n, before, after);
+    if (BOTH && s && Updated(p, y - 1)) UpdateRow(p, me, at - row, before, v, n);
     if (!more) break;
     v      = n;
     before = after;
@@ -162,8 +206,8 @@ void Stencil<T>::nodes(int d, const PatchFDRange patches, const PetscInt color[3
 
 /* a row has to fit a block, and to be worth one */
 static constexpr int longest_row = 1022, shortest_row = 16;
-/* four colours at once pay if there are so many blocks with so many pairs of rows: each costs a cut.  For two long pieces do not pay */
-static constexpr int many_blocks = 1056, fewest_pairs = 8, most_pairs = 16;
+/* four colours at once pay if each multiprocessor has so many blocks with so many pairs of rows: each costs a cut.  For two long pieces do not pay */
+static constexpr int many_blocks = 8, fewest_pairs = 8, most_pairs = 16;
 /*
   Into how many pieces shall the pairs of rows be cut, so that all pieces, `blocks` beside each other, make full waves on the device?
   A piece costs its steps and some for the start.
@@ -195,7 +239,7 @@ PetscInt Stencil<T>::colors(PetscInt n, const PetscInt colors[][3], const PatchF
     if (i < n && colors[i][0] == (colors[0][0] + i) % 2 && colors[i][1] == (colors[0][1] + i / 2) % 2 && colors[i][2] == colors[0][2]) continue;
     return i == 1 ? 1 : 2;
   }
-  return hi[0] - base[0] <= longest_row && (double)(hi[1] - base[1]) * (hi[2] - base[2]) >= 4. * fewest_pairs * many_blocks ? 4 : 2;
+  return hi[0] - base[0] <= longest_row && (double)(hi[1] - base[1]) * (hi[2] - base[2]) >= 4. * fewest_pairs * many_blocks * multiprocessors ? 4 : 2;
 }
 
 template <typename T>
