@@ -37,6 +37,13 @@ struct Range {
       hi[d] = (int)r[d][1];
     }
   }
+  static Range none()
+  {
+    Range r;
+
+    for (int d = 0; d < 3; d++) r.lo[d] = r.hi[d] = 0;
+    return r;
+  }
   __host__ __device__ bool contains(int i, int j, int k) const { return i >= lo[0] && i < hi[0] && j >= lo[1] && j < hi[1] && k >= lo[2] && k < hi[2]; }
   bool                     empty() const { return lo[0] >= hi[0] || lo[1] >= hi[1] || lo[2] >= hi[2]; }
   size_t                   size() const { return empty() ? 0 : (size_t)(hi[0] - lo[0]) * (size_t)(hi[1] - lo[1]) * (size_t)(hi[2] - lo[2]); }

@@ -1,5 +1,5 @@
 /* memory, copies between boxes and the Dirichlet nodes */
-#include "cuda.cuh"
+#include "shell.cuh"
 
 namespace patchfd
 {
@@ -64,53 +64,32 @@ PetscErrorCode Grid<T>::copy(const PatchFDRange range, const PatchFDBox *fbox, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A range without a smaller one inside it, as up to six boxes: below and above in z, then in y, then in x */
-struct Shell {
-  Range  part[6];
-  size_t end[6]; /* nodes up to and including this part */
-};
-
 template <typename T>
 static __global__ void FixedKernel(Shell s, T a, Layout yl, T *__restrict__ y, T b, Layout xl, const T *__restrict__ x)
 {
-  for (size_t t = blockIdx.x * (size_t)blockDim.x + threadIdx.x; t < s.end[5]; t += (size_t)gridDim.x * blockDim.x) {
-    int    part = 0;
-    size_t l    = t;
+  for (size_t t = blockIdx.x * (size_t)blockDim.x + threadIdx.x; t < s.size(); t += (size_t)gridDim.x * blockDim.x) {
+    int at[3];
 
-    while (t >= s.end[part]) part++;
-    if (part) l -= s.end[part - 1];
-    const Range &r  = s.part[part];
-    const int    n0 = r.hi[0] - r.lo[0], n1 = r.hi[1] - r.lo[1];
-    const int    i = r.lo[0] + (int)(l % n0), j = r.lo[1] + (int)(l / n0 % n1), k = r.lo[2] + (int)(l / n0 / n1);
-    T           *yi = y + yl.at(i, j, k);
+    s.find<size_t>(t, at);
+    T *yi = y + yl.at(at[0], at[1], at[2]);
 
-    *yi = (a == 0 ? 0 : a * *yi) + (b == 0 ? 0 : b * x[xl.at(i, j, k)]);
+    *yi = (a == 0 ? 0 : a * *yi) + (b == 0 ? 0 : b * x[xl.at(at[0], at[1], at[2])]);
   }
 }
 
 template <typename T>
 PetscErrorCode Grid<T>::fixed(const PatchFDRange range, const PatchFDRange free, PetscReal a, const PatchFDBox *ybox, void *y, PetscReal b, const PatchFDBox *xbox, const void *x)
 {
-  const Range  f(free);
-  Range        rest(range);
-  Shell        s;
-  size_t       total = 0;
+  const Shell  s(range, free);
   cudaStream_t stream;
+  int          blocks;
 
   PetscFunctionBegin;
-  for (int d = 2; d >= 0; d--) {
-    const int lo = PetscMin(PetscMax(f.lo[d], rest.lo[d]), rest.hi[d]), hi = PetscMax(PetscMin(f.hi[d], rest.hi[d]), lo);
-
-    s.part[4 - 2 * d] = s.part[5 - 2 * d] = rest;
-    s.part[4 - 2 * d].hi[d] = lo;
-    s.part[5 - 2 * d].lo[d] = hi;
-    for (int e = 0; e < 2; e++) s.end[4 - 2 * d + e] = total += s.part[4 - 2 * d + e].size();
-    rest.lo[d] = lo;
-    rest.hi[d] = hi;
-  }
-  if (!total) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!s.size()) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
-  FixedKernel<T><<<(unsigned)PetscMin((total + 255) / 256, 4096), 256, 0, stream>>>(s, (T)a, Layout(*ybox), (T *)y, (T)b, Layout(*xbox), (const T *)x);
+  PetscCall(Multiprocessors(&blocks));
+  blocks *= 32; /* several waves of blocks of 256, so that none idles at the end */
+  FixedKernel<T><<<(unsigned)PetscMin((s.size() + 255) / 256, (size_t)blocks), 256, 0, stream>>>(s, (T)a, Layout(*ybox), (T *)y, (T)b, Layout(*xbox), (const T *)x);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,17 +1,21 @@
 /*
   Vertex patches: local problems by fast diagonalization; formula and notation as in src/host/smoother.h.
 
-    smoother.cu             what is chosen when; the generic kernel (any sizes, graded meshes, free ends, 1D, all operations) and one for
-                            patches of one unknown (degree 1)
-    smoother_stencil.cu     patches of one unknown on a uniform mesh, several colours at once
-    smoother_fast.cuh       the kernel for equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D: the interior of every
-                            uniform mesh, all of it with Dirichlet conditions
-    smoother_fast_high.cuh  the same on tensor instructions, for the degrees at which that is faster
-    smoother_row.cuh        the same for two colours in one pass, where they differ in x only
-    smoother_plane.cuh      the same in 2D
+    smoother.cu           what is chosen when
+    smoother_any.cu       the generic kernel (any sizes, graded meshes, free ends, 1D, all operations) and one for patches of one unknown
+                          (degree 1)
+    smoother_stencil.cu   patches of one unknown on a uniform mesh, several colours at once
+    smoother_volume.cuh   equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D, the interior of every uniform mesh, all of
+                          it with Dirichlet conditions: which of these
+      smoother_fast.cuh   a thread a line
+      smoother_row.cuh    two colours in one pass, where they differ in x only
+      smoother_tile.cuh   on tensor instructions, for large K
+    smoother_plane.cuh    the same in 2D
+    smoother_line.cuh     what these have in common: a line in a thread's registers
 */
 #pragma once
-#include "cuda.cuh"
+#include "lines.cuh"
+#include "shell.cuh"
 
 namespace patchfd
 {
@@ -60,6 +64,59 @@ template <typename T>
 PetscErrorCode SmootherVolumeCreate(int K, const PatchFDEigen *const e[3], SmootherFast **fast);
 template <typename T>
 PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], SmootherFast **fast);
+
+/* does the direction not exist? */
+static inline bool IsPoint(const PatchFDSmootherDesc *desc, int d)
+{
+  return desc->box.n[d] == 1 && desc->dir[d]->npatch == 1 && desc->dir[d]->n[0] == 1;
+}
+
+/* Patches of one colour in a box: those with numbers start[d] + 2 p_d, p in the shell.  A colour has less than 2^32 patches */
+struct PatchShell : Shell {
+  int start[3];
+};
+
+/* one class of patches of a direction, in device memory */
+template <typename T>
+struct PatchClass {
+  int      n;
+  const T *S, *T_, *MI, *AI, *lambda, *mu[2], *alpha[2];
+};
+
+template <typename T>
+struct PatchDirection {
+  const PatchClass<T> *cls;
+  const int           *first, *number; /* first free node and class of each patch */
+  int                  ext;            /* nodes of the closure on either side: 0 where the direction does not exist */
+};
+
+template <typename T>
+struct PatchData {
+  PatchDirection<T> d[3];
+  Layout            l;
+  Range             read;
+  Team<T>           team;
+  int               a, b; /* sizes of the first two blocks of a team */
+};
+
+/* any patches, one colour at a time */
+template <typename T>
+struct AnyPatches {
+  PatchData<T>   data;
+  PetscInt       n[3]; /* largest patch */
+  T             *numbers[3];
+  PatchClass<T> *cls[3];
+  int           *ints[3];
+
+  PetscErrorCode create(const PatchFDSmootherDesc *);
+  PetscErrorCode apply(const PatchShell &, PatchFDPatchOp, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t);
+  PetscErrorCode ones(const PatchShell &, PatchFDPatchOp, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t); /* they have one unknown each */
+  PetscErrorCode destroy();
+
+private:
+  PetscErrorCode upload(const PatchFDPatches *, int d);
+  PetscLogDouble flops(const PetscInt size[3], PatchFDPatchOp, bool zero) const; /* of a patch of this size */
+};
 
 /* equal patches of one unknown: several colours in one pass.  PATCHFD_OP_BOUNDARY and PATCHFD_OP_FUSED are the same for them */
 template <typename T>
