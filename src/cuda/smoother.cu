@@ -154,7 +154,7 @@ struct ColorPatches {
   PatchShell   ones, any;
 };
 
-/* all of these numbers of the colour are in `inner`: do the fast kernel's conditions hold, that all unknowns may be read? */
+/* the equal patches `inner` of a colour for the fast kernel; false if not all unknowns may be read */
 template <typename T>
 static bool FindFast(const SmootherPlan<T> *p, const int start[3], const Range &inner, FastGeometry *g)
 {
@@ -270,7 +270,8 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
 }
 
 template <typename T>
-PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b,
+                                  void *r)
 {
   SmootherPlan<T> *p    = (SmootherPlan<T> *)plan;
   const Call       call = {op, omega, x, b, r};

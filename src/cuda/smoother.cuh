@@ -42,7 +42,10 @@ struct SmootherFast {
     x = A_II^{-1} (b_I - A_IB x_B) on patches of one colour, then of another one that differs in x only: the same run of patches.  Without
     `boundary` x was zero before the first of these colours.
   */
-  virtual PetscErrorCode pair(const FastGeometry &, const FastGeometry &, bool, void *, const void *, cudaStream_t) { SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for two colours at once"); }
+  virtual PetscErrorCode pair(const FastGeometry &, const FastGeometry &, bool, void *, const void *, cudaStream_t)
+  {
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for two colours at once");
+  }
   virtual PetscErrorCode destroy() = 0;
   virtual PetscLogDouble flops(bool boundary, bool pair) const = 0; /* of one patch */
 };

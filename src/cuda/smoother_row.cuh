@@ -18,21 +18,23 @@
   A block works on a row and marches along x, each warp P patches of A (slots) a time.  Patches begin at node K q of the row, A's at even q,
   B's at odd q.  Slot p is the place of A's patch 2 p, there or not: its unknowns and the node at its upper end, 2 K nodes:
 
-      node      2Kp - K         2Kp          2Kp + K        2Kp + 2K
-      A    ------ 2p - 2 --------|------------- 2p ------------|------ 2p + 2
-      B            |----------- 2p - 1 ---------|----------- 2p + 1 ----------
-      slot ------ p - 1 ---------]------------- p -------------]------ p + 1
+      node        2Kp - K         2Kp         2Kp + K       2Kp + 2K
+                     .             .             .             .
+      A    ----- 2p - 2 -----------|------------ 2p -----------|---- 2p + 2 ----
+      B    ----------|---------- 2p - 1 ---------|---------- 2p + 1 ---------
+      slot ------- p - 1 ----------]------------ p ------------]----- p + 1 ----
 
-      y         middle          face           mid            next               known in a step of the march: of A's patches, and of x
-                   |  upper half |  lower half  |  upper half  |                 between them
-                      carried       new            carried on
+      y           middle         yface          mid          next
+      r, c           |   carried   |            new            |
 
-  The step at slot p finds `mid`, A's value in the middle of 2 p, and then all of B's patch 2 p - 1, between `middle` and `mid`.
+  The step at slot p finds `mid`, A's value in the middle of 2 p, from y at both of its faces and the new r and c; then all of B's patch
+  2 p - 1, from `middle`, `mid`, what is carried and the lower half of the new; and carries the upper half on.
 
     1. LoadRow.  A lane owns a node in x: all of b's values with this x go to modes in registers, then to V.  G, Z, R, too.
        x-planes between patches of A, to modes: Y.
-    2. MarchModes.  A lane owns a mode (in y and z) and marches through the warp's slots: y, in the place of V, but half a patch later.  It begins with
-       the slot before, to have what is carried from slot to slot.  Few modes: groups of lanes march through parts of the slots.
+    2. MarchModes.  A lane owns a mode (in y and z) and marches through the warp's slots: y, in the place of V, but half a patch later.
+       It begins with the slot before, to have what is carried from slot to slot.  Few modes: groups of lanes march through parts of the
+       slots.
     3. StoreRow.  A lane owns a node in x: back, and to x.
 */
 #pragma once
@@ -189,7 +191,9 @@ struct RowThread {
   int  o[3];              /* node 0 of the row, below the unknowns in y and z */
   bool below[3], above[3]; /* may the faces in y and z be read? */
 
-  __device__ __forceinline__ RowThread(const RowGeometry &rg, T *shared) : lane(threadIdx.x), warp(threadIdx.y), warps(blockDim.y), block(shared), sm(shared + F::SHARED + warp * F::SIZE), first(rg.second), last(first + rg.g.count[0] - 1), end(last / 2 + 1), low(K * first + 1), high(K * (last + 2) - 1)
+  __device__ __forceinline__ RowThread(const RowGeometry &rg, T *shared) :
+    lane(threadIdx.x), warp(threadIdx.y), warps(blockDim.y), block(shared), sm(shared + F::SHARED + warp * F::SIZE),
+    first(rg.second), last(first + rg.g.count[0] - 1), end(last / 2 + 1), low(K * first + 1), high(K * (last + 2) - 1)
   {
     const FastGeometry &g = rg.g;
 
@@ -211,7 +215,11 @@ struct RowChunk {
   ptrdiff_t at, row, plane; /* the node on the lower edge of the row; the strides once for all stages, so that they share offsets */
   int       odd;            /* which half of the front */
 
-  __device__ __forceinline__ RowChunk(const RowThread<T, K> &me, const Layout &l, int slot0, int which) : slot(slot0 + me.warp * Row<T, K>::P), node0(slot * 2 * K + 1), node(node0 + me.lane), at(l.at(me.o[0] + node, me.o[1], me.o[2])), row(l.row), plane(l.plane), odd(which) { }
+  __device__ __forceinline__ RowChunk(const RowThread<T, K> &me, const Layout &l, int slot0, int which) :
+    slot(slot0 + me.warp * Row<T, K>::P), node0(slot * 2 * K + 1), node(node0 + me.lane), at(l.at(me.o[0] + node, me.o[1], me.o[2])), row(l.row),
+    plane(l.plane), odd(which)
+  {
+  }
 };
 
 /* ---- stage 1 ---- */
@@ -376,7 +384,8 @@ struct RowMode {
   int G, Z, Y, V;
   T   t[M::SIZE];
 
-  __device__ __forceinline__ RowMode(const T *table, int mode, bool active) : G(F::G + ((mode % F::N < K ? 0 : F::N) + mode / F::N) * F::LG), Z(F::Z + ((mode / F::N < K ? 0 : F::N) + mode % F::N) * F::LG), Y(F::Y + mode * F::LY), V(F::V + mode * F::LV)
+  __device__ __forceinline__ RowMode(const T *table, int mode, bool active) :
+    G(F::G + ((mode % F::N < K ? 0 : F::N) + mode / F::N) * F::LG), Z(F::Z + ((mode / F::N < K ? 0 : F::N) + mode % F::N) * F::LG), Y(F::Y + mode * F::LY), V(F::V + mode * F::LV)
   {
 #pragma unroll
     for (int i = 0; i < M::SIZE; i++) t[i] = active ? table[i * F::MODES + mode] : T(0);
@@ -536,7 +545,8 @@ __device__ __forceinline__ void StoreRow(const RowMatrices<T, K> &m, const RowTh
 
 /* without BOUNDARY x is zero but for what the first colour's other patches have left at the ends of rows */
 template <typename T, int K, bool BOUNDARY>
-__launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ void RowKernel(const __grid_constant__ RowMatrices<T, K> m, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b)
+__launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__
+void RowKernel(const __grid_constant__ RowMatrices<T, K> m, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b)
 {
   using F = Row<T, K>;
   extern __shared__ double shared_memory[];

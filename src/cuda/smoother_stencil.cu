@@ -140,7 +140,9 @@ __maxnreg__(sizeof(T) == 4 ? 40 : 64) static __global__ void StencilKernel(const
   const bool below = there && k > p.read.lo[2], above = there && k + 1 < p.read.hi[2];
   T         *xk = x + p.l.at(i, y0, k);
 
-  StencilThread<T> me = {(first ? FIRST : 0) + (mine ? MINE : 0) + (there ? THERE : 0) + (below ? BELOW : 0) + (above ? ABOVE : 0), xk, xk - p.l.plane, xk + p.l.plane, b + p.l.at(i, y0, k), (T *)shared_memory + t};
+  const int  flags = (first ? FIRST : 0) + (mine ? MINE : 0) + (there ? THERE : 0) + (below ? BELOW : 0) + (above ? ABOVE : 0);
+
+  StencilThread<T> me = {flags, xk, xk - p.l.plane, xk + p.l.plane, b + p.l.at(i, y0, k), (T *)shared_memory + t};
 
   me.keep();
 
@@ -258,7 +260,9 @@ PetscErrorCode Stencil<T>::apply(PetscInt n, const PetscInt color[3], const Patc
 
   const int segments = row <= longest_row ? 1 : (row + longest_row / 2 - 1) / (longest_row / 2), length = RoundUp((row + segments - 1) / segments, 2);
   auto      threads  = [](int length) { return RoundUp(length + 2, 32); };
-  auto      launch   = [&](auto kernel, const StencilPass<T> &q, int ny, int nx) { kernel<<<dim3(planes, ny, nx), threads(q.length[0]), threads(q.length[0]) * sizeof(T), stream>>>(q, (T *)x, (const T *)b); };
+  auto      launch   = [&](auto kernel, const StencilPass<T> &q, int ny, int nx) {
+    kernel<<<dim3(planes, ny, nx), threads(q.length[0]), threads(q.length[0]) * sizeof(T), stream>>>(q, (T *)x, (const T *)b);
+  };
 
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, n == 4 ? StencilKernel<T, true> : StencilKernel<T, false>, threads(length), threads(length) * sizeof(T)));
 

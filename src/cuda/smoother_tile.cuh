@@ -519,7 +519,8 @@ static __device__ __forceinline__ void WriteLines(const Lane<K> &lane, const Lin
 }
 
 template <typename T, int K, bool BOUNDARY>
-__launch_bounds__(Tiling<T, K>::THREADS, Tiling<T, K>::BLOCKS) static __global__ void TileKernel(const TileMatrices<T, K> *matrices, const __grid_constant__ FastGeometry g, T omega, T beta, T *x, const T *__restrict__ b)
+__launch_bounds__(Tiling<T, K>::THREADS, Tiling<T, K>::BLOCKS) static __global__
+void TileKernel(const TileMatrices<T, K> *matrices, const __grid_constant__ FastGeometry g, T omega, T beta, T *x, const T *__restrict__ b)
 {
   using F         = Tiling<T, K>;
   constexpr int N = F::N;
