@@ -8,8 +8,8 @@
     smoother_volume.cuh   equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D, the interior of every uniform mesh, all of
                           it with Dirichlet conditions: which of these
       smoother_fast.cuh   a thread a line
-      smoother_row.cuh    two colours in one pass, where they differ in x only
-      smoother_tile.cuh   on tensor instructions, for large K
+      smoother_row.cuh    two colours in one pass, where they differ in x only (smoother_row_mode.cuh: one mode of y and z)
+      smoother_tile.cuh   on tensor instructions, for large K (smoother_mma.cuh: the products)
     smoother_plane.cuh    the same in 2D
     smoother_line.cuh     what these have in common: a line in a thread's registers
 */
