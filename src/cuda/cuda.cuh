@@ -156,7 +156,7 @@ struct Transfer {
 template <typename T>
 struct Smoother {
   static PetscErrorCode create(const PatchFDLocalDesc *, void **);
-  static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PetscInt[][3], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
+  static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
   static PetscErrorCode destroy(void **);
 };
 

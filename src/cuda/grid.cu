@@ -15,7 +15,8 @@ PetscErrorCode Grid<T>::malloc(size_t count, void **a)
   *a  = NULL;
   err = cudaMalloc(a, PetscMax(count, 1) * sizeof(T));
   if (err != cudaSuccess) (void)cudaGetLastError(); /* it has been dealt with */
-  PetscCheck(err == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_MEM, "Cannot allocate %.3f GB (%zu numbers of %zu bytes) on the GPU: %s", (double)(count * sizeof(T)) * 1e-9, count, sizeof(T), cudaGetErrorString(err));
+  PetscCheck(err == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_MEM, "Cannot allocate %.3f GB (%zu numbers of %zu bytes) on the GPU: %s",
+             (double)(count * sizeof(T)) * 1e-9, count, sizeof(T), cudaGetErrorString(err));
   PetscCallCUDA(cudaMemsetAsync(*a, 0, PetscMax(count, 1) * sizeof(T), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

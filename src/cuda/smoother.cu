@@ -154,7 +154,7 @@ struct ColorPatches {
   PatchShell   ones, any;
 };
 
-/* all of these numbers of the colour are in `inner`: do the fast kernel's conditions hold, that all unknowns may be read? */
+/* the equal patches `inner` of a colour for the fast kernel; false if not all unknowns may be read */
 template <typename T>
 static bool FindFast(const SmootherPlan<T> *p, const int start[3], const Range &inner, FastGeometry *g)
 {
@@ -203,7 +203,7 @@ static bool IsPair(const SmootherPlan<T> *p, const Call &call, const PetscInt a[
 
 /* The next of these colours, as many as can be taken at once; zero: x is known to be zero before */
 template <typename T>
-static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, bool zero)
+static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, bool zero)
 {
   Steps        s;
   ColorPatches c, next;
@@ -213,11 +213,11 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
     Step &step = s.add(Step::STENCIL, zero);
 
     step.colors = s.colors;
-    step.color  = colors[0];
+    step.color  = colors[0].parity;
     return s;
   }
-  c = FindPatches(p, call.op, colors[0], patches);
-  if (c.fast && ncolors > 1 && IsPair(p, call, colors[0], colors[1])) next = FindPatches(p, call.op, colors[1], patches);
+  c = FindPatches(p, call.op, colors[0].parity, patches);
+  if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity)) next = FindPatches(p, call.op, colors[1].parity, patches);
   else next.fast = false;
   if (next.fast) {
     /* the others of the first colour come before, those of the second one after: they find each other's values as they do colour by colour */
@@ -270,7 +270,8 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
 }
 
 template <typename T>
-PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PetscInt colors[][3], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b,
+                                  void *r)
 {
   SmootherPlan<T> *p    = (SmootherPlan<T> *)plan;
   const Call       call = {op, omega, x, b, r};

@@ -8,8 +8,8 @@
     smoother_volume.cuh   equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D, the interior of every uniform mesh, all of
                           it with Dirichlet conditions: which of these
       smoother_fast.cuh   a thread a line
-      smoother_row.cuh    two colours in one pass, where they differ in x only
-      smoother_tile.cuh   on tensor instructions, for large K
+      smoother_row.cuh    two colours in one pass, where they differ in x only (smoother_row_mode.cuh: one mode of y and z)
+      smoother_tile.cuh   on tensor instructions, for large K (smoother_mma.cuh: the products)
     smoother_plane.cuh    the same in 2D
     smoother_line.cuh     what these have in common: a line in a thread's registers
 */
@@ -42,7 +42,10 @@ struct SmootherFast {
     x = A_II^{-1} (b_I - A_IB x_B) on patches of one colour, then of another one that differs in x only: the same run of patches.  Without
     `boundary` x was zero before the first of these colours.
   */
-  virtual PetscErrorCode pair(const FastGeometry &, const FastGeometry &, bool, void *, const void *, cudaStream_t) { SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for two colours at once"); }
+  virtual PetscErrorCode pair(const FastGeometry &, const FastGeometry &, bool, void *, const void *, cudaStream_t)
+  {
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for two colours at once");
+  }
   virtual PetscErrorCode destroy() = 0;
   virtual PetscLogDouble flops(bool boundary, bool pair) const = 0; /* of one patch */
 };
@@ -129,7 +132,7 @@ struct Stencil {
   int       multiprocessors;
 
   PetscErrorCode create(const PatchFDLocalDesc *, bool *exists);
-  PetscInt       colors(PetscInt n, const PetscInt colors[][3], const PatchFDRange patches) const; /* so many of these colours can be taken at once: 4, 2, 1, or 0 for none */
+  PetscInt       colors(PetscInt n, const PatchFDColor colors[], const PatchFDRange patches) const; /* so many of these colours can be taken at once: 4, 2, 1, or 0 for none */
   PetscErrorCode apply(PetscInt n, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, void *x, const void *b, cudaStream_t) const; /* 4, 2 or 1 */
 
 private:

@@ -109,7 +109,8 @@ struct FaceTask {
       kind = 0;
       i    = l % (F::P + 1);
       s    = l / (F::P + 1);
-      LoadClosure<T, F::C>(x, g.l.at(o[0] + i * 2 * K, o[1] + s, o[2]), g.l.plane, i <= np && Inside(g.read, 0, o[0] + i * 2 * K) && Inside(g.read, 1, o[1] + s), Inside(g.read, 2, o[2]), Inside(g.read, 2, o[2] + 2 * K), a);
+      LoadClosure<T, F::C>(x, g.l.at(o[0] + i * 2 * K, o[1] + s, o[2]), g.l.plane, i <= np && Inside(g.read, 0, o[0] + i * 2 * K) && Inside(g.read, 1, o[1] + s),
+                           Inside(g.read, 2, o[2]), Inside(g.read, 2, o[2] + 2 * K), a);
     } else if (l >= Y0 && l < END && (l < Y0 + YZ || l >= Z0)) {
       const int  face  = l < Z0 ? 1 : 2;
       const bool below = Inside(g.read, dir, o[dir]), above = Inside(g.read, dir, o[dir] + 2 * K);
@@ -228,7 +229,10 @@ struct FastThread {
   int  lx, row;
   bool line, here; /* is there a line for this thread, and in a patch that exists? */
 
-  __device__ __forceinline__ FastThread(const FastGeometry &g, T *shared) : sm(shared), V(shared + F::V), t(threadIdx.x), np(min(F::P, g.count[0] - (int)blockIdx.x * F::P)), lx(t % (F::P * N)), row(t / (F::P * N)), line(t < LINES), here(line && lx / N < np) { }
+  __device__ __forceinline__ FastThread(const FastGeometry &g, T *shared) :
+    sm(shared), V(shared + F::V), t(threadIdx.x), np(min(F::P, g.count[0] - (int)blockIdx.x * F::P)), lx(t % (F::P * N)), row(t / (F::P * N)), line(t < LINES), here(line && lx / N < np)
+  {
+  }
 
   /* first unknown of the z-line */
   __device__ __forceinline__ ptrdiff_t node(const FastGeometry &g, const int o[3]) const { return g.l.at(o[0] + lx / N * 2 * K + 1 + lx % N, o[1] + 1 + row, o[2] + 1); }
@@ -330,7 +334,8 @@ __device__ __forceinline__ void ZNodes(const FastMatrices<T, K> &m, const FastTh
 }
 
 template <typename T, int K, bool BOUNDARY>
-__launch_bounds__(Packing<T, K>::THREADS, Packing<T, K>::BLOCKS) static __global__ void FastKernel(const __grid_constant__ FastMatrices<T, K> m, const __grid_constant__ FastGeometry g, T omega, T beta, T *x, const T *__restrict__ b)
+__launch_bounds__(Packing<T, K>::THREADS, Packing<T, K>::BLOCKS) static __global__
+void FastKernel(const __grid_constant__ FastMatrices<T, K> m, const __grid_constant__ FastGeometry g, T omega, T beta, T *x, const T *__restrict__ b)
 {
   using F         = Fast<T, K>;
   constexpr int N = F::N;

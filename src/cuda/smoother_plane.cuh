@@ -53,12 +53,16 @@ struct PlaneThread {
   bool line, here; /* a line of unknowns, in a patch that exists? */
   int  p, node;    /* patch, node in x */
 
-  __device__ __forceinline__ PlaneThread(int count) : t(threadIdx.x), np(min(S::P, count)), line(t < S::LINES), here(t < np * S::N), p(line ? t / S::N : t - S::LINES), node(p * 2 * K + (line ? 1 + t % S::N : 0)) { }
+  __device__ __forceinline__ PlaneThread(int count) :
+    t(threadIdx.x), np(min(S::P, count)), line(t < S::LINES), here(t < np * S::N), p(line ? t / S::N : t - S::LINES), node(p * 2 * K + (line ? 1 + t % S::N : 0))
+  {
+  }
 };
 
 /* stage 1 with faces: v is the line, F its ends */
 template <typename T, int K>
-__device__ __forceinline__ void PlaneLoad(const PlaneMatrices<T, K> &m, const PlaneThread<T, K> &me, const FastGeometry &g, int o0, int o1, ptrdiff_t corner, const T *x, const T *b, T *F, T v[2 * K - 1])
+__device__ __forceinline__ void PlaneLoad(const PlaneMatrices<T, K> &m, const PlaneThread<T, K> &me, const FastGeometry &g, int o0, int o1, ptrdiff_t corner, const T *x, const T *b, T *F,
+                                          T v[2 * K - 1])
 {
   using S         = Plane<T, K>;
   constexpr int N = S::N;
@@ -122,7 +126,8 @@ __device__ __forceinline__ void PlaneSolve(const PlaneMatrices<T, K> &m, int t, 
 }
 
 template <typename T, int K, bool BOUNDARY>
-__launch_bounds__(Plane<T, K>::THREADS, Plane<T, K>::BLOCKS) static __global__ void PlaneKernel(const __grid_constant__ PlaneMatrices<T, K> m, const __grid_constant__ FastGeometry g, int groups, T omega, T beta, T *x, const T *__restrict__ b)
+__launch_bounds__(Plane<T, K>::THREADS, Plane<T, K>::BLOCKS) static __global__
+void PlaneKernel(const __grid_constant__ PlaneMatrices<T, K> m, const __grid_constant__ FastGeometry g, int groups, T omega, T beta, T *x, const T *__restrict__ b)
 {
   using S         = Plane<T, K>;
   constexpr int N = S::N, P = S::P, LINES = S::LINES;

@@ -18,89 +18,37 @@
   A block works on a row and marches along x, each warp P patches of A (slots) a time.  Patches begin at node K q of the row, A's at even q,
   B's at odd q.  Slot p is the place of A's patch 2 p, there or not: its unknowns and the node at its upper end, 2 K nodes:
 
-      node      2Kp - K         2Kp          2Kp + K        2Kp + 2K
-      A    ------ 2p - 2 --------|------------- 2p ------------|------ 2p + 2
-      B            |----------- 2p - 1 ---------|----------- 2p + 1 ----------
-      slot ------ p - 1 ---------]------------- p -------------]------ p + 1
+      node        2Kp - K         2Kp         2Kp + K       2Kp + 2K
+                     .             .             .             .
+      A    ----- 2p - 2 -----------|------------ 2p -----------|---- 2p + 2 ----
+      B    ----------|---------- 2p - 1 ---------|---------- 2p + 1 ---------
+      slot ------- p - 1 ----------]------------ p ------------]----- p + 1 ----
 
-      y         middle          face           mid            next               known in a step of the march: of A's patches, and of x
-                   |  upper half |  lower half  |  upper half  |                 between them
-                      carried       new            carried on
+      y           middle         yface          mid          next
+      r, c           |   carried   |            new            |
 
-  The step at slot p finds `mid`, A's value in the middle of 2 p, and then all of B's patch 2 p - 1, between `middle` and `mid`.
+  The step at slot p finds `mid`, A's value in the middle of 2 p, from y at both of its faces and the new r and c; then all of B's patch
+  2 p - 1, from `middle`, `mid`, what is carried and the lower half of the new; and carries the upper half on.
 
     1. LoadRow.  A lane owns a node in x: all of b's values with this x go to modes in registers, then to V.  G, Z, R, too.
        x-planes between patches of A, to modes: Y.
-    2. MarchModes.  A lane owns a mode (in y and z) and marches through the warp's slots: y, in the place of V, but half a patch later.  It begins with
-       the slot before, to have what is carried from slot to slot.  Few modes: groups of lanes march through parts of the slots.
+    2. MarchModes.  A lane owns a mode (in y and z) and marches through the warp's slots: y, in the place of V, but half a patch later.
+       It begins with the slot before, to have what is carried from slot to slot.  Few modes: groups of lanes march through parts of the
+       slots.
     3. StoreRow.  A lane owns a node in x: back, and to x.
+
+  What a step of the march computes is in smoother_row_mode.cuh.
 */
 #pragma once
 #include "smoother_fast.cuh"
+#include "smoother_row_mode.cuh"
 
 namespace patchfd
 {
 
-/*
-  Coefficients of a mode: alpha_y, alpha_z; matrices (upper halves) on even and odd values of r; effects of face values in x; effect of c
-  on the middle.
-*/
-template <int K>
-struct RowPlaces {
-  static constexpr int AY = 0, AZ = 1, E = 2, O = E + K * (K + 1) / 2, FE = O + K * (K - 1) / 2, FO = FE + K, MIDDLE = FO + K - 1, SIZE = MIDDLE + K + 1;
-};
-
 /* by degree: warps of a block and of a multiprocessor (a bound for the compiler's registers); measured on an H200 */
 static constexpr int row_double[][2] = {{}, {}, {4, 20}, {4, 12}, {4, 8}};
 static constexpr int row_float[][2]  = {{}, {}, {4, 28}, {4, 16}, {4, 12}, {4, 8}};
-
-/* What a mode carries from slot to slot: the upper half of a slot, with the numbers that the patch of B there needs */
-template <typename T, int K>
-struct Carried {
-  static constexpr int SIZE = 2 * K + 3;
-
-  T r[K - 1], c[K];             /* r above the middle; c from the middle on */
-  T rface, cface, yface, middle; /* at the face: r, c, y; y in the middle */
-
-  __device__ __forceinline__ void clear()
-  {
-#pragma unroll
-    for (int i = 0; i < K - 1; i++) r[i] = 0;
-#pragma unroll
-    for (int i = 0; i < K; i++) c[i] = 0;
-    rface = cface = yface = middle = 0;
-  }
-  __device__ __forceinline__ void load(const T *state, int stride)
-  {
-    Load<T, K - 1>(state, stride, r);
-    Load<T, K>(state + (K - 1) * stride, stride, c);
-    rface  = state[(2 * K - 1) * stride];
-    cface  = state[2 * K * stride];
-    yface  = state[(2 * K + 1) * stride];
-    middle = state[(2 * K + 2) * stride];
-  }
-  __device__ __forceinline__ void store(T *state, int stride) const
-  {
-    Store<T, K - 1>(r, state, stride);
-    Store<T, K>(c, state + (K - 1) * stride, stride);
-    state[(2 * K - 1) * stride] = rface;
-    state[2 * K * stride]       = cface;
-    state[(2 * K + 1) * stride] = yface;
-    state[(2 * K + 2) * stride] = middle;
-  }
-  /* to the next slot: rs at the slot's nodes, cs also at the face below, y at the face above and in the middle */
-  __device__ __forceinline__ void shift(const T rs[2 * K], const T cs[2 * K + 1], T next, T mid)
-  {
-#pragma unroll
-    for (int i = 0; i < K - 1; i++) r[i] = rs[K + i];
-#pragma unroll
-    for (int i = 0; i < K; i++) c[i] = cs[K + i];
-    rface  = rs[2 * K - 1];
-    cface  = cs[2 * K];
-    yface  = next;
-    middle = mid;
-  }
-};
 
 template <typename T, int K>
 struct Row {
@@ -114,68 +62,10 @@ struct Row {
   static constexpr size_t bytes(int warps) { return (SHARED + warps * SIZE) * sizeof(T); }
 };
 
-template <typename T, int K>
-struct RowMatrices {
-  LineMatrices<T, K> d[3];
-  const T           *table; /* the modes' coefficients, [RowPlaces::SIZE][N^2] */
-};
-
 struct RowGeometry {
   FastGeometry g;      /* first[0]: node below the first patch; count[0]: patches of both colours */
   int          second; /* the first patch belongs to the second colour */
 };
-
-/* the patch with the numbers r of its unknowns, c and y of its closure */
-template <typename T, int K>
-__device__ __forceinline__ void RowSolve(const RowMatrices<T, K> &m, const T *t, const T r[2 * K - 1], const T c[2 * K + 1], T below, T above, T u[2 * K - 1])
-{
-  using M = RowPlaces<K>;
-  T e[K], o[K], ue[K], uo[K];
-
-  Fold<T, K>(r, e, o);
-#pragma unroll
-  for (int j = 0; j <= K; j++) {
-    const T sum = c[j] + c[2 * K - j], difference = c[j] - c[2 * K - j];
-
-#pragma unroll
-    for (int i = 0; i < K - 1; i++) {
-      e[i] -= m.d[0].M[i * (K + 1) + j] * sum;
-      if (j < K) o[i] -= m.d[0].M[i * (K + 1) + j] * difference;
-    }
-    e[K - 1] -= m.d[0].Mv[j] * (j < K ? sum : c[K]);
-  }
-#pragma unroll
-  for (int i = 0; i < K; i++) {
-    ue[i] = t[M::FE + i] * (below + above);
-    if (i < K - 1) uo[i] = t[M::FO + i] * (below - above);
-  }
-#pragma unroll
-  for (int i = 0, at = 0; i < K; i++) {
-#pragma unroll
-    for (int j = i; j < K; j++, at++) {
-      const T a = t[M::E + at];
-
-      ue[i] += a * e[j];
-      if (i != j) ue[j] += a * e[i];
-    }
-  }
-#pragma unroll
-  for (int i = 0, at = 0; i < K - 1; i++) {
-#pragma unroll
-    for (int j = i; j < K - 1; j++, at++) {
-      const T a = t[M::O + at];
-
-      uo[i] += a * o[j];
-      if (i != j) uo[j] += a * o[i];
-    }
-  }
-#pragma unroll
-  for (int i = 0; i < K - 1; i++) {
-    u[i]             = ue[i] + uo[i];
-    u[2 * K - 2 - i] = ue[i] - uo[i];
-  }
-  u[K - 1] = ue[K - 1];
-}
 
 /* a thread and its row */
 template <typename T, int K>
@@ -189,7 +79,9 @@ struct RowThread {
   int  o[3];              /* node 0 of the row, below the unknowns in y and z */
   bool below[3], above[3]; /* may the faces in y and z be read? */
 
-  __device__ __forceinline__ RowThread(const RowGeometry &rg, T *shared) : lane(threadIdx.x), warp(threadIdx.y), warps(blockDim.y), block(shared), sm(shared + F::SHARED + warp * F::SIZE), first(rg.second), last(first + rg.g.count[0] - 1), end(last / 2 + 1), low(K * first + 1), high(K * (last + 2) - 1)
+  __device__ __forceinline__ RowThread(const RowGeometry &rg, T *shared) :
+    lane(threadIdx.x), warp(threadIdx.y), warps(blockDim.y), block(shared), sm(shared + F::SHARED + warp * F::SIZE),
+    first(rg.second), last(first + rg.g.count[0] - 1), end(last / 2 + 1), low(K * first + 1), high(K * (last + 2) - 1)
   {
     const FastGeometry &g = rg.g;
 
@@ -211,7 +103,11 @@ struct RowChunk {
   ptrdiff_t at, row, plane; /* the node on the lower edge of the row; the strides once for all stages, so that they share offsets */
   int       odd;            /* which half of the front */
 
-  __device__ __forceinline__ RowChunk(const RowThread<T, K> &me, const Layout &l, int slot0, int which) : slot(slot0 + me.warp * Row<T, K>::P), node0(slot * 2 * K + 1), node(node0 + me.lane), at(l.at(me.o[0] + node, me.o[1], me.o[2])), row(l.row), plane(l.plane), odd(which) { }
+  __device__ __forceinline__ RowChunk(const RowThread<T, K> &me, const Layout &l, int slot0, int which) :
+    slot(slot0 + me.warp * Row<T, K>::P), node0(slot * 2 * K + 1), node(node0 + me.lane), at(l.at(me.o[0] + node, me.o[1], me.o[2])), row(l.row),
+    plane(l.plane), odd(which)
+  {
+  }
 };
 
 /* ---- stage 1 ---- */
@@ -376,7 +272,8 @@ struct RowMode {
   int G, Z, Y, V;
   T   t[M::SIZE];
 
-  __device__ __forceinline__ RowMode(const T *table, int mode, bool active) : G(F::G + ((mode % F::N < K ? 0 : F::N) + mode / F::N) * F::LG), Z(F::Z + ((mode / F::N < K ? 0 : F::N) + mode % F::N) * F::LG), Y(F::Y + mode * F::LY), V(F::V + mode * F::LV)
+  __device__ __forceinline__ RowMode(const T *table, int mode, bool active) :
+    G(F::G + ((mode % F::N < K ? 0 : F::N) + mode / F::N) * F::LG), Z(F::Z + ((mode / F::N < K ? 0 : F::N) + mode % F::N) * F::LG), Y(F::Y + mode * F::LY), V(F::V + mode * F::LV)
   {
 #pragma unroll
     for (int i = 0; i < M::SIZE; i++) t[i] = active ? table[i * F::MODES + mode] : T(0);
@@ -388,41 +285,6 @@ struct RowMode {
     return BOUNDARY ? t[M::AY] * sm[G + l * 2 * K + i] + t[M::AZ] * sm[Z + l * 2 * K + i] : T(0);
   }
 };
-
-/* y in the middle of a patch of A */
-template <typename T, int K>
-__device__ __forceinline__ T RowMiddle(const T *t, const T r[2 * K], const T c[2 * K + 1], T below, T above)
-{
-  using M = RowPlaces<K>;
-  T mid   = t[M::FE + K - 1] * (below + above);
-
-#pragma unroll
-  for (int i = 0; i < K; i++) mid += t[M::E + i * K - i * (i - 1) / 2 + K - 1 - i] * (i < K - 1 ? r[i] + r[2 * K - 2 - i] : r[i]);
-#pragma unroll
-  for (int j = 0; j <= K; j++) mid -= t[M::MIDDLE + j] * (j < K ? c[j] + c[2 * K - j] : c[j]);
-  return mid;
-}
-
-/* the patch of B between the carried half slot and the lower half of a slot with r and c */
-template <typename T, int K>
-__device__ __forceinline__ void RowBetween(const RowMatrices<T, K> &m, const T *t, const Carried<T, K> &carried, const T rs[2 * K], const T cs[2 * K + 1], T mid, T u[2 * K - 1])
-{
-  T r[2 * K - 1], c[2 * K + 1];
-
-#pragma unroll
-  for (int i = 0; i < K - 1; i++) {
-    r[i]     = carried.r[i];
-    r[K + i] = rs[i];
-  }
-  r[K - 1] = carried.rface;
-#pragma unroll
-  for (int i = 0; i < K; i++) {
-    c[i]     = carried.c[i];
-    c[K + i] = cs[i];
-  }
-  c[2 * K] = cs[K];
-  RowSolve(m, t, r, c, carried.middle, mid, u);
-}
 
 /* slot p of the row, which is slot l of a warp with the numbers sm; without `write` only for what is carried on */
 template <bool BOUNDARY, typename T, int K>
@@ -536,7 +398,8 @@ __device__ __forceinline__ void StoreRow(const RowMatrices<T, K> &m, const RowTh
 
 /* without BOUNDARY x is zero but for what the first colour's other patches have left at the ends of rows */
 template <typename T, int K, bool BOUNDARY>
-__launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ void RowKernel(const __grid_constant__ RowMatrices<T, K> m, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b)
+__launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__
+void RowKernel(const __grid_constant__ RowMatrices<T, K> m, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b)
 {
   using F = Row<T, K>;
   extern __shared__ double shared_memory[];
@@ -554,39 +417,6 @@ __launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__ vo
     if (me.lane < F::NX && chunk.node - K >= me.low && chunk.node - K <= me.high) StoreRow<BOUNDARY>(m, me, chunk, x);
     __syncthreads(); /* the next chunk overwrites what the next warp has been reading */
   }
-}
-
-/* the coefficients [SIZE][N^2], from the modes in x: in even ones, u = S (1 / D (S' r - alpha (y)) - mu (y)) */
-template <typename T, int K>
-static std::vector<PetscReal> RowTable(const PatchFDEigen *const e[3])
-{
-  using M         = RowPlaces<K>;
-  constexpr int          n = 2 * K - 1;
-  std::vector<PetscReal> table(M::SIZE * n * n, 0);
-
-  for (int ky = 0; ky < n; ky++) {
-    for (int kz = 0; kz < n; kz++) {
-      PetscReal *t = &table[kz * n + ky], Q[K] = {0};
-      auto       at = [&](int row) -> PetscReal & { return t[row * n * n]; };
-
-      at(M::AY) = e[1]->alpha[0][ky];
-      at(M::AZ) = e[2]->alpha[0][kz];
-      for (int m = 0; m < n; m++) {
-        const PetscReal  D = e[0]->lambda[m] + e[1]->lambda[ky] + e[2]->lambda[kz], inverse = D == 0 ? 0 : 1 / D;
-        const PetscReal *S = e[0]->S + m;
-        const int        h = m < K ? K : K - 1;
-
-        for (int i = 0, a = m < K ? M::E : M::O; i < h; i++) {
-          for (int j = i; j < h; j++, a++) at(a) += S[i * n] * inverse * S[j * n];
-          at((m < K ? M::FE : M::FO) + i) -= S[i * n] * (inverse * e[0]->alpha[0][m] + e[0]->mu[0][m]);
-          if (m < K) Q[i] += S[(K - 1) * n] * inverse * S[i * n];
-        }
-      }
-      for (int j = 0; j <= K; j++)
-        for (int i = 0; i < K; i++) at(M::MIDDLE + j) += Q[i] * e[0]->MI[i * (n + 2) + j] * (j == K && i < K - 1 ? 2 : 1);
-    }
-  }
-  return table;
 }
 
 /* ---- launch ---- */

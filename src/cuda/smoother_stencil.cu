@@ -140,7 +140,9 @@ __maxnreg__(sizeof(T) == 4 ? 40 : 64) static __global__ void StencilKernel(const
   const bool below = there && k > p.read.lo[2], above = there && k + 1 < p.read.hi[2];
   T         *xk = x + p.l.at(i, y0, k);
 
-  StencilThread<T> me = {(first ? FIRST : 0) + (mine ? MINE : 0) + (there ? THERE : 0) + (below ? BELOW : 0) + (above ? ABOVE : 0), xk, xk - p.l.plane, xk + p.l.plane, b + p.l.at(i, y0, k), (T *)shared_memory + t};
+  const int  flags = (first ? FIRST : 0) + (mine ? MINE : 0) + (there ? THERE : 0) + (below ? BELOW : 0) + (above ? ABOVE : 0);
+
+  StencilThread<T> me = {flags, xk, xk - p.l.plane, xk + p.l.plane, b + p.l.at(i, y0, k), (T *)shared_memory + t};
 
   me.keep();
 
@@ -229,14 +231,15 @@ static int Pieces(int resident, int blocks, int pairs, int fewest, int most)
 }
 
 template <typename T>
-PetscInt Stencil<T>::colors(PetscInt n, const PetscInt colors[][3], const PatchFDRange patches) const
+PetscInt Stencil<T>::colors(PetscInt n, const PatchFDColor colors[], const PatchFDRange patches) const
 {
-  int lo[3], hi[3], base[3];
+  auto at = [&](int i) { return colors[i].parity; };
+  int  lo[3], hi[3], base[3];
 
-  for (int d = 0; d < 3; d++) nodes(d, patches, colors[0], &lo[d], &hi[d], &base[d]);
+  for (int d = 0; d < 3; d++) nodes(d, patches, colors[0].parity, &lo[d], &hi[d], &base[d]);
   if (hi[0] - lo[0] < shortest_row) return 0;
   for (int i = 1; i < 4; i++) {
-    if (i < n && colors[i][0] == (colors[0][0] + i) % 2 && colors[i][1] == (colors[0][1] + i / 2) % 2 && colors[i][2] == colors[0][2]) continue;
+    if (i < n && at(i)[0] == (at(0)[0] + i) % 2 && at(i)[1] == (at(0)[1] + i / 2) % 2 && at(i)[2] == at(0)[2]) continue;
     return i == 1 ? 1 : 2;
   }
   return hi[0] - base[0] <= longest_row && (double)(hi[1] - base[1]) * (hi[2] - base[2]) >= 4. * fewest_pairs * many_blocks * multiprocessors ? 4 : 2;
@@ -258,7 +261,9 @@ PetscErrorCode Stencil<T>::apply(PetscInt n, const PetscInt color[3], const Patc
 
   const int segments = row <= longest_row ? 1 : (row + longest_row / 2 - 1) / (longest_row / 2), length = RoundUp((row + segments - 1) / segments, 2);
   auto      threads  = [](int length) { return RoundUp(length + 2, 32); };
-  auto      launch   = [&](auto kernel, const StencilPass<T> &q, int ny, int nx) { kernel<<<dim3(planes, ny, nx), threads(q.length[0]), threads(q.length[0]) * sizeof(T), stream>>>(q, (T *)x, (const T *)b); };
+  auto      launch   = [&](auto kernel, const StencilPass<T> &q, int ny, int nx) {
+    kernel<<<dim3(planes, ny, nx), threads(q.length[0]), threads(q.length[0]) * sizeof(T), stream>>>(q, (T *)x, (const T *)b);
+  };
 
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, n == 4 ? StencilKernel<T, true> : StencilKernel<T, false>, threads(length), threads(length) * sizeof(T)));
 
