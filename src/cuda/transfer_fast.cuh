@@ -1,4 +1,3 @@
-#pragma once
 /*
   Transfers between a mesh and the mesh of its halved cells, both of degree K, with the same matrix P for all cells and directions.
 
@@ -16,6 +15,8 @@
 
   In 2D a tile is a row, directions 1 and 2 change places: the march is in y, and the contraction in x gives the lines' coarse values.
 */
+#pragma once
+#include "dispatch.cuh"
 #include "transfer.cuh"
 #include <cuda_pipeline.h>
 #include <algorithm>
@@ -87,7 +88,8 @@ struct TransferPlace {
 };
 
 template <typename T, int K, int DIM>
-__launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS) static __global__ void ProlongKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
+__launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS)
+static __global__ void ProlongKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
 {
   using S          = TransferSizes<T, K, DIM>;
   constexpr int KZ = S::KZ, COARSE = S::HC * S::WC; /* coarse nodes of a plane */
@@ -164,7 +166,9 @@ __launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::B
 
 /* my = m: constants that are used at two places of a loop would be kept in registers */
 template <typename T, int K, int DIM>
-__launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS) static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferMatrix<T, K> my, const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
+__launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS)
+static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferMatrix<T, K> my, const __grid_constant__ TransferGeometry g, const T *__restrict__ from,
+                                      T *__restrict__ to)
 {
   using S          = TransferSizes<T, K, DIM>;
   constexpr int KZ = S::KZ, FINE = S::H * S::W; /* fine nodes of a plane */
@@ -258,6 +262,36 @@ struct TransferFastDegree : TransferFast {
   TransferGeometry     g;
   dim3                 grid;
 
+  TransferFastDegree(const PatchFDTransferDesc *desc)
+  {
+    const int dir[3]  = {0, DIM == 2 ? 2 : 1, DIM == 2 ? 1 : 2}; /* the kernels' directions */
+    const int tile[3] = {S::W, S::H, 2 * S::KZ};
+    int       n[3];
+
+    for (int e = 0; e < 2 * K * (K + 1); e++) m.P[e] = (T)desc->dir[0]->P[e];
+    g.cl = Layout(desc->cbox);
+    g.fl = Layout(desc->fbox);
+    if (DIM == 2) {
+      std::swap(g.cl.row, g.cl.plane);
+      std::swap(g.fl.row, g.fl.plane);
+    }
+    for (int d = 0; d < 3; d++) {
+      const PatchFDEmbedding *e     = desc->dir[dir[d]];
+      const PetscInt         *cells = desc->cells[dir[d]], *fine = desc->fine[dir[d]];
+
+      g.cell[d]      = (int)cells[0];
+      g.coarse.lo[d] = (int)desc->coarse[dir[d]][0];
+      g.coarse.hi[d] = (int)desc->coarse[dir[d]][1];
+      g.fine.lo[d]   = (int)PetscMax(fine[0], cells[0] * (e->nf - 1));
+      g.fine.hi[d]   = (int)PetscMin(fine[1], cells[1] * (e->nf - 1) + (cells[1] == e->ncells));
+      n[d]              = (g.fine.hi[d] - (int)(cells[0] * (e->nf - 1)) + tile[d] - 1) / tile[d];
+    }
+    /* enough blocks to fill the device, few enough to share work between the steps of a march */
+    g.steps = 16;
+    while (g.steps > 1 && (size_t)n[0] * n[1] * n[2] / g.steps < 2048) g.steps /= 2;
+    grid = dim3(n[0], n[1], (n[2] + g.steps - 1) / g.steps);
+  }
+
   PetscErrorCode prolong(const void *coarse, void *fine, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
@@ -275,67 +309,18 @@ struct TransferFastDegree : TransferFast {
   }
 };
 
-template <typename T, int K, int DIM>
-static PetscErrorCode Create(const PatchFDTransferDesc *desc, TransferFast **fast)
-{
-  using S                          = TransferSizes<T, K, DIM>;
-  const int dir[3]                 = {0, DIM == 2 ? 2 : 1, DIM == 2 ? 1 : 2}; /* the kernels' directions */
-  const int tile[3]                = {S::W, S::H, 2 * S::KZ};
-  TransferFastDegree<T, K, DIM> *p = new TransferFastDegree<T, K, DIM>;
-  int                              n[3];
-
-  PetscFunctionBegin;
-  *fast = p;
-  PetscCall(AllowShared(RestrictKernel<T, K, DIM>, p->shared));
-  for (int e = 0; e < 2 * K * (K + 1); e++) p->m.P[e] = (T)desc->dir[0]->P[e];
-  p->g.cl = Layout(desc->cbox);
-  p->g.fl = Layout(desc->fbox);
-  if (DIM == 2) {
-    std::swap(p->g.cl.row, p->g.cl.plane);
-    std::swap(p->g.fl.row, p->g.fl.plane);
-  }
-  for (int d = 0; d < 3; d++) {
-    const PatchFDEmbedding *e     = desc->dir[dir[d]];
-    const PetscInt         *cells = desc->cells[dir[d]], *fine = desc->fine[dir[d]];
-
-    p->g.cell[d]      = (int)cells[0];
-    p->g.coarse.lo[d] = (int)desc->coarse[dir[d]][0];
-    p->g.coarse.hi[d] = (int)desc->coarse[dir[d]][1];
-    p->g.fine.lo[d]   = (int)PetscMax(fine[0], cells[0] * (e->nf - 1));
-    p->g.fine.hi[d]   = (int)PetscMin(fine[1], cells[1] * (e->nf - 1) + (cells[1] == e->ncells));
-    n[d]              = (p->g.fine.hi[d] - (int)(cells[0] * (e->nf - 1)) + tile[d] - 1) / tile[d];
-  }
-  /* enough blocks to fill the device, few enough to share work between the steps of a march */
-  p->g.steps = 16;
-  while (p->g.steps > 1 && (size_t)n[0] * n[1] * n[2] / p->g.steps < 2048) p->g.steps /= 2;
-  p->grid = dim3(n[0], n[1], (n[2] + p->g.steps - 1) / p->g.steps);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T, int DIM, int... K>
-static PetscErrorCode CreateOneOf(const PatchFDTransferDesc *desc, std::integer_sequence<int, K...>, TransferFast **fast)
-{
-  const PatchFDEmbedding *e    = desc->dir[0];
-  PetscErrorCode          ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  *fast = NULL;
-  if (e->ratio != 2 || e->nf != 2 * e->nc - 1 || (DIM == 2) != (desc->dir[2]->nf == 1)) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < DIM; d++) {
-    const PatchFDEmbedding *f = desc->dir[d];
-
-    if (f->nclass != 1 || f->nf != e->nf || f->nc != e->nc || !std::equal(e->P, e->P + e->nf * e->nc, f->P)) PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  (void)((e->nc == K + 2 && ((ierr = Create<T, K + 1, DIM>(desc, fast)), true)) || ...); /* degree K + 1 */
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <>
-PetscErrorCode TransferFastCreate<PRECISION, DIMENSION>(const PatchFDTransferDesc *desc, TransferFast **fast)
+template <typename T, int DIM>
+PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *desc, TransferFast **fast)
 {
   PetscFunctionBegin;
-  PetscCall((CreateOneOf<PRECISION, DIMENSION>(desc, std::make_integer_sequence<int, DIMENSION == 2 ? 10 : 8>(), fast)));
+  PetscCall((ForDegree<1, transfer_fast_degrees(DIM)>(desc->dir[0]->nc - 1, [&](auto degree) {
+    TransferFastDegree<T, degree, DIM> *p = new TransferFastDegree<T, degree, DIM>(desc);
+
+    PetscFunctionBegin;
+    *fast = p;
+    PetscCall(AllowShared(RestrictKernel<T, degree, DIM>, p->shared));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
