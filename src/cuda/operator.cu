@@ -88,7 +88,7 @@ static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, T
 
 /* for equal cells of one degree, in 2D or 3D; NULL for others */
 template <typename T>
-static PetscErrorCode OperatorFastCreate(const SumDesc *desc, OperatorFast **fast)
+static PetscErrorCode OperatorFastChoose(const SumDesc *desc, OperatorFast **fast)
 {
   const bool     plane = desc->dir[2].nloc == 1;
   const PetscInt n     = desc->dir[0].nloc;
@@ -128,7 +128,7 @@ PetscErrorCode Operator<T>::create(const SumDesc *desc, void **plan)
     size *= cell.n[d];
   }
   p->flops = 2.0 * size * (2 * cell.n[0] + 3 * cell.n[1] + 2 * cell.n[2] + 1) * (PetscLogDouble)cell.cells;
-  PetscCall(OperatorFastCreate<T>(desc, &p->fast));
+  PetscCall(OperatorFastChoose<T>(desc, &p->fast));
   if (p->fast) { /* works with lines of the assembled matrices, k + 2 entries a row on average */
     PetscLogDouble products = 1, nodes = (PetscLogDouble)cell.cells;
 

@@ -5,26 +5,43 @@
   restriction neighbouring cells add to the same coarse nodes, with atomics.
 */
 #include "lines.cuh"
+#include "plan.cuh"
 #include "transfer.cuh"
+#include <algorithm>
 
 namespace patchfd
 {
 
 template <typename T>
+struct TransferKernelData {
+  int     nf[3], nc[3], first[3], count[3], ncells[3];
+  Layout  cl, fl;
+  Range   coarse, fine;
+  T      *P[3];
+  int    *cls[3];
+  Team<T> team;
+  size_t  cells;
+};
+
+template <typename T>
 struct TransferPlan {
-  int            nf[3], nc[3], first[3], count[3], ncells[3];
-  Layout         cl, fl;
-  Range          coarse, fine;
-  T             *P[3];
-  int           *cls[3];
-  Team<T>        team;
-  size_t         cells;
-  TransferFast  *fast; /* or NULL */
-  PetscLogDouble flops;
+  TransferKernelData<T> cell   = {};
+  TransferFast         *fast   = NULL; /* or NULL */
+  PetscLogDouble        flops  = 0;
+  PlanMemory            memory = {};
+
+  PetscErrorCode free()
+  {
+    PetscFunctionBegin;
+    PetscCall(cell.team.destroy());
+    PetscCall(memory.free());
+    delete fast;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
 };
 
 template <typename T, bool RESTRICT>
-static __global__ void TransferKernel(const __grid_constant__ TransferPlan<T> p, const T *__restrict__ from, T *__restrict__ to)
+static __global__ void TransferKernel(const __grid_constant__ TransferKernelData<T> p, const T *__restrict__ from, T *__restrict__ to)
 {
   T *in = TeamMemory<T>(p.team.global, p.team.size), *out = in + p.team.size / 2;
 
@@ -68,63 +85,72 @@ static __global__ void TransferKernel(const __grid_constant__ TransferPlan<T> p,
   }
 }
 
+/* for halved cells, all alike and of one degree, in 2D or 3D; NULL for others */
 template <typename T>
-PetscErrorCode Transfer<T>::destroy(void **plan)
+static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, TransferFast **fast)
 {
-  TransferPlan<T> *p = (TransferPlan<T> *)*plan;
+  const int               dim = desc->dir[2]->nf == 1 ? 2 : 3;
+  const PatchFDEmbedding *e   = desc->dir[0];
 
   PetscFunctionBegin;
-  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 3; d++) {
-    PetscCallCUDA(cudaFree(p->P[d]));
-    PetscCallCUDA(cudaFree(p->cls[d]));
+  *fast = NULL;
+  if (e->ratio != 2 || e->nf != 2 * e->nc - 1 || e->nc < 2 || e->nc - 1 > transfer_fast_degrees(dim)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < dim; d++) {
+    const PatchFDEmbedding *f = desc->dir[d];
+
+    if (f->nclass != 1 || f->nf != e->nf || f->nc != e->nc || !std::equal(e->P, e->P + e->nf * e->nc, f->P)) PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(p->team.destroy());
-  delete p->fast;
-  PetscCall(PetscFree(*plan));
+  if (dim == 2) PetscCall((TransferFastCreate<T, 2>(desc, fast)));
+  else PetscCall((TransferFastCreate<T, 3>(desc, fast)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename T>
 PetscErrorCode Transfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
 {
-  TransferPlan<T> *p;
-  int              size = 1;
-  cudaStream_t     stream;
+  TransferPlan<T>       *p = new TransferPlan<T>;
+  TransferKernelData<T> &cell = p->cell;
+  const int             *nf = cell.nf, *nc = cell.nc;
+  int                    size = 1;
+  cudaStream_t           stream;
 
   PetscFunctionBegin;
+  *plan = p;
   PetscCall(Stream(&stream));
-  PetscCall(PetscNew(&p));
-  *plan     = p;
-  p->cl     = Layout(desc->cbox);
-  p->fl     = Layout(desc->fbox);
-  p->coarse = Range(desc->coarse);
-  p->fine   = Range(desc->fine);
-  p->cells  = p->fine.empty() ? 0 : 1;
+  cell.cl     = Layout(desc->cbox);
+  cell.fl     = Layout(desc->fbox);
+  cell.coarse = Range(desc->coarse);
+  cell.fine   = Range(desc->fine);
+  cell.cells  = cell.fine.empty() ? 0 : 1;
   for (int d = 0; d < 3; d++) {
-    p->nf[d]     = (int)desc->dir[d]->nf;
-    p->nc[d]     = (int)desc->dir[d]->nc;
-    p->ncells[d] = (int)desc->dir[d]->ncells;
-    p->first[d]  = (int)desc->cells[d][0];
-    p->count[d]  = (int)PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
-    p->cells *= (size_t)p->count[d];
-    size *= PetscMax(p->nf[d], p->nc[d]);
+    cell.nf[d]     = (int)desc->dir[d]->nf;
+    cell.nc[d]     = (int)desc->dir[d]->nc;
+    cell.ncells[d] = (int)desc->dir[d]->ncells;
+    cell.first[d]  = (int)desc->cells[d][0];
+    cell.count[d]  = (int)PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
+    cell.cells *= (size_t)cell.count[d];
+    size *= PetscMax(nf[d], nc[d]);
   }
-  p->flops = 2.0 * (p->nf[0] * p->nc[0] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nf[2] * p->nc[2]) * (PetscLogDouble)p->cells;
-  if (!p->cells) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((TransferFastCreate<T, 3>(desc, &p->fast)));
-  if (!p->fast) PetscCall((TransferFastCreate<T, 2>(desc, &p->fast)));
+  p->flops = 2.0 * (nf[0] * nc[0] * nc[1] * nc[2] + nf[0] * nf[1] * nc[1] * nc[2] + nf[0] * nf[1] * nf[2] * nc[2]) * (PetscLogDouble)cell.cells;
+  if (!cell.cells) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TransferFastChoose<T>(desc, &p->fast));
   if (p->fast) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) {
     const PatchFDEmbedding *e = desc->dir[d];
 
-    PetscCall(Upload((size_t)(e->nclass * e->nf * e->nc), e->P, &p->P[d]));
-    PetscCall(Upload((size_t)e->ncells, e->cls, &p->cls[d]));
+    PetscCall(p->memory.upload((size_t)(e->nclass * e->nf * e->nc), e->P, &cell.P[d]));
+    PetscCall(p->memory.upload((size_t)e->ncells, e->cls, &cell.cls[d]));
   }
-  PetscCall(p->team.create(size, 2 * (size_t)size));
-  PetscCall(AllowShared(TransferKernel<T, true>, p->team.shared));
-  PetscCall(AllowShared(TransferKernel<T, false>, p->team.shared));
+  PetscCall(cell.team.create(size, 2 * (size_t)size));
+  PetscCall(AllowShared(TransferKernel<T, true>, cell.team.shared));
+  PetscCall(AllowShared(TransferKernel<T, false>, cell.team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Transfer<T>::destroy(void **plan)
+{
+  return DestroyPlan<TransferPlan<T>>(plan);
 }
 
 template <typename T, bool RESTRICT>
@@ -134,14 +160,14 @@ static PetscErrorCode TransferApply(void *plan, const void *from, void *to)
   cudaStream_t     stream;
 
   PetscFunctionBegin;
-  if (!p->cells) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!p->cell.cells) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   if (p->fast) {
     if (RESTRICT) PetscCall(p->fast->restrict_(from, to, stream));
     else PetscCall(p->fast->prolong(from, to, stream));
   } else {
-    TransferKernel<T, RESTRICT><<<p->team.grid(p->cells), p->team.block(), p->team.shared, stream>>>(*p, (const T *)from, (T *)to);
+    TransferKernel<T, RESTRICT><<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, (const T *)from, (T *)to);
     PetscCallCUDA(cudaGetLastError());
   }
   PetscCall(PetscLogGpuTimeEnd());

@@ -3,6 +3,8 @@
 
     transfer.cu        what is chosen when; the generic kernel (any degrees, split cells, 1D)
     transfer_fast.cuh  the kernels for halved cells of the same degree, all alike: every uniform mesh in 2D and 3D
+
+  As for the operator, the last template of transfer_fast.cuh is the door, and transfer_double_2d.cu and the like instantiate it.
 */
 #pragma once
 #include "cuda.cuh"
@@ -16,7 +18,12 @@ struct TransferFast {
   virtual PetscErrorCode restrict_(const void *fine, void *coarse, cudaStream_t) const = 0;
 };
 
-/* NULL where the meshes are others, or the degree */
+/* for degrees from 1 on */
+static constexpr int transfer_fast_degrees(int dim)
+{
+  return dim == 2 ? 10 : 8;
+}
+
 template <typename T, int DIM>
 PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *, TransferFast **);
 

@@ -1,4 +1,4 @@
 /* the fast transfer kernels in double precision, 2D */
-#define PRECISION double
-#define DIMENSION 2
 #include "transfer_fast.cuh"
+
+template PetscErrorCode patchfd::TransferFastCreate<double, 2>(const PatchFDTransferDesc *, TransferFast **);

@@ -1,4 +1,4 @@
 /* the fast transfer kernels in double precision, 3D */
-#define PRECISION double
-#define DIMENSION 3
 #include "transfer_fast.cuh"
+
+template PetscErrorCode patchfd::TransferFastCreate<double, 3>(const PatchFDTransferDesc *, TransferFast **);

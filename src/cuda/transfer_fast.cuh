@@ -1,4 +1,3 @@
-#pragma once
 /*
   Transfers between a mesh and the mesh of its halved cells, both of degree K, with the same matrix P for all cells and directions.
 
@@ -16,6 +15,8 @@
 
   In 2D a tile is a row, directions 1 and 2 change places: the march is in y, and the contraction in x gives the lines' coarse values.
 */
+#pragma once
+#include "dispatch.cuh"
 #include "transfer.cuh"
 #include <cuda_pipeline.h>
 #include <algorithm>
@@ -86,74 +87,99 @@ struct TransferPlace {
   __device__ bool has(int k) const { return k >= lo && k < hi; }
 };
 
+/* ---- prolongation ---- */
+
+/* the coarse planes of a step, all but the first, which is the last of the step before; the step before the first has no others */
 template <typename T, int K, int DIM>
-__launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS) static __global__ void ProlongKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
+__device__ inline void FetchCoarse(const TransferGeometry &g, const TransferPlace<TransferSizes<T, K, DIM>, K> &place, int step, const T *from, T *coarse)
+{
+  using S              = TransferSizes<T, K, DIM>;
+  constexpr int COARSE = S::HC * S::WC;
+
+#pragma unroll 1
+  for (int e = (int)threadIdx.x + (step < 0 ? (S::KZ - 1) * COARSE : 0); e < S::KZ * COARSE; e += S::THREADS) {
+    const int ci = place.cell[0] * K + e % S::WC, cj = place.cell[1] * K + e / S::WC % S::HC, ck = (place.cell[2] + step * S::MZ) * K + 1 + e / COARSE;
+
+    if (g.coarse.contains(ci, cj, ck)) __pipeline_memcpy_async(&coarse[e], &from[g.cl.at(ci, cj, ck)], sizeof(T));
+    else coarse[e] = 0;
+  }
+  __pipeline_commit();
+}
+
+/* w, the coarse values of the thread's z-line, all but the first: row r of P times numbers that are `stride` apart, and `plane` from one w to the next */
+template <typename T, int K, int KZ>
+__device__ inline void ContractToLine(const T weights[K + 1][2 * K], int r, const T *in, int stride, int plane, T w[KZ + 1])
+{
+  w[0] = w[KZ];
+#pragma unroll
+  for (int k = 1; k <= KZ; k++) w[k] = 0;
+#pragma unroll
+  for (int a = 0; a <= K; a++) {
+    const T p = weights[a][r];
+
+#pragma unroll
+    for (int k = 0; k < KZ; k++) w[k + 1] += p * in[a * stride + k * plane];
+  }
+}
+
+/* lines = the contraction in x of the tile's coarse planes, node i of their rows from row j on */
+template <typename T, int K, int DIM>
+__device__ inline void ProlongX(const T weights[K + 1][2 * K], int step, int i, int j, const T *coarse, T *lines)
+{
+  using S = TransferSizes<T, K, DIM>;
+  const int cell = i / (2 * K), r = i % (2 * K);
+  T         p[K + 1];
+
+#pragma unroll
+  for (int a = 0; a <= K; a++) p[a] = weights[a][r];
+#pragma unroll 1
+  for (int row = j + (step < 0 ? (S::KZ - 1) * S::HC : 0); row < S::KZ * S::HC; row += S::H) {
+    T v = 0;
+
+#pragma unroll
+    for (int a = 0; a <= K; a++) v += p[a] * coarse[row * S::WC + cell * K + a];
+    lines[row * S::W + i] = v;
+  }
+}
+
+/* v += row k of P times the coarse values of its cell of the z-line */
+template <typename T, int K>
+__device__ inline void ProlongZ(const TransferMatrix<T, K> &m, int k, const T *w, T &v)
+{
+  const T *line = w + k / (2 * K) * K, *row = m.P + k % (2 * K) * (K + 1);
+
+  if (k % (2 * K)) {
+#pragma unroll
+    for (int a = 0; a <= K; a++) v += row[a] * line[a];
+  } else v += line[0];
+}
+
+template <typename T, int K, int DIM>
+__launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS)
+static __global__ void ProlongKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
 {
   using S          = TransferSizes<T, K, DIM>;
   constexpr int KZ = S::KZ, COARSE = S::HC * S::WC; /* coarse nodes of a plane */
   __shared__ T  weights[K + 1][2 * K], coarse[KZ * COARSE], lines[DIM == 3 ? KZ * S::HC * S::W : 1];
-  const int     t = threadIdx.x, i = t % S::W, j = min(t / S::W, S::H - 1), cell = i / (2 * K), r = i % (2 * K);
+  const int     t = threadIdx.x, i = t % S::W, j = min(t / S::W, S::H - 1);
   T             w[KZ + 1] = {0}, f[2 * KZ];
   const TransferPlace<S, K> place(g, i, j);
 
-  /* the coarse planes of a step, all but the first, which is the last of the step before */
-  auto fetch = [&](int step) {
-#pragma unroll 1
-    for (int e = t + (step < 0 ? (KZ - 1) * COARSE : 0); e < KZ * COARSE; e += S::THREADS) {
-      const int ci = place.cell[0] * K + e % S::WC, cj = place.cell[1] * K + e / S::WC % S::HC, ck = (place.cell[2] + step * S::MZ) * K + 1 + e / COARSE;
-
-      if (g.coarse.contains(ci, cj, ck)) __pipeline_memcpy_async(&coarse[e], &from[g.cl.at(ci, cj, ck)], sizeof(T));
-      else coarse[e] = 0;
-    }
-    __pipeline_commit();
-  };
-  /* the line's coarse values w: row r of P times numbers that are `stride` apart, and `plane` from one w to the next */
-  auto contract = [&](int r, const T *in, int stride, int plane) {
-    w[0] = w[KZ];
-#pragma unroll
-    for (int k = 1; k <= KZ; k++) w[k] = 0;
-#pragma unroll
-    for (int a = 0; a <= K; a++) {
-      const T p = weights[a][r];
-
-#pragma unroll
-      for (int k = 0; k < KZ; k++) w[k + 1] += p * in[a * stride + k * plane];
-    }
-  };
-
   for (int e = t; e < 2 * K * (K + 1); e += S::THREADS) weights[e % (K + 1)][e / (K + 1)] = m.P[e];
-  fetch(-1);
+  FetchCoarse<T, K, DIM>(g, place, -1, from, coarse);
   to += place.line;
   for (int step = -1; step < place.steps; step++) { /* step -1 is for the first coarse plane, and to load the first fine values */
     __pipeline_wait_prior(0);
-    __syncthreads();
-    if (DIM == 2) contract(r, coarse + cell * K, 1, COARSE);
-    else if (t < S::W * S::H) {
-      T p[K + 1];
-
-#pragma unroll
-      for (int a = 0; a <= K; a++) p[a] = weights[a][r];
-#pragma unroll 1
-      for (int row = j + (step < 0 ? (KZ - 1) * S::HC : 0); row < KZ * S::HC; row += S::H) {
-        T v = 0;
-
-#pragma unroll
-        for (int a = 0; a <= K; a++) v += p[a] * coarse[row * S::WC + cell * K + a];
-        lines[row * S::W + i] = v;
-      }
-    }
-    __syncthreads();
-    if (step + 1 < place.steps) fetch(step + 1);
-    if (DIM == 3) contract(j % (2 * K), lines + j / (2 * K) * K * S::W + i, S::W, S::HC * S::W);
+    __syncthreads(); /* the coarse planes are there, and nobody reads `lines` any more */
+    if (DIM == 2) ContractToLine<T, K, KZ>(weights, i % (2 * K), coarse + i / (2 * K) * K, 1, COARSE, w);
+    else if (t < S::W * S::H) ProlongX<T, K, DIM>(weights, step, i, j, coarse, lines);
+    __syncthreads(); /* nobody reads `coarse` any more, and `lines` are there */
+    if (step + 1 < place.steps) FetchCoarse<T, K, DIM>(g, place, step + 1, from, coarse);
+    if (DIM == 3) ContractToLine<T, K, KZ>(weights, j % (2 * K), lines + j / (2 * K) * K * S::W + i, S::W, S::HC * S::W, w);
     if (step >= 0) {
 #pragma unroll
       for (int k = 0; k < 2 * KZ; k++, to += g.fl.plane) {
-        const T *line = w + k / (2 * K) * K, *row = m.P + k % (2 * K) * (K + 1);
-
-        if (k % (2 * K)) {
-#pragma unroll
-          for (int a = 0; a <= K; a++) f[k] += row[a] * line[a];
-        } else f[k] += line[0];
+        ProlongZ(m, k, w, f[k]);
         if (place.has(2 * KZ * step + k)) *to = f[k];
       }
     }
@@ -162,17 +188,96 @@ __launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::B
   }
 }
 
+/* ---- restriction ---- */
+
+/* w, the coarse values of the thread's z-line, from its fine ones f; w[0] has what the step before gives */
+template <typename T, int K, int KZ>
+__device__ inline void RestrictZ(const TransferMatrix<T, K> &m, const T f[2 * KZ], T w[KZ + 1])
+{
+  w[0] = w[KZ];
+#pragma unroll
+  for (int k = 1; k <= KZ; k++) w[k] = 0;
+#pragma unroll
+  for (int k = 0; k < 2 * KZ; k++) {
+    T       *line = w + k / (2 * K) * K;
+    const T *row  = m.P + k % (2 * K) * (K + 1);
+
+    if (k % (2 * K)) {
+#pragma unroll
+      for (int a = 0; a <= K; a++) line[a] += row[a] * f[k];
+    } else line[0] += f[k];
+  }
+}
+
+/* rows = the contraction in y of the planes in `in`, a thread a line of the tile */
+template <typename T, int K, int DIM>
+__device__ inline void RestrictY(const TransferMatrix<T, K> &m, int planes, const T *in, T *rows)
+{
+  using S            = TransferSizes<T, K, DIM>;
+  constexpr int FINE = S::H * S::W;
+
+#pragma unroll 1
+  for (int e = threadIdx.x; e < planes * S::W; e += S::THREADS) {
+    const int i = e % S::W, k = e / S::W;
+    const T  *x = in + k * FINE + i;
+    T        *y = rows + k * S::HC * S::W + i, v[K + 1] = {0};
+
+    for (int c = 0; c < S::MY; c++, x += 2 * K * S::W, y += K * S::W) {
+      v[0] = v[K] + x[0];
+#pragma unroll
+      for (int a = 1; a <= K; a++) v[a] = 0;
+#pragma unroll
+      for (int r = 1; r < 2 * K; r++) {
+        const T s = x[r * S::W];
+
+#pragma unroll
+        for (int a = 0; a <= K; a++) v[a] += m.P[r * (K + 1) + a] * s;
+      }
+#pragma unroll
+      for (int a = 0; a < K; a++) y[a * S::W] = v[a];
+    }
+    y[0] = v[K];
+  }
+}
+
+/* adds the contraction in x of the rows in `in` to the coarse values, a thread a coarse node of a cell; all threads take part: cells' common nodes are summed by a shuffle */
+template <typename T, int K, int DIM>
+__device__ inline void RestrictX(const TransferGeometry &g, const TransferPlace<TransferSizes<T, K, DIM>, K> &place, int step, int planes, const T *weights, const T *in, T *to)
+{
+  using S     = TransferSizes<T, K, DIM>;
+  const int t = threadIdx.x, cell = t % S::LANES / (K + 1), a1 = t % (K + 1), row1 = t / S::LANES;
+
+#pragma unroll 1
+  for (int first = 0; first < planes * S::HC; first += S::GROUPS) {
+    const int  row  = first + row1, ci = (place.cell[0] + cell) * K + a1, cj = place.cell[1] * K + row % S::HC, ck = (place.cell[2] + step * S::MZ) * K + row / S::HC;
+    const bool work = t < S::LANES * S::GROUPS && row < planes * S::HC;
+    const bool take = t % 32 > 0 && a1 == 0 && cell > 0, give = t % 32 < 31 && a1 == K && cell < S::Q - 1;
+    T          v    = 0;
+
+    if (work) {
+#pragma unroll
+      for (int r = 0; r < 2 * K; r++) v += weights[a1 * (2 * K + 1) + r] * in[row * S::W + cell * 2 * K + r];
+    }
+    const T before = __shfl_up_sync(0xffffffff, v, 1);
+
+    if (take) v += before;
+    if (work && !give && g.coarse.contains(ci, cj, ck)) atomicAdd(&to[g.cl.at(ci, cj, ck)], v);
+  }
+}
+
 /* my = m: constants that are used at two places of a loop would be kept in registers */
 template <typename T, int K, int DIM>
-__launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS) static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferMatrix<T, K> my, const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
+__launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS)
+static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferMatrix<T, K> my, const __grid_constant__ TransferGeometry g, const T *__restrict__ from,
+                                      T *__restrict__ to)
 {
   using S          = TransferSizes<T, K, DIM>;
   constexpr int KZ = S::KZ, FINE = S::H * S::W; /* fine nodes of a plane */
   extern __shared__ double shared_memory[];
-  T            *weights = (T *)shared_memory, *lines = weights + (K + 1) * (2 * K + 1), *rows = lines + KZ * FINE; /* in 2D both are rows, of even and odd steps */
-  const int     t = threadIdx.x, i = t % S::W, cell = t % S::LANES / (K + 1), a1 = t % (K + 1), row1 = t / S::LANES;
-  T             f[2 * KZ], w[KZ + 1] = {0};
-  const TransferPlace<S, K> place(g, i, t / S::W);
+  T                        *weights = (T *)shared_memory, *lines = weights + (K + 1) * (2 * K + 1), *rows = lines + KZ * FINE; /* in 2D both are rows, of even and odd steps */
+  const int                 t = threadIdx.x;
+  T                         f[2 * KZ], w[KZ + 1] = {0};
+  const TransferPlace<S, K> place(g, t % S::W, t / S::W);
 
   for (int e = t; e < 2 * K * (K + 1); e += S::THREADS) weights[e % (K + 1) * (2 * K + 1) + e / (K + 1)] = m.P[e];
   from += place.line;
@@ -182,69 +287,20 @@ __launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::B
     const int planes = step < place.steps ? KZ : 1;
     T        *in     = DIM == 2 && step % 2 ? rows : lines;
 
-    w[0] = w[KZ];
-#pragma unroll
-    for (int k = 1; k <= KZ; k++) w[k] = 0;
-#pragma unroll
-    for (int k = 0; k < 2 * KZ; k++) {
-      T       *line = w + k / (2 * K) * K;
-      const T *row  = m.P + k % (2 * K) * (K + 1);
-
-      if (k % (2 * K)) {
-#pragma unroll
-        for (int a = 0; a <= K; a++) line[a] += row[a] * f[k];
-      } else line[0] += f[k];
-    }
+    RestrictZ<T, K, KZ>(m, f, w);
     if (t < FINE) {
 #pragma unroll
       for (int k = 0; k < KZ; k++) in[k * FINE + t] = w[k];
     }
 #pragma unroll
     for (int k = 0; k < 2 * KZ; k++, from += g.fl.plane) f[k] = place.has(2 * KZ * (step + 1) + k) ? *from : T(0);
-    __syncthreads();
-    if (DIM == 3) { /* contraction in y, a thread a line of the tile */
-#pragma unroll 1
-      for (int e = t; e < planes * S::W; e += S::THREADS) {
-        const int i = e % S::W, k = e / S::W;
-        const T  *x = in + k * FINE + i;
-        T        *y = rows + k * S::HC * S::W + i, v[K + 1] = {0};
-
-        for (int c = 0; c < S::MY; c++, x += 2 * K * S::W, y += K * S::W) {
-          v[0] = v[K] + x[0];
-#pragma unroll
-          for (int a = 1; a <= K; a++) v[a] = 0;
-#pragma unroll
-          for (int r = 1; r < 2 * K; r++) {
-            const T s = x[r * S::W];
-
-#pragma unroll
-            for (int a = 0; a <= K; a++) v[a] += my.P[r * (K + 1) + a] * s;
-          }
-#pragma unroll
-          for (int a = 0; a < K; a++) y[a * S::W] = v[a];
-        }
-        y[0] = v[K];
-      }
-      __syncthreads();
+    __syncthreads(); /* the lines are there */
+    if (DIM == 3) {
+      RestrictY<T, K, DIM>(my, planes, in, rows);
+      __syncthreads(); /* the rows are, and nobody reads the lines any more */
       in = rows;
     }
-    /* contraction in x, a thread a coarse node of a cell; all threads take part: cells' common nodes are summed by a shuffle */
-#pragma unroll 1
-    for (int first = 0; first < planes * S::HC; first += S::GROUPS) {
-      const int  row  = first + row1, ci = (place.cell[0] + cell) * K + a1, cj = place.cell[1] * K + row % S::HC, ck = (place.cell[2] + step * S::MZ) * K + row / S::HC;
-      const bool work = t < S::LANES * S::GROUPS && row < planes * S::HC;
-      const bool take = t % 32 > 0 && a1 == 0 && cell > 0, give = t % 32 < 31 && a1 == K && cell < S::Q - 1;
-      T          v    = 0;
-
-      if (work) {
-#pragma unroll
-        for (int r = 0; r < 2 * K; r++) v += weights[a1 * (2 * K + 1) + r] * in[row * S::W + cell * 2 * K + r];
-      }
-      const T before = __shfl_up_sync(0xffffffff, v, 1);
-
-      if (take) v += before;
-      if (work && !give && g.coarse.contains(ci, cj, ck)) atomicAdd(&to[g.cl.at(ci, cj, ck)], v);
-    }
+    RestrictX<T, K, DIM>(g, place, step, planes, weights, in, to);
   }
 }
 
@@ -257,6 +313,36 @@ struct TransferFastDegree : TransferFast {
   TransferMatrix<T, K> m;
   TransferGeometry     g;
   dim3                 grid;
+
+  TransferFastDegree(const PatchFDTransferDesc *desc)
+  {
+    const int dir[3]  = {0, DIM == 2 ? 2 : 1, DIM == 2 ? 1 : 2}; /* the kernels' directions */
+    const int tile[3] = {S::W, S::H, 2 * S::KZ};
+    int       n[3];
+
+    for (int e = 0; e < 2 * K * (K + 1); e++) m.P[e] = (T)desc->dir[0]->P[e];
+    g.cl = Layout(desc->cbox);
+    g.fl = Layout(desc->fbox);
+    if (DIM == 2) {
+      std::swap(g.cl.row, g.cl.plane);
+      std::swap(g.fl.row, g.fl.plane);
+    }
+    for (int d = 0; d < 3; d++) {
+      const PatchFDEmbedding *e     = desc->dir[dir[d]];
+      const PetscInt         *cells = desc->cells[dir[d]], *fine = desc->fine[dir[d]];
+
+      g.cell[d]      = (int)cells[0];
+      g.coarse.lo[d] = (int)desc->coarse[dir[d]][0];
+      g.coarse.hi[d] = (int)desc->coarse[dir[d]][1];
+      g.fine.lo[d]   = (int)PetscMax(fine[0], cells[0] * (e->nf - 1));
+      g.fine.hi[d]   = (int)PetscMin(fine[1], cells[1] * (e->nf - 1) + (cells[1] == e->ncells));
+      n[d]              = (g.fine.hi[d] - (int)(cells[0] * (e->nf - 1)) + tile[d] - 1) / tile[d];
+    }
+    /* enough blocks to fill the device, few enough to share work between the steps of a march */
+    g.steps = 16;
+    while (g.steps > 1 && (size_t)n[0] * n[1] * n[2] / g.steps < 2048) g.steps /= 2;
+    grid = dim3(n[0], n[1], (n[2] + g.steps - 1) / g.steps);
+  }
 
   PetscErrorCode prolong(const void *coarse, void *fine, cudaStream_t stream) const override
   {
@@ -275,67 +361,18 @@ struct TransferFastDegree : TransferFast {
   }
 };
 
-template <typename T, int K, int DIM>
-static PetscErrorCode Create(const PatchFDTransferDesc *desc, TransferFast **fast)
-{
-  using S                          = TransferSizes<T, K, DIM>;
-  const int dir[3]                 = {0, DIM == 2 ? 2 : 1, DIM == 2 ? 1 : 2}; /* the kernels' directions */
-  const int tile[3]                = {S::W, S::H, 2 * S::KZ};
-  TransferFastDegree<T, K, DIM> *p = new TransferFastDegree<T, K, DIM>;
-  int                              n[3];
-
-  PetscFunctionBegin;
-  *fast = p;
-  PetscCall(AllowShared(RestrictKernel<T, K, DIM>, p->shared));
-  for (int e = 0; e < 2 * K * (K + 1); e++) p->m.P[e] = (T)desc->dir[0]->P[e];
-  p->g.cl = Layout(desc->cbox);
-  p->g.fl = Layout(desc->fbox);
-  if (DIM == 2) {
-    std::swap(p->g.cl.row, p->g.cl.plane);
-    std::swap(p->g.fl.row, p->g.fl.plane);
-  }
-  for (int d = 0; d < 3; d++) {
-    const PatchFDEmbedding *e     = desc->dir[dir[d]];
-    const PetscInt         *cells = desc->cells[dir[d]], *fine = desc->fine[dir[d]];
-
-    p->g.cell[d]      = (int)cells[0];
-    p->g.coarse.lo[d] = (int)desc->coarse[dir[d]][0];
-    p->g.coarse.hi[d] = (int)desc->coarse[dir[d]][1];
-    p->g.fine.lo[d]   = (int)PetscMax(fine[0], cells[0] * (e->nf - 1));
-    p->g.fine.hi[d]   = (int)PetscMin(fine[1], cells[1] * (e->nf - 1) + (cells[1] == e->ncells));
-    n[d]              = (p->g.fine.hi[d] - (int)(cells[0] * (e->nf - 1)) + tile[d] - 1) / tile[d];
-  }
-  /* enough blocks to fill the device, few enough to share work between the steps of a march */
-  p->g.steps = 16;
-  while (p->g.steps > 1 && (size_t)n[0] * n[1] * n[2] / p->g.steps < 2048) p->g.steps /= 2;
-  p->grid = dim3(n[0], n[1], (n[2] + p->g.steps - 1) / p->g.steps);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T, int DIM, int... K>
-static PetscErrorCode CreateOneOf(const PatchFDTransferDesc *desc, std::integer_sequence<int, K...>, TransferFast **fast)
-{
-  const PatchFDEmbedding *e    = desc->dir[0];
-  PetscErrorCode          ierr = PETSC_SUCCESS;
-
-  PetscFunctionBegin;
-  *fast = NULL;
-  if (e->ratio != 2 || e->nf != 2 * e->nc - 1 || (DIM == 2) != (desc->dir[2]->nf == 1)) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < DIM; d++) {
-    const PatchFDEmbedding *f = desc->dir[d];
-
-    if (f->nclass != 1 || f->nf != e->nf || f->nc != e->nc || !std::equal(e->P, e->P + e->nf * e->nc, f->P)) PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  (void)((e->nc == K + 2 && ((ierr = Create<T, K + 1, DIM>(desc, fast)), true)) || ...); /* degree K + 1 */
-  PetscCall(ierr);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <>
-PetscErrorCode TransferFastCreate<PRECISION, DIMENSION>(const PatchFDTransferDesc *desc, TransferFast **fast)
+template <typename T, int DIM>
+PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *desc, TransferFast **fast)
 {
   PetscFunctionBegin;
-  PetscCall((CreateOneOf<PRECISION, DIMENSION>(desc, std::make_integer_sequence<int, DIMENSION == 2 ? 10 : 8>(), fast)));
+  PetscCall((ForDegree<1, transfer_fast_degrees(DIM)>(desc->dir[0]->nc - 1, [&](auto degree) {
+    TransferFastDegree<T, degree, DIM> *p = new TransferFastDegree<T, degree, DIM>(desc);
+
+    PetscFunctionBegin;
+    *fast = p;
+    PetscCall(AllowShared(RestrictKernel<T, degree, DIM>, p->shared));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

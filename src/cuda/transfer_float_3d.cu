@@ -1,4 +1,4 @@
 /* the fast transfer kernels in single precision, 3D */
-#define PRECISION float
-#define DIMENSION 3
 #include "transfer_fast.cuh"
+
+template PetscErrorCode patchfd::TransferFastCreate<float, 3>(const PatchFDTransferDesc *, TransferFast **);
