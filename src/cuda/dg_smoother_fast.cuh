@@ -50,8 +50,9 @@ struct DGShape {
   /* shared memory: classes of y, of z, of the patches in x; nodes; V and G of face f: layers 2 f and 2 f + 1 */
   static constexpr int U = (P + 2) * RECORD, LAYERS = U + N * N * ROW, LAYER = N * ROW, SIZE = LAYERS + 12 * LAYER;
 
-  static constexpr int REGISTERS = K <= 3 ? (sizeof(T) == 8 ? 96 : 64) : (sizeof(T) == 8 ? (K <= 5 ? 128 : 168) : (K <= 5 ? 80 : 104)); /* so many do without spills */
-  static constexpr int FIT = 65536 / (THREADS * REGISTERS), ROOM = (int)(shared_limit / (SIZE * sizeof(T) + 1024));
+  /* registers that do without spills; a quarter of a multiprocessor has 512 of them for a lane */
+  static constexpr int registers_double[] = {0, 96, 96, 128, 128, 128, 168, 168, 168}, registers_float[] = {0, 64, 64, 64, 72, 80, 96, 104, 104};
+  static constexpr int WARPS = 4 * (512 / (sizeof(T) == 8 ? registers_double[K] : registers_float[K])), FIT = WARPS / (THREADS / 32), ROOM = (int)(shared_limit / (SIZE * sizeof(T) + 1024));
   static constexpr int BLOCKS = FIT < 1 || ROOM < 1 ? 1 : (FIT < ROOM ? FIT : ROOM);
 };
 
@@ -212,14 +213,16 @@ struct DGBlock {
   __device__ __forceinline__ bool     main(int d, int p) const { return cls(d, p) == m.main[d]; }
   __device__ __forceinline__ T       *layer(int face, int which) const { return sm + F::LAYERS + (2 * face + which) * F::LAYER; }
 
-  /* the classes' records, of which R is left out where the constant bank has it */
+  /* the classes' records, of which R is left out where the constant bank has it.  No wait */
   __device__ __forceinline__ void records() const
   {
+#pragma unroll
     for (int r = 0; r < F::P + 2; r++) {
       const int d = r < 2 ? r + 1 : 0, p = r < 2 ? 0 : r - 2, c = cls(d, p);
 
-      for (int i = t + (c == m.main[d] ? F::LAMBDA : 0); i < F::RECORD; i += F::THREADS) sm[r * F::RECORD + i] = m.record[d][(size_t)c * F::RECORD + i];
+      for (int i = t + (c == m.main[d] ? F::LAMBDA : 0); i < F::RECORD; i += F::THREADS) __pipeline_memcpy_async(sm + r * F::RECORD + i, m.record[d] + (size_t)c * F::RECORD + i, sizeof(T));
     }
+    __pipeline_commit();
   }
 
   /* U = v at the patches' nodes, or at those of the cells beside them in x: n below, then n above; each thread brings its z-lines.  No wait */
@@ -246,29 +249,40 @@ struct DGBlock {
     __pipeline_commit();
   }
 
-  /* value and derivative at the vertex of the line from, from + step, ... */
-  __device__ __forceinline__ void functionals(const T *from, ptrdiff_t step, int e, bool there, T *value, T *derivative) const
+  /* value and derivative at the vertex, for e the lower end of the line v */
+  __device__ __forceinline__ void functionals(const T v[n], int e, T *value, T *derivative) const
   {
-    T v[n], sum = 0;
+    T sum = 0;
 
-#pragma unroll
-    for (int i = 0; i < n; i++) v[i] = there ? from[i * step] : T(0);
 #pragma unroll
     for (int i = 0; i < n; i++) sum += m.derivative[i] * v[i];
     *value      = v[0];
     *derivative = e ? sum : -sum;
   }
 
-  /* V and G of the faces in y and z: rows of z and of y, columns p N + x */
+  /* V and G of the faces in y and z: rows of z and of y, columns p N + x.  A thread has a column and two rows of each face, whose loads are under way together */
   __device__ __forceinline__ void gather(const T *x, bool zero) const
   {
-    for (int task = t; task < 4 * N * F::COLS; task += F::THREADS) {
-      const int       c = task % F::COLS, row = task / F::COLS % N, face = 2 + task / F::COLS / N, d = face / 2, e = face % 2, p = c / N;
-      const int       vertex = (d == 1 ? y0 : z0) + (e ? N : -1);
-      const ptrdiff_t step   = d == 1 ? g.l.row : g.l.plane;
-      const T        *from   = x + (d == 1 ? g.l.at(first(0, p) + c % N, vertex, z0 + row) : g.l.at(first(0, p) + c % N, y0 + row, vertex));
+    const int c = t % F::COLS, row = t / F::COLS, p = c / N;
 
-      functionals(from, e ? step : -step, e, !zero && exists(p) && neighbour(d, e, p), layer(face, 0) + row * F::ROW + c, layer(face, 1) + row * F::ROW + c);
+    if (t >= F::LINES) return;
+    const bool there = !zero && exists(p);
+    const T   *node  = x + g.l.at(first(0, p) + c % N, y0, z0);
+
+#pragma unroll
+    for (int face = 2; face < 6; face++) {
+      const int       d = face / 2, e = face % 2;
+      const ptrdiff_t step = d == 1 ? g.l.row : g.l.plane, along = d == 1 ? g.l.plane : g.l.row;
+      const bool      load = there && neighbour(d, e, p);
+      T               v[2][n];
+
+#pragma unroll
+      for (int i = 0; i < n; i++) {
+#pragma unroll
+        for (int l = 0; l < 2; l++) v[l][i] = load ? node[(row + l * n) * along + (e ? N + i : -1 - i) * step] : T(0);
+      }
+#pragma unroll
+      for (int l = 0; l < 2; l++) functionals(v[l], e, layer(face, 0) + (row + l * n) * F::ROW + c, layer(face, 1) + (row + l * n) * F::ROW + c);
     }
   }
 
@@ -278,46 +292,46 @@ struct DGBlock {
     for (int task = t; task < 2 * N * F::COLS; task += F::THREADS) {
       const int row = task % (N * N), rest = task / (N * N), e = rest % 2, p = rest / 2, at = row / N * F::ROW + p * N + row % N;
 
-      functionals(sm + F::U + row * F::ROW + p * N + n - 1 + e, e ? 1 : -1, e, true, layer(e, 0) + at, layer(e, 1) + at);
+      const T  *from = sm + F::U + row * F::ROW + p * N + n - 1 + e;
+      T         v[n];
+
+#pragma unroll
+      for (int i = 0; i < n; i++) v[i] = from[e ? i : -i];
+      functionals(v, e, layer(e, 0) + at, layer(e, 1) + at);
     }
   }
 
-  /* a line of V and the same of G times M, in place */
-  __device__ __forceinline__ void massLine(T *line, int stride, const T *h) const
+  /* n nodes of a cell times M, in place */
+  __device__ __forceinline__ void massLine(T *line, int stride, T h) const
   {
-#pragma unroll
-    for (int half = 0; half < 2; half++) {
-#pragma unroll
-      for (int which = 0; which < 2; which++) {
-        T *at = line + which * F::LAYER + half * n * stride, v[n];
+    T v[n];
 
 #pragma unroll
-        for (int i = 0; i < n; i++) v[i] = at[i * stride];
+    for (int i = 0; i < n; i++) v[i] = line[i * stride];
 #pragma unroll
-        for (int i = 0; i < n; i++) {
-          T sum = 0;
+    for (int i = 0; i < n; i++) {
+      T sum = 0;
 
 #pragma unroll
-          for (int j = 0; j < n; j++) sum += m.M[i * n + j] * v[j];
-          at[i * stride] = h[half] * sum;
-        }
-      }
+      for (int j = 0; j < n; j++) sum += m.M[i * n + j] * v[j];
+      line[i * stride] = h * sum;
     }
   }
+  /* of all layers, whose rows follow each other */
   __device__ __forceinline__ void massRows() const
   {
-    for (int task = t; task < 6 * F::COLS; task += F::THREADS) {
-      const int line = task % (6 * N), face = line / N, p = task / (6 * N);
+    for (int task = t; task < 24 * F::COLS; task += F::THREADS) {
+      const int row = task % (12 * N), half = task / (12 * N) % 2, p = task / (24 * N);
 
-      massLine(layer(face, 0) + line % N * F::ROW + p * N, 1, record(face < 2 ? 1 : 0, p) + F::LENGTH);
+      massLine(layer(0, 0) + row * F::ROW + p * N + half * n, 1, record(row < 4 * N ? 1 : 0, p)[F::LENGTH + half]);
     }
   }
   __device__ __forceinline__ void massColumns() const
   {
-    for (int task = t; task < 6 * F::COLS; task += F::THREADS) {
-      const int face = task / F::COLS;
+    for (int task = t; task < 24 * F::COLS; task += F::THREADS) {
+      const int c = task % F::COLS, half = task / F::COLS % 2, which = task / F::COLS / 2;
 
-      massLine(layer(face, 0) + task % F::COLS, F::ROW, record(face < 4 ? 2 : 1, 0) + F::LENGTH);
+      massLine(layer(0, which) + half * n * F::ROW + c, F::ROW, record(which < 8 ? 2 : 1, 0)[F::LENGTH + half]);
     }
   }
 };
@@ -417,6 +431,7 @@ template <typename T, int K>
 __device__ __forceinline__ void DGGatherFaces(const DGBlock<T, K> &b, const T *x, const T *values, bool zero, bool novalues)
 {
   b.template fetch<true>(x, zero);
+  b.records();
   b.gather(x, zero);
   __pipeline_wait_prior(0);
   __syncthreads();
@@ -438,9 +453,10 @@ __launch_bounds__(DGShape<T, K>::THREADS, DGShape<T, K>::BLOCKS) static __global
   const bool                mine = block.t < F::LINES, main = block.main(2, 0);
   T                        *line = block.sm + F::U + y * F::ROW + c, w[2][F::N];
 
-  block.records();
-  if (OP == PATCHFD_OP_SOLVE) block.template fetch<false>(b, false);
-  else DGGatherFaces<T, K>(block, x, OP == PATCHFD_OP_RESIDUAL ? x : b, zero, OP == PATCHFD_OP_RESIDUAL && zero);
+  if (OP == PATCHFD_OP_SOLVE) {
+    block.template fetch<false>(b, false);
+    block.records();
+  } else DGGatherFaces<T, K>(block, x, OP == PATCHFD_OP_RESIDUAL ? x : b, zero, OP == PATCHFD_OP_RESIDUAL && zero);
   __pipeline_wait_prior(0);
   __syncthreads();
   if (mine) {
