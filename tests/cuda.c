@@ -121,7 +121,7 @@ static PetscErrorCode ArrayCompare(const char *what, Array *a, PetscInt degree, 
     if (!(PetscAbsReal(h - d) <= diff)) diff = PetscAbsReal(h - d);
     max = PetscMax(max, PetscAbsReal(h));
   }
-  if (!(diff <= (dbl ? 1e-12 : 1e-5) * max)) {
+  if (!(diff <= (dbl ? 1e-12 : 3e-5) * max)) { /* interior penalties of high degree are the worst conditioned */
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "degree %" PetscInt_FMT ", %s, %s: difference %g of %g\n", degree, a->cuda->name, what, (double)diff, (double)max));
     (*failures)++;
   }
