@@ -5,32 +5,45 @@
   block of threads in one kernel.
 */
 #include "lines.cuh"
-#include <petscdevice_cuda.h>
+#include "plan.cuh"
 
 namespace patchfd
 {
 
+/* the lines of the box, for kernels */
 template <typename T>
-struct BoxSolvePlan {
-  int    n[3];
-  Range  range; /* the free nodes */
-  PatchFDBox box;
-  PatchFDBox in;
-  T     *S[3], *lambda[3], *u, *v;
+struct BoxLines {
+  int   n[3];
+  Range range; /* the free nodes */
+  T    *S[3], *lambda[3];
 };
 
-static cublasStatus_t Gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, const double *A, int lda, long long sa, const double *B, int ldb, long long sb, double *C, int ldc, long long sc, int batch)
+template <typename T>
+struct BoxSolvePlan {
+  BoxLines<T> lines  = {};
+  PatchFDBox  box    = {}, in = {}; /* all nodes, the free ones */
+  T          *u      = NULL, *v = NULL; /* on the free nodes */
+  PlanMemory  memory = {};
+
+  PetscErrorCode free() { return memory.free(); }
+};
+
+/* a batch of products C = A B; numbers of the arrays, and from each of a batch to the next: A and B may be transposed */
+template <typename T>
+struct Factor {
+  const T          *a;
+  int               lead;
+  long long         stride;
+  cublasOperation_t op;
+};
+
+template <typename T>
+static cublasStatus_t Gemm(cublasHandle_t h, int m, int n, int k, Factor<T> A, Factor<T> B, T *C, int lead, long long stride, int batch)
 {
-  const double one = 1, zero = 0;
+  const T one = 1, zero = 0;
 
-  return cublasDgemmStridedBatched(h, ta, tb, m, n, k, &one, A, lda, sa, B, ldb, sb, &zero, C, ldc, sc, batch);
-}
-
-static cublasStatus_t Gemm(cublasHandle_t h, cublasOperation_t ta, cublasOperation_t tb, int m, int n, int k, const float *A, int lda, long long sa, const float *B, int ldb, long long sb, float *C, int ldc, long long sc, int batch)
-{
-  const float one = 1, zero = 0;
-
-  return cublasSgemmStridedBatched(h, ta, tb, m, n, k, &one, A, lda, sa, B, ldb, sb, &zero, C, ldc, sc, batch);
+  if constexpr (sizeof(T) == 8) return cublasDgemmStridedBatched(h, A.op, B.op, m, n, k, &one, A.a, A.lead, A.stride, B.a, B.lead, B.stride, &zero, C, lead, stride, batch);
+  else return cublasSgemmStridedBatched(h, A.op, B.op, m, n, k, &one, A.a, A.lead, A.stride, B.a, B.lead, B.stride, &zero, C, lead, stride, batch);
 }
 
 /* v = u / D; zero where D is: the constant of a pure Neumann problem */
@@ -48,14 +61,15 @@ static __global__ void DivideKernel(int n0, int n1, size_t size, const T *__rest
 template <typename T>
 static PetscErrorCode BoxSolveTransform(const BoxSolvePlan<T> *p, cublasHandle_t h, bool back)
 {
-  const int              *n = p->n, plane = n[0] * n[1];
+  const BoxLines<T>      &l = p->lines;
+  const int              *n = l.n, plane = n[0] * n[1];
   const cublasOperation_t left = back ? CUBLAS_OP_T : CUBLAS_OP_N, right = back ? CUBLAS_OP_N : CUBLAS_OP_T;
 
   PetscFunctionBegin;
   /* BLAS reads our row-major S as its transpose */
-  PetscCallCUBLAS(Gemm(h, left, CUBLAS_OP_N, n[0], n[1] * n[2], n[0], p->S[0], n[0], 0, p->u, n[0], 0, p->v, n[0], 0, 1));
-  PetscCallCUBLAS(Gemm(h, CUBLAS_OP_N, right, n[0], n[1], n[1], p->v, n[0], plane, p->S[1], n[1], 0, p->u, n[0], plane, n[2]));
-  PetscCallCUBLAS(Gemm(h, CUBLAS_OP_N, right, plane, n[2], n[2], p->u, plane, 0, p->S[2], n[2], 0, p->v, plane, 0, 1));
+  PetscCallCUBLAS(Gemm<T>(h, n[0], n[1] * n[2], n[0], {l.S[0], n[0], 0, left}, {p->u, n[0], 0, CUBLAS_OP_N}, p->v, n[0], 0, 1));
+  PetscCallCUBLAS(Gemm<T>(h, n[0], n[1], n[1], {p->v, n[0], plane, CUBLAS_OP_N}, {l.S[1], n[1], 0, right}, p->u, n[0], plane, n[2]));
+  PetscCallCUBLAS(Gemm<T>(h, plane, n[2], n[2], {p->u, plane, 0, CUBLAS_OP_N}, {l.S[2], n[2], 0, right}, p->v, plane, 0, 1));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -65,7 +79,7 @@ static constexpr int small_box = 15 * 15 * 15, small_threads = 512;
 
 /* u and v hold the box in shared memory */
 template <typename T>
-static __global__ void SmallKernel(const __grid_constant__ BoxSolvePlan<T> p, Layout l, const T *__restrict__ b, T *__restrict__ x)
+static __global__ void SmallKernel(const __grid_constant__ BoxLines<T> p, Layout l, const T *__restrict__ b, T *__restrict__ x)
 {
   extern __shared__ double shared_memory[];
   const int n[3] = {p.n[0], p.n[1], p.n[2]}, size = n[0] * n[1] * n[2];
@@ -88,81 +102,69 @@ static __global__ void SmallKernel(const __grid_constant__ BoxSolvePlan<T> p, La
 }
 
 template <typename T>
-PetscErrorCode BoxSolve<T>::destroy(void **plan)
-{
-  BoxSolvePlan<T> *p = (BoxSolvePlan<T> *)*plan;
-
-  PetscFunctionBegin;
-  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 3; d++) {
-    PetscCallCUDA(cudaFree(p->S[d]));
-    PetscCallCUDA(cudaFree(p->lambda[d]));
-  }
-  PetscCallCUDA(cudaFree(p->u));
-  PetscCallCUDA(cudaFree(p->v));
-  PetscCall(PetscFree(*plan));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T>
 PetscErrorCode BoxSolve<T>::create(const PatchFDBoxSolveDesc *desc, void **plan)
 {
-  BoxSolvePlan<T> *p;
-  size_t           size = 1;
+  BoxSolvePlan<T> *p = new BoxSolvePlan<T>;
+  BoxLines<T>     &l = p->lines;
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&p));
   *plan  = p;
   p->box = desc->box;
   for (int d = 0; d < 3; d++) {
     const PatchFDEigen *e = desc->dir[d];
 
-    p->n[d]        = (int)e->n;
-    p->range.lo[d] = (int)desc->first[d];
-    p->range.hi[d] = (int)(desc->first[d] + e->n);
-    p->in.lo[d]    = desc->first[d];
-    p->in.n[d]     = e->n;
-    size *= (size_t)e->n;
-    PetscCall(Upload((size_t)(e->n * e->n), e->S, &p->S[d]));
-    PetscCall(Upload((size_t)e->n, e->lambda, &p->lambda[d]));
+    l.n[d]        = (int)e->n;
+    l.range.lo[d] = (int)desc->first[d];
+    l.range.hi[d] = (int)(desc->first[d] + e->n);
+    p->in.lo[d]   = desc->first[d];
+    p->in.n[d]    = e->n;
+    PetscCall(p->memory.upload((size_t)(e->n * e->n), e->S, &l.S[d]));
+    PetscCall(p->memory.upload((size_t)e->n, e->lambda, &l.lambda[d]));
   }
   PetscCall(AllowShared(SmallKernel<T>, 2 * small_box * sizeof(T)));
-  if (size <= small_box) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Grid<T>::malloc(size, (void **)&p->u));
-  PetscCall(Grid<T>::malloc(size, (void **)&p->v));
+  if (l.range.size() <= small_box) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(p->memory.malloc(l.range.size(), &p->u));
+  PetscCall(p->memory.malloc(l.range.size(), &p->v));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode BoxSolve<T>::destroy(void **plan)
+{
+  return DestroyPlan<BoxSolvePlan<T>>(plan);
 }
 
 template <typename T>
 PetscErrorCode BoxSolve<T>::apply(void *plan, const void *b, void *x)
 {
-  BoxSolvePlan<T> *p    = (BoxSolvePlan<T> *)plan;
-  const size_t     size = p->range.size();
-  PatchFDRange     r;
-  cublasHandle_t   h;
-  cudaStream_t     stream;
+  BoxSolvePlan<T>   *p    = (BoxSolvePlan<T> *)plan;
+  const BoxLines<T> &l    = p->lines;
+  const size_t       size = l.range.size();
+  PatchFDRange       r;
+  cublasHandle_t     h;
+  cudaStream_t       stream;
 
   PetscFunctionBegin;
   if (!size) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) {
-    r[d][0] = p->range.lo[d];
-    r[d][1] = p->range.hi[d];
+    r[d][0] = l.range.lo[d];
+    r[d][1] = l.range.hi[d];
   }
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if (size <= small_box) SmallKernel<T><<<1, small_threads, 2 * size * sizeof(T), stream>>>(*p, Layout(p->box), (const T *)b, (T *)x);
+  if (size <= small_box) SmallKernel<T><<<1, small_threads, 2 * size * sizeof(T), stream>>>(l, Layout(p->box), (const T *)b, (T *)x);
   else {
     PetscCall(PetscCUBLASGetHandle(&h));
     PetscCall(Grid<T>::copy(r, &p->box, b, &p->in, p->u));
     PetscCall(BoxSolveTransform(p, h, false));
-    DivideKernel<T><<<(unsigned)PetscMin((size + 255) / 256, 8192), 256, 0, stream>>>(p->n[0], p->n[1], size, p->lambda[0], p->lambda[1], p->lambda[2], p->v, p->u);
+    DivideKernel<T><<<(unsigned)PetscMin((size + 255) / 256, 8192), 256, 0, stream>>>(l.n[0], l.n[1], size, l.lambda[0], l.lambda[1], l.lambda[2], p->v, p->u);
     PetscCallCUDA(cudaGetLastError());
     PetscCall(BoxSolveTransform(p, h, true));
     PetscCall(Grid<T>::copy(r, &p->in, p->v, &p->box, x));
   }
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops((PetscLogDouble)size * (4.0 * (p->n[0] + p->n[1] + p->n[2]) + 3)));
+  PetscCall(PetscLogGpuFlops((PetscLogDouble)size * (4.0 * (l.n[0] + l.n[1] + l.n[2]) + 3)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -240,7 +240,10 @@ __device__ inline void RestrictY(const TransferMatrix<T, K> &m, int planes, cons
   }
 }
 
-/* adds the contraction in x of the rows in `in` to the coarse values, a thread a coarse node of a cell; all threads take part: cells' common nodes are summed by a shuffle */
+/*
+  to += the contraction in x of the rows in `in`, a thread a coarse node of a cell.  All threads take part: cells' common nodes are
+  summed by a shuffle
+*/
 template <typename T, int K, int DIM>
 __device__ inline void RestrictX(const TransferGeometry &g, const TransferPlace<TransferSizes<T, K, DIM>, K> &place, int step, int planes, const T *weights, const T *in, T *to)
 {
@@ -268,8 +271,8 @@ __device__ inline void RestrictX(const TransferGeometry &g, const TransferPlace<
 /* my = m: constants that are used at two places of a loop would be kept in registers */
 template <typename T, int K, int DIM>
 __launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS)
-static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferMatrix<T, K> my, const __grid_constant__ TransferGeometry g, const T *__restrict__ from,
-                                      T *__restrict__ to)
+static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferMatrix<T, K> my, const __grid_constant__ TransferGeometry g,
+                                      const T *__restrict__ from, T *__restrict__ to)
 {
   using S          = TransferSizes<T, K, DIM>;
   constexpr int KZ = S::KZ, FINE = S::H * S::W; /* fine nodes of a plane */

@@ -96,20 +96,38 @@ static __global__ void __launch_bounds__(THREADS) MapKernel(size_t n, F f, O *ou
   for (size_t i = n / W * W + first; i < n; i += stride) out[i] = f(in[i]...);
 }
 
+/* launch(stream), and what goes with every kernel */
+template <typename L>
+static PetscErrorCode Launch(L launch)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  launch(stream);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* blocks for n numbers, W in each thread's step */
+static unsigned Blocks(PetscInt n, int W, size_t most)
+{
+  return (unsigned)PetscMin((size_t)n / (W * THREADS) + 1, most);
+}
+
 template <typename F, typename O, typename... I>
 static PetscErrorCode Map(PetscInt n, F f, O *out, const I *...in)
 {
   constexpr int W = 16 / sizeof(O);
-  cudaStream_t  stream;
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  if ((Aligned(out) && ... && Aligned(in))) MapKernel<W><<<(unsigned)PetscMin((size_t)n / (W * THREADS) + 1, 1 << 20), THREADS, 0, stream>>>((size_t)n, f, out, in...);
-  else MapKernel<1><<<(unsigned)PetscMin((size_t)n / THREADS + 1, 1 << 20), THREADS, 0, stream>>>((size_t)n, f, out, in...);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(Launch([&](cudaStream_t stream) {
+    if ((Aligned(out) && ... && Aligned(in))) MapKernel<W><<<Blocks(n, W, 1 << 20), THREADS, 0, stream>>>((size_t)n, f, out, in...);
+    else MapKernel<1><<<Blocks(n, 1, 1 << 20), THREADS, 0, stream>>>((size_t)n, f, out, in...);
+  }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -264,15 +282,9 @@ static __global__ void __launch_bounds__(THREADS) SwapKernel(size_t n, float *x,
 
 static PetscErrorCode Swap(PetscInt n, float *x, float *y)
 {
-  cudaStream_t stream;
-
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  SwapKernel<<<(unsigned)PetscMin((size_t)n / THREADS + 1, 1 << 20), THREADS, 0, stream>>>((size_t)n, x, y);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(Launch([&](cudaStream_t stream) { SwapKernel<<<Blocks(n, 1, 1 << 20), THREADS, 0, stream>>>((size_t)n, x, y); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -307,6 +319,20 @@ static PetscErrorCode AXPBYPCZ(PetscInt n, double a, double b, double c, const f
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* m vectors in passes of up to four: f(j, std::make_index_sequence<M>()) for M of them, from j on */
+template <typename F>
+static PetscErrorCode ForFour(PetscInt m, F f)
+{
+  PetscFunctionBegin;
+  for (PetscInt j = 0; j < m; j += 4) {
+    if (m - j == 1) PetscCall(f(j, std::make_index_sequence<1>()));
+    else if (m - j == 2) PetscCall(f(j, std::make_index_sequence<2>()));
+    else if (m - j == 3) PetscCall(f(j, std::make_index_sequence<3>()));
+    else PetscCall(f(j, std::make_index_sequence<4>()));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <size_t... J>
 static PetscErrorCode Combine(PetscInt n, const double *a, double b, const float *const *x, float *y, std::index_sequence<J...>)
 {
@@ -323,12 +349,7 @@ static PetscErrorCode MAXPBY(PetscInt n, PetscInt m, const double *a, double b, 
 {
   PetscFunctionBegin;
   if (!m) PetscCall(b == 0.0 ? SetAll(n, 0.0, y) : UnaryWithNumber<Times>(n, b, y));
-  for (PetscInt j = 0; j < m; j += 4, b = 1.0) {
-    if (m - j == 1) PetscCall(Combine(n, a + j, b, x + j, y, std::make_index_sequence<1>()));
-    else if (m - j == 2) PetscCall(Combine(n, a + j, b, x + j, y, std::make_index_sequence<2>()));
-    else if (m - j == 3) PetscCall(Combine(n, a + j, b, x + j, y, std::make_index_sequence<3>()));
-    else PetscCall(Combine(n, a + j, b, x + j, y, std::make_index_sequence<4>()));
-  }
+  PetscCall(ForFour(m, [&](PetscInt j, auto pass) { return Combine(n, a + j, j ? 1.0 : b, x + j, y, pass); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -480,11 +501,12 @@ static PetscErrorCode Reduce(PetscInt n, F f, S *s, const I *...in)
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
   PetscCall(NeedBuffers());
-  PetscCall(PetscLogGpuTimeBegin());
-  if ((Aligned(in) && ...)) ReduceKernel<4><<<(unsigned)PetscMin((size_t)n / (4 * THREADS) + 1, MAX_BLOCKS), THREADS, 0, stream>>>((size_t)n, f, (S *)buffers.partial, buffers.ticket, (S *)buffers.host, in...);
-  else ReduceKernel<1><<<(unsigned)PetscMin((size_t)n / THREADS + 1, MAX_BLOCKS), THREADS, 0, stream>>>((size_t)n, f, (S *)buffers.partial, buffers.ticket, (S *)buffers.host, in...);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(Launch([&](cudaStream_t stream) {
+    S *const partial = (S *)buffers.partial, *const result = (S *)buffers.host;
+
+    if ((Aligned(in) && ...)) ReduceKernel<4><<<Blocks(n, 4, MAX_BLOCKS), THREADS, 0, stream>>>((size_t)n, f, partial, buffers.ticket, result, in...);
+    else ReduceKernel<1><<<Blocks(n, 1, MAX_BLOCKS), THREADS, 0, stream>>>((size_t)n, f, partial, buffers.ticket, result, in...);
+  }));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PetscLogGpuToCpuScalar(sizeof(S)));
   *s = *(const S *)buffers.host;
@@ -506,12 +528,7 @@ static PetscErrorCode Dots(PetscInt n, const float *x, const float *const *y, do
 static PetscErrorCode MDot(PetscInt n, PetscInt m, const float *x, const float *const *y, double *s)
 {
   PetscFunctionBegin;
-  for (PetscInt j = 0; j < m; j += 4) {
-    if (m - j == 1) PetscCall(Dots(n, x, y + j, s + j, std::make_index_sequence<1>()));
-    else if (m - j == 2) PetscCall(Dots(n, x, y + j, s + j, std::make_index_sequence<2>()));
-    else if (m - j == 3) PetscCall(Dots(n, x, y + j, s + j, std::make_index_sequence<3>()));
-    else PetscCall(Dots(n, x, y + j, s + j, std::make_index_sequence<4>()));
-  }
+  PetscCall(ForFour(m, [&](PetscInt j, auto pass) { return Dots(n, x, y + j, s + j, pass); }));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -558,7 +575,8 @@ static PetscErrorCode Find(PetscInt n, const float *x, PetscInt *index, double *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Errors(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol, const float *atols, double rtol, const float *rtols, double ignore, VecSingleErrorNorms *norms)
+static PetscErrorCode Errors(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol, const float *atols, double rtol,
+                             const float *rtols, double ignore, VecSingleErrorNorms *norms)
 {
   const AddErrors f = {(bool)infinity, !!e, !!atols, !!rtols, atol, rtol, ignore};
   ErrorNorms      r;
@@ -574,40 +592,45 @@ static PetscErrorCode Errors(PetscInt n, const float *u, const float *y, const f
 
 /* ---- to and from the host: floats travel, the host converts ---- */
 
-static PetscErrorCode ToHost(PetscInt n, double a, const float *x, double *y)
+/* pass(i, m, stream) for m <= CHUNK numbers from i on, which uses buffers.host and waits for it */
+template <typename F>
+static PetscErrorCode ForChunks(PetscInt n, F pass)
 {
   cudaStream_t stream;
 
   PetscFunctionBegin;
-  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
   PetscCall(NeedBuffers());
-  for (PetscInt i = 0; i < n; i += CHUNK) {
-    const PetscInt m = PetscMin((PetscInt)CHUNK, n - i);
+  for (PetscInt i = 0; i < n; i += CHUNK) PetscCall(pass(i, PetscMin((PetscInt)CHUNK, n - i), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
+static PetscErrorCode ToHost(PetscInt n, double a, const float *x, double *y)
+{
+  PetscFunctionBegin;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ForChunks(n, [&](PetscInt i, PetscInt m, cudaStream_t stream) {
+    PetscFunctionBegin;
     PetscCallCUDA(cudaMemcpyAsync(buffers.host, x + i, m * sizeof(float), cudaMemcpyDeviceToHost, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
     PetscCall(VecSingleKernelsHost.todouble(m, a, buffers.host, y + i));
-  }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }));
   PetscCall(PetscLogGpuToCpu((PetscLogDouble)n * sizeof(float)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode FromHost(PetscInt n, double a, const double *x, float *y)
 {
-  cudaStream_t stream;
-
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(Stream(&stream));
-  PetscCall(NeedBuffers());
-  for (PetscInt i = 0; i < n; i += CHUNK) {
-    const PetscInt m = PetscMin((PetscInt)CHUNK, n - i);
-
+  PetscCall(ForChunks(n, [&](PetscInt i, PetscInt m, cudaStream_t stream) {
+    PetscFunctionBegin;
     PetscCall(VecSingleKernelsHost.fromdouble(m, a, x + i, buffers.host));
     PetscCallCUDA(cudaMemcpyAsync(y + i, buffers.host, m * sizeof(float), cudaMemcpyHostToDevice, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
-  }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }));
   PetscCall(PetscLogCpuToGpu((PetscLogDouble)n * sizeof(float)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
