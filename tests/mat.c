@@ -333,7 +333,7 @@ static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
 /* what operator and interpolation have in common; B is A assembled */
 static PetscErrorCode TestOperations(Mat A, Mat B, PetscBool interpolation)
 {
-  const char *const     types[] = {MATAIJ, MATDENSE, MATBAIJ, "aijcusparse"};
+  const char *const     types[] = {MATAIJ, MATDENSE, MATBAIJ};
   const PetscInt        row = 0;
   const PetscScalar     one = 1;
   const PetscInt       *cols;
@@ -425,7 +425,6 @@ static PetscErrorCode TestOperations(Mat A, Mat B, PetscBool interpolation)
   for (size_t t = 0; t < PETSC_STATIC_ARRAY_LENGTH(types); t++) {
     char name[64];
 
-    if (t == 3 && !PetscDefined(HAVE_CUDA)) break;
     PetscCall(PetscSNPrintf(name, sizeof(name), "MatConvert to %s", types[t]));
     PetscCall(MatConvert(A, types[t], MAT_INITIAL_MATRIX, &C));
     PetscCall(Same(name, C, B));

@@ -320,7 +320,8 @@ static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PetscBool *can)
 static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PetscBool *can)
 {
   const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp || ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes || ksp->viewPOpExp || ksp->convergedreasonviewer || ksp->numberreasonviews);
-  const PetscBool hooks = (PetscBool)(ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew || ksp->pc->ops->presolve || ksp->pc->ops->postsolve || (ksp->dmActive & KSP_DMACTIVE_RHS));
+  const PetscBool quiet = (PetscBool)(!ksp->pc->ops->presolve || ksp->pc->ops->presolve == PCPreSolve_WarnOfSingle); /* which looks at the solver, once */
+  const PetscBool hooks = (PetscBool)(ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew || !quiet || ksp->pc->ops->postsolve || (ksp->dmActive & KSP_DMACTIVE_RHS));
   const PetscBool ready = (PetscBool)(ksp->setupstage == KSP_SETUP_NEWRHS && ksp->pc->setupcalled);
   const PetscBool fixed = (PetscBool)(ksp->normtype == KSP_NORM_NONE && ksp->converged == KSPConvergedSkip && ksp->max_it > 0 && !ksp->numbermonitors);
   PetscReal       scale;
