@@ -135,7 +135,8 @@ static PetscErrorCode ReferenceSolve(const PatchFDEigen *e[3], PetscReal v[])
 }
 
 /* the patches of a colour, by its definition; all of them see the same x */
-static PetscErrorCode ReferenceColor(const Mesh *m, PatchFDPatchOp op, PetscInt nphase, const PatchFDColor *color, const PatchFDRange patches, PetscReal omega, PetscReal x[], const PetscReal b[], PetscReal r[])
+static PetscErrorCode ReferenceColor(const Mesh *m, PatchFDPatchOp op, PetscInt nphase, const PatchFDColor *color, const PatchFDRange patches, PetscReal omega,
+                                     PetscReal x[], const PetscReal b[], PetscReal r[])
 {
   const size_t n = PatchFDBoxSize(&m->box);
   PetscReal   *res, *v;
@@ -273,7 +274,8 @@ static PetscErrorCode ArrayCompare(const char *what, const Mesh *m, Array *a, Pe
     }
   }
   if (wrong) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT "D, degree %" PetscInt_FMT ", %s, %s: %" PetscInt_FMT " of %zu numbers differ; largest difference %g of %g at node (%" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT ")\n", m->dim, m->degree, a->k->name, what, wrong, PatchFDBoxSize(b), (double)diff, (double)max, at[0], at[1], at[2]));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT "D, degree %" PetscInt_FMT ", %s, %s: ", m->dim, m->degree, a->k->name, what));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%" PetscInt_FMT " of %zu numbers differ; largest difference %g of %g at node (%" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT ")\n", wrong, PatchFDBoxSize(b), (double)diff, (double)max, at[0], at[1], at[2]));
     (*failures)++;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -409,7 +411,8 @@ static PetscErrorCode TestLocal(const Mesh *m, int part, PetscInt nphase, PatchF
 
           PetscCall(ReferenceColor(m, (PatchFDPatchOp)op, nphase, &colors[c], patches, omega, x.ref, b.ref, r.ref));
           PetscCall(k->localapply(plan, (PatchFDPatchOp)op, 1, &colors[c], patches, omega, (PetscBool)(zero && c == 0), x.d, b.d, r.d));
-          PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s, omega %g, part %d, %" PetscInt_FMT " phases, colour (%" PetscInt_FMT " %" PetscInt_FMT " %" PetscInt_FMT ", %" PetscInt_FMT ")", names[op], zero ? " from zero" : "", (double)omega, part, nphase, colors[c].parity[0], colors[c].parity[1], colors[c].parity[2], colors[c].phase));
+          PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s, omega %g, part %d, %d phases, colour (%d %d %d, %d)", names[op], zero ? " from zero" : "", (double)omega, part, (int)nphase, (int)colors[c].parity[0], (int)colors[c].parity[1],
+                                  (int)colors[c].parity[2], (int)colors[c].phase));
           PetscCall(ArrayCompare(name, m, op == PATCHFD_OP_RESIDUAL ? &r : &x, failures));
         }
       }
