@@ -3,7 +3,7 @@
 
     dg_operator.cu         the interior penalty operator (formula and mapping there), and the generic kernel
     dg_smoother.cu         vertex patches: what is chosen when; the generic kernel (1D, 2D, lines of one cell, high degrees)
-    dg_smoother_fast.cuh   the kernel for 3D patches of two cells a direction, any meshes, degree 1 to 8
+    dg_smoother_fast.cuh   the kernel for 3D patches of two cells a direction, any meshes, degree 1 to 8; dg_smoother_double.cu, dg_smoother_float.cu
     dg_transfer.cu         grid transfer, cells to cells
 
   With n = k + 1 nodes of a cell, the neighbour across a face enters by two functionals of each of its lines: its value at the common vertex and

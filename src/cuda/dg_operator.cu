@@ -170,7 +170,8 @@ __device__ __forceinline__ void DGFetchRim(const DGOperatorData<T> &d, const int
 }
 
 template <typename T, int K>
-__launch_bounds__(DGTile<K>::THREADS) static __global__ void DGCellKernel(const __grid_constant__ DGOperatorMatrices<T, K> m, const __grid_constant__ DGOperatorData<T> d, T alpha, const T *__restrict__ x, const T *y0, T *y)
+__launch_bounds__(DGTile<K>::THREADS) static __global__
+void DGCellKernel(const __grid_constant__ DGOperatorMatrices<T, K> m, const __grid_constant__ DGOperatorData<T> d, T alpha, const T *__restrict__ x, const T *y0, T *y)
 {
   using F         = DGTile<K>;
   constexpr int n = F::n;
@@ -311,6 +312,7 @@ PetscErrorCode DGReference::create(PetscInt degree)
   std::vector<int>       pivot(n);
   PatchFDLine            line;
   PatchFDBand            band;
+  lapack_int             info;
 
   PetscFunctionBegin;
   PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, degree, 1, ends, free, &line));
@@ -330,7 +332,8 @@ PetscErrorCode DGReference::create(PetscInt degree)
     X[i * (n + 2) + n + 1] = g[i];
   }
   factor = M;
-  PetscCheck(LAPACKE_dgesv(LAPACK_ROW_MAJOR, (lapack_int)n, (lapack_int)(n + 2), factor.data(), (lapack_int)n, pivot.data(), X.data(), (lapack_int)(n + 2)) == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "The mass matrix of degree %" PetscInt_FMT " is singular", degree);
+  info   = LAPACKE_dgesv(LAPACK_ROW_MAJOR, (lapack_int)n, (lapack_int)(n + 2), factor.data(), (lapack_int)n, pivot.data(), X.data(), (lapack_int)(n + 2));
+  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "The mass matrix of degree %" PetscInt_FMT " is singular", degree);
   for (PetscInt i = 0; i < n; i++) {
     MK.insert(MK.end(), X.begin() + i * (n + 2), X.begin() + i * (n + 2) + n);
     Mv.push_back(X[i * (n + 2) + n]);
@@ -521,7 +524,7 @@ static PetscErrorCode DGChooseGeneric(const PatchFDBand *A[3], const PatchFDBand
     p->flops += 2.0 * size * ((2 * c->reach[d] + 3) * c->n[d]) * (PetscLogDouble)c->size;
   }
   PetscCall(c->team.create(size, 6 * (size_t)size));
-  PetscCall(AllowShared(DGGenericCellKernel<T>, c->team.shared));
+  PetscCall(AllowShared(DGGenericCellKernel<T>, shared_limit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -534,7 +537,7 @@ PetscErrorCode DGOperator<T>::create(const PatchFDOperatorDesc *desc, void **pla
   cudaStream_t        stream;
 
   PetscFunctionBegin;
-  PetscCheck(PatchFDKroneckerSum(desc, A, M), PETSC_COMM_SELF, PETSC_ERR_SUP, "The CUDA operator of a discontinuous field has to be a sum of Kronecker products of one direction's matrix and the others' masses");
+  PetscCheck(PatchFDKroneckerSum(desc, A, M), PETSC_COMM_SELF, PETSC_ERR_SUP, "The CUDA operator of a discontinuous field has to be one direction's matrix times the others' masses, summed over directions");
   PetscCheck(field->x0 == 0 && field->y0 == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A single field begins at %zu and %zu of its arrays", field->x0, field->y0);
   PetscCall(Stream(&stream));
   p             = new DGOperatorPlan<T>();

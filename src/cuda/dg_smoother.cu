@@ -56,8 +56,9 @@ static __device__ inline void DGTransform(bool active, const DGPatch<T> &p, bool
   for (int d = 0; d < 3; d++) {
     const int n = p.n[d];
 
-    /* S' and S, or T and T' */
-    if (active) Contract(d, p.n, n, residual ? Matrix<T>{p.cls[d]->T_, tonodes ? 1 : n, tonodes ? n : 1} : Matrix<T>{p.cls[d]->S, tonodes ? n : 1, tonodes ? 1 : n}, d == 1 ? out : in, d == 1 ? in : out, false);
+    const Matrix<T> S = {p.cls[d]->S, n, 1}, St = {p.cls[d]->S, 1, n}, M = {p.cls[d]->T_, n, 1}, Mt = {p.cls[d]->T_, 1, n};
+
+    if (active) Contract(d, p.n, n, residual ? (tonodes ? Mt : M) : (tonodes ? S : St), d == 1 ? out : in, d == 1 ? in : out, false);
     __syncthreads();
   }
 }
@@ -273,7 +274,17 @@ static int DGFastDegree(const PatchFDLocalDesc *desc)
 template <typename T>
 static PetscErrorCode DGFastCreate(int K, const PatchFDLocalDesc *desc, DGSmootherFast **fast)
 {
-  static PetscErrorCode (*const create[])(const PatchFDLocalDesc *, DGSmootherFast **) = {NULL, DGSmootherFastCreate<T, 1>, DGSmootherFastCreate<T, 2>, DGSmootherFastCreate<T, 3>, DGSmootherFastCreate<T, 4>, DGSmootherFastCreate<T, 5>, DGSmootherFastCreate<T, 6>, DGSmootherFastCreate<T, 7>, DGSmootherFastCreate<T, 8>};
+  static PetscErrorCode (*const create[])(const PatchFDLocalDesc *, DGSmootherFast **) = {
+    NULL,
+    DGSmootherFastCreate<T, 1>,
+    DGSmootherFastCreate<T, 2>,
+    DGSmootherFastCreate<T, 3>,
+    DGSmootherFastCreate<T, 4>,
+    DGSmootherFastCreate<T, 5>,
+    DGSmootherFastCreate<T, 6>,
+    DGSmootherFastCreate<T, 7>,
+    DGSmootherFastCreate<T, 8>,
+  };
 
   PetscFunctionBegin;
   *fast = NULL;
@@ -310,7 +321,7 @@ PetscErrorCode DGSmoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   }
   for (int d = 0; d < 3; d++) s->area = PetscMax(s->area, s->size / (int)p->n[d]);
   PetscCall(s->team.create(s->size, 2 * (size_t)s->size + 4 * (size_t)s->area));
-  PetscCall(AllowShared(DGGenericKernel<T>, s->team.shared));
+  PetscCall(AllowShared(DGGenericKernel<T>, shared_limit)); /* not what this plan needs: others may need more */
   PetscCall(DGFastCreate<T>(K, desc, &p->fast));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -342,7 +353,8 @@ static bool DGWhole(const DGSmootherPlan<T> *p, const PatchFDRange patches)
 
 /* FUSED is BOUNDARY: A_II^{-1} (b_I - A_IB x_B - A_II x_I) is what that computes, less x_I */
 template <typename T>
-PetscErrorCode DGSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+PetscErrorCode DGSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega,
+                                     PetscBool zero, void *x, const void *b, void *r)
 {
   DGSmootherPlan<T> *p    = (DGSmootherPlan<T> *)plan;
   const bool         fast = p->fast && DGWhole(p, patches);
@@ -359,7 +371,9 @@ PetscErrorCode DGSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncol
 
     if (g.empty()) continue;
     if (!fast) {
-      DGGenericKernel<T><<<p->data.team.grid((size_t)g.slots() * g.count[1] * g.count[2]), p->data.team.block(), p->data.team.shared, stream>>>(p->data, g, op, (T)omega, (T)beta, first, (T *)x, (const T *)b, (T *)r);
+      const Team<T> &team = p->data.team;
+
+      DGGenericKernel<T><<<team.grid((size_t)g.slots() * g.count[1] * g.count[2]), team.block(), team.shared, stream>>>(p->data, g, op, (T)omega, (T)beta, first, (T *)x, (const T *)b, (T *)r);
       PetscCallCUDA(cudaGetLastError());
     } else if (op == PATCHFD_OP_SOLVE || (op == PATCHFD_OP_BOUNDARY && first)) PetscCall(p->fast->apply(g, PATCHFD_OP_SOLVE, omega, beta, first, x, op == PATCHFD_OP_SOLVE ? r : b, r, stream));
     else PetscCall(p->fast->apply(g, op, omega, beta, first, x, b, r, stream));

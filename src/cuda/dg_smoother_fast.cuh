@@ -28,10 +28,10 @@
 
   with a barrier between each two.
 
-  Floors, an unknown of the mesh and a step of all colours (each node is in 8 patches), double, on an H200: memory 8 (b, x, and the other phase's x once)
-  192 B = 46 ps at 4.2 TB/s; from L2 40 B a node and patch, 40 ps; products 6 N + 24, 3 N + 24 with parity: 25 (k = 3) to 33 ps (k = 5), without it 38
-  and 50 ps; shared memory 18 words of nodes and faces a node and patch, 35 ps, and without parity N / 2 pairs of R, 4 N bytes a product pair: 6 N words,
-  of which those of two lines are one, 6 ps N.
+  Floors, an unknown of the mesh and a step of all colours (each node is in 8 patches), double, on an H200.  Memory: b, x and the other phase's x
+  once, 192 B, 46 ps at 4.2 TB/s; out of L2 40 B a node and patch, 40 ps.  Products, a node and patch: 3 N + 24 with parity, 25 (k = 3) to 31 ps
+  (k = 5); 6 N + 24 without, 37 to 50 ps.  Shared memory: 18 words of nodes and faces a node and patch, 35 ps; without parity 3 N words of R as well,
+  46 (k = 3) to 69 ps (k = 5).
 */
 #pragma once
 #include "dg.cuh"
@@ -444,7 +444,8 @@ __device__ __forceinline__ void DGGatherFaces(const DGBlock<T, K> &b, const T *x
 }
 
 template <typename T, int K, PatchFDPatchOp OP>
-__launch_bounds__(DGShape<T, K>::THREADS, DGShape<T, K>::BLOCKS) static __global__ void DGPatchKernel(const __grid_constant__ DGMatrices<T, K> m, const __grid_constant__ DGColor g, T omega, T beta, bool zero, T *x, const T *b, T *r)
+__launch_bounds__(DGShape<T, K>::THREADS, DGShape<T, K>::BLOCKS) static __global__
+void DGPatchKernel(const __grid_constant__ DGMatrices<T, K> m, const __grid_constant__ DGColor g, T omega, T beta, bool zero, T *x, const T *b, T *r)
 {
   using F = DGShape<T, K>;
   extern __shared__ double2 dg_shared[];
@@ -515,10 +516,12 @@ struct DGSmootherDegree : DGSmootherFast {
   template <PatchFDPatchOp OP>
   PetscErrorCode launch(const DGColor &g, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t stream) const
   {
-    const dim3 grid((g.slots() + F::P - 1) / F::P, g.count[1], g.count[2]);
+    const dim3              grid((g.slots() + F::P - 1) / F::P, g.count[1], g.count[2]);
+    const size_t            shared = (OP == PATCHFD_OP_SOLVE ? F::LAYERS : F::SIZE) * sizeof(T);
+    const DGMatrices<T, K> &m      = OP == PATCHFD_OP_RESIDUAL ? residual : solve;
 
     PetscFunctionBegin;
-    DGPatchKernel<T, K, OP><<<grid, F::THREADS, (OP == PATCHFD_OP_SOLVE ? F::LAYERS : F::SIZE) * sizeof(T), stream>>>(OP == PATCHFD_OP_RESIDUAL ? residual : solve, g, (T)omega, (T)beta, zero, (T *)x, (const T *)b, (T *)r);
+    DGPatchKernel<T, K, OP><<<grid, F::THREADS, shared, stream>>>(m, g, (T)omega, (T)beta, zero, (T *)x, (const T *)b, (T *)r);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -262,8 +262,8 @@ static PetscErrorCode DGChooseTransfer(DGTransferPlan<T> *p)
     else if (d.nc[2] == NC || (d.nc[2] == 1 && d.nf[2] == 1)) {
       p->prolong   = d.nc[2] == 1 ? DGProlongKernel<T, NC, 1> : DGProlongKernel<T, NC, NC>;
       p->restrict_ = d.nc[2] == 1 ? DGRestrictKernel<T, NC, 1> : DGRestrictKernel<T, NC, NC>;
-      PetscCall(AllowShared(p->prolong, p->shared));
-      PetscCall(AllowShared(p->restrict_, p->shared));
+      PetscCall(AllowShared(p->prolong, shared_limit));
+      PetscCall(AllowShared(p->restrict_, shared_limit));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -329,8 +329,8 @@ PetscErrorCode DGTransfer<T>::create(const PatchFDTransferDesc *desc, void **pla
   if (p->shared <= shared_limit) PetscCall((DGChooseTransfer<T, 9>(p)));
   if (p->prolong) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(t->team.create(size, 2 * (size_t)size));
-  PetscCall(AllowShared(DGTransferKernel<T, true>, t->team.shared));
-  PetscCall(AllowShared(DGTransferKernel<T, false>, t->team.shared));
+  PetscCall(AllowShared(DGTransferKernel<T, true>, shared_limit));
+  PetscCall(AllowShared(DGTransferKernel<T, false>, shared_limit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
