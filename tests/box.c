@@ -426,13 +426,9 @@ static PetscErrorCode PowerOnSide(PetscInt dim, PetscReal time, const PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode NotANumber(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode NotANumber(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBegin;
-  (void)dim;
-  (void)time;
-  (void)Nc;
-  (void)ctx;
   u[0] = x[0] > 0.5 ? PetscSqrtReal(-PetscAbsReal(x[0])) : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -774,13 +770,8 @@ static PetscErrorCode TestVTK(MPI_Comm comm)
 
 static char Message[4096];
 
-static PetscErrorCode Capture(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
+static PetscErrorCode Capture(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function, PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type, const char *message, PETSC_UNUSED void *ctx)
 {
-  (void)comm;
-  (void)line;
-  (void)function;
-  (void)file;
-  (void)ctx;
   if (type == PETSC_ERROR_INITIAL) (void)PetscStrncpy(Message, message, sizeof(Message));
   return code;
 }
@@ -807,14 +798,8 @@ static int StackSize;
     count++; \
   } while (0)
 
-static PetscErrorCode BadFunction(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode BadFunction(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PETSC_UNUSED PetscScalar u[], PETSC_UNUSED void *ctx)
 {
-  (void)dim;
-  (void)time;
-  (void)x;
-  (void)Nc;
-  (void)u;
-  (void)ctx;
   return PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, PETSC_ERR_USER, PETSC_ERROR_INITIAL, "thrown by the function");
 }
 
@@ -1005,11 +990,8 @@ static PetscErrorCode TestErrors(MPI_Comm comm)
 
 /* ------------------------------------------------ speed ------------------------------------------------ */
 
-static PetscErrorCode Sine(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode Sine(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
 {
-  (void)time;
-  (void)Nc;
-  (void)ctx;
   u[0] = 1;
   for (PetscInt d = 0; d < dim; d++) u[0] *= PetscSinReal(PETSC_PI * x[d]);
   return PETSC_SUCCESS;

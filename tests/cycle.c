@@ -412,25 +412,22 @@ static PetscErrorCode Halve(Mat A, Vec b, Vec x, Vec r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Nothing(Mat A, Vec b, Vec x, Vec r)
+static PetscErrorCode Nothing(PETSC_UNUSED Mat A, Vec b, PETSC_UNUSED Vec x, Vec r)
 {
   PetscFunctionBeginUser;
-  (void)A, (void)x;
   PetscCall(VecCopy(b, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Hook(KSP ksp, Vec b, Vec x, PetscCtx ctx)
+static PetscErrorCode Hook(PETSC_UNUSED KSP ksp, PETSC_UNUSED Vec b, Vec x, PETSC_UNUSED PetscCtx ctx)
 {
   PetscFunctionBeginUser;
-  (void)ksp, (void)b, (void)ctx;
   PetscCall(VecScale(x, 0.5));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Monitor(KSP ksp, PetscInt it, PetscReal norm, PetscCtx ctx)
+static PetscErrorCode Monitor(PETSC_UNUSED KSP ksp, PETSC_UNUSED PetscInt it, PETSC_UNUSED PetscReal norm, PETSC_UNUSED PetscCtx ctx)
 {
-  (void)ksp, (void)it, (void)norm, (void)ctx;
   return PETSC_SUCCESS;
 }
 
@@ -540,18 +537,16 @@ static struct {
   PetscInt      countdown; /* to the event of this kind */
 } callback = {-1, -1, 0};
 
-static PetscErrorCode EventBegin(PetscLogEvent event, int t, PetscObject o1, PetscObject o2, PetscObject o3, PetscObject o4)
+static PetscErrorCode EventBegin(PetscLogEvent event, PETSC_UNUSED int t, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2, PETSC_UNUSED PetscObject o3, PETSC_UNUSED PetscObject o4)
 {
-  (void)t, (void)o1, (void)o2, (void)o3, (void)o4;
   return event == callback.fail && --callback.countdown == 0 ? PETSC_ERR_USER : PETSC_SUCCESS;
 }
 
-static PetscErrorCode EventEnd(PetscLogEvent event, int t, PetscObject o1, PetscObject o2, PetscObject o3, PetscObject o4)
+static PetscErrorCode EventEnd(PetscLogEvent event, PETSC_UNUSED int t, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2, PETSC_UNUSED PetscObject o3, PETSC_UNUSED PetscObject o4)
 {
   PetscDeviceContext context;
 
   PetscFunctionBeginUser;
-  (void)t, (void)o1, (void)o2, (void)o3, (void)o4;
   if (event != callback.synchronize || --callback.countdown != 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscDeviceContextGetCurrentContext(&context));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
@@ -604,9 +599,8 @@ static PetscErrorCode TestFailures(Problem *p)
 
 static PetscInt residuals;
 
-static PetscErrorCode CountResiduals(Mat A, Vec b, Vec x, Vec r)
+static PetscErrorCode CountResiduals(PETSC_UNUSED Mat A, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x, PETSC_UNUSED Vec r)
 {
-  (void)A, (void)b, (void)x, (void)r;
   return ++residuals == 100 ? PETSC_ERR_USER : PETSC_SUCCESS;
 }
 

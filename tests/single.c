@@ -59,12 +59,11 @@ static PetscErrorCode Assemble(DM da, PetscReal shift, Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ComputeOperators(KSP ksp, Mat A, Mat P, void *ctx)
+static PetscErrorCode ComputeOperators(KSP ksp, PETSC_UNUSED Mat A, Mat P, void *ctx)
 {
   DM dm;
 
   PetscFunctionBeginUser;
-  (void)A;
   PetscCall(KSPGetDM(ksp, &dm));
   PetscCall(Assemble(dm, ((Problem *)ctx)->shift, P));
   PetscFunctionReturn(PETSC_SUCCESS);

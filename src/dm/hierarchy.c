@@ -127,15 +127,11 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
 }
 
 /* Coefficients changed on a fine DM reach the coarser ones whenever a solver restricts the problem. */
-PetscErrorCode DMRestrictHook_Box(DM fine, Mat restrct, Vec rscale, Mat inject, DM coarse, void *ctx)
+PetscErrorCode DMRestrictHook_Box(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSED Vec rscale, PETSC_UNUSED Mat inject, DM coarse, PETSC_UNUSED void *ctx)
 {
   PetscBool isbox;
 
   PetscFunctionBegin;
-  (void)restrct;
-  (void)rscale;
-  (void)inject;
-  (void)ctx;
   PetscCall(PetscObjectTypeCompare((PetscObject)coarse, DMBOX, &isbox));
   if (isbox) PetscCall(DMBoxCopyOperator(fine, coarse));
   PetscFunctionReturn(PETSC_SUCCESS);

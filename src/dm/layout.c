@@ -545,11 +545,9 @@ PetscErrorCode DMBoxGlobalToLocalBegin(DM dm, PatchFDKernels kern, const void *g
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxGlobalToLocalEnd(DM dm, PatchFDKernels kern, const void *global, int slot, void **local)
+PetscErrorCode DMBoxGlobalToLocalEnd(DM dm, PatchFDKernels kern, PETSC_UNUSED const void *global, PETSC_UNUSED int slot, void **local)
 {
   PetscFunctionBegin;
-  (void)global;
-  (void)slot;
   PetscCall(DMBoxHaloEnd(dm, kern, *local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

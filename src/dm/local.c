@@ -87,11 +87,9 @@ PetscErrorCode DMGlobalToLocalBegin_Box(DM dm, Vec global, InsertMode mode, Vec 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMGlobalToLocalEnd_Box(DM dm, Vec global, InsertMode mode, Vec local)
+PetscErrorCode DMGlobalToLocalEnd_Box(DM dm, PETSC_UNUSED Vec global, PETSC_UNUSED InsertMode mode, Vec local)
 {
   PetscFunctionBegin;
-  (void)global;
-  (void)mode;
   PetscCall(DMBoxHaloEndVec(dm, local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -115,11 +113,9 @@ PetscErrorCode DMLocalToLocalBegin_Box(DM dm, Vec from, InsertMode mode, Vec to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMLocalToLocalEnd_Box(DM dm, Vec from, InsertMode mode, Vec to)
+PetscErrorCode DMLocalToLocalEnd_Box(DM dm, PETSC_UNUSED Vec from, PETSC_UNUSED InsertMode mode, Vec to)
 {
   PetscFunctionBegin;
-  (void)from;
-  (void)mode;
   PetscCall(DMBoxHaloEndVec(dm, to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -178,13 +174,9 @@ PetscErrorCode DMLocalToGlobalBegin_Box(DM dm, Vec local, InsertMode mode, Vec g
 }
 
 /* nothing is left to do */
-PetscErrorCode DMLocalToGlobalEnd_Box(DM dm, Vec local, InsertMode mode, Vec global)
+PetscErrorCode DMLocalToGlobalEnd_Box(PETSC_UNUSED DM dm, PETSC_UNUSED Vec local, PETSC_UNUSED InsertMode mode, PETSC_UNUSED Vec global)
 {
   PetscFunctionBegin;
-  (void)dm;
-  (void)local;
-  (void)mode;
-  (void)global;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

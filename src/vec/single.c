@@ -1009,7 +1009,7 @@ static PetscErrorCode VecRestoreSubVector_Single(Vec v, PETSC_UNUSED IS is, Vec 
       PetscCall(VecScatterBegin(scatter, *w, v, INSERT_VALUES, SCATTER_REVERSE));
       PetscCall(VecScatterEnd(scatter, *w, v, INSERT_VALUES, SCATTER_REVERSE));
     }
-    (void)Write(v); /* through the window */
+    Single(v)->written = PETSC_TRUE; /* through the window */
     PetscCall(PetscObjectStateIncrease((PetscObject)v));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
