@@ -224,22 +224,22 @@ PetscErrorCode DMBoxSetSNESDefaults(DM dm)
 /* the nodes with a Dirichlet condition have no derivative in time */
 static PetscErrorCode DMBoxCopyDirichlet(const DM_Box *box, Vec u, Vec f)
 {
-  PatchFDKernels k;
+  PatchFDKernels kern;
   const void    *au;
   void          *af;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecGetKernels(u, &k));
-  PetscCall(PatchFDVecGetArrayRead(u, k, &au));
-  PetscCall(PatchFDVecGetArray(f, k, &af));
+  PetscCall(PatchFDVecGetKernels(u, &kern));
+  PetscCall(PatchFDVecGetArrayRead(u, kern, &au));
+  PetscCall(PatchFDVecGetArray(f, kern, &af));
   for (PetscInt i = 0; i < box->nfield; i++) {
     const DMBoxField *field = &box->field[i];
-    const size_t      at    = field->global0 * k->size;
+    const size_t      at    = field->global0 * kern->size;
 
-    PetscCall((*k->fixed)(field->own, field->free, 0, &field->global, (char *)af + at, 1, &field->global, (const char *)au + at));
+    PetscCall((*kern->fixed)(field->own, field->free, 0, &field->global, (char *)af + at, 1, &field->global, (const char *)au + at));
   }
-  PetscCall(PatchFDVecRestoreArray(f, k, &af));
-  PetscCall(PatchFDVecRestoreArrayRead(u, k, &au));
+  PetscCall(PatchFDVecRestoreArray(f, kern, &af));
+  PetscCall(PatchFDVecRestoreArrayRead(u, kern, &au));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,7 +13,7 @@
 
 /* on the GPU: the V-cycle as one recording of kernels, see PCApply_PatchMG() */
 typedef struct {
-  PatchFDKernels k;
+  PatchFDKernels kern;
   PetscInt64    *key; /* of the cycle and the solvers on the levels, when it was made */
   size_t         keysize;
   PetscBool      failed; /* something in this cycle cannot be recorded */
@@ -249,7 +249,7 @@ static PetscErrorCode PCPatchMGForget(PC pc)
   PatchMGRecord *r = &PATCHMG(pc)->record;
 
   PetscFunctionBegin;
-  if (r->record) PetscCall((*r->k->recorddestroy)(&r->record));
+  if (r->record) PetscCall((*r->kern->recorddestroy)(&r->record));
   PetscCall(VecDestroy(&r->vb));
   PetscCall(VecDestroy(&r->vx));
   PetscCall(PetscFree(r->key));
@@ -345,14 +345,14 @@ static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PetscBool *can)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCPatchMGCanRecord(PC pc, PatchFDKernels k, PetscBool *can)
+static PetscErrorCode PCPatchMGCanRecord(PC pc, PatchFDKernels kern, PetscBool *can)
 {
   PC_MG      *mg = (PC_MG *)pc->data;
   PetscMPIInt size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  *can = (PetscBool)(PATCHMG(pc)->graph && k->recordbegin && size == 1 && !PetscLogGpuTimeFlag && !PetscLogGpuEnergyFlag && !PetscLogGpuEnergyMeterFlag);
+  *can = (PetscBool)(PATCHMG(pc)->graph && kern->recordbegin && size == 1 && !PetscLogGpuTimeFlag && !PetscLogGpuEnergyFlag && !PetscLogGpuEnergyMeterFlag);
   for (PetscInt l = 0; l < mg->nlevels && *can; l++) {
     PC_MG_Levels *level = mg->levels[l];
 
@@ -388,35 +388,35 @@ static void PCPatchMGKeyState(const void *obj, PetscInt64 *key, size_t *n)
 static PetscErrorCode PCPatchMGGetKey(PC pc, PetscInt64 **key, size_t *size)
 {
   const PC_MG *mg = (const PC_MG *)pc->data;
-  PetscInt64  *k;
+  PetscInt64  *list;
   size_t       n = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(2 + PATCHMG_KEY_LEVEL * mg->nlevels, key));
-  k      = *key;
-  k[n++] = mg->am;
-  k[n++] = mg->cyclesperpcapply;
+  list      = *key;
+  list[n++] = mg->am;
+  list[n++] = mg->cyclesperpcapply;
   for (PetscInt l = 0; l < mg->nlevels; l++) {
     const PC_MG_Levels *level  = mg->levels[l];
     const KSP           ksp[2] = {level->smoothd, level->smoothu};
 
-    k[n++] = level->cycles;
-    PCPatchMGKeyState(level->A, k, &n);
-    PCPatchMGKeyState(level->interpolate, k, &n);
-    PCPatchMGKeyState(level->restrct, k, &n);
-    PCPatchMGKeyObject(level->r, k, &n);
+    list[n++] = level->cycles;
+    PCPatchMGKeyState(level->A, list, &n);
+    PCPatchMGKeyState(level->interpolate, list, &n);
+    PCPatchMGKeyState(level->restrct, list, &n);
+    PCPatchMGKeyObject(level->r, list, &n);
     if (l < mg->nlevels - 1) {
-      PCPatchMGKeyObject(level->b, k, &n);
-      PCPatchMGKeyObject(level->x, k, &n);
+      PCPatchMGKeyObject(level->b, list, &n);
+      PCPatchMGKeyObject(level->x, list, &n);
     }
     for (int i = 0; i < 2; i++) {
-      PCPatchMGKeyObject(ksp[i], k, &n);
-      k[n++] = ksp[i]->max_it;
-      k[n++] = ksp[i]->guess_zero;
-      k[n++] = ksp[i]->guess_not_read;
-      PCPatchMGKeyState(ksp[i]->pc, k, &n);
-      PCPatchMGKeyState(ksp[i]->pc->mat, k, &n);
-      PCPatchMGKeyState(ksp[i]->pc->pmat, k, &n);
+      PCPatchMGKeyObject(ksp[i], list, &n);
+      list[n++] = ksp[i]->max_it;
+      list[n++] = ksp[i]->guess_zero;
+      list[n++] = ksp[i]->guess_not_read;
+      PCPatchMGKeyState(ksp[i]->pc, list, &n);
+      PCPatchMGKeyState(ksp[i]->pc->mat, list, &n);
+      PCPatchMGKeyState(ksp[i]->pc->pmat, list, &n);
     }
   }
   *size = n * sizeof(PetscInt64);
@@ -427,18 +427,18 @@ static PetscErrorCode PCPatchMGGetKey(PC pc, PetscInt64 **key, size_t *size)
 #define PATCHMG_RECORD_COPIES 10000000
 
 /* the arrays, on the device from now on: what a recording writes must have been allocated before */
-static PetscErrorCode PCPatchMGGetArrays(Vec b, Vec x, PatchFDKernels k, const void **ab, void **ax)
+static PetscErrorCode PCPatchMGGetArrays(Vec b, Vec x, PatchFDKernels kern, const void **ab, void **ax)
 {
   const void *a;
   void       *w;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecGetArrayRead(b, k, &a));
-  PetscCall(PatchFDVecGetArrayWrite(x, k, &w));
+  PetscCall(PatchFDVecGetArrayRead(b, kern, &a));
+  PetscCall(PatchFDVecGetArrayWrite(x, kern, &w));
   *ab = a;
   *ax = w;
-  PetscCall(PatchFDVecRestoreArrayWrite(x, k, &w));
-  PetscCall(PatchFDVecRestoreArrayRead(b, k, &a));
+  PetscCall(PatchFDVecRestoreArrayWrite(x, kern, &w));
+  PetscCall(PatchFDVecRestoreArrayRead(b, kern, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -455,7 +455,7 @@ static PetscErrorCode PCPatchMGCycle(PC pc, Vec b, Vec x)
 }
 
 /* is there a cycle to record, or to replay, for these solvers?  If they have changed, what was recorded is forgotten. */
-static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels k, PetscBool *known)
+static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels kern, PetscBool *known)
 {
   PatchMGRecord *r    = &PATCHMG(pc)->record;
   PetscInt64    *key  = NULL;
@@ -463,9 +463,9 @@ static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels k, PetscBool *known
   PetscBool      can;
 
   PetscFunctionBegin;
-  PetscCall(PCPatchMGCanRecord(pc, k, &can));
+  PetscCall(PCPatchMGCanRecord(pc, kern, &can));
   if (can) PetscCall(PCPatchMGGetKey(pc, &key, &size));
-  *known = (PetscBool)(can && r->k == k && r->keysize == size);
+  *known = (PetscBool)(can && r->kern == kern && r->keysize == size);
   if (*known) PetscCall(PetscMemcmp(r->key, key, size, known));
   if (*known) {
     PetscCall(PetscFree(key));
@@ -474,7 +474,7 @@ static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels k, PetscBool *known
   }
   PetscCall(PCPatchMGForget(pc));
   if (can) {
-    r->k       = k;
+    r->kern       = kern;
     r->key     = key;
     r->keysize = size;
   }
@@ -488,42 +488,42 @@ static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels k, PetscBool *known
 static PetscErrorCode PCApply_PatchMG(PC pc, Vec b, Vec x)
 {
   PatchMGRecord *r = &PATCHMG(pc)->record;
-  PatchFDKernels k;
+  PatchFDKernels kern;
   PetscBool      known;
   const void    *ab;
   void          *ax;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecGetKernels(b, &k));
-  PetscCall(PCPatchMGIsKnown(pc, k, &known));
+  PetscCall(PatchFDVecGetKernels(b, &kern));
+  PetscCall(PCPatchMGIsKnown(pc, kern, &known));
   if (!known) {
     PetscCall(PCPatchMGCycle(pc, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (r->record && !r->vb) {
-    PetscCall(PCPatchMGGetArrays(b, x, k, &ab, &ax));
+    PetscCall(PCPatchMGGetArrays(b, x, kern, &ab, &ax));
     if ((ab != r->b || ax != r->x) && b->map->n > PATCHMG_RECORD_COPIES) {
       PetscCall(PCPatchMGCycle(pc, b, x));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (ab != r->b || ax != r->x) {
-      PetscCall((*k->recorddestroy)(&r->record));
+      PetscCall((*kern->recorddestroy)(&r->record));
       PetscCall(VecDuplicate(b, &r->vb));
       PetscCall(VecDuplicate(x, &r->vx));
     }
   }
   if (r->vb) PetscCall(VecCopy(b, r->vb));
-  PetscCall(PCPatchMGGetArrays(r->vb ? r->vb : b, r->vx ? r->vx : x, k, &r->b, &r->x));
+  PetscCall(PCPatchMGGetArrays(r->vb ? r->vb : b, r->vx ? r->vx : x, kern, &r->b, &r->x));
   if (r->record) {
     PetscCall(PetscLogEventBegin(PATCHFD_Replay, pc, b, x, 0));
-    PetscCall((*k->recordreplay)(r->record));
+    PetscCall((*kern->recordreplay)(r->record));
     PetscCall(PetscLogEventEnd(PATCHFD_Replay, pc, b, x, 0));
   } else {
     PetscErrorCode ierr;
 
-    PetscCall((*k->recordbegin)(&r->record));
+    PetscCall((*kern->recordbegin)(&r->record));
     ierr = PCPatchMGCycle(pc, r->vb ? r->vb : b, r->vx ? r->vx : x);
-    PetscCall((*k->recordend)((PetscBool)!ierr, &r->record));
+    PetscCall((*kern->recordend)((PetscBool)!ierr, &r->record));
     r->failed = (PetscBool)!r->record;
     PetscCall(ierr);
     if (r->failed) {

@@ -463,17 +463,17 @@ static PetscErrorCode PCSingleGetInputExponent(PC pc, Vec x, int *exponent)
 /* the rows of the identity at Dirichlet nodes are not scaled with the others */
 static PetscErrorCode PCSingleSolveFixed(Mat_Box *m, Vec x, Vec y)
 {
-  PatchFDKernels k;
+  PatchFDKernels kern;
   const void    *ax;
   void          *ay;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecGetKernels(y, &k));
-  PetscCall(PatchFDVecGetArrayRead(x, k, &ax));
-  PetscCall(PatchFDVecGetArray(y, k, &ay));
-  PetscCall(MatBoxSolveFixed(m, k, 1, ax, ay));
-  PetscCall(PatchFDVecRestoreArray(y, k, &ay));
-  PetscCall(PatchFDVecRestoreArrayRead(x, k, &ax));
+  PetscCall(PatchFDVecGetKernels(y, &kern));
+  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+  PetscCall(PatchFDVecGetArray(y, kern, &ay));
+  PetscCall(MatBoxSolveFixed(m, kern, 1, ax, ay));
+  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
+  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

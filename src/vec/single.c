@@ -11,7 +11,7 @@
 #include <petscdevice.h>
 
 typedef struct {
-  VecSingleKernels k;
+  VecSingleKernels kern;
   float           *a;         /* the storage in use; NULL until the first access: solvers make Vecs that they never use */
   float           *allocated; /* what the Vec owns: NULL for a subvector, which is a window on its parent's storage */
   Vec              shadow;    /* made by the first VecGetArray() */
@@ -37,7 +37,7 @@ static inline float *Write(Vec v)
   return Single(v)->a;
 }
 
-#define Kernels(v) (Single(v)->k)
+#define Kernels(v) (Single(v)->kern)
 
 PetscMemType VecSingleMemType_Private(Vec v)
 {
@@ -59,7 +59,7 @@ static PetscErrorCode NeedStorage(Vec v)
 
   PetscFunctionBegin;
   if (!s->a) {
-    PetscCall(s->k->malloc(v->map->n, &s->allocated));
+    PetscCall(s->kern->malloc(v->map->n, &s->allocated));
     s->a = s->allocated;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -272,30 +272,30 @@ PetscErrorCode VecSingleConvert(Vec x, PetscReal a, Vec y)
     PetscCall(VecCopy(x, y));
     PetscCall(VecScale(y, a));
   } else if (VecIsSingle_Private(y)) { /* x may be the shadow of one in the other memory */
-    const VecSingleKernels k = Kernels(y);
+    const VecSingleKernels kern = Kernels(y);
 
     PetscCall(NeedStorage(y));
-    if (PetscMemTypeHost(k->memtype)) {
+    if (PetscMemTypeHost(kern->memtype)) {
       PetscCall(VecGetArrayRead(x, &xa));
-      PetscCall(k->fromhost(n, a, xa, Write(y)));
+      PetscCall(kern->fromhost(n, a, xa, Write(y)));
       PetscCall(VecRestoreArrayRead(x, &xa));
     } else {
       PetscCall(VecGetArrayReadAndMemType(x, &xa, &m));
-      PetscCall((PetscMemTypeHost(m) ? k->fromhost : k->fromdouble)(n, a, xa, Write(y)));
+      PetscCall((PetscMemTypeHost(m) ? kern->fromhost : kern->fromdouble)(n, a, xa, Write(y)));
       PetscCall(VecRestoreArrayReadAndMemType(x, &xa));
     }
     PetscCall(PetscObjectStateIncrease((PetscObject)y));
   } else {
-    const VecSingleKernels k = Kernels(x);
+    const VecSingleKernels kern = Kernels(x);
 
     PetscCall(NeedStorage(x));
-    if (PetscMemTypeHost(k->memtype)) {
+    if (PetscMemTypeHost(kern->memtype)) {
       PetscCall(VecGetArrayWrite(y, &ya));
-      PetscCall(k->tohost(n, a, Read(x), ya));
+      PetscCall(kern->tohost(n, a, Read(x), ya));
       PetscCall(VecRestoreArrayWrite(y, &ya));
     } else {
       PetscCall(VecGetArrayWriteAndMemType(y, &ya, &m));
-      PetscCall((PetscMemTypeHost(m) ? k->tohost : k->todouble)(n, a, Read(x), ya));
+      PetscCall((PetscMemTypeHost(m) ? kern->tohost : kern->todouble)(n, a, Read(x), ya));
       PetscCall(VecRestoreArrayWriteAndMemType(y, &ya));
     }
   }
@@ -354,7 +354,7 @@ static PetscErrorCode ShadowBegin(Vec v, PetscBool read, PetscScalar **a)
   PetscCall(NeedShadow(v));
   PetscCall(VecGetArray(s->shadow, a));
   /* an array placed by the user is not touched unless there is something new: it may be read-only or hold more digits */
-  if (!s->nuse++ && read && !(s->placed && !s->written)) PetscCall(s->k->tohost(v->map->n, 1.0, s->a, *a));
+  if (!s->nuse++ && read && !(s->placed && !s->written)) PetscCall(s->kern->tohost(v->map->n, 1.0, s->a, *a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -367,7 +367,7 @@ static PetscErrorCode ShadowEnd(Vec v, PetscBool write, PetscScalar **a)
   PetscCheck(s->nuse > 0, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_WRONGSTATE, "VecRestoreArray() without VecGetArray()");
   if (write) {
     PetscCall(VecGetArray(s->shadow, &array));
-    PetscCall(s->k->fromhost(v->map->n, 1.0, array, Write(v)));
+    PetscCall(s->kern->fromhost(v->map->n, 1.0, array, Write(v)));
     PetscCall(VecRestoreArray(s->shadow, &array));
   }
   s->nuse--;
@@ -420,8 +420,8 @@ static PetscErrorCode VecPlaceArray_Single(Vec v, const PetscScalar *array)
   PetscCheck(!s->nuse, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_WRONGSTATE, "VecPlaceArray() between VecGetArray() and VecRestoreArray()");
   PetscCall(NeedShadow(v));
   PetscCall(VecPlaceArray(s->shadow, array));
-  PetscCall(s->k->malloc(v->map->n, &s->a));
-  PetscCall(s->k->fromhost(v->map->n, 1.0, array, s->a));
+  PetscCall(s->kern->malloc(v->map->n, &s->a));
+  PetscCall(s->kern->fromhost(v->map->n, 1.0, array, s->a));
   s->placed  = PETSC_TRUE;
   s->written = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -436,12 +436,12 @@ static PetscErrorCode VecResetArray_Single(Vec v)
   if (!s->placed) PetscFunctionReturn(PETSC_SUCCESS);
   if (s->written) {
     PetscCall(VecGetArray(s->shadow, &array));
-    PetscCall(s->k->tohost(v->map->n, 1.0, s->a, array));
+    PetscCall(s->kern->tohost(v->map->n, 1.0, s->a, array));
     PetscCall(VecRestoreArray(s->shadow, &array));
   }
   PetscCall(VecResetArray(s->shadow));
   s->nuse = 0; /* VecRestoreLocalVector() begins an access that it does not end */
-  PetscCall(s->k->free(&s->a));
+  PetscCall(s->kern->free(&s->a));
   s->a      = s->allocated;
   s->placed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -505,9 +505,9 @@ static PetscErrorCode VecSetValuesBlocked_Single(Vec v, PetscInt ni, const Petsc
   for (PetscInt i = 0; i < ni; i++) {
     if (ix[i] < 0) continue; /* as VECSTANDARD */
     for (PetscInt j = 0; j < bs; j++) {
-      const PetscInt k = bs * ix[i] + j;
+      const PetscInt row = bs * ix[i] + j;
 
-      PetscCall(VecSetValues_Single(v, 1, &k, y ? y + bs * i + j : NULL, mode));
+      PetscCall(VecSetValues_Single(v, 1, &row, y ? y + bs * i + j : NULL, mode));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -516,7 +516,7 @@ static PetscErrorCode VecSetValuesBlocked_Single(Vec v, PetscInt ni, const Petsc
 static PetscErrorCode VecAssemblyBegin_Single(Vec v)
 {
   Vec_Single     *s     = Single(v);
-  const PetscBool begun = (PetscBool)(s->stashed && !PetscMemTypeHost(s->k->memtype));
+  const PetscBool begun = (PetscBool)(s->stashed && !PetscMemTypeHost(s->kern->memtype));
   PetscScalar    *a;
 
   PetscFunctionBegin;
@@ -1022,7 +1022,7 @@ PetscErrorCode VecDestroy_Single(Vec v)
   PetscFunctionBegin;
   PetscCall(PetscLogObjectState((PetscObject)v, "Length=%" PetscInt_FMT, v->map->n));
   if (s->placed) PetscCall(VecResetArray_Single(v));
-  PetscCall(s->k->free(&s->allocated));
+  PetscCall(s->kern->free(&s->allocated));
   PetscCall(VecDestroy(&s->shadow));
   PetscCall(PetscFree(v->data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1061,14 +1061,14 @@ static PetscErrorCode BorrowStandardOperations(Vec v)
 }
 
 /* storage of somebody else, or NULL to allocate when it is needed */
-static PetscErrorCode VecCreateWithStorage_Single(Vec v, VecSingleKernels k, float *storage)
+static PetscErrorCode VecCreateWithStorage_Single(Vec v, VecSingleKernels kern, float *storage)
 {
   Vec_Single *s;
 
   PetscFunctionBegin;
   PetscCall(PetscLayoutSetUp(v->map));
   PetscCall(PetscNew(&s));
-  s->k = k;
+  s->kern = kern;
   s->a = storage;
 
   v->data             = s;
@@ -1137,7 +1137,7 @@ static PetscErrorCode VecCreateWithStorage_Single(Vec v, VecSingleKernels k, flo
   v->ops->min                = VecMin_Single;
   v->ops->maxpointwisedivide = VecMaxPointwiseDivide_Single;
   v->ops->errorwnorm         = VecErrorWeightedNorms_Single;
-  PetscCall(PetscObjectChangeTypeName((PetscObject)v, k->type));
+  PetscCall(PetscObjectChangeTypeName((PetscObject)v, kern->type));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
