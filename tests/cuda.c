@@ -1,6 +1,6 @@
 static char help[] = "Every CUDA kernel against its host twin, in both precisions, on random data.\n\
-  -dim <d>, -degrees <k,...>, -cells <n,...>, -graded, -neumann : the meshes\n\
-  -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
+  -dim d, -degrees k,..., -cells n,..., -graded, -neumann : the meshes\n\
+  -time n : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
 
 #include <patchfd/private/kernels.h>
 #if defined(PETSC_HAVE_CUDA)

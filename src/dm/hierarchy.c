@@ -2,7 +2,7 @@
   DMs made from a DMBOX: finer, coarser and equal ones.  All of them carry what the user asked for, the types of Vecs and Mats,
   the options prefix and the operator, and keep each piece of the domain on its rank.
 */
-#include <patchfd/private/boximpl.h>
+#include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 
 static PetscErrorCode DMBoxCopyReals(PetscInt n, const PetscReal from[], PetscReal *to[])
 {

@@ -8,9 +8,9 @@
   a M + A is the same operator with another shift.  The DM keeps a apart from the shift (`rate` in boximpl.h), because the shift is the
   user's, and both go down a hierarchy of DMs together.
 */
-#include <patchfd/private/matimpl.h>
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
-#include <petscts.h> /*I "petscpatchfd.h" I*/
+#include <petscts.h>
 
 /* ---- KSP, and the matrices of all solvers ---- */
 

@@ -11,7 +11,7 @@
   itself come from the matrix (src/mat/local.c): here is decided what is to be done, and in which order.
 */
 #include <petsc/private/pcimpl.h>
-#include <patchfd/private/matimpl.h>
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
@@ -444,12 +444,12 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   exactly, by fast diagonalization
 
   Options Database Keys:
-+ -pc_patchfd_type <multiplicative,additive>                - one colour after another (default), or all patches from one residual
-. -pc_patchfd_patch <vertex,box>                            - the cells around each vertex (default), or the whole box as one patch (a direct solver)
-. -pc_patchfd_variant <auto,boundary,fused,separate,global> - which kernels compute a step; all give the same result (default auto)
-. -pc_patchfd_order <forward,backward,symmetric>            - order of the colours (default forward)
-. -pc_patchfd_damping <w>                                   - factor of the corrections, 0 < w < 2 (default 1)
-- -pc_patchfd_sweeps <n>                                    - sweeps an application (default 1)
++ -pc_patchfd_type (multiplicative|additive)                - one colour after another (default), or all patches from one residual
+. -pc_patchfd_patch (vertex|box)                            - the cells around each vertex (default), or the whole box as one patch (a direct solver)
+. -pc_patchfd_variant (auto|boundary|fused|separate|global) - which kernels compute a step; all give the same result (default auto)
+. -pc_patchfd_order (forward|backward|symmetric)            - order of the colours (default forward)
+. -pc_patchfd_damping w                                     - factor of the corrections, 0 < w < 2 (default 1)
+- -pc_patchfd_sweeps n                                      - sweeps an application (default 1)
 
   Level: beginner
 

@@ -5,7 +5,7 @@
 */
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/pcmgimpl.h>
-#include <patchfd/private/matimpl.h>
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include <petsc/private/kspimpl.h>
@@ -474,7 +474,7 @@ static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels kern, PetscBool *kn
   }
   PetscCall(PCPatchMGForget(pc));
   if (can) {
-    r->kern       = kern;
+    r->kern    = kern;
     r->key     = key;
     r->keysize = size;
   }
@@ -595,9 +595,9 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   PCPATCHMG - Geometric multigrid on a `DMBOX`: `PCMG` with `PCPATCHFD` smoothers and a direct solver on the coarsest mesh as defaults
 
   Options Database Keys:
-+ -pc_patchmg_symmetric <bool> - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
-. -pc_patchmg_graph <bool>     - replay the V-cycle as a CUDA graph on a GPU (default true)
-- -pc_mg_*                     - all options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
++ -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
+. -pc_patchmg_graph (true|false)     - replay the V-cycle as a CUDA graph on a GPU (default true)
+- -pc_mg_*                           - all options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
 
   Level: beginner
 
@@ -656,7 +656,7 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
 - symmetric - `PETSC_TRUE` for a symmetric V-cycle (default `PETSC_FALSE`)
 
   Options Database Key:
-. -pc_patchmg_symmetric <bool> - make the V-cycle symmetric
+. -pc_patchmg_symmetric (true|false) - make the V-cycle symmetric
 
   Level: beginner
 
@@ -720,7 +720,7 @@ PetscErrorCode PCPatchMGGetSymmetric(PC pc, PetscBool *symmetric)
 - graph - `PETSC_FALSE` to launch every kernel from the host each time (default `PETSC_TRUE`)
 
   Options Database Key:
-. -pc_patchmg_graph <bool> - record and replay
+. -pc_patchmg_graph (true|false) - record and replay
 
   Level: intermediate
 

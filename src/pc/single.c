@@ -20,7 +20,7 @@
 #include <petsc/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include <patchfd/private/matimpl.h>
-#include <petscpatchfd.h>
+#include <petscpatchfd.h> /*I "petscpatchfd.h" I*/
 #include <petscdmda.h>
 
 /* how a Mat makes Vecs; what a Mat has is exchanged with what stands here */

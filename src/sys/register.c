@@ -2,7 +2,7 @@
   What the package offers: every kernel table, class, log event and citation is registered here, and here are the entry points for -dll_append.
 */
 #include <petsc/private/petscimpl.h>
-#include <patchfd/private/matimpl.h>
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
