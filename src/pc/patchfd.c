@@ -288,109 +288,33 @@ static PetscErrorCode PCReset_PatchFD(PC pc)
 
 /* ---- the setters' implementations; a changed state ends recordings of the smoother, see PCApply_PatchMG() ---- */
 
-static PetscErrorCode PCPatchFDSetType_PatchFD(PC pc, PCPatchFDType type)
-{
-  PC_PatchFD *p = (PC_PatchFD *)pc->data;
-
-  PetscFunctionBegin;
-  if (p->type != type) pc->setupcalled = PETSC_FALSE;
-  p->type = type;
-  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDSetPatch_PatchFD(PC pc, PCPatchFDPatch patch)
-{
-  PC_PatchFD *p = (PC_PatchFD *)pc->data;
-
-  PetscFunctionBegin;
-  if (p->patch != patch) pc->setupcalled = PETSC_FALSE;
-  p->patch = patch;
-  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDSetVariant_PatchFD(PC pc, PCPatchFDVariant variant)
-{
-  PC_PatchFD *p = (PC_PatchFD *)pc->data;
-
-  PetscFunctionBegin;
-  if (p->variant != variant) pc->setupcalled = PETSC_FALSE;
-  p->variant = variant;
-  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDSetOrder_PatchFD(PC pc, PCPatchFDOrder order)
-{
-  PetscFunctionBegin;
-  if (((PC_PatchFD *)pc->data)->order != order) pc->setupcalled = PETSC_FALSE;
-  ((PC_PatchFD *)pc->data)->order = order;
-  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDSetDamping_PatchFD(PC pc, PetscReal damping)
-{
-  PetscFunctionBegin;
-  PetscCheck(damping > 0 && damping < 2, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_damping must be in (0, 2), found %g", (double)damping);
-  if (((PC_PatchFD *)pc->data)->damping != damping) pc->setupcalled = PETSC_FALSE;
-  ((PC_PatchFD *)pc->data)->damping = damping;
-  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDSetSweeps_PatchFD(PC pc, PetscInt sweeps)
-{
-  PetscFunctionBegin;
-  PetscCheck(sweeps >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_sweeps must be at least 1, found %" PetscInt_FMT, sweeps);
-  if (((PC_PatchFD *)pc->data)->sweeps != sweeps) pc->setupcalled = PETSC_FALSE;
-  ((PC_PatchFD *)pc->data)->sweeps = sweeps;
-  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDGetType_PatchFD(PC pc, PCPatchFDType *type)
-{
-  PetscFunctionBegin;
-  *type = ((PC_PatchFD *)pc->data)->type;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDGetPatch_PatchFD(PC pc, PCPatchFDPatch *patch)
-{
-  PetscFunctionBegin;
-  *patch = ((PC_PatchFD *)pc->data)->patch;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDGetVariant_PatchFD(PC pc, PCPatchFDVariant *variant)
-{
-  PetscFunctionBegin;
-  *variant = ((PC_PatchFD *)pc->data)->variant;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDGetOrder_PatchFD(PC pc, PCPatchFDOrder *order)
-{
-  PetscFunctionBegin;
-  *order = ((PC_PatchFD *)pc->data)->order;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDGetDamping_PatchFD(PC pc, PetscReal *damping)
-{
-  PetscFunctionBegin;
-  *damping = ((PC_PatchFD *)pc->data)->damping;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDGetSweeps_PatchFD(PC pc, PetscInt *sweeps)
-{
-  PetscFunctionBegin;
-  *sweeps = ((PC_PatchFD *)pc->data)->sweeps;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* the methods behind PCPatchFDSetX() and PCPatchFDGetX(); a new value is one for the next PCSetUp() */
+#define Setting(Name, Kind, member, check) \
+  static PetscErrorCode PCPatchFDSet##Name##_PatchFD(PC pc, Kind value) \
+  { \
+    PC_PatchFD *p = (PC_PatchFD *)pc->data; \
+\
+    PetscFunctionBegin; \
+    check; \
+    if (p->member != value) pc->setupcalled = PETSC_FALSE; \
+    p->member = value; \
+    PetscCall(PetscObjectStateIncrease((PetscObject)pc)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode PCPatchFDGet##Name##_PatchFD(PC pc, Kind *value) \
+  { \
+    PetscFunctionBegin; \
+    *value = ((PC_PatchFD *)pc->data)->member; \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+#define CheckDamping PetscCheck(value > 0 && value < 2, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_damping must be in (0, 2), found %g", (double)value)
+#define CheckSweeps  PetscCheck(value >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_sweeps must be at least 1, found %" PetscInt_FMT, value)
+Setting(Type, PCPatchFDType, type, )
+Setting(Patch, PCPatchFDPatch, patch, )
+Setting(Variant, PCPatchFDVariant, variant, )
+Setting(Order, PCPatchFDOrder, order, )
+Setting(Damping, PetscReal, damping, CheckDamping)
+Setting(Sweeps, PetscInt, sweeps, CheckSweeps)
 
 static const struct {
   const char       *name;
