@@ -2,6 +2,7 @@ static char help[] = "DMBOX: layout, halo, hierarchy, functions, files, errors.\
   -test layout | hierarchy | function | vtk | errors | speed\n\n";
 
 #include <patchfd/private/boximpl.h>
+#include "catch.h"
 
 #define RANGE(r) ((const PetscInt(*)[2])(r))
 
@@ -768,33 +769,15 @@ static PetscErrorCode TestVTK(MPI_Comm comm)
 
 /* ------------------------------------------------ errors ------------------------------------------------ */
 
-static char Message[4096];
-
-static PetscErrorCode Capture(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *function, PETSC_UNUSED const char *file, PetscErrorCode code, PetscErrorType type, const char *message, PETSC_UNUSED void *ctx)
-{
-  if (type == PETSC_ERROR_INITIAL) (void)PetscStrncpy(Message, message, sizeof(Message));
-  return code;
-}
-
 /* the call must fail with this code, and its message must contain the words */
-#if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
-  #define StackSize petscstack.currentsize
-#else
-static int StackSize;
-#endif
 #define Fails(expected, words, ...) \
   do { \
-    const int      depth_ = StackSize; \
     PetscErrorCode code_; \
     char          *found_; \
-    Message[0] = 0; \
-    PetscCall(PetscPushErrorHandler(Capture, NULL)); \
-    code_     = __VA_ARGS__; \
-    StackSize = depth_; \
-    PetscCall(PetscPopErrorHandler()); \
-    PetscCheck(code_ == (expected), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: code %d, not %d: %s", #__VA_ARGS__, (int)code_, (int)(expected), Message); \
-    PetscCall(PetscStrstr(Message, words, &found_)); \
-    PetscCheck(found_, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\" is not in: %s", #__VA_ARGS__, words, Message); \
+    CATCH(code_, __VA_ARGS__); \
+    PetscCheck(code_ == (expected), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: code %d, not %d: %s", #__VA_ARGS__, (int)code_, (int)(expected), lastmessage); \
+    PetscCall(PetscStrstr(lastmessage, words, &found_)); \
+    PetscCheck(found_, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\" is not in: %s", #__VA_ARGS__, words, lastmessage); \
     count++; \
   } while (0)
 

@@ -149,19 +149,18 @@ static PetscErrorCode TestOperations(MPI_Comm comm, PetscRandom rand, Vec x[], V
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the shadow, nested; raw arrays; placed arrays; change of type */
+/* the shadow, nested; raw arrays */
 static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
 {
   const PetscScalar *r;
-  PetscScalar       *a, *b, *array;
+  PetscScalar       *a;
   const float       *f;
   PetscMemType       m;
   float             *g;
   PetscInt           n;
   PetscReal          e, e2;
   PetscLogDouble     storage, shadow;
-  Vec                y, z;
-  PetscLayout        map;
+  Vec                y;
 
   PetscFunctionBeginUser;
   PetscCall(VecGetLocalSize(x, &n));
@@ -169,6 +168,7 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(VecCopy(x, y));
   PetscCall(VecSingleGetMemory(y, &storage, &shadow));
   PetscCheck(storage == 4.0 * n && shadow == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A VECSINGLE of %" PetscInt_FMT " numbers has %g + %g bytes", n, storage, shadow);
+  PetscCall(VecDestroy(&y));
 
   PetscCall(Fill(rand, x, d));
   PetscCall(VecGetArray(x, &a));
@@ -204,8 +204,19 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
     for (PetscInt i = 0; i < n; i++) PetscCheck(f[i] == 0.75f, PETSC_COMM_SELF, PETSC_ERR_PLIB, "VecSingleGetArrayRead() returned %g", (double)f[i]);
     PetscCall(VecSingleRestoreArrayRead(x, &f));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* a placed array: nothing but what changes is written, and what was there before comes back */
+/* a placed array: nothing but what changes is written, and what was there before comes back */
+static PetscErrorCode TestPlacedArray(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
+{
+  const PetscScalar *r;
+  PetscScalar       *array;
+  PetscInt           n;
+  PetscReal          e;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecGetLocalSize(x, &n));
   PetscCall(Fill(rand, x, d));
   PetscCall(PetscMalloc1(n, &array));
   for (PetscInt i = 0; i < n; i++) array[i] = 1 + 1e-12;
@@ -222,8 +233,16 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(PetscFree(array));
   PetscCall(Difference(x, d, &e));
   PetscCall(Check(comm, "VecPlaceArray and VecResetArray", e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* a local vector of either type */
+/* a local vector of either type */
+static PetscErrorCode TestLocalVector(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
+{
+  PetscReal e;
+  Vec       z;
+
+  PetscFunctionBeginUser;
   for (PetscInt local = 0; local < 2; local++) {
     PetscCall(Fill(rand, x, d));
     PetscCall(VecCreateLocalVector(x, &z));
@@ -239,8 +258,19 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
     PetscCall(Check(comm, local ? "VecGetLocalVector of the same type" : "VecGetLocalVector", e));
     PetscCall(VecDestroy(&z));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* to another type and back */
+/* to another type and back */
+static PetscErrorCode TestConversion(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
+{
+  PetscScalar *a;
+  PetscReal    e;
+  Vec          y;
+  PetscLayout  map;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecDuplicate(x, &y));
   PetscCall(Fill(rand, x, d));
   PetscCall(VecCopy(x, y));
   PetscCall(VecSetType(y, VECSTANDARD));
@@ -266,8 +296,8 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(VecCopy(d, x));
   PetscCall(Difference(x, d, &e));
   PetscCall(Check(comm, "VecCopy between types", e));
-  PetscCall(VecGetArray(y, &b));
-  PetscCall(VecRestoreArray(y, &b));
+  PetscCall(VecGetArray(y, &a));
+  PetscCall(VecRestoreArray(y, &a));
   PetscCall(VecDestroy(&y));
   /* between the two single types, one of which may be on the GPU, and back */
   PetscCall(VecCreate(comm, &y));
@@ -283,7 +313,6 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(Difference(x, d, &e));
   PetscCall(Check(comm, "VecSingleConvert from VECSINGLE", e));
   PetscCall(VecDestroy(&y));
-  PetscCall(PetscPrintf(comm, "arrays\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -631,6 +660,10 @@ int main(int argc, char **argv)
   } else {
     PetscCall(TestOperations(comm, rand, x, d));
     PetscCall(TestArrays(comm, rand, x[0], d[0]));
+    PetscCall(TestPlacedArray(comm, rand, x[0], d[0]));
+    PetscCall(TestLocalVector(comm, rand, x[0], d[0]));
+    PetscCall(TestConversion(comm, rand, x[0], d[0]));
+    PetscCall(PetscPrintf(comm, "arrays\n"));
     PetscCall(TestParts(comm, rand, x, d));
     PetscCall(TestViewLoad(comm, rand, x[0], d[0]));
     PetscCall(TestMixing(comm, x[0], d[0]));
