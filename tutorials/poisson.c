@@ -93,7 +93,8 @@ static PetscErrorCode Solve(DM dm, Mat A, Vec b, const char *name, const char *p
   PetscCall(VecNorm(r, NORM_2, &rnorm));
   PetscCall(DMBoxComputeError(dm, 0, Exact, NULL, u, &l2, &max));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSINGLE, &issingle));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: iterations %" PetscInt_FMT ", true relative residual %s, L2 error %.3e\n", issingle == single ? name : "solve", its, rnorm <= 1e-9 * bnorm ? "<= 1e-9" : "> 1e-9", (double)l2));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: iterations %" PetscInt_FMT ", true relative residual %s, L2 error %.3e\n",
+                        issingle == single ? name : "solve", its, rnorm <= 1e-9 * bnorm ? "<= 1e-9" : "> 1e-9", (double)l2));
   if (times) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  true relative residual %.2e, max error %.3e\n", (double)(rnorm / bnorm), (double)max));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  set-up %.3f s, solve %.3f s, %.3g unknowns/s, %.0f bytes an unknown (first rank)\n", t[1] - t[0], t[2] - t[1], N / (t[2] - t[1]), (after - before) / N));

@@ -18,7 +18,8 @@ static PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
   PetscValidHeaderSpecific(v, VEC_CLASSID, 1);
   PetscCheckSameComm(dm, 1, v, 2);
   PetscCall(VecGetLocalSize(v, &n));
-  PetscCheck(n == (PetscInt)box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)box->nglobal);
+  PetscCheck(n == (PetscInt)box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)box->nglobal);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -93,7 +93,8 @@ PetscErrorCode DMRefine_Box(DM dm, MPI_Comm comm, DM *fine)
   PetscCall(DMBoxCreateRelative(dm, comm, fine));
   f = (DM_Box *)(*fine)->data;
   for (PetscInt d = 0; d < dm->dim; d++) {
-    PetscCheck(f->cells[d] <= PETSC_INT_MAX / 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Cannot refine %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": too many", f->cells[d], d);
+    PetscCheck(f->cells[d] <= PETSC_INT_MAX / 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Cannot refine %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": too many",
+               f->cells[d], d);
     f->cells[d] *= 2;
     for (PetscInt p = 0; p <= f->processes[d]; p++) f->splits[d][p] *= 2;
     if (f->nvertices[d]) PetscCall(DMBoxBisect(&f->nvertices[d], &f->vertices[d]));

@@ -27,10 +27,12 @@ static PetscErrorCode DMBoxGetLocalKernels(DM dm, Vec global, Vec local, DM_Box 
   PetscCall(DMBoxGetContextSetUp(dm, box));
   if (global) {
     PetscCall(VecGetLocalSize(global, &n));
-    PetscCheck(n == (PetscInt)(*box)->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The global Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)(*box)->nglobal);
+    PetscCheck(n == (PetscInt)(*box)->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+               "The global Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)(*box)->nglobal);
   }
   PetscCall(VecGetLocalSize(local, &n));
-  PetscCheck(n == (PetscInt)(*box)->nlocal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The local Vec has size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here; take a Vec from DMCreateLocalVector()", n, (PetscInt)(*box)->nlocal);
+  PetscCheck(n == (PetscInt)(*box)->nlocal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "The local Vec has size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here; take a Vec from DMCreateLocalVector()", n, (PetscInt)(*box)->nlocal);
   PetscCall(PatchFDVecGetKernels(local, kern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -162,7 +164,8 @@ PetscErrorCode DMLocalToGlobalBegin_Box(DM dm, Vec local, InsertMode mode, Vec g
   void          *g;
 
   PetscFunctionBegin;
-  PetscCheck(mode == INSERT_VALUES || mode == ADD_VALUES, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMLocalToGlobal() of a DMBOX has the modes INSERT_VALUES and ADD_VALUES, not %d", (int)mode);
+  PetscCheck(mode == INSERT_VALUES || mode == ADD_VALUES, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMLocalToGlobal() of a DMBOX has the modes INSERT_VALUES and ADD_VALUES, not %d",
+             (int)mode);
   PetscCall(DMBoxGetLocalKernels(dm, global, local, &box, &kern));
   PetscCall(PatchFDVecGetArrayRead(local, kern, &l));
   PetscCall(PatchFDVecGetArray(global, kern, &g));

@@ -101,7 +101,8 @@ PetscErrorCode MatBoxShellViewASCII(Mat A, PetscViewer viewer, PetscBool *ascii)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
-  PetscCheck(*ascii || string, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of a DMBOX that is not assembled has no entries for a viewer of type %s: use -dm_mat_type aij, or MatConvert() to MATAIJ", ((PetscObject)viewer)->type_name);
+  PetscCheck(*ascii || string, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "A matrix of a DMBOX that is not assembled has no entries for a viewer of type %s: use -dm_mat_type aij, or MatConvert() to MATAIJ", ((PetscObject)viewer)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -185,7 +185,8 @@ static PetscErrorCode PCApplyTranspose_PatchFD(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCApplyRichardson_PatchFD(PC pc, Vec b, Vec x, PETSC_UNUSED Vec w, PETSC_UNUSED PetscReal rtol, PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its, PetscBool guesszero, PetscInt *outits, PCRichardsonConvergedReason *reason)
+static PetscErrorCode PCApplyRichardson_PatchFD(PC pc, Vec b, Vec x, PETSC_UNUSED Vec w, PETSC_UNUSED PetscReal rtol, PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its,
+                                                PetscBool guesszero, PetscInt *outits, PCRichardsonConvergedReason *reason)
 {
   PetscFunctionBegin;
   PetscCall(PatchFDSmooth(pc, its, PETSC_FALSE, guesszero, b, x));
@@ -203,12 +204,17 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
   PetscFunctionBegin;
   if (p->patch == PC_PATCHFD_BOX) {
     PetscCheck(p->damping == 1, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box is an exact solve and takes no damping; found -pc_patchfd_damping %g, allowed is 1", (double)p->damping);
-    PetscCheck(p->sweeps == 1, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box is an exact solve, which is not repeated; found -pc_patchfd_sweeps %" PetscInt_FMT ", allowed is 1", p->sweeps);
-    PetscCheck(p->type == PC_PATCHFD_MULTIPLICATIVE && p->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box has one patch; -pc_patchfd_type %s and -pc_patchfd_order %s do not apply, leave them at multiplicative and forward", PCPatchFDTypes[p->type], PCPatchFDOrders[p->order]);
+    PetscCheck(p->sweeps == 1, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box is an exact solve, which is not repeated; found -pc_patchfd_sweeps %" PetscInt_FMT ", allowed is 1",
+               p->sweeps);
+    PetscCheck(p->type == PC_PATCHFD_MULTIPLICATIVE && p->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_patch box has one patch; -pc_patchfd_type %s and -pc_patchfd_order %s do not apply, leave them at multiplicative and forward",
+               PCPatchFDTypes[p->type], PCPatchFDOrders[p->order]);
   }
   if (p->type == PC_PATCHFD_ADDITIVE) {
-    PetscCheck(p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_GLOBAL, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto or global", PCPatchFDVariants[p->variant]);
-    PetscCheck(p->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_type additive visits all patches at once: -pc_patchfd_order %s does not apply, leave it at forward", PCPatchFDOrders[p->order]);
+    PetscCheck(p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_GLOBAL, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto or global", PCPatchFDVariants[p->variant]);
+    PetscCheck(p->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_type additive visits all patches at once: -pc_patchfd_order %s does not apply, leave it at forward",
+               PCPatchFDOrders[p->order]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -268,7 +274,8 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   if (p->patch == PC_PATCHFD_BOX) PetscCall(PetscViewerASCIIPrintf(viewer, "  whole box as one patch: direct solve by fast diagonalization\n"));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  %s vertex patches, %s order, damping %g, %" PetscInt_FMT " sweep(s), variant %s\n", PCPatchFDTypes[p->type], PCPatchFDOrders[p->order], (double)p->damping, p->sweeps, PCPatchFDVariants[pc->setupcalled ? p->use : p->variant]));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  %s vertex patches, %s order, damping %g, %" PetscInt_FMT " sweep(s), variant %s\n",
+                                        PCPatchFDTypes[p->type], PCPatchFDOrders[p->order], (double)p->damping, p->sweeps, PCPatchFDVariants[pc->setupcalled ? p->use : p->variant]));
   if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
   if (p->patch == PC_PATCHFD_VERTEX) PetscCall(MatBoxLocalView(p->matbox, kern, viewer));

@@ -337,7 +337,9 @@ static PetscErrorCode PCSingleCreateVecs(PC pc)
     PetscCall(VecSetType(s->x, s->vectype));
   }
   PetscCall(VecGetLocalSize(s->x, &n));
-  PetscCheck(n == pc->pmat->rmap->n && n == pc->pmat->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "PCSINGLE needs a square matrix that fits its DM, if it has one: the matrix has %" PetscInt_FMT " x %" PetscInt_FMT " local rows and columns, the Vecs have %" PetscInt_FMT, pc->pmat->rmap->n, pc->pmat->cmap->n, n);
+  PetscCheck(n == pc->pmat->rmap->n && n == pc->pmat->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "PCSINGLE needs a square matrix that fits its DM, if it has one: the matrix has %" PetscInt_FMT " x %" PetscInt_FMT " local rows and columns, the Vecs have %" PetscInt_FMT,
+             pc->pmat->rmap->n, pc->pmat->cmap->n, n);
   PetscCall(VecDuplicate(s->x, &s->y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -432,7 +434,8 @@ static PetscErrorCode PCPreSolve_Single(PC pc, KSP ksp, Vec b, Vec x)
   if (!s->warn || s->warned) PetscFunctionReturn(PETSC_SUCCESS);
   /* a fixed number of iterations, or an estimate of eigenvalues with a borrowed PC: nobody relies on convergence */
   if (ksp->converged == KSPConvergedSkip || ksp->skippcsetfromoptions) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &unsafe, KSPGMRES, KSPLGMRES, KSPDGMRES, KSPPGMRES, KSPBCGS, KSPIBCGS, KSPBCGSL, KSPPIPEBCGS, KSPTFQMR, KSPTCQMR, KSPCGS, KSPIDR, KSPCR, KSPPIPECR, KSPLCD, KSPSYMMLQ, KSPGROPPCG, KSPPIPECG, KSPPIPECG2, KSPPIPECGRR, KSPPIPELCG, KSPPIPEPRCG, ""));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &unsafe, KSPGMRES, KSPLGMRES, KSPDGMRES, KSPPGMRES, KSPBCGS, KSPIBCGS, KSPBCGSL, KSPPIPEBCGS, KSPTFQMR, KSPTCQMR, KSPCGS, KSPIDR, KSPCR,
+                                      KSPPIPECR, KSPLCD, KSPSYMMLQ, KSPGROPPCG, KSPPIPECG, KSPPIPECG2, KSPPIPECGRR, KSPPIPELCG, KSPPIPEPRCG, ""));
   if (!unsafe) PetscFunctionReturn(PETSC_SUCCESS);
   s->warned = PETSC_TRUE;
   PetscCall(KSPGetOptionsPrefix(ksp, &prefix));

@@ -49,7 +49,8 @@ static PetscErrorCode CheckStorage(Vec v, PatchFDKernels kern)
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetKernels(v, &own));
-  PetscCheck(own->size == kern->size && (own == kern || own->size == sizeof(PetscScalar)), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP, "A Vec of type %s cannot be combined with Vecs of another precision or in other memory here (%s kernels): convert it with VecSingleConvert(), or use PCSINGLE",
+  PetscCheck(own->size == kern->size && (own == kern || own->size == sizeof(PetscScalar)), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP,
+             "A Vec of type %s cannot be combined with Vecs of another precision or in other memory here (%s kernels): convert it with VecSingleConvert(), or use PCSINGLE",
              ((PetscObject)v)->type_name, kern->name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -9,7 +9,8 @@
 static PetscErrorCode NeedStorageIn(Vec v, PetscMemType *m)
 {
   PetscFunctionBegin;
-  PetscCheck(m || PetscMemTypeHost(Kernels(v)->memtype), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP, "The array of a Vec of type %s is not in host memory: the argument for its PetscMemType cannot be NULL", ((PetscObject)v)->type_name);
+  PetscCheck(m || PetscMemTypeHost(Kernels(v)->memtype), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP,
+             "The array of a Vec of type %s is not in host memory: the argument for its PetscMemType cannot be NULL", ((PetscObject)v)->type_name);
   if (m) *m = Kernels(v)->memtype;
   PetscCall(NeedStorage(v));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -393,7 +394,8 @@ static PetscErrorCode VecSetValues_Single(Vec v, PetscInt ni, const PetscInt ix[
 
   PetscFunctionBegin;
   if (v->map->size > 1) {
-    PetscCheck(v->stash.insertmode == NOT_SET_VALUES || v->stash.insertmode == mode, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE, "VecSetValues() with both ADD_VALUES and INSERT_VALUES needs an assembly in between");
+    PetscCheck(v->stash.insertmode == NOT_SET_VALUES || v->stash.insertmode == mode, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONGSTATE,
+               "VecSetValues() with both ADD_VALUES and INSERT_VALUES needs an assembly in between");
     v->stash.insertmode = mode;
   }
   if (!PetscMemTypeHost(Kernels(v)->memtype)) {
@@ -408,7 +410,8 @@ static PetscErrorCode VecSetValues_Single(Vec v, PetscInt ni, const PetscInt ix[
     const PetscScalar value = y ? y[i] : 0.0;
 
     if (ix[i] < 0 && v->stash.ignorenegidx) continue;
-    PetscCheck(ix[i] >= 0 && ix[i] < v->map->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Out of range index value %" PetscInt_FMT ", should be nonnegative and less than %" PetscInt_FMT, ix[i], v->map->N);
+    PetscCheck(ix[i] >= 0 && ix[i] < v->map->N, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Out of range index value %" PetscInt_FMT ", should be nonnegative and less than %" PetscInt_FMT,
+               ix[i], v->map->N);
     if (ix[i] >= start && ix[i] < end) a[ix[i] - start] = (float)(mode == ADD_VALUES ? (double)a[ix[i] - start] + value : value);
     else if (!v->stash.donotstash) {
       PetscCall(NeedShadow(v));

@@ -8,7 +8,8 @@
 static PetscErrorCode NeedOperand(Vec v, Vec w)
 {
   PetscFunctionBegin;
-  PetscCheck(SameStorage(v, w), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP, "Cannot combine Vecs of type %s and %s: convert with VecSingleConvert()", ((PetscObject)v)->type_name, ((PetscObject)w)->type_name);
+  PetscCheck(SameStorage(v, w), PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_INCOMP, "Cannot combine Vecs of type %s and %s: convert with VecSingleConvert()",
+             ((PetscObject)v)->type_name, ((PetscObject)w)->type_name);
   PetscCall(NeedStorage(v));
   PetscCall(NeedStorage(w));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -345,7 +346,8 @@ static PetscErrorCode VecMaxPointwiseDivide_Single(Vec x, Vec y, PetscReal *z)
 }
 
 /* VecErrorWeightedNorms() calls this only when all the Vecs are of this type */
-static PetscErrorCode VecErrorWeightedNorms_Single(Vec u, Vec y, Vec e, NormType type, PetscReal atol, Vec vatol, PetscReal rtol, Vec vrtol, PetscReal ignore, PetscReal *norm, PetscInt *n, PetscReal *norma, PetscInt *na, PetscReal *normr, PetscInt *nr)
+static PetscErrorCode VecErrorWeightedNorms_Single(Vec u, Vec y, Vec e, NormType type, PetscReal atol, Vec vatol, PetscReal rtol, Vec vrtol, PetscReal ignore, PetscReal *norm, PetscInt *n,
+                                                   PetscReal *norma, PetscInt *na, PetscReal *normr, PetscInt *nr)
 {
   const PetscBool     infinity = (PetscBool)(type == NORM_INFINITY);
   VecSingleErrorNorms r;
