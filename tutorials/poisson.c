@@ -226,7 +226,8 @@ int main(int argc, char **argv)
        args: -dm_box_cells 8 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann
      test:
        suffix: neumann_2
-       args: -dm_box_cells 16 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
+       args: -dm_box_cells 16 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann
+       args: -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
      # coarsest meshes of any shape
      test:
        suffix: coarse_even
@@ -245,13 +246,15 @@ int main(int argc, char **argv)
      test:
        suffix: smoother_additive
        nsize: 2
-       args: -dm_box_cells 8 -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_mg_levels_pc_patchfd_type additive -double_mg_levels_pc_patchfd_damping 0.125 -ksp_type cg -ksp_norm_type unpreconditioned -single_mg_levels_pc_patchfd_type additive -single_mg_levels_pc_patchfd_damping 0.125
+       args: -dm_box_cells 8 -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_mg_levels_pc_patchfd_type additive -double_mg_levels_pc_patchfd_damping 0.125
+       args: -ksp_type cg -ksp_norm_type unpreconditioned -single_mg_levels_pc_patchfd_type additive -single_mg_levels_pc_patchfd_damping 0.125
      test:
        suffix: cg
        args: -dm_box_cells 8 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
      test:
        suffix: mg
-       args: -dm_box_cells 2 -dm_refine 3 -double false -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd -mg_coarse_ksp_type richardson -mg_coarse_ksp_max_it 1 -mg_coarse_pc_type patchfd -mg_coarse_pc_patchfd_patch box
+       args: -dm_box_cells 2 -dm_refine 3 -double false -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd
+       args: -mg_coarse_ksp_type richardson -mg_coarse_ksp_max_it 1 -mg_coarse_pc_type patchfd -mg_coarse_pc_patchfd_patch box
      test:
        suffix: direct
        nsize: {{1 2}}

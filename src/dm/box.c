@@ -277,7 +277,8 @@ static PetscErrorCode DMDestroy_Box(DM dm)
    Notes:
    The unknowns are the values at Gauss-Lobatto nodes: with the space q (number of cells) * k + 1 in each direction, with dgq k + 1 in each cell.
    With q those on a Dirichlet side stay in the vectors; the matrix has a row and column of the identity there, and `DMBoxLiftDirichlet()` brings
-   boundary values into a right-hand side.  With dgq Dirichlet conditions are weak and there are no such nodes.  On each MPI process the unknowns are numbered with x fastest, then y, then z; processes are numbered in the same way.
+   boundary values into a right-hand side.  With dgq Dirichlet conditions are weak and there are no such nodes.  On each MPI process the unknowns are
+   numbered with x fastest, then y, then z; processes are numbered in the same way.
 
    `DMCreateMatrix()` makes the operator and `DMCreateInterpolation()` the interpolation, both without storing entries,
    so that `KSPSetDM()` is all that a solver needs: no `KSPSetComputeOperators()`, no `KSPSetOperators()`.

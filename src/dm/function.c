@@ -205,7 +205,8 @@ static PetscErrorCode DMBoxAddNeumannSide(DM dm, PetscInt d, PetscInt end, const
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`, set up
 . time - the time that the function gets
-. flux - the function, the outward flux (diffusion times normal derivative); it gets the dimension, the time, the point on the boundary, the number of components (1), the array for the values and `ctx`
+. flux - the function, the outward flux (diffusion times normal derivative); it gets the dimension, the time, the point on the boundary, the number
+         of components (1), the array for the values and `ctx`
 . ctx  - for the function, or `NULL`
 - b    - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides are left as they are
 

@@ -111,7 +111,10 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   for (PetscInt d = 0; d < dm->dim; d++) {
-    PetscCheck(box->cells[d] >= 4 && box->cells[d] % 2 == 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4.  DMBoxGetNumCoarsenings() tells how many coarser levels there are; with PCMG give at most one more to -pc_mg_levels", box->cells[d], d);
+    PetscCheck(box->cells[d] >= 4 && box->cells[d] % 2 == 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+               "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4.  "
+               "DMBoxGetNumCoarsenings() tells how many coarser levels there are; with PCMG give at most one more to -pc_mg_levels",
+               box->cells[d], d);
   }
   PetscCall(DMBoxCreateRelative(dm, comm, coarse));
   c = (DM_Box *)(*coarse)->data;

@@ -78,6 +78,7 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
 {
   DM_Box        *box  = (DM_Box *)dm->data;
   const MPI_Comm comm = PetscObjectComm((PetscObject)dm);
+  PetscReal      h, smallest;
 
   PetscFunctionBegin;
   PetscCheck(dm->dim >= 1 && dm->dim <= 3, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
@@ -91,7 +92,12 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
                "-dm_box_lower, -dm_box_upper (DMBoxSetBounds()) are %g, %g in direction %" PetscInt_FMT "; they must be finite", (double)box->lower[d], (double)box->upper[d], d);
     PetscCheck(box->upper[d] > box->lower[d], comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_upper %g is not larger than -dm_box_lower %g (DMBoxSetBounds()) in direction %" PetscInt_FMT,
                (double)box->upper[d], (double)box->lower[d], d);
-    PetscCheck((box->upper[d] - box->lower[d]) / PetscPowRealInt(2, box->refine) / (PetscReal)box->cells[d] > PetscMax(PetscSqrtReal(PETSC_REAL_MIN), 100 * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsReal(box->lower[d]), PetscAbsReal(box->upper[d]))), comm, PETSC_ERR_ARG_OUTOFRANGE, "[%g, %g] in direction %" PetscInt_FMT " (-dm_box_lower, -dm_box_upper) cannot be divided into %" PetscInt_FMT " cells (-dm_box_cells) refined %" PetscInt_FMT " times (-dm_refine): they would be as small as rounding errors", (double)box->lower[d], (double)box->upper[d], d, box->cells[d], box->refine);
+    h        = (box->upper[d] - box->lower[d]) / PetscPowRealInt(2, box->refine) / (PetscReal)box->cells[d];
+    smallest = PetscMax(PetscSqrtReal(PETSC_REAL_MIN), 100 * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsReal(box->lower[d]), PetscAbsReal(box->upper[d])));
+    PetscCheck(h > smallest, comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "[%g, %g] in direction %" PetscInt_FMT " (-dm_box_lower, -dm_box_upper) cannot be divided into %" PetscInt_FMT " cells (-dm_box_cells) "
+               "refined %" PetscInt_FMT " times (-dm_refine): they would be as small as rounding errors",
+               (double)box->lower[d], (double)box->upper[d], d, box->cells[d], box->refine);
     for (PetscInt e = 0; e < 2; e++) {
       const DMBoxBoundaryType type = box->boundary[2 * d + e];
 
@@ -117,8 +123,10 @@ static PetscErrorCode DMBoxCheckSize(DM dm)
     total *= box->space == DMBOX_DGQ ? cells * (PetscReal)(box->degree + 1) : cells * (PetscReal)box->degree + 1;
   }
   PetscCheck(total < (PetscReal)PETSC_INT_MAX, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells of degree %" PetscInt_FMT ", refined %" PetscInt_FMT " times (-dm_box_cells, -dm_box_degree, -dm_refine), have %g unknowns, but PetscInt ends at %" PetscInt_FMT "; %s",
-             box->cells[0], dm->dim > 1 ? box->cells[1] : 1, dm->dim > 2 ? box->cells[2] : 1, box->degree, box->refine, (double)total, PETSC_INT_MAX, PetscDefined(USE_64BIT_INDICES) ? "use fewer" : "use fewer, or configure PETSc with --with-64-bit-indices");
+             "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells of degree %" PetscInt_FMT ", refined %" PetscInt_FMT " times (-dm_box_cells, -dm_box_degree, -dm_refine), "
+             "have %g unknowns, but PetscInt ends at %" PetscInt_FMT "; %s",
+             box->cells[0], dm->dim > 1 ? box->cells[1] : 1, dm->dim > 2 ? box->cells[2] : 1, box->degree, box->refine, (double)total, PETSC_INT_MAX,
+             PetscDefined(USE_64BIT_INDICES) ? "use fewer" : "use fewer, or configure PETSc with --with-64-bit-indices");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,7 +157,11 @@ static PetscErrorCode DMBoxChooseProcesses(DM dm)
       }
     }
   }
-  PetscCheck(cost < PETSC_MAX_REAL, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "Cannot arrange %d MPI processes over %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells with -dm_box_processes (DMBoxSetProcesses()) %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " (%d: any): the product must be %d, with no more processes than cells in any direction; use more cells, -dm_refine or fewer processes", size, box->cells[0], box->cells[1], box->cells[2], P[0], P[1], P[2], PETSC_DECIDE, size);
+  PetscCheck(cost < PETSC_MAX_REAL, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "Cannot arrange %d MPI processes over %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells with "
+             "-dm_box_processes (DMBoxSetProcesses()) %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " (%d: any): "
+             "the product must be %d, with no more processes than cells in any direction; use more cells, -dm_refine or fewer processes",
+             size, box->cells[0], box->cells[1], box->cells[2], P[0], P[1], P[2], PETSC_DECIDE, size);
   PetscCall(PetscArraycpy(P, best, 3));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

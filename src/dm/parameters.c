@@ -184,7 +184,8 @@ PetscErrorCode DMBoxGetBounds(DM dm, PetscReal lower[], PetscReal upper[])
   Level: intermediate
 
   Notes:
-  This sets the number of cells of the direction to `n` - 1, and its bounds to the first and last coordinate; other values from `DMBoxSetCells()`, `DMBoxSetBounds()` or their options are an error in `DMSetUp()`.
+  This sets the number of cells of the direction to `n` - 1, and its bounds to the first and last coordinate; other values from `DMBoxSetCells()`,
+  `DMBoxSetBounds()` or their options are an error in `DMSetUp()`.
 
   Refinement divides cells into two of equal length.
 

@@ -16,7 +16,10 @@ PetscErrorCode MatBoxGet(Mat A, const char *who, Mat_Box **m)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
-  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s. Assembled matrices (-dm_mat_type aij) need other preconditioners, and on the levels of a multigrid hierarchy, for example, -mg_levels_pc_type sor -mg_coarse_pc_type redundant", who, ((PetscObject)A)->type_name);
+  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
+             "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s. "
+             "Assembled matrices (-dm_mat_type aij) need other preconditioners, and on the levels of a multigrid hierarchy, for example, -mg_levels_pc_type sor -mg_coarse_pc_type redundant",
+             who, ((PetscObject)A)->type_name);
   PetscCall(get(A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -82,7 +85,9 @@ PetscErrorCode MatBoxCheckRegular(const Mat_Box *m)
   PetscFunctionBegin;
   for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) zero = (PetscBool)(zero && m->c.operator[i] == 0);
   PetscCheck(!zero && !(MatBoxHasFixed(m) && m->c.identity == 0), PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
-             "The DMBOX operator is singular after MatZeroEntries(), MatScale() or MatAXPY(): %s, and the diagonal entry of the Dirichlet nodes is %g. MatBoxUpdate() gives it the coefficients of its DMBOX again", zero ? "its coefficients are zero" : "its coefficients are not all zero", (double)m->c.identity);
+             "The DMBOX operator is singular after MatZeroEntries(), MatScale() or MatAXPY(): %s, and the diagonal entry of the Dirichlet nodes is %g. "
+             "MatBoxUpdate() gives it the coefficients of its DMBOX again",
+             zero ? "its coefficients are zero" : "its coefficients are not all zero", (double)m->c.identity);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

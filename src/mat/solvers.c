@@ -179,7 +179,8 @@ static PetscErrorCode DMBoxMissingIJacobian(SNES snes, PETSC_UNUSED Vec u, PETSC
 {
   PetscFunctionBegin;
   SETERRQ(PetscObjectComm((PetscObject)snes), PETSC_ERR_ARG_WRONGSTATE,
-          "The TS has no Jacobian, and PETSc cannot find one by differences for the matrix-free operator of a DMBOX: use TSSetIJacobian(), with DMBoxTSComputeIJacobian() if the operator of the DMBOX is meant; or -dm_mat_type aij");
+          "The TS has no Jacobian, and PETSc cannot find one by differences for the matrix-free operator of a DMBOX: "
+          "use TSSetIJacobian(), with DMBoxTSComputeIJacobian() if the operator of the DMBOX is meant; or -dm_mat_type aij");
 }
 
 /* ts is known to the DM as the context of this function */

@@ -33,7 +33,9 @@ static PetscErrorCode MatTransferDescribe(const Mat_Transfer *t, PatchFDTransfer
     desc->cells[d][0] = PetscMin(first / stride, e->ncells - 1);
     desc->cells[d][1] = last < first ? desc->cells[d][0] : PetscMin(last / stride, e->ncells - 1) + 1;
     PetscCheck(last < first || (desc->cells[d][0] * e->cstride >= lo && (desc->cells[d][1] - 1) * e->cstride + e->nc <= hi), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-               "The coarse DMBOX is distributed so that the cells below this rank's part of the fine one are out of reach in direction %d: make it by DMCoarsen() of the fine DMBOX, or the fine one by DMRefine()", d);
+               "The coarse DMBOX is distributed so that the cells below this rank's part of the fine one are out of reach in direction %d: "
+               "make it by DMCoarsen() of the fine DMBOX, or the fine one by DMRefine()",
+               d);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -180,13 +180,17 @@ static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED
   if (richardson) PetscCall(KSPRichardsonGetScale_Private(down, &scale, &selfscale));
   PetscCall(KSPSetNormType(up, KSP_NORM_NONE));
   PetscCall(KSPSetConvergenceTest(up, KSPConvergedSkip, NULL, NULL));
-  PetscCheck(linear || own, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_type %s has not: allowed are richardson, chebyshev and preonly, or choose the post-smoother with -%sksp_type", downprefix,
-             ((PetscObject)down)->type_name, prefix);
+  PetscCheck(linear || own, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_type %s has not: "
+             "allowed are richardson, chebyshev and preonly, or choose the post-smoother with -%sksp_type",
+             downprefix, ((PetscObject)down)->type_name, prefix);
   PetscCheck(!selfscale || own, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_richardson_self_scale has not; use -%sksp_richardson_scale",
              downprefix, downprefix);
   PetscCheck(down->converged == KSPConvergedSkip || down->normtype == KSP_NORM_NONE || own, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, whose number of steps must be fixed: use -%sksp_convergence_test skip or -%sksp_norm_type none", downprefix, downprefix);
+             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, whose number of steps must be fixed: "
+             "use -%sksp_convergence_test skip or -%sksp_norm_type none",
+             downprefix, downprefix);
   if (richardson && patchfd) {
     PetscCall(KSPSetType(up, KSPRICHARDSON));
     PetscCall(KSPRichardsonSetScale(up, scale));
@@ -232,7 +236,10 @@ static PetscErrorCode PCPatchMGCheckSymmetric(PC pc)
     if (!down) continue;
     PetscCall(PCApplyTransposeExists(((KSP)down)->pc, &exists));
     PetscCall(KSPGetOptionsPrefix((KSP)down, &prefix));
-    PetscCheck(exists, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, but -%spc_type %s has no transpose: choose another, or the post-smoother with -%sup_pc_type", prefix, ((PetscObject)((KSP)down)->pc)->type_name, prefix);
+    PetscCheck(exists, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+               "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, but -%spc_type %s has no transpose: "
+               "choose another, or the post-smoother with -%sup_pc_type",
+               prefix, ((PetscObject)((KSP)down)->pc)->type_name, prefix);
   }
   PetscCall(KSPGetPC(mg->levels[0]->smoothd, &coarse));
   PetscCall(PetscObjectTypeCompare((PetscObject)coarse, PCPATCHFD, &patchfd));
@@ -241,7 +248,10 @@ static PetscErrorCode PCPatchMGCheckSymmetric(PC pc)
   PetscCall(PCPatchFDGetType(coarse, &type));
   PetscCall(PCPatchFDGetPatch(coarse, &patch));
   PetscCall(PCPatchFDGetOrder(coarse, &order));
-  PetscCheck(patch == PC_PATCHFD_BOX || type == PC_PATCHFD_ADDITIVE || order == PC_PATCHFD_SYMMETRIC, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the coarsest level needs a symmetric solver, too: found -%spc_patchfd_order %s, allowed are symmetric, or -%spc_patchfd_type additive, or -%spc_patchfd_patch box", prefix, PCPatchFDOrders[order], prefix, prefix);
+  PetscCheck(patch == PC_PATCHFD_BOX || type == PC_PATCHFD_ADDITIVE || order == PC_PATCHFD_SYMMETRIC, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "PCPATCHMG: with -pc_patchmg_symmetric the coarsest level needs a symmetric solver, too: found -%spc_patchfd_order %s, "
+             "allowed are symmetric, or -%spc_patchfd_type additive, or -%spc_patchfd_patch box",
+             prefix, PCPatchFDOrders[order], prefix, prefix);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -322,8 +332,10 @@ static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PetscBool *can)
 
 static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PetscBool *can)
 {
-  const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp || ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes || ksp->viewPOpExp || ksp->convergedreasonviewer || ksp->numberreasonviews);
-  const PetscBool hooks = (PetscBool)(ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew || ksp->pc->ops->presolve || ksp->pc->ops->postsolve || (ksp->dmActive & KSP_DMACTIVE_RHS));
+  const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp ||
+                                      ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes || ksp->viewPOpExp || ksp->convergedreasonviewer || ksp->numberreasonviews);
+  const PetscBool hooks = (PetscBool)(ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew || ksp->pc->ops->presolve ||
+                                      ksp->pc->ops->postsolve || (ksp->dmActive & KSP_DMACTIVE_RHS));
   const PetscBool ready = (PetscBool)(ksp->setupstage == KSP_SETUP_NEWRHS && ksp->pc->setupcalled);
   const PetscBool fixed = (PetscBool)(ksp->normtype == KSP_NORM_NONE && ksp->converged == KSPConvergedSkip && ksp->max_it > 0 && !ksp->numbermonitors);
   PetscReal       scale;

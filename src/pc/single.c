@@ -268,7 +268,10 @@ static PetscErrorCode PCSingleGetExponent(PC pc, Mat A, int *exponent)
   entries = (PetscBool)(!shell && A->ops->norm && A->ops->scale && A->ops->duplicate);
   PetscCall(PCSingleGetSize(pc, A, entries, &size));
   *exponent = size > 0 ? -PetscMax(-1000, PetscMin(1000, ilogb(size))) : 0; /* of these, the powers of two are doubles */
-  PetscCheck(entries || PetscAbs(*exponent) <= 100, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCSINGLE: the matrix, of type %s, is near %g. Without entries that could be copied and scaled it must be between 1e-30 and 1e30, so that floats can hold what it makes of them: scale the problem", ((PetscObject)A)->type_name, (double)size);
+  PetscCheck(entries || PetscAbs(*exponent) <= 100, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "PCSINGLE: the matrix, of type %s, is near %g. Without entries that could be copied and scaled it must be between 1e-30 and 1e30, "
+             "so that floats can hold what it makes of them: scale the problem",
+             ((PetscObject)A)->type_name, (double)size);
   if (!entries || PetscAbs(*exponent) <= 40) *exponent = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -497,7 +500,10 @@ static PetscErrorCode PCSingleCheckResult(PC pc, Vec x, PetscReal factor, Vec y)
   if (reason == PC_NOERROR && (norm == 0.0 || PetscIsInfOrNanReal(norm))) {
     PetscCall(VecNorm(x, NORM_INFINITY, &input));
     if (input != 0.0 && !PetscIsInfOrNanReal(input)) {
-      PetscCheck(!pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED, "PCSINGLE: the result of the preconditioner inside, of type %s, has norm %g for a residual of maximum norm %g: the matrix, its inverse or, with -pc_single_scale 0, the residual is out of the range of float", ((PetscObject)s->pc)->type_name, (double)norm, (double)input);
+      PetscCheck(!pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED,
+                 "PCSINGLE: the result of the preconditioner inside, of type %s, has norm %g for a residual of maximum norm %g: "
+                 "the matrix, its inverse or, with -pc_single_scale 0, the residual is out of the range of float",
+                 ((PetscObject)s->pc)->type_name, (double)norm, (double)input);
       PetscCall(PetscInfo(pc, "the result of the preconditioner inside has norm %g for a residual of maximum norm %g\n", (double)norm, (double)input));
       reason = PC_SUBPC_ERROR;
       PetscCall(VecFlag(y, PETSC_TRUE));

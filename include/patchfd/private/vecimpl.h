@@ -92,7 +92,8 @@ struct _VecSingleKernels {
   PetscErrorCode (*min)(PetscInt n, const float *x, PetscInt *i, double *s);
   PetscErrorCode (*maxdivide)(PetscInt n, const float *x, const float *y, double *s); /* max |x / y| */
   /* as VecErrorWeightedNorms(); e, atol and rtol arrays may be NULL */
-  PetscErrorCode (*errornorms)(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol, const float *atols, double rtol, const float *rtols, double ignore, VecSingleErrorNorms *);
+  PetscErrorCode (*errornorms)(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol, const float *atols, double rtol, const float *rtols,
+                               double ignore, VecSingleErrorNorms *);
 };
 PETSC_INTERN const struct _VecSingleKernels VecSingleKernelsHost;
 #if defined(PETSC_HAVE_CUDA)
