@@ -42,8 +42,6 @@ typedef struct {
   MatVecMaker maker[2];     /* of Amat and Pmat, in use while the inner PC is at work */
 } PC_Single;
 
-static int inside; /* how many PCSINGLEs are at work */
-
 /* ---- the Vecs that Mats make ---- */
 
 static void MatVecMakerExchange(Mat A, MatVecMaker *m)
@@ -395,57 +393,13 @@ static PetscErrorCode PCSetUpOnBlocks_Single(PC pc)
 
 /* ---- solve ---- */
 
-/*
-  On Vecs that are float themselves, methods follow their residuals by recursions down to any tolerance, while the true residual stays near float's rounding
-  errors.  A Vec does not know what solver uses it; our PCs do, when a solve begins.
-*/
-PetscErrorCode PCPreSolve_WarnOfSingle(PC pc, KSP ksp, PETSC_UNUSED Vec b, Vec x)
-{
-  static PetscInt warned = -1; /* the number of a KSP's note that it has been warned */
-  PetscInt        once = 1;
-  PetscBool       done;
-  const char     *prefix;
-
-  PetscFunctionBegin;
-  if (inside || !VecIsSingle_Private(x) || ksp->rtol >= 1e-6) PetscFunctionReturn(PETSC_SUCCESS);
-  if (ksp->converged == KSPConvergedSkip || ksp->normtype == KSP_NORM_NONE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (warned < 0) PetscCall(PetscObjectComposedDataRegister(&warned));
-  PetscCall(PetscObjectComposedDataGetInt((PetscObject)ksp, warned, once, done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectComposedDataSetInt((PetscObject)ksp, warned, once));
-  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
-  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)pc), PETSC_STDERR,
-                         "Warning: KSP type %s with relative tolerance %g on Vecs of type %s, whose rounding errors are 6e-8: it may report convergence\n"
-                         "         that the true residual does not show. Cure: double Vecs and -%spc_type single, or -%sksp_rtol 1e-6 or more.\n",
-                         ((PetscObject)ksp)->type_name, (double)ksp->rtol, ((PetscObject)x)->type_name, prefix ? prefix : "", prefix ? prefix : ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  The warning about methods that measure the preconditioned residual by a recursion, or apply the preconditioner once more to form
-  the solution, or let recursions stand for products: none of them sees what single precision has done to the preconditioner.
-  Measured, doc/single.md.  Here is the one place where a PC learns what KSP it belongs to.
-*/
 static PetscErrorCode PCPreSolve_Single(PC pc, KSP ksp, Vec b, Vec x)
 {
-  PC_Single  *s = (PC_Single *)pc->data;
-  PetscBool   unsafe;
-  const char *prefix;
+  PC_Single *s = (PC_Single *)pc->data;
 
   PetscFunctionBegin;
   PetscCall(PCPreSolve_WarnOfSingle(pc, ksp, b, x));
-  if (!s->warn || s->warned) PetscFunctionReturn(PETSC_SUCCESS);
-  /* a fixed number of iterations, or an estimate of eigenvalues with a borrowed PC: nobody relies on convergence */
-  if (ksp->converged == KSPConvergedSkip || ksp->skippcsetfromoptions) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &unsafe, KSPGMRES, KSPLGMRES, KSPDGMRES, KSPPGMRES, KSPBCGS, KSPIBCGS, KSPBCGSL, KSPPIPEBCGS, KSPTFQMR, KSPTCQMR, KSPCGS, KSPIDR, KSPCR,
-                                      KSPPIPECR, KSPLCD, KSPSYMMLQ, KSPGROPPCG, KSPPIPECG, KSPPIPECG2, KSPPIPECGRR, KSPPIPELCG, KSPPIPEPRCG, ""));
-  if (!unsafe) PetscFunctionReturn(PETSC_SUCCESS);
-  s->warned = PETSC_TRUE;
-  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
-  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)pc), PETSC_STDERR,
-                         "Warning: PCSINGLE under KSP type %s, which does not see the rounding errors of its preconditioner: it may report convergence\n"
-                         "         while the true residual is as large as 1e-3, or stall. Cure: -%sksp_type fgmres, fcg or cg. (-%spc_single_warn 0 silences this.)\n",
-                         ((PetscObject)ksp)->type_name, prefix ? prefix : "", ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : ""));
+  if (s->warn && !s->warned) PetscCall(PCSingleWarnOfMethod(pc, ksp, &s->warned));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -524,9 +478,9 @@ static PetscErrorCode PCSingleApply(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec)
   PetscCall(PCSingleGetInputExponent(pc, x, &exponent));
   PetscCall(VecSingleConvert(x, ldexp(1.0, exponent), s->x));
   PetscCall(PCSingleExchangeVecTypes(pc));
-  inside++;
+  PCSingleDepth++;
   PetscCall((*apply)(s->pc, s->x, s->y));
-  inside--;
+  PCSingleDepth--;
   PetscCall(PCSingleExchangeVecTypes(pc));
   factor = ldexp(1.0, s->exponent - exponent);
   PetscCall(VecSingleConvert(s->y, factor, y));
