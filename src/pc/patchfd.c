@@ -131,7 +131,7 @@ static PetscErrorCode SolveFixed(PC_PatchFD *p, PatchFDKernels kern, PetscInt64 
 
 /*
   x = 0 by our own kernels: PETSc's device Vecs work on another stream than the current one, and a recording of the V-cycle (src/pc/patchmg.c)
-  would not contain it.  That a VECSINGLE is zero already is part of the recording, and so can be relied on.
+  would not contain it.  That a VECSINGLE is zero already is part of the recording, and so can be relied on; on the host nothing is recorded.
 */
 static PetscErrorCode PatchFDZero(Mat_Box *m, PatchFDKernels kern, Vec x)
 {
@@ -141,7 +141,7 @@ static PetscErrorCode PatchFDZero(Mat_Box *m, PatchFDKernels kern, Vec x)
 
   PetscFunctionBegin;
   PetscCall(VecNormAvailable(x, NORM_2, &known, &norm));
-  if (known && norm == 0 && VecIsSingle_Private(x)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (known && norm == 0 && (VecIsSingle_Private(x) || PetscMemTypeHost(kern->memtype))) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecGetArrayWrite(x, kern, &a));
   PetscCall(MatBoxZero(m, kern, a));
   PetscCall(PatchFDVecRestoreArrayWrite(x, kern, &a));
