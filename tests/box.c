@@ -267,7 +267,8 @@ static PetscErrorCode CheckGraded(DM dm, PetscInt nx, PetscInt ny)
   PetscCheck(degree == 3 && space == DMBOX_Q, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Degree %" PetscInt_FMT, degree);
   PetscCall(DMBoxGetBoundary(dm, boundary));
   PetscCheck(boundary[0] == DMBOX_NEUMANN && boundary[1] == DMBOX_DIRICHLET && boundary[2] == DMBOX_DIRICHLET && boundary[3] == DMBOX_NEUMANN, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary");
-  PetscCheck(!box->field[0].line[0].dirichlet[0] && box->field[0].line[0].dirichlet[1] && box->field[0].line[1].dirichlet[0] && !box->field[0].line[1].dirichlet[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary of lines");
+  PetscCheck(!box->field[0].line[0].dirichlet[0] && box->field[0].line[0].dirichlet[1] && box->field[0].line[1].dirichlet[0] && !box->field[0].line[1].dirichlet[1], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "Boundary of lines");
   PetscCall(DMBoxGetPoisson(dm, diffusion, &shift));
   PetscCheck(diffusion[0] == 2 && diffusion[1] == 5 && shift == 0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Coefficients");
   PetscCall(DMBoxGetProcesses(dm, processes));
@@ -320,7 +321,8 @@ static PetscErrorCode TestOptions(MPI_Comm comm)
   DMBoxBoundaryType boundary[6];
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsInsertString(NULL, "-o_dm_box_dim 2 -o_dm_box_cells 10 -o_dm_box_lower -1 -o_dm_box_upper 2,3 -o_dm_box_degree 5 -o_dm_box_space q -o_dm_box_boundary Dirichlet,neumann,NEUMANN,neumann -o_dm_box_diffusion 3,4 -o_dm_box_shift 0.25 -o_dm_box_processes -1,1"));
+  PetscCall(PetscOptionsInsertString(NULL, "-o_dm_box_dim 2 -o_dm_box_cells 10 -o_dm_box_lower -1 -o_dm_box_upper 2,3 -o_dm_box_degree 5 -o_dm_box_space q "
+                                           "-o_dm_box_boundary Dirichlet,neumann,NEUMANN,neumann -o_dm_box_diffusion 3,4 -o_dm_box_shift 0.25 -o_dm_box_processes -1,1"));
   PetscCall(PatchFDInitializePackage());
   PetscCall(DMCreate(comm, &dm));
   PetscCall(DMSetType(dm, DMBOX));
@@ -666,9 +668,13 @@ static PetscErrorCode CheckPiece(const VTKFile *f, char *piece, PetscInt dim, Pe
         const PetscInt at[3] = {i + (PetscInt)e[0], j + (PetscInt)e[2], k + (PetscInt)e[4]};
         PetscScalar    value;
 
-        for (PetscInt d = 0; d < 3; d++) PetscCheck(x[3 * m + d] == (d < dim ? nodes[d][at[d]] : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Coordinate %" PetscInt_FMT " of node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is %g", d, at[0], at[1], at[2], (double)x[3 * m + d]);
+        for (PetscInt d = 0; d < 3; d++) {
+          PetscCheck(x[3 * m + d] == (d < dim ? nodes[d][at[d]] : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                     "Coordinate %" PetscInt_FMT " of node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is %g", d, at[0], at[1], at[2], (double)x[3 * m + d]);
+        }
         PetscCall(Power(dim, 0, &x[3 * m], 1, &value, &one));
-        PetscCheck(u[m] == value, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " has the value %g, not %g", at[0], at[1], at[2], (double)u[m], (double)value);
+        PetscCheck(u[m] == value, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " has the value %g, not %g",
+                   at[0], at[1], at[2], (double)u[m], (double)value);
       }
     }
   }
@@ -692,7 +698,8 @@ static PetscErrorCode CheckFile(MPI_Comm comm, const char name[], PetscInt dim, 
     PetscCall(CheckPiece(&f, piece, dim, nodes, &visited));
     count++;
   }
-  PetscCheck(count == pieces && visited == n[0] * n[1] * n[2], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %" PetscInt_FMT "D: %" PetscInt_FMT " pieces with %" PetscInt_FMT " nodes, not %" PetscInt_FMT " with %" PetscInt_FMT, name, dim, count, visited, pieces, n[0] * n[1] * n[2]);
+  PetscCheck(count == pieces && visited == n[0] * n[1] * n[2], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s, %" PetscInt_FMT "D: %" PetscInt_FMT " pieces with %" PetscInt_FMT " nodes, not %" PetscInt_FMT " with %" PetscInt_FMT, name, dim, count, visited, pieces, n[0] * n[1] * n[2]);
   PetscCall(PetscFree(f.text));
   remove(name);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -781,7 +788,8 @@ static PetscErrorCode TestVTK(MPI_Comm comm)
     count++; \
   } while (0)
 
-static PetscErrorCode BadFunction(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PETSC_UNUSED PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode BadFunction(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PETSC_UNUSED PetscScalar u[],
+                                  PETSC_UNUSED void *ctx)
 {
   return PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, PETSC_ERR_USER, PETSC_ERROR_INITIAL, "thrown by the function");
 }

@@ -507,7 +507,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-neumann", &neumann, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
   if (unknowns > 0) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown, all colours\ntable        k   unknowns | boundary    fused    solve residual |      A x  b - A x  prolong restrict |    copy  TB/s\n"));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF,
+                          "picoseconds an unknown, all colours\ntable        k   unknowns | boundary    fused    solve residual |      A x  b - A x  prolong restrict |    copy  TB/s\n"));
     for (int t = 0; t < 2; t++) {
       for (PetscInt i = 0; i < nd; i++) {
         const PetscInt n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / dim) / degrees[i] / 4 + 0.5)), half[] = {n, n, n};

@@ -102,7 +102,8 @@ static PetscErrorCode CheckCoordinates(DM dm)
   PetscCall(DMBoxGetBounds(dm, lower, upper));
   PetscCall(DMGetBoundingBox(dm, lo, hi));
   for (PetscInt d = 0; d < dim; d++) {
-    PetscCheck(lo[d] == lower[d] && hi[d] == upper[d], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Direction %" PetscInt_FMT ": [%g, %g], not [%g, %g]", d, (double)lo[d], (double)hi[d], (double)lower[d], (double)upper[d]);
+    PetscCheck(lo[d] == lower[d] && hi[d] == upper[d], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Direction %" PetscInt_FMT ": [%g, %g], not [%g, %g]",
+               d, (double)lo[d], (double)hi[d], (double)lower[d], (double)upper[d]);
   }
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&yl));

@@ -75,16 +75,25 @@ static PetscErrorCode Operation(PetscInt op, Vec x[], PetscScalar s[], const cha
     CASE("VecMin", PetscCall(VecMin(x[0], &i[0], &r[0])); s[0] = r[0]; s[1] = i[0]);
     CASE("VecMax without index", PetscCall(VecMax(x[0], NULL, &r[0])); s[0] = r[0]);
     CASE("VecMaxPointwiseDivide", PetscCall(VecMaxPointwiseDivide(x[0], x[1], &r[0])); s[0] = r[0]);
-    CASE("VecErrorWeightedNorms 2", PetscCall(VecErrorWeightedNorms(x[0], x[1], NULL, NORM_2, 0.1, NULL, 0.2, NULL, 0.01, &r[0], &i[0], &r[1], &i[1], &r[2], &i[2])); for (int k = 0; k < 3; k++) s[k] = r[k], s[3 + k] = i[k]);
-    CASE("VecErrorWeightedNorms infinity", PetscCall(VecAbs(x[3])); PetscCall(VecErrorWeightedNorms(x[0], x[1], x[2], NORM_INFINITY, 0.1, x[3], 0.2, x[3], 0.01, &r[0], &i[0], &r[1], &i[1], &r[2], &i[2])); for (int k = 0; k < 3; k++) s[k] = r[k], s[3 + k] = i[k]);
-    CASE(
-      "split-phase reductions", PetscCall(VecDotBegin(x[0], x[1], &s[0])); PetscCall(VecTDotBegin(x[0], x[2], &s[1])); PetscCall(VecNormBegin(x[0], NORM_2, &r[0])); PetscCall(VecNormBegin(x[1], NORM_1, &r[1])); PetscCall(VecMDotBegin(x[0], 3, x + 1, &s[2]));
-      PetscCall(VecDotEnd(x[0], x[1], &s[0])); PetscCall(VecTDotEnd(x[0], x[2], &s[1])); PetscCall(VecNormEnd(x[0], NORM_2, &r[0])); PetscCall(VecNormEnd(x[1], NORM_1, &r[1])); PetscCall(VecMDotEnd(x[0], 3, x + 1, &s[2])); s[5] = r[0]; s[6] = r[1]);
+    CASE("VecErrorWeightedNorms 2",
+         PetscCall(VecErrorWeightedNorms(x[0], x[1], NULL, NORM_2, 0.1, NULL, 0.2, NULL, 0.01, &r[0], &i[0], &r[1], &i[1], &r[2], &i[2]));
+         for (int k = 0; k < 3; k++) s[k] = r[k], s[3 + k] = i[k]);
+    CASE("VecErrorWeightedNorms infinity", PetscCall(VecAbs(x[3]));
+         PetscCall(VecErrorWeightedNorms(x[0], x[1], x[2], NORM_INFINITY, 0.1, x[3], 0.2, x[3], 0.01, &r[0], &i[0], &r[1], &i[1], &r[2], &i[2]));
+         for (int k = 0; k < 3; k++) s[k] = r[k], s[3 + k] = i[k]);
+    CASE("split-phase reductions", PetscCall(VecDotBegin(x[0], x[1], &s[0])); PetscCall(VecTDotBegin(x[0], x[2], &s[1]));
+         PetscCall(VecNormBegin(x[0], NORM_2, &r[0])); PetscCall(VecNormBegin(x[1], NORM_1, &r[1])); PetscCall(VecMDotBegin(x[0], 3, x + 1, &s[2]));
+         PetscCall(VecDotEnd(x[0], x[1], &s[0])); PetscCall(VecTDotEnd(x[0], x[2], &s[1]));
+         PetscCall(VecNormEnd(x[0], NORM_2, &r[0])); PetscCall(VecNormEnd(x[1], NORM_1, &r[1])); PetscCall(VecMDotEnd(x[0], 3, x + 1, &s[2]));
+         s[5] = r[0]; s[6] = r[1]);
     CASE("VecStrideNorm", PetscCall(VecStrideNorm(x[0], 1, NORM_2, &r[0])); s[0] = r[0]);
     CASE("VecStrideScale", PetscCall(VecStrideScale(x[0], 1, 0.3)));
     CASE("norms after changes", /* a cached norm must not survive one */
-         PetscCall(VecNorm(x[0], NORM_2, &r[0])); PetscCall(VecExp(x[0])); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[0] = r[0]; PetscCall(VecShift(x[0], 2)); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[1] = r[0];
-         PetscScalar *v; PetscInt n; PetscCall(VecGetLocalSize(x[0], &n)); PetscCall(VecGetArray(x[0], &v)); for (PetscInt k = 0; k < n; k++) v[k] *= 3; PetscCall(VecRestoreArray(x[0], &v)); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[2] = r[0]);
+         PetscCall(VecNorm(x[0], NORM_2, &r[0])); PetscCall(VecExp(x[0])); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[0] = r[0];
+         PetscCall(VecShift(x[0], 2)); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[1] = r[0];
+         PetscScalar *v; PetscInt n; PetscCall(VecGetLocalSize(x[0], &n));
+         PetscCall(VecGetArray(x[0], &v)); for (PetscInt k = 0; k < n; k++) v[k] *= 3; PetscCall(VecRestoreArray(x[0], &v));
+         PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[2] = r[0]);
   default:
     *name = NULL;
   }
