@@ -1,6 +1,6 @@
 static char help[] = "Every CUDA kernel against its host twin, in both precisions, on random data.\n\
-  -dim d, -degrees k,..., -cells n,..., -graded, -neumann : the meshes\n\
-  -time n : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
+  -dim <d>, -degrees <k,...>, -cells <n,...>, -graded, -neumann : the meshes\n\
+  -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
 
 #include <patchfd/private/kernels.h>
 #if defined(PETSC_HAVE_CUDA)
@@ -507,8 +507,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-neumann", &neumann, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
   if (unknowns > 0) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF,
-                          "picoseconds an unknown, all colours\ntable        k   unknowns | boundary    fused    solve residual |      A x  b - A x  prolong restrict |    copy  TB/s\n"));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown, all colours\ntable        k   unknowns | boundary    fused    solve residual |      A x  b - A x  prolong restrict |    copy  TB/s\n"));
     for (int t = 0; t < 2; t++) {
       for (PetscInt i = 0; i < nd; i++) {
         const PetscInt n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / dim) / degrees[i] / 4 + 0.5)), half[] = {n, n, n};
