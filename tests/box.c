@@ -2,6 +2,7 @@ static char help[] = "DMBOX: layout, halo, hierarchy, functions, files, errors.\
   -test layout | hierarchy | function | vtk | errors | speed\n\n";
 
 #include <patchfd/private/boximpl.h>
+#include "catch.h"
 
 #define RANGE(r) ((const PetscInt(*)[2])(r))
 
@@ -266,7 +267,8 @@ static PetscErrorCode CheckGraded(DM dm, PetscInt nx, PetscInt ny)
   PetscCheck(degree == 3 && space == DMBOX_Q, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Degree %" PetscInt_FMT, degree);
   PetscCall(DMBoxGetBoundary(dm, boundary));
   PetscCheck(boundary[0] == DMBOX_NEUMANN && boundary[1] == DMBOX_DIRICHLET && boundary[2] == DMBOX_DIRICHLET && boundary[3] == DMBOX_NEUMANN, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary");
-  PetscCheck(!box->field[0].line[0].dirichlet[0] && box->field[0].line[0].dirichlet[1] && box->field[0].line[1].dirichlet[0] && !box->field[0].line[1].dirichlet[1], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary of lines");
+  PetscCheck(!box->field[0].line[0].dirichlet[0] && box->field[0].line[0].dirichlet[1] && box->field[0].line[1].dirichlet[0] && !box->field[0].line[1].dirichlet[1], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "Boundary of lines");
   PetscCall(DMBoxGetPoisson(dm, diffusion, &shift));
   PetscCheck(diffusion[0] == 2 && diffusion[1] == 5 && shift == 0.5, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Coefficients");
   PetscCall(DMBoxGetProcesses(dm, processes));
@@ -319,7 +321,8 @@ static PetscErrorCode TestOptions(MPI_Comm comm)
   DMBoxBoundaryType boundary[6];
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsInsertString(NULL, "-o_dm_box_dim 2 -o_dm_box_cells 10 -o_dm_box_lower -1 -o_dm_box_upper 2,3 -o_dm_box_degree 5 -o_dm_box_space q -o_dm_box_boundary Dirichlet,neumann,NEUMANN,neumann -o_dm_box_diffusion 3,4 -o_dm_box_shift 0.25 -o_dm_box_processes -1,1"));
+  PetscCall(PetscOptionsInsertString(NULL, "-o_dm_box_dim 2 -o_dm_box_cells 10 -o_dm_box_lower -1 -o_dm_box_upper 2,3 -o_dm_box_degree 5 -o_dm_box_space q "
+                                           "-o_dm_box_boundary Dirichlet,neumann,NEUMANN,neumann -o_dm_box_diffusion 3,4 -o_dm_box_shift 0.25 -o_dm_box_processes -1,1"));
   PetscCall(PatchFDInitializePackage());
   PetscCall(DMCreate(comm, &dm));
   PetscCall(DMSetType(dm, DMBOX));
@@ -426,13 +429,9 @@ static PetscErrorCode PowerOnSide(PetscInt dim, PetscReal time, const PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode NotANumber(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode NotANumber(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBegin;
-  (void)dim;
-  (void)time;
-  (void)Nc;
-  (void)ctx;
   u[0] = x[0] > 0.5 ? PetscSqrtReal(-PetscAbsReal(x[0])) : 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -669,9 +668,13 @@ static PetscErrorCode CheckPiece(const VTKFile *f, char *piece, PetscInt dim, Pe
         const PetscInt at[3] = {i + (PetscInt)e[0], j + (PetscInt)e[2], k + (PetscInt)e[4]};
         PetscScalar    value;
 
-        for (PetscInt d = 0; d < 3; d++) PetscCheck(x[3 * m + d] == (d < dim ? nodes[d][at[d]] : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB, "Coordinate %" PetscInt_FMT " of node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is %g", d, at[0], at[1], at[2], (double)x[3 * m + d]);
+        for (PetscInt d = 0; d < 3; d++) {
+          PetscCheck(x[3 * m + d] == (d < dim ? nodes[d][at[d]] : 0), PETSC_COMM_SELF, PETSC_ERR_PLIB,
+                     "Coordinate %" PetscInt_FMT " of node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " is %g", d, at[0], at[1], at[2], (double)x[3 * m + d]);
+        }
         PetscCall(Power(dim, 0, &x[3 * m], 1, &value, &one));
-        PetscCheck(u[m] == value, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " has the value %g, not %g", at[0], at[1], at[2], (double)u[m], (double)value);
+        PetscCheck(u[m] == value, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Node %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " has the value %g, not %g",
+                   at[0], at[1], at[2], (double)u[m], (double)value);
       }
     }
   }
@@ -695,7 +698,8 @@ static PetscErrorCode CheckFile(MPI_Comm comm, const char name[], PetscInt dim, 
     PetscCall(CheckPiece(&f, piece, dim, nodes, &visited));
     count++;
   }
-  PetscCheck(count == pieces && visited == n[0] * n[1] * n[2], PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s, %" PetscInt_FMT "D: %" PetscInt_FMT " pieces with %" PetscInt_FMT " nodes, not %" PetscInt_FMT " with %" PetscInt_FMT, name, dim, count, visited, pieces, n[0] * n[1] * n[2]);
+  PetscCheck(count == pieces && visited == n[0] * n[1] * n[2], PETSC_COMM_SELF, PETSC_ERR_PLIB,
+             "%s, %" PetscInt_FMT "D: %" PetscInt_FMT " pieces with %" PetscInt_FMT " nodes, not %" PetscInt_FMT " with %" PetscInt_FMT, name, dim, count, visited, pieces, n[0] * n[1] * n[2]);
   PetscCall(PetscFree(f.text));
   remove(name);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -772,49 +776,21 @@ static PetscErrorCode TestVTK(MPI_Comm comm)
 
 /* ------------------------------------------------ errors ------------------------------------------------ */
 
-static char Message[4096];
-
-static PetscErrorCode Capture(MPI_Comm comm, int line, const char *function, const char *file, PetscErrorCode code, PetscErrorType type, const char *message, void *ctx)
-{
-  (void)comm;
-  (void)line;
-  (void)function;
-  (void)file;
-  (void)ctx;
-  if (type == PETSC_ERROR_INITIAL) (void)PetscStrncpy(Message, message, sizeof(Message));
-  return code;
-}
-
 /* the call must fail with this code, and its message must contain the words */
-#if PetscDefined(USE_DEBUG) && !PetscDefined(HAVE_THREADSAFETY)
-  #define StackSize petscstack.currentsize
-#else
-static int StackSize;
-#endif
 #define Fails(expected, words, ...) \
   do { \
-    const int      depth_ = StackSize; \
     PetscErrorCode code_; \
     char          *found_; \
-    Message[0] = 0; \
-    PetscCall(PetscPushErrorHandler(Capture, NULL)); \
-    code_     = __VA_ARGS__; \
-    StackSize = depth_; \
-    PetscCall(PetscPopErrorHandler()); \
-    PetscCheck(code_ == (expected), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: code %d, not %d: %s", #__VA_ARGS__, (int)code_, (int)(expected), Message); \
-    PetscCall(PetscStrstr(Message, words, &found_)); \
-    PetscCheck(found_, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\" is not in: %s", #__VA_ARGS__, words, Message); \
+    CATCH(code_, __VA_ARGS__); \
+    PetscCheck(code_ == (expected), PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: code %d, not %d: %s", #__VA_ARGS__, (int)code_, (int)(expected), lastmessage); \
+    PetscCall(PetscStrstr(lastmessage, words, &found_)); \
+    PetscCheck(found_, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: \"%s\" is not in: %s", #__VA_ARGS__, words, lastmessage); \
     count++; \
   } while (0)
 
-static PetscErrorCode BadFunction(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode BadFunction(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PETSC_UNUSED PetscScalar u[],
+                                  PETSC_UNUSED void *ctx)
 {
-  (void)dim;
-  (void)time;
-  (void)x;
-  (void)Nc;
-  (void)u;
-  (void)ctx;
   return PetscError(PETSC_COMM_SELF, __LINE__, PETSC_FUNCTION_NAME, __FILE__, PETSC_ERR_USER, PETSC_ERROR_INITIAL, "thrown by the function");
 }
 
@@ -1005,11 +981,8 @@ static PetscErrorCode TestErrors(MPI_Comm comm)
 
 /* ------------------------------------------------ speed ------------------------------------------------ */
 
-static PetscErrorCode Sine(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode Sine(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
 {
-  (void)time;
-  (void)Nc;
-  (void)ctx;
   u[0] = 1;
   for (PetscInt d = 0; d < dim; d++) u[0] *= PetscSinReal(PETSC_PI * x[d]);
   return PETSC_SUCCESS;

@@ -180,7 +180,10 @@ static PetscErrorCode TestSymmetry(Problem *p, PetscBool cross)
             for (int its = 1; its <= 3; its += 2) {
               char options[512];
 
-              PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_pc_patchfd_order %s -mg_levels_pc_patchfd_damping %s -mg_levels_ksp_richardson_scale %s -pc_mg_cycle_type %s -mg_levels_pc_patchfd_sweeps %d -mg_levels_ksp_max_it %d", order[o], damping[d], scale[s], cycle[c], sweeps, its));
+              PetscCall(PetscSNPrintf(options, sizeof(options),
+                                      "-mg_levels_pc_patchfd_order %s -mg_levels_pc_patchfd_damping %s -mg_levels_ksp_richardson_scale %s "
+                                      "-pc_mg_cycle_type %s -mg_levels_pc_patchfd_sweeps %d -mg_levels_ksp_max_it %d",
+                                      order[o], damping[d], scale[s], cycle[c], sweeps, its));
               PetscCall(CheckSymmetric(p, p->A, options));
             }
   PetscCall(CheckSymmetricMore(p));
@@ -204,7 +207,8 @@ static PetscErrorCode TestOverride(Problem *p)
   PCPatchFDOrder order;
 
   PetscFunctionBeginUser;
-  PetscCall(NewPC(p, p->A, "-pc_patchmg_symmetric -mg_levels_pc_patchfd_damping 0.7 -mg_levels_ksp_max_it 2 -mg_levels_pc_patchfd_sweeps 3 -mg_levels_up_pc_patchfd_damping 0.9", PETSC_TRUE, &pc, NULL));
+  PetscCall(NewPC(p, p->A, "-pc_patchmg_symmetric -mg_levels_pc_patchfd_damping 0.7 -mg_levels_ksp_max_it 2 -mg_levels_pc_patchfd_sweeps 3 -mg_levels_up_pc_patchfd_damping 0.9",
+                  PETSC_TRUE, &pc, NULL));
   PetscCall(PCMGGetSmootherUp(pc, 1, &ksp));
   PetscCall(KSPGetTolerances(ksp, NULL, NULL, NULL, &its));
   PetscCall(KSPGetPC(ksp, &up));
@@ -236,7 +240,9 @@ static PetscErrorCode TestOverride(Problem *p)
 
 static PetscErrorCode TestErrors(Problem *p)
 {
-  const char *const wrong[] = {"-mg_levels_ksp_type gmres", "-mg_levels_ksp_richardson_self_scale", "-mg_levels_ksp_norm_type preconditioned -mg_levels_ksp_convergence_test default", "-mg_levels_pc_type shell", "-mg_coarse_pc_patchfd_patch vertex", "-pc_mg_type full"};
+  const char *const wrong[] = {"-mg_levels_ksp_type gmres", "-mg_levels_ksp_richardson_self_scale",
+                               "-mg_levels_ksp_norm_type preconditioned -mg_levels_ksp_convergence_test default", "-mg_levels_pc_type shell", "-mg_coarse_pc_patchfd_patch vertex",
+                               "-pc_mg_type full"};
   PC                pc;
 
   PetscFunctionBeginUser;
@@ -255,7 +261,8 @@ static PetscErrorCode TestErrors(Problem *p)
 /* CG on cells of 1 : 1 : 20: a V-cycle that is not symmetric does not converge */
 static PetscErrorCode TestCG(void)
 {
-  const char *const options[] = {"-pc_patchmg_symmetric", "-pc_patchmg_symmetric -mg_levels_pc_patchfd_damping 1.4", "-pc_patchmg_symmetric -mg_levels_pc_patchfd_damping 1.4 -mg_levels_pc_patchfd_order backward", "-pc_patchmg_symmetric -mg_levels_ksp_max_it 2"};
+  const char *const options[] = {"-pc_patchmg_symmetric", "-pc_patchmg_symmetric -mg_levels_pc_patchfd_damping 1.4",
+                                 "-pc_patchmg_symmetric -mg_levels_pc_patchfd_damping 1.4 -mg_levels_pc_patchfd_order backward", "-pc_patchmg_symmetric -mg_levels_ksp_max_it 2"};
   Problem           p;
   PC                pc;
   KSP               ksp;
@@ -342,7 +349,8 @@ static PetscErrorCode TestRecordings(Problem *p)
 {
   const char *const order[]   = {"forward", "backward", "symmetric"};
   const char *const damping[] = {"1", "0.8"};
-  const char *const cycle[]   = {"-pc_mg_cycle_type v", "-pc_mg_cycle_type w", "-pc_patchmg_symmetric", "-pc_patchmg_symmetric -pc_mg_cycle_type w", "-pc_mg_type full", "-pc_mg_type kaskade", "-pc_mg_type additive", "-pc_mg_multiplicative_cycles 2"};
+  const char *const cycle[]   = {"-pc_mg_cycle_type v", "-pc_mg_cycle_type w", "-pc_patchmg_symmetric", "-pc_patchmg_symmetric -pc_mg_cycle_type w", "-pc_mg_type full",
+                                 "-pc_mg_type kaskade", "-pc_mg_type additive", "-pc_mg_multiplicative_cycles 2"};
   const char *const allowed[] = {
     "-mg_levels_pc_patchfd_type additive -mg_levels_pc_patchfd_damping 0.125",
     "-mg_levels_pc_patchfd_variant global",
@@ -393,7 +401,8 @@ static PetscErrorCode TestRecordings(Problem *p)
           for (int its = 1; its <= 2; its++) {
             char options[512];
 
-            PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_pc_patchfd_order %s -mg_levels_pc_patchfd_damping %s %s -mg_levels_pc_patchfd_sweeps %d -mg_levels_ksp_max_it %d", order[o], damping[d], cycle[c], sweeps, its));
+            PetscCall(PetscSNPrintf(options, sizeof(options), "-mg_levels_pc_patchfd_order %s -mg_levels_pc_patchfd_damping %s %s -mg_levels_pc_patchfd_sweeps %d -mg_levels_ksp_max_it %d",
+                                    order[o], damping[d], cycle[c], sweeps, its));
             PetscCall(CheckRecording(p, options, PETSC_TRUE));
           }
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(allowed); i++) PetscCall(CheckRecording(p, allowed[i], PETSC_TRUE));
@@ -412,25 +421,22 @@ static PetscErrorCode Halve(Mat A, Vec b, Vec x, Vec r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Nothing(Mat A, Vec b, Vec x, Vec r)
+static PetscErrorCode Nothing(PETSC_UNUSED Mat A, Vec b, PETSC_UNUSED Vec x, Vec r)
 {
   PetscFunctionBeginUser;
-  (void)A, (void)x;
   PetscCall(VecCopy(b, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Hook(KSP ksp, Vec b, Vec x, PetscCtx ctx)
+static PetscErrorCode Hook(PETSC_UNUSED KSP ksp, PETSC_UNUSED Vec b, Vec x, PETSC_UNUSED PetscCtx ctx)
 {
   PetscFunctionBeginUser;
-  (void)ksp, (void)b, (void)ctx;
   PetscCall(VecScale(x, 0.5));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Monitor(KSP ksp, PetscInt it, PetscReal norm, PetscCtx ctx)
+static PetscErrorCode Monitor(PETSC_UNUSED KSP ksp, PETSC_UNUSED PetscInt it, PETSC_UNUSED PetscReal norm, PETSC_UNUSED PetscCtx ctx)
 {
-  (void)ksp, (void)it, (void)norm, (void)ctx;
   return PETSC_SUCCESS;
 }
 
@@ -453,7 +459,8 @@ typedef enum {
   NUMCHANGES
 } Change;
 
-static const char *const changes[] = {"scale", "self scale", "KSP type", "PC type", "norm", "monitor", "pre-solve hook", "post-solve hook", "null space", "null space of the transpose", "residual", "operation of the matrix", "damping", "steps", "cycle"};
+static const char *const changes[] = {"scale", "self scale", "KSP type", "PC type", "norm", "monitor", "pre-solve hook", "post-solve hook", "null space",
+                                      "null space of the transpose", "residual", "operation of the matrix", "damping", "steps", "cycle"};
 
 static PetscErrorCode Alter(PC mg, Change change)
 {
@@ -540,18 +547,16 @@ static struct {
   PetscInt      countdown; /* to the event of this kind */
 } callback = {-1, -1, 0};
 
-static PetscErrorCode EventBegin(PetscLogEvent event, int t, PetscObject o1, PetscObject o2, PetscObject o3, PetscObject o4)
+static PetscErrorCode EventBegin(PetscLogEvent event, PETSC_UNUSED int t, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2, PETSC_UNUSED PetscObject o3, PETSC_UNUSED PetscObject o4)
 {
-  (void)t, (void)o1, (void)o2, (void)o3, (void)o4;
   return event == callback.fail && --callback.countdown == 0 ? PETSC_ERR_USER : PETSC_SUCCESS;
 }
 
-static PetscErrorCode EventEnd(PetscLogEvent event, int t, PetscObject o1, PetscObject o2, PetscObject o3, PetscObject o4)
+static PetscErrorCode EventEnd(PetscLogEvent event, PETSC_UNUSED int t, PETSC_UNUSED PetscObject o1, PETSC_UNUSED PetscObject o2, PETSC_UNUSED PetscObject o3, PETSC_UNUSED PetscObject o4)
 {
   PetscDeviceContext context;
 
   PetscFunctionBeginUser;
-  (void)t, (void)o1, (void)o2, (void)o3, (void)o4;
   if (event != callback.synchronize || --callback.countdown != 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscDeviceContextGetCurrentContext(&context));
   PetscCall(PetscPushErrorHandler(PetscReturnErrorHandler, NULL));
@@ -604,9 +609,8 @@ static PetscErrorCode TestFailures(Problem *p)
 
 static PetscInt residuals;
 
-static PetscErrorCode CountResiduals(Mat A, Vec b, Vec x, Vec r)
+static PetscErrorCode CountResiduals(PETSC_UNUSED Mat A, PETSC_UNUSED Vec b, PETSC_UNUSED Vec x, PETSC_UNUSED Vec r)
 {
-  (void)A, (void)b, (void)x, (void)r;
   return ++residuals == 100 ? PETSC_ERR_USER : PETSC_SUCCESS;
 }
 

@@ -3,6 +3,7 @@ static char help[] = "A DMBOX as PETSc knows DMs: coordinates, local vectors, fi
   -cuda : vectors on the GPU\n\n";
 
 #include <petscpatchfd.h>
+#include "catch.h"
 
 /* a graded box with Dirichlet and Neumann sides; its nodes are no multiples of each other */
 static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, VecType type, DM *dm)
@@ -101,7 +102,8 @@ static PetscErrorCode CheckCoordinates(DM dm)
   PetscCall(DMBoxGetBounds(dm, lower, upper));
   PetscCall(DMGetBoundingBox(dm, lo, hi));
   for (PetscInt d = 0; d < dim; d++) {
-    PetscCheck(lo[d] == lower[d] && hi[d] == upper[d], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Direction %" PetscInt_FMT ": [%g, %g], not [%g, %g]", d, (double)lo[d], (double)hi[d], (double)lower[d], (double)upper[d]);
+    PetscCheck(lo[d] == lower[d] && hi[d] == upper[d], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Direction %" PetscInt_FMT ": [%g, %g], not [%g, %g]",
+               d, (double)lo[d], (double)hi[d], (double)lower[d], (double)upper[d]);
   }
   PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&yl));
@@ -431,28 +433,12 @@ static PetscErrorCode TestSNES(void)
 
 /* ---- errors ---- */
 
-static PetscErrorCode lastcode;
-static char           lastmessage[1024];
-
-static PetscErrorCode Catch(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *fn, PETSC_UNUSED const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, PETSC_UNUSED void *ctx)
-{
-  if (p == PETSC_ERROR_INITIAL) {
-    lastcode = n;
-    (void)PetscStrncpy(lastmessage, mess ? mess : "", sizeof(lastmessage));
-  }
-  return n;
-}
-
 /* the call must fail with this code and a message that contains the words */
 #define FAILS(call, code, words) \
   do { \
     PetscErrorCode ierr; \
     char          *w; \
-    lastcode       = PETSC_SUCCESS; \
-    lastmessage[0] = 0; \
-    PetscCall(PetscPushErrorHandler(Catch, NULL)); \
-    ierr = (call); \
-    PetscCall(PetscPopErrorHandler()); \
+    CATCH(ierr, call); \
     PetscCall(PetscStrstr(lastmessage, words, &w)); \
     PetscCheck(ierr && lastcode == code && w, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%s: code %d, message %s", #call, (int)lastcode, lastmessage); \
   } while (0)

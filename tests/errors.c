@@ -1,30 +1,14 @@
 static char help[] = "Bad input to matrices and preconditioners: each ends in a PetscError that names what was found and what is allowed.\n\n";
 
 #include <petscpatchfd.h>
-
-/* what the last error said */
-static PetscErrorCode lastcode;
-static char           lastmessage[512];
-
-static PetscErrorCode Catch(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *fn, PETSC_UNUSED const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, PETSC_UNUSED void *ctx)
-{
-  if (p == PETSC_ERROR_INITIAL) {
-    lastcode = n;
-    (void)PetscStrncpy(lastmessage, mess ? mess : "", sizeof(lastmessage));
-  }
-  return n;
-}
+#include "catch.h"
 
 /* the call must fail with this code and a message that contains both words */
 #define FAILS(name, call, code, word1, word2) \
   do { \
     PetscErrorCode ierr; \
     char          *w1, *w2; \
-    lastcode       = PETSC_SUCCESS; \
-    lastmessage[0] = 0; \
-    PetscCall(PetscPushErrorHandler(Catch, NULL)); \
-    ierr = (call); \
-    PetscCall(PetscPopErrorHandler()); \
+    CATCH(ierr, call); \
     PetscCall(PetscStrstr(lastmessage, word1, &w1)); \
     PetscCall(PetscStrstr(lastmessage, word2, &w2)); \
     if (ierr && lastcode == code && w1 && w2) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: refused\n", name)); \

@@ -1080,7 +1080,8 @@ static void Monomial(const PatchFDLine *line, PetscInt m, const PetscReal x[], P
 
   where G is what the Dirichlet data u bring: the method is consistent.  Jumps of one cell against each other see the penalties alone.
 */
-static PetscErrorCode CheckForm(const PatchFDLine *line, PetscReal kappa, const PetscReal M[], const PetscReal A[], const PetscReal G[], PetscReal *consistency, PetscReal *penalty, PetscReal *symmetry)
+static PetscErrorCode CheckForm(const PatchFDLine *line, PetscReal kappa, const PetscReal M[], const PetscReal A[], const PetscReal G[], PetscReal *consistency, PetscReal *penalty,
+                                PetscReal *symmetry)
 {
   const PetscInt  N = line->nnodes, k = line->degree;
   const PetscReal sigma = (PetscReal)(k * (k + 1));

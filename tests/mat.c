@@ -2,33 +2,17 @@ static char help[] = "Every operation that PETSc may ask of the matrices of a DM
 
 #include <petscpatchfd.h>
 #include <petscts.h>
+#include "catch.h"
 
 static PetscInt  failures;
 static PetscReal tol; /* of vectors, relative */
-
-/* what the last error said */
-static PetscErrorCode lastcode;
-static char           lastmessage[1024];
-
-static PetscErrorCode Catch(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *fn, PETSC_UNUSED const char *file, PetscErrorCode n, PetscErrorType p, const char *mess, PETSC_UNUSED void *ctx)
-{
-  if (p == PETSC_ERROR_INITIAL) {
-    lastcode = n;
-    (void)PetscStrncpy(lastmessage, mess ? mess : "", sizeof(lastmessage));
-  }
-  return n;
-}
 
 /* the call must fail with a message that contains the word */
 #define REFUSES(call, word) \
   do { \
     PetscErrorCode ierr; \
     char          *w; \
-    lastcode       = PETSC_SUCCESS; \
-    lastmessage[0] = 0; \
-    PetscCall(PetscPushErrorHandler(Catch, NULL)); \
-    ierr = (call); \
-    PetscCall(PetscPopErrorHandler()); \
+    CATCH(ierr, call); \
     PetscCall(PetscStrstr(lastmessage, word, &w)); \
     if (!ierr || !w) { \
       failures++; \
@@ -222,6 +206,23 @@ static PetscErrorCode TestScaledSolvers(Mat A, PetscScalar s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* what a KSP does with its operator before a solve */
+static PetscErrorCode SetUpKSP(DM dm, Mat A)
+{
+  KSP ksp;
+  PC  pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetDM(ksp, dm));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCNONE));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* operators are a linear space: B is A assembled */
 static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
 {
@@ -304,16 +305,8 @@ static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
   PetscCall(MatDuplicate(B, MAT_COPY_VALUES, &BC));
   PetscCall(MatScale(BC, 7));
   for (int changed = 0; changed < 2; changed++) {
-    KSP ksp;
-
     if (changed) PetscCall(DMBoxSetPoisson(dm, D, shift + 5)); /* F is 3 times this operator */
-    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-    PetscCall(KSPSetDM(ksp, dm));
-    PetscCall(KSPSetOperators(ksp, C, C));
-    PetscCall(KSPGetPC(ksp, &pc));
-    PetscCall(PCSetType(pc, PCNONE));
-    PetscCall(KSPSetUp(ksp));
-    PetscCall(KSPDestroy(&ksp));
+    PetscCall(SetUpKSP(dm, C));
     if (changed) PetscCall(MatScale(C, 3));
     PetscCall(Same(changed ? "KSPSetUp after DMBoxSetPoisson" : "KSPSetUp with a scaled operator", C, changed ? BF : BC));
   }
@@ -330,32 +323,18 @@ static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* what operator and interpolation have in common; B is A assembled */
-static PetscErrorCode TestOperations(Mat A, Mat B, PetscBool interpolation)
+/* an interpolation has no algebra; an operator has, with its own kind */
+static PetscErrorCode TestRefusedAlgebra(Mat A, Mat B, PetscBool interpolation)
 {
-  const char *const     types[] = {MATAIJ, MATDENSE, MATBAIJ};
-  const PetscInt        row = 0;
-  const PetscScalar     one = 1;
-  const PetscInt       *cols;
-  const PetscScalar    *vals;
-  PetscInt              ncols, first, end;
-  Mat                   C, D, E, BE;
-  Vec                   l, r;
-  IS                    is, overlap, columns;
-  MatInfo               info;
-  PetscRandom           random;
-  PetscReal             norm;
-  PetscBool             flag;
-  PetscMPIInt           size;
-  PetscViewer           viewer;
+  PetscInt    n;
+  Mat         C;
+  Vec         l;
+  PetscMPIInt size;
 
   PetscFunctionBeginUser;
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
-  PetscCall(MatCreateVecs(A, &r, &l));
-  PetscCall(Fill(l));
-  PetscCall(MatGetOwnershipRange(A, &first, &end));
-
-  /* refused */
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatCreateVecs(A, NULL, &l));
   if (interpolation) {
     REFUSES(MatScale(A, 2), "MatScale");
     REFUSES(MatAXPY(A, 2, B, SAME_NONZERO_PATTERN), "MatAXPY");
@@ -369,7 +348,7 @@ static PetscErrorCode TestOperations(Mat A, Mat B, PetscBool interpolation)
     REFUSES(MatGetDiagonal(A, l), "");
   } else {
     REFUSES(MatAXPY(A, 2, B, SAME_NONZERO_PATTERN), "MatAXPY");
-    PetscCall(MatCreateShell(PETSC_COMM_WORLD, end - first, end - first, PETSC_DETERMINE, PETSC_DETERMINE, NULL, &C));
+    PetscCall(MatCreateShell(PETSC_COMM_WORLD, n, n, PETSC_DETERMINE, PETSC_DETERMINE, NULL, &C));
     REFUSES(MatAXPY(A, 2, C, SAME_NONZERO_PATTERN), "MatAXPY");
     REFUSES(MatCopy(A, C, SAME_NONZERO_PATTERN), "MatCopy");
     PetscCall(MatDestroy(&C));
@@ -378,6 +357,31 @@ static PetscErrorCode TestOperations(Mat A, Mat B, PetscBool interpolation)
       EXPECT(C == A, "MatGetDiagonalBlock");
     } else REFUSES(MatGetDiagonalBlock(A, &C), "parallel");
   }
+  PetscCall(VecDestroy(&l));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what would need entries */
+static PetscErrorCode TestRefused(Mat A, PetscBool interpolation)
+{
+  const PetscInt     row = 0;
+  const PetscScalar  one = 1;
+  const PetscInt    *cols;
+  const PetscScalar *vals;
+  PetscInt           ncols, first, end;
+  Mat                C;
+  Vec                l, r;
+  IS                 is, overlap;
+  MatInfo            info;
+  PetscRandom        random;
+  PetscReal          norm;
+  PetscBool          flag;
+  PetscViewer        viewer;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &r, &l));
+  PetscCall(Fill(l));
+  PetscCall(MatGetOwnershipRange(A, &first, &end));
   PetscCall(MatHasOperation(A, MATOP_ZERO_ROWS, &flag));
   EXPECT(!flag, "MatHasOperation");
   PetscCall(MatHasOperation(A, MATOP_SCALE, &flag));
@@ -416,9 +420,17 @@ static PetscErrorCode TestOperations(Mat A, Mat B, PetscBool interpolation)
     if (!i) REFUSES(MatLoad(A, viewer), "load");
     PetscCall(PetscViewerDestroy(&viewer));
   }
-  PetscCall(Same("after all that was refused", A, B));
+  PetscCall(VecDestroy(&l));
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* done */
+static PetscErrorCode TestConversions(Mat A, Mat B)
+{
+  const char *const types[] = {MATAIJ, MATDENSE, MATBAIJ};
+  Mat               C, D;
+
+  PetscFunctionBeginUser;
   PetscCall(MatBindToCPU(A, PETSC_TRUE));
   PetscCall(Same("after MatBindToCPU", A, B));
   PetscCall(MatBindToCPU(A, PETSC_FALSE));
@@ -443,8 +455,18 @@ static PetscErrorCode TestOperations(Mat A, Mat B, PetscBool interpolation)
   PetscCall(Same("MatCreateTranspose", C, D));
   PetscCall(MatDestroy(&C));
   PetscCall(MatDestroy(&D));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* every second row and column */
+/* every second row and column */
+static PetscErrorCode TestSubMatrix(Mat A, Mat B)
+{
+  PetscInt first, end;
+  Mat      C, D;
+  IS       is, columns;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetOwnershipRange(A, &first, &end));
   PetscCall(ISCreateStride(PETSC_COMM_WORLD, (end - first) / 2, first, 2, &is));
   PetscCall(MatGetOwnershipRangeColumn(A, &first, &end));
   PetscCall(ISCreateStride(PETSC_COMM_WORLD, (end - first) / 2, first, 2, &columns));
@@ -455,8 +477,16 @@ static PetscErrorCode TestOperations(Mat A, Mat B, PetscBool interpolation)
   PetscCall(MatDestroy(&D));
   PetscCall(ISDestroy(&is));
   PetscCall(ISDestroy(&columns));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* products with a dense matrix: A E and A' E */
+/* products with a dense matrix: A E and A' E */
+static PetscErrorCode TestDenseProducts(Mat A, Mat B)
+{
+  Mat       C, E, BE;
+  PetscReal norm;
+
+  PetscFunctionBeginUser;
   for (int transpose = 0; transpose < 2; transpose++) {
     PetscInt m, n;
 
@@ -477,11 +507,24 @@ static PetscErrorCode TestOperations(Mat A, Mat B, PetscBool interpolation)
     PetscCall(MatDestroy(&BE));
     PetscCall(MatDestroy(&E));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what operator and interpolation have in common; B is A assembled */
+static PetscErrorCode TestOperations(Mat A, Mat B, PetscBool interpolation)
+{
+  PetscBool flag;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestRefusedAlgebra(A, B, interpolation));
+  PetscCall(TestRefused(A, interpolation));
+  PetscCall(Same("after all that was refused", A, B));
+  PetscCall(TestConversions(A, B));
+  PetscCall(TestSubMatrix(A, B));
+  PetscCall(TestDenseProducts(A, B));
   PetscCall(MatMultEqual(A, B, 3, &flag));
   EXPECT(flag || tol > 1e-8, "MatMultEqual");
   PetscCall(MatView(A, PETSC_VIEWER_STDOUT_WORLD));
-  PetscCall(VecDestroy(&l));
-  PetscCall(VecDestroy(&r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

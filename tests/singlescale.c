@@ -6,7 +6,8 @@ static char help[] = "PCSINGLE on operators of any size: every solve converges, 
 static const PetscReal scales[] = {1e-300, 1e-200, 1e-100, 1e-60, 1e-46, 1e-40, 1e-38, 1e-30, 1e-12, 1, 1e12, 1e30, 1e38, 1e40, 1e46, 1e60, 1e100, 1e200, 1e300};
 #define NSCALES ((PetscInt)PETSC_STATIC_ARRAY_LENGTH(scales))
 
-static PetscErrorCode Quiet(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *fn, PETSC_UNUSED const char *file, PetscErrorCode n, PETSC_UNUSED PetscErrorType p, PETSC_UNUSED const char *mess, PETSC_UNUSED void *ctx)
+static PetscErrorCode Quiet(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, PETSC_UNUSED const char *fn, PETSC_UNUSED const char *file, PetscErrorCode n, PETSC_UNUSED PetscErrorType p,
+                            PETSC_UNUSED const char *mess, PETSC_UNUSED void *ctx)
 {
   return n;
 }

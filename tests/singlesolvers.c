@@ -200,7 +200,8 @@ static PetscErrorCode Test(Problem *p, const char *method)
     PetscCall(Solve(p, method, (PetscBool)withdm, PCSINGLE, v, &most));
     PetscCall(VecAXPY(v, -1, u));
     PetscCall(VecNorm(v, NORM_2, &error));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: solution %s, iterations %s\n", method, withdm ? "DM given" : "DM not given", norm > 0 && error < 1e-7 * norm ? "right" : "WRONG", most > 1 && most <= 9 ? "few" : "MANY"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: solution %s, iterations %s\n",
+                          method, withdm ? "DM given" : "DM not given", norm > 0 && error < 1e-7 * norm ? "right" : "WRONG", most > 1 && most <= 9 ? "few" : "MANY"));
     if (!(error < 1e-7 * norm) || most <= 1 || most > 9) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  relative difference %g, at most %" PetscInt_FMT " iterations\n", (double)(error / norm), most));
   }
   PetscCall(VecDestroy(&u));

@@ -75,16 +75,25 @@ static PetscErrorCode Operation(PetscInt op, Vec x[], PetscScalar s[], const cha
     CASE("VecMin", PetscCall(VecMin(x[0], &i[0], &r[0])); s[0] = r[0]; s[1] = i[0]);
     CASE("VecMax without index", PetscCall(VecMax(x[0], NULL, &r[0])); s[0] = r[0]);
     CASE("VecMaxPointwiseDivide", PetscCall(VecMaxPointwiseDivide(x[0], x[1], &r[0])); s[0] = r[0]);
-    CASE("VecErrorWeightedNorms 2", PetscCall(VecErrorWeightedNorms(x[0], x[1], NULL, NORM_2, 0.1, NULL, 0.2, NULL, 0.01, &r[0], &i[0], &r[1], &i[1], &r[2], &i[2])); for (int k = 0; k < 3; k++) s[k] = r[k], s[3 + k] = i[k]);
-    CASE("VecErrorWeightedNorms infinity", PetscCall(VecAbs(x[3])); PetscCall(VecErrorWeightedNorms(x[0], x[1], x[2], NORM_INFINITY, 0.1, x[3], 0.2, x[3], 0.01, &r[0], &i[0], &r[1], &i[1], &r[2], &i[2])); for (int k = 0; k < 3; k++) s[k] = r[k], s[3 + k] = i[k]);
-    CASE(
-      "split-phase reductions", PetscCall(VecDotBegin(x[0], x[1], &s[0])); PetscCall(VecTDotBegin(x[0], x[2], &s[1])); PetscCall(VecNormBegin(x[0], NORM_2, &r[0])); PetscCall(VecNormBegin(x[1], NORM_1, &r[1])); PetscCall(VecMDotBegin(x[0], 3, x + 1, &s[2]));
-      PetscCall(VecDotEnd(x[0], x[1], &s[0])); PetscCall(VecTDotEnd(x[0], x[2], &s[1])); PetscCall(VecNormEnd(x[0], NORM_2, &r[0])); PetscCall(VecNormEnd(x[1], NORM_1, &r[1])); PetscCall(VecMDotEnd(x[0], 3, x + 1, &s[2])); s[5] = r[0]; s[6] = r[1]);
+    CASE("VecErrorWeightedNorms 2",
+         PetscCall(VecErrorWeightedNorms(x[0], x[1], NULL, NORM_2, 0.1, NULL, 0.2, NULL, 0.01, &r[0], &i[0], &r[1], &i[1], &r[2], &i[2]));
+         for (int k = 0; k < 3; k++) s[k] = r[k], s[3 + k] = i[k]);
+    CASE("VecErrorWeightedNorms infinity", PetscCall(VecAbs(x[3]));
+         PetscCall(VecErrorWeightedNorms(x[0], x[1], x[2], NORM_INFINITY, 0.1, x[3], 0.2, x[3], 0.01, &r[0], &i[0], &r[1], &i[1], &r[2], &i[2]));
+         for (int k = 0; k < 3; k++) s[k] = r[k], s[3 + k] = i[k]);
+    CASE("split-phase reductions", PetscCall(VecDotBegin(x[0], x[1], &s[0])); PetscCall(VecTDotBegin(x[0], x[2], &s[1]));
+         PetscCall(VecNormBegin(x[0], NORM_2, &r[0])); PetscCall(VecNormBegin(x[1], NORM_1, &r[1])); PetscCall(VecMDotBegin(x[0], 3, x + 1, &s[2]));
+         PetscCall(VecDotEnd(x[0], x[1], &s[0])); PetscCall(VecTDotEnd(x[0], x[2], &s[1]));
+         PetscCall(VecNormEnd(x[0], NORM_2, &r[0])); PetscCall(VecNormEnd(x[1], NORM_1, &r[1])); PetscCall(VecMDotEnd(x[0], 3, x + 1, &s[2]));
+         s[5] = r[0]; s[6] = r[1]);
     CASE("VecStrideNorm", PetscCall(VecStrideNorm(x[0], 1, NORM_2, &r[0])); s[0] = r[0]);
     CASE("VecStrideScale", PetscCall(VecStrideScale(x[0], 1, 0.3)));
     CASE("norms after changes", /* a cached norm must not survive one */
-         PetscCall(VecNorm(x[0], NORM_2, &r[0])); PetscCall(VecExp(x[0])); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[0] = r[0]; PetscCall(VecShift(x[0], 2)); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[1] = r[0];
-         PetscScalar *v; PetscInt n; PetscCall(VecGetLocalSize(x[0], &n)); PetscCall(VecGetArray(x[0], &v)); for (PetscInt k = 0; k < n; k++) v[k] *= 3; PetscCall(VecRestoreArray(x[0], &v)); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[2] = r[0]);
+         PetscCall(VecNorm(x[0], NORM_2, &r[0])); PetscCall(VecExp(x[0])); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[0] = r[0];
+         PetscCall(VecShift(x[0], 2)); PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[1] = r[0];
+         PetscScalar *v; PetscInt n; PetscCall(VecGetLocalSize(x[0], &n));
+         PetscCall(VecGetArray(x[0], &v)); for (PetscInt k = 0; k < n; k++) v[k] *= 3; PetscCall(VecRestoreArray(x[0], &v));
+         PetscCall(VecNorm(x[0], NORM_2, &r[0])); s[2] = r[0]);
   default:
     *name = NULL;
   }
@@ -149,19 +158,18 @@ static PetscErrorCode TestOperations(MPI_Comm comm, PetscRandom rand, Vec x[], V
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the shadow, nested; raw arrays; placed arrays; change of type */
+/* the shadow, nested; raw arrays */
 static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
 {
   const PetscScalar *r;
-  PetscScalar       *a, *b, *array;
+  PetscScalar       *a;
   const float       *f;
   PetscMemType       m;
   float             *g;
   PetscInt           n;
   PetscReal          e, e2;
   PetscLogDouble     storage, shadow;
-  Vec                y, z;
-  PetscLayout        map;
+  Vec                y;
 
   PetscFunctionBeginUser;
   PetscCall(VecGetLocalSize(x, &n));
@@ -169,6 +177,7 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(VecCopy(x, y));
   PetscCall(VecSingleGetMemory(y, &storage, &shadow));
   PetscCheck(storage == 4.0 * n && shadow == 0, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A VECSINGLE of %" PetscInt_FMT " numbers has %g + %g bytes", n, storage, shadow);
+  PetscCall(VecDestroy(&y));
 
   PetscCall(Fill(rand, x, d));
   PetscCall(VecGetArray(x, &a));
@@ -204,8 +213,19 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
     for (PetscInt i = 0; i < n; i++) PetscCheck(f[i] == 0.75f, PETSC_COMM_SELF, PETSC_ERR_PLIB, "VecSingleGetArrayRead() returned %g", (double)f[i]);
     PetscCall(VecSingleRestoreArrayRead(x, &f));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* a placed array: nothing but what changes is written, and what was there before comes back */
+/* a placed array: nothing but what changes is written, and what was there before comes back */
+static PetscErrorCode TestPlacedArray(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
+{
+  const PetscScalar *r;
+  PetscScalar       *array;
+  PetscInt           n;
+  PetscReal          e;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecGetLocalSize(x, &n));
   PetscCall(Fill(rand, x, d));
   PetscCall(PetscMalloc1(n, &array));
   for (PetscInt i = 0; i < n; i++) array[i] = 1 + 1e-12;
@@ -222,8 +242,16 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(PetscFree(array));
   PetscCall(Difference(x, d, &e));
   PetscCall(Check(comm, "VecPlaceArray and VecResetArray", e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* a local vector of either type */
+/* a local vector of either type */
+static PetscErrorCode TestLocalVector(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
+{
+  PetscReal e;
+  Vec       z;
+
+  PetscFunctionBeginUser;
   for (PetscInt local = 0; local < 2; local++) {
     PetscCall(Fill(rand, x, d));
     PetscCall(VecCreateLocalVector(x, &z));
@@ -239,8 +267,19 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
     PetscCall(Check(comm, local ? "VecGetLocalVector of the same type" : "VecGetLocalVector", e));
     PetscCall(VecDestroy(&z));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-  /* to another type and back */
+/* to another type and back */
+static PetscErrorCode TestConversion(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
+{
+  PetscScalar *a;
+  PetscReal    e;
+  Vec          y;
+  PetscLayout  map;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecDuplicate(x, &y));
   PetscCall(Fill(rand, x, d));
   PetscCall(VecCopy(x, y));
   PetscCall(VecSetType(y, VECSTANDARD));
@@ -266,8 +305,8 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(VecCopy(d, x));
   PetscCall(Difference(x, d, &e));
   PetscCall(Check(comm, "VecCopy between types", e));
-  PetscCall(VecGetArray(y, &b));
-  PetscCall(VecRestoreArray(y, &b));
+  PetscCall(VecGetArray(y, &a));
+  PetscCall(VecRestoreArray(y, &a));
   PetscCall(VecDestroy(&y));
   /* between the two single types, one of which may be on the GPU, and back */
   PetscCall(VecCreate(comm, &y));
@@ -283,7 +322,6 @@ static PetscErrorCode TestArrays(MPI_Comm comm, PetscRandom rand, Vec x, Vec d)
   PetscCall(Difference(x, d, &e));
   PetscCall(Check(comm, "VecSingleConvert from VECSINGLE", e));
   PetscCall(VecDestroy(&y));
-  PetscCall(PetscPrintf(comm, "arrays\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -631,6 +669,10 @@ int main(int argc, char **argv)
   } else {
     PetscCall(TestOperations(comm, rand, x, d));
     PetscCall(TestArrays(comm, rand, x[0], d[0]));
+    PetscCall(TestPlacedArray(comm, rand, x[0], d[0]));
+    PetscCall(TestLocalVector(comm, rand, x[0], d[0]));
+    PetscCall(TestConversion(comm, rand, x[0], d[0]));
+    PetscCall(PetscPrintf(comm, "arrays\n"));
     PetscCall(TestParts(comm, rand, x, d));
     PetscCall(TestViewLoad(comm, rand, x[0], d[0]));
     PetscCall(TestMixing(comm, x[0], d[0]));

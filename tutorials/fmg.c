@@ -1,7 +1,7 @@
 static char help[] = "The full multigrid solver of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch\n\
 smoothers on GPU, Algorithm 2.2: one full multigrid cycle as initial guess, then V-cycles until |b - A x| <= 1e-9 |b|.\n\
 The right-hand side is the vector of ones at the free nodes; those of the coarser levels are its restrictions.\n\
-  -degrees <k,...> -level <L> : 2^L cells a direction in three dimensions (-dim 2: in two)\n\n";
+  -degrees k,... -level L : 2^L cells a direction in three dimensions (-dim 2: in two)\n\n";
 
 #include <petscpatchfd.h>
 

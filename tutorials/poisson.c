@@ -93,7 +93,8 @@ static PetscErrorCode Solve(DM dm, Mat A, Vec b, const char *name, const char *p
   PetscCall(VecNorm(r, NORM_2, &rnorm));
   PetscCall(DMBoxComputeError(dm, 0, Exact, NULL, u, &l2, &max));
   PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSINGLE, &issingle));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: iterations %" PetscInt_FMT ", true relative residual %s, L2 error %.3e\n", issingle == single ? name : "solve", its, rnorm <= 1e-9 * bnorm ? "<= 1e-9" : "> 1e-9", (double)l2));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: iterations %" PetscInt_FMT ", true relative residual %s, L2 error %.3e\n",
+                        issingle == single ? name : "solve", its, rnorm <= 1e-9 * bnorm ? "<= 1e-9" : "> 1e-9", (double)l2));
   if (times) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  true relative residual %.2e, max error %.3e\n", (double)(rnorm / bnorm), (double)max));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  set-up %.3f s, solve %.3f s, %.3g unknowns/s, %.0f bytes an unknown (first rank)\n", t[1] - t[0], t[2] - t[1], N / (t[2] - t[1]), (after - before) / N));
@@ -225,7 +226,8 @@ int main(int argc, char **argv)
        args: -dm_box_cells 8 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann
      test:
        suffix: neumann_2
-       args: -dm_box_cells 16 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
+       args: -dm_box_cells 16 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann
+       args: -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
      # coarsest meshes of any shape
      test:
        suffix: coarse_even
@@ -244,13 +246,15 @@ int main(int argc, char **argv)
      test:
        suffix: smoother_additive
        nsize: 2
-       args: -dm_box_cells 8 -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_mg_levels_pc_patchfd_type additive -double_mg_levels_pc_patchfd_damping 0.125 -ksp_type cg -ksp_norm_type unpreconditioned -single_mg_levels_pc_patchfd_type additive -single_mg_levels_pc_patchfd_damping 0.125
+       args: -dm_box_cells 8 -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_mg_levels_pc_patchfd_type additive -double_mg_levels_pc_patchfd_damping 0.125
+       args: -ksp_type cg -ksp_norm_type unpreconditioned -single_mg_levels_pc_patchfd_type additive -single_mg_levels_pc_patchfd_damping 0.125
      test:
        suffix: cg
        args: -dm_box_cells 8 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
      test:
        suffix: mg
-       args: -dm_box_cells 2 -dm_refine 3 -double false -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd -mg_coarse_ksp_type richardson -mg_coarse_ksp_max_it 1 -mg_coarse_pc_type patchfd -mg_coarse_pc_patchfd_patch box
+       args: -dm_box_cells 2 -dm_refine 3 -double false -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd
+       args: -mg_coarse_ksp_type richardson -mg_coarse_ksp_max_it 1 -mg_coarse_pc_type patchfd -mg_coarse_pc_patchfd_patch box
      test:
        suffix: direct
        nsize: {{1 2}}

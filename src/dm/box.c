@@ -25,7 +25,8 @@ PetscErrorCode DMBoxGetContext(DM dm, DM_Box **box)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(dm, DM_CLASSID, 1);
   PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &same));
-  PetscCheck(same, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "The DM has type %s; only a DM of type %s (DMBOX) can be used here", ((PetscObject)dm)->type_name ? ((PetscObject)dm)->type_name : "(not set)", DMBOX);
+  PetscCheck(same, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "The DM has type %s; only a DM of type %s (DMBOX) can be used here",
+             ((PetscObject)dm)->type_name ? ((PetscObject)dm)->type_name : "(not set)", DMBOX);
   PetscCheck(dm->dim >= 1 && dm->dim <= 3, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
   *box = (DM_Box *)dm->data;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -45,12 +46,14 @@ PetscErrorCode DMBoxGetContextSetUp(DM dm, DM_Box **box)
 static PetscErrorCode DMBoxCheckCount(DM dm, const char option[], PetscInt given, PetscInt n, PetscBool *spread)
 {
   PetscFunctionBegin;
-  PetscCheck(given == 1 || given == n, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "%s has %s%" PetscInt_FMT " values; in %" PetscInt_FMT " dimensions it takes 1 or %" PetscInt_FMT, option, given > n ? "at least " : "", given, dm->dim, n);
+  PetscCheck(given == 1 || given == n, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "%s has %s%" PetscInt_FMT " values; in %" PetscInt_FMT " dimensions it takes 1 or %" PetscInt_FMT,
+             option, given > n ? "at least " : "", given, dm->dim, n);
   *spread = (PetscBool)(given == 1);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxOptionsInt(DM dm, const char option[], const char text[], const char man[], PetscErrorCode (*set)(DM, const PetscInt[]), const PetscInt current[], PetscOptionItems PetscOptionsObject)
+static PetscErrorCode DMBoxOptionsInt(DM dm, const char option[], const char text[], const char man[], PetscErrorCode (*set)(DM, const PetscInt[]), const PetscInt current[],
+                                      PetscOptionItems PetscOptionsObject)
 {
   PetscInt  v[4] = {current[0], current[1], current[2], 0}, n = dm->dim + 1;
   PetscBool flg, spread;
@@ -84,7 +87,8 @@ static PetscErrorCode DMBoxParseBoundary(DM dm, const char word[], DMBoxBoundary
   PetscFunctionBegin;
   PetscCall(PetscStrcasecmp(word, DMBoxBoundaryTypes[DMBOX_DIRICHLET], &dirichlet));
   PetscCall(PetscStrcasecmp(word, DMBoxBoundaryTypes[DMBOX_NEUMANN], &neumann));
-  PetscCheck(dirichlet || neumann, PetscObjectComm((PetscObject)dm), PETSC_ERR_USER_INPUT, "-dm_box_boundary has the word \"%s\"; it takes dirichlet and neumann, once for all sides or once for each: lower x, upper x, lower y, ...", word);
+  PetscCheck(dirichlet || neumann, PetscObjectComm((PetscObject)dm), PETSC_ERR_USER_INPUT,
+             "-dm_box_boundary has the word \"%s\"; it takes dirichlet and neumann, once for all sides or once for each: lower x, upper x, lower y, ...", word);
   *type = dirichlet ? DMBOX_DIRICHLET : DMBOX_NEUMANN;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -199,7 +203,8 @@ static PetscErrorCode DMBoxViewDirection(DM dm, PetscInt d, PetscViewer viewer)
   DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "%c: %" PetscInt_FMT "%s cells in [%g, %g]", (char)('x' + d), box->cells[d], box->vertices[d] ? " graded" : "", (double)box->lower[d], (double)box->upper[d]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%c: %" PetscInt_FMT "%s cells in [%g, %g]",
+                                   (char)('x' + d), box->cells[d], box->vertices[d] ? " graded" : "", (double)box->lower[d], (double)box->upper[d]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   PetscCall(PetscViewerASCIIPrintf(viewer, ", boundary %s %s", DMBoxBoundaryTypes[box->boundary[2 * d]], DMBoxBoundaryTypes[box->boundary[2 * d + 1]]));
   if (box->processes[d] > 0) PetscCall(PetscViewerASCIIPrintf(viewer, ", processes %" PetscInt_FMT, box->processes[d]));
@@ -272,7 +277,8 @@ static PetscErrorCode DMDestroy_Box(DM dm)
    Notes:
    The unknowns are the values at Gauss-Lobatto nodes: with the space q (number of cells) * k + 1 in each direction, with dgq k + 1 in each cell.
    With q those on a Dirichlet side stay in the vectors; the matrix has a row and column of the identity there, and `DMBoxLiftDirichlet()` brings
-   boundary values into a right-hand side.  With dgq Dirichlet conditions are weak and there are no such nodes.  On each MPI process the unknowns are numbered with x fastest, then y, then z; processes are numbered in the same way.
+   boundary values into a right-hand side.  With dgq Dirichlet conditions are weak and there are no such nodes.  On each MPI process the unknowns are
+   numbered with x fastest, then y, then z; processes are numbered in the same way.
 
    `DMCreateMatrix()` makes the operator and `DMCreateInterpolation()` the interpolation, both without storing entries,
    so that `KSPSetDM()` is all that a solver needs: no `KSPSetComputeOperators()`, no `KSPSetOperators()`.

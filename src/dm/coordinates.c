@@ -26,12 +26,9 @@ static PetscErrorCode DMBoxNodesDestroy(PetscCtxRt ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxIdentity(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+static PetscErrorCode DMBoxIdentity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBegin;
-  (void)dim;
-  (void)time;
-  (void)ctx;
   for (PetscInt c = 0; c < Nc; c++) u[c] = x[c];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

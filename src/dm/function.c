@@ -18,7 +18,8 @@ static PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
   PetscValidHeaderSpecific(v, VEC_CLASSID, 1);
   PetscCheckSameComm(dm, 1, v, 2);
   PetscCall(VecGetLocalSize(v, &n));
-  PetscCheck(n == (PetscInt)box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)box->nglobal);
+  PetscCheck(n == (PetscInt)box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)box->nglobal);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -204,7 +205,8 @@ static PetscErrorCode DMBoxAddNeumannSide(DM dm, PetscInt d, PetscInt end, const
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`, set up
 . time - the time that the function gets
-. flux - the function, the outward flux (diffusion times normal derivative); it gets the dimension, the time, the point on the boundary, the number of components (1), the array for the values and `ctx`
+. flux - the function, the outward flux (diffusion times normal derivative); it gets the dimension, the time, the point on the boundary, the number
+         of components (1), the array for the values and `ctx`
 . ctx  - for the function, or `NULL`
 - b    - the vector, from `DMCreateGlobalVector()`; entries on Dirichlet sides are left as they are
 

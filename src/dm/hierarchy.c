@@ -2,7 +2,7 @@
   DMs made from a DMBOX: finer, coarser and equal ones.  All of them carry what the user asked for, the types of Vecs and Mats,
   the options prefix and the operator, and keep each piece of the domain on its rank.
 */
-#include <patchfd/private/boximpl.h>
+#include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 
 static PetscErrorCode DMBoxCopyReals(PetscInt n, const PetscReal from[], PetscReal *to[])
 {
@@ -93,7 +93,8 @@ PetscErrorCode DMRefine_Box(DM dm, MPI_Comm comm, DM *fine)
   PetscCall(DMBoxCreateRelative(dm, comm, fine));
   f = (DM_Box *)(*fine)->data;
   for (PetscInt d = 0; d < dm->dim; d++) {
-    PetscCheck(f->cells[d] <= PETSC_INT_MAX / 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Cannot refine %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": too many", f->cells[d], d);
+    PetscCheck(f->cells[d] <= PETSC_INT_MAX / 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Cannot refine %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": too many",
+               f->cells[d], d);
     f->cells[d] *= 2;
     for (PetscInt p = 0; p <= f->processes[d]; p++) f->splits[d][p] *= 2;
     if (f->nvertices[d]) PetscCall(DMBoxBisect(&f->nvertices[d], &f->vertices[d]));
@@ -110,7 +111,10 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   for (PetscInt d = 0; d < dm->dim; d++) {
-    PetscCheck(box->cells[d] >= 4 && box->cells[d] % 2 == 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4.  DMBoxGetNumCoarsenings() tells how many coarser levels there are; with PCMG give at most one more to -pc_mg_levels", box->cells[d], d);
+    PetscCheck(box->cells[d] >= 4 && box->cells[d] % 2 == 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+               "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4.  "
+               "DMBoxGetNumCoarsenings() tells how many coarser levels there are; with PCMG give at most one more to -pc_mg_levels",
+               box->cells[d], d);
   }
   PetscCall(DMBoxCreateRelative(dm, comm, coarse));
   c = (DM_Box *)(*coarse)->data;
@@ -127,15 +131,11 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
 }
 
 /* Coefficients changed on a fine DM reach the coarser ones whenever a solver restricts the problem. */
-PetscErrorCode DMRestrictHook_Box(DM fine, Mat restrct, Vec rscale, Mat inject, DM coarse, void *ctx)
+PetscErrorCode DMRestrictHook_Box(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSED Vec rscale, PETSC_UNUSED Mat inject, DM coarse, PETSC_UNUSED void *ctx)
 {
   PetscBool isbox;
 
   PetscFunctionBegin;
-  (void)restrct;
-  (void)rscale;
-  (void)inject;
-  (void)ctx;
   PetscCall(PetscObjectTypeCompare((PetscObject)coarse, DMBOX, &isbox));
   if (isbox) PetscCall(DMBoxCopyOperator(fine, coarse));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -61,10 +61,15 @@ static PetscErrorCode DMBoxCheckVertices(DM dm, PetscInt d)
 
   PetscFunctionBegin;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(n == box->cells[d] + 1, comm, PETSC_ERR_ARG_INCOMP, "DMBoxSetVertices() gave %" PetscInt_FMT " vertices for direction %" PetscInt_FMT ", but -dm_box_cells (DMBoxSetCells()) asks for %" PetscInt_FMT " cells, which have %" PetscInt_FMT, n, d, box->cells[d], box->cells[d] + 1);
-  PetscCheck(box->lower[d] == v[0] && box->upper[d] == v[n - 1], comm, PETSC_ERR_ARG_INCOMP, "Direction %" PetscInt_FMT " has bounds [%g, %g] from -dm_box_lower, -dm_box_upper (DMBoxSetBounds()), but DMBoxSetVertices() gave it vertices from %g to %g", d, (double)box->lower[d], (double)box->upper[d], (double)v[0], (double)v[n - 1]);
+  PetscCheck(n == box->cells[d] + 1, comm, PETSC_ERR_ARG_INCOMP,
+             "DMBoxSetVertices() gave %" PetscInt_FMT " vertices for direction %" PetscInt_FMT ", but -dm_box_cells (DMBoxSetCells()) asks for %" PetscInt_FMT " cells, which have %" PetscInt_FMT,
+             n, d, box->cells[d], box->cells[d] + 1);
+  PetscCheck(box->lower[d] == v[0] && box->upper[d] == v[n - 1], comm, PETSC_ERR_ARG_INCOMP,
+             "Direction %" PetscInt_FMT " has bounds [%g, %g] from -dm_box_lower, -dm_box_upper (DMBoxSetBounds()), but DMBoxSetVertices() gave it vertices from %g to %g",
+             d, (double)box->lower[d], (double)box->upper[d], (double)v[0], (double)v[n - 1]);
   for (PetscInt i = 0; i < n - 1; i++) {
-    PetscCheck(v[i + 1] > v[i] && !PetscIsInfOrNanReal(v[i]) && !PetscIsInfOrNanReal(v[i + 1]), comm, PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetVertices() gave direction %" PetscInt_FMT " vertex %" PetscInt_FMT " at %g and the next at %g; vertices must be finite and increase", d, i, (double)v[i], (double)v[i + 1]);
+    PetscCheck(v[i + 1] > v[i] && !PetscIsInfOrNanReal(v[i]) && !PetscIsInfOrNanReal(v[i + 1]), comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "DMBoxSetVertices() gave direction %" PetscInt_FMT " vertex %" PetscInt_FMT " at %g and the next at %g; vertices must be finite and increase", d, i, (double)v[i], (double)v[i + 1]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -73,6 +78,7 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
 {
   DM_Box        *box  = (DM_Box *)dm->data;
   const MPI_Comm comm = PetscObjectComm((PetscObject)dm);
+  PetscReal      h, smallest;
 
   PetscFunctionBegin;
   PetscCheck(dm->dim >= 1 && dm->dim <= 3, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
@@ -80,14 +86,23 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
   PetscCheck(box->space == DMBOX_Q || box->space == DMBOX_DGQ, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q or dgq", (int)box->space);
   PetscCheck(box->refine >= 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_refine is %" PetscInt_FMT "; it must be at least 0", box->refine);
   for (PetscInt d = 0; d < dm->dim; d++) {
-    PetscCheck(box->cells[d] >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_cells (DMBoxSetCells()) has %" PetscInt_FMT " cells in direction %" PetscInt_FMT "; it must be at least 1", box->cells[d], d);
-    PetscCheck(!PetscIsInfOrNanReal(box->lower[d]) && !PetscIsInfOrNanReal(box->upper[d]) && !PetscIsInfOrNanReal(box->upper[d] - box->lower[d]), comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_lower, -dm_box_upper (DMBoxSetBounds()) are %g, %g in direction %" PetscInt_FMT "; they must be finite", (double)box->lower[d], (double)box->upper[d], d);
-    PetscCheck(box->upper[d] > box->lower[d], comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_upper %g is not larger than -dm_box_lower %g (DMBoxSetBounds()) in direction %" PetscInt_FMT, (double)box->upper[d], (double)box->lower[d], d);
-    PetscCheck((box->upper[d] - box->lower[d]) / PetscPowRealInt(2, box->refine) / (PetscReal)box->cells[d] > PetscMax(PetscSqrtReal(PETSC_REAL_MIN), 100 * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsReal(box->lower[d]), PetscAbsReal(box->upper[d]))), comm, PETSC_ERR_ARG_OUTOFRANGE, "[%g, %g] in direction %" PetscInt_FMT " (-dm_box_lower, -dm_box_upper) cannot be divided into %" PetscInt_FMT " cells (-dm_box_cells) refined %" PetscInt_FMT " times (-dm_refine): they would be as small as rounding errors", (double)box->lower[d], (double)box->upper[d], d, box->cells[d], box->refine);
+    PetscCheck(box->cells[d] >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_cells (DMBoxSetCells()) has %" PetscInt_FMT " cells in direction %" PetscInt_FMT "; it must be at least 1",
+               box->cells[d], d);
+    PetscCheck(!PetscIsInfOrNanReal(box->lower[d]) && !PetscIsInfOrNanReal(box->upper[d]) && !PetscIsInfOrNanReal(box->upper[d] - box->lower[d]), comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "-dm_box_lower, -dm_box_upper (DMBoxSetBounds()) are %g, %g in direction %" PetscInt_FMT "; they must be finite", (double)box->lower[d], (double)box->upper[d], d);
+    PetscCheck(box->upper[d] > box->lower[d], comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_upper %g is not larger than -dm_box_lower %g (DMBoxSetBounds()) in direction %" PetscInt_FMT,
+               (double)box->upper[d], (double)box->lower[d], d);
+    h        = (box->upper[d] - box->lower[d]) / PetscPowRealInt(2, box->refine) / (PetscReal)box->cells[d];
+    smallest = PetscMax(PetscSqrtReal(PETSC_REAL_MIN), 100 * PETSC_MACHINE_EPSILON * PetscMax(PetscAbsReal(box->lower[d]), PetscAbsReal(box->upper[d])));
+    PetscCheck(h > smallest, comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "[%g, %g] in direction %" PetscInt_FMT " (-dm_box_lower, -dm_box_upper) cannot be divided into %" PetscInt_FMT " cells (-dm_box_cells) "
+               "refined %" PetscInt_FMT " times (-dm_refine): they would be as small as rounding errors",
+               (double)box->lower[d], (double)box->upper[d], d, box->cells[d], box->refine);
     for (PetscInt e = 0; e < 2; e++) {
       const DMBoxBoundaryType type = box->boundary[2 * d + e];
 
-      PetscCheck(type == DMBOX_DIRICHLET || type == DMBOX_NEUMANN, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT "; it must be dirichlet or neumann", (int)type, e ? "upper" : "lower", d);
+      PetscCheck(type == DMBOX_DIRICHLET || type == DMBOX_NEUMANN, comm, PETSC_ERR_ARG_OUTOFRANGE,
+                 "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT "; it must be dirichlet or neumann", (int)type, e ? "upper" : "lower", d);
     }
     PetscCall(DMBoxCheckVertices(dm, d));
   }
@@ -108,8 +123,10 @@ static PetscErrorCode DMBoxCheckSize(DM dm)
     total *= box->space == DMBOX_DGQ ? cells * (PetscReal)(box->degree + 1) : cells * (PetscReal)box->degree + 1;
   }
   PetscCheck(total < (PetscReal)PETSC_INT_MAX, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells of degree %" PetscInt_FMT ", refined %" PetscInt_FMT " times (-dm_box_cells, -dm_box_degree, -dm_refine), have %g unknowns, but PetscInt ends at %" PetscInt_FMT "; %s",
-             box->cells[0], dm->dim > 1 ? box->cells[1] : 1, dm->dim > 2 ? box->cells[2] : 1, box->degree, box->refine, (double)total, PETSC_INT_MAX, PetscDefined(USE_64BIT_INDICES) ? "use fewer" : "use fewer, or configure PETSc with --with-64-bit-indices");
+             "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells of degree %" PetscInt_FMT ", refined %" PetscInt_FMT " times (-dm_box_cells, -dm_box_degree, -dm_refine), "
+             "have %g unknowns, but PetscInt ends at %" PetscInt_FMT "; %s",
+             box->cells[0], dm->dim > 1 ? box->cells[1] : 1, dm->dim > 2 ? box->cells[2] : 1, box->degree, box->refine, (double)total, PETSC_INT_MAX,
+             PetscDefined(USE_64BIT_INDICES) ? "use fewer" : "use fewer, or configure PETSc with --with-64-bit-indices");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,7 +157,11 @@ static PetscErrorCode DMBoxChooseProcesses(DM dm)
       }
     }
   }
-  PetscCheck(cost < PETSC_MAX_REAL, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "Cannot arrange %d MPI processes over %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells with -dm_box_processes (DMBoxSetProcesses()) %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " (%d: any): the product must be %d, with no more processes than cells in any direction; use more cells, -dm_refine or fewer processes", size, box->cells[0], box->cells[1], box->cells[2], P[0], P[1], P[2], PETSC_DECIDE, size);
+  PetscCheck(cost < PETSC_MAX_REAL, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "Cannot arrange %d MPI processes over %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells with "
+             "-dm_box_processes (DMBoxSetProcesses()) %" PetscInt_FMT ",%" PetscInt_FMT ",%" PetscInt_FMT " (%d: any): "
+             "the product must be %d, with no more processes than cells in any direction; use more cells, -dm_refine or fewer processes",
+             size, box->cells[0], box->cells[1], box->cells[2], P[0], P[1], P[2], PETSC_DECIDE, size);
   PetscCall(PetscArraycpy(P, best, 3));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -153,8 +174,10 @@ static PetscErrorCode DMBoxCheckProcesses(DM dm)
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++) {
     if (d >= dm->dim) box->processes[d] = 1;
-    PetscCheck(box->processes[d] >= 1 || box->processes[d] == PETSC_DECIDE, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_processes (DMBoxSetProcesses()) is %" PetscInt_FMT " in direction %" PetscInt_FMT "; it must be at least 1, or %d (PETSC_DECIDE)", box->processes[d], d, PETSC_DECIDE);
-    PetscCheck(box->processes[d] <= box->cells[d], comm, PETSC_ERR_ARG_INCOMP, "-dm_box_processes (DMBoxSetProcesses()) is %" PetscInt_FMT " in direction %" PetscInt_FMT ", which has only %" PetscInt_FMT " cells", box->processes[d], d, box->cells[d]);
+    PetscCheck(box->processes[d] >= 1 || box->processes[d] == PETSC_DECIDE, comm, PETSC_ERR_ARG_OUTOFRANGE,
+               "-dm_box_processes (DMBoxSetProcesses()) is %" PetscInt_FMT " in direction %" PetscInt_FMT "; it must be at least 1, or %d (PETSC_DECIDE)", box->processes[d], d, PETSC_DECIDE);
+    PetscCheck(box->processes[d] <= box->cells[d], comm, PETSC_ERR_ARG_INCOMP,
+               "-dm_box_processes (DMBoxSetProcesses()) is %" PetscInt_FMT " in direction %" PetscInt_FMT ", which has only %" PetscInt_FMT " cells", box->processes[d], d, box->cells[d]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -545,11 +568,9 @@ PetscErrorCode DMBoxGlobalToLocalBegin(DM dm, PatchFDKernels kern, const void *g
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxGlobalToLocalEnd(DM dm, PatchFDKernels kern, const void *global, int slot, void **local)
+PetscErrorCode DMBoxGlobalToLocalEnd(DM dm, PatchFDKernels kern, PETSC_UNUSED const void *global, PETSC_UNUSED int slot, void **local)
 {
   PetscFunctionBegin;
-  (void)global;
-  (void)slot;
   PetscCall(DMBoxHaloEnd(dm, kern, *local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,7 +19,7 @@ PetscErrorCode DMCreateLocalVector_Box(DM dm, Vec *v)
 }
 
 /* the kernels for a global and a local Vec, either of which may be NULL; both must be of the DM's sizes */
-static PetscErrorCode DMBoxGetLocalKernels(DM dm, Vec global, Vec local, DM_Box **box, PatchFDKernels *k)
+static PetscErrorCode DMBoxGetLocalKernels(DM dm, Vec global, Vec local, DM_Box **box, PatchFDKernels *kern)
 {
   PetscInt n;
 
@@ -27,11 +27,13 @@ static PetscErrorCode DMBoxGetLocalKernels(DM dm, Vec global, Vec local, DM_Box 
   PetscCall(DMBoxGetContextSetUp(dm, box));
   if (global) {
     PetscCall(VecGetLocalSize(global, &n));
-    PetscCheck(n == (PetscInt)(*box)->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The global Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)(*box)->nglobal);
+    PetscCheck(n == (PetscInt)(*box)->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+               "The global Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here; take a Vec from DMCreateGlobalVector()", n, (PetscInt)(*box)->nglobal);
   }
   PetscCall(VecGetLocalSize(local, &n));
-  PetscCheck(n == (PetscInt)(*box)->nlocal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The local Vec has size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here; take a Vec from DMCreateLocalVector()", n, (PetscInt)(*box)->nlocal);
-  PetscCall(PatchFDVecGetKernels(local, k));
+  PetscCheck(n == (PetscInt)(*box)->nlocal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "The local Vec has size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here; take a Vec from DMCreateLocalVector()", n, (PetscInt)(*box)->nlocal);
+  PetscCall(PatchFDVecGetKernels(local, kern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,52 +48,50 @@ static PetscErrorCode DMBoxCheckInsert(DM dm, const char *who, InsertMode mode)
 static PetscErrorCode DMBoxHaloEndVec(DM dm, Vec local)
 {
   DM_Box        *box;
-  PatchFDKernels k;
+  PatchFDKernels kern;
   void          *l;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetLocalKernels(dm, NULL, local, &box, &k));
-  PetscCall(PatchFDVecGetArray(local, k, &l));
-  PetscCall(DMBoxHaloEnd(dm, k, l));
-  PetscCall(PatchFDVecRestoreArray(local, k, &l));
+  PetscCall(DMBoxGetLocalKernels(dm, NULL, local, &box, &kern));
+  PetscCall(PatchFDVecGetArray(local, kern, &l));
+  PetscCall(DMBoxHaloEnd(dm, kern, l));
+  PetscCall(PatchFDVecRestoreArray(local, kern, &l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* local = from, on the nodes that this rank owns, and ghosts are on their way */
 static PetscErrorCode DMBoxHaloBeginVec(DM dm, Vec from, PetscBool fromlocal, Vec local)
 {
-  PatchFDKernels k;
+  PatchFDKernels kern;
   const void    *f;
   void          *l;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecGetKernels(local, &k));
-  PetscCall(PatchFDVecGetArrayRead(from, k, &f));
-  PetscCall(PatchFDVecGetArrayWrite(local, k, &l));
-  PetscCall(DMBoxCopyOwned(dm, k, fromlocal, f, PETSC_TRUE, l));
-  PetscCall(DMBoxHaloBegin(dm, k, l));
-  PetscCall(PatchFDVecRestoreArrayWrite(local, k, &l));
-  PetscCall(PatchFDVecRestoreArrayRead(from, k, &f));
+  PetscCall(PatchFDVecGetKernels(local, &kern));
+  PetscCall(PatchFDVecGetArrayRead(from, kern, &f));
+  PetscCall(PatchFDVecGetArrayWrite(local, kern, &l));
+  PetscCall(DMBoxCopyOwned(dm, kern, fromlocal, f, PETSC_TRUE, l));
+  PetscCall(DMBoxHaloBegin(dm, kern, l));
+  PetscCall(PatchFDVecRestoreArrayWrite(local, kern, &l));
+  PetscCall(PatchFDVecRestoreArrayRead(from, kern, &f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode DMGlobalToLocalBegin_Box(DM dm, Vec global, InsertMode mode, Vec local)
 {
   DM_Box        *box;
-  PatchFDKernels k;
+  PatchFDKernels kern;
 
   PetscFunctionBegin;
   PetscCall(DMBoxCheckInsert(dm, "DMGlobalToLocal()", mode));
-  PetscCall(DMBoxGetLocalKernels(dm, global, local, &box, &k));
+  PetscCall(DMBoxGetLocalKernels(dm, global, local, &box, &kern));
   PetscCall(DMBoxHaloBeginVec(dm, global, PETSC_FALSE, local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMGlobalToLocalEnd_Box(DM dm, Vec global, InsertMode mode, Vec local)
+PetscErrorCode DMGlobalToLocalEnd_Box(DM dm, PETSC_UNUSED Vec global, PETSC_UNUSED InsertMode mode, Vec local)
 {
   PetscFunctionBegin;
-  (void)global;
-  (void)mode;
   PetscCall(DMBoxHaloEndVec(dm, local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -99,33 +99,31 @@ PetscErrorCode DMGlobalToLocalEnd_Box(DM dm, Vec global, InsertMode mode, Vec lo
 PetscErrorCode DMLocalToLocalBegin_Box(DM dm, Vec from, InsertMode mode, Vec to)
 {
   DM_Box        *box;
-  PatchFDKernels k;
+  PatchFDKernels kern;
 
   PetscFunctionBegin;
   PetscCall(DMBoxCheckInsert(dm, "DMLocalToLocal()", mode));
-  PetscCall(DMBoxGetLocalKernels(dm, NULL, from, &box, &k));
-  PetscCall(DMBoxGetLocalKernels(dm, NULL, to, &box, &k));
+  PetscCall(DMBoxGetLocalKernels(dm, NULL, from, &box, &kern));
+  PetscCall(DMBoxGetLocalKernels(dm, NULL, to, &box, &kern));
   if (from == to) { /* the owned nodes are in place */
     void *l;
 
-    PetscCall(PatchFDVecGetArray(to, k, &l));
-    PetscCall(DMBoxHaloBegin(dm, k, l));
-    PetscCall(PatchFDVecRestoreArray(to, k, &l));
+    PetscCall(PatchFDVecGetArray(to, kern, &l));
+    PetscCall(DMBoxHaloBegin(dm, kern, l));
+    PetscCall(PatchFDVecRestoreArray(to, kern, &l));
   } else PetscCall(DMBoxHaloBeginVec(dm, from, PETSC_TRUE, to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMLocalToLocalEnd_Box(DM dm, Vec from, InsertMode mode, Vec to)
+PetscErrorCode DMLocalToLocalEnd_Box(DM dm, PETSC_UNUSED Vec from, PETSC_UNUSED InsertMode mode, Vec to)
 {
   PetscFunctionBegin;
-  (void)from;
-  (void)mode;
   PetscCall(DMBoxHaloEndVec(dm, to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* what all ranks have for a node goes to its owner; `l` itself is left as it is */
-static PetscErrorCode DMBoxLocalToGlobalAdd(DM dm, PatchFDKernels k, const void *l, void *g)
+static PetscErrorCode DMBoxLocalToGlobalAdd(DM dm, PatchFDKernels kern, const void *l, void *g)
 {
   DM_Box            *box = (DM_Box *)dm->data;
   const PatchFDRange none = {{0, 0}, {0, 0}, {0, 0}};
@@ -135,25 +133,25 @@ static PetscErrorCode DMBoxLocalToGlobalAdd(DM dm, PatchFDKernels k, const void 
   if (box->halo) {
     void *work;
 
-    PetscCall(DMBoxGetWork(dm, k, DMBOX_WORK_B, &work));
+    PetscCall(DMBoxGetWork(dm, kern, DMBOX_WORK_B, &work));
     for (PetscInt i = 0; i < box->nfield; i++) {
       const DMBoxField *f  = &box->field[i];
-      const size_t      at = f->local0 * k->size;
+      const size_t      at = f->local0 * kern->size;
       PatchFDRange      all;
 
       for (PetscInt d = 0; d < 3; d++) {
         all[d][0] = f->local.lo[d];
         all[d][1] = f->local.lo[d] + f->local.n[d];
       }
-      PetscCall((*k->copy)(all, &f->local, (const char *)l + at, &f->local, (char *)work + at));
+      PetscCall((*kern->copy)(all, &f->local, (const char *)l + at, &f->local, (char *)work + at));
     }
-    PetscCall(DMBoxHaloAdd(dm, k, work));
+    PetscCall(DMBoxHaloAdd(dm, kern, work));
     sum = work;
   }
   for (PetscInt i = 0; i < box->nfield; i++) {
     const DMBoxField *f = &box->field[i];
 
-    PetscCall((*k->fixed)(f->own, none, 1, &f->global, (char *)g + f->global0 * k->size, 1, &f->local, (const char *)sum + f->local0 * k->size));
+    PetscCall((*kern->fixed)(f->own, none, 1, &f->global, (char *)g + f->global0 * kern->size, 1, &f->local, (const char *)sum + f->local0 * kern->size));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -161,30 +159,27 @@ static PetscErrorCode DMBoxLocalToGlobalAdd(DM dm, PatchFDKernels k, const void 
 PetscErrorCode DMLocalToGlobalBegin_Box(DM dm, Vec local, InsertMode mode, Vec global)
 {
   DM_Box        *box;
-  PatchFDKernels k;
+  PatchFDKernels kern;
   const void    *l;
   void          *g;
 
   PetscFunctionBegin;
-  PetscCheck(mode == INSERT_VALUES || mode == ADD_VALUES, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMLocalToGlobal() of a DMBOX has the modes INSERT_VALUES and ADD_VALUES, not %d", (int)mode);
-  PetscCall(DMBoxGetLocalKernels(dm, global, local, &box, &k));
-  PetscCall(PatchFDVecGetArrayRead(local, k, &l));
-  PetscCall(PatchFDVecGetArray(global, k, &g));
-  if (mode == INSERT_VALUES) PetscCall(DMBoxCopyOwned(dm, k, PETSC_TRUE, l, PETSC_FALSE, g));
-  else PetscCall(DMBoxLocalToGlobalAdd(dm, k, l, g));
-  PetscCall(PatchFDVecRestoreArray(global, k, &g));
-  PetscCall(PatchFDVecRestoreArrayRead(local, k, &l));
+  PetscCheck(mode == INSERT_VALUES || mode == ADD_VALUES, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMLocalToGlobal() of a DMBOX has the modes INSERT_VALUES and ADD_VALUES, not %d",
+             (int)mode);
+  PetscCall(DMBoxGetLocalKernels(dm, global, local, &box, &kern));
+  PetscCall(PatchFDVecGetArrayRead(local, kern, &l));
+  PetscCall(PatchFDVecGetArray(global, kern, &g));
+  if (mode == INSERT_VALUES) PetscCall(DMBoxCopyOwned(dm, kern, PETSC_TRUE, l, PETSC_FALSE, g));
+  else PetscCall(DMBoxLocalToGlobalAdd(dm, kern, l, g));
+  PetscCall(PatchFDVecRestoreArray(global, kern, &g));
+  PetscCall(PatchFDVecRestoreArrayRead(local, kern, &l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* nothing is left to do */
-PetscErrorCode DMLocalToGlobalEnd_Box(DM dm, Vec local, InsertMode mode, Vec global)
+PetscErrorCode DMLocalToGlobalEnd_Box(PETSC_UNUSED DM dm, PETSC_UNUSED Vec local, PETSC_UNUSED InsertMode mode, PETSC_UNUSED Vec global)
 {
   PetscFunctionBegin;
-  (void)dm;
-  (void)local;
-  (void)mode;
-  (void)global;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

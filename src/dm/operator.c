@@ -35,7 +35,8 @@ PetscErrorCode DMBoxOperatorCreate(MPI_Comm comm, const char name[], DMBoxOperat
 
   PetscFunctionBegin;
   PetscCall(PetscFunctionListFind(DMBoxOperatorList, name, &create));
-  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson", name);
+  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson",
+             name);
   PetscCall(PetscNew(op));
   PetscCall(PetscStrallocpy(name, &(*op)->name));
   (*op)->mass = -1;
@@ -201,7 +202,8 @@ PetscErrorCode DMBoxLiftDirichlet(DM dm, Vec g, Vec b)
   PetscValidHeaderSpecific(b, VEC_CLASSID, 3);
   PetscCall(VecGetLocalSize(g, &ng));
   PetscCall(VecGetLocalSize(b, &nb));
-  PetscCheck((size_t)ng == box->nglobal && (size_t)nb == box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The vectors have %" PetscInt_FMT " and %" PetscInt_FMT " local entries; this DMBOX has %" PetscInt_FMT " nodes on this rank", ng, nb, (PetscInt)box->nglobal);
+  PetscCheck((size_t)ng == box->nglobal && (size_t)nb == box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "The vectors have %" PetscInt_FMT " and %" PetscInt_FMT " local entries; this DMBOX has %" PetscInt_FMT " nodes on this rank", ng, nb, (PetscInt)box->nglobal);
   PetscCall((*box->op->ops.lift)(dm, g, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

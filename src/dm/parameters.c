@@ -184,7 +184,8 @@ PetscErrorCode DMBoxGetBounds(DM dm, PetscReal lower[], PetscReal upper[])
   Level: intermediate
 
   Notes:
-  This sets the number of cells of the direction to `n` - 1, and its bounds to the first and last coordinate; other values from `DMBoxSetCells()`, `DMBoxSetBounds()` or their options are an error in `DMSetUp()`.
+  This sets the number of cells of the direction to `n` - 1, and its bounds to the first and last coordinate; other values from `DMBoxSetCells()`,
+  `DMBoxSetBounds()` or their options are an error in `DMSetUp()`.
 
   Refinement divides cells into two of equal length.
 
@@ -198,7 +199,8 @@ PetscErrorCode DMBoxSetVertices(DM dm, PetscInt direction, PetscInt n, const Pet
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextToChange(dm, &box));
-  PetscCheck(direction >= 0 && direction < dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Direction is %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions it must be at least 0 and less than %" PetscInt_FMT, direction, dm->dim, dm->dim);
+  PetscCheck(direction >= 0 && direction < dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "Direction is %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions it must be at least 0 and less than %" PetscInt_FMT, direction, dm->dim, dm->dim);
   PetscCheck(n == 0 || n >= 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Number of vertices is %" PetscInt_FMT "; it must be at least 2, or 0 for cells of equal length", n);
   PetscCall(PetscFree(box->vertices[direction]));
   box->nvertices[direction] = n;

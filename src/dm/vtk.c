@@ -18,7 +18,10 @@ static PetscErrorCode DMBoxCheckPieces(DM dm)
       PetscInt first, end;
 
       DMBoxOwnRange(box, f, d, p, &first, &end);
-      PetscCheck(first < end, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "Cannot write a file for ParaView: of the %" PetscInt_FMT " MPI processes in direction %" PetscInt_FMT ", number %" PetscInt_FMT " has none of the %" PetscInt_FMT " cells.  Use fewer processes, or a finer mesh", box->processes[d], d, p, box->cells[d]);
+      PetscCheck(first < end, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+                 "Cannot write a file for ParaView: of the %" PetscInt_FMT " MPI processes in direction %" PetscInt_FMT ", number %" PetscInt_FMT " has none of the %" PetscInt_FMT " cells.  "
+                 "Use fewer processes, or a finer mesh",
+                 box->processes[d], d, p, box->cells[d]);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

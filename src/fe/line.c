@@ -12,7 +12,8 @@ static PetscErrorCode CheckVertices(PetscInt n, const PetscReal v[], PetscBool i
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) {
     PetscCheck(!PetscIsInfOrNanReal(v[i]), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Vertex %" PetscInt_FMT " of the line is at %g; coordinates have to be finite", i, (double)v[i]);
-    PetscCheck(!increasing || i == 0 || v[i - 1] < v[i], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Vertices %" PetscInt_FMT " and %" PetscInt_FMT " of the line are at %g and %g; coordinates have to increase", i - 1, i, (double)v[i - 1], (double)v[i]);
+    PetscCheck(!increasing || i == 0 || v[i - 1] < v[i], PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "Vertices %" PetscInt_FMT " and %" PetscInt_FMT " of the line are at %g and %g; coordinates have to increase", i - 1, i, (double)v[i - 1], (double)v[i]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

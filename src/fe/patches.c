@@ -98,7 +98,8 @@ static PetscErrorCode SolveClass(PetscInt n, int parity, const PetscReal M[], co
   info = LAPACKE_dsygvd(LAPACK_COL_MAJOR, 1, 'V', 'L', (lapack_int)h, HA, (lapack_int)h, HM, (lapack_int)h, lambda + mode);
   PetscCall(PetscFPTrapPop());
   PetscCheck(info <= h, PETSC_COMM_SELF, PETSC_ERR_LIB, "Eigenproblem of size %" PetscInt_FMT ": the mass matrix is not positive definite (dsygvd, info = %d)", h, (int)info);
-  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Eigenproblem of size %" PetscInt_FMT ": dsygvd failed with info = %d (negative: an argument that is not a number, or no memory)", h, (int)info);
+  PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Eigenproblem of size %" PetscInt_FMT ": dsygvd failed with info = %d (negative: an argument that is not a number, or no memory)",
+             h, (int)info);
   for (PetscInt i = 0; i < n; i++) {
     PetscReal      s;
     const PetscInt f = Fold(n, parity, i, &s);

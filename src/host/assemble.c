@@ -121,7 +121,8 @@ PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRange free, PetscReal value, const PatchFDBox *box, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRange free, PetscReal value, const PatchFDBox *box, const PetscInt index[], PetscCount *count, PetscInt i[],
+                                       PetscInt j[], PetscScalar v[])
 {
   PetscInt at[3];
 

@@ -8,7 +8,8 @@
 #include <petscblaslapack.h>
 
 /* PETSc declares the BLAS for PetscScalar only */
-extern void GEMM(const char *, const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const REAL *, const REAL *, const PetscBLASInt *, const REAL *, const PetscBLASInt *, const REAL *, REAL *, const PetscBLASInt *);
+extern void GEMM(const char *, const char *, const PetscBLASInt *, const PetscBLASInt *, const PetscBLASInt *, const REAL *, const REAL *, const PetscBLASInt *, const REAL *, const PetscBLASInt *,
+                 const REAL *, REAL *, const PetscBLASInt *);
 
 typedef struct {
   PatchFDBoxSolveDesc desc;

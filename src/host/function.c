@@ -11,7 +11,8 @@ static inline PetscBool RangeIsEmpty(const PatchFDRange r)
   return (PetscBool)(r[0][0] >= r[0][1] || r[1][0] >= r[1][1] || r[2][0] >= r[2][1]);
 }
 
-PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc, const PatchFDBox *box, PetscScalar u[])
+PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc, const PatchFDBox *box,
+                                      PetscScalar u[])
 {
   PetscInt i[3];
 
@@ -134,7 +135,8 @@ static void AddNodes(const CellBuffers *c, const PetscInt cell[3], const PatchFD
   }
 }
 
-PetscErrorCode PatchFDHostLoad(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, const PatchFDRange write, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *box, PetscScalar b[])
+PetscErrorCode PatchFDHostLoad(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, const PatchFDRange write, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *box,
+                               PetscScalar b[])
 {
   CellBuffers c;
   PetscInt    cell[3];
@@ -170,7 +172,8 @@ static void GetNodes(const PetscInt cell[3], const PatchFDBox *box, const PetscS
   }
 }
 
-PetscErrorCode PatchFDHostError(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *box, const PetscScalar u[], PetscReal *l2, PetscReal *max)
+PetscErrorCode PatchFDHostError(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *box, const PetscScalar u[],
+                                PetscReal *l2, PetscReal *max)
 {
   CellBuffers c;
   PetscInt    cell[3];

@@ -28,7 +28,9 @@ static PetscErrorCode GridCopy(const PatchFDRange r, const PatchFDBox *fbox, con
   PetscFunctionBegin;
   if (r[0][1] <= r[0][0]) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt k = r[2][0]; k < r[2][1]; k++) {
-    for (PetscInt j = r[1][0]; j < r[1][1]; j++) PetscCall(PetscMemcpy((REAL *)to + PatchFDBoxNode(tbox, r[0][0], j, k), (const REAL *)from + PatchFDBoxNode(fbox, r[0][0], j, k), (size_t)(r[0][1] - r[0][0]) * sizeof(REAL)));
+    for (PetscInt j = r[1][0]; j < r[1][1]; j++) {
+      PetscCall(PetscMemcpy((REAL *)to + PatchFDBoxNode(tbox, r[0][0], j, k), (const REAL *)from + PatchFDBoxNode(fbox, r[0][0], j, k), (size_t)(r[0][1] - r[0][0]) * sizeof(REAL)));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -772,7 +772,8 @@ static PetscErrorCode LocalColor(LocalPlan *p, PatchFDPatchOp op, const PatchFDC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LocalApply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+static PetscErrorCode LocalApply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b,
+                                 void *r)
 {
   PetscFunctionBegin;
   for (PetscInt i = 0; i < ncolors; i++) PetscCall(LocalColor((LocalPlan *)plan, op, &colors[i], patches, omega, (PetscBool)(zero && i == 0), x, b, r));

@@ -324,7 +324,8 @@ static PetscErrorCode MaxDivide(PetscInt n, const float *x, const float *y, doub
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode ErrorNorms(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol, const float *atols, double rtol, const float *rtols, double ignore, VecSingleErrorNorms *norms)
+static PetscErrorCode ErrorNorms(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol, const float *atols, double rtol, const float *rtols, double ignore,
+                                 VecSingleErrorNorms *norms)
 {
   PetscFunctionBegin;
   PetscCall(PetscMemzero(norms, sizeof(*norms)));

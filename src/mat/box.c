@@ -16,7 +16,10 @@ PetscErrorCode MatBoxGet(Mat A, const char *who, Mat_Box **m)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
-  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s. Assembled matrices (-dm_mat_type aij) need other preconditioners, and on the levels of a multigrid hierarchy, for example, -mg_levels_pc_type sor -mg_coarse_pc_type redundant", who, ((PetscObject)A)->type_name);
+  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
+             "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s. "
+             "Assembled matrices (-dm_mat_type aij) need other preconditioners, and on the levels of a multigrid hierarchy, for example, -mg_levels_pc_type sor -mg_coarse_pc_type redundant",
+             who, ((PetscObject)A)->type_name);
   PetscCall(get(A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -82,7 +85,9 @@ PetscErrorCode MatBoxCheckRegular(const Mat_Box *m)
   PetscFunctionBegin;
   for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) zero = (PetscBool)(zero && m->c.operator[i] == 0);
   PetscCheck(!zero && !(MatBoxHasFixed(m) && m->c.identity == 0), PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
-             "The DMBOX operator is singular after MatZeroEntries(), MatScale() or MatAXPY(): %s, and the diagonal entry of the Dirichlet nodes is %g. MatBoxUpdate() gives it the coefficients of its DMBOX again", zero ? "its coefficients are zero" : "its coefficients are not all zero", (double)m->c.identity);
+             "The DMBOX operator is singular after MatZeroEntries(), MatScale() or MatAXPY(): %s, and the diagonal entry of the Dirichlet nodes is %g. "
+             "MatBoxUpdate() gives it the coefficients of its DMBOX again",
+             zero ? "its coefficients are zero" : "its coefficients are not all zero", (double)m->c.identity);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -379,7 +384,8 @@ static PetscErrorCode MatBoxAXPBY(Mat A, PetscReal a, PetscReal b, const MatBoxC
   PetscCall(MatShellGetContext(A, &m));
   c = m->c;
   if (!MatBoxCoefficientsAXPBY(&c, a, b, x)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(MatBoxCoefficientsAreFinite(&c), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "The factors %g and %g of MatScale(), MatAXPY() or MatCopy() make coefficients of the DMBOX operator that are not finite", (double)a, (double)b);
+  PetscCheck(MatBoxCoefficientsAreFinite(&c), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
+             "The factors %g and %g of MatScale(), MatAXPY() or MatCopy() make coefficients of the DMBOX operator that are not finite", (double)a, (double)b);
   PetscCall(MatBoxBuild(m, &c));
   PetscCall(MatBoxSetNullSpace(A, m));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
@@ -423,15 +429,18 @@ static PetscErrorCode MatBoxGetSameMesh(Mat A, Mat X, const char *who, Mat_Box *
   a = (const DM_Box *)m->dm->data;
   b = (const DM_Box *)(*x)->dm->data;
   PetscCall(PetscStrcmp(a->op->name, b->op->name, &same));
-  PetscCheck(same && a->nfield == b->nfield, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs two operators of the same kind; these are %s and %s, with %" PetscInt_FMT " and %" PetscInt_FMT " fields", who, a->op->name, b->op->name, a->nfield, b->nfield);
+  PetscCheck(same && a->nfield == b->nfield, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
+             "%s needs two operators of the same kind; these are %s and %s, with %" PetscInt_FMT " and %" PetscInt_FMT " fields", who, a->op->name, b->op->name, a->nfield, b->nfield);
   PetscCall(PetscArraycmp(a->op->penalty, b->op->penalty, 2, &same));
-  PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs two operators with the same penalties (-dm_box_penalty); these have %g, %g and %g, %g", who, (double)a->op->penalty[0], (double)a->op->penalty[1], (double)b->op->penalty[0], (double)b->op->penalty[1]);
+  PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs two operators with the same penalties (-dm_box_penalty); these have %g, %g and %g, %g",
+             who, (double)a->op->penalty[0], (double)a->op->penalty[1], (double)b->op->penalty[0], (double)b->op->penalty[1]);
   for (PetscInt i = 0; i < a->nfield; i++) {
     for (int d = 0; d < 3; d++) {
       PetscCall(DMBoxSameLine(&a->field[i].line[d], &b->field[i].line[d], &same));
       same = (PetscBool)(same && a->processes[d] == b->processes[d]);
       if (same) PetscCall(PetscArraycmp(a->splits[d], b->splits[d], a->processes[d] + 1, &same));
-      PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs two operators on the same mesh; these differ in direction %d: in degree, cells, boundary conditions or distribution", who, d);
+      PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
+                 "%s needs two operators on the same mesh; these differ in direction %d: in degree, cells, boundary conditions or distribution", who, d);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

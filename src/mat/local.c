@@ -220,7 +220,9 @@ PetscErrorCode MatBoxLocalView(Mat_Box *m, PatchFDKernels k, PetscViewer viewer)
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++)
     for (PetscInt i = 0; i < m->patches[d].npatch; i++) n[d] = PetscMax(n[d], m->patches[d].n[i]);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " patches of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " unknowns in %" PetscInt_FMT " colours, %d bytes of 1D matrices\n",
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " patches of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " unknowns "
+                                   "in %" PetscInt_FMT " colours, %d bytes of 1D matrices\n",
                                    m->patches[0].npatch, m->patches[1].npatch, m->patches[2].npatch, n[0], n[1], n[2], m->ncolor, (int)LocalBytes(m, k)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -95,7 +95,8 @@ static PetscErrorCode DMBoxOperatorSetFromOptions_Poisson(DM dm, DMBoxOperator o
   if (flg[0] || flg[1]) PetscCall(DMBoxSetPoisson(dm, v, shift));
   PetscCall(PetscOptionsRealArray("-dm_box_penalty", "Factors of the interior penalties, between cells and at Dirichlet sides", "DMBoxSetPenalty", penalty, &n, &flg[0]));
   if (!flg[0]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(n <= 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty has at least %" PetscInt_FMT " values; it takes one for all faces, or two: between cells, and at Dirichlet sides", n);
+  PetscCheck(n <= 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_penalty has at least %" PetscInt_FMT " values; it takes one for all faces, or two: between cells, and at Dirichlet sides", n);
   PetscCall(DMBoxSetPenalty(dm, penalty[0], penalty[n - 1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -156,7 +157,8 @@ PetscErrorCode DMBoxSetPoisson(DM dm, const PetscReal diffusion[], PetscReal shi
   PetscCall(DMBoxGetOperatorOfType(dm, "poisson", "DMBoxSetPoisson()", &op));
   PetscValidLogicalCollectiveReal(dm, shift, 3);
   for (PetscInt d = 0; d < dm->dim; d++) {
-    PetscCheck(diffusion[d] > 0 && !PetscIsInfOrNanReal(diffusion[d]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_diffusion (DMBoxSetPoisson()) is %g in direction %" PetscInt_FMT "; it must be positive and finite", (double)diffusion[d], d);
+    PetscCheck(diffusion[d] > 0 && !PetscIsInfOrNanReal(diffusion[d]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+               "-dm_box_diffusion (DMBoxSetPoisson()) is %g in direction %" PetscInt_FMT "; it must be positive and finite", (double)diffusion[d], d);
   }
   PetscCheck(!PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetPoisson()) is %g; it must be finite", (double)shift);
   for (PetscInt d = 0; d < dm->dim; d++) op->coefficient[d] = diffusion[d];
@@ -224,7 +226,8 @@ PetscErrorCode DMBoxSetPenalty(DM dm, PetscReal interior, PetscReal boundary)
   PetscValidLogicalCollectiveReal(dm, interior, 2);
   PetscValidLogicalCollectiveReal(dm, boundary, 3);
   PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetPenalty() must be called before DMSetUp()");
-  PetscCheck(interior > 0 && boundary > 0 && !PetscIsInfOrNanReal(interior + boundary), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; the factors must be positive and finite", (double)interior, (double)boundary);
+  PetscCheck(interior > 0 && boundary > 0 && !PetscIsInfOrNanReal(interior + boundary), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; the factors must be positive and finite", (double)interior, (double)boundary);
   op->penalty[0] = interior;
   op->penalty[1] = boundary;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -11,7 +11,10 @@
   static PetscErrorCode function##_BoxShell arguments \
   { \
     PetscFunctionBegin; \
-    SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "%s() cannot be done to a matrix of a DMBOX that is not assembled: use -dm_mat_type aij, or MatConvert() to MATAIJ; DMBoxSetPoisson() with MatBoxUpdate() changes the coefficients of an operator", #function); \
+    SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, \
+            "%s() cannot be done to a matrix of a DMBOX that is not assembled: use -dm_mat_type aij, or MatConvert() to MATAIJ; " \
+            "DMBoxSetPoisson() with MatBoxUpdate() changes the coefficients of an operator", \
+            #function); \
   }
 
 MATBOX_REFUSE(MatAXPY, (Mat A, PETSC_UNUSED PetscScalar a, PETSC_UNUSED Mat X, PETSC_UNUSED MatStructure str))
@@ -56,7 +59,11 @@ static PetscErrorCode MatProductSetFromOptions_BoxShell(Mat C)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectBaseTypeCompareAny((PetscObject)p->B, &dense, MATSEQDENSE, MATMPIDENSE, ""));
-  PetscCheck(dense, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP, "Product %s of a %s with a %s: matrices of a DMBOX that are not assembled have products with vectors and dense matrices only. Use -dm_mat_type aij: then -pc_mg_galerkin works, too. Or leave -pc_mg_galerkin at none: a DMBOX makes the operators on coarse meshes itself, and they are equal to the Galerkin products", MatProductTypes[p->type], ((PetscObject)p->A)->type_name, ((PetscObject)p->B)->type_name);
+  PetscCheck(dense, PetscObjectComm((PetscObject)C), PETSC_ERR_SUP,
+             "Product %s of a %s with a %s: matrices of a DMBOX that are not assembled have products with vectors and dense matrices only. "
+             "Use -dm_mat_type aij: then -pc_mg_galerkin works, too. "
+             "Or leave -pc_mg_galerkin at none: a DMBOX makes the operators on coarse meshes itself, and they are equal to the Galerkin products",
+             MatProductTypes[p->type], ((PetscObject)p->A)->type_name, ((PetscObject)p->B)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,7 +108,8 @@ PetscErrorCode MatBoxShellViewASCII(Mat A, PetscViewer viewer, PetscBool *ascii)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, ascii));
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &string));
-  PetscCheck(*ascii || string, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of a DMBOX that is not assembled has no entries for a viewer of type %s: use -dm_mat_type aij, or MatConvert() to MATAIJ", ((PetscObject)viewer)->type_name);
+  PetscCheck(*ascii || string, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "A matrix of a DMBOX that is not assembled has no entries for a viewer of type %s: use -dm_mat_type aij, or MatConvert() to MATAIJ", ((PetscObject)viewer)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

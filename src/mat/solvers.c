@@ -8,19 +8,18 @@
   a M + A is the same operator with another shift.  The DM keeps a apart from the shift (`rate` in boximpl.h), because the shift is the
   user's, and both go down a hierarchy of DMs together.
 */
-#include <patchfd/private/matimpl.h>
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
-#include <petscts.h> /*I "petscpatchfd.h" I*/
+#include <petscts.h>
 
 /* ---- KSP, and the matrices of all solvers ---- */
 
 /* Called by KSPSetUp(): matrices that a DMBOX made take over its coefficients, whatever else is the user's business. */
-static PetscErrorCode DMBoxComputeOperators(KSP ksp, Mat A, Mat P, void *ctx)
+static PetscErrorCode DMBoxComputeOperators(KSP ksp, Mat A, Mat P, PETSC_UNUSED void *ctx)
 {
   DM dm;
 
   PetscFunctionBegin;
-  (void)ctx;
   PetscCall(KSPGetDM(ksp, &dm));
   PetscCall(MatBoxUpdateStep(A, dm));
   if (P != A) PetscCall(MatBoxUpdateStep(P, dm));
@@ -98,14 +97,13 @@ static PetscErrorCode DMBoxGetMatrix(DM dm, const char name[], const PetscReal c
 
 .seealso: `DMBOX`, `DMBoxSNESComputeJacobian()`, `SNESSetDM()`, `SNESSetFunction()`, `DMBoxLiftDirichlet()`
 @*/
-PetscErrorCode DMBoxSNESComputeFunction(SNES snes, Vec u, Vec f, void *ctx)
+PetscErrorCode DMBoxSNESComputeFunction(SNES snes, Vec u, Vec f, PETSC_UNUSED void *ctx)
 {
   DM      dm;
   DM_Box *box;
   Mat     A;
 
   PetscFunctionBegin;
-  (void)ctx;
   PetscCall(SNESGetDM(snes, &dm));
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCall(DMBoxGetMatrix(dm, "DMBoxOperator", box->op->coefficient, &A));
@@ -135,13 +133,11 @@ PetscErrorCode DMBoxSNESComputeFunction(SNES snes, Vec u, Vec f, void *ctx)
 
 .seealso: `DMBOX`, `DMBoxSNESComputeFunction()`, `DMBoxSetPoisson()`, `SNESSetJacobian()`
 @*/
-PetscErrorCode DMBoxSNESComputeJacobian(SNES snes, Vec u, Mat A, Mat P, void *ctx)
+PetscErrorCode DMBoxSNESComputeJacobian(SNES snes, PETSC_UNUSED Vec u, Mat A, Mat P, PETSC_UNUSED void *ctx)
 {
   DM dm;
 
   PetscFunctionBegin;
-  (void)u;
-  (void)ctx;
   PetscCall(SNESGetDM(snes, &dm));
   PetscCall(DMBoxComputeJacobian(dm, 0, A, P));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -179,15 +175,12 @@ static PetscErrorCode DMBoxDefaultJacobian(SNES snes, Vec u, Mat A, Mat P, void 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxMissingIJacobian(SNES snes, Vec u, Mat A, Mat P, void *ctx)
+static PetscErrorCode DMBoxMissingIJacobian(SNES snes, PETSC_UNUSED Vec u, PETSC_UNUSED Mat A, PETSC_UNUSED Mat P, PETSC_UNUSED void *ctx)
 {
   PetscFunctionBegin;
-  (void)u;
-  (void)A;
-  (void)P;
-  (void)ctx;
   SETERRQ(PetscObjectComm((PetscObject)snes), PETSC_ERR_ARG_WRONGSTATE,
-          "The TS has no Jacobian, and PETSc cannot find one by differences for the matrix-free operator of a DMBOX: use TSSetIJacobian(), with DMBoxTSComputeIJacobian() if the operator of the DMBOX is meant; or -dm_mat_type aij");
+          "The TS has no Jacobian, and PETSc cannot find one by differences for the matrix-free operator of a DMBOX: "
+          "use TSSetIJacobian(), with DMBoxTSComputeIJacobian() if the operator of the DMBOX is meant; or -dm_mat_type aij");
 }
 
 /* ts is known to the DM as the context of this function */
@@ -232,22 +225,22 @@ PetscErrorCode DMBoxSetSNESDefaults(DM dm)
 /* the nodes with a Dirichlet condition have no derivative in time */
 static PetscErrorCode DMBoxCopyDirichlet(const DM_Box *box, Vec u, Vec f)
 {
-  PatchFDKernels k;
+  PatchFDKernels kern;
   const void    *au;
   void          *af;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecGetKernels(u, &k));
-  PetscCall(PatchFDVecGetArrayRead(u, k, &au));
-  PetscCall(PatchFDVecGetArray(f, k, &af));
+  PetscCall(PatchFDVecGetKernels(u, &kern));
+  PetscCall(PatchFDVecGetArrayRead(u, kern, &au));
+  PetscCall(PatchFDVecGetArray(f, kern, &af));
   for (PetscInt i = 0; i < box->nfield; i++) {
     const DMBoxField *field = &box->field[i];
-    const size_t      at    = field->global0 * k->size;
+    const size_t      at    = field->global0 * kern->size;
 
-    PetscCall((*k->fixed)(field->own, field->free, 0, &field->global, (char *)af + at, 1, &field->global, (const char *)au + at));
+    PetscCall((*kern->fixed)(field->own, field->free, 0, &field->global, (char *)af + at, 1, &field->global, (const char *)au + at));
   }
-  PetscCall(PatchFDVecRestoreArray(f, k, &af));
-  PetscCall(PatchFDVecRestoreArrayRead(u, k, &au));
+  PetscCall(PatchFDVecRestoreArray(f, kern, &af));
+  PetscCall(PatchFDVecRestoreArrayRead(u, kern, &au));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -302,7 +295,7 @@ static PetscErrorCode DMBoxCheckTS(TS ts, DM dm)
 
 .seealso: `DMBOX`, `DMBoxTSComputeIJacobian()`, `DMBoxAddLoad()`, `DMBoxLiftDirichlet()`, `TSSetIFunction()`, `TSSetRHSFunction()`
 @*/
-PetscErrorCode DMBoxTSComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, Vec f, void *ctx)
+PetscErrorCode DMBoxTSComputeIFunction(TS ts, PETSC_UNUSED PetscReal t, Vec u, Vec udot, Vec f, PETSC_UNUSED void *ctx)
 {
   PetscReal mass[DMBOX_MAX_COEFFICIENTS] = {0};
   DM        dm;
@@ -310,8 +303,6 @@ PetscErrorCode DMBoxTSComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, Vec 
   Mat       A, M;
 
   PetscFunctionBegin;
-  (void)t;
-  (void)ctx;
   PetscCall(TSGetDM(ts, &dm));
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCall(DMBoxCheckTS(ts, dm));
@@ -350,15 +341,11 @@ PetscErrorCode DMBoxTSComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, Vec 
 
 .seealso: `DMBOX`, `DMBoxTSComputeIFunction()`, `TSSetIJacobian()`, `PCPATCHMG`
 @*/
-PetscErrorCode DMBoxTSComputeIJacobian(TS ts, PetscReal t, Vec u, Vec udot, PetscReal a, Mat A, Mat P, void *ctx)
+PetscErrorCode DMBoxTSComputeIJacobian(TS ts, PETSC_UNUSED PetscReal t, PETSC_UNUSED Vec u, PETSC_UNUSED Vec udot, PetscReal a, Mat A, Mat P, PETSC_UNUSED void *ctx)
 {
   DM dm;
 
   PetscFunctionBegin;
-  (void)t;
-  (void)u;
-  (void)udot;
-  (void)ctx;
   PetscCall(TSGetDM(ts, &dm));
   PetscCall(DMBoxComputeJacobian(dm, a, A, P));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -387,15 +374,11 @@ static PetscErrorCode DMBoxJacobianIsOperator(DM dm, PetscBool *is)
   On coarse levels SNES would evaluate function and Jacobian of the user's at a restricted solution.  Not every TS can do that (TSALPHA
   combines it with Vecs of the finest level), and here it would be work for nothing: the coefficients were restricted before.
 */
-static PetscErrorCode DMRestrictHook_BoxSolvers(DM fine, Mat restrct, Vec rscale, Mat inject, DM coarse, void *ctx)
+static PetscErrorCode DMRestrictHook_BoxSolvers(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSED Vec rscale, PETSC_UNUSED Mat inject, DM coarse, PETSC_UNUSED void *ctx)
 {
   PetscBool is;
 
   PetscFunctionBegin;
-  (void)restrct;
-  (void)rscale;
-  (void)inject;
-  (void)ctx;
   PetscCall(PetscObjectTypeCompare((PetscObject)coarse, DMBOX, &is));
   if (is) PetscCall(DMBoxJacobianIsOperator(fine, &is));
   if (is) PetscCall(DMKSPSetComputeOperators(coarse, DMBoxComputeOperators, NULL));

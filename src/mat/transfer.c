@@ -33,21 +33,23 @@ static PetscErrorCode MatTransferDescribe(const Mat_Transfer *t, PatchFDTransfer
     desc->cells[d][0] = PetscMin(first / stride, e->ncells - 1);
     desc->cells[d][1] = last < first ? desc->cells[d][0] : PetscMin(last / stride, e->ncells - 1) + 1;
     PetscCheck(last < first || (desc->cells[d][0] * e->cstride >= lo && (desc->cells[d][1] - 1) * e->cstride + e->nc <= hi), PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-               "The coarse DMBOX is distributed so that the cells below this rank's part of the fine one are out of reach in direction %d: make it by DMCoarsen() of the fine DMBOX, or the fine one by DMRefine()", d);
+               "The coarse DMBOX is distributed so that the cells below this rank's part of the fine one are out of reach in direction %d: "
+               "make it by DMCoarsen() of the fine DMBOX, or the fine one by DMRefine()",
+               d);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatTransferGetPlan(Mat_Transfer *t, PatchFDKernels k, void **plan)
+static PetscErrorCode MatTransferGetPlan(Mat_Transfer *t, PatchFDKernels kern, void **plan)
 {
   PetscFunctionBegin;
-  if (!t->plan[k->id]) {
+  if (!t->plan[kern->id]) {
     PatchFDTransferDesc desc;
 
     PetscCall(MatTransferDescribe(t, &desc));
-    PetscCall(k->transfercreate(&desc, &t->plan[k->id]));
+    PetscCall(kern->transfercreate(&desc, &t->plan[kern->id]));
   }
-  *plan = t->plan[k->id];
+  *plan = t->plan[kern->id];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -55,30 +57,30 @@ static PetscErrorCode MatTransferGetPlan(Mat_Transfer *t, PatchFDKernels k, void
 static PetscErrorCode MatTransferProlong(Mat P, Vec coarse, Vec fine0, Vec fine)
 {
   Mat_Transfer  *t;
-  PatchFDKernels k;
+  PatchFDKernels kern;
   const void    *ac;
   void          *af, *local, *plan;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(P, &t));
-  PetscCall(PatchFDVecGetKernels(coarse, &k));
-  PetscCall(MatTransferGetPlan(t, k, &plan));
+  PetscCall(PatchFDVecGetKernels(coarse, &kern));
+  PetscCall(MatTransferGetPlan(t, kern, &plan));
   PetscCall(PetscLogEventBegin(PATCHFD_Prolong, P, 0, 0, 0));
   if (fine0 && fine0 != fine) PetscCall(VecCopy(fine0, fine));
-  PetscCall(PatchFDVecGetArrayRead(coarse, k, &ac));
-  PetscCall(DMBoxGlobalToLocalBegin(t->coarse, k, ac, DMBOX_WORK_X, &local));
-  PetscCall(DMBoxGlobalToLocalEnd(t->coarse, k, ac, DMBOX_WORK_X, &local));
+  PetscCall(PatchFDVecGetArrayRead(coarse, kern, &ac));
+  PetscCall(DMBoxGlobalToLocalBegin(t->coarse, kern, ac, DMBOX_WORK_X, &local));
+  PetscCall(DMBoxGlobalToLocalEnd(t->coarse, kern, ac, DMBOX_WORK_X, &local));
   if (fine0) {
-    PetscCall(PatchFDVecGetArray(fine, k, &af));
-    PetscCall(k->transferprolong(plan, local, af));
-    PetscCall(PatchFDVecRestoreArray(fine, k, &af));
+    PetscCall(PatchFDVecGetArray(fine, kern, &af));
+    PetscCall(kern->transferprolong(plan, local, af));
+    PetscCall(PatchFDVecRestoreArray(fine, kern, &af));
   } else {
-    PetscCall(PatchFDVecGetArrayWrite(fine, k, &af));
-    PetscCall(k->zero(((DM_Box *)t->fine->data)->nglobal, af));
-    PetscCall(k->transferprolong(plan, local, af));
-    PetscCall(PatchFDVecRestoreArrayWrite(fine, k, &af));
+    PetscCall(PatchFDVecGetArrayWrite(fine, kern, &af));
+    PetscCall(kern->zero(((DM_Box *)t->fine->data)->nglobal, af));
+    PetscCall(kern->transferprolong(plan, local, af));
+    PetscCall(PatchFDVecRestoreArrayWrite(fine, kern, &af));
   }
-  PetscCall(PatchFDVecRestoreArrayRead(coarse, k, &ac));
+  PetscCall(PatchFDVecRestoreArrayRead(coarse, kern, &ac));
   PetscCall(PetscLogEventEnd(PATCHFD_Prolong, P, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -88,30 +90,30 @@ static PetscErrorCode MatTransferRestrict(Mat P, Vec fine, Vec coarse0, Vec coar
 {
   Mat_Transfer  *t;
   DM_Box        *box;
-  PatchFDKernels k;
+  PatchFDKernels kern;
   const void    *af;
   void          *ac, *local, *plan;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(P, &t));
   box = (DM_Box *)t->coarse->data;
-  PetscCall(PatchFDVecGetKernels(fine, &k));
-  PetscCall(MatTransferGetPlan(t, k, &plan));
+  PetscCall(PatchFDVecGetKernels(fine, &kern));
+  PetscCall(MatTransferGetPlan(t, kern, &plan));
   PetscCall(PetscLogEventBegin(PATCHFD_Restrict, P, 0, 0, 0));
   if (coarse0 && coarse0 != coarse) PetscCall(VecCopy(coarse0, coarse));
-  PetscCall(PatchFDVecGetArrayRead(fine, k, &af));
-  PetscCall(PatchFDVecGetArray(coarse, k, &ac));
-  if (!coarse0) PetscCall(k->zero(box->nglobal, ac));
+  PetscCall(PatchFDVecGetArrayRead(fine, kern, &af));
+  PetscCall(PatchFDVecGetArray(coarse, kern, &ac));
+  if (!coarse0) PetscCall(kern->zero(box->nglobal, ac));
   if (box->halo) {
-    PetscCall(DMBoxGetWork(t->coarse, k, DMBOX_WORK_R, &local));
-    PetscCall(k->zero(box->nlocal, local));
-    PetscCall(DMBoxGlobalToLocalOwned(t->coarse, k, ac, DMBOX_WORK_R, &local));
-    PetscCall(k->transferrestrict(plan, af, local));
-    PetscCall(DMBoxHaloAdd(t->coarse, k, local));
-    PetscCall(DMBoxLocalToGlobal(t->coarse, k, local, ac));
-  } else PetscCall(k->transferrestrict(plan, af, ac));
-  PetscCall(PatchFDVecRestoreArray(coarse, k, &ac));
-  PetscCall(PatchFDVecRestoreArrayRead(fine, k, &af));
+    PetscCall(DMBoxGetWork(t->coarse, kern, DMBOX_WORK_R, &local));
+    PetscCall(kern->zero(box->nlocal, local));
+    PetscCall(DMBoxGlobalToLocalOwned(t->coarse, kern, ac, DMBOX_WORK_R, &local));
+    PetscCall(kern->transferrestrict(plan, af, local));
+    PetscCall(DMBoxHaloAdd(t->coarse, kern, local));
+    PetscCall(DMBoxLocalToGlobal(t->coarse, kern, local, ac));
+  } else PetscCall(kern->transferrestrict(plan, af, ac));
+  PetscCall(PatchFDVecRestoreArray(coarse, kern, &ac));
+  PetscCall(PatchFDVecRestoreArrayRead(fine, kern, &af));
   PetscCall(PetscLogEventEnd(PATCHFD_Restrict, P, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -195,7 +197,7 @@ static PetscErrorCode MatView_Transfer(Mat P, PetscViewer viewer)
 static PetscErrorCode MatTransferCreate(DM, DM, Mat *);
 
 /* there is one set of values: with or without them the copy has it */
-static PetscErrorCode MatDuplicate_Transfer(Mat P, PETSC_UNUSED MatDuplicateOption op, Mat *Q)
+static PetscErrorCode MatDuplicate_Transfer(Mat P, PETSC_UNUSED MatDuplicateOption option, Mat *Q)
 {
   Mat_Transfer *t;
 

@@ -11,7 +11,7 @@
   itself come from the matrix (src/mat/local.c): here is decided what is to be done, and in which order.
 */
 #include <petsc/private/pcimpl.h>
-#include <patchfd/private/matimpl.h>
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
@@ -27,17 +27,17 @@ typedef struct {
   PCPatchFDOrder   order;
   PetscReal        damping;
   PetscInt         sweeps;
-  Mat_Box         *op; /* belongs to the Pmat */
+  Mat_Box         *matbox; /* belongs to the Pmat */
   PCPatchFDVariant use; /* the variant that `auto` stands for */
   Vec              r;  /* residual, for the variants that need a global one */
 } PC_PatchFD;
 
 /* all that a kernel table needs: in set-up, or when Vecs of another kind come */
-static PetscErrorCode PatchFDSetUpKernels(PC_PatchFD *p, PatchFDKernels k)
+static PetscErrorCode PatchFDSetUpKernels(PC_PatchFD *p, PatchFDKernels kern)
 {
   PetscFunctionBegin;
-  if (p->patch == PC_PATCHFD_BOX) PetscCall(MatBoxDirectSetUp(p->op, k));
-  else PetscCall(MatBoxLocalSetUp(p->op, k));
+  if (p->patch == PC_PATCHFD_BOX) PetscCall(MatBoxDirectSetUp(p->matbox, kern));
+  else PetscCall(MatBoxLocalSetUp(p->matbox, kern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,7 +46,7 @@ static PetscErrorCode PatchFDSetUpKernels(PC_PatchFD *p, PatchFDKernels k)
 /* Number of colours of a sweep.  With an exact solver the turning point of a symmetric sweep would be a repetition. */
 static PetscInt PatchSweepColors(const PC_PatchFD *pc)
 {
-  const PetscInt n = pc->op->ncolor;
+  const PetscInt n = pc->matbox->ncolor;
 
   return pc->order == PC_PATCHFD_SYMMETRIC && n ? 2 * n - (pc->damping == 1) : n;
 }
@@ -54,34 +54,34 @@ static PetscInt PatchSweepColors(const PC_PatchFD *pc)
 /* the colours of a sweep in their order; the transpose visits them in reverse */
 static void PatchSweep(const PC_PatchFD *pc, PetscBool transpose, PetscInt *n, PatchFDColor colors[])
 {
-  const PetscInt ncolor = pc->op->ncolor;
+  const PetscInt ncolor = pc->matbox->ncolor;
 
   *n = PatchSweepColors(pc);
   for (PetscInt i = 0; i < *n; i++) {
     PetscInt c = (pc->order == PC_PATCHFD_BACKWARD) != transpose ? *n - 1 - i : i;
 
     if (pc->order == PC_PATCHFD_SYMMETRIC) c = i < ncolor ? i : *n - 1 - i;
-    colors[i] = pc->op->color[c];
+    colors[i] = pc->matbox->color[c];
   }
 }
 
 /* corrections from the residual r for all patches of these colours, on Vecs */
-static PetscErrorCode PatchCorrect(PC_PatchFD *pc, PatchFDKernels k, PetscInt n, const PatchFDColor colors[], Vec r, Vec x)
+static PetscErrorCode PatchCorrect(PC_PatchFD *pc, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], Vec r, Vec x)
 {
   const void *ra;
   void       *xa;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecGetArrayRead(r, k, &ra));
-  PetscCall(PatchFDVecGetArray(x, k, &xa));
-  PetscCall(MatBoxLocalCorrect(pc->op, k, n, colors, pc->damping, ra, xa));
-  PetscCall(PatchFDVecRestoreArray(x, k, &xa));
-  PetscCall(PatchFDVecRestoreArrayRead(r, k, &ra));
+  PetscCall(PatchFDVecGetArrayRead(r, kern, &ra));
+  PetscCall(PatchFDVecGetArray(x, kern, &xa));
+  PetscCall(MatBoxLocalCorrect(pc->matbox, kern, n, colors, pc->damping, ra, xa));
+  PetscCall(PatchFDVecRestoreArray(x, kern, &xa));
+  PetscCall(PatchFDVecRestoreArrayRead(r, kern, &ra));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* the global residual before each colour (multiplicative) or once (additive) */
-static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels k, PetscInt n, const PatchFDColor colors[], PetscBool zero, Vec b, Vec x)
+static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], PetscBool zero, Vec b, Vec x)
 {
   PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
   const PetscInt step = p->type == PC_PATCHFD_ADDITIVE ? n : 1;
@@ -92,48 +92,48 @@ static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels k, PetscInt n, const Pat
     const PetscBool known = (PetscBool)(zero && i == 0);
 
     if (!known) PetscCall(MatResidual(pc->pmat, b, x, p->r));
-    PetscCall(PatchCorrect(p, k, step, &colors[i], known ? b : p->r, x));
+    PetscCall(PatchCorrect(p, kern, step, &colors[i], known ? b : p->r, x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* with the residual taken patch by patch or not at all, or the direct solve */
-static PetscErrorCode SweepLocal(PC_PatchFD *p, PatchFDKernels k, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscBool zero, Vec b, Vec x)
+static PetscErrorCode SweepLocal(PC_PatchFD *p, PatchFDKernels kern, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscBool zero, Vec b, Vec x)
 {
-  const PatchFDPatchOp op = p->use == PC_PATCHFD_SEPARATE ? PATCHFD_OP_SOLVE : (p->use == PC_PATCHFD_FUSED ? PATCHFD_OP_FUSED : PATCHFD_OP_BOUNDARY);
+  const PatchFDPatchOp operation = p->use == PC_PATCHFD_SEPARATE ? PATCHFD_OP_SOLVE : (p->use == PC_PATCHFD_FUSED ? PATCHFD_OP_FUSED : PATCHFD_OP_BOUNDARY);
   const void          *ba;
   void                *xa;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecGetArrayRead(b, k, &ba));
-  PetscCall(PatchFDVecGetArray(x, k, &xa));
-  if (p->patch == PC_PATCHFD_BOX) PetscCall(MatBoxDirectSolve(p->op, k, ba, xa));
-  else PetscCall(MatBoxLocalSweep(p->op, k, op, its, n, colors, p->damping, zero, ba, xa));
-  PetscCall(PatchFDVecRestoreArray(x, k, &xa));
-  PetscCall(PatchFDVecRestoreArrayRead(b, k, &ba));
+  PetscCall(PatchFDVecGetArrayRead(b, kern, &ba));
+  PetscCall(PatchFDVecGetArray(x, kern, &xa));
+  if (p->patch == PC_PATCHFD_BOX) PetscCall(MatBoxDirectSolve(p->matbox, kern, ba, xa));
+  else PetscCall(MatBoxLocalSweep(p->matbox, kern, operation, its, n, colors, p->damping, zero, ba, xa));
+  PetscCall(PatchFDVecRestoreArray(x, kern, &xa));
+  PetscCall(PatchFDVecRestoreArrayRead(b, kern, &ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* the rows of fixed nodes are solved exactly, too: 1 - (1 - damping)^its of the way */
-static PetscErrorCode SolveFixed(PC_PatchFD *p, PatchFDKernels k, PetscInt64 its, Vec b, Vec x)
+static PetscErrorCode SolveFixed(PC_PatchFD *p, PatchFDKernels kern, PetscInt64 its, Vec b, Vec x)
 {
   const void *ba;
   void       *xa;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecGetArrayRead(b, k, &ba));
-  PetscCall(PatchFDVecGetArray(x, k, &xa));
-  PetscCall(MatBoxSolveFixed(p->op, k, 1 - PetscPowReal(1 - p->damping, (PetscReal)its), ba, xa));
-  PetscCall(PatchFDVecRestoreArray(x, k, &xa));
-  PetscCall(PatchFDVecRestoreArrayRead(b, k, &ba));
+  PetscCall(PatchFDVecGetArrayRead(b, kern, &ba));
+  PetscCall(PatchFDVecGetArray(x, kern, &xa));
+  PetscCall(MatBoxSolveFixed(p->matbox, kern, 1 - PetscPowReal(1 - p->damping, (PetscReal)its), ba, xa));
+  PetscCall(PatchFDVecRestoreArray(x, kern, &xa));
+  PetscCall(PatchFDVecRestoreArrayRead(b, kern, &ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   x = 0 by our own kernels: PETSc's device Vecs work on another stream than the current one, and a recording of the V-cycle (src/pc/patchmg.c)
-  would not contain it.  That a VECSINGLE is zero already is part of the recording, and so can be relied on.
+  would not contain it.  That a VECSINGLE is zero already is part of the recording, and so can be relied on; on the host nothing is recorded.
 */
-static PetscErrorCode PatchFDZero(Mat_Box *m, PatchFDKernels k, Vec x)
+static PetscErrorCode PatchFDZero(Mat_Box *m, PatchFDKernels kern, Vec x)
 {
   PetscBool known;
   PetscReal norm;
@@ -141,10 +141,10 @@ static PetscErrorCode PatchFDZero(Mat_Box *m, PatchFDKernels k, Vec x)
 
   PetscFunctionBegin;
   PetscCall(VecNormAvailable(x, NORM_2, &known, &norm));
-  if (known && norm == 0 && VecIsSingle_Private(x)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PatchFDVecGetArrayWrite(x, k, &a));
-  PetscCall(MatBoxZero(m, k, a));
-  PetscCall(PatchFDVecRestoreArrayWrite(x, k, &a));
+  if (known && norm == 0 && (VecIsSingle_Private(x) || PetscMemTypeHost(kern->memtype))) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDVecGetArrayWrite(x, kern, &a));
+  PetscCall(MatBoxZero(m, kern, a));
+  PetscCall(PatchFDVecRestoreArrayWrite(x, kern, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -153,20 +153,20 @@ static PetscErrorCode PatchFDSmooth(PC pc, PetscInt its, PetscBool transpose, Pe
 {
   PC_PatchFD      *p      = (PC_PatchFD *)pc->data;
   const PetscInt64 sweeps = (PetscInt64)its * p->sweeps;
-  PatchFDKernels   k;
+  PatchFDKernels   kern;
   PatchFDColor     colors[2 * MATBOX_MAX_COLORS];
   PetscInt         n = 0;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecGetKernels(b, &k));
-  PetscCall(PatchFDSetUpKernels(p, k));
+  PetscCall(PatchFDVecGetKernels(b, &kern));
+  PetscCall(PatchFDSetUpKernels(p, kern));
   PetscCall(PetscLogEventBegin(PATCHFD_Smooth, pc, b, x, 0));
-  if (zero) PetscCall(PatchFDZero(p->op, k, x));
+  if (zero) PetscCall(PatchFDZero(p->matbox, kern, x));
   if (p->patch == PC_PATCHFD_VERTEX) PatchSweep(p, transpose, &n, colors);
   if (p->patch == PC_PATCHFD_VERTEX && p->use == PC_PATCHFD_GLOBAL) {
-    for (PetscInt64 i = 0; i < sweeps; i++) PetscCall(SweepGlobal(pc, k, n, colors, (PetscBool)(zero && i == 0), b, x));
-  } else PetscCall(SweepLocal(p, k, sweeps, n, colors, zero, b, x));
-  PetscCall(SolveFixed(p, k, sweeps, b, x));
+    for (PetscInt64 i = 0; i < sweeps; i++) PetscCall(SweepGlobal(pc, kern, n, colors, (PetscBool)(zero && i == 0), b, x));
+  } else PetscCall(SweepLocal(p, kern, sweeps, n, colors, zero, b, x));
+  PetscCall(SolveFixed(p, kern, sweeps, b, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Smooth, pc, b, x, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -185,7 +185,8 @@ static PetscErrorCode PCApplyTranspose_PatchFD(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCApplyRichardson_PatchFD(PC pc, Vec b, Vec x, PETSC_UNUSED Vec w, PETSC_UNUSED PetscReal rtol, PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its, PetscBool guesszero, PetscInt *outits, PCRichardsonConvergedReason *reason)
+static PetscErrorCode PCApplyRichardson_PatchFD(PC pc, Vec b, Vec x, PETSC_UNUSED Vec w, PETSC_UNUSED PetscReal rtol, PETSC_UNUSED PetscReal abstol, PETSC_UNUSED PetscReal dtol, PetscInt its,
+                                                PetscBool guesszero, PetscInt *outits, PCRichardsonConvergedReason *reason)
 {
   PetscFunctionBegin;
   PetscCall(PatchFDSmooth(pc, its, PETSC_FALSE, guesszero, b, x));
@@ -203,12 +204,17 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
   PetscFunctionBegin;
   if (p->patch == PC_PATCHFD_BOX) {
     PetscCheck(p->damping == 1, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box is an exact solve and takes no damping; found -pc_patchfd_damping %g, allowed is 1", (double)p->damping);
-    PetscCheck(p->sweeps == 1, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box is an exact solve, which is not repeated; found -pc_patchfd_sweeps %" PetscInt_FMT ", allowed is 1", p->sweeps);
-    PetscCheck(p->type == PC_PATCHFD_MULTIPLICATIVE && p->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box has one patch; -pc_patchfd_type %s and -pc_patchfd_order %s do not apply, leave them at multiplicative and forward", PCPatchFDTypes[p->type], PCPatchFDOrders[p->order]);
+    PetscCheck(p->sweeps == 1, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box is an exact solve, which is not repeated; found -pc_patchfd_sweeps %" PetscInt_FMT ", allowed is 1",
+               p->sweeps);
+    PetscCheck(p->type == PC_PATCHFD_MULTIPLICATIVE && p->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_patch box has one patch; -pc_patchfd_type %s and -pc_patchfd_order %s do not apply, leave them at multiplicative and forward",
+               PCPatchFDTypes[p->type], PCPatchFDOrders[p->order]);
   }
   if (p->type == PC_PATCHFD_ADDITIVE) {
-    PetscCheck(p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_GLOBAL, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto or global", PCPatchFDVariants[p->variant]);
-    PetscCheck(p->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_type additive visits all patches at once: -pc_patchfd_order %s does not apply, leave it at forward", PCPatchFDOrders[p->order]);
+    PetscCheck(p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_GLOBAL, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto or global", PCPatchFDVariants[p->variant]);
+    PetscCheck(p->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_type additive visits all patches at once: -pc_patchfd_order %s does not apply, leave it at forward",
+               PCPatchFDOrders[p->order]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -216,16 +222,16 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
 static PetscErrorCode PCSetUp_PatchFD(PC pc)
 {
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
-  PatchFDKernels k;
+  PatchFDKernels kern;
 
   PetscFunctionBegin;
-  PetscCall(MatBoxGet(pc->pmat, "PCPATCHFD", &p->op));
+  PetscCall(MatBoxGet(pc->pmat, "PCPATCHFD", &p->matbox));
   PetscCall(PatchFDCheckOptions(pc));
-  PetscCall(PatchFDVecTypeGetKernels(p->op->dm->vectype, &k));
-  PetscCall(PatchFDSetUpKernels(p, k));
+  PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
+  PetscCall(PatchFDSetUpKernels(p, kern));
   p->use = p->variant;
   if (p->type == PC_PATCHFD_ADDITIVE) p->use = PC_PATCHFD_GLOBAL;
-  else if (p->variant == PC_PATCHFD_AUTO && p->patch == PC_PATCHFD_VERTEX) p->use = MatBoxLocalBest(p->op) == PATCHFD_OP_FUSED ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
+  else if (p->variant == PC_PATCHFD_AUTO && p->patch == PC_PATCHFD_VERTEX) p->use = MatBoxLocalBest(p->matbox) == PATCHFD_OP_FUSED ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -262,17 +268,18 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
 {
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
   PetscBool      ascii;
-  PatchFDKernels k;
+  PatchFDKernels kern;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   if (p->patch == PC_PATCHFD_BOX) PetscCall(PetscViewerASCIIPrintf(viewer, "  whole box as one patch: direct solve by fast diagonalization\n"));
-  else PetscCall(PetscViewerASCIIPrintf(viewer, "  %s vertex patches, %s order, damping %g, %" PetscInt_FMT " sweep(s), variant %s\n", PCPatchFDTypes[p->type], PCPatchFDOrders[p->order], (double)p->damping, p->sweeps, PCPatchFDVariants[pc->setupcalled ? p->use : p->variant]));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "  %s vertex patches, %s order, damping %g, %" PetscInt_FMT " sweep(s), variant %s\n",
+                                        PCPatchFDTypes[p->type], PCPatchFDOrders[p->order], (double)p->damping, p->sweeps, PCPatchFDVariants[pc->setupcalled ? p->use : p->variant]));
   if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PatchFDVecTypeGetKernels(p->op->dm->vectype, &k));
-  if (p->patch == PC_PATCHFD_VERTEX) PetscCall(MatBoxLocalView(p->op, k, viewer));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels: %s (%s memory, %d bytes a number)\n", k->name, PetscMemTypeHost(k->memtype) ? "host" : "device", (int)k->size));
+  PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
+  if (p->patch == PC_PATCHFD_VERTEX) PetscCall(MatBoxLocalView(p->matbox, kern, viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels: %s (%s memory, %d bytes a number)\n", kern->name, PetscMemTypeHost(kern->memtype) ? "host" : "device", (int)kern->size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -282,115 +289,39 @@ static PetscErrorCode PCReset_PatchFD(PC pc)
 
   PetscFunctionBegin;
   PetscCall(VecDestroy(&p->r));
-  p->op = NULL;
+  p->matbox = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- the setters' implementations; a changed state ends recordings of the smoother, see PCApply_PatchMG() ---- */
 
-static PetscErrorCode PCPatchFDSetType_PatchFD(PC pc, PCPatchFDType type)
-{
-  PC_PatchFD *p = (PC_PatchFD *)pc->data;
-
-  PetscFunctionBegin;
-  if (p->type != type) pc->setupcalled = PETSC_FALSE;
-  p->type = type;
-  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDSetPatch_PatchFD(PC pc, PCPatchFDPatch patch)
-{
-  PC_PatchFD *p = (PC_PatchFD *)pc->data;
-
-  PetscFunctionBegin;
-  if (p->patch != patch) pc->setupcalled = PETSC_FALSE;
-  p->patch = patch;
-  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDSetVariant_PatchFD(PC pc, PCPatchFDVariant variant)
-{
-  PC_PatchFD *p = (PC_PatchFD *)pc->data;
-
-  PetscFunctionBegin;
-  if (p->variant != variant) pc->setupcalled = PETSC_FALSE;
-  p->variant = variant;
-  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDSetOrder_PatchFD(PC pc, PCPatchFDOrder order)
-{
-  PetscFunctionBegin;
-  if (((PC_PatchFD *)pc->data)->order != order) pc->setupcalled = PETSC_FALSE;
-  ((PC_PatchFD *)pc->data)->order = order;
-  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDSetDamping_PatchFD(PC pc, PetscReal damping)
-{
-  PetscFunctionBegin;
-  PetscCheck(damping > 0 && damping < 2, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_damping must be in (0, 2), found %g", (double)damping);
-  if (((PC_PatchFD *)pc->data)->damping != damping) pc->setupcalled = PETSC_FALSE;
-  ((PC_PatchFD *)pc->data)->damping = damping;
-  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDSetSweeps_PatchFD(PC pc, PetscInt sweeps)
-{
-  PetscFunctionBegin;
-  PetscCheck(sweeps >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_sweeps must be at least 1, found %" PetscInt_FMT, sweeps);
-  if (((PC_PatchFD *)pc->data)->sweeps != sweeps) pc->setupcalled = PETSC_FALSE;
-  ((PC_PatchFD *)pc->data)->sweeps = sweeps;
-  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDGetType_PatchFD(PC pc, PCPatchFDType *type)
-{
-  PetscFunctionBegin;
-  *type = ((PC_PatchFD *)pc->data)->type;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDGetPatch_PatchFD(PC pc, PCPatchFDPatch *patch)
-{
-  PetscFunctionBegin;
-  *patch = ((PC_PatchFD *)pc->data)->patch;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDGetVariant_PatchFD(PC pc, PCPatchFDVariant *variant)
-{
-  PetscFunctionBegin;
-  *variant = ((PC_PatchFD *)pc->data)->variant;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDGetOrder_PatchFD(PC pc, PCPatchFDOrder *order)
-{
-  PetscFunctionBegin;
-  *order = ((PC_PatchFD *)pc->data)->order;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDGetDamping_PatchFD(PC pc, PetscReal *damping)
-{
-  PetscFunctionBegin;
-  *damping = ((PC_PatchFD *)pc->data)->damping;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDGetSweeps_PatchFD(PC pc, PetscInt *sweeps)
-{
-  PetscFunctionBegin;
-  *sweeps = ((PC_PatchFD *)pc->data)->sweeps;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+/* the methods behind PCPatchFDSetX() and PCPatchFDGetX(); a new value is one for the next PCSetUp() */
+#define Setting(Name, Kind, member, check) \
+  static PetscErrorCode PCPatchFDSet##Name##_PatchFD(PC pc, Kind value) \
+  { \
+    PC_PatchFD *p = (PC_PatchFD *)pc->data; \
+\
+    PetscFunctionBegin; \
+    check; \
+    if (p->member != value) pc->setupcalled = PETSC_FALSE; \
+    p->member = value; \
+    PetscCall(PetscObjectStateIncrease((PetscObject)pc)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode PCPatchFDGet##Name##_PatchFD(PC pc, Kind *value) \
+  { \
+    PetscFunctionBegin; \
+    *value = ((PC_PatchFD *)pc->data)->member; \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
+#define CheckDamping PetscCheck(value > 0 && value < 2, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_damping must be in (0, 2), found %g", (double)value)
+#define CheckSweeps  PetscCheck(value >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_sweeps must be at least 1, found %" PetscInt_FMT, value)
+Setting(Type, PCPatchFDType, type, )
+Setting(Patch, PCPatchFDPatch, patch, )
+Setting(Variant, PCPatchFDVariant, variant, )
+Setting(Order, PCPatchFDOrder, order, )
+Setting(Damping, PetscReal, damping, CheckDamping)
+Setting(Sweeps, PetscInt, sweeps, CheckSweeps)
 
 static const struct {
   const char       *name;
@@ -444,12 +375,12 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   exactly, by fast diagonalization
 
   Options Database Keys:
-+ -pc_patchfd_type <multiplicative,additive>                - one colour after another (default), or all patches from one residual
-. -pc_patchfd_patch <vertex,box>                            - the cells around each vertex (default), or the whole box as one patch (a direct solver)
-. -pc_patchfd_variant <auto,boundary,fused,separate,global> - which kernels compute a step; all give the same result (default auto)
-. -pc_patchfd_order <forward,backward,symmetric>            - order of the colours (default forward)
-. -pc_patchfd_damping <w>                                   - factor of the corrections, 0 < w < 2 (default 1)
-- -pc_patchfd_sweeps <n>                                    - sweeps an application (default 1)
++ -pc_patchfd_type (multiplicative|additive)                - one colour after another (default), or all patches from one residual
+. -pc_patchfd_patch (vertex|box)                            - the cells around each vertex (default), or the whole box as one patch (a direct solver)
+. -pc_patchfd_variant (auto|boundary|fused|separate|global) - which kernels compute a step; all give the same result (default auto)
+. -pc_patchfd_order (forward|backward|symmetric)            - order of the colours (default forward)
+. -pc_patchfd_damping w                                     - factor of the corrections, 0 < w < 2 (default 1)
+- -pc_patchfd_sweeps n                                      - sweeps an application (default 1)
 
   Level: beginner
 

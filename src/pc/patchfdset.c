@@ -12,7 +12,7 @@
 - type - `PC_PATCHFD_MULTIPLICATIVE` (default): one colour after another, each with the current values; `PC_PATCHFD_ADDITIVE`: all patches from the same residual, corrections summed
 
   Options Database Key:
-. -pc_patchfd_type <multiplicative,additive> - the type
+. -pc_patchfd_type (multiplicative|additive) - the type
 
   Level: intermediate
 
@@ -61,7 +61,7 @@ PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
 - patch - `PC_PATCHFD_VERTEX` (default): the cells around each interior vertex; `PC_PATCHFD_BOX`: the whole box
 
   Options Database Key:
-. -pc_patchfd_patch <vertex,box> - the patches
+. -pc_patchfd_patch (vertex|box) - the patches
 
   Level: intermediate
 
@@ -114,7 +114,7 @@ PetscErrorCode PCPatchFDGetPatch(PC pc, PCPatchFDPatch *patch)
 - variant - `PC_PATCHFD_AUTO` (default), `PC_PATCHFD_BOUNDARY`, `PC_PATCHFD_FUSED`, `PC_PATCHFD_SEPARATE` or `PC_PATCHFD_GLOBAL`
 
   Options Database Key:
-. -pc_patchfd_variant <auto,boundary,fused,separate,global> - the variant
+. -pc_patchfd_variant (auto|boundary|fused|separate|global) - the variant
 
   Level: advanced
 
@@ -166,7 +166,7 @@ PetscErrorCode PCPatchFDGetVariant(PC pc, PCPatchFDVariant *variant)
 - order - `PC_PATCHFD_FORWARD` (default), `PC_PATCHFD_BACKWARD`, or `PC_PATCHFD_SYMMETRIC` (forward, then backward)
 
   Options Database Key:
-. -pc_patchfd_order <forward,backward,symmetric> - the order
+. -pc_patchfd_order (forward|backward|symmetric) - the order
 
   Level: intermediate
 
@@ -215,7 +215,7 @@ PetscErrorCode PCPatchFDGetOrder(PC pc, PCPatchFDOrder *order)
 - damping - the factor, greater than 0 and less than 2 (default 1); with the whole box as one patch only 1
 
   Options Database Key:
-. -pc_patchfd_damping <damping> - the factor
+. -pc_patchfd_damping damping - the factor
 
   Level: intermediate
 
@@ -264,7 +264,7 @@ PetscErrorCode PCPatchFDGetDamping(PC pc, PetscReal *damping)
 - sweeps - the number of sweeps, at least 1 (default 1)
 
   Options Database Key:
-. -pc_patchfd_sweeps <sweeps> - the number of sweeps
+. -pc_patchfd_sweeps sweeps - the number of sweeps
 
   Level: intermediate
 

@@ -5,7 +5,7 @@
 */
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/pcmgimpl.h>
-#include <patchfd/private/matimpl.h>
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include <petsc/private/kspimpl.h>
@@ -13,7 +13,7 @@
 
 /* on the GPU: the V-cycle as one recording of kernels, see PCApply_PatchMG() */
 typedef struct {
-  PatchFDKernels k;
+  PatchFDKernels kern;
   PetscInt64    *key; /* of the cycle and the solvers on the levels, when it was made */
   size_t         keysize;
   PetscBool      failed; /* something in this cycle cannot be recorded */
@@ -180,11 +180,17 @@ static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED
   if (richardson) PetscCall(KSPRichardsonGetScale_Private(down, &scale, &selfscale));
   PetscCall(KSPSetNormType(up, KSP_NORM_NONE));
   PetscCall(KSPSetConvergenceTest(up, KSPConvergedSkip, NULL, NULL));
-  PetscCheck(linear || own, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_type %s has not: allowed are richardson, chebyshev and preonly, or choose the post-smoother with -%sksp_type", downprefix,
-             ((PetscObject)down)->type_name, prefix);
-  PetscCheck(!selfscale || own, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_richardson_self_scale has not; use -%sksp_richardson_scale", downprefix, downprefix);
+  PetscCheck(linear || own, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_type %s has not: "
+             "allowed are richardson, chebyshev and preonly, or choose the post-smoother with -%sksp_type",
+             downprefix, ((PetscObject)down)->type_name, prefix);
+  PetscCheck(!selfscale || own, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_richardson_self_scale has not; use -%sksp_richardson_scale",
+             downprefix, downprefix);
   PetscCheck(down->converged == KSPConvergedSkip || down->normtype == KSP_NORM_NONE || own, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, whose number of steps must be fixed: use -%sksp_convergence_test skip or -%sksp_norm_type none", downprefix, downprefix);
+             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, whose number of steps must be fixed: "
+             "use -%sksp_convergence_test skip or -%sksp_norm_type none",
+             downprefix, downprefix);
   if (richardson && patchfd) {
     PetscCall(KSPSetType(up, KSPRICHARDSON));
     PetscCall(KSPRichardsonSetScale(up, scale));
@@ -220,7 +226,8 @@ static PetscErrorCode PCPatchMGCheckSymmetric(PC pc)
   PetscBool      patchfd;
 
   PetscFunctionBegin;
-  PetscCheck(mg->am == PC_MG_MULTIPLICATIVE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHMG: -pc_patchmg_symmetric makes V- and W-cycles symmetric, -pc_mg_type multiplicative; found -pc_mg_type %s", PCMGTypes[mg->am]);
+  PetscCheck(mg->am == PC_MG_MULTIPLICATIVE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "PCPATCHMG: -pc_patchmg_symmetric makes V- and W-cycles symmetric, -pc_mg_type multiplicative; found -pc_mg_type %s", PCMGTypes[mg->am]);
   for (PetscInt l = 1; l < mg->nlevels; l++) {
     PetscObject down;
     PetscBool   exists = PETSC_TRUE;
@@ -229,7 +236,10 @@ static PetscErrorCode PCPatchMGCheckSymmetric(PC pc)
     if (!down) continue;
     PetscCall(PCApplyTransposeExists(((KSP)down)->pc, &exists));
     PetscCall(KSPGetOptionsPrefix((KSP)down, &prefix));
-    PetscCheck(exists, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, but -%spc_type %s has no transpose: choose another, or the post-smoother with -%sup_pc_type", prefix, ((PetscObject)((KSP)down)->pc)->type_name, prefix);
+    PetscCheck(exists, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+               "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, but -%spc_type %s has no transpose: "
+               "choose another, or the post-smoother with -%sup_pc_type",
+               prefix, ((PetscObject)((KSP)down)->pc)->type_name, prefix);
   }
   PetscCall(KSPGetPC(mg->levels[0]->smoothd, &coarse));
   PetscCall(PetscObjectTypeCompare((PetscObject)coarse, PCPATCHFD, &patchfd));
@@ -238,7 +248,10 @@ static PetscErrorCode PCPatchMGCheckSymmetric(PC pc)
   PetscCall(PCPatchFDGetType(coarse, &type));
   PetscCall(PCPatchFDGetPatch(coarse, &patch));
   PetscCall(PCPatchFDGetOrder(coarse, &order));
-  PetscCheck(patch == PC_PATCHFD_BOX || type == PC_PATCHFD_ADDITIVE || order == PC_PATCHFD_SYMMETRIC, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHMG: with -pc_patchmg_symmetric the coarsest level needs a symmetric solver, too: found -%spc_patchfd_order %s, allowed are symmetric, or -%spc_patchfd_type additive, or -%spc_patchfd_patch box", prefix, PCPatchFDOrders[order], prefix, prefix);
+  PetscCheck(patch == PC_PATCHFD_BOX || type == PC_PATCHFD_ADDITIVE || order == PC_PATCHFD_SYMMETRIC, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "PCPATCHMG: with -pc_patchmg_symmetric the coarsest level needs a symmetric solver, too: found -%spc_patchfd_order %s, "
+             "allowed are symmetric, or -%spc_patchfd_type additive, or -%spc_patchfd_patch box",
+             prefix, PCPatchFDOrders[order], prefix, prefix);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -249,7 +262,7 @@ static PetscErrorCode PCPatchMGForget(PC pc)
   PatchMGRecord *r = &PATCHMG(pc)->record;
 
   PetscFunctionBegin;
-  if (r->record) PetscCall((*r->k->recorddestroy)(&r->record));
+  if (r->record) PetscCall((*r->kern->recorddestroy)(&r->record));
   PetscCall(VecDestroy(&r->vb));
   PetscCall(VecDestroy(&r->vx));
   PetscCall(PetscFree(r->key));
@@ -319,9 +332,11 @@ static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PetscBool *can)
 
 static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PetscBool *can)
 {
-  const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp || ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes || ksp->viewPOpExp || ksp->convergedreasonviewer || ksp->numberreasonviews);
+  const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp ||
+                                      ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes || ksp->viewPOpExp || ksp->convergedreasonviewer || ksp->numberreasonviews);
   const PetscBool quiet = (PetscBool)(!ksp->pc->ops->presolve || ksp->pc->ops->presolve == PCPreSolve_WarnOfSingle); /* which looks at the solver, once */
-  const PetscBool hooks = (PetscBool)(ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew || !quiet || ksp->pc->ops->postsolve || (ksp->dmActive & KSP_DMACTIVE_RHS));
+  const PetscBool hooks = (PetscBool)(ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew || !quiet || ksp->pc->ops->postsolve ||
+                                      (ksp->dmActive & KSP_DMACTIVE_RHS));
   const PetscBool ready = (PetscBool)(ksp->setupstage == KSP_SETUP_NEWRHS && ksp->pc->setupcalled);
   const PetscBool fixed = (PetscBool)(ksp->normtype == KSP_NORM_NONE && ksp->converged == KSPConvergedSkip && ksp->max_it > 0 && !ksp->numbermonitors);
   PetscReal       scale;
@@ -346,14 +361,14 @@ static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PetscBool *can)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCPatchMGCanRecord(PC pc, PatchFDKernels k, PetscBool *can)
+static PetscErrorCode PCPatchMGCanRecord(PC pc, PatchFDKernels kern, PetscBool *can)
 {
   PC_MG      *mg = (PC_MG *)pc->data;
   PetscMPIInt size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  *can = (PetscBool)(PATCHMG(pc)->graph && k->recordbegin && size == 1 && !PetscLogGpuTimeFlag && !PetscLogGpuEnergyFlag && !PetscLogGpuEnergyMeterFlag);
+  *can = (PetscBool)(PATCHMG(pc)->graph && kern->recordbegin && size == 1 && !PetscLogGpuTimeFlag && !PetscLogGpuEnergyFlag && !PetscLogGpuEnergyMeterFlag);
   for (PetscInt l = 0; l < mg->nlevels && *can; l++) {
     PC_MG_Levels *level = mg->levels[l];
 
@@ -389,35 +404,35 @@ static void PCPatchMGKeyState(const void *obj, PetscInt64 *key, size_t *n)
 static PetscErrorCode PCPatchMGGetKey(PC pc, PetscInt64 **key, size_t *size)
 {
   const PC_MG *mg = (const PC_MG *)pc->data;
-  PetscInt64  *k;
+  PetscInt64  *list;
   size_t       n = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(2 + PATCHMG_KEY_LEVEL * mg->nlevels, key));
-  k      = *key;
-  k[n++] = mg->am;
-  k[n++] = mg->cyclesperpcapply;
+  list      = *key;
+  list[n++] = mg->am;
+  list[n++] = mg->cyclesperpcapply;
   for (PetscInt l = 0; l < mg->nlevels; l++) {
     const PC_MG_Levels *level  = mg->levels[l];
     const KSP           ksp[2] = {level->smoothd, level->smoothu};
 
-    k[n++] = level->cycles;
-    PCPatchMGKeyState(level->A, k, &n);
-    PCPatchMGKeyState(level->interpolate, k, &n);
-    PCPatchMGKeyState(level->restrct, k, &n);
-    PCPatchMGKeyObject(level->r, k, &n);
+    list[n++] = level->cycles;
+    PCPatchMGKeyState(level->A, list, &n);
+    PCPatchMGKeyState(level->interpolate, list, &n);
+    PCPatchMGKeyState(level->restrct, list, &n);
+    PCPatchMGKeyObject(level->r, list, &n);
     if (l < mg->nlevels - 1) {
-      PCPatchMGKeyObject(level->b, k, &n);
-      PCPatchMGKeyObject(level->x, k, &n);
+      PCPatchMGKeyObject(level->b, list, &n);
+      PCPatchMGKeyObject(level->x, list, &n);
     }
     for (int i = 0; i < 2; i++) {
-      PCPatchMGKeyObject(ksp[i], k, &n);
-      k[n++] = ksp[i]->max_it;
-      k[n++] = ksp[i]->guess_zero;
-      k[n++] = ksp[i]->guess_not_read;
-      PCPatchMGKeyState(ksp[i]->pc, k, &n);
-      PCPatchMGKeyState(ksp[i]->pc->mat, k, &n);
-      PCPatchMGKeyState(ksp[i]->pc->pmat, k, &n);
+      PCPatchMGKeyObject(ksp[i], list, &n);
+      list[n++] = ksp[i]->max_it;
+      list[n++] = ksp[i]->guess_zero;
+      list[n++] = ksp[i]->guess_not_read;
+      PCPatchMGKeyState(ksp[i]->pc, list, &n);
+      PCPatchMGKeyState(ksp[i]->pc->mat, list, &n);
+      PCPatchMGKeyState(ksp[i]->pc->pmat, list, &n);
     }
   }
   *size = n * sizeof(PetscInt64);
@@ -428,18 +443,18 @@ static PetscErrorCode PCPatchMGGetKey(PC pc, PetscInt64 **key, size_t *size)
 #define PATCHMG_RECORD_COPIES 10000000
 
 /* the arrays, on the device from now on: what a recording writes must have been allocated before */
-static PetscErrorCode PCPatchMGGetArrays(Vec b, Vec x, PatchFDKernels k, const void **ab, void **ax)
+static PetscErrorCode PCPatchMGGetArrays(Vec b, Vec x, PatchFDKernels kern, const void **ab, void **ax)
 {
   const void *a;
   void       *w;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecGetArrayRead(b, k, &a));
-  PetscCall(PatchFDVecGetArrayWrite(x, k, &w));
+  PetscCall(PatchFDVecGetArrayRead(b, kern, &a));
+  PetscCall(PatchFDVecGetArrayWrite(x, kern, &w));
   *ab = a;
   *ax = w;
-  PetscCall(PatchFDVecRestoreArrayWrite(x, k, &w));
-  PetscCall(PatchFDVecRestoreArrayRead(b, k, &a));
+  PetscCall(PatchFDVecRestoreArrayWrite(x, kern, &w));
+  PetscCall(PatchFDVecRestoreArrayRead(b, kern, &a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -456,7 +471,7 @@ static PetscErrorCode PCPatchMGCycle(PC pc, Vec b, Vec x)
 }
 
 /* is there a cycle to record, or to replay, for these solvers?  If they have changed, what was recorded is forgotten. */
-static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels k, PetscBool *known)
+static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels kern, PetscBool *known)
 {
   PatchMGRecord *r    = &PATCHMG(pc)->record;
   PetscInt64    *key  = NULL;
@@ -464,9 +479,9 @@ static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels k, PetscBool *known
   PetscBool      can;
 
   PetscFunctionBegin;
-  PetscCall(PCPatchMGCanRecord(pc, k, &can));
+  PetscCall(PCPatchMGCanRecord(pc, kern, &can));
   if (can) PetscCall(PCPatchMGGetKey(pc, &key, &size));
-  *known = (PetscBool)(can && r->k == k && r->keysize == size);
+  *known = (PetscBool)(can && r->kern == kern && r->keysize == size);
   if (*known) PetscCall(PetscMemcmp(r->key, key, size, known));
   if (*known) {
     PetscCall(PetscFree(key));
@@ -475,7 +490,7 @@ static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels k, PetscBool *known
   }
   PetscCall(PCPatchMGForget(pc));
   if (can) {
-    r->k       = k;
+    r->kern    = kern;
     r->key     = key;
     r->keysize = size;
   }
@@ -489,42 +504,42 @@ static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels k, PetscBool *known
 static PetscErrorCode PCApply_PatchMG(PC pc, Vec b, Vec x)
 {
   PatchMGRecord *r = &PATCHMG(pc)->record;
-  PatchFDKernels k;
+  PatchFDKernels kern;
   PetscBool      known;
   const void    *ab;
   void          *ax;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecGetKernels(b, &k));
-  PetscCall(PCPatchMGIsKnown(pc, k, &known));
+  PetscCall(PatchFDVecGetKernels(b, &kern));
+  PetscCall(PCPatchMGIsKnown(pc, kern, &known));
   if (!known) {
     PetscCall(PCPatchMGCycle(pc, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (r->record && !r->vb) {
-    PetscCall(PCPatchMGGetArrays(b, x, k, &ab, &ax));
+    PetscCall(PCPatchMGGetArrays(b, x, kern, &ab, &ax));
     if ((ab != r->b || ax != r->x) && b->map->n > PATCHMG_RECORD_COPIES) {
       PetscCall(PCPatchMGCycle(pc, b, x));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (ab != r->b || ax != r->x) {
-      PetscCall((*k->recorddestroy)(&r->record));
+      PetscCall((*kern->recorddestroy)(&r->record));
       PetscCall(VecDuplicate(b, &r->vb));
       PetscCall(VecDuplicate(x, &r->vx));
     }
   }
   if (r->vb) PetscCall(VecCopy(b, r->vb));
-  PetscCall(PCPatchMGGetArrays(r->vb ? r->vb : b, r->vx ? r->vx : x, k, &r->b, &r->x));
+  PetscCall(PCPatchMGGetArrays(r->vb ? r->vb : b, r->vx ? r->vx : x, kern, &r->b, &r->x));
   if (r->record) {
     PetscCall(PetscLogEventBegin(PATCHFD_Replay, pc, b, x, 0));
-    PetscCall((*k->recordreplay)(r->record));
+    PetscCall((*kern->recordreplay)(r->record));
     PetscCall(PetscLogEventEnd(PATCHFD_Replay, pc, b, x, 0));
   } else {
     PetscErrorCode ierr;
 
-    PetscCall((*k->recordbegin)(&r->record));
+    PetscCall((*kern->recordbegin)(&r->record));
     ierr = PCPatchMGCycle(pc, r->vb ? r->vb : b, r->vx ? r->vx : x);
-    PetscCall((*k->recordend)((PetscBool)!ierr, &r->record));
+    PetscCall((*kern->recordend)((PetscBool)!ierr, &r->record));
     r->failed = (PetscBool)!r->record;
     PetscCall(ierr);
     if (r->failed) {
@@ -596,9 +611,9 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   PCPATCHMG - Geometric multigrid on a `DMBOX`: `PCMG` with `PCPATCHFD` smoothers and a direct solver on the coarsest mesh as defaults
 
   Options Database Keys:
-+ -pc_patchmg_symmetric <bool> - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
-. -pc_patchmg_graph <bool>     - replay the V-cycle as a CUDA graph on a GPU (default true)
-- -pc_mg_*                     - all options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
++ -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
+. -pc_patchmg_graph (true|false)     - replay the V-cycle as a CUDA graph on a GPU (default true)
+- -pc_mg_*                           - all options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
 
   Level: beginner
 
@@ -643,131 +658,5 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetSymmetric_C", PCPatchMGGetSymmetric_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetGraph_C", PCPatchMGSetGraph_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetGraph_C", PCPatchMGGetGraph_PatchMG));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchMGSetSymmetric - Makes the V-cycle of a `PCPATCHMG` symmetric: the smoother after the coarse correction is the adjoint of
-  the one before it
-
-  Logically Collective
-
-  Input Parameters:
-+ pc        - the preconditioner
-- symmetric - `PETSC_TRUE` for a symmetric V-cycle (default `PETSC_FALSE`)
-
-  Options Database Key:
-. -pc_patchmg_symmetric <bool> - make the V-cycle symmetric
-
-  Level: beginner
-
-  Notes:
-  `KSPCG` needs a symmetric V-cycle; `KSPFGMRES` needs one to three iterations less without it.
-
-  Must be called before `PCSetUp()`.
-
-  In `PCSetUp()` the post-smoother takes over all settings of the pre-smoother, whether they come from options (`-mg_levels_*`) or from
-  routines, and visits the colours in the reverse order. `-mg_levels_up_*` then changes the post-smoother, and the V-cycle is symmetric
-  only if that is. Later changes by routines have to be made to both, `PCMGGetSmootherDown()` and `PCMGGetSmootherUp()`.
-
-  The pre-smoother must be a fixed linear iteration: `KSPRICHARDSON`, `KSPCHEBYSHEV` or `KSPPREONLY` with a fixed number of steps. Where it is not
-  `KSPRICHARDSON` with `PCPATCHFD`, the post-smoother is one step with the transpose of the pre-smoother, `KSPSolveTranspose()`. For
-  other pre-smoothers there is an error, unless `-mg_levels_up_ksp_type` or `-mg_levels_up_pc_type` choose the post-smoother.
-
-  It applies to V- and W-cycles, `PC_MG_MULTIPLICATIVE`. A `PCPATCHFD` on the coarsest level must be symmetric.
-
-.seealso: `PCPATCHMG`, `PCPatchMGGetSymmetric()`, `PCPatchFDSetOrder()`
-@*/
-PetscErrorCode PCPatchMGSetSymmetric(PC pc, PetscBool symmetric)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, symmetric, 2);
-  PetscTryMethod(pc, "PCPatchMGSetSymmetric_C", (PC, PetscBool), (pc, symmetric));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchMGGetSymmetric - Tells whether the V-cycle of a `PCPATCHMG` is made symmetric
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner, of type `PCPATCHMG`
-
-  Output Parameter:
-. symmetric - `PETSC_TRUE` if the smoother after the coarse correction is the adjoint of the one before it
-
-  Level: beginner
-
-.seealso: `PCPATCHMG`, `PCPatchMGSetSymmetric()`
-@*/
-PetscErrorCode PCPatchMGGetSymmetric(PC pc, PetscBool *symmetric)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(symmetric, 2);
-  PetscUseMethod(pc, "PCPatchMGGetSymmetric_C", (PC, PetscBool *), (pc, symmetric));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchMGSetGraph - Tells whether a `PCPATCHMG` on a GPU may record its V-cycle as a CUDA graph and replay it
-
-  Logically Collective
-
-  Input Parameters:
-+ pc    - the preconditioner
-- graph - `PETSC_FALSE` to launch every kernel from the host each time (default `PETSC_TRUE`)
-
-  Options Database Key:
-. -pc_patchmg_graph <bool> - record and replay
-
-  Level: intermediate
-
-  Notes:
-  Without effect on the host and on several ranks.
-
-  A cycle is recorded if it is all done by kernels of this library, without a norm or any other result that the host waits for: on all
-  levels `KSPRICHARDSON` of scale 1 with `PCPATCHFD`, without norms, monitors, viewers, hooks, guesses and null spaces, and the operators and the
-  interpolation of the `DMBOX`. Others work as without a recording.
-
-  A recording ends, and a new one is made, when an operator, a solver or a setting changes.
-
-  An error in the application that is recorded ends the recording and is returned; this cycle is then not recorded again, as when CUDA refuses to
-  record it (`-info` says so), until something changes or this function is called.
-
-.seealso: `PCPATCHMG`, `PCPatchMGGetGraph()`
-@*/
-PetscErrorCode PCPatchMGSetGraph(PC pc, PetscBool graph)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, graph, 2);
-  PetscTryMethod(pc, "PCPatchMGSetGraph_C", (PC, PetscBool), (pc, graph));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCPatchMGGetGraph - Tells whether a `PCPATCHMG` on a GPU may record its V-cycle and replay it
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner, of type `PCPATCHMG`
-
-  Output Parameter:
-. graph - `PETSC_TRUE` if it may
-
-  Level: intermediate
-
-.seealso: `PCPATCHMG`, `PCPatchMGSetGraph()`
-@*/
-PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(graph, 2);
-  PetscUseMethod(pc, "PCPatchMGGetGraph_C", (PC, PetscBool *), (pc, graph));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

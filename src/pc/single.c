@@ -20,7 +20,7 @@
 #include <petsc/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include <patchfd/private/matimpl.h>
-#include <petscpatchfd.h>
+#include <petscpatchfd.h> /*I "petscpatchfd.h" I*/
 #include <petscdmda.h>
 
 /* how a Mat makes Vecs; what a Mat has is exchanged with what stands here */
@@ -41,8 +41,6 @@ typedef struct {
   VecType     vectype;      /* inside: VECSINGLE or VECSINGLECUDA */
   MatVecMaker maker[2];     /* of Amat and Pmat, in use while the inner PC is at work */
 } PC_Single;
-
-static int inside; /* how many PCSINGLEs are at work */
 
 /* ---- the Vecs that Mats make ---- */
 
@@ -268,7 +266,10 @@ static PetscErrorCode PCSingleGetExponent(PC pc, Mat A, int *exponent)
   entries = (PetscBool)(!shell && A->ops->norm && A->ops->scale && A->ops->duplicate);
   PetscCall(PCSingleGetSize(pc, A, entries, &size));
   *exponent = size > 0 ? -PetscMax(-1000, PetscMin(1000, ilogb(size))) : 0; /* of these, the powers of two are doubles */
-  PetscCheck(entries || PetscAbs(*exponent) <= 100, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCSINGLE: the matrix, of type %s, is near %g. Without entries that could be copied and scaled it must be between 1e-30 and 1e30, so that floats can hold what it makes of them: scale the problem", ((PetscObject)A)->type_name, (double)size);
+  PetscCheck(entries || PetscAbs(*exponent) <= 100, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "PCSINGLE: the matrix, of type %s, is near %g. Without entries that could be copied and scaled it must be between 1e-30 and 1e30, "
+             "so that floats can hold what it makes of them: scale the problem",
+             ((PetscObject)A)->type_name, (double)size);
   if (!entries || PetscAbs(*exponent) <= 40) *exponent = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -337,7 +338,9 @@ static PetscErrorCode PCSingleCreateVecs(PC pc)
     PetscCall(VecSetType(s->x, s->vectype));
   }
   PetscCall(VecGetLocalSize(s->x, &n));
-  PetscCheck(n == pc->pmat->rmap->n && n == pc->pmat->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "PCSINGLE needs a square matrix that fits its DM, if it has one: the matrix has %" PetscInt_FMT " x %" PetscInt_FMT " local rows and columns, the Vecs have %" PetscInt_FMT, pc->pmat->rmap->n, pc->pmat->cmap->n, n);
+  PetscCheck(n == pc->pmat->rmap->n && n == pc->pmat->cmap->n, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "PCSINGLE needs a square matrix that fits its DM, if it has one: the matrix has %" PetscInt_FMT " x %" PetscInt_FMT " local rows and columns, the Vecs have %" PetscInt_FMT,
+             pc->pmat->rmap->n, pc->pmat->cmap->n, n);
   PetscCall(VecDuplicate(s->x, &s->y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -390,56 +393,13 @@ static PetscErrorCode PCSetUpOnBlocks_Single(PC pc)
 
 /* ---- solve ---- */
 
-/*
-  On Vecs that are float themselves, methods follow their residuals by recursions down to any tolerance, while the true residual stays near float's rounding
-  errors.  A Vec does not know what solver uses it; our PCs do, when a solve begins.
-*/
-PetscErrorCode PCPreSolve_WarnOfSingle(PC pc, KSP ksp, PETSC_UNUSED Vec b, Vec x)
-{
-  static PetscInt warned = -1; /* the number of a KSP's note that it has been warned */
-  PetscInt        once = 1;
-  PetscBool       done;
-  const char     *prefix;
-
-  PetscFunctionBegin;
-  if (inside || !VecIsSingle_Private(x) || ksp->rtol >= 1e-6) PetscFunctionReturn(PETSC_SUCCESS);
-  if (ksp->converged == KSPConvergedSkip || ksp->normtype == KSP_NORM_NONE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (warned < 0) PetscCall(PetscObjectComposedDataRegister(&warned));
-  PetscCall(PetscObjectComposedDataGetInt((PetscObject)ksp, warned, once, done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectComposedDataSetInt((PetscObject)ksp, warned, once));
-  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
-  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)pc), PETSC_STDERR,
-                         "Warning: KSP type %s with relative tolerance %g on Vecs of type %s, whose rounding errors are 6e-8: it may report convergence\n"
-                         "         that the true residual does not show. Cure: double Vecs and -%spc_type single, or -%sksp_rtol 1e-6 or more.\n",
-                         ((PetscObject)ksp)->type_name, (double)ksp->rtol, ((PetscObject)x)->type_name, prefix ? prefix : "", prefix ? prefix : ""));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  The warning about methods that measure the preconditioned residual by a recursion, or apply the preconditioner once more to form
-  the solution, or let recursions stand for products: none of them sees what single precision has done to the preconditioner.
-  Measured, doc/single.md.  Here is the one place where a PC learns what KSP it belongs to.
-*/
 static PetscErrorCode PCPreSolve_Single(PC pc, KSP ksp, Vec b, Vec x)
 {
-  PC_Single  *s = (PC_Single *)pc->data;
-  PetscBool   unsafe;
-  const char *prefix;
+  PC_Single *s = (PC_Single *)pc->data;
 
   PetscFunctionBegin;
   PetscCall(PCPreSolve_WarnOfSingle(pc, ksp, b, x));
-  if (!s->warn || s->warned) PetscFunctionReturn(PETSC_SUCCESS);
-  /* a fixed number of iterations, or an estimate of eigenvalues with a borrowed PC: nobody relies on convergence */
-  if (ksp->converged == KSPConvergedSkip || ksp->skippcsetfromoptions) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &unsafe, KSPGMRES, KSPLGMRES, KSPDGMRES, KSPPGMRES, KSPBCGS, KSPIBCGS, KSPBCGSL, KSPPIPEBCGS, KSPTFQMR, KSPTCQMR, KSPCGS, KSPIDR, KSPCR, KSPPIPECR, KSPLCD, KSPSYMMLQ, KSPGROPPCG, KSPPIPECG, KSPPIPECG2, KSPPIPECGRR, KSPPIPELCG, KSPPIPEPRCG, ""));
-  if (!unsafe) PetscFunctionReturn(PETSC_SUCCESS);
-  s->warned = PETSC_TRUE;
-  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
-  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)pc), PETSC_STDERR,
-                         "Warning: PCSINGLE under KSP type %s, which does not see the rounding errors of its preconditioner: it may report convergence\n"
-                         "         while the true residual is as large as 1e-3, or stall. Cure: -%sksp_type fgmres, fcg or cg. (-%spc_single_warn 0 silences this.)\n",
-                         ((PetscObject)ksp)->type_name, prefix ? prefix : "", ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : ""));
+  if (s->warn && !s->warned) PetscCall(PCSingleWarnOfMethod(pc, ksp, &s->warned));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -463,17 +423,17 @@ static PetscErrorCode PCSingleGetInputExponent(PC pc, Vec x, int *exponent)
 /* the rows of the identity at Dirichlet nodes are not scaled with the others */
 static PetscErrorCode PCSingleSolveFixed(Mat_Box *m, Vec x, Vec y)
 {
-  PatchFDKernels k;
+  PatchFDKernels kern;
   const void    *ax;
   void          *ay;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecGetKernels(y, &k));
-  PetscCall(PatchFDVecGetArrayRead(x, k, &ax));
-  PetscCall(PatchFDVecGetArray(y, k, &ay));
-  PetscCall(MatBoxSolveFixed(m, k, 1, ax, ay));
-  PetscCall(PatchFDVecRestoreArray(y, k, &ay));
-  PetscCall(PatchFDVecRestoreArrayRead(x, k, &ax));
+  PetscCall(PatchFDVecGetKernels(y, &kern));
+  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+  PetscCall(PatchFDVecGetArray(y, kern, &ay));
+  PetscCall(MatBoxSolveFixed(m, kern, 1, ax, ay));
+  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
+  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -494,7 +454,10 @@ static PetscErrorCode PCSingleCheckResult(PC pc, Vec x, PetscReal factor, Vec y)
   if (reason == PC_NOERROR && (norm == 0.0 || PetscIsInfOrNanReal(norm))) {
     PetscCall(VecNorm(x, NORM_INFINITY, &input));
     if (input != 0.0 && !PetscIsInfOrNanReal(input)) {
-      PetscCheck(!pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED, "PCSINGLE: the result of the preconditioner inside, of type %s, has norm %g for a residual of maximum norm %g: the matrix, its inverse or, with -pc_single_scale 0, the residual is out of the range of float", ((PetscObject)s->pc)->type_name, (double)norm, (double)input);
+      PetscCheck(!pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_NOT_CONVERGED,
+                 "PCSINGLE: the result of the preconditioner inside, of type %s, has norm %g for a residual of maximum norm %g: "
+                 "the matrix, its inverse or, with -pc_single_scale 0, the residual is out of the range of float",
+                 ((PetscObject)s->pc)->type_name, (double)norm, (double)input);
       PetscCall(PetscInfo(pc, "the result of the preconditioner inside has norm %g for a residual of maximum norm %g\n", (double)norm, (double)input));
       reason = PC_SUBPC_ERROR;
       PetscCall(VecFlag(y, PETSC_TRUE));
@@ -515,9 +478,9 @@ static PetscErrorCode PCSingleApply(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec)
   PetscCall(PCSingleGetInputExponent(pc, x, &exponent));
   PetscCall(VecSingleConvert(x, ldexp(1.0, exponent), s->x));
   PetscCall(PCSingleExchangeVecTypes(pc));
-  inside++;
+  PCSingleDepth++;
   PetscCall((*apply)(s->pc, s->x, s->y));
-  inside--;
+  PCSingleDepth--;
   PetscCall(PCSingleExchangeVecTypes(pc));
   factor = ldexp(1.0, s->exponent - exponent);
   PetscCall(VecSingleConvert(s->y, factor, y));
@@ -641,139 +604,6 @@ static PetscErrorCode PCSingleGetWarn_Single(PC pc, PetscBool *flag)
 {
   PetscFunctionBegin;
   *flag = ((PC_Single *)pc->data)->warn;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCSingleGetPC - Gets the preconditioner that works in single precision inside a `PCSINGLE`
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner, of type `PCSINGLE`
-
-  Output Parameter:
-. inner - the preconditioner inside; its options prefix is that of `pc` with `single_` appended
-
-  Level: intermediate
-
-  Note:
-  Its type and options may be set, its DM and operators are set by `pc`.
-
-.seealso: `PCSINGLE`, `PCSingleSetScale()`, `PCKSPGetKSP()`
-@*/
-PetscErrorCode PCSingleGetPC(PC pc, PC *inner)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(inner, 2);
-  PetscUseMethod(pc, "PCSingleGetPC_C", (PC, PC *), (pc, inner));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCSingleSetScale - Sets whether a `PCSINGLE` scales its input by the norm of the input
-
-  Logically Collective
-
-  Input Parameters:
-+ pc   - the preconditioner
-- flag - `PETSC_TRUE`, the default, to scale
-
-  Options Database Key:
-. -pc_single_scale (true|false) - scale or not
-
-  Level: advanced
-
-  Notes:
-  Without scaling, residuals beyond the range of float, about 1e-38 to 3e38, become zero or infinite.
-
-  The factor is a power of two, so that scaling does not round. It costs a norm where the outer method has not just computed it.
-
-.seealso: `PCSINGLE`, `PCSingleGetScale()`
-@*/
-PetscErrorCode PCSingleSetScale(PC pc, PetscBool flag)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, flag, 2);
-  PetscTryMethod(pc, "PCSingleSetScale_C", (PC, PetscBool), (pc, flag));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCSingleGetScale - Gets whether a `PCSINGLE` scales its input by the norm of the input
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner
-
-  Output Parameter:
-. flag - whether it scales
-
-  Level: advanced
-
-.seealso: `PCSINGLE`, `PCSingleSetScale()`
-@*/
-PetscErrorCode PCSingleGetScale(PC pc, PetscBool *flag)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(flag, 2);
-  PetscUseMethod(pc, "PCSingleGetScale_C", (PC, PetscBool *), (pc, flag));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCSingleSetWarn - Sets whether a `PCSINGLE` warns about an outer method that does not see what single precision does
-
-  Logically Collective
-
-  Input Parameters:
-+ pc   - the preconditioner
-- flag - `PETSC_TRUE`, the default, to warn
-
-  Options Database Key:
-. -pc_single_warn (true|false) - warn or not
-
-  Level: advanced
-
-  Note:
-  The warning is printed once, in the first `KSPSolve()` of the `KSP` that the preconditioner belongs to.
-
-.seealso: `PCSINGLE`, `PCSingleGetWarn()`
-@*/
-PetscErrorCode PCSingleSetWarn(PC pc, PetscBool flag)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscValidLogicalCollectiveBool(pc, flag, 2);
-  PetscTryMethod(pc, "PCSingleSetWarn_C", (PC, PetscBool), (pc, flag));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  PCSingleGetWarn - Gets whether a `PCSINGLE` warns about an outer method that does not see what single precision does
-
-  Not Collective
-
-  Input Parameter:
-. pc - the preconditioner
-
-  Output Parameter:
-. flag - whether it warns
-
-  Level: advanced
-
-.seealso: `PCSINGLE`, `PCSingleSetWarn()`
-@*/
-PetscErrorCode PCSingleGetWarn(PC pc, PetscBool *flag)
-{
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
-  PetscAssertPointer(flag, 2);
-  PetscUseMethod(pc, "PCSingleGetWarn_C", (PC, PetscBool *), (pc, flag));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

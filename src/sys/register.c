@@ -2,7 +2,7 @@
   What the package offers: every kernel table, class, log event and citation is registered here, and here are the entry points for -dll_append.
 */
 #include <petsc/private/petscimpl.h>
-#include <patchfd/private/matimpl.h>
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
@@ -77,7 +77,8 @@ PetscErrorCode PatchFDInitializePackage(void)
   PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
   PetscCheck(scalar == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "libpatchfd needs a PETSc with real, double precision scalars; this program's PETSc has %s scalars", PetscDataTypes[scalar]);
   PetscCall(PetscDataTypeGetSize(PETSC_INT, &index));
-  PetscCheck(index == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP, "This libpatchfd was built with %d bit indices; this program's PETSc has %d bit indices", 8 * (int)sizeof(PetscInt), 8 * (int)index);
+  PetscCheck(index == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP, "This libpatchfd was built with %d bit indices; this program's PETSc has %d bit indices",
+             8 * (int)sizeof(PetscInt), 8 * (int)index);
   initialized = PETSC_TRUE;
   PetscCall(VecRegister(VECSINGLE, VecCreate_Single));
 #if defined(PETSC_HAVE_CUDA)

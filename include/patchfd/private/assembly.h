@@ -5,7 +5,8 @@
 typedef PetscErrorCode (*PatchFDFunction)(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
 
 /* u(node) = f(x(node)) for the nodes of `range`, Nc interleaved components; nodes[d][i] is the coordinate of node i */
-PETSC_INTERN PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc, const PatchFDBox *, PetscScalar u[]);
+PETSC_INTERN PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc, const PatchFDBox *,
+                                                   PetscScalar u[]);
 
 /* One direction of a quadrature over cells: nq points a cell.  The end of a line is one point of weight 1 in its last cell. */
 typedef struct {
@@ -15,9 +16,11 @@ typedef struct {
 } PatchFDQuadrature;
 
 /* b_i += integral of f phi_i over the cells of `cells`, for the nodes i of `write` */
-PETSC_INTERN PetscErrorCode PatchFDHostLoad(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, const PatchFDRange write, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *, PetscScalar b[]);
+PETSC_INTERN PetscErrorCode PatchFDHostLoad(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, const PatchFDRange write, PatchFDFunction f, void *ctx, PetscReal time,
+                                            const PatchFDBox *, PetscScalar b[]);
 /* *l2 += integral of (u - f)^2 over the cells, *max = max(*max, |u - f|) at the quadrature points */
-PETSC_INTERN PetscErrorCode PatchFDHostError(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *, const PetscScalar u[], PetscReal *l2, PetscReal *max);
+PETSC_INTERN PetscErrorCode PatchFDHostError(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *,
+                                             const PetscScalar u[], PetscReal *l2, PetscReal *max);
 
 /* diagonal of the operator on the nodes of each field's `write`, `fixed` elsewhere */
 PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, PetscReal fixed, PetscScalar diag[]);
@@ -27,7 +30,8 @@ PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, Pet
 */
 PETSC_INTERN PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *, const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
 /* the same for the fixed nodes, those of `range` outside `free`: (node, node, value) */
-PETSC_INTERN PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRange free, PetscReal value, const PatchFDBox *, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
+PETSC_INTERN PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRange free, PetscReal value, const PatchFDBox *, const PetscInt index[], PetscCount *count, PetscInt i[],
+                                                    PetscInt j[], PetscScalar v[]);
 /*
   The same for an interpolation and its rows on all of fbox, whose nodes have the numbers row, row + 1, ...; column[] on cbox.  The entries of
   fixed nodes are stored as zeros: a product P' A P then has a place for the diagonal entries of the coarse ones.

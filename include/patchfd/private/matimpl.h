@@ -84,8 +84,9 @@ PETSC_INTERN PetscErrorCode MatBoxCheckRegular(const Mat_Box *);
 PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(Mat_Box *, PatchFDKernels);
 /* the operation that does a multiplicative step fastest */
 PETSC_INTERN PatchFDPatchOp MatBoxLocalBest(const Mat_Box *);
-/* n colours, one after another, on x, `its` times.  op: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before their solves */
-PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, PatchFDKernels, PatchFDPatchOp op, PetscInt64 its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero, const void *b, void *x);
+/* n colours, one after another, on x, `its` times.  operation: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before their solves */
+PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, PatchFDKernels, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero, const void *b,
+                                             void *x);
 /* x += omega times the corrections of all patches of these colours, from one residual */
 PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, PatchFDKernels, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
 PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, PatchFDKernels, PetscViewer);

@@ -24,6 +24,9 @@ PETSC_INTERN PetscErrorCode PatchFDVecRestoreArrayWrite(Vec, PatchFDKernels, voi
 
 /* KSP presolve of our PCs: a warning where a method on single Vecs is asked for more than floats can hold */
 PETSC_INTERN PetscErrorCode PCPreSolve_WarnOfSingle(PC, KSP, Vec b, Vec x);
+/* once, a warning about a method outside a PCSINGLE that does not see what single precision does to the preconditioner */
+PETSC_INTERN PetscErrorCode PCSingleWarnOfMethod(PC, KSP, PetscBool *warned);
+PETSC_INTERN int            PCSingleDepth; /* how many PCSINGLEs are at work */
 
 /* constructors, for src/sys/register.c */
 PETSC_INTERN PetscErrorCode VecCreate_Single(Vec);
@@ -92,7 +95,8 @@ struct _VecSingleKernels {
   PetscErrorCode (*min)(PetscInt n, const float *x, PetscInt *i, double *s);
   PetscErrorCode (*maxdivide)(PetscInt n, const float *x, const float *y, double *s); /* max |x / y| */
   /* as VecErrorWeightedNorms(); e, atol and rtol arrays may be NULL */
-  PetscErrorCode (*errornorms)(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol, const float *atols, double rtol, const float *rtols, double ignore, VecSingleErrorNorms *);
+  PetscErrorCode (*errornorms)(PetscInt n, const float *u, const float *y, const float *e, PetscBool infinity, double atol, const float *atols, double rtol, const float *rtols,
+                               double ignore, VecSingleErrorNorms *);
 };
 PETSC_INTERN const struct _VecSingleKernels VecSingleKernelsHost;
 #if defined(PETSC_HAVE_CUDA)

@@ -1,0 +1,129 @@
+/* The public routines of PCPATCHMG, each the setter or getter of an option; what they do is in patchmg.c */
+#include <petscpatchfd.h> /*I "petscpatchfd.h" I*/
+#include <petsc/private/pcimpl.h>
+
+/*@
+  PCPatchMGSetSymmetric - Makes the V-cycle of a `PCPATCHMG` symmetric: the smoother after the coarse correction is the adjoint of
+  the one before it
+
+  Logically Collective
+
+  Input Parameters:
++ pc        - the preconditioner
+- symmetric - `PETSC_TRUE` for a symmetric V-cycle (default `PETSC_FALSE`)
+
+  Options Database Key:
+. -pc_patchmg_symmetric (true|false) - make the V-cycle symmetric
+
+  Level: beginner
+
+  Notes:
+  `KSPCG` needs a symmetric V-cycle; `KSPFGMRES` needs one to three iterations less without it.
+
+  Must be called before `PCSetUp()`.
+
+  In `PCSetUp()` the post-smoother takes over all settings of the pre-smoother, whether they come from options (`-mg_levels_*`) or from
+  routines, and visits the colours in the reverse order. `-mg_levels_up_*` then changes the post-smoother, and the V-cycle is symmetric
+  only if that is. Later changes by routines have to be made to both, `PCMGGetSmootherDown()` and `PCMGGetSmootherUp()`.
+
+  The pre-smoother must be a fixed linear iteration: `KSPRICHARDSON`, `KSPCHEBYSHEV` or `KSPPREONLY` with a fixed number of steps. Where it is not
+  `KSPRICHARDSON` with `PCPATCHFD`, the post-smoother is one step with the transpose of the pre-smoother, `KSPSolveTranspose()`. For
+  other pre-smoothers there is an error, unless `-mg_levels_up_ksp_type` or `-mg_levels_up_pc_type` choose the post-smoother.
+
+  It applies to V- and W-cycles, `PC_MG_MULTIPLICATIVE`. A `PCPATCHFD` on the coarsest level must be symmetric.
+
+.seealso: `PCPATCHMG`, `PCPatchMGGetSymmetric()`, `PCPatchFDSetOrder()`
+@*/
+PetscErrorCode PCPatchMGSetSymmetric(PC pc, PetscBool symmetric)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(pc, symmetric, 2);
+  PetscTryMethod(pc, "PCPatchMGSetSymmetric_C", (PC, PetscBool), (pc, symmetric));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchMGGetSymmetric - Tells whether the V-cycle of a `PCPATCHMG` is made symmetric
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHMG`
+
+  Output Parameter:
+. symmetric - `PETSC_TRUE` if the smoother after the coarse correction is the adjoint of the one before it
+
+  Level: beginner
+
+.seealso: `PCPATCHMG`, `PCPatchMGSetSymmetric()`
+@*/
+PetscErrorCode PCPatchMGGetSymmetric(PC pc, PetscBool *symmetric)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(symmetric, 2);
+  PetscUseMethod(pc, "PCPatchMGGetSymmetric_C", (PC, PetscBool *), (pc, symmetric));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchMGSetGraph - Tells whether a `PCPATCHMG` on a GPU may record its V-cycle as a CUDA graph and replay it
+
+  Logically Collective
+
+  Input Parameters:
++ pc    - the preconditioner
+- graph - `PETSC_FALSE` to launch every kernel from the host each time (default `PETSC_TRUE`)
+
+  Options Database Key:
+. -pc_patchmg_graph (true|false) - record and replay
+
+  Level: intermediate
+
+  Notes:
+  Without effect on the host and on several ranks.
+
+  A cycle is recorded if it is all done by kernels of this library, without a norm or any other result that the host waits for: on all
+  levels `KSPRICHARDSON` of scale 1 with `PCPATCHFD`, without norms, monitors, viewers, hooks, guesses and null spaces, and the operators and the
+  interpolation of the `DMBOX`. Others work as without a recording.
+
+  A recording ends, and a new one is made, when an operator, a solver or a setting changes.
+
+  An error in the application that is recorded ends the recording and is returned; this cycle is then not recorded again, as when CUDA refuses to
+  record it (`-info` says so), until something changes or this function is called.
+
+.seealso: `PCPATCHMG`, `PCPatchMGGetGraph()`
+@*/
+PetscErrorCode PCPatchMGSetGraph(PC pc, PetscBool graph)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(pc, graph, 2);
+  PetscTryMethod(pc, "PCPatchMGSetGraph_C", (PC, PetscBool), (pc, graph));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchMGGetGraph - Tells whether a `PCPATCHMG` on a GPU may record its V-cycle and replay it
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHMG`
+
+  Output Parameter:
+. graph - `PETSC_TRUE` if it may
+
+  Level: intermediate
+
+.seealso: `PCPATCHMG`, `PCPatchMGSetGraph()`
+@*/
+PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(graph, 2);
+  PetscUseMethod(pc, "PCPatchMGGetGraph_C", (PC, PetscBool *), (pc, graph));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

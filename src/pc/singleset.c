@@ -1,0 +1,136 @@
+/* The public routines of PCSINGLE, setters and getters; what they do is in single.c */
+#include <petscpatchfd.h> /*I "petscpatchfd.h" I*/
+#include <petsc/private/pcimpl.h>
+
+/*@
+  PCSingleGetPC - Gets the preconditioner that works in single precision inside a `PCSINGLE`
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCSINGLE`
+
+  Output Parameter:
+. inner - the preconditioner inside; its options prefix is that of `pc` with `single_` appended
+
+  Level: intermediate
+
+  Note:
+  Its type and options may be set, its DM and operators are set by `pc`.
+
+.seealso: `PCSINGLE`, `PCSingleSetScale()`, `PCKSPGetKSP()`
+@*/
+PetscErrorCode PCSingleGetPC(PC pc, PC *inner)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(inner, 2);
+  PetscUseMethod(pc, "PCSingleGetPC_C", (PC, PC *), (pc, inner));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSingleSetScale - Sets whether a `PCSINGLE` scales its input by the norm of the input
+
+  Logically Collective
+
+  Input Parameters:
++ pc   - the preconditioner
+- flag - `PETSC_TRUE`, the default, to scale
+
+  Options Database Key:
+. -pc_single_scale (true|false) - scale or not
+
+  Level: advanced
+
+  Notes:
+  Without scaling, residuals beyond the range of float, about 1e-38 to 3e38, become zero or infinite.
+
+  The factor is a power of two, so that scaling does not round. It costs a norm where the outer method has not just computed it.
+
+.seealso: `PCSINGLE`, `PCSingleGetScale()`
+@*/
+PetscErrorCode PCSingleSetScale(PC pc, PetscBool flag)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(pc, flag, 2);
+  PetscTryMethod(pc, "PCSingleSetScale_C", (PC, PetscBool), (pc, flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSingleGetScale - Gets whether a `PCSINGLE` scales its input by the norm of the input
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner
+
+  Output Parameter:
+. flag - whether it scales
+
+  Level: advanced
+
+.seealso: `PCSINGLE`, `PCSingleSetScale()`
+@*/
+PetscErrorCode PCSingleGetScale(PC pc, PetscBool *flag)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(flag, 2);
+  PetscUseMethod(pc, "PCSingleGetScale_C", (PC, PetscBool *), (pc, flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSingleSetWarn - Sets whether a `PCSINGLE` warns about an outer method that does not see what single precision does
+
+  Logically Collective
+
+  Input Parameters:
++ pc   - the preconditioner
+- flag - `PETSC_TRUE`, the default, to warn
+
+  Options Database Key:
+. -pc_single_warn (true|false) - warn or not
+
+  Level: advanced
+
+  Note:
+  The warning is printed once, in the first `KSPSolve()` of the `KSP` that the preconditioner belongs to.
+
+.seealso: `PCSINGLE`, `PCSingleGetWarn()`
+@*/
+PetscErrorCode PCSingleSetWarn(PC pc, PetscBool flag)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(pc, flag, 2);
+  PetscTryMethod(pc, "PCSingleSetWarn_C", (PC, PetscBool), (pc, flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCSingleGetWarn - Gets whether a `PCSINGLE` warns about an outer method that does not see what single precision does
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner
+
+  Output Parameter:
+. flag - whether it warns
+
+  Level: advanced
+
+.seealso: `PCSINGLE`, `PCSingleSetWarn()`
+@*/
+PetscErrorCode PCSingleGetWarn(PC pc, PetscBool *flag)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(flag, 2);
+  PetscUseMethod(pc, "PCSingleGetWarn_C", (PC, PetscBool *), (pc, flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,60 @@
+/*
+  Warnings about Krylov methods that do not see what single precision does, and would report convergence.  A PC learns what KSP it belongs to when a
+  solve begins, and only then.
+*/
+#include <patchfd/private/vecimpl.h>
+#include <petsc/private/pcimpl.h>
+#include <petsc/private/kspimpl.h>
+
+int PCSingleDepth = 0;
+
+/*
+  On Vecs that are float themselves, methods follow their residuals by recursions down to any tolerance, while the true residual stays near float's rounding
+  errors.  A Vec does not know what solver uses it; our PCs do, when a solve begins.
+*/
+PetscErrorCode PCPreSolve_WarnOfSingle(PC pc, KSP ksp, PETSC_UNUSED Vec b, Vec x)
+{
+  static PetscInt warned = -1; /* the number of a KSP's note that it has been warned */
+  PetscInt        once = 1;
+  PetscBool       done;
+  const char     *prefix;
+
+  PetscFunctionBegin;
+  if (PCSingleDepth || !VecIsSingle_Private(x) || ksp->rtol >= 1e-6) PetscFunctionReturn(PETSC_SUCCESS);
+  if (ksp->converged == KSPConvergedSkip || ksp->normtype == KSP_NORM_NONE) PetscFunctionReturn(PETSC_SUCCESS);
+  if (warned < 0) PetscCall(PetscObjectComposedDataRegister(&warned));
+  PetscCall(PetscObjectComposedDataGetInt((PetscObject)ksp, warned, once, done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectComposedDataSetInt((PetscObject)ksp, warned, once));
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)pc), PETSC_STDERR,
+                         "Warning: KSP type %s with relative tolerance %g on Vecs of type %s, whose rounding errors are 6e-8: it may report convergence\n"
+                         "         that the true residual does not show. Cure: double Vecs and -%spc_type single, or -%sksp_rtol 1e-6 or more.\n",
+                         ((PetscObject)ksp)->type_name, (double)ksp->rtol, ((PetscObject)x)->type_name, prefix ? prefix : "", prefix ? prefix : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The warning about methods that measure the preconditioned residual by a recursion, or apply the preconditioner once more to form
+  the solution, or let recursions stand for products: none of them sees what single precision has done to the preconditioner.
+  Measured, doc/single.md.
+*/
+PetscErrorCode PCSingleWarnOfMethod(PC pc, KSP ksp, PetscBool *warned)
+{
+  PetscBool   unsafe;
+  const char *prefix;
+
+  PetscFunctionBegin;
+  /* a fixed number of iterations, or an estimate of eigenvalues with a borrowed PC: nobody relies on convergence */
+  if (ksp->converged == KSPConvergedSkip || ksp->skippcsetfromoptions) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &unsafe, KSPGMRES, KSPLGMRES, KSPDGMRES, KSPPGMRES, KSPBCGS, KSPIBCGS, KSPBCGSL, KSPPIPEBCGS, KSPTFQMR, KSPTCQMR, KSPCGS, KSPIDR, KSPCR,
+                                      KSPPIPECR, KSPLCD, KSPSYMMLQ, KSPGROPPCG, KSPPIPECG, KSPPIPECG2, KSPPIPECGRR, KSPPIPELCG, KSPPIPEPRCG, ""));
+  if (!unsafe) PetscFunctionReturn(PETSC_SUCCESS);
+  *warned = PETSC_TRUE;
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCall(PetscFPrintf(PetscObjectComm((PetscObject)pc), PETSC_STDERR,
+                         "Warning: PCSINGLE under KSP type %s, which does not see the rounding errors of its preconditioner: it may report convergence\n"
+                         "         while the true residual is as large as 1e-3, or stall. Cure: -%sksp_type fgmres, fcg or cg. (-%spc_single_warn 0 silences this.)\n",
+                         ((PetscObject)ksp)->type_name, prefix ? prefix : "", ((PetscObject)pc)->prefix ? ((PetscObject)pc)->prefix : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
