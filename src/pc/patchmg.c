@@ -417,7 +417,7 @@ static PetscErrorCode PCPatchMGGetKey(PC pc, PetscInt64 **key, size_t *size)
     const KSP           ksp[2] = {level->smoothd, level->smoothu};
 
     list[n++] = level->cycles;
-    PCPatchMGKeyState(level->A, list, &n);
+    if (l > 0) PCPatchMGKeyState(level->A, list, &n); /* PCMG sets that of the coarsest level in its first application, and does not use it */
     PCPatchMGKeyState(level->interpolate, list, &n);
     PCPatchMGKeyState(level->restrct, list, &n);
     PCPatchMGKeyObject(level->r, list, &n);
