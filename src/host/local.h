@@ -709,16 +709,25 @@ static inline PetscBool LocalPatchValid(LocalPatches *q)
   return PETSC_TRUE;
 }
 
-/* the next batch of patches; its count is 0 behind the last */
+/* the next batch of patches, filled by parts of rows; its count is 0 behind the last */
 static void LocalNextBatch(const LocalPlan *p, LocalPatches *q, Batch *next, PetscInt cls[3][VL])
 {
-  for (next->count = 0; next->count < VL && q->at[2] < q->count[2] && LocalPatchValid(q); next->count++, q->at[0] += q->step) {
-    for (int d = 0; d < 3; d++) {
-      const PetscInt i = q->start[d] + 2 * q->at[d];
+  next->count = 0;
+  while (next->count < VL && q->at[2] < q->count[2] && LocalPatchValid(q)) {
+    const int from = next->count, end = from + (int)PetscMin(VL - from, (q->count[0] - q->at[0] + q->step - 1) / q->step);
 
-      next->first[d][next->count] = p->desc.dir[d]->first[i];
-      cls[d][next->count]         = p->desc.dir[d]->cls[i];
+    for (int d = 0; d < 3; d++) {
+      const PatchFDPatches *pd   = p->desc.dir[d];
+      const PetscInt        i    = q->start[d] + 2 * q->at[d], step = d ? 0 : 2 * q->step;
+      const PetscInt       *node = pd->first + i, *type = pd->cls + i;
+
+      for (int l = from; l < end; l++, node += step, type += step) {
+        next->first[d][l] = *node;
+        cls[d][l]         = *type;
+      }
     }
+    next->count = end;
+    q->at[0] += (end - from) * q->step;
   }
 }
 

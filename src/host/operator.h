@@ -13,22 +13,22 @@
 #include "terms.h"
 
 typedef struct {
-  const PatchFDBand *A[3], *M[3];
-  PatchFDField       field;
-  PatchFDRange       cells;
-  PetscInt           n[3];
-  REAL              *Mx[3], *Ax[3]; /* [nclass][n * n] */
-  V                 *block[5], *lanes[6];
-  void              *base;
-  PetscLogDouble     flops;
+  PatchFDField    field;
+  PatchFDRange    cells;
+  PetscInt        n[3], stride[3]; /* nodes of a cell, and from one cell to the next */
+  const PetscInt *cls[3];          /* of the cells, for both matrices */
+  REAL           *M[3], *A[3];     /* [nclass][n * n] */
+  V              *block[5], *lanes[6];
+  void           *base;
+  PetscLogDouble  flops;
 } SumPlan;
 
 static PetscErrorCode SumDestroy(SumPlan *p)
 {
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
-    PetscCall(PetscFree(p->Mx[d]));
-    PetscCall(PetscFree(p->Ax[d]));
+    PetscCall(PetscFree(p->M[d]));
+    PetscCall(PetscFree(p->A[d]));
   }
   PetscCall(PetscFree(p->base));
   PetscCall(PetscFree(p));
@@ -48,11 +48,11 @@ static PetscErrorCode SumCreate(const PatchFDOperatorDesc *desc, const PatchFDBa
   for (int d = 0; d < 3; d++) {
     const PetscInt n = M[d]->nloc;
 
-    p->n[d] = n;
-    p->A[d] = A[d];
-    p->M[d] = M[d];
-    PetscCall(RealCopy((size_t)(M[d]->nclass * n * n), M[d]->X, &p->Mx[d]));
-    PetscCall(RealCopy((size_t)(A[d]->nclass * n * n), A[d]->X, &p->Ax[d]));
+    p->n[d]      = n;
+    p->stride[d] = M[d]->stride;
+    p->cls[d]    = M[d]->cls;
+    PetscCall(RealCopy((size_t)(M[d]->nclass * n * n), M[d]->X, &p->M[d]));
+    PetscCall(RealCopy((size_t)(A[d]->nclass * n * n), A[d]->X, &p->A[d]));
     size *= n;
     lanes += 2 * n * n;
   }
@@ -73,18 +73,20 @@ static PetscErrorCode SumApply(SumPlan *p, PetscReal alpha, const REAL *x, REAL 
   PetscFunctionBegin;
   for (PetscInt64 t = 0; t < total; t += VL) {
     Batch    b;
-    PetscInt cell[3][VL], cls[2][VL];
+    PetscInt cell[3][VL], cls[VL];
     Coef     M[3], A[3];
 
     b.count = RangeBatch(p->cells, t, cell);
     for (int d = 0; d < 3; d++) {
+      const PetscInt  stride = p->stride[d];
+      const PetscInt *ofcell = p->cls[d];
+
       for (int l = 0; l < b.count; l++) {
-        b.first[d][l] = cell[d][l] * p->M[d]->stride;
-        cls[0][l]     = p->M[d]->cls[cell[d][l]];
-        cls[1][l]     = p->A[d]->cls[cell[d][l]];
+        b.first[d][l] = cell[d][l] * stride;
+        cls[l]        = ofcell[cell[d][l]];
       }
-      M[d] = CoefSelect(b.count, cls[0], (size_t)(n[d] * n[d]), p->Mx[d], p->lanes[2 * d]);
-      A[d] = CoefSelect(b.count, cls[1], (size_t)(n[d] * n[d]), p->Ax[d], p->lanes[2 * d + 1]);
+      M[d] = CoefSelect(b.count, cls, (size_t)(n[d] * n[d]), p->M[d], p->lanes[2 * d]);
+      A[d] = CoefSelect(b.count, cls, (size_t)(n[d] * n[d]), p->A[d], p->lanes[2 * d + 1]);
     }
     BatchClip(&b, n, p->field.read);
     Gather(&b, n, &p->field.xbox, x, u);
@@ -122,16 +124,30 @@ static PetscErrorCode OperatorDestroy(void **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* may the sum be computed in seven contractions: do all terms stay in a cell, and have A and M of a direction the same classes of cells? */
+static PetscErrorCode SumIsSimple(const PatchFDBand *const A[3], const PatchFDBand *const M[3], PetscBool *simple)
+{
+  PetscFunctionBegin;
+  *simple = PETSC_TRUE;
+  for (int d = 0; d < 3 && *simple; d++) {
+    *simple = (PetscBool)(A[d]->reach == 0 && A[d]->nclass == M[d]->nclass);
+    if (*simple) PetscCall(PetscArraycmp(A[d]->cls, M[d]->cls, A[d]->ncells, simple));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode OperatorCreate(const PatchFDOperatorDesc *desc, void **plan)
 {
   OperatorPlan      *p;
   const PatchFDBand *A[3], *M[3];
+  PetscBool          simple = PatchFDKroneckerSum(desc, A, M);
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
   *plan = p;
   for (PetscInt f = 0; f < desc->nfield; f++) p->size = PetscMax(p->size, desc->field[f].y0 + PatchFDBoxSize(&desc->field[f].ybox));
-  if (PatchFDKroneckerSum(desc, A, M) && A[0]->reach + A[1]->reach + A[2]->reach == 0) PetscCall(SumCreate(desc, A, M, &p->sum));
+  if (simple) PetscCall(SumIsSimple(A, M, &simple));
+  if (simple) PetscCall(SumCreate(desc, A, M, &p->sum));
   else PetscCall(TermsCreate(desc, &p->terms));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

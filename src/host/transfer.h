@@ -75,8 +75,10 @@ static void TransferClip(const TransferPlan *p, const PetscInt cell[3][VL], Pets
   if (!fine) return;
   b->full = PETSC_FALSE;
   for (int d = 0; d < 3; d++) {
+    const PetscInt last = desc->dir[d]->ncells - 1, stride = desc->dir[d]->fstride;
+
     for (int l = 0; l < b->count; l++) {
-      if (cell[d][l] < desc->dir[d]->ncells - 1) b->hi[d][l] = PetscMax(b->lo[d][l], PetscMin(b->hi[d][l], b->first[d][l] + desc->dir[d]->fstride));
+      if (cell[d][l] < last) b->hi[d][l] = PetscMax(b->lo[d][l], PetscMin(b->hi[d][l], b->first[d][l] + stride));
     }
   }
 }
