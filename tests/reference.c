@@ -916,6 +916,68 @@ int main(int argc, char **argv)
        suffix: single_graded
        args: -dm_box_cells 3,4,5 -degrees 1,2,3 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann
 
+   # interior penalties
+   testset:
+     args: -dm_box_space dgq
+     test:
+       suffix: dgq_1d
+       nsize: {{1 3}}
+       output_file: output/reference_dgq_1d.out
+       args: -dm_box_dim 1 -dm_box_cells 6 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: dgq_2d
+       args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: dgq_2d_graded
+       args: -dm_box_dim 2 -dm_box_cells 9,4 -degrees 1,2,3,4 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet -dm_box_lower 0.3,-1 -dm_box_upper 2,7 -dm_box_diffusion 1,3 -dm_box_shift 2 -dm_box_penalty 1.5,2
+     test:
+       suffix: dgq_3d
+       args: -dm_box_cells 3,4,3 -degrees 1,2
+     test:
+       suffix: dgq_3d_high
+       args: -dm_box_cells 2,2,1 -degrees 3,4,5
+     test:
+       suffix: dgq_3d_higher
+       args: -dm_box_cells 3,1,1 -degrees 6,7,8
+     test:
+       suffix: dgq_3d_graded
+       args: -dm_box_cells 3,4,3 -degrees 1,2 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
+     test:
+       suffix: dgq_3d_neumann
+       args: -dm_box_cells 4,3,3 -degrees 1,2 -dm_box_boundary neumann -dm_box_shift 1.5 -dm_box_penalty 3
+     test:
+       suffix: dgq_3d_thin
+       args: -dm_box_cells 1,3,2 -degrees 1,2,3
+     test:
+       suffix: dgq_3d_few
+       args: -dm_box_cells 1,1,2 -degrees 1,2,3 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
+     test:
+       suffix: dgq_3d_one
+       args: -dm_box_cells 1 -degrees 1,2,3
+     test:
+       suffix: dgq_ranks
+       nsize: {{2 3 4 6 8}}
+       output_file: output/reference_dgq_ranks.out
+       args: -dm_box_cells 5,4,3 -degrees 1
+     test:
+       suffix: dgq_ranks_graded
+       nsize: {{2 3 4 6 8}}
+       output_file: output/reference_dgq_ranks_graded.out
+       args: -dm_box_dim 2 -dm_box_cells 7,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann
+   testset:
+     args: -dm_box_space dgq -dm_vec_type single -tolerance 1e-5
+     test:
+       suffix: dgq_single_2d
+       args: -dm_box_dim 2 -dm_box_cells 5,3 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: dgq_single_3d
+       nsize: {{1 4}}
+       output_file: output/reference_dgq_single_3d.out
+       args: -dm_box_cells 3,4,3 -degrees 1,2
+     test:
+       suffix: dgq_single_graded
+       args: -dm_box_cells 3,2,4 -degrees 1,2 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
+
    # the same on a GPU
    testset:
      requires: cuda gpu
@@ -979,5 +1041,80 @@ int main(int argc, char **argv)
        nsize: {{2 6}}
        output_file: output/reference_ranks_graded.out
        args: -dm_box_dim 2 -dm_box_cells 9,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann -use_gpu_aware_mpi 0
+
+   testset:
+     requires: cuda gpu
+     args: -dm_box_space dgq -dm_vec_type cuda
+     test:
+       suffix: dgq_cuda_1d
+       nsize: {{1 3}}
+       output_file: output/reference_dgq_1d.out
+       args: -dm_box_dim 1 -dm_box_cells 6 -degrees 1,2,3,4,5,6,7,8 -use_gpu_aware_mpi 0
+     test:
+       suffix: dgq_cuda_2d
+       output_file: output/reference_dgq_2d.out
+       args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: dgq_cuda_2d_graded
+       output_file: output/reference_dgq_2d_graded.out
+       args: -dm_box_dim 2 -dm_box_cells 9,4 -degrees 1,2,3,4 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet -dm_box_lower 0.3,-1 -dm_box_upper 2,7 -dm_box_diffusion 1,3 -dm_box_shift 2 -dm_box_penalty 1.5,2
+     test:
+       suffix: dgq_cuda_3d
+       output_file: output/reference_dgq_3d.out
+       args: -dm_box_cells 3,4,3 -degrees 1,2
+     test:
+       suffix: dgq_cuda_3d_high
+       output_file: output/reference_dgq_3d_high.out
+       args: -dm_box_cells 2,2,1 -degrees 3,4,5
+     test:
+       suffix: dgq_cuda_3d_higher
+       output_file: output/reference_dgq_3d_higher.out
+       args: -dm_box_cells 3,1,1 -degrees 6,7,8
+     test:
+       suffix: dgq_cuda_3d_graded
+       output_file: output/reference_dgq_3d_graded.out
+       args: -dm_box_cells 3,4,3 -degrees 1,2 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
+     test:
+       suffix: dgq_cuda_3d_neumann
+       output_file: output/reference_dgq_3d_neumann.out
+       args: -dm_box_cells 4,3,3 -degrees 1,2 -dm_box_boundary neumann -dm_box_shift 1.5 -dm_box_penalty 3
+     test:
+       suffix: dgq_cuda_3d_thin
+       output_file: output/reference_dgq_3d_thin.out
+       args: -dm_box_cells 1,3,2 -degrees 1,2,3
+     test:
+       suffix: dgq_cuda_3d_few
+       output_file: output/reference_dgq_3d_few.out
+       args: -dm_box_cells 1,1,2 -degrees 1,2,3 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
+     test:
+       suffix: dgq_cuda_3d_one
+       output_file: output/reference_dgq_3d_one.out
+       args: -dm_box_cells 1 -degrees 1,2,3
+     test:
+       suffix: dgq_cuda_ranks
+       nsize: {{2 3 4 8}}
+       output_file: output/reference_dgq_ranks.out
+       args: -dm_box_cells 5,4,3 -degrees 1 -use_gpu_aware_mpi 0
+     test:
+       suffix: dgq_cuda_ranks_graded
+       nsize: {{2 6}}
+       output_file: output/reference_dgq_ranks_graded.out
+       args: -dm_box_dim 2 -dm_box_cells 7,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann -use_gpu_aware_mpi 0
+   testset:
+     requires: cuda gpu
+     args: -dm_box_space dgq -dm_vec_type singlecuda -tolerance 1e-5
+     test:
+       suffix: dgq_cuda_single_2d
+       output_file: output/reference_dgq_single_2d.out
+       args: -dm_box_dim 2 -dm_box_cells 5,3 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: dgq_cuda_single_3d
+       nsize: {{1 4}}
+       output_file: output/reference_dgq_single_3d.out
+       args: -dm_box_cells 3,4,3 -degrees 1,2 -use_gpu_aware_mpi 0
+     test:
+       suffix: dgq_cuda_single_graded
+       output_file: output/reference_dgq_single_graded.out
+       args: -dm_box_cells 3,2,4 -degrees 1,2 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
 
 TEST*/
