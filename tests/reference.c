@@ -712,14 +712,21 @@ static PetscErrorCode TestTransfer(const Layout *lc, const Layout *lf, const Pet
 
     Node(f, i, af);
     if (Fixed(f, af)) continue;
-    for (PetscInt j = 0; j < c->N; j++) {
-      PetscReal w = 1;
+    for (ac[2] = 0; ac[2] < c->line[2].n; ac[2]++) {
+      const PetscReal w2 = P[2][af[2] * c->line[2].n + ac[2]];
 
-      Node(c, j, ac);
-      for (int d = 0; d < 3; d++) w *= P[d][af[d] * c->line[d].n + ac[d]];
-      if (w == 0 || Fixed(c, ac)) continue;
-      yf[i] += w * xc[j];
-      yc[j] += w * xf[i];
+      for (ac[1] = 0; ac[1] < c->line[1].n && w2 != 0; ac[1]++) {
+        const PetscReal w1 = w2 * P[1][af[1] * c->line[1].n + ac[1]];
+
+        for (ac[0] = 0; ac[0] < c->line[0].n && w1 != 0; ac[0]++) {
+          const PetscReal w = w1 * P[0][af[0] * c->line[0].n + ac[0]];
+          const PetscInt  j = (ac[2] * c->line[1].n + ac[1]) * c->line[0].n + ac[0];
+
+          if (w == 0 || Fixed(c, ac)) continue;
+          yf[i] += w * xc[j];
+          yc[j] += w * xf[i];
+        }
+      }
     }
   }
   PetscCall(ToVec(lc, xc, vc));
