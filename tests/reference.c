@@ -945,7 +945,10 @@ int main(int argc, char **argv)
        args: -dm_box_cells 2,2,1 -degrees 3,4,5
      test:
        suffix: dgq_3d_higher
-       args: -dm_box_cells 3,1,1 -degrees 6,7,8
+       args: -dm_box_cells 3,1,1 -degrees 6,7
+     test:
+       suffix: dgq_3d_8
+       args: -dm_box_cells 1,2,1 -degrees 8
      test:
        suffix: dgq_3d_graded
        args: -dm_box_cells 3,4,3 -degrees 1,2 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
@@ -1076,7 +1079,11 @@ int main(int argc, char **argv)
      test:
        suffix: dgq_cuda_3d_higher
        output_file: output/reference_dgq_3d_higher.out
-       args: -dm_box_cells 3,1,1 -degrees 6,7,8
+       args: -dm_box_cells 3,1,1 -degrees 6,7
+     test:
+       suffix: dgq_cuda_3d_8
+       output_file: output/reference_dgq_3d_8.out
+       args: -dm_box_cells 3,1,1 -degrees 8
      test:
        suffix: dgq_cuda_3d_graded
        output_file: output/reference_dgq_3d_graded.out
