@@ -290,7 +290,7 @@ int main(int argc, char **argv)
        suffix: dgq_additive
        nsize: {{1 2}}
        output_file: output/poisson_dgq_additive.out
-       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -double false -ksp_type cg -ksp_norm_type unpreconditioned -pc_type patchmg -mg_levels_pc_patchfd_type additive -mg_levels_pc_patchfd_damping 0.125
+       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -double false -ksp_type cg -ksp_norm_type unpreconditioned -pc_type patchmg -mg_levels_pc_patchfd_type additive -mg_levels_pc_patchfd_damping 0.1
      test:
        suffix: dgq_cg
        args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
