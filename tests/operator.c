@@ -174,7 +174,8 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt degree, DMBoxSpace space)
     PetscCall(KSPSolve(ksp, b, u));
     PetscCall(KSPGetIterationNumber(ksp, &its));
     PetscCall(DMBoxComputeError(dm, 0, Exact, &beta, u, NULL, &error));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D, %s, k = %" PetscInt_FMT ", %s: %s, %s iterations\n", dim, DMBoxSpaces[space], degree, solvers[s], error < 1e-9 ? "exact" : "WRONG", its <= (s < 2 ? 10 : 2) ? "few" : "many"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D, %s, k = %" PetscInt_FMT ", %s: %s, %s iterations\n", dim, DMBoxSpaces[space], degree, solvers[s],
+                          error < 1e-9 ? "exact" : "WRONG", its <= (s < 2 ? 10 : 2) ? "few" : "many"));
     PetscCall(PetscInfo(NULL, "error %g, %" PetscInt_FMT " iterations\n", (double)error, its));
     PetscCall(KSPDestroy(&ksp));
   }
@@ -211,7 +212,8 @@ static PetscErrorCode Catch(PETSC_UNUSED MPI_Comm comm, PETSC_UNUSED int line, P
     PetscCall(PetscPopErrorHandler()); \
     PetscCall(PetscStrstr(lastmessage, word1, &w1)); \
     PetscCall(PetscStrstr(lastmessage, word2, &w2)); \
-    if (!(ierr && lastcode == code && w1 && w2)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s is not refused as it should be: code %d, message %s\n", #call, (int)lastcode, lastmessage)); \
+    if (!(ierr && lastcode == code && w1 && w2)) \
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s is not refused as it should be: code %d, message %s\n", #call, (int)lastcode, lastmessage)); \
   } while (0)
 
 /* set-up with these options must fail */
