@@ -605,6 +605,10 @@ int main(int argc, char **argv)
       output_file: output/dm_files.out
       filter: grep -v -E "Vec|type|Process"
       args: -test files -cuda
+    test:
+      suffix: local_dgq_cuda
+      output_file: output/dm_local.out
+      args: -test local -cuda -dm_box_space dgq
 
   # SNES alone, and with what it takes the Jacobian for
   testset:

@@ -35,7 +35,8 @@ static const struct {
   {Q, 3, 6, 3, 3, 2.81, 5, 4.27}, {Q, 3, 6, 4, 3, 2.97, 5, 4.40},
   {Q, 3, 7, 3, 3, 2.59, 5, 4.27}, {Q, 3, 7, 4, 3, 2.70, 5, 4.41},
   {Q, 3, 8, 3, 3, 2.48, 5, 4.06}, {Q, 3, 8, 4, 3, 2.60, 5, 4.18},
-  {DGQ, 2, 1, 2, 3, 2.54, 4, 3.42}, {DGQ, 2, 1, 3, 4, 3.45, 5, 4.44}, {DGQ, 2, 1, 4, 4, 3.86, 5, 4.90}, {DGQ, 2, 1, 5, 5, 4.06, 6, 5.10}, {DGQ, 2, 1, 6, 5, 4.15, 6, 5.25}, {DGQ, 2, 1, 7, 5, 4.20, 6, 5.37},
+  {DGQ, 2, 1, 2, 3, 2.54, 4, 3.42}, {DGQ, 2, 1, 3, 4, 3.45, 5, 4.44}, {DGQ, 2, 1, 4, 4, 3.86, 5, 4.90}, {DGQ, 2, 1, 5, 5, 4.06, 6, 5.10}, {DGQ, 2, 1, 6, 5, 4.15, 6, 5.25},
+  {DGQ, 2, 1, 7, 5, 4.20, 6, 5.37},
   {DGQ, 2, 2, 2, 3, 2.89, 5, 3.78}, {DGQ, 2, 2, 3, 4, 3.21, 5, 4.35}, {DGQ, 2, 2, 4, 4, 3.29, 5, 4.53}, {DGQ, 2, 2, 5, 4, 3.35, 5, 4.59}, {DGQ, 2, 2, 6, 4, 3.38, 5, 4.64},
   {DGQ, 2, 3, 2, 3, 2.57, 4, 4.00}, {DGQ, 2, 3, 3, 4, 3.10, 5, 4.48}, {DGQ, 2, 3, 4, 4, 3.26, 5, 4.66}, {DGQ, 2, 3, 5, 4, 3.36, 5, 4.80}, {DGQ, 2, 3, 6, 4, 3.44, 5, 4.86},
   {DGQ, 2, 4, 2, 3, 2.55, 4, 3.90}, {DGQ, 2, 4, 3, 3, 2.97, 5, 4.24}, {DGQ, 2, 4, 4, 4, 3.06, 5, 4.34}, {DGQ, 2, 4, 5, 4, 3.12, 5, 4.47},
@@ -100,7 +101,11 @@ static PetscErrorCode Solve(DM dm, Mat A, Vec b, PetscBool cg, PetscInt *its, Pe
 static PetscErrorCode Row(const PetscInt key[4], PetscInt N, const PetscInt its[2], const PetscReal nu[2], PetscBool compare, PetscInt *compared, PetscInt *deviations)
 {
   PetscFunctionBeginUser;
-  if (!compare) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%3" PetscInt_FMT " %3" PetscInt_FMT " %11" PetscInt_FMT " | %7" PetscInt_FMT " %5.2f | %7" PetscInt_FMT " %5.2f\n", key[2], key[3], N, its[0], (double)nu[0], its[1], (double)nu[1]));
+  if (!compare) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%3" PetscInt_FMT " %3" PetscInt_FMT " %11" PetscInt_FMT, key[2], key[3], N));
+    for (int s = 0; s < 2; s++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | %7" PetscInt_FMT " %5.2f", its[s], (double)nu[s]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  }
   for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(reference) && compare; r++) {
     if (reference[r].space != key[0] || reference[r].d != key[1] || reference[r].k != key[2] || reference[r].L != key[3]) continue;
     (*compared)++;
@@ -193,10 +198,10 @@ int main(int argc, char **argv)
      args: -reference -dm_box_space dgq
      test:
        suffix: dgq_2d
-       args: -dim 2 -levels 2,6 -max_unknowns 17000
+       args: -dim 2 -levels 2,6 -max_unknowns 40000
      test:
        suffix: dgq_3d
-       args: -dim 3 -levels 2,4 -max_unknowns 40000
+       args: -dim 3 -levels 2,4 -max_unknowns 70000
      test:
        suffix: dgq_single
        args: -dim 2 -levels 2,4 -gmres_pc_type single -gmres_single_pc_type patchmg -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_symmetric
