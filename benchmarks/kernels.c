@@ -3,7 +3,8 @@ an unknown; GB/s, every operand read once and the result written once, and per c
 algorithm needs, and on a GPU per cent of the rate of multiply-adds; both ceilings are measured in the same run.\n\
   -dim <d>, -degrees <k,...>, -unknowns <n> : about n unknowns\n\
   -types <standard,single,cuda,singlecuda>      : Vec types (default standard, single)\n\
-  -variants <auto,boundary,fused,separate,global>\n\n";
+  -variants <auto,boundary,fused,separate,global>\n\
+  -dm_box_space <q,dgq>                         : the space; all options of DMBOX count\n\n";
 
 #include <petscpatchfd.h>
 #include <petsctime.h>
@@ -63,24 +64,62 @@ static PetscErrorCode Report(const Rates *r, const char *what, PetscInt N, Petsc
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &flops, 1, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD)); \
   } while (0)
 
+/* about so many unknowns in an even number of cells */
+static PetscErrorCode CreateBox(PetscInt dim, PetscInt k, PetscReal unknowns, VecType type, DM *dm)
+{
+  PetscInt   cells[3] = {2, 2, 2}, n;
+  DMBoxSpace space;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, k, dm));
+  PetscCall(DMSetVecType(*dm, type));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMBoxGetSpace(*dm, &space));
+  n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / dim) / (space == DMBOX_DGQ ? k + 1 : k) / 2 + 0.5));
+  for (int d = 0; d < 3; d++) cells[d] = n;
+  PetscCall(DMBoxSetCells(*dm, cells));
+  PetscCall(DMSetUp(*dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* to the next coarser mesh and back */
+static PetscErrorCode BenchTransfers(const Rates *rates, DM dm, PetscInt N, Vec r, Vec x)
+{
+  DM             coarse;
+  Mat            P;
+  Vec            xc;
+  PetscInt       Nc;
+  PetscLogDouble t, flops;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMCoarsen(dm, PETSC_COMM_WORLD, &coarse));
+  PetscCall(DMCreateInterpolation(coarse, dm, &P, NULL));
+  PetscCall(DMCreateGlobalVector(coarse, &xc));
+  PetscCall(VecGetSize(xc, &Nc));
+  TIME(t, flops, MatRestrict(P, r, xc));
+  PetscCall(Report(rates, "restrict", N, 1 + (PetscReal)Nc / N, t, flops));
+  TIME(t, flops, MatInterpolateAdd(P, xc, x, x));
+  PetscCall(Report(rates, "prolong", N, 2 + (PetscReal)Nc / N, t, flops));
+  PetscCall(VecDestroy(&xc));
+  PetscCall(MatDestroy(&P));
+  PetscCall(DMDestroy(&coarse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Bench(PetscInt dim, PetscInt k, PetscReal unknowns, const char *type, char *variants[], PetscInt nv)
 {
-  const PetscInt n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / dim) / k / 2 + 0.5)), cells[] = {n, n, n};
-  DM             dm, coarse;
-  Mat            A, P;
-  Vec            x, b, r, xc;
+  DM             dm;
+  Mat            A;
+  Vec            x, b, r;
   KSP            ksp;
   PC             pc;
-  PetscInt       N, Nc;
+  PetscInt       N, levels;
   PetscLogDouble t, flops;
   PetscBool      single;
   Rates          rates = {"", 0, 0, 0};
 
   PetscFunctionBeginUser;
-  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, k, &dm));
-  PetscCall(DMSetVecType(dm, type));
-  PetscCall(DMSetFromOptions(dm));
-  PetscCall(DMSetUp(dm));
+  PetscCall(CreateBox(dim, k, unknowns, type, &dm));
   PetscCall(DMCreateMatrix(dm, &A));
   PetscCall(DMCreateGlobalVector(dm, &x));
   PetscCall(VecDuplicate(x, &b));
@@ -123,19 +162,8 @@ static PetscErrorCode Bench(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   PetscCall(Report(&rates, "A x", N, 2, t, flops));
   TIME(t, flops, MatResidual(A, b, x, r));
   PetscCall(Report(&rates, "b - A x", N, 3, t, flops));
-  if (n >= 4) {
-    PetscCall(DMCoarsen(dm, PETSC_COMM_WORLD, &coarse));
-    PetscCall(DMCreateInterpolation(coarse, dm, &P, NULL));
-    PetscCall(DMCreateGlobalVector(coarse, &xc));
-    PetscCall(VecGetSize(xc, &Nc));
-    TIME(t, flops, MatRestrict(P, r, xc));
-    PetscCall(Report(&rates, "restrict", N, 1 + (PetscReal)Nc / N, t, flops));
-    TIME(t, flops, MatInterpolateAdd(P, xc, x, x));
-    PetscCall(Report(&rates, "prolong", N, 2 + (PetscReal)Nc / N, t, flops));
-    PetscCall(VecDestroy(&xc));
-    PetscCall(MatDestroy(&P));
-    PetscCall(DMDestroy(&coarse));
-  }
+  PetscCall(DMBoxGetNumCoarsenings(dm, &levels));
+  if (levels > 0) PetscCall(BenchTransfers(&rates, dm, N, r, x));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(MatDestroy(&A));
   PetscCall(VecDestroy(&x));

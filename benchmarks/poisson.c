@@ -4,7 +4,7 @@ set-up is not in it.  A line a solve: unknowns, iterations, residual, error, tim
   -modes <mixed,double>               : the V-cycle in single precision under a double precision method, and double throughout (default both)\n\
   -breakdown                          : where the time goes, by operation and by level (GPU: time of kernels; each is waited for)\n\
   -error <n>                          : L2 error by quadrature on the host for up to n unknowns (default 1e6)\n\
-  -dm_vec_type <type>, -mixed_ksp_type, -double_ksp_type, -mixed_single_pc_..., -double_pc_... : as for any solve\n\n";
+  -dm_vec_type <type>, -dm_box_space <q,dgq>, -mixed_ksp_type, -double_ksp_type, -mixed_single_pc_..., -double_pc_... : as for any solve\n\n";
 
 #include <petscpatchfd.h>
 #include <petsctime.h>
@@ -112,7 +112,8 @@ static PetscErrorCode EventTime(const char *name, PetscBool gpu, PetscLogDouble 
 /* one more solve, with events; `total` is the time of a solve without them */
 static PetscErrorCode Breakdown(KSP ksp, Vec b, Vec u, PetscLogDouble total, PetscInt N)
 {
-  static const char *const names[] = {"PatchFDSmooth", "PatchFDMult", "PatchFDRestrict", "PatchFDProlong", "PatchFDBoxSolve", "VecSingleConvert", "VecMDot", "VecDot", "VecTDot", "VecNorm", "VecMAXPY", "VecAXPY", "VecAYPX", "VecWAXPY", "VecScale", "VecCopy", "VecSet"};
+  static const char *const names[] = {"PatchFDSmooth", "PatchFDMult", "PatchFDRestrict", "PatchFDProlong", "PatchFDBoxSolve", "VecSingleConvert", "VecMDot", "VecDot", "VecTDot",
+                                      "VecNorm",       "VecMAXPY",    "VecAXPY",         "VecAYPX",        "VecWAXPY",        "VecScale",         "VecCopy", "VecSet"};
   static const char *const levels[] = {"MGSmooth Level", "MGResid Level", "MGInterp Level"};
   enum {
     NAMES  = PETSC_STATIC_ARRAY_LENGTH(names),
@@ -153,34 +154,95 @@ static PetscErrorCode Breakdown(KSP ksp, Vec b, Vec u, PetscLogDouble total, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Solve(PetscInt k, PetscReal unknowns, const char *mode, PetscBool breakdown, PetscReal limit)
+/* the mesh with about so many unknowns, and the line that it is the third power of */
+static PetscErrorCode CreateMesh(PetscInt k, PetscReal unknowns, PetscInt cells[3], DM *dm, DM *line)
 {
-  const PetscReal want = PetscPowReal(unknowns, 1. / 3) / (PetscReal)k; /* cells a direction */
-  PetscInt        n = 1, p = 2, cells[3], N, its;
-  DM              dm, line;
-  Mat             A;
-  Vec             w, v, b, u, r;
-  KSP             ksp;
-  PC              pc, inner;
-  PetscBool       mixed;
-  PetscReal       bnorm, rnorm, l2 = -1, max, unorm;
-  PetscLogDouble  t[3], best = PETSC_MAX_REAL, base, used;
-  char            prefix[16];
+  PetscReal  want; /* cells a direction */
+  PetscInt   n = 1, p = 2;
+  DMBoxSpace space;
 
   PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, (const PetscInt[]){2, 2, 2}, k, dm));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMBoxGetSpace(*dm, &space));
+  want = PetscPowReal(unknowns, 1. / 3) / (PetscReal)(space == DMBOX_DGQ ? k + 1 : k);
   /* the nearest product of 1, 3, 5 or 7 and a power of two */
   for (PetscInt q = 1; q <= 7; q += 2)
     for (PetscInt e = 2; e <= 1024; e *= 2)
       if (PetscAbsReal(PetscLogReal(q * e / want)) < PetscAbsReal(PetscLogReal(n * p / want))) n = q, p = e;
   for (int d = 0; d < 3; d++) cells[d] = n * p;
+  PetscCall(DMBoxSetCells(*dm, cells));
+  PetscCall(DMSetUp(*dm));
+  PetscCall(DMBoxCreate(PETSC_COMM_SELF, 1, cells, k, line));
+  PetscCall(DMBoxSetSpace(*line, space));
+  PetscCall(DMSetUp(*line));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateSolver(DM dm, Mat A, const char *mode, KSP *ksp)
+{
+  PC        pc, inner;
+  PetscBool mixed;
+  char      prefix[16];
+
+  PetscFunctionBeginUser;
   PetscCall(PetscStrcmp(mode, "mixed", &mixed));
   PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", mode));
-  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, k, &dm));
-  PetscCall(DMSetFromOptions(dm));
-  PetscCall(DMSetUp(dm));
-  PetscCall(DMBoxCreate(PETSC_COMM_SELF, 1, cells, k, &line));
-  PetscCall(DMSetUp(line));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
+  PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
+  PetscCall(KSPSetDM(*ksp, dm));
+  PetscCall(KSPSetDMActive(*ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
+  PetscCall(KSPSetOperators(*ksp, A, A));
+  PetscCall(KSPSetType(*ksp, KSPFGMRES));
+  PetscCall(KSPSetTolerances(*ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetDM(pc, dm));
+  PetscCall(PCSetType(pc, mixed ? PCSINGLE : PCPATCHMG));
+  if (mixed) {
+    PetscCall(PCSingleGetPC(pc, &inner));
+    PetscCall(PCSetType(inner, PCPATCHMG));
+  }
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
+/* residual and errors of u, relative in the maximum norm, and in L2 up to `limit` unknowns; v is the exact solution on the line.  u is overwritten */
+static PetscErrorCode Check(DM dm, Mat A, Vec b, Vec u, Vec v, PetscReal limit, PetscReal *residual, PetscReal *max, PetscReal *l2)
+{
+  Vec       r;
+  PetscReal norm[2];
+  PetscInt  N;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecGetSize(b, &N));
+  PetscCall(VecDuplicate(b, &r));
+  PetscCall(VecNorm(b, NORM_2, &norm[0]));
+  PetscCall(MatResidual(A, b, u, r));
+  PetscCall(VecNorm(r, NORM_2, &norm[1]));
+  *residual = norm[1] / norm[0];
+  *l2       = -1;
+  if (N <= limit) PetscCall(DMBoxComputeError(dm, 0, Exact, NULL, u, l2, NULL));
+  PetscCall(TensorProduct(dm, v, r));
+  PetscCall(VecAXPY(u, -1, r));
+  PetscCall(VecNorm(u, NORM_INFINITY, &norm[1]));
+  PetscCall(VecNorm(r, NORM_INFINITY, &norm[0]));
+  *max = norm[1] / norm[0];
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Solve(PetscInt k, PetscReal unknowns, const char *mode, PetscBool breakdown, PetscReal limit)
+{
+  PetscInt       cells[3], N, its;
+  DM             dm, line;
+  Mat            A;
+  Vec            w, v, b, u;
+  KSP            ksp;
+  PetscReal      norm, residual = 0, max = 0, l2 = -1;
+  PetscLogDouble t[3], best = PETSC_MAX_REAL, base, used;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMesh(k, unknowns, cells, &dm, &line));
   /* -laplace u = 3 pi^2 u; the load is a product, too */
   PetscCall(DMCreateGlobalVector(line, &w));
   PetscCall(VecDuplicate(w, &v));
@@ -190,7 +252,7 @@ static PetscErrorCode Solve(PetscInt k, PetscReal unknowns, const char *mode, Pe
   PetscCall(DMCreateGlobalVector(dm, &b));
   PetscCall(VecGetSize(b, &N));
   PetscCall(VecSet(b, 1)); /* on the device, if that is where it lives */
-  PetscCall(VecNorm(b, NORM_1, &bnorm));
+  PetscCall(VecNorm(b, NORM_1, &norm));
   PetscCall(Memory(&base));
   base -= (PetscLogDouble)N * sizeof(PetscScalar);
   PetscCall(TensorProduct(dm, w, b));
@@ -198,21 +260,7 @@ static PetscErrorCode Solve(PetscInt k, PetscReal unknowns, const char *mode, Pe
 
   PetscCall(DMCreateMatrix(dm, &A));
   PetscCall(VecDuplicate(b, &u));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetOptionsPrefix(ksp, prefix));
-  PetscCall(KSPSetDM(ksp, dm));
-  PetscCall(KSPSetDMActive(ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
-  PetscCall(KSPSetOperators(ksp, A, A));
-  PetscCall(KSPSetType(ksp, KSPFGMRES));
-  PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetDM(pc, dm));
-  PetscCall(PCSetType(pc, mixed ? PCSINGLE : PCPATCHMG));
-  if (mixed) {
-    PetscCall(PCSingleGetPC(pc, &inner));
-    PetscCall(PCSetType(inner, PCPATCHMG));
-  }
-  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(CreateSolver(dm, A, mode, &ksp));
   PetscCall(Now(&t[0]));
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPSolve(ksp, b, u));
@@ -232,23 +280,14 @@ static PetscErrorCode Solve(PetscInt k, PetscReal unknowns, const char *mode, Pe
     PetscCall(Breakdown(ksp, b, u, best, N));
   }
   PetscCall(KSPDestroy(&ksp));
-
-  PetscCall(VecDuplicate(b, &r));
-  PetscCall(VecNorm(b, NORM_2, &bnorm));
-  PetscCall(MatResidual(A, b, u, r));
-  PetscCall(VecNorm(r, NORM_2, &rnorm));
-  if (N <= limit) PetscCall(DMBoxComputeError(dm, 0, Exact, NULL, u, &l2, NULL));
-  PetscCall(TensorProduct(dm, v, r));
-  PetscCall(VecAXPY(u, -1, r));
-  PetscCall(VecNorm(u, NORM_INFINITY, &max));
-  PetscCall(VecNorm(r, NORM_INFINITY, &unorm));
+  PetscCall(Check(dm, A, b, u, v, limit, &residual, &max, &l2));
   if (!breakdown) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %2" PetscInt_FMT " %5" PetscInt_FMT " %10" PetscInt_FMT " %3" PetscInt_FMT " %9.2e %9.2e ", mode, k, cells[0], N, its, (double)(rnorm / bnorm), (double)(max / unorm)));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %2" PetscInt_FMT " %5" PetscInt_FMT " %10" PetscInt_FMT " %3" PetscInt_FMT, mode, k, cells[0], N, its));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %9.2e %9.2e ", (double)residual, (double)max));
     if (l2 >= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%9.3e", (double)l2));
     else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%9s", "-"));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | %9.3f %10.3f %8.1f %9.3e | %7.3f %6.1f\n", t[1] - t[0], best * 1e3, best / N * 1e12, N / best, (used - base) * 1e-9, (used - base) / N));
   }
-  PetscCall(VecDestroy(&r));
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&v));

@@ -453,6 +453,7 @@ static PetscErrorCode CreateStretched(MPI_Comm comm, PetscInt dim, PetscInt degr
   PetscCall(DMBoxSetBounds(*dm, lower, upper));
   PetscCall(DMBoxSetVertices(*dm, 0, 5, Graded));
   PetscCall(DMBoxSetBoundary(*dm, boundary));
+  PetscCall(DMSetFromOptions(*dm));
   if (dim == 1) { /* enough cells for 8 ranks */
     PetscCall(DMBoxSetVertices(*dm, 0, 0, NULL));
     PetscCall(DMBoxSetCells(*dm, &cells[1]));
@@ -564,7 +565,11 @@ static PetscErrorCode CheckDirichletRows(DM neumann, PetscInt degree)
         const PetscInt g[3] = {i + box->field[0].global.lo[0], j + box->field[0].global.lo[1], k + box->field[0].global.lo[2]};
         PetscBool      free = PETSC_TRUE;
 
-        for (PetscInt d = 0; d < dm->dim; d++) free = (PetscBool)(free && (g[d] > 0 || d == side.direction) && g[d] < box->field[0].line[d].nnodes - 1);
+        for (PetscInt d = 0; d < dm->dim; d++) {
+          const PatchFDLine *line = &box->field[0].line[d];
+
+          free = (PetscBool)(free && !(g[d] == 0 && PatchFDLineFixed(line, 0)) && !(g[d] == line->nnodes - 1 && PatchFDLineFixed(line, 1)));
+        }
         PetscCall(Close(free ? "free row" : "Dirichlet row", y[m], free ? x[m] : 42));
       }
     }
@@ -1052,6 +1057,16 @@ int main(int argc, char **argv)
     test:
       suffix: vtk
       args: -test vtk
+  test:
+    suffix: function_dgq
+    nsize: {{1 4}}
+    output_file: output/box_function.out
+    args: -test function -dm_box_space dgq
+  test:
+    suffix: vtk_dgq
+    nsize: {{1 4}}
+    output_file: output/box_vtk.out
+    args: -test vtk -dm_box_space dgq
 
   test:
     suffix: errors

@@ -1,5 +1,5 @@
 static char help[] = "The L2 error of the solution of -div(D grad u) + s u = f falls by 2^(k+1) when cells are halved: k = 1 to 4, 1 to 3 dimensions,\n\
-on three meshes each, with Dirichlet and Neumann sides, data on both, and cells of different lengths.\n\n";
+on three meshes each, with Dirichlet and Neumann sides, data on both, and cells of different lengths (-graded false: of equal lengths).\n\n";
 
 #include <petscpatchfd.h>
 
@@ -39,7 +39,7 @@ static PetscErrorCode Flux(PetscInt dim, PETSC_UNUSED PetscReal time, const Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Solve(PetscInt dim, PetscInt degree, PetscInt n, PetscReal *error)
+static PetscErrorCode Solve(PetscInt dim, PetscInt degree, PetscInt n, PetscBool graded, PetscReal *error)
 {
   const PetscInt          cells[3] = {n, n, n};
   const PetscReal         D[3] = {1, 0.5, 2};
@@ -55,10 +55,11 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt degree, PetscInt n, PetscReal
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, &dm));
   PetscCall(PetscMalloc1(n + 1, &v));
   for (PetscInt i = 0; i <= n; i++) v[i] = (PetscReal)i / n * (1 + (PetscReal)i / n) / 2;
-  PetscCall(DMBoxSetVertices(dm, 0, n + 1, v));
+  if (graded) PetscCall(DMBoxSetVertices(dm, 0, n + 1, v));
   PetscCall(PetscFree(v));
   PetscCall(DMBoxSetBoundary(dm, boundary));
   PetscCall(DMBoxSetPoisson(dm, D, 3));
+  PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
   PetscCall(DMCreateMatrix(dm, &A));
   PetscCall(DMCreateGlobalVector(dm, &u));
@@ -90,14 +91,17 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt degree, PetscInt n, PetscReal
 
 int main(int argc, char **argv)
 {
+  PetscBool graded = PETSC_TRUE;
+
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-graded", &graded, NULL));
   for (PetscInt dim = 1; dim <= 3; dim++) {
     for (PetscInt degree = 1; degree <= (dim == 3 ? 3 : 4); degree++) {
       PetscReal error[3], order[2];
 
-      for (PetscInt i = 0; i < 3; i++) PetscCall(Solve(dim, degree, dim == 3 ? 2 << i : 4 << i, &error[i]));
+      for (PetscInt i = 0; i < 3; i++) PetscCall(Solve(dim, degree, dim == 3 && degree > 1 ? 2 << i : 4 << i, graded, &error[i]));
       for (PetscInt i = 0; i < 2; i++) order[i] = PetscLog2Real(error[i] / error[i + 1]);
       PetscCall(PetscInfo(NULL, "%" PetscInt_FMT "D, Q%" PetscInt_FMT ": errors %g %g %g, orders %.2f %.2f\n", dim, degree, (double)error[0], (double)error[1], (double)error[2], (double)order[0], (double)order[1]));
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D, Q%" PetscInt_FMT ": order %s k + 1\n", dim, degree,
@@ -112,5 +116,16 @@ int main(int argc, char **argv)
 
   test:
     nsize: {{1 2}}
+
+  # interior penalties
+  test:
+    suffix: dgq
+    nsize: {{1 2}}
+    output_file: output/convergence_1.out
+    args: -dm_box_space dgq
+  test:
+    suffix: dgq_uniform
+    output_file: output/convergence_1.out
+    args: -dm_box_space dgq -graded 0
 
 TEST*/

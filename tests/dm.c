@@ -270,6 +270,7 @@ static PetscErrorCode CheckFile(DM dm, PetscReal tol)
   PetscViewer viewer;
   MPI_Comm    comm;
   PetscInt    dim, degree;
+  DMBoxSpace  space;
   PetscMPIInt rank;
   char        name[PETSC_MAX_PATH_LEN];
 
@@ -284,6 +285,8 @@ static PetscErrorCode CheckFile(DM dm, PetscReal tol)
     PetscCall(DMBoxCreate(PETSC_COMM_SELF, dim, cells, degree, &alone));
     PetscCall(DMBoxSetBounds(alone, lower, upper));
     PetscCall(DMBoxSetVertices(alone, 0, 7, graded));
+    PetscCall(DMBoxGetSpace(dm, &space));
+    PetscCall(DMBoxSetSpace(alone, space));
     PetscCall(DMSetUp(alone));
   }
   PetscCall(PetscSNPrintf(name, sizeof(name), "dm_test_%" PetscInt_FMT ".bin", dim));
@@ -554,6 +557,28 @@ int main(int argc, char **argv)
       filter: grep -v -E "Vec|type|Process"
       args: -test files
 
+  # nodes on top of each other
+  testset:
+    nsize: {{1 3}}
+    args: -dm_box_space dgq
+    test:
+      suffix: coordinates_dgq
+      output_file: output/dm_coordinates.out
+      args: -test coordinates
+    test:
+      suffix: local_dgq
+      output_file: output/dm_local.out
+      args: -test local
+    test:
+      suffix: files_dgq
+      output_file: output/dm_files.out
+      filter: grep -v -E "Vec|type|Process"
+      args: -test files
+    test:
+      suffix: snes_dgq
+      output_file: output/dm_snes.out
+      args: -test snes -dm_refine 1 -pc_type patchmg -ksp_type fgmres -snes_linesearch_type basic
+
   testset:
     requires: cuda gpu
     nsize: {{1 2}}
@@ -566,6 +591,10 @@ int main(int argc, char **argv)
       output_file: output/dm_files.out
       filter: grep -v -E "Vec|type|Process"
       args: -test files -cuda
+    test:
+      suffix: local_dgq_cuda
+      output_file: output/dm_local.out
+      args: -test local -cuda -dm_box_space dgq
 
   # SNES alone, and with what it takes the Jacobian for
   testset:

@@ -52,7 +52,7 @@ static void Traces(const Line *l, const PetscReal z[], PetscInt v, PetscInt c, P
 }
 
 /* the face terms of the symmetric interior penalty method, from its definition: - {u'} [v] - {v'} [u] + sigma [u] [v] at every vertex, [u] = u- - u+ */
-static PetscErrorCode LineAddFaces(const PetscReal z[], const PetscBool dirichlet[2], Line *l)
+static PetscErrorCode LineAddFaces(const PetscReal z[], const PetscBool dirichlet[2], const PetscReal penalty[2], Line *l)
 {
   const PetscInt n = l->n;
   PetscReal     *val[2], *der[2];
@@ -67,8 +67,8 @@ static PetscErrorCode LineAddFaces(const PetscReal z[], const PetscBool dirichle
     if (end && !dirichlet[v == 0 ? 0 : 1]) continue;
     Traces(l, z, v, v - 1, val[0], der[0]);
     Traces(l, z, v, v, val[1], der[1]);
-    if (end) sigma = 2 * l->k * (l->k + 1) / (v == 0 ? l->v[1] - l->v[0] : l->v[v] - l->v[v - 1]);
-    else sigma = 0.5 * l->k * (l->k + 1) * (1 / (l->v[v] - l->v[v - 1]) + 1 / (l->v[v + 1] - l->v[v]));
+    if (end) sigma = penalty[1] * 2 * l->k * (l->k + 1) / (v == 0 ? l->v[1] - l->v[0] : l->v[v] - l->v[v - 1]);
+    else sigma = penalty[0] * 0.5 * l->k * (l->k + 1) * (1 / (l->v[v] - l->v[v - 1]) + 1 / (l->v[v + 1] - l->v[v]));
     for (PetscInt i = 0; i < n; i++) {
       const PetscReal ji = val[0][i] - val[1][i], mi = mean * (der[0][i] + der[1][i]);
 
@@ -84,7 +84,7 @@ static PetscErrorCode LineAddFaces(const PetscReal z[], const PetscBool dirichle
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LineCreate(PetscInt k, PetscBool continuous, PetscInt cells, const PetscReal v[], const PetscBool dirichlet[2], Line *l)
+static PetscErrorCode LineCreate(PetscInt k, PetscBool continuous, PetscInt cells, const PetscReal v[], const PetscBool dirichlet[2], const PetscReal penalty[2], Line *l)
 {
   PetscReal *z, *wz, *q, *w;
 
@@ -121,7 +121,7 @@ static PetscErrorCode LineCreate(PetscInt k, PetscBool continuous, PetscInt cell
       }
     }
   }
-  if (!continuous) PetscCall(LineAddFaces(z, dirichlet, l));
+  if (!continuous) PetscCall(LineAddFaces(z, dirichlet, penalty, l));
   PetscCall(PetscFree4(z, wz, q, w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -177,24 +177,28 @@ static PetscReal Entry(const Problem *p, const PetscInt i[3], const PetscInt j[3
   return p->D[0] * A[0] * M[1] * M[2] + p->D[1] * M[0] * A[1] * M[2] + p->D[2] * M[0] * M[1] * A[2] + p->shift * M[0] * M[1] * M[2];
 }
 
-/* y = A x, row by row; only the nodes that share a cell with a row's node can contribute, and, without continuity, those of the cells beside it */
+/* a row of A x; only the nodes that share a cell with the row's node can contribute, and, without continuity, those of the cells beside it */
+static PetscReal MultiplyRow(const Problem *p, PetscInt r, const PetscReal x[])
+{
+  PetscInt  i[3], j[3], lo[3], hi[3];
+  PetscReal y = 0;
+
+  Node(p, r, i);
+  for (int d = 0; d < 3; d++) {
+    const PetscInt reach = p->line[d].stride > p->line[d].k ? 2 * p->line[d].stride : p->line[d].k;
+
+    lo[d] = PetscMax(0, i[d] - reach);
+    hi[d] = PetscMin(p->line[d].n - 1, i[d] + reach);
+  }
+  for (j[2] = lo[2]; j[2] <= hi[2]; j[2]++)
+    for (j[1] = lo[1]; j[1] <= hi[1]; j[1]++)
+      for (j[0] = lo[0]; j[0] <= hi[0]; j[0]++) y += Entry(p, i, j) * x[(j[2] * p->line[1].n + j[1]) * p->line[0].n + j[0]];
+  return y;
+}
+
 static void Multiply(const Problem *p, const PetscReal x[], PetscReal y[])
 {
-  for (PetscInt r = 0; r < p->N; r++) {
-    PetscInt i[3], j[3], lo[3], hi[3];
-
-    Node(p, r, i);
-    for (int d = 0; d < 3; d++) {
-      const PetscInt reach = p->line[d].stride > p->line[d].k ? 2 * p->line[d].stride : p->line[d].k;
-
-      lo[d] = PetscMax(0, i[d] - reach);
-      hi[d] = PetscMin(p->line[d].n - 1, i[d] + reach);
-    }
-    y[r] = 0;
-    for (j[2] = lo[2]; j[2] <= hi[2]; j[2]++)
-      for (j[1] = lo[1]; j[1] <= hi[1]; j[1]++)
-        for (j[0] = lo[0]; j[0] <= hi[0]; j[0]++) y[r] += Entry(p, i, j) * x[(j[2] * p->line[1].n + j[1]) * p->line[0].n + j[0]];
-  }
+  for (PetscInt r = 0; r < p->N; r++) y[r] = MultiplyRow(p, r, x);
 }
 
 /* ---- reference smoother: dense Cholesky on each patch ---- */
@@ -290,8 +294,12 @@ static PetscErrorCode ReferenceStep(const Problem *p, PetscInt np, const Patch q
 
     for (PetscInt i = 0; i < np; i++) last = (PetscBool)(last && q[i].color <= color);
     if (s >= 16 && last && omega == 1) continue; /* an exact solve repeated */
-    Multiply(p, x, r);
-    for (PetscInt i = 0; i < p->N; i++) r[i] = b[i] - r[i];
+    /* the residual of all patches of the colour, then their solves; patches of a colour have no common nodes */
+    if (type == PC_PATCHFD_ADDITIVE) {
+      for (PetscInt i = 0; i < p->N; i++) r[i] = b[i] - MultiplyRow(p, i, x);
+    }
+    for (PetscInt i = 0; i < np && type == PC_PATCHFD_MULTIPLICATIVE; i++)
+      for (PetscInt n = 0; n < q[i].n && q[i].color == color; n++) r[q[i].node[n]] = b[q[i].node[n]] - MultiplyRow(p, q[i].node[n], x);
     for (PetscInt i = 0; i < np; i++)
       if (type == PC_PATCHFD_ADDITIVE || q[i].color == color) PetscCall(PatchSolve(&q[i], omega, r, x));
   }
@@ -414,6 +422,7 @@ static PetscErrorCode Compare(const Layout *l, const char *name, Vec v, const Pe
 static PetscErrorCode ProblemCreate(DM dm, PetscReal *const vertices[3], Problem *p)
 {
   const PetscReal   point[2] = {0, 1};
+  PetscReal         penalty[2];
   PetscInt          cells[3], k;
   DMBoxBoundaryType bc[6];
   DMBoxSpace        space;
@@ -426,11 +435,12 @@ static PetscErrorCode ProblemCreate(DM dm, PetscReal *const vertices[3], Problem
   PetscCall(DMBoxGetSpace(dm, &space));
   p->D[1] = p->D[2] = 0; /* of directions that do not exist */
   PetscCall(DMBoxGetPoisson(dm, p->D, &p->shift));
+  PetscCall(DMBoxGetPenalty(dm, &penalty[0], &penalty[1]));
   p->N = 1;
   for (PetscInt d = 0; d < 3; d++) {
     const PetscBool dirichlet[2] = {(PetscBool)(d < p->dim && bc[2 * d] == DMBOX_DIRICHLET), (PetscBool)(d < p->dim && bc[2 * d + 1] == DMBOX_DIRICHLET)};
 
-    PetscCall(LineCreate(d < p->dim ? k : 0, (PetscBool)(d >= p->dim || space == DMBOX_Q), d < p->dim ? cells[d] : 1, d < p->dim ? vertices[d] : point, dirichlet, &p->line[d]));
+    PetscCall(LineCreate(d < p->dim ? k : 0, (PetscBool)(d >= p->dim || space == DMBOX_Q), d < p->dim ? cells[d] : 1, d < p->dim ? vertices[d] : point, dirichlet, penalty, &p->line[d]));
     p->N *= p->line[d].n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -499,6 +509,25 @@ static PetscErrorCode TestOperator(const Layout *l, Mat A, const PetscReal x[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a row of what weak data bring into the right-hand side: integrals over the sides of the row's cell */
+static PetscReal WeakLift(const Problem *p, const PetscInt i[3], const PetscReal g[])
+{
+  PetscInt  j[3], lo[3];
+  PetscReal M[3], G[3], sum = 0;
+
+  for (int d = 0; d < 3; d++) lo[d] = i[d] - (d < p->dim ? i[d] % p->line[d].stride : 0);
+  for (j[2] = lo[2]; j[2] <= lo[2] + p->line[2].k; j[2]++)
+    for (j[1] = lo[1]; j[1] <= lo[1] + p->line[1].k; j[1]++)
+      for (j[0] = lo[0]; j[0] <= lo[0] + p->line[0].k; j[0]++) {
+        for (int d = 0; d < 3; d++) {
+          M[d] = p->line[d].M[i[d] * p->line[d].n + j[d]];
+          G[d] = p->D[d] * p->line[d].G[i[d] * p->line[d].n + j[d]];
+        }
+        sum += (G[0] * M[1] * M[2] + M[0] * G[1] * M[2] + M[0] * M[1] * G[2]) * g[(j[2] * p->line[1].n + j[1]) * p->line[0].n + j[0]];
+      }
+  return sum;
+}
+
 /* lifting of Dirichlet data: the operator without boundary conditions acts on them */
 static PetscErrorCode TestLift(const Layout *l, Mat A, const PetscReal g[], const PetscReal b[], PetscReal tol, PetscInt *failures)
 {
@@ -521,17 +550,7 @@ static PetscErrorCode TestLift(const Layout *l, Mat A, const PetscReal g[], cons
 
     Node(l->p, i, at);
     z[i] = Fixed(l->p, at) ? g[i] : b[i] - z[i];
-    for (PetscInt j = 0; j < natural.N && l->p->line[0].stride > l->p->line[0].k; j++) { /* without continuity */
-      PetscInt  to[3];
-      PetscReal M[3], G[3];
-
-      Node(l->p, j, to);
-      for (int d = 0; d < 3; d++) {
-        M[d] = l->p->line[d].M[at[d] * l->p->line[d].n + to[d]];
-        G[d] = l->p->D[d] * l->p->line[d].G[at[d] * l->p->line[d].n + to[d]];
-      }
-      z[i] += (G[0] * M[1] * M[2] + M[0] * G[1] * M[2] + M[0] * M[1] * G[2]) * g[j];
-    }
+    if (l->p->line[0].stride > l->p->line[0].k) z[i] += WeakLift(l->p, at, g); /* without continuity */
   }
   PetscCall(MatCreateVecs(A, &vg, &vb));
   PetscCall(ToVec(l, g, vg));
@@ -693,14 +712,21 @@ static PetscErrorCode TestTransfer(const Layout *lc, const Layout *lf, const Pet
 
     Node(f, i, af);
     if (Fixed(f, af)) continue;
-    for (PetscInt j = 0; j < c->N; j++) {
-      PetscReal w = 1;
+    for (ac[2] = 0; ac[2] < c->line[2].n; ac[2]++) {
+      const PetscReal w2 = P[2][af[2] * c->line[2].n + ac[2]];
 
-      Node(c, j, ac);
-      for (int d = 0; d < 3; d++) w *= P[d][af[d] * c->line[d].n + ac[d]];
-      if (w == 0 || Fixed(c, ac)) continue;
-      yf[i] += w * xc[j];
-      yc[j] += w * xf[i];
+      for (ac[1] = 0; ac[1] < c->line[1].n && w2 != 0; ac[1]++) {
+        const PetscReal w1 = w2 * P[1][af[1] * c->line[1].n + ac[1]];
+
+        for (ac[0] = 0; ac[0] < c->line[0].n && w1 != 0; ac[0]++) {
+          const PetscReal w = w1 * P[0][af[0] * c->line[0].n + ac[0]];
+          const PetscInt  j = (ac[2] * c->line[1].n + ac[1]) * c->line[0].n + ac[0];
+
+          if (w == 0 || Fixed(c, ac)) continue;
+          yf[i] += w * xc[j];
+          yc[j] += w * xf[i];
+        }
+      }
     }
   }
   PetscCall(ToVec(lc, xc, vc));
@@ -897,6 +923,71 @@ int main(int argc, char **argv)
        suffix: single_graded
        args: -dm_box_cells 3,4,5 -degrees 1,2,3 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann
 
+   # interior penalties
+   testset:
+     args: -dm_box_space dgq
+     test:
+       suffix: dgq_1d
+       nsize: {{1 3}}
+       output_file: output/reference_dgq_1d.out
+       args: -dm_box_dim 1 -dm_box_cells 6 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: dgq_2d
+       args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: dgq_2d_graded
+       args: -dm_box_dim 2 -dm_box_cells 9,4 -degrees 1,2,3,4 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet -dm_box_lower 0.3,-1 -dm_box_upper 2,7 -dm_box_diffusion 1,3 -dm_box_shift 2 -dm_box_penalty 1.5,2
+     test:
+       suffix: dgq_3d
+       args: -dm_box_cells 3,4,3 -degrees 1,2
+     test:
+       suffix: dgq_3d_high
+       args: -dm_box_cells 2,2,1 -degrees 3,4,5
+     test:
+       suffix: dgq_3d_higher
+       args: -dm_box_cells 3,1,1 -degrees 6,7
+     test:
+       suffix: dgq_3d_8
+       args: -dm_box_cells 1,2,1 -degrees 8
+     test:
+       suffix: dgq_3d_graded
+       args: -dm_box_cells 3,4,3 -degrees 1,2 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
+     test:
+       suffix: dgq_3d_neumann
+       args: -dm_box_cells 4,3,3 -degrees 1,2 -dm_box_boundary neumann -dm_box_shift 1.5 -dm_box_penalty 3
+     test:
+       suffix: dgq_3d_thin
+       args: -dm_box_cells 1,3,2 -degrees 1,2,3
+     test:
+       suffix: dgq_3d_few
+       args: -dm_box_cells 1,1,2 -degrees 1,2,3 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
+     test:
+       suffix: dgq_3d_one
+       args: -dm_box_cells 1 -degrees 1,2,3
+     test:
+       suffix: dgq_ranks
+       nsize: {{2 3 4 6 8}}
+       output_file: output/reference_dgq_ranks.out
+       args: -dm_box_cells 5,4,3 -degrees 1
+     test:
+       suffix: dgq_ranks_graded
+       nsize: {{2 3 4 6 8}}
+       output_file: output/reference_dgq_ranks_graded.out
+       args: -dm_box_dim 2 -dm_box_cells 7,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann
+   testset:
+     args: -dm_box_space dgq -dm_vec_type single -tolerance 1e-5
+     test:
+       suffix: dgq_single_2d
+       args: -dm_box_dim 2 -dm_box_cells 5,3 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: dgq_single_3d
+       nsize: {{1 4}}
+       output_file: output/reference_dgq_single_3d.out
+       args: -dm_box_cells 3,4,3 -degrees 1,2
+     test:
+       suffix: dgq_single_graded
+       args: -dm_box_cells 3,2,4 -degrees 1,2 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
+
    # the same on a GPU
    testset:
      requires: cuda gpu
@@ -960,5 +1051,84 @@ int main(int argc, char **argv)
        nsize: {{2 6}}
        output_file: output/reference_ranks_graded.out
        args: -dm_box_dim 2 -dm_box_cells 9,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann -use_gpu_aware_mpi 0
+
+   testset:
+     requires: cuda gpu
+     args: -dm_box_space dgq -dm_vec_type cuda
+     test:
+       suffix: dgq_cuda_1d
+       nsize: {{1 3}}
+       output_file: output/reference_dgq_1d.out
+       args: -dm_box_dim 1 -dm_box_cells 6 -degrees 1,2,3,4,5,6,7,8 -use_gpu_aware_mpi 0
+     test:
+       suffix: dgq_cuda_2d
+       output_file: output/reference_dgq_2d.out
+       args: -dm_box_dim 2 -dm_box_cells 4,3 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: dgq_cuda_2d_graded
+       output_file: output/reference_dgq_2d_graded.out
+       args: -dm_box_dim 2 -dm_box_cells 9,4 -degrees 1,2,3,4 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet -dm_box_lower 0.3,-1 -dm_box_upper 2,7 -dm_box_diffusion 1,3 -dm_box_shift 2 -dm_box_penalty 1.5,2
+     test:
+       suffix: dgq_cuda_3d
+       output_file: output/reference_dgq_3d.out
+       args: -dm_box_cells 3,4,3 -degrees 1,2
+     test:
+       suffix: dgq_cuda_3d_high
+       output_file: output/reference_dgq_3d_high.out
+       args: -dm_box_cells 2,2,1 -degrees 3,4,5
+     test:
+       suffix: dgq_cuda_3d_higher
+       output_file: output/reference_dgq_3d_higher.out
+       args: -dm_box_cells 3,1,1 -degrees 6,7
+     test:
+       suffix: dgq_cuda_3d_8
+       output_file: output/reference_dgq_3d_8.out
+       args: -dm_box_cells 3,1,1 -degrees 8
+     test:
+       suffix: dgq_cuda_3d_graded
+       output_file: output/reference_dgq_3d_graded.out
+       args: -dm_box_cells 3,4,3 -degrees 1,2 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
+     test:
+       suffix: dgq_cuda_3d_neumann
+       output_file: output/reference_dgq_3d_neumann.out
+       args: -dm_box_cells 4,3,3 -degrees 1,2 -dm_box_boundary neumann -dm_box_shift 1.5 -dm_box_penalty 3
+     test:
+       suffix: dgq_cuda_3d_thin
+       output_file: output/reference_dgq_3d_thin.out
+       args: -dm_box_cells 1,3,2 -degrees 1,2,3
+     test:
+       suffix: dgq_cuda_3d_few
+       output_file: output/reference_dgq_3d_few.out
+       args: -dm_box_cells 1,1,2 -degrees 1,2,3 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
+     test:
+       suffix: dgq_cuda_3d_one
+       output_file: output/reference_dgq_3d_one.out
+       args: -dm_box_cells 1 -degrees 1,2,3
+     test:
+       suffix: dgq_cuda_ranks
+       nsize: {{2 3 4 8}}
+       output_file: output/reference_dgq_ranks.out
+       args: -dm_box_cells 5,4,3 -degrees 1 -use_gpu_aware_mpi 0
+     test:
+       suffix: dgq_cuda_ranks_graded
+       nsize: {{2 6}}
+       output_file: output/reference_dgq_ranks_graded.out
+       args: -dm_box_dim 2 -dm_box_cells 7,5 -degrees 1,3 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann -use_gpu_aware_mpi 0
+   testset:
+     requires: cuda gpu
+     args: -dm_box_space dgq -dm_vec_type singlecuda -tolerance 1e-5
+     test:
+       suffix: dgq_cuda_single_2d
+       output_file: output/reference_dgq_single_2d.out
+       args: -dm_box_dim 2 -dm_box_cells 5,3 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: dgq_cuda_single_3d
+       nsize: {{1 4}}
+       output_file: output/reference_dgq_single_3d.out
+       args: -dm_box_cells 3,4,3 -degrees 1,2 -use_gpu_aware_mpi 0
+     test:
+       suffix: dgq_cuda_single_graded
+       output_file: output/reference_dgq_single_graded.out
+       args: -dm_box_cells 3,2,4 -degrees 1,2 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
 
 TEST*/

@@ -383,6 +383,11 @@ int main(int argc, char **argv)
       args: -kind box -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree 3 -dm_refine 2 -d_pc_type patchmg
       output_file: output/single_1.out
     test:
+      suffix: box_dgq
+      nsize: {{1 2}}
+      args: -kind box -dm_box_space dgq -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree 2 -dm_refine 2 -d_pc_type patchmg
+      output_file: output/single_1.out
+    test:
       suffix: box_view
       nsize: 1
       args: -kind box -dm_box_dim 2 -dm_box_cells 4,4 -dm_box_degree 2 -d_pc_type patchmg -changes 0 -s_ksp_view
@@ -391,6 +396,12 @@ int main(int argc, char **argv)
       requires: cuda gpu
       suffix: box_cuda
       args: -kind box -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree {{2 3}} -dm_refine 2 -d_pc_type patchmg -dm_vec_type cuda -copies
+      args: -d_ksp_type cg -s_ksp_type cg -d_pc_patchmg_symmetric -s_single_pc_patchmg_symmetric
+      output_file: output/single_cuda.out
+    test:
+      requires: cuda gpu
+      suffix: box_dgq_cuda
+      args: -kind box -dm_box_space dgq -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree {{2 3}} -dm_refine 2 -d_pc_type patchmg -dm_vec_type cuda -copies
       args: -d_ksp_type cg -s_ksp_type cg -d_pc_patchmg_symmetric -s_single_pc_patchmg_symmetric
       output_file: output/single_cuda.out
     test:

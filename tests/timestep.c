@@ -178,6 +178,12 @@ int main(int argc, char **argv)
       suffix: dirk
       output_file: output/timestep_1.out
       args: -ts_type dirk -ts_dirk_type s212 -own
+    # interior penalties: boundary values are in the load alone
+    test:
+      suffix: dgq
+      nsize: {{1 2}}
+      output_file: output/timestep_2.out
+      args: -ts_type cn -order 2 -dm_box_space dgq
     # in three dimensions, and with an assembled matrix
     test:
       suffix: 3d

@@ -2,34 +2,55 @@ static char help[] = "Iteration counts of multigrid with vertex-patch smoothers 
 Right-hand side f = 1, Dirichlet conditions, 2^L cells a direction, relative tolerance 1e-9.  Two solvers: FGMRES with the same\n\
 colour order before and after the coarse correction, CG with the reversed one after it.  Each entry is the number of iterations and\n\
 nu = -9 / log10(mean reduction of the residual an iteration), a fractional number of iterations to 1e-9.\n\
-  -dim <d>, -degrees <k,...>, -levels <first,last>, -max_unknowns <n>\n\
+  -dim <d>, -degrees <k,...>, -levels <first,last>, -max_unknowns <n>, -dm_box_space <q, dgq>\n\
   -reference : compare with the values of the reference implementation (nu to 0.1)\n\n";
 
 #include <petscpatchfd.h>
 
-/* d, k, L, iterations and nu of FGMRES, iterations and nu of CG, from the NumPy reference (dense Kronecker products) */
+enum {
+  Q   = DMBOX_Q,
+  DGQ = DMBOX_DGQ
+};
+
+/* space, d, k, L, iterations and nu of FGMRES, iterations and nu of CG, from the NumPy reference (dense Kronecker products) */
 static const struct {
-  PetscInt  d, k, L, gmres;
+  PetscInt  space, d, k, L, gmres;
   PetscReal gmresnu;
   PetscInt  cg;
   PetscReal cgnu;
 } reference[] = {
-  {2, 1, 3, 5, 4.67, 6, 5.96}, {2, 1, 4, 6, 5.48, 8, 7.25}, {2, 1, 5, 6, 5.73, 8, 7.88}, {2, 1, 6, 6, 5.94, 9, 8.15}, {2, 1, 7, 7, 6.05, 9, 8.33}, {2, 1, 8, 7, 6.20, 9, 8.54},
-  {2, 2, 3, 4, 3.48, 6, 5.08}, {2, 2, 4, 4, 3.86, 6, 5.36}, {2, 2, 5, 5, 4.04, 6, 5.54}, {2, 2, 6, 5, 4.17, 6, 5.64}, {2, 2, 7, 5, 4.29, 6, 5.68},
-  {2, 3, 3, 4, 3.11, 6, 5.15}, {2, 3, 4, 4, 3.44, 6, 5.38}, {2, 3, 5, 4, 3.57, 6, 5.62}, {2, 3, 6, 4, 3.69, 6, 5.69},
-  {2, 4, 3, 3, 2.68, 5, 4.59}, {2, 4, 4, 3, 2.81, 5, 4.73}, {2, 4, 5, 3, 2.95, 5, 4.91},
-  {2, 5, 3, 3, 2.55, 5, 4.59}, {2, 5, 4, 3, 2.70, 5, 4.71}, {2, 5, 5, 3, 2.84, 5, 4.96},
-  {2, 6, 3, 3, 2.38, 5, 4.27}, {2, 6, 4, 3, 2.45, 5, 4.37}, {2, 6, 5, 3, 2.52, 5, 4.58},
-  {2, 7, 3, 3, 2.11, 5, 4.28}, {2, 7, 4, 3, 2.28, 5, 4.37}, {2, 7, 5, 3, 2.35, 5, 4.60},
-  {2, 8, 3, 3, 2.07, 5, 4.07}, {2, 8, 4, 3, 2.14, 5, 4.15}, {2, 8, 5, 3, 2.21, 5, 4.35},
-  {3, 1, 3, 5, 4.96, 7, 6.35}, {3, 1, 4, 6, 5.84, 8, 7.12}, {3, 1, 5, 6, 5.98, 8, 7.84}, {3, 1, 6, 7, 6.03, 9, 8.07},
-  {3, 2, 3, 5, 4.38, 6, 5.56}, {3, 2, 4, 5, 4.95, 7, 6.01}, {3, 2, 5, 6, 4.90, 7, 6.15},
-  {3, 3, 3, 4, 3.54, 6, 5.09}, {3, 3, 4, 4, 3.80, 6, 5.34}, {3, 3, 5, 4, 3.95, 6, 5.49},
-  {3, 4, 3, 4, 3.21, 5, 4.59}, {3, 4, 4, 4, 3.42, 5, 4.75},
-  {3, 5, 3, 4, 2.92, 5, 4.58}, {3, 5, 4, 4, 3.10, 5, 4.73},
-  {3, 6, 3, 3, 2.81, 5, 4.27}, {3, 6, 4, 3, 2.97, 5, 4.40},
-  {3, 7, 3, 3, 2.59, 5, 4.27}, {3, 7, 4, 3, 2.70, 5, 4.41},
-  {3, 8, 3, 3, 2.48, 5, 4.06}, {3, 8, 4, 3, 2.60, 5, 4.18},
+  {Q, 2, 1, 3, 5, 4.67, 6, 5.96}, {Q, 2, 1, 4, 6, 5.48, 8, 7.25}, {Q, 2, 1, 5, 6, 5.73, 8, 7.88}, {Q, 2, 1, 6, 6, 5.94, 9, 8.15}, {Q, 2, 1, 7, 7, 6.05, 9, 8.33}, {Q, 2, 1, 8, 7, 6.20, 9, 8.54},
+  {Q, 2, 2, 3, 4, 3.48, 6, 5.08}, {Q, 2, 2, 4, 4, 3.86, 6, 5.36}, {Q, 2, 2, 5, 5, 4.04, 6, 5.54}, {Q, 2, 2, 6, 5, 4.17, 6, 5.64}, {Q, 2, 2, 7, 5, 4.29, 6, 5.68},
+  {Q, 2, 3, 3, 4, 3.11, 6, 5.15}, {Q, 2, 3, 4, 4, 3.44, 6, 5.38}, {Q, 2, 3, 5, 4, 3.57, 6, 5.62}, {Q, 2, 3, 6, 4, 3.69, 6, 5.69},
+  {Q, 2, 4, 3, 3, 2.68, 5, 4.59}, {Q, 2, 4, 4, 3, 2.81, 5, 4.73}, {Q, 2, 4, 5, 3, 2.95, 5, 4.91},
+  {Q, 2, 5, 3, 3, 2.55, 5, 4.59}, {Q, 2, 5, 4, 3, 2.70, 5, 4.71}, {Q, 2, 5, 5, 3, 2.84, 5, 4.96},
+  {Q, 2, 6, 3, 3, 2.38, 5, 4.27}, {Q, 2, 6, 4, 3, 2.45, 5, 4.37}, {Q, 2, 6, 5, 3, 2.52, 5, 4.58},
+  {Q, 2, 7, 3, 3, 2.11, 5, 4.28}, {Q, 2, 7, 4, 3, 2.28, 5, 4.37}, {Q, 2, 7, 5, 3, 2.35, 5, 4.60},
+  {Q, 2, 8, 3, 3, 2.07, 5, 4.07}, {Q, 2, 8, 4, 3, 2.14, 5, 4.15}, {Q, 2, 8, 5, 3, 2.21, 5, 4.35},
+  {Q, 3, 1, 3, 5, 4.96, 7, 6.35}, {Q, 3, 1, 4, 6, 5.84, 8, 7.12}, {Q, 3, 1, 5, 6, 5.98, 8, 7.84}, {Q, 3, 1, 6, 7, 6.03, 9, 8.07},
+  {Q, 3, 2, 3, 5, 4.38, 6, 5.56}, {Q, 3, 2, 4, 5, 4.95, 7, 6.01}, {Q, 3, 2, 5, 6, 4.90, 7, 6.15},
+  {Q, 3, 3, 3, 4, 3.54, 6, 5.09}, {Q, 3, 3, 4, 4, 3.80, 6, 5.34}, {Q, 3, 3, 5, 4, 3.95, 6, 5.49},
+  {Q, 3, 4, 3, 4, 3.21, 5, 4.59}, {Q, 3, 4, 4, 4, 3.42, 5, 4.75},
+  {Q, 3, 5, 3, 4, 2.92, 5, 4.58}, {Q, 3, 5, 4, 4, 3.10, 5, 4.73},
+  {Q, 3, 6, 3, 3, 2.81, 5, 4.27}, {Q, 3, 6, 4, 3, 2.97, 5, 4.40},
+  {Q, 3, 7, 3, 3, 2.59, 5, 4.27}, {Q, 3, 7, 4, 3, 2.70, 5, 4.41},
+  {Q, 3, 8, 3, 3, 2.48, 5, 4.06}, {Q, 3, 8, 4, 3, 2.60, 5, 4.18},
+  {DGQ, 2, 1, 2, 3, 2.54, 4, 3.42}, {DGQ, 2, 1, 3, 4, 3.45, 5, 4.44}, {DGQ, 2, 1, 4, 4, 3.86, 5, 4.90}, {DGQ, 2, 1, 5, 5, 4.06, 6, 5.10}, {DGQ, 2, 1, 6, 5, 4.15, 6, 5.25},
+  {DGQ, 2, 1, 7, 5, 4.20, 6, 5.37},
+  {DGQ, 2, 2, 2, 3, 2.89, 5, 3.78}, {DGQ, 2, 2, 3, 4, 3.21, 5, 4.35}, {DGQ, 2, 2, 4, 4, 3.29, 5, 4.53}, {DGQ, 2, 2, 5, 4, 3.35, 5, 4.59}, {DGQ, 2, 2, 6, 4, 3.38, 5, 4.64},
+  {DGQ, 2, 3, 2, 3, 2.57, 4, 4.00}, {DGQ, 2, 3, 3, 4, 3.10, 5, 4.48}, {DGQ, 2, 3, 4, 4, 3.26, 5, 4.66}, {DGQ, 2, 3, 5, 4, 3.36, 5, 4.80}, {DGQ, 2, 3, 6, 4, 3.44, 5, 4.86},
+  {DGQ, 2, 4, 2, 3, 2.55, 4, 3.90}, {DGQ, 2, 4, 3, 3, 2.97, 5, 4.24}, {DGQ, 2, 4, 4, 4, 3.06, 5, 4.34}, {DGQ, 2, 4, 5, 4, 3.12, 5, 4.47},
+  {DGQ, 2, 5, 2, 3, 2.27, 4, 3.80}, {DGQ, 2, 5, 3, 3, 2.76, 5, 4.27}, {DGQ, 2, 5, 4, 3, 2.88, 5, 4.44}, {DGQ, 2, 5, 5, 3, 2.93, 5, 4.60},
+  {DGQ, 2, 6, 2, 3, 2.26, 4, 3.67}, {DGQ, 2, 6, 3, 3, 2.55, 5, 4.07}, {DGQ, 2, 6, 4, 3, 2.69, 5, 4.19}, {DGQ, 2, 6, 5, 3, 2.74, 5, 4.33},
+  {DGQ, 2, 7, 2, 3, 2.23, 4, 3.60}, {DGQ, 2, 7, 3, 3, 2.56, 5, 4.08}, {DGQ, 2, 7, 4, 3, 2.71, 5, 4.22}, {DGQ, 2, 7, 5, 3, 2.75, 5, 4.40},
+  {DGQ, 2, 8, 2, 3, 2.18, 4, 3.51}, {DGQ, 2, 8, 3, 3, 2.50, 4, 3.99}, {DGQ, 2, 8, 5, 3, 2.65, 5, 4.19},
+  {DGQ, 3, 1, 2, 3, 2.23, 4, 3.05}, {DGQ, 3, 1, 3, 3, 2.65, 4, 3.71}, {DGQ, 3, 1, 4, 4, 3.33, 5, 4.29},
+  {DGQ, 3, 2, 2, 3, 2.52, 4, 3.57}, {DGQ, 3, 2, 3, 3, 2.80, 4, 3.87},
+  {DGQ, 3, 3, 2, 3, 2.29, 4, 3.66}, {DGQ, 3, 3, 3, 3, 2.90, 5, 4.18},
+  {DGQ, 3, 4, 2, 3, 2.48, 4, 3.61}, {DGQ, 3, 4, 3, 3, 2.81, 5, 4.01},
+  {DGQ, 3, 5, 2, 3, 2.19, 4, 3.56},
+  {DGQ, 3, 6, 2, 3, 2.17, 4, 3.45},
+  {DGQ, 3, 7, 2, 3, 2.15, 4, 3.42}, {DGQ, 3, 7, 3, 3, 2.45, 5, 4.01},
 };
 
 static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
@@ -76,6 +97,26 @@ static PetscErrorCode Solve(DM dm, Mat A, Vec b, PetscBool cg, PetscInt *its, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* Print the row of the table; or compare it, if there is a reference for it, and count */
+static PetscErrorCode Row(const PetscInt key[4], PetscInt N, const PetscInt its[2], const PetscReal nu[2], PetscBool compare, PetscInt *compared, PetscInt *deviations)
+{
+  PetscFunctionBeginUser;
+  if (!compare) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%3" PetscInt_FMT " %3" PetscInt_FMT " %11" PetscInt_FMT, key[2], key[3], N));
+    for (int s = 0; s < 2; s++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | %7" PetscInt_FMT " %5.2f", its[s], (double)nu[s]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  }
+  for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(reference) && compare; r++) {
+    if (reference[r].space != key[0] || reference[r].d != key[1] || reference[r].k != key[2] || reference[r].L != key[3]) continue;
+    (*compared)++;
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%3" PetscInt_FMT " %3" PetscInt_FMT " %11" PetscInt_FMT " | %7" PetscInt_FMT "       | %7" PetscInt_FMT "\n", key[2], key[3], N, its[0], its[1]));
+    if (its[0] == reference[r].gmres && its[1] == reference[r].cg && PetscAbsReal(nu[0] - reference[r].gmresnu) <= 0.1 && PetscAbsReal(nu[1] - reference[r].cgnu) <= 0.1) continue;
+    (*deviations)++;
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    DEVIATES: nu %.2f %.2f, reference %" PetscInt_FMT " %.2f %" PetscInt_FMT " %.2f\n", (double)nu[0], (double)nu[1], reference[r].gmres, (double)reference[r].gmresnu, reference[r].cg, (double)reference[r].cgnu));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   PetscInt  dim = 3, degrees[16] = {1, 2, 3, 4, 5, 6, 7, 8}, nd = 16, levels[2] = {3, 5}, nl = 2, deviations = 0, compared = 0;
@@ -98,32 +139,26 @@ int main(int argc, char **argv)
     for (PetscInt L = levels[0]; L <= levels[1]; L++) {
       const PetscInt n = (PetscInt)1 << L, cells[] = {n, n, n}, k = degrees[i];
       DM             dm;
+      DMBoxSpace     space;
       Mat            A;
       Vec            b;
-      PetscInt       N, gmres = 0, cg = 0;
-      PetscReal      gmresnu = 0, cgnu = 0;
+      PetscInt       N, its[2] = {0, 0};
+      PetscReal      nu[2] = {0, 0};
 
-      if (PetscPowReal(k * n, dim) > max) continue;
       PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, k, &dm));
       PetscCall(DMSetFromOptions(dm));
-      PetscCall(DMSetUp(dm));
-      PetscCall(DMCreateMatrix(dm, &A));
-      PetscCall(DMCreateGlobalVector(dm, &b));
-      PetscCall(DMBoxAddLoad(dm, 0, One, NULL, b));
-      PetscCall(VecGetSize(b, &N));
-      PetscCall(Solve(dm, A, b, PETSC_FALSE, &gmres, &gmresnu));
-      PetscCall(Solve(dm, A, b, PETSC_TRUE, &cg, &cgnu));
-      if (!compare) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%3" PetscInt_FMT " %3" PetscInt_FMT " %11" PetscInt_FMT " | %7" PetscInt_FMT " %5.2f | %7" PetscInt_FMT " %5.2f\n", k, L, N, gmres, (double)gmresnu, cg, (double)cgnu));
-      for (size_t r = 0; r < PETSC_STATIC_ARRAY_LENGTH(reference) && compare; r++) {
-        if (reference[r].d != dim || reference[r].k != k || reference[r].L != L) continue;
-        compared++;
-        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%3" PetscInt_FMT " %3" PetscInt_FMT " %11" PetscInt_FMT " | %7" PetscInt_FMT "       | %7" PetscInt_FMT "\n", k, L, N, gmres, cg));
-        if (gmres == reference[r].gmres && cg == reference[r].cg && PetscAbsReal(gmresnu - reference[r].gmresnu) <= 0.1 && PetscAbsReal(cgnu - reference[r].cgnu) <= 0.1) continue;
-        deviations++;
-        PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    DEVIATES: nu %.2f %.2f, reference %" PetscInt_FMT " %.2f %" PetscInt_FMT " %.2f\n", (double)gmresnu, (double)cgnu, reference[r].gmres, (double)reference[r].gmresnu, reference[r].cg, (double)reference[r].cgnu));
+      PetscCall(DMBoxGetSpace(dm, &space));
+      if (PetscPowReal((space == DMBOX_DGQ ? k + 1 : k) * n, dim) <= max) {
+        PetscCall(DMSetUp(dm));
+        PetscCall(DMCreateMatrix(dm, &A));
+        PetscCall(DMCreateGlobalVector(dm, &b));
+        PetscCall(DMBoxAddLoad(dm, 0, One, NULL, b));
+        PetscCall(VecGetSize(b, &N));
+        for (int s = 0; s < 2; s++) PetscCall(Solve(dm, A, b, (PetscBool)s, &its[s], &nu[s]));
+        PetscCall(Row((const PetscInt[]){(PetscInt)space, dim, k, L}, N, its, nu, compare, &compared, &deviations));
+        PetscCall(VecDestroy(&b));
+        PetscCall(MatDestroy(&A));
       }
-      PetscCall(VecDestroy(&b));
-      PetscCall(MatDestroy(&A));
       PetscCall(DMDestroy(&dm));
     }
   }
@@ -157,5 +192,23 @@ int main(int argc, char **argv)
        nsize: {{2 3 4 6 8}}
        output_file: output/iterations_ranks.out
        args: -dim 3 -levels 3,4 -degrees 1,2,3 -max_unknowns 20000
+
+   # interior penalties
+   testset:
+     args: -reference -dm_box_space dgq
+     test:
+       suffix: dgq_2d
+       args: -dim 2 -levels 2,6 -max_unknowns 40000
+     test:
+       suffix: dgq_3d
+       args: -dim 3 -levels 2,4 -max_unknowns 70000
+     test:
+       suffix: dgq_single
+       args: -dim 2 -levels 2,4 -gmres_pc_type single -gmres_single_pc_type patchmg -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_symmetric
+     test:
+       suffix: dgq_ranks
+       nsize: {{2 3 4}}
+       output_file: output/iterations_dgq_ranks.out
+       args: -dim 3 -levels 2,3 -degrees 1,2 -max_unknowns 5000
 
 TEST*/

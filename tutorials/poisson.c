@@ -1,4 +1,4 @@
-static char help[] = "Poisson's equation -div(D grad u) + shift u = f on a box, with Q_k elements and multigrid with vertex-patch smoothers.\n\
+static char help[] = "Poisson's equation -div(D grad u) + shift u = f on a box, with Q_k or DGQ_k elements and multigrid with vertex-patch smoothers.\n\
 The solution is u = prod_i sin(pi x_i); f, the Dirichlet data and the Neumann data follow from it.  It is solved twice: with the V-cycle\n\
 in single precision under a double precision Krylov method, and in double precision throughout.\n\
   -dm_box_*, -dm_refine        : the mesh, the element and the operator (see DMBOX)\n\
@@ -111,6 +111,7 @@ int main(int argc, char **argv)
   DM             dm;
   Mat            A;
   Vec            b, g;
+  DMBoxSpace     space;
   PetscInt       dim, degree, n[3], N;
   PetscBool      second = PETSC_TRUE, times = PETSC_TRUE;
 
@@ -141,10 +142,11 @@ int main(int argc, char **argv)
   PetscCall(DMGetDimension(dm, &dim));
   PetscCall(DMBoxGetCells(dm, n));
   PetscCall(DMBoxGetDegree(dm, &degree));
+  PetscCall(DMBoxGetSpace(dm, &space));
   PetscCall(VecGetSize(b, &N));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "mesh %" PetscInt_FMT, n[0]));
   for (PetscInt d = 1; d < dim; d++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " x %" PetscInt_FMT, n[d]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", Q%" PetscInt_FMT ", %" PetscInt_FMT " unknowns\n", degree, N));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %s%" PetscInt_FMT ", %" PetscInt_FMT " unknowns\n", space == DMBOX_Q ? "Q" : "DGQ", degree, N));
   PetscCall(Solve(dm, A, b, "mixed precision", NULL, PETSC_TRUE, times));
   if (second) PetscCall(Solve(dm, A, b, "double precision", "double_", PETSC_FALSE, times));
 
@@ -266,6 +268,41 @@ int main(int argc, char **argv)
        nsize: {{1 2}}
        output_file: output/poisson_aij.out
        args: -dm_box_cells 6 -dm_box_degree 2 -dm_mat_type aij -double false -pc_type jacobi -ksp_type cg -ksp_norm_type unpreconditioned
+     # interior penalties
+     test:
+       suffix: dgq
+       nsize: {{1 2 3 4}}
+       output_file: output/poisson_dgq.out
+       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2
+     test:
+       suffix: dgq_mixed
+       nsize: 2
+       args: -dm_box_space dgq -dm_box_cells 8,4,16 -dm_box_degree 2 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+     test:
+       suffix: dgq_neumann
+       nsize: {{1 3}}
+       output_file: output/poisson_dgq_neumann.out
+       args: -dm_box_space dgq -dm_box_cells 4 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann
+     test:
+       suffix: dgq_variants
+       output_file: output/poisson_dgq_variants.out
+       args: -dm_box_space dgq -dm_box_cells 4 -dm_box_degree 2 -double false -pc_type patchmg -mg_levels_pc_patchfd_variant {{boundary fused separate global}}
+     test:
+       suffix: dgq_full
+       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -single_pc_mg_type full -double_pc_mg_type full
+     test:
+       suffix: dgq_additive
+       nsize: {{1 2}}
+       output_file: output/poisson_dgq_additive.out
+       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -double false -ksp_type cg -ksp_norm_type unpreconditioned -pc_type patchmg -mg_levels_pc_patchfd_type additive -mg_levels_pc_patchfd_damping 0.1
+     test:
+       suffix: dgq_cg
+       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
+     test:
+       suffix: dgq_direct
+       nsize: {{1 2}}
+       output_file: output/poisson_dgq_direct.out
+       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -double false -pc_type patchfd -pc_patchfd_patch box
      # what the solver says about itself
      test:
        suffix: view

@@ -74,7 +74,6 @@ struct _DMBoxOperatorOps {
 struct _p_DMBoxOperator {
   struct _DMBoxOperatorOps ops;
   char                    *name;
-  PetscInt                 ncoefficient;
   PetscReal                coefficient[DMBOX_MAX_COEFFICIENTS];
   PetscInt                 mass;      /* the coefficient that multiplies the mass matrix, or -1 */
   PetscReal                rate;      /* what a time integrator adds to it: its a in the Jacobian a M + A */
