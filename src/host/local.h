@@ -696,39 +696,37 @@ static inline PetscInt LocalRowStart(const LocalPatches *q)
   return q->step == 1 ? 0 : (q->phase + q->start[0] / 2 + q->start[1] / 2 + q->at[1] + q->start[2] / 2 + q->at[2]) % 2;
 }
 
-/* at[] is a patch, or the next one after it; false behind the last */
-static inline PetscBool LocalPatchValid(LocalPatches *q)
+/* to the next row that has a patch, if at[] is behind the end of one; at[2] is count[2] behind the last */
+static inline void LocalSkipRows(LocalPatches *q)
 {
   while (q->at[0] >= q->count[0]) {
     if (++q->at[1] == q->count[1]) {
       q->at[1] = 0;
-      if (++q->at[2] >= q->count[2]) return PETSC_FALSE;
+      if (++q->at[2] == q->count[2]) return;
     }
     q->at[0] = LocalRowStart(q);
   }
-  return PETSC_TRUE;
 }
 
-/* the next batch of patches, filled by parts of rows; its count is 0 behind the last */
-static void LocalNextBatch(const LocalPlan *p, LocalPatches *q, Batch *next, PetscInt cls[3][VL])
+/* the next batch of patches; its count is 0 behind the last */
+static void LocalNextBatch(const LocalPlan *p, LocalPatches *patches, Batch *next, PetscInt cls[3][VL])
 {
-  next->count = 0;
-  while (next->count < VL && q->at[2] < q->count[2] && LocalPatchValid(q)) {
-    const int from = next->count, end = from + (int)PetscMin(VL - from, (q->count[0] - q->at[0] + q->step - 1) / q->step);
+  const PatchFDPatches *const pd[3] = {p->desc.dir[0], p->desc.dir[1], p->desc.dir[2]};
+  LocalPatches                q     = *patches; /* in registers */
+  int                         l;
 
+  for (l = 0; l < VL && q.at[2] < q.count[2]; l++) {
     for (int d = 0; d < 3; d++) {
-      const PatchFDPatches *pd   = p->desc.dir[d];
-      const PetscInt        i    = q->start[d] + 2 * q->at[d], step = d ? 0 : 2 * q->step;
-      const PetscInt       *node = pd->first + i, *type = pd->cls + i;
+      const PetscInt i = q.start[d] + 2 * q.at[d];
 
-      for (int l = from; l < end; l++, node += step, type += step) {
-        next->first[d][l] = *node;
-        cls[d][l]         = *type;
-      }
+      next->first[d][l] = pd[d]->first[i];
+      cls[d][l]         = pd[d]->cls[i];
     }
-    next->count = end;
-    q->at[0] += (end - from) * q->step;
+    q.at[0] += q.step;
+    LocalSkipRows(&q);
   }
+  next->count = l;
+  *patches    = q;
 }
 
 /* all patches of such runs: they have the same size */
@@ -743,7 +741,8 @@ static PetscErrorCode LocalRuns(LocalPlan *p, PatchFDPatchOp op, LocalPatches *q
   PetscFunctionBegin;
   q->at[1] = q->at[2] = 0;
   q->at[0]            = LocalRowStart(q);
-  batch[1].count      = 0;
+  LocalSkipRows(q);
+  batch[1].count = 0;
   /* a batch ahead, so that its rows come into the cache while the one before is worked on */
   for (int now = 0;; now = 1 - now) {
     Batch *next = &batch[now];
