@@ -247,7 +247,7 @@ static PetscErrorCode TestErrors(Problem *p)
 
   PetscFunctionBeginUser;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(wrong); i++) {
-    PetscErrorCode error;
+    PetscErrorCode error = PETSC_SUCCESS;
     char           options[512];
 
     PetscCall(PetscSNPrintf(options, sizeof(options), "-pc_patchmg_symmetric %s", wrong[i]));
@@ -568,14 +568,14 @@ static PetscErrorCode EventEnd(PetscLogEvent event, PETSC_UNUSED int t, PETSC_UN
 static PetscErrorCode TestFailures(Problem *p)
 {
   PC                 pc[2];
-  PetscDeviceContext before, after;
+  PetscDeviceContext before = NULL, after = NULL;
   PetscErrorCode     error;
   PetscInt           levels;
 
   PetscFunctionBeginUser;
   for (int i = 0; i < 2; i++) PetscCall(NewPC(p, p->A, "", (PetscBool)(i == 0), &pc[i], NULL));
   PetscCall(PCMGGetLevels(pc[0], &levels));
-  PetscCall(PetscDeviceContextGetCurrentContext(&before));
+  if (p->gpu) PetscCall(PetscDeviceContextGetCurrentContext(&before)); /* PETSc with CUDA but no GPU has none */
 
   /* the second application would be recorded: an error comes through, and the next applications are right */
   PetscCall(Compare(p, "first application", pc[0], pc[1], 1, 0));
@@ -586,7 +586,7 @@ static PetscErrorCode TestFailures(Problem *p)
   PetscCall(PetscPopErrorHandler());
   callback.fail = -1;
   PetscCall(VecLockReadPop(p->b)); /* PCApply() has locked it */
-  PetscCall(PetscDeviceContextGetCurrentContext(&after));
+  if (p->gpu) PetscCall(PetscDeviceContextGetCurrentContext(&after));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "error in a cycle: %s, device context %s\n", error == PETSC_ERR_USER ? "returned" : "LOST", before == after ? "as before" : "CHANGED"));
   PetscCall(Compare(p, "after an error", pc[0], pc[1], 3, 0));
   PetscCall(PCPatchMGSetGraph(pc[0], PETSC_TRUE)); /* try again */
@@ -599,7 +599,7 @@ static PetscErrorCode TestFailures(Problem *p)
   callback.countdown = 2 * levels - 1;
   PetscCall(Compare(p, "what cannot be recorded", pc[0], pc[1], 3, 0));
   callback.synchronize = -1;
-  PetscCall(PetscDeviceContextGetCurrentContext(&after));
+  if (p->gpu) PetscCall(PetscDeviceContextGetCurrentContext(&after));
   PetscCheck(before == after, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "The device context is not as before");
   for (int i = 0; i < 2; i++) PetscCall(PCDestroy(&pc[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -649,6 +649,43 @@ static PetscErrorCode TestSweeps(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- operators that have been changed: coarser levels follow ---- */
+
+/* the V-cycle of a A is that of A divided by a, also where a comes after the set-up, and with A assembled from parts */
+static PetscErrorCode TestScaled(Problem *p)
+{
+  const PetscScalar factor[] = {4, -0.25};
+  PC                pc, plain;
+  Mat               B;
+  Vec               x[2];
+  PetscReal         norm, diff;
+
+  PetscFunctionBeginUser;
+  PetscCall(NewPC(p, p->A, "", PETSC_TRUE, &plain, NULL));
+  PetscCall(MatDuplicate(p->A, MAT_COPY_VALUES, &B));
+  PetscCall(MatScale(B, 2));
+  PetscCall(MatAXPY(B, 3, p->A, SAME_NONZERO_PATTERN)); /* 5 A */
+  PetscCall(NewPC(p, B, "", PETSC_TRUE, &pc, NULL));
+  for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(p->b, &x[i]));
+  PetscCall(VecSetRandom(p->b, p->rnd));
+  PetscCall(PCApply(plain, p->b, x[0]));
+  PetscCall(VecNorm(x[0], NORM_2, &norm));
+  for (int i = 0; i < 3; i++) {
+    PetscCall(PCSetUp(pc));
+    PetscCall(PCApply(pc, p->b, x[1]));
+    PetscCall(VecAYPX(x[1], i == 0 ? -5 : (i == 1 ? -20 : 5), x[0]));
+    PetscCall(VecNorm(x[1], NORM_2, &diff));
+    if (!(diff < p->tolerance * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "DIFFERENT: %g after %d changes of the operator\n", (double)(diff / norm), i));
+    if (i < 2) PetscCall(MatScale(B, factor[i]));
+  }
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(MatDestroy(&B));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(PCDestroy(&plain));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "scaled operators: tested\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   Problem   p, neumann;
@@ -676,6 +713,7 @@ int main(int argc, char **argv)
   if (record) PetscCall(TestRecordings(&p));
   if (record) PetscCall(CheckRecording(&neumann, "", PETSC_FALSE));
   PetscCall(TestChanges(&p));
+  PetscCall(TestScaled(&p));
   if (errors) PetscCall(TestFailures(&p));
   PetscCall(ProblemDestroy(&neumann));
   PetscCall(ProblemDestroy(&p));

@@ -468,6 +468,23 @@ static PetscErrorCode MatCopy_Box(Mat A, Mat B, PETSC_UNUSED MatStructure str)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatBoxFollow(Mat coarse, Mat fine)
+{
+  PetscErrorCode (*get[2])(Mat, Mat_Box **);
+  Mat_Box  *c, *f;
+  PetscBool same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)coarse, "MatBoxGet_C", &get[0]));
+  PetscCall(PetscObjectQueryFunction((PetscObject)fine, "MatBoxGet_C", &get[1]));
+  if (!get[0] || !get[1]) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(get[0](coarse, &c));
+  PetscCall(get[1](fine, &f));
+  PetscCall(PetscStrcmp(((const DM_Box *)c->dm->data)->op->name, ((const DM_Box *)f->dm->data)->op->name, &same));
+  if (same) PetscCall(MatBoxAXPBY(coarse, 0, 1, &f->c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatBoxCreate(DM, const MatBoxCoefficients *, Mat *);
 
 /* the copy has plans of its own: nothing is shared but the DM.  Without values it is zero, as other matrices are */

@@ -270,6 +270,24 @@ static PetscErrorCode PCPatchMGForget(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* PCMG has coarser levels' operators made by their DMs, which do not know of MatScale() or MatAXPY() on the finest one */
+static PetscErrorCode PCPatchMGSetCoefficients(PC pc)
+{
+  PC_MG *mg = (PC_MG *)pc->data;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < mg->nlevels - 1; l++) {
+    const KSP ksp = mg->levels[l]->smoothd;
+    Mat       A, P;
+
+    if (!(ksp->dmActive & KSP_DMACTIVE_OPERATOR)) continue;
+    PetscCall(KSPGetOperators(ksp, &A, &P));
+    PetscCall(MatBoxFollow(P, pc->pmat));
+    if (A != P) PetscCall(MatBoxFollow(A, pc->mat));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_PatchMG(PC pc)
 {
   PC_PatchMG *p = PATCHMG(pc);
@@ -307,6 +325,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
     }
   }
   PetscCall(p->setup(pc));
+  PetscCall(PCPatchMGSetCoefficients(pc));
   if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -613,7 +632,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   Options Database Keys:
 + -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
 . -pc_patchmg_graph (true|false)     - replay the V-cycle as a CUDA graph on a GPU (default true)
-- -pc_mg_*                           - all options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
+- -pc_mg_*                           - the options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
 
   Level: beginner
 
@@ -624,7 +643,8 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
 
   A mesh that cannot be halved has one level: the direct solver, with the options prefix `mg_coarse_`.
 
-  The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix.
+  The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix. Operators that the meshes make for coarser levels get the coefficients
+  of the finest one, also after `MatScale()` or `MatAXPY()`.
 
   On a GPU and one rank, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
   from then on, until something is changed: kernels on coarse levels are shorter than their launches. `-log_view` then counts the events
