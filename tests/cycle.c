@@ -595,7 +595,7 @@ static PetscErrorCode TestFailures(Problem *p)
   /* in the last event of a cycle, so that nothing else fails */
   PetscCall(PCPatchMGSetGraph(pc[0], PETSC_TRUE));
   PetscCall(PCApply(pc[0], p->b, p->x));
-  PetscCall(PetscLogEventGetId("PatchFDSmooth", &callback.synchronize));
+  if (p->gpu) PetscCall(PetscLogEventGetId("PatchFDSmooth", &callback.synchronize));
   callback.countdown = 2 * levels - 1;
   PetscCall(Compare(p, "what cannot be recorded", pc[0], pc[1], 3, 0));
   callback.synchronize = -1;

@@ -220,7 +220,7 @@ struct OperatorPlane : OperatorFast {
   PlaneGeometry           g;
   int                     groups;
 
-  OperatorPlane(const SumDesc *desc)
+  OperatorPlane(const SumDesc *desc, int multiprocessors)
   {
     const PetscReal M = desc->dir[2].M[0], A = desc->dir[2].A[0]; /* of the point */
 
@@ -240,7 +240,7 @@ struct OperatorPlane : OperatorFast {
     }
     groups = (g.count[0] + S::OWN - 1) / S::OWN;
     /* enough blocks to fill the device, few enough to share work between the cells of a march */
-    g.chunk = (int)PetscMax(4, PetscMin(32, (size_t)g.count[1] * groups / 4096));
+    g.chunk = (int)PetscMax(4, PetscMin(32, (size_t)g.count[1] * groups / (32 * multiprocessors)));
     for (int i = 0; i < (K + 1) * (K + 1); i++) {
       m.M[0][i] = (T)desc->dir[0].M[i];
       m.A[0][i] = (T)desc->dir[0].A[i];
@@ -261,10 +261,13 @@ struct OperatorPlane : OperatorFast {
 template <typename T>
 PetscErrorCode OperatorPlaneCreate(const SumDesc *desc, OperatorFast **fast)
 {
+  int multiprocessors;
+
   PetscFunctionBegin;
+  PetscCall(Multiprocessors(&multiprocessors));
   PetscCall((ForDegree<1, operator_plane_degrees>(desc->dir[0].nloc - 1, [&](auto degree) {
     PetscFunctionBegin;
-    *fast = new OperatorPlane<T, degree>(desc);
+    *fast = new OperatorPlane<T, degree>(desc, multiprocessors);
     PetscCall(AllowShared(PlaneOperatorKernel<T, degree>, PlaneTile<T, degree>::SIZE * sizeof(T)));
     PetscFunctionReturn(PETSC_SUCCESS);
   })));

@@ -317,7 +317,7 @@ struct TransferFastDegree : TransferFast {
   TransferGeometry     g;
   dim3                 grid;
 
-  TransferFastDegree(const PatchFDTransferDesc *desc)
+  TransferFastDegree(const PatchFDTransferDesc *desc, int multiprocessors)
   {
     const int dir[3]  = {0, DIM == 2 ? 2 : 1, DIM == 2 ? 1 : 2}; /* the kernels' directions */
     const int tile[3] = {S::W, S::H, 2 * S::KZ};
@@ -343,7 +343,7 @@ struct TransferFastDegree : TransferFast {
     }
     /* enough blocks to fill the device, few enough to share work between the steps of a march */
     g.steps = 16;
-    while (g.steps > 1 && (size_t)n[0] * n[1] * n[2] / g.steps < 2048) g.steps /= 2;
+    while (g.steps > 1 && (size_t)n[0] * n[1] * n[2] / g.steps < 16 * (size_t)multiprocessors) g.steps /= 2;
     grid = dim3(n[0], n[1], (n[2] + g.steps - 1) / g.steps);
   }
 
@@ -367,9 +367,12 @@ struct TransferFastDegree : TransferFast {
 template <typename T, int DIM>
 PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *desc, TransferFast **fast)
 {
+  int multiprocessors;
+
   PetscFunctionBegin;
+  PetscCall(Multiprocessors(&multiprocessors));
   PetscCall((ForDegree<1, transfer_fast_degrees(DIM)>(desc->dir[0]->nc - 1, [&](auto degree) {
-    TransferFastDegree<T, degree, DIM> *p = new TransferFastDegree<T, degree, DIM>(desc);
+    TransferFastDegree<T, degree, DIM> *p = new TransferFastDegree<T, degree, DIM>(desc, multiprocessors);
 
     PetscFunctionBegin;
     *fast = p;
