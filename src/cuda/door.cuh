@@ -56,6 +56,15 @@ static SumDesc DescribeSum(const PatchFDOperatorDesc *desc, const PatchFDBand *c
   return s;
 }
 
+/* do cells have nodes of their own?  Those of the one point of a direction that does not exist count as neither */
+static bool IsDiscontinuous(const PatchFDBand *const M[3])
+{
+  bool own = false;
+
+  for (int d = 0; d < 3; d++) own = own || (M[d]->nloc > 1 && M[d]->stride == M[d]->nloc);
+  return own;
+}
+
 template <typename T>
 struct OperatorDoor {
   static PetscErrorCode create(const PatchFDOperatorDesc *desc, void **plan)
@@ -64,8 +73,15 @@ struct OperatorDoor {
     DoorPlan          *p;
 
     PetscFunctionBegin;
-    PetscCheck(PatchFDKroneckerSum(desc, A, M), PETSC_COMM_SELF, PETSC_ERR_SUP, "The GPU has no kernel for an operator of %" PetscInt_FMT " terms in %" PetscInt_FMT " fields that is not a Kronecker sum: use -dm_vec_type standard", desc->nterm, desc->nfield);
-    PetscCall(DoorCreate(A[0]->reach || A[1]->reach || A[2]->reach, plan, &p));
+    PetscCheck(PatchFDKroneckerSum(desc, A, M), PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "The GPU has no kernel for an operator of %" PetscInt_FMT " terms in %" PetscInt_FMT " fields that is not a Kronecker sum: use -dm_vec_type standard", desc->nterm, desc->nfield);
+    PetscCall(DoorCreate(IsDiscontinuous(M), plan, &p));
+    for (int d = 0; d < 3 && !p->dg; d++) {
+      PetscBool same = (PetscBool)(A[d]->reach == 0 && A[d]->nclass == M[d]->nclass);
+
+      if (same) PetscCall(PetscArraycmp(A[d]->cls, M[d]->cls, M[d]->ncells, &same));
+      PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_SUP, "The GPU has no kernel for matrices of a direction that have different classes of cells or couple cells: use -dm_vec_type standard");
+    }
     if (p->dg) PetscCall(DGOperator<T>::create(desc, &p->plan));
     else {
       const SumDesc sum = DescribeSum(desc, A, M);

@@ -10,7 +10,7 @@
   A step over L planes is
 
     1. a thread a y-line (a column of the tile and a plane):  p = M1 u, q = A1 u, where the K nodes below the tile contribute to its
-       first node.  The values of x for the next step are loaded here, long before they are needed (or in 3, where registers are short).
+       first node.  The values of x for the next step are loaded here, long before they are needed (or in 3, if LATE).
     2. a thread an x-line of a block (C = Q + 1 lanes for the blocks of a tile and the one before it):  s = M0 q + A0 p, t = M0 p, in
        place.  Neighbours in x are neighbouring lanes and add their shared node by a shuffle.
     3. a thread a z-line (a node of the tile):  M2 s + A2 t, added up in N registers.  The first plane of a step completes the L nodes of
@@ -48,30 +48,34 @@ __host__ __device__ constexpr bool Couples(int i, int j)
   return (i < j ? j : i) <= ((i < j ? i : j) / K + 1) * K;
 }
 
-/* by precision and degree, as measured on an H200: cells R of a block of cells, lanes C, least number B of resident blocks of threads */
+/*
+  By precision and degree, as measured on an H200: cells R of a block of cells, lanes C, least number B of resident blocks of threads, and whether
+  registers are so short that x is loaded LATE.
+*/
 template <typename T, int K>
 struct Tile;
-#define TILE(T, K, r, c, b) \
+#define TILE(T, K, r, c, b, late) \
   template <> \
   struct Tile<T, K> { \
-    static constexpr int R = r, C = c, B = b; \
+    static constexpr int  R = r, C = c, B = b; \
+    static constexpr bool LATE = late; \
   }
-TILE(double, 1, 6, 8, 2);
-TILE(double, 2, 2, 16, 3);
-TILE(double, 3, 1, 16, 5);
-TILE(double, 4, 1, 8, 4);
-TILE(double, 5, 1, 8, 3);
-TILE(double, 6, 1, 8, 2);
-TILE(double, 7, 1, 4, 2);
-TILE(double, 8, 1, 8, 1);
-TILE(float, 1, 6, 8, 4);
-TILE(float, 2, 3, 8, 4);
-TILE(float, 3, 2, 8, 4);
-TILE(float, 4, 2, 8, 2);
-TILE(float, 5, 1, 8, 5);
-TILE(float, 6, 1, 8, 3);
-TILE(float, 7, 1, 4, 4);
-TILE(float, 8, 1, 8, 2);
+TILE(double, 1, 6, 8, 2, false);
+TILE(double, 2, 2, 16, 3, false);
+TILE(double, 3, 1, 16, 5, false);
+TILE(double, 4, 1, 8, 4, false);
+TILE(double, 5, 1, 8, 3, false);
+TILE(double, 6, 1, 8, 2, true);
+TILE(double, 7, 1, 4, 2, false);
+TILE(double, 8, 1, 8, 1, true);
+TILE(float, 1, 6, 8, 4, false);
+TILE(float, 2, 3, 8, 4, false);
+TILE(float, 3, 2, 8, 4, false);
+TILE(float, 4, 2, 8, 2, false);
+TILE(float, 5, 1, 8, 5, false);
+TILE(float, 6, 1, 8, 3, false);
+TILE(float, 7, 1, 4, 4, false);
+TILE(float, 8, 1, 8, 2, false);
 #undef TILE
 
 /* v, as if it were not known: the compiler would compute all multiples of a stride ahead of a loop, and run out of registers */
@@ -87,7 +91,7 @@ struct March {
   using Tile = patchfd::Tile<T, K>;
   static constexpr int  R = Tile::R, C = Tile::C, L = K * R, N = L + 1, H = (N + 1) / 2, Q = C - 1, NX = K + Q * L + 1; /* NX nodes in x */
   static constexpr int  LINES1 = NX * L, LINES2 = C * L * L, LINES3 = Q * L * L, THREADS = RoundUp(LINES1 > LINES2 ? LINES1 : LINES2, 32);
-  static constexpr bool PARITY = R == 1, LATE = N * sizeof(T) > 64; /* LATE: registers are short */
+  static constexpr bool PARITY = R == 1, LATE = Tile::LATE;
 
   /* shared memory without bank conflicts, as far as possible: one number of padding after so many, and a row's length, for stage 2 */
   static constexpr int BANKS = 128 / sizeof(T), PAD = L % 4 == 0;

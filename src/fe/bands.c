@@ -155,6 +155,36 @@ void PatchFDBandScale(PatchFDBand *b, int exponent)
   for (PetscInt i = 0; i < size && exponent; i++) b->X[i] = ldexp(b->X[i], exponent);
 }
 
+PetscErrorCode PatchFDBandsUnify(PetscInt n, PatchFDBand *const bands[])
+{
+  const PetscInt ncells = n ? bands[0]->ncells : 0;
+  PetscInt      *cls, nclass = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(ncells, &cls));
+  for (PetscInt c = 0; c < ncells; c++) {
+    PetscBool same = (PetscBool)(c > 0);
+
+    for (PetscInt i = 0; i < n; i++) same = (PetscBool)(same && bands[i]->cls[c] == bands[i]->cls[c - 1]);
+    if (!same) nclass++;
+    cls[c] = nclass - 1;
+  }
+  for (PetscInt i = 0; i < n; i++) {
+    PatchFDBand   *b    = bands[i];
+    const PetscInt size = b->nloc * b->nloc * (2 * b->reach + 1);
+    PetscReal     *X;
+
+    PetscCall(PetscMalloc1(nclass * size, &X));
+    for (PetscInt c = 0; c < ncells; c++) PetscCall(PetscArraycpy(X + cls[c] * size, b->X + b->cls[c] * size, size));
+    PetscCall(PetscFree(b->X));
+    b->X      = X;
+    b->nclass = nclass;
+    PetscCall(PetscArraycpy(b->cls, cls, ncells));
+  }
+  PetscCall(PetscFree(cls));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PatchFDBandDestroy(PatchFDBand *b)
 {
   PetscFunctionBegin;

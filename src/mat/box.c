@@ -117,6 +117,32 @@ static PetscErrorCode MatBoxReset(Mat_Box *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscBool MatBoxTermsHave(PetscInt n, const PatchFDTerm term[], int d, const PatchFDBand *b)
+{
+  PetscBool have = PETSC_FALSE;
+
+  for (PetscInt i = 0; i < n; i++) have = (PetscBool)(have || term[i].dir[d] == b);
+  return have;
+}
+
+/* Where nothing couples cells but shared nodes, kernels apply all bands of a direction to a cell at once, and want one number that says which */
+static PetscErrorCode MatBoxUnifyClasses(MatBoxForm *form)
+{
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    PatchFDBand *list[MATBOX_MAX_BANDS];
+    PetscInt     n = 0, reach = 0;
+
+    for (PetscInt i = 0; i < form->nband; i++) {
+      if (!MatBoxTermsHave(form->nterm, form->term, d, &form->band[i]) && !MatBoxTermsHave(form->nlift, form->lift, d, &form->band[i])) continue;
+      list[n++] = &form->band[i];
+      reach     = PetscMax(reach, form->band[i].reach);
+    }
+    if (!reach) PetscCall(PatchFDBandsUnify(n, list));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
 {
   const DMBoxOperator op = ((const DM_Box *)m->dm->data)->op;
@@ -125,6 +151,7 @@ static PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
   PetscCall(MatBoxReset(m));
   m->c = *c;
   PetscCall((*op->ops.form)(m->dm, op, c->operator, &m->form));
+  PetscCall(MatBoxUnifyClasses(&m->form));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

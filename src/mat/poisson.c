@@ -19,6 +19,7 @@ static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal
   const DM_Box   *box     = (const DM_Box *)dm->data;
   const PetscReal penalty = (PetscReal)(box->degree * (box->degree + 1));
   PatchFDBand    *A = form->band, *M = A + 3, *L = M + 3;
+  PetscBool       weak = PETSC_FALSE; /* are there sides with weak Dirichlet conditions? */
 
   PetscFunctionBegin;
   form->nband    = 6;
@@ -36,18 +37,19 @@ static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal
     form->M[d]     = &M[d];
     form->singular = (PetscBool)(form->singular && !line->dirichlet[0] && !line->dirichlet[1]);
     form->spd      = (PetscBool)(form->spd && c[d] > 0);
-    if (line->continuity == PATCHFD_DISCONTINUOUS && (line->dirichlet[0] || line->dirichlet[1])) {
-      PetscCall(PatchFDBandDirichlet(line, c[d], op->penalty[1] * 2 * penalty, &L[form->nlift]));
-      form->lift[form->nlift] = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
-      form->lift[form->nlift].dir[d] = &L[form->nlift];
-      PatchFDBandScale(&L[form->nlift], op->exponent[d][1]);
-      form->nlift++;
-      form->nband++;
-    }
+    weak           = (PetscBool)(weak || (line->continuity == PATCHFD_DISCONTINUOUS && (line->dirichlet[0] || line->dirichlet[1])));
   }
   for (int d = 0; d < 3; d++) {
     form->term[d]        = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
     form->term[d].dir[d] = &A[d];
+  }
+  for (int d = 0; d < 3 && weak; d++) { /* a Kronecker sum, too: in directions without such sides a zero matrix */
+    PetscCall(PatchFDBandDirichlet(&box->field[0].line[d], c[d], op->penalty[1] * 2 * penalty, &L[d]));
+    PatchFDBandScale(&L[d], op->exponent[d][1]);
+    form->lift[d]        = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
+    form->lift[d].dir[d] = &L[d];
+    form->nband++;
+    form->nlift++;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

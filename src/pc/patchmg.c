@@ -489,6 +489,21 @@ static PetscErrorCode PCPatchMGCycle(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* smoothers whose settings have changed would be set up inside the cycle, which would then differ from the next one */
+static PetscErrorCode PCPatchMGSetUpSmoothers(PC pc)
+{
+  const PC_MG *mg = (const PC_MG *)pc->data;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < mg->nlevels; l++) {
+    const KSP ksp[2] = {mg->levels[l]->smoothd, mg->levels[l]->smoothu};
+
+    for (int i = 0; i < 2; i++)
+      if (ksp[i]->setupstage == KSP_SETUP_NEWRHS && !ksp[i]->pc->setupcalled) PetscCall(PCSetUp(ksp[i]->pc));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* is there a cycle to record, or to replay, for these solvers?  If they have changed, what was recorded is forgotten. */
 static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels kern, PetscBool *known)
 {
@@ -498,6 +513,7 @@ static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels kern, PetscBool *kn
   PetscBool      can;
 
   PetscFunctionBegin;
+  if (PATCHMG(pc)->graph && kern->recordbegin) PetscCall(PCPatchMGSetUpSmoothers(pc));
   PetscCall(PCPatchMGCanRecord(pc, kern, &can));
   if (can) PetscCall(PCPatchMGGetKey(pc, &key, &size));
   *known = (PetscBool)(can && r->kern == kern && r->keysize == size);

@@ -76,6 +76,8 @@ PETSC_INTERN PetscErrorCode PatchFDBandLaplace(const PatchFDLine *, PetscReal ka
 PETSC_INTERN PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *, PetscReal kappa, PetscReal boundary, PatchFDBand *);
 /* multiply by two to a power */
 PETSC_INTERN void           PatchFDBandScale(PatchFDBand *, int exponent);
+/* give bands on the same line common classes of cells, which kernels for whole cells want */
+PETSC_INTERN PetscErrorCode PatchFDBandsUnify(PetscInt, PatchFDBand *const[]);
 PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);
 
 /*
