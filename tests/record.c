@@ -131,6 +131,7 @@ int main(int argc, char **argv)
      output_file: output/record_1.out
      test:
        suffix: host
+       args: -dm_vec_type {{standard single}}
      test:
        requires: cuda gpu
        suffix: cuda

@@ -21,7 +21,8 @@ PetscErrorCode PCPreSolve_WarnOfSingle(PC pc, KSP ksp, PETSC_UNUSED Vec b, Vec x
 
   PetscFunctionBegin;
   if (PCSingleDepth || !VecIsSingle_Private(x) || ksp->rtol >= 1e-6) PetscFunctionReturn(PETSC_SUCCESS);
-  if (ksp->converged == KSPConvergedSkip || ksp->normtype == KSP_NORM_NONE) PetscFunctionReturn(PETSC_SUCCESS);
+  /* a fixed number of iterations, or an estimate of eigenvalues with a borrowed PC: nobody relies on convergence */
+  if (ksp->converged == KSPConvergedSkip || ksp->normtype == KSP_NORM_NONE || ksp->skippcsetfromoptions) PetscFunctionReturn(PETSC_SUCCESS);
   if (warned < 0) PetscCall(PetscObjectComposedDataRegister(&warned));
   PetscCall(PetscObjectComposedDataGetInt((PetscObject)ksp, warned, once, done));
   if (done) PetscFunctionReturn(PETSC_SUCCESS);
