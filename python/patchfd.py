@@ -77,6 +77,10 @@ def _scalar(ctype):
     return put
 
 
+def _string(call, value):
+    call.arguments.append(ctypes.c_char_p(value.encode()))
+
+
 def _array(ctype, factor):
     """An array of factor * dim numbers; factor 0: of any length, which C gets first."""
     def put(call, values):
@@ -178,6 +182,7 @@ def _routine(name, *kinds):
 _dm, _vec, _mat, _pc = (_object(cls) for cls in (PETSc.DM, PETSc.Vec, PETSc.Mat, PETSc.PC))
 _int, _real, _bool = (_scalar(ctype) for ctype in (Int, Real, Bool))
 _int_out, _real_out, _bool_out = _out(Int), _out(Real), _out(Bool)
+_string_out = _out(ctypes.c_char_p, lambda value: value.decode())
 _ints, _reals = _array(Int, 1), _array(Real, 1)
 _ints_out, _reals_out = _outs(Int, 1), _outs(Real, 1)
 
@@ -198,6 +203,10 @@ _routine('DMBoxSetProcesses', _dm, _ints)
 _routine('DMBoxGetProcesses', _dm, _ints_out)
 _routine('DMBoxSetPoisson', _dm, _reals, _real)
 _routine('DMBoxGetPoisson', _dm, _reals_out, _real_out)
+_routine('DMBoxSetOperator', _dm, _string)
+_routine('DMBoxGetOperator', _dm, _string_out)
+_routine('DMBoxSetPenalty', _dm, _real, _real)
+_routine('DMBoxGetPenalty', _dm, _real_out, _real_out)
 _routine('DMBoxGetNumCoarsenings', _dm, _int_out)
 _routine('DMBoxInterpolateFunction', _dm, _real, _function, _vec)
 _routine('DMBoxAddLoad', _dm, _real, _function, _vec)

@@ -120,6 +120,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsClearValue(NULL, "-pc_patchfd_type"));
   PetscCall(PetscOptionsInsertString(NULL, "-pc_patchfd_patch box"));
   PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_damping", "0.5", PETSC_ERR_ARG_INCOMP, "box", "0.5"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_variant", "fused", PETSC_ERR_ARG_INCOMP, "box", "fused"));
   PetscCall(PetscOptionsClearValue(NULL, "-pc_patchfd_patch"));
   PetscCall(PetscOptionsInsertString(NULL, "-mg_levels_ksp_type richardson"));
   PetscCall(TestOption(A, PCPATCHMG, "-pc_mg_levels", "5", PETSC_ERR_ARG_OUTOFRANGE, "coarse", "2"));

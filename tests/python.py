@@ -33,6 +33,9 @@ assert patchfd.DMBoxGetSpace(dm) == 'q'
 assert patchfd.DMBoxGetBounds(dm) == ((0, -1), (2, 1))
 assert patchfd.DMBoxGetBoundary(dm) == ('dirichlet', 'neumann', 'dirichlet', 'dirichlet')
 assert patchfd.DMBoxGetPoisson(dm) == ((1, 2), 0.5)
+patchfd.DMBoxSetOperator(dm, 'poisson')
+patchfd.DMBoxSetPenalty(dm, 1.5, 2)
+assert patchfd.DMBoxGetOperator(dm) == 'poisson' and patchfd.DMBoxGetPenalty(dm) == (1.5, 2)
 
 raises(TypeError, 'PETSc.DM is wanted', patchfd.DMBoxSetDegree, PETSc.Vec(), 1)
 raises(TypeError, 'takes 2 arguments', patchfd.DMBoxSetDegree, dm)

@@ -209,6 +209,8 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
     PetscCheck(p->type == PC_PATCHFD_MULTIPLICATIVE && p->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_patch box has one patch; -pc_patchfd_type %s and -pc_patchfd_order %s do not apply, leave them at multiplicative and forward",
                PCPatchFDTypes[p->type], PCPatchFDOrders[p->order]);
+    PetscCheck(p->variant == PC_PATCHFD_AUTO, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box has no patches to choose kernels for: -pc_patchfd_variant %s does not apply, use auto",
+               PCPatchFDVariants[p->variant]);
   }
   if (p->type == PC_PATCHFD_ADDITIVE) {
     PetscCheck(p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_GLOBAL, comm, PETSC_ERR_ARG_INCOMP,
