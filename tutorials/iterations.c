@@ -112,7 +112,8 @@ static PetscErrorCode Row(const PetscInt key[4], PetscInt N, const PetscInt its[
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%3" PetscInt_FMT " %3" PetscInt_FMT " %11" PetscInt_FMT " | %7" PetscInt_FMT "       | %7" PetscInt_FMT "\n", key[2], key[3], N, its[0], its[1]));
     if (its[0] == reference[r].gmres && its[1] == reference[r].cg && PetscAbsReal(nu[0] - reference[r].gmresnu) <= 0.1 && PetscAbsReal(nu[1] - reference[r].cgnu) <= 0.1) continue;
     (*deviations)++;
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    DEVIATES: nu %.2f %.2f, reference %" PetscInt_FMT " %.2f %" PetscInt_FMT " %.2f\n", (double)nu[0], (double)nu[1], reference[r].gmres, (double)reference[r].gmresnu, reference[r].cg, (double)reference[r].cgnu));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    DEVIATES: nu %.2f %.2f, reference %" PetscInt_FMT " %.2f %" PetscInt_FMT " %.2f\n", (double)nu[0], (double)nu[1],
+                          reference[r].gmres, (double)reference[r].gmresnu, reference[r].cg, (double)reference[r].cgnu));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
