@@ -178,6 +178,11 @@ int main(int argc, char **argv)
       suffix: dirk
       output_file: output/timestep_1.out
       args: -ts_type dirk -ts_dirk_type s212 -own
+    test:
+      suffix: arkimex
+      nsize: {{1 2}}
+      output_file: output/timestep_3.out
+      args: -ts_type arkimex -own -order 3 -steps 16
     # interior penalties: boundary values are in the load alone
     test:
       suffix: dgq

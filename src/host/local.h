@@ -343,13 +343,13 @@ static inline V *Lanes(const LocalPlan *p, int d, size_t offset, const PetscInt 
 #define SELECT_MATRIX(i, X, size) X = dir->same ? (Coef){c->X, NULL} : (Coef){NULL, Lanes(p, d, offsetof(EigenClass, X), cls, size, p->lanes[d][i])}
 #define SELECT_VECTOR(i, X)       X = Lanes(p, d, offsetof(EigenClass, X), cls, dir->n, p->vec[d][i])
 
-static void LocalSelect(LocalPlan *p, int d, int count, PetscInt cls[], PatchFDPatchOp op)
+static void LocalSelect(LocalPlan *p, int d, int count, PetscInt cls[], PatchFDPatchOp operation)
 {
   const EigenClass *c   = &p->cls[d][cls[0]];
   BatchDirection   *dir = &p->dir[d];
 
   for (int l = count; l < VL; l++) cls[l] = cls[count - 1];
-  if (dir->c && p->lastop == op && !memcmp(cls, p->last[d], sizeof(p->last[d]))) return; /* as in the last batch: always so on uniform meshes */
+  if (dir->c && p->lastop == operation && !memcmp(cls, p->last[d], sizeof(p->last[d]))) return; /* as in the last batch: always so on uniform meshes */
   memcpy(p->last[d], cls, sizeof(p->last[d]));
   dir->n    = c->n;
   dir->even = c->even;
@@ -360,13 +360,13 @@ static void LocalSelect(LocalPlan *p, int d, int count, PetscInt cls[], PatchFDP
   dir->c      = c;
   dir->SELECT_MATRIX(0, S, c->n * c->n);
   dir->SELECT_MATRIX(1, St, c->n * c->n);
-  if (op == PATCHFD_OP_BOUNDARY && !p->discontinuous) {
+  if (operation == PATCHFD_OP_BOUNDARY && !p->discontinuous) {
     dir->SELECT_MATRIX(2, T, c->n * c->n);
     dir->SELECT_VECTOR(0, mu[0]);
     dir->SELECT_VECTOR(1, mu[1]);
     dir->SELECT_VECTOR(2, alpha[0]);
     dir->SELECT_VECTOR(3, alpha[1]);
-  } else if (op != PATCHFD_OP_SOLVE) {
+  } else if (operation != PATCHFD_OP_SOLVE) {
     const PetscInt columns = p->discontinuous ? c->n : c->n + 2;
 
     dir->SELECT_MATRIX(3, MI, c->n * columns);
@@ -595,7 +595,7 @@ static void LocalCombine(LocalPlan *p, const BatchDirection d[3], Coef inv)
 }
 
 /* One batch of patches, all of the same size */
-static void LocalBatch(LocalPlan *p, PatchFDPatchOp op, PetscInt cls[3][VL], Batch *free, REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
+static void LocalBatch(LocalPlan *p, PatchFDPatchOp operation, PetscInt cls[3][VL], Batch *free, REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
 {
   const PatchFDBox *box = &p->desc.box;
   BatchDirection   *d   = p->dir;
@@ -604,20 +604,20 @@ static void LocalBatch(LocalPlan *p, PatchFDPatchOp op, PetscInt cls[3][VL], Bat
   Coef              inv;
 
   for (int i = 0; i < 3; i++) {
-    LocalSelect(p, i, free->count, cls[i], op);
+    LocalSelect(p, i, free->count, cls[i], operation);
     n[i] = d[i].n;
   }
-  p->lastop = op;
+  p->lastop = operation;
   size = (size_t)(n[0] * n[1] * n[2]);
   BatchClip(free, n, p->desc.read);
-  if (op == PATCHFD_OP_RESIDUAL) {
+  if (operation == PATCHFD_OP_RESIDUAL) {
     if (p->discontinuous) LocalResidualCells(p, d, free, x, b, PETSC_TRUE, zero);
     else LocalResidual(p, d, free, x, b, zero);
     Scatter(free, n, 1, p->u, 0, box, r);
     return;
   }
   inv = LocalReciprocals(p, d);
-  if (op == PATCHFD_OP_BOUNDARY) {
+  if (operation == PATCHFD_OP_BOUNDARY) {
     if (p->discontinuous) LocalResidualCells(p, d, free, x, b, PETSC_FALSE, zero);
     else Gather(free, n, box, b, p->u);
     TransformBlock(d, TO_MODES, p->u, p->line);
@@ -630,8 +630,8 @@ static void LocalBatch(LocalPlan *p, PatchFDPatchOp op, PetscInt cls[3][VL], Bat
     TransformBlock(d, TO_NODES, p->u, p->line);
     Scatter(free, n, omega, p->u, 1 - omega, box, x);
   } else {
-    if (op == PATCHFD_OP_FUSED && p->discontinuous) LocalResidualCells(p, d, free, x, b, PETSC_TRUE, zero);
-    else if (op == PATCHFD_OP_FUSED) LocalResidual(p, d, free, x, b, zero);
+    if (operation == PATCHFD_OP_FUSED && p->discontinuous) LocalResidualCells(p, d, free, x, b, PETSC_TRUE, zero);
+    else if (operation == PATCHFD_OP_FUSED) LocalResidual(p, d, free, x, b, zero);
     else Gather(free, n, box, r, p->u);
     TransformBlock(d, TO_MODES, p->u, p->line);
     LocalScale(size, inv, p->u);
@@ -641,25 +641,25 @@ static void LocalBatch(LocalPlan *p, PatchFDPatchOp op, PetscInt cls[3][VL], Bat
 }
 
 /* multiplications and additions of one patch, as executed for a patch with parity or without */
-static PetscLogDouble LocalFlops(const LocalPlan *p, PatchFDPatchOp op, const PetscInt n[3], PetscBool parity, PetscBool zero)
+static PetscLogDouble LocalFlops(const LocalPlan *p, PatchFDPatchOp operation, const PetscInt n[3], PetscBool parity, PetscBool zero)
 {
   const PetscInt *ext = p->ext;
-  PetscLogDouble  c[3], v = (PetscLogDouble)n[0] * n[1] * n[2], f = 0, line[3], own = op == PATCHFD_OP_BOUNDARY ? 0 : 1;
+  PetscLogDouble  c[3], v = (PetscLogDouble)n[0] * n[1] * n[2], f = 0, line[3], own = operation == PATCHFD_OP_BOUNDARY ? 0 : 1;
 
   for (int d = 0; d < 3; d++) {
     c[d]    = n[d] + 2 * ext[d];
     line[d] = !ext[d] ? 0 : (parity ? n[d] + 1 : 2 * n[d]); /* for each entry; parity halves the products and adds a fold */
   }
-  if (op != PATCHFD_OP_SOLVE && p->discontinuous && !zero) {
+  if (operation != PATCHFD_OP_SOLVE && p->discontinuous && !zero) {
     f += v;
     for (int d = 0; d < 3; d++) f += ext[d] ? 2 * v * (2 * ext[d] + own * n[d]) + (d < 2 ? 2 : 4) * v * n[d] : 0;
-  } else if (op == PATCHFD_OP_RESIDUAL || op == PATCHFD_OP_FUSED) {
+  } else if (operation == PATCHFD_OP_RESIDUAL || operation == PATCHFD_OP_FUSED) {
     f += v;
     if (!zero) f += 2 * (2 * n[0] * c[0] * c[1] * c[2] + 3 * n[0] * n[1] * c[1] * c[2] + 2 * v * c[2]);
   }
-  if (op == PATCHFD_OP_RESIDUAL) return f;
+  if (operation == PATCHFD_OP_RESIDUAL) return f;
   f += v * (2 * (line[0] + line[1] + line[2]) + 3);
-  if (op == PATCHFD_OP_BOUNDARY && !zero && !p->discontinuous) {
+  if (operation == PATCHFD_OP_BOUNDARY && !zero && !p->discontinuous) {
     for (int d = 0; d < 3; d++) {
       const int            a = d == 0 ? 1 : 0, b = d == 2 ? 1 : 2;
       const PetscLogDouble rim = 4 * (ext[a] + ext[b]);
@@ -730,7 +730,7 @@ static void LocalNextBatch(const LocalPlan *p, LocalPatches *patches, Batch *nex
 }
 
 /* all patches of such runs: they have the same size */
-static PetscErrorCode LocalRuns(LocalPlan *p, PatchFDPatchOp op, LocalPatches *q, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+static PetscErrorCode LocalRuns(LocalPlan *p, PatchFDPatchOp operation, LocalPatches *q, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
   const PatchFDPatches *const *pd   = p->desc.dir;
   const PetscInt               n[3] = {pd[0]->n[q->start[0]], pd[1]->n[q->start[1]], pd[2]->n[q->start[2]]};
@@ -748,17 +748,17 @@ static PetscErrorCode LocalRuns(LocalPlan *p, PatchFDPatchOp op, LocalPatches *q
     Batch *next = &batch[now];
 
     LocalNextBatch(p, q, next, cls[now]);
-    Prefetch(next, n, &p->desc.box, (const REAL *)(op == PATCHFD_OP_SOLVE ? r : b));
-    if (op != PATCHFD_OP_RESIDUAL) Prefetch(next, n, &p->desc.box, (const REAL *)x);
-    if (batch[1 - now].count) LocalBatch(p, op, cls[1 - now], &batch[1 - now], (REAL)omega, zero, (REAL *)x, (const REAL *)b, (REAL *)r);
+    Prefetch(next, n, &p->desc.box, (const REAL *)(operation == PATCHFD_OP_SOLVE ? r : b));
+    if (operation != PATCHFD_OP_RESIDUAL) Prefetch(next, n, &p->desc.box, (const REAL *)x);
+    if (batch[1 - now].count) LocalBatch(p, operation, cls[1 - now], &batch[1 - now], (REAL)omega, zero, (REAL *)x, (const REAL *)b, (REAL *)r);
     total += next->count;
     if (!next->count) break;
   }
-  PetscCall(PetscLogFlops((PetscLogDouble)total * LocalFlops(p, op, n, p->cls[0][pd[0]->cls[q->start[0]]].parity, zero)));
+  PetscCall(PetscLogFlops((PetscLogDouble)total * LocalFlops(p, operation, n, p->cls[0][pd[0]->cls[q->start[0]]].parity, zero)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LocalColor(LocalPlan *p, PatchFDPatchOp op, const PatchFDColor *color, const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+static PetscErrorCode LocalColor(LocalPlan *p, PatchFDPatchOp operation, const PatchFDColor *color, const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
   const PatchFDPatches *const *pd = p->desc.dir;
   LocalPatches                 q  = {.step = p->desc.nphase, .phase = color->phase};
@@ -770,7 +770,7 @@ static PetscErrorCode LocalColor(LocalPlan *p, PatchFDPatchOp op, const PatchFDC
     while ((q.count[1] = LocalRun(pd[1], color->parity[1], &q.start[1], patches[1][1]))) {
       q.start[0] = patches[0][0];
       while ((q.count[0] = LocalRun(pd[0], color->parity[0], &q.start[0], patches[0][1]))) {
-        PetscCall(LocalRuns(p, op, &q, omega, zero, x, b, r));
+        PetscCall(LocalRuns(p, operation, &q, omega, zero, x, b, r));
         q.start[0] += 2 * q.count[0];
       }
       q.start[1] += 2 * q.count[1];
@@ -780,10 +780,10 @@ static PetscErrorCode LocalColor(LocalPlan *p, PatchFDPatchOp op, const PatchFDC
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LocalApply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b,
-                                 void *r)
+static PetscErrorCode LocalApply(void *plan, PatchFDPatchOp operation, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x,
+                                 const void *b, void *r)
 {
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < ncolors; i++) PetscCall(LocalColor((LocalPlan *)plan, op, &colors[i], patches, omega, (PetscBool)(zero && i == 0), x, b, r));
+  for (PetscInt i = 0; i < ncolors; i++) PetscCall(LocalColor((LocalPlan *)plan, operation, &colors[i], patches, omega, (PetscBool)(zero && i == 0), x, b, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

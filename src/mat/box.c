@@ -97,15 +97,15 @@ static PetscErrorCode MatBoxReset(Mat_Box *m)
 {
   PetscFunctionBegin;
   for (int i = 0; i < PATCHFD_NUM_KERNELS; i++) {
-    const PatchFDKernels k = PatchFDKernelTables[i];
+    const PatchFDKernels kern = PatchFDKernelTables[i];
 
-    if (!k) continue;
-    PetscCall(k->operatordestroy(&m->op[k->id]));
-    PetscCall(k->localdestroy(&m->local[k->id]));
-    PetscCall(k->boxsolvedestroy(&m->boxsolve[k->id]));
-    PetscCall(k->free(m->whole_b[k->id]));
-    PetscCall(k->free(m->whole_x[k->id]));
-    m->whole_b[k->id] = m->whole_x[k->id] = NULL;
+    if (!kern) continue;
+    PetscCall(kern->operatordestroy(&m->mult[kern->id]));
+    PetscCall(kern->localdestroy(&m->local[kern->id]));
+    PetscCall(kern->boxsolvedestroy(&m->boxsolve[kern->id]));
+    PetscCall(kern->free(m->whole_b[kern->id]));
+    PetscCall(kern->free(m->whole_x[kern->id]));
+    m->whole_b[kern->id] = m->whole_x[kern->id] = NULL;
   }
   for (PetscInt i = 0; i < m->form.nband; i++) PetscCall(PatchFDBandDestroy(&m->form.band[i]));
   PetscCall(PetscMemzero(&m->form, sizeof(m->form)));
@@ -185,31 +185,31 @@ static void MatBoxDescribe(const Mat_Box *m, PatchFDField field[], PatchFDOperat
   }
 }
 
-static PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels k, void **plan)
+static PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels kern, void **plan)
 {
   PetscFunctionBegin;
-  if (!m->op[k->id]) {
+  if (!m->mult[kern->id]) {
     PatchFDOperatorDesc desc;
     PatchFDField        field[DMBOX_MAX_FIELDS];
 
     MatBoxDescribe(m, field, &desc);
-    PetscCall(k->operatorcreate(&desc, &m->op[k->id]));
+    PetscCall(kern->operatorcreate(&desc, &m->mult[kern->id]));
   }
-  *plan = m->op[k->id];
+  *plan = m->mult[kern->id];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* y = a y + b x at the fixed nodes of global arrays */
-static PetscErrorCode MatBoxFixed(const Mat_Box *m, PatchFDKernels k, PetscReal a, void *y, PetscReal b, const void *x)
+static PetscErrorCode MatBoxFixed(const Mat_Box *m, PatchFDKernels kern, PetscReal a, void *y, PetscReal b, const void *x)
 {
   const DM_Box *box = (const DM_Box *)m->dm->data;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < box->nfield; i++) {
     const DMBoxField *f  = &box->field[i];
-    const size_t      at = f->global0 * k->size;
+    const size_t      at = f->global0 * kern->size;
 
-    PetscCall(k->fixed(f->own, f->free, a, &f->global, (char *)y + at, b, &f->global, (const char *)x + at));
+    PetscCall(kern->fixed(f->own, f->free, a, &f->global, (char *)y + at, b, &f->global, (const char *)x + at));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -217,17 +217,17 @@ static PetscErrorCode MatBoxFixed(const Mat_Box *m, PatchFDKernels k, PetscReal 
 /* ---- the operations ---- */
 
 /* y = y0 + alpha A x, y0 = NULL for zero */
-static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels k, PetscReal alpha, const void *x, const void *y0, void *y)
+static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
 {
   void *plan = NULL, *local;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
-  PetscCall(MatBoxGetOperator(m, k, &plan));
-  PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, x, DMBOX_WORK_X, &local));
-  PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, x, DMBOX_WORK_X, &local));
-  PetscCall(k->operatorapply(plan, alpha, local, y0, y));
-  PetscCall(MatBoxFixed(m, k, 1, y, alpha * m->c.identity, x));
+  PetscCall(MatBoxGetOperator(m, kern, &plan));
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, x, DMBOX_WORK_X, &local));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, x, DMBOX_WORK_X, &local));
+  PetscCall(kern->operatorapply(plan, alpha, local, y0, y));
+  PetscCall(MatBoxFixed(m, kern, 1, y, alpha * m->c.identity, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -236,26 +236,26 @@ static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels k, PetscReal alpha,
 static PetscErrorCode MatApply_Box(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
 {
   Mat_Box       *m;
-  PatchFDKernels k;
+  PatchFDKernels kern;
   const void    *ax, *ay0 = NULL;
   void          *ay;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  PetscCall(PatchFDVecGetKernels(x, &k));
-  PetscCall(PatchFDVecGetArrayRead(x, k, &ax));
+  PetscCall(PatchFDVecGetKernels(x, &kern));
+  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
   if (y0 == y) {
-    PetscCall(PatchFDVecGetArray(y, k, &ay));
-    PetscCall(MatBoxApply(m, k, alpha, ax, ay, ay));
-    PetscCall(PatchFDVecRestoreArray(y, k, &ay));
+    PetscCall(PatchFDVecGetArray(y, kern, &ay));
+    PetscCall(MatBoxApply(m, kern, alpha, ax, ay, ay));
+    PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
   } else {
-    if (y0) PetscCall(PatchFDVecGetArrayRead(y0, k, &ay0));
-    PetscCall(PatchFDVecGetArrayWrite(y, k, &ay));
-    PetscCall(MatBoxApply(m, k, alpha, ax, ay0, ay));
-    PetscCall(PatchFDVecRestoreArrayWrite(y, k, &ay));
-    if (y0) PetscCall(PatchFDVecRestoreArrayRead(y0, k, &ay0));
+    if (y0) PetscCall(PatchFDVecGetArrayRead(y0, kern, &ay0));
+    PetscCall(PatchFDVecGetArrayWrite(y, kern, &ay));
+    PetscCall(MatBoxApply(m, kern, alpha, ax, ay0, ay));
+    PetscCall(PatchFDVecRestoreArrayWrite(y, kern, &ay));
+    if (y0) PetscCall(PatchFDVecRestoreArrayRead(y0, kern, &ay0));
   }
-  PetscCall(PatchFDVecRestoreArrayRead(x, k, &ax));
+  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -435,11 +435,11 @@ static PetscErrorCode MatZeroEntries_Box(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxSameLine(const PatchFDLine *k, const PatchFDLine *l, PetscBool *same)
+static PetscErrorCode DMBoxSameLine(const PatchFDLine *a, const PatchFDLine *b, PetscBool *same)
 {
   PetscFunctionBegin;
-  *same = (PetscBool)(k->continuity == l->continuity && k->degree == l->degree && k->ncells == l->ncells && k->dirichlet[0] == l->dirichlet[0] && k->dirichlet[1] == l->dirichlet[1]);
-  if (*same) PetscCall(PetscArraycmp(k->vertices, l->vertices, k->ncells + 1, same));
+  *same = (PetscBool)(a->continuity == b->continuity && a->degree == b->degree && a->ncells == b->ncells && a->dirichlet[0] == b->dirichlet[0] && a->dirichlet[1] == b->dirichlet[1]);
+  if (*same) PetscCall(PetscArraycmp(a->vertices, b->vertices, a->ncells + 1, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -515,14 +515,14 @@ PetscErrorCode MatBoxFollow(Mat coarse, Mat fine)
 static PetscErrorCode MatBoxCreate(DM, const MatBoxCoefficients *, Mat *);
 
 /* the copy has plans of its own: nothing is shared but the DM.  Without values it is zero, as other matrices are */
-static PetscErrorCode MatDuplicate_Box(Mat A, MatDuplicateOption op, Mat *B)
+static PetscErrorCode MatDuplicate_Box(Mat A, MatDuplicateOption option, Mat *B)
 {
   const MatBoxCoefficients zero = {.identity = 0};
   Mat_Box                 *a, *b;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &a));
-  PetscCall(MatBoxCreate(a->dm, op == MAT_COPY_VALUES ? &a->c : &zero, B));
+  PetscCall(MatBoxCreate(a->dm, option == MAT_COPY_VALUES ? &a->c : &zero, B));
   PetscCall(MatShellGetContext(*B, &b));
   b->taken = a->taken;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -632,7 +632,7 @@ PetscErrorCode MatBoxUpdate(Mat A)
 /* ---- Dirichlet data ---- */
 
 /* b += alpha times the operator's terms on w, whatever is fixed, on free rows only; w and b are global arrays */
-static PetscErrorCode LiftApply(const Mat_Box *m, PatchFDKernels k, PetscInt nterm, const PatchFDTerm term[], PetscReal alpha, const void *w, void *b)
+static PetscErrorCode LiftApply(const Mat_Box *m, PatchFDKernels kern, PetscInt nterm, const PatchFDTerm term[], PetscReal alpha, const void *w, void *b)
 {
   const DM_Box       *box = (const DM_Box *)m->dm->data;
   PatchFDOperatorDesc desc;
@@ -649,11 +649,11 @@ static PetscErrorCode LiftApply(const Mat_Box *m, PatchFDKernels k, PetscInt nte
       field[i].read[d][1] = box->field[i].local.lo[d] + box->field[i].local.n[d];
     }
   }
-  PetscCall(k->operatorcreate(&desc, &plan));
-  PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, w, DMBOX_WORK_X, &local));
-  PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, w, DMBOX_WORK_X, &local));
-  PetscCall(k->operatorapply(plan, alpha, local, b, b));
-  PetscCall(k->operatordestroy(&plan));
+  PetscCall(kern->operatorcreate(&desc, &plan));
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, w, DMBOX_WORK_X, &local));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, w, DMBOX_WORK_X, &local));
+  PetscCall(kern->operatorapply(plan, alpha, local, b, b));
+  PetscCall(kern->operatordestroy(&plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -662,28 +662,28 @@ static PetscErrorCode DMBoxLift_Box(DM dm, Vec g, Vec b)
 {
   const MatBoxCoefficients c = MatBoxCoefficientsOfDM(dm, 0);
   Mat_Box                  m = {.dm = dm};
-  PatchFDKernels           k;
+  PatchFDKernels           kern;
   Vec                      w;
   const void              *ag;
   void                    *aw, *ab;
 
   PetscFunctionBegin;
   PetscCall(MatBoxBuild(&m, &c));
-  PetscCall(PatchFDVecGetKernels(b, &k));
+  PetscCall(PatchFDVecGetKernels(b, &kern));
   PetscCall(VecDuplicate(g, &w));
-  PetscCall(PatchFDVecGetArrayRead(g, k, &ag));
-  PetscCall(PatchFDVecGetArrayWrite(w, k, &aw));
-  PetscCall(PatchFDVecGetArray(b, k, &ab));
+  PetscCall(PatchFDVecGetArrayRead(g, kern, &ag));
+  PetscCall(PatchFDVecGetArrayWrite(w, kern, &aw));
+  PetscCall(PatchFDVecGetArray(b, kern, &ab));
   if (MatBoxHasFixed(&m)) {
-    PetscCall(MatBoxZero(&m, k, aw));
-    PetscCall(MatBoxFixed(&m, k, 0, aw, 1, ag));
-    PetscCall(LiftApply(&m, k, m.form.nterm, m.form.term, -1, aw, ab));
-    PetscCall(MatBoxFixed(&m, k, 0, ab, 1, ag));
+    PetscCall(MatBoxZero(&m, kern, aw));
+    PetscCall(MatBoxFixed(&m, kern, 0, aw, 1, ag));
+    PetscCall(LiftApply(&m, kern, m.form.nterm, m.form.term, -1, aw, ab));
+    PetscCall(MatBoxFixed(&m, kern, 0, ab, 1, ag));
   }
-  if (m.form.nlift) PetscCall(LiftApply(&m, k, m.form.nlift, m.form.lift, 1, ag, ab));
-  PetscCall(PatchFDVecRestoreArray(b, k, &ab));
-  PetscCall(PatchFDVecRestoreArrayWrite(w, k, &aw));
-  PetscCall(PatchFDVecRestoreArrayRead(g, k, &ag));
+  if (m.form.nlift) PetscCall(LiftApply(&m, kern, m.form.nlift, m.form.lift, 1, ag, ab));
+  PetscCall(PatchFDVecRestoreArray(b, kern, &ab));
+  PetscCall(PatchFDVecRestoreArrayWrite(w, kern, &aw));
+  PetscCall(PatchFDVecRestoreArrayRead(g, kern, &ag));
   PetscCall(VecDestroy(&w));
   PetscCall(MatBoxReset(&m));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -32,13 +32,13 @@ static void MatBoxMakeColors(Mat_Box *m)
   }
 }
 
-PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, PatchFDKernels k)
+PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, PatchFDKernels kern)
 {
   const DM_Box    *box = (const DM_Box *)m->dm->data;
   PatchFDLocalDesc desc;
 
   PetscFunctionBegin;
-  if (m->local[k->id]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (m->local[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
   if (!m->havepatches) {
@@ -50,7 +50,7 @@ PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, PatchFDKernels k)
   desc.box    = box->field[0].local;
   for (int d = 0; d < 3; d++) desc.dir[d] = &m->patches[d];
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, desc.read);
-  PetscCall(k->localcreate(&desc, &m->local[k->id]));
+  PetscCall(kern->localcreate(&desc, &m->local[kern->id]));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -68,8 +68,8 @@ PatchFDPatchOp MatBoxLocalBest(const Mat_Box *m)
 
 typedef struct {
   Mat_Box       *m;
-  PatchFDKernels k;
-  PatchFDPatchOp op;
+  PatchFDKernels kern;
+  PatchFDPatchOp operation;
   PetscReal      omega;
   PetscBool      zero; /* x is known to be zero */
   void          *x, *r;
@@ -106,7 +106,7 @@ static PetscInt LocalColorsTogether(const Mat_Box *m, PetscInt n, const PatchFDC
 static PetscErrorCode LocalApply(const LocalStep *s, PetscInt n, const PatchFDColor colors[], const PatchFDRange patches)
 {
   PetscFunctionBegin;
-  PetscCall(s->k->localapply(s->m->local[s->k->id], s->op, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
+  PetscCall(s->kern->localapply(s->m->local[s->kern->id], s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,64 +142,65 @@ static PetscErrorCode LocalApplyExchange(const LocalStep *s, PetscInt n, const P
       PetscCall(LocalApply(s, n, colors, slab));
     }
   }
-  PetscCall(DMBoxHaloBegin(s->m->dm, s->k, s->x));
+  PetscCall(DMBoxHaloBegin(s->m->dm, s->kern, s->x));
   PetscCall(LocalApply(s, n, colors, inner));
-  PetscCall(DMBoxHaloEnd(s->m->dm, s->k, s->x));
+  PetscCall(DMBoxHaloEnd(s->m->dm, s->kern, s->x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- sweeps ---- */
 
-PetscErrorCode MatBoxLocalSweep(Mat_Box *m, PatchFDKernels k, PatchFDPatchOp op, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega, PetscBool zero, const void *b, void *x)
+PetscErrorCode MatBoxLocalSweep(Mat_Box *m, PatchFDKernels kern, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega, PetscBool zero, const void *b,
+                                void *x)
 {
   DM_Box   *box      = (DM_Box *)m->dm->data;
-  PetscBool separate = (PetscBool)(op == PATCHFD_OP_SOLVE);
-  LocalStep s        = {.m = m, .k = k, .op = op, .omega = omega, .zero = zero};
+  PetscBool separate = (PetscBool)(operation == PATCHFD_OP_SOLVE);
+  LocalStep s        = {.m = m, .kern = kern, .operation = operation, .omega = omega, .zero = zero};
   void     *bl;
 
   PetscFunctionBegin;
-  if (separate) PetscCall(DMBoxGetWork(m->dm, k, DMBOX_WORK_R, &s.r));
-  PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, b, DMBOX_WORK_B, &bl));
+  if (separate) PetscCall(DMBoxGetWork(m->dm, kern, DMBOX_WORK_R, &s.r));
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, b, DMBOX_WORK_B, &bl));
   if (zero && box->halo) {
-    PetscCall(DMBoxGetWork(m->dm, k, DMBOX_WORK_X, &s.x));
-    PetscCall(k->zero(box->nlocal, s.x));
+    PetscCall(DMBoxGetWork(m->dm, kern, DMBOX_WORK_X, &s.x));
+    PetscCall(kern->zero(box->nlocal, s.x));
   } else {
-    PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, x, DMBOX_WORK_X, &s.x));
-    PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, x, DMBOX_WORK_X, &s.x));
+    PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, x, DMBOX_WORK_X, &s.x));
+    PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, x, DMBOX_WORK_X, &s.x));
   }
-  PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, b, DMBOX_WORK_B, &bl));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, b, DMBOX_WORK_B, &bl));
   s.b = bl;
   for (PetscInt64 it = 0; it < its; it++) {
     for (PetscInt i = 0, step; i < n; i += step, s.zero = PETSC_FALSE) {
       step = separate ? 1 : LocalColorsTogether(m, n - i, &colors[i]);
       if (separate) {
-        s.op = PATCHFD_OP_RESIDUAL;
+        s.operation = PATCHFD_OP_RESIDUAL;
         PetscCall(LocalApplyAll(&s, step, &colors[i]));
-        s.op = PATCHFD_OP_SOLVE;
+        s.operation = PATCHFD_OP_SOLVE;
       }
       if (box->halo && (i + step < n || it + 1 < its)) PetscCall(LocalApplyExchange(&s, step, &colors[i]));
       else PetscCall(LocalApplyAll(&s, step, &colors[i]));
     }
   }
-  PetscCall(DMBoxLocalToGlobal(m->dm, k, s.x, x));
+  PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, PatchFDKernels k, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
+PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
 {
-  LocalStep s = {.m = m, .k = k, .op = PATCHFD_OP_SOLVE, .omega = omega};
+  LocalStep s = {.m = m, .kern = kern, .operation = PATCHFD_OP_SOLVE, .omega = omega};
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGlobalToLocalBegin(m->dm, k, r, DMBOX_WORK_R, &s.r));
-  PetscCall(DMBoxGlobalToLocalEnd(m->dm, k, r, DMBOX_WORK_R, &s.r));
-  PetscCall(DMBoxGlobalToLocalOwned(m->dm, k, x, DMBOX_WORK_X, &s.x)); /* updates only add to x: its ghosts need no values */
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, r, DMBOX_WORK_R, &s.r));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, r, DMBOX_WORK_R, &s.r));
+  PetscCall(DMBoxGlobalToLocalOwned(m->dm, kern, x, DMBOX_WORK_X, &s.x)); /* updates only add to x: its ghosts need no values */
   PetscCall(LocalApplyAll(&s, n, colors));
-  PetscCall(DMBoxLocalToGlobal(m->dm, k, s.x, x));
+  PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* bytes of the one-dimensional matrices and vectors of all classes of patches, in the kernels' precision */
-static size_t LocalBytes(const Mat_Box *m, PatchFDKernels k)
+static size_t LocalBytes(const Mat_Box *m, PatchFDKernels kern)
 {
   size_t numbers = 0;
 
@@ -210,10 +211,10 @@ static size_t LocalBytes(const Mat_Box *m, PatchFDKernels k)
       numbers += 3 * n * n + 2 * n * (n + 2 * ext) + 5 * n;
     }
   }
-  return numbers * k->size;
+  return numbers * kern->size;
 }
 
-PetscErrorCode MatBoxLocalView(Mat_Box *m, PatchFDKernels k, PetscViewer viewer)
+PetscErrorCode MatBoxLocalView(Mat_Box *m, PatchFDKernels kern, PetscViewer viewer)
 {
   PetscInt n[3] = {0, 0, 0};
 
@@ -223,7 +224,7 @@ PetscErrorCode MatBoxLocalView(Mat_Box *m, PatchFDKernels k, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " patches of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " unknowns "
                                    "in %" PetscInt_FMT " colours, %d bytes of 1D matrices\n",
-                                   m->patches[0].npatch, m->patches[1].npatch, m->patches[2].npatch, n[0], n[1], n[2], m->ncolor, (int)LocalBytes(m, k)));
+                                   m->patches[0].npatch, m->patches[1].npatch, m->patches[2].npatch, n[0], n[1], n[2], m->ncolor, (int)LocalBytes(m, kern)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -241,13 +242,13 @@ static void DirectDescribe(const Mat_Box *m, PatchFDBoxSolveDesc *desc)
   }
 }
 
-PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels k)
+PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels kern)
 {
   const DM_Box       *box = (const DM_Box *)m->dm->data;
   PatchFDBoxSolveDesc desc;
 
   PetscFunctionBegin;
-  if (m->boxsolve[k->id]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (m->boxsolve[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
   if (!m->havewhole) {
@@ -257,55 +258,55 @@ PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels k)
   }
   DirectDescribe(m, &desc);
   if (box->halo) {
-    PetscCall(k->malloc(PatchFDBoxSize(&desc.box), &m->whole_b[k->id]));
-    PetscCall(k->malloc(PatchFDBoxSize(&desc.box), &m->whole_x[k->id]));
+    PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_b[kern->id]));
+    PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_x[kern->id]));
   }
-  PetscCall(k->boxsolvecreate(&desc, &m->boxsolve[k->id]));
+  PetscCall(kern->boxsolvecreate(&desc, &m->boxsolve[kern->id]));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Coarse problems are small: every rank gathers the right-hand side, solves, and keeps what it owns */
-PetscErrorCode MatBoxDirectSolve(Mat_Box *m, PatchFDKernels k, const void *b, void *x)
+PetscErrorCode MatBoxDirectSolve(Mat_Box *m, PatchFDKernels kern, const void *b, void *x)
 {
   const DM_Box       *box = (const DM_Box *)m->dm->data;
   PatchFDBoxSolveDesc desc;
   PatchFDRange        own;
-  void               *whole_b = m->whole_b[k->id], *whole_x = m->whole_x[k->id];
+  void               *whole_b = m->whole_b[kern->id], *whole_x = m->whole_x[kern->id];
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
   if (box->halo) {
     DirectDescribe(m, &desc);
     DMBoxFreeNodes(&box->field[0], PETSC_FALSE, own);
-    PetscCall(PetscSFBcastWithMemTypeBegin(m->natural, k->datatype(), k->memtype, b, k->memtype, whole_b, MPI_REPLACE));
-    PetscCall(PetscSFBcastEnd(m->natural, k->datatype(), b, whole_b, MPI_REPLACE));
-    PetscCall(k->boxsolveapply(m->boxsolve[k->id], whole_b, whole_x));
-    PetscCall(k->copy(own, &desc.box, whole_x, &box->field[0].global, x));
-  } else PetscCall(k->boxsolveapply(m->boxsolve[k->id], b, x));
+    PetscCall(PetscSFBcastWithMemTypeBegin(m->natural, kern->datatype(), kern->memtype, b, kern->memtype, whole_b, MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(m->natural, kern->datatype(), b, whole_b, MPI_REPLACE));
+    PetscCall(kern->boxsolveapply(m->boxsolve[kern->id], whole_b, whole_x));
+    PetscCall(kern->copy(own, &desc.box, whole_x, &box->field[0].global, x));
+  } else PetscCall(kern->boxsolveapply(m->boxsolve[kern->id], b, x));
   PetscCall(PetscLogEventEnd(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- rows of fixed nodes, zero ---- */
 
-PetscErrorCode MatBoxSolveFixed(Mat_Box *m, PatchFDKernels k, PetscReal omega, const void *b, void *x)
+PetscErrorCode MatBoxSolveFixed(Mat_Box *m, PatchFDKernels kern, PetscReal omega, const void *b, void *x)
 {
   const DM_Box *box = (const DM_Box *)m->dm->data;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < box->nfield; i++) {
     const DMBoxField *f  = &box->field[i];
-    const size_t      at = f->global0 * k->size;
+    const size_t      at = f->global0 * kern->size;
 
-    PetscCall(k->fixed(f->own, f->free, 1 - omega, &f->global, (char *)x + at, omega / m->c.identity, &f->global, (const char *)b + at));
+    PetscCall(kern->fixed(f->own, f->free, 1 - omega, &f->global, (char *)x + at, omega / m->c.identity, &f->global, (const char *)b + at));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxZero(Mat_Box *m, PatchFDKernels k, void *x)
+PetscErrorCode MatBoxZero(Mat_Box *m, PatchFDKernels kern, void *x)
 {
   PetscFunctionBegin;
-  PetscCall(k->zero(((const DM_Box *)m->dm->data)->nglobal, x));
+  PetscCall(kern->zero(((const DM_Box *)m->dm->data)->nglobal, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -53,7 +53,7 @@ typedef struct {
   PetscInt           nphase, ncolor;
   PatchFDColor       color[MATBOX_MAX_COLORS];
   PetscSF            natural; /* the whole box on every rank; NULL on one rank */
-  void              *op[PATCHFD_NUM_KERNELS], *local[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
+  void              *mult[PATCHFD_NUM_KERNELS], *local[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
   void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* the whole box, for the direct solve on several ranks */
 } Mat_Box;
 
