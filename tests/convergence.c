@@ -1,5 +1,6 @@
 static char help[] = "The L2 error of the solution of -div(D grad u) + s u = f falls by 2^(k+1) when cells are halved: k = 1 to 4, 1 to 3 dimensions,\n\
-on three meshes each, with Dirichlet and Neumann sides, data on both, and cells of different lengths (-graded false: of equal lengths).\n\n";
+on three meshes each, with Dirichlet and Neumann sides, data on both, and cells of different lengths (-graded false: of equal lengths).\n\
+  -dims : the dimensions\n\n";
 
 #include <petscpatchfd.h>
 
@@ -91,19 +92,24 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt degree, PetscInt n, PetscBool
 
 int main(int argc, char **argv)
 {
-  PetscBool graded = PETSC_TRUE;
+  PetscBool graded = PETSC_TRUE, given;
+  PetscInt  dims[] = {1, 2, 3}, ndims = 3;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-graded", &graded, NULL));
-  for (PetscInt dim = 1; dim <= 3; dim++) {
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-dims", dims, &ndims, &given));
+  for (PetscInt d = 0; d < (given ? ndims : 3); d++) {
+    const PetscInt dim = dims[d];
+
     for (PetscInt degree = 1; degree <= (dim == 3 ? 3 : 4); degree++) {
       PetscReal error[3], order[2];
 
       for (PetscInt i = 0; i < 3; i++) PetscCall(Solve(dim, degree, dim == 3 && degree > 1 ? 2 << i : 4 << i, graded, &error[i]));
       for (PetscInt i = 0; i < 2; i++) order[i] = PetscLog2Real(error[i] / error[i + 1]);
-      PetscCall(PetscInfo(NULL, "%" PetscInt_FMT "D, Q%" PetscInt_FMT ": errors %g %g %g, orders %.2f %.2f\n", dim, degree, (double)error[0], (double)error[1], (double)error[2], (double)order[0], (double)order[1]));
+      PetscCall(PetscInfo(NULL, "%" PetscInt_FMT "D, Q%" PetscInt_FMT ": errors %g %g %g, orders %.2f %.2f\n", dim, degree, (double)error[0], (double)error[1], (double)error[2],
+                          (double)order[0], (double)order[1]));
       PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D, Q%" PetscInt_FMT ": order %s k + 1\n", dim, degree,
                             PetscAbsReal(order[0] - degree - 1) < 0.35 && PetscAbsReal(order[1] - degree - 1) < 0.15 ? "=" : "!="));
     }
@@ -114,6 +120,11 @@ int main(int argc, char **argv)
 
 /*TEST
 
+  # small enough for valgrind
+  test:
+    suffix: 1d
+    nsize: {{1 2}}
+    args: -dims 1
   test:
     nsize: {{1 2}}
 
