@@ -495,6 +495,14 @@ static PetscErrorCode MatCopy_Box(Mat A, Mat B, PETSC_UNUSED MatStructure str)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* has the matrix been changed since it took over the coefficients of its DM? */
+static PetscBool MatBoxIsChanged(const Mat_Box *m)
+{
+  MatBoxCoefficients taken = m->taken;
+
+  return MatBoxCoefficientsAXPBY(&taken, 0, 1, &m->c);
+}
+
 PetscErrorCode MatBoxFollow(Mat coarse, Mat fine)
 {
   PetscErrorCode (*get[2])(Mat, Mat_Box **);
@@ -507,6 +515,7 @@ PetscErrorCode MatBoxFollow(Mat coarse, Mat fine)
   if (!get[0] || !get[1]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(get[0](coarse, &c));
   PetscCall(get[1](fine, &f));
+  if (!MatBoxIsChanged(c) && !MatBoxIsChanged(f)) PetscFunctionReturn(PETSC_SUCCESS); /* both are those of their DMs, which the user may have made different */
   PetscCall(PetscStrcmp(((const DM_Box *)c->dm->data)->op->name, ((const DM_Box *)f->dm->data)->op->name, &same));
   if (same) PetscCall(MatBoxAXPBY(coarse, 0, 1, &f->c));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -660,7 +660,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   A mesh that cannot be halved has one level: the direct solver, with the options prefix `mg_coarse_`.
 
   The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix. Operators that the meshes make for coarser levels get the coefficients
-  of the finest one, also after `MatScale()` or `MatAXPY()`.
+  of the finest one when `MatScale()` or `MatAXPY()` has changed it.
 
   On a GPU and one rank, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
   from then on, until something is changed: kernels on coarse levels are shorter than their launches. `-log_view` then counts the events

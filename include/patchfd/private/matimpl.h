@@ -67,7 +67,7 @@ PETSC_INTERN PetscErrorCode DMBoxSetSNESDefaults(DM);
 
 /* the data of a DMBOX operator, or an error that says what is supported; `who` is named in it */
 PETSC_INTERN PetscErrorCode MatBoxGet(Mat, const char *who, Mat_Box **);
-/* if both are DMBOX operators of the same kind: the one on a coarser mesh gets the coefficients of the finer one */
+/* if both are DMBOX operators of the same kind, and MatScale() or the like has changed one: the one on a coarser mesh gets the coefficients of the finer one */
 PETSC_INTERN PetscErrorCode MatBoxFollow(Mat coarse, Mat fine);
 /* is its residual computed by our kernels alone, does a transfer matrix prolongate and restrict by them alone: may it be recorded? */
 PETSC_INTERN PetscErrorCode MatBoxIsOwn(Mat, PetscBool *);
