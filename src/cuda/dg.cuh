@@ -12,9 +12,12 @@
 */
 #pragma once
 #include "cuda.cuh"
+#include "dispatch.cuh"
 
 namespace patchfd
 {
+
+static constexpr int dg_fast_degrees = 8; /* of the fast operator and smoother, from 1 on */
 
 template <typename T>
 struct DGOperator {
@@ -71,8 +74,8 @@ struct DGSmootherFast {
   virtual PetscLogDouble flops(PatchFDPatchOp) const = 0; /* of one patch */
 };
 
-template <typename T, int K>
-PetscErrorCode DGSmootherFastCreate(const PatchFDLocalDesc *, DGSmootherFast **);
+template <typename T>
+PetscErrorCode DGSmootherFastCreate(int K, const PatchFDLocalDesc *, DGSmootherFast **);
 
 /* does the direction exist? */
 static inline bool DGDirection(const PatchFDLocalDesc *desc, int d)

@@ -286,18 +286,18 @@ struct DGOperatorDegree : DGOperatorFast<T> {
   }
 };
 
-template <typename T, int K>
-static PetscErrorCode DGOperatorFastCreate(int degree, const DGReference &ref, const DGOperatorData<T> &data, DGOperatorFast<T> **fast)
+template <typename T>
+static PetscErrorCode DGOperatorFastCreate(int K, const DGReference &ref, const DGOperatorData<T> &data, DGOperatorFast<T> **fast)
 {
   PetscFunctionBegin;
-  if constexpr (K > 0) {
-    if (degree == K) {
-      DGOperatorDegree<T, K> *p = new DGOperatorDegree<T, K>;
+  PetscCall((ForDegree<1, dg_fast_degrees>(K, [&](auto degree) {
+    DGOperatorDegree<T, degree> *p = new DGOperatorDegree<T, degree>;
 
-      *fast = p;
-      PetscCall(p->create(ref, data));
-    } else PetscCall((DGOperatorFastCreate<T, K - 1>(degree, ref, data, fast)));
-  }
+    PetscFunctionBegin;
+    *fast = p;
+    PetscCall(p->create(ref, data));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -497,14 +497,14 @@ static PetscErrorCode DGChooseFast(const PatchFDBand *A[3], const PatchFDBand *M
   std::vector<PetscReal> numbers[3];
 
   PetscFunctionBegin;
-  if (n > 9) PetscFunctionReturn(PETSC_SUCCESS);
+  if (n < 2 || n - 1 > dg_fast_degrees) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++)
     if (A[d]->reach != 1 || A[d]->nloc != n || A[d]->stride != n) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(ref.create(n - 1));
   for (int d = 0; d < 3; d++)
     if (!DGLineNumbers(ref, M[d], A[d], numbers[d])) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) PetscCall(Upload(numbers[d].size(), numbers[d].data(), &p->data.cells[d]));
-  PetscCall((DGOperatorFastCreate<T, 8>((int)n - 1, ref, p->data, &p->fast)));
+  PetscCall(DGOperatorFastCreate<T>((int)n - 1, ref, p->data, &p->fast));
   p->flops = 2.0 * n * n * n * (6.0 * n + 33) * (PetscLogDouble)p->data.size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

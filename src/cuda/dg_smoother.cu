@@ -272,27 +272,6 @@ static int DGFastDegree(const PatchFDLocalDesc *desc)
 }
 
 template <typename T>
-static PetscErrorCode DGFastCreate(int K, const PatchFDLocalDesc *desc, DGSmootherFast **fast)
-{
-  static PetscErrorCode (*const create[])(const PatchFDLocalDesc *, DGSmootherFast **) = {
-    NULL,
-    DGSmootherFastCreate<T, 1>,
-    DGSmootherFastCreate<T, 2>,
-    DGSmootherFastCreate<T, 3>,
-    DGSmootherFastCreate<T, 4>,
-    DGSmootherFastCreate<T, 5>,
-    DGSmootherFastCreate<T, 6>,
-    DGSmootherFastCreate<T, 7>,
-    DGSmootherFastCreate<T, 8>,
-  };
-
-  PetscFunctionBegin;
-  *fast = NULL;
-  if (K > 0 && K < (int)PETSC_STATIC_ARRAY_LENGTH(create)) PetscCall(create[K](desc, fast));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-template <typename T>
 PetscErrorCode DGSmoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
 {
   DGSmootherPlan<T> *p;
@@ -322,7 +301,7 @@ PetscErrorCode DGSmoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   for (int d = 0; d < 3; d++) s->area = PetscMax(s->area, s->size / (int)p->n[d]);
   PetscCall(s->team.create(s->size, 2 * (size_t)s->size + 4 * (size_t)s->area));
   PetscCall(AllowShared(DGGenericKernel<T>, shared_limit)); /* not what this plan needs: others may need more */
-  PetscCall(DGFastCreate<T>(K, desc, &p->fast));
+  if (K > 0 && K <= dg_fast_degrees) PetscCall(DGSmootherFastCreate<T>(K, desc, &p->fast));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

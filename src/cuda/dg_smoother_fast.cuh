@@ -634,14 +634,18 @@ PetscErrorCode DGSmootherDegree<T, K>::create(const PatchFDLocalDesc *desc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename T, int K>
-PetscErrorCode DGSmootherFastCreate(const PatchFDLocalDesc *desc, DGSmootherFast **fast)
+template <typename T>
+PetscErrorCode DGSmootherFastCreate(int K, const PatchFDLocalDesc *desc, DGSmootherFast **fast)
 {
-  DGSmootherDegree<T, K> *p = new DGSmootherDegree<T, K>();
-
   PetscFunctionBegin;
-  *fast = p;
-  PetscCall(p->create(desc));
+  PetscCall((ForDegree<1, dg_fast_degrees>(K, [&](auto degree) {
+    DGSmootherDegree<T, degree> *p = new DGSmootherDegree<T, degree>();
+
+    PetscFunctionBegin;
+    *fast = p;
+    PetscCall(p->create(desc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

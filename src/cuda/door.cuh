@@ -77,10 +77,7 @@ struct OperatorDoor {
                "The GPU has no kernel for an operator of %" PetscInt_FMT " terms in %" PetscInt_FMT " fields that is not a Kronecker sum: use -dm_vec_type standard", desc->nterm, desc->nfield);
     PetscCall(DoorCreate(IsDiscontinuous(M), plan, &p));
     for (int d = 0; d < 3 && !p->dg; d++) {
-      PetscBool same = (PetscBool)(A[d]->reach == 0 && A[d]->nclass == M[d]->nclass);
-
-      if (same) PetscCall(PetscArraycmp(A[d]->cls, M[d]->cls, M[d]->ncells, &same));
-      PetscCheck(same, PETSC_COMM_SELF, PETSC_ERR_SUP, "The GPU has no kernel for matrices of a direction that have different classes of cells or couple cells: use -dm_vec_type standard");
+      PetscCheck(PatchFDBandsMatch(A[d], M[d]), PETSC_COMM_SELF, PETSC_ERR_SUP, "The GPU has no kernel for matrices of a direction that have different classes of cells or couple cells: use -dm_vec_type standard");
     }
     if (p->dg) PetscCall(DGOperator<T>::create(desc, &p->plan));
     else {

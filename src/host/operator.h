@@ -124,18 +124,6 @@ static PetscErrorCode OperatorDestroy(void **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* may the sum be computed in seven contractions: do all terms stay in a cell, and have A and M of a direction the same classes of cells? */
-static PetscErrorCode SumIsSimple(const PatchFDBand *const A[3], const PatchFDBand *const M[3], PetscBool *simple)
-{
-  PetscFunctionBegin;
-  *simple = PETSC_TRUE;
-  for (int d = 0; d < 3 && *simple; d++) {
-    *simple = (PetscBool)(A[d]->reach == 0 && A[d]->nclass == M[d]->nclass);
-    if (*simple) PetscCall(PetscArraycmp(A[d]->cls, M[d]->cls, A[d]->ncells, simple));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode OperatorCreate(const PatchFDOperatorDesc *desc, void **plan)
 {
   OperatorPlan      *p;
@@ -146,7 +134,7 @@ static PetscErrorCode OperatorCreate(const PatchFDOperatorDesc *desc, void **pla
   PetscCall(PetscNew(&p));
   *plan = p;
   for (PetscInt f = 0; f < desc->nfield; f++) p->size = PetscMax(p->size, desc->field[f].y0 + PatchFDBoxSize(&desc->field[f].ybox));
-  if (simple) PetscCall(SumIsSimple(A, M, &simple));
+  for (int d = 0; d < 3 && simple; d++) simple = PatchFDBandsMatch(A[d], M[d]);
   if (simple) PetscCall(SumCreate(desc, A, M, &p->sum));
   else PetscCall(TermsCreate(desc, &p->terms));
   PetscFunctionReturn(PETSC_SUCCESS);

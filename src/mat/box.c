@@ -2,25 +2,32 @@
   The operator of a DMBOX as a MATSHELL: any sum of products of one-dimensional bands, which an operator (poisson.c) describes by a MatBoxForm.
   Rows of fixed nodes are rows of the identity, and their columns are zero: such nodes never couple to the others.
 
-  A solver calls, in this order: create, get diagonal or convert (some preconditioners), mult/residual, destroy; TS also makes copies, sums and
-  multiples, which are operators of the same kind with other coefficients.
+  A solver calls, in this order: create, get diagonal or convert (some preconditioners), mult/residual, destroy.
 */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
-PetscErrorCode MatBoxGet(Mat A, const char *who, Mat_Box **m)
+PetscErrorCode MatBoxFind(Mat A, Mat_Box **m)
 {
   PetscErrorCode (*get)(Mat, Mat_Box **);
 
   PetscFunctionBegin;
+  *m = NULL;
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
-  PetscCheck(get, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
+  if (get) PetscCall((*get)(A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxGet(Mat A, const char *who, Mat_Box **m)
+{
+  PetscFunctionBegin;
+  PetscCall(MatBoxFind(A, m));
+  PetscCheck(*m, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
              "%s needs an operator matrix made by DMCreateMatrix() of a DMBOX (-dm_type box); this matrix is of type %s. "
              "Assembled matrices (-dm_mat_type aij) need other preconditioners, and on the levels of a multigrid hierarchy, for example, -mg_levels_pc_type sor -mg_coarse_pc_type redundant",
              who, ((PetscObject)A)->type_name);
-  PetscCall(get(A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -29,42 +36,6 @@ static PetscErrorCode MatBoxGet_Box(Mat A, Mat_Box **m)
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- coefficients ---- */
-
-/* of the DM's operator, with what a time integrator adds to the mass matrix */
-static MatBoxCoefficients MatBoxCoefficientsOfDM(DM dm, PetscReal rate)
-{
-  const DMBoxOperator op = ((const DM_Box *)dm->data)->op;
-  MatBoxCoefficients  c  = {.identity = 1};
-
-  for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) c.operator[i] = op->coefficient[i];
-  if (op->mass >= 0) c.operator[op->mass] += rate;
-  return c;
-}
-
-/* y = a y + b x; returns whether that changes y */
-static PetscBool MatBoxCoefficientsAXPBY(MatBoxCoefficients *y, PetscReal a, PetscReal b, const MatBoxCoefficients *x)
-{
-  PetscBool changed = (PetscBool)(a * y->identity + b * x->identity != y->identity);
-
-  y->identity = a * y->identity + b * x->identity;
-  for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) {
-    const PetscReal c = a * y->operator[i] + b * x->operator[i];
-
-    changed        = (PetscBool)(changed || c != y->operator[i]);
-    y->operator[i] = c;
-  }
-  return changed;
-}
-
-static PetscBool MatBoxCoefficientsAreFinite(const MatBoxCoefficients *c)
-{
-  PetscReal sum = c->identity;
-
-  for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) sum += c->operator[i];
-  return (PetscBool)!PetscIsInfOrNanReal(sum);
 }
 
 /* does the mesh have fixed nodes? */
@@ -143,7 +114,7 @@ static PetscErrorCode MatBoxUnifyClasses(MatBoxForm *form)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
+PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
 {
   const DMBoxOperator op = ((const DM_Box *)m->dm->data)->op;
 
@@ -385,7 +356,7 @@ static PetscErrorCode MatDestroy_Box(Mat A)
 }
 
 /* a singular operator says so to KSP */
-static PetscErrorCode MatBoxSetNullSpace(Mat A, Mat_Box *m)
+PetscErrorCode MatBoxSetNullSpace(Mat A, const Mat_Box *m)
 {
   MatNullSpace constant = NULL;
 
@@ -400,241 +371,10 @@ static PetscErrorCode MatBoxSetNullSpace(Mat A, Mat_Box *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- operators as elements of a linear space: A = a A + b X in their coordinates ---- */
-
-static PetscErrorCode MatBoxAXPBY(Mat A, PetscReal a, PetscReal b, const MatBoxCoefficients *x)
-{
-  Mat_Box           *m;
-  MatBoxCoefficients c;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  c = m->c;
-  if (!MatBoxCoefficientsAXPBY(&c, a, b, x)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(MatBoxCoefficientsAreFinite(&c), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
-             "The factors %g and %g of MatScale(), MatAXPY() or MatCopy() make coefficients of the DMBOX operator that are not finite", (double)a, (double)b);
-  PetscCall(MatBoxBuild(m, &c));
-  PetscCall(MatBoxSetNullSpace(A, m));
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatScale_Box(Mat A, PetscScalar a)
-{
-  const MatBoxCoefficients zero = {.identity = 0};
-
-  PetscFunctionBegin;
-  PetscCall(MatBoxAXPBY(A, a, 1, &zero));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatZeroEntries_Box(Mat A)
-{
-  PetscFunctionBegin;
-  PetscCall(MatScale_Box(A, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DMBoxSameLine(const PatchFDLine *a, const PatchFDLine *b, PetscBool *same)
-{
-  PetscFunctionBegin;
-  *same = (PetscBool)(a->continuity == b->continuity && a->degree == b->degree && a->ncells == b->ncells && a->dirichlet[0] == b->dirichlet[0] && a->dirichlet[1] == b->dirichlet[1]);
-  if (*same) PetscCall(PetscArraycmp(a->vertices, b->vertices, a->ncells + 1, same));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the other operator, which must be of the same kind and live on the same mesh and the same ranks */
-static PetscErrorCode MatBoxGetSameMesh(Mat A, Mat X, const char *who, Mat_Box **x)
-{
-  Mat_Box      *m;
-  const DM_Box *a, *b;
-  PetscBool     same;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  PetscCall(MatBoxGet(X, who, x));
-  a = (const DM_Box *)m->dm->data;
-  b = (const DM_Box *)(*x)->dm->data;
-  PetscCall(PetscStrcmp(a->op->name, b->op->name, &same));
-  PetscCheck(same && a->nfield == b->nfield, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
-             "%s needs two operators of the same kind; these are %s and %s, with %" PetscInt_FMT " and %" PetscInt_FMT " fields", who, a->op->name, b->op->name, a->nfield, b->nfield);
-  PetscCall(PetscArraycmp(a->op->penalty, b->op->penalty, 2, &same));
-  PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs two operators with the same penalties (-dm_box_penalty); these have %g, %g and %g, %g",
-             who, (double)a->op->penalty[0], (double)a->op->penalty[1], (double)b->op->penalty[0], (double)b->op->penalty[1]);
-  for (PetscInt i = 0; i < a->nfield; i++) {
-    for (int d = 0; d < 3; d++) {
-      PetscCall(DMBoxSameLine(&a->field[i].line[d], &b->field[i].line[d], &same));
-      same = (PetscBool)(same && a->processes[d] == b->processes[d]);
-      if (same) PetscCall(PetscArraycmp(a->splits[d], b->splits[d], a->processes[d] + 1, &same));
-      PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
-                 "%s needs two operators on the same mesh; these differ in direction %d: in degree, cells, boundary conditions or distribution", who, d);
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatAXPY_Box(Mat A, PetscScalar a, Mat X, PETSC_UNUSED MatStructure str)
-{
-  Mat_Box *x;
-
-  PetscFunctionBegin;
-  PetscCall(MatBoxGetSameMesh(A, X, "MatAXPY() with a DMBOX operator", &x));
-  PetscCall(MatBoxAXPBY(A, 1, a, &x->c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatCopy_Box(Mat A, Mat B, PETSC_UNUSED MatStructure str)
-{
-  Mat_Box *a, *b;
-
-  PetscFunctionBegin;
-  PetscCall(MatBoxGetSameMesh(A, B, "MatCopy() with a DMBOX operator", &b));
-  PetscCall(MatShellGetContext(A, &a));
-  PetscCall(MatBoxAXPBY(B, 0, 1, &a->c));
-  b->taken = a->taken;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* has the matrix been changed since it took over the coefficients of its DM? */
-static PetscBool MatBoxIsChanged(const Mat_Box *m)
-{
-  MatBoxCoefficients taken = m->taken;
-
-  return MatBoxCoefficientsAXPBY(&taken, 0, 1, &m->c);
-}
-
-PetscErrorCode MatBoxFollow(Mat coarse, Mat fine)
-{
-  PetscErrorCode (*get[2])(Mat, Mat_Box **);
-  Mat_Box  *c, *f;
-  PetscBool same;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQueryFunction((PetscObject)coarse, "MatBoxGet_C", &get[0]));
-  PetscCall(PetscObjectQueryFunction((PetscObject)fine, "MatBoxGet_C", &get[1]));
-  if (!get[0] || !get[1]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(get[0](coarse, &c));
-  PetscCall(get[1](fine, &f));
-  if (!MatBoxIsChanged(c) && !MatBoxIsChanged(f)) PetscFunctionReturn(PETSC_SUCCESS); /* both are those of their DMs, which the user may have made different */
-  PetscCall(PetscStrcmp(((const DM_Box *)c->dm->data)->op->name, ((const DM_Box *)f->dm->data)->op->name, &same));
-  if (same) PetscCall(MatBoxAXPBY(coarse, 0, 1, &f->c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatBoxCreate(DM, const MatBoxCoefficients *, Mat *);
-
-/* the copy has plans of its own: nothing is shared but the DM.  Without values it is zero, as other matrices are */
-static PetscErrorCode MatDuplicate_Box(Mat A, MatDuplicateOption option, Mat *B)
-{
-  const MatBoxCoefficients zero = {.identity = 0};
-  Mat_Box                 *a, *b;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &a));
-  PetscCall(MatBoxCreate(a->dm, option == MAT_COPY_VALUES ? &a->c : &zero, B));
-  PetscCall(MatShellGetContext(*B, &b));
-  b->taken = a->taken;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* PETSc does nothing for MAT_INPLACE_MATRIX, since the operator is symmetric */
-static PetscErrorCode MatTranspose_Box(Mat A, MatReuse reuse, Mat *B)
-{
-  PetscFunctionBegin;
-  if (reuse == MAT_INITIAL_MATRIX) PetscCall(MatDuplicate(A, MAT_COPY_VALUES, B));
-  else PetscCall(MatCopy(A, *B, SAME_NONZERO_PATTERN));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatIsSymmetric_Box(PETSC_UNUSED Mat A, PETSC_UNUSED PetscReal tol, PetscBool *symmetric)
 {
   PetscFunctionBegin;
   *symmetric = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- new coefficients ---- */
-
-/* an assembled matrix holds the matrix-free one that it was made from */
-static PetscErrorCode MatBoxGetShell(Mat A, Mat *shell)
-{
-  PetscErrorCode (*get)(Mat, Mat_Box **);
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQuery((PetscObject)A, "MatBoxShell", (PetscObject *)shell));
-  if (*shell) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
-  if (get) *shell = A;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* `A` is the shell, or assembled from it */
-static PetscErrorCode MatBoxTake(Mat A, Mat shell, const MatBoxCoefficients *c)
-{
-  Mat_Box *m;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(shell, &m));
-  m->taken = *c;
-  PetscCall(MatBoxAXPBY(shell, 0, 1, c));
-  if (shell == A) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatConvert(shell, ((PetscObject)A)->type_name, MAT_REUSE_MATRIX, &A));
-  PetscCall(MatBoxSetNullSpace(A, m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBoxUpdateStep(Mat A, DM dm)
-{
-  Mat                shell;
-  Mat_Box           *m;
-  MatBoxCoefficients now, taken;
-  PetscBool          isbox;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
-  if (!isbox) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBoxGetShell(A, &shell));
-  if (!shell) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatShellGetContext(shell, &m));
-  now   = MatBoxCoefficientsOfDM(m->dm, ((const DM_Box *)dm->data)->op->rate);
-  taken = m->taken;
-  if (MatBoxCoefficientsAXPBY(&taken, 0, 1, &now)) PetscCall(MatBoxTake(A, shell, &now));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatBoxUpdate - Lets an operator matrix of a `DMBOX` take over coefficients that were changed after it was made
-
-  Collective
-
-  Input Parameter:
-. A - a matrix made by `DMCreateMatrix()` of a `DMBOX`; nothing is done for other matrices
-
-  Level: intermediate
-
-  Notes:
-  What `MatScale()`, `MatAXPY()`, `MatCopy()` or `MatZeroEntries()` made of the matrix is forgotten.
-
-  A `KSP` with the `DMBOX` set by `KSPSetDM()` calls this by itself in `KSPSetUp()`, on all levels of a multigrid hierarchy, if the coefficients
-  of the `DMBOX` are others than those that the matrix last took over: a matrix that was only scaled stays so.
-
-  Copies of a matrix-free operator, by `MatDuplicate()`, can be updated, too; copies of an assembled one are ordinary matrices.
-
-.seealso: `DMBOX`, `DMBoxSetPoisson()`
-@*/
-PetscErrorCode MatBoxUpdate(Mat A)
-{
-  Mat                shell;
-  Mat_Box           *m;
-  MatBoxCoefficients now;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscCall(MatBoxGetShell(A, &shell));
-  if (!shell) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatShellGetContext(shell, &m));
-  now = MatBoxCoefficientsOfDM(m->dm, 0);
-  PetscCall(MatBoxTake(A, shell, &now));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -700,7 +440,7 @@ static PetscErrorCode DMBoxLift_Box(DM dm, Vec g, Vec b)
 
 /* ---- creation ---- */
 
-static PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
+PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
 {
   static const struct {
     MatOperation      op;
@@ -713,13 +453,8 @@ static PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
     {MATOP_RESIDUAL,           (PetscErrorCodeFn *)MatResidual_Box   },
     {MATOP_GET_DIAGONAL,       (PetscErrorCodeFn *)MatGetDiagonal_Box},
     {MATOP_CREATE_VECS,        (PetscErrorCodeFn *)MatCreateVecs_Box },
-    {MATOP_DUPLICATE,          (PetscErrorCodeFn *)MatDuplicate_Box  },
-    {MATOP_TRANSPOSE,          (PetscErrorCodeFn *)MatTranspose_Box  },
     {MATOP_IS_SYMMETRIC,       (PetscErrorCodeFn *)MatIsSymmetric_Box},
     {MATOP_IS_HERMITIAN,       (PetscErrorCodeFn *)MatIsSymmetric_Box},
-    {MATOP_SCALE,              (PetscErrorCodeFn *)MatScale_Box      },
-    {MATOP_ZERO_ENTRIES,       (PetscErrorCodeFn *)MatZeroEntries_Box},
-    {MATOP_AXPY,               (PetscErrorCodeFn *)MatAXPY_Box       },
     {MATOP_VIEW,               (PetscErrorCodeFn *)MatView_Box       },
     {MATOP_DESTROY,            (PetscErrorCodeFn *)MatDestroy_Box    }
   };
@@ -734,8 +469,7 @@ static PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
   m->taken = *c;
   PetscCall(MatBoxShellCreate(dm, box->nglobal, box->nglobal, m, MatBoxTriples_Box, A));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(operations); i++) PetscCall(MatShellSetOperation(*A, operations[i].op, operations[i].f));
-  /* not MatShellSetOperation(), whose MATOP_COPY would first give the copy everything that the original has */
-  PetscCall(MatSetOperation(*A, MATOP_COPY, (PetscErrorCodeFn *)MatCopy_Box));
+  PetscCall(MatBoxSetAlgebra(*A));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxGet_C", MatBoxGet_Box));
   PetscCall(MatSetUp(*A));
   PetscCall(MatBoxSetNullSpace(*A, m));

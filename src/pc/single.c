@@ -66,25 +66,14 @@ static PetscErrorCode PCSingleExchangeVecTypes(PC pc)
 
 /* ---- the DM ---- */
 
-static PetscErrorCode PCSingleGetBox(Mat A, Mat_Box **m)
-{
-  PetscErrorCode (*get)(Mat, Mat_Box **);
-
-  PetscFunctionBegin;
-  *m = NULL;
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxGet_C", &get));
-  if (get) PetscCall((*get)(A, m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* a DMBOX's operator knows its DM, whether the solver does or not; of other DMs (SNES and TS make a DMSHELL where they are given none) only those that can be cloned are of use */
 static PetscErrorCode PCSingleFindDM(PC pc, DM *dm, PetscBool *native)
 {
   Mat_Box *m;
 
   PetscFunctionBegin;
-  PetscCall(PCSingleGetBox(pc->pmat, &m));
-  if (!m) PetscCall(PCSingleGetBox(pc->mat, &m));
+  PetscCall(MatBoxFind(pc->pmat, &m));
+  if (!m) PetscCall(MatBoxFind(pc->mat, &m));
   *native = (PetscBool)(m != NULL);
   *dm     = m ? m->dm : (pc->dm && pc->dm->ops->clone ? pc->dm : NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -222,8 +211,8 @@ static PetscErrorCode PCSingleSetOperatorsNative(PC pc)
   Mat_Box   *A, *P;
 
   PetscFunctionBegin;
-  PetscCall(PCSingleGetBox(pc->mat, &A));
-  PetscCall(PCSingleGetBox(pc->pmat, &P));
+  PetscCall(MatBoxFind(pc->mat, &A));
+  PetscCall(MatBoxFind(pc->pmat, &P));
   PetscCall(DMBoxScaleOperator(s->dm, (P ? P : A)->c.operator, &s->exponent));
   if (s->box) PetscCall(MatBoxUpdate(s->box));
   else PetscCall(DMCreateMatrix(s->dm, &s->box));
@@ -370,7 +359,7 @@ static PetscErrorCode PCSetUp_Single(PC pc)
     Mat_Box *m;
 
     PetscCall(PCSingleCreateVecs(pc));
-    PetscCall(PCSingleGetBox(pc->pmat, &m));
+    PetscCall(MatBoxFind(pc->pmat, &m));
     if (m && !((PetscObject)s->pc)->type_name) PetscCall(PCSetType(s->pc, PCPATCHMG));
     PetscCall(PCSetFromOptions(s->pc));
   }
@@ -485,8 +474,8 @@ static PetscErrorCode PCSingleApply(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec)
   factor = ldexp(1.0, s->exponent - exponent);
   PetscCall(VecSingleConvert(s->y, factor, y));
   if (s->native) {
-    PetscCall(PCSingleGetBox(pc->pmat, &m));
-    if (!m) PetscCall(PCSingleGetBox(pc->mat, &m));
+    PetscCall(MatBoxFind(pc->pmat, &m));
+    if (!m) PetscCall(MatBoxFind(pc->mat, &m));
     if (s->exponent || m->c.identity != 1) PetscCall(PCSingleSolveFixed(m, x, y));
   }
   PetscCall(PCSingleCheckResult(pc, x, factor, y));

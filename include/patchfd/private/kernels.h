@@ -11,6 +11,7 @@
   fixed nodes) and ownership (ranges of the owned nodes) are both expressed so.
 */
 #include <patchfd/private/fe.h>
+#include <string.h>
 
 typedef struct {
   PetscInt lo[3], n[3]; /* nodes lo .. lo + n - 1 of each direction */
@@ -70,6 +71,12 @@ static inline PetscBool PatchFDKroneckerSum(const PatchFDOperatorDesc *desc, con
     for (int d = 0; d < 3; d++)
       if (d != t && desc->term[t].dir[d] != M[d]) return PETSC_FALSE;
   return PETSC_TRUE;
+}
+
+/* do two bands of a line stay within cells, and have the same classes of them?  Kernels for whole cells want that of A and M */
+static inline PetscBool PatchFDBandsMatch(const PatchFDBand *a, const PatchFDBand *b)
+{
+  return (PetscBool)(a->reach == 0 && b->reach == 0 && a->nclass == b->nclass && !memcmp(a->cls, b->cls, sizeof(*a->cls) * (size_t)a->ncells));
 }
 
 /* fine += P coarse  and  coarse += P' fine; owners are coarse cells */

@@ -65,7 +65,23 @@ PETSC_INTERN PetscErrorCode DMSetUpSolvers_MatBox(DM);                          
 /* called when a matrix is made, since that is the one thing that a SNES without callbacks asks of its DM: solvers.c */
 PETSC_INTERN PetscErrorCode DMBoxSetSNESDefaults(DM);
 
-/* the data of a DMBOX operator, or an error that says what is supported; `who` is named in it */
+/* a matrix of these coefficients, of the DM's operator for example; or other coefficients for one that is there, and the null space that they make */
+PETSC_INTERN PetscErrorCode MatBoxCreate(DM, const MatBoxCoefficients *, Mat *);
+PETSC_INTERN PetscErrorCode MatBoxBuild(Mat_Box *, const MatBoxCoefficients *);
+PETSC_INTERN PetscErrorCode MatBoxSetNullSpace(Mat, const Mat_Box *);
+
+/* ---- coefficients, src/mat/algebra.c ---- */
+
+/* of the DM's operator, with what a time integrator adds to the mass matrix */
+PETSC_INTERN MatBoxCoefficients MatBoxCoefficientsOfDM(DM, PetscReal rate);
+/* the matrix can be scaled, copied and added to others of its kind */
+PETSC_INTERN PetscErrorCode MatBoxSetAlgebra(Mat);
+
+/* ---- what solvers ask for ---- */
+
+/* the data of a DMBOX operator, or NULL for other matrices */
+PETSC_INTERN PetscErrorCode MatBoxFind(Mat, Mat_Box **);
+/* the same, or an error that says what is supported; `who` is named in it */
 PETSC_INTERN PetscErrorCode MatBoxGet(Mat, const char *who, Mat_Box **);
 /* if both are DMBOX operators of the same kind, and MatScale() or the like has changed one: the one on a coarser mesh gets the coefficients of the finer one */
 PETSC_INTERN PetscErrorCode MatBoxFollow(Mat coarse, Mat fine);
