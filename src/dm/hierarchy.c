@@ -113,7 +113,7 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
   for (PetscInt d = 0; d < dm->dim; d++) {
     PetscCheck(box->cells[d] >= 4 && box->cells[d] % 2 == 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
                "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4.  "
-               "DMBoxGetNumCoarsenings() tells how many coarser levels there are; with PCMG give at most one more to -pc_mg_levels",
+               "DMBoxGetNumCoarsenings() tells how many coarser levels there are; multigrid has at most one level more than that (-pc_mg_levels)",
                box->cells[d], d);
   }
   PetscCall(DMBoxCreateRelative(dm, comm, coarse));
