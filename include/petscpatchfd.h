@@ -36,8 +36,11 @@ PETSC_EXTERN const char *const DMBoxSpaces[];
   DMBoxBoundaryType - The boundary condition on a side of a `DMBOX`
 
   Values:
-+ `DMBOX_DIRICHLET` (`dirichlet`) - values are given; zero unless `DMBoxLiftDirichlet()` brings others in
-- `DMBOX_NEUMANN` (`neumann`)     - the flux is given; zero unless `DMBoxAddNeumannLoad()` brings another in
++ `DMBOX_DIRICHLET` (`dirichlet`) - values are given; zero unless `DMBoxLiftDirichlet()` brings others in. For `biharmonic` a clamped side: the normal derivative is
+                                    given, too; zero unless `DMBoxAddBendingLoad()` brings another in
+. `DMBOX_NEUMANN` (`neumann`)     - the flux is given; zero unless `DMBoxAddNeumannLoad()` brings another in; not for `biharmonic`
+- `DMBOX_SUPPORTED` (`supported`) - a simply supported side, for `biharmonic` only: values are given, and the second normal derivative (the moment); zero unless
+                                    `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()` bring others in
 
   Level: beginner
 
@@ -45,7 +48,8 @@ PETSC_EXTERN const char *const DMBoxSpaces[];
 E*/
 typedef enum {
   DMBOX_DIRICHLET,
-  DMBOX_NEUMANN
+  DMBOX_NEUMANN,
+  DMBOX_SUPPORTED
 } DMBoxBoundaryType;
 PETSC_EXTERN const char *const DMBoxBoundaryTypes[];
 
@@ -84,6 +88,9 @@ PETSC_EXTERN PetscErrorCode DMBoxSetOperator(DM, const char name[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetOperator(DM, const char *name[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetPoisson(DM, const PetscReal diffusion[], PetscReal shift);
 PETSC_EXTERN PetscErrorCode DMBoxGetPoisson(DM, PetscReal diffusion[], PetscReal *shift);
+PETSC_EXTERN PetscErrorCode DMBoxSetBiharmonic(DM, PetscReal bending, PetscReal shift);
+PETSC_EXTERN PetscErrorCode DMBoxGetBiharmonic(DM, PetscReal *bending, PetscReal *shift);
+PETSC_EXTERN PetscErrorCode DMBoxAddBendingLoad(DM, PetscReal time, DMBoxFunction slope, DMBoxFunction moment, void *ctx, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxSetPenalty(DM, PetscReal interior, PetscReal boundary);
 PETSC_EXTERN PetscErrorCode DMBoxGetPenalty(DM, PetscReal *interior, PetscReal *boundary);
 PETSC_EXTERN PetscErrorCode DMBoxGetNumCoarsenings(DM, PetscInt *);

@@ -33,20 +33,20 @@ static PetscErrorCode BandSplit(PatchFDBand *b)
   On a product of lines a side belongs to one direction, and an integral over it is a product of masses of the others.  So the sum is a Kronecker sum as
   Poisson's is, and beta enters the one-dimensional stiffness at the nodes at the ends.
 */
-static PetscErrorCode Form_Robin(DM dm, DMBoxOperator op, const PetscReal c[], MatBoxForm *form)
+static PetscErrorCode Form_Robin(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine lines[][3], MatBoxForm *form)
 {
-  const DM_Box   *box     = (const DM_Box *)dm->data;
-  const PetscReal penalty = (PetscReal)(box->degree * (box->degree + 1));
+  const PetscReal penalty = DMBoxPenalty(dm);
   PatchFDBand    *A = form->band, *M = A + 3;
 
   PetscFunctionBegin;
   (void)op;
   form->nband    = 6;
   form->nterm    = 3;
+  form->separable = PETSC_TRUE;
   form->singular = (PetscBool)(c[BETA] == 0);
   form->spd      = (PetscBool)(c[BETA] >= 0);
   for (PetscInt d = 0; d < 3; d++) {
-    const PatchFDLine *line = &box->field[0].line[d];
+    const PatchFDLine *line = &lines[0][d];
 
     PetscCall(PatchFDBandLaplace(line, 1, 0, penalty, 2 * penalty, &A[d]));
     PetscCall(PatchFDBandMass(line, &M[d]));

@@ -16,7 +16,7 @@
 #include <petsc/private/vecimpl.h>
 
 const char *const DMBoxSpaces[]        = {"q", "dgq", "DMBoxSpace", "DMBOX_", NULL};
-const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "DMBoxBoundaryType", "DMBOX_", NULL};
+const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "supported", "DMBoxBoundaryType", "DMBOX_", NULL};
 
 PetscErrorCode DMBoxGetContext(DM dm, DM_Box **box)
 {
@@ -82,14 +82,12 @@ PetscErrorCode DMBoxOptionsReal(DM dm, const char option[], const char text[], c
 
 static PetscErrorCode DMBoxParseBoundary(DM dm, const char word[], DMBoxBoundaryType *type)
 {
-  PetscBool dirichlet, neumann;
+  PetscBool found;
 
   PetscFunctionBegin;
-  PetscCall(PetscStrcasecmp(word, DMBoxBoundaryTypes[DMBOX_DIRICHLET], &dirichlet));
-  PetscCall(PetscStrcasecmp(word, DMBoxBoundaryTypes[DMBOX_NEUMANN], &neumann));
-  PetscCheck(dirichlet || neumann, PetscObjectComm((PetscObject)dm), PETSC_ERR_USER_INPUT,
-             "-dm_box_boundary has the word \"%s\"; it takes dirichlet and neumann, once for all sides or once for each: lower x, upper x, lower y, ...", word);
-  *type = dirichlet ? DMBOX_DIRICHLET : DMBOX_NEUMANN;
+  PetscCall(PetscEnumFind(DMBoxBoundaryTypes, word, (PetscEnum *)type, &found));
+  PetscCheck(found, PetscObjectComm((PetscObject)dm), PETSC_ERR_USER_INPUT,
+             "-dm_box_boundary has the word \"%s\"; it takes dirichlet, neumann and supported, once for all sides or once for each: lower x, upper x, lower y, ...", word);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -101,7 +99,7 @@ static PetscErrorCode DMBoxOptionsBoundary(DM dm, PetscOptionItems PetscOptionsO
   PetscBool         flg, spread;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsStringArray("-dm_box_boundary", "dirichlet or neumann: lower x, upper x, lower y, ..., or one for all", "DMBoxSetBoundary", word, &n, &flg));
+  PetscCall(PetscOptionsStringArray("-dm_box_boundary", "dirichlet, neumann or supported: lower x, upper x, lower y, ..., or one for all", "DMBoxSetBoundary", word, &n, &flg));
   if (!flg) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxCheckCount(dm, "-dm_box_boundary", n, 2 * dm->dim, &spread));
   for (PetscInt i = 0; i < 2 * dm->dim; i++) PetscCall(DMBoxParseBoundary(dm, word[spread ? 0 : i], &type[i]));

@@ -9,7 +9,7 @@
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
-static PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
+PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
 {
   DM_Box  *box = (DM_Box *)dm->data;
   PetscInt n;
@@ -177,12 +177,13 @@ PetscErrorCode DMBoxAddLoad(DM dm, PetscReal time, DMBoxFunction f, void *ctx, V
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* one side: in its direction the quadrature is the end point alone */
-static PetscErrorCode DMBoxAddNeumannSide(DM dm, PetscInt d, PetscInt end, const PatchFDQuadrature q[3], PetscReal time, DMBoxFunction f, void *ctx, PetscScalar array[])
+/* in direction d the quadrature is the end point alone */
+PetscErrorCode DMBoxAddSideLoad(DM dm, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, DMBoxFunction f, void *ctx, Vec b)
 {
   DM_Box           *box = (DM_Box *)dm->data;
-  PatchFDQuadrature qs[3];
+  PatchFDQuadrature q[3];
   PatchFDRange      cells, write;
+  PetscScalar      *array;
   const PetscInt    cell = end ? box->cells[d] - 1 : 0;
 
   PetscFunctionBegin;
@@ -190,10 +191,14 @@ static PetscErrorCode DMBoxAddNeumannSide(DM dm, PetscInt d, PetscInt end, const
   cells[d][0] = PetscMax(cells[d][0], cell);
   cells[d][1] = PetscMin(cells[d][1], cell + 1);
   if (cells[d][0] >= cells[d][1]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscArraycpy(qs, q, 3));
-  PetscCall(DMBoxQuadratureCreateEnd(&box->field[0].line[d], end, &qs[d]));
-  PetscCall(PatchFDHostLoad(dm->dim, qs, (const PetscInt(*)[2])cells, (const PetscInt(*)[2])write, f, ctx, time, &box->field[0].global, array));
-  PetscCall(DMBoxQuadratureDestroy(&qs[d]));
+  PetscCall(DMBoxQuadraturesCreate(dm, q));
+  PetscCall(DMBoxQuadratureDestroy(&q[d]));
+  PetscCall(DMBoxQuadratureCreateEnd(&box->field[0].line[d], end, &q[d]));
+  if (B) PetscCall(PetscArraycpy(q[d].B, B, q[d].degree + 1));
+  PetscCall(VecGetArray(b, &array));
+  PetscCall(PatchFDHostLoad(dm->dim, q, (const PetscInt(*)[2])cells, (const PetscInt(*)[2])write, f, ctx, time, &box->field[0].global, array));
+  PetscCall(VecRestoreArray(b, &array));
+  PetscCall(DMBoxQuadraturesDestroy(q));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -222,23 +227,17 @@ static PetscErrorCode DMBoxAddNeumannSide(DM dm, PetscInt d, PetscInt end, const
 @*/
 PetscErrorCode DMBoxAddNeumannLoad(DM dm, PetscReal time, DMBoxFunction flux, void *ctx, Vec b)
 {
-  DM_Box           *box;
-  PatchFDQuadrature q[3];
-  PetscScalar      *array;
+  DM_Box *box;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCall(DMBoxCheckVec(dm, b));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, b, 0, 0));
-  PetscCall(DMBoxQuadraturesCreate(dm, q));
-  PetscCall(VecGetArray(b, &array));
   for (PetscInt d = 0; d < dm->dim; d++) {
     for (PetscInt end = 0; end < 2; end++) {
-      if (box->boundary[2 * d + end] == DMBOX_NEUMANN) PetscCall(DMBoxAddNeumannSide(dm, d, end, q, time, flux, ctx, array));
+      if (box->boundary[2 * d + end] == DMBOX_NEUMANN) PetscCall(DMBoxAddSideLoad(dm, d, end, NULL, time, flux, ctx, b));
     }
   }
-  PetscCall(VecRestoreArray(b, &array));
-  PetscCall(DMBoxQuadraturesDestroy(q));
   PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, b, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -101,11 +101,12 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
     for (PetscInt e = 0; e < 2; e++) {
       const DMBoxBoundaryType type = box->boundary[2 * d + e];
 
-      PetscCheck(type == DMBOX_DIRICHLET || type == DMBOX_NEUMANN, comm, PETSC_ERR_ARG_OUTOFRANGE,
-                 "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT "; it must be dirichlet or neumann", (int)type, e ? "upper" : "lower", d);
+      PetscCheck(type == DMBOX_DIRICHLET || type == DMBOX_NEUMANN || type == DMBOX_SUPPORTED, comm, PETSC_ERR_ARG_OUTOFRANGE,
+                 "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT "; it must be dirichlet, neumann or supported", (int)type, e ? "upper" : "lower", d);
     }
     PetscCall(DMBoxCheckVertices(dm, d));
   }
+  if (box->op->ops.check) PetscCall((*box->op->ops.check)(dm, box->op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -234,7 +235,7 @@ static PetscErrorCode DMBoxCreateLine(DM dm, PatchFDContinuity continuity, Petsc
 {
   DM_Box         *box          = (DM_Box *)dm->data;
   const PetscInt  N            = box->cells[d];
-  const PetscBool dirichlet[2] = {(PetscBool)(box->boundary[2 * d] == DMBOX_DIRICHLET), (PetscBool)(box->boundary[2 * d + 1] == DMBOX_DIRICHLET)};
+  const PetscBool dirichlet[2] = {(PetscBool)(box->boundary[2 * d] != DMBOX_NEUMANN), (PetscBool)(box->boundary[2 * d + 1] != DMBOX_NEUMANN)};
   const PetscBool point        = (PetscBool)(d >= dm->dim);
   PetscReal      *v;
 
@@ -246,6 +247,7 @@ static PetscErrorCode DMBoxCreateLine(DM dm, PatchFDContinuity continuity, Petsc
     v[N] = box->upper[d];
   }
   PetscCall(PatchFDLineCreate(point ? PATCHFD_CONTINUOUS : continuity, point ? 0 : degree, N, v, dirichlet, line));
+  for (int e = 0; e < 2; e++) line->clamped[e] = (PetscBool)(!point && box->boundary[2 * d + e] == DMBOX_DIRICHLET);
   PetscCall(PetscFree(v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -258,7 +260,7 @@ static PetscErrorCode DMBoxCreateFields(DM dm)
 
   PetscFunctionBegin;
   box->nfield = 1;
-  box->ghost  = continuity == PATCHFD_DISCONTINUOUS ? 2 : 1;
+  box->ghost  = continuity == PATCHFD_DISCONTINUOUS || box->op->reach ? 2 : 1;
   for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxCreateLine(dm, continuity, box->degree, d, &box->field[0].line[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -35,7 +35,7 @@ PetscErrorCode DMBoxOperatorCreate(MPI_Comm comm, const char name[], DMBoxOperat
 
   PetscFunctionBegin;
   PetscCall(PetscFunctionListFind(DMBoxOperatorList, name, &create));
-  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson",
+  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson and biharmonic",
              name);
   PetscCall(PetscNew(op));
   PetscCall(PetscStrallocpy(name, &(*op)->name));
@@ -111,7 +111,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- name - the operator, `poisson` or one that `DMBoxOperatorRegister()` has added
+- name - the operator: `poisson`, `biharmonic`, or one that `DMBoxOperatorRegister()` has added
 
   Options Database Key:
 . -dm_box_operator name - the operator
@@ -123,7 +123,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Must be called before `DMSetUp()`.
 
-.seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxOperatorRegister()`
+.seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxOperatorRegister()`
 @*/
 PetscErrorCode DMBoxSetOperator(DM dm, const char name[])
 {
@@ -166,6 +166,102 @@ PetscErrorCode DMBoxGetOperator(DM dm, const char *name[])
   PetscAssertPointer(name, 2);
   PetscCall(DMBoxGetContext(dm, &box));
   *name = box->op->name;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the operator, if it is one with penalties */
+static PetscErrorCode DMBoxGetPenalized(DM dm, const char who[], DMBoxOperator *op)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscCheck(box->op->penalty[0] > 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "%s is for operators with penalties, such as poisson and biharmonic; this DMBOX has %s (-dm_box_operator)", who,
+             box->op->name);
+  *op = box->op;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetPenalty - Sets the factors of the penalties of an interior penalty method
+
+  Logically Collective
+
+  Input Parameters:
++ dm       - the `DM` of type `DMBOX`
+. interior - the factor on faces between cells, positive (default 1)
+- boundary - the factor on Dirichlet sides, positive (default 1)
+
+  Options Database Key:
+. -dm_box_penalty interior,boundary - the factors; one number is for both
+
+  Level: intermediate
+
+  Notes:
+  The operator `poisson` has penalties on discontinuous spaces, for values; the operator `biharmonic` has them for normal derivatives.  Jumps across a
+  face between cells of lengths h and H, perpendicular to the face, have the penalty `interior` k (k + 1) (1/h + 1/H) / 2, and values on a Dirichlet
+  (derivatives on a clamped) side 2 `boundary` k (k + 1) / h; k is the degree. With factors much below 1 the operator is no longer positive definite.
+
+  Must be called before `DMSetUp()`.
+
+.seealso: `DMBOX`, `DMBoxGetPenalty()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`
+@*/
+PetscErrorCode DMBoxSetPenalty(DM dm, PetscReal interior, PetscReal boundary)
+{
+  DMBoxOperator op = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetPenalized(dm, "DMBoxSetPenalty()", &op));
+  PetscValidLogicalCollectiveReal(dm, interior, 2);
+  PetscValidLogicalCollectiveReal(dm, boundary, 3);
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetPenalty() must be called before DMSetUp()");
+  PetscCheck(interior > 0 && boundary > 0 && !PetscIsInfOrNanReal(interior + boundary), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; the factors must be positive and finite", (double)interior, (double)boundary);
+  op->penalty[0] = interior;
+  op->penalty[1] = boundary;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetPenalty - Returns the factors of the penalties of the interior penalty method
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ interior - the factor on faces between cells, or `NULL`
+- boundary - the factor on Dirichlet sides, or `NULL`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetPenalty()`
+@*/
+PetscErrorCode DMBoxGetPenalty(DM dm, PetscReal *interior, PetscReal *boundary)
+{
+  DMBoxOperator op = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetPenalized(dm, "DMBoxGetPenalty()", &op));
+  if (interior) *interior = op->penalty[0];
+  if (boundary) *boundary = op->penalty[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxOptionsPenalty(DM dm, PetscOptionItems PetscOptionsObject)
+{
+  const DMBoxOperator op         = ((DM_Box *)dm->data)->op;
+  PetscReal           penalty[3] = {op->penalty[0], op->penalty[1], 0};
+  PetscInt            n          = 3;
+  PetscBool           flg;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsRealArray("-dm_box_penalty", "Factors of the interior penalties, between cells and at Dirichlet sides", "DMBoxSetPenalty", penalty, &n, &flg));
+  if (!flg) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(n <= 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_penalty has at least %" PetscInt_FMT " values; it takes one for all faces, or two: between cells, and at Dirichlet sides", n);
+  PetscCall(DMBoxSetPenalty(dm, penalty[0], penalty[n - 1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

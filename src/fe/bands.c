@@ -19,34 +19,60 @@ static void Symmetrize(PetscInt n, PetscReal X[])
   }
 }
 
+/* Second derivatives of the basis at points from the first ones D there: a derivative is its values at the nodes times the basis' derivatives */
+static PetscErrorCode SecondDerivatives(PetscInt k, PetscInt npoints, const PetscReal D[], PetscReal D2[])
+{
+  PetscReal         unit[] = {0.0, 1.0};
+  const PatchFDLine ref    = {.degree = k, .ncells = 1, .nnodes = k + 1, .stride = k, .vertices = unit};
+  const PetscInt    n      = k + 1;
+  PetscReal        *x, *B, *Dn;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(n, &x, n * n, &B, n * n, &Dn));
+  PetscCall(PatchFDLineNodes(&ref, x));
+  PetscCall(PatchFDBasis(k, n, x, B, Dn));
+  for (PetscInt q = 0; q < npoints; q++) {
+    for (PetscInt i = 0; i < n; i++) {
+      D2[q * n + i] = 0.0;
+      for (PetscInt l = 0; l < n; l++) D2[q * n + i] += D[q * n + l] * Dn[l * n + i];
+    }
+  }
+  PetscCall(PetscFree3(x, B, Dn));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
-  Mass and stiffness on the cell [0, 1], degree k: M_ij = int l_i l_j, K_ij = int l_i' l_j'.  k + 1 Gauss points are exact.
-  For a point they are 1 and 0.
+  Mass, stiffness and bending stiffness on the cell [0, 1], degree k: M_ij = int l_i l_j, K_ij = int l_i' l_j', H_ij = int l_i'' l_j''.  k + 1 Gauss
+  points are exact.  For a point they are 1, 0 and 0.
 */
-static PetscErrorCode ReferenceMatrices(PetscInt k, PetscReal M[], PetscReal K[])
+static PetscErrorCode ReferenceMatrices(PetscInt k, PetscReal M[], PetscReal K[], PetscReal H[])
 {
   PetscReal         unit[] = {0.0, 1.0};
   const PatchFDLine ref    = {.degree = k, .ncells = 1, .vertices = unit};
   const PetscInt    n      = k + 1;
-  PetscReal        *x, *w, *B, *D;
+  PetscReal        *x, *w, *B, *D, *D2;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc4(n, &x, n, &w, n * n, &B, n * n, &D));
+  PetscCall(PetscMalloc5(n, &x, n, &w, n * n, &B, n * n, &D, n * n, &D2));
   PetscCall(PatchFDLineTabulate(&ref, n, x, w, B));
   PetscCall(PatchFDBasis(k, n, x, B, D));
+  PetscCall(SecondDerivatives(k, n, D, D2));
   PetscCall(PetscArrayzero(M, n * n));
   PetscCall(PetscArrayzero(K, n * n));
+  PetscCall(PetscArrayzero(H, n * n));
   for (PetscInt q = 0; q < n; q++) {
     for (PetscInt i = 0; i < n; i++) {
       for (PetscInt j = 0; j < n; j++) {
         M[i * n + j] += w[q] * B[q * n + i] * B[q * n + j];
         K[i * n + j] += w[q] * D[q * n + i] * D[q * n + j];
+        H[i * n + j] += w[q] * D2[q * n + i] * D2[q * n + j];
       }
     }
   }
   Symmetrize(n, M);
   Symmetrize(n, K);
-  PetscCall(PetscFree4(x, w, B, D));
+  Symmetrize(n, H);
+  PetscCall(PetscFree5(x, w, B, D, D2));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -77,8 +103,9 @@ static void FindRuns(const PatchFDLine *line, PetscInt cls[], PetscInt start[], 
 typedef struct {
   const PatchFDLine *line;
   PetscInt           n;         /* nodes of a cell */
-  PetscReal         *M, *K;     /* mass and stiffness on [0, 1] */
+  PetscReal         *M, *K, *H; /* mass, stiffness and bending stiffness on [0, 1] */
   PetscReal         *slope[2];  /* derivatives of the basis at 0 and 1 */
+  PetscReal         *bend[2];   /* second derivatives there */
   PetscInt          *run;       /* of each cell; cells of equal length */
   PetscReal         *h;         /* length of the cells of a run: the mean is more accurate than any of them; a point has measure one */
 } Cells;
@@ -87,21 +114,24 @@ static PetscErrorCode CellsCreate(const PatchFDLine *line, Cells *c)
 {
   const PetscInt  n = line->degree + 1;
   const PetscReal ends[] = {0.0, 1.0};
-  PetscReal      *B, *D;
+  PetscReal      *B, *D, *D2;
   PetscInt       *start, nruns;
 
   PetscFunctionBegin;
   c->line = line;
   c->n    = n;
-  PetscCall(PetscMalloc4(n * n, &c->M, n * n, &c->K, n, &c->slope[0], n, &c->slope[1]));
-  PetscCall(ReferenceMatrices(line->degree, c->M, c->K));
-  PetscCall(PetscMalloc2(2 * n, &B, 2 * n, &D));
+  PetscCall(PetscMalloc7(n * n, &c->M, n * n, &c->K, n * n, &c->H, n, &c->slope[0], n, &c->slope[1], n, &c->bend[0], n, &c->bend[1]));
+  PetscCall(ReferenceMatrices(line->degree, c->M, c->K, c->H));
+  PetscCall(PetscMalloc3(2 * n, &B, 2 * n, &D, 2 * n, &D2));
   PetscCall(PatchFDBasis(line->degree, 2, ends, B, D));
+  PetscCall(SecondDerivatives(line->degree, 2, D, D2));
   for (PetscInt i = 0; i < n; i++) { /* mirror images of each other, whatever rounding says */
     c->slope[0][i]         = 0.5 * (D[i] - D[n + n - 1 - i]);
     c->slope[1][n - 1 - i] = -c->slope[0][i];
+    c->bend[0][i]          = 0.5 * (D2[i] + D2[n + n - 1 - i]);
+    c->bend[1][n - 1 - i]  = c->bend[0][i];
   }
-  PetscCall(PetscFree2(B, D));
+  PetscCall(PetscFree3(B, D, D2));
   PetscCall(PetscMalloc2(line->ncells, &c->run, line->ncells, &c->h));
   PetscCall(PetscMalloc1(line->ncells + 1, &start));
   FindRuns(line, c->run, start, &nruns);
@@ -113,7 +143,7 @@ static PetscErrorCode CellsCreate(const PatchFDLine *line, Cells *c)
 static PetscErrorCode CellsDestroy(Cells *c)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree4(c->M, c->K, c->slope[0], c->slope[1]));
+  PetscCall(PetscFree7(c->M, c->K, c->H, c->slope[0], c->slope[1], c->bend[0], c->bend[1]));
   PetscCall(PetscFree2(c->run, c->h));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -231,6 +261,31 @@ static void AddVertex(const Cells *cells, PetscInt c, int e, PetscReal kappa, Pe
   }
 }
 
+/* The second derivative there */
+static inline PetscReal EndBend(const Cells *cells, int e, PetscReal h, PetscInt i)
+{
+  return cells->bend[e][i] / (h * h);
+}
+
+/* AddVertex() for the fourth-order form */
+static void AddVertexBending(const Cells *cells, PetscInt c, int e, PetscReal kappa, PetscReal sigma, PetscInt ld, PetscReal *X, PetscReal *Y)
+{
+  const PetscReal h = cells->h[cells->run[c]], mean = Y ? 0.5 : 1.0;
+
+  for (PetscInt i = 0; i < cells->n; i++) {
+    const PetscReal jump = kappa * EndSlope(cells, e, h, i), bend = kappa * mean * EndBend(cells, e, h, i);
+
+    for (PetscInt j = 0; j < cells->n; j++) {
+      X[i * ld + j] += jump * (sigma * EndSlope(cells, e, h, j) - mean * EndBend(cells, e, h, j)) - bend * EndSlope(cells, e, h, j);
+      if (Y) {
+        const PetscReal H = cells->h[NeighbourRun(cells, e ? c + 1 : c - 1)], u = EndSlope(cells, 1 - e, H, j);
+
+        Y[i * ld + j] += jump * (sigma * u - mean * EndBend(cells, 1 - e, H, j)) - bend * u;
+      }
+    }
+  }
+}
+
 PetscErrorCode PatchFDBandMass(const PatchFDLine *line, PatchFDBand *b)
 {
   Cells     cells;
@@ -301,6 +356,49 @@ PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *line, PetscReal kappa, Pe
     }
   }
   PetscCall(PetscFree(cell));
+  PetscCall(CellsDestroy(&cells));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDBandBilaplace(const PatchFDLine *line, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary, PatchFDBand *b)
+{
+  Cells     cells;
+  PetscInt *cell, n, ld;
+
+  PetscFunctionBegin;
+  PetscCall(CellsCreate(line, &cells));
+  PetscCall(BandCreate(&cells, 1, b, &cell));
+  n  = cells.n;
+  ld = 3 * n;
+  for (PetscInt r = 0; r < b->nclass; r++) {
+    const PetscInt  c = cell[r];
+    const PetscReal h = cells.h[cells.run[c]];
+    PetscReal      *own = b->X + r * n * ld + n;
+
+    for (PetscInt i = 0; i < n; i++) {
+      for (PetscInt j = 0; j < n; j++) own[i * ld + j] = kappa / (h * h * h) * cells.H[i * n + j] + shift * h * cells.M[i * n + j];
+    }
+    for (int e = 0; e < 2; e++) {
+      const PetscInt neighbour = NeighbourRun(&cells, e ? c + 1 : c - 1);
+
+      if (neighbour >= 0) AddVertexBending(&cells, c, e, kappa, 0.5 * penalty * (1 / h + 1 / cells.h[neighbour]), ld, own, e ? own + n : own - n);
+      else if (line->clamped[e]) AddVertexBending(&cells, c, e, kappa, boundary / h, ld, own, NULL);
+    }
+  }
+  PetscCall(PetscFree(cell));
+  PetscCall(CellsDestroy(&cells));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDLineEndLoad(const PatchFDLine *line, int e, PetscReal kappa, PetscReal boundary, PetscReal load[])
+{
+  Cells     cells;
+  PetscReal h;
+
+  PetscFunctionBegin;
+  PetscCall(CellsCreate(line, &cells));
+  h = cells.h[cells.run[e ? line->ncells - 1 : 0]];
+  for (PetscInt i = 0; i < cells.n; i++) load[i] = kappa * (line->clamped[e] ? boundary / h * EndSlope(&cells, e, h, i) - EndBend(&cells, e, h, i) : EndSlope(&cells, e, h, i));
   PetscCall(CellsDestroy(&cells));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

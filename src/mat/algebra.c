@@ -75,7 +75,7 @@ static PetscErrorCode MatZeroEntries_Box(Mat A)
 static PetscErrorCode DMBoxSameLine(const PatchFDLine *a, const PatchFDLine *b, PetscBool *same)
 {
   PetscFunctionBegin;
-  *same = (PetscBool)(a->continuity == b->continuity && a->degree == b->degree && a->ncells == b->ncells && a->dirichlet[0] == b->dirichlet[0] && a->dirichlet[1] == b->dirichlet[1]);
+  *same = (PetscBool)(a->continuity == b->continuity && a->degree == b->degree && a->ncells == b->ncells && a->dirichlet[0] == b->dirichlet[0] && a->dirichlet[1] == b->dirichlet[1] && a->clamped[0] == b->clamped[0] && a->clamped[1] == b->clamped[1]);
   if (*same) PetscCall(PetscArraycmp(a->vertices, b->vertices, a->ncells + 1, same));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -116,12 +116,15 @@ static PetscErrorCode MatBoxUnifyClasses(MatBoxForm *form)
 
 PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
 {
-  const DMBoxOperator op = ((const DM_Box *)m->dm->data)->op;
+  const DM_Box       *box = (const DM_Box *)m->dm->data;
+  const DMBoxOperator op  = box->op;
+  PatchFDLine         line[DMBOX_MAX_FIELDS][3];
 
   PetscFunctionBegin;
   PetscCall(MatBoxReset(m));
   m->c = *c;
-  PetscCall((*op->ops.form)(m->dm, op, c->operator, &m->form));
+  for (PetscInt f = 0; f < box->nfield; f++) PetscCall(PetscArraycpy(line[f], box->field[f].line, 3));
+  PetscCall((*op->ops.form)(m->dm, op, c->operator, (const PatchFDLine(*)[3])line, &m->form));
   PetscCall(MatBoxUnifyClasses(&m->form));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -14,20 +14,20 @@ enum {
 
 /* ---- the form ---- */
 
-static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal c[], MatBoxForm *form)
+static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine lines[][3], MatBoxForm *form)
 {
-  const DM_Box   *box     = (const DM_Box *)dm->data;
-  const PetscReal penalty = (PetscReal)(box->degree * (box->degree + 1));
+  const PetscReal penalty = DMBoxPenalty(dm);
   PatchFDBand    *A = form->band, *M = A + 3, *L = M + 3;
   PetscBool       weak = PETSC_FALSE; /* are there sides with weak Dirichlet conditions? */
 
   PetscFunctionBegin;
   form->nband    = 6;
   form->nterm    = 3;
+  form->separable = PETSC_TRUE;
   form->singular = (PetscBool)(c[SHIFT] == 0);
   form->spd      = (PetscBool)(c[SHIFT] >= 0);
   for (int d = 0; d < 3; d++) {
-    const PatchFDLine *line = &box->field[0].line[d];
+    const PatchFDLine *line = &lines[0][d];
 
     PetscCall(PatchFDBandLaplace(line, c[d], d == 0 ? c[SHIFT] : 0, op->penalty[0] * penalty, op->penalty[1] * 2 * penalty, &A[d]));
     PetscCall(PatchFDBandMass(line, &M[d]));
@@ -44,7 +44,7 @@ static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal
     form->term[d].dir[d] = &A[d];
   }
   for (int d = 0; d < 3 && weak; d++) { /* a Kronecker sum, too: in directions without such sides a zero matrix */
-    PetscCall(PatchFDBandDirichlet(&box->field[0].line[d], c[d], op->penalty[1] * 2 * penalty, &L[d]));
+    PetscCall(PatchFDBandDirichlet(&lines[0][d], c[d], op->penalty[1] * 2 * penalty, &L[d]));
     PatchFDBandScale(&L[d], op->exponent[d][1]);
     form->lift[d]        = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
     form->lift[d].dir[d] = &L[d];
@@ -83,23 +83,29 @@ static PetscErrorCode DMBoxOperatorScale_Poisson(DM dm, DMBoxOperator op, int *e
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- options, view ---- */
+/* ---- checks, options, view ---- */
+
+static PetscErrorCode DMBoxOperatorCheck_Poisson(DM dm, PETSC_UNUSED DMBoxOperator op)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < 2 * dm->dim; i++)
+    PetscCheck(box->boundary[i] != DMBOX_SUPPORTED, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+               "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator poisson takes dirichlet and neumann", i % 2 ? "upper" : "lower", i / 2);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode DMBoxOperatorSetFromOptions_Poisson(DM dm, DMBoxOperator op, PetscOptionItems PetscOptionsObject)
 {
-  PetscReal v[4] = {op->coefficient[0], op->coefficient[1], op->coefficient[2], 0}, shift = op->coefficient[SHIFT], penalty[3] = {op->penalty[0], op->penalty[1], 0};
-  PetscInt  n    = 3;
+  PetscReal v[4] = {op->coefficient[0], op->coefficient[1], op->coefficient[2], 0}, shift = op->coefficient[SHIFT];
   PetscBool flg[2];
 
   PetscFunctionBegin;
   PetscCall(DMBoxOptionsReal(dm, "-dm_box_diffusion", "Diffusion coefficient in each direction", "DMBoxSetPoisson", v, &flg[0], PetscOptionsObject));
   PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetPoisson", shift, &shift, &flg[1]));
   if (flg[0] || flg[1]) PetscCall(DMBoxSetPoisson(dm, v, shift));
-  PetscCall(PetscOptionsRealArray("-dm_box_penalty", "Factors of the interior penalties, between cells and at Dirichlet sides", "DMBoxSetPenalty", penalty, &n, &flg[0]));
-  if (!flg[0]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(n <= 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_penalty has at least %" PetscInt_FMT " values; it takes one for all faces, or two: between cells, and at Dirichlet sides", n);
-  PetscCall(DMBoxSetPenalty(dm, penalty[0], penalty[n - 1]));
+  PetscCall(DMBoxOptionsPenalty(dm, PetscOptionsObject));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -119,6 +125,7 @@ PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator op)
   PetscFunctionBegin;
   PetscCall(DMBoxOperatorSetMatBox(op));
   op->ops.setfromoptions = DMBoxOperatorSetFromOptions_Poisson;
+  op->ops.check          = DMBoxOperatorCheck_Poisson;
   op->ops.view           = DMBoxOperatorView_Poisson;
   op->ops.scale          = DMBoxOperatorScale_Poisson;
   op->ops.form           = DMBoxForm_Poisson;
@@ -193,71 +200,5 @@ PetscErrorCode DMBoxGetPoisson(DM dm, PetscReal diffusion[], PetscReal *shift)
   PetscCall(DMBoxGetOperatorOfType(dm, "poisson", "DMBoxGetPoisson()", &op));
   for (PetscInt d = 0; diffusion && d < dm->dim; d++) diffusion[d] = op->coefficient[d];
   if (shift) *shift = op->coefficient[SHIFT];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxSetPenalty - Sets the factors of the penalties of the interior penalty method on a discontinuous space
-
-  Logically Collective
-
-  Input Parameters:
-+ dm       - the `DM` of type `DMBOX`
-. interior - the factor on faces between cells, positive (default 1)
-- boundary - the factor on Dirichlet sides, positive (default 1)
-
-  Options Database Key:
-. -dm_box_penalty interior,boundary - the factors; one number is for both
-
-  Level: intermediate
-
-  Notes:
-  Jumps across a face between cells of lengths h and H, perpendicular to the face, have the penalty `interior` k (k + 1) (1/h + 1/H) / 2, and values
-  on a Dirichlet side 2 `boundary` k (k + 1) / h; k is the degree. With factors much below 1 the operator is no longer positive definite.
-
-  Must be called before `DMSetUp()`. Continuous spaces have no penalties.
-
-.seealso: `DMBOX`, `DMBoxGetPenalty()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`
-@*/
-PetscErrorCode DMBoxSetPenalty(DM dm, PetscReal interior, PetscReal boundary)
-{
-  DMBoxOperator op;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetOperatorOfType(dm, "poisson", "DMBoxSetPenalty()", &op));
-  PetscValidLogicalCollectiveReal(dm, interior, 2);
-  PetscValidLogicalCollectiveReal(dm, boundary, 3);
-  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetPenalty() must be called before DMSetUp()");
-  PetscCheck(interior > 0 && boundary > 0 && !PetscIsInfOrNanReal(interior + boundary), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; the factors must be positive and finite", (double)interior, (double)boundary);
-  op->penalty[0] = interior;
-  op->penalty[1] = boundary;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxGetPenalty - Returns the factors of the penalties of the interior penalty method
-
-  Not Collective
-
-  Input Parameter:
-. dm - the `DM` of type `DMBOX`
-
-  Output Parameters:
-+ interior - the factor on faces between cells, or `NULL`
-- boundary - the factor on Dirichlet sides, or `NULL`
-
-  Level: intermediate
-
-.seealso: `DMBOX`, `DMBoxSetPenalty()`
-@*/
-PetscErrorCode DMBoxGetPenalty(DM dm, PetscReal *interior, PetscReal *boundary)
-{
-  DMBoxOperator op;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetOperatorOfType(dm, "poisson", "DMBoxGetPenalty()", &op));
-  if (interior) *interior = op->penalty[0];
-  if (boundary) *boundary = op->penalty[1];
   PetscFunctionReturn(PETSC_SUCCESS);
 }

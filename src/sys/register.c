@@ -86,6 +86,7 @@ PetscErrorCode PatchFDInitializePackage(void)
 #endif
   PetscCall(DMRegister(DMBOX, DMCreate_Box));
   PetscCall(DMBoxOperatorRegister("poisson", DMBoxOperatorCreate_Poisson));
+  PetscCall(DMBoxOperatorRegister("biharmonic", DMBoxOperatorCreate_Biharmonic));
   PetscCall(PCRegister(PCPATCHFD, PCCreate_PatchFD));
   PetscCall(PCRegister(PCPATCHMG, PCCreate_PatchMG));
   PetscCall(PCRegister(PCSINGLE, PCCreate_Single));

@@ -62,6 +62,7 @@ typedef struct {
 */
 struct _DMBoxOperatorOps {
   PetscErrorCode (*setfromoptions)(DM, DMBoxOperator, PetscOptionItems);
+  PetscErrorCode (*check)(DM, DMBoxOperator); /* of space, degree and boundary conditions, before set-up; NULL if all are possible */
   PetscErrorCode (*view)(PetscInt dim, const PetscReal coefficient[], PetscViewer); /* a part of a line */
   PetscErrorCode (*creatematrix)(DM, Mat *);
   PetscErrorCode (*createinterpolation)(DM coarse, DM fine, Mat *, Vec *);
@@ -69,13 +70,15 @@ struct _DMBoxOperatorOps {
   PetscErrorCode (*setup)(DM);              /* what KSP, SNES and TS need of a new DM */
   /* for DMBoxScaleOperator(): sets `exponent`, so that each term of the operator is multiplied by two to the power that is returned */
   PetscErrorCode (*scale)(DM, DMBoxOperator, int *exponent);
-  PetscErrorCode (*form)(DM, DMBoxOperator, const PetscReal coefficient[], MatBoxForm *); /* what matrices are made of, for these coefficients */
+  /* what matrices are made of, for these coefficients, on the lines of each field: the mesh's own, or those of a patch by itself */
+  PetscErrorCode (*form)(DM, DMBoxOperator, const PetscReal coefficient[], const PatchFDLine line[][3], MatBoxForm *);
 };
 struct _p_DMBoxOperator {
   struct _DMBoxOperatorOps ops;
   char                    *name;
   PetscReal                coefficient[DMBOX_MAX_COEFFICIENTS];
   PetscInt                 mass;      /* the coefficient that multiplies the mass matrix, or -1 */
+  PetscInt                 reach;     /* 1 if the rows of a cell see the cells beside it even in a continuous space, otherwise 0 */
   PetscReal                rate;      /* what a time integrator adds to it: its a in the Jacobian a M + A */
   PetscReal                penalty[2]; /* factors of interior penalties, between cells and at Dirichlet sides */
   int                      exponent[3][2]; /* for float: masses and stiffnesses of each direction are multiplied by two to these powers */
@@ -99,6 +102,8 @@ PETSC_INTERN PetscErrorCode DMCreate_Box(DM);
 PETSC_INTERN PetscErrorCode DMBoxGetContext(DM, DM_Box **);
 /* the same, and an error before DMSetUp() */
 PETSC_INTERN PetscErrorCode DMBoxGetContextSetUp(DM, DM_Box **);
+/* has the Vec the DM's communicator and size? */
+PETSC_INTERN PetscErrorCode DMBoxCheckVec(DM, Vec);
 /* a ghosted array of the kernel table's precision and memory, kept until the DM is destroyed */
 PETSC_INTERN PetscErrorCode DMBoxGetWork(DM, PatchFDKernels, int slot, void **);
 /* fill the ghosts of a local array; no-op on one rank */
@@ -148,5 +153,15 @@ PETSC_INTERN PetscErrorCode DMGetLocalToGlobalMapping_Box(DM);
 PETSC_INTERN PetscErrorCode DMBoxSetUpCoordinates(DM); /* coordinates.c */
 PETSC_INTERN PetscErrorCode DMCreateCoordinateDM_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMGetLocalBoundingBox_Box(DM, PetscReal[], PetscReal[], PetscInt[], PetscInt[]);
+/* -dm_box_penalty, for operators that have penalties; and k (k + 1), which the factors multiply */
+PETSC_INTERN PetscErrorCode DMBoxOptionsPenalty(DM, PetscOptionItems);
+static inline PetscReal     DMBoxPenalty(DM dm)
+{
+  const PetscInt k = ((const DM_Box *)dm->data)->degree;
+
+  return (PetscReal)(k * (k + 1));
+}
+/* b += what a function on a side brings in: B holds numbers for the nodes of the cell at the end of direction d; NULL for the values there */
+PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, DMBoxFunction, void *ctx, Vec b);
 /* options with one value for all directions or one for each: box.c; also for operators */
 PETSC_INTERN PetscErrorCode DMBoxOptionsReal(DM, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg, PetscOptionItems);

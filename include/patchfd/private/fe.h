@@ -26,6 +26,7 @@ typedef struct {
   PetscInt          nnodes;
   PetscReal        *vertices;     /* [ncells + 1], increasing */
   PetscBool         dirichlet[2]; /* Dirichlet condition at the lower, upper end: the end node is fixed, or, in a discontinuous line, weak */
+  PetscBool         clamped[2];   /* the derivative is given there, too, weakly: fourth-order problems.  False until the line's maker says otherwise */
 } PatchFDLine;
 
 PETSC_INTERN PetscErrorCode PatchFDLineCreate(PatchFDContinuity, PetscInt degree, PetscInt ncells, const PetscReal vertices[], const PetscBool dirichlet[2], PatchFDLine *);
@@ -74,6 +75,21 @@ PETSC_INTERN PetscErrorCode PatchFDBandMass(const PatchFDLine *, PatchFDBand *);
 PETSC_INTERN PetscErrorCode PatchFDBandLaplace(const PatchFDLine *, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary, PatchFDBand *);
 /* what weak Dirichlet values g at the ends of a discontinuous line bring into a right-hand side: int kappa (sigma g v - n v' g), a matrix for the nodes' values g */
 PETSC_INTERN PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *, PetscReal kappa, PetscReal boundary, PatchFDBand *);
+/*
+  kappa * (the fourth derivative) + shift * mass by C0 interior penalties, on a continuous line (Brenner and Sung 2005; Cui, Kanschat, Witte 2025, eq. 8): to int u'' v''
+  of the cells come at each vertex
+
+    kappa ( sigma [u'] [v'] - {u''} [v'] - [u'] {v''} ),
+
+  [u'] the sum of the derivatives in outward direction, {u''} the mean; sigma = penalty (1 / h- + 1 / h+) / 2 between two cells, boundary / h, with the
+  one-sided mean, at a clamped end, and nothing at other ends.
+*/
+PETSC_INTERN PetscErrorCode PatchFDBandBilaplace(const PatchFDLine *, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary, PatchFDBand *);
+/*
+  What data at end e of a line bring into the right-hand side of that form, as numbers for the nodes of the cell there: kappa (sigma n v' - v'') times a
+  given outward derivative at a clamped end, kappa n v' times a given second derivative at any other.
+*/
+PETSC_INTERN PetscErrorCode PatchFDLineEndLoad(const PatchFDLine *, int e, PetscReal kappa, PetscReal boundary, PetscReal load[]);
 /* multiply by two to a power */
 PETSC_INTERN void           PatchFDBandScale(PatchFDBand *, int exponent);
 /* give bands on the same line common classes of cells, which kernels for whole cells want */

@@ -19,6 +19,7 @@ struct _MatBoxForm {
   PatchFDTerm        term[MATBOX_MAX_TERMS];
   PatchFDTerm        lift[MATBOX_MAX_TERMS]; /* what weak Dirichlet data bring into a right-hand side, from their values at the nodes */
   const PatchFDBand *A[3], *M[3];            /* local solvers: fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A */
+  PetscBool          separable;              /* the operator is that sum; otherwise local solvers that diagonalize it are inexact */
   PetscBool          singular;               /* constants are its null space */
   PetscBool          spd;                    /* symmetric positive definite, unless singular */
 };
@@ -60,6 +61,7 @@ typedef struct {
 /* the functions of a DMBoxOperator that are the same for all operators with a form; the operator sets `form` and what is its own (src/mat/box.c) */
 PETSC_INTERN PetscErrorCode DMBoxOperatorSetMatBox(DMBoxOperator);
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator);                     /* poisson.c */
+PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator);                  /* biharmonic.c */
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *, Vec *); /* transfer.c */
 PETSC_INTERN PetscErrorCode DMSetUpSolvers_MatBox(DM);                                      /* solvers.c */
 /* called when a matrix is made, since that is the one thing that a SNES without callbacks asks of its DM: solvers.c */
