@@ -145,6 +145,21 @@ typedef struct {
 PETSC_INTERN PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDPatches *);
 PETSC_INTERN PetscErrorCode PatchFDPatchesDestroy(PatchFDPatches *);
 
+/*
+  The rows of a band that belong to the patches of a cover: X + at[cls[p]] are the n[p] free nodes of patch p times the nodes first[p] - ext ..
+  first[p] + n[p] - 1 + ext.  Columns of nodes that do not exist are zero.  ext is 1 for a band that stays in its cells, in a continuous line, and
+  reaches one cell further for one that does not.
+*/
+typedef struct {
+  PetscInt    ext, npatch, nclass;
+  PetscInt   *cls; /* [npatch] */
+  PetscCount *at;  /* [nclass + 1] */
+  PetscReal  *X;
+} PatchFDRows;
+
+PETSC_INTERN PetscErrorCode PatchFDRowsCreate(const PatchFDLine *, const PatchFDBand *, const PatchFDPatches *cover, PatchFDRows *);
+PETSC_INTERN PetscErrorCode PatchFDRowsDestroy(PatchFDRows *);
+
 /* All free nodes of the line as one patch (only lambda, S and T are made).  A constant nullspace has lambda exactly zero. */
 PETSC_INTERN PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *);
 PETSC_INTERN PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *);

@@ -95,10 +95,39 @@ typedef struct {
   PetscInt parity[3], phase;
 } PatchFDColor;
 
-/* Local solvers: fast diagonalization of vertex patches, products of one patch of each direction; x, b and r all live on the same box */
+typedef enum {
+  PATCHFD_LOCAL_FD,   /* fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A, whose eigenvectors the patches have */
+  PATCHFD_LOCAL_DENSE /* products with the inverse */
+} PatchFDLocalKind;
+
+/*
+  The inverse of the matrix of a patch, in the basis of its symmetries.  In a direction with parity the matrix looks the same from the other end: it
+  maps sums r_i + r_{n-1-i} (and the middle node, if n is odd: the even part, (n + 1) / 2 numbers) to such sums, and differences r_i - r_{n-1-i} (the
+  odd part, n / 2 numbers) to differences.  With U' taking these sums and differences in each direction, inverse = U blocks U': there is a block for
+  each choice of even (0) or odd (1) in the directions with parity, numbered px + 2 py + 4 pz; its rows and columns have x fastest.  In directions
+  without parity U is the identity, and blocks with a 1 there do not exist (size 0).
+*/
 typedef struct {
+  PetscInt   n[3];
+  PetscBool  parity[3];
+  PetscInt   size[8];
+  PetscReal *block[8]; /* [size][size], symmetric */
+} PatchFDDense;
+
+/* coef dir[2] (x) dir[1] (x) dir[0] for the rows of a patch */
+typedef struct {
+  PetscReal          coef;
+  const PatchFDRows *dir[3];
+} PatchFDRowTerm;
+
+/* Local solvers of vertex patches, products of one patch of each direction; x, b and r all live on the same box */
+typedef struct {
+  PatchFDLocalKind      kind;
   PetscInt              nphase; /* phases of a colour: 1 or 2 */
-  const PatchFDPatches *dir[3];
+  const PatchFDPatches *dir[3]; /* their classes are those of the solver; eigenvectors for fast diagonalization */
+  const PatchFDDense   *dense;  /* [nclass of dir[2]][nclass of dir[1]][nclass of dir[0]] */
+  PetscInt              nterm;  /* of the residual b - A x; 0 if A is the sum that is diagonalized, with what the eigenvectors' structures have of it */
+  const PatchFDRowTerm *term;
   PatchFDBox            box;
   PatchFDRange          read; /* the free nodes that exist in the box */
 } PatchFDLocalDesc;
@@ -107,7 +136,7 @@ typedef enum {
   PATCHFD_OP_RESIDUAL, /* r = b - A x at the free nodes of each patch                      */
   PATCHFD_OP_SOLVE,    /* x += omega A_j^{-1} r                                            */
   PATCHFD_OP_FUSED,    /* both: x += omega A_j^{-1} (b - A x)                              */
-  PATCHFD_OP_BOUNDARY  /* x = (1 - omega) x + omega A_II^{-1} (b_I - A_IB x_B), no residual */
+  PATCHFD_OP_BOUNDARY  /* x = (1 - omega) x + omega A_II^{-1} (b_I - A_IB x_B), no residual; only where A is the sum that is diagonalized */
 } PatchFDPatchOp;
 
 /* x = A^{-1} b on the free nodes of the whole box, by fast diagonalization; a zero eigenvalue has inverse zero */
