@@ -78,13 +78,6 @@ TILE(float, 7, 1, 4, 4, false);
 TILE(float, 8, 1, 8, 2, false);
 #undef TILE
 
-/* v, as if it were not known: the compiler would compute all multiples of a stride ahead of a loop, and run out of registers */
-__device__ inline unsigned Opaque(unsigned v)
-{
-  asm volatile("" : "+r"(v));
-  return v;
-}
-
 /* sizes, and the arithmetic of a line */
 template <typename T, int K>
 struct March {

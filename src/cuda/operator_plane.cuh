@@ -180,12 +180,14 @@ struct PlaneMarch {
   /* 3: what P has goes to y */
   __device__ void store(const PlaneGeometry &g, T alpha, T *y, int c, const T *P) const
   {
+    const unsigned stride = Opaque((unsigned)g.yl.row);
+
 #pragma unroll
     for (int r = 0; r < R; r++) {
       const int at = r * S::ROW + cell * S::STRIDE + node, row = c * K + r;
       const T   v  = (cell < S::CELLS ? P[at] : T(0)) + (node ? T(0) : P[at - S::STRIDE + K]);
 
-      if (row < rows && Inside(g.store, 1, j0 + row)) y[to + row * g.yl.row] = old[r] + (write && Inside(g.write, 1, j0 + row) ? alpha * v : T(0));
+      if (row < rows && Inside(g.store, 1, j0 + row)) y[to + row * (ptrdiff_t)stride] = old[r] + (write && Inside(g.write, 1, j0 + row) ? alpha * v : T(0));
     }
   }
 };
