@@ -74,7 +74,7 @@ TILE(float, 3, 2, 8, 4, false);
 TILE(float, 4, 2, 8, 2, false);
 TILE(float, 5, 1, 8, 5, false);
 TILE(float, 6, 1, 8, 3, false);
-TILE(float, 7, 1, 4, 4, false);
+TILE(float, 7, 1, 4, 4, true);
 TILE(float, 8, 1, 8, 2, false);
 #undef TILE
 
