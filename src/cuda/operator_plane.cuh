@@ -180,7 +180,8 @@ struct PlaneMarch {
   /* 3: what P has goes to y */
   __device__ void store(const PlaneGeometry &g, T alpha, T *y, int c, const T *P) const
   {
-    const unsigned stride = Opaque((unsigned)g.yl.row);
+    /* multiples of the stride would stay in registers across the march; for two rows that is cheaper */
+    const unsigned stride = K == 1 ? (unsigned)g.yl.row : Opaque((unsigned)g.yl.row);
 
 #pragma unroll
     for (int r = 0; r < R; r++) {
@@ -242,7 +243,7 @@ struct OperatorPlane : OperatorFast {
     }
     groups = (g.count[0] + S::OWN - 1) / S::OWN;
     /* enough blocks to fill the device, few enough to share work between the cells of a march */
-    g.chunk = (int)PetscMax(4, PetscMin(32, (size_t)g.count[1] * groups / (32 * multiprocessors)));
+    g.chunk = (int)PetscMax(4, PetscMin(32, (size_t)g.count[1] * groups / (31 * multiprocessors)));
     for (int i = 0; i < (K + 1) * (K + 1); i++) {
       m.M[0][i] = (T)desc->dir[0].M[i];
       m.A[0][i] = (T)desc->dir[0].A[i];

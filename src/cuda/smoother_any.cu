@@ -213,13 +213,13 @@ static __device__ __forceinline__ void PatchUpdate(const PatchData<T> &s, const 
 
 /*
   One team a patch.  Memory of a team: blocks A (closure), B and C (closure but for one direction).  The right-hand side is in A, its modes
-  are in B; terms of faces that are not divided by D are collected in A; the result is in B.
+  are in B; terms of faces that are not divided by D are collected in A; the result is in B.  FACES: the operation is BOUNDARY.
 */
-template <typename T>
+template <typename T, bool FACES>
 static __global__ void PatchKernel(const __grid_constant__ PatchData<T> s, const __grid_constant__ PatchShell shell, PatchFDPatchOp op, T omega, bool zero, T *x, const T *b, T *r)
 {
   T         *A = TeamMemory<T>(s.team.global, s.team.size), *B = A + s.a, *C = B + s.b;
-  const bool product = (op == PATCHFD_OP_RESIDUAL || op == PATCHFD_OP_FUSED) && !zero, faces = op == PATCHFD_OP_BOUNDARY && !zero;
+  const bool product = !FACES && op != PATCHFD_OP_SOLVE && !zero, faces = FACES && !zero;
 
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < shell.size(); base += (size_t)gridDim.x * blockDim.y) {
     const size_t item   = base + threadIdx.y;
@@ -231,9 +231,9 @@ static __global__ void PatchKernel(const __grid_constant__ PatchData<T> s, const
     const int      size = p.n[0] * p.n[1] * p.n[2];
 
     if (product) PatchProduct(s, p, active, x, A, B, C);
-    if (active) PatchRightSide(s, p, size, product, op == PATCHFD_OP_RESIDUAL, op == PATCHFD_OP_SOLVE ? r : b, B, A, r);
+    if (active) PatchRightSide(s, p, size, product, !FACES && op == PATCHFD_OP_RESIDUAL, !FACES && op == PATCHFD_OP_SOLVE ? r : b, B, A, r);
     __syncthreads();
-    if (op == PATCHFD_OP_RESIDUAL) continue;
+    if (!FACES && op == PATCHFD_OP_RESIDUAL) continue;
     PatchTransform(p, active, true, A, B);
     if (faces) {
       if (active)
@@ -254,7 +254,7 @@ static __global__ void PatchKernel(const __grid_constant__ PatchData<T> s, const
     }
     __syncthreads();
     PatchTransform(p, active, false, A, B);
-    if (active) PatchUpdate(s, p, size, omega, op == PATCHFD_OP_BOUNDARY ? 1 - omega : T(1), B, x);
+    if (active) PatchUpdate(s, p, size, omega, FACES ? 1 - omega : T(1), B, x);
     __syncthreads();
   }
 }
@@ -334,7 +334,8 @@ PetscErrorCode AnyPatches<T>::create(const PatchFDLocalDesc *desc)
   data.a = volume;
   data.b = volume / c[0] * (int)n[0];
   if (!one) PetscCall(data.team.create((int)(n[0] * n[1] * n[2]), (size_t)(data.a + data.b + PetscMax(data.b, 5 * area))));
-  PetscCall(AllowShared(PatchKernel<T>, data.team.shared));
+  PetscCall(AllowShared(PatchKernel<T, false>, data.team.shared));
+  PetscCall(AllowShared(PatchKernel<T, true>, data.team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -391,8 +392,10 @@ PetscErrorCode AnyPatches<T>::ones(const PatchShell &shell, PatchFDPatchOp op, P
 template <typename T>
 PetscErrorCode AnyPatches<T>::apply(const PatchShell &shell, PatchFDPatchOp op, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t stream)
 {
+  const auto kernel = op == PATCHFD_OP_BOUNDARY ? PatchKernel<T, true> : PatchKernel<T, false>;
+
   PetscFunctionBegin;
-  PatchKernel<T><<<data.team.grid(shell.size()), data.team.block(), data.team.shared, stream>>>(data, shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
+  kernel<<<data.team.grid(shell.size()), data.team.block(), data.team.shared, stream>>>(data, shell, op, (T)omega, zero, (T *)x, (const T *)b, (T *)r);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuFlops((PetscLogDouble)shell.size() * flops(n, op, zero)));
   PetscFunctionReturn(PETSC_SUCCESS);

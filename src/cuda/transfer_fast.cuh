@@ -314,14 +314,13 @@ struct TransferFastDegree : TransferFast {
   using S                        = TransferSizes<T, K, DIM>;
   static constexpr size_t shared = ((K + 1) * (2 * K + 1) + S::KZ * S::W * (S::H + (DIM == 2 ? 1 : S::HC))) * sizeof(T); /* of the restriction */
   TransferMatrix<T, K> m;
-  TransferGeometry     g;
-  dim3                 grid;
+  TransferGeometry     g, prolonged, restricted;
+  int                  n[3]; /* tiles */
 
   TransferFastDegree(const PatchFDTransferDesc *desc, int multiprocessors)
   {
     const int dir[3]  = {0, DIM == 2 ? 2 : 1, DIM == 2 ? 1 : 2}; /* the kernels' directions */
     const int tile[3] = {S::W, S::H, 2 * S::KZ};
-    int       n[3];
 
     for (int e = 0; e < 2 * K * (K + 1); e++) m.P[e] = (T)desc->dir[0]->P[e];
     g.cl = Layout(desc->cbox);
@@ -341,16 +340,24 @@ struct TransferFastDegree : TransferFast {
       g.fine.hi[d]   = (int)PetscMin(fine[1], cells[1] * (e->nf - 1) + (cells[1] == e->ncells));
       n[d]              = (g.fine.hi[d] - (int)(cells[0] * (e->nf - 1)) + tile[d] - 1) / tile[d];
     }
-    /* enough blocks to fill the device, few enough to share work between the steps of a march */
-    g.steps = 16;
-    while (g.steps > 1 && (size_t)n[0] * n[1] * n[2] / g.steps < 16 * (size_t)multiprocessors) g.steps /= 2;
-    grid = dim3(n[0], n[1], (n[2] + g.steps - 1) / g.steps);
+    prolonged  = cut(16 * (size_t)multiprocessors);
+    restricted = cut(15 * (size_t)multiprocessors);
   }
+
+  /* enough blocks to fill the device, few enough to share work between the steps of a march; each kernel fills its last wave best with a number of its own */
+  TransferGeometry cut(size_t blocks) const
+  {
+    TransferGeometry part = g;
+
+    for (part.steps = 16; part.steps > 1 && (size_t)n[0] * n[1] * n[2] / part.steps < blocks;) part.steps /= 2;
+    return part;
+  }
+  dim3 grid(const TransferGeometry &part) const { return dim3(n[0], n[1], (n[2] + part.steps - 1) / part.steps); }
 
   PetscErrorCode prolong(const void *coarse, void *fine, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
-    ProlongKernel<T, K, DIM><<<grid, S::THREADS, 0, stream>>>(m, g, (const T *)coarse, (T *)fine);
+    ProlongKernel<T, K, DIM><<<grid(prolonged), S::THREADS, 0, stream>>>(m, prolonged, (const T *)coarse, (T *)fine);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -358,7 +365,7 @@ struct TransferFastDegree : TransferFast {
   PetscErrorCode restrict_(const void *fine, void *coarse, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
-    RestrictKernel<T, K, DIM><<<grid, S::THREADS, shared, stream>>>(m, m, g, (const T *)fine, (T *)coarse);
+    RestrictKernel<T, K, DIM><<<grid(restricted), S::THREADS, shared, stream>>>(m, m, restricted, (const T *)fine, (T *)coarse);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
