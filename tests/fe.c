@@ -138,8 +138,8 @@ static PetscErrorCode TestNodes(void)
 static PetscErrorCode TestBasis(void)
 {
   const PetscInt npoints = 50;
-  PetscReal      points[50], x[MAXDEGREE + 1], B[50 * (MAXDEGREE + 1)], D[50 * (MAXDEGREE + 1)];
-  PetscReal      unity = 0.0, constants = 0.0, values = 0.0, derivatives = 0.0, nodal = 0.0;
+  PetscReal      points[50], x[MAXDEGREE + 1], B[50 * (MAXDEGREE + 1)], D[50 * (MAXDEGREE + 1)], D2[50 * (MAXDEGREE + 1)];
+  PetscReal      unity = 0.0, constants = 0.0, values = 0.0, derivatives = 0.0, second = 0.0, nodal = 0.0;
   PetscReal      unit[] = {0.0, 1.0};
 
   PetscFunctionBeginUser;
@@ -151,7 +151,7 @@ static PetscErrorCode TestBasis(void)
     PetscCall(PatchFDLineNodes(&line, x));
     points[0] = 1e-310; /* nearer to a node than can be divided by */
     points[1] = x[k / 2] + 2.0 * PETSC_MACHINE_EPSILON;
-    PetscCall(PatchFDBasis(k, npoints, points, B, D));
+    PetscCall(PatchFDBasis(k, npoints, points, B, D, D2));
     for (PetscInt q = 0; q < npoints; q++) {
       PetscReal sum = 0.0, dsum = 0.0;
 
@@ -162,17 +162,19 @@ static PetscErrorCode TestBasis(void)
       Worst(&unity, sum - 1.0);
       Worst(&constants, dsum / (k * k));
       for (PetscInt m = 1; m <= k; m++) {
-        PetscReal u = 0.0, du = 0.0;
+        PetscReal u = 0.0, du = 0.0, d2u = 0.0;
 
         for (PetscInt j = 0; j < n; j++) {
           u += B[q * n + j] * Power(x[j], m);
           du += D[q * n + j] * Power(x[j], m);
+          d2u += D2[q * n + j] * Power(x[j], m);
         }
         Worst(&values, u - Power(points[q], m));
         Worst(&derivatives, (du - m * Power(points[q], m - 1)) / (k * k));
+        Worst(&second, (d2u - (m < 2 ? 0.0 : m * (m - 1) * Power(points[q], m - 2))) / (k * k * k * k));
       }
     }
-    PetscCall(PatchFDBasis(k, n, x, B, NULL));
+    PetscCall(PatchFDBasis(k, n, x, B, NULL, NULL));
     for (PetscInt i = 0; i < n * n; i++) Worst(&nodal, B[i] - (i % (n + 1) ? 0.0 : 1.0));
   }
   PetscCall(Report("basis, degree 1..20, sums to one", unity, 1e-14));
@@ -180,6 +182,7 @@ static PetscErrorCode TestBasis(void)
   PetscCall(Report("basis, degree 1..20, is exact at the nodes", nodal, 0.0));
   PetscCall(Report("derivatives, degree 1..20, of a constant are zero", constants, 2e-14));
   PetscCall(Report("derivatives, degree 1..20, of monomials", derivatives, 2e-14));
+  PetscCall(Report("second derivatives, degree 1..20, of monomials", second, 2e-14));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,7 +198,7 @@ static PetscErrorCode TestTabulate(void)
   for (PetscInt nq = 1; nq <= MAXDEGREE; nq++) {
     const PetscReal a = line.vertices[0], b = line.vertices[3];
 
-    PetscCall(PatchFDLineTabulate(&line, nq, x, w, B));
+    PetscCall(PatchFDLineTabulate(&line, nq, x, w, B, NULL, NULL));
     for (PetscInt m = 0; m < 2 * nq; m++) {
       PetscReal sum = 0.0;
 
@@ -359,7 +362,7 @@ static PetscErrorCode TestPoint(void)
   PetscFunctionBeginUser;
   PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, 0, 1, vertices, fixed, &line));
   PetscCall(PatchFDLineNodes(&line, &x));
-  PetscCall(PatchFDLineTabulate(&line, 1, &xq, &w, &B));
+  PetscCall(PatchFDLineTabulate(&line, 1, &xq, &w, &B, NULL, NULL));
   PatchFDLineFree(&line, &first, &end);
   Worst(&wrong, x - 0.4);
   Worst(&wrong, xq - 0.4);
@@ -774,7 +777,7 @@ static PetscErrorCode CheckLevels(const PatchFDLine lines[3], EmbeddingDefects *
 
     while (c < lines[0].ncells - 1 && x[i] >= v[c + 1]) c++;
     t = (x[i] - v[c]) / (v[c + 1] - v[c]);
-    PetscCall(PatchFDBasis(k, 1, &t, B, NULL));
+    PetscCall(PatchFDBasis(k, 1, &t, B, NULL, NULL));
     for (PetscInt j = 0; j <= k; j++) sum += B[j] * u[0][c * k + j];
     Worst(&d->levels, u[2][i] - sum);
   }
@@ -1288,8 +1291,8 @@ static PetscErrorCode TestErrors(void)
   PetscCall(Expect("vertex not a number", PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, 2, nan, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
   PetscCall(Expect("infinite vertex", PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, 2, inf, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
   PetscCall(Expect("destroy after failure", PatchFDLineDestroy(&line), PETSC_SUCCESS));
-  PetscCall(Expect("basis of degree -1", PatchFDBasis(-1, 1, v, B, NULL), PETSC_ERR_ARG_OUTOFRANGE));
-  PetscCall(Expect("no quadrature points", PatchFDLineTabulate(&two, 0, x, w, B), PETSC_ERR_ARG_OUTOFRANGE));
+  PetscCall(Expect("basis of degree -1", PatchFDBasis(-1, 1, v, B, NULL, NULL), PETSC_ERR_ARG_OUTOFRANGE));
+  PetscCall(Expect("no quadrature points", PatchFDLineTabulate(&two, 0, x, w, B, NULL, NULL), PETSC_ERR_ARG_OUTOFRANGE));
   PetscCall(Expect("three cells in two", PatchFDEmbeddingCreate(&two, &three, &e), PETSC_ERR_ARG_INCOMP));
   PetscCall(Expect("coarser than coarse", PatchFDEmbeddingCreate(&three, &two, &e), PETSC_ERR_ARG_INCOMP));
   PetscCall(Expect("moved vertex", PatchFDEmbeddingCreate(&two, &moved, &e), PETSC_ERR_ARG_INCOMP));
