@@ -198,10 +198,54 @@ typedef enum {
 } PCPatchFDOrder;
 PETSC_EXTERN const char *const PCPatchFDOrders[];
 
+/*E
+  PCPatchFDLocal - How a `PCPATCHFD` solves the problem of a patch
+
+  Values:
++ `PC_PATCHFD_LOCAL_AUTO` (`auto`)             - what is fastest for the operator and the mesh
+. `PC_PATCHFD_LOCAL_FD` (`fd`)                 - fast diagonalization, exact for separable operators
+. `PC_PATCHFD_LOCAL_FD_INEXACT` (`fd_inexact`) - fast diagonalization of the separable part of an operator
+- `PC_PATCHFD_LOCAL_DENSE` (`dense`)           - products with the inverse of the patch's matrix
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetLocal()`
+E*/
+typedef enum {
+  PC_PATCHFD_LOCAL_AUTO,
+  PC_PATCHFD_LOCAL_FD,
+  PC_PATCHFD_LOCAL_FD_INEXACT,
+  PC_PATCHFD_LOCAL_DENSE
+} PCPatchFDLocal;
+PETSC_EXTERN const char *const PCPatchFDLocals[];
+
+/*E
+  PCPatchFDClasses - Which matrices the patches of a `PCPATCHFD` have
+
+  Values:
++ `PC_PATCHFD_CLASSES_AUTO` (`auto`)     - what is fastest
+. `PC_PATCHFD_CLASSES_SINGLE` (`single`) - those of the patch as a mesh of its own, one for all patches of a uniform mesh with Dirichlet sides
+- `PC_PATCHFD_CLASSES_EXACT` (`exact`)   - those that they have in the mesh
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetClasses()`
+E*/
+typedef enum {
+  PC_PATCHFD_CLASSES_AUTO,
+  PC_PATCHFD_CLASSES_SINGLE,
+  PC_PATCHFD_CLASSES_EXACT
+} PCPatchFDClasses;
+PETSC_EXTERN const char *const PCPatchFDClassesTypes[];
+
 PETSC_EXTERN PetscErrorCode PCPatchFDSetType(PC, PCPatchFDType);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetType(PC, PCPatchFDType *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetPatch(PC, PCPatchFDPatch);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetPatch(PC, PCPatchFDPatch *);
+PETSC_EXTERN PetscErrorCode PCPatchFDSetLocal(PC, PCPatchFDLocal);
+PETSC_EXTERN PetscErrorCode PCPatchFDGetLocal(PC, PCPatchFDLocal *);
+PETSC_EXTERN PetscErrorCode PCPatchFDSetClasses(PC, PCPatchFDClasses);
+PETSC_EXTERN PetscErrorCode PCPatchFDGetClasses(PC, PCPatchFDClasses *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetVariant(PC, PCPatchFDVariant);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetVariant(PC, PCPatchFDVariant *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetOrder(PC, PCPatchFDOrder);

@@ -105,6 +105,7 @@ struct LocalDoor {
     DoorPlan *p;
 
     PetscFunctionBegin;
+    PetscCheck(desc->nterm == 0 && desc->kind == PATCHFD_LOCAL_FD, PETSC_COMM_SELF, PETSC_ERR_SUP, "The GPU has no kernel for local solvers of operators that are not separable: use -dm_vec_type standard");
     PetscCall(DoorCreate(desc->nphase > 1, plan, &p));
     if (p->dg) PetscCall(DGSmoother<T>::create(desc, &p->plan));
     else PetscCall(Smoother<T>::create(desc, &p->plan));

@@ -74,16 +74,9 @@ TILE(float, 3, 2, 8, 4, false);
 TILE(float, 4, 2, 8, 2, false);
 TILE(float, 5, 1, 8, 5, false);
 TILE(float, 6, 1, 8, 3, false);
-TILE(float, 7, 1, 4, 4, false);
+TILE(float, 7, 1, 4, 4, true);
 TILE(float, 8, 1, 8, 2, false);
 #undef TILE
-
-/* v, as if it were not known: the compiler would compute all multiples of a stride ahead of a loop, and run out of registers */
-__device__ inline unsigned Opaque(unsigned v)
-{
-  asm volatile("" : "+r"(v));
-  return v;
-}
 
 /* sizes, and the arithmetic of a line */
 template <typename T, int K>
@@ -500,26 +493,11 @@ struct OperatorMarch : OperatorFast {
     g.planes = (n[2] + S::L - 1) / S::L;
   }
 
-  /* cut the marches so that the device as a whole takes the fewest steps, with as many blocks at a time as it holds */
   PetscErrorCode cut()
   {
-    int    processors, blocks;
-    size_t best = SIZE_MAX;
-
     PetscFunctionBegin;
-    PetscCall(Multiprocessors(&processors));
-    PetscCallCUDA(cudaFuncSetAttribute(MarchKernel<T, K>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)S::SHARED));
-    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, MarchKernel<T, K>, S::THREADS, S::SHARED));
-    grid.z = 0;
-    for (int z = 1; z <= PetscMin(g.planes, 65535); z++) {
-      const int    chunk = (g.planes + z - 1) / z;
-      const size_t total = (size_t)grid.x * grid.y * z, steps = (total + processors * blocks - 1) / (processors * blocks) * (chunk + 1);
-
-      if (steps >= best) continue;
-      best    = steps;
-      g.chunk = chunk;
-      grid.z  = (g.planes + chunk - 1) / chunk;
-    }
+    PetscCall(CutMarches(MarchKernel<T, K>, S::THREADS, S::SHARED, (size_t)grid.x * grid.y, g.planes, &g.chunk));
+    grid.z = (g.planes + g.chunk - 1) / g.chunk;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

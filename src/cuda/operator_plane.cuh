@@ -180,12 +180,14 @@ struct PlaneMarch {
   /* 3: what P has goes to y */
   __device__ void store(const PlaneGeometry &g, T alpha, T *y, int c, const T *P) const
   {
+    const unsigned stride = Opaque((unsigned)g.yl.row);
+
 #pragma unroll
     for (int r = 0; r < R; r++) {
       const int at = r * S::ROW + cell * S::STRIDE + node, row = c * K + r;
       const T   v  = (cell < S::CELLS ? P[at] : T(0)) + (node ? T(0) : P[at - S::STRIDE + K]);
 
-      if (row < rows && Inside(g.store, 1, j0 + row)) y[to + row * g.yl.row] = old[r] + (write && Inside(g.write, 1, j0 + row) ? alpha * v : T(0));
+      if (row < rows && Inside(g.store, 1, j0 + row)) y[to + row * (ptrdiff_t)stride] = old[r] + (write && Inside(g.write, 1, j0 + row) ? alpha * v : T(0));
     }
   }
 };
@@ -220,7 +222,7 @@ struct OperatorPlane : OperatorFast {
   PlaneGeometry           g;
   int                     groups;
 
-  OperatorPlane(const SumDesc *desc, int multiprocessors)
+  OperatorPlane(const SumDesc *desc)
   {
     const PetscReal M = desc->dir[2].M[0], A = desc->dir[2].A[0]; /* of the point */
 
@@ -239,14 +241,20 @@ struct OperatorPlane : OperatorFast {
       for (int e = 0; e < 2; e++) g.visit[d][e] = (int)desc->cells[d][e];
     }
     groups = (g.count[0] + S::OWN - 1) / S::OWN;
-    /* enough blocks to fill the device, few enough to share work between the cells of a march */
-    g.chunk = (int)PetscMax(4, PetscMin(32, (size_t)g.count[1] * groups / (32 * multiprocessors)));
     for (int i = 0; i < (K + 1) * (K + 1); i++) {
       m.M[0][i] = (T)desc->dir[0].M[i];
       m.A[0][i] = (T)desc->dir[0].A[i];
       m.M[1][i] = (T)(M * desc->dir[1].M[i]);
       m.A[1][i] = (T)(M * desc->dir[1].A[i] + A * desc->dir[1].M[i]);
     }
+  }
+
+  PetscErrorCode cut()
+  {
+    PetscFunctionBegin;
+    PetscCall(CutMarches(PlaneOperatorKernel<T, K>, S::THREADS, S::SIZE * sizeof(T), groups, (g.count[1] + S::ROWS - 1) / S::ROWS, &g.chunk));
+    g.chunk *= S::ROWS; /* cells */
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
 
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
@@ -261,14 +269,13 @@ struct OperatorPlane : OperatorFast {
 template <typename T>
 PetscErrorCode OperatorPlaneCreate(const SumDesc *desc, OperatorFast **fast)
 {
-  int multiprocessors;
-
   PetscFunctionBegin;
-  PetscCall(Multiprocessors(&multiprocessors));
   PetscCall((ForDegree<1, operator_plane_degrees>(desc->dir[0].nloc - 1, [&](auto degree) {
+    OperatorPlane<T, degree> *p = new OperatorPlane<T, degree>(desc);
+
     PetscFunctionBegin;
-    *fast = new OperatorPlane<T, degree>(desc, multiprocessors);
-    PetscCall(AllowShared(PlaneOperatorKernel<T, degree>, PlaneTile<T, degree>::SIZE * sizeof(T)));
+    *fast = p;
+    PetscCall(p->cut());
     PetscFunctionReturn(PETSC_SUCCESS);
   })));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -238,6 +238,7 @@ static __global__ void PatchKernel(const __grid_constant__ PatchData<T> s, const
     if (faces) {
       if (active)
         for (int e = threadIdx.x; e < size; e += blockDim.x) A[e] = 0;
+#pragma unroll /* a known direction keeps the patch in registers; an unknown one, an index, moves it to local memory */
       for (int f = 0; f < 3; f++) {
         if (!s.d[f].ext) continue; /* the same for all patches */
         for (int e = 0; e < 2; e++) PatchFace(s, p, active, size, f, e, x, A, B, C);

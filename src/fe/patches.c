@@ -42,9 +42,9 @@ static void Assemble(const PatchFDBand *b, PetscInt first, PetscInt end, PetscIn
 
 /*
   A symmetry class of vectors of length n: parity 1 is even, -1 odd, 0 no symmetry.  Such a vector is given by its first
-  HalfSize() entries; entry i is Fold()'s sign times the entry that Fold() returns.
+  PatchFDFoldSize() entries; entry i is Fold()'s sign times the entry that Fold() returns.
 */
-static PetscInt HalfSize(PetscInt n, int parity)
+PetscInt PatchFDFoldSize(PetscInt n, int parity)
 {
   return parity == 0 ? n : (parity > 0 ? (n + 1) / 2 : n / 2);
 }
@@ -65,9 +65,9 @@ static PetscInt Fold(PetscInt n, int parity, PetscInt i, PetscReal *sign)
 }
 
 /* H = E' X E, E the basis of the symmetry class; X has rows of length ld.  Returned in full: H is symmetric */
-static void FoldMatrix(PetscInt n, int parity, const PetscReal X[], PetscInt ld, PetscReal H[])
+void PatchFDFold(PetscInt n, int parity, const PetscReal X[], PetscInt ld, PetscReal H[])
 {
-  const PetscInt h = HalfSize(n, parity);
+  const PetscInt h = PatchFDFoldSize(n, parity);
 
   for (PetscCount i = 0; i < (PetscCount)h * h; i++) H[i] = 0.0;
   for (PetscInt i = 0; i < n; i++) {
@@ -85,15 +85,15 @@ static void FoldMatrix(PetscInt n, int parity, const PetscReal X[], PetscInt ld,
 /* The modes of one symmetry class become the modes `mode` .. of the whole */
 static PetscErrorCode SolveClass(PetscInt n, int parity, const PetscReal M[], const PetscReal A[], PetscInt ld, PetscInt mode, PetscReal lambda[], PetscReal S[])
 {
-  const PetscInt h = HalfSize(n, parity);
+  const PetscInt h = PatchFDFoldSize(n, parity);
   PetscReal     *HM, *HA;
   lapack_int     info;
 
   PetscFunctionBegin;
   if (h == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc2((size_t)h * h, &HM, (size_t)h * h, &HA));
-  FoldMatrix(n, parity, M, ld, HM);
-  FoldMatrix(n, parity, A, ld, HA);
+  PatchFDFold(n, parity, M, ld, HM);
+  PatchFDFold(n, parity, A, ld, HA);
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   info = LAPACKE_dsygvd(LAPACK_COL_MAJOR, 1, 'V', 'L', (lapack_int)h, HA, (lapack_int)h, HM, (lapack_int)h, lambda + mode);
   PetscCall(PetscFPTrapPop());
@@ -145,7 +145,7 @@ PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *e)
 }
 
 /* Does the n x m matrix X look the same from the other end? */
-static PetscBool Mirrored(PetscInt n, PetscInt m, const PetscReal X[])
+PetscBool PatchFDMirrored(PetscInt n, PetscInt m, const PetscReal X[])
 {
   PetscReal norm = 0.0, defect = 0.0;
 
@@ -238,7 +238,7 @@ PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *line, const PatchFDBand
   PetscCall(PetscMalloc2((size_t)n * n, &MI, (size_t)n * n, &AI));
   Assemble(M, 0, line->ncells, first, n, first, n, MI);
   Assemble(A, 0, line->ncells, first, n, first, n, AI);
-  e->parity = (PetscBool)(Mirrored(n, n, MI) && Mirrored(n, n, AI));
+  e->parity = (PetscBool)(PatchFDMirrored(n, n, MI) && PatchFDMirrored(n, n, AI));
   PetscCall(Diagonalize(e, MI, AI, n));
   PetscCall(PetscFree2(MI, AI));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -346,32 +346,51 @@ static PetscErrorCode PatchEigenCreate(const PatchFDLine *line, const PatchFDBan
   PetscCall(Allocate(p->n, ext, line->continuity, e));
   Assemble(M, p->first, p->end, p->row, p->n, p->row - ext, ld, e->MI);
   Assemble(A, p->first, p->end, p->row, p->n, p->row - ext, ld, e->AI);
-  e->parity = (PetscBool)(p->neighbour[0] == p->neighbour[1] && Mirrored(p->n, ld, e->MI) && Mirrored(p->n, ld, e->AI));
+  e->parity = (PetscBool)(p->neighbour[0] == p->neighbour[1] && PatchFDMirrored(p->n, ld, e->MI) && PatchFDMirrored(p->n, ld, e->AI));
   PetscCall(Diagonalize(e, e->MI + ext, e->AI + ext, ld));
   if (continuous) CoupleEnds(e);
   else PetscCall(CoupleNeighbours(e));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A patch has the class of the patch before it or a new one: a uniform line has one in its interior, a graded line one a patch */
-PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PatchFDPatches *patches)
+/* only in a line of one cell can there be nothing free */
+static PetscInt CountPatches(const PatchFDLine *line)
 {
-  PetscInt npatch = PetscMax(line->ncells - 1, 1);
-  Patch    p, last = {0};
+  return GetPatch(line, 0).n ? PetscMax(line->ncells - 1, 1) : 0;
+}
+
+/* The cover without classes */
+static PetscErrorCode CoverCreate(const PatchFDLine *line, PatchFDPatches *patches)
+{
+  const PetscInt npatch = CountPatches(line);
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(patches, sizeof(*patches)));
-  /* only in a line of one cell can there be nothing free */
-  if (GetPatch(line, 0).n == 0) npatch = 0;
   patches->npatch = npatch;
   PetscCall(PetscMalloc4(npatch, &patches->cell, npatch, &patches->first, npatch, &patches->n, npatch, &patches->cls));
-  for (PetscInt i = 0; i < npatch; i++, last = p) {
-    p = GetPatch(line, i);
-    if (i == 0 || !SameClass(M, &p, &last) || !SameClass(A, &p, &last)) patches->nclass++;
+  for (PetscInt i = 0; i < npatch; i++) {
+    const Patch p = GetPatch(line, i);
+
     patches->cell[i]  = p.first;
     patches->first[i] = p.row;
     patches->n[i]     = p.n;
-    patches->cls[i]   = patches->nclass - 1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A patch has the class of the patch before it or a new one: a uniform line has one in its interior, a graded line one a patch */
+PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PatchFDPatches *patches)
+{
+  PetscInt npatch;
+  Patch    p, last = {0};
+
+  PetscFunctionBegin;
+  PetscCall(CoverCreate(line, patches));
+  npatch = patches->npatch;
+  for (PetscInt i = 0; i < npatch; i++, last = p) {
+    p = GetPatch(line, i);
+    if (i == 0 || !SameClass(M, &p, &last) || !SameClass(A, &p, &last)) patches->nclass++;
+    patches->cls[i] = patches->nclass - 1;
   }
   PetscCall(PetscCalloc1(patches->nclass, &patches->eigen));
   for (PetscInt i = 0; i < npatch; i++) {
@@ -389,5 +408,133 @@ PetscErrorCode PatchFDPatchesDestroy(PatchFDPatches *patches)
   PetscCall(PetscFree(patches->eigen));
   PetscCall(PetscFree4(patches->cell, patches->first, patches->n, patches->cls));
   PetscCall(PetscMemzero(patches, sizeof(*patches)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- patches as meshes of their own ---- */
+
+/* What tells the patch that begins at cell c from others: its lengths, and the ends of the line that it has */
+typedef struct {
+  PetscInt  cells[2];
+  PetscBool end[2];
+} AloneKey;
+
+static AloneKey GetAloneKey(const PatchFDLine *line, const PatchFDBand *M, PetscInt c)
+{
+  const Patch p   = GetPatch(line, c);
+  AloneKey    key = {.cells = {M->cls[p.first], M->cls[p.end - 1]}};
+
+  for (int e = 0; e < 2; e++) key.end[e] = (PetscBool)(!(line->dirichlet[e] && line->clamped[e]) && (e ? p.end == line->ncells : p.first == 0));
+  return key;
+}
+
+static PetscErrorCode LineAloneCreate(const PatchFDLine *line, const Patch *p, PatchFDLine *alone)
+{
+  const PetscBool inside[2] = {(PetscBool)(p->first > 0), (PetscBool)(p->end < line->ncells)};
+  const PetscBool dirichlet[2] = {(PetscBool)(inside[0] || line->dirichlet[0]), (PetscBool)(inside[1] || line->dirichlet[1])};
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDLineCreate(line->continuity, line->degree, p->end - p->first, line->vertices + p->first, dirichlet, alone));
+  for (int e = 0; e < 2; e++) alone->clamped[e] = (PetscBool)(inside[e] || line->clamped[e]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDLinesAloneCreate(const PatchFDLine *line, const PatchFDBand *M, PatchFDLinesAlone *l)
+{
+  AloneKey key, last = {0};
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(l, sizeof(*l)));
+  l->npatch = CountPatches(line);
+  PetscCall(PetscMalloc1(l->npatch, &l->cls));
+  PetscCall(PetscMalloc1(l->npatch, &l->line));
+  for (PetscInt i = 0; i < l->npatch; i++, last = key) {
+    const Patch p = GetPatch(line, i);
+
+    key = GetAloneKey(line, M, i);
+    if (i == 0 || key.cells[0] != last.cells[0] || key.cells[1] != last.cells[1] || key.end[0] != last.end[0] || key.end[1] != last.end[1])
+      PetscCall(LineAloneCreate(line, &p, &l->line[l->nclass++]));
+    l->cls[i] = l->nclass - 1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDLinesAloneDestroy(PatchFDLinesAlone *l)
+{
+  PetscFunctionBegin;
+  for (PetscInt c = 0; c < l->nclass; c++) PetscCall(PatchFDLineDestroy(&l->line[c]));
+  PetscCall(PetscFree(l->line));
+  PetscCall(PetscFree(l->cls));
+  PetscCall(PetscMemzero(l, sizeof(*l)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDPatchEigenCreate(const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *e)
+{
+  const Patch p = GetPatch(line, 0);
+
+  PetscFunctionBegin;
+  PetscCall(PatchEigenCreate(line, M, A, &p, e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDPatchesCreateAlone(const PatchFDLine *line, const PatchFDLinesAlone *alone, PatchFDEigen eigen[], PatchFDPatches *patches)
+{
+  PetscFunctionBegin;
+  PetscCall(CoverCreate(line, patches));
+  patches->nclass = alone->nclass;
+  PetscCall(PetscArraycpy(patches->cls, alone->cls, patches->npatch));
+  PetscCall(PetscMalloc1(patches->nclass, &patches->eigen));
+  PetscCall(PetscArraycpy(patches->eigen, eigen, patches->nclass));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- rows ---- */
+
+PetscErrorCode PatchFDRowsCreate(const PatchFDLine *line, const PatchFDBand *b, const PatchFDPatches *cover, PatchFDRows *rows)
+{
+  Patch      p, last = {0};
+  PetscCount size = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(rows, sizeof(*rows)));
+  rows->ext    = b->reach * line->stride + (line->continuity == PATCHFD_CONTINUOUS && line->stride ? 1 : 0);
+  rows->npatch = cover->npatch;
+  PetscCall(PetscMalloc1(rows->npatch, &rows->cls));
+  PetscCall(PetscMalloc1(rows->npatch + 1, &rows->at));
+  for (PetscInt i = 0; i < rows->npatch; i++, last = p) {
+    p = GetPatch(line, cover->cell[i]);
+    if (i == 0 || !SameClass(b, &p, &last)) {
+      rows->at[rows->nclass++] = size;
+      size += (PetscCount)p.n * (p.n + 2 * rows->ext);
+    }
+    rows->cls[i] = rows->nclass - 1;
+  }
+  rows->at[rows->nclass] = size;
+  PetscCall(PetscMalloc1(size, &rows->X));
+  for (PetscInt i = 0; i < rows->npatch; i++) {
+    if (i > 0 && rows->cls[i] == rows->cls[i - 1]) continue;
+    p = GetPatch(line, cover->cell[i]);
+    Assemble(b, p.first, p.end, p.row, p.n, p.row - rows->ext, p.n + 2 * rows->ext, rows->X + rows->at[rows->cls[i]]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDRowsDestroy(PatchFDRows *rows)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(rows->cls));
+  PetscCall(PetscFree(rows->at));
+  PetscCall(PetscFree(rows->X));
+  PetscCall(PetscMemzero(rows, sizeof(*rows)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDRowsBlock(const PatchFDRows *rows, PetscInt n, PetscInt patch, PetscReal X[])
+{
+  const PetscReal *from = rows->X + rows->at[rows->cls[patch]];
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < n; i++) PetscCall(PetscArraycpy(X + i * n, from + i * (n + 2 * rows->ext) + rows->ext, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -72,7 +72,6 @@ static PetscErrorCode MatBoxReset(Mat_Box *m)
 
     if (!kern) continue;
     PetscCall(kern->operatordestroy(&m->mult[kern->id]));
-    PetscCall(kern->localdestroy(&m->local[kern->id]));
     PetscCall(kern->boxsolvedestroy(&m->boxsolve[kern->id]));
     PetscCall(kern->free(m->whole_b[kern->id]));
     PetscCall(kern->free(m->whole_x[kern->id]));
@@ -80,11 +79,10 @@ static PetscErrorCode MatBoxReset(Mat_Box *m)
   }
   for (PetscInt i = 0; i < m->form.nband; i++) PetscCall(PatchFDBandDestroy(&m->form.band[i]));
   PetscCall(PetscMemzero(&m->form, sizeof(m->form)));
-  for (int d = 0; d < 3; d++) {
-    PetscCall(PatchFDPatchesDestroy(&m->patches[d]));
-    PetscCall(PatchFDEigenDestroy(&m->whole[d]));
-  }
-  m->havepatches = m->havewhole = PETSC_FALSE;
+  for (int i = 0; i < MATBOX_NUM_LOCALS; i++) PetscCall(MatBoxLocalReset(&m->local[i]));
+  for (int d = 0; d < 3; d++) PetscCall(PatchFDEigenDestroy(&m->whole[d]));
+  m->havewhole = PETSC_FALSE;
+  PetscCall(PCDestroy(&m->factors));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -4,7 +4,9 @@
   On several ranks the work is done on ghosted arrays: each rank solves all patches that touch its unknowns, and the ghosts are refreshed between
   two colours, so that the iterates do not depend on the number of ranks.
 */
+#include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h>
+#include <petsc/private/pcimpl.h>
 #include <patchfd/private/sysimpl.h>
 
 /* ---- set-up ---- */
@@ -13,54 +15,262 @@
   A colour is the parity of a patch's first cell in each direction, x fastest, and its phase, where neighbouring patches of one parity are coupled.
   Directions with one patch have one parity, and there is a second phase only where a parity has two patches in some direction.
 */
-static void MatBoxMakeColors(Mat_Box *m)
+static void MatBoxMakeColors(const MatBoxForm *form, MatBoxLocal *l)
 {
   PetscInt n[3];
 
-  m->ncolor = 0;
-  m->nphase = 1;
+  l->ncolor = 0;
+  l->nphase = 1;
   for (int d = 0; d < 3; d++) {
-    n[d] = PetscMin(2, m->patches[d].npatch);
-    if (m->form.A[d]->reach) m->nphase = 2;
+    n[d] = PetscMin(2, l->patches[d].npatch);
+    if (form->A[d]->reach && form->A[d]->stride) l->nphase = 2;
   }
   for (PetscInt c = 0; c < n[0] * n[1] * n[2]; c++) {
     const PetscInt parity[3] = {c % n[0], c / n[0] % n[1], c / n[0] / n[1]};
     PetscBool      second    = PETSC_FALSE;
 
-    for (int d = 0; d < 3; d++) second = (PetscBool)(second || parity[d] + 2 < m->patches[d].npatch);
-    for (PetscInt phase = 0; phase < (second ? m->nphase : 1); phase++) m->color[m->ncolor++] = (PatchFDColor){.parity = {parity[0], parity[1], parity[2]}, .phase = phase};
+    for (int d = 0; d < 3; d++) second = (PetscBool)(second || parity[d] + 2 < l->patches[d].npatch);
+    for (PetscInt phase = 0; phase < (second ? l->nphase : 1); phase++) l->color[l->ncolor++] = (PatchFDColor){.parity = {parity[0], parity[1], parity[2]}, .phase = phase};
   }
 }
 
-PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, PatchFDKernels kern)
+/* the number of the band that term t has in direction d */
+static PetscInt TermBand(const MatBoxForm *form, PetscInt t, int d)
+{
+  return (PetscInt)(form->term[t].dir[d] - form->band);
+}
+
+/* The residual of the patches, where it is not that of the sum that is diagonalized */
+static PetscErrorCode LocalRowsCreate(const Mat_Box *m, MatBoxLocal *l)
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+
+  PetscFunctionBegin;
+  l->nterm = m->form.nterm;
+  for (PetscInt t = 0; t < l->nterm; t++) {
+    l->term[t].coef = m->form.term[t].coef;
+    for (int d = 0; d < 3; d++) {
+      const PetscInt b = TermBand(&m->form, t, d);
+
+      if (!l->rows[b].X) PetscCall(PatchFDRowsCreate(&box->field[0].line[d], &m->form.band[b], &l->patches[d], &l->rows[b]));
+      l->term[t].dir[d] = &l->rows[b];
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The matrices of the classes of patches of one direction.  X[class * nband + band] are those of the patches' own nodes; NULL if nobody wants them,
+  otherwise the caller frees X[0]
+*/
+typedef struct {
+  PetscInt    n;
+  PetscReal **X;
+} DirectionMatrices;
+
+static PetscErrorCode DirectionMatricesCreate(const MatBoxForm *form, const MatBoxLocal *l, int d, DirectionMatrices *x)
+{
+  const PatchFDPatches *p = &l->patches[d];
+  PetscReal            *data;
+
+  PetscFunctionBegin;
+  x->n = p->npatch ? p->n[0] : 0;
+  PetscCall(PetscMalloc1((size_t)(p->nclass * form->nband) * (size_t)(x->n * x->n), &data));
+  PetscCall(PetscMalloc1(p->nclass * form->nband, &x->X));
+  for (PetscInt i = 0; i < p->nclass * form->nband; i++) x->X[i] = data + (size_t)i * (size_t)(x->n * x->n);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DirectionMatricesDestroy(DirectionMatrices *x)
+{
+  PetscFunctionBegin;
+  if (x->X) PetscCall(PetscFree(x->X[0]));
+  PetscCall(PetscFree(x->X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* those of the first patch of a line, for class c; `form` has the bands of that line */
+static PetscErrorCode DirectionMatricesFill(const MatBoxForm *form, const PatchFDLine *line, const PatchFDPatches *cover, int d, PetscInt patch, PetscInt c, DirectionMatrices *x)
+{
+  PetscFunctionBegin;
+  for (PetscInt t = 0; t < form->nterm; t++) {
+    const PetscInt b = TermBand(form, t, d);
+    PatchFDRows    rows;
+
+    PetscCall(PatchFDRowsCreate(line, &form->band[b], cover, &rows));
+    PetscCall(PatchFDRowsBlock(&rows, x->n, patch, x->X[c * form->nband + b]));
+    PetscCall(PatchFDRowsDestroy(&rows));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Patches of direction d with the matrices that they have in the mesh */
+static PetscErrorCode LocalPatches(const Mat_Box *m, MatBoxLocal *l, int d, PetscBool dense, DirectionMatrices *x)
+{
+  const PatchFDLine *line = &((const DM_Box *)m->dm->data)->field[0].line[d];
+  PatchFDPatches    *p    = &l->patches[d];
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDPatchesCreate(line, m->form.M[d], m->form.A[d], p));
+  if (!dense) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DirectionMatricesCreate(&m->form, l, d, x));
+  for (PetscInt i = 0; i < p->npatch; i++)
+    if (i == 0 || p->cls[i] != p->cls[i - 1]) PetscCall(DirectionMatricesFill(&m->form, line, p, d, i, p->cls[i], x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Patches of direction d with the matrices of meshes of their own */
+static PetscErrorCode LocalPatchesAlone(const Mat_Box *m, MatBoxLocal *l, int d, PetscBool dense, DirectionMatrices *x)
+{
+  const DM_Box     *box = (const DM_Box *)m->dm->data;
+  PatchFDLinesAlone alone;
+  PatchFDLine       line[DMBOX_MAX_FIELDS][3];
+  PatchFDEigen     *eigen;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDLinesAloneCreate(&box->field[0].line[d], m->form.M[d], &alone));
+  PetscCall(PetscCalloc1(alone.nclass, &eigen));
+  PetscCall(PatchFDPatchesCreateAlone(&box->field[0].line[d], &alone, eigen, &l->patches[d]));
+  if (dense) PetscCall(DirectionMatricesCreate(&m->form, l, d, x));
+  for (PetscInt c = 0; c < alone.nclass; c++) {
+    MatBoxForm     form = {.nband = 0};
+    PatchFDPatches one;
+
+    for (int e = 0; e < 3; e++) line[0][e] = e < m->dm->dim ? alone.line[c] : box->field[0].line[e];
+    if (d >= m->dm->dim) line[0][d] = alone.line[c];
+    PetscCall((*box->op->ops.form)(m->dm, box->op, m->c.operator, (const PatchFDLine(*)[3])line, &form));
+    PetscCall(PatchFDPatchesCreate(&alone.line[c], form.M[d], form.A[d], &one));
+    if (dense) PetscCall(DirectionMatricesFill(&form, &alone.line[c], &one, d, 0, c, x));
+    l->patches[d].eigen[c] = one.eigen[0];
+    PetscCall(PetscMemzero(&one.eigen[0], sizeof(one.eigen[0])));
+    PetscCall(PatchFDPatchesDestroy(&one));
+    for (PetscInt i = 0; i < form.nband; i++) PetscCall(PatchFDBandDestroy(&form.band[i]));
+  }
+  PetscCall(PetscFree(eigen));
+  PetscCall(PatchFDLinesAloneDestroy(&alone));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the matrices of term t in the patch class (c[0], c[1], c[2]) */
+static void TermMatrices(const MatBoxForm *form, const DirectionMatrices x[3], const PetscInt c[3], const PetscReal *X[][3])
+{
+  for (PetscInt t = 0; t < form->nterm; t++)
+    for (int d = 0; d < 3; d++) X[t][d] = x[d].X[c[d] * form->nband + TermBand(form, t, d)];
+}
+
+static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const DirectionMatrices x[3])
+{
+  const PetscLogDouble limit = 8.0 * 1073741824.0;
+  const PetscInt       n[3] = {x[0].n, x[1].n, x[2].n}, nclass[3] = {l->patches[0].nclass, l->patches[1].nclass, l->patches[2].nclass};
+  const PetscReal     *X[MATBOX_MAX_TERMS][3];
+  PetscReal            coef[MATBOX_MAX_TERMS];
+  PetscLogDouble       bytes = 0;
+
+  PetscFunctionBegin;
+  l->ndense = nclass[0] * nclass[1] * nclass[2];
+  PetscCall(PetscCalloc1(l->ndense, &l->dense));
+  for (PetscInt t = 0; t < m->form.nterm; t++) coef[t] = m->form.term[t].coef;
+  for (int create = 0; create < 2; create++) {
+    for (PetscInt i = 0; i < l->ndense; i++) {
+      const PetscInt c[3]     = {i % nclass[0], i / nclass[0] % nclass[1], i / nclass[0] / nclass[1]};
+      PetscBool      definite = PETSC_TRUE;
+
+      TermMatrices(&m->form, x, c, X);
+      if (create) PetscCall(PatchFDHostDenseCreate(m->form.nterm, coef, (const PetscReal *const(*)[3])X, &l->dense[i], &definite));
+      else {
+        PetscCall(PatchFDHostDenseParity(m->form.nterm, (const PetscReal *const(*)[3])X, n, &l->dense[i]));
+        bytes += 8.0 * PatchFDHostDenseSizes(&l->dense[i]);
+      }
+      PetscCheck(definite, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "The matrix of a patch is not positive definite: too small a penalty (-dm_box_penalty), or a negative shift (-dm_box_shift)");
+    }
+    PetscCheck(bytes <= limit, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_MEM,
+               "-pc_patchfd_local dense: the inverses of %" PetscInt_FMT " classes of patches take %.3g GiB; allowed are %g. A uniform mesh has one class, -pc_patchfd_local fd or fd_inexact needs little",
+               l->ndense, bytes / 1073741824.0, limit / 1073741824.0);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBoxLocal *l)
+{
+  const PetscBool   dense = (PetscBool)(type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE), alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE);
+  DirectionMatrices x[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    if (alone) PetscCall(LocalPatchesAlone(m, l, d, dense, &x[d]));
+    else PetscCall(LocalPatches(m, l, d, dense, &x[d]));
+  }
+  if (dense || alone || !m->form.separable) PetscCall(LocalRowsCreate(m, l));
+  if (dense) PetscCall(LocalDenseCreate(m, l, x));
+  for (int d = 0; d < 3; d++) PetscCall(DirectionMatricesDestroy(&x[d]));
+  MatBoxMakeColors(&m->form, l);
+  l->havepatches = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxLocalReset(MatBoxLocal *l)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
+    if (PatchFDKernelTables[i]) PetscCall(PatchFDKernelTables[i]->localdestroy(&l->plan[i]));
+  for (int d = 0; d < 3; d++) PetscCall(PatchFDPatchesDestroy(&l->patches[d]));
+  for (int b = 0; b < MATBOX_MAX_BANDS; b++) PetscCall(PatchFDRowsDestroy(&l->rows[b]));
+  for (PetscInt i = 0; i < l->ndense; i++) PetscCall(PatchFDHostDenseDestroy(&l->dense[i]));
+  PetscCall(PetscFree(l->dense));
+  PetscCall(PetscMemzero(l, sizeof(*l)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern)
 {
   const DM_Box    *box = (const DM_Box *)m->dm->data;
+  MatBoxLocal     *l   = &m->local[type];
   PatchFDLocalDesc desc;
 
   PetscFunctionBegin;
-  if (m->local[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (l->plan[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
-  if (!m->havepatches) {
-    for (int d = 0; d < 3; d++) PetscCall(PatchFDPatchesCreate(&box->field[0].line[d], m->form.M[d], m->form.A[d], &m->patches[d]));
-    m->havepatches = PETSC_TRUE;
-    MatBoxMakeColors(m);
-  }
-  desc.nphase = m->nphase;
+  if (!l->havepatches) PetscCall(LocalCreate(m, type, l));
+  desc.kind   = l->dense ? PATCHFD_LOCAL_DENSE : PATCHFD_LOCAL_FD;
+  desc.nphase = l->nphase;
+  desc.dense  = l->dense;
+  desc.nterm  = l->nterm;
+  desc.term   = l->term;
   desc.box    = box->field[0].local;
-  for (int d = 0; d < 3; d++) desc.dir[d] = &m->patches[d];
+  for (int d = 0; d < 3; d++) desc.dir[d] = &l->patches[d];
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, desc.read);
-  PetscCall(kern->localcreate(&desc, &m->local[kern->id]));
+  PetscCall(kern->localcreate(&desc, &l->plan[kern->id]));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A patch of one unknown has a boundary that is all there is to read, and the residual is the shorter sum (benchmarks/kernels) */
-PatchFDPatchOp MatBoxLocalBest(const Mat_Box *m)
+PetscBool MatBoxIsUniform(const Mat_Box *m)
 {
   for (int d = 0; d < 3; d++)
-    for (PetscInt i = 0; i < m->patches[d].npatch; i++)
-      if (m->patches[d].n[i] > 2) return PATCHFD_OP_BOUNDARY; /* two at a free end */
+    for (PetscInt c = 1; c < m->form.M[d]->ncells; c++)
+      if (m->form.M[d]->cls[c] != m->form.M[d]->cls[0]) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+PetscBool MatBoxIsOnePatch(const Mat_Box *m)
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+
+  for (int d = 0; d < 3; d++)
+    if (box->cells[d] > 2) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+/* A patch of one unknown has a boundary that is all there is to read, and the residual is the shorter sum (benchmarks/kernels) */
+PatchFDPatchOp MatBoxLocalBest(const Mat_Box *m, MatBoxLocalType type)
+{
+  const MatBoxLocal *l = &m->local[type];
+
+  if (l->nterm) return PATCHFD_OP_FUSED;
+  for (int d = 0; d < 3; d++)
+    for (PetscInt i = 0; i < l->patches[d].npatch; i++)
+      if (l->patches[d].n[i] > 2) return PATCHFD_OP_BOUNDARY; /* two at a free end */
   return PATCHFD_OP_FUSED;
 }
 
@@ -68,6 +278,7 @@ PatchFDPatchOp MatBoxLocalBest(const Mat_Box *m)
 
 typedef struct {
   Mat_Box       *m;
+  MatBoxLocal   *local;
   PatchFDKernels kern;
   PatchFDPatchOp operation;
   PetscReal      omega;
@@ -77,13 +288,13 @@ typedef struct {
 } LocalStep;
 
 /* the patches that touch this rank's unknowns */
-static void LocalPatchRange(const Mat_Box *m, PatchFDRange r)
+static void LocalPatchRange(const LocalStep *s, PatchFDRange r)
 {
-  const DM_Box *box = (const DM_Box *)m->dm->data;
+  const DM_Box *box = (const DM_Box *)s->m->dm->data;
 
   for (int d = 0; d < 3; d++) {
     r[d][0] = PetscMax(0, box->owncells[d][0] - 1);
-    r[d][1] = box->owncells[d][1] > box->owncells[d][0] ? PetscMin(m->patches[d].npatch, box->owncells[d][1]) : r[d][0];
+    r[d][1] = box->owncells[d][1] > box->owncells[d][0] ? PetscMin(s->local->patches[d].npatch, box->owncells[d][1]) : r[d][0];
   }
 }
 
@@ -91,12 +302,12 @@ static void LocalPatchRange(const Mat_Box *m, PatchFDRange r)
   How many of these colours need no exchange between them: those that only differ in directions that are not split over ranks.  A rank has all the
   patches that its patches overlap in these directions; with two phases patches also see others beside them, so that nothing can be said.
 */
-static PetscInt LocalColorsTogether(const Mat_Box *m, PetscInt n, const PatchFDColor colors[])
+static PetscInt LocalColorsTogether(const LocalStep *s, PetscInt n, const PatchFDColor colors[])
 {
-  const DM_Box *box = (const DM_Box *)m->dm->data;
+  const DM_Box *box = (const DM_Box *)s->m->dm->data;
 
   if (!box->halo) return n;
-  if (m->nphase > 1) return 1;
+  if (s->local->nphase > 1) return 1;
   for (PetscInt i = 1; i < n; i++)
     for (int d = 0; d < 3; d++)
       if (box->processes[d] > 1 && colors[i].parity[d] != colors[0].parity[d]) return i;
@@ -106,7 +317,7 @@ static PetscInt LocalColorsTogether(const Mat_Box *m, PetscInt n, const PatchFDC
 static PetscErrorCode LocalApply(const LocalStep *s, PetscInt n, const PatchFDColor colors[], const PatchFDRange patches)
 {
   PetscFunctionBegin;
-  PetscCall(s->kern->localapply(s->m->local[s->kern->id], s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
+  PetscCall(s->kern->localapply(s->local->plan[s->kern->id], s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -115,7 +326,7 @@ static PetscErrorCode LocalApplyAll(const LocalStep *s, PetscInt n, const PatchF
   PatchFDRange all;
 
   PetscFunctionBegin;
-  LocalPatchRange(s->m, all);
+  LocalPatchRange(s, all);
   PetscCall(LocalApply(s, n, colors, all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -130,7 +341,7 @@ static PetscErrorCode LocalApplyExchange(const LocalStep *s, PetscInt n, const P
   PatchFDRange  inner;
 
   PetscFunctionBegin;
-  LocalPatchRange(s->m, inner);
+  LocalPatchRange(s, inner);
   for (int d = 0; d < 3; d++) {
     for (int side = 0; side < 2; side++) {
       PatchFDRange slab;
@@ -150,12 +361,12 @@ static PetscErrorCode LocalApplyExchange(const LocalStep *s, PetscInt n, const P
 
 /* ---- sweeps ---- */
 
-PetscErrorCode MatBoxLocalSweep(Mat_Box *m, PatchFDKernels kern, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega, PetscBool zero, const void *b,
-                                void *x)
+PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega,
+                                PetscBool zero, const void *b, void *x)
 {
   DM_Box   *box      = (DM_Box *)m->dm->data;
   PetscBool separate = (PetscBool)(operation == PATCHFD_OP_SOLVE);
-  LocalStep s        = {.m = m, .kern = kern, .operation = operation, .omega = omega, .zero = zero};
+  LocalStep s        = {.m = m, .local = &m->local[type], .kern = kern, .operation = operation, .omega = omega, .zero = zero};
   void     *bl;
 
   PetscFunctionBegin;
@@ -172,7 +383,7 @@ PetscErrorCode MatBoxLocalSweep(Mat_Box *m, PatchFDKernels kern, PatchFDPatchOp 
   s.b = bl;
   for (PetscInt64 it = 0; it < its; it++) {
     for (PetscInt i = 0, step; i < n; i += step, s.zero = PETSC_FALSE) {
-      step = separate ? 1 : LocalColorsTogether(m, n - i, &colors[i]);
+      step = separate ? 1 : LocalColorsTogether(&s, n - i, &colors[i]);
       if (separate) {
         s.operation = PATCHFD_OP_RESIDUAL;
         PetscCall(LocalApplyAll(&s, step, &colors[i]));
@@ -186,9 +397,9 @@ PetscErrorCode MatBoxLocalSweep(Mat_Box *m, PatchFDKernels kern, PatchFDPatchOp 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
+PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
 {
-  LocalStep s = {.m = m, .kern = kern, .operation = PATCHFD_OP_SOLVE, .omega = omega};
+  LocalStep s = {.m = m, .local = &m->local[type], .kern = kern, .operation = PATCHFD_OP_SOLVE, .omega = omega};
 
   PetscFunctionBegin;
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, r, DMBOX_WORK_R, &s.r));
@@ -199,32 +410,37 @@ PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, PatchFDKernels kern, PetscInt n, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* bytes of the one-dimensional matrices and vectors of all classes of patches, in the kernels' precision */
-static size_t LocalBytes(const Mat_Box *m, PatchFDKernels kern)
+/* bytes of the matrices and vectors of all classes of patches, in the kernels' precision */
+static PetscLogDouble LocalBytes(const MatBoxLocal *l, PatchFDKernels kern)
 {
-  size_t numbers = 0;
+  PetscLogDouble numbers = 0;
 
   for (int d = 0; d < 3; d++) {
-    for (PetscInt c = 0; c < m->patches[d].nclass; c++) {
-      const size_t n = (size_t)m->patches[d].eigen[c].n, ext = (size_t)m->patches[d].eigen[c].ext;
+    for (PetscInt c = 0; c < l->patches[d].nclass && !l->dense; c++) {
+      const PetscLogDouble n = l->patches[d].eigen[c].n, ext = l->patches[d].eigen[c].ext;
 
       numbers += 3 * n * n + 2 * n * (n + 2 * ext) + 5 * n;
     }
   }
-  return numbers * kern->size;
+  for (int b = 0; b < MATBOX_MAX_BANDS; b++)
+    if (l->rows[b].X) numbers += (PetscLogDouble)l->rows[b].at[l->rows[b].nclass];
+  for (PetscInt i = 0; i < l->ndense; i++)
+    for (int b = 0; b < 8; b++) numbers += (PetscLogDouble)l->dense[i].size[b] * l->dense[i].size[b];
+  return numbers * (PetscLogDouble)kern->size;
 }
 
-PetscErrorCode MatBoxLocalView(Mat_Box *m, PatchFDKernels kern, PetscViewer viewer)
+PetscErrorCode MatBoxLocalView(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PetscViewer viewer)
 {
-  PetscInt n[3] = {0, 0, 0};
+  const MatBoxLocal *l    = &m->local[type];
+  PetscInt           n[3] = {0, 0, 0};
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++)
-    for (PetscInt i = 0; i < m->patches[d].npatch; i++) n[d] = PetscMax(n[d], m->patches[d].n[i]);
+    for (PetscInt i = 0; i < l->patches[d].npatch; i++) n[d] = PetscMax(n[d], l->patches[d].n[i]);
   PetscCall(PetscViewerASCIIPrintf(viewer,
                                    "  %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " patches of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " unknowns "
-                                   "in %" PetscInt_FMT " colours, %d bytes of 1D matrices\n",
-                                   m->patches[0].npatch, m->patches[1].npatch, m->patches[2].npatch, n[0], n[1], n[2], m->ncolor, (int)LocalBytes(m, kern)));
+                                   "in %" PetscInt_FMT " colours, %.0f bytes of %s\n",
+                                   l->patches[0].npatch, l->patches[1].npatch, l->patches[2].npatch, n[0], n[1], n[2], l->ncolor, LocalBytes(l, kern), l->dense ? "inverses and 1D matrices" : "1D matrices"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -284,6 +500,40 @@ PetscErrorCode MatBoxDirectSolve(Mat_Box *m, PatchFDKernels kern, const void *b,
     PetscCall(kern->boxsolveapply(m->boxsolve[kern->id], whole_b, whole_x));
     PetscCall(kern->copy(own, &desc.box, whole_x, &box->field[0].global, x));
   } else PetscCall(kern->boxsolveapply(m->boxsolve[kern->id], b, x));
+  PetscCall(PetscLogEventEnd(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The work of PCREDUNDANT and its factorization, on the host */
+PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
+{
+  Mat assembled;
+  PetscFunctionBegin;
+  if (m->factors) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoxCheckRegular(m));
+  PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &assembled));
+  PetscCall(PCCreate(PetscObjectComm((PetscObject)A), &m->factors));
+  PetscCall(PCSetOperators(m->factors, assembled, assembled));
+  PetscCall(PCSetType(m->factors, PCREDUNDANT));
+  PetscCall(PCSetUp(m->factors));
+  PetscCall(MatDestroy(&assembled));
+  PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxFactorSolve(Mat_Box *m, Vec b, Vec x)
+{
+  Vec hb, hx;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
+  PetscCall(MatCreateVecs(m->factors->pmat, &hx, &hb));
+  PetscCall(VecCopy(b, hb));
+  PetscCall(PCApply(m->factors, hb, hx));
+  PetscCall(VecCopy(hx, x));
+  PetscCall(VecDestroy(&hb));
+  PetscCall(VecDestroy(&hx));
   PetscCall(PetscLogEventEnd(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -18,26 +18,41 @@
 const char *const PCPatchFDTypes[]    = {"multiplicative", "additive", "PCPatchFDType", "PC_PATCHFD_", NULL};
 const char *const PCPatchFDPatches[]  = {"vertex", "box", "PCPatchFDPatch", "PC_PATCHFD_", NULL};
 const char *const PCPatchFDVariants[] = {"auto", "boundary", "fused", "separate", "global", "PCPatchFDVariant", "PC_PATCHFD_", NULL};
+const char *const PCPatchFDLocals[]   = {"auto", "fd", "fd_inexact", "dense", "PCPatchFDLocal", "PC_PATCHFD_LOCAL_", NULL};
+const char *const PCPatchFDClassesTypes[] = {"auto", "single", "exact", "PCPatchFDClasses", "PC_PATCHFD_CLASSES_", NULL};
 const char *const PCPatchFDOrders[]   = {"forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_", NULL};
 
 typedef struct {
   PCPatchFDType    type;
   PCPatchFDPatch   patch;
   PCPatchFDVariant variant;
+  PCPatchFDLocal   local;
+  PCPatchFDClasses classes;
   PCPatchFDOrder   order;
-  PetscReal        damping;
+  PetscReal        damping; /* PETSC_DETERMINE for the one that suits the local solver */
   PetscInt         sweeps;
   Mat_Box         *matbox; /* belongs to the Pmat */
-  PCPatchFDVariant use; /* the variant that `auto` stands for */
+  /* what is used, where something is left to the solver */
+  PCPatchFDVariant use;
+  MatBoxLocalType  solver;
+  PetscReal        omega;
+  enum {
+    PATCHES, /* of vertices, or the one of a mesh that has no more */
+    DIAGONALIZED_BOX,
+    FACTORED_BOX
+  } method;
   Vec              r;  /* residual, for the variants that need a global one */
 } PC_PatchFD;
 
 /* all that a kernel table needs: in set-up, or when Vecs of another kind come */
-static PetscErrorCode PatchFDSetUpKernels(PC_PatchFD *p, PatchFDKernels kern)
+static PetscErrorCode PatchFDSetUpKernels(PC pc, PatchFDKernels kern)
 {
+  PC_PatchFD *p = (PC_PatchFD *)pc->data;
+
   PetscFunctionBegin;
-  if (p->patch == PC_PATCHFD_BOX) PetscCall(MatBoxDirectSetUp(p->matbox, kern));
-  else PetscCall(MatBoxLocalSetUp(p->matbox, kern));
+  if (p->method == DIAGONALIZED_BOX) PetscCall(MatBoxDirectSetUp(p->matbox, kern));
+  else if (p->method == FACTORED_BOX) PetscCall(MatBoxFactorSetUp(pc->pmat, p->matbox));
+  else PetscCall(MatBoxLocalSetUp(p->matbox, p->solver, kern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -46,22 +61,24 @@ static PetscErrorCode PatchFDSetUpKernels(PC_PatchFD *p, PatchFDKernels kern)
 /* Number of colours of a sweep.  With an exact solver the turning point of a symmetric sweep would be a repetition. */
 static PetscInt PatchSweepColors(const PC_PatchFD *pc)
 {
-  const PetscInt n = pc->matbox->ncolor;
+  const PetscInt  n     = pc->matbox->local[pc->solver].ncolor;
+  const PetscBool exact = (PetscBool)(pc->omega == 1 && (pc->matbox->form.separable || pc->solver == MATBOX_LOCAL_DENSE));
 
-  return pc->order == PC_PATCHFD_SYMMETRIC && n ? 2 * n - (pc->damping == 1) : n;
+  return pc->order == PC_PATCHFD_SYMMETRIC && n ? 2 * n - exact : n;
 }
 
 /* the colours of a sweep in their order; the transpose visits them in reverse */
 static void PatchSweep(const PC_PatchFD *pc, PetscBool transpose, PetscInt *n, PatchFDColor colors[])
 {
-  const PetscInt ncolor = pc->matbox->ncolor;
+  const MatBoxLocal *local  = &pc->matbox->local[pc->solver];
+  const PetscInt     ncolor = local->ncolor;
 
   *n = PatchSweepColors(pc);
   for (PetscInt i = 0; i < *n; i++) {
     PetscInt c = (pc->order == PC_PATCHFD_BACKWARD) != transpose ? *n - 1 - i : i;
 
     if (pc->order == PC_PATCHFD_SYMMETRIC) c = i < ncolor ? i : *n - 1 - i;
-    colors[i] = pc->matbox->color[c];
+    colors[i] = local->color[c];
   }
 }
 
@@ -74,7 +91,7 @@ static PetscErrorCode PatchCorrect(PC_PatchFD *pc, PatchFDKernels kern, PetscInt
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetArrayRead(r, kern, &ra));
   PetscCall(PatchFDVecGetArray(x, kern, &xa));
-  PetscCall(MatBoxLocalCorrect(pc->matbox, kern, n, colors, pc->damping, ra, xa));
+  PetscCall(MatBoxLocalCorrect(pc->matbox, pc->solver, kern, n, colors, pc->omega, ra, xa));
   PetscCall(PatchFDVecRestoreArray(x, kern, &xa));
   PetscCall(PatchFDVecRestoreArrayRead(r, kern, &ra));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -107,8 +124,8 @@ static PetscErrorCode SweepLocal(PC_PatchFD *p, PatchFDKernels kern, PetscInt64 
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetArrayRead(b, kern, &ba));
   PetscCall(PatchFDVecGetArray(x, kern, &xa));
-  if (p->patch == PC_PATCHFD_BOX) PetscCall(MatBoxDirectSolve(p->matbox, kern, ba, xa));
-  else PetscCall(MatBoxLocalSweep(p->matbox, kern, operation, its, n, colors, p->damping, zero, ba, xa));
+  if (p->method == DIAGONALIZED_BOX) PetscCall(MatBoxDirectSolve(p->matbox, kern, ba, xa));
+  else PetscCall(MatBoxLocalSweep(p->matbox, p->solver, kern, operation, its, n, colors, p->omega, zero, ba, xa));
   PetscCall(PatchFDVecRestoreArray(x, kern, &xa));
   PetscCall(PatchFDVecRestoreArrayRead(b, kern, &ba));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -123,7 +140,7 @@ static PetscErrorCode SolveFixed(PC_PatchFD *p, PatchFDKernels kern, PetscInt64 
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetArrayRead(b, kern, &ba));
   PetscCall(PatchFDVecGetArray(x, kern, &xa));
-  PetscCall(MatBoxSolveFixed(p->matbox, kern, 1 - PetscPowReal(1 - p->damping, (PetscReal)its), ba, xa));
+  PetscCall(MatBoxSolveFixed(p->matbox, kern, 1 - PetscPowReal(1 - p->omega, (PetscReal)its), ba, xa));
   PetscCall(PatchFDVecRestoreArray(x, kern, &xa));
   PetscCall(PatchFDVecRestoreArrayRead(b, kern, &ba));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -159,11 +176,12 @@ static PetscErrorCode PatchFDSmooth(PC pc, PetscInt its, PetscBool transpose, Pe
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetKernels(b, &kern));
-  PetscCall(PatchFDSetUpKernels(p, kern));
+  PetscCall(PatchFDSetUpKernels(pc, kern));
   PetscCall(PetscLogEventBegin(PATCHFD_Smooth, pc, b, x, 0));
   if (zero) PetscCall(PatchFDZero(p->matbox, kern, x));
-  if (p->patch == PC_PATCHFD_VERTEX) PatchSweep(p, transpose, &n, colors);
-  if (p->patch == PC_PATCHFD_VERTEX && p->use == PC_PATCHFD_GLOBAL) {
+  if (p->method == PATCHES) PatchSweep(p, transpose, &n, colors);
+  if (p->method == FACTORED_BOX) PetscCall(MatBoxFactorSolve(p->matbox, b, x));
+  else if (p->method == PATCHES && p->use == PC_PATCHFD_GLOBAL) {
     for (PetscInt64 i = 0; i < sweeps; i++) PetscCall(SweepGlobal(pc, kern, n, colors, (PetscBool)(zero && i == 0), b, x));
   } else PetscCall(SweepLocal(p, kern, sweeps, n, colors, zero, b, x));
   PetscCall(SolveFixed(p, kern, sweeps, b, x));
@@ -203,7 +221,7 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
 
   PetscFunctionBegin;
   if (p->patch == PC_PATCHFD_BOX) {
-    PetscCheck(p->damping == 1, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box is an exact solve and takes no damping; found -pc_patchfd_damping %g, allowed is 1", (double)p->damping);
+    PetscCheck(p->damping == 1 || p->damping == PETSC_DETERMINE, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box is an exact solve and takes no damping; found -pc_patchfd_damping %g, allowed is 1", (double)p->damping);
     PetscCheck(p->sweeps == 1, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box is an exact solve, which is not repeated; found -pc_patchfd_sweeps %" PetscInt_FMT ", allowed is 1",
                p->sweeps);
     PetscCheck(p->type == PC_PATCHFD_MULTIPLICATIVE && p->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
@@ -211,6 +229,9 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
                PCPatchFDTypes[p->type], PCPatchFDOrders[p->order]);
     PetscCheck(p->variant == PC_PATCHFD_AUTO, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box has no patches to choose kernels for: -pc_patchfd_variant %s does not apply, use auto",
                PCPatchFDVariants[p->variant]);
+    PetscCheck(p->local == PC_PATCHFD_LOCAL_AUTO && p->classes == PC_PATCHFD_CLASSES_AUTO, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_patch box has a solver of its own: -pc_patchfd_local %s and -pc_patchfd_classes %s do not apply, use auto", PCPatchFDLocals[p->local],
+               PCPatchFDClassesTypes[p->classes]);
   }
   if (p->type == PC_PATCHFD_ADDITIVE) {
     PetscCheck(p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_GLOBAL, comm, PETSC_ERR_ARG_INCOMP,
@@ -219,6 +240,36 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
                PCPatchFDOrders[p->order]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the local solver that the options and the operator lead to */
+static PetscErrorCode PatchFDChooseLocal(PC pc)
+{
+  PC_PatchFD    *p         = (PC_PatchFD *)pc->data;
+  const MPI_Comm comm      = PetscObjectComm((PetscObject)pc);
+  const PetscBool separable = p->matbox->form.separable;
+  PCPatchFDLocal local     = p->local;
+  PetscBool      single    = (PetscBool)(p->classes == PC_PATCHFD_CLASSES_SINGLE || (p->classes == PC_PATCHFD_CLASSES_AUTO && !separable));
+
+  PetscFunctionBegin;
+  PetscCheck(separable || local != PC_PATCHFD_LOCAL_FD, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_local fd is for operators that fast diagonalization solves; this one has other terms, use fd_inexact, which leaves them out, or dense");
+  PetscCheck(!separable || local != PC_PATCHFD_LOCAL_FD_INEXACT, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_local fd_inexact is for operators that fast diagonalization does not solve; use fd, which solves this one");
+  if (local == PC_PATCHFD_LOCAL_AUTO) local = separable ? PC_PATCHFD_LOCAL_FD : (MatBoxIsUniform(p->matbox) ? PC_PATCHFD_LOCAL_DENSE : PC_PATCHFD_LOCAL_FD_INEXACT);
+  if (local == PC_PATCHFD_LOCAL_DENSE) p->solver = single ? MATBOX_LOCAL_DENSE_ALONE : MATBOX_LOCAL_DENSE;
+  else p->solver = single ? MATBOX_LOCAL_FD_ALONE : MATBOX_LOCAL_FD;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* damping with which the local solvers converge: sums of overlapping corrections, and those of inexact solvers in 3D, are too large */
+static PetscReal PatchFDBestDamping(const PC_PatchFD *p)
+{
+  const PetscInt  dim     = p->matbox->dm->dim;
+  const PetscBool inexact = (PetscBool)(!p->matbox->form.separable && (p->solver == MATBOX_LOCAL_FD || p->solver == MATBOX_LOCAL_FD_ALONE));
+
+  if (p->method != PATCHES || p->patch == PC_PATCHFD_BOX) return 1;
+  if (p->type == PC_PATCHFD_ADDITIVE) return inexact && dim == 3 ? 0.1 : 1.0 / (PetscReal)(1 << dim);
+  return inexact && dim == 3 ? 0.7 : 1;
 }
 
 static PetscErrorCode PCSetUp_PatchFD(PC pc)
@@ -230,10 +281,18 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   PetscCall(MatBoxGet(pc->pmat, "PCPATCHFD", &p->matbox));
   PetscCall(PatchFDCheckOptions(pc));
   PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
-  PetscCall(PatchFDSetUpKernels(p, kern));
+  p->method = PATCHES;
+  if (p->patch == PC_PATCHFD_VERTEX) PetscCall(PatchFDChooseLocal(pc));
+  else if (p->matbox->form.separable) p->method = DIAGONALIZED_BOX;
+  else if (MatBoxIsOnePatch(p->matbox)) p->solver = MATBOX_LOCAL_DENSE_ALONE;
+  else p->method = FACTORED_BOX;
+  p->omega = p->damping == PETSC_DETERMINE ? PatchFDBestDamping(p) : p->damping;
+  PetscCall(PatchFDSetUpKernels(pc, kern));
   p->use = p->variant;
   if (p->type == PC_PATCHFD_ADDITIVE) p->use = PC_PATCHFD_GLOBAL;
-  else if (p->variant == PC_PATCHFD_AUTO && p->patch == PC_PATCHFD_VERTEX) p->use = MatBoxLocalBest(p->matbox) == PATCHFD_OP_FUSED ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
+  else if (p->variant == PC_PATCHFD_AUTO && p->method == PATCHES) p->use = MatBoxLocalBest(p->matbox, p->solver) == PATCHFD_OP_FUSED ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
+  PetscCheck(p->variant != PC_PATCHFD_BOUNDARY || p->matbox->local[p->solver].nterm == 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_variant boundary is for local solvers by fast diagonalization that are exact; with this operator and -pc_patchfd_local use auto, fused, separate or global");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -243,6 +302,8 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   PCPatchFDType    type    = p->type;
   PCPatchFDPatch   patch   = p->patch;
   PCPatchFDVariant variant = p->variant;
+  PCPatchFDLocal   local   = p->local;
+  PCPatchFDClasses classes = p->classes;
   PCPatchFDOrder   order   = p->order;
   PetscReal        damping = p->damping;
   PetscInt         sweeps  = p->sweeps;
@@ -254,6 +315,10 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   if (flg) PetscCall(PCPatchFDSetType(pc, type));
   PetscCall(PetscOptionsEnum("-pc_patchfd_patch", "What a patch is", "PCPatchFDSetPatch", PCPatchFDPatches, (PetscEnum)patch, (PetscEnum *)&patch, &flg));
   if (flg) PetscCall(PCPatchFDSetPatch(pc, patch));
+  PetscCall(PetscOptionsEnum("-pc_patchfd_local", "How the problem of a patch is solved", "PCPatchFDSetLocal", PCPatchFDLocals, (PetscEnum)local, (PetscEnum *)&local, &flg));
+  if (flg) PetscCall(PCPatchFDSetLocal(pc, local));
+  PetscCall(PetscOptionsEnum("-pc_patchfd_classes", "Which matrices the patches have", "PCPatchFDSetClasses", PCPatchFDClassesTypes, (PetscEnum)classes, (PetscEnum *)&classes, &flg));
+  if (flg) PetscCall(PCPatchFDSetClasses(pc, classes));
   PetscCall(PetscOptionsEnum("-pc_patchfd_variant", "Which kernels", "PCPatchFDSetVariant", PCPatchFDVariants, (PetscEnum)variant, (PetscEnum *)&variant, &flg));
   if (flg) PetscCall(PCPatchFDSetVariant(pc, variant));
   PetscCall(PetscOptionsEnum("-pc_patchfd_order", "Order of the colours", "PCPatchFDSetOrder", PCPatchFDOrders, (PetscEnum)order, (PetscEnum *)&order, &flg));
@@ -275,12 +340,17 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  if (p->patch == PC_PATCHFD_BOX) PetscCall(PetscViewerASCIIPrintf(viewer, "  whole box as one patch: direct solve by fast diagonalization\n"));
+  if (p->patch == PC_PATCHFD_BOX)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  whole box as one patch: direct solve by %s\n",
+                                     p->method == FACTORED_BOX ? "a factorization of the assembled matrix on the host" : (p->method == PATCHES && pc->setupcalled ? "its dense inverse" : "fast diagonalization")));
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  %s vertex patches, %s order, damping %g, %" PetscInt_FMT " sweep(s), variant %s\n",
-                                        PCPatchFDTypes[p->type], PCPatchFDOrders[p->order], (double)p->damping, p->sweeps, PCPatchFDVariants[pc->setupcalled ? p->use : p->variant]));
+                                        PCPatchFDTypes[p->type], PCPatchFDOrders[p->order], (double)(pc->setupcalled ? p->omega : p->damping), p->sweeps, PCPatchFDVariants[pc->setupcalled ? p->use : p->variant]));
   if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
-  if (p->patch == PC_PATCHFD_VERTEX) PetscCall(MatBoxLocalView(p->matbox, kern, viewer));
+  if (p->patch == PC_PATCHFD_VERTEX && !p->matbox->form.separable)
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver %s, %s matrices\n", p->matbox->local[p->solver].dense ? "dense" : "fd_inexact",
+                                     p->solver == MATBOX_LOCAL_FD || p->solver == MATBOX_LOCAL_DENSE ? "exact" : "single"));
+  if (p->patch == PC_PATCHFD_VERTEX) PetscCall(MatBoxLocalView(p->matbox, p->solver, kern, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels: %s (%s memory, %d bytes a number)\n", kern->name, PetscMemTypeHost(kern->memtype) ? "host" : "device", (int)kern->size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -313,14 +383,16 @@ static PetscErrorCode PCReset_PatchFD(PC pc)
   static PetscErrorCode PCPatchFDGet##Name##_PatchFD(PC pc, Kind *value) \
   { \
     PetscFunctionBegin; \
-    *value = ((PC_PatchFD *)pc->data)->member; \
+    *value = pc->setupcalled && offsetof(PC_PatchFD, member) == offsetof(PC_PatchFD, damping) ? (Kind)((PC_PatchFD *)pc->data)->omega : ((PC_PatchFD *)pc->data)->member; \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
-#define CheckDamping PetscCheck(value > 0 && value < 2, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_damping must be in (0, 2), found %g", (double)value)
+#define CheckDamping PetscCheck((value > 0 && value < 2) || value == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_damping must be in (0, 2), found %g", (double)value)
 #define CheckSweeps  PetscCheck(value >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_sweeps must be at least 1, found %" PetscInt_FMT, value)
 Setting(Type, PCPatchFDType, type, )
 Setting(Patch, PCPatchFDPatch, patch, )
 Setting(Variant, PCPatchFDVariant, variant, )
+Setting(Local, PCPatchFDLocal, local, )
+Setting(Classes, PCPatchFDClasses, classes, )
 Setting(Order, PCPatchFDOrder, order, )
 Setting(Damping, PetscReal, damping, CheckDamping)
 Setting(Sweeps, PetscInt, sweeps, CheckSweeps)
@@ -335,6 +407,10 @@ static const struct {
   {"PCPatchFDGetPatch_C",   (PetscErrorCodeFn *)PCPatchFDGetPatch_PatchFD  },
   {"PCPatchFDSetVariant_C", (PetscErrorCodeFn *)PCPatchFDSetVariant_PatchFD},
   {"PCPatchFDGetVariant_C", (PetscErrorCodeFn *)PCPatchFDGetVariant_PatchFD},
+  {"PCPatchFDSetLocal_C",   (PetscErrorCodeFn *)PCPatchFDSetLocal_PatchFD  },
+  {"PCPatchFDGetLocal_C",   (PetscErrorCodeFn *)PCPatchFDGetLocal_PatchFD  },
+  {"PCPatchFDSetClasses_C", (PetscErrorCodeFn *)PCPatchFDSetClasses_PatchFD},
+  {"PCPatchFDGetClasses_C", (PetscErrorCodeFn *)PCPatchFDGetClasses_PatchFD},
   {"PCPatchFDSetOrder_C",   (PetscErrorCodeFn *)PCPatchFDSetOrder_PatchFD  },
   {"PCPatchFDGetOrder_C",   (PetscErrorCodeFn *)PCPatchFDGetOrder_PatchFD  },
   {"PCPatchFDSetDamping_C", (PetscErrorCodeFn *)PCPatchFDSetDamping_PatchFD},
@@ -357,6 +433,8 @@ PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
   PetscCall(PCPatchFDSetType(adjoint, p->type));
   PetscCall(PCPatchFDSetPatch(adjoint, p->patch));
   PetscCall(PCPatchFDSetVariant(adjoint, p->variant));
+  PetscCall(PCPatchFDSetLocal(adjoint, p->local));
+  PetscCall(PCPatchFDSetClasses(adjoint, p->classes));
   if (p->type == PC_PATCHFD_MULTIPLICATIVE && p->patch == PC_PATCHFD_VERTEX) PetscCall(PCPatchFDSetOrder(adjoint, mirror[p->order]));
   PetscCall(PCPatchFDSetDamping(adjoint, p->damping));
   PetscCall(PCPatchFDSetSweeps(adjoint, p->sweeps));
@@ -380,8 +458,10 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 + -pc_patchfd_type (multiplicative|additive)                - one colour after another (default), or all patches from one residual
 . -pc_patchfd_patch (vertex|box)                            - the cells around each vertex (default), or the whole box as one patch (a direct solver)
 . -pc_patchfd_variant (auto|boundary|fused|separate|global) - which kernels compute a step; all give the same result (default auto)
+. -pc_patchfd_local (auto|fd|fd_inexact|dense)              - how the problem of a patch is solved (default auto)
+. -pc_patchfd_classes (auto|single|exact)                   - which matrices the patches have (default auto)
 . -pc_patchfd_order (forward|backward|symmetric)            - order of the colours (default forward)
-. -pc_patchfd_damping w                                     - factor of the corrections, 0 < w < 2 (default 1)
+. -pc_patchfd_damping w                                     - factor of the corrections, 0 < w < 2 (default: what converges)
 - -pc_patchfd_sweeps n                                      - sweeps an application (default 1)
 
   Level: beginner
@@ -395,8 +475,8 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 
   The variants. `global` takes the residual of the whole mesh before each colour, `separate` that of the patches of the colour,
   `fused` does the same and solves at once, and `boundary` computes the new values of a patch from the
-  right-hand side and the values on the patch's boundary alone (`auto` is `boundary`, but `fused` for degree 1). For the additive smoother, which needs damping (1/4 in 2D and 1/8 in 3D
-  are safe), only `global` applies.
+  right-hand side and the values on the patch's boundary alone (`auto` is `boundary`, but `fused` for degree 1 and for operators that are not separable,
+  where there is no `boundary`). For the additive smoother only `global` applies.
 
   Multiplicative steps in the same order before and after the coarse correction converge fastest, with `KSPFGMRES`. For `KSPCG` the
   V-cycle must be symmetric: use the reverse order after the coarse correction (see `PCPatchMGSetSymmetric()`) or the symmetric order.
@@ -415,7 +495,7 @@ PetscErrorCode PCCreate_PatchFD(PC pc)
   PetscFunctionBegin;
   PetscCall(PatchFDCite());
   PetscCall(PetscNew(&p));
-  p->damping = 1;
+  p->damping = PETSC_DETERMINE;
   p->sweeps  = 1;
   pc->data   = p;
 

@@ -105,6 +105,118 @@ PetscErrorCode PCPatchFDGetPatch(PC pc, PCPatchFDPatch *patch)
 }
 
 /*@
+  PCPatchFDSetLocal - Sets how a `PCPATCHFD` solves the problem of a patch
+
+  Logically Collective
+
+  Input Parameters:
++ pc    - the preconditioner
+- local - `PC_PATCHFD_LOCAL_AUTO` (default), `PC_PATCHFD_LOCAL_FD`, `PC_PATCHFD_LOCAL_FD_INEXACT` or `PC_PATCHFD_LOCAL_DENSE`
+
+  Options Database Key:
+. -pc_patchfd_local (auto|fd|fd_inexact|dense) - the local solver
+
+  Level: intermediate
+
+  Notes:
+  `fd` is for separable operators (`poisson`), and the default there.  `fd_inexact` and `dense` are for the others (`biharmonic`): the former leaves out
+  the terms that are not separable and wants damping in 3D, the latter is exact.  `dense` works on sums and differences of mirrored unknowns, in which
+  a symmetric patch has 2^dim small matrices; they are the same for all patches of a class.  Where there are so many classes, on graded
+  meshes, that their inverses would need more than 8 GiB, it is an error.
+
+  For `biharmonic` the default is `dense` on uniform meshes and `fd_inexact` on graded ones.
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetLocal()`, `PCPatchFDSetDamping()`
+@*/
+PetscErrorCode PCPatchFDSetLocal(PC pc, PCPatchFDLocal local)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, local, 2);
+  PetscTryMethod(pc, "PCPatchFDSetLocal_C", (PC, PCPatchFDLocal), (pc, local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetLocal - Gets how a `PCPATCHFD` solves the problem of a patch
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameter:
+. local - what was set
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetLocal()`
+@*/
+PetscErrorCode PCPatchFDGetLocal(PC pc, PCPatchFDLocal *local)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(local, 2);
+  PetscUseMethod(pc, "PCPatchFDGetLocal_C", (PC, PCPatchFDLocal *), (pc, local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDSetClasses - Sets which matrices the patches of a `PCPATCHFD` have
+
+  Logically Collective
+
+  Input Parameters:
++ pc    - the preconditioner
+- classes - `PC_PATCHFD_CLASSES_AUTO` (default), `PC_PATCHFD_CLASSES_SINGLE` or `PC_PATCHFD_CLASSES_EXACT`
+
+  Options Database Key:
+. -pc_patchfd_classes (auto|single|exact) - the classes
+
+  Level: intermediate
+
+  Note:
+  A patch as a mesh of its own has the boundary terms of its operator at its own ends, as if these were Dirichlet sides; where it ends with the mesh, the
+  mesh's condition holds.  So all patches of a uniform mesh that do not touch other sides have the same matrix, which is symmetric in all directions.  For
+  `biharmonic` this is the default and costs at most one iteration; for `poisson` the matrices are the same, except on discontinuous spaces, and
+  the default is `exact`.
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetClasses()`, `PCPatchFDSetDamping()`
+@*/
+PetscErrorCode PCPatchFDSetClasses(PC pc, PCPatchFDClasses classes)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, classes, 2);
+  PetscTryMethod(pc, "PCPatchFDSetClasses_C", (PC, PCPatchFDClasses), (pc, classes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetClasses - Gets which matrices the patches of a `PCPATCHFD` have
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameter:
+. classes - what was set
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetClasses()`
+@*/
+PetscErrorCode PCPatchFDGetClasses(PC pc, PCPatchFDClasses *classes)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(classes, 2);
+  PetscUseMethod(pc, "PCPatchFDGetClasses_C", (PC, PCPatchFDClasses *), (pc, classes));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   PCPatchFDSetVariant - Sets which kernels compute a smoothing step of a `PCPATCHFD`
 
   Logically Collective

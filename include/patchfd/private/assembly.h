@@ -41,3 +41,13 @@ PETSC_INTERN PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, co
   fixed nodes are stored as zeros: a product P' A P then has a place for the diagonal entries of the coarse ones.
 */
 PETSC_INTERN PetscErrorCode PatchFDHostTransferTriples(const PatchFDTransferDesc *, PetscInt row, const PetscInt column[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
+
+/*
+  The inverse of the matrix of a patch, the sum of coef[t] X[t][2] (x) X[t][1] (x) X[t][0] with n[d] x n[d] matrices: its symmetries and sizes first
+  (the number of entries is returned), so that it is known what it will take; then its blocks.  definite: whether it is positive definite; otherwise
+  there is no inverse.
+*/
+PETSC_INTERN PetscErrorCode PatchFDHostDenseParity(PetscInt nterm, const PetscReal *const X[][3], const PetscInt n[3], PatchFDDense *);
+PETSC_INTERN PetscInt       PatchFDHostDenseSizes(PatchFDDense *);
+PETSC_INTERN PetscErrorCode PatchFDHostDenseCreate(PetscInt nterm, const PetscReal coef[], const PetscReal *const X[][3], PatchFDDense *, PetscBool *definite);
+PETSC_INTERN PetscErrorCode PatchFDHostDenseDestroy(PatchFDDense *);

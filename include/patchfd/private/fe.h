@@ -146,6 +146,33 @@ PETSC_INTERN PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *, const Patc
 PETSC_INTERN PetscErrorCode PatchFDPatchesDestroy(PatchFDPatches *);
 
 /*
+  The patches as meshes of their own: the line of the cells of each, with Dirichlet (and clamped) ends where the patch ends inside the line, and the
+  line's own condition where it ends with it.  Patches with equal lines are a class: on a uniform line with Dirichlet and clamped ends there is one.
+  `M` is the mass matrix of the line.
+*/
+typedef struct {
+  PetscInt     npatch, nclass;
+  PetscInt    *cls;  /* [npatch] */
+  PatchFDLine *line; /* [nclass] */
+} PatchFDLinesAlone;
+
+PETSC_INTERN PetscErrorCode PatchFDLinesAloneCreate(const PatchFDLine *, const PatchFDBand *M, PatchFDLinesAlone *);
+PETSC_INTERN PetscErrorCode PatchFDLinesAloneDestroy(PatchFDLinesAlone *);
+/* the cover of a line with the eigenvectors of such patches; eigen[nclass] becomes its own */
+PETSC_INTERN PetscErrorCode PatchFDPatchesCreateAlone(const PatchFDLine *, const PatchFDLinesAlone *, PatchFDEigen eigen[], PatchFDPatches *);
+/* fast diagonalization of a line that is one patch, as PatchFDPatchesCreate() makes it */
+PETSC_INTERN PetscErrorCode PatchFDPatchEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *);
+
+/*
+  Symmetries of a matrix of nodes 0 .. n - 1: does it look the same from the other end?  The even (parity 1) or odd (-1) part of the space has the size that
+  PatchFDFoldSize() gives, with the basis e_i + e_{n-1-i} (and the middle node) or e_i - e_{n-1-i}; H = E' X E in this basis, for X with rows of length ld.
+  Parity 0 is the whole space.
+*/
+PETSC_INTERN PetscBool PatchFDMirrored(PetscInt n, PetscInt m, const PetscReal X[]);
+PETSC_INTERN PetscInt  PatchFDFoldSize(PetscInt n, int parity);
+PETSC_INTERN void      PatchFDFold(PetscInt n, int parity, const PetscReal X[], PetscInt ld, PetscReal H[]);
+
+/*
   The rows of a band that belong to the patches of a cover: X + at[cls[p]] are the n[p] free nodes of patch p times the nodes first[p] - ext ..
   first[p] + n[p] - 1 + ext.  Columns of nodes that do not exist are zero.  ext is 1 for a band that stays in its cells, in a continuous line, and
   reaches one cell further for one that does not.
@@ -159,6 +186,8 @@ typedef struct {
 
 PETSC_INTERN PetscErrorCode PatchFDRowsCreate(const PatchFDLine *, const PatchFDBand *, const PatchFDPatches *cover, PatchFDRows *);
 PETSC_INTERN PetscErrorCode PatchFDRowsDestroy(PatchFDRows *);
+/* the columns of the patch's own nodes: X[n][n] */
+PETSC_INTERN PetscErrorCode PatchFDRowsBlock(const PatchFDRows *, PetscInt n, PetscInt patch, PetscReal X[]);
 
 /* All free nodes of the line as one patch (only lambda, S and T are made).  A constant nullspace has lambda exactly zero. */
 PETSC_INTERN PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *);

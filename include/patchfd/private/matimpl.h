@@ -40,6 +40,31 @@ PETSC_INTERN PetscErrorCode MatBoxShellDestroy(Mat);
 PETSC_INTERN PetscErrorCode MatBoxShellViewASCII(Mat, PetscViewer, PetscBool *ascii);
 
 /*
+  What a local solver is made of.  `alone`: the matrices of the patches are those of the patch as a mesh of its own, with the boundary terms at its own
+  ends; on uniform meshes that is one matrix for nearly all patches.
+*/
+typedef enum {
+  MATBOX_LOCAL_FD,          /* fast diagonalization: exact if the form is separable */
+  MATBOX_LOCAL_FD_ALONE,
+  MATBOX_LOCAL_DENSE,       /* inverses of the patches' matrices */
+  MATBOX_LOCAL_DENSE_ALONE,
+  MATBOX_NUM_LOCALS
+} MatBoxLocalType;
+
+typedef struct {
+  PatchFDPatches patches[3];
+  PetscBool      havepatches;
+  PetscInt       nterm;
+  PatchFDRows    rows[MATBOX_MAX_BANDS]; /* of the form's bands, for residuals */
+  PatchFDRowTerm term[MATBOX_MAX_TERMS];
+  PetscInt       ndense;
+  PatchFDDense  *dense;
+  PetscInt       nphase, ncolor;
+  PatchFDColor   color[MATBOX_MAX_COLORS];
+  void          *plan[PATCHFD_NUM_KERNELS];
+} MatBoxLocal;
+
+/*
   An operator matrix.  The one-dimensional objects are made on first use and live here, so that all smoothers of a level share them; plans are made
   for each kernel table that meets the matrix.
 */
@@ -48,13 +73,12 @@ typedef struct {
   MatBoxCoefficients c;     /* what the objects below were made for */
   MatBoxCoefficients taken; /* those of the DM's operator when the matrix last took them over */
   MatBoxForm         form;
-  PatchFDPatches     patches[3];
+  MatBoxLocal        local[MATBOX_NUM_LOCALS];
   PatchFDEigen       whole[3]; /* eigenvectors of the lines of the whole box */
-  PetscBool          havepatches, havewhole;
-  PetscInt           nphase, ncolor;
-  PatchFDColor       color[MATBOX_MAX_COLORS];
+  PetscBool          havewhole;
+  PC                 factors;  /* of the whole box, where there are no such eigenvectors */
   PetscSF            natural; /* the whole box on every rank; NULL on one rank */
-  void              *mult[PATCHFD_NUM_KERNELS], *local[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
+  void              *mult[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
   void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* the whole box, for the direct solve on several ranks */
 } Mat_Box;
 
@@ -101,18 +125,26 @@ PETSC_INTERN PetscErrorCode MatBoxCheckRegular(const Mat_Box *);
 /* ---- local solvers, src/mat/local.c; b, r and x are global arrays of a kernel table ---- */
 
 /* Patches, colours and the kernels' plan.  Collective, as everything here */
-PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(Mat_Box *, PatchFDKernels);
+PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(Mat_Box *, MatBoxLocalType, PatchFDKernels);
+PETSC_INTERN PetscErrorCode MatBoxLocalReset(MatBoxLocal *);
+/* are the cells of each direction of equal length? */
+PETSC_INTERN PetscBool MatBoxIsUniform(const Mat_Box *);
+/* is the matrix all of one patch?  Then a local solver for exact matrices solves with it */
+PETSC_INTERN PetscBool MatBoxIsOnePatch(const Mat_Box *);
 /* the operation that does a multiplicative step fastest */
-PETSC_INTERN PatchFDPatchOp MatBoxLocalBest(const Mat_Box *);
+PETSC_INTERN PatchFDPatchOp MatBoxLocalBest(const Mat_Box *, MatBoxLocalType);
 /* n colours, one after another, on x, `its` times.  operation: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before their solves */
-PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, PatchFDKernels, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero, const void *b,
-                                             void *x);
+PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero,
+                                             const void *b, void *x);
 /* x += omega times the corrections of all patches of these colours, from one residual */
-PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, PatchFDKernels, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
-PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, PatchFDKernels, PetscViewer);
-/* x = A^{-1} b on the free nodes, by fast diagonalization of the whole box */
+PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, MatBoxLocalType, PatchFDKernels, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
+PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, MatBoxLocalType, PatchFDKernels, PetscViewer);
+/* x = A^{-1} b on the free nodes of a separable operator, by fast diagonalization of the whole box */
 PETSC_INTERN PetscErrorCode MatBoxDirectSetUp(Mat_Box *, PatchFDKernels);
 PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const void *b, void *x);
+/* x = A^{-1} b for any operator, by a factorization of the assembled matrix, which every rank has: for coarse meshes */
+PETSC_INTERN PetscErrorCode MatBoxFactorSetUp(Mat, Mat_Box *);
+PETSC_INTERN PetscErrorCode MatBoxFactorSolve(Mat_Box *, Vec b, Vec x);
 /* the rows of fixed nodes: x = (1 - omega) x + omega b / identity */
 PETSC_INTERN PetscErrorCode MatBoxSolveFixed(Mat_Box *, PatchFDKernels, PetscReal omega, const void *b, void *x);
 /* x = 0 */

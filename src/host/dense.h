@@ -1,0 +1,89 @@
+/*
+  Local solves by dense inverses, for a batch of patches: u = U blocks U' u (PatchFDDense).  In each direction with parity the block's lines become
+  sums, then differences; a block of the inverse acts on one choice of sums and differences.
+*/
+#pragma once
+#include "lines.h"
+
+typedef struct {
+  PatchFDDense desc; /* its blocks belong to the description */
+  REAL        *block[8];
+} DenseClass;
+
+static PetscErrorCode DenseClassCreate(const PatchFDDense *desc, DenseClass *c)
+{
+  size_t total = 0;
+
+  PetscFunctionBegin;
+  c->desc = *desc;
+  for (int b = 0; b < 8; b++) total += (size_t)desc->size[b] * (size_t)desc->size[b];
+  PetscCall(RealCopy(total, desc->block[0], &c->block[0]));
+  for (int b = 1; b < 8; b++) c->block[b] = c->block[b - 1] + desc->size[b - 1] * desc->size[b - 1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DenseClassDestroy(DenseClass *c)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(c->block[0]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* lines of direction d to sums and differences (fold), or back: the adjoint; `line` is a work line */
+static void DenseFold(const PetscInt n[3], int d, PetscBool fold, V *u, V *line)
+{
+  const PetscInt inner = (d > 0 ? n[0] : 1) * (d > 1 ? n[1] : 1), outer = (d < 1 ? n[1] : 1) * (d < 2 ? n[2] : 1), m = n[d], even = (m + 1) / 2, odd = m / 2;
+
+  for (PetscInt o = 0; o < outer; o++) {
+    for (PetscInt i = 0; i < inner; i++) {
+      V *x = u + o * inner * m + i;
+
+      for (PetscInt l = 0; l < m; l++) line[l] = x[l * inner];
+      for (PetscInt l = 0; l < odd; l++) {
+        const V a = line[l], b = line[fold ? m - 1 - l : even + l];
+
+        x[l * inner]                             = a + b;
+        x[(fold ? even + l : m - 1 - l) * inner] = a - b;
+      }
+      if (even > odd) x[odd * inner] = line[odd];
+    }
+  }
+}
+
+/* one block: in a direction with parity the sums or the differences, in others everything */
+static void DenseBlock(const DenseClass *c, int b, V *u, V *in, V *out)
+{
+  const PetscInt *n = c->desc.n, size = c->desc.size[b];
+  PetscInt        lo[3], hi[3], m = 0;
+
+  for (int d = 0; d < 3; d++) {
+    const PetscInt even = c->desc.parity[d] ? (n[d] + 1) / 2 : n[d];
+
+    lo[d] = b >> d & 1 ? even : 0;
+    hi[d] = b >> d & 1 ? n[d] : even;
+  }
+#define ENTRIES(statement) \
+  do { \
+    m = 0; \
+    for (PetscInt k = lo[2]; k < hi[2]; k++) \
+      for (PetscInt j = lo[1]; j < hi[1]; j++) \
+        for (PetscInt i = lo[0]; i < hi[0]; i++, m++) statement; \
+  } while (0)
+  ENTRIES(in[m] = u[(k * n[1] + j) * n[0] + i]);
+  LineSame(size, size, c->block[b], in, 1, out, 1, PETSC_FALSE);
+  ENTRIES(u[(k * n[1] + j) * n[0] + i] = out[m]);
+#undef ENTRIES
+}
+
+/* u = inverse u in all lanes; work has twice the size of u */
+static void DenseSolve(const DenseClass *c, V *u, V *work)
+{
+  const PetscInt *n = c->desc.n, size = n[0] * n[1] * n[2];
+
+  for (int d = 0; d < 3; d++)
+    if (c->desc.parity[d]) DenseFold(n, d, PETSC_TRUE, u, work);
+  for (int b = 0; b < 8; b++)
+    if (c->desc.size[b]) DenseBlock(c, b, u, work, work + size);
+  for (int d = 0; d < 3; d++)
+    if (c->desc.parity[d]) DenseFold(n, d, PETSC_FALSE, u, work);
+}
