@@ -111,32 +111,6 @@ static PetscErrorCode AllowShared(Kernel kernel, size_t bytes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  Blocks of threads that march: cut `columns` marches of `steps` steps into ones of *chunk steps, so that the device as a whole takes the
-  fewest, with as many blocks at a time as it holds.  Each march takes one step more, to begin or to end.
-*/
-template <typename Kernel>
-static PetscErrorCode CutMarches(Kernel kernel, int threads, size_t shared, size_t columns, int steps, int *chunk)
-{
-  int    processors, blocks;
-  size_t best = SIZE_MAX;
-
-  PetscFunctionBegin;
-  *chunk = 1;
-  PetscCall(Multiprocessors(&processors));
-  PetscCall(AllowShared(kernel, shared));
-  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
-  for (int n = 1; n <= PetscMin(steps, 65535); n++) {
-    const int    length = (steps + n - 1) / n;
-    const size_t total  = (columns * n + processors * blocks - 1) / (processors * blocks) * (length + 1);
-
-    if (total >= best) continue;
-    best   = total;
-    *chunk = length;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 __host__ __device__ static constexpr int RoundUp(int n, int m)
 {
   return (n + m - 1) / m * m;

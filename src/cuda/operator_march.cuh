@@ -493,11 +493,26 @@ struct OperatorMarch : OperatorFast {
     g.planes = (n[2] + S::L - 1) / S::L;
   }
 
+  /* cut the marches so that the device as a whole takes the fewest steps, with as many blocks at a time as it holds */
   PetscErrorCode cut()
   {
+    int    processors, blocks;
+    size_t best = SIZE_MAX;
+
     PetscFunctionBegin;
-    PetscCall(CutMarches(MarchKernel<T, K>, S::THREADS, S::SHARED, (size_t)grid.x * grid.y, g.planes, &g.chunk));
-    grid.z = (g.planes + g.chunk - 1) / g.chunk;
+    PetscCall(Multiprocessors(&processors));
+    PetscCallCUDA(cudaFuncSetAttribute(MarchKernel<T, K>, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)S::SHARED));
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, MarchKernel<T, K>, S::THREADS, S::SHARED));
+    grid.z = 0;
+    for (int z = 1; z <= PetscMin(g.planes, 65535); z++) {
+      const int    chunk = (g.planes + z - 1) / z;
+      const size_t total = (size_t)grid.x * grid.y * z, steps = (total + processors * blocks - 1) / (processors * blocks) * (chunk + 1);
+
+      if (steps >= best) continue;
+      best    = steps;
+      g.chunk = chunk;
+      grid.z  = (g.planes + chunk - 1) / chunk;
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

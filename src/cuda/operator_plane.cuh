@@ -222,7 +222,7 @@ struct OperatorPlane : OperatorFast {
   PlaneGeometry           g;
   int                     groups;
 
-  OperatorPlane(const SumDesc *desc)
+  OperatorPlane(const SumDesc *desc, int multiprocessors)
   {
     const PetscReal M = desc->dir[2].M[0], A = desc->dir[2].A[0]; /* of the point */
 
@@ -241,20 +241,14 @@ struct OperatorPlane : OperatorFast {
       for (int e = 0; e < 2; e++) g.visit[d][e] = (int)desc->cells[d][e];
     }
     groups = (g.count[0] + S::OWN - 1) / S::OWN;
+    /* enough blocks to fill the device, few enough to share work between the cells of a march */
+    g.chunk = (int)PetscMax(4, PetscMin(32, (size_t)g.count[1] * groups / (32 * multiprocessors)));
     for (int i = 0; i < (K + 1) * (K + 1); i++) {
       m.M[0][i] = (T)desc->dir[0].M[i];
       m.A[0][i] = (T)desc->dir[0].A[i];
       m.M[1][i] = (T)(M * desc->dir[1].M[i]);
       m.A[1][i] = (T)(M * desc->dir[1].A[i] + A * desc->dir[1].M[i]);
     }
-  }
-
-  PetscErrorCode cut()
-  {
-    PetscFunctionBegin;
-    PetscCall(CutMarches(PlaneOperatorKernel<T, K>, S::THREADS, S::SIZE * sizeof(T), groups, (g.count[1] + S::ROWS - 1) / S::ROWS, &g.chunk));
-    g.chunk *= S::ROWS; /* cells */
-    PetscFunctionReturn(PETSC_SUCCESS);
   }
 
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
@@ -269,13 +263,14 @@ struct OperatorPlane : OperatorFast {
 template <typename T>
 PetscErrorCode OperatorPlaneCreate(const SumDesc *desc, OperatorFast **fast)
 {
-  PetscFunctionBegin;
-  PetscCall((ForDegree<1, operator_plane_degrees>(desc->dir[0].nloc - 1, [&](auto degree) {
-    OperatorPlane<T, degree> *p = new OperatorPlane<T, degree>(desc);
+  int multiprocessors;
 
+  PetscFunctionBegin;
+  PetscCall(Multiprocessors(&multiprocessors));
+  PetscCall((ForDegree<1, operator_plane_degrees>(desc->dir[0].nloc - 1, [&](auto degree) {
     PetscFunctionBegin;
-    *fast = p;
-    PetscCall(p->cut());
+    *fast = new OperatorPlane<T, degree>(desc, multiprocessors);
+    PetscCall(AllowShared(PlaneOperatorKernel<T, degree>, PlaneTile<T, degree>::SIZE * sizeof(T)));
     PetscFunctionReturn(PETSC_SUCCESS);
   })));
   PetscFunctionReturn(PETSC_SUCCESS);

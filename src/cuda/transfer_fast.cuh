@@ -28,6 +28,7 @@ namespace patchfd
 /* the coarse cells from cell[] on; `fine` lies inside of them */
 struct TransferGeometry {
   int    cell[3];
+  int    steps; /* of a block's march */
   Layout cl, fl;
   Range  coarse, fine;
 };
@@ -67,15 +68,15 @@ struct TransferPlace {
   int       cell[3], steps, lo, hi;
   ptrdiff_t line;
 
-  __device__ TransferPlace(const TransferGeometry &g, int most, int i, int j) /* at most so many steps */
+  __device__ TransferPlace(const TransferGeometry &g, int i, int j)
   {
     cell[0] = g.cell[0] + blockIdx.x * S::Q;
     cell[1] = g.cell[1] + blockIdx.y * S::MY;
-    cell[2] = g.cell[2] + blockIdx.z * most * S::MZ;
+    cell[2] = g.cell[2] + blockIdx.z * g.steps * S::MZ;
     i += cell[0] * 2 * K;
     j += cell[1] * 2 * K;
 
-    const int  k      = cell[2] * 2 * K, planes = min(most * 2 * S::KZ, g.fine.hi[2] - k);
+    const int  k      = cell[2] * 2 * K, planes = min(g.steps * 2 * S::KZ, g.fine.hi[2] - k);
     const bool active = threadIdx.x < S::W * S::H && i >= g.fine.lo[0] && i < g.fine.hi[0] && j >= g.fine.lo[1] && j < g.fine.hi[1];
 
     steps = (planes + 2 * S::KZ - 1) / (2 * S::KZ);
@@ -155,14 +156,14 @@ __device__ inline void ProlongZ(const TransferMatrix<T, K> &m, int k, const T *w
 
 template <typename T, int K, int DIM>
 __launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS)
-static __global__ void ProlongKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferGeometry g, int steps, const T *__restrict__ from, T *__restrict__ to)
+static __global__ void ProlongKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
 {
   using S          = TransferSizes<T, K, DIM>;
   constexpr int KZ = S::KZ, COARSE = S::HC * S::WC; /* coarse nodes of a plane */
   __shared__ T  weights[K + 1][2 * K], coarse[KZ * COARSE], lines[DIM == 3 ? KZ * S::HC * S::W : 1];
   const int     t = threadIdx.x, i = t % S::W, j = min(t / S::W, S::H - 1);
   T             w[KZ + 1] = {0}, f[2 * KZ];
-  const TransferPlace<S, K> place(g, steps, i, j);
+  const TransferPlace<S, K> place(g, i, j);
 
   for (int e = t; e < 2 * K * (K + 1); e += S::THREADS) weights[e % (K + 1)][e / (K + 1)] = m.P[e];
   FetchCoarse<T, K, DIM>(g, place, -1, from, coarse);
@@ -271,7 +272,7 @@ __device__ inline void RestrictX(const TransferGeometry &g, const TransferPlace<
 template <typename T, int K, int DIM>
 __launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS)
 static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferMatrix<T, K> my, const __grid_constant__ TransferGeometry g,
-                                      int steps, const T *__restrict__ from, T *__restrict__ to)
+                                      const T *__restrict__ from, T *__restrict__ to)
 {
   using S          = TransferSizes<T, K, DIM>;
   constexpr int KZ = S::KZ, FINE = S::H * S::W; /* fine nodes of a plane */
@@ -279,7 +280,7 @@ static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, 
   T                        *weights = (T *)shared_memory, *lines = weights + (K + 1) * (2 * K + 1), *rows = lines + KZ * FINE; /* in 2D both are rows, of even and odd steps */
   const int                 t = threadIdx.x;
   T                         f[2 * KZ], w[KZ + 1] = {0};
-  const TransferPlace<S, K> place(g, steps, t % S::W, t / S::W);
+  const TransferPlace<S, K> place(g, t % S::W, t / S::W);
 
   for (int e = t; e < 2 * K * (K + 1); e += S::THREADS) weights[e % (K + 1) * (2 * K + 1) + e / (K + 1)] = m.P[e];
   from += place.line;
@@ -314,12 +315,13 @@ struct TransferFastDegree : TransferFast {
   static constexpr size_t shared = ((K + 1) * (2 * K + 1) + S::KZ * S::W * (S::H + (DIM == 2 ? 1 : S::HC))) * sizeof(T); /* of the restriction */
   TransferMatrix<T, K> m;
   TransferGeometry     g;
-  int                  n[3], prolongsteps, restrictsteps; /* tiles, and steps of all marches together; of each march */
+  dim3                 grid;
 
-  TransferFastDegree(const PatchFDTransferDesc *desc)
+  TransferFastDegree(const PatchFDTransferDesc *desc, int multiprocessors)
   {
     const int dir[3]  = {0, DIM == 2 ? 2 : 1, DIM == 2 ? 1 : 2}; /* the kernels' directions */
     const int tile[3] = {S::W, S::H, 2 * S::KZ};
+    int       n[3];
 
     for (int e = 0; e < 2 * K * (K + 1); e++) m.P[e] = (T)desc->dir[0]->P[e];
     g.cl = Layout(desc->cbox);
@@ -337,23 +339,18 @@ struct TransferFastDegree : TransferFast {
       g.coarse.hi[d] = (int)desc->coarse[dir[d]][1];
       g.fine.lo[d]   = (int)PetscMax(fine[0], cells[0] * (e->nf - 1));
       g.fine.hi[d]   = (int)PetscMin(fine[1], cells[1] * (e->nf - 1) + (cells[1] == e->ncells));
-      n[d]           = (g.fine.hi[d] - (int)(cells[0] * (e->nf - 1)) + tile[d] - 1) / tile[d];
+      n[d]              = (g.fine.hi[d] - (int)(cells[0] * (e->nf - 1)) + tile[d] - 1) / tile[d];
     }
+    /* enough blocks to fill the device, few enough to share work between the steps of a march */
+    g.steps = 16;
+    while (g.steps > 1 && (size_t)n[0] * n[1] * n[2] / g.steps < 16 * (size_t)multiprocessors) g.steps /= 2;
+    grid = dim3(n[0], n[1], (n[2] + g.steps - 1) / g.steps);
   }
-
-  PetscErrorCode cut()
-  {
-    PetscFunctionBegin;
-    PetscCall(CutMarches(ProlongKernel<T, K, DIM>, S::THREADS, 0, (size_t)n[0] * n[1], n[2], &prolongsteps));
-    PetscCall(CutMarches(RestrictKernel<T, K, DIM>, S::THREADS, shared, (size_t)n[0] * n[1], n[2], &restrictsteps));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  dim3 grid(int steps) const { return dim3(n[0], n[1], (n[2] + steps - 1) / steps); }
 
   PetscErrorCode prolong(const void *coarse, void *fine, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
-    ProlongKernel<T, K, DIM><<<grid(prolongsteps), S::THREADS, 0, stream>>>(m, g, prolongsteps, (const T *)coarse, (T *)fine);
+    ProlongKernel<T, K, DIM><<<grid, S::THREADS, 0, stream>>>(m, g, (const T *)coarse, (T *)fine);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -361,7 +358,7 @@ struct TransferFastDegree : TransferFast {
   PetscErrorCode restrict_(const void *fine, void *coarse, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
-    RestrictKernel<T, K, DIM><<<grid(restrictsteps), S::THREADS, shared, stream>>>(m, m, g, restrictsteps, (const T *)fine, (T *)coarse);
+    RestrictKernel<T, K, DIM><<<grid, S::THREADS, shared, stream>>>(m, m, g, (const T *)fine, (T *)coarse);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -370,13 +367,16 @@ struct TransferFastDegree : TransferFast {
 template <typename T, int DIM>
 PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *desc, TransferFast **fast)
 {
+  int multiprocessors;
+
   PetscFunctionBegin;
+  PetscCall(Multiprocessors(&multiprocessors));
   PetscCall((ForDegree<1, transfer_fast_degrees(DIM)>(desc->dir[0]->nc - 1, [&](auto degree) {
-    TransferFastDegree<T, degree, DIM> *p = new TransferFastDegree<T, degree, DIM>(desc);
+    TransferFastDegree<T, degree, DIM> *p = new TransferFastDegree<T, degree, DIM>(desc, multiprocessors);
 
     PetscFunctionBegin;
     *fast = p;
-    PetscCall(p->cut());
+    PetscCall(AllowShared(RestrictKernel<T, degree, DIM>, p->shared));
     PetscFunctionReturn(PETSC_SUCCESS);
   })));
   PetscFunctionReturn(PETSC_SUCCESS);
