@@ -60,13 +60,13 @@ PETSC_EXTERN const char *const DMBoxBoundaryTypes[];
 + dim  - number of coordinates
 . time - the time
 . x    - the point, dim coordinates
-. Nc   - number of components (1)
+. Nc   - number of components (1, but for `DMBoxComputeBendingError()`)
 . u    - the values at the point, Nc of them, to be set
 - ctx  - the context given with the function
 
   Level: beginner
 
-.seealso: `DMBOX`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`, `DMBoxComputeError()`
+.seealso: `DMBOX`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`, `DMBoxAddBendingLoad()`, `DMBoxComputeError()`, `DMBoxComputeBendingError()`
 S*/
 typedef PetscErrorCode (*DMBoxFunction)(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
 
@@ -100,6 +100,7 @@ PETSC_EXTERN PetscErrorCode DMBoxAddLoad(DM, PetscReal time, DMBoxFunction, void
 PETSC_EXTERN PetscErrorCode DMBoxAddNeumannLoad(DM, PetscReal time, DMBoxFunction flux, void *ctx, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxLiftDirichlet(DM, Vec g, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxComputeError(DM, PetscReal time, DMBoxFunction, void *ctx, Vec, PetscReal *l2, PetscReal *max);
+PETSC_EXTERN PetscErrorCode DMBoxComputeBendingError(DM, PetscReal time, DMBoxFunction hessian, void *ctx, Vec, PetscReal *h2);
 
 /*S
   DMBoxOperator - The operator that a `DMBOX` carries, with its coefficients

@@ -49,6 +49,83 @@ static PetscErrorCode TestOption(Mat A, PCType type, const char *option, const c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SetUpBox(DM dm)
+{
+  PetscFunctionBegin;
+  PetscCall(DMSetFromOptions(dm));
+  PetscCall(DMSetUp(dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a mesh of four cells in each of two directions with these options must fail */
+static PetscErrorCode TestBox(const char *options, PetscErrorCode code, const char *word1, const char *word2)
+{
+  const PetscInt cells[] = {4, 4};
+  PetscOptions   own;
+  DM             dm;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsCreate(&own));
+  PetscCall(PetscOptionsInsertString(own, options));
+  PetscCall(PetscOptionsPush(own));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
+  FAILS(options, SetUpBox(dm), code, word1, word2);
+  PetscCall(DMDestroy(&dm));
+  PetscCall(PetscOptionsPop());
+  PetscCall(PetscOptionsDestroy(&own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < Nc; i++) u[i] = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* plates; b is a vector of the DMBOX poisson, whose operator is poisson, as that of the matrix A */
+static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
+{
+  const PetscInt  cells[] = {4, 4};
+  const PetscReal D[]     = {1, 1}, graded[] = {0, 0.1, 0.3, 0.6, 1};
+  PetscReal       h2;
+  DM              dm;
+  Mat             B;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestBox("-dm_box_operator plate", PETSC_ERR_ARG_UNKNOWN_TYPE, "plate", "poisson and biharmonic"));
+  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_degree 1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is 1", "2 or more"));
+  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_space dgq", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is dgq", "takes q"));
+  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_boundary dirichlet,dirichlet,supported,neumann", PETSC_ERR_ARG_INCOMP, "neumann at the upper side of direction 1", "supported"));
+  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_penalty 0.16", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty (DMBoxSetPenalty()) is 0.16,0.16", "above 0.166667"));
+  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_degree 4 -dm_box_penalty 1,0.2", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty (DMBoxSetPenalty()) is 1.,0.2", "above 0.3"));
+  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_bending 0", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_bending (DMBoxSetBiharmonic()) is 0", "positive"));
+  PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_bending -2", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_bending (DMBoxSetBiharmonic()) is -2", "positive"));
+  PetscCall(TestBox("-dm_box_boundary supported", PETSC_ERR_ARG_INCOMP, "supported at the lower side of direction 0", "poisson takes dirichlet and neumann"));
+
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
+  PetscCall(DMBoxSetOperator(dm, "biharmonic"));
+  PetscCall(DMBoxSetVertices(dm, 1, 5, graded));
+  PetscCall(DMBoxSetPenalty(dm, 0.3, 1));
+  FAILS("penalty 0.3 on a graded mesh", DMSetUp(dm), PETSC_ERR_ARG_OUTOFRANGE, "is 0.3,1", "above 0.333333");
+  PetscCall(DMBoxSetPenalty(dm, 1, 1));
+  FAILS("DMBoxSetPoisson of biharmonic", DMBoxSetPoisson(dm, D, 0), PETSC_ERR_ARG_WRONG, "DMBoxSetPoisson()", "biharmonic");
+  FAILS("infinite shift", DMBoxSetBiharmonic(dm, 1, INFINITY), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetBiharmonic()) is inf", "finite");
+  PetscCall(DMSetUp(dm));
+  FAILS("DMBoxSetPenalty after set-up", DMBoxSetPenalty(dm, 2, 2), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetPenalty", "DMSetUp");
+  FAILS("DMBoxAddBendingLoad with a vector of another mesh", DMBoxAddBendingLoad(dm, 0, One, NULL, NULL, b), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
+  FAILS("DMBoxComputeBendingError with a vector of another mesh", DMBoxComputeBendingError(dm, 0, One, NULL, b, &h2), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
+  FAILS("DMBoxAddBendingLoad of poisson", DMBoxAddBendingLoad(poisson, 0, One, One, NULL, b), PETSC_ERR_ARG_WRONG, "DMBoxAddBendingLoad()", "poisson");
+  FAILS("DMBoxSetBiharmonic of poisson", DMBoxSetBiharmonic(poisson, 1, 0), PETSC_ERR_ARG_WRONG, "DMBoxSetBiharmonic()", "poisson");
+  PetscCall(DMCreateMatrix(dm, &B));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd", "fd_inexact"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_variant", "boundary", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_variant boundary", "fused, separate or global"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_local", "fd_inexact", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd_inexact", "use fd"));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 #if defined(PETSC_HAVE_CUDA)
 /* vectors of 8 GB until one does not fit */
 static PetscErrorCode FillGPU(PetscInt n, Vec v[])
@@ -150,6 +227,8 @@ int main(int argc, char **argv)
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&small));
   PetscCall(DMDestroy(&other));
+
+  PetscCall(TestBiharmonic(dm, A, x));
 
   /* NaN in the right-hand side: no loop, no wrong answer */
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));

@@ -1,5 +1,5 @@
 static char help[] = "Tests the one-dimensional finite elements: quadrature, bases, cell matrices, patch eigenproblems, embeddings.\n\
-  -part basis,cells,patches,line,embedding,solve,discontinuous,errors   what to test\n\
+  -part basis,cells,patches,line,embedding,solve,discontinuous,bending,errors   what to test\n\
   -verbose                                                print what was measured, not only whether it is small\n";
 
 #include <petscsys.h>
@@ -138,8 +138,8 @@ static PetscErrorCode TestNodes(void)
 static PetscErrorCode TestBasis(void)
 {
   const PetscInt npoints = 50;
-  PetscReal      points[50], x[MAXDEGREE + 1], B[50 * (MAXDEGREE + 1)], D[50 * (MAXDEGREE + 1)];
-  PetscReal      unity = 0.0, constants = 0.0, values = 0.0, derivatives = 0.0, nodal = 0.0;
+  PetscReal      points[50], x[MAXDEGREE + 1], B[50 * (MAXDEGREE + 1)], D[50 * (MAXDEGREE + 1)], D2[50 * (MAXDEGREE + 1)];
+  PetscReal      unity = 0.0, constants = 0.0, values = 0.0, derivatives = 0.0, second = 0.0, nodal = 0.0;
   PetscReal      unit[] = {0.0, 1.0};
 
   PetscFunctionBeginUser;
@@ -151,7 +151,7 @@ static PetscErrorCode TestBasis(void)
     PetscCall(PatchFDLineNodes(&line, x));
     points[0] = 1e-310; /* nearer to a node than can be divided by */
     points[1] = x[k / 2] + 2.0 * PETSC_MACHINE_EPSILON;
-    PetscCall(PatchFDBasis(k, npoints, points, B, D));
+    PetscCall(PatchFDBasis(k, npoints, points, B, D, D2));
     for (PetscInt q = 0; q < npoints; q++) {
       PetscReal sum = 0.0, dsum = 0.0;
 
@@ -162,17 +162,19 @@ static PetscErrorCode TestBasis(void)
       Worst(&unity, sum - 1.0);
       Worst(&constants, dsum / (k * k));
       for (PetscInt m = 1; m <= k; m++) {
-        PetscReal u = 0.0, du = 0.0;
+        PetscReal u = 0.0, du = 0.0, d2u = 0.0;
 
         for (PetscInt j = 0; j < n; j++) {
           u += B[q * n + j] * Power(x[j], m);
           du += D[q * n + j] * Power(x[j], m);
+          d2u += D2[q * n + j] * Power(x[j], m);
         }
         Worst(&values, u - Power(points[q], m));
         Worst(&derivatives, (du - m * Power(points[q], m - 1)) / (k * k));
+        Worst(&second, (d2u - (m < 2 ? 0.0 : m * (m - 1) * Power(points[q], m - 2))) / (k * k * k * k));
       }
     }
-    PetscCall(PatchFDBasis(k, n, x, B, NULL));
+    PetscCall(PatchFDBasis(k, n, x, B, NULL, NULL));
     for (PetscInt i = 0; i < n * n; i++) Worst(&nodal, B[i] - (i % (n + 1) ? 0.0 : 1.0));
   }
   PetscCall(Report("basis, degree 1..20, sums to one", unity, 1e-14));
@@ -180,6 +182,7 @@ static PetscErrorCode TestBasis(void)
   PetscCall(Report("basis, degree 1..20, is exact at the nodes", nodal, 0.0));
   PetscCall(Report("derivatives, degree 1..20, of a constant are zero", constants, 2e-14));
   PetscCall(Report("derivatives, degree 1..20, of monomials", derivatives, 2e-14));
+  PetscCall(Report("second derivatives, degree 1..20, of monomials", second, 2e-14));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -195,7 +198,7 @@ static PetscErrorCode TestTabulate(void)
   for (PetscInt nq = 1; nq <= MAXDEGREE; nq++) {
     const PetscReal a = line.vertices[0], b = line.vertices[3];
 
-    PetscCall(PatchFDLineTabulate(&line, nq, x, w, B));
+    PetscCall(PatchFDLineTabulate(&line, nq, x, w, B, NULL, NULL));
     for (PetscInt m = 0; m < 2 * nq; m++) {
       PetscReal sum = 0.0;
 
@@ -359,7 +362,7 @@ static PetscErrorCode TestPoint(void)
   PetscFunctionBeginUser;
   PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, 0, 1, vertices, fixed, &line));
   PetscCall(PatchFDLineNodes(&line, &x));
-  PetscCall(PatchFDLineTabulate(&line, 1, &xq, &w, &B));
+  PetscCall(PatchFDLineTabulate(&line, 1, &xq, &w, &B, NULL, NULL));
   PatchFDLineFree(&line, &first, &end);
   Worst(&wrong, x - 0.4);
   Worst(&wrong, xq - 0.4);
@@ -774,7 +777,7 @@ static PetscErrorCode CheckLevels(const PatchFDLine lines[3], EmbeddingDefects *
 
     while (c < lines[0].ncells - 1 && x[i] >= v[c + 1]) c++;
     t = (x[i] - v[c]) / (v[c + 1] - v[c]);
-    PetscCall(PatchFDBasis(k, 1, &t, B, NULL));
+    PetscCall(PatchFDBasis(k, 1, &t, B, NULL, NULL));
     for (PetscInt j = 0; j <= k; j++) sum += B[j] * u[0][c * k + j];
     Worst(&d->levels, u[2][i] - sum);
   }
@@ -1250,6 +1253,182 @@ static PetscErrorCode TestDiscontinuousEmbedding(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* --- plates --------------------------------------------------------------------------------------------------------- */
+
+/* derivative of x^m */
+static PetscReal MonomialDerivative(PetscInt m, PetscInt order, PetscReal x)
+{
+  PetscReal factor = 1.0;
+
+  for (PetscInt i = 0; i < order; i++) factor *= m - i;
+  return m < order ? 0.0 : factor * Power(x, m - order);
+}
+
+typedef struct {
+  PetscReal symmetry, consistency, penalty, load, kernel, definite, least;
+} BendingDefects;
+
+/*
+  For a polynomial u, whose derivatives have no jumps, and any continuous v,
+
+    v' B u = kappa ( int u'''' v - [n u''' v at the ends] ) + sum over the ends of load(v) times what is given there: n u' where it is clamped, else u''.
+
+  Of a function that is linear in each cell only the penalties are left.
+*/
+static PetscErrorCode CheckBendingForm(const PatchFDLine *line, PetscReal kappa, const PetscReal sigma[2], const PetscReal M[], const PetscReal B[], BendingDefects *d)
+{
+  const PetscInt  N = line->nnodes, k = line->degree, n = line->ncells;
+  PetscReal      *x, *u, *v, *f, *load[2], scale = 0.0;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc6(N, &x, N, &u, N, &v, N, &f, k + 1, &load[0], k + 1, &load[1]));
+  PetscCall(PatchFDLineNodes(line, x));
+  for (PetscInt i = 0; i < N * N; i++) scale = PetscMax(scale, PetscAbsReal(B[i]));
+  for (PetscInt i = 0; i < N; i++)
+    for (PetscInt j = 0; j < N; j++) Worst(&d->symmetry, (B[i * N + j] - B[j * N + i]) / scale);
+  for (int e = 0; e < 2; e++) PetscCall(PatchFDLineEndLoad(line, e, kappa, sigma[1], load[e]));
+  for (PetscInt m = 0; m <= k; m++) {
+    PetscReal expected = 0.0;
+
+    for (PetscInt i = 0; i < N; i++) {
+      u[i] = Power(x[i], m);
+      f[i] = MonomialDerivative(m, 4, x[i]);
+      v[i] = Random();
+    }
+    expected = kappa * Form(N, M, f, v);
+    for (int e = 0; e < 2; e++) {
+      const PetscReal normal = e ? 1 : -1, at = line->vertices[e ? n : 0], h = e ? at - line->vertices[n - 1] : line->vertices[1] - at;
+      PetscReal       sum = 0.0, exact;
+
+      expected -= kappa * normal * MonomialDerivative(m, 3, at) * v[e ? N - 1 : 0];
+      for (PetscInt i = 0; i <= k; i++) expected += load[e][i] * v[(e ? N - 1 - k : 0) + i] * (line->clamped[e] ? normal * MonomialDerivative(m, 1, at) : MonomialDerivative(m, 2, at));
+      for (PetscInt i = 0; i <= k; i++) sum += load[e][i] * u[(e ? N - 1 - k : 0) + i];
+      exact = kappa * normal * MonomialDerivative(m, 1, at);
+      if (line->clamped[e]) exact = sigma[1] / h * exact - kappa * MonomialDerivative(m, 2, at);
+      Worst(&d->load, (sum - exact) / scale);
+    }
+    Worst(&d->consistency, (Form(N, B, u, v) - expected) / scale);
+    if (m < 2 && !line->clamped[0] && !line->clamped[1]) /* B u = 0 */
+      for (PetscInt i = 0; i < N; i++) {
+        PetscReal sum = 0.0;
+
+        for (PetscInt j = 0; j < N; j++) sum += B[i * N + j] * u[j];
+        Worst(&d->kernel, sum / scale);
+      }
+  }
+  for (PetscInt c = 0; c <= n; c++) { /* the hat function of a vertex */
+    PetscReal slope[MAXCELLS + 2] = {0.0}, expected = 0.0; /* slopes of the cells, with one at each side that does not exist */
+
+    for (PetscInt i = 0; i < N; i++) v[i] = 0.0;
+    for (PetscInt i = PetscMax(0, c - 1); i <= PetscMin(n - 1, c); i++) {
+      slope[i + 1] = (i < c ? 1 : -1) / (line->vertices[i + 1] - line->vertices[i]);
+      for (PetscInt l = 0; l <= k; l++) v[i * k + l] = (i < c ? x[i * k + l] - line->vertices[i] : x[i * k + l] - line->vertices[i + 1]) * slope[i + 1];
+    }
+    for (PetscInt i = 0; i <= n; i++) {
+      const PetscReal h[2] = {i ? line->vertices[i] - line->vertices[i - 1] : 0, i < n ? line->vertices[i + 1] - line->vertices[i] : 0}, jump = slope[i] - slope[i + 1];
+
+      if (i > 0 && i < n) expected += kappa * sigma[0] * 0.5 * (1 / h[0] + 1 / h[1]) * jump * jump;
+      else if (line->clamped[i ? 1 : 0]) expected += kappa * sigma[1] / h[i ? 0 : 1] * jump * jump;
+    }
+    Worst(&d->penalty, (Form(N, B, v, v) - expected) / scale);
+  }
+  PetscCall(PetscFree6(x, u, v, f, load[0], load[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* eigenvalues on the free nodes: positive, but for the linear functions that the ends allow */
+static PetscErrorCode CheckDefinite(const PatchFDLine *line, const PetscReal B[], PetscReal *worst)
+{
+  const PetscInt N = line->nnodes;
+  PetscInt       first, end, n, kernel = 2;
+  PetscReal     *X, *lambda;
+
+  PetscFunctionBeginUser;
+  for (int e = 0; e < 2; e++) kernel -= (line->dirichlet[e] ? 1 : 0) + (line->clamped[e] ? 1 : 0);
+  PatchFDLineFree(line, &first, &end);
+  n = end - first;
+  PetscCall(PetscMalloc2(N * N, &X, N, &lambda));
+  PetscCall(PetscArraycpy(X, B, N * N));
+  PetscCheck(!LAPACKE_dsyev(LAPACK_ROW_MAJOR, 'N', 'U', (lapack_int)n, X + first * (N + 1), (lapack_int)N, lambda), PETSC_COMM_SELF, PETSC_ERR_LIB, "no eigenvalues");
+  for (PetscInt i = 0; i < n; i++) Worst(worst, i < kernel ? (PetscAbsReal(lambda[i]) < 1e-12 * lambda[n - 1] ? 0.0 : 1.0) : (lambda[i] > 1e-10 * lambda[n - 1] ? 0.0 : 1.0));
+  PetscCall(PetscFree2(X, lambda));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ends that are free, supported or clamped */
+static PetscErrorCode TestBending(void)
+{
+  const PetscInt counts[] = {1, 2, 3, 4, 7};
+
+  PetscFunctionBeginUser;
+  for (int spacing = UNIFORM; spacing <= PIECEWISE; spacing++) {
+    BendingDefects d = {0};
+
+    for (PetscInt k = 2; k <= 8; k++) {
+      const PetscReal sigma[] = {1.1 * k * (k + 1), 2.3 * k * (k + 1)};
+      const PetscReal least   = 1.01 * k * (k - 1) * (spacing == UNIFORM ? 0.5 : 1.0); /* what the operator biharmonic takes, and a little more */
+
+      for (int n = 0; n < 5; n++) {
+        for (int ends = 0; ends < 9; ends++) {
+          const int   kind[] = {ends % 3, ends / 3};
+          PatchFDLine line;
+          PatchFDBand mass, band;
+          PetscReal  *M, *B;
+
+          PetscCall(MakeLine(k, counts[n], (Spacing)spacing, (PetscBool)(kind[0] > 0), (PetscBool)(kind[1] > 0), &line));
+          for (int e = 0; e < 2; e++) line.clamped[e] = (PetscBool)(kind[e] == 2);
+          PetscCall(PatchFDBandMass(&line, &mass));
+          PetscCall(PatchFDBandBilaplace(&line, 1.5, 0.0, sigma[0], sigma[1], &band));
+          PetscCall(GlobalMatrix(&mass, &M));
+          PetscCall(GlobalMatrix(&band, &B));
+          PetscCall(CheckBendingForm(&line, 1.5, sigma, M, B, &d));
+          PetscCall(CheckDefinite(&line, B, &d.definite));
+          PetscCall(PetscFree(M));
+          PetscCall(PetscFree(B));
+          PetscCall(PatchFDBandDestroy(&mass));
+          PetscCall(PatchFDBandDestroy(&band));
+          PetscCall(PatchFDBandBilaplace(&line, 1.5, 0.0, least, 2 * least, &band));
+          PetscCall(GlobalMatrix(&band, &B));
+          PetscCall(CheckDefinite(&line, B, &d.least));
+          PetscCall(PetscFree(B));
+          PetscCall(PatchFDBandDestroy(&band));
+          PetscCall(PatchFDLineDestroy(&line));
+        }
+      }
+    }
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\n", spacings[spacing]));
+    PetscCall(Report("  the form is consistent", d.consistency, 1e-13));
+    PetscCall(Report("  loads of the ends", d.load, 1e-13));
+    PetscCall(Report("  penalties of jumps", d.penalty, 1e-13));
+    PetscCall(Report("  B is symmetric", d.symmetry, 1e-15));
+    PetscCall(Report("  free lines have the linear functions as null space", d.kernel, 1e-13));
+    PetscCall(Report("  B is definite but for what the ends allow", d.definite, 0.0));
+    PetscCall(Report("  also with the least penalty", d.least, 0.0));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Q2 on a cell of length one: second derivatives 4, -8, 4, outward slopes at the lower end 3, -4, 1 */
+static PetscErrorCode TestKnownBending(void)
+{
+  const PetscReal bend[] = {4, -8, 4}, jump[] = {3, -4, 1}, mass[] = {8, 4, -2, 4, 32, 4, -2, 4, 8}, sigma = 12; /* sixty times the mass matrix */
+  PetscReal       worst = 0.0;
+  PatchFDLine     line;
+  PatchFDBand     band;
+
+  PetscFunctionBeginUser;
+  PetscCall(MakeLine(2, 1, UNIFORM, PETSC_TRUE, PETSC_FALSE, &line));
+  line.clamped[0] = PETSC_TRUE;
+  PetscCall(PatchFDBandBilaplace(&line, 1.0, 60.0, 99.0, sigma, &band));
+  for (PetscInt i = 0; i < 3; i++) {
+    for (PetscInt j = 0; j < 3; j++) Worst(&worst, (band.X[i * 9 + 3 + j] - (bend[i] * bend[j] + sigma * jump[i] * jump[j] - bend[i] * jump[j] - jump[i] * bend[j] + mass[3 * i + j])) / 256);
+  }
+  PetscCall(Report("Q2 on one clamped cell", worst, 1e-15));
+  PetscCall(PatchFDBandDestroy(&band));
+  PetscCall(PatchFDLineDestroy(&line));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* --- bad input ------------------------------------------------------------------------------------------------------ */
 
 static PetscErrorCode Expect(const char what[], PetscErrorCode got, PetscErrorCode expected)
@@ -1288,8 +1467,8 @@ static PetscErrorCode TestErrors(void)
   PetscCall(Expect("vertex not a number", PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, 2, nan, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
   PetscCall(Expect("infinite vertex", PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, 2, inf, fixed, &line), PETSC_ERR_ARG_OUTOFRANGE));
   PetscCall(Expect("destroy after failure", PatchFDLineDestroy(&line), PETSC_SUCCESS));
-  PetscCall(Expect("basis of degree -1", PatchFDBasis(-1, 1, v, B, NULL), PETSC_ERR_ARG_OUTOFRANGE));
-  PetscCall(Expect("no quadrature points", PatchFDLineTabulate(&two, 0, x, w, B), PETSC_ERR_ARG_OUTOFRANGE));
+  PetscCall(Expect("basis of degree -1", PatchFDBasis(-1, 1, v, B, NULL, NULL), PETSC_ERR_ARG_OUTOFRANGE));
+  PetscCall(Expect("no quadrature points", PatchFDLineTabulate(&two, 0, x, w, B, NULL, NULL), PETSC_ERR_ARG_OUTOFRANGE));
   PetscCall(Expect("three cells in two", PatchFDEmbeddingCreate(&two, &three, &e), PETSC_ERR_ARG_INCOMP));
   PetscCall(Expect("coarser than coarse", PatchFDEmbeddingCreate(&three, &two, &e), PETSC_ERR_ARG_INCOMP));
   PetscCall(Expect("moved vertex", PatchFDEmbeddingCreate(&two, &moved, &e), PETSC_ERR_ARG_INCOMP));
@@ -1314,7 +1493,7 @@ static PetscErrorCode TestErrors(void)
 
 int main(int argc, char **argv)
 {
-  const char *const parts[] = {"basis", "cells", "patches", "line", "embedding", "solve", "discontinuous", "errors"};
+  const char *const parts[] = {"basis", "cells", "patches", "line", "embedding", "solve", "discontinuous", "bending", "errors"};
   PetscInt          part    = 0;
   PetscBool         set;
 
@@ -1353,6 +1532,10 @@ int main(int argc, char **argv)
     PetscCall(TestDiscontinuous());
     PetscCall(TestDiscontinuousEmbedding());
     break;
+  case 7:
+    PetscCall(TestBending());
+    PetscCall(TestKnownBending());
+    break;
   default:
     PetscCall(TestErrors());
   }
@@ -1389,6 +1572,10 @@ int main(int argc, char **argv)
   test:
     suffix: discontinuous
     args: -part discontinuous
+
+  test:
+    suffix: bending
+    args: -part bending
 
   test:
     suffix: errors

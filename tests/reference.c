@@ -5,68 +5,76 @@ static char help[] = "Operators, transfers and smoothing steps against dense Kro
 #include <petscpatchfd.h>
 #include <petscblaslapack.h>
 #include <petscdt.h>
-#include <petsc/private/dmimpl.h>
+#include <patchfd/private/matimpl.h> /* to take terms out of an operator */
 
 /* ---- the reference: one-dimensional matrices of whole lines, entries of the operator as products of theirs ---- */
 
 typedef struct {
   PetscInt   n, k, cells; /* nodes, degree, cells */
   PetscInt   stride;      /* nodes from a cell to the next: k, or k + 1 without continuity */
+  PetscInt   reach;       /* so far away are the nodes that A couples with one */
   PetscReal *x, *v;       /* nodes, vertices */
   PetscReal *M, *A;       /* [n][n] */
-  PetscReal *G;           /* [n][n], what weak Dirichlet data bring into the right-hand side */
+  PetscReal *L;           /* [n][n], products of first derivatives: the mixed second derivatives of plates are products of these */
+  PetscReal *G;           /* [n][n], what weak data bring into the right-hand side */
   PetscBool  fixed[2];    /* Dirichlet nodes */
 } Line;
 
 typedef struct {
   PetscInt  dim, N; /* N nodes in all */
   Line      line[3];
+  PetscBool bending; /* the operator biharmonic, not poisson */
   PetscReal D[3], shift;
+  PetscReal twist[3]; /* of the directions 1 and 0, 2 and 0, 2 and 1 */
 } Problem;
 
-/* Lagrange polynomial j of the nodes z[0..k] and its derivative at x, from the definition */
-static void Lagrange(PetscInt k, const PetscReal z[], PetscInt j, PetscReal x, PetscReal *l, PetscReal *dl)
+/* Lagrange polynomial j of the nodes z[0..k], its first and its second derivative at x, from the definition by the product rule */
+static void Lagrange(PetscInt k, const PetscReal z[], PetscInt j, PetscReal x, PetscReal l[3])
 {
-  *l  = 1;
-  *dl = 0;
+  l[0] = 1;
+  l[1] = l[2] = 0;
   for (PetscInt m = 0; m <= k; m++) {
-    PetscReal p = 1 / (z[j] - z[m]);
-
     if (m == j) continue;
-    *l *= (x - z[m]) / (z[j] - z[m]);
-    for (PetscInt i = 0; i <= k; i++)
-      if (i != j && i != m) p *= (x - z[i]) / (z[j] - z[i]);
-    *dl += p;
+    l[2] = l[2] * (x - z[m]) / (z[j] - z[m]) + 2 * l[1] / (z[j] - z[m]);
+    l[1] = l[1] * (x - z[m]) / (z[j] - z[m]) + l[0] / (z[j] - z[m]);
+    l[0] *= (x - z[m]) / (z[j] - z[m]);
   }
 }
 
-/* values and derivatives at the vertex v, seen from cell c, of all functions of a discontinuous line; none from cells that do not exist */
-static void Traces(const Line *l, const PetscReal z[], PetscInt v, PetscInt c, PetscReal value[], PetscReal slope[])
+/* values, first and second derivatives at the vertex v, seen from cell c, of all functions of a line; none from cells that do not exist */
+static void Traces(const Line *l, const PetscReal z[], PetscInt v, PetscInt c, PetscReal *const t[3])
 {
-  for (PetscInt i = 0; i < l->n; i++) value[i] = slope[i] = 0;
+  for (int m = 0; m < 3; m++)
+    for (PetscInt i = 0; i < l->n; i++) t[m][i] = 0;
   if (c < 0 || c >= l->cells) return;
   for (PetscInt i = 0; i <= l->k; i++) {
-    Lagrange(l->k, z, i, v == c ? -1 : 1, &value[c * l->stride + i], &slope[c * l->stride + i]);
-    slope[c * l->stride + i] *= 2 / (l->v[c + 1] - l->v[c]);
+    PetscReal u[3];
+
+    Lagrange(l->k, z, i, v == c ? -1 : 1, u);
+    for (int m = 0; m < 3; m++) t[m][c * l->stride + i] = u[m] * PetscPowRealInt(2 / (l->v[c + 1] - l->v[c]), m);
   }
 }
 
-/* the face terms of the symmetric interior penalty method, from its definition: - {u'} [v] - {v'} [u] + sigma [u] [v] at every vertex, [u] = u- - u+ */
-static PetscErrorCode LineAddFaces(const PetscReal z[], const PetscBool dirichlet[2], const PetscReal penalty[2], Line *l)
+/*
+  The terms of interior penalty methods at the vertices, from their definitions: - {u'} [v] - {v'} [u] + sigma [u] [v] in a discontinuous line, [u] = u- - u+ (o = 0);
+  the same one derivative higher for the C0 method for plates (o = 1).  At ends with weak conditions, one-sided; the data there are u, or n u' for plates, which
+  have u'' at the other ends.
+*/
+static PetscErrorCode LineAddFaces(const PetscReal z[], int o, const PetscBool weak[2], const PetscReal penalty[2], Line *l)
 {
   const PetscInt n = l->n;
-  PetscReal     *val[2], *der[2];
+  PetscReal     *t[2][3];
 
   PetscFunctionBeginUser;
-  PetscCall(PetscMalloc4(n, &val[0], n, &val[1], n, &der[0], n, &der[1]));
+  PetscCall(PetscMalloc6(n, &t[0][0], n, &t[0][1], n, &t[0][2], n, &t[1][0], n, &t[1][1], n, &t[1][2]));
   for (PetscInt v = 0; v <= l->cells; v++) {
-    const PetscBool end  = (PetscBool)(v == 0 || v == l->cells);
-    const PetscReal mean = end ? 1 : 0.5;
-    PetscReal       sigma;
+    const PetscBool  end  = (PetscBool)(v == 0 || v == l->cells), terms = (PetscBool)(!end || weak[v == 0 ? 0 : 1]);
+    const PetscReal  mean = end ? 1 : 0.5, normal = v == 0 ? -1 : 1;
+    const PetscReal *val[2] = {t[0][o], t[1][o]}, *der[2] = {t[0][o + 1], t[1][o + 1]};
+    PetscReal        sigma;
 
-    if (end && !dirichlet[v == 0 ? 0 : 1]) continue;
-    Traces(l, z, v, v - 1, val[0], der[0]);
-    Traces(l, z, v, v, val[1], der[1]);
+    Traces(l, z, v, v - 1, t[0]);
+    Traces(l, z, v, v, t[1]);
     if (end) sigma = penalty[1] * 2 * l->k * (l->k + 1) / (v == 0 ? l->v[1] - l->v[0] : l->v[v] - l->v[v - 1]);
     else sigma = penalty[0] * 0.5 * l->k * (l->k + 1) * (1 / (l->v[v] - l->v[v - 1]) + 1 / (l->v[v + 1] - l->v[v]));
     for (PetscInt i = 0; i < n; i++) {
@@ -75,16 +83,18 @@ static PetscErrorCode LineAddFaces(const PetscReal z[], const PetscBool dirichle
       for (PetscInt j = 0; j < n; j++) {
         const PetscReal jj = val[0][j] - val[1][j], mj = mean * (der[0][j] + der[1][j]);
 
-        l->A[i * n + j] += -mj * ji - mi * jj + sigma * ji * jj;
-        if (end) l->G[i * n + j] += (val[0][j] + val[1][j]) * (sigma * (val[0][i] + val[1][i]) - (v == 0 ? -1 : 1) * mi);
+        if (terms) l->A[i * n + j] += -mj * ji - mi * jj + sigma * ji * jj;
+        if (end && o == 0 && terms) l->G[i * n + j] += (t[0][0][j] + t[1][0][j]) * (sigma * ji * normal - normal * mi);
+        if (end && o == 1) l->G[i * n + j] += (t[0][0][j] + t[1][0][j]) * (terms ? sigma * ji - mi : ji);
       }
     }
   }
-  PetscCall(PetscFree4(val[0], val[1], der[0], der[1]));
+  PetscCall(PetscFree6(t[0][0], t[0][1], t[0][2], t[1][0], t[1][1], t[1][2]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LineCreate(PetscInt k, PetscBool continuous, PetscInt cells, const PetscReal v[], const PetscBool dirichlet[2], const PetscReal penalty[2], Line *l)
+/* clamped: for plates, else NULL */
+static PetscErrorCode LineCreate(PetscInt k, PetscBool continuous, PetscInt cells, const PetscReal v[], const PetscBool dirichlet[2], const PetscBool clamped[2], const PetscReal penalty[2], Line *l)
 {
   PetscReal *z, *wz, *q, *w;
 
@@ -92,10 +102,11 @@ static PetscErrorCode LineCreate(PetscInt k, PetscBool continuous, PetscInt cell
   l->k        = k;
   l->cells    = cells;
   l->stride   = continuous ? k : k + 1;
+  l->reach    = continuous && !clamped ? k : 2 * l->stride;
   l->n        = cells * l->stride + (continuous ? 1 : 0);
   l->fixed[0] = (PetscBool)(continuous && dirichlet[0]);
   l->fixed[1] = (PetscBool)(continuous && dirichlet[1]);
-  PetscCall(PetscCalloc5(l->n, &l->x, cells + 1, &l->v, l->n * l->n, &l->M, l->n * l->n, &l->A, l->n * l->n, &l->G));
+  PetscCall(PetscCalloc6(l->n, &l->x, cells + 1, &l->v, l->n * l->n, &l->M, l->n * l->n, &l->A, l->n * l->n, &l->L, l->n * l->n, &l->G));
   PetscCall(PetscArraycpy(l->v, v, cells + 1));
   if (k == 0) { /* a direction that does not exist */
     l->M[0] = 1;
@@ -111,18 +122,28 @@ static PetscErrorCode LineCreate(PetscInt k, PetscBool continuous, PetscInt cell
       l->x[c * l->stride + i] = v[c] + h * (z[i] + 1) / 2;
       for (PetscInt j = 0; j <= k; j++) {
         for (PetscInt p = 0; p <= k; p++) {
-          PetscReal li, di, lj, dj;
+          const PetscInt ij = (c * l->stride + i) * l->n + c * l->stride + j;
+          PetscReal      li[3], lj[3];
 
-          Lagrange(k, z, i, q[p], &li, &di);
-          Lagrange(k, z, j, q[p], &lj, &dj);
-          l->M[(c * l->stride + i) * l->n + c * l->stride + j] += w[p] * h / 2 * li * lj;
-          l->A[(c * l->stride + i) * l->n + c * l->stride + j] += w[p] * 2 / h * di * dj;
+          Lagrange(k, z, i, q[p], li);
+          Lagrange(k, z, j, q[p], lj);
+          l->M[ij] += w[p] * h / 2 * li[0] * lj[0];
+          l->L[ij] += w[p] * 2 / h * li[1] * lj[1];
+          l->A[ij] += clamped ? w[p] * 8 / (h * h * h) * li[2] * lj[2] : w[p] * 2 / h * li[1] * lj[1];
         }
       }
     }
   }
-  if (!continuous) PetscCall(LineAddFaces(z, dirichlet, penalty, l));
+  if (clamped) PetscCall(LineAddFaces(z, 1, clamped, penalty, l));
+  else if (!continuous) PetscCall(LineAddFaces(z, 0, dirichlet, penalty, l));
   PetscCall(PetscFree4(z, wz, q, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ProblemDestroy(Problem *p)
+{
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree6(p->line[d].x, p->line[d].v, p->line[d].M, p->line[d].A, p->line[d].L, p->line[d].G));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -142,9 +163,10 @@ static PetscErrorCode LineInterpolation(const Line *a, const Line *b, PetscReal 
     const PetscInt c = PetscMin(i / b->stride, b->cells - 1) / (b->cells / a->cells);
 
     for (PetscInt j = 0; j <= a->k; j++) {
-      PetscReal dl;
+      PetscReal l[3];
 
-      Lagrange(a->k, a->x + c * a->stride, j, b->x[i], &(*P)[i * a->n + c * a->stride + j], &dl);
+      Lagrange(a->k, a->x + c * a->stride, j, b->x[i], l);
+      (*P)[i * a->n + c * a->stride + j] = l[0];
     }
   }
   PetscCall(PetscFree(z));
@@ -167,17 +189,19 @@ static inline PetscBool Fixed(const Problem *p, const PetscInt at[3])
 
 static PetscReal Entry(const Problem *p, const PetscInt i[3], const PetscInt j[3])
 {
-  PetscReal M[3], A[3];
+  PetscReal M[3], A[3], L[3];
 
   if (Fixed(p, i) || Fixed(p, j)) return i[0] == j[0] && i[1] == j[1] && i[2] == j[2];
   for (int d = 0; d < 3; d++) {
     M[d] = p->line[d].M[i[d] * p->line[d].n + j[d]];
     A[d] = p->line[d].A[i[d] * p->line[d].n + j[d]];
+    L[d] = p->line[d].L[i[d] * p->line[d].n + j[d]];
   }
-  return p->D[0] * A[0] * M[1] * M[2] + p->D[1] * M[0] * A[1] * M[2] + p->D[2] * M[0] * M[1] * A[2] + p->shift * M[0] * M[1] * M[2];
+  return p->D[0] * A[0] * M[1] * M[2] + p->D[1] * M[0] * A[1] * M[2] + p->D[2] * M[0] * M[1] * A[2] + p->shift * M[0] * M[1] * M[2] +
+         p->twist[0] * L[0] * L[1] * M[2] + p->twist[1] * L[0] * M[1] * L[2] + p->twist[2] * M[0] * L[1] * L[2];
 }
 
-/* a row of A x; only the nodes that share a cell with the row's node can contribute, and, without continuity, those of the cells beside it */
+/* a row of A x; only the nodes that share a cell with the row's node can contribute, and, where there are face terms, those of the cells beside it */
 static PetscReal MultiplyRow(const Problem *p, PetscInt r, const PetscReal x[])
 {
   PetscInt  i[3], j[3], lo[3], hi[3];
@@ -185,10 +209,8 @@ static PetscReal MultiplyRow(const Problem *p, PetscInt r, const PetscReal x[])
 
   Node(p, r, i);
   for (int d = 0; d < 3; d++) {
-    const PetscInt reach = p->line[d].stride > p->line[d].k ? 2 * p->line[d].stride : p->line[d].k;
-
-    lo[d] = PetscMax(0, i[d] - reach);
-    hi[d] = PetscMin(p->line[d].n - 1, i[d] + reach);
+    lo[d] = PetscMax(0, i[d] - p->line[d].reach);
+    hi[d] = PetscMin(p->line[d].n - 1, i[d] + p->line[d].reach);
   }
   for (j[2] = lo[2]; j[2] <= hi[2]; j[2]++)
     for (j[1] = lo[1]; j[1] <= hi[1]; j[1]++)
@@ -239,7 +261,7 @@ static PetscErrorCode PatchesCreate(const Problem *p, PetscInt *np, Patch **patc
     for (int d = 0; d < 3; d++) PatchExtent(&p->line[d], v[d] + 1, &lo[d], &hi[d]);
     q->n     = (hi[0] - lo[0] + 1) * (hi[1] - lo[1] + 1) * (hi[2] - lo[2] + 1);
     q->color = 2 * (v[0] % 2 + 2 * (v[1] % 2) + 4 * (v[2] % 2)); /* twice the parity, plus the phase */
-    if (p->line[0].stride > p->line[0].k) q->color += (v[0] / 2 + v[1] / 2 + v[2] / 2) % 2;
+    if (p->line[0].reach > p->line[0].k) q->color += (v[0] / 2 + v[1] / 2 + v[2] / 2) % 2;
     if (q->n <= 0) continue;
     PetscCall(PetscMalloc2(q->n, &q->node, q->n * q->n, &q->L));
     for (at[2] = lo[2]; at[2] <= hi[2]; at[2]++)
@@ -419,6 +441,22 @@ static PetscErrorCode Compare(const Layout *l, const char *name, Vec v, const Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode ProblemGetCoefficients(DM dm, Problem *p)
+{
+  PetscReal bending;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) p->D[d] = p->twist[d] = 0; /* of directions that do not exist */
+  if (p->bending) {
+    PetscCall(DMBoxGetBiharmonic(dm, &bending, &p->shift));
+    for (int d = 0; d < 3; d++) {
+      p->D[d]     = bending;
+      p->twist[d] = 2 * bending;
+    }
+  } else PetscCall(DMBoxGetPoisson(dm, p->D, &p->shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode ProblemCreate(DM dm, PetscReal *const vertices[3], Problem *p)
 {
   const PetscReal   point[2] = {0, 1};
@@ -426,21 +464,29 @@ static PetscErrorCode ProblemCreate(DM dm, PetscReal *const vertices[3], Problem
   PetscInt          cells[3], k;
   DMBoxBoundaryType bc[6];
   DMBoxSpace        space;
+  const char       *name;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
   PetscCall(DMGetDimension(dm, &p->dim));
   PetscCall(DMBoxGetCells(dm, cells));
   PetscCall(DMBoxGetDegree(dm, &k));
   PetscCall(DMBoxGetBoundary(dm, bc));
   PetscCall(DMBoxGetSpace(dm, &space));
-  p->D[1] = p->D[2] = 0; /* of directions that do not exist */
-  PetscCall(DMBoxGetPoisson(dm, p->D, &p->shift));
+  PetscCall(DMBoxGetOperator(dm, &name));
+  PetscCall(PetscStrcmp(name, "biharmonic", &p->bending));
+  PetscCall(ProblemGetCoefficients(dm, p));
   PetscCall(DMBoxGetPenalty(dm, &penalty[0], &penalty[1]));
   p->N = 1;
   for (PetscInt d = 0; d < 3; d++) {
-    const PetscBool dirichlet[2] = {(PetscBool)(d < p->dim && bc[2 * d] == DMBOX_DIRICHLET), (PetscBool)(d < p->dim && bc[2 * d + 1] == DMBOX_DIRICHLET)};
+    PetscBool dirichlet[2] = {PETSC_FALSE, PETSC_FALSE}, clamped[2] = {PETSC_FALSE, PETSC_FALSE};
 
-    PetscCall(LineCreate(d < p->dim ? k : 0, (PetscBool)(d >= p->dim || space == DMBOX_Q), d < p->dim ? cells[d] : 1, d < p->dim ? vertices[d] : point, dirichlet, penalty, &p->line[d]));
+    for (int e = 0; e < 2 && d < p->dim; e++) {
+      dirichlet[e] = (PetscBool)(bc[2 * d + e] != DMBOX_NEUMANN);
+      clamped[e]   = (PetscBool)(bc[2 * d + e] == DMBOX_DIRICHLET);
+    }
+    PetscCall(LineCreate(d < p->dim ? k : 0, (PetscBool)(d >= p->dim || space == DMBOX_Q), d < p->dim ? cells[d] : 1, d < p->dim ? vertices[d] : point, dirichlet, p->bending ? clamped : NULL, penalty,
+                         &p->line[d]));
     p->N *= p->line[d].n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -563,6 +609,104 @@ static PetscErrorCode TestLift(const Layout *l, Mat A, const PetscReal g[], cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* one term of a plate's operator alone: the others have the coefficient zero.  The first one has the shift */
+static PetscErrorCode TestTerms(const Layout *l, const PetscReal x[], const PetscReal b[], PetscReal tol, PetscInt *failures)
+{
+  const PetscInt dim = l->p->dim, nterm = dim + dim * (dim - 1) / 2;
+
+  PetscFunctionBeginUser;
+  if (!l->p->bending) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < nterm; i++) {
+    Problem  alone = *l->p;
+    Layout   la    = *l;
+    Mat      A;
+    Mat_Box *m;
+
+    PetscCall(DMCreateMatrix(l->dm, &A));
+    PetscCall(MatBoxGet(A, "reference", &m));
+    PetscCheck(m->form.nterm == nterm, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " terms, not %" PetscInt_FMT, m->form.nterm, nterm);
+    for (PetscInt j = 0; j < nterm; j++) {
+      if (j == i) continue;
+      m->form.term[j].coef = 0;
+      if (j < dim) alone.D[j] = 0;
+      else alone.twist[j - dim] = 0;
+    }
+    if (i > 0) alone.shift = 0;
+    la.p = &alone;
+    PetscCall(TestOperator(&la, A, x, b, tol, failures));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* data of the sides of a plate, a product of functions of one coordinate: slopes, and minus three times that for the moments */
+static PetscReal SideFactor(PetscInt d, PetscReal x)
+{
+  return 1 + (d + 1) * x;
+}
+
+static PetscErrorCode Slope(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  u[0] = 1;
+  for (PetscInt d = 0; d < dim; d++) u[0] *= SideFactor(d, x[d]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Moment(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+{
+  PetscFunctionBeginUser;
+  PetscCall(Slope(dim, time, x, Nc, u, ctx));
+  u[0] *= -3;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* rows of the line's matrix X times the side data at its nodes, or at one of them */
+static PetscReal SideRow(const Problem *p, PetscInt d, const PetscReal X[], PetscInt i, PetscInt first, PetscInt last)
+{
+  const Line *l   = &p->line[d];
+  PetscReal   sum = 0;
+
+  for (PetscInt j = first; j <= last; j++) sum += X[i * l->n + j] * (d < p->dim ? SideFactor(d, l->x[j]) : 1);
+  return sum;
+}
+
+static PetscErrorCode TestBendingLoad(const Layout *l, const PetscReal b[], PetscReal tol, PetscInt *failures)
+{
+  const Problem    *p = l->p;
+  DMBoxBoundaryType bc[6];
+  PetscReal        *z;
+  Vec               v;
+
+  PetscFunctionBeginUser;
+  if (!p->bending) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxGetBoundary(l->dm, bc));
+  PetscCall(PetscMalloc1(p->N, &z));
+  for (int kinds = 1; kinds <= 3; kinds++) { /* slopes, moments, both */
+    for (PetscInt i = 0; i < p->N; i++) {
+      PetscInt at[3];
+
+      Node(p, i, at);
+      z[i] = b[i];
+      for (PetscInt s = 0; s < 2 * p->dim && !Fixed(p, at); s++) {
+        const PetscBool clamped = (PetscBool)(bc[s] == DMBOX_DIRICHLET);
+        const PetscInt  end     = s % 2 ? p->line[s / 2].n - 1 : 0;
+        PetscReal       load    = p->D[0] * (clamped ? 1 : -3);
+
+        for (PetscInt d = 0; d < 3; d++) load *= d == s / 2 ? SideRow(p, d, p->line[d].G, at[d], end, end) : SideRow(p, d, p->line[d].M, at[d], 0, p->line[d].n - 1);
+        if (kinds & (clamped ? 1 : 2)) z[i] += load;
+      }
+    }
+    PetscCall(DMCreateGlobalVector(l->dm, &v));
+    PetscCall(ToVec(l, b, v));
+    PetscCall(DMBoxAddBendingLoad(l->dm, 0, kinds & 1 ? Slope : NULL, kinds & 2 ? Moment : NULL, NULL, v));
+    PetscCall(Compare(l, "DMBoxAddBendingLoad", v, z, tol, failures));
+    PetscCall(VecDestroy(&v));
+  }
+  PetscCall(PetscFree(z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* one smoothing step of every kind, from a given and from the zero guess, and as a preconditioner */
 static PetscErrorCode TestSmoother(const Layout *l, Mat A, const PetscReal x[], const PetscReal b[], PetscReal tol, PetscInt *failures)
 {
@@ -655,16 +799,14 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, const PetscReal x[], 
 /* coefficients changed after the matrices were made, and changed back */
 static PetscErrorCode TestUpdate(const Layout *l, Mat A, const PetscReal x[], PetscReal tol, PetscInt *failures)
 {
-  Problem         changed = *l->p;
-  const PetscReal D[3]    = {2, 0.5, 3};
+  Problem         p       = *l->p;
+  const PetscReal D[2][3] = {{2, 0.5, 3}, {p.D[0], p.D[1], p.D[2]}}, shift[2] = {p.shift + 4, p.shift};
   PetscReal      *y;
   Mat             B;
   Vec             vx, vy, wx, wy;
 
   PetscFunctionBeginUser;
-  for (int d = 0; d < 3; d++) changed.D[d] = D[d];
-  changed.shift += 4;
-  PetscCall(PetscMalloc1(changed.N, &y));
+  PetscCall(PetscMalloc1(p.N, &y));
   PetscCall(DMSetMatType(l->dm, MATAIJ));
   PetscCall(DMCreateMatrix(l->dm, &B));
   PetscCall(DMSetMatType(l->dm, MATSHELL));
@@ -673,12 +815,12 @@ static PetscErrorCode TestUpdate(const Layout *l, Mat A, const PetscReal x[], Pe
   PetscCall(ToVec(l, x, vx));
   PetscCall(ToVec(l, x, wx));
   for (int i = 0; i < 2; i++) {
-    const Problem *p = i == 0 ? &changed : l->p;
-
-    PetscCall(DMBoxSetPoisson(l->dm, p->D, p->shift));
+    if (p.bending) PetscCall(DMBoxSetBiharmonic(l->dm, D[i][0], shift[i]));
+    else PetscCall(DMBoxSetPoisson(l->dm, D[i], shift[i]));
+    PetscCall(ProblemGetCoefficients(l->dm, &p));
     PetscCall(MatBoxUpdate(A));
     PetscCall(MatBoxUpdate(B));
-    Multiply(p, x, y);
+    Multiply(&p, x, y);
     PetscCall(MatMult(A, vx, vy));
     PetscCall(Compare(l, "MatBoxUpdate", vy, y, tol, failures));
     PetscCall(MatMult(B, wx, wy));
@@ -790,9 +932,11 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, Pe
   PetscCall(Random(rnd, p.N, &b));
   PetscCall(DMCreateMatrix(dm, &A));
   PetscCall(TestOperator(&l, A, x, b, tol, failures));
+  PetscCall(TestTerms(&l, x, b, tol, failures));
   PetscCall(TestLift(&l, A, x, b, tol, failures));
+  PetscCall(TestBendingLoad(&l, b, tol, failures));
   PetscCall(TestUpdate(&l, A, x, tol, failures));
-  PetscCall(TestSmoother(&l, A, x, b, 10 * tol, failures));
+  if (!p.bending) PetscCall(TestSmoother(&l, A, x, b, 10 * tol, failures));
 
   PetscCall(DMRefine(dm, PETSC_COMM_WORLD, &fine));
   PetscCall(ProblemCreate(fine, vf, &pf));
@@ -800,7 +944,7 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, Pe
   PetscCall(Random(rnd, pf.N, &xf));
   PetscCall(TestTransfer(&l, &lf, x, xf, tol, failures));
   PetscCall(LayoutDestroy(&lf));
-  for (int d = 0; d < 3; d++) PetscCall(PetscFree5(pf.line[d].x, pf.line[d].v, pf.line[d].M, pf.line[d].A, pf.line[d].G));
+  PetscCall(ProblemDestroy(&pf));
   PetscCall(PetscFree(xf));
   PetscCall(DMDestroy(&fine));
 
@@ -815,12 +959,12 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, Pe
   PetscCall(Random(rnd, pf.N, &xf));
   PetscCall(TestTransfer(&l, &lf, x, xf, tol, failures));
   PetscCall(LayoutDestroy(&lf));
-  for (int d = 0; d < 3; d++) PetscCall(PetscFree5(pf.line[d].x, pf.line[d].v, pf.line[d].M, pf.line[d].A, pf.line[d].G));
+  PetscCall(ProblemDestroy(&pf));
   PetscCall(PetscFree(xf));
   PetscCall(DMDestroy(&higher));
 
   PetscCall(LayoutDestroy(&l));
-  for (int d = 0; d < 3; d++) PetscCall(PetscFree5(p.line[d].x, p.line[d].v, p.line[d].M, p.line[d].A, p.line[d].G));
+  PetscCall(ProblemDestroy(&p));
   for (PetscInt d = 0; d < dim; d++) PetscCall(PetscFree2(v[d], vf[d]));
   PetscCall(PetscFree(x));
   PetscCall(PetscFree(b));
@@ -987,6 +1131,46 @@ int main(int argc, char **argv)
      test:
        suffix: dgq_single_graded
        args: -dm_box_cells 3,2,4 -degrees 1,2 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_diffusion 1,3,0.1
+
+   # C0 interior penalties
+   testset:
+     args: -dm_box_operator biharmonic
+     test:
+       suffix: biharmonic_1d
+       nsize: {{1 3}}
+       output_file: output/reference_biharmonic_1d.out
+       args: -dm_box_dim 1 -dm_box_cells 6 -degrees 2,3,4,5,6,7,8 -dm_box_boundary {{dirichlet supported dirichlet,supported supported,dirichlet}} -dm_box_shift 1000 -dm_box_bending 0.3 -graded {{false true}}
+     test:
+       suffix: biharmonic_2d
+       output_file: output/reference_biharmonic_2d.out
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 2,3,4,5,6 -dm_box_boundary {{dirichlet supported dirichlet,supported,dirichlet,dirichlet supported,supported,dirichlet,dirichlet}}
+     test:
+       suffix: biharmonic_2d_graded
+       args: -dm_box_dim 2 -dm_box_cells 9,4 -degrees 2,3,4 -graded -dm_box_boundary dirichlet,supported,supported,dirichlet -dm_box_lower 0.3,-1 -dm_box_upper 2,7 -dm_box_bending 3 -dm_box_shift 2 -dm_box_penalty 1.5,2
+     test:
+       suffix: biharmonic_3d
+       args: -dm_box_cells 3,4,2 -degrees 2,3
+     test:
+       suffix: biharmonic_3d_high
+       args: -dm_box_cells 2,1,1 -degrees 4,5,6 -dm_box_boundary dirichlet,dirichlet,dirichlet,supported,supported,supported
+     test:
+       suffix: biharmonic_3d_graded
+       args: -dm_box_cells 3,4,2 -degrees 2,3 -graded -dm_box_boundary dirichlet,supported,supported,dirichlet,supported,supported -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_bending 0.2 -dm_box_shift 3 -dm_box_penalty 3,1.2
+     test:
+       suffix: biharmonic_ranks
+       nsize: {{2 3 4 8}}
+       output_file: output/reference_biharmonic_ranks.out
+       args: -dm_box_cells 5,4,3 -degrees 2 -dm_box_boundary dirichlet,supported,dirichlet,dirichlet,supported,dirichlet
+     test:
+       suffix: biharmonic_ranks_graded
+       nsize: {{2 3 4 8}}
+       output_file: output/reference_biharmonic_ranks_graded.out
+       args: -dm_box_dim 2 -dm_box_cells 9,5 -degrees 2,4 -graded -dm_box_boundary supported,dirichlet,dirichlet,supported
+     test:
+       suffix: biharmonic_single
+       nsize: {{1 4}}
+       output_file: output/reference_biharmonic_single.out
+       args: -dm_vec_type single -tolerance 1e-5 -dm_box_cells 3,4,2 -degrees 2,3,4 -graded -dm_box_boundary dirichlet,supported,supported,dirichlet,dirichlet,dirichlet
 
    # the same on a GPU
    testset:

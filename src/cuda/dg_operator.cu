@@ -324,7 +324,7 @@ PetscErrorCode DGReference::create(PetscInt degree)
   PetscCall(PatchFDBandDestroy(&band));
   PetscCall(PatchFDLineDestroy(&line));
   g.resize(n);
-  PetscCall(PatchFDBasis(degree, 1, ends, value.data(), g.data()));
+  PetscCall(PatchFDBasis(degree, 1, ends, value.data(), g.data(), nullptr));
   /* M (MK Mv Mg) = (K v g), rows of X */
   for (PetscInt i = 0; i < n; i++) {
     std::copy(K.begin() + i * n, K.begin() + (i + 1) * n, X.begin() + i * (n + 2));

@@ -25,38 +25,45 @@ PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
 
 /* ------------------------------------------------ quadrature ------------------------------------------------ */
 
+static PetscErrorCode DMBoxQuadratureAllocate(const PatchFDLine *line, PetscInt nq, PatchFDQuadrature *q)
+{
+  const PetscInt np = line->ncells * nq, nb = nq * (line->degree + 1);
+
+  PetscFunctionBegin;
+  q->degree = line->degree;
+  q->stride = line->stride;
+  q->nq     = nq;
+  PetscCall(PetscCalloc6(np, &q->x, np, &q->w, line->ncells, &q->h, nb, &q->B[0], nb, &q->B[1], nb, &q->B[2]));
+  for (PetscInt c = 0; c < line->ncells; c++) q->h[c] = line->vertices[c + 1] - line->vertices[c];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* exact to degree 2k + 7: far below the discretization error for smooth functions */
 static PetscErrorCode DMBoxQuadratureCreate(const PatchFDLine *line, PatchFDQuadrature *q)
 {
   PetscFunctionBegin;
-  q->degree = line->degree;
-  q->stride = line->stride;
-  q->nq     = line->degree + 4;
-  PetscCall(PetscMalloc3(line->ncells * q->nq, &q->x, line->ncells * q->nq, &q->w, q->nq * (q->degree + 1), &q->B));
-  PetscCall(PatchFDLineTabulate(line, q->nq, q->x, q->w, q->B));
+  PetscCall(DMBoxQuadratureAllocate(line, line->degree + 4, q));
+  PetscCall(PatchFDLineTabulate(line, q->nq, q->x, q->w, q->B[0], q->B[1], q->B[2]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the one point at an end of the line, in the first or last cell; a point line is its own end */
+/* the one point at an end of the line, in the first or last cell, for values only; a point line is its own end */
 static PetscErrorCode DMBoxQuadratureCreateEnd(const PatchFDLine *line, PetscInt end, PatchFDQuadrature *q)
 {
   const PetscInt cell = end ? line->ncells - 1 : 0;
 
   PetscFunctionBegin;
-  q->degree = line->degree;
-  q->stride = line->stride;
-  q->nq     = 1;
-  PetscCall(PetscCalloc3(line->ncells, &q->x, line->ncells, &q->w, q->degree + 1, &q->B));
-  q->x[cell]                 = line->vertices[end ? line->ncells : 0];
-  q->w[cell]                 = 1;
-  q->B[end ? q->degree : 0] = 1;
+  PetscCall(DMBoxQuadratureAllocate(line, 1, q));
+  q->x[cell]                   = line->vertices[end ? line->ncells : 0];
+  q->w[cell]                   = 1;
+  q->B[0][end ? q->degree : 0] = 1;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode DMBoxQuadratureDestroy(PatchFDQuadrature *q)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree3(q->x, q->w, q->B));
+  PetscCall(PetscFree6(q->x, q->w, q->h, q->B[0], q->B[1], q->B[2]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,7 +201,7 @@ PetscErrorCode DMBoxAddSideLoad(DM dm, PetscInt d, PetscInt end, const PetscReal
   PetscCall(DMBoxQuadraturesCreate(dm, q));
   PetscCall(DMBoxQuadratureDestroy(&q[d]));
   PetscCall(DMBoxQuadratureCreateEnd(&box->field[0].line[d], end, &q[d]));
-  if (B) PetscCall(PetscArraycpy(q[d].B, B, q[d].degree + 1));
+  if (B) PetscCall(PetscArraycpy(q[d].B[0], B, q[d].degree + 1));
   PetscCall(VecGetArray(b, &array));
   PetscCall(PatchFDHostLoad(dm->dim, q, (const PetscInt(*)[2])cells, (const PetscInt(*)[2])write, f, ctx, time, &box->field[0].global, array));
   PetscCall(VecRestoreArray(b, &array));
@@ -244,6 +251,34 @@ PetscErrorCode DMBoxAddNeumannLoad(DM dm, PetscReal time, DMBoxFunction flux, vo
 
 /* ------------------------------------------------ errors ------------------------------------------------ */
 
+/* of the Nc derivatives of v that `order` lists: the sum over them of the integrals of squares, and the largest */
+static PetscErrorCode DMBoxErrorOfDerivatives(DM dm, PetscReal time, PetscInt Nc, const PetscInt order[][3], DMBoxFunction f, void *ctx, Vec v, PetscReal *sum, PetscReal *largest)
+{
+  PatchFDKernels     kern;
+  DM_Box            *box;
+  PatchFDQuadrature  q[3];
+  const PetscScalar *array;
+  void              *local;
+
+  PetscFunctionBegin;
+  *sum = *largest = 0;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(PatchFDVecTypeGetKernels(VECSTANDARD, &kern)); /* for PetscScalars on the host, whatever the type of v */
+  PetscCall(DMBoxCheckVec(dm, v));
+  PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, v, 0, 0));
+  PetscCall(DMBoxQuadraturesCreate(dm, q));
+  PetscCall(VecGetArrayRead(v, &array));
+  PetscCall(DMBoxGlobalToLocalBegin(dm, kern, array, DMBOX_WORK_X, &local));
+  PetscCall(DMBoxGlobalToLocalEnd(dm, kern, array, DMBOX_WORK_X, &local));
+  PetscCall(PatchFDHostError(dm->dim, q, (const PetscInt(*)[2])box->owncells, Nc, order, f, ctx, time, &box->field[0].local, (const PetscScalar *)local, sum, largest));
+  PetscCall(VecRestoreArrayRead(v, &array));
+  PetscCall(DMBoxQuadraturesDestroy(q));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)dm)));
+  PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, v, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   DMBoxComputeError - Computes how far a finite element function is from a given one
 
@@ -265,34 +300,57 @@ PetscErrorCode DMBoxAddNeumannLoad(DM dm, PetscReal time, DMBoxFunction flux, vo
   Note:
   Uses degree + 4 Gauss points in each direction of each cell.
 
-.seealso: `DMBOX`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`
+.seealso: `DMBOX`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxComputeBendingError()`
 @*/
 PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec v, PetscReal *l2, PetscReal *max)
 {
-  PatchFDKernels     kern;
-  DM_Box            *box;
-  PatchFDQuadrature  q[3];
-  const PetscScalar *array;
-  void              *local;
-  PetscReal          sum = 0, largest = 0;
+  const PetscInt value[1][3] = {{0, 0, 0}};
+  PetscReal      sum, largest;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecTypeGetKernels(VECSTANDARD, &kern)); /* for PetscScalars on the host, whatever the type of v */
-  PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCall(DMBoxCheckVec(dm, v));
-  PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, v, 0, 0));
-  PetscCall(DMBoxQuadraturesCreate(dm, q));
-  PetscCall(VecGetArrayRead(v, &array));
-  PetscCall(DMBoxGlobalToLocalBegin(dm, kern, array, DMBOX_WORK_X, &local));
-  PetscCall(DMBoxGlobalToLocalEnd(dm, kern, array, DMBOX_WORK_X, &local));
-  PetscCall(PatchFDHostError(dm->dim, q, (const PetscInt(*)[2])box->owncells, f, ctx, time, &box->field[0].local, (const PetscScalar *)local, &sum, &largest));
-  PetscCall(VecRestoreArrayRead(v, &array));
-  PetscCall(DMBoxQuadraturesDestroy(q));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &sum, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)dm)));
+  PetscCall(DMBoxErrorOfDerivatives(dm, time, 1, value, f, ctx, v, &sum, &largest));
   if (l2) *l2 = PetscSqrtReal(sum);
   /* MPI does not say what the maximum of NaN and a number is */
   if (max) *max = PetscIsNanReal(sum) ? sum : largest;
-  PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, v, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxComputeBendingError - Computes how far the second derivatives of a finite element function are from given ones
+
+  Collective
+
+  Input Parameters:
++ dm      - the `DM` of type `DMBOX`, set up
+. time    - the time that the function gets
+. hessian - the second derivatives; the function gets the dimension, the time, the point, the number of components (dim * dim), the array for the values,
+            d2u / dx_i dx_j at i * dim + j, and `ctx`
+. ctx     - for the function, or `NULL`
+- v       - the vector of nodal values, from `DMCreateGlobalVector()`
+
+  Output Parameter:
+. h2 - the broken H2 seminorm of the difference: the square root of the sum over all cells of the integrals of the squares of all its second derivatives
+
+  Level: beginner
+
+  Note:
+  Uses degree + 4 Gauss points in each direction of each cell.  Jumps of the derivatives between cells are not counted.
+
+.seealso: `DMBOX`, `DMBoxComputeError()`, `DMBoxSetBiharmonic()`
+@*/
+PetscErrorCode DMBoxComputeBendingError(DM dm, PetscReal time, DMBoxFunction hessian, void *ctx, Vec v, PetscReal *h2)
+{
+  DM_Box   *box;
+  PetscInt  order[9][3] = {{0}};
+  PetscReal sum, largest;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  for (PetscInt i = 0; i < dm->dim * dm->dim; i++) {
+    order[i][i / dm->dim]++;
+    order[i][i % dm->dim]++;
+  }
+  PetscCall(DMBoxErrorOfDerivatives(dm, time, dm->dim * dm->dim, (const PetscInt(*)[3])order, hessian, ctx, v, &sum, &largest));
+  *h2 = PetscSqrtReal(sum);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -19,28 +19,6 @@ static void Symmetrize(PetscInt n, PetscReal X[])
   }
 }
 
-/* Second derivatives of the basis at points from the first ones D there: a derivative is its values at the nodes times the basis' derivatives */
-static PetscErrorCode SecondDerivatives(PetscInt k, PetscInt npoints, const PetscReal D[], PetscReal D2[])
-{
-  PetscReal         unit[] = {0.0, 1.0};
-  const PatchFDLine ref    = {.degree = k, .ncells = 1, .nnodes = k + 1, .stride = k, .vertices = unit};
-  const PetscInt    n      = k + 1;
-  PetscReal        *x, *B, *Dn;
-
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc3(n, &x, n * n, &B, n * n, &Dn));
-  PetscCall(PatchFDLineNodes(&ref, x));
-  PetscCall(PatchFDBasis(k, n, x, B, Dn));
-  for (PetscInt q = 0; q < npoints; q++) {
-    for (PetscInt i = 0; i < n; i++) {
-      D2[q * n + i] = 0.0;
-      for (PetscInt l = 0; l < n; l++) D2[q * n + i] += D[q * n + l] * Dn[l * n + i];
-    }
-  }
-  PetscCall(PetscFree3(x, B, Dn));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /*
   Mass, stiffness and bending stiffness on the cell [0, 1], degree k: M_ij = int l_i l_j, K_ij = int l_i' l_j', H_ij = int l_i'' l_j''.  k + 1 Gauss
   points are exact.  For a point they are 1, 0 and 0.
@@ -54,9 +32,7 @@ static PetscErrorCode ReferenceMatrices(PetscInt k, PetscReal M[], PetscReal K[]
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc5(n, &x, n, &w, n * n, &B, n * n, &D, n * n, &D2));
-  PetscCall(PatchFDLineTabulate(&ref, n, x, w, B));
-  PetscCall(PatchFDBasis(k, n, x, B, D));
-  PetscCall(SecondDerivatives(k, n, D, D2));
+  PetscCall(PatchFDLineTabulate(&ref, n, x, w, B, D, D2));
   PetscCall(PetscArrayzero(M, n * n));
   PetscCall(PetscArrayzero(K, n * n));
   PetscCall(PetscArrayzero(H, n * n));
@@ -123,8 +99,7 @@ static PetscErrorCode CellsCreate(const PatchFDLine *line, Cells *c)
   PetscCall(PetscMalloc7(n * n, &c->M, n * n, &c->K, n * n, &c->H, n, &c->slope[0], n, &c->slope[1], n, &c->bend[0], n, &c->bend[1]));
   PetscCall(ReferenceMatrices(line->degree, c->M, c->K, c->H));
   PetscCall(PetscMalloc3(2 * n, &B, 2 * n, &D, 2 * n, &D2));
-  PetscCall(PatchFDBasis(line->degree, 2, ends, B, D));
-  PetscCall(SecondDerivatives(line->degree, 2, D, D2));
+  PetscCall(PatchFDBasis(line->degree, 2, ends, B, D, D2));
   for (PetscInt i = 0; i < n; i++) { /* mirror images of each other, whatever rounding says */
     c->slope[0][i]         = 0.5 * (D[i] - D[n + n - 1 - i]);
     c->slope[1][n - 1 - i] = -c->slope[0][i];

@@ -85,7 +85,7 @@ PetscErrorCode PatchFDEmbeddingCreate(const PatchFDLine *coarse, const PatchFDLi
   PetscCall(PetscMalloc1(e->nclass * e->nf * e->nc, &e->P));
   for (PetscInt r = 0; r < e->nclass; r++) {
     PetscCall(FineNodes(fine, e->ratio, split[r], x));
-    PetscCall(PatchFDBasis(coarse->degree, e->nf, x, e->P + r * e->nf * e->nc, NULL));
+    PetscCall(PatchFDBasis(coarse->degree, e->nf, x, e->P + r * e->nf * e->nc, NULL, NULL));
   }
   PetscCall(PetscFree2(split, x));
   PetscFunctionReturn(PETSC_SUCCESS);

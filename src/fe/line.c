@@ -144,8 +144,18 @@ static void NodeDerivatives(PetscInt n, const PetscReal x[], const PetscReal w[]
   }
 }
 
-/* A derivative is a polynomial of lower degree: it is interpolated from the nodes, D = B d */
-PetscErrorCode PatchFDBasis(PetscInt degree, PetscInt npoints, const PetscReal points[], PetscReal B[], PetscReal D[])
+/* A derivative is a polynomial of lower degree: it is interpolated from the nodes, dX = X d */
+static void Differentiate(PetscInt npoints, PetscInt n, const PetscReal d[], const PetscReal X[], PetscReal dX[])
+{
+  for (PetscInt q = 0; q < npoints; q++) {
+    for (PetscInt j = 0; j < n; j++) {
+      dX[q * n + j] = 0.0;
+      for (PetscInt i = 0; i < n; i++) dX[q * n + j] += X[q * n + i] * d[i * n + j];
+    }
+  }
+}
+
+PetscErrorCode PatchFDBasis(PetscInt degree, PetscInt npoints, const PetscReal points[], PetscReal B[], PetscReal D[], PetscReal D2[])
 {
   const PetscInt n = degree + 1;
   PetscReal     *x, *w, *d;
@@ -158,12 +168,8 @@ PetscErrorCode PatchFDBasis(PetscInt degree, PetscInt npoints, const PetscReal p
   for (PetscInt q = 0; q < npoints; q++) BasisValues(n, x, w, points[q], B + q * n);
   if (D) {
     NodeDerivatives(n, x, w, d);
-    PetscCall(PetscArrayzero(D, npoints * n));
-    for (PetscInt q = 0; q < npoints; q++) {
-      for (PetscInt i = 0; i < n; i++) {
-        for (PetscInt j = 0; j < n; j++) D[q * n + j] += B[q * n + i] * d[i * n + j];
-      }
-    }
+    Differentiate(npoints, n, d, B, D);
+    if (D2) Differentiate(npoints, n, d, D, D2);
   }
   PetscCall(PetscFree3(x, w, d));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -180,7 +186,7 @@ static PetscErrorCode ReferenceGauss(PetscInt nq, PetscReal x[], PetscReal w[])
 }
 
 /* The integral over a point is the value there: all quadrature points lie on it and the weights sum to one */
-PetscErrorCode PatchFDLineTabulate(const PatchFDLine *line, PetscInt nq, PetscReal x[], PetscReal w[], PetscReal B[])
+PetscErrorCode PatchFDLineTabulate(const PatchFDLine *line, PetscInt nq, PetscReal x[], PetscReal w[], PetscReal B[], PetscReal D[], PetscReal D2[])
 {
   const PetscReal *v = line->vertices;
   PetscReal       *xq, *wq;
@@ -195,7 +201,7 @@ PetscErrorCode PatchFDLineTabulate(const PatchFDLine *line, PetscInt nq, PetscRe
       w[c * nq + q] = line->degree ? (v[c + 1] - v[c]) * wq[q] : wq[q];
     }
   }
-  PetscCall(PatchFDBasis(line->degree, nq, xq, B, NULL));
+  PetscCall(PatchFDBasis(line->degree, nq, xq, B, D, D2));
   PetscCall(PetscFree2(xq, wq));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

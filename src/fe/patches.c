@@ -290,7 +290,7 @@ static PetscErrorCode CoupleNeighbours(PatchFDEigen *e)
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(2 * m, &B, 2 * m, &D));
-  PetscCall(PatchFDBasis(m - 1, 2, ends, B, D));
+  PetscCall(PatchFDBasis(m - 1, 2, ends, B, D, NULL));
   for (int end = 0; end < 2; end++) {
     const PetscReal *derivative = D + (end ? 0 : m); /* the neighbour above touches with its lower end */
     const PetscInt   col = end ? n + m : 0, vertex = end ? 0 : m - 1, far = m - 1 - vertex;

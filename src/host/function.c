@@ -29,13 +29,14 @@ PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* room for a cell's values at nodes, at points, and in between */
+/* room for a cell's values at nodes, at points, and in between, for those of a function of Nc components at the points, and for weights */
 typedef struct {
   PetscInt     n[3], stride[3], nq[3];
-  PetscScalar *node, *point, *work[2];
+  PetscScalar *node, *point, *work[2], *f;
+  PetscReal   *weight;
 } CellBuffers;
 
-static PetscErrorCode CellBuffersCreate(const PatchFDQuadrature q[3], CellBuffers *c)
+static PetscErrorCode CellBuffersCreate(const PatchFDQuadrature q[3], PetscInt Nc, CellBuffers *c)
 {
   PetscInt size = 1;
 
@@ -46,14 +47,14 @@ static PetscErrorCode CellBuffersCreate(const PatchFDQuadrature q[3], CellBuffer
     c->nq[d]     = q[d].nq;
     size *= PetscMax(c->n[d], c->nq[d]);
   }
-  PetscCall(PetscMalloc4(size, &c->node, size, &c->point, size, &c->work[0], size, &c->work[1]));
+  PetscCall(PetscMalloc6(size, &c->node, size, &c->point, size, &c->work[0], size, &c->work[1], Nc * size, &c->f, size, &c->weight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CellBuffersDestroy(CellBuffers *c)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree4(c->node, c->point, c->work[0], c->work[1]));
+  PetscCall(PetscFree6(c->node, c->point, c->work[0], c->work[1], c->f, c->weight));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -80,23 +81,23 @@ static void PointsToNodes(const PatchFDQuadrature q[3], CellBuffers *c)
 {
   const PetscInt *n = c->n, *nq = c->nq;
 
-  Contract(1, n[2], nq[2], nq[0] * nq[1], q[2].B, 1, n[2], c->point, c->work[0]);
-  Contract(n[2], n[1], nq[1], nq[0], q[1].B, 1, n[1], c->work[0], c->work[1]);
-  Contract(n[2] * n[1], n[0], nq[0], 1, q[0].B, 1, n[0], c->work[1], c->node);
+  Contract(1, n[2], nq[2], nq[0] * nq[1], q[2].B[0], 1, n[2], c->point, c->work[0]);
+  Contract(n[2], n[1], nq[1], nq[0], q[1].B[0], 1, n[1], c->work[0], c->work[1]);
+  Contract(n[2] * n[1], n[0], nq[0], 1, q[0].B[0], 1, n[0], c->work[1], c->node);
 }
 
-/* point[q] = sum over nodes of B0[q0][i0] B1[q1][i1] B2[q2][i2] node[i] */
-static void NodesToPoints(const PatchFDQuadrature q[3], CellBuffers *c)
+/* point[q] = sum over nodes of B0[q0][i0] B1[q1][i1] B2[q2][i2] node[i], B the derivatives of the given orders */
+static void NodesToPoints(const PatchFDQuadrature q[3], const PetscInt order[3], CellBuffers *c)
 {
   const PetscInt *n = c->n, *nq = c->nq;
 
-  Contract(n[2] * n[1], nq[0], n[0], 1, q[0].B, n[0], 1, c->node, c->work[0]);
-  Contract(n[2], nq[1], n[1], nq[0], q[1].B, n[1], 1, c->work[0], c->work[1]);
-  Contract(1, nq[2], n[2], nq[0] * nq[1], q[2].B, n[2], 1, c->work[1], c->point);
+  Contract(n[2] * n[1], nq[0], n[0], 1, q[0].B[order[0]], n[0], 1, c->node, c->work[0]);
+  Contract(n[2], nq[1], n[1], nq[0], q[1].B[order[1]], n[1], 1, c->work[0], c->work[1]);
+  Contract(1, nq[2], n[2], nq[0] * nq[1], q[2].B[order[2]], n[2], 1, c->work[1], c->point);
 }
 
 /* values of f and weights at the points of a cell */
-static PetscErrorCode FunctionAtPoints(PetscInt dim, const PatchFDQuadrature q[3], const PetscInt cell[3], PatchFDFunction f, void *ctx, PetscReal time, PetscScalar value[], PetscScalar weight[])
+static PetscErrorCode FunctionAtPoints(PetscInt dim, const PatchFDQuadrature q[3], const PetscInt cell[3], PetscInt Nc, PatchFDFunction f, void *ctx, PetscReal time, CellBuffers *c)
 {
   const PetscInt nq[3] = {q[0].nq, q[1].nq, q[2].nq};
 
@@ -107,8 +108,8 @@ static PetscErrorCode FunctionAtPoints(PetscInt dim, const PatchFDQuadrature q[3
         const PetscInt  p[3] = {cell[0] * nq[0] + i, cell[1] * nq[1] + j, cell[2] * nq[2] + k}, at = i + nq[0] * (j + nq[1] * k);
         const PetscReal x[3] = {q[0].x[p[0]], q[1].x[p[1]], q[2].x[p[2]]};
 
-        PetscCallBack("DMBOX callback function", (*f)(dim, time, x, 1, &value[at], ctx));
-        weight[at] = q[0].w[p[0]] * q[1].w[p[1]] * q[2].w[p[2]];
+        PetscCallBack("DMBOX callback function", (*f)(dim, time, x, Nc, &c->f[Nc * at], ctx));
+        c->weight[at] = q[0].w[p[0]] * q[1].w[p[1]] * q[2].w[p[2]];
       }
     }
   }
@@ -143,12 +144,12 @@ PetscErrorCode PatchFDHostLoad(PetscInt dim, const PatchFDQuadrature q[3], const
 
   PetscFunctionBegin;
   if (RangeIsEmpty(cells) || RangeIsEmpty(write)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CellBuffersCreate(q, &c));
+  PetscCall(CellBuffersCreate(q, 1, &c));
   for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
     for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
       for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++) {
-        PetscCall(FunctionAtPoints(dim, q, cell, f, ctx, time, c.point, c.work[0]));
-        for (PetscInt p = 0; p < c.nq[0] * c.nq[1] * c.nq[2]; p++) c.point[p] *= c.work[0][p];
+        PetscCall(FunctionAtPoints(dim, q, cell, 1, f, ctx, time, &c));
+        for (PetscInt p = 0; p < c.nq[0] * c.nq[1] * c.nq[2]; p++) c.point[p] = c.weight[p] * c.f[p];
         PointsToNodes(q, &c);
         AddNodes(&c, cell, write, box, b);
       }
@@ -172,26 +173,32 @@ static void GetNodes(const PetscInt cell[3], const PatchFDBox *box, const PetscS
   }
 }
 
-PetscErrorCode PatchFDHostError(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *box, const PetscScalar u[],
-                                PetscReal *l2, PetscReal *max)
+PetscErrorCode PatchFDHostError(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, PetscInt Nc, const PetscInt order[][3], PatchFDFunction f, void *ctx, PetscReal time,
+                                const PatchFDBox *box, const PetscScalar u[], PetscReal *l2, PetscReal *max)
 {
   CellBuffers c;
   PetscInt    cell[3];
 
   PetscFunctionBegin;
   if (RangeIsEmpty(cells)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CellBuffersCreate(q, &c));
+  PetscCall(CellBuffersCreate(q, Nc, &c));
   for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
     for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
       for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++) {
         GetNodes(cell, box, u, &c);
-        NodesToPoints(q, &c);
-        PetscCall(FunctionAtPoints(dim, q, cell, f, ctx, time, c.work[0], c.work[1]));
-        for (PetscInt p = 0; p < c.nq[0] * c.nq[1] * c.nq[2]; p++) {
-          const PetscReal error = PetscAbsScalar(c.point[p] - c.work[0][p]);
+        PetscCall(FunctionAtPoints(dim, q, cell, Nc, f, ctx, time, &c));
+        for (PetscInt m = 0; m < Nc; m++) {
+          PetscReal scale = 1; /* from the cell [0, 1] to this one */
 
-          *l2 += PetscRealPart(c.work[1][p]) * error * error;
-          if (error > *max || PetscIsNanReal(error)) *max = error;
+          NodesToPoints(q, order[m], &c);
+          for (int d = 0; d < 3; d++)
+            for (PetscInt o = 0; o < order[m][d]; o++) scale /= q[d].h[cell[d]];
+          for (PetscInt p = 0; p < c.nq[0] * c.nq[1] * c.nq[2]; p++) {
+            const PetscReal error = PetscAbsScalar(scale * c.point[p] - c.f[Nc * p + m]);
+
+            *l2 += c.weight[p] * error * error;
+            if (error > *max || PetscIsNanReal(error)) *max = error;
+          }
         }
       }
     }

@@ -12,15 +12,19 @@ PETSC_INTERN PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *cons
 typedef struct {
   PetscInt   degree, stride, nq;
   PetscReal *x, *w; /* [ncells * nq] */
-  PetscReal *B;     /* [nq][degree + 1] */
+  PetscReal *h;     /* [ncells] lengths of the cells */
+  PetscReal *B[3];  /* [nq][degree + 1] the basis of the cell [0, 1] at the points: values, first and second derivatives */
 } PatchFDQuadrature;
 
 /* b_i += integral of f phi_i over the cells of `cells`, for the nodes i of `write` */
 PETSC_INTERN PetscErrorCode PatchFDHostLoad(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, const PatchFDRange write, PatchFDFunction f, void *ctx, PetscReal time,
                                             const PatchFDBox *, PetscScalar b[]);
-/* *l2 += integral of (u - f)^2 over the cells, *max = max(*max, |u - f|) at the quadrature points */
-PETSC_INTERN PetscErrorCode PatchFDHostError(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, const PatchFDBox *,
-                                             const PetscScalar u[], PetscReal *l2, PetscReal *max);
+/*
+  With the Nc derivatives of u that `order` lists, each by its orders (0 to 2) in the three directions, and the Nc components of f:
+  *l2 += sum of the integrals of (derivative - component)^2 over the cells, *max = max(*max, |derivative - component|) at the quadrature points
+*/
+PETSC_INTERN PetscErrorCode PatchFDHostError(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, PetscInt Nc, const PetscInt order[][3], PatchFDFunction f, void *ctx,
+                                             PetscReal time, const PatchFDBox *, const PetscScalar u[], PetscReal *l2, PetscReal *max);
 
 /* diagonal of the operator on the nodes of each field's `write`, `fixed` elsewhere */
 PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, PetscReal fixed, PetscScalar diag[]);

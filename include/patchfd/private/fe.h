@@ -43,12 +43,12 @@ static inline void PatchFDLineFree(const PatchFDLine *l, PetscInt *first, PetscI
   *end   = l->nnodes - (PatchFDLineFixed(l, 1) ? 1 : 0);
 }
 
-/* values B[npoints][degree + 1] and derivatives D (may be NULL) of the reference basis on [0, 1] */
-PETSC_INTERN PetscErrorCode PatchFDBasis(PetscInt degree, PetscInt npoints, const PetscReal points[], PetscReal B[], PetscReal D[]);
+/* values B[npoints][degree + 1], first and second derivatives D and D2 of the reference basis on [0, 1]; D2, or both, may be NULL */
+PETSC_INTERN PetscErrorCode PatchFDBasis(PetscInt degree, PetscInt npoints, const PetscReal points[], PetscReal B[], PetscReal D[], PetscReal D2[]);
 /* coordinates x[nnodes] of all nodes */
 PETSC_INTERN PetscErrorCode PatchFDLineNodes(const PatchFDLine *, PetscReal x[]);
-/* nq Gauss points a cell: points x[ncells * nq], weights w[ncells * nq] (times the cell's length), basis values B[nq][degree + 1] */
-PETSC_INTERN PetscErrorCode PatchFDLineTabulate(const PatchFDLine *, PetscInt nq, PetscReal x[], PetscReal w[], PetscReal B[]);
+/* nq Gauss points a cell: points x[ncells * nq], weights w[ncells * nq] (times the cell's length), and the reference basis there, as from PatchFDBasis() */
+PETSC_INTERN PetscErrorCode PatchFDLineTabulate(const PatchFDLine *, PetscInt nq, PetscReal x[], PetscReal w[], PetscReal B[], PetscReal D[], PetscReal D2[]);
 
 /*
   A one-dimensional matrix on a line, cell by cell: the rows are the nodes of cell c, the columns those of the cells c - reach .. c + reach.
