@@ -27,11 +27,4 @@ PetscErrorCode OperatorMarchCreate(const SumDesc *, OperatorFast **);
 template <typename T>
 PetscErrorCode OperatorPlaneCreate(const SumDesc *, OperatorFast **);
 
-/* v, as if it were not known: the compiler would compute all multiples of a stride ahead of a loop, and run out of registers */
-__device__ inline unsigned Opaque(unsigned v)
-{
-  asm volatile("" : "+r"(v));
-  return v;
-}
-
 } // namespace patchfd

@@ -14,6 +14,7 @@
 */
 #pragma once
 #include "dispatch.cuh"
+#include "march.cuh"
 #include "operator.cuh"
 
 namespace patchfd

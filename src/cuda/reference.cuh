@@ -18,7 +18,7 @@ struct CellReference {
     const PetscReal        ends[] = {0.0, 1.0};
     const PetscBool        free[] = {PETSC_FALSE, PETSC_FALSE};
     const PetscInt         n      = degree + 1;
-    std::vector<PetscReal> nodes(n), B(n * n), D(n * n);
+    std::vector<PetscReal> B(n);
     PatchFDLine            line;
     PatchFDBand            band;
 
@@ -37,12 +37,7 @@ struct CellReference {
     g.resize(n);
     b.resize(n);
     v[0] = 1; /* nodes are Gauss-Lobatto points */
-    PetscCall(PatchFDBasis(degree, 1, ends, B.data(), g.data(), nullptr));
-    /* a derivative is its values at the nodes times the basis' derivatives */
-    PetscCall(PatchFDLineNodes(&line, nodes.data()));
-    PetscCall(PatchFDBasis(degree, n, nodes.data(), B.data(), D.data(), nullptr));
-    for (PetscInt i = 0; i < n; i++)
-      for (PetscInt l = 0; l < n; l++) b[i] += g[l] * D[l * n + i];
+    PetscCall(PatchFDBasis(degree, 1, ends, B.data(), g.data(), b.data()));
     PetscCall(PatchFDLineDestroy(&line));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
