@@ -448,7 +448,7 @@ struct BandX {
     const bool active = row < S::ROWS * K && (!only || row >= S::ROWS * (K - 1));
 
     if (!__any_sync(0xffffffff, active)) return;
-    const int at  = min(row, S::ROWS * K - 1);
+    const int at  = row < S::ROWS * K ? row : (int)threadIdx.x / 32 * S::GROUPS; /* lanes without a row read one of their warp */
     T        *M   = P.M + at * S::PITCHM, *Ks = P.K + at * S::PITCH, *B = P.B + at * S::PITCH;
     const T  *mix = numbers + lane * MIX_CELL;
     T         pm[N], pk[N], pb[N], out[3][2];
