@@ -59,12 +59,9 @@ static PetscErrorCode LocalRowsCreate(const Mat_Box *m, MatBoxLocal *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  The matrices of the classes of patches of one direction.  X[class * nband + band] are those of the patches' own nodes; NULL if nobody wants them,
-  otherwise the caller frees X[0]
-*/
+/* The matrices of the classes of patches of one direction: n[class] nodes, X[class * nband + band] their columns for the patches' own nodes */
 typedef struct {
-  PetscInt    n;
+  PetscInt   *n;
   PetscReal **X;
 } DirectionMatrices;
 
@@ -72,12 +69,16 @@ static PetscErrorCode DirectionMatricesCreate(const MatBoxForm *form, const MatB
 {
   const PatchFDPatches *p = &l->patches[d];
   PetscReal            *data;
+  size_t                size = 0;
 
   PetscFunctionBegin;
-  x->n = p->npatch ? p->n[0] : 0;
-  PetscCall(PetscMalloc1((size_t)(p->nclass * form->nband) * (size_t)(x->n * x->n), &data));
-  PetscCall(PetscMalloc1(p->nclass * form->nband, &x->X));
-  for (PetscInt i = 0; i < p->nclass * form->nband; i++) x->X[i] = data + (size_t)i * (size_t)(x->n * x->n);
+  PetscCall(PetscMalloc2(p->nclass, &x->n, p->nclass * form->nband, &x->X));
+  for (PetscInt i = 0; i < p->npatch; i++) {
+    x->n[p->cls[i]] = p->n[i];
+    size            = PetscMax(size, (size_t)(p->n[i] * p->n[i]));
+  }
+  PetscCall(PetscMalloc1((size_t)(p->nclass * form->nband) * size, &data));
+  for (PetscInt i = 0; i < p->nclass * form->nband; i++) x->X[i] = data + (size_t)i * size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,7 +86,7 @@ static PetscErrorCode DirectionMatricesDestroy(DirectionMatrices *x)
 {
   PetscFunctionBegin;
   if (x->X) PetscCall(PetscFree(x->X[0]));
-  PetscCall(PetscFree(x->X));
+  PetscCall(PetscFree2(x->n, x->X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -98,7 +99,7 @@ static PetscErrorCode DirectionMatricesFill(const MatBoxForm *form, const PatchF
     PatchFDRows    rows;
 
     PetscCall(PatchFDRowsCreate(line, &form->band[b], cover, &rows));
-    PetscCall(PatchFDRowsBlock(&rows, x->n, patch, x->X[c * form->nband + b]));
+    PetscCall(PatchFDRowsBlock(&rows, x->n[c], patch, x->X[c * form->nband + b]));
     PetscCall(PatchFDRowsDestroy(&rows));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -161,7 +162,7 @@ static void TermMatrices(const MatBoxForm *form, const DirectionMatrices x[3], c
 static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const DirectionMatrices x[3])
 {
   const PetscLogDouble limit = 8.0 * 1073741824.0;
-  const PetscInt       n[3] = {x[0].n, x[1].n, x[2].n}, nclass[3] = {l->patches[0].nclass, l->patches[1].nclass, l->patches[2].nclass};
+  const PetscInt       nclass[3] = {l->patches[0].nclass, l->patches[1].nclass, l->patches[2].nclass};
   const PetscReal     *X[MATBOX_MAX_TERMS][3];
   PetscReal            coef[MATBOX_MAX_TERMS];
   PetscLogDouble       bytes = 0;
@@ -173,6 +174,7 @@ static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const D
   for (int create = 0; create < 2; create++) {
     for (PetscInt i = 0; i < l->ndense; i++) {
       const PetscInt c[3]     = {i % nclass[0], i / nclass[0] % nclass[1], i / nclass[0] / nclass[1]};
+      const PetscInt n[3]     = {x[0].n[c[0]], x[1].n[c[1]], x[2].n[c[2]]};
       PetscBool      definite = PETSC_TRUE;
 
       TermMatrices(&m->form, x, c, X);
@@ -193,7 +195,7 @@ static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const D
 static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBoxLocal *l)
 {
   const PetscBool   dense = (PetscBool)(type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE), alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE);
-  DirectionMatrices x[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
+  DirectionMatrices x[3] = {{NULL, NULL}, {NULL, NULL}, {NULL, NULL}};
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
