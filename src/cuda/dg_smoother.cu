@@ -131,7 +131,7 @@ static __device__ inline void DGFetch(bool active, const DGSmootherData<T> &s, c
 }
 
 template <typename T>
-static __global__ void DGGenericKernel(const __grid_constant__ DGSmootherData<T> s, const __grid_constant__ DGColor g, PatchFDPatchOp op, T omega, T beta, bool zero, T *x, const T *b, T *r)
+static __global__ void DGGenericKernel(const __grid_constant__ DGSmootherData<T> s, const __grid_constant__ ColorPatches g, PatchFDPatchOp op, T omega, T beta, bool zero, T *x, const T *b, T *r)
 {
   T           *A = TeamMemory<T>(s.team.global, s.team.size), *B = A + s.size, *faces = B + s.size;
   const size_t rows = (size_t)g.slots() * g.count[1], items = rows * g.count[2];
@@ -346,7 +346,7 @@ PetscErrorCode DGSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncol
   for (PetscInt i = 0; i < ncolors; i++) {
     const bool      first = zero && i == 0;
     const PetscReal beta  = first ? 0 : (op == PATCHFD_OP_SOLVE ? 1 : 1 - omega);
-    const DGColor   g(colors[i], p->phases, patches, p->data.l, p->data.read);
+    const ColorPatches   g(colors[i], p->phases, patches, p->data.l, p->data.read);
 
     if (g.empty()) continue;
     if (!fast) {

@@ -188,11 +188,11 @@ struct DGBlock {
   static constexpr int n = F::n, N = F::N;
 
   const DGMatrices<T, K> &m;
-  const DGColor          &g;
+  const ColorPatches          &g;
   T                      *sm;
   int                     t, y0, z0, ycls, zcls; /* first nodes, classes in y and z */
 
-  __device__ __forceinline__ DGBlock(const DGMatrices<T, K> &m, const DGColor &g, T *sm) : m(m), g(g), sm(sm), t(threadIdx.x)
+  __device__ __forceinline__ DGBlock(const DGMatrices<T, K> &m, const ColorPatches &g, T *sm) : m(m), g(g), sm(sm), t(threadIdx.x)
   {
     const int y = g.start[1] + 2 * (int)blockIdx.y, z = g.start[2] + 2 * (int)blockIdx.z;
 
@@ -445,7 +445,7 @@ __device__ __forceinline__ void DGGatherFaces(const DGBlock<T, K> &b, const T *x
 
 template <typename T, int K, PatchFDPatchOp OP>
 __launch_bounds__(DGShape<T, K>::THREADS, DGShape<T, K>::BLOCKS) static __global__
-void DGPatchKernel(const __grid_constant__ DGMatrices<T, K> m, const __grid_constant__ DGColor g, T omega, T beta, bool zero, T *x, const T *b, T *r)
+void DGPatchKernel(const __grid_constant__ DGMatrices<T, K> m, const __grid_constant__ ColorPatches g, T omega, T beta, bool zero, T *x, const T *b, T *r)
 {
   using F = DGShape<T, K>;
   extern __shared__ double2 dg_shared[];
@@ -514,7 +514,7 @@ struct DGSmootherDegree : DGSmootherFast {
   int             *cls[3];
 
   template <PatchFDPatchOp OP>
-  PetscErrorCode launch(const DGColor &g, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t stream) const
+  PetscErrorCode launch(const ColorPatches &g, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t stream) const
   {
     const dim3              grid((g.slots() + F::P - 1) / F::P, g.count[1], g.count[2]);
     const size_t            shared = (OP == PATCHFD_OP_SOLVE ? F::LAYERS : F::SIZE) * sizeof(T);
@@ -526,7 +526,7 @@ struct DGSmootherDegree : DGSmootherFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode apply(const DGColor &g, PatchFDPatchOp op, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t stream) const override
+  PetscErrorCode apply(const ColorPatches &g, PatchFDPatchOp op, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
     if (op == PATCHFD_OP_RESIDUAL) PetscCall(launch<PATCHFD_OP_RESIDUAL>(g, omega, beta, zero, x, b, r, stream));

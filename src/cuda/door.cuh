@@ -5,6 +5,7 @@
 #pragma once
 #include "cuda.cuh"
 #include "dg.cuh"
+#include "terms.cuh"
 
 namespace patchfd
 {
@@ -98,26 +99,52 @@ struct OperatorDoor {
 
 /* ---- local solvers ---- */
 
+/* of three kinds: patches that are diagonalized, of continuous and of discontinuous fields, and those with terms (terms.cuh) */
+struct LocalDoorPlan {
+  PetscErrorCode (*apply)(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
+  PetscErrorCode (*destroy)(void **);
+  void *plan;
+};
+
 template <typename T>
 struct LocalDoor {
+  template <class Kernels>
+  static PetscErrorCode createKind(const PatchFDLocalDesc *desc, LocalDoorPlan *p)
+  {
+    PetscFunctionBegin;
+    p->apply   = Kernels::apply;
+    p->destroy = Kernels::destroy;
+    PetscCall(Kernels::create(desc, &p->plan));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   static PetscErrorCode create(const PatchFDLocalDesc *desc, void **plan)
   {
-    DoorPlan *p;
+    LocalDoorPlan *p;
 
     PetscFunctionBegin;
-    PetscCheck(desc->nterm == 0 && desc->kind == PATCHFD_LOCAL_FD, PETSC_COMM_SELF, PETSC_ERR_SUP, "The GPU has no kernel for local solvers of operators that are not separable: use -dm_vec_type standard");
-    PetscCall(DoorCreate(desc->nphase > 1, plan, &p));
-    if (p->dg) PetscCall(DGSmoother<T>::create(desc, &p->plan));
-    else PetscCall(Smoother<T>::create(desc, &p->plan));
+    PetscCall(PetscNew(&p));
+    *plan = p;
+    if (desc->nterm) PetscCall(createKind<TermsSmoother<T>>(desc, p));
+    else if (desc->nphase > 1) PetscCall(createKind<DGSmoother<T>>(desc, p));
+    else PetscCall(createKind<Smoother<T>>(desc, p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static PetscErrorCode apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
   {
-    DoorPlan *p = (DoorPlan *)plan;
+    LocalDoorPlan *p = (LocalDoorPlan *)plan;
 
-    return p->dg ? DGSmoother<T>::apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r) : Smoother<T>::apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r);
+    return p->apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r);
   }
-  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Smoother<T>, DGSmoother<T>>(plan); }
+  static PetscErrorCode destroy(void **plan)
+  {
+    LocalDoorPlan *p = (LocalDoorPlan *)*plan;
+
+    PetscFunctionBegin;
+    if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(p->destroy(&p->plan));
+    PetscCall(PetscFree(*plan));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
 };
 
 /* ---- transfers ---- */
