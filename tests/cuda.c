@@ -1,7 +1,9 @@
 static char help[] = "Every CUDA kernel against its host twin, in both precisions, on random data.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...>, -graded, -neumann, -dg : the meshes; -dg: cells do not share nodes\n\
+  -biharmonic : local solvers of the bending of plates; -neumann: some sides are simply supported\n\
   -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
 
+#include <patchfd/private/assembly.h>
 #include <patchfd/private/kernels.h>
 #if defined(PETSC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
@@ -10,7 +12,7 @@ static char help[] = "Every CUDA kernel against its host twin, in both precision
 typedef struct {
   PetscInt       degree, cells[3];
   PatchFDLine    line[3];
-  PatchFDBand    A[3], M[3];
+  PatchFDBand    A[3], M[3], L[3]; /* L: stiffness, of plates */
   PetscInt       stride[3], nphase;
   PatchFDPatches patch[3];
   PatchFDEigen   whole[3];
@@ -18,14 +20,35 @@ typedef struct {
   PatchFDRange   all, free;
 } Mesh;
 
-static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool neumann, PetscBool dg, PetscInt ratio, Mesh *m)
+typedef enum {
+  POISSON,
+  DG,
+  PLATE
+} Problem;
+
+/* bands of a line of a plate: penalty, mass and stiffness matrix */
+static PetscErrorCode PlateBands(const PatchFDLine *line, int d, PatchFDBand *B, PatchFDBand *M, PatchFDBand *L)
 {
+  const PetscReal penalty = (PetscReal)(line->degree * (line->degree + 1));
+
+  PetscFunctionBeginUser;
+  PetscCall(PatchFDBandBilaplace(line, 1, d ? 0 : 0.5, penalty, 2 * penalty, B));
+  PetscCall(PatchFDBandMass(line, M));
+  PetscCall(PatchFDBandLaplace(line, 1, 0, 0, 0, L));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool neumann, Problem problem, PetscInt ratio, Mesh *m)
+{
+  const PetscBool dg = (PetscBool)(problem == DG), plate = (PetscBool)(problem == PLATE);
+
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(m, sizeof(*m)));
   m->degree = degree;
   for (int d = 0; d < 3; d++) {
     const PetscInt  k = d < dim ? degree : 0, refine = d < dim ? ratio : 1, n = d < dim ? cells[d] * refine : 1;
-    const PetscBool fixed[2] = {(PetscBool)(d < dim && !(neumann && d != 1)), (PetscBool)(d < dim && !(neumann && d == 1))};
+    const PetscBool held[2] = {(PetscBool)(d < dim && !(neumann && d != 1)), (PetscBool)(d < dim && !(neumann && d == 1))};
+    const PetscBool fixed[2] = {(PetscBool)(held[0] || (plate && d < dim)), (PetscBool)(held[1] || (plate && d < dim))};
     PetscReal      *v;
 
     PetscCall(PetscMalloc1(n + 1, &v));
@@ -37,12 +60,17 @@ static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt c
     }
     m->cells[d] = n;
     PetscCall(PatchFDLineCreate(dg && k ? PATCHFD_DISCONTINUOUS : PATCHFD_CONTINUOUS, k, n, v, fixed, &m->line[d]));
-    PetscCall(PatchFDBandMass(&m->line[d], &m->M[d]));
-    PetscCall(PatchFDBandLaplace(&m->line[d], 1 + 0.1 * d, d ? 0 : 0.5, k * (k + 1), 2 * k * (k + 1), &m->A[d]));
+    if (plate) {
+      for (int e = 0; e < 2; e++) m->line[d].clamped[e] = held[e];
+      PetscCall(PlateBands(&m->line[d], d, &m->A[d], &m->M[d], &m->L[d]));
+    } else {
+      PetscCall(PatchFDBandMass(&m->line[d], &m->M[d]));
+      PetscCall(PatchFDBandLaplace(&m->line[d], 1 + 0.1 * d, d ? 0 : 0.5, k * (k + 1), 2 * k * (k + 1), &m->A[d]));
+    }
     PetscCall(PatchFDPatchesCreate(&m->line[d], &m->M[d], &m->A[d], &m->patch[d]));
-    if (n <= 64) PetscCall(PatchFDLineEigenCreate(&m->line[d], &m->M[d], &m->A[d], &m->whole[d])); /* for the box solve only */
+    if (n <= 64 && !plate) PetscCall(PatchFDLineEigenCreate(&m->line[d], &m->M[d], &m->A[d], &m->whole[d])); /* for the box solve only */
     m->stride[d] = m->line[d].stride;
-    m->nphase    = dg ? 2 : 1;
+    m->nphase    = dg || plate ? 2 : 1;
     PetscCall(PetscFree(v));
     m->box.lo[d] = m->all[d][0] = 0;
     m->box.n[d] = m->all[d][1] = m->line[d].nnodes;
@@ -59,6 +87,7 @@ static PetscErrorCode MeshDestroy(Mesh *m)
     PetscCall(PatchFDPatchesDestroy(&m->patch[d]));
     PetscCall(PatchFDBandDestroy(&m->M[d]));
     PetscCall(PatchFDBandDestroy(&m->A[d]));
+    PetscCall(PatchFDBandDestroy(&m->L[d]));
     PetscCall(PatchFDLineDestroy(&m->line[d]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -68,6 +97,7 @@ static PetscErrorCode MeshDestroy(Mesh *m)
 typedef struct {
   PatchFDKernels host, cuda;
   size_t         n;
+  PetscReal      tolerance;
   void          *h, *d;
 } Array;
 
@@ -77,6 +107,7 @@ static PetscErrorCode ArrayCreate(PatchFDKernels host, PatchFDKernels cuda, size
   a->host = host;
   a->cuda = cuda;
   a->n    = n;
+  a->tolerance = host->size == sizeof(double) ? 1e-12 : 3e-5; /* interior penalties of high degree are the worst conditioned */
   PetscCall(host->malloc(n, &a->h));
   PetscCall(cuda->malloc(n, &a->d));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -121,7 +152,7 @@ static PetscErrorCode ArrayCompare(const char *what, Array *a, PetscInt degree, 
     if (!(PetscAbsReal(h - d) <= diff)) diff = PetscAbsReal(h - d);
     max = PetscMax(max, PetscAbsReal(h));
   }
-  if (!(diff <= (dbl ? 1e-12 : 3e-5) * max)) { /* interior penalties of high degree are the worst conditioned */
+  if (!(diff <= a->tolerance * max)) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "degree %" PetscInt_FMT ", %s, %s: difference %g of %g\n", degree, a->cuda->name, what, (double)diff, (double)max));
     (*failures)++;
   }
@@ -308,7 +339,148 @@ static void Colors(PetscInt nphase, PetscInt *n, PatchFDColor colors[16])
   }
 }
 
-static PetscErrorCode TestSmoother(const Mesh *m, PetscBool sub, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+/* ---- local solvers of plates: by terms in the residual ---- */
+
+typedef struct {
+  const char     *name;
+  PatchFDPatches  patch[3];
+  PatchFDRows     rows[3][3]; /* of direction d: penalty, mass, stiffness */
+  PetscInt        nterm, ndense;
+  PatchFDRowTerm  term[6];
+  PatchFDDense   *dense;
+} Plate;
+
+/* B M M + M B M + M M B + 2 (L L M + L M L + M L L), as far as there are directions: matrix[t][d] of term t */
+static PetscInt PlateTerms(PetscInt dim, PetscReal coef[6], int matrix[6][3])
+{
+  PetscInt n = 0;
+
+  for (PetscInt d = 0; d < dim; d++) {
+    for (PetscInt e = 0; e <= d; e++, n++) {
+      for (int i = 0; i < 3; i++) matrix[n][i] = i != d && i != e ? 1 : (d == e ? 0 : 2);
+      coef[n] = d == e ? 1 : 2;
+    }
+  }
+  return n;
+}
+
+/* X[class][matrix][n n]: the patches' own nodes, from the rows of the first patch of each class */
+static PetscErrorCode PlateBlocks(const PatchFDRows rows[3], const PatchFDPatches *cover, PetscInt patch, PetscReal *X)
+{
+  const PetscInt n = cover->n[patch];
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 3; i++) PetscCall(PatchFDRowsBlock(&rows[i], n, patch, X + i * n * n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PlateRows(const PatchFDLine *line, const PatchFDBand *const band[3], const PatchFDPatches *cover, PatchFDRows rows[3])
+{
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 3; i++) PetscCall(PatchFDRowsCreate(line, band[i], cover, &rows[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the cover of direction d with patches that are meshes of their own, and their matrices */
+static PetscErrorCode PlateAlone(const Mesh *m, int d, PatchFDPatches *patch, PetscReal **X)
+{
+  PatchFDLinesAlone alone;
+  PatchFDEigen     *eigen;
+
+  PetscFunctionBeginUser;
+  PetscCall(PatchFDLinesAloneCreate(&m->line[d], &m->M[d], &alone));
+  PetscCall(PetscCalloc1(alone.nclass, &eigen));
+  PetscCall(PatchFDPatchesCreateAlone(&m->line[d], &alone, eigen, patch));
+  PetscCall(PetscMalloc1(alone.nclass * 3 * patch->n[0] * patch->n[0], X));
+  for (PetscInt c = 0; c < alone.nclass; c++) {
+    PatchFDBand              B, M, L;
+    const PatchFDBand *const band[3] = {&B, &M, &L};
+    PatchFDPatches           one;
+    PatchFDRows              rows[3];
+
+    PetscCall(PlateBands(&alone.line[c], d, &B, &M, &L));
+    PetscCall(PatchFDPatchesCreate(&alone.line[c], &M, &B, &one));
+    PetscCall(PlateRows(&alone.line[c], band, &one, rows));
+    PetscCall(PlateBlocks(rows, &one, 0, *X + c * 3 * one.n[0] * one.n[0]));
+    patch->eigen[c] = one.eigen[0];
+    PetscCall(PetscMemzero(&one.eigen[0], sizeof(one.eigen[0])));
+    PetscCall(PatchFDPatchesDestroy(&one));
+    for (int i = 0; i < 3; i++) PetscCall(PatchFDRowsDestroy(&rows[i]));
+    PetscCall(PatchFDBandDestroy(&B));
+    PetscCall(PatchFDBandDestroy(&M));
+    PetscCall(PatchFDBandDestroy(&L));
+  }
+  PetscCall(PetscFree(eigen));
+  PetscCall(PatchFDLinesAloneDestroy(&alone));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PlateCreate(const Mesh *m, PetscInt dim, PetscBool dense, PetscBool alone, Plate *p)
+{
+  PetscReal *X[3], coef[6];
+  int        matrix[6][3];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  p->name  = dense ? (alone ? "dense single" : "dense") : (alone ? "fd single" : "fd");
+  p->nterm = PlateTerms(dim, coef, matrix);
+  for (int d = 0; d < 3; d++) {
+    const PatchFDBand *const band[3] = {&m->A[d], &m->M[d], &m->L[d]};
+    PatchFDPatches          *patch   = &p->patch[d];
+
+    if (alone) PetscCall(PlateAlone(m, d, patch, &X[d]));
+    else PetscCall(PatchFDPatchesCreate(&m->line[d], &m->M[d], &m->A[d], patch));
+    PetscCall(PlateRows(&m->line[d], band, patch, p->rows[d]));
+    if (alone) continue;
+    PetscCall(PetscMalloc1(patch->nclass * 3 * patch->n[0] * patch->n[0], &X[d]));
+    for (PetscInt i = 0; i < patch->npatch; i++)
+      if (i == 0 || patch->cls[i] != patch->cls[i - 1]) PetscCall(PlateBlocks(p->rows[d], patch, i, X[d] + patch->cls[i] * 3 * patch->n[0] * patch->n[0]));
+  }
+  for (PetscInt t = 0; t < p->nterm; t++) p->term[t] = (PatchFDRowTerm){.coef = coef[t], .dir = {&p->rows[0][matrix[t][0]], &p->rows[1][matrix[t][1]], &p->rows[2][matrix[t][2]]}};
+  if (dense) {
+    const PetscInt nclass[3] = {p->patch[0].nclass, p->patch[1].nclass, p->patch[2].nclass}, n[3] = {p->patch[0].n[0], p->patch[1].n[0], p->patch[2].n[0]};
+
+    p->ndense = nclass[0] * nclass[1] * nclass[2];
+    PetscCall(PetscCalloc1(p->ndense, &p->dense));
+    for (PetscInt i = 0; i < p->ndense; i++) {
+      const PetscInt   c[3] = {i % nclass[0], i / nclass[0] % nclass[1], i / nclass[0] / nclass[1]};
+      const PetscReal *own[6][3];
+      PetscBool        definite;
+
+      for (PetscInt t = 0; t < p->nterm; t++)
+        for (int d = 0; d < 3; d++) own[t][d] = X[d] + (c[d] * 3 + matrix[t][d]) * n[d] * n[d];
+      PetscCall(PatchFDHostDenseParity(p->nterm, (const PetscReal *const(*)[3])own, n, &p->dense[i]));
+      PetscCall(PatchFDHostDenseCreate(p->nterm, coef, (const PetscReal *const(*)[3])own, &p->dense[i], &definite));
+      PetscCheck(definite, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A patch is not positive definite");
+    }
+  }
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree(X[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PlateDestroy(Plate *p)
+{
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PatchFDPatchesDestroy(&p->patch[d]));
+    for (int i = 0; i < 3; i++) PetscCall(PatchFDRowsDestroy(&p->rows[d][i]));
+  }
+  for (PetscInt i = 0; i < p->ndense; i++) PetscCall(PatchFDHostDenseDestroy(&p->dense[i]));
+  PetscCall(PetscFree(p->dense));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void PlateDescribe(const Plate *p, PatchFDLocalDesc *desc)
+{
+  desc->kind  = p->dense ? PATCHFD_LOCAL_DENSE : PATCHFD_LOCAL_FD;
+  desc->dense = p->dense;
+  desc->nterm = p->nterm;
+  desc->term  = p->term;
+  for (int d = 0; d < 3; d++) desc->dir[d] = &p->patch[d];
+}
+
+/* plate: NULL where patches are diagonalized */
+static PetscErrorCode TestSmoother(const Mesh *m, const Plate *plate, PetscBool sub, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
 {
   static const char  *names[] = {"residual", "solve", "fused", "boundary"};
   PatchFDLocalDesc    desc    = {.nphase = m->nphase, .box = m->box};
@@ -327,6 +499,7 @@ static PetscErrorCode TestSmoother(const Mesh *m, PetscBool sub, PatchFDKernels 
     patches[d][1] = m->patch[d].npatch;
     for (int e = 0; e < 2; e++) desc.read[d][e] = m->free[d][e];
   }
+  if (plate) PlateDescribe(plate, &desc);
   if (sub) {
     SubBox(m, patches, &desc.box, &own, desc.read, write);
     for (int d = 0; d < 3; d++) patches[d][1] = m->patch[d].npatch;
@@ -335,9 +508,10 @@ static PetscErrorCode TestSmoother(const Mesh *m, PetscBool sub, PatchFDKernels 
   PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &b));
   PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &r));
   PetscCall(ArrayRandom(&b, rnd));
+  if (plate) x.tolerance *= PetscPowReal(4, m->degree); /* conditions of the patches' matrices */
   PetscCall(h->localcreate(&desc, &hp));
   PetscCall(c->localcreate(&desc, &cp));
-  for (int op = 0; op < 4; op++) {
+  for (int op = 0; op < (plate ? PATCHFD_OP_BOUNDARY : 4); op++) {
     for (int zero = 0; zero < 2; zero++) {
       for (int w = 0; w < 2; w++) {
         const PetscReal omega = w ? 0.7 : 1;
@@ -351,7 +525,7 @@ static PetscErrorCode TestSmoother(const Mesh *m, PetscBool sub, PatchFDKernels 
         }
         PetscCall(h->localapply(hp, (PatchFDPatchOp)op, ncolors, colors, patches, omega, (PetscBool)zero, x.h, b.h, r.h));
         PetscCall(c->localapply(cp, (PatchFDPatchOp)op, ncolors, colors, patches, omega, (PetscBool)zero, x.d, b.d, r.d));
-        PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s, omega %g%s", names[op], zero ? " from zero" : "", (double)omega, sub ? ", part" : ""));
+        PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s%s%s, omega %g%s", plate ? plate->name : "", plate ? ", " : "", names[op], zero ? " from zero" : "", (double)omega, sub ? ", part" : ""));
         PetscCall(ArrayCompare(name, op == PATCHFD_OP_RESIDUAL ? &r : &x, m->degree, failures));
       }
     }
@@ -510,6 +684,53 @@ static PetscErrorCode Time(PatchFDKernels k, const Mesh *m, const Mesh *coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the local solvers of plates */
+static PetscErrorCode TimePlate(PatchFDKernels k, const Mesh *m, PetscInt dim)
+{
+  static const PatchFDPatchOp ops[]    = {PATCHFD_OP_FUSED, PATCHFD_OP_SOLVE, PATCHFD_OP_RESIDUAL};
+  const PetscReal             unknowns = (PetscReal)PatchFDBoxSize(&m->box);
+  PatchFDLocalDesc            desc     = {.nphase = m->nphase, .box = m->box};
+  void                       *v[3];
+  PetscReal                   t;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++)
+    for (int e = 0; e < 2; e++) desc.read[d][e] = m->free[d][e];
+  for (int i = 0; i < 3; i++) PetscCall(k->malloc(PatchFDBoxSize(&m->box), &v[i]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %2" PetscInt_FMT " %10.0f", k->name, m->degree, (double)unknowns));
+  for (int dense = 0; dense < 2; dense++) {
+    Plate plate;
+    void *plan = NULL;
+
+    PetscCall(PlateCreate(m, dim, (PetscBool)dense, PETSC_TRUE, &plate));
+    PlateDescribe(&plate, &desc);
+    PetscCall(k->localcreate(&desc, &plan));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, " |"));
+    for (int i = 0; i < 3 - dense; i++) {
+      TIME(t, Step(k, plan, ops[i], m, v[0], v[1], v[2]));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+    }
+    PetscCall(k->localdestroy(&plan));
+    PetscCall(PlateDestroy(&plate));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+  for (int i = 0; i < 3; i++) PetscCall(k->free(v[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestPlate(PetscInt dim, const Mesh *m, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+{
+  PetscFunctionBeginUser;
+  for (int local = 0; local < 4; local++) {
+    Plate plate;
+
+    PetscCall(PlateCreate(m, dim, (PetscBool)(local / 2), (PetscBool)(local % 2), &plate));
+    for (int sub = 0; sub < 2; sub++) PetscCall(TestSmoother(m, &plate, (PetscBool)sub, h, c, rnd, failures));
+    PetscCall(PlateDestroy(&plate));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PatchFDKernels tables[2][2] = {
@@ -518,7 +739,8 @@ int main(int argc, char **argv)
   };
   PetscReal   unknowns = 0;
   PetscInt    dim = 3, degrees[16], nd = 16, cells[3] = {5, 4, 3}, nc = 3, failures = 0;
-  PetscBool   graded = PETSC_FALSE, neumann = PETSC_FALSE, dg = PETSC_FALSE, set;
+  PetscBool   graded = PETSC_FALSE, neumann = PETSC_FALSE, dg = PETSC_FALSE, plate = PETSC_FALSE, set;
+  Problem     problem;
   PetscRandom rnd;
 
   PetscFunctionBeginUser;
@@ -530,17 +752,21 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-graded", &graded, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-neumann", &neumann, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-dg", &dg, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-biharmonic", &plate, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
+  problem = plate ? PLATE : (dg ? DG : POISSON);
   if (unknowns > 0) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown, all colours\ntable        k   unknowns | boundary    fused    solve residual |      A x  b - A x  prolong restrict |    copy  TB/s\n"));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown, all colours\ntable        k   unknowns | %s\n",
+                          plate ? "fd fused    solve residual | dense fused solve" : "boundary    fused    solve residual |      A x  b - A x  prolong restrict |    copy  TB/s"));
     for (int t = 0; t < 2; t++) {
       for (PetscInt i = 0; i < nd; i++) {
         const PetscInt n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / dim) / (degrees[i] + (dg ? 1 : 0)) / 4 + 0.5)), half[] = {n, n, n};
         Mesh           coarse, mesh;
 
-        PetscCall(MeshCreate(dim, degrees[i], half, graded, neumann, dg, 1, &coarse));
-        PetscCall(MeshCreate(dim, degrees[i], half, graded, neumann, dg, 2, &mesh));
-        PetscCall(Time(tables[t][1], &mesh, &coarse));
+        PetscCall(MeshCreate(dim, degrees[i], half, graded, neumann, problem, 1, &coarse));
+        PetscCall(MeshCreate(dim, degrees[i], half, graded, neumann, problem, 2, &mesh));
+        if (plate) PetscCall(TimePlate(tables[t][1], &mesh, dim));
+        else PetscCall(Time(tables[t][1], &mesh, &coarse));
         PetscCall(MeshDestroy(&coarse));
         PetscCall(MeshDestroy(&mesh));
       }
@@ -553,16 +779,20 @@ int main(int argc, char **argv)
     const PetscInt before = failures;
     Mesh           mesh, fine, higher;
 
-    PetscCall(MeshCreate(dim, degrees[i], cells, graded, neumann, dg, 1, &mesh));
-    PetscCall(MeshCreate(dim, degrees[i], cells, graded, neumann, dg, 2, &fine));
-    PetscCall(MeshCreate(dim, degrees[i] + 1, cells, graded, neumann, dg, 1, &higher));
+    PetscCall(MeshCreate(dim, degrees[i], cells, graded, neumann, problem, 1, &mesh));
+    PetscCall(MeshCreate(dim, degrees[i], cells, graded, neumann, problem, 2, &fine));
+    PetscCall(MeshCreate(dim, degrees[i] + 1, cells, graded, neumann, problem, 1, &higher));
     for (int t = 0; t < 2; t++) {
       const PatchFDKernels h = tables[t][0], c = tables[t][1];
 
+      if (plate) {
+        PetscCall(TestPlate(dim, &mesh, h, c, rnd, &failures));
+        continue;
+      }
       PetscCall(TestGrid(&mesh, h, c, rnd, &failures));
       for (int sub = 0; sub < 2; sub++) {
         PetscCall(TestOperator(&mesh, (PetscBool)sub, h, c, rnd, &failures));
-        PetscCall(TestSmoother(&mesh, (PetscBool)sub, h, c, rnd, &failures));
+        PetscCall(TestSmoother(&mesh, NULL, (PetscBool)sub, h, c, rnd, &failures));
       }
       for (int part = 0; part < 3; part++) {
         PetscCall(TestTransfer(&mesh, &fine, part, h, c, rnd, &failures));
@@ -648,5 +878,29 @@ int main(int argc, char **argv)
      test:
        suffix: dg_3d_thin
        args: -dg -cells 1,4,2 -degrees 2,3,4
+     test:
+       suffix: biharmonic_1d
+       args: -biharmonic -dim 1 -cells 9 -degrees 2,3,5,7
+     test:
+       suffix: biharmonic_2d
+       args: -biharmonic -dim 2 -cells 11,6 -degrees 2,3,4,5,6,7
+     test:
+       suffix: biharmonic_2d_supported
+       args: -biharmonic -dim 2 -cells 7,8 -degrees 2,3,4,5,6 -neumann
+     test:
+       suffix: biharmonic_3d
+       args: -biharmonic -cells 9,6,5 -degrees 2,3,4
+     test:
+       suffix: biharmonic_3d_high
+       args: -biharmonic -cells 5,4,5 -degrees 5,6
+     test:
+       suffix: biharmonic_3d_supported
+       args: -biharmonic -cells 5,6,7 -degrees 2,3,4 -neumann
+     test:
+       suffix: biharmonic_3d_graded
+       args: -biharmonic -cells 5,3,4 -degrees 2,3,5 -graded -neumann
+     test:
+       suffix: biharmonic_3d_thin
+       args: -biharmonic -cells 1,4,2 -degrees 2,3,7
 
 TEST*/
