@@ -508,7 +508,7 @@ static PetscErrorCode TestSmoother(const Mesh *m, const Plate *plate, PetscBool 
   PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &b));
   PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &r));
   PetscCall(ArrayRandom(&b, rnd));
-  if (plate) x.tolerance *= PetscPowReal(4, m->degree); /* conditions of the patches' matrices */
+  if (plate) x.tolerance *= PetscPowReal(2, m->degree - 1); /* conditions of the matrices of patches */
   PetscCall(h->localcreate(&desc, &hp));
   PetscCall(c->localcreate(&desc, &cp));
   for (int op = 0; op < (plate ? PATCHFD_OP_BOUNDARY : 4); op++) {

@@ -25,6 +25,19 @@ struct ColorPatches {
   }
   __host__ __device__ int slots() const { return (count[0] + phases - 1) / phases; }
   __device__ __forceinline__ int q0(int slot, int q1, int q2) const { return phases == 2 ? 2 * slot + ((phase + q1 + q2) & 1) : slot; }
+  /* the slots of all rows one after another: the patch in one of them, if there is one */
+  __host__ __device__ size_t     items() const { return (size_t)slots() * count[1] * count[2]; }
+  __device__ __forceinline__ bool find(size_t item, int number[3]) const
+  {
+    const size_t rows = (size_t)slots() * count[1];
+    const int    q1 = (int)(item % rows) / slots(), q2 = (int)(item / rows), q = q0((int)(item % slots()), q1, q2);
+    const bool   there = item < items() && q < count[0];
+
+    number[0] = start[0] + 2 * (there ? q : 0);
+    number[1] = start[1] + 2 * (there ? q1 : 0);
+    number[2] = start[2] + 2 * (there ? q2 : 0);
+    return there;
+  }
   bool                           empty() const { return !count[0] || !count[1] || !count[2]; }
   PetscLogDouble                 patches() const { return (PetscLogDouble)count[0] * count[1] * count[2] / phases; } /* about */
 };

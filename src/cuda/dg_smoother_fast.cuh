@@ -35,6 +35,7 @@
 */
 #pragma once
 #include "dg.cuh"
+#include "reciprocal.cuh"
 #include <cuda_pipeline.h>
 
 namespace patchfd
@@ -158,26 +159,6 @@ __device__ __forceinline__ void DGToNodes(const DGHalves<T, K> &h, bool main, co
       out(1, i, v1);
     }
   }
-}
-
-/* 1 / D, 0 for D = 0, in a few instructions: an approximation of 20 bits and Newton's iteration */
-__device__ __forceinline__ double DGReciprocal(double D)
-{
-  double r;
-
-#if defined(__CUDA_ARCH__)
-  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(D));
-#else
-  r = (double)(1 / (float)D);
-#endif
-  r += r * (1 - D * r);
-  r += r * (1 - D * r);
-  return D == 0 ? 0 : r;
-}
-
-__device__ __forceinline__ float DGReciprocal(float D)
-{
-  return D == 0 ? 0 : 1 / D;
 }
 
 /* ---- a block and its threads ---- */
@@ -421,7 +402,7 @@ __device__ __forceinline__ void DGLinesX(const DGBlock<T, K> &b)
 #pragma unroll
   for (int i = 0; i < F::N; i++) {
 #pragma unroll
-    for (int l = 0; l < 2; l++) w[l][i] *= DIVIDE ? DGReciprocal(lambda[i] + yz[l]) : lambda[i] + yz[l];
+    for (int l = 0; l < 2; l++) w[l][i] *= DIVIDE ? ReciprocalOrZero(lambda[i] + yz[l]) : lambda[i] + yz[l];
   }
   DGToNodes<T, K>(b.m.half[0], main, R, w, [=](int l, int i, T v) { line[l * F::n * F::N * F::ROW + i] = v; });
 }

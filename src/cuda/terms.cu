@@ -50,16 +50,11 @@ struct TermsPatch {
   int  number[3], first[3], n[3], size;
   bool active;
 
-  __device__ __forceinline__ TermsPatch(const TermsData<T> &s, const ColorPatches &g, size_t item, size_t items) : size(1)
+  __device__ __forceinline__ TermsPatch(const TermsData<T> &s, const ColorPatches &g, size_t item) : size(1), active(g.find(item, number))
   {
-    const size_t rows = (size_t)g.slots() * g.count[1];
-    const int    q1 = (int)(item % rows) / g.slots(), q2 = (int)(item / rows), q[3] = {g.q0((int)(item % g.slots()), q1, q2), q1, q2};
-
-    active = item < items && q[0] < g.count[0];
     for (int d = 0; d < 3; d++) {
-      number[d] = g.start[d] + 2 * (active ? q[d] : 0);
-      first[d]  = s.d[d].first[number[d]];
-      n[d]      = s.d[d].n[number[d]];
+      first[d] = s.d[d].first[number[d]];
+      n[d]     = s.d[d].n[number[d]];
       size *= n[d];
     }
   }
@@ -281,11 +276,10 @@ template <typename T>
 static __global__ void TermsKernel(const __grid_constant__ TermsData<T> s, const __grid_constant__ ColorPatches g, PatchFDPatchOp op, T omega, bool zero, T *x, const T *b, T *r)
 {
   const TermsMemory<T> m(s);
-  const size_t         items   = (size_t)g.slots() * g.count[1] * g.count[2];
   const bool           product = op != PATCHFD_OP_SOLVE && !zero;
 
-  for (size_t base = blockIdx.x * (size_t)blockDim.y; base < items; base += (size_t)gridDim.x * blockDim.y) {
-    const TermsPatch<T> p(s, g, base + threadIdx.y, items);
+  for (size_t base = blockIdx.x * (size_t)blockDim.y; base < g.items(); base += (size_t)gridDim.x * blockDim.y) {
+    const TermsPatch<T> p(s, g, base + threadIdx.y);
 
     if (product) TermsProduct(s, p, m, x);
     TermsRightSide(s, p, product, op == PATCHFD_OP_SOLVE ? r : b, m.x);
@@ -303,6 +297,9 @@ static __global__ void TermsKernel(const __grid_constant__ TermsData<T> s, const
 template <typename T>
 struct TermsPlan {
   TermsData<T>   data = {};
+  TermsForm      form;
+  TermsFast     *fast = NULL;
+  T             *between = NULL; /* residuals on their way to the fast solve */
   int            phases;
   PetscInt       n[3]; /* largest patch */
   PetscLogDouble residual, solve; /* flops of the largest patch */
@@ -310,6 +307,9 @@ struct TermsPlan {
 
   PetscErrorCode create(const PatchFDLocalDesc *);
   PetscErrorCode free();
+  PetscErrorCode applyGeneric(const ColorPatches &, PatchFDPatchOp, PetscReal omega, bool zero, T *x, const T *b, T *r, cudaStream_t) const;
+  PetscErrorCode applyFast(const ColorPatches &, PatchFDPatchOp, PetscReal omega, bool zero, T *x, const T *b, T *r, cudaStream_t) const;
+  bool           isFast(const PatchFDRange patches) const;
 
 private:
   PetscErrorCode direction(const PatchFDPatches *, bool fd, int d);
@@ -476,6 +476,11 @@ PetscErrorCode TermsPlan<T>::create(const PatchFDLocalDesc *desc)
   work = PetscMax(2 * (size_t)data.slab + (size_t)(data.d[0].nmatrix + data.d[2].nmatrix) * (size_t)data.inner, size);
   PetscCall(data.team.create((int)size, (size_t)data.inner + work));
   PetscCall(AllowShared(TermsKernel<T>, shared_limit)); /* not what this plan needs: others may need more */
+  form.create(desc);
+  if (form.K) {
+    PetscCall(TermsFastCreate<T>(form, desc, &fast));
+    PetscCall(memory.malloc(PatchFDBoxSize(&desc->box), &between));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -485,6 +490,8 @@ PetscErrorCode TermsPlan<T>::free()
   PetscFunctionBegin;
   PetscCall(data.team.destroy());
   PetscCall(memory.free());
+  if (fast) PetscCall(fast->destroy());
+  delete fast;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -508,25 +515,86 @@ PetscErrorCode TermsSmoother<T>::destroy(void **plan)
   return DestroyPlan<TermsPlan<T>>(plan);
 }
 
+/* ---- applies ---- */
+
+template <typename T>
+PetscErrorCode TermsPlan<T>::applyGeneric(const ColorPatches &g, PatchFDPatchOp op, PetscReal omega, bool zero, T *x, const T *b, T *r, cudaStream_t stream) const
+{
+  PetscFunctionBegin;
+  TermsKernel<T><<<data.team.grid(g.items()), data.team.block(), data.team.shared, stream>>>(data, g, op, (T)omega, zero, x, b, r);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* from zero the residual is b */
+template <typename T>
+PetscErrorCode TermsPlan<T>::applyFast(const ColorPatches &g, PatchFDPatchOp op, PetscReal omega, bool zero, T *x, const T *b, T *r, cudaStream_t stream) const
+{
+  const T *from = op == PATCHFD_OP_SOLVE ? r : (zero ? b : between);
+
+  PetscFunctionBegin;
+  if (op == PATCHFD_OP_RESIDUAL) PetscCall(fast->residual(g, x, b, r, stream));
+  else if (from == between) PetscCall(fast->residual(g, x, b, between, stream));
+  if (op != PATCHFD_OP_RESIDUAL) PetscCall(fast->solve(g, omega, zero ? 0 : 1, from, x, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* do all nodes of the patches of this range exist? */
+template <typename T>
+bool TermsPlan<T>::isFast(const PatchFDRange patches) const
+{
+  for (int d = 0; d < form.dim; d++)
+    if (patches[d][0] * form.K + 1 < data.read.lo[d] || (patches[d][1] + 1) * form.K > data.read.hi[d]) return false;
+  return form.K > 0;
+}
+
+/* a colour in two phases that are to be applied one after the other, and may be at once: a solve does not read x beyond the patch */
+static bool BothPhases(PatchFDPatchOp op, int phases, PetscInt left, const PatchFDColor *color)
+{
+  if (op != PATCHFD_OP_SOLVE || phases < 2 || left < 2 || color[0].phase + color[1].phase != 1) return false;
+  return color[0].parity[0] == color[1].parity[0] && color[0].parity[1] == color[1].parity[1] && color[0].parity[2] == color[1].parity[2];
+}
+
+/* The patches that the fast kernels can do, if there are any, and those around them: slabs at either end of each direction */
 template <typename T>
 PetscErrorCode TermsSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
-  const TermsPlan<T> *p    = (const TermsPlan<T> *)plan;
-  const Team<T>      &team = p->data.team;
+  const TermsPlan<T> *p = (const TermsPlan<T> *)plan;
+  PatchFDRange        inner, slab[6];
+  int                 nslab = 0;
+  bool                fast;
   cudaStream_t        stream;
 
   PetscFunctionBegin;
   PetscCheck(op != PATCHFD_OP_BOUNDARY, PETSC_COMM_SELF, PETSC_ERR_PLIB, "No residual-free step where the residual is that of terms");
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  for (PetscInt i = 0; i < ncolors; i++) {
-    const bool         first = zero && i == 0;
-    const ColorPatches g(colors[i], p->phases, patches, p->data.l, p->data.read);
+  for (int d = 0; d < 3; d++)
+    for (int e = 0; e < 2; e++) inner[d][e] = patches[d][e];
+  for (int d = 0; d < 3 && p->form.K; d++) {
+    for (int e = 0; e < 2; e++) {
+      const PetscInt cut = PetscMin(PetscMax(p->form.range[d][e], inner[d][0]), inner[d][1]);
 
-    if (g.empty()) continue;
-    TermsKernel<T><<<team.grid((size_t)g.slots() * g.count[1] * g.count[2]), team.block(), team.shared, stream>>>(p->data, g, op, (T)omega, first, (T *)x, (const T *)b, (T *)r);
-    PetscCallCUDA(cudaGetLastError());
-    PetscCall(PetscLogGpuFlops(g.patches() * ((op == PATCHFD_OP_SOLVE || first ? 0 : p->residual) + (op == PATCHFD_OP_RESIDUAL ? 0 : p->solve))));
+      if (cut == inner[d][e]) continue;
+      PetscCall(PetscMemcpy(slab[nslab], inner, sizeof(inner)));
+      slab[nslab++][d][1 - e] = inner[d][e] = cut;
+    }
+  }
+  fast = p->isFast(inner);
+  for (PetscInt i = 0; i < ncolors; i++) {
+    const bool         first = zero && i == 0, both = fast && BothPhases(op, p->phases, ncolors - i, &colors[i]);
+    const int          phases = both ? 1 : p->phases;
+    const ColorPatches all(colors[i], phases, patches, p->data.l, p->data.read), g(colors[i], phases, inner, p->data.l, p->data.read);
+
+    if (!g.empty() && fast) PetscCall(p->applyFast(g, op, omega, first, (T *)x, (const T *)b, (T *)r, stream));
+    else if (!g.empty()) PetscCall(p->applyGeneric(g, op, omega, first, (T *)x, (const T *)b, (T *)r, stream));
+    for (int s = 0; s < nslab; s++) {
+      const ColorPatches beside(colors[i], phases, slab[s], p->data.l, p->data.read);
+
+      if (!beside.empty()) PetscCall(p->applyGeneric(beside, op, omega, first, (T *)x, (const T *)b, (T *)r, stream));
+    }
+    PetscCall(PetscLogGpuFlops((all.empty() ? 0 : all.patches()) * ((op == PATCHFD_OP_SOLVE || first ? 0 : p->residual) + (op == PATCHFD_OP_RESIDUAL ? 0 : p->solve))));
+    if (both) i++;
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
