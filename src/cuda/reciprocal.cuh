@@ -1,5 +1,6 @@
 /* 1 / D for the eigenvalues of patches */
 #pragma once
+#include "cuda.cuh"
 
 namespace patchfd
 {
