@@ -85,20 +85,20 @@ struct BandTile;
     static constexpr int  C = c, R = r, B = b, BUFFERS = buffers; \
     static constexpr bool LATE = late; \
   }
-TILE(double, 2, 3, 16, 4, 3, 2, false);
-TILE(double, 3, 3, 8, 3, 3, 2, false);
+TILE(double, 2, 3, 16, 4, 2, 2, false);
+TILE(double, 3, 3, 8, 3, 2, 2, false);
 TILE(double, 4, 3, 8, 2, 2, 2, false);
-TILE(double, 5, 3, 6, 1, 2, 2, true);
-TILE(double, 6, 3, 5, 1, 2, 2, true);
-TILE(double, 7, 3, 4, 1, 2, 2, true);
-TILE(double, 8, 3, 4, 1, 1, 2, true);
-TILE(float, 2, 3, 16, 4, 4, 2, false);
-TILE(float, 3, 3, 8, 3, 5, 2, false);
-TILE(float, 4, 3, 8, 2, 4, 2, false);
-TILE(float, 5, 3, 6, 1, 4, 2, false);
-TILE(float, 6, 3, 5, 1, 4, 2, false);
-TILE(float, 7, 3, 4, 1, 3, 2, false);
-TILE(float, 8, 3, 4, 1, 2, 2, false);
+TILE(double, 5, 3, 8, 1, 2, 2, true);
+TILE(double, 6, 3, 4, 1, 2, 2, true);
+TILE(double, 7, 3, 3, 1, 2, 2, true);
+TILE(double, 8, 3, 3, 1, 1, 2, true);
+TILE(float, 2, 3, 16, 4, 3, 2, false);
+TILE(float, 3, 3, 8, 3, 3, 2, false);
+TILE(float, 4, 3, 8, 2, 3, 2, false);
+TILE(float, 5, 3, 8, 1, 3, 2, false);
+TILE(float, 6, 3, 4, 1, 4, 2, false);
+TILE(float, 7, 3, 3, 1, 3, 2, false);
+TILE(float, 8, 3, 3, 1, 2, 2, false);
 TILE(double, 2, 2, 32, 1, 8, 2, false);
 TILE(double, 3, 2, 32, 1, 6, 2, false);
 TILE(double, 4, 2, 32, 1, 4, 2, false);
