@@ -28,8 +28,8 @@
 */
 #include "dg.cuh"
 #include "lines.cuh"
+#include "reference.cuh"
 #include <cuda_pipeline.h>
-#include <lapacke.h>
 
 namespace patchfd
 {
@@ -49,9 +49,9 @@ enum {
   DG_CELL = DG_END + 2 * DG_PER_END
 };
 
-/* of the reference cell; vectors belong to the lower end, and from back to front to the upper one */
-struct DGReference {
-  std::vector<PetscReal> K, M, g, MK, Mv, Mg; /* MK = M^{-1} K, Mv = M^{-1} v, Mg = M^{-1} g */
+/* vectors belong to the lower end, and from back to front to the upper one */
+struct DGReference : CellReference {
+  std::vector<PetscReal> MK, Mv, Mg; /* M^{-1} K, M^{-1} v, M^{-1} g */
 
   PetscErrorCode create(PetscInt degree);
 };
@@ -305,30 +305,17 @@ static PetscErrorCode DGOperatorFastCreate(int K, const DGReference &ref, const 
 
 PetscErrorCode DGReference::create(PetscInt degree)
 {
-  const PetscReal        ends[] = {0.0, 1.0};
-  const PetscBool        free[] = {PETSC_FALSE, PETSC_FALSE};
-  const PetscInt         n      = degree + 1;
-  std::vector<PetscReal> value(n), factor, X(n * (n + 2));
+  const PetscInt         n = degree + 1;
+  std::vector<PetscReal> factor, X(n * (n + 2));
   std::vector<int>       pivot(n);
-  PatchFDLine            line;
-  PatchFDBand            band;
   lapack_int             info;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, degree, 1, ends, free, &line));
-  PetscCall(PatchFDBandMass(&line, &band));
-  M.assign(band.X, band.X + n * n);
-  PetscCall(PatchFDBandDestroy(&band));
-  PetscCall(PatchFDBandLaplace(&line, 1, 0, 0, 0, &band));
-  K.assign(band.X, band.X + n * n);
-  PetscCall(PatchFDBandDestroy(&band));
-  PetscCall(PatchFDLineDestroy(&line));
-  g.resize(n);
-  PetscCall(PatchFDBasis(degree, 1, ends, value.data(), g.data()));
+  PetscCall(CellReference::create(degree));
   /* M (MK Mv Mg) = (K v g), rows of X */
   for (PetscInt i = 0; i < n; i++) {
     std::copy(K.begin() + i * n, K.begin() + (i + 1) * n, X.begin() + i * (n + 2));
-    X[i * (n + 2) + n]     = value[i];
+    X[i * (n + 2) + n]     = v[i];
     X[i * (n + 2) + n + 1] = g[i];
   }
   factor = M;
@@ -342,29 +329,6 @@ PetscErrorCode DGReference::create(PetscInt degree)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* coef: the block (rows of length ld) as a combination of `columns` n x n matrices, the shortest one; false if it is none, up to rounding of numbers of size `scale` */
-static bool DGCombination(PetscInt n, const PetscReal *block, PetscInt ld, std::vector<std::vector<PetscReal>> columns, PetscReal scale, PetscReal coef[])
-{
-  const size_t           rows = (size_t)(n * n), nc = columns.size();
-  std::vector<PetscReal> A(rows * nc), b(PetscMax(rows, nc)), s(nc), size(nc);
-  lapack_int             rank;
-
-  for (size_t i = 0; i < rows; i++) b[i] = block[i / n * ld + i % n];
-  for (size_t c = 0; c < nc; c++) {
-    for (size_t i = 0; i < rows; i++) size[c] = PetscMax(size[c], PetscAbsReal(columns[c][i]));
-    for (size_t i = 0; i < rows; i++) A[c * rows + i] = columns[c][i] / size[c];
-  }
-  if (LAPACKE_dgelss(LAPACK_COL_MAJOR, (lapack_int)rows, (lapack_int)nc, 1, A.data(), (lapack_int)rows, b.data(), (lapack_int)b.size(), s.data(), 1e-12, &rank)) return false;
-  for (size_t c = 0; c < nc; c++) coef[c] = b[c] / size[c];
-  for (size_t i = 0; i < rows; i++) {
-    PetscReal r = block[i / n * ld + i % n];
-
-    for (size_t c = 0; c < nc; c++) r -= coef[c] * columns[c][i];
-    if (!(PetscAbsReal(r) <= 1e-11 * scale)) return false;
-  }
-  return true;
-}
-
 /* the numbers of a cell with matrices M and A; false if they have other forms */
 static bool DGCellNumbers(const DGReference &ref, PetscInt n, const PetscReal *M, const PetscReal *A, PetscReal number[DG_CELL])
 {
@@ -375,32 +339,18 @@ static bool DGCellNumbers(const DGReference &ref, PetscInt n, const PetscReal *M
   for (PetscInt i = 0; i < n * n; i++)
     if (!(PetscAbsReal(M[i] - h * ref.M[i]) <= 1e-12 * M[0])) return false;
   for (PetscInt i = 0; i < 3 * n * n; i++) scale = PetscMax(scale, PetscAbsReal(A[i]));
-  /* rows v of this cell at end e, columns v or g; and rows g, columns v.  `from`: the end of the cell of the columns */
-  auto product = [&](int e, bool grow, int from, bool gcol) {
-    std::vector<PetscReal> X(n * n);
-
-    for (PetscInt i = 0; i < n; i++) {
-      const PetscInt r = e ? n - 1 - i : i;
-
-      for (PetscInt j = 0; j < n; j++) X[r * n + (from ? n - 1 - j : j)] = (grow ? ref.g[i] : (i == 0)) * (gcol ? ref.g[j] : (j == 0));
-    }
-    return X;
-  };
   for (int e = 0; e < 2; e++) {
-    std::vector<PetscReal> vg = product(e, false, e, true), gv = product(e, true, e, false);
-
-    for (PetscInt i = 0; i < n * n; i++) vg[i] += gv[i];
-    columns.push_back(product(e, false, e, false));
-    columns.push_back(vg);
+    columns.push_back(EndProduct(n, e, ref.v, e, ref.v));
+    columns.push_back(MatrixSum(EndProduct(n, e, ref.v, e, ref.g), EndProduct(n, e, ref.g, e, ref.v)));
   }
-  if (!DGCombination(n, A + n, 3 * n, columns, scale, coef)) return false;
+  if (!Combination(n, A + n, 3 * n, columns, scale, coef)) return false;
   number[DG_A] = coef[0] / h;
   number[DG_B] = coef[1] / h;
   number[DG_H] = h;
   for (int e = 0; e < 2; e++) {
     PetscReal *end = number + DG_END + e * DG_PER_END, beside[3];
 
-    if (!DGCombination(n, A + 2 * e * n, 3 * n, {product(e, false, 1 - e, false), product(e, false, 1 - e, true), product(e, true, 1 - e, false)}, scale, beside)) return false;
+    if (!Combination(n, A + 2 * e * n, 3 * n, {EndProduct(n, e, ref.v, 1 - e, ref.v), EndProduct(n, e, ref.v, 1 - e, ref.g), EndProduct(n, e, ref.g, 1 - e, ref.v)}, scale, beside)) return false;
     end[DG_VV] = coef[2 + 2 * e] / h;
     end[DG_VG] = coef[3 + 2 * e] / h;
     end[DG_P]  = beside[0] / h;

@@ -1,8 +1,9 @@
 /*
-  What the kernel tables call: each function hands a description to the kernels for its kind of field, the continuous or the discontinuous ones
-  (dg.cuh), and remembers which.
+  What the kernel tables call: each function hands a description to the kind of kernels that takes it, and remembers which: those for Kronecker sums
+  in continuous fields, in discontinuous ones (dg.cuh), or for other sums of bands (band_operator.cuh, terms.cuh).
 */
 #pragma once
+#include "band_operator.cuh"
 #include "cuda.cuh"
 #include "dg.cuh"
 #include "terms.cuh"
@@ -11,28 +12,42 @@ namespace patchfd
 {
 
 struct DoorPlan {
-  bool  dg;
+  int   kind; /* the number of its class in the list of a door */
   void *plan;
 };
 
-static PetscErrorCode DoorCreate(bool dg, void **plan, DoorPlan **p)
+static PetscErrorCode DoorCreate(int kind, void **plan, DoorPlan **p)
 {
   PetscFunctionBegin;
   PetscCall(PetscNew(p));
-  (*p)->dg = dg;
-  *plan    = *p;
+  (*p)->kind = kind;
+  *plan      = *p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename Continuous, typename Discontinuous>
+template <typename Kind>
+struct DoorKind {
+  using type = Kind;
+};
+
+/* f(DoorKind<Kind>()), Kind the class with number `kind` in the list */
+template <typename Kind, typename... Others, typename F>
+static PetscErrorCode DoorCall(int kind, F &&f)
+{
+  if constexpr (sizeof...(Others) > 0) {
+    if (kind > 0) return DoorCall<Others...>(kind - 1, f);
+  }
+  return f(DoorKind<Kind>());
+}
+
+template <typename... Kinds>
 static PetscErrorCode DoorDestroy(void **plan)
 {
   DoorPlan *p = (DoorPlan *)*plan;
 
   PetscFunctionBegin;
   if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  if (p->dg) PetscCall(Discontinuous::destroy(&p->plan));
-  else PetscCall(Continuous::destroy(&p->plan));
+  PetscCall(DoorCall<Kinds...>(p->kind, [p](auto kind) { return decltype(kind)::type::destroy(&p->plan); }));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -68,83 +83,61 @@ static bool IsDiscontinuous(const PatchFDBand *const M[3])
 
 template <typename T>
 struct OperatorDoor {
+  enum {
+    SUM,
+    DG,
+    BANDS
+  };
+
   static PetscErrorCode create(const PatchFDOperatorDesc *desc, void **plan)
   {
     const PatchFDBand *A[3], *M[3];
+    const bool         sum = PatchFDKroneckerSum(desc, A, M), dg = sum && IsDiscontinuous(M);
+    bool               match = sum;
     DoorPlan          *p;
 
     PetscFunctionBegin;
-    PetscCheck(PatchFDKroneckerSum(desc, A, M), PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "The GPU has no kernel for an operator of %" PetscInt_FMT " terms in %" PetscInt_FMT " fields that is not a Kronecker sum: use -dm_vec_type standard", desc->nterm, desc->nfield);
-    PetscCall(DoorCreate(IsDiscontinuous(M), plan, &p));
-    for (int d = 0; d < 3 && !p->dg; d++) {
-      PetscCheck(PatchFDBandsMatch(A[d], M[d]), PETSC_COMM_SELF, PETSC_ERR_SUP, "The GPU has no kernel for matrices of a direction that have different classes of cells or couple cells: use -dm_vec_type standard");
-    }
-    if (p->dg) PetscCall(DGOperator<T>::create(desc, &p->plan));
-    else {
-      const SumDesc sum = DescribeSum(desc, A, M);
+    for (int d = 0; d < 3 && match; d++) match = PatchFDBandsMatch(A[d], M[d]);
+    PetscCheck(dg || match || BandOperator<T>::takes(desc), PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "The GPU has no kernel for an operator of %" PetscInt_FMT " terms in %" PetscInt_FMT " fields that is not a Kronecker sum, but in one continuous field: use -dm_vec_type standard", desc->nterm, desc->nfield);
+    PetscCall(DoorCreate(dg ? DG : (match ? SUM : BANDS), plan, &p));
+    if (p->kind == SUM) {
+      const SumDesc s = DescribeSum(desc, A, M);
 
-      PetscCall(Operator<T>::create(&sum, &p->plan));
-    }
+      PetscCall(Operator<T>::create(&s, &p->plan));
+    } else if (p->kind == DG) PetscCall(DGOperator<T>::create(desc, &p->plan));
+    else PetscCall(BandOperator<T>::create(desc, &p->plan));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static PetscErrorCode apply(void *plan, PetscReal alpha, const void *x, const void *y0, void *y)
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return p->dg ? DGOperator<T>::apply(p->plan, alpha, x, y0, y) : Operator<T>::apply(p->plan, alpha, x, y0, y);
+    return DoorCall<Operator<T>, DGOperator<T>, BandOperator<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, alpha, x, y0, y); });
   }
-  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>>(plan); }
+  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>>(plan); }
 };
 
 /* ---- local solvers ---- */
 
-/* of three kinds: patches that are diagonalized, of continuous and of discontinuous fields, and those with terms (terms.cuh) */
-struct LocalDoorPlan {
-  PetscErrorCode (*apply)(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
-  PetscErrorCode (*destroy)(void **);
-  void *plan;
-};
-
 template <typename T>
 struct LocalDoor {
-  template <class Kernels>
-  static PetscErrorCode createKind(const PatchFDLocalDesc *desc, LocalDoorPlan *p)
-  {
-    PetscFunctionBegin;
-    p->apply   = Kernels::apply;
-    p->destroy = Kernels::destroy;
-    PetscCall(Kernels::create(desc, &p->plan));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   static PetscErrorCode create(const PatchFDLocalDesc *desc, void **plan)
   {
-    LocalDoorPlan *p;
+    DoorPlan *p;
 
     PetscFunctionBegin;
-    PetscCall(PetscNew(&p));
-    *plan = p;
-    if (desc->nterm) PetscCall(createKind<TermsSmoother<T>>(desc, p));
-    else if (desc->nphase > 1) PetscCall(createKind<DGSmoother<T>>(desc, p));
-    else PetscCall(createKind<Smoother<T>>(desc, p));
+    PetscCall(DoorCreate(desc->nterm ? 2 : desc->nphase > 1, plan, &p));
+    PetscCall((DoorCall<Smoother<T>, DGSmoother<T>, TermsSmoother<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); })));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static PetscErrorCode apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
   {
-    LocalDoorPlan *p = (LocalDoorPlan *)plan;
+    DoorPlan *p = (DoorPlan *)plan;
 
-    return p->apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r);
+    return DoorCall<Smoother<T>, DGSmoother<T>, TermsSmoother<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r); });
   }
-  static PetscErrorCode destroy(void **plan)
-  {
-    LocalDoorPlan *p = (LocalDoorPlan *)*plan;
-
-    PetscFunctionBegin;
-    if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCall(p->destroy(&p->plan));
-    PetscCall(PetscFree(*plan));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Smoother<T>, DGSmoother<T>, TermsSmoother<T>>(plan); }
 };
 
 /* ---- transfers ---- */
@@ -160,7 +153,7 @@ struct TransferDoor {
     PetscFunctionBegin;
     for (int d = 0; d < 3; d++) dg = dg || (desc->dir[d]->cstride == desc->dir[d]->nc && desc->dir[d]->fstride == desc->dir[d]->nf);
     PetscCall(DoorCreate(dg, plan, &p));
-    if (p->dg) PetscCall(DGTransfer<T>::create(desc, &p->plan));
+    if (p->kind) PetscCall(DGTransfer<T>::create(desc, &p->plan));
     else PetscCall(Transfer<T>::create(desc, &p->plan));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -168,13 +161,13 @@ struct TransferDoor {
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return p->dg ? DGTransfer<T>::prolong(p->plan, coarse, fine) : Transfer<T>::prolong(p->plan, coarse, fine);
+    return DoorCall<Transfer<T>, DGTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::prolong(p->plan, coarse, fine); });
   }
   static PetscErrorCode restrict_(void *plan, const void *fine, void *coarse)
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return p->dg ? DGTransfer<T>::restrict_(p->plan, fine, coarse) : Transfer<T>::restrict_(p->plan, fine, coarse);
+    return DoorCall<Transfer<T>, DGTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::restrict_(p->plan, fine, coarse); });
   }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Transfer<T>, DGTransfer<T>>(plan); }
 };

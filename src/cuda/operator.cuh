@@ -9,7 +9,7 @@
   argument, and ForDegree() (dispatch.cuh) chooses.  operator_march_double.cu and the like instantiate it, a precision each.
 */
 #pragma once
-#include "cuda.cuh"
+#include "march.cuh"
 
 namespace patchfd
 {
@@ -26,12 +26,5 @@ template <typename T>
 PetscErrorCode OperatorMarchCreate(const SumDesc *, OperatorFast **);
 template <typename T>
 PetscErrorCode OperatorPlaneCreate(const SumDesc *, OperatorFast **);
-
-/* v, as if it were not known: the compiler would compute all multiples of a stride ahead of a loop, and run out of registers */
-__device__ inline unsigned Opaque(unsigned v)
-{
-  asm volatile("" : "+r"(v));
-  return v;
-}
 
 } // namespace patchfd

@@ -24,6 +24,7 @@
 */
 #pragma once
 #include "dispatch.cuh"
+#include "march.cuh"
 #include "operator.cuh"
 
 namespace patchfd
@@ -86,26 +87,9 @@ struct March {
   static constexpr int  LINES1 = NX * L, LINES2 = C * L * L, LINES3 = Q * L * L, THREADS = RoundUp(LINES1 > LINES2 ? LINES1 : LINES2, 32);
   static constexpr bool PARITY = R == 1, LATE = Tile::LATE;
 
-  /* shared memory without bank conflicts, as far as possible: one number of padding after so many, and a row's length, for stage 2 */
-  static constexpr int BANKS = 128 / sizeof(T), PAD = L % 4 == 0;
-  __host__ __device__ static constexpr int at(int e) { return e + PAD * (e / BANKS); }
-  static constexpr int conflicts(int row)
-  {
-    int sum = 0;
-
-    for (int a = 0; a < BANKS; a++)
-      for (int b = 0; b < a; b++) sum += (at(a % C * L) + a / C * row) % BANKS == (at(b % C * L) + b / C * row) % BANKS;
-    return sum;
-  }
-  static constexpr int row()
-  {
-    int best = at(C * L) + 1;
-
-    for (int r = best; r < at(C * L) + 1 + BANKS; r++)
-      if (conflicts(r) < conflicts(best)) best = r;
-    return best;
-  }
-  static constexpr int    ROW = row(), PLANE = L * ROW;
+  using Row = SharedRow<T, C, L, L % 4 == 0>;
+  __host__ __device__ static constexpr int at(int e) { return Row::at(e); }
+  static constexpr int    ROW = Row::pitch(C * L + 1), PLANE = L * ROW;
   static constexpr size_t SHARED = 4 * sizeof(T) * L * PLANE;
 
   /* the matrix of a block from that of a cell, for add() below; where its first row is */
@@ -117,40 +101,32 @@ struct March {
     for (int c = 0; c < R; c++)
       for (int i = 0; i <= K; i++)
         for (int j = 0; j <= K; j++) b[c * K + i][c * K + j] += cell[i * (K + 1) + j];
-    for (int i = 0; i < H; i++)
-      for (int j = 0; j < N; j++) m[i * N + j] = (T)(!PARITY || j == L - j ? b[i][j] : 0.5 * (j < H ? b[i][j] + b[i][L - j] : b[i][L - j] - b[i][j]));
+    if (PARITY) Mirror<T, N>::fold(b[0], m);
+    else std::copy(b[0], b[H], m);
     for (int j = 0; j < N; j++) m[FIRST + j] = (T)b[0][j];
   }
 
-  /*
-    Mirror symmetry: sums v[c] + v[L - c] and differences v[c] - v[L - c] in place of the two make the matrix two blocks of half the
-    size, and what these give becomes the rows r and L - r in the same way.  Not for R > 1, where the zeros save as much.
-  */
+  /* mirror symmetry, but for R > 1, where the zeros save as much */
   static __device__ void split(T &lo, T &hi)
   {
-    if constexpr (PARITY) {
-      const T a = lo;
-
-      lo = a + hi;
-      hi = a - hi;
-    }
+    if constexpr (PARITY) Mirror<T, N>::split(lo, hi);
   }
   static __device__ void split(T v[N])
   {
-#pragma unroll
-    for (int c = 0; c < N / 2; c++) split(v[c], v[L - c]);
+    if constexpr (PARITY) Mirror<T, N>::split(v);
   }
-  /* what v[c] was before */
-  static __device__ T entry(const T v[N], int c) { return PARITY && c != L - c ? T(0.5) * (c < H ? v[c] + v[L - c] : v[L - c] - v[c]) : v[c]; }
+  static __device__ T entry(const T v[N], int c)
+  {
+    if constexpr (PARITY) return Mirror<T, N>::entry(v, c);
+    else return v[c];
+  }
   /* rows r and L - r of m v */
   static __device__ void add(const T *m, const T v[N], int r, T &lo, T &hi)
   {
+    if constexpr (PARITY) Mirror<T, N>::add(m, v, r, lo, hi);
+    else {
 #pragma unroll
-    for (int c = 0; c < N; c++) {
-      if constexpr (PARITY) {
-        if (c < H) lo += m[r * N + c] * v[c];
-        else if (r < N / 2) hi += m[r * N + c] * v[c];
-      } else {
+      for (int c = 0; c < N; c++) {
         if (Couples<K>(r, c)) lo += m[r * N + c] * v[c];
         if (Couples<K>(r, L - c) && r < N / 2) hi += m[r * N + L - c] * v[c];
       }
@@ -493,13 +469,7 @@ struct OperatorMarch : OperatorFast {
     g.planes = (n[2] + S::L - 1) / S::L;
   }
 
-  PetscErrorCode cut()
-  {
-    PetscFunctionBegin;
-    PetscCall(CutMarches(MarchKernel<T, K>, S::THREADS, S::SHARED, (size_t)grid.x * grid.y, g.planes, &g.chunk));
-    grid.z = (g.planes + g.chunk - 1) / g.chunk;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  PetscErrorCode cut() { return CutMarches(MarchKernel<T, K>, S::THREADS, S::SHARED, (size_t)grid.x * grid.y, g.planes, 1, &g.chunk, &grid.z); }
 
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
   {
