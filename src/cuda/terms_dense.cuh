@@ -6,8 +6,8 @@
   the inverse is a block diagonal matrix times COLUMNS columns.  An octet of mirrored nodes becomes eight entries, one of each block, in the registers
   of the thread that brings it from r, and the same on the way back to x.
 
-  A warp has several tiles of 16 rows; an mma of 16 x 8 x 8 multiplies 8 columns of a tile.  A lane finds its four numbers of each 16 x 8 piece of the
-  inverse side by side (`pieces`; see smoother_mma.cuh for which they are; zero beyond the block).  All sums stay in registers until no warp reads the
+  A warp has several tiles of 16 rows; an mma of 16 x 8 x 8 multiplies 8 columns of a tile.  Each 16 x 8 piece of the inverse (zero beyond the block) lies
+  in global memory as the lanes load it: words of 16 bytes of lanes 0 .. 31, which hold a lane's four numbers (see smoother_mma.cuh for which).  All sums stay in registers until no warp reads the
   entries any more.
 
   The inverse is read once by each block of threads, out of L2: (K^2 + (K - 1)^2)^3 numbers for COLUMNS K^3 unknowns.
@@ -64,10 +64,17 @@ struct TermsDenseShape {
   __host__ __device__ static constexpr int tile(int b) { return b == 0 ? 0 : tile(b - 1) + tiles(b - 1); }
   __host__ __device__ static constexpr int piece(int b) { return b == 0 ? 0 : piece(b - 1) + tiles(b - 1) * pieces(b - 1); }
 
-  static constexpr int groups[] = {0, 0, 2, 2, 2, 2, 1}, warps[2][7] = {{0, 0, 4, 4, 4, 5, 5}, {0, 0, 8, 6, 8, 8, 8}};
-  static constexpr int GROUPS = groups[K], COLUMNS = 8 * GROUPS, WARPS = warps[DIM - 2][K], THREADS = 32 * WARPS, TILES = (tile(BLOCKS) + WARPS - 1) / WARPS; /* TILES: of a warp */
-  static constexpr int ROW = sizeof(T) == 8 ? COLUMNS + 4 : (GROUPS == 1 ? 8 : COLUMNS + 8); /* rows of entries: a piece's columns lie in different banks */
+  static constexpr int warps[2][7] = {{0, 0, 4, 4, 4, 5, 5}, {0, 0, 8, 6, 8, 16, 16}};
+  static constexpr int GROUPS = 2, COLUMNS = 8 * GROUPS, WARPS = warps[DIM - 2][K], THREADS = 32 * WARPS, TILES = (tile(BLOCKS) + WARPS - 1) / WARPS; /* TILES: of a warp */
+  static constexpr int ROW = sizeof(T) == 8 ? COLUMNS + 4 : COLUMNS + 8; /* rows of entries: a piece's columns lie in different banks */
   static constexpr int SIZE = (ENTRIES + 7) * ROW;
+};
+
+/* a word of a piece */
+template <typename T>
+struct alignas(16) TermsWord {
+  static constexpr int LENGTH = 16 / sizeof(T), COUNT = 4 / LENGTH; /* COUNT: for a lane's four numbers */
+  T                    a[LENGTH];
 };
 
 /* tile number t: its parity block and first row there */
@@ -150,9 +157,10 @@ __device__ __forceinline__ void TermsForOctets(Function f)
 
 template <typename T, int K, int DIM>
 __launch_bounds__(TermsDenseShape<T, K, DIM>::THREADS) static __global__
-void TermsDenseKernel(const T *__restrict__ pieces, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
+void TermsDenseKernel(const TermsWord<T> *__restrict__ pieces, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
 {
-  using F = TermsDenseShape<T, K, DIM>;
+  using F    = TermsDenseShape<T, K, DIM>;
+  using Word = TermsWord<T>;
   extern __shared__ double2 terms_shared[];
   __shared__ ptrdiff_t      origin[F::COLUMNS];
   T                        *sm = (T *)terms_shared, sum[F::TILES][F::GROUPS][4];
@@ -173,7 +181,8 @@ void TermsDenseKernel(const T *__restrict__ pieces, const __grid_constant__ Colo
 #pragma unroll
   for (int t = 0; t < F::TILES; t++) {
     const TermsTile<F> tile(warp + t * F::WARPS);
-    const T           *piece = pieces + ((size_t)tile.piece * 32 + lane) * 4, *column = sm + (tile.entry + lane % 4) * F::ROW + lane / 4;
+    const Word        *piece = pieces + (size_t)tile.piece * 32 * Word::COUNT + lane;
+    const T           *column = sm + (tile.entry + lane % 4) * F::ROW + lane / 4;
 
 #pragma unroll
     for (int n = 0; n < F::GROUPS; n++) sum[t][n][0] = sum[t][n][1] = sum[t][n][2] = sum[t][n][3] = 0;
@@ -182,7 +191,12 @@ void TermsDenseKernel(const T *__restrict__ pieces, const __grid_constant__ Colo
       T a[4];
 
 #pragma unroll
-      for (int i = 0; i < 4; i++) a[i] = piece[l * 128 + i];
+      for (int w = 0; w < Word::COUNT; w++) {
+        const Word word = piece[(l * Word::COUNT + w) * 32];
+
+#pragma unroll
+        for (int i = 0; i < Word::LENGTH; i++) a[w * Word::LENGTH + i] = word.a[i];
+      }
 #pragma unroll
       for (int n = 0; n < F::GROUPS; n++) {
         const T b[2] = {column[8 * l * F::ROW + 8 * n], column[(8 * l + 4) * F::ROW + 8 * n]};
@@ -224,6 +238,7 @@ void TermsDenseKernel(const T *__restrict__ pieces, const __grid_constant__ Colo
 template <typename T, int K, int DIM>
 struct TermsDense {
   using F = TermsDenseShape<T, K, DIM>;
+  using Word = TermsWord<T>;
   T         *pieces = NULL;
   PlanMemory memory;
 
@@ -239,7 +254,7 @@ struct TermsDense {
       for (int t = 0; t < F::tiles(b); t++) {
         for (int l = 0; l < F::pieces(b); l++) {
           for (int q = 0; q < 128; q++) {
-            const int lane = q / 4, row = 16 * t + lane / 4 + 8 * (q % 2), column = 8 * l + lane % 4 + 4 * (q % 4 / 2);
+            const int lane = q / Word::LENGTH % 32, i = q / (32 * Word::LENGTH) * Word::LENGTH + q % Word::LENGTH, row = 16 * t + lane / 4 + 8 * (i % 2), column = 8 * l + lane % 4 + 4 * (i / 2);
 
             if (row < n && column < n) all[(size_t)(F::piece(b) + t * F::pieces(b) + l) * 128 + q] = inverse->block[b][row * n + column];
           }
@@ -255,7 +270,7 @@ struct TermsDense {
     const unsigned blocks = (unsigned)((g.items() + F::COLUMNS - 1) / F::COLUMNS);
 
     PetscFunctionBegin;
-    TermsDenseKernel<T, K, DIM><<<blocks, F::THREADS, F::SIZE * sizeof(T), stream>>>(pieces, g, (T)omega, (T)beta, (const T *)r, (T *)x);
+    TermsDenseKernel<T, K, DIM><<<blocks, F::THREADS, F::SIZE * sizeof(T), stream>>>((const Word *)pieces, g, (T)omega, (T)beta, (const T *)r, (T *)x);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -147,8 +147,9 @@ struct TermsShape {
   static constexpr int QZ = 3 * N * COLUMNS;
 
   static constexpr int packing[2][7] = {{0, 0, 16, 12, 8, 8, 8}, {0, 0, 4, 2, 1, 1, 1}}, threads[2][7] = {{0, 0, 128, 128, 128, 128, 128}, {0, 0, 128, 128, 160, 224, 288}};
+  static constexpr int registers[] = {0, 0, 96, 96, 128, 128, 112}; /* that do with few spills */
   static constexpr int PATCHES = packing[DIM - 2][K], THREADS = threads[DIM - 2][K];
-  static constexpr int ROOM = (int)(shared_limit / (PATCHES * SIZE * sizeof(T) + 1024)), FIT = 65536 / (THREADS * (sizeof(T) == 8 ? (K < 4 ? 96 : 128) : 80));
+  static constexpr int ROOM = (int)(shared_limit / (PATCHES * SIZE * sizeof(T) + 1024)), FIT = 65536 / (THREADS * (sizeof(T) == 8 ? registers[K] : 80));
   static constexpr int BLOCKS = ROOM < 1 ? 1 : (ROOM < FIT ? ROOM : (FIT < 1 ? 1 : FIT));
 };
 
