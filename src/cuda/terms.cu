@@ -477,10 +477,9 @@ PetscErrorCode TermsPlan<T>::create(const PatchFDLocalDesc *desc)
   PetscCall(data.team.create((int)size, (size_t)data.inner + work));
   PetscCall(AllowShared(TermsKernel<T>, shared_limit)); /* not what this plan needs: others may need more */
   form.create(desc);
-  if (form.K) {
-    PetscCall(TermsFastCreate<T>(form, desc, &fast));
-    PetscCall(memory.malloc(PatchFDBoxSize(&desc->box), &between));
-  }
+  if (form.K) PetscCall(TermsFastCreate<T>(form, desc, &fast));
+  if (!fast) form.K = 0;
+  else PetscCall(memory.malloc(PatchFDBoxSize(&desc->box), &between));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -44,6 +44,7 @@ struct TermsFast {
   virtual PetscErrorCode destroy()                                                                                                        = 0;
 };
 
+/* NULL if this GPU cannot do it */
 template <typename T>
 PetscErrorCode TermsFastCreate(const TermsForm &, const PatchFDLocalDesc *, TermsFast **);
 

@@ -7,8 +7,8 @@
   of the thread that brings it from r, and the same on the way back to x.
 
   A warp has several tiles of 16 rows; an mma of 16 x 8 x 8 multiplies 8 columns of a tile.  Each 16 x 8 piece of the inverse (zero beyond the block) lies
-  in global memory as the lanes load it: words of 16 bytes of lanes 0 .. 31, which hold a lane's four numbers (see smoother_mma.cuh for which).  All sums stay in registers until no warp reads the
-  entries any more.
+  in global memory as the lanes load it: words of 16 bytes of lanes 0 .. 31, which hold a lane's four numbers (see smoother_mma.cuh for which).  All
+  sums stay in registers until no warp reads the entries any more.
 
   The inverse is read once by each block of threads, out of L2: (K^2 + (K - 1)^2)^3 numbers for COLUMNS K^3 unknowns.
 */
@@ -27,17 +27,12 @@ static __device__ __forceinline__ void TermsMma(double c[4], const double a[4], 
   asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
                : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
-#elif defined(PATCHFD_EMULATE)
-  EmulateMma(c, a, b);
 #endif
 }
 
 /* in two parts of 11 bits each, less the product of the lower ones */
 static __device__ __forceinline__ void TermsMma(float c[4], const float a[4], const float b[2])
 {
-#if defined(PATCHFD_EMULATE)
-  EmulateMma(c, a, b);
-#else
   float(*sum)[2] = (float(*)[2])c;
   unsigned ah[2][2], al[2][2], bh[2], bl[2];
 
@@ -48,7 +43,6 @@ static __device__ __forceinline__ void TermsMma(float c[4], const float a[4], co
   MmaHalf<float>::add(sum, al, bh);
   MmaHalf<float>::add(sum, ah, bl);
   MmaHalf<float>::add(sum, ah, bh);
-#endif
 }
 
 template <typename T, int K, int DIM>
@@ -242,6 +236,16 @@ struct TermsDense {
   T         *pieces = NULL;
   PlanMemory memory;
 
+  /* has the kernel been compiled for a GPU with these instructions? */
+  static PetscErrorCode supported(bool *yes)
+  {
+    cudaFuncAttributes attributes;
+
+    PetscFunctionBegin;
+    PetscCallCUDA(cudaFuncGetAttributes(&attributes, TermsDenseKernel<T, K, DIM>));
+    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= (sizeof(T) == 4 ? 80 : 90);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscErrorCode create(const PatchFDDense *inverse)
   {
     std::vector<PetscReal> all((size_t)F::piece(F::BLOCKS) * 128, 0);

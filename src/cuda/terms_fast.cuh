@@ -622,9 +622,13 @@ PetscErrorCode TermsFastCreate(const TermsForm &form, const PatchFDLocalDesc *de
   PetscFunctionBegin;
   PetscCall((ForDegree<2, 3>(form.dim, [&](auto dim) {
     return ForDegree<TermsForm::low, TermsForm::high>(form.K, [&](auto degree) {
-      TermsDegree<T, degree, dim> *p = new TermsDegree<T, degree, dim>();
+      TermsDegree<T, degree, dim> *p;
+      bool                         supported = true;
 
       PetscFunctionBegin;
+      if (desc->kind == PATCHFD_LOCAL_DENSE) PetscCall((TermsDense<T, degree, dim>::supported(&supported)));
+      if (!supported) PetscFunctionReturn(PETSC_SUCCESS);
+      p     = new TermsDegree<T, degree, dim>();
       *fast = p;
       PetscCall(p->create(form, desc));
       PetscFunctionReturn(PETSC_SUCCESS);
