@@ -1,8 +1,9 @@
 static char help[] = "Every CUDA kernel against its host twin, in both precisions, on random data.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...>, -graded, -neumann, -dg : the meshes; -dg: cells do not share nodes\n\
-  -biharmonic : the fourth-order operator; its sides are clamped, or, with -neumann, some of them supported\n\
+  -biharmonic : the fourth-order operator and its local solvers; its sides are clamped, or, with -neumann, some of them supported\n\
   -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
 
+#include <patchfd/private/assembly.h>
 #include <patchfd/private/kernels.h>
 #if defined(PETSC_HAVE_CUDA)
   #include <petscdevice_cuda.h>
@@ -23,6 +24,18 @@ typedef struct {
   PatchFDBox     box;
   PatchFDRange   all, free;
 } Mesh;
+
+/* bands of direction d of the fourth-order operator: penalty, mass and stiffness matrix */
+static PetscErrorCode PlateBands(const PatchFDLine *line, int d, PatchFDBand *A, PatchFDBand *M, PatchFDBand *K)
+{
+  const PetscReal penalty = (PetscReal)(line->degree * (line->degree + 1));
+
+  PetscFunctionBeginUser;
+  PetscCall(PatchFDBandBilaplace(line, 1 + 0.1 * d, d ? 0 : 100, penalty, 2 * penalty, A));
+  PetscCall(PatchFDBandMass(line, M));
+  PetscCall(PatchFDBandLaplace(line, 1 + 0.1 * d, 0, 0, 0, K));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind, PetscInt ratio, Mesh *m)
 {
@@ -47,16 +60,15 @@ static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt c
     }
     m->cells[d] = n;
     PetscCall(PatchFDLineCreate(kind->dg && k ? PATCHFD_DISCONTINUOUS : PATCHFD_CONTINUOUS, k, n, v, fixed, &m->line[d]));
-    PetscCall(PatchFDBandMass(&m->line[d], &m->M[d]));
     if (kind->biharmonic) {
       for (int e = 0; e < 2; e++) m->line[d].clamped[e] = given[e];
-      PetscCall(PatchFDBandBilaplace(&m->line[d], 1 + 0.1 * d, d ? 0 : 100, k * (k + 1), 2 * k * (k + 1), &m->A[d]));
-      PetscCall(PatchFDBandLaplace(&m->line[d], 1 + 0.1 * d, 0, 0, 0, &m->K[d]));
+      PetscCall(PlateBands(&m->line[d], d, &m->A[d], &m->M[d], &m->K[d]));
     } else {
+      PetscCall(PatchFDBandMass(&m->line[d], &m->M[d]));
       PetscCall(PatchFDBandLaplace(&m->line[d], 1 + 0.1 * d, d ? 0 : 0.5, k * (k + 1), 2 * k * (k + 1), &m->A[d]));
-      PetscCall(PatchFDPatchesCreate(&m->line[d], &m->M[d], &m->A[d], &m->patch[d]));
       if (n <= 64) PetscCall(PatchFDLineEigenCreate(&m->line[d], &m->M[d], &m->A[d], &m->whole[d])); /* for the box solve only */
     }
+    PetscCall(PatchFDPatchesCreate(&m->line[d], &m->M[d], &m->A[d], &m->patch[d]));
     m->stride[d] = m->line[d].stride;
     PetscCall(PetscFree(v));
     m->box.lo[d] = m->all[d][0] = 0;
@@ -84,15 +96,17 @@ static PetscErrorCode MeshDestroy(Mesh *m)
 typedef struct {
   PatchFDKernels host, cuda;
   size_t         n;
+  PetscReal      tolerance;
   void          *h, *d;
 } Array;
 
 static PetscErrorCode ArrayCreate(PatchFDKernels host, PatchFDKernels cuda, size_t n, Array *a)
 {
   PetscFunctionBeginUser;
-  a->host = host;
-  a->cuda = cuda;
-  a->n    = n;
+  a->host      = host;
+  a->cuda      = cuda;
+  a->n         = n;
+  a->tolerance = host->size == sizeof(double) ? 1e-12 : 3e-5; /* interior penalties of high degree are the worst conditioned */
   PetscCall(host->malloc(n, &a->h));
   PetscCall(cuda->malloc(n, &a->d));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -137,7 +151,7 @@ static PetscErrorCode ArrayCompare(const char *what, Array *a, PetscInt degree, 
     if (!(PetscAbsReal(h - d) <= diff)) diff = PetscAbsReal(h - d);
     max = PetscMax(max, PetscAbsReal(h));
   }
-  if (!(diff <= (dbl ? 1e-12 : 3e-5) * max)) { /* interior penalties of high degree are the worst conditioned */
+  if (!(diff <= a->tolerance * max)) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "degree %" PetscInt_FMT ", %s, %s: difference %g of %g\n", degree, a->cuda->name, what, (double)diff, (double)max));
     (*failures)++;
   }
@@ -218,6 +232,12 @@ static PetscErrorCode TestGrid(const Mesh *m, PatchFDKernels h, PatchFDKernels c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* of the stiffness matrices of two directions: other numbers than a plate's, so that it is seen which one is where */
+static PetscReal PlateCoefficient(PetscInt d, PetscInt e)
+{
+  return 2 + 0.5 * d + 0.25 * e;
+}
+
 /* the Kronecker sum of the mesh's bands, and products of two stiffnesses in the fourth-order operator */
 static void Describe(const Mesh *m, PatchFDField *field, PatchFDTerm term[6], PatchFDOperatorDesc *desc)
 {
@@ -232,7 +252,7 @@ static void Describe(const Mesh *m, PatchFDField *field, PatchFDTerm term[6], Pa
     for (PetscInt e = 0; e < d; e++) {
       PatchFDTerm *t = &term[desc->nterm++];
 
-      *t        = (PatchFDTerm){.coef = 2 + 0.5 * d + 0.25 * e, .dir = {&m->M[0], &m->M[1], &m->M[2]}};
+      *t        = (PatchFDTerm){.coef = PlateCoefficient(d, e), .dir = {&m->M[0], &m->M[1], &m->M[2]}};
       t->dir[d] = &m->K[d];
       t->dir[e] = &m->K[e];
     }
@@ -357,7 +377,148 @@ static void Colors(PetscInt nphase, PetscInt *n, PatchFDColor colors[16])
   }
 }
 
-static PetscErrorCode TestSmoother(const Mesh *m, PetscBool sub, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+/* ---- local solvers of plates: by terms in the residual ---- */
+
+typedef struct {
+  const char     *name;
+  PatchFDPatches  patch[3];
+  PatchFDRows     rows[3][3]; /* of direction d: penalty, mass, stiffness */
+  PetscInt        nterm, ndense;
+  PatchFDRowTerm  term[6];
+  PatchFDDense   *dense;
+} Plate;
+
+/* the terms that Describe() has, as numbers of bands: matrix[t][d] of term t */
+static PetscInt PlateTerms(PetscInt dim, PetscReal coef[6], int matrix[6][3])
+{
+  PetscInt n = 0;
+
+  for (PetscInt d = 0; d < dim; d++) {
+    for (PetscInt e = 0; e <= d; e++, n++) {
+      for (int i = 0; i < 3; i++) matrix[n][i] = i != d && i != e ? 1 : (d == e ? 0 : 2);
+      coef[n] = d == e ? 1 : PlateCoefficient(d, e);
+    }
+  }
+  return n;
+}
+
+/* X[class][matrix][n n]: the patches' own nodes, from the rows of the first patch of each class */
+static PetscErrorCode PlateBlocks(const PatchFDRows rows[3], const PatchFDPatches *cover, PetscInt patch, PetscReal *X)
+{
+  const PetscInt n = cover->n[patch];
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 3; i++) PetscCall(PatchFDRowsBlock(&rows[i], n, patch, X + i * n * n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PlateRows(const PatchFDLine *line, const PatchFDBand *const band[3], const PatchFDPatches *cover, PatchFDRows rows[3])
+{
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 3; i++) PetscCall(PatchFDRowsCreate(line, band[i], cover, &rows[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the cover of direction d with patches that are meshes of their own, and their matrices */
+static PetscErrorCode PlateAlone(const Mesh *m, int d, PatchFDPatches *patch, PetscReal **X)
+{
+  PatchFDLinesAlone alone;
+  PatchFDEigen     *eigen;
+
+  PetscFunctionBeginUser;
+  PetscCall(PatchFDLinesAloneCreate(&m->line[d], &m->M[d], &alone));
+  PetscCall(PetscCalloc1(alone.nclass, &eigen));
+  PetscCall(PatchFDPatchesCreateAlone(&m->line[d], &alone, eigen, patch));
+  PetscCall(PetscMalloc1(alone.nclass * 3 * patch->n[0] * patch->n[0], X));
+  for (PetscInt c = 0; c < alone.nclass; c++) {
+    PatchFDBand              B, M, L;
+    const PatchFDBand *const band[3] = {&B, &M, &L};
+    PatchFDPatches           one;
+    PatchFDRows              rows[3];
+
+    PetscCall(PlateBands(&alone.line[c], d, &B, &M, &L));
+    PetscCall(PatchFDPatchesCreate(&alone.line[c], &M, &B, &one));
+    PetscCall(PlateRows(&alone.line[c], band, &one, rows));
+    PetscCall(PlateBlocks(rows, &one, 0, *X + c * 3 * one.n[0] * one.n[0]));
+    patch->eigen[c] = one.eigen[0];
+    PetscCall(PetscMemzero(&one.eigen[0], sizeof(one.eigen[0])));
+    PetscCall(PatchFDPatchesDestroy(&one));
+    for (int i = 0; i < 3; i++) PetscCall(PatchFDRowsDestroy(&rows[i]));
+    PetscCall(PatchFDBandDestroy(&B));
+    PetscCall(PatchFDBandDestroy(&M));
+    PetscCall(PatchFDBandDestroy(&L));
+  }
+  PetscCall(PetscFree(eigen));
+  PetscCall(PatchFDLinesAloneDestroy(&alone));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PlateCreate(const Mesh *m, PetscInt dim, PetscBool dense, PetscBool alone, Plate *p)
+{
+  PetscReal *X[3], coef[6];
+  int        matrix[6][3];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  p->name  = dense ? (alone ? "dense single" : "dense") : (alone ? "fd single" : "fd");
+  p->nterm = PlateTerms(dim, coef, matrix);
+  for (int d = 0; d < 3; d++) {
+    const PatchFDBand *const band[3] = {&m->A[d], &m->M[d], &m->K[d]};
+    PatchFDPatches          *patch   = &p->patch[d];
+
+    if (alone) PetscCall(PlateAlone(m, d, patch, &X[d]));
+    else PetscCall(PatchFDPatchesCreate(&m->line[d], &m->M[d], &m->A[d], patch));
+    PetscCall(PlateRows(&m->line[d], band, patch, p->rows[d]));
+    if (alone) continue;
+    PetscCall(PetscMalloc1(patch->nclass * 3 * patch->n[0] * patch->n[0], &X[d]));
+    for (PetscInt i = 0; i < patch->npatch; i++)
+      if (i == 0 || patch->cls[i] != patch->cls[i - 1]) PetscCall(PlateBlocks(p->rows[d], patch, i, X[d] + patch->cls[i] * 3 * patch->n[0] * patch->n[0]));
+  }
+  for (PetscInt t = 0; t < p->nterm; t++) p->term[t] = (PatchFDRowTerm){.coef = coef[t], .dir = {&p->rows[0][matrix[t][0]], &p->rows[1][matrix[t][1]], &p->rows[2][matrix[t][2]]}};
+  if (dense) {
+    const PetscInt nclass[3] = {p->patch[0].nclass, p->patch[1].nclass, p->patch[2].nclass}, n[3] = {p->patch[0].n[0], p->patch[1].n[0], p->patch[2].n[0]};
+
+    p->ndense = nclass[0] * nclass[1] * nclass[2];
+    PetscCall(PetscCalloc1(p->ndense, &p->dense));
+    for (PetscInt i = 0; i < p->ndense; i++) {
+      const PetscInt   c[3] = {i % nclass[0], i / nclass[0] % nclass[1], i / nclass[0] / nclass[1]};
+      const PetscReal *own[6][3];
+      PetscBool        definite;
+
+      for (PetscInt t = 0; t < p->nterm; t++)
+        for (int d = 0; d < 3; d++) own[t][d] = X[d] + (c[d] * 3 + matrix[t][d]) * n[d] * n[d];
+      PetscCall(PatchFDHostDenseParity(p->nterm, (const PetscReal *const(*)[3])own, n, &p->dense[i]));
+      PetscCall(PatchFDHostDenseCreate(p->nterm, coef, (const PetscReal *const(*)[3])own, &p->dense[i], &definite));
+      PetscCheck(definite, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A patch is not positive definite");
+    }
+  }
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree(X[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PlateDestroy(Plate *p)
+{
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PatchFDPatchesDestroy(&p->patch[d]));
+    for (int i = 0; i < 3; i++) PetscCall(PatchFDRowsDestroy(&p->rows[d][i]));
+  }
+  for (PetscInt i = 0; i < p->ndense; i++) PetscCall(PatchFDHostDenseDestroy(&p->dense[i]));
+  PetscCall(PetscFree(p->dense));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void PlateDescribe(const Plate *p, PatchFDLocalDesc *desc)
+{
+  desc->kind  = p->dense ? PATCHFD_LOCAL_DENSE : PATCHFD_LOCAL_FD;
+  desc->dense = p->dense;
+  desc->nterm = p->nterm;
+  desc->term  = p->term;
+  for (int d = 0; d < 3; d++) desc->dir[d] = &p->patch[d];
+}
+
+/* plate: NULL where patches are diagonalized */
+static PetscErrorCode TestSmoother(const Mesh *m, const Plate *plate, PetscBool sub, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
 {
   static const char  *names[] = {"residual", "solve", "fused", "boundary"};
   PatchFDLocalDesc    desc    = {.nphase = m->nphase, .box = m->box};
@@ -376,6 +537,7 @@ static PetscErrorCode TestSmoother(const Mesh *m, PetscBool sub, PatchFDKernels 
     patches[d][1] = m->patch[d].npatch;
     for (int e = 0; e < 2; e++) desc.read[d][e] = m->free[d][e];
   }
+  if (plate) PlateDescribe(plate, &desc);
   if (sub) {
     SubBox(m, patches, &desc.box, &own, desc.read, write);
     for (int d = 0; d < 3; d++) patches[d][1] = m->patch[d].npatch;
@@ -384,9 +546,10 @@ static PetscErrorCode TestSmoother(const Mesh *m, PetscBool sub, PatchFDKernels 
   PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &b));
   PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &r));
   PetscCall(ArrayRandom(&b, rnd));
+  if (plate) x.tolerance *= PetscPowReal(2, m->degree - 1); /* conditions of the matrices of patches */
   PetscCall(h->localcreate(&desc, &hp));
   PetscCall(c->localcreate(&desc, &cp));
-  for (int op = 0; op < 4; op++) {
+  for (int op = 0; op < (plate ? PATCHFD_OP_BOUNDARY : 4); op++) {
     for (int zero = 0; zero < 2; zero++) {
       for (int w = 0; w < 2; w++) {
         const PetscReal omega = w ? 0.7 : 1;
@@ -400,7 +563,7 @@ static PetscErrorCode TestSmoother(const Mesh *m, PetscBool sub, PatchFDKernels 
         }
         PetscCall(h->localapply(hp, (PatchFDPatchOp)op, ncolors, colors, patches, omega, (PetscBool)zero, x.h, b.h, r.h));
         PetscCall(c->localapply(cp, (PatchFDPatchOp)op, ncolors, colors, patches, omega, (PetscBool)zero, x.d, b.d, r.d));
-        PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s, omega %g%s", names[op], zero ? " from zero" : "", (double)omega, sub ? ", part" : ""));
+        PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s%s%s, omega %g%s", plate ? plate->name : "", plate ? ", " : "", names[op], zero ? " from zero" : "", (double)omega, sub ? ", part" : ""));
         PetscCall(ArrayCompare(name, op == PATCHFD_OP_RESIDUAL ? &r : &x, m->degree, failures));
       }
     }
@@ -593,7 +756,35 @@ static PetscErrorCode Time(PatchFDKernels k, const Mesh *m, const Mesh *coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the fourth-order operator */
+/* steps with one class of matrices of patches: of the diagonalized ones, then of dense inverses */
+static PetscErrorCode TimePlates(PatchFDKernels k, const Mesh *m, void *v[3])
+{
+  static const PatchFDPatchOp ops[]    = {PATCHFD_OP_FUSED, PATCHFD_OP_SOLVE, PATCHFD_OP_RESIDUAL};
+  const PetscReal             unknowns = (PetscReal)PatchFDBoxSize(&m->box);
+  PatchFDLocalDesc            desc     = {.nphase = m->nphase, .box = m->box};
+  PetscReal                   t;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++)
+    for (int e = 0; e < 2; e++) desc.read[d][e] = m->free[d][e];
+  for (int dense = 0; dense < 2; dense++) {
+    Plate plate;
+    void *plan = NULL;
+
+    PetscCall(PlateCreate(m, m->dim, (PetscBool)dense, PETSC_TRUE, &plate));
+    PlateDescribe(&plate, &desc);
+    PetscCall(k->localcreate(&desc, &plan));
+    for (int i = 0; i < 3 - dense; i++) {
+      TIME(t, Step(k, plan, ops[i], m, v[0], v[1], v[2]));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+    }
+    PetscCall(k->localdestroy(&plan));
+    PetscCall(PlateDestroy(&plate));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the fourth-order operator and its local solvers */
 static PetscErrorCode TimeBiharmonic(PatchFDKernels k, const Mesh *m)
 {
   void *v[3];
@@ -601,9 +792,30 @@ static PetscErrorCode TimeBiharmonic(PatchFDKernels k, const Mesh *m)
   PetscFunctionBeginUser;
   for (int i = 0; i < 3; i++) PetscCall(Numbers(k, PatchFDBoxSize(&m->box), i, &v[i]));
   PetscCall(PrintMesh(k, m));
+  PetscCall(TimePlates(k, m, v));
   PetscCall(TimeOperator(k, m, v));
   PetscCall(TimeCopy(k, m, v));
   for (int i = 0; i < 3; i++) PetscCall(k->free(v[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* all local solvers; dense ones where the inverses of all classes have less than 2e7 entries without parity */
+static PetscErrorCode TestPlates(const Mesh *m, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+{
+  PetscFunctionBeginUser;
+  for (int alone = 0; alone < 2; alone++) {
+    PetscReal entries = 0;
+
+    for (int dense = 0; dense < 2 && entries < 2e7; dense++) {
+      Plate plate;
+
+      PetscCall(PlateCreate(m, m->dim, (PetscBool)dense, (PetscBool)alone, &plate));
+      for (int sub = 0; sub < 2; sub++) PetscCall(TestSmoother(m, &plate, (PetscBool)sub, h, c, rnd, failures));
+      entries = 1;
+      for (int d = 0; d < 3; d++) entries *= (PetscReal)(plate.patch[d].nclass * plate.patch[d].n[0] * plate.patch[d].n[0]);
+      PetscCall(PlateDestroy(&plate));
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -613,8 +825,10 @@ static PetscErrorCode TestBiharmonic(PetscInt dim, PetscInt degree, const PetscI
 
   PetscFunctionBeginUser;
   PetscCall(MeshCreate(dim, degree, cells, kind, 1, &mesh));
-  for (int t = 0; t < 2; t++)
+  for (int t = 0; t < 2; t++) {
     for (int part = 0; part < 3; part++) PetscCall(TestOperator(&mesh, part, tables[t][0], tables[t][1], rnd, failures));
+    PetscCall(TestPlates(&mesh, tables[t][0], tables[t][1], rnd, failures));
+  }
   PetscCall(MeshDestroy(&mesh));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -633,7 +847,7 @@ static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cell
 
     PetscCall(TestGrid(&mesh, h, c, rnd, failures));
     for (int part = 0; part < 3; part++) PetscCall(TestOperator(&mesh, part, h, c, rnd, failures));
-    for (int sub = 0; sub < 2; sub++) PetscCall(TestSmoother(&mesh, (PetscBool)sub, h, c, rnd, failures));
+    for (int sub = 0; sub < 2; sub++) PetscCall(TestSmoother(&mesh, NULL, (PetscBool)sub, h, c, rnd, failures));
     for (int part = 0; part < 3; part++) {
       PetscCall(TestTransfer(&mesh, &fine, part, h, c, rnd, failures));
       PetscCall(TestTransfer(&mesh, &higher, part, h, c, rnd, failures));
@@ -671,7 +885,7 @@ int main(int argc, char **argv)
   PetscCheck(!kind.biharmonic || !kind.dg, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-biharmonic is for cells that share nodes, without -dg");
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
   if (unknowns > 0) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, kind.biharmonic ? "picoseconds an unknown\ntable        k   unknowns |      A x  b - A x |    copy  TB/s\n" :
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, kind.biharmonic ? "picoseconds an unknown, all colours\ntable        k   unknowns | fd fused    solve residual    dense    solve |      A x  b - A x |    copy  TB/s\n" :
                                                              "picoseconds an unknown, all colours\ntable        k   unknowns | boundary    fused    solve residual |      A x  b - A x  prolong restrict |    copy  TB/s\n"));
     for (int t = 0; t < 2; t++) {
       for (PetscInt i = 0; i < nd; i++) {
@@ -793,5 +1007,11 @@ int main(int argc, char **argv)
      test:
        suffix: biharmonic_3d_thin
        args: -biharmonic -cells 1,4,2 -degrees 2,3,4,5 -neumann
+     test:
+       suffix: biharmonic_2d_supported
+       args: -biharmonic -dim 2 -cells 7,8 -degrees 2,3,4,5,6 -neumann
+     test:
+       suffix: biharmonic_3d_supported
+       args: -biharmonic -cells 5,6,7 -degrees 2,3,4 -neumann
 
 TEST*/

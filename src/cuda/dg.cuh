@@ -11,7 +11,7 @@
   derivative only.
 */
 #pragma once
-#include "cuda.cuh"
+#include "color.cuh"
 #include "dispatch.cuh"
 
 namespace patchfd
@@ -41,35 +41,11 @@ struct DGTransfer {
   static PetscErrorCode destroy(void **);
 };
 
-/*
-  The patches of one colour in a range of patches.  Those of its parity have numbers start + 2 q, 0 <= q_d < count_d; with two phases only every
-  second one in x counts: slot s of row (q_1, q_2) has q_0 = 2 s or 2 s + 1.  The last slot of a row may be empty.
-*/
-struct DGColor {
-  int    start[3], count[3], phases, phase; /* phase: of patch q = 0, relative to the colour's */
-  Layout l;
-  Range  read;
-
-  DGColor() = default;
-  DGColor(const PatchFDColor &color, int phases, const PatchFDRange patches, const Layout &l, const Range &read) : phases(phases), phase((int)color.phase), l(l), read(read)
-  {
-    for (int d = 0; d < 3; d++) {
-      start[d] = (int)(patches[d][0] + (patches[d][0] + color.parity[d]) % 2);
-      count[d] = PetscMax(0, (int)(patches[d][1] - start[d] + 1) / 2);
-      phase += start[d] / 2;
-    }
-  }
-  __host__ __device__ int slots() const { return (count[0] + phases - 1) / phases; }
-  __device__ __forceinline__ int q0(int slot, int q1, int q2) const { return phases == 2 ? 2 * slot + ((phase + q1 + q2) & 1) : slot; }
-  bool                           empty() const { return !count[0] || !count[1] || !count[2]; }
-  PetscLogDouble                 patches() const { return (PetscLogDouble)count[0] * count[1] * count[2] / phases; } /* about */
-};
-
 /* a fast kernel for one degree, or none */
 struct DGSmootherFast {
   virtual ~DGSmootherFast() { }
   /* op: RESIDUAL, SOLVE or BOUNDARY.  x = beta x + omega u; u = A_II^{-1} b_I in SOLVE, A_II^{-1} (b_I - A_IB x_B) in BOUNDARY */
-  virtual PetscErrorCode apply(const DGColor &, PatchFDPatchOp op, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t) const = 0;
+  virtual PetscErrorCode apply(const ColorPatches &, PatchFDPatchOp op, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t) const = 0;
   virtual PetscErrorCode destroy()                       = 0;
   virtual PetscLogDouble flops(PatchFDPatchOp) const = 0; /* of one patch */
 };

@@ -131,24 +131,20 @@ static __device__ inline void DGFetch(bool active, const DGSmootherData<T> &s, c
 }
 
 template <typename T>
-static __global__ void DGGenericKernel(const __grid_constant__ DGSmootherData<T> s, const __grid_constant__ DGColor g, PatchFDPatchOp op, T omega, T beta, bool zero, T *x, const T *b, T *r)
+static __global__ void DGGenericKernel(const __grid_constant__ DGSmootherData<T> s, const __grid_constant__ ColorPatches g, PatchFDPatchOp op, T omega, T beta, bool zero, T *x, const T *b, T *r)
 {
   T           *A = TeamMemory<T>(s.team.global, s.team.size), *B = A + s.size, *faces = B + s.size;
-  const size_t rows = (size_t)g.slots() * g.count[1], items = rows * g.count[2];
   const bool   residual = op == PATCHFD_OP_RESIDUAL;
 
-  for (size_t base = blockIdx.x * (size_t)blockDim.y; base < items; base += (size_t)gridDim.x * blockDim.y) {
-    const size_t item   = base + threadIdx.y;
-    const int    q1 = (int)(item % rows) / g.slots(), q2 = (int)(item / rows), q0 = g.q0((int)(item % g.slots()), q1, q2), q[3] = {q0, q1, q2};
-    const bool   active = item < items && q0 < g.count[0];
-    DGPatch<T>   p;
+  for (size_t base = blockIdx.x * (size_t)blockDim.y; base < g.items(); base += (size_t)gridDim.x * blockDim.y) {
+    int        number[3];
+    const bool active = g.find(base + threadIdx.y, number);
+    DGPatch<T> p;
 
     p.size = 1;
     for (int d = 0; d < 3; d++) {
-      const int number = g.start[d] + 2 * (active ? q[d] : 0);
-
-      p.cls[d]   = &s.d[d].cls[s.d[d].number[number]];
-      p.first[d] = s.d[d].first[number];
+      p.cls[d]   = &s.d[d].cls[s.d[d].number[number[d]]];
+      p.first[d] = s.d[d].first[number[d]];
       p.n[d]     = p.cls[d]->n;
       p.size *= p.n[d];
     }
@@ -346,13 +342,13 @@ PetscErrorCode DGSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncol
   for (PetscInt i = 0; i < ncolors; i++) {
     const bool      first = zero && i == 0;
     const PetscReal beta  = first ? 0 : (op == PATCHFD_OP_SOLVE ? 1 : 1 - omega);
-    const DGColor   g(colors[i], p->phases, patches, p->data.l, p->data.read);
+    const ColorPatches   g(colors[i], p->phases, patches, p->data.l, p->data.read);
 
     if (g.empty()) continue;
     if (!fast) {
       const Team<T> &team = p->data.team;
 
-      DGGenericKernel<T><<<team.grid((size_t)g.slots() * g.count[1] * g.count[2]), team.block(), team.shared, stream>>>(p->data, g, op, (T)omega, (T)beta, first, (T *)x, (const T *)b, (T *)r);
+      DGGenericKernel<T><<<team.grid(g.items()), team.block(), team.shared, stream>>>(p->data, g, op, (T)omega, (T)beta, first, (T *)x, (const T *)b, (T *)r);
       PetscCallCUDA(cudaGetLastError());
     } else if (op == PATCHFD_OP_SOLVE || (op == PATCHFD_OP_BOUNDARY && first)) PetscCall(p->fast->apply(g, PATCHFD_OP_SOLVE, omega, beta, first, x, op == PATCHFD_OP_SOLVE ? r : b, r, stream));
     else PetscCall(p->fast->apply(g, op, omega, beta, first, x, b, r, stream));

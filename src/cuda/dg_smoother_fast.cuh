@@ -35,6 +35,7 @@
 */
 #pragma once
 #include "dg.cuh"
+#include "reciprocal.cuh"
 #include <cuda_pipeline.h>
 
 namespace patchfd
@@ -160,26 +161,6 @@ __device__ __forceinline__ void DGToNodes(const DGHalves<T, K> &h, bool main, co
   }
 }
 
-/* 1 / D, 0 for D = 0, in a few instructions: an approximation of 20 bits and Newton's iteration */
-__device__ __forceinline__ double DGReciprocal(double D)
-{
-  double r;
-
-#if defined(__CUDA_ARCH__)
-  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(D));
-#else
-  r = (double)(1 / (float)D);
-#endif
-  r += r * (1 - D * r);
-  r += r * (1 - D * r);
-  return D == 0 ? 0 : r;
-}
-
-__device__ __forceinline__ float DGReciprocal(float D)
-{
-  return D == 0 ? 0 : 1 / D;
-}
-
 /* ---- a block and its threads ---- */
 
 template <typename T, int K>
@@ -188,11 +169,11 @@ struct DGBlock {
   static constexpr int n = F::n, N = F::N;
 
   const DGMatrices<T, K> &m;
-  const DGColor          &g;
+  const ColorPatches          &g;
   T                      *sm;
   int                     t, y0, z0, ycls, zcls; /* first nodes, classes in y and z */
 
-  __device__ __forceinline__ DGBlock(const DGMatrices<T, K> &m, const DGColor &g, T *sm) : m(m), g(g), sm(sm), t(threadIdx.x)
+  __device__ __forceinline__ DGBlock(const DGMatrices<T, K> &m, const ColorPatches &g, T *sm) : m(m), g(g), sm(sm), t(threadIdx.x)
   {
     const int y = g.start[1] + 2 * (int)blockIdx.y, z = g.start[2] + 2 * (int)blockIdx.z;
 
@@ -421,7 +402,7 @@ __device__ __forceinline__ void DGLinesX(const DGBlock<T, K> &b)
 #pragma unroll
   for (int i = 0; i < F::N; i++) {
 #pragma unroll
-    for (int l = 0; l < 2; l++) w[l][i] *= DIVIDE ? DGReciprocal(lambda[i] + yz[l]) : lambda[i] + yz[l];
+    for (int l = 0; l < 2; l++) w[l][i] *= DIVIDE ? ReciprocalOrZero(lambda[i] + yz[l]) : lambda[i] + yz[l];
   }
   DGToNodes<T, K>(b.m.half[0], main, R, w, [=](int l, int i, T v) { line[l * F::n * F::N * F::ROW + i] = v; });
 }
@@ -445,7 +426,7 @@ __device__ __forceinline__ void DGGatherFaces(const DGBlock<T, K> &b, const T *x
 
 template <typename T, int K, PatchFDPatchOp OP>
 __launch_bounds__(DGShape<T, K>::THREADS, DGShape<T, K>::BLOCKS) static __global__
-void DGPatchKernel(const __grid_constant__ DGMatrices<T, K> m, const __grid_constant__ DGColor g, T omega, T beta, bool zero, T *x, const T *b, T *r)
+void DGPatchKernel(const __grid_constant__ DGMatrices<T, K> m, const __grid_constant__ ColorPatches g, T omega, T beta, bool zero, T *x, const T *b, T *r)
 {
   using F = DGShape<T, K>;
   extern __shared__ double2 dg_shared[];
@@ -514,7 +495,7 @@ struct DGSmootherDegree : DGSmootherFast {
   int             *cls[3];
 
   template <PatchFDPatchOp OP>
-  PetscErrorCode launch(const DGColor &g, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t stream) const
+  PetscErrorCode launch(const ColorPatches &g, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t stream) const
   {
     const dim3              grid((g.slots() + F::P - 1) / F::P, g.count[1], g.count[2]);
     const size_t            shared = (OP == PATCHFD_OP_SOLVE ? F::LAYERS : F::SIZE) * sizeof(T);
@@ -526,7 +507,7 @@ struct DGSmootherDegree : DGSmootherFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode apply(const DGColor &g, PatchFDPatchOp op, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t stream) const override
+  PetscErrorCode apply(const ColorPatches &g, PatchFDPatchOp op, PetscReal omega, PetscReal beta, bool zero, void *x, const void *b, void *r, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
     if (op == PATCHFD_OP_RESIDUAL) PetscCall(launch<PATCHFD_OP_RESIDUAL>(g, omega, beta, zero, x, b, r, stream));

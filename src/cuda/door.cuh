@@ -1,11 +1,12 @@
 /*
   What the kernel tables call: each function hands a description to the kind of kernels that takes it, and remembers which: those for Kronecker sums
-  in continuous fields, in discontinuous ones (dg.cuh), or for other sums of bands (band_operator.cuh).
+  in continuous fields, in discontinuous ones (dg.cuh), or for other sums of bands (band_operator.cuh, terms.cuh).
 */
 #pragma once
 #include "band_operator.cuh"
 #include "cuda.cuh"
 #include "dg.cuh"
+#include "terms.cuh"
 
 namespace patchfd
 {
@@ -126,19 +127,17 @@ struct LocalDoor {
     DoorPlan *p;
 
     PetscFunctionBegin;
-    PetscCheck(desc->nterm == 0 && desc->kind == PATCHFD_LOCAL_FD, PETSC_COMM_SELF, PETSC_ERR_SUP, "The GPU has no kernel for local solvers of operators that are not separable: use -dm_vec_type standard");
-    PetscCall(DoorCreate(desc->nphase > 1, plan, &p));
-    if (p->kind) PetscCall(DGSmoother<T>::create(desc, &p->plan));
-    else PetscCall(Smoother<T>::create(desc, &p->plan));
+    PetscCall(DoorCreate(desc->nterm ? 2 : desc->nphase > 1, plan, &p));
+    PetscCall((DoorCall<Smoother<T>, DGSmoother<T>, TermsSmoother<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); })));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static PetscErrorCode apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return DoorCall<Smoother<T>, DGSmoother<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r); });
+    return DoorCall<Smoother<T>, DGSmoother<T>, TermsSmoother<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r); });
   }
-  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Smoother<T>, DGSmoother<T>>(plan); }
+  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Smoother<T>, DGSmoother<T>, TermsSmoother<T>>(plan); }
 };
 
 /* ---- transfers ---- */

@@ -9,7 +9,7 @@
   argument, and ForDegree() (dispatch.cuh) chooses.  operator_march_double.cu and the like instantiate it, a precision each.
 */
 #pragma once
-#include "cuda.cuh"
+#include "march.cuh"
 
 namespace patchfd
 {

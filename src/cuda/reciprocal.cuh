@@ -1,0 +1,28 @@
+/* 1 / D for the eigenvalues of patches */
+#pragma once
+#include "cuda.cuh"
+
+namespace patchfd
+{
+
+/* 1 / D, 0 for D = 0, in a few instructions: an approximation of 20 bits and Newton's iteration */
+__device__ __forceinline__ double ReciprocalOrZero(double D)
+{
+  double r;
+
+#if defined(__CUDA_ARCH__)
+  asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(r) : "d"(D));
+#else
+  r = (double)(1 / (float)D);
+#endif
+  r += r * (1 - D * r);
+  r += r * (1 - D * r);
+  return D == 0 ? 0 : r;
+}
+
+__device__ __forceinline__ float ReciprocalOrZero(float D)
+{
+  return D == 0 ? 0 : 1 / D;
+}
+
+} // namespace patchfd
