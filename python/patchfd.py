@@ -10,9 +10,10 @@ the one that the library was built with.  The library is the file that PATCHFD_L
 (where `make install` puts it), or that of build/ beside it.
 
 What a C routine returns through pointers is returned, as a tuple if there are several.  Arrays are sequences, their lengths are checked.
-An enumeration is a string, as on the command line.  A DMBoxFunction is a function f(time, x) -> number, x a tuple of dim coordinates; it
-has no context, since Python's functions bring theirs.  A PETSc error is raised as PETSc.Error, and if an exception in a callback was
-the reason, that is its __cause__.
+An enumeration is a string, as on the command line.  A DMBoxFunction is a function f(time, x) -> number, x a tuple of dim coordinates, or
+-> rows of a matrix, for DMBoxComputeBendingError(); it has no context, since Python's functions bring theirs.  DMBoxAddBendingLoad() takes
+None for a function that is zero.  A PETSc error is raised as PETSc.Error, and if an exception in a callback was the reason, that is its
+__cause__.
 """
 import ctypes
 import os
@@ -120,15 +121,46 @@ def _enums(symbol, factor):
     return put
 
 
-def _function(call, function):
+def _callback(call, function, values):
+    """values(what function returned, dim): the components"""
     def callback(dim, time, x, nc, u, ctx):
         try:
-            u[0] = function(time, tuple(x[:dim]))
+            for i, value in enumerate(values(function(time, tuple(x[:dim])), dim)):
+                u[i] = value
             return 0
         except BaseException as exception:  # C cannot let it pass
             call.exception = exception
             return _ERR_PYTHON
-    call.arguments += [_Function(callback), None]
+    return _Function(callback)
+
+
+def _number_of(value, dim):
+    return value,
+
+
+def _matrix_of(rows, dim):
+    rows = [tuple(row) for row in rows]
+    if [len(row) for row in rows] != [dim] * dim:
+        raise ValueError(f'a matrix of {dim} rows of {dim} numbers is wanted, not {rows}')
+    return sum(rows, ())
+
+
+# a function or two that share a context, which is NULL
+def _function(call, function):
+    call.arguments += [_callback(call, function, _number_of), None]
+
+
+def _matrix_function(call, function):
+    call.arguments += [_callback(call, function, _matrix_of), None]
+
+
+def _first_function(call, function):
+    call.arguments.append(None if function is None else _callback(call, function, _number_of))
+
+
+def _second_function(call, function):
+    _first_function(call, function)
+    call.arguments.append(None)
 
 
 # ---- kinds of results: not given in Python ----
@@ -203,6 +235,8 @@ _routine('DMBoxSetProcesses', _dm, _ints)
 _routine('DMBoxGetProcesses', _dm, _ints_out)
 _routine('DMBoxSetPoisson', _dm, _reals, _real)
 _routine('DMBoxGetPoisson', _dm, _reals_out, _real_out)
+_routine('DMBoxSetBiharmonic', _dm, _real, _real)
+_routine('DMBoxGetBiharmonic', _dm, _real_out, _real_out)
 _routine('DMBoxSetOperator', _dm, _string)
 _routine('DMBoxGetOperator', _dm, _string_out)
 _routine('DMBoxSetPenalty', _dm, _real, _real)
@@ -211,11 +245,14 @@ _routine('DMBoxGetNumCoarsenings', _dm, _int_out)
 _routine('DMBoxInterpolateFunction', _dm, _real, _function, _vec)
 _routine('DMBoxAddLoad', _dm, _real, _function, _vec)
 _routine('DMBoxAddNeumannLoad', _dm, _real, _function, _vec)
+_routine('DMBoxAddBendingLoad', _dm, _real, _first_function, _second_function, _vec)
 _routine('DMBoxLiftDirichlet', _dm, _vec, _vec)
 _routine('DMBoxComputeError', _dm, _real, _function, _vec, _real_out, _real_out)
+_routine('DMBoxComputeBendingError', _dm, _real, _matrix_function, _vec, _real_out)
 _routine('MatBoxUpdate', _mat)
 
-for _name, _symbol in (('Type', 'PCPatchFDTypes'), ('Patch', 'PCPatchFDPatches'), ('Variant', 'PCPatchFDVariants'), ('Order', 'PCPatchFDOrders')):
+for _name, _symbol in (('Type', 'PCPatchFDTypes'), ('Patch', 'PCPatchFDPatches'), ('Variant', 'PCPatchFDVariants'), ('Order', 'PCPatchFDOrders'),
+                       ('Local', 'PCPatchFDLocals'), ('Classes', 'PCPatchFDClassesTypes')):
     _routine('PCPatchFDSet' + _name, _pc, _enum(_symbol))
     _routine('PCPatchFDGet' + _name, _pc, _enum_out(_symbol))
 _routine('PCPatchFDSetDamping', _pc, _real)

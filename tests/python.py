@@ -84,10 +84,38 @@ for diffusion, shift in (((1, 2), 0.5), ((4, 1), 0)):
     ksp.solve(b, u)
     close(patchfd.DMBoxComputeError(dm, 0, linear, u)[1], 0, 1e-10)
 
+# ---- a plate: u = x^2 y^2 / 4 has laplace^2 u = 2; lower sides clamped, upper sides supported ----
+plate = patchfd.DMBoxCreate(None, 2, (4, 4), 3)
+patchfd.DMBoxSetOperator(plate, 'biharmonic')
+patchfd.DMBoxSetBoundary(plate, ('dirichlet', 'supported') * 2)
+patchfd.DMBoxSetBiharmonic(plate, 3, 0.5)
+assert patchfd.DMBoxGetBiharmonic(plate) == (3, 0.5)
+patchfd.DMBoxSetBiharmonic(plate, 3, 0)
+plate.setUp()
+u, b, g = (plate.createGlobalVec() for _ in range(3))
+deflection = lambda time, x: x[0] ** 2 * x[1] ** 2 / 4
+hessian = lambda time, x: ((x[1] ** 2 / 2, x[0] * x[1]), (x[0] * x[1], x[0] ** 2 / 2))
+patchfd.DMBoxAddLoad(plate, 0, lambda time, x: 6, b)
+patchfd.DMBoxAddBendingLoad(plate, 0, None, lambda time, x: (x[1] if x[0] == 1 else x[0]) ** 2 / 2, b)  # the slope on the lower sides is zero
+patchfd.DMBoxInterpolateFunction(plate, 0, deflection, g)
+patchfd.DMBoxLiftDirichlet(plate, g, b)
+ksp = PETSc.KSP().create()
+ksp.setDM(plate)
+ksp.setType('fgmres')
+ksp.setTolerances(rtol=1e-13)
+ksp.pc.setType('patchmg')
+ksp.solve(b, u)
+close(patchfd.DMBoxComputeError(plate, 0, deflection, u)[1], 0, 1e-10)
+close(patchfd.DMBoxComputeBendingError(plate, 0, hessian, u), 0, 1e-8)
+close(patchfd.DMBoxComputeBendingError(plate, 0, lambda time, x: ((0, 0), (0, 0)), g), (1 / 10 + 2 / 9) ** 0.5)
+patchfd.DMBoxAddBendingLoad(plate, 0, None, None, b)
+wrong = raises(PETSc.Error, 'DMBoxComputeBendingError', patchfd.DMBoxComputeBendingError, plate, 0, lambda time, x: ((0, 0),), u)
+assert isinstance(wrong.__cause__, ValueError), wrong.__cause__
+
 # ---- PCs ----
 pc = PETSc.PC().create()
 pc.setType('patchfd')
-for name, value in (('Type', 'additive'), ('Patch', 'box'), ('Variant', 'fused'), ('Order', 'symmetric'), ('Damping', 0.5), ('Sweeps', 2)):
+for name, value in (('Type', 'additive'), ('Patch', 'box'), ('Variant', 'fused'), ('Order', 'symmetric'), ('Local', 'dense'), ('Classes', 'single'), ('Damping', 0.5), ('Sweeps', 2)):
     getattr(patchfd, 'PCPatchFDSet' + name)(pc, value)
     assert getattr(patchfd, 'PCPatchFDGet' + name)(pc) == value, name
 raises(ValueError, 'one of multiplicative, additive', patchfd.PCPatchFDSetType, pc, 'jacobi')
