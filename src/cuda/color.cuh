@@ -15,7 +15,7 @@ struct ColorPatches {
   Range  read;
 
   ColorPatches() = default;
-  ColorPatches(const PatchFDColor &color, int phases, const PatchFDRange patches, const Layout &l, const Range &read) : phases(phases), phase((int)color.phase), l(l), read(read)
+  ColorPatches(const PatchFDColor &color, int phases, const PatchFDRange patches, const Layout &l, const Range &read) : phases(color.phase == PATCHFD_ALL_PHASES ? 1 : phases), phase((int)color.phase), l(l), read(read)
   {
     for (int d = 0; d < 3; d++) {
       start[d] = (int)(patches[d][0] + (patches[d][0] + color.parity[d]) % 2);

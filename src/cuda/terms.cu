@@ -547,13 +547,6 @@ bool TermsPlan<T>::isFast(const PatchFDRange patches) const
   return form.K > 0;
 }
 
-/* a colour in two phases that are to be applied one after the other, and may be at once: a solve does not read x beyond the patch */
-static bool BothPhases(PatchFDPatchOp op, int phases, PetscInt left, const PatchFDColor *color)
-{
-  if (op != PATCHFD_OP_SOLVE || phases < 2 || left < 2 || color[0].phase + color[1].phase != 1) return false;
-  return color[0].parity[0] == color[1].parity[0] && color[0].parity[1] == color[1].parity[1] && color[0].parity[2] == color[1].parity[2];
-}
-
 /* The patches that the fast kernels can do, if there are any, and those around them: slabs at either end of each direction */
 template <typename T>
 PetscErrorCode TermsSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
@@ -581,19 +574,17 @@ PetscErrorCode TermsSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt n
   }
   fast = p->isFast(inner);
   for (PetscInt i = 0; i < ncolors; i++) {
-    const bool         first = zero && i == 0, both = fast && BothPhases(op, p->phases, ncolors - i, &colors[i]);
-    const int          phases = both ? 1 : p->phases;
-    const ColorPatches all(colors[i], phases, patches, p->data.l, p->data.read), g(colors[i], phases, inner, p->data.l, p->data.read);
+    const bool         first = zero && i == 0;
+    const ColorPatches all(colors[i], p->phases, patches, p->data.l, p->data.read), g(colors[i], p->phases, inner, p->data.l, p->data.read);
 
     if (!g.empty() && fast) PetscCall(p->applyFast(g, op, omega, first, (T *)x, (const T *)b, (T *)r, stream));
     else if (!g.empty()) PetscCall(p->applyGeneric(g, op, omega, first, (T *)x, (const T *)b, (T *)r, stream));
     for (int s = 0; s < nslab; s++) {
-      const ColorPatches beside(colors[i], phases, slab[s], p->data.l, p->data.read);
+      const ColorPatches beside(colors[i], p->phases, slab[s], p->data.l, p->data.read);
 
       if (!beside.empty()) PetscCall(p->applyGeneric(beside, op, omega, first, (T *)x, (const T *)b, (T *)r, stream));
     }
     PetscCall(PetscLogGpuFlops((all.empty() ? 0 : all.patches()) * ((op == PATCHFD_OP_SOLVE || first ? 0 : p->residual) + (op == PATCHFD_OP_RESIDUAL ? 0 : p->solve))));
-    if (both) i++;
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);

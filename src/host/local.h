@@ -236,7 +236,7 @@ static PetscErrorCode LocalRuns(LocalPlan *p, PatchFDPatchOp operation, LocalPat
 static PetscErrorCode LocalColor(LocalPlan *p, PatchFDPatchOp operation, const PatchFDColor *color, const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
   const PatchFDPatches *const *pd = p->desc.dir;
-  LocalPatches                 q  = {.step = p->desc.nphase, .phase = color->phase};
+  LocalPatches                 q  = {.step = color->phase == PATCHFD_ALL_PHASES ? 1 : p->desc.nphase, .phase = color->phase};
 
   PetscFunctionBegin;
   q.start[2] = patches[2][0];

@@ -264,16 +264,34 @@ PetscBool MatBoxIsOnePatch(const Mat_Box *m)
   return PETSC_TRUE;
 }
 
-/* A patch of one unknown has a boundary that is all there is to read, and the residual is the shorter sum (benchmarks/kernels) */
-PatchFDPatchOp MatBoxLocalBest(const Mat_Box *m, MatBoxLocalType type)
+PetscInt MatBoxLocalColors(const Mat_Box *m, MatBoxLocalType type, PetscBool residual, PatchFDColor colors[])
+{
+  const MatBoxLocal *l = &m->local[type];
+  PetscInt           n = 0;
+
+  for (PetscInt i = 0; i < l->ncolor; i++) {
+    if (!l->nterm || !residual) colors[n++] = l->color[i];
+    else if (l->color[i].phase == 0) {
+      colors[n]         = l->color[i];
+      colors[n++].phase = PATCHFD_ALL_PHASES;
+    }
+  }
+  return n;
+}
+
+PetscBool MatBoxLocalHasTerms(const Mat_Box *m, MatBoxLocalType type)
+{
+  return (PetscBool)(m->local[type].nterm > 0);
+}
+
+PetscBool MatBoxLocalIsPointwise(const Mat_Box *m, MatBoxLocalType type)
 {
   const MatBoxLocal *l = &m->local[type];
 
-  if (l->nterm) return PATCHFD_OP_FUSED;
   for (int d = 0; d < 3; d++)
     for (PetscInt i = 0; i < l->patches[d].npatch; i++)
-      if (l->patches[d].n[i] > 2) return PATCHFD_OP_BOUNDARY; /* two at a free end */
-  return PATCHFD_OP_FUSED;
+      if (l->patches[d].n[i] > 2) return PETSC_FALSE; /* two at a free end */
+  return PETSC_TRUE;
 }
 
 /* ---- colours on ghosted arrays ---- */

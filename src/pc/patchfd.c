@@ -58,27 +58,23 @@ static PetscErrorCode PatchFDSetUpKernels(PC pc, PatchFDKernels kern)
 
 /* ---- sweeps ---- */
 
-/* Number of colours of a sweep.  With an exact solver the turning point of a symmetric sweep would be a repetition. */
-static PetscInt PatchSweepColors(const PC_PatchFD *pc)
-{
-  const PetscInt  n     = pc->matbox->local[pc->solver].ncolor;
-  const PetscBool exact = (PetscBool)(pc->omega == 1 && (pc->matbox->form.separable || pc->solver == MATBOX_LOCAL_DENSE));
-
-  return pc->order == PC_PATCHFD_SYMMETRIC && n ? 2 * n - exact : n;
-}
-
-/* the colours of a sweep in their order; the transpose visits them in reverse */
+/*
+  The colours of a sweep in their order; the transpose visits them in reverse.  At the turning point of a symmetric sweep an exact solve would be
+  repeated, if patches of a colour do not see each other.
+*/
 static void PatchSweep(const PC_PatchFD *pc, PetscBool transpose, PetscInt *n, PatchFDColor colors[])
 {
-  const MatBoxLocal *local  = &pc->matbox->local[pc->solver];
-  const PetscInt     ncolor = local->ncolor;
+  const PetscBool residual = (PetscBool)(pc->use == PC_PATCHFD_SEPARATE || pc->use == PC_PATCHFD_GLOBAL);
+  const PetscBool exact    = (PetscBool)(pc->omega == 1 && (pc->matbox->form.separable || (pc->solver == MATBOX_LOCAL_DENSE && !residual)));
+  PatchFDColor    forward[MATBOX_MAX_COLORS];
+  const PetscInt  ncolor = MatBoxLocalColors(pc->matbox, pc->solver, residual, forward);
 
-  *n = PatchSweepColors(pc);
+  *n = pc->order == PC_PATCHFD_SYMMETRIC && ncolor ? 2 * ncolor - exact : ncolor;
   for (PetscInt i = 0; i < *n; i++) {
     PetscInt c = (pc->order == PC_PATCHFD_BACKWARD) != transpose ? *n - 1 - i : i;
 
     if (pc->order == PC_PATCHFD_SYMMETRIC) c = i < ncolor ? i : *n - 1 - i;
-    colors[i] = local->color[c];
+    colors[i] = forward[c];
   }
 }
 
@@ -272,6 +268,17 @@ static PetscReal PatchFDBestDamping(const PC_PatchFD *p)
   return inexact && dim == 3 ? 0.7 : 1;
 }
 
+/*
+  By measurement (benchmarks/kernels, tests/cuda -time): no residual where the formula without one exists, unless a patch is one unknown, whose boundary is
+  all there is to read.  With other terms, residuals of all patches of a parity at once: on a GPU by the operator, which reads x once.
+*/
+static PCPatchFDVariant PatchFDBestVariant(const PC_PatchFD *p, PatchFDKernels kern)
+{
+  if (p->method != PATCHES) return PC_PATCHFD_AUTO;
+  if (MatBoxLocalHasTerms(p->matbox, p->solver)) return PetscMemTypeHost(kern->memtype) ? PC_PATCHFD_SEPARATE : PC_PATCHFD_GLOBAL;
+  return MatBoxLocalIsPointwise(p->matbox, p->solver) ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
+}
+
 static PetscErrorCode PCSetUp_PatchFD(PC pc)
 {
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
@@ -290,8 +297,8 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   PetscCall(PatchFDSetUpKernels(pc, kern));
   p->use = p->variant;
   if (p->type == PC_PATCHFD_ADDITIVE) p->use = PC_PATCHFD_GLOBAL;
-  else if (p->variant == PC_PATCHFD_AUTO && p->method == PATCHES) p->use = MatBoxLocalBest(p->matbox, p->solver) == PATCHFD_OP_FUSED ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
-  PetscCheck(p->variant != PC_PATCHFD_BOUNDARY || p->matbox->local[p->solver].nterm == 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+  else if (p->variant == PC_PATCHFD_AUTO) p->use = PatchFDBestVariant(p, kern);
+  PetscCheck(p->variant != PC_PATCHFD_BOUNDARY || p->method != PATCHES || !MatBoxLocalHasTerms(p->matbox, p->solver), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_variant boundary is for local solvers by fast diagonalization that are exact; with this operator and -pc_patchfd_local use auto, fused, separate or global");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -475,8 +482,12 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 
   The variants. `global` takes the residual of the whole mesh before each colour, `separate` that of the patches of the colour,
   `fused` does the same and solves at once, and `boundary` computes the new values of a patch from the
-  right-hand side and the values on the patch's boundary alone (`auto` is `boundary`, but `fused` for degree 1 and for operators that are not separable,
-  where there is no `boundary`). For the additive smoother only `global` applies.
+  right-hand side and the values on the patch's boundary alone (`auto` is `boundary`, but `fused` for degree 1). For the additive smoother only `global`
+  applies.
+
+  For operators that are not separable there is no `boundary`. There patches of a colour are coupled through the cells between them: in `separate` and
+  `global` all of them see the state before the colour; `fused` has twice as many colours, in which no patch is beside another. Iterates differ, but
+  not how fast they converge. `auto` is `separate` on the host and `global` on a GPU.
 
   Multiplicative steps in the same order before and after the coarse correction converge fastest, with `KSPFGMRES`. For `KSPCG` the
   V-cycle must be symmetric: use the reverse order after the coarse correction (see `PCPatchMGSetSymmetric()`) or the symmetric order.

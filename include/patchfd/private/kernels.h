@@ -89,8 +89,12 @@ typedef struct {
 
 /*
   The patches of one colour do not overlap and are not coupled by the operator: their first cells have the same parity in each direction and, where
-  a patch is coupled to those beside it (nphase = 2), the same phase, the parity of the sum of cell / 2: red and black.
+  a patch is coupled to those beside it (nphase = 2), the same phase, the parity of the sum of cell / 2: red and black.  Where the residual of all
+  patches of a parity is computed before any of them is solved, both phases may be one colour.
 */
+enum {
+  PATCHFD_ALL_PHASES = -1
+};
 typedef struct {
   PetscInt parity[3], phase;
 } PatchFDColor;

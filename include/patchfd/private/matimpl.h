@@ -131,8 +131,15 @@ PETSC_INTERN PetscErrorCode MatBoxLocalReset(MatBoxLocal *);
 PETSC_INTERN PetscBool MatBoxIsUniform(const Mat_Box *);
 /* is the matrix all of one patch?  Then a local solver for exact matrices solves with it */
 PETSC_INTERN PetscBool MatBoxIsOnePatch(const Mat_Box *);
-/* the operation that does a multiplicative step fastest */
-PETSC_INTERN PatchFDPatchOp MatBoxLocalBest(const Mat_Box *, MatBoxLocalType);
+/*
+  The colours of a sweep, MATBOX_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved, which needs
+  no phases with terms; otherwise patches must not see what others of their colour write
+*/
+PETSC_INTERN PetscInt MatBoxLocalColors(const Mat_Box *, MatBoxLocalType, PetscBool residual, PatchFDColor[]);
+/* does the patches' residual have terms that are not in what is diagonalized, so that BOUNDARY does not exist? */
+PETSC_INTERN PetscBool MatBoxLocalHasTerms(const Mat_Box *, MatBoxLocalType);
+/* do all patches have one unknown? */
+PETSC_INTERN PetscBool MatBoxLocalIsPointwise(const Mat_Box *, MatBoxLocalType);
 /* n colours, one after another, on x, `its` times.  operation: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before their solves */
 PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero,
                                              const void *b, void *x);
