@@ -19,6 +19,7 @@ typedef struct {
   PatchFDLine    line[3];
   PatchFDBand    A[3], M[3], K[3]; /* K: stiffness, of the fourth-order operator only */
   PetscInt       stride[3], nphase;
+  PetscBool      plates;
   PatchFDPatches patch[3];
   PatchFDEigen   whole[3];
   PatchFDBox     box;
@@ -45,6 +46,7 @@ static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt c
   m->degree     = degree;
   m->biharmonic = kind->biharmonic;
   m->nphase     = kind->dg || kind->biharmonic ? 2 : 1;
+  m->plates     = kind->biharmonic;
   for (int d = 0; d < 3; d++) {
     const PetscInt  k = d < dim ? degree : 0, refine = d < dim ? ratio : 1, n = d < dim ? cells[d] * refine : 1;
     const PetscBool given[2] = {(PetscBool)(d < dim && !(kind->neumann && d != 1)), (PetscBool)(d < dim && !(kind->neumann && d == 1))}, all = (PetscBool)(kind->biharmonic && d < dim);
@@ -366,14 +368,16 @@ static PetscErrorCode TestTransfer(const Mesh *coarse, const Mesh *fine, int par
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a step in 3D, in 2D and 1D, too: a colour without patches does nothing */
-static void Colors(PetscInt nphase, PetscInt *n, PatchFDColor colors[16])
+/* a step in 3D, in 2D and 1D, too: a colour without patches does nothing.  all: both phases of a parity at once */
+static void Colors(PetscInt nphase, PetscBool all, PetscInt *n, PatchFDColor colors[16])
 {
-  *n = 8 * nphase;
-  for (PetscInt i = 0; i < *n; i++) {
-    const PetscInt c = i / nphase;
+  const PetscInt phases = all ? 1 : nphase;
 
-    colors[i] = (PatchFDColor){.parity = {c % 2, c / 2 % 2, c / 4}, .phase = i % nphase};
+  *n = 8 * phases;
+  for (PetscInt i = 0; i < *n; i++) {
+    const PetscInt c = i / phases;
+
+    colors[i] = (PatchFDColor){.parity = {c % 2, c / 2 % 2, c / 4}, .phase = all ? PATCHFD_ALL_PHASES : i % phases};
   }
 }
 
@@ -530,7 +534,6 @@ static PetscErrorCode TestSmoother(const Mesh *m, const Plate *plate, PetscBool 
   void               *hp = NULL, *cp = NULL;
 
   PetscFunctionBeginUser;
-  Colors(m->nphase, &ncolors, colors);
   for (int d = 0; d < 3; d++) {
     desc.dir[d]   = &m->patch[d];
     patches[d][0] = 0;
@@ -555,6 +558,7 @@ static PetscErrorCode TestSmoother(const Mesh *m, const Plate *plate, PetscBool 
         const PetscReal omega = w ? 0.7 : 1;
         char            name[64];
 
+        Colors(m->nphase, (PetscBool)(plate && w && op != PATCHFD_OP_FUSED), &ncolors, colors);
         PetscCall(ArrayRandom(&r, rnd));
         PetscCall(ArrayRandom(&x, rnd));
         if (zero) {
@@ -633,7 +637,7 @@ static PetscErrorCode Step(PatchFDKernels k, void *plan, PatchFDPatchOp op, cons
   PetscInt     ncolors;
 
   PetscFunctionBeginUser;
-  Colors(m->nphase, &ncolors, colors);
+  Colors(m->nphase, (PetscBool)(m->plates && op != PATCHFD_OP_FUSED), &ncolors, colors);
   for (int d = 0; d < 3; d++) {
     patches[d][0] = 0;
     patches[d][1] = m->patch[d].npatch;

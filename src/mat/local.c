@@ -544,14 +544,22 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
 
 PetscErrorCode MatBoxFactorSolve(Mat_Box *m, Vec b, Vec x)
 {
-  Vec hb, hx;
+  const PetscScalar *ab;
+  PetscScalar       *ax;
+  Vec                hb, hx;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
   PetscCall(MatCreateVecs(m->factors->pmat, &hx, &hb));
-  PetscCall(VecCopy(b, hb));
+  PetscCall(VecGetArrayRead(b, &ab)); /* on the host, in double precision, whatever the type */
+  PetscCall(VecGetArrayWrite(x, &ax));
+  PetscCall(VecPlaceArray(hb, ab));
+  PetscCall(VecPlaceArray(hx, ax));
   PetscCall(PCApply(m->factors, hb, hx));
-  PetscCall(VecCopy(hx, x));
+  PetscCall(VecResetArray(hx));
+  PetscCall(VecResetArray(hb));
+  PetscCall(VecRestoreArrayWrite(x, &ax));
+  PetscCall(VecRestoreArrayRead(b, &ab));
   PetscCall(VecDestroy(&hb));
   PetscCall(VecDestroy(&hx));
   PetscCall(PetscLogEventEnd(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
