@@ -239,7 +239,7 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
 }
 
 /* the local solver that the options and the operator lead to */
-static PetscErrorCode PatchFDChooseLocal(PC pc)
+static PetscErrorCode PatchFDChooseLocal(PC pc, PatchFDKernels kern)
 {
   PC_PatchFD    *p         = (PC_PatchFD *)pc->data;
   const MPI_Comm comm      = PetscObjectComm((PetscObject)pc);
@@ -251,7 +251,7 @@ static PetscErrorCode PatchFDChooseLocal(PC pc)
   PetscCheck(separable || local != PC_PATCHFD_LOCAL_FD, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_local fd is for operators that fast diagonalization solves; this one has other terms, use fd_inexact, which leaves them out, or dense");
   PetscCheck(!separable || local != PC_PATCHFD_LOCAL_FD_INEXACT, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_local fd_inexact is for operators that fast diagonalization does not solve; use fd, which solves this one");
-  if (local == PC_PATCHFD_LOCAL_AUTO) local = separable ? PC_PATCHFD_LOCAL_FD : (MatBoxIsUniform(p->matbox) ? PC_PATCHFD_LOCAL_DENSE : PC_PATCHFD_LOCAL_FD_INEXACT);
+  if (local == PC_PATCHFD_LOCAL_AUTO) local = separable ? PC_PATCHFD_LOCAL_FD : (MatBoxLocalIsDenseBest(p->matbox, kern) ? PC_PATCHFD_LOCAL_DENSE : PC_PATCHFD_LOCAL_FD_INEXACT);
   if (local == PC_PATCHFD_LOCAL_DENSE) p->solver = single ? MATBOX_LOCAL_DENSE_ALONE : MATBOX_LOCAL_DENSE;
   else p->solver = single ? MATBOX_LOCAL_FD_ALONE : MATBOX_LOCAL_FD;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -289,7 +289,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   PetscCall(PatchFDCheckOptions(pc));
   PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
   p->method = PATCHES;
-  if (p->patch == PC_PATCHFD_VERTEX) PetscCall(PatchFDChooseLocal(pc));
+  if (p->patch == PC_PATCHFD_VERTEX) PetscCall(PatchFDChooseLocal(pc, kern));
   else if (p->matbox->form.separable) p->method = DIAGONALIZED_BOX;
   else if (MatBoxIsOnePatch(p->matbox)) p->solver = MATBOX_LOCAL_DENSE_ALONE;
   else p->method = FACTORED_BOX;
@@ -445,6 +445,13 @@ PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
   if (p->type == PC_PATCHFD_MULTIPLICATIVE && p->patch == PC_PATCHFD_VERTEX) PetscCall(PCPatchFDSetOrder(adjoint, mirror[p->order]));
   PetscCall(PCPatchFDSetDamping(adjoint, p->damping));
   PetscCall(PCPatchFDSetSweeps(adjoint, p->sweeps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCPatchFDCanRecord(PC pc, PetscBool *can)
+{
+  PetscFunctionBegin;
+  *can = (PetscBool)(((PC_PatchFD *)pc->data)->method != FACTORED_BOX);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -124,7 +124,8 @@ PetscErrorCode PCPatchFDGetPatch(PC pc, PCPatchFDPatch *patch)
   a symmetric patch has 2^dim small matrices; they are the same for all patches of a class.  Where there are so many classes, on graded
   meshes, that their inverses would need more than 8 GiB, it is an error.
 
-  For `biharmonic` the default is `dense` on uniform meshes and `fd_inexact` on graded ones.
+  For `biharmonic` the default is what takes the least time: `dense` on uniform meshes, but on a GPU `fd_inexact` up to degree 3 in 3D and 2 in 2D; and
+  `fd_inexact` on graded meshes.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetLocal()`, `PCPatchFDSetDamping()`
 @*/

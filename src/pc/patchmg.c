@@ -371,6 +371,7 @@ static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PetscBool *can)
 #endif
   PetscCall(PetscObjectTypeCompare((PetscObject)ksp, KSPRICHARDSON, can));
   if (*can) PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCPATCHFD, can));
+  if (*can) PetscCall(PCPatchFDCanRecord(ksp->pc, can));
   if (!*can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(KSPRichardsonGetScale_Private(ksp, &scale, &selfscale));
   *can = (PetscBool)(scale == 1 && !selfscale);

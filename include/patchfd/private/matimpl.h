@@ -127,8 +127,8 @@ PETSC_INTERN PetscErrorCode MatBoxCheckRegular(const Mat_Box *);
 /* Patches, colours and the kernels' plan.  Collective, as everything here */
 PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(Mat_Box *, MatBoxLocalType, PatchFDKernels);
 PETSC_INTERN PetscErrorCode MatBoxLocalReset(MatBoxLocal *);
-/* are the cells of each direction of equal length? */
-PETSC_INTERN PetscBool MatBoxIsUniform(const Mat_Box *);
+/* do dense inverses converge faster in time than fast diagonalization of what is separable?  By measurement (benchmarks/poisson -dm_box_operator biharmonic) */
+PETSC_INTERN PetscBool MatBoxLocalIsDenseBest(const Mat_Box *, PatchFDKernels);
 /* is the matrix all of one patch?  Then a local solver for exact matrices solves with it */
 PETSC_INTERN PetscBool MatBoxIsOnePatch(const Mat_Box *);
 /*

@@ -10,3 +10,5 @@ PETSC_INTERN PetscErrorCode PCCreate_PatchMG(PC);
 
 /* makes a PC the PCPATCHFD that is the adjoint of another one */
 PETSC_INTERN PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc);
+/* is all that it does work of a kernel table, so that it may be recorded? */
+PETSC_INTERN PetscErrorCode PCPatchFDCanRecord(PC, PetscBool *);
