@@ -327,10 +327,10 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- type - `DMBOX_DIRICHLET` or `DMBOX_NEUMANN` for each side, of length 2 dim, in the order lower x, upper x, lower y, ...
+- type - `DMBOX_DIRICHLET`, `DMBOX_NEUMANN` or `DMBOX_SUPPORTED` for each side, of length 2 dim, in the order lower x, upper x, lower y, ...
 
   Options Database Key:
-. -dm_box_boundary b0,b1,... - dirichlet or neumann for each side; one word is for all sides
+. -dm_box_boundary b0,b1,... - dirichlet, neumann or supported for each side; one word is for all sides
 
   Level: beginner
 

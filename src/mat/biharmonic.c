@@ -2,12 +2,14 @@
   The operator "biharmonic" of a DMBOX: the bending of plates, bending laplace^2 u + shift u, by C0 interior penalties on a continuous space.
 
   With mass M_d, stiffness L_d and the C0 interior penalty matrix B_d of the lines it is the sum over directions of B_d with masses in the others, and
-  over pairs of directions of 2 L_d (x) L_e with the mass in the third: Cui, Kanschat, Witte, eq. 8, 23 and 25.  The first part is a Kronecker sum; the
+  over pairs of directions of 2 L_d (x) L_e with the mass in the third (Cui, Witte, Bonizzoni, Kanschat, Tensor-product vertex patch smoothers for
+  biharmonic problems, eq. 8, 23 and 25).  The first part is a Kronecker sum; the
   second is what makes local solvers by fast diagonalization inexact.
 
   u is given on all sides, strongly.  On clamped sides (dirichlet) its normal derivative is given, weakly; on simply supported ones the second normal
   derivative, which is the natural condition of the Hessian's inner product, so that these sides have no terms in the operator.
 */
+#include <patchfd/private/sysimpl.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 
 enum {
@@ -144,6 +146,7 @@ static PetscErrorCode DMBoxOperatorView_Biharmonic(PETSC_UNUSED PetscInt dim, co
 PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator op)
 {
   PetscFunctionBegin;
+  PetscCall(PatchFDCiteBiharmonic());
   PetscCall(DMBoxOperatorSetMatBox(op));
   op->ops.setfromoptions   = DMBoxOperatorSetFromOptions_Biharmonic;
   op->ops.check            = DMBoxOperatorCheck_Biharmonic;

@@ -1,5 +1,5 @@
 /*
-  PCPATCHFD: vertex-patch smoothers whose local problems are solved by fast diagonalization.
+  PCPATCHFD: vertex-patch smoothers whose local problems are solved by fast diagonalization or by dense inverses.
 
   As a solver calls it:
      PCSetUp_PatchFD()            checks the operator, makes the patches' eigenvectors and the work arrays
@@ -465,8 +465,8 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 }
 
 /*MC
-  PCPATCHFD - Tensor-product vertex-patch smoother: on each patch of cells around an interior vertex the local problem is solved
-  exactly, by fast diagonalization
+  PCPATCHFD - Tensor-product vertex-patch smoother: on each patch of cells around an interior vertex the local problem is solved, by fast
+  diagonalization or by a small dense inverse
 
   Options Database Keys:
 + -pc_patchfd_type (multiplicative|additive)                - one colour after another (default), or all patches from one residual
@@ -501,10 +501,10 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 
   On any number of ranks the iterates are the same to rounding.
 
-  Source: C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, Algorithm
-  2.3 and equations (2.8), (2.13).
+  Sources: C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, Algorithm
+  2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic problems.
 
-.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPATCH`, `PCASM`
+.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`, `PCPatchFDSetClasses()`, `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPATCH`, `PCASM`
 M*/
 PetscErrorCode PCCreate_PatchFD(PC pc)
 {

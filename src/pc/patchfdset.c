@@ -66,8 +66,9 @@ PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
   Level: intermediate
 
   Note:
-  The whole box as one patch is a direct solver. It needs a dense eigenproblem of the size of each mesh line in set-up, gathers the
-  right-hand side on every rank, and is meant for coarsest meshes of any shape.
+  The whole box as one patch is a direct solver, meant for coarsest meshes of any shape. For separable operators it is fast diagonalization: a dense
+  eigenproblem of the size of each mesh line in set-up, and the right-hand side is gathered on every rank. For others it is the dense inverse
+  where the mesh has no more cells than a patch, and otherwise a factorization of the assembled matrix on the host of every rank (`PCREDUNDANT`).
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetPatch()`, `PCPATCHMG`
 @*/
@@ -325,14 +326,18 @@ PetscErrorCode PCPatchFDGetOrder(PC pc, PCPatchFDOrder *order)
 
   Input Parameters:
 + pc      - the preconditioner
-- damping - the factor, greater than 0 and less than 2 (default 1); with the whole box as one patch only 1
+- damping - the factor, greater than 0 and less than 2, or `PETSC_DETERMINE` (default); with the whole box as one patch only 1
 
   Options Database Key:
 . -pc_patchfd_damping damping - the factor
 
   Level: intermediate
 
-.seealso: `PCPATCHFD`, `PCPatchFDGetDamping()`, `PCPatchFDSetType()`
+  Note:
+  By default it is what converges: 1 for multiplicative smoothers, but 0.7 with `fd_inexact` in 3D; for additive ones 2^-dim, but 0.1 with `fd_inexact`
+  in 3D. `PCPatchFDGetDamping()` tells after `PCSetUp()`.
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetDamping()`, `PCPatchFDSetType()`, `PCPatchFDSetLocal()`
 @*/
 PetscErrorCode PCPatchFDSetDamping(PC pc, PetscReal damping)
 {

@@ -35,6 +35,19 @@ PetscErrorCode PatchFDCite(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PatchFDCiteBiharmonic(void)
+{
+  static PetscBool cite = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister("@article{CuiWitteBonizzoniKanschat2024,\n"
+                                   "  title  = {Tensor-Product Vertex Patch Smoothers for Biharmonic Problems},\n"
+                                   "  author = {Cu Cui and Julius Witte and Francesca Bonizzoni and Guido Kanschat},\n"
+                                   "  year   = {2024}\n}\n",
+                                   &cite));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   PatchFDFinalizePackage - Forgets that libpatchfd was initialized; called by `PetscFinalize()`
 

@@ -76,7 +76,7 @@ PETSC_INTERN PetscErrorCode PatchFDBandLaplace(const PatchFDLine *, PetscReal ka
 /* what weak Dirichlet values g at the ends of a discontinuous line bring into a right-hand side: int kappa (sigma g v - n v' g), a matrix for the nodes' values g */
 PETSC_INTERN PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *, PetscReal kappa, PetscReal boundary, PatchFDBand *);
 /*
-  kappa * (the fourth derivative) + shift * mass by C0 interior penalties, on a continuous line (Brenner and Sung 2005; Cui, Kanschat, Witte 2025, eq. 8): to int u'' v''
+  kappa * (the fourth derivative) + shift * mass by C0 interior penalties, on a continuous line (Brenner and Sung 2005; Cui, Witte, Bonizzoni and Kanschat 2024, eq. 8): to int u'' v''
   of the cells come at each vertex
 
     kappa ( sigma [u'] [v'] - {u''} [v'] - [u'] {v''} ),
