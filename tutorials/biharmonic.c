@@ -157,7 +157,7 @@ static PetscErrorCode PrintErrors(DM dm, Vec u, PetscReal error[2])
 /* a line of the table for plate: the deflection is largest in the middle, where a node has to be */
 static PetscErrorCode PrintDeflection(DM dm, Vec u)
 {
-  PetscReal lower[3], upper[3], D, known, largest;
+  PetscReal lower[3], upper[3], D, known = 0, largest;
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxGetBounds(dm, lower, upper));

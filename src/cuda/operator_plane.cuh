@@ -238,9 +238,10 @@ struct OperatorPlane : OperatorFast {
 
       g.store.lo[d] = first;
       g.store.hi[d] = end;
-      g.first[d]    = first / K;
-      g.count[d]    = PetscMax(1, (end - 1 + K - 1) / K - first / K);
       for (int e = 0; e < 2; e++) g.visit[d][e] = (int)desc->cells[d][e];
+      /* all cells with nodes that are stored, whether they are visited or not; of those above the last node, which may be its only one, a visited one */
+      g.first[d] = first / K;
+      g.count[d] = PetscMax(1, PetscMax((end - 1 + K - 1) / K, PetscMin((end - 1) / K + 1, g.visit[d][1])) - g.first[d]);
     }
     groups = (g.count[0] + S::OWN - 1) / S::OWN;
     /* enough blocks to fill the device, few enough to share work between the cells of a march */
