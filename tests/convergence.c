@@ -67,8 +67,8 @@ static PetscErrorCode PoissonForce(PetscInt dim, PETSC_UNUSED PetscReal time, co
 /* D du/dn */
 static PetscErrorCode Flux(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[], void *ctx)
 {
-  PetscReal D[3], normal;
-  PetscInt  n;
+  PetscReal D[3], normal = 0;
+  PetscInt  n = 0;
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxGetPoisson((DM)ctx, D, NULL));
@@ -92,8 +92,8 @@ static PetscErrorCode BendingForce(PetscInt dim, PETSC_UNUSED PetscReal time, co
 
 static PetscErrorCode Slope(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[], void *ctx)
 {
-  PetscReal normal;
-  PetscInt  n;
+  PetscReal normal = 0;
+  PetscInt  n      = 0;
 
   PetscFunctionBeginUser;
   PetscCall(Side((DM)ctx, x, &n, &normal));
@@ -103,8 +103,8 @@ static PetscErrorCode Slope(PetscInt dim, PETSC_UNUSED PetscReal time, const Pet
 
 static PetscErrorCode Moment(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[], void *ctx)
 {
-  PetscReal normal;
-  PetscInt  n;
+  PetscReal normal = 0;
+  PetscInt  n      = 0;
 
   PetscFunctionBeginUser;
   PetscCall(Side((DM)ctx, x, &n, &normal));

@@ -87,8 +87,7 @@ static inline void Line(PetscInt nr, PetscInt nc, Coef m, const V *in, ptrdiff_t
   else LINE(m.v);
 }
 
-/* Apply the nr x n[d] matrix m along direction d of a block with n[] nodes; out has nr nodes in direction d */
-static void Contract(int d, const PetscInt n[3], PetscInt nr, Coef m, const V *in, V *out, PetscBool add)
+static inline __attribute__((always_inline)) void ContractDirection(int d, const PetscInt n[3], PetscInt nr, Coef m, const V *in, V *out, PetscBool add)
 {
   const PetscInt inner = (d > 0 ? n[0] : 1) * (d > 1 ? n[1] : 1), outer = (d < 1 ? n[1] : 1) * (d < 2 ? n[2] : 1);
 
@@ -115,6 +114,26 @@ static void Contract(int d, const PetscInt n[3], PetscInt nr, Coef m, const V *i
   LINES(Line, nr, n[d], m);
 #undef CASE
 #undef LINES
+}
+
+/* Each direction is compiled by itself, however many callers there are: strides are known there */
+#define CONTRACT(D) \
+  static __attribute__((noinline)) void Contract##D(const PetscInt n[3], PetscInt nr, Coef m, const V *in, V *out, PetscBool add) \
+  { \
+    if (add) ContractDirection(D, n, nr, m, in, out, PETSC_TRUE); \
+    else ContractDirection(D, n, nr, m, in, out, PETSC_FALSE); \
+  }
+CONTRACT(0)
+CONTRACT(1)
+CONTRACT(2)
+#undef CONTRACT
+
+/* Apply the nr x n[d] matrix m along direction d of a block with n[] nodes; out has nr nodes in direction d */
+static inline void Contract(int d, const PetscInt n[3], PetscInt nr, Coef m, const V *in, V *out, PetscBool add)
+{
+  if (d == 0) Contract0(n, nr, m, in, out, add);
+  else if (d == 1) Contract1(n, nr, m, in, out, add);
+  else Contract2(n, nr, m, in, out, add);
 }
 
 /* ---- between the grid and the lanes ---- */
@@ -295,8 +314,7 @@ static void Gather(const Batch *b, const PetscInt n[3], const PatchFDBox *box, c
   }
 }
 
-/* x = beta x + alpha block where it may be written; blocks of different lanes may share nodes if beta is 1 */
-static void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+static inline __attribute__((always_inline)) void ScatterScaled(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
 {
   const REAL *restrict y = (const REAL *)block;
   BatchRows r;
@@ -326,7 +344,8 @@ static void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, const V *bl
             if (beta != 0) w += beta * *(const Row *)to;
             *(Row *)to = w;
           } else {
-            for (PetscInt c = 0; c < columns; c++) to[c] = (beta == 0 ? 0 : beta * to[c]) + from[c];
+            _Pragma("GCC unroll 8") for (int c = 0; c < TILE - 1; c++) /* a loop over the columns would be made for many of them */
+              if (c < columns) to[c] = (beta == 0 ? 0 : beta * to[c]) + from[c];
           }
         }
       }
@@ -338,6 +357,24 @@ static void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, const V *bl
     PART_ROWS(l, n, box, node, value)
     for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++) x[node + i] = (beta == 0 ? 0 : beta * x[node + i]) + alpha * y[value + i * VL];
   }
+}
+
+/* sums, which is what nearly all writing is, are compiled by themselves */
+static __attribute__((noinline)) void ScatterAdd(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, const PatchFDBox *box, REAL *restrict x)
+{
+  ScatterScaled(b, n, alpha, block, 1, box, x);
+}
+
+static __attribute__((noinline)) void ScatterAny(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+{
+  ScatterScaled(b, n, alpha, block, beta, box, x);
+}
+
+/* x = beta x + alpha block where it may be written; blocks of different lanes may share nodes if beta is 1 */
+static inline void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+{
+  if (beta == 1) ScatterAdd(b, n, alpha, block, box, x);
+  else ScatterAny(b, n, alpha, block, beta, box, x);
 }
 
 /* the number of cells in a range, and those of the batch that begins at number t (x fastest) */
