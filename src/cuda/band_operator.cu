@@ -369,8 +369,7 @@ PetscErrorCode BandOperator<T>::apply(void *plan, PetscReal alpha, const void *x
   PetscCall(PetscLogGpuTimeBegin());
   if (p->fast) PetscCall(p->fast->apply(alpha, x, y0, y, stream));
   else {
-    if (!y0) PetscCallCUDA(cudaMemsetAsync(y, 0, p->size * sizeof(T), stream));
-    else if (y0 != y) PetscCallCUDA(cudaMemcpyAsync(y, y0, p->size * sizeof(T), cudaMemcpyDeviceToDevice, stream));
+    PetscCall(StartSum<T>(p->size, y0, y, stream));
     if (p->cell.cells) {
       BandCellKernel<T><<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, (T)alpha, x, y);
       PetscCallCUDA(cudaGetLastError());

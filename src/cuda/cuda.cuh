@@ -89,6 +89,16 @@ static inline PetscErrorCode Stream(cudaStream_t *stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* y = y0 before sums go to y: zero if y0 is NULL, nothing to do if it is y itself */
+template <typename T>
+static inline PetscErrorCode StartSum(size_t size, const void *y0, void *y, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (!y0) PetscCallCUDA(cudaMemsetAsync(y, 0, size * sizeof(T), stream));
+  else if (y0 != y) PetscCallCUDA(cudaMemcpyAsync(y, y0, size * sizeof(T), cudaMemcpyDeviceToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* of the GPU in use */
 static inline PetscErrorCode Multiprocessors(int *n)
 {

@@ -528,8 +528,7 @@ PetscErrorCode DGOperator<T>::apply(void *plan, PetscReal alpha, const void *x, 
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   if (!p->fast || !p->covers) {
-    if (!y0) PetscCallCUDA(cudaMemsetAsync(y, 0, p->size * sizeof(T), stream));
-    else if (y0 != y) PetscCallCUDA(cudaMemcpyAsync(y, y0, p->size * sizeof(T), cudaMemcpyDeviceToDevice, stream));
+    PetscCall(StartSum<T>(p->size, y0, y, stream));
     y0 = y;
   }
   if (p->fast) PetscCall(p->fast->apply(alpha, x, y0, y, stream));

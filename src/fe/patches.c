@@ -469,15 +469,6 @@ PetscErrorCode PatchFDLinesAloneDestroy(PatchFDLinesAlone *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDPatchEigenCreate(const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *e)
-{
-  const Patch p = GetPatch(line, 0);
-
-  PetscFunctionBegin;
-  PetscCall(PatchEigenCreate(line, M, A, &p, e));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode PatchFDPatchesCreateAlone(const PatchFDLine *line, const PatchFDLinesAlone *alone, PatchFDEigen eigen[], PatchFDPatches *patches)
 {
   PetscFunctionBegin;

@@ -86,14 +86,6 @@ static PetscErrorCode MatBoxReset(Mat_Box *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscBool MatBoxTermsHave(PetscInt n, const PatchFDTerm term[], int d, const PatchFDBand *b)
-{
-  PetscBool have = PETSC_FALSE;
-
-  for (PetscInt i = 0; i < n; i++) have = (PetscBool)(have || term[i].dir[d] == b);
-  return have;
-}
-
 /* Where nothing couples cells but shared nodes, kernels apply all bands of a direction to a cell at once, and want one number that says which */
 static PetscErrorCode MatBoxUnifyClasses(MatBoxForm *form)
 {

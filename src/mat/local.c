@@ -6,7 +6,6 @@
 */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h>
-#include <petsc/private/pcimpl.h>
 #include <patchfd/private/sysimpl.h>
 
 /* ---- set-up ---- */
@@ -90,33 +89,34 @@ static PetscErrorCode DirectionMatricesDestroy(DirectionMatrices *x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* those of the first patch of a line, for class c; `form` has the bands of that line */
-static PetscErrorCode DirectionMatricesFill(const MatBoxForm *form, const PatchFDLine *line, const PatchFDPatches *cover, int d, PetscInt patch, PetscInt c, DirectionMatrices *x)
+/* those that the patches have in the mesh, whose rows are there */
+static PetscErrorCode DirectionMatricesFill(const MatBoxForm *form, const MatBoxLocal *l, int d, DirectionMatrices *x)
 {
-  PetscFunctionBegin;
-  for (PetscInt t = 0; t < form->nterm; t++) {
-    const PetscInt b = TermBand(form, t, d);
-    PatchFDRows    rows;
+  const PatchFDPatches *p = &l->patches[d];
 
-    PetscCall(PatchFDRowsCreate(line, &form->band[b], cover, &rows));
-    PetscCall(PatchFDRowsBlock(&rows, x->n[c], patch, x->X[c * form->nband + b]));
-    PetscCall(PatchFDRowsDestroy(&rows));
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < p->npatch; i++) {
+    const PetscInt c = p->cls[i];
+
+    if (i > 0 && c == p->cls[i - 1]) continue;
+    for (PetscInt b = 0; b < form->nband; b++)
+      if (MatBoxTermsHave(form->nterm, form->term, d, &form->band[b])) PetscCall(PatchFDRowsBlock(&l->rows[b], x->n[c], i, x->X[c * form->nband + b]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Patches of direction d with the matrices that they have in the mesh */
-static PetscErrorCode LocalPatches(const Mat_Box *m, MatBoxLocal *l, int d, PetscBool dense, DirectionMatrices *x)
+/* those of class c, a patch that is all of a line; `form` has the bands of that line */
+static PetscErrorCode DirectionMatricesFillAlone(const MatBoxForm *form, const PatchFDLine *line, const PatchFDPatches *one, int d, PetscInt c, DirectionMatrices *x)
 {
-  const PatchFDLine *line = &((const DM_Box *)m->dm->data)->field[0].line[d];
-  PatchFDPatches    *p    = &l->patches[d];
-
   PetscFunctionBegin;
-  PetscCall(PatchFDPatchesCreate(line, m->form.M[d], m->form.A[d], p));
-  if (!dense) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DirectionMatricesCreate(&m->form, l, d, x));
-  for (PetscInt i = 0; i < p->npatch; i++)
-    if (i == 0 || p->cls[i] != p->cls[i - 1]) PetscCall(DirectionMatricesFill(&m->form, line, p, d, i, p->cls[i], x));
+  for (PetscInt b = 0; b < form->nband; b++) {
+    PatchFDRows rows;
+
+    if (!MatBoxTermsHave(form->nterm, form->term, d, &form->band[b])) continue;
+    PetscCall(PatchFDRowsCreate(line, &form->band[b], one, &rows));
+    PetscCall(PatchFDRowsBlock(&rows, x->n[c], 0, x->X[c * form->nband + b]));
+    PetscCall(PatchFDRowsDestroy(&rows));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -141,7 +141,7 @@ static PetscErrorCode LocalPatchesAlone(const Mat_Box *m, MatBoxLocal *l, int d,
     if (d >= m->dm->dim) line[0][d] = alone.line[c];
     PetscCall((*box->op->ops.form)(m->dm, box->op, m->c.operator, (const PatchFDLine(*)[3])line, &form));
     PetscCall(PatchFDPatchesCreate(&alone.line[c], form.M[d], form.A[d], &one));
-    if (dense) PetscCall(DirectionMatricesFill(&form, &alone.line[c], &one, d, 0, c, x));
+    if (dense) PetscCall(DirectionMatricesFillAlone(&form, &alone.line[c], &one, d, c, x));
     l->patches[d].eigen[c] = one.eigen[0];
     PetscCall(PetscMemzero(&one.eigen[0], sizeof(one.eigen[0])));
     PetscCall(PatchFDPatchesDestroy(&one));
@@ -194,15 +194,20 @@ static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const D
 
 static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBoxLocal *l)
 {
+  const DM_Box     *box = (const DM_Box *)m->dm->data;
   const PetscBool   dense = (PetscBool)(type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE), alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE);
   DirectionMatrices x[3] = {{NULL, NULL}, {NULL, NULL}, {NULL, NULL}};
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
     if (alone) PetscCall(LocalPatchesAlone(m, l, d, dense, &x[d]));
-    else PetscCall(LocalPatches(m, l, d, dense, &x[d]));
+    else PetscCall(PatchFDPatchesCreate(&box->field[0].line[d], m->form.M[d], m->form.A[d], &l->patches[d]));
   }
   if (dense || alone || !m->form.separable) PetscCall(LocalRowsCreate(m, l));
+  for (int d = 0; d < 3 && dense && !alone; d++) {
+    PetscCall(DirectionMatricesCreate(&m->form, l, d, &x[d]));
+    PetscCall(DirectionMatricesFill(&m->form, l, d, &x[d]));
+  }
   if (dense) PetscCall(LocalDenseCreate(m, l, x));
   for (int d = 0; d < 3; d++) PetscCall(DirectionMatricesDestroy(&x[d]));
   MatBoxMakeColors(&m->form, l);
@@ -553,10 +558,12 @@ PetscErrorCode MatBoxFactorSolve(Mat_Box *m, Vec b, Vec x)
   const PetscScalar *ab;
   PetscScalar       *ax;
   Vec                hb, hx;
+  Mat                assembled;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
-  PetscCall(MatCreateVecs(m->factors->pmat, &hx, &hb));
+  PetscCall(PCGetOperators(m->factors, NULL, &assembled));
+  PetscCall(MatCreateVecs(assembled, &hx, &hb));
   PetscCall(VecGetArrayRead(b, &ab)); /* on the host, in double precision, whatever the type */
   PetscCall(VecGetArrayWrite(x, &ax));
   PetscCall(VecPlaceArray(hb, ab));

@@ -160,8 +160,6 @@ PETSC_INTERN PetscErrorCode PatchFDLinesAloneCreate(const PatchFDLine *, const P
 PETSC_INTERN PetscErrorCode PatchFDLinesAloneDestroy(PatchFDLinesAlone *);
 /* the cover of a line with the eigenvectors of such patches; eigen[nclass] becomes its own */
 PETSC_INTERN PetscErrorCode PatchFDPatchesCreateAlone(const PatchFDLine *, const PatchFDLinesAlone *, PatchFDEigen eigen[], PatchFDPatches *);
-/* fast diagonalization of a line that is one patch, as PatchFDPatchesCreate() makes it */
-PETSC_INTERN PetscErrorCode PatchFDPatchEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *);
 
 /*
   Symmetries of a matrix of nodes 0 .. n - 1: does it look the same from the other end?  The even (parity 1) or odd (-1) part of the space has the size that

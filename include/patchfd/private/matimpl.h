@@ -24,6 +24,15 @@ struct _MatBoxForm {
   PetscBool          spd;                    /* symmetric positive definite, unless singular */
 };
 
+/* is the band one of direction d in these terms? */
+static inline PetscBool MatBoxTermsHave(PetscInt n, const PatchFDTerm term[], int d, const PatchFDBand *b)
+{
+  PetscBool have = PETSC_FALSE;
+
+  for (PetscInt i = 0; i < n; i++) have = (PetscBool)(have || term[i].dir[d] == b);
+  return have;
+}
+
 /* All operators of a kind on a mesh are a linear space, whose elements have these coordinates: MatScale() and MatAXPY() work on them. */
 typedef struct {
   PetscReal operator[DMBOX_MAX_COEFFICIENTS];
