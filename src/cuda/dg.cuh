@@ -56,7 +56,7 @@ PetscErrorCode DGSmootherFastCreate(int K, const PatchFDLocalDesc *, DGSmootherF
 /* does the direction exist? */
 static inline bool DGDirection(const PatchFDLocalDesc *desc, int d)
 {
-  return desc->dir[d]->eigen[0].value[0] != NULL;
+  return desc->field->dir[d]->eigen[0].value[0] != NULL;
 }
 
 } // namespace patchfd

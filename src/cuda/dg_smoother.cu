@@ -257,12 +257,12 @@ static PetscErrorCode DGUploadDirection(const PatchFDPatches *pd, bool exists, D
 /* two cells a patch and the same degree in all three directions, and ranges that end between cells: then K, else 0 */
 static int DGFastDegree(const PatchFDLocalDesc *desc)
 {
-  const PetscInt n = desc->dir[0]->eigen[0].ext;
+  const PetscInt n = desc->field->dir[0]->eigen[0].ext;
 
   for (int d = 0; d < 3; d++) {
-    if (!DGDirection(desc, d) || desc->dir[d]->eigen[0].ext != n || desc->read[d][0] % n || desc->read[d][1] % n) return 0;
-    for (PetscInt c = 0; c < desc->dir[d]->nclass; c++)
-      if (desc->dir[d]->eigen[c].n != 2 * n) return 0;
+    if (!DGDirection(desc, d) || desc->field->dir[d]->eigen[0].ext != n || desc->field->read[d][0] % n || desc->field->read[d][1] % n) return 0;
+    for (PetscInt c = 0; c < desc->field->dir[d]->nclass; c++)
+      if (desc->field->dir[d]->eigen[c].n != 2 * n) return 0;
   }
   return (int)n - 1;
 }
@@ -280,13 +280,13 @@ PetscErrorCode DGSmoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   p         = new DGSmootherPlan<T>();
   *plan     = p;
   s         = &p->data;
-  s->l      = Layout(desc->box);
-  s->read   = Range(desc->read);
+  s->l      = Layout(desc->field->box);
+  s->read   = Range(desc->field->read);
   p->phases = (int)desc->nphase;
   p->nodes  = K + 1;
   s->size   = 1;
   for (int d = 0; d < 3; d++) {
-    const PatchFDPatches *pd = desc->dir[d];
+    const PatchFDPatches *pd = desc->field->dir[d];
 
     p->n[d] = 1;
     for (PetscInt i = 0; i < pd->nclass; i++) p->n[d] = PetscMax(p->n[d], pd->eigen[i].n);

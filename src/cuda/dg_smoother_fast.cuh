@@ -599,7 +599,7 @@ template <typename T, int K>
 PetscErrorCode DGSmootherDegree<T, K>::create(const PatchFDLocalDesc *desc)
 {
   constexpr int       n = F::n, N = F::N, ld = N + 2 * n;
-  const PatchFDEigen *e = &desc->dir[0]->eigen[0];
+  const PatchFDEigen *e = &desc->field->dir[0]->eigen[0];
 
   PetscFunctionBegin;
   for (DGMatrices<T, K> *m : {&solve, &residual}) {
@@ -608,7 +608,7 @@ PetscErrorCode DGSmootherDegree<T, K>::create(const PatchFDLocalDesc *desc)
       for (int j = 0; j < n; j++) m->M[i * n + j] = (T)(e->MI[i * ld + n + j] / e->MI[n]);
     }
   }
-  for (int d = 0; d < 3; d++) PetscCall(direction(desc->dir[d], d));
+  for (int d = 0; d < 3; d++) PetscCall(direction(desc->field->dir[d], d));
   PetscCall(AllowShared(DGPatchKernel<T, K, PATCHFD_OP_RESIDUAL>, F::SIZE * sizeof(T)));
   PetscCall(AllowShared(DGPatchKernel<T, K, PATCHFD_OP_SOLVE>, F::LAYERS * sizeof(T)));
   PetscCall(AllowShared(DGPatchKernel<T, K, PATCHFD_OP_BOUNDARY>, F::SIZE * sizeof(T)));

@@ -39,7 +39,7 @@ static PetscErrorCode CreateFast(const PatchFDLocalDesc *desc, SmootherFast **fa
   PetscFunctionBegin;
   *fast = NULL; /* where the mesh has no such patches */
   for (int d = 0; d < 3; d++) {
-    const PatchFDPatches *pd = desc->dir[d];
+    const PatchFDPatches *pd = desc->field->dir[d];
 
     run[d][0] = run[d][1] = 0;
     for (PetscInt i = 0, end; i < pd->npatch; i = end) {
@@ -73,7 +73,7 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   p     = new SmootherPlan<T>();
   *plan = p;
   for (int d = 0; d < 3; d++) {
-    const PatchFDPatches *pd = desc->dir[d];
+    const PatchFDPatches *pd = desc->field->dir[d];
 
     for (PetscInt i = 0; i < pd->npatch; i++) PetscCheck(pd->cell[i] == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Patch %" PetscInt_FMT " begins at cell %" PetscInt_FMT, i, pd->cell[i]);
     p->ones[d][0] = 0; /* all of them but those at free ends */

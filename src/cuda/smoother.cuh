@@ -71,7 +71,7 @@ PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], Smooth
 /* does the direction not exist? */
 static inline bool IsPoint(const PatchFDLocalDesc *desc, int d)
 {
-  return desc->box.n[d] == 1 && desc->dir[d]->npatch == 1 && desc->dir[d]->n[0] == 1;
+  return desc->field->box.n[d] == 1 && desc->field->dir[d]->npatch == 1 && desc->field->dir[d]->n[0] == 1;
 }
 
 /* Patches of one colour in a box: those with numbers start[d] + 2 p_d, p in the shell.  A colour has less than 2^32 patches */

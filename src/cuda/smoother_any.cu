@@ -317,10 +317,10 @@ PetscErrorCode AnyPatches<T>::create(const PatchFDLocalDesc *desc)
   bool one = true; /* have all patches one unknown? */
 
   PetscFunctionBegin;
-  data.l    = Layout(desc->box);
-  data.read = Range(desc->read);
+  data.l    = Layout(desc->field->box);
+  data.read = Range(desc->field->read);
   for (int d = 0; d < 3; d++) {
-    const PatchFDPatches *pd = desc->dir[d];
+    const PatchFDPatches *pd = desc->field->dir[d];
 
     n[d] = 1;
     for (PetscInt i = 0; i < pd->nclass; i++) n[d] = PetscMax(n[d], pd->eigen[i].n);

@@ -171,7 +171,7 @@ PetscErrorCode Stencil<T>::create(const PatchFDLocalDesc *desc, bool *exists)
   PetscFunctionBegin;
   *exists = false;
   for (int d = 0; d < 3; d++) {
-    const PatchFDPatches *pd = desc->dir[d];
+    const PatchFDPatches *pd = desc->field->dir[d];
     const PatchFDEigen   *e  = pd->eigen;
 
     if (pd->nclass != 1 || e->n != 1 || e->MI[0] != e->MI[2] || e->AI[0] != e->AI[2]) PetscFunctionReturn(PETSC_SUCCESS);
@@ -187,8 +187,8 @@ PetscErrorCode Stencil<T>::create(const PatchFDLocalDesc *desc, bool *exists)
   }
   if (D == 0) PetscFunctionReturn(PETSC_SUCCESS);
   scale = S / D;
-  l     = Layout(desc->box);
-  read  = Range(desc->read);
+  l     = Layout(desc->field->box);
+  read  = Range(desc->field->read);
   for (int i = 0; i < 2; i++)
     for (int j = 0; j < 2; j++)
       for (int k = 0; k < 2; k++) w[i][j][k] = (T)(A[0][i] * M[1][j] * M[2][k] + M[0][i] * (A[1][j] * M[2][k] + M[1][j] * A[2][k]));

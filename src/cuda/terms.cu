@@ -410,7 +410,7 @@ PetscErrorCode TermsPlan<T>::terms(const PatchFDLocalDesc *desc)
     int reach = 0;
 
     for (int d = 0; d < 3; d++) {
-      PetscCall(find(desc->dir[d], desc->term[t].dir[d], d == 1 ? desc->term[t].coef : 1, d, &data.term[t][d], known[d], coefs[d]));
+      PetscCall(find(desc->field->dir[d], desc->term[t].dir[d], d == 1 ? desc->term[t].coef : 1, d, &data.term[t][d], known[d], coefs[d]));
       if (data.matrix[d][data.term[t][d]].beyond) reach++;
     }
     PetscCheck(reach <= 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "Patches' residuals cannot be computed for terms that reach beyond a patch in more than one direction");
@@ -421,7 +421,7 @@ PetscErrorCode TermsPlan<T>::terms(const PatchFDLocalDesc *desc)
 template <typename T>
 PetscErrorCode TermsPlan<T>::inverses(const PatchFDLocalDesc *desc)
 {
-  const size_t                 count = (size_t)(desc->dir[0]->nclass * desc->dir[1]->nclass * desc->dir[2]->nclass);
+  const size_t                 count = (size_t)(desc->field->dir[0]->nclass * desc->field->dir[1]->nclass * desc->field->dir[2]->nclass);
   std::vector<TermsInverse<T>> all(count);
 
   PetscFunctionBegin;
@@ -452,10 +452,10 @@ PetscErrorCode TermsPlan<T>::create(const PatchFDLocalDesc *desc)
 
   PetscFunctionBegin;
   phases     = (int)desc->nphase;
-  data.l     = Layout(desc->box);
-  data.read  = Range(desc->read);
+  data.l     = Layout(desc->field->box);
+  data.read  = Range(desc->field->read);
   data.inner = 1;
-  for (int d = 0; d < 3; d++) PetscCall(direction(desc->dir[d], !dense, d));
+  for (int d = 0; d < 3; d++) PetscCall(direction(desc->field->dir[d], !dense, d));
   PetscCall(terms(desc));
   if (dense) PetscCall(inverses(desc));
   for (int d = 0; d < 3; d++) {
@@ -479,7 +479,7 @@ PetscErrorCode TermsPlan<T>::create(const PatchFDLocalDesc *desc)
   form.create(desc);
   if (form.K) PetscCall(TermsFastCreate<T>(form, desc, &fast));
   if (!fast) form.K = 0;
-  else PetscCall(memory.malloc(PatchFDBoxSize(&desc->box), &between));
+  else PetscCall(memory.malloc(PatchFDBoxSize(&desc->field->box), &between));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

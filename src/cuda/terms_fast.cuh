@@ -578,9 +578,9 @@ struct TermsDegree : TermsFast {
     for (int d = 0; d < DIM; d++) residualMatrices(form, d);
     PetscCall(AllowShared(TermsResidualKernel<T, K, DIM>, F::PATCHES * F::SIZE * sizeof(T)));
     diagonalize = desc->kind == PATCHFD_LOCAL_FD;
-    for (int d = 0; d < DIM && diagonalize; d++) modesOf(&desc->dir[d]->eigen[form.cls[d]], d);
+    for (int d = 0; d < DIM && diagonalize; d++) modesOf(&desc->field->dir[d]->eigen[form.cls[d]], d);
     PetscCall(AllowShared(TermsModesKernel<T, K, DIM>, G::PATCHES * G::SIZE * sizeof(T)));
-    if (!diagonalize) PetscCall(dense.create(&desc->dense[form.cls[0] + desc->dir[0]->nclass * (form.cls[1] + desc->dir[1]->nclass * form.cls[2])]));
+    if (!diagonalize) PetscCall(dense.create(&desc->dense[form.cls[0] + desc->field->dir[0]->nclass * (form.cls[1] + desc->field->dir[1]->nclass * form.cls[2])]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

@@ -176,7 +176,7 @@ bool TermsLineForm::own(PetscInt main, PetscInt patch, int e, const std::vector<
 /* does the solver's class c of direction d look the same from the other end? */
 static bool SolverMirrored(const PatchFDLocalDesc *desc, int d, PetscInt c)
 {
-  const PatchFDPatches *const *dir = desc->dir;
+  const PatchFDPatches *const *dir = desc->field->dir;
 
   if (desc->kind == PATCHFD_LOCAL_FD) return dir[d]->eigen[c].parity;
   for (PetscInt i = 0; i < dir[0]->nclass * dir[1]->nclass * dir[2]->nclass; i++) {
@@ -199,7 +199,7 @@ void TermsForm::create(const PatchFDLocalDesc *desc)
   k   = (int)rows.B[0]->ext - 1;
   if (k < low || k > high) return;
   for (int d = 0; d < 3; d++) {
-    const PatchFDPatches *pd   = desc->dir[d];
+    const PatchFDPatches *pd   = desc->field->dir[d];
     const PetscInt        last = pd->npatch - 1;
 
     range[d][0] = 0;
@@ -226,7 +226,7 @@ void TermsForm::create(const PatchFDLocalDesc *desc)
         if (r->cls[i] != r->cls[1]) return;
     }
     for (const PatchFDRows *r : same)
-      if (!PatchFDMirrored(N, N + 2 * r->ext, Rows(r, 1))) return;
+      if (!PatchFDMirrored(N, N + 2 * r->ext, 1, Rows(r, 1))) return;
     M[d].assign(Rows(rows.M[d], 1), Rows(rows.M[d], 1) + N * C);
     L[d].assign(Rows(rows.L[d], 1), Rows(rows.L[d], 1) + N * C);
     for (PetscReal &l : L[d]) l *= s;

@@ -136,8 +136,8 @@ static PetscErrorCode BandCreate(const Cells *cells, PetscInt reach, PatchFDBand
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(b, sizeof(*b)));
-  b->nloc   = cells->n;
-  b->stride = line->stride;
+  b->nloc = b->ncol = cells->n;
+  b->stride = b->cstride = line->stride;
   b->reach  = reach;
   b->ncells = line->ncells;
   PetscCall(PetscMalloc1(line->ncells, &b->cls));
@@ -149,13 +149,13 @@ static PetscErrorCode BandCreate(const Cells *cells, PetscInt reach, PatchFDBand
     if (!same) (*representative)[b->nclass++] = c;
     b->cls[c] = b->nclass - 1;
   }
-  PetscCall(PetscCalloc1(b->nclass * b->nloc * b->nloc * (2 * reach + 1), &b->X));
+  PetscCall(PetscCalloc1(b->nclass * PatchFDBandSize(b), &b->X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 void PatchFDBandScale(PatchFDBand *b, int exponent)
 {
-  const PetscInt size = b->nclass * b->nloc * b->nloc * (2 * b->reach + 1);
+  const PetscInt size = b->nclass * PatchFDBandSize(b);
 
   for (PetscInt i = 0; i < size && exponent; i++) b->X[i] = ldexp(b->X[i], exponent);
 }
@@ -176,7 +176,7 @@ PetscErrorCode PatchFDBandsUnify(PetscInt n, PatchFDBand *const bands[])
   }
   for (PetscInt i = 0; i < n; i++) {
     PatchFDBand   *b    = bands[i];
-    const PetscInt size = b->nloc * b->nloc * (2 * b->reach + 1);
+    const PetscInt size = PatchFDBandSize(b);
     PetscReal     *X;
 
     PetscCall(PetscMalloc1(nclass * size, &X));
@@ -306,6 +306,43 @@ PetscErrorCode PatchFDBandLaplace(const PatchFDLine *line, PetscReal kappa, Pets
   }
   PetscCall(PetscFree(cell));
   PetscCall(CellsDestroy(&cells));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDBandDerivative(const PatchFDLine *rows, const PatchFDLine *columns, PetscReal kappa, PetscBool transpose, PatchFDBand *b)
+{
+  PetscReal         unit[] = {0.0, 1.0};
+  const PatchFDLine ref = {.degree = rows->degree, .ncells = 1, .vertices = unit}; /* lengths cancel */
+  const PetscInt    n = rows->degree + 1, m = columns->degree + 1, nq = PetscMax(n, m);
+  PetscReal        *x, *w, *V, *U, *D;
+  Cells             cells;
+  PetscInt         *cell;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc5(nq, &x, nq, &w, nq * n, &V, nq * m, &U, nq * m, &D));
+  PetscCall(PatchFDLineTabulate(&ref, nq, x, w, V, NULL, NULL));
+  PetscCall(PatchFDBasis(columns->degree, nq, x, U, D, NULL));
+  PetscCall(CellsCreate(transpose ? columns : rows, &cells));
+  PetscCall(BandCreate(&cells, 0, b, &cell));
+  b->ncol    = transpose ? n : m;
+  b->cstride = transpose ? rows->stride : columns->stride;
+  PetscCall(PetscFree(b->X));
+  PetscCall(PetscMalloc1(b->nclass * n * m, &b->X));
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt j = 0; j < m; j++) {
+      const PetscInt to = transpose ? j * n + i : i * m + j;
+      PetscReal      sum[2] = {0, 0}; /* the mirror image, whose integral is the opposite one, too */
+
+      for (PetscInt q = 0; q < nq; q++) {
+        sum[0] += w[q] * V[q * n + i] * D[q * m + j];
+        sum[1] += w[q] * V[q * n + n - 1 - i] * D[q * m + m - 1 - j];
+      }
+      for (PetscInt r = 0; r < b->nclass; r++) b->X[r * n * m + to] = 0.5 * kappa * (sum[0] - sum[1]);
+    }
+  }
+  PetscCall(PetscFree(cell));
+  PetscCall(CellsDestroy(&cells));
+  PetscCall(PetscFree5(x, w, V, U, D));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -21,7 +21,7 @@
 /* The band assembled from the cells first .. end - 1 for rows row .. row + nrows - 1 and columns col .. col + ncols - 1 */
 static void Assemble(const PatchFDBand *b, PetscInt first, PetscInt end, PetscInt row, PetscInt nrows, PetscInt col, PetscInt ncols, PetscReal X[])
 {
-  const PetscInt n = b->nloc, width = (2 * b->reach + 1) * n;
+  const PetscInt n = b->nloc, m = b->ncol, width = PatchFDBandWidth(b);
 
   for (PetscCount i = 0; i < (PetscCount)nrows * ncols; i++) X[i] = 0.0;
   for (PetscInt c = first; c < end; c++) {
@@ -32,7 +32,7 @@ static void Assemble(const PatchFDBand *b, PetscInt first, PetscInt end, PetscIn
 
       if (i < 0 || i >= nrows) continue;
       for (PetscInt l = 0; l < width; l++) {
-        const PetscInt j = (c - b->reach + l / n) * b->stride + l % n - col;
+        const PetscInt j = (c - b->reach + l / m) * b->cstride + l % m - col;
 
         if (j >= 0 && j < ncols) X[(PetscCount)i * ncols + j] += Xc[a * width + l];
       }
@@ -64,20 +64,20 @@ static PetscInt Fold(PetscInt n, int parity, PetscInt i, PetscReal *sign)
   return 0;
 }
 
-/* H = E' X E, E the basis of the symmetry class; X has rows of length ld.  Returned in full: H is symmetric */
-void PatchFDFold(PetscInt n, int parity, const PetscReal X[], PetscInt ld, PetscReal H[])
+/* H = E' X E, E the bases of the symmetry classes of rows and columns; X has rows of length ld */
+void PatchFDFold(PetscInt n, int parity, PetscInt m, int colparity, const PetscReal X[], PetscInt ld, PetscReal H[])
 {
-  const PetscInt h = PatchFDFoldSize(n, parity);
+  const PetscInt h = PatchFDFoldSize(n, parity), w = PatchFDFoldSize(m, colparity);
 
-  for (PetscCount i = 0; i < (PetscCount)h * h; i++) H[i] = 0.0;
+  for (PetscCount i = 0; i < (PetscCount)h * w; i++) H[i] = 0.0;
   for (PetscInt i = 0; i < n; i++) {
     PetscReal      si, sj;
     const PetscInt fi = Fold(n, parity, i, &si);
 
-    for (PetscInt j = 0; j < n; j++) {
-      const PetscInt fj = Fold(n, parity, j, &sj);
+    for (PetscInt j = 0; j < m; j++) {
+      const PetscInt fj = Fold(m, colparity, j, &sj);
 
-      H[(PetscCount)fi * h + fj] += si * sj * X[(PetscCount)i * ld + j];
+      if (w) H[(PetscCount)fi * w + fj] += si * sj * X[(PetscCount)i * ld + j];
     }
   }
 }
@@ -92,8 +92,8 @@ static PetscErrorCode SolveClass(PetscInt n, int parity, const PetscReal M[], co
   PetscFunctionBegin;
   if (h == 0) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc2((size_t)h * h, &HM, (size_t)h * h, &HA));
-  PatchFDFold(n, parity, M, ld, HM);
-  PatchFDFold(n, parity, A, ld, HA);
+  PatchFDFold(n, parity, n, parity, M, ld, HM);
+  PatchFDFold(n, parity, n, parity, A, ld, HA);
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   info = LAPACKE_dsygvd(LAPACK_COL_MAJOR, 1, 'V', 'L', (lapack_int)h, HA, (lapack_int)h, HM, (lapack_int)h, lambda + mode);
   PetscCall(PetscFPTrapPop());
@@ -144,8 +144,7 @@ PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *e)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Does the n x m matrix X look the same from the other end? */
-PetscBool PatchFDMirrored(PetscInt n, PetscInt m, const PetscReal X[])
+PetscBool PatchFDMirrored(PetscInt n, PetscInt m, int sign, const PetscReal X[])
 {
   PetscReal norm = 0.0, defect = 0.0;
 
@@ -154,7 +153,7 @@ PetscBool PatchFDMirrored(PetscInt n, PetscInt m, const PetscReal X[])
       const PetscReal x = X[(PetscCount)i * m + j];
 
       norm   = PetscMax(norm, PetscAbsReal(x));
-      defect = PetscMax(defect, PetscAbsReal(x - X[(PetscCount)(n - 1 - i) * m + m - 1 - j]));
+      defect = PetscMax(defect, PetscAbsReal(x - sign * X[(PetscCount)(n - 1 - i) * m + m - 1 - j]));
     }
   }
   return (PetscBool)(defect <= 1e-13 * norm);
@@ -238,7 +237,7 @@ PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *line, const PatchFDBand
   PetscCall(PetscMalloc2((size_t)n * n, &MI, (size_t)n * n, &AI));
   Assemble(M, 0, line->ncells, first, n, first, n, MI);
   Assemble(A, 0, line->ncells, first, n, first, n, AI);
-  e->parity = (PetscBool)(PatchFDMirrored(n, n, MI) && PatchFDMirrored(n, n, AI));
+  e->parity = (PetscBool)(PatchFDMirrored(n, n, 1, MI) && PatchFDMirrored(n, n, 1, AI));
   PetscCall(Diagonalize(e, MI, AI, n));
   PetscCall(PetscFree2(MI, AI));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -346,7 +345,7 @@ static PetscErrorCode PatchEigenCreate(const PatchFDLine *line, const PatchFDBan
   PetscCall(Allocate(p->n, ext, line->continuity, e));
   Assemble(M, p->first, p->end, p->row, p->n, p->row - ext, ld, e->MI);
   Assemble(A, p->first, p->end, p->row, p->n, p->row - ext, ld, e->AI);
-  e->parity = (PetscBool)(p->neighbour[0] == p->neighbour[1] && PatchFDMirrored(p->n, ld, e->MI) && PatchFDMirrored(p->n, ld, e->AI));
+  e->parity = (PetscBool)(p->neighbour[0] == p->neighbour[1] && PatchFDMirrored(p->n, ld, 1, e->MI) && PatchFDMirrored(p->n, ld, 1, e->AI));
   PetscCall(Diagonalize(e, e->MI + ext, e->AI + ext, ld));
   if (continuous) CoupleEnds(e);
   else PetscCall(CoupleNeighbours(e));
@@ -482,22 +481,23 @@ PetscErrorCode PatchFDPatchesCreateAlone(const PatchFDLine *line, const PatchFDL
 
 /* ---- rows ---- */
 
-PetscErrorCode PatchFDRowsCreate(const PatchFDLine *line, const PatchFDBand *b, const PatchFDPatches *cover, PatchFDRows *rows)
+PetscErrorCode PatchFDRowsCreate(const PatchFDBand *b, const PatchFDLine *row, const PatchFDPatches *rowcover, const PatchFDLine *col, const PatchFDPatches *colcover, PatchFDRows *rows)
 {
-  Patch      p, last = {0};
+  Patch      p, q, last[2] = {{0}, {0}};
   PetscCount size = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(rows, sizeof(*rows)));
-  rows->ext    = b->reach * line->stride + (line->continuity == PATCHFD_CONTINUOUS && line->stride ? 1 : 0);
-  rows->npatch = cover->npatch;
+  rows->ext    = b->reach * col->stride + (col->continuity == PATCHFD_CONTINUOUS && col->stride ? 1 : 0);
+  rows->npatch = rowcover->npatch;
   PetscCall(PetscMalloc1(rows->npatch, &rows->cls));
   PetscCall(PetscMalloc1(rows->npatch + 1, &rows->at));
-  for (PetscInt i = 0; i < rows->npatch; i++, last = p) {
-    p = GetPatch(line, cover->cell[i]);
-    if (i == 0 || !SameClass(b, &p, &last)) {
+  for (PetscInt i = 0; i < rows->npatch; i++, last[0] = p, last[1] = q) {
+    p = GetPatch(row, rowcover->cell[i]);
+    q = GetPatch(col, colcover->cell[i]);
+    if (i == 0 || !SameClass(b, &p, &last[0]) || q.n != last[1].n) {
       rows->at[rows->nclass++] = size;
-      size += (PetscCount)p.n * (p.n + 2 * rows->ext);
+      size += (PetscCount)p.n * (q.n + 2 * rows->ext);
     }
     rows->cls[i] = rows->nclass - 1;
   }
@@ -505,8 +505,9 @@ PetscErrorCode PatchFDRowsCreate(const PatchFDLine *line, const PatchFDBand *b, 
   PetscCall(PetscMalloc1(size, &rows->X));
   for (PetscInt i = 0; i < rows->npatch; i++) {
     if (i > 0 && rows->cls[i] == rows->cls[i - 1]) continue;
-    p = GetPatch(line, cover->cell[i]);
-    Assemble(b, p.first, p.end, p.row, p.n, p.row - rows->ext, p.n + 2 * rows->ext, rows->X + rows->at[rows->cls[i]]);
+    p = GetPatch(row, rowcover->cell[i]);
+    q = GetPatch(col, colcover->cell[i]);
+    Assemble(b, p.first, p.end, p.row, p.n, q.row - rows->ext, q.n + 2 * rows->ext, rows->X + rows->at[rows->cls[i]]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -521,11 +522,11 @@ PetscErrorCode PatchFDRowsDestroy(PatchFDRows *rows)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDRowsBlock(const PatchFDRows *rows, PetscInt n, PetscInt patch, PetscReal X[])
+PetscErrorCode PatchFDRowsBlock(const PatchFDRows *rows, PetscInt n, PetscInt ncol, PetscInt patch, PetscReal X[])
 {
   const PetscReal *from = rows->X + rows->at[rows->cls[patch]];
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < n; i++) PetscCall(PetscArraycpy(X + i * n, from + i * (n + 2 * rows->ext) + rows->ext, n));
+  for (PetscInt i = 0; i < n; i++) PetscCall(PetscArraycpy(X + i * ncol, from + i * (ncol + 2 * rows->ext) + rows->ext, ncol));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -53,16 +53,27 @@ PETSC_INTERN PetscErrorCode PatchFDLineTabulate(const PatchFDLine *, PetscInt nq
 /*
   A one-dimensional matrix on a line, cell by cell: the rows are the nodes of cell c, the columns those of the cells c - reach .. c + reach.
   Rows of a node that cells share are to be summed.  Columns of cells that do not exist are zero.  Neighbouring cells with equal matrices are
-  one class.
+  one class.  Rows and columns may belong to two lines with the same cells.
 */
 typedef struct {
-  PetscInt   nloc, stride; /* nodes of a cell; nodes from a cell to the next */
+  PetscInt   nloc, stride; /* of the rows: nodes of a cell; nodes from a cell to the next */
+  PetscInt   ncol, cstride; /* of the columns */
   PetscInt   reach;        /* 0: nothing but the cell; 1: terms on the faces between cells */
   PetscInt   ncells;
   PetscInt   nclass;
   PetscInt  *cls; /* [ncells] */
-  PetscReal *X;   /* [nclass][nloc][(2 * reach + 1) * nloc] */
+  PetscReal *X;   /* [nclass][nloc][(2 * reach + 1) * ncol] */
 } PatchFDBand;
+
+/* columns of a cell's rows, and entries of its matrix */
+static inline PetscInt PatchFDBandWidth(const PatchFDBand *b)
+{
+  return (2 * b->reach + 1) * b->ncol;
+}
+static inline PetscInt PatchFDBandSize(const PatchFDBand *b)
+{
+  return b->nloc * PatchFDBandWidth(b);
+}
 
 /* the mass matrix */
 PETSC_INTERN PetscErrorCode PatchFDBandMass(const PatchFDLine *, PatchFDBand *);
@@ -73,6 +84,8 @@ PETSC_INTERN PetscErrorCode PatchFDBandMass(const PatchFDLine *, PatchFDBand *);
     kappa ( - n u' v - n v' u + sigma u v ),           sigma = boundary / h at a Dirichlet end.
 */
 PETSC_INTERN PetscErrorCode PatchFDBandLaplace(const PatchFDLine *, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary, PatchFDBand *);
+/* kappa * int v u', v in the space of the line `rows`, u in that of `columns`; or its transpose, int v' u */
+PETSC_INTERN PetscErrorCode PatchFDBandDerivative(const PatchFDLine *rows, const PatchFDLine *columns, PetscReal kappa, PetscBool transpose, PatchFDBand *);
 /* what weak Dirichlet values g at the ends of a discontinuous line bring into a right-hand side: int kappa (sigma g v - n v' g), a matrix for the nodes' values g */
 PETSC_INTERN PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *, PetscReal kappa, PetscReal boundary, PatchFDBand *);
 /*
@@ -162,18 +175,18 @@ PETSC_INTERN PetscErrorCode PatchFDLinesAloneDestroy(PatchFDLinesAlone *);
 PETSC_INTERN PetscErrorCode PatchFDPatchesCreateAlone(const PatchFDLine *, const PatchFDLinesAlone *, PatchFDEigen eigen[], PatchFDPatches *);
 
 /*
-  Symmetries of a matrix of nodes 0 .. n - 1: does it look the same from the other end?  The even (parity 1) or odd (-1) part of the space has the size that
-  PatchFDFoldSize() gives, with the basis e_i + e_{n-1-i} (and the middle node) or e_i - e_{n-1-i}; H = E' X E in this basis, for X with rows of length ld.
-  Parity 0 is the whole space.
+  Symmetries of an n x m matrix of nodes: does it look the same from the other end, or (sign -1) the negative of it?  The even (parity 1) or odd (-1) part of
+  the space of n nodes has the size that PatchFDFoldSize() gives, with the basis e_i + e_{n-1-i} (and the middle node) or e_i - e_{n-1-i}; H = E' X E in the
+  bases of the rows and columns, for X with rows of length ld.  Parity 0 is the whole space.
 */
-PETSC_INTERN PetscBool PatchFDMirrored(PetscInt n, PetscInt m, const PetscReal X[]);
+PETSC_INTERN PetscBool PatchFDMirrored(PetscInt n, PetscInt m, int sign, const PetscReal X[]);
 PETSC_INTERN PetscInt  PatchFDFoldSize(PetscInt n, int parity);
-PETSC_INTERN void      PatchFDFold(PetscInt n, int parity, const PetscReal X[], PetscInt ld, PetscReal H[]);
+PETSC_INTERN void      PatchFDFold(PetscInt n, int parity, PetscInt m, int colparity, const PetscReal X[], PetscInt ld, PetscReal H[]);
 
 /*
   The rows of a band that belong to the patches of a cover: X + at[cls[p]] are the n[p] free nodes of patch p times the nodes first[p] - ext ..
-  first[p] + n[p] - 1 + ext.  Columns of nodes that do not exist are zero.  ext is 1 for a band that stays in its cells, in a continuous line, and
-  reaches one cell further for one that does not.
+  first[p] + n[p] - 1 + ext, where n and first are those of the columns' cover.  Columns of nodes that do not exist are zero.  For columns in a
+  continuous line ext is 1 for a band that stays in its cells, in a discontinuous one 0; it is one cell more for a band that does not.
 */
 typedef struct {
   PetscInt    ext, npatch, nclass;
@@ -182,10 +195,10 @@ typedef struct {
   PetscReal  *X;
 } PatchFDRows;
 
-PETSC_INTERN PetscErrorCode PatchFDRowsCreate(const PatchFDLine *, const PatchFDBand *, const PatchFDPatches *cover, PatchFDRows *);
+PETSC_INTERN PetscErrorCode PatchFDRowsCreate(const PatchFDBand *, const PatchFDLine *row, const PatchFDPatches *rowcover, const PatchFDLine *col, const PatchFDPatches *colcover, PatchFDRows *);
 PETSC_INTERN PetscErrorCode PatchFDRowsDestroy(PatchFDRows *);
-/* the columns of the patch's own nodes: X[n][n] */
-PETSC_INTERN PetscErrorCode PatchFDRowsBlock(const PatchFDRows *, PetscInt n, PetscInt patch, PetscReal X[]);
+/* the columns of the patch's own nodes: X[n][ncol] */
+PETSC_INTERN PetscErrorCode PatchFDRowsBlock(const PatchFDRows *, PetscInt n, PetscInt ncol, PetscInt patch, PetscReal X[]);
 
 /* All free nodes of the line as one patch (only lambda, S and T are made).  A constant nullspace has lambda exactly zero. */
 PETSC_INTERN PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *);

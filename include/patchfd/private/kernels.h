@@ -104,36 +104,53 @@ typedef enum {
   PATCHFD_LOCAL_DENSE /* products with the inverse */
 } PatchFDLocalKind;
 
+enum {
+  PATCHFD_MAX_FIELDS = 4 /* three components of a velocity, and a pressure */
+};
+
 /*
   The inverse of the matrix of a patch, in the basis of its symmetries.  In a direction with parity the matrix looks the same from the other end: it
   maps sums r_i + r_{n-1-i} (and the middle node, if n is odd: the even part, (n + 1) / 2 numbers) to such sums, and differences r_i - r_{n-1-i} (the
-  odd part, n / 2 numbers) to differences.  With U' taking these sums and differences in each direction, inverse = U blocks U': there is a block for
-  each choice of even (0) or odd (1) in the directions with parity, numbered px + 2 py + 4 pz; its rows and columns have x fastest.  In directions
-  without parity U is the identity, and blocks with a 1 there do not exist (size 0).
+  odd part, n / 2 numbers) to differences.  A field that is odd in a direction, as the component of a vector in its own direction, has differences where
+  the others have sums.  With U' taking these sums and differences in each direction, inverse = U blocks U': there is a block for each choice of even (0)
+  or odd (1) in the directions with parity, numbered px + 2 py + 4 pz.  Its rows and columns are the numbers of the fields, one field after another, in
+  each x fastest: the sums in a direction where the choice is even, or odd and so is the field, otherwise the differences.  In directions without parity
+  U is the identity, and blocks with a 1 there do not exist (size 0).
 */
 typedef struct {
-  PetscInt   n[3];
+  PetscInt   nfield, n[PATCHFD_MAX_FIELDS][3];
+  PetscBool  odd[PATCHFD_MAX_FIELDS][3];
   PetscBool  parity[3];
   PetscInt   size[8];
   PetscReal *block[8]; /* [size][size], symmetric */
 } PatchFDDense;
 
-/* coef dir[2] (x) dir[1] (x) dir[0] for the rows of a patch */
+/* rows of field `row` += coef dir[2] (x) dir[1] (x) dir[0] columns of field `col`, for the rows of a patch */
 typedef struct {
+  PetscInt           row, col;
   PetscReal          coef;
   const PatchFDRows *dir[3];
 } PatchFDRowTerm;
 
-/* Local solvers of vertex patches, products of one patch of each direction; x, b and r all live on the same box */
+/* What a field has in the patches, products of one patch of each direction; x, b and r all live on the same box and begin at the same place */
 typedef struct {
-  PatchFDLocalKind      kind;
-  PetscInt              nphase; /* phases of a colour: 1 or 2 */
-  const PatchFDPatches *dir[3]; /* their classes are those of the solver; eigenvectors for fast diagonalization */
-  const PatchFDDense   *dense;  /* [nclass of dir[2]][nclass of dir[1]][nclass of dir[0]] */
-  PetscInt              nterm;  /* of the residual b - A x; 0 if A is the sum that is diagonalized, with what the eigenvectors' structures have of it */
-  const PatchFDRowTerm *term;
+  const PatchFDPatches *dir[3]; /* eigenvectors for fast diagonalization; all fields have the same patches */
   PatchFDBox            box;
   PatchFDRange          read; /* the free nodes that exist in the box */
+  size_t                x0;
+} PatchFDLocalField;
+
+/* Local solvers of vertex patches.  A patch has the class cls[d][its number] in direction d, which says all about its matrices */
+typedef struct {
+  PatchFDLocalKind         kind;
+  PetscInt                 nphase; /* phases of a colour: 1 or 2 */
+  PetscInt                 nfield;
+  const PatchFDLocalField *field;
+  PetscInt                 nclass[3];
+  const PetscInt          *cls[3];
+  const PatchFDDense      *dense; /* [nclass of direction 2][nclass of 1][nclass of 0] */
+  PetscInt                 nterm; /* of the residual b - A x; 0 if A is the sum that is diagonalized, with what the eigenvectors' structures have of it */
+  const PatchFDRowTerm    *term;
 } PatchFDLocalDesc;
 
 typedef enum {
