@@ -210,7 +210,8 @@ PETSC_EXTERN const char *const PCPatchFDOrders[];
 + `PC_PATCHFD_LOCAL_AUTO` (`auto`)             - what is fastest for the operator and the mesh
 . `PC_PATCHFD_LOCAL_FD` (`fd`)                 - fast diagonalization, exact for separable operators
 . `PC_PATCHFD_LOCAL_FD_INEXACT` (`fd_inexact`) - fast diagonalization of the separable part of an operator
-- `PC_PATCHFD_LOCAL_DENSE` (`dense`)           - products with the inverse of the patch's matrix
+. `PC_PATCHFD_LOCAL_DENSE` (`dense`)           - products with the inverse of the patch's matrix
+- `PC_PATCHFD_LOCAL_SCHUR` (`schur`)           - for saddle points: fast diagonalization of the velocities, conjugate gradients for the pressure
 
   Level: intermediate
 
@@ -220,7 +221,8 @@ typedef enum {
   PC_PATCHFD_LOCAL_AUTO,
   PC_PATCHFD_LOCAL_FD,
   PC_PATCHFD_LOCAL_FD_INEXACT,
-  PC_PATCHFD_LOCAL_DENSE
+  PC_PATCHFD_LOCAL_DENSE,
+  PC_PATCHFD_LOCAL_SCHUR
 } PCPatchFDLocal;
 PETSC_EXTERN const char *const PCPatchFDLocals[];
 
@@ -259,6 +261,8 @@ PETSC_EXTERN PetscErrorCode PCPatchFDSetDamping(PC, PetscReal);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetDamping(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetSweeps(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetSweeps(PC, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCPatchFDSetSchurTolerances(PC, PetscReal, PetscInt);
+PETSC_EXTERN PetscErrorCode PCPatchFDGetSchurTolerances(PC, PetscReal *, PetscInt *);
 
 /* ---- PCPATCHMG ---- */
 PETSC_EXTERN PetscErrorCode PCPatchMGSetSymmetric(PC, PetscBool);

@@ -266,7 +266,7 @@ static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const D
 static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBoxLocal *l)
 {
   const DM_Box     *box = (const DM_Box *)m->dm->data;
-  const PetscBool   dense = (PetscBool)(type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE), alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE);
+  const PetscBool   dense = (PetscBool)(type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE), alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE || type == MATBOX_LOCAL_SCHUR_ALONE);
   DirectionMatrices x[3] = {{NULL}, {NULL}, {NULL}};
 
   PetscFunctionBegin;
@@ -305,6 +305,17 @@ PetscErrorCode MatBoxLocalReset(MatBoxLocal *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatBoxLocalSetTolerances(Mat_Box *m, MatBoxLocalType type, PetscReal rtol, PetscInt maxit)
+{
+  MatBoxLocal *l = &m->local[type];
+
+  PetscFunctionBegin;
+  if (l->rtol != rtol || l->maxit != maxit) PetscCall(MatBoxLocalReset(l));
+  l->rtol  = rtol;
+  l->maxit = maxit;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern)
 {
   const DM_Box    *box = (const DM_Box *)m->dm->data;
@@ -322,7 +333,9 @@ PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
     l->field[f] = (PatchFDLocalField){.dir = {&l->patches[f][0], &l->patches[f][1], &l->patches[f][2]}, .box = field->local, .x0 = field->local0};
     DMBoxFreeNodes(field, PETSC_TRUE, l->field[f].read);
   }
-  desc = (PatchFDLocalDesc){.kind = l->dense ? PATCHFD_LOCAL_DENSE : PATCHFD_LOCAL_FD, .nphase = l->nphase, .nfield = box->nfield, .field = l->field, .dense = l->dense, .nterm = l->nterm, .term = l->term};
+  desc = (PatchFDLocalDesc){.kind = PATCHFD_LOCAL_FD, .rtol = l->rtol, .maxit = l->maxit, .nphase = l->nphase, .nfield = box->nfield, .field = l->field, .dense = l->dense, .nterm = l->nterm, .term = l->term};
+  if (l->dense) desc.kind = PATCHFD_LOCAL_DENSE;
+  if (type == MATBOX_LOCAL_SCHUR || type == MATBOX_LOCAL_SCHUR_ALONE) desc.kind = PATCHFD_LOCAL_SCHUR;
   for (int d = 0; d < 3; d++) {
     desc.nclass[d] = l->nclass[d];
     desc.cls[d]    = l->cls[d];
@@ -340,11 +353,10 @@ PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
 {
   const PetscInt low = m->dm->dim == 3 ? 3 : 2;
 
-  if (((const DM_Box *)m->dm->data)->nfield > 1) return PETSC_TRUE;
   for (int d = 0; d < 3; d++)
     for (PetscInt c = 1; c < m->form.M[0][d]->ncells; c++)
       if (m->form.M[0][d]->cls[c] != m->form.M[0][d]->cls[0]) return PETSC_FALSE;
-  return (PetscBool)(PetscMemTypeHost(kern->memtype) || m->form.M[0][0]->nloc - 1 > low);
+  return (PetscBool)(((const DM_Box *)m->dm->data)->nfield > 1 || PetscMemTypeHost(kern->memtype) || m->form.M[0][0]->nloc - 1 > low);
 }
 
 PetscBool MatBoxIsOnePatch(const Mat_Box *m)
@@ -623,47 +635,108 @@ PetscErrorCode MatBoxDirectSolve(Mat_Box *m, PatchFDKernels kern, const void *b,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The work of PCREDUNDANT and its factorization, on the host */
+/*
+  A matrix of several fields has zeros on its diagonal, and so needs pivots: a dense matrix, which LAPACK factors with them.  With its null space z, of norm
+  one, A + s z z' solves consistent systems, and the solution has nothing of z.
+*/
+static PetscErrorCode FactorDense(DM dm, MatNullSpace nullspace, Mat *all)
+{
+  const PetscInt     limit = 12000;
+  PetscInt           n;
+  PetscReal          s;
+  Vec                z;
+  const Vec         *basis;
+  VecScatter         toall;
+  const PetscScalar *az;
+  PetscScalar       *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(*all, &n, NULL));
+  PetscCheck(n <= limit, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "The coarsest mesh has %" PetscInt_FMT " unknowns; an operator of several fields is solved there by a dense factorization, of %" PetscInt_FMT " at most. Take -dm_box_cells that can be halved more often", n,
+             limit);
+  PetscCall(MatConvert(*all, MATSEQDENSE, MAT_INPLACE_MATRIX, all));
+  if (!nullspace) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatNullSpaceGetVecs(nullspace, NULL, NULL, &basis));
+  PetscCall(VecScatterCreateToAll(basis[0], &toall, &z));
+  PetscCall(VecScatterBegin(toall, basis[0], z, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(toall, basis[0], z, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterDestroy(&toall));
+  PetscCall(MatNorm(*all, NORM_INFINITY, &s));
+  PetscCall(VecGetArrayRead(z, &az));
+  PetscCall(MatDenseGetArray(*all, &a));
+  for (PetscInt j = 0; j < n; j++)
+    for (PetscInt i = 0; i < n && az[j] != 0; i++) a[(PetscCount)j * n + i] += s * az[i] * az[j];
+  PetscCall(MatDenseRestoreArray(*all, &a));
+  PetscCall(VecRestoreArrayRead(z, &az));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* every rank has the whole matrix and its factors, on the host */
 PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
 {
-  Mat assembled;
+  MatNullSpace nullspace;
+  PetscMPIInt  size;
+  Mat          assembled, all;
+
   PetscFunctionBegin;
   if (m->factors) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &assembled));
-  PetscCall(PCCreate(PetscObjectComm((PetscObject)A), &m->factors));
-  PetscCall(PCSetOperators(m->factors, assembled, assembled));
-  PetscCall(PCSetType(m->factors, PCREDUNDANT));
+  PetscCall(MatCreateVecs(assembled, &m->factor_x, NULL));
+  PetscCall(VecScatterCreateToAll(m->factor_x, &m->toall, &m->all_b));
+  PetscCall(VecDuplicate(m->all_b, &m->all_x));
+  if (size > 1) {
+    PetscCall(MatCreateRedundantMatrix(assembled, size, MPI_COMM_NULL, MAT_INITIAL_MATRIX, &all));
+    PetscCall(MatDestroy(&assembled));
+  } else all = assembled;
+  PetscCall(MatGetNullSpace(A, &nullspace));
+  if (((const DM_Box *)m->dm->data)->nfield > 1) PetscCall(FactorDense(m->dm, nullspace, &all));
+  PetscCall(PCCreate(PETSC_COMM_SELF, &m->factors));
+  PetscCall(PCSetOperators(m->factors, all, all));
+  PetscCall(PCSetType(m->factors, PCLU));
   PetscCall(PCSetUp(m->factors));
-  PetscCall(MatDestroy(&assembled));
+  PetscCall(MatDestroy(&all));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatBoxFactorSolve(Mat_Box *m, Vec b, Vec x)
 {
-  const PetscScalar *ab;
+  const PetscScalar *ab, *all;
   PetscScalar       *ax;
-  Vec                hb, hx;
-  Mat                assembled;
+  PetscInt           start, end;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
-  PetscCall(PCGetOperators(m->factors, NULL, &assembled));
-  PetscCall(MatCreateVecs(assembled, &hx, &hb));
   PetscCall(VecGetArrayRead(b, &ab)); /* on the host, in double precision, whatever the type */
-  PetscCall(VecGetArrayWrite(x, &ax));
-  PetscCall(VecPlaceArray(hb, ab));
-  PetscCall(VecPlaceArray(hx, ax));
-  PetscCall(PCApply(m->factors, hb, hx));
-  PetscCall(VecResetArray(hx));
-  PetscCall(VecResetArray(hb));
-  PetscCall(VecRestoreArrayWrite(x, &ax));
+  PetscCall(VecPlaceArray(m->factor_x, ab));
+  PetscCall(VecScatterBegin(m->toall, m->factor_x, m->all_b, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(m->toall, m->factor_x, m->all_b, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecResetArray(m->factor_x));
   PetscCall(VecRestoreArrayRead(b, &ab));
-  PetscCall(VecDestroy(&hb));
-  PetscCall(VecDestroy(&hx));
+  PetscCall(PCApply(m->factors, m->all_b, m->all_x));
+  PetscCall(VecGetOwnershipRange(m->factor_x, &start, &end));
+  PetscCall(VecGetArrayRead(m->all_x, &all));
+  PetscCall(VecGetArrayWrite(x, &ax));
+  PetscCall(PetscArraycpy(ax, all + start, end - start));
+  PetscCall(VecRestoreArrayWrite(x, &ax));
+  PetscCall(VecRestoreArrayRead(m->all_x, &all));
   PetscCall(PetscLogEventEnd(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxFactorReset(Mat_Box *m)
+{
+  PetscFunctionBegin;
+  PetscCall(PCDestroy(&m->factors));
+  PetscCall(VecScatterDestroy(&m->toall));
+  PetscCall(VecDestroy(&m->factor_x));
+  PetscCall(VecDestroy(&m->all_b));
+  PetscCall(VecDestroy(&m->all_x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

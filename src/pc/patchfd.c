@@ -18,7 +18,7 @@
 const char *const PCPatchFDTypes[]    = {"multiplicative", "additive", "PCPatchFDType", "PC_PATCHFD_", NULL};
 const char *const PCPatchFDPatches[]  = {"vertex", "box", "PCPatchFDPatch", "PC_PATCHFD_", NULL};
 const char *const PCPatchFDVariants[] = {"auto", "boundary", "fused", "separate", "global", "PCPatchFDVariant", "PC_PATCHFD_", NULL};
-const char *const PCPatchFDLocals[]   = {"auto", "fd", "fd_inexact", "dense", "PCPatchFDLocal", "PC_PATCHFD_LOCAL_", NULL};
+const char *const PCPatchFDLocals[]   = {"auto", "fd", "fd_inexact", "dense", "schur", "PCPatchFDLocal", "PC_PATCHFD_LOCAL_", NULL};
 const char *const PCPatchFDClassesTypes[] = {"auto", "single", "exact", "PCPatchFDClasses", "PC_PATCHFD_CLASSES_", NULL};
 const char *const PCPatchFDOrders[]   = {"forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_", NULL};
 
@@ -31,6 +31,8 @@ typedef struct {
   PCPatchFDOrder   order;
   PetscReal        damping; /* PETSC_DETERMINE for the one that suits the local solver */
   PetscInt         sweeps;
+  PetscReal        schurrtol; /* PETSC_DETERMINE for what keeps the iteration counts of an exact solver */
+  PetscInt         schurmaxit;
   Mat_Box         *matbox; /* belongs to the Pmat */
   /* what is used, where something is left to the solver */
   PCPatchFDVariant use;
@@ -241,18 +243,28 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
 /* the local solver that the options and the operator lead to */
 static PetscErrorCode PatchFDChooseLocal(PC pc, PatchFDKernels kern)
 {
-  PC_PatchFD    *p         = (PC_PatchFD *)pc->data;
-  const MPI_Comm comm      = PetscObjectComm((PetscObject)pc);
-  const PetscBool separable = p->matbox->form.separable;
-  PCPatchFDLocal local     = p->local;
-  PetscBool      single    = (PetscBool)(p->classes == PC_PATCHFD_CLASSES_SINGLE || (p->classes == PC_PATCHFD_CLASSES_AUTO && !separable));
+  PC_PatchFD     *p         = (PC_PatchFD *)pc->data;
+  const DM_Box   *box       = (const DM_Box *)p->matbox->dm->data;
+  const MPI_Comm  comm      = PetscObjectComm((PetscObject)pc);
+  const PetscBool separable = p->matbox->form.separable, saddle = (PetscBool)(box->nfield > 1);
+  PCPatchFDLocal  local     = p->local;
+  PetscBool       single    = (PetscBool)(p->classes == PC_PATCHFD_CLASSES_SINGLE || (p->classes == PC_PATCHFD_CLASSES_AUTO && !separable));
 
   PetscFunctionBegin;
+  PetscCheck(!saddle || (local != PC_PATCHFD_LOCAL_FD && local != PC_PATCHFD_LOCAL_FD_INEXACT), comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_local %s is for operators of one field; -dm_box_operator %s takes dense or schur", PCPatchFDLocals[local], box->op->name);
+  PetscCheck(saddle || local != PC_PATCHFD_LOCAL_SCHUR, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_local schur is for saddle points, of velocities and a pressure; -dm_box_operator %s takes %s or dense",
+             box->op->name, separable ? "fd" : "fd_inexact");
   PetscCheck(separable || local != PC_PATCHFD_LOCAL_FD, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_local fd is for operators that fast diagonalization solves; this one has other terms, use fd_inexact, which leaves them out, or dense");
   PetscCheck(!separable || local != PC_PATCHFD_LOCAL_FD_INEXACT, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_local fd_inexact is for operators that fast diagonalization does not solve; use fd, which solves this one");
-  if (local == PC_PATCHFD_LOCAL_AUTO) local = separable ? PC_PATCHFD_LOCAL_FD : (MatBoxLocalIsDenseBest(p->matbox, kern) ? PC_PATCHFD_LOCAL_DENSE : PC_PATCHFD_LOCAL_FD_INEXACT);
+  if (local == PC_PATCHFD_LOCAL_AUTO) {
+    local = saddle ? PC_PATCHFD_LOCAL_SCHUR : PC_PATCHFD_LOCAL_FD_INEXACT;
+    if (separable) local = PC_PATCHFD_LOCAL_FD;
+    else if (MatBoxLocalIsDenseBest(p->matbox, kern)) local = PC_PATCHFD_LOCAL_DENSE;
+  }
   if (local == PC_PATCHFD_LOCAL_DENSE) p->solver = single ? MATBOX_LOCAL_DENSE_ALONE : MATBOX_LOCAL_DENSE;
+  else if (local == PC_PATCHFD_LOCAL_SCHUR) p->solver = single ? MATBOX_LOCAL_SCHUR_ALONE : MATBOX_LOCAL_SCHUR;
   else p->solver = single ? MATBOX_LOCAL_FD_ALONE : MATBOX_LOCAL_FD;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -279,6 +291,20 @@ static PCPatchFDVariant PatchFDBestVariant(const PC_PatchFD *p, PatchFDKernels k
   return MatBoxLocalIsPointwise(p->matbox, p->solver) ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
 }
 
+/*
+  A relative residual of 1e-3 for degrees up to 3 and of 1e-4 above keeps the iteration counts of exact local solvers (tutorials/iterations, and Cui, Kanschat,
+  table 2)
+*/
+static PetscErrorCode PatchFDSetTolerances(PC_PatchFD *p)
+{
+  const PetscInt degree = ((const DM_Box *)p->matbox->dm->data)->degree;
+
+  PetscFunctionBegin;
+  if (p->method != PATCHES || (p->solver != MATBOX_LOCAL_SCHUR && p->solver != MATBOX_LOCAL_SCHUR_ALONE)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoxLocalSetTolerances(p->matbox, p->solver, p->schurrtol == PETSC_DETERMINE ? (degree <= 3 ? 1e-3 : 1e-4) : p->schurrtol, p->schurmaxit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_PatchFD(PC pc)
 {
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
@@ -294,6 +320,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   else if (MatBoxIsOnePatch(p->matbox)) p->solver = MATBOX_LOCAL_DENSE_ALONE;
   else p->method = FACTORED_BOX;
   p->omega = p->damping == PETSC_DETERMINE ? PatchFDBestDamping(p) : p->damping;
+  PetscCall(PatchFDSetTolerances(p));
   PetscCall(PatchFDSetUpKernels(pc, kern));
   p->use = p->variant;
   if (p->type == PC_PATCHFD_ADDITIVE) p->use = PC_PATCHFD_GLOBAL;
@@ -313,8 +340,9 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   PCPatchFDClasses classes = p->classes;
   PCPatchFDOrder   order   = p->order;
   PetscReal        damping = p->damping;
-  PetscInt         sweeps  = p->sweeps;
-  PetscBool        flg;
+  PetscInt         sweeps  = p->sweeps, maxit = p->schurmaxit;
+  PetscReal        rtol    = p->schurrtol;
+  PetscBool        flg, flgs[2];
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PATCHFD options");
@@ -334,12 +362,16 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   if (flg) PetscCall(PCPatchFDSetDamping(pc, damping));
   PetscCall(PetscOptionsInt("-pc_patchfd_sweeps", "Sweeps an application", "PCPatchFDSetSweeps", sweeps, &sweeps, &flg));
   if (flg) PetscCall(PCPatchFDSetSweeps(pc, sweeps));
+  PetscCall(PetscOptionsReal("-pc_patchfd_schur_rtol", "Relative tolerance of the pressure's iterations in a patch", "PCPatchFDSetSchurTolerances", rtol, &rtol, &flgs[0]));
+  PetscCall(PetscOptionsInt("-pc_patchfd_schur_max_it", "Most iterations of the pressure in a patch", "PCPatchFDSetSchurTolerances", maxit, &maxit, &flgs[1]));
+  if (flgs[0] || flgs[1]) PetscCall(PCPatchFDSetSchurTolerances(pc, rtol, maxit));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
 {
+  static const char *const solvers[] = {"fd_inexact", "dense", "schur"}; /* of pairs of a MatBoxLocalType */
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
   PetscBool      ascii;
   PatchFDKernels kern;
@@ -355,8 +387,9 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
   if (p->patch == PC_PATCHFD_VERTEX && !p->matbox->form.separable)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver %s, %s matrices\n", p->matbox->local[p->solver].dense ? "dense" : "fd_inexact",
-                                     p->solver == MATBOX_LOCAL_FD || p->solver == MATBOX_LOCAL_DENSE ? "exact" : "single"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver %s, %s matrices\n", solvers[p->solver / 2], p->solver % 2 ? "single" : "exact"));
+  if (p->patch == PC_PATCHFD_VERTEX && solvers[p->solver / 2] == solvers[MATBOX_LOCAL_SCHUR / 2])
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  pressures by conjugate gradients, relative tolerance %g, at most %" PetscInt_FMT " iterations\n", (double)p->matbox->local[p->solver].rtol, p->schurmaxit));
   if (p->patch == PC_PATCHFD_VERTEX) PetscCall(MatBoxLocalView(p->matbox, p->solver, kern, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels: %s (%s memory, %d bytes a number)\n", kern->name, PetscMemTypeHost(kern->memtype) ? "host" : "device", (int)kern->size));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -404,10 +437,36 @@ Setting(Order, PCPatchFDOrder, order, )
 Setting(Damping, PetscReal, damping, CheckDamping)
 Setting(Sweeps, PetscInt, sweeps, CheckSweeps)
 
+static PetscErrorCode PCPatchFDSetSchurTolerances_PatchFD(PC pc, PetscReal rtol, PetscInt maxit)
+{
+  PC_PatchFD *p = (PC_PatchFD *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(rtol == PETSC_DETERMINE || (rtol > 0 && rtol < 1), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_schur_rtol must be in (0, 1), found %g", (double)rtol);
+  PetscCheck(maxit >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_schur_max_it must be at least 1, found %" PetscInt_FMT, maxit);
+  if (p->schurrtol != rtol || p->schurmaxit != maxit) pc->setupcalled = PETSC_FALSE;
+  p->schurrtol  = rtol;
+  p->schurmaxit = maxit;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPatchFDGetSchurTolerances_PatchFD(PC pc, PetscReal *rtol, PetscInt *maxit)
+{
+  const PC_PatchFD *p = (const PC_PatchFD *)pc->data;
+
+  PetscFunctionBegin;
+  if (rtol) *rtol = p->schurrtol;
+  if (maxit) *maxit = p->schurmaxit;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static const struct {
   const char       *name;
   PetscErrorCodeFn *fn;
 } methods[] = {
+  {"PCPatchFDSetSchurTolerances_C", (PetscErrorCodeFn *)PCPatchFDSetSchurTolerances_PatchFD},
+  {"PCPatchFDGetSchurTolerances_C", (PetscErrorCodeFn *)PCPatchFDGetSchurTolerances_PatchFD},
   {"PCPatchFDSetType_C",    (PetscErrorCodeFn *)PCPatchFDSetType_PatchFD   },
   {"PCPatchFDGetType_C",    (PetscErrorCodeFn *)PCPatchFDGetType_PatchFD   },
   {"PCPatchFDSetPatch_C",   (PetscErrorCodeFn *)PCPatchFDSetPatch_PatchFD  },
@@ -445,6 +504,7 @@ PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
   if (p->type == PC_PATCHFD_MULTIPLICATIVE && p->patch == PC_PATCHFD_VERTEX) PetscCall(PCPatchFDSetOrder(adjoint, mirror[p->order]));
   PetscCall(PCPatchFDSetDamping(adjoint, p->damping));
   PetscCall(PCPatchFDSetSweeps(adjoint, p->sweeps));
+  PetscCall(PCPatchFDSetSchurTolerances(adjoint, p->schurrtol, p->schurmaxit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -472,11 +532,13 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 + -pc_patchfd_type (multiplicative|additive)                - one colour after another (default), or all patches from one residual
 . -pc_patchfd_patch (vertex|box)                            - the cells around each vertex (default), or the whole box as one patch (a direct solver)
 . -pc_patchfd_variant (auto|boundary|fused|separate|global) - which kernels compute a step; all give the same result (default auto)
-. -pc_patchfd_local (auto|fd|fd_inexact|dense)              - how the problem of a patch is solved (default auto)
+. -pc_patchfd_local (auto|fd|fd_inexact|dense|schur)        - how the problem of a patch is solved (default auto)
 . -pc_patchfd_classes (auto|single|exact)                   - which matrices the patches have (default auto)
 . -pc_patchfd_order (forward|backward|symmetric)            - order of the colours (default forward)
 . -pc_patchfd_damping w                                     - factor of the corrections, 0 < w < 2 (default: what converges)
-- -pc_patchfd_sweeps n                                      - sweeps an application (default 1)
+. -pc_patchfd_sweeps n                                      - sweeps an application (default 1)
+. -pc_patchfd_schur_rtol r                                  - tolerance of `schur`, for the pressure in a patch (default 1e-3, from degree 4 on 1e-4)
+- -pc_patchfd_schur_max_it n                                - limit of its iterations (default 200)
 
   Level: beginner
 
@@ -502,9 +564,10 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   On any number of ranks the iterates are the same to rounding.
 
   Sources: C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, Algorithm
-  2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic problems.
+  2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic problems;
+  C. Cui, G. Kanschat, Multigrid methods for the Stokes problem on GPU systems.
 
-.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`, `PCPatchFDSetClasses()`, `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPATCH`, `PCASM`
+.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`, `PCPatchFDSetClasses()`, `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPatchFDSetSchurTolerances()`, `PCPATCH`, `PCASM`
 M*/
 PetscErrorCode PCCreate_PatchFD(PC pc)
 {
@@ -515,6 +578,8 @@ PetscErrorCode PCCreate_PatchFD(PC pc)
   PetscCall(PetscNew(&p));
   p->damping = PETSC_DETERMINE;
   p->sweeps  = 1;
+  p->schurrtol  = PETSC_DETERMINE;
+  p->schurmaxit = 200;
   pc->data   = p;
 
   pc->ops->setup           = PCSetUp_PatchFD;

@@ -420,3 +420,59 @@ PetscErrorCode PCPatchFDGetSweeps(PC pc, PetscInt *sweeps)
   PetscUseMethod(pc, "PCPatchFDGetSweeps_C", (PC, PetscInt *), (pc, sweeps));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*@
+  PCPatchFDSetSchurTolerances - Sets when the pressure's iterations in a patch end, for the local solver `PC_PATCHFD_LOCAL_SCHUR` of a `PCPATCHFD`
+
+  Logically Collective
+
+  Input Parameters:
++ pc    - the preconditioner
+. rtol  - the residual of the Schur complement over that at the beginning, in the norm of the inverse mass matrix, between 0 and 1; or `PETSC_DETERMINE` (default) for 1e-3,
+          and 1e-4 from degree 4 on, which keep the iteration counts of exact local solvers
+- maxit - the most iterations (default 200), at least 1
+
+  Options Database Keys:
++ -pc_patchfd_schur_rtol rtol    - the tolerance
+- -pc_patchfd_schur_max_it maxit - the limit
+
+  Level: intermediate
+
+  Note:
+  The preconditioner depends on its right-hand side in a nonlinear way: use `KSPFGMRES`.
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetSchurTolerances()`, `PCPatchFDSetLocal()`
+@*/
+PetscErrorCode PCPatchFDSetSchurTolerances(PC pc, PetscReal rtol, PetscInt maxit)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, rtol, 2);
+  PetscValidLogicalCollectiveInt(pc, maxit, 3);
+  PetscTryMethod(pc, "PCPatchFDSetSchurTolerances_C", (PC, PetscReal, PetscInt), (pc, rtol, maxit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetSchurTolerances - Gets when the pressure's iterations in a patch end
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameters:
++ rtol  - the relative tolerance that was set, or `NULL`
+- maxit - the most iterations, or `NULL`
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetSchurTolerances()`
+@*/
+PetscErrorCode PCPatchFDGetSchurTolerances(PC pc, PetscReal *rtol, PetscInt *maxit)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCPatchFDGetSchurTolerances_C", (PC, PetscReal *, PetscInt *), (pc, rtol, maxit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -101,7 +101,8 @@ typedef struct {
 
 typedef enum {
   PATCHFD_LOCAL_FD,   /* fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A, whose eigenvectors the patches have */
-  PATCHFD_LOCAL_DENSE /* products with the inverse */
+  PATCHFD_LOCAL_DENSE, /* products with the inverse */
+  PATCHFD_LOCAL_SCHUR /* the last field by conjugate gradients on its Schur complement, the others by fast diagonalization: saddle points */
 } PatchFDLocalKind;
 
 enum {
@@ -151,6 +152,8 @@ typedef struct {
   const PatchFDDense      *dense; /* [nclass of direction 2][nclass of 1][nclass of 0] */
   PetscInt                 nterm; /* of the residual b - A x; 0 if A is the sum that is diagonalized, with what the eigenvectors' structures have of it */
   const PatchFDRowTerm    *term;
+  PetscReal                rtol; /* of the conjugate gradients: the residual, in the norm of the inverse mass matrix, over that at the beginning */
+  PetscInt                 maxit;
 } PatchFDLocalDesc;
 
 typedef enum {

@@ -59,6 +59,8 @@ typedef enum {
   MATBOX_LOCAL_FD_ALONE,
   MATBOX_LOCAL_DENSE,       /* inverses of the patches' matrices */
   MATBOX_LOCAL_DENSE_ALONE,
+  MATBOX_LOCAL_SCHUR,       /* fast diagonalization of the velocities, conjugate gradients for the pressure */
+  MATBOX_LOCAL_SCHUR_ALONE,
   MATBOX_NUM_LOCALS
 } MatBoxLocalType;
 
@@ -72,6 +74,8 @@ typedef struct {
   PatchFDRowTerm term[MATBOX_MAX_TERMS];
   PetscInt       ndense;
   PatchFDDense  *dense;
+  PetscReal      rtol; /* of conjugate gradients */
+  PetscInt       maxit;
   PetscInt       nphase, ncolor;
   PatchFDColor   color[MATBOX_MAX_COLORS];
   void          *plan[PATCHFD_NUM_KERNELS];
@@ -89,7 +93,9 @@ typedef struct {
   MatBoxLocal        local[MATBOX_NUM_LOCALS];
   PatchFDEigen       whole[3]; /* eigenvectors of the lines of the whole box */
   PetscBool          havewhole;
-  PC                 factors;  /* of the whole box, where there are no such eigenvectors */
+  PC                 factors;  /* of the whole box, where there are no such eigenvectors, on every rank */
+  VecScatter         toall;
+  Vec                factor_x, all_b, all_x; /* layout of the distributed vectors; whole ones */
   PetscSF            natural; /* the whole box on every rank; NULL on one rank */
   void              *mult[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
   void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* the whole box, for the direct solve on several ranks */
@@ -138,6 +144,8 @@ PETSC_INTERN PetscErrorCode MatBoxCheckRegular(const Mat_Box *);
 
 /* ---- local solvers, src/mat/local.c; b, r and x are global arrays of a kernel table ---- */
 
+/* Tolerance and limit of the iterations in patches, before set-up; those that set it up otherwise lose their plans */
+PETSC_INTERN PetscErrorCode MatBoxLocalSetTolerances(Mat_Box *, MatBoxLocalType, PetscReal rtol, PetscInt maxit);
 /* Patches, colours and the kernels' plan.  Collective, as everything here */
 PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(Mat_Box *, MatBoxLocalType, PatchFDKernels);
 PETSC_INTERN PetscErrorCode MatBoxLocalReset(MatBoxLocal *);
@@ -166,6 +174,7 @@ PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const v
 /* x = A^{-1} b for any operator, by a factorization of the assembled matrix, which every rank has: for coarse meshes */
 PETSC_INTERN PetscErrorCode MatBoxFactorSetUp(Mat, Mat_Box *);
 PETSC_INTERN PetscErrorCode MatBoxFactorSolve(Mat_Box *, Vec b, Vec x);
+PETSC_INTERN PetscErrorCode MatBoxFactorReset(Mat_Box *);
 /* the rows of fixed nodes: x = (1 - omega) x + omega b / identity */
 PETSC_INTERN PetscErrorCode MatBoxSolveFixed(Mat_Box *, PatchFDKernels, PetscReal omega, const void *b, void *x);
 /* x = 0 */
