@@ -586,7 +586,7 @@ PetscErrorCode PCCreate_PatchFD(PC pc)
   pc->ops->apply           = PCApply_PatchFD;
   pc->ops->applytranspose  = PCApplyTranspose_PatchFD;
   pc->ops->applyrichardson = PCApplyRichardson_PatchFD;
-  pc->ops->presolve        = PCPreSolve_WarnOfSingle;
+  pc->ops->presolve        = PCPreSolve_CheckKrylov;
   pc->ops->setfromoptions  = PCSetFromOptions_PatchFD;
   pc->ops->view            = PCView_PatchFD;
   pc->ops->reset           = PCReset_PatchFD;

@@ -112,10 +112,11 @@ PetscErrorCode PCPatchFDGetPatch(PC pc, PCPatchFDPatch *patch)
 
   Input Parameters:
 + pc    - the preconditioner
-- local - `PC_PATCHFD_LOCAL_AUTO` (default), `PC_PATCHFD_LOCAL_FD`, `PC_PATCHFD_LOCAL_FD_INEXACT` or `PC_PATCHFD_LOCAL_DENSE`
+- local - `PC_PATCHFD_LOCAL_AUTO` (default), `PC_PATCHFD_LOCAL_FD`, `PC_PATCHFD_LOCAL_FD_INEXACT`, `PC_PATCHFD_LOCAL_DENSE` or
+          `PC_PATCHFD_LOCAL_SCHUR`
 
   Options Database Key:
-. -pc_patchfd_local (auto|fd|fd_inexact|dense) - the local solver
+. -pc_patchfd_local (auto|fd|fd_inexact|dense|schur) - the local solver
 
   Level: intermediate
 
@@ -124,6 +125,10 @@ PetscErrorCode PCPatchFDGetPatch(PC pc, PCPatchFDPatch *patch)
   the terms that are not separable and wants damping in 3D, the latter is exact.  `dense` works on sums and differences of mirrored unknowns, in which
   a symmetric patch has 2^dim small matrices; they are the same for all patches of a class.  Where there are so many classes, on graded
   meshes, that their inverses would need more than 8 GiB, it is an error.
+
+  For `stokes` there are `dense` and `schur`: the former is a product with the pseudo-inverse, which has no part of the patch's constant pressures; the latter
+  solves with the velocities by fast diagonalization and iterates on the pressure's Schur complement (see `PCPatchFDSetSchurTolerances()`), with the same
+  result up to its tolerance.  The default is `dense` on uniform meshes and `schur` on graded ones.
 
   For `biharmonic` the default is what takes the least time: `dense` on uniform meshes, but on a GPU `fd_inexact` up to degree 3 in 3D and 2 in 2D; and
   `fd_inexact` on graded meshes.
@@ -180,7 +185,7 @@ PetscErrorCode PCPatchFDGetLocal(PC pc, PCPatchFDLocal *local)
   Note:
   A patch as a mesh of its own has the boundary terms of its operator at its own ends, as if these were Dirichlet sides; where it ends with the mesh, the
   mesh's condition holds.  So all patches of a uniform mesh that do not touch other sides have the same matrix, which is symmetric in all directions.  For
-  `biharmonic` this is the default and costs at most one iteration; for `poisson` the matrices are the same, except on discontinuous spaces, and
+  `biharmonic` and `stokes` this is the default and costs at most one iteration; for `poisson` the matrices are the same, except on discontinuous spaces, and
   the default is `exact`.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetClasses()`, `PCPatchFDSetDamping()`
