@@ -219,7 +219,7 @@ PetscErrorCode MatBoxLocalReset(MatBoxLocal *l)
 {
   PetscFunctionBegin;
   for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
-    if (PatchFDKernelTables[i]) PetscCall(PatchFDKernelTables[i]->localdestroy(&l->plan[i]));
+    for (int p = 0; p < PATCHFD_NUM_PRECISIONS && PatchFDKernelTables[i]; p++) PetscCall(PatchFDKernelTables[i]->localdestroy(&l->plan[i][p]));
   for (int d = 0; d < 3; d++) PetscCall(PatchFDPatchesDestroy(&l->patches[d]));
   for (int b = 0; b < MATBOX_MAX_BANDS; b++) PetscCall(PatchFDRowsDestroy(&l->rows[b]));
   for (PetscInt i = 0; i < l->ndense; i++) PetscCall(PatchFDHostDenseDestroy(&l->dense[i]));
@@ -228,26 +228,27 @@ PetscErrorCode MatBoxLocalReset(MatBoxLocal *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern)
+PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision)
 {
   const DM_Box    *box = (const DM_Box *)m->dm->data;
   MatBoxLocal     *l   = &m->local[type];
   PatchFDLocalDesc desc;
 
   PetscFunctionBegin;
-  if (l->plan[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (l->plan[kern->id][precision]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
   if (!l->havepatches) PetscCall(LocalCreate(m, type, l));
   desc.kind   = l->dense ? PATCHFD_LOCAL_DENSE : PATCHFD_LOCAL_FD;
   desc.nphase = l->nphase;
   desc.dense  = l->dense;
+  desc.precision = precision;
   desc.nterm  = l->nterm;
   desc.term   = l->term;
   desc.box    = box->field[0].local;
   for (int d = 0; d < 3; d++) desc.dir[d] = &l->patches[d];
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, desc.read);
-  PetscCall(kern->localcreate(&desc, &l->plan[kern->id]));
+  PetscCall(kern->localcreate(&desc, &l->plan[kern->id][precision]));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -264,6 +265,14 @@ PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
     for (PetscInt c = 1; c < m->form.M[d]->ncells; c++)
       if (m->form.M[d]->cls[c] != m->form.M[d]->cls[0]) return PETSC_FALSE;
   return (PetscBool)(PetscMemTypeHost(kern->memtype) || m->form.M[0]->nloc - 1 > low);
+}
+
+PatchFDPrecision MatBoxLocalBestPrecision(const Mat_Box *m, PatchFDKernels kern)
+{
+  const PetscInt tf32 = 5; /* up to this degree */
+
+  if (PetscMemTypeHost(kern->memtype)) return PATCHFD_PRECISION_DOUBLE;
+  return m->form.M[0]->nloc - 1 > tf32 ? PATCHFD_PRECISION_SINGLE : PATCHFD_PRECISION_TF32;
 }
 
 PetscBool MatBoxIsOnePatch(const Mat_Box *m)
@@ -311,6 +320,7 @@ typedef struct {
   Mat_Box       *m;
   MatBoxLocal   *local;
   PatchFDKernels kern;
+  void          *plan;
   PatchFDPatchOp operation;
   PetscReal      omega;
   PetscBool      zero; /* x is known to be zero */
@@ -348,7 +358,7 @@ static PetscInt LocalColorsTogether(const LocalStep *s, PetscInt n, const PatchF
 static PetscErrorCode LocalApply(const LocalStep *s, PetscInt n, const PatchFDColor colors[], const PatchFDRange patches)
 {
   PetscFunctionBegin;
-  PetscCall(s->kern->localapply(s->local->plan[s->kern->id], s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
+  PetscCall(s->kern->localapply(s->plan, s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -392,12 +402,12 @@ static PetscErrorCode LocalApplyExchange(const LocalStep *s, PetscInt n, const P
 
 /* ---- sweeps ---- */
 
-PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega,
+PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega,
                                 PetscBool zero, const void *b, void *x)
 {
   DM_Box   *box      = (DM_Box *)m->dm->data;
   PetscBool separate = (PetscBool)(operation == PATCHFD_OP_SOLVE);
-  LocalStep s        = {.m = m, .local = &m->local[type], .kern = kern, .operation = operation, .omega = omega, .zero = zero};
+  LocalStep s        = {.m = m, .local = &m->local[type], .kern = kern, .plan = m->local[type].plan[kern->id][precision], .operation = operation, .omega = omega, .zero = zero};
   void     *bl;
 
   PetscFunctionBegin;
@@ -428,9 +438,9 @@ PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
+PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
 {
-  LocalStep s = {.m = m, .local = &m->local[type], .kern = kern, .operation = PATCHFD_OP_SOLVE, .omega = omega};
+  LocalStep s = {.m = m, .local = &m->local[type], .kern = kern, .plan = m->local[type].plan[kern->id][precision], .operation = PATCHFD_OP_SOLVE, .omega = omega};
 
   PetscFunctionBegin;
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, r, DMBOX_WORK_R, &s.r));
