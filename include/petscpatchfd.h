@@ -245,6 +245,46 @@ typedef enum {
 } PCPatchFDClasses;
 PETSC_EXTERN const char *const PCPatchFDClassesTypes[];
 
+/*E
+  PCPatchFDPrecision - In which precision a `PCPATCHFD` multiplies with the dense inverses of patches
+
+  Values:
++ `PC_PATCHFD_PRECISION_AUTO` (`auto`)     - the fastest that costs no iterations worth mentioning
+. `PC_PATCHFD_PRECISION_SAME` (`same`)     - that of the vectors
+. `PC_PATCHFD_PRECISION_SINGLE` (`single`) - single precision
+. `PC_PATCHFD_PRECISION_TF32` (`tf32`)     - factors rounded to 11 bits, sums in single precision
+- `PC_PATCHFD_PRECISION_BF16` (`bf16`)     - factors rounded to 8 bits, sums in single precision; with a triangular factor of the inverse, twice
+
+  Level: advanced
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetPrecision()`
+E*/
+typedef enum {
+  PC_PATCHFD_PRECISION_AUTO,
+  PC_PATCHFD_PRECISION_SAME,
+  PC_PATCHFD_PRECISION_SINGLE,
+  PC_PATCHFD_PRECISION_TF32,
+  PC_PATCHFD_PRECISION_BF16
+} PCPatchFDPrecision;
+PETSC_EXTERN const char *const PCPatchFDPrecisions[];
+
+/*E
+  PCPatchFDUpdate - How an additive `PCPATCHFD` sums the corrections of patches that overlap
+
+  Values:
++ `PC_PATCHFD_UPDATE_COLORED` (`colored`) - one colour after another, in the same order each time
+- `PC_PATCHFD_UPDATE_ATOMIC` (`atomic`)   - all patches at once by atomic additions, in any order
+
+  Level: advanced
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetUpdate()`
+E*/
+typedef enum {
+  PC_PATCHFD_UPDATE_COLORED,
+  PC_PATCHFD_UPDATE_ATOMIC
+} PCPatchFDUpdate;
+PETSC_EXTERN const char *const PCPatchFDUpdates[];
+
 PETSC_EXTERN PetscErrorCode PCPatchFDSetType(PC, PCPatchFDType);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetType(PC, PCPatchFDType *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetPatch(PC, PCPatchFDPatch);
@@ -253,6 +293,10 @@ PETSC_EXTERN PetscErrorCode PCPatchFDSetLocal(PC, PCPatchFDLocal);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetLocal(PC, PCPatchFDLocal *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetClasses(PC, PCPatchFDClasses);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetClasses(PC, PCPatchFDClasses *);
+PETSC_EXTERN PetscErrorCode PCPatchFDSetPrecision(PC, PCPatchFDPrecision);
+PETSC_EXTERN PetscErrorCode PCPatchFDGetPrecision(PC, PCPatchFDPrecision *);
+PETSC_EXTERN PetscErrorCode PCPatchFDSetUpdate(PC, PCPatchFDUpdate);
+PETSC_EXTERN PetscErrorCode PCPatchFDGetUpdate(PC, PCPatchFDUpdate *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetVariant(PC, PCPatchFDVariant);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetVariant(PC, PCPatchFDVariant *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetOrder(PC, PCPatchFDOrder);

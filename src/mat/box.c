@@ -196,7 +196,21 @@ static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels kern, PetscReal alp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the same with Vecs, y0 = y allowed */
+PetscErrorCode MatBoxResidual(Mat_Box *m, PatchFDKernels kern, const PatchFDColor *color, const void *b, const void *x, void *r)
+{
+  void *plan = NULL, *local;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscCall(MatBoxGetOperator(m, kern, &plan));
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, x, DMBOX_WORK_X, &local));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, x, DMBOX_WORK_X, &local));
+  PetscCall(kern->operatorresidual(plan, color, local, b, r));
+  PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatBoxApply() with Vecs, y0 = y allowed */
 static PetscErrorCode MatApply_Box(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
 {
   Mat_Box       *m;

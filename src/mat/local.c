@@ -92,6 +92,7 @@ static PetscErrorCode LocalRowsCreate(const Mat_Box *m, MatBoxLocal *l)
 
 /* The matrices of the classes of patches of one direction, X[class * nband + band]: the columns of the bands for the patches' own nodes */
 typedef struct {
+  PetscInt    nband; /* of the mesh; the form of a patch by itself may have less bands that bring data in, which are the last ones */
   PetscReal **X;
 } DirectionMatrices;
 
@@ -104,6 +105,7 @@ static PetscErrorCode DirectionMatricesCreate(const DM_Box *box, const MatBoxFor
   PetscFunctionBegin;
   for (PetscInt f = 0; f < box->nfield; f++)
     for (PetscInt i = 0; i < l->patches[f][d].npatch; i++) size = PetscMax(size, (size_t)l->patches[f][d].n[i]);
+  x->nband = form->nband;
   PetscCall(PetscMalloc1(count, &x->X));
   PetscCall(PetscMalloc1((size_t)count * size * size, &data));
   for (PetscInt i = 0; i < count; i++) x->X[i] = data + (size_t)i * size * size;
@@ -128,7 +130,7 @@ static PetscErrorCode DirectionMatricesFill(const MatBoxForm *form, const MatBox
     for (PetscInt t = 0; t < form->nterm; t++) {
       const PetscInt b = TermBand(form, t, d);
 
-      PetscCall(PatchFDRowsBlock(&l->rows[b], l->patches[form->term[t].row][d].n[i], l->patches[form->term[t].col][d].n[i], i, x->X[c * form->nband + b]));
+      PetscCall(PatchFDRowsBlock(&l->rows[b], l->patches[form->term[t].row][d].n[i], l->patches[form->term[t].col][d].n[i], i, x->X[c * x->nband + b]));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -143,7 +145,7 @@ static PetscErrorCode DirectionMatricesFillAlone(const MatBoxForm *form, PatchFD
     PatchFDRows    rows;
 
     PetscCall(PatchFDRowsCreate(&form->band[b], line[row], &one[row], line[col], &one[col], &rows));
-    PetscCall(PatchFDRowsBlock(&rows, one[row].n[0], one[col].n[0], 0, x->X[c * form->nband + b]));
+    PetscCall(PatchFDRowsBlock(&rows, one[row].n[0], one[col].n[0], 0, x->X[c * x->nband + b]));
     PetscCall(PatchFDRowsDestroy(&rows));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -223,7 +225,7 @@ static void DenseDescribe(const Mat_Box *m, const MatBoxLocal *l, const Directio
       dense->n[f][d]   = l->patches[f][d].n[i];
       dense->odd[f][d] = form->odd[f][d];
     }
-    for (PetscInt t = 0; t < form->nterm; t++) term[t].X[d] = x[d].X[c[d] * form->nband + TermBand(form, t, d)];
+    for (PetscInt t = 0; t < form->nterm; t++) term[t].X[d] = x[d].X[c[d] * x[d].nband + TermBand(form, t, d)];
   }
   for (PetscInt t = 0; t < form->nterm; t++) {
     term[t].row  = form->term[t].row;
@@ -267,7 +269,7 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
 {
   const DM_Box     *box = (const DM_Box *)m->dm->data;
   const PetscBool   dense = (PetscBool)(type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE), alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE || type == MATBOX_LOCAL_SCHUR_ALONE);
-  DirectionMatrices x[3] = {{NULL}, {NULL}, {NULL}};
+  DirectionMatrices x[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
@@ -293,7 +295,7 @@ PetscErrorCode MatBoxLocalReset(MatBoxLocal *l)
 {
   PetscFunctionBegin;
   for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
-    if (PatchFDKernelTables[i]) PetscCall(PatchFDKernelTables[i]->localdestroy(&l->plan[i]));
+    for (int p = 0; p < PATCHFD_NUM_PRECISIONS && PatchFDKernelTables[i]; p++) PetscCall(PatchFDKernelTables[i]->localdestroy(&l->plan[i][p]));
   for (int d = 0; d < 3; d++) {
     for (int f = 0; f < DMBOX_MAX_FIELDS; f++) PetscCall(PatchFDPatchesDestroy(&l->patches[f][d]));
     PetscCall(PetscFree(l->cls[d]));
@@ -316,14 +318,14 @@ PetscErrorCode MatBoxLocalSetTolerances(Mat_Box *m, MatBoxLocalType type, PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern)
+PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision)
 {
   const DM_Box    *box = (const DM_Box *)m->dm->data;
   MatBoxLocal     *l   = &m->local[type];
   PatchFDLocalDesc desc;
 
   PetscFunctionBegin;
-  if (l->plan[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (l->plan[kern->id][precision]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
   if (!l->havepatches) PetscCall(LocalCreate(m, type, l));
@@ -333,14 +335,14 @@ PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
     l->field[f] = (PatchFDLocalField){.dir = {&l->patches[f][0], &l->patches[f][1], &l->patches[f][2]}, .box = field->local, .x0 = field->local0};
     DMBoxFreeNodes(field, PETSC_TRUE, l->field[f].read);
   }
-  desc = (PatchFDLocalDesc){.kind = PATCHFD_LOCAL_FD, .rtol = l->rtol, .maxit = l->maxit, .nphase = l->nphase, .nfield = box->nfield, .field = l->field, .dense = l->dense, .nterm = l->nterm, .term = l->term};
+  desc = (PatchFDLocalDesc){.kind = PATCHFD_LOCAL_FD, .rtol = l->rtol, .maxit = l->maxit, .nphase = l->nphase, .nfield = box->nfield, .field = l->field, .dense = l->dense, .precision = precision, .nterm = l->nterm, .term = l->term};
   if (l->dense) desc.kind = PATCHFD_LOCAL_DENSE;
   if (type == MATBOX_LOCAL_SCHUR || type == MATBOX_LOCAL_SCHUR_ALONE) desc.kind = PATCHFD_LOCAL_SCHUR;
   for (int d = 0; d < 3; d++) {
     desc.nclass[d] = l->nclass[d];
     desc.cls[d]    = l->cls[d];
   }
-  PetscCall(kern->localcreate(&desc, &l->plan[kern->id]));
+  PetscCall(kern->localcreate(&desc, &l->plan[kern->id][precision]));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -357,6 +359,14 @@ PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
     for (PetscInt c = 1; c < m->form.M[0][d]->ncells; c++)
       if (m->form.M[0][d]->cls[c] != m->form.M[0][d]->cls[0]) return PETSC_FALSE;
   return (PetscBool)(((const DM_Box *)m->dm->data)->nfield > 1 || PetscMemTypeHost(kern->memtype) || m->form.M[0][0]->nloc - 1 > low);
+}
+
+PatchFDPrecision MatBoxLocalBestPrecision(const Mat_Box *m, PatchFDKernels kern)
+{
+  const PetscInt tf32 = 5; /* up to this degree */
+
+  if (PetscMemTypeHost(kern->memtype)) return PATCHFD_PRECISION_DOUBLE;
+  return m->form.M[0][0]->nloc - 1 > tf32 ? PATCHFD_PRECISION_SINGLE : PATCHFD_PRECISION_TF32;
 }
 
 PetscBool MatBoxIsOnePatch(const Mat_Box *m)
@@ -404,6 +414,7 @@ typedef struct {
   Mat_Box       *m;
   MatBoxLocal   *local;
   PatchFDKernels kern;
+  void          *plan;
   PatchFDPatchOp operation;
   PetscReal      omega;
   PetscBool      zero; /* x is known to be zero */
@@ -441,7 +452,7 @@ static PetscInt LocalColorsTogether(const LocalStep *s, PetscInt n, const PatchF
 static PetscErrorCode LocalApply(const LocalStep *s, PetscInt n, const PatchFDColor colors[], const PatchFDRange patches)
 {
   PetscFunctionBegin;
-  PetscCall(s->kern->localapply(s->local->plan[s->kern->id], s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
+  PetscCall(s->kern->localapply(s->plan, s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -485,12 +496,12 @@ static PetscErrorCode LocalApplyExchange(const LocalStep *s, PetscInt n, const P
 
 /* ---- sweeps ---- */
 
-PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega,
+PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega,
                                 PetscBool zero, const void *b, void *x)
 {
   DM_Box   *box      = (DM_Box *)m->dm->data;
   PetscBool separate = (PetscBool)(operation == PATCHFD_OP_SOLVE);
-  LocalStep s        = {.m = m, .local = &m->local[type], .kern = kern, .operation = operation, .omega = omega, .zero = zero};
+  LocalStep s        = {.m = m, .local = &m->local[type], .kern = kern, .plan = m->local[type].plan[kern->id][precision], .operation = operation, .omega = omega, .zero = zero};
   void     *bl;
 
   PetscFunctionBegin;
@@ -521,9 +532,9 @@ PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
+PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
 {
-  LocalStep s = {.m = m, .local = &m->local[type], .kern = kern, .operation = PATCHFD_OP_SOLVE, .omega = omega};
+  LocalStep s = {.m = m, .local = &m->local[type], .kern = kern, .plan = m->local[type].plan[kern->id][precision], .operation = PATCHFD_OP_SOLVE, .omega = omega};
 
   PetscFunctionBegin;
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, r, DMBOX_WORK_R, &s.r));

@@ -20,6 +20,8 @@ const char *const PCPatchFDPatches[]  = {"vertex", "box", "PCPatchFDPatch", "PC_
 const char *const PCPatchFDVariants[] = {"auto", "boundary", "fused", "separate", "global", "PCPatchFDVariant", "PC_PATCHFD_", NULL};
 const char *const PCPatchFDLocals[]   = {"auto", "fd", "fd_inexact", "dense", "schur", "PCPatchFDLocal", "PC_PATCHFD_LOCAL_", NULL};
 const char *const PCPatchFDClassesTypes[] = {"auto", "single", "exact", "PCPatchFDClasses", "PC_PATCHFD_CLASSES_", NULL};
+const char *const PCPatchFDPrecisions[] = {"auto", "same", "single", "tf32", "bf16", "PCPatchFDPrecision", "PC_PATCHFD_PRECISION_", NULL};
+const char *const PCPatchFDUpdates[]  = {"colored", "atomic", "PCPatchFDUpdate", "PC_PATCHFD_UPDATE_", NULL};
 const char *const PCPatchFDOrders[]   = {"forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_", NULL};
 
 typedef struct {
@@ -28,6 +30,8 @@ typedef struct {
   PCPatchFDVariant variant;
   PCPatchFDLocal   local;
   PCPatchFDClasses classes;
+  PCPatchFDPrecision precision;
+  PCPatchFDUpdate  update;
   PCPatchFDOrder   order;
   PetscReal        damping; /* PETSC_DETERMINE for the one that suits the local solver */
   PetscInt         sweeps;
@@ -37,6 +41,8 @@ typedef struct {
   /* what is used, where something is left to the solver */
   PCPatchFDVariant use;
   MatBoxLocalType  solver;
+  PatchFDPrecision products;
+  PetscBool        atomic;
   PetscReal        omega;
   enum {
     PATCHES, /* of vertices, or the one of a mesh that has no more */
@@ -54,7 +60,7 @@ static PetscErrorCode PatchFDSetUpKernels(PC pc, PatchFDKernels kern)
   PetscFunctionBegin;
   if (p->method == DIAGONALIZED_BOX) PetscCall(MatBoxDirectSetUp(p->matbox, kern));
   else if (p->method == FACTORED_BOX) PetscCall(MatBoxFactorSetUp(pc->pmat, p->matbox));
-  else PetscCall(MatBoxLocalSetUp(p->matbox, p->solver, kern));
+  else PetscCall(MatBoxLocalSetUp(p->matbox, p->solver, kern, p->products));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -71,6 +77,11 @@ static void PatchSweep(const PC_PatchFD *pc, PetscBool transpose, PetscInt *n, P
   PatchFDColor    forward[MATBOX_MAX_COLORS];
   const PetscInt  ncolor = MatBoxLocalColors(pc->matbox, pc->solver, residual, forward);
 
+  if (pc->atomic) {
+    *n        = 1;
+    colors[0] = (PatchFDColor){.parity = {PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES}, .phase = PATCHFD_ALL_PHASES};
+    return;
+  }
   *n = pc->order == PC_PATCHFD_SYMMETRIC && ncolor ? 2 * ncolor - exact : ncolor;
   for (PetscInt i = 0; i < *n; i++) {
     PetscInt c = (pc->order == PC_PATCHFD_BACKWARD) != transpose ? *n - 1 - i : i;
@@ -89,9 +100,26 @@ static PetscErrorCode PatchCorrect(PC_PatchFD *pc, PatchFDKernels kern, PetscInt
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetArrayRead(r, kern, &ra));
   PetscCall(PatchFDVecGetArray(x, kern, &xa));
-  PetscCall(MatBoxLocalCorrect(pc->matbox, pc->solver, kern, n, colors, pc->omega, ra, xa));
+  PetscCall(MatBoxLocalCorrect(pc->matbox, pc->solver, kern, pc->products, n, colors, pc->omega, ra, xa));
   PetscCall(PatchFDVecRestoreArray(x, kern, &xa));
   PetscCall(PatchFDVecRestoreArrayRead(r, kern, &ra));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the residual that all patches of a colour need, on Vecs */
+static PetscErrorCode PatchResidual(PC_PatchFD *pc, PatchFDKernels kern, const PatchFDColor *color, Vec b, Vec x, Vec r)
+{
+  const void *ba, *xa;
+  void       *ra;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetArrayRead(b, kern, &ba));
+  PetscCall(PatchFDVecGetArrayRead(x, kern, &xa));
+  PetscCall(PatchFDVecGetArrayWrite(r, kern, &ra));
+  PetscCall(MatBoxResidual(pc->matbox, kern, color, ba, xa, ra));
+  PetscCall(PatchFDVecRestoreArrayWrite(r, kern, &ra));
+  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &xa));
+  PetscCall(PatchFDVecRestoreArrayRead(b, kern, &ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -106,7 +134,8 @@ static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels kern, PetscInt n, const 
   for (PetscInt i = 0; i < n; i += step) {
     const PetscBool known = (PetscBool)(zero && i == 0);
 
-    if (!known) PetscCall(MatResidual(pc->pmat, b, x, p->r));
+    if (!known && step == 1) PetscCall(PatchResidual(p, kern, &colors[i], b, x, p->r));
+    else if (!known) PetscCall(MatResidual(pc->pmat, b, x, p->r));
     PetscCall(PatchCorrect(p, kern, step, &colors[i], known ? b : p->r, x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -123,7 +152,7 @@ static PetscErrorCode SweepLocal(PC_PatchFD *p, PatchFDKernels kern, PetscInt64 
   PetscCall(PatchFDVecGetArrayRead(b, kern, &ba));
   PetscCall(PatchFDVecGetArray(x, kern, &xa));
   if (p->method == DIAGONALIZED_BOX) PetscCall(MatBoxDirectSolve(p->matbox, kern, ba, xa));
-  else PetscCall(MatBoxLocalSweep(p->matbox, p->solver, kern, operation, its, n, colors, p->omega, zero, ba, xa));
+  else PetscCall(MatBoxLocalSweep(p->matbox, p->solver, kern, p->products, operation, its, n, colors, p->omega, zero, ba, xa));
   PetscCall(PatchFDVecRestoreArray(x, kern, &xa));
   PetscCall(PatchFDVecRestoreArrayRead(b, kern, &ba));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -227,10 +256,12 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
                PCPatchFDTypes[p->type], PCPatchFDOrders[p->order]);
     PetscCheck(p->variant == PC_PATCHFD_AUTO, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box has no patches to choose kernels for: -pc_patchfd_variant %s does not apply, use auto",
                PCPatchFDVariants[p->variant]);
-    PetscCheck(p->local == PC_PATCHFD_LOCAL_AUTO && p->classes == PC_PATCHFD_CLASSES_AUTO, comm, PETSC_ERR_ARG_INCOMP,
-               "PCPATCHFD: -pc_patchfd_patch box has a solver of its own: -pc_patchfd_local %s and -pc_patchfd_classes %s do not apply, use auto", PCPatchFDLocals[p->local],
-               PCPatchFDClassesTypes[p->classes]);
+    PetscCheck(p->local == PC_PATCHFD_LOCAL_AUTO && p->classes == PC_PATCHFD_CLASSES_AUTO && p->precision == PC_PATCHFD_PRECISION_AUTO, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_patch box has a solver of its own: -pc_patchfd_local %s, -pc_patchfd_classes %s and -pc_patchfd_precision %s do not apply, use auto", PCPatchFDLocals[p->local],
+               PCPatchFDClassesTypes[p->classes], PCPatchFDPrecisions[p->precision]);
   }
+  PetscCheck(p->type == PC_PATCHFD_ADDITIVE || p->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_update %s is for -pc_patchfd_type additive; with %s leave it at colored", PCPatchFDUpdates[p->update], PCPatchFDTypes[p->type]);
   if (p->type == PC_PATCHFD_ADDITIVE) {
     PetscCheck(p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_GLOBAL, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto or global", PCPatchFDVariants[p->variant]);
@@ -266,6 +297,27 @@ static PetscErrorCode PatchFDChooseLocal(PC pc, PatchFDKernels kern)
   if (local == PC_PATCHFD_LOCAL_DENSE) p->solver = single ? MATBOX_LOCAL_DENSE_ALONE : MATBOX_LOCAL_DENSE;
   else if (local == PC_PATCHFD_LOCAL_SCHUR) p->solver = single ? MATBOX_LOCAL_SCHUR_ALONE : MATBOX_LOCAL_SCHUR;
   else p->solver = single ? MATBOX_LOCAL_FD_ALONE : MATBOX_LOCAL_FD;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the precision of products with inverses, and atomic updates: what kernels on a GPU have */
+static PetscErrorCode PatchFDChooseProducts(PC pc, PatchFDKernels kern)
+{
+  static const PatchFDPrecision products[] = {[PC_PATCHFD_PRECISION_AUTO] = PATCHFD_PRECISION_DOUBLE, [PC_PATCHFD_PRECISION_SAME] = PATCHFD_PRECISION_DOUBLE, [PC_PATCHFD_PRECISION_SINGLE] = PATCHFD_PRECISION_SINGLE,
+                                              [PC_PATCHFD_PRECISION_TF32] = PATCHFD_PRECISION_TF32, [PC_PATCHFD_PRECISION_BF16] = PATCHFD_PRECISION_BF16};
+  PC_PatchFD     *p     = (PC_PatchFD *)pc->data;
+  const MPI_Comm  comm  = PetscObjectComm((PetscObject)pc);
+  const PetscBool host  = PetscMemTypeHost(kern->memtype), lower = (PetscBool)(p->precision > PC_PATCHFD_PRECISION_SAME);
+  const PetscBool dense = (PetscBool)(p->patch == PC_PATCHFD_VERTEX && (p->solver == MATBOX_LOCAL_DENSE || p->solver == MATBOX_LOCAL_DENSE_ALONE));
+
+  PetscFunctionBegin;
+  PetscCheck(dense || !lower, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_precision %s is for products with dense inverses (-pc_patchfd_local dense); here use auto or same", PCPatchFDPrecisions[p->precision]);
+  PetscCheck(!host || !lower, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_precision %s is for GPUs; on the host use auto or same, or float throughout by -pc_type single", PCPatchFDPrecisions[p->precision]);
+  PetscCheck(p->update == PC_PATCHFD_UPDATE_COLORED || (!host && !p->matbox->form.separable), comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_update %s is for operators that are not separable (biharmonic) on GPUs; here use colored", PCPatchFDUpdates[p->update]);
+  p->products = products[p->precision];
+  if (dense && p->precision == PC_PATCHFD_PRECISION_AUTO) p->products = MatBoxLocalBestPrecision(p->matbox, kern);
+  p->atomic = (PetscBool)(p->update == PC_PATCHFD_UPDATE_ATOMIC);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -319,6 +371,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   else if (p->matbox->form.separable) p->method = DIAGONALIZED_BOX;
   else if (MatBoxIsOnePatch(p->matbox)) p->solver = MATBOX_LOCAL_DENSE_ALONE;
   else p->method = FACTORED_BOX;
+  PetscCall(PatchFDChooseProducts(pc, kern));
   p->omega = p->damping == PETSC_DETERMINE ? PatchFDBestDamping(p) : p->damping;
   PetscCall(PatchFDSetTolerances(p));
   PetscCall(PatchFDSetUpKernels(pc, kern));
@@ -338,6 +391,8 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   PCPatchFDVariant variant = p->variant;
   PCPatchFDLocal   local   = p->local;
   PCPatchFDClasses classes = p->classes;
+  PCPatchFDPrecision precision = p->precision;
+  PCPatchFDUpdate  update  = p->update;
   PCPatchFDOrder   order   = p->order;
   PetscReal        damping = p->damping;
   PetscInt         sweeps  = p->sweeps, maxit = p->schurmaxit;
@@ -354,6 +409,10 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   if (flg) PetscCall(PCPatchFDSetLocal(pc, local));
   PetscCall(PetscOptionsEnum("-pc_patchfd_classes", "Which matrices the patches have", "PCPatchFDSetClasses", PCPatchFDClassesTypes, (PetscEnum)classes, (PetscEnum *)&classes, &flg));
   if (flg) PetscCall(PCPatchFDSetClasses(pc, classes));
+  PetscCall(PetscOptionsEnum("-pc_patchfd_precision", "Precision of products with dense inverses", "PCPatchFDSetPrecision", PCPatchFDPrecisions, (PetscEnum)precision, (PetscEnum *)&precision, &flg));
+  if (flg) PetscCall(PCPatchFDSetPrecision(pc, precision));
+  PetscCall(PetscOptionsEnum("-pc_patchfd_update", "How additive corrections are summed", "PCPatchFDSetUpdate", PCPatchFDUpdates, (PetscEnum)update, (PetscEnum *)&update, &flg));
+  if (flg) PetscCall(PCPatchFDSetUpdate(pc, update));
   PetscCall(PetscOptionsEnum("-pc_patchfd_variant", "Which kernels", "PCPatchFDSetVariant", PCPatchFDVariants, (PetscEnum)variant, (PetscEnum *)&variant, &flg));
   if (flg) PetscCall(PCPatchFDSetVariant(pc, variant));
   PetscCall(PetscOptionsEnum("-pc_patchfd_order", "Order of the colours", "PCPatchFDSetOrder", PCPatchFDOrders, (PetscEnum)order, (PetscEnum *)&order, &flg));
@@ -387,7 +446,8 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
   if (p->patch == PC_PATCHFD_VERTEX && !p->matbox->form.separable)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver %s, %s matrices\n", solvers[p->solver / 2], p->solver % 2 ? "single" : "exact"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver %s, %s matrices%s%s%s\n", solvers[p->solver / 2], p->solver % 2 ? "single" : "exact", p->products ? ", products in " : "",
+                                     p->products ? PCPatchFDPrecisions[PC_PATCHFD_PRECISION_SAME + (int)p->products] : "", p->atomic ? ", atomic updates" : ""));
   if (p->patch == PC_PATCHFD_VERTEX && solvers[p->solver / 2] == solvers[MATBOX_LOCAL_SCHUR / 2])
     PetscCall(PetscViewerASCIIPrintf(viewer, "  pressures by conjugate gradients, relative tolerance %g, at most %" PetscInt_FMT " iterations\n", (double)p->matbox->local[p->solver].rtol, p->schurmaxit));
   if (p->patch == PC_PATCHFD_VERTEX) PetscCall(MatBoxLocalView(p->matbox, p->solver, kern, viewer));
@@ -433,6 +493,8 @@ Setting(Patch, PCPatchFDPatch, patch, )
 Setting(Variant, PCPatchFDVariant, variant, )
 Setting(Local, PCPatchFDLocal, local, )
 Setting(Classes, PCPatchFDClasses, classes, )
+Setting(Precision, PCPatchFDPrecision, precision, )
+Setting(Update, PCPatchFDUpdate, update, )
 Setting(Order, PCPatchFDOrder, order, )
 Setting(Damping, PetscReal, damping, CheckDamping)
 Setting(Sweeps, PetscInt, sweeps, CheckSweeps)
@@ -477,6 +539,10 @@ static const struct {
   {"PCPatchFDGetLocal_C",   (PetscErrorCodeFn *)PCPatchFDGetLocal_PatchFD  },
   {"PCPatchFDSetClasses_C", (PetscErrorCodeFn *)PCPatchFDSetClasses_PatchFD},
   {"PCPatchFDGetClasses_C", (PetscErrorCodeFn *)PCPatchFDGetClasses_PatchFD},
+  {"PCPatchFDSetPrecision_C", (PetscErrorCodeFn *)PCPatchFDSetPrecision_PatchFD},
+  {"PCPatchFDGetPrecision_C", (PetscErrorCodeFn *)PCPatchFDGetPrecision_PatchFD},
+  {"PCPatchFDSetUpdate_C",  (PetscErrorCodeFn *)PCPatchFDSetUpdate_PatchFD },
+  {"PCPatchFDGetUpdate_C",  (PetscErrorCodeFn *)PCPatchFDGetUpdate_PatchFD },
   {"PCPatchFDSetOrder_C",   (PetscErrorCodeFn *)PCPatchFDSetOrder_PatchFD  },
   {"PCPatchFDGetOrder_C",   (PetscErrorCodeFn *)PCPatchFDGetOrder_PatchFD  },
   {"PCPatchFDSetDamping_C", (PetscErrorCodeFn *)PCPatchFDSetDamping_PatchFD},
@@ -501,6 +567,8 @@ PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
   PetscCall(PCPatchFDSetVariant(adjoint, p->variant));
   PetscCall(PCPatchFDSetLocal(adjoint, p->local));
   PetscCall(PCPatchFDSetClasses(adjoint, p->classes));
+  PetscCall(PCPatchFDSetPrecision(adjoint, p->precision));
+  PetscCall(PCPatchFDSetUpdate(adjoint, p->update));
   if (p->type == PC_PATCHFD_MULTIPLICATIVE && p->patch == PC_PATCHFD_VERTEX) PetscCall(PCPatchFDSetOrder(adjoint, mirror[p->order]));
   PetscCall(PCPatchFDSetDamping(adjoint, p->damping));
   PetscCall(PCPatchFDSetSweeps(adjoint, p->sweeps));
@@ -534,6 +602,8 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 . -pc_patchfd_variant (auto|boundary|fused|separate|global) - which kernels compute a step; all give the same result (default auto)
 . -pc_patchfd_local (auto|fd|fd_inexact|dense|schur)        - how the problem of a patch is solved (default auto)
 . -pc_patchfd_classes (auto|single|exact)                   - which matrices the patches have (default auto)
+. -pc_patchfd_precision (auto|same|single|tf32|bf16)         - of products with dense inverses, on GPUs (default auto)
+. -pc_patchfd_update (colored|atomic)                       - how additive corrections are summed (default colored)
 . -pc_patchfd_order (forward|backward|symmetric)            - order of the colours (default forward)
 . -pc_patchfd_damping w                                     - factor of the corrections, 0 < w < 2 (default: what converges)
 . -pc_patchfd_sweeps n                                      - sweeps an application (default 1)
@@ -567,7 +637,7 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic problems;
   C. Cui, G. Kanschat, Multigrid methods for the Stokes problem on GPU systems.
 
-.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`, `PCPatchFDSetClasses()`, `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPatchFDSetSchurTolerances()`, `PCPATCH`, `PCASM`
+.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`, `PCPatchFDSetClasses()`, `PCPatchFDSetPrecision()`, `PCPatchFDSetUpdate()`, `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPatchFDSetSchurTolerances()`, `PCPATCH`, `PCASM`
 M*/
 PetscErrorCode PCCreate_PatchFD(PC pc)
 {

@@ -78,7 +78,7 @@ typedef struct {
   PetscInt       maxit;
   PetscInt       nphase, ncolor;
   PatchFDColor   color[MATBOX_MAX_COLORS];
-  void          *plan[PATCHFD_NUM_KERNELS];
+  void          *plan[PATCHFD_NUM_KERNELS][PATCHFD_NUM_PRECISIONS];
 } MatBoxLocal;
 
 /*
@@ -147,10 +147,12 @@ PETSC_INTERN PetscErrorCode MatBoxCheckRegular(const Mat_Box *);
 /* Tolerance and limit of the iterations in patches, before set-up; those that set it up otherwise lose their plans */
 PETSC_INTERN PetscErrorCode MatBoxLocalSetTolerances(Mat_Box *, MatBoxLocalType, PetscReal rtol, PetscInt maxit);
 /* Patches, colours and the kernels' plan.  Collective, as everything here */
-PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(Mat_Box *, MatBoxLocalType, PatchFDKernels);
+PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision);
 PETSC_INTERN PetscErrorCode MatBoxLocalReset(MatBoxLocal *);
 /* do dense inverses converge faster in time than fast diagonalization of what is separable?  By measurement (benchmarks/poisson -dm_box_operator biharmonic) */
 PETSC_INTERN PetscBool MatBoxLocalIsDenseBest(const Mat_Box *, PatchFDKernels);
+/* the lowest precision of their products that costs no iterations and saves time; by measurement, too */
+PETSC_INTERN PatchFDPrecision MatBoxLocalBestPrecision(const Mat_Box *, PatchFDKernels);
 /* is the matrix all of one patch?  Then a local solver for exact matrices solves with it */
 PETSC_INTERN PetscBool MatBoxIsOnePatch(const Mat_Box *);
 /*
@@ -163,10 +165,12 @@ PETSC_INTERN PetscBool MatBoxLocalHasTerms(const Mat_Box *, MatBoxLocalType);
 /* do all patches have one unknown? */
 PETSC_INTERN PetscBool MatBoxLocalIsPointwise(const Mat_Box *, MatBoxLocalType);
 /* n colours, one after another, on x, `its` times.  operation: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before their solves */
-PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero,
+PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero,
                                              const void *b, void *x);
+/* r = b - A x for the patches of one colour, both phases of it: at their free nodes, other numbers of r become anything (src/mat/box.c) */
+PETSC_INTERN PetscErrorCode MatBoxResidual(Mat_Box *, PatchFDKernels, const PatchFDColor *, const void *b, const void *x, void *r);
 /* x += omega times the corrections of all patches of these colours, from one residual */
-PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, MatBoxLocalType, PatchFDKernels, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
+PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
 PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, MatBoxLocalType, PatchFDKernels, PetscViewer);
 /* x = A^{-1} b on the free nodes of a separable operator, by fast diagonalization of the whole box */
 PETSC_INTERN PetscErrorCode MatBoxDirectSetUp(Mat_Box *, PatchFDKernels);
