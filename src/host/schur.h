@@ -169,17 +169,19 @@ static V SchurRatio(V a, V b, const PetscBool done[VL])
   return ratio;
 }
 
-/* S p = r for the residual in s->r: the pressure in s->p */
-static void SchurIterate(SchurPlan *s, int count, const PetscInt patch[3][VL], PetscInt n[][3], PetscInt np)
+/* S p = r for the residual in s->r, which is a difference of vectors whose squares are `scale`: the pressure in s->p */
+static void SchurIterate(SchurPlan *s, int count, const PetscInt patch[3][VL], PetscInt n[][3], PetscInt np, V scale)
 {
-  PetscBool done[VL];
-  V         rz, first, last;
+  const REAL rounding = 100 * (REAL_BYTES == 8 ? (REAL)2.2e-16 : (REAL)1.2e-7);
+  const V    rr       = SchurDot(np, s->r, s->r);
+  PetscBool  done[VL];
+  V          rz, first, last;
 
   for (PetscInt i = 0; i < np; i++) s->p[i] = (V){0};
   memcpy(s->d, s->r, (size_t)np * sizeof(V));
   SeparableSolve(s->fd[s->dim], count, patch, s->d);
   first = rz = SchurDot(np, s->r, s->d);
-  for (int l = 0; l < VL; l++) done[l] = (PetscBool)(l >= count || !(first[l] > 0));
+  for (int l = 0; l < VL; l++) done[l] = (PetscBool)(l >= count || !(first[l] > 0) || rr[l] <= rounding * rounding * scale[l]); /* a constant and rounding errors are solved by zero */
   for (PetscInt it = 0; it < s->desc->maxit; it++) {
     int active = 0;
     V   alpha, beta;
@@ -211,16 +213,18 @@ static void SchurSolve(SchurPlan *s, int count, const PetscInt patch[3][VL], Pet
 {
   const PetscInt  np     = n[s->dim][0] * n[s->dim][1] * n[s->dim][2];
   const PetscBool closed = SchurClosed(s, s->dim + 1, n);
-  V              *up     = u + at[s->dim];
+  V              *up     = u + at[s->dim], scale;
 
   SchurSelect(s, count, patch);
-  for (PetscInt i = 0; i < np; i++) s->r[i] = -up[i];
+  for (PetscInt i = 0; i < np; i++) s->r[i] = (V){0};
   for (int c = 0; c < s->dim; c++) {
     SeparableSolve(s->fd[c], count, patch, u + at[c]);
     SchurDivergence(s, c, n[s->dim], n[c], u + at[c], s->r);
   }
+  scale = SchurDot(np, s->r, s->r) + SchurDot(np, up, up);
+  for (PetscInt i = 0; i < np; i++) s->r[i] -= up[i];
   if (closed) SchurProject(np, s->r);
-  SchurIterate(s, count, patch, n, np);
+  SchurIterate(s, count, patch, n, np, scale);
   if (closed) SchurProject(np, s->p);
   for (int c = 0; c < s->dim; c++) {
     SchurVelocity(s, c, count, patch, n[s->dim], n[c], s->p);
