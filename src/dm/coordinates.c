@@ -51,7 +51,7 @@ static PetscErrorCode VecGetArray_Coordinates(Vec v, PetscScalar **array)
       range[d][1] = c->box.lo[d] + c->box.n[d];
     }
     PetscCall(PetscMalloc1(v->map->n, &a));
-    PetscCall(PatchFDHostInterpolate(c->dim, c->nodes, (const PetscInt(*)[2])range, DMBoxIdentity, NULL, 0, c->dim, &c->box, a));
+    PetscCall(PatchFDHostInterpolate(c->dim, c->nodes, (const PetscInt(*)[2])range, DMBoxIdentity, NULL, 0, c->dim, 0, c->dim, &c->box, a));
     PetscCall(VecReplaceArray(v, a));
   }
   *array = *own;

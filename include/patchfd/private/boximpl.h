@@ -3,7 +3,7 @@
 #include <petscpatchfd.h>
 #include <petsc/private/dmimpl.h>
 #include <petscsf.h>
-#include <patchfd/private/kernels.h>
+#include <patchfd/private/assembly.h>
 
 /* how many ghosted work arrays a kernel table may hold on a DM */
 enum {
@@ -161,7 +161,27 @@ static inline PetscReal     DMBoxPenalty(DM dm)
 
   return (PetscReal)(k * (k + 1));
 }
-/* b += what a function on a side brings in: B holds numbers for the nodes of the cell at the end of direction d; NULL for the values there */
-PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, DMBoxFunction, void *ctx, Vec b);
+/*
+  Points of the cells that all fields have in common: Gauss points, 4 more in a direction than the highest degree of a field, or, with nodes > 0, the
+  Gauss-Lobatto nodes of that degree.  Fields lie as in local arrays or as in global ones.  points.c
+*/
+PETSC_INTERN PetscErrorCode DMBoxFieldPointsCreate(DM, PetscInt nodes, PetscBool local, PatchFDFieldPoints[]);
+/* in direction d only the end point instead, for values, or with the numbers B in place of the values of the nodes of the cell there */
+PETSC_INTERN PetscErrorCode DMBoxFieldPointsSetEnd(DM, PetscInt d, PetscInt end, const PetscReal B[], PatchFDFieldPoints[]);
+PETSC_INTERN PetscErrorCode DMBoxFieldPointsDestroy(DM, PatchFDFieldPoints[]);
+/* the array of all fields with valid ghosts, in double precision on the host, for a Vec of any type; until Restore */
+PETSC_INTERN PetscErrorCode DMBoxGetLocalRead(DM, Vec, const PetscScalar **array, const PetscScalar **local);
+PETSC_INTERN PetscErrorCode DMBoxRestoreLocalRead(DM, Vec, const PetscScalar **array, const PetscScalar **local);
+/* is a velocity given on all sides, so that the pressure is determined up to a constant? */
+static inline PetscBool DMBoxIsClosed(DM dm)
+{
+  const DM_Box *box    = (const DM_Box *)dm->data;
+  PetscBool     closed = (PetscBool)(box->space == DMBOX_RT);
+
+  for (PetscInt i = 0; i < 2 * dm->dim; i++) closed = (PetscBool)(closed && box->boundary[i] == DMBOX_DIRICHLET);
+  return closed;
+}
+/* b += what a function on a side brings in, for as many fields as it has components: B holds numbers for the nodes of the cell at the end of direction d; NULL for the values there */
+PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, PetscInt Nc, DMBoxFunction, void *ctx, Vec b);
 /* options with one value for all directions or one for each: box.c; also for operators */
 PETSC_INTERN PetscErrorCode DMBoxOptionsReal(DM, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg, PetscOptionItems);
