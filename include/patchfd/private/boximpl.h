@@ -127,12 +127,15 @@ PETSC_INTERN PetscErrorCode DMBoxLocalToGlobal(DM, PatchFDKernels, const void *l
 PETSC_INTERN void DMBoxFreeNodes(const DMBoxField *, PetscBool local, PatchFDRange);
 /* global numbers of the nodes of the local boxes, field by field, in PETSc's numbering; the caller frees */
 PETSC_INTERN PetscErrorCode DMBoxGetLocalToGlobal(DM, PetscInt **index);
+/* the same for the fields from `first` on, in a numbering of these alone */
+PETSC_INTERN PetscErrorCode DMBoxGetFieldsLocalToGlobal(DM, PetscInt first, PetscInt **index);
 /* PetscSF from the owned nodes of all ranks to the whole box in natural order, field by field, on every rank; the caller destroys */
 PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
 
 /* ---- between the files of src/dm ---- */
 PETSC_INTERN PetscErrorCode DMSetUp_Box(DM);        /* layout.c */
 PETSC_INTERN PetscErrorCode DMBoxResetLayout(DM);   /* frees what set-up made */
+PETSC_INTERN PetscErrorCode DMBoxCreateLine(DM, PatchFDContinuity, PetscInt degree, PetscInt direction, PatchFDLine *); /* a space on the cells of a direction */
 PETSC_INTERN void           DMBoxOwnRange(const DM_Box *, const DMBoxField *, PetscInt direction, PetscInt p, PetscInt *first, PetscInt *end); /* nodes that rank p of a direction owns */
 PETSC_INTERN PetscErrorCode DMRefine_Box(DM, MPI_Comm, DM *); /* hierarchy.c */
 PETSC_INTERN PetscErrorCode DMCoarsen_Box(DM, MPI_Comm, DM *);
@@ -150,7 +153,10 @@ PETSC_INTERN PetscErrorCode DMLocalToGlobalEnd_Box(DM, Vec, InsertMode, Vec);
 PETSC_INTERN PetscErrorCode DMLocalToLocalBegin_Box(DM, Vec, InsertMode, Vec);
 PETSC_INTERN PetscErrorCode DMLocalToLocalEnd_Box(DM, Vec, InsertMode, Vec);
 PETSC_INTERN PetscErrorCode DMGetLocalToGlobalMapping_Box(DM);
+PETSC_INTERN PetscErrorCode DMCreateFieldIS_Box(DM, PetscInt *, char ***, IS **); /* fields.c */
 PETSC_INTERN PetscErrorCode DMBoxSetUpCoordinates(DM); /* coordinates.c */
+/* dim numbers a node of a box on these lines, interleaved, which are computed when somebody looks at them */
+PETSC_INTERN PetscErrorCode DMBoxCreateCoordinateVec(DM, MPI_Comm, const PatchFDLine[3], const PatchFDBox *, Vec *);
 PETSC_INTERN PetscErrorCode DMCreateCoordinateDM_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMGetLocalBoundingBox_Box(DM, PetscReal[], PetscReal[], PetscInt[], PetscInt[]);
 /* -dm_box_penalty, for operators that have penalties; and k (k + 1), which the factors multiply */
