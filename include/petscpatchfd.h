@@ -63,13 +63,14 @@ PETSC_EXTERN const char *const DMBoxBoundaryTypes[];
 + dim  - number of coordinates
 . time - the time
 . x    - the point, dim coordinates
-. Nc   - number of components (1, but for `DMBoxComputeBendingError()`)
+. Nc   - number of components: 1; with the space `DMBOX_RT` dim + 1, the velocity and then the pressure.  The exceptions are named where they are
 . u    - the values at the point, Nc of them, to be set
 - ctx  - the context given with the function
 
   Level: beginner
 
-.seealso: `DMBOX`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`, `DMBoxAddBendingLoad()`, `DMBoxComputeError()`, `DMBoxComputeBendingError()`
+.seealso: `DMBOX`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`, `DMBoxAddBendingLoad()`, `DMBoxComputeError()`,
+          `DMBoxComputeBendingError()`, `DMBoxComputeStokesError()`
 S*/
 typedef PetscErrorCode (*DMBoxFunction)(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
 
@@ -106,6 +107,7 @@ PETSC_EXTERN PetscErrorCode DMBoxAddNeumannLoad(DM, PetscReal time, DMBoxFunctio
 PETSC_EXTERN PetscErrorCode DMBoxLiftDirichlet(DM, Vec g, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxComputeError(DM, PetscReal time, DMBoxFunction, void *ctx, Vec, PetscReal *l2, PetscReal *max);
 PETSC_EXTERN PetscErrorCode DMBoxComputeBendingError(DM, PetscReal time, DMBoxFunction hessian, void *ctx, Vec, PetscReal *h2);
+PETSC_EXTERN PetscErrorCode DMBoxComputeStokesError(DM, PetscReal time, DMBoxFunction, DMBoxFunction gradient, void *ctx, Vec, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div);
 
 /*S
   DMBoxOperator - The operator that a `DMBOX` carries, with its coefficients

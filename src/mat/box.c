@@ -447,7 +447,7 @@ static PetscErrorCode LiftApply(const Mat_Box *m, PatchFDKernels kern, PetscInt 
 }
 
 /* fixed nodes: b - A g on the free nodes, g on the others; weak data: b + (lifting terms) g */
-static PetscErrorCode DMBoxLift_Box(DM dm, Vec g, Vec b)
+PetscErrorCode DMBoxLift_MatBox(DM dm, Vec g, Vec b)
 {
   const MatBoxCoefficients c = MatBoxCoefficientsOfDM(dm, 0);
   Mat_Box                  m = {.dm = dm};
@@ -550,6 +550,6 @@ PetscErrorCode DMBoxOperatorSetMatBox(DMBoxOperator op)
   op->ops.creatematrix        = DMCreateMatrix_MatBox;
   op->ops.createinterpolation = DMCreateInterpolation_MatBox;
   op->ops.setup               = DMSetUpSolvers_MatBox;
-  op->ops.lift                = DMBoxLift_Box;
+  op->ops.lift                = DMBoxLift_MatBox;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

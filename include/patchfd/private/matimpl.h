@@ -103,6 +103,7 @@ typedef struct {
 
 /* the functions of a DMBoxOperator that are the same for all operators with a form; the operator sets `form` and what is its own (src/mat/box.c) */
 PETSC_INTERN PetscErrorCode DMBoxOperatorSetMatBox(DMBoxOperator);
+PETSC_INTERN PetscErrorCode DMBoxLift_MatBox(DM, Vec g, Vec b); /* its lift, for operators that have to look at the data first */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator);                     /* poisson.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator);                  /* biharmonic.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator);                      /* stokes.c */
