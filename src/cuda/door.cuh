@@ -155,10 +155,12 @@ struct TransferDoor {
   static PetscErrorCode create(const PatchFDTransferDesc *desc, void **plan)
   {
     const PetscInt nf[] = {desc->dir[0]->nf, desc->dir[1]->nf, desc->dir[2]->nf}, fstride[] = {desc->dir[0]->fstride, desc->dir[1]->fstride, desc->dir[2]->fstride};
+    PetscInt       k;
+    int            shared;
     DoorPlan      *p;
 
     PetscFunctionBegin;
-    PetscCall(DoorCreate(AllCells(false, nf, fstride) ? 0 : (AllCells(true, nf, fstride) ? 1 : 2), plan, &p));
+    PetscCall(DoorCreate(AllCells(false, nf, fstride) ? 0 : (AllCells(true, nf, fstride) && !MixedTransfer<T>::fast(desc, &k, &shared) ? 1 : 2), plan, &p));
     PetscCall((DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); })));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
