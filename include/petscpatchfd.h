@@ -20,7 +20,9 @@ PETSC_EXTERN PetscErrorCode PatchFDFinalizePackage(void);
 
   Values:
 + `DMBOX_Q` (`q`)     - continuous functions, polynomials of degree k in each direction on each cell (Q_k), with Gauss-Lobatto nodes
-- `DMBOX_DGQ` (`dgq`) - the same without continuity (DGQ_k); operators have the face terms of interior penalty methods
+. `DMBOX_DGQ` (`dgq`) - the same without continuity (DGQ_k); operators have the face terms of interior penalty methods
+- `DMBOX_RT` (`rt`)   - a velocity and a pressure: the Raviart-Thomas space RT_k, whose component i is continuous of degree k + 1 in direction i and discontinuous of
+                        degree k in the others, and DGQ_k. The divergence of a velocity is in the space of the pressure
 
   Level: beginner
 
@@ -28,7 +30,8 @@ PETSC_EXTERN PetscErrorCode PatchFDFinalizePackage(void);
 E*/
 typedef enum {
   DMBOX_Q,
-  DMBOX_DGQ
+  DMBOX_DGQ,
+  DMBOX_RT
 } DMBoxSpace;
 PETSC_EXTERN const char *const DMBoxSpaces[];
 
@@ -90,6 +93,8 @@ PETSC_EXTERN PetscErrorCode DMBoxSetPoisson(DM, const PetscReal diffusion[], Pet
 PETSC_EXTERN PetscErrorCode DMBoxGetPoisson(DM, PetscReal diffusion[], PetscReal *shift);
 PETSC_EXTERN PetscErrorCode DMBoxSetBiharmonic(DM, PetscReal bending, PetscReal shift);
 PETSC_EXTERN PetscErrorCode DMBoxGetBiharmonic(DM, PetscReal *bending, PetscReal *shift);
+PETSC_EXTERN PetscErrorCode DMBoxSetStokes(DM, PetscReal viscosity, PetscReal shift);
+PETSC_EXTERN PetscErrorCode DMBoxGetStokes(DM, PetscReal *viscosity, PetscReal *shift);
 PETSC_EXTERN PetscErrorCode DMBoxAddBendingLoad(DM, PetscReal time, DMBoxFunction slope, DMBoxFunction moment, void *ctx, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxSetPenalty(DM, PetscReal interior, PetscReal boundary);
 PETSC_EXTERN PetscErrorCode DMBoxGetPenalty(DM, PetscReal *interior, PetscReal *boundary);

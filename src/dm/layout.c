@@ -83,7 +83,8 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
   PetscFunctionBegin;
   PetscCheck(dm->dim >= 1 && dm->dim <= 3, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
   PetscCheck(box->degree >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; it must be at least 1", box->degree);
-  PetscCheck(box->space == DMBOX_Q || box->space == DMBOX_DGQ, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q or dgq", (int)box->space);
+  PetscCheck(box->space == DMBOX_Q || box->space == DMBOX_DGQ || box->space == DMBOX_RT, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q, dgq or rt", (int)box->space);
+  PetscCheck(box->space != DMBOX_RT || dm->dim > 1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is rt, which has 2 or 3 dimensions, but -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT, dm->dim);
   PetscCheck(box->refine >= 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_refine is %" PetscInt_FMT "; it must be at least 0", box->refine);
   for (PetscInt d = 0; d < dm->dim; d++) {
     PetscCheck(box->cells[d] >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_cells (DMBoxSetCells()) has %" PetscInt_FMT " cells in direction %" PetscInt_FMT "; it must be at least 1",
@@ -110,18 +111,40 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscInt DMBoxNumFields(DM dm)
+{
+  return ((DM_Box *)dm->data)->space == DMBOX_RT ? dm->dim + 1 : 1;
+}
+
+/* the space of a field in direction d: a component of a Raviart-Thomas velocity is continuous, of one degree more, in its own direction */
+static void DMBoxFieldSpace(DM dm, PetscInt field, PetscInt d, PatchFDContinuity *continuity, PetscInt *degree)
+{
+  const DM_Box   *box = (const DM_Box *)dm->data;
+  const PetscBool own = (PetscBool)(box->space == DMBOX_RT && field == d);
+
+  *continuity = box->space == DMBOX_Q || own ? PATCHFD_CONTINUOUS : PATCHFD_DISCONTINUOUS;
+  *degree     = box->degree + (own ? 1 : 0);
+}
+
 /* in double, which cannot overflow */
 static PetscErrorCode DMBoxCheckSize(DM dm)
 {
   DM_Box   *box   = (DM_Box *)dm->data;
-  PetscReal total = 1;
-  PetscInt  d;
+  PetscReal total = 0;
 
   PetscFunctionBegin;
-  for (d = 0; d < dm->dim; d++) {
-    const PetscReal cells = PetscPowRealInt(2, (int)box->refine) * (PetscReal)box->cells[d];
+  for (PetscInt f = 0; f < DMBoxNumFields(dm); f++) {
+    PetscReal size = 1;
 
-    total *= box->space == DMBOX_DGQ ? cells * (PetscReal)(box->degree + 1) : cells * (PetscReal)box->degree + 1;
+    for (PetscInt d = 0; d < dm->dim; d++) {
+      const PetscReal   cells = PetscPowRealInt(2, (int)box->refine) * (PetscReal)box->cells[d];
+      PatchFDContinuity continuity;
+      PetscInt          degree;
+
+      DMBoxFieldSpace(dm, f, d, &continuity, &degree);
+      size *= continuity == PATCHFD_DISCONTINUOUS ? cells * (PetscReal)(degree + 1) : cells * (PetscReal)degree + 1;
+    }
+    total += size;
   }
   PetscCheck(total < (PetscReal)PETSC_INT_MAX, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells of degree %" PetscInt_FMT ", refined %" PetscInt_FMT " times (-dm_box_cells, -dm_box_degree, -dm_refine), "
@@ -255,13 +278,20 @@ static PetscErrorCode DMBoxCreateLine(DM dm, PatchFDContinuity continuity, Petsc
 /* the fields of the space */
 static PetscErrorCode DMBoxCreateFields(DM dm)
 {
-  DM_Box                 *box        = (DM_Box *)dm->data;
-  const PatchFDContinuity continuity = box->space == DMBOX_DGQ ? PATCHFD_DISCONTINUOUS : PATCHFD_CONTINUOUS;
+  DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  box->nfield = 1;
-  box->ghost  = continuity == PATCHFD_DISCONTINUOUS || box->op->reach ? 2 : 1;
-  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxCreateLine(dm, continuity, box->degree, d, &box->field[0].line[d]));
+  box->nfield = DMBoxNumFields(dm);
+  box->ghost  = box->space != DMBOX_Q || box->op->reach ? 2 : 1;
+  for (PetscInt f = 0; f < box->nfield; f++) {
+    for (PetscInt d = 0; d < 3; d++) {
+      PatchFDContinuity continuity;
+      PetscInt          degree;
+
+      DMBoxFieldSpace(dm, f, d, &continuity, &degree);
+      PetscCall(DMBoxCreateLine(dm, continuity, degree, d, &box->field[f].line[d]));
+    }
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

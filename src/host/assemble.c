@@ -1,7 +1,7 @@
 /* what set-up and tests need of the entries of operators and interpolations: the diagonal, and triples (row, column, value) */
 #include <patchfd/private/assembly.h>
 
-/* the diagonal entry of a band at node i: the sum over the cells that share it, and over the columns that are node i */
+/* the diagonal entry of a square band at node i: the sum over the cells that share it, and over the columns that are node i */
 static PetscReal BandDiagonal(const PatchFDBand *b, PetscInt i)
 {
   const PetscInt n = b->nloc, width = (2 * b->reach + 1) * n;
@@ -78,7 +78,7 @@ static void CellTriples(const PatchFDOperatorDesc *desc, const PatchFDTerm *t, c
 
   for (int d = 0; d < 3; d++) {
     n[d] = t->dir[d]->nloc;
-    w[d] = (2 * t->dir[d]->reach + 1) * n[d];
+    w[d] = PatchFDBandWidth(t->dir[d]);
   }
   for (PetscInt r = 0; r < n[0] * n[1] * n[2]; r++) {
     PetscInt a[3], row[3];
@@ -94,7 +94,7 @@ static void CellTriples(const PatchFDOperatorDesc *desc, const PatchFDTerm *t, c
       for (int d = 0; d < 3; d++) {
         const PatchFDBand *X = t->dir[d];
 
-        col[d] = (cell[d] - X->reach + b[d] / n[d]) * X->stride + b[d] % n[d];
+        col[d] = (cell[d] - X->reach + b[d] / X->ncol) * X->cstride + b[d] % X->ncol;
         value *= X->X[(X->cls[cell[d]] * n[d] + a[d]) * w[d] + b[d]];
       }
       if (!InRange(cf->read, col)) continue;

@@ -50,40 +50,63 @@ static void DenseFold(const PetscInt n[3], int d, PetscBool fold, V *u, V *line)
   }
 }
 
+/* the numbers of field f that belong to block b, in the order of its rows: lo[d] .. hi[d] - 1 of each line that DenseFold() made */
+static void DenseRange(const PatchFDDense *desc, int b, int f, PetscInt lo[3], PetscInt hi[3])
+{
+  for (int d = 0; d < 3; d++) {
+    const PetscInt n = desc->n[f][d], even = desc->parity[d] ? (n + 1) / 2 : n;
+    const int      odd = desc->parity[d] && (b >> d & 1) != (int)desc->odd[f][d];
+
+    lo[d] = odd ? even : 0;
+    hi[d] = odd ? n : even;
+  }
+}
+
 /* one block: in a direction with parity the sums or the differences, in others everything */
 static void DenseBlock(const DenseClass *c, int b, V *u, V *in, V *out)
 {
-  const PetscInt *n = c->desc.n, size = c->desc.size[b];
-  PetscInt        lo[3], hi[3], m = 0;
+  const PetscInt size = c->desc.size[b];
+  PetscInt       m;
+  V             *v;
 
-  for (int d = 0; d < 3; d++) {
-    const PetscInt even = c->desc.parity[d] ? (n[d] + 1) / 2 : n[d];
-
-    lo[d] = b >> d & 1 ? even : 0;
-    hi[d] = b >> d & 1 ? n[d] : even;
-  }
 #define ENTRIES(statement) \
   do { \
     m = 0; \
-    for (PetscInt k = lo[2]; k < hi[2]; k++) \
-      for (PetscInt j = lo[1]; j < hi[1]; j++) \
-        for (PetscInt i = lo[0]; i < hi[0]; i++, m++) statement; \
+    v = u; \
+    for (int f = 0; f < c->desc.nfield; f++) { \
+      const PetscInt *n = c->desc.n[f]; \
+      PetscInt        lo[3], hi[3]; \
+\
+      DenseRange(&c->desc, b, f, lo, hi); \
+      for (PetscInt k = lo[2]; k < hi[2]; k++) \
+        for (PetscInt j = lo[1]; j < hi[1]; j++) \
+          for (PetscInt i = lo[0]; i < hi[0]; i++, m++) statement; \
+      v += n[0] * n[1] * n[2]; \
+    } \
   } while (0)
-  ENTRIES(in[m] = u[(k * n[1] + j) * n[0] + i]);
+  ENTRIES(in[m] = v[(k * n[1] + j) * n[0] + i]);
   LineSame(size, size, c->block[b], in, 1, out, 1, PETSC_FALSE);
-  ENTRIES(u[(k * n[1] + j) * n[0] + i] = out[m]);
+  ENTRIES(v[(k * n[1] + j) * n[0] + i] = out[m]);
 #undef ENTRIES
 }
 
-/* u = inverse u in all lanes; work has twice the size of u */
-static void DenseSolve(const DenseClass *c, V *u, V *work)
+/* all fields' lines to sums and differences, or back */
+static void DenseFoldFields(const DenseClass *c, PetscBool fold, V *u, V *line)
 {
-  const PetscInt *n = c->desc.n, size = n[0] * n[1] * n[2];
+  for (int f = 0; f < c->desc.nfield; f++) {
+    const PetscInt *n = c->desc.n[f];
 
-  for (int d = 0; d < 3; d++)
-    if (c->desc.parity[d]) DenseFold(n, d, PETSC_TRUE, u, work);
+    for (int d = 0; d < 3; d++)
+      if (c->desc.parity[d]) DenseFold(n, d, fold, u, line);
+    u += n[0] * n[1] * n[2];
+  }
+}
+
+/* u = inverse u in all lanes, the fields of u one after another; work has twice its size, `size` */
+static void DenseSolve(const DenseClass *c, size_t size, V *u, V *work)
+{
+  DenseFoldFields(c, PETSC_TRUE, u, work);
   for (int b = 0; b < 8; b++)
     if (c->desc.size[b]) DenseBlock(c, b, u, work, work + size);
-  for (int d = 0; d < 3; d++)
-    if (c->desc.parity[d]) DenseFold(n, d, PETSC_FALSE, u, work);
+  DenseFoldFields(c, PETSC_FALSE, u, work);
 }

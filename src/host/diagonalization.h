@@ -19,8 +19,7 @@
   the multiplications, and opposite faces enter through their sum and difference.
 */
 #pragma once
-#include "dense.h"
-#include "rows.h"
+#include "lines.h"
 
 /* one class of patches of a direction */
 typedef struct {
@@ -42,24 +41,20 @@ typedef struct {
 } BatchDirection;
 
 typedef struct {
-  PatchFDLocalDesc    desc;
+  PatchFDLocalField   field;
   PetscInt            ext[3];        /* nodes of the closure below and above: 0 where the direction does not exist */
   PetscBool           discontinuous; /* the patches are whole cells */
   EigenClass         *cls[3];
-  RowsPlan           *rows;     /* the residual, where it is not that of the sum that is diagonalized */
-  DenseClass         *dense;    /* the solve, where it is not by fast diagonalization, for each product of classes */
-  PetscInt            ndense;
   PetscInt            ntable;   /* products of classes with a table of reciprocals 1 / D, 0 if too many */
   REAL              **table;
   V                  *x, *p, *q, *s, *t, *u, *inv; /* blocks of closures */
-  V                  *work;                        /* of a dense solve */
   V                  *face[2], *part[2], *Y[3][2], *W[3][2], *line;
   V                  *lanes[3][7], *vec[3][5];
   void               *base;
   BatchDirection      dir[3]; /* of the last batch, whose classes were */
   PetscInt            last[3][VL];
   PatchFDPatchOp      lastop;
-} LocalPlan;
+} SeparablePlan;
 
 /* most reciprocals are tabulated: uniform meshes have at most three classes a direction */
 enum {
@@ -141,19 +136,16 @@ static PetscErrorCode EigenClassDestroy(EigenClass *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LocalDestroy(void **plan)
+static PetscErrorCode SeparableDestroy(SeparablePlan **plan)
 {
-  LocalPlan *p = (LocalPlan *)*plan;
+  SeparablePlan *p = *plan;
 
   PetscFunctionBegin;
   if (!p) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) {
-    for (PetscInt c = 0; c < p->desc.dir[d]->nclass; c++) PetscCall(EigenClassDestroy(&p->cls[d][c]));
+    for (PetscInt c = 0; c < p->field.dir[d]->nclass; c++) PetscCall(EigenClassDestroy(&p->cls[d][c]));
     PetscCall(PetscFree(p->cls[d]));
   }
-  PetscCall(RowsDestroy(&p->rows));
-  for (PetscInt i = 0; i < p->ndense; i++) PetscCall(DenseClassDestroy(&p->dense[i]));
-  PetscCall(PetscFree(p->dense));
   for (PetscInt i = 0; i < p->ntable; i++) PetscCall(PetscFree(p->table[i]));
   PetscCall(PetscFree(p->table));
   PetscCall(PetscFree(p->base));
@@ -162,12 +154,12 @@ static PetscErrorCode LocalDestroy(void **plan)
 }
 
 /* 1 / D for every product of classes; zero where D is: only the constant of a pure Neumann problem on one patch */
-static PetscErrorCode LocalTables(LocalPlan *p)
+static PetscErrorCode SeparableTables(SeparablePlan *p)
 {
   PetscInt nc[3];
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) nc[d] = p->desc.dir[d]->nclass;
+  for (int d = 0; d < 3; d++) nc[d] = p->field.dir[d]->nclass;
   if ((PetscInt64)nc[0] * nc[1] * nc[2] > LOCAL_MAX_TABLES) PetscFunctionReturn(PETSC_SUCCESS);
   p->ntable = nc[0] * nc[1] * nc[2];
   PetscCall(PetscCalloc1(p->ntable, &p->table));
@@ -190,21 +182,22 @@ static PetscErrorCode LocalTables(LocalPlan *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode LocalCreate(const PatchFDLocalDesc *desc, void **plan)
+/* of one field */
+static PetscErrorCode SeparableCreate(const PatchFDLocalField *field, SeparablePlan **plan)
 {
-  LocalPlan    *p;
-  PetscInt      n[3], c[3], volume = 1, area = 1, longest = 1;
-  size_t        total = 0;
-  V            *v = NULL;
+  SeparablePlan *p;
+  PetscInt       n[3], c[3], volume = 1, area = 1, longest = 1;
+  size_t         total = 0;
+  V             *v = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
-  p->desc = *desc;
+  p->field = *field;
   for (int d = 0; d < 3; d++) {
-    const PatchFDPatches *pd = desc->dir[d];
+    const PatchFDPatches *pd = field->dir[d];
 
     n[d]      = 1;
-    p->ext[d] = desc->box.n[d] == 1 && pd->npatch == 1 && pd->n[0] == 1 ? 0 : 1;
+    p->ext[d] = field->box.n[d] == 1 && pd->npatch == 1 && pd->n[0] == 1 ? 0 : 1;
     PetscCall(PetscCalloc1(pd->nclass, &p->cls[d]));
     for (PetscInt i = 0; i < pd->nclass; i++) {
       PetscCall(EigenClassCreate(&pd->eigen[i], &p->cls[d][i]));
@@ -218,13 +211,7 @@ static PetscErrorCode LocalCreate(const PatchFDLocalDesc *desc, void **plan)
     total += (size_t)(7 * n[d] * c[d] + 5 * n[d]);
   }
   for (int d = 0; d < 3; d++) area = PetscMax(area, volume / c[d]);
-  if (desc->nterm) PetscCall(RowsCreate(desc, &p->rows));
-  if (desc->kind == PATCHFD_LOCAL_DENSE) {
-    p->ndense = desc->dir[0]->nclass * desc->dir[1]->nclass * desc->dir[2]->nclass;
-    PetscCall(PetscCalloc1(p->ndense, &p->dense));
-    for (PetscInt i = 0; i < p->ndense; i++) PetscCall(DenseClassCreate(&desc->dense[i], &p->dense[i]));
-    total += 2 * (size_t)volume;
-  } else PetscCall(LocalTables(p));
+  PetscCall(SeparableTables(p));
   total += 7 * (size_t)volume + 16 * (size_t)area + (size_t)longest;
   PetscCall(VMalloc(total, &v, &p->base));
   {
@@ -238,10 +225,6 @@ static PetscErrorCode LocalCreate(const PatchFDLocalDesc *desc, void **plan)
   for (int i = 0; i < 6; i++, v += area) p->W[i / 2][i % 2] = v;
   p->line = v;
   v += longest;
-  if (p->dense) {
-    p->work = v;
-    v += 2 * volume;
-  }
   for (int d = 0; d < 3; d++) {
     for (int i = 0; i < 7; i++, v += n[d] * c[d]) p->lanes[d][i] = v;
     for (int i = 0; i < 5; i++, v += n[d]) p->vec[d][i] = v;
@@ -348,7 +331,7 @@ static void FaceRim(const BatchDirection *d, PetscInt inner, PetscInt outer, con
 /* ---- batches ---- */
 
 /* interleave the lanes' arrays, which stand `offset` bytes into their classes */
-static inline V *Lanes(const LocalPlan *p, int d, size_t offset, const PetscInt cls[VL], PetscInt size, V *v)
+static inline V *Lanes(const SeparablePlan *p, int d, size_t offset, const PetscInt cls[VL], PetscInt size, V *v)
 {
   for (int l = 0; l < VL; l++) {
     const REAL *a = *(REAL *const *)((const char *)&p->cls[d][cls[l]] + offset);
@@ -361,12 +344,16 @@ static inline V *Lanes(const LocalPlan *p, int d, size_t offset, const PetscInt 
 #define SELECT_MATRIX(i, X, size) X = dir->same ? (Coef){c->X, NULL} : (Coef){NULL, Lanes(p, d, offsetof(EigenClass, X), cls, size, p->lanes[d][i])}
 #define SELECT_VECTOR(i, X)       X = Lanes(p, d, offsetof(EigenClass, X), cls, dir->n, p->vec[d][i])
 
-static void LocalSelect(LocalPlan *p, int d, int count, PetscInt cls[], PatchFDPatchOp operation)
+/* the matrices and vectors of direction d for patches that are given by their numbers */
+static void SeparableSelect(SeparablePlan *p, int d, int count, const PetscInt patch[], PatchFDPatchOp operation)
 {
-  const EigenClass *c   = &p->cls[d][cls[0]];
-  BatchDirection   *dir = &p->dir[d];
+  const PetscInt   *classes = p->field.dir[d]->cls;
+  BatchDirection   *dir     = &p->dir[d];
+  const EigenClass *c;
+  PetscInt          cls[VL];
 
-  for (int l = count; l < VL; l++) cls[l] = cls[count - 1];
+  for (int l = 0; l < VL; l++) cls[l] = classes[patch[PetscMin(l, count - 1)]];
+  c = &p->cls[d][cls[0]];
   if (dir->c && p->lastop == operation && !memcmp(cls, p->last[d], sizeof(p->last[d]))) return; /* as in the last batch: always so on uniform meshes */
   memcpy(p->last[d], cls, sizeof(p->last[d]));
   dir->n    = c->n;
@@ -398,12 +385,12 @@ static void LocalSelect(LocalPlan *p, int d, int count, PetscInt cls[], PatchFDP
 }
 
 /* 1 / D of the batch at hand, in the order of the modes */
-static Coef LocalReciprocals(LocalPlan *p, const BatchDirection d[3])
+static Coef SeparableReciprocals(SeparablePlan *p, const BatchDirection d[3])
 {
   V *inv = p->inv;
 
   if (p->ntable && d[0].same && d[1].same && d[2].same) {
-    const PetscInt t = (PetscInt)(d[0].c - p->cls[0]) + p->desc.dir[0]->nclass * ((PetscInt)(d[1].c - p->cls[1]) + p->desc.dir[1]->nclass * (PetscInt)(d[2].c - p->cls[2]));
+    const PetscInt t = (PetscInt)(d[0].c - p->cls[0]) + p->field.dir[0]->nclass * ((PetscInt)(d[1].c - p->cls[1]) + p->field.dir[1]->nclass * (PetscInt)(d[2].c - p->cls[2]));
 
     return (Coef){p->table[t], NULL};
   }
@@ -419,13 +406,13 @@ static Coef LocalReciprocals(LocalPlan *p, const BatchDirection d[3])
   return (Coef){NULL, p->inv};
 }
 
-static inline void LocalScale(size_t size, Coef inv, V *u)
+static inline void SeparableScale(size_t size, Coef inv, V *u)
 {
   for (size_t i = 0; i < size; i++) u[i] *= inv.s ? Splat(inv.s[i]) : inv.v[i];
 }
 
 /* u = b_I - A_{I,closure} x: the three-dimensional version of the operator in operator.h with rectangular matrices */
-static void LocalResidual(LocalPlan *p, const BatchDirection d[3], const Batch *free, const REAL *x, const REAL *b, PetscBool zero)
+static void SeparableResidual(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const REAL *x, const REAL *b, PetscBool zero)
 {
   const PetscInt n[3] = {d[0].n, d[1].n, d[2].n};
   const PetscInt c[3] = {n[0] + 2 * d[0].ext, n[1] + 2 * d[1].ext, n[2] + 2 * d[2].ext};
@@ -434,7 +421,7 @@ static void LocalResidual(LocalPlan *p, const BatchDirection d[3], const Batch *
   Batch          closure = *free;
   Coef           M[3], A[3];
 
-  Gather(free, n, &p->desc.box, b, p->u);
+  Gather(free, n, &p->field.box, b, p->u);
   if (zero) return;
   for (int i = 0; i < 3; i++) {
     static const REAL one = 1, nil = 0;
@@ -443,8 +430,8 @@ static void LocalResidual(LocalPlan *p, const BatchDirection d[3], const Batch *
     A[i] = d[i].ext ? d[i].AI : (Coef){&nil, NULL};
     for (int l = 0; l < free->count; l++) closure.first[i][l] -= d[i].ext;
   }
-  BatchClip(&closure, c, p->desc.read);
-  Gather(&closure, c, &p->desc.box, x, p->x);
+  BatchClip(&closure, c, p->field.read);
+  Gather(&closure, c, &p->field.box, x, p->x);
   Contract(0, c, n[0], M[0], p->x, p->p, PETSC_FALSE);
   Contract(0, c, n[0], A[0], p->x, p->q, PETSC_FALSE);
   Contract(1, c1, n[1], M[1], p->q, p->s, PETSC_FALSE);
@@ -456,13 +443,13 @@ static void LocalResidual(LocalPlan *p, const BatchDirection d[3], const Batch *
 }
 
 /* out = A x in direction f for the patch's own nodes (`own`) and the cells below and above: a block of the patch's size */
-static void LocalCross(LocalPlan *p, const BatchDirection d[3], const Batch *free, int f, PetscBool own, const REAL *x, V *out)
+static void SeparableCross(SeparablePlan *p, const BatchDirection d[3], const Batch *free, int f, PetscBool own, const REAL *x, V *out)
 {
   const PetscInt n[3] = {d[0].n, d[1].n, d[2].n};
   PetscInt       slab[3] = {n[0], n[1], n[2]};
 
   if (own) {
-    Gather(free, n, &p->desc.box, x, p->x);
+    Gather(free, n, &p->field.box, x, p->x);
     Contract(f, n, n[f], d[f].AI, p->x, out, PETSC_FALSE);
   }
   slab[f] = d[f].ext;
@@ -470,8 +457,8 @@ static void LocalCross(LocalPlan *p, const BatchDirection d[3], const Batch *fre
     Batch beyond = *free;
 
     for (int l = 0; l < free->count; l++) beyond.first[f][l] += e ? n[f] : -d[f].ext;
-    BatchClip(&beyond, slab, p->desc.read);
-    Gather(&beyond, slab, &p->desc.box, x, p->x);
+    BatchClip(&beyond, slab, p->field.read);
+    Gather(&beyond, slab, &p->field.box, x, p->x);
     Contract(f, slab, n[f], d[f].E[e], p->x, out, (PetscBool)(own || e));
   }
 }
@@ -480,25 +467,25 @@ static void LocalCross(LocalPlan *p, const BatchDirection d[3], const Batch *fre
   u = b_I - A_{I,closure} x in a discontinuous space, with g_d what A in direction d gives: the masses of the other directions follow,
   M2 (M1 g0 + M0 g1) + M0 M1 g2.
 */
-static void LocalResidualCells(LocalPlan *p, const BatchDirection d[3], const Batch *free, const REAL *x, const REAL *b, PetscBool own, PetscBool zero)
+static void SeparableResidualCells(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const REAL *x, const REAL *b, PetscBool own, PetscBool zero)
 {
   static const REAL one  = 1;
   const PetscInt    n[3] = {d[0].n, d[1].n, d[2].n};
   const size_t      size = (size_t)(n[0] * n[1] * n[2]);
   Coef              M[3];
 
-  Gather(free, n, &p->desc.box, b, p->u);
+  Gather(free, n, &p->field.box, b, p->u);
   if (zero) return;
   for (int i = 0; i < 3; i++) M[i] = d[i].ext ? d[i].MI : (Coef){&one, NULL};
   memset(p->s, 0, size * sizeof(V));
   for (int f = 0; f < 2; f++) {
     if (!d[f].ext) continue;
-    LocalCross(p, d, free, f, own, x, p->p);
+    SeparableCross(p, d, free, f, own, x, p->p);
     Contract(1 - f, n, n[1 - f], M[1 - f], p->p, p->s, PETSC_TRUE);
   }
   Contract(2, n, n[2], M[2], p->s, p->t, PETSC_FALSE);
   if (d[2].ext) {
-    LocalCross(p, d, free, 2, own, x, p->p);
+    SeparableCross(p, d, free, 2, own, x, p->p);
     Contract(0, n, n[0], M[0], p->p, p->q, PETSC_FALSE);
     Contract(1, n, n[1], M[1], p->q, p->t, PETSC_TRUE);
   }
@@ -506,7 +493,7 @@ static void LocalResidualCells(LocalPlan *p, const BatchDirection d[3], const Ba
 }
 
 /* Y[e], W[e] of the two faces in direction f, as sum and difference where the patch has parity in that direction */
-static void LocalFaces(LocalPlan *p, const BatchDirection d[3], const Batch *free, int f, const REAL *x)
+static void SeparableFaces(SeparablePlan *p, const BatchDirection d[3], const Batch *free, int f, const REAL *x)
 {
   const int      a = f == 0 ? 1 : 0, b = f == 2 ? 1 : 2; /* the directions in the face, in order */
   const PetscInt na = d[a].n, ca = na + 2 * d[a].ext, cb = d[b].n + 2 * d[b].ext, size = ca * cb;
@@ -521,8 +508,8 @@ static void LocalFaces(LocalPlan *p, const BatchDirection d[3], const Batch *fre
       face.first[b][l] -= d[b].ext;
       face.first[f][l] += e ? d[f].n : -1;
     }
-    BatchClip(&face, c, p->desc.read);
-    Gather(&face, c, &p->desc.box, x, p->face[e]);
+    BatchClip(&face, c, p->field.read);
+    Gather(&face, c, &p->field.box, x, p->face[e]);
   }
   if (d[f].parity) {
     for (PetscInt i = 0; i < size; i++) {
@@ -579,7 +566,7 @@ static inline __attribute__((always_inline)) void CombineModes(PetscInt from, Pe
   u = (u - sum_f alpha_f Y_f) / D - sum_f mu_f W_f.  With parity in a direction the even modes see the faces' sum (e = 0), the odd
   ones the difference (e = 1); without it every mode sees both.
 */
-static void LocalCombine(LocalPlan *p, const BatchDirection d[3], Coef inv)
+static void SeparableCombine(SeparablePlan *p, const BatchDirection d[3], Coef inv)
 {
   const PetscInt n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
 
@@ -610,4 +597,94 @@ static void LocalCombine(LocalPlan *p, const BatchDirection d[3], Coef inv)
       }
     }
   }
+}
+
+/* u = (S S S) D^{-1} (S' S' S') u in all lanes */
+static void SeparableSolve(SeparablePlan *p, int count, const PetscInt patch[3][VL], V *u)
+{
+  const BatchDirection *d = p->dir;
+
+  for (int i = 0; i < 3; i++) SeparableSelect(p, i, count, patch[i], PATCHFD_OP_SOLVE);
+  p->lastop = PATCHFD_OP_SOLVE;
+  TransformBlock(d, TO_MODES, u, p->line);
+  SeparableScale((size_t)(d[0].n * d[1].n * d[2].n), SeparableReciprocals(p, d), u);
+  TransformBlock(d, TO_NODES, u, p->line);
+}
+
+/* One batch of patches, all of the same size */
+static void SeparableBatch(SeparablePlan *p, PatchFDPatchOp operation, const PetscInt patch[3][VL], Batch *free, REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
+{
+  const PatchFDBox *box = &p->field.box;
+  BatchDirection   *d   = p->dir;
+  PetscInt          n[3];
+  size_t            size;
+  Coef              inv;
+
+  for (int i = 0; i < 3; i++) {
+    SeparableSelect(p, i, free->count, patch[i], operation);
+    n[i] = d[i].n;
+  }
+  p->lastop = operation;
+  size = (size_t)(n[0] * n[1] * n[2]);
+  BatchClip(free, n, p->field.read);
+  if (operation == PATCHFD_OP_RESIDUAL) {
+    if (p->discontinuous) SeparableResidualCells(p, d, free, x, b, PETSC_TRUE, zero);
+    else SeparableResidual(p, d, free, x, b, zero);
+    Scatter(free, n, 1, p->u, 0, box, r);
+    return;
+  }
+  inv = SeparableReciprocals(p, d);
+  if (operation == PATCHFD_OP_BOUNDARY) {
+    if (p->discontinuous) SeparableResidualCells(p, d, free, x, b, PETSC_FALSE, zero);
+    else Gather(free, n, box, b, p->u);
+    TransformBlock(d, TO_MODES, p->u, p->line);
+    if (zero || p->discontinuous) SeparableScale(size, inv, p->u);
+    else {
+      for (int f = 0; f < 3; f++)
+        if (d[f].ext) SeparableFaces(p, d, free, f, x);
+      SeparableCombine(p, d, inv);
+    }
+    TransformBlock(d, TO_NODES, p->u, p->line);
+    Scatter(free, n, omega, p->u, 1 - omega, box, x);
+  } else {
+    if (operation == PATCHFD_OP_FUSED && p->discontinuous) SeparableResidualCells(p, d, free, x, b, PETSC_TRUE, zero);
+    else if (operation == PATCHFD_OP_FUSED) SeparableResidual(p, d, free, x, b, zero);
+    else Gather(free, n, box, r, p->u);
+    TransformBlock(d, TO_MODES, p->u, p->line);
+    SeparableScale(size, inv, p->u);
+    TransformBlock(d, TO_NODES, p->u, p->line);
+    Scatter(free, n, omega, p->u, 1, box, x);
+  }
+}
+
+/* multiplications and additions of one patch, as executed for a patch with parity or without */
+static PetscLogDouble SeparableFlops(const SeparablePlan *p, PatchFDPatchOp operation, const PetscInt n[3], PetscBool parity, PetscBool zero)
+{
+  const PetscInt *ext = p->ext;
+  PetscLogDouble  c[3], v = (PetscLogDouble)n[0] * n[1] * n[2], f = 0, line[3], own = operation == PATCHFD_OP_BOUNDARY ? 0 : 1;
+
+  for (int d = 0; d < 3; d++) {
+    c[d]    = n[d] + 2 * ext[d];
+    line[d] = !ext[d] ? 0 : (parity ? n[d] + 1 : 2 * n[d]); /* for each entry; parity halves the products and adds a fold */
+  }
+  if (operation != PATCHFD_OP_SOLVE && p->discontinuous && !zero) {
+    f += v;
+    for (int d = 0; d < 3; d++) f += ext[d] ? 2 * v * (2 * ext[d] + own * n[d]) + (d < 2 ? 2 : 4) * v * n[d] : 0;
+  } else if (operation == PATCHFD_OP_RESIDUAL || operation == PATCHFD_OP_FUSED) {
+    f += v;
+    if (!zero) f += 2 * (2 * n[0] * c[0] * c[1] * c[2] + 3 * n[0] * n[1] * c[1] * c[2] + 2 * v * c[2]);
+  }
+  if (operation == PATCHFD_OP_RESIDUAL) return f;
+  f += v * (2 * (line[0] + line[1] + line[2]) + 3);
+  if (operation == PATCHFD_OP_BOUNDARY && !zero && !p->discontinuous) {
+    for (int d = 0; d < 3; d++) {
+      const int            a = d == 0 ? 1 : 0, b = d == 2 ? 1 : 2;
+      const PetscLogDouble rim = 4 * (ext[a] + ext[b]);
+
+      if (!ext[d]) continue;
+      f += (d == 0 ? 2 : 4) * (n[a] * c[b] * line[a] + n[a] * n[b] * (line[b] + rim));
+      f += (parity ? 4 : 8) * v;
+    }
+  }
+  return f;
 }

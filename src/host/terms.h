@@ -32,15 +32,15 @@ typedef struct {
 
 static PetscErrorCode BandMatrixCreate(const PatchFDBand *b, BandMatrix *m)
 {
-  const PetscInt n = b->nloc, width = (2 * b->reach + 1) * n;
+  const PetscInt n = b->ncol, width = PatchFDBandWidth(b);
 
   PetscFunctionBegin;
   m->band = b;
-  m->rows = n;
-  m->cols = 2 * b->reach * b->stride + n;
+  m->rows = b->nloc;
+  m->cols = 2 * b->reach * b->cstride + n;
   PetscCall(PetscCalloc1((size_t)(b->nclass * m->rows * m->cols), &m->X));
-  for (PetscInt r = 0; r < b->nclass * n; r++)
-    for (PetscInt j = 0; j < width; j++) m->X[r * m->cols + j / n * b->stride + j % n] += (REAL)b->X[r * width + j];
+  for (PetscInt r = 0; r < b->nclass * b->nloc; r++)
+    for (PetscInt j = 0; j < width; j++) m->X[r * m->cols + j / n * b->cstride + j % n] += (REAL)b->X[r * width + j];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,7 +107,7 @@ static void TermBlock(TermsPlan *p, const TermMatrices *t, const PetscInt cell[3
   b.count = count;
   for (int d = 0; d < 3; d++) {
     n[d] = t->dir[d].cols;
-    for (int l = 0; l < count; l++) b.first[d][l] = (cell[d][l] - t->dir[d].band->reach) * t->dir[d].band->stride;
+    for (int l = 0; l < count; l++) b.first[d][l] = (cell[d][l] - t->dir[d].band->reach) * t->dir[d].band->cstride;
   }
   BatchClip(&b, n, field->read);
   Gather(&b, n, &field->xbox, x + field->x0, in);

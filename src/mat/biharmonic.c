@@ -26,6 +26,7 @@ static PetscErrorCode DMBoxForm_Biharmonic(DM dm, DMBoxOperator op, const PetscR
 
   PetscFunctionBegin;
   form->nband = 9;
+  form->constants = -1;
   form->spd   = (PetscBool)(c[BENDING] > 0 && c[SHIFT] >= 0);
   for (int d = 0; d < 3; d++) {
     const int scale[2] = {op->exponent[d][0], op->exponent[d][1]};
@@ -36,8 +37,8 @@ static PetscErrorCode DMBoxForm_Biharmonic(DM dm, DMBoxOperator op, const PetscR
     PatchFDBandScale(&B[d], 2 * scale[1] - scale[0]);
     PatchFDBandScale(&M[d], scale[0]);
     PatchFDBandScale(&L[d], scale[1]);
-    form->A[d] = &B[d];
-    form->M[d] = &M[d];
+    form->A[0][d] = &B[d];
+    form->M[0][d] = &M[d];
   }
   for (PetscInt d = 0; d < dm->dim; d++) {
     PatchFDTerm *t = &form->term[form->nterm++];

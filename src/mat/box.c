@@ -348,13 +348,33 @@ static PetscErrorCode MatDestroy_Box(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the constants of one field, of norm one */
+static PetscErrorCode MatBoxConstants(const Mat_Box *m, Vec *z)
+{
+  const DMBoxField *f = &((const DM_Box *)m->dm->data)->field[m->form.constants];
+  PetscScalar      *a;
+
+  PetscFunctionBegin;
+  PetscCall(DMCreateGlobalVector(m->dm, z));
+  PetscCall(VecSet(*z, 0));
+  PetscCall(VecGetArray(*z, &a));
+  for (size_t i = 0; i < PatchFDBoxSize(&f->global); i++) a[f->global0 + i] = 1;
+  PetscCall(VecRestoreArray(*z, &a));
+  PetscCall(VecNormalize(*z, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* a singular operator says so to KSP */
 PetscErrorCode MatBoxSetNullSpace(Mat A, const Mat_Box *m)
 {
-  MatNullSpace constant = NULL;
+  const DM_Box *box      = (const DM_Box *)m->dm->data;
+  MatNullSpace  constant = NULL;
+  Vec           z        = NULL;
 
   PetscFunctionBegin;
-  if (m->form.singular) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_TRUE, 0, NULL, &constant));
+  if (m->form.singular && box->nfield > 1) PetscCall(MatBoxConstants(m, &z));
+  if (m->form.singular) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), (PetscBool)!z, z ? 1 : 0, z ? &z : NULL, &constant));
+  PetscCall(VecDestroy(&z));
   PetscCall(MatSetNullSpace(A, constant));
   PetscCall(MatSetTransposeNullSpace(A, constant));
   PetscCall(MatNullSpaceDestroy(&constant));

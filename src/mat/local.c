@@ -14,21 +14,22 @@
   A colour is the parity of a patch's first cell in each direction, x fastest, and its phase, where neighbouring patches of one parity are coupled.
   Directions with one patch have one parity, and there is a second phase only where a parity has two patches in some direction.
 */
-static void MatBoxMakeColors(const MatBoxForm *form, MatBoxLocal *l)
+static void MatBoxMakeColors(const DM_Box *box, const MatBoxForm *form, MatBoxLocal *l)
 {
   PetscInt n[3];
 
   l->ncolor = 0;
   l->nphase = 1;
   for (int d = 0; d < 3; d++) {
-    n[d] = PetscMin(2, l->patches[d].npatch);
-    if (form->A[d]->reach && form->A[d]->stride) l->nphase = 2;
+    n[d] = PetscMin(2, l->patches[0][d].npatch);
+    for (PetscInt f = 0; f < box->nfield; f++)
+      if (form->A[f][d]->reach && form->A[f][d]->stride) l->nphase = 2;
   }
   for (PetscInt c = 0; c < n[0] * n[1] * n[2]; c++) {
     const PetscInt parity[3] = {c % n[0], c / n[0] % n[1], c / n[0] / n[1]};
     PetscBool      second    = PETSC_FALSE;
 
-    for (int d = 0; d < 3; d++) second = (PetscBool)(second || parity[d] + 2 < l->patches[d].npatch);
+    for (int d = 0; d < 3; d++) second = (PetscBool)(second || parity[d] + 2 < l->patches[0][d].npatch);
     for (PetscInt phase = 0; phase < (second ? l->nphase : 1); phase++) l->color[l->ncolor++] = (PatchFDColor){.parity = {parity[0], parity[1], parity[2]}, .phase = phase};
   }
 }
@@ -39,6 +40,32 @@ static PetscInt TermBand(const MatBoxForm *form, PetscInt t, int d)
   return (PetscInt)(form->term[t].dir[d] - form->band);
 }
 
+/* a patch of class c in direction d */
+static PetscInt ClassPatch(const MatBoxLocal *l, int d, PetscInt c)
+{
+  PetscInt i = 0;
+
+  while (l->cls[d][i] != c) i++;
+  return i;
+}
+
+/* The classes of patches in which no field sees a difference */
+static PetscErrorCode LocalClassesCreate(const DM_Box *box, MatBoxLocal *l, int d)
+{
+  const PetscInt n = l->patches[0][d].npatch;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &l->cls[d]));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscBool same = (PetscBool)(i > 0);
+
+    for (PetscInt f = 0; f < box->nfield && same; f++) same = (PetscBool)(l->patches[f][d].cls[i] == l->patches[f][d].cls[i - 1]);
+    if (!same) l->nclass[d]++;
+    l->cls[d][i] = l->nclass[d] - 1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* The residual of the patches, where it is not that of the sum that is diagonalized */
 static PetscErrorCode LocalRowsCreate(const Mat_Box *m, MatBoxLocal *l)
 {
@@ -47,37 +74,39 @@ static PetscErrorCode LocalRowsCreate(const Mat_Box *m, MatBoxLocal *l)
   PetscFunctionBegin;
   l->nterm = m->form.nterm;
   for (PetscInt t = 0; t < l->nterm; t++) {
-    l->term[t].coef = m->form.term[t].coef;
+    const PatchFDTerm *term = &m->form.term[t];
+
+    l->term[t].row  = term->row;
+    l->term[t].col  = term->col;
+    l->term[t].coef = term->coef;
     for (int d = 0; d < 3; d++) {
       const PetscInt b = TermBand(&m->form, t, d);
 
-      if (!l->rows[b].X) PetscCall(PatchFDRowsCreate(&box->field[0].line[d], &m->form.band[b], &l->patches[d], &l->rows[b]));
+      if (!l->rows[b].X)
+        PetscCall(PatchFDRowsCreate(&m->form.band[b], &box->field[term->row].line[d], &l->patches[term->row][d], &box->field[term->col].line[d], &l->patches[term->col][d], &l->rows[b]));
       l->term[t].dir[d] = &l->rows[b];
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The matrices of the classes of patches of one direction: n[class] nodes, X[class * nband + band] their columns for the patches' own nodes */
+/* The matrices of the classes of patches of one direction, X[class * nband + band]: the columns of the bands for the patches' own nodes */
 typedef struct {
-  PetscInt   *n;
   PetscReal **X;
 } DirectionMatrices;
 
-static PetscErrorCode DirectionMatricesCreate(const MatBoxForm *form, const MatBoxLocal *l, int d, DirectionMatrices *x)
+static PetscErrorCode DirectionMatricesCreate(const DM_Box *box, const MatBoxForm *form, const MatBoxLocal *l, int d, DirectionMatrices *x)
 {
-  const PatchFDPatches *p = &l->patches[d];
-  PetscReal            *data;
-  size_t                size = 0;
+  const PetscInt count = l->nclass[d] * form->nband;
+  PetscReal     *data;
+  size_t         size = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(p->nclass, &x->n, p->nclass * form->nband, &x->X));
-  for (PetscInt i = 0; i < p->npatch; i++) {
-    x->n[p->cls[i]] = p->n[i];
-    size            = PetscMax(size, (size_t)(p->n[i] * p->n[i]));
-  }
-  PetscCall(PetscMalloc1((size_t)(p->nclass * form->nband) * size, &data));
-  for (PetscInt i = 0; i < p->nclass * form->nband; i++) x->X[i] = data + (size_t)i * size;
+  for (PetscInt f = 0; f < box->nfield; f++)
+    for (PetscInt i = 0; i < l->patches[f][d].npatch; i++) size = PetscMax(size, (size_t)l->patches[f][d].n[i]);
+  PetscCall(PetscMalloc1(count, &x->X));
+  PetscCall(PetscMalloc1((size_t)count * size * size, &data));
+  for (PetscInt i = 0; i < count; i++) x->X[i] = data + (size_t)i * size * size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,109 +114,151 @@ static PetscErrorCode DirectionMatricesDestroy(DirectionMatrices *x)
 {
   PetscFunctionBegin;
   if (x->X) PetscCall(PetscFree(x->X[0]));
-  PetscCall(PetscFree2(x->n, x->X));
+  PetscCall(PetscFree(x->X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* those that the patches have in the mesh, whose rows are there */
 static PetscErrorCode DirectionMatricesFill(const MatBoxForm *form, const MatBoxLocal *l, int d, DirectionMatrices *x)
 {
-  const PatchFDPatches *p = &l->patches[d];
-
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < p->npatch; i++) {
-    const PetscInt c = p->cls[i];
+  for (PetscInt c = 0; c < l->nclass[d]; c++) {
+    const PetscInt i = ClassPatch(l, d, c);
 
-    if (i > 0 && c == p->cls[i - 1]) continue;
-    for (PetscInt b = 0; b < form->nband; b++)
-      if (MatBoxTermsHave(form->nterm, form->term, d, &form->band[b])) PetscCall(PatchFDRowsBlock(&l->rows[b], x->n[c], i, x->X[c * form->nband + b]));
+    for (PetscInt t = 0; t < form->nterm; t++) {
+      const PetscInt b = TermBand(form, t, d);
+
+      PetscCall(PatchFDRowsBlock(&l->rows[b], l->patches[form->term[t].row][d].n[i], l->patches[form->term[t].col][d].n[i], i, x->X[c * form->nband + b]));
+    }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* those of class c, a patch that is all of a line; `form` has the bands of that line */
-static PetscErrorCode DirectionMatricesFillAlone(const MatBoxForm *form, const PatchFDLine *line, const PatchFDPatches *one, int d, PetscInt c, DirectionMatrices *x)
+/* those of class c, a patch that is all of a line; `form` has the bands of the fields' lines `line`, whose covers are that one patch */
+static PetscErrorCode DirectionMatricesFillAlone(const MatBoxForm *form, PatchFDLine *const line[], const PatchFDPatches one[], int d, PetscInt c, DirectionMatrices *x)
 {
   PetscFunctionBegin;
-  for (PetscInt b = 0; b < form->nband; b++) {
-    PatchFDRows rows;
+  for (PetscInt t = 0; t < form->nterm; t++) {
+    const PetscInt b = TermBand(form, t, d), row = form->term[t].row, col = form->term[t].col;
+    PatchFDRows    rows;
 
-    if (!MatBoxTermsHave(form->nterm, form->term, d, &form->band[b])) continue;
-    PetscCall(PatchFDRowsCreate(line, &form->band[b], one, &rows));
-    PetscCall(PatchFDRowsBlock(&rows, x->n[c], 0, x->X[c * form->nband + b]));
+    PetscCall(PatchFDRowsCreate(&form->band[b], line[row], &one[row], line[col], &one[col], &rows));
+    PetscCall(PatchFDRowsBlock(&rows, one[row].n[0], one[col].n[0], 0, x->X[c * form->nband + b]));
     PetscCall(PatchFDRowsDestroy(&rows));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  The lines of a mesh that is a patch of class c in direction d: with its cells in all directions, since only the bands of direction d are looked at.  A
+  field has in direction e the kind of line that some field has in direction d.
+*/
+static void LinesAlone(DM dm, const PatchFDLinesAlone alone[], PetscInt c, int d, PatchFDLine line[][3])
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  for (PetscInt f = 0; f < box->nfield; f++) {
+    for (int e = 0; e < 3; e++) {
+      PetscInt g = f;
+
+      line[f][e] = box->field[f].line[e];
+      for (PetscInt i = 0; i < box->nfield && e != d; i++)
+        if (box->field[i].line[d].continuity == line[f][e].continuity && box->field[i].line[d].degree == line[f][e].degree) g = i;
+      if ((e < dm->dim && d < dm->dim) || e == d) line[f][e] = alone[g].line[c];
+    }
+  }
 }
 
 /* Patches of direction d with the matrices of meshes of their own */
 static PetscErrorCode LocalPatchesAlone(const Mat_Box *m, MatBoxLocal *l, int d, PetscBool dense, DirectionMatrices *x)
 {
   const DM_Box     *box = (const DM_Box *)m->dm->data;
-  PatchFDLinesAlone alone;
-  PatchFDLine       line[DMBOX_MAX_FIELDS][3];
-  PatchFDEigen     *eigen;
+  PatchFDLinesAlone alone[DMBOX_MAX_FIELDS];
+  PatchFDEigen     *eigen[DMBOX_MAX_FIELDS];
 
   PetscFunctionBegin;
-  PetscCall(PatchFDLinesAloneCreate(&box->field[0].line[d], m->form.M[d], &alone));
-  PetscCall(PetscCalloc1(alone.nclass, &eigen));
-  PetscCall(PatchFDPatchesCreateAlone(&box->field[0].line[d], &alone, eigen, &l->patches[d]));
-  if (dense) PetscCall(DirectionMatricesCreate(&m->form, l, d, x));
-  for (PetscInt c = 0; c < alone.nclass; c++) {
+  for (PetscInt f = 0; f < box->nfield; f++) {
+    PetscCall(PatchFDLinesAloneCreate(&box->field[f].line[d], m->form.M[f][d], &alone[f]));
+    PetscCall(PetscCalloc1(alone[f].nclass, &eigen[f]));
+    PetscCall(PatchFDPatchesCreateAlone(&box->field[f].line[d], &alone[f], eigen[f], &l->patches[f][d]));
+  }
+  PetscCall(LocalClassesCreate(box, l, d));
+  if (dense) PetscCall(DirectionMatricesCreate(box, &m->form, l, d, x));
+  for (PetscInt c = 0; c < alone[0].nclass; c++) {
     MatBoxForm     form = {.nband = 0};
-    PatchFDPatches one;
+    PatchFDLine    line[DMBOX_MAX_FIELDS][3], *own[DMBOX_MAX_FIELDS];
+    PatchFDPatches one[DMBOX_MAX_FIELDS];
 
-    for (int e = 0; e < 3; e++) line[0][e] = e < m->dm->dim ? alone.line[c] : box->field[0].line[e];
-    if (d >= m->dm->dim) line[0][d] = alone.line[c];
+    LinesAlone(m->dm, alone, c, d, line);
     PetscCall((*box->op->ops.form)(m->dm, box->op, m->c.operator, (const PatchFDLine(*)[3])line, &form));
-    PetscCall(PatchFDPatchesCreate(&alone.line[c], form.M[d], form.A[d], &one));
-    if (dense) PetscCall(DirectionMatricesFillAlone(&form, &alone.line[c], &one, d, c, x));
-    l->patches[d].eigen[c] = one.eigen[0];
-    PetscCall(PetscMemzero(&one.eigen[0], sizeof(one.eigen[0])));
-    PetscCall(PatchFDPatchesDestroy(&one));
+    for (PetscInt f = 0; f < box->nfield; f++) {
+      own[f] = &line[f][d];
+      PetscCall(PatchFDPatchesCreate(own[f], form.M[f][d], form.A[f][d], &one[f]));
+    }
+    if (dense) PetscCall(DirectionMatricesFillAlone(&form, own, one, d, c, x));
+    for (PetscInt f = 0; f < box->nfield; f++) {
+      l->patches[f][d].eigen[c] = one[f].eigen[0];
+      PetscCall(PetscMemzero(&one[f].eigen[0], sizeof(one[f].eigen[0])));
+      PetscCall(PatchFDPatchesDestroy(&one[f]));
+    }
     for (PetscInt i = 0; i < form.nband; i++) PetscCall(PatchFDBandDestroy(&form.band[i]));
   }
-  PetscCall(PetscFree(eigen));
-  PetscCall(PatchFDLinesAloneDestroy(&alone));
+  for (PetscInt f = 0; f < box->nfield; f++) {
+    PetscCall(PetscFree(eigen[f]));
+    PetscCall(PatchFDLinesAloneDestroy(&alone[f]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the matrices of term t in the patch class (c[0], c[1], c[2]) */
-static void TermMatrices(const MatBoxForm *form, const DirectionMatrices x[3], const PetscInt c[3], const PetscReal *X[][3])
+/* the matrices of the terms in the patch class (c[0], c[1], c[2]), and what is known of its inverse */
+static void DenseDescribe(const Mat_Box *m, const MatBoxLocal *l, const DirectionMatrices x[3], const PetscInt c[3], PatchFDMatrixTerm term[], PatchFDDense *dense)
 {
-  for (PetscInt t = 0; t < form->nterm; t++)
-    for (int d = 0; d < 3; d++) X[t][d] = x[d].X[c[d] * form->nband + TermBand(form, t, d)];
+  const MatBoxForm *form = &m->form;
+
+  dense->nfield = ((const DM_Box *)m->dm->data)->nfield;
+  for (int d = 0; d < 3; d++) {
+    const PetscInt i = ClassPatch(l, d, c[d]);
+
+    for (PetscInt f = 0; f < dense->nfield; f++) {
+      dense->n[f][d]   = l->patches[f][d].n[i];
+      dense->odd[f][d] = form->odd[f][d];
+    }
+    for (PetscInt t = 0; t < form->nterm; t++) term[t].X[d] = x[d].X[c[d] * form->nband + TermBand(form, t, d)];
+  }
+  for (PetscInt t = 0; t < form->nterm; t++) {
+    term[t].row  = form->term[t].row;
+    term[t].col  = form->term[t].col;
+    term[t].coef = form->term[t].coef;
+  }
 }
 
 static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const DirectionMatrices x[3])
 {
   const PetscLogDouble limit = 8.0 * 1073741824.0;
-  const PetscInt       nclass[3] = {l->patches[0].nclass, l->patches[1].nclass, l->patches[2].nclass};
-  const PetscReal     *X[MATBOX_MAX_TERMS][3];
-  PetscReal            coef[MATBOX_MAX_TERMS];
+  const PetscInt      *n     = l->nclass;
+  PatchFDMatrixTerm    term[MATBOX_MAX_TERMS];
   PetscLogDouble       bytes = 0;
 
   PetscFunctionBegin;
-  l->ndense = nclass[0] * nclass[1] * nclass[2];
+  l->ndense = n[0] * n[1] * n[2];
   PetscCall(PetscCalloc1(l->ndense, &l->dense));
-  for (PetscInt t = 0; t < m->form.nterm; t++) coef[t] = m->form.term[t].coef;
   for (int create = 0; create < 2; create++) {
     for (PetscInt i = 0; i < l->ndense; i++) {
-      const PetscInt c[3]     = {i % nclass[0], i / nclass[0] % nclass[1], i / nclass[0] / nclass[1]};
-      const PetscInt n[3]     = {x[0].n[c[0]], x[1].n[c[1]], x[2].n[c[2]]};
-      PetscBool      definite = PETSC_TRUE;
+      const PetscInt c[3]    = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
+      PetscBool      regular = PETSC_TRUE;
 
-      TermMatrices(&m->form, x, c, X);
-      if (create) PetscCall(PatchFDHostDenseCreate(m->form.nterm, coef, (const PetscReal *const(*)[3])X, &l->dense[i], &definite));
+      DenseDescribe(m, l, x, c, term, &l->dense[i]);
+      if (create) PetscCall(PatchFDHostDenseCreate(m->form.nterm, term, m->form.spd, m->form.constants, &l->dense[i], &regular));
       else {
-        PetscCall(PatchFDHostDenseParity(m->form.nterm, (const PetscReal *const(*)[3])X, n, &l->dense[i]));
-        bytes += 8.0 * PatchFDHostDenseSizes(&l->dense[i]);
+        PetscCall(PatchFDHostDenseParity(m->form.nterm, term, &l->dense[i]));
+        bytes += 8.0 * (PetscLogDouble)PatchFDHostDenseSizes(&l->dense[i]);
       }
-      PetscCheck(definite, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "The matrix of a patch is not positive definite: too small a penalty (-dm_box_penalty), or a negative shift (-dm_box_shift)");
+      PetscCheck(regular, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "The matrix of a patch is %s: too small a penalty (-dm_box_penalty), or a negative shift (-dm_box_shift)",
+                 m->form.spd ? "not positive definite" : "singular");
     }
     PetscCheck(bytes <= limit, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_MEM,
-               "-pc_patchfd_local dense: the inverses of %" PetscInt_FMT " classes of patches take %.3g GiB; allowed are %g. A uniform mesh has one class, -pc_patchfd_local fd or fd_inexact needs little",
-               l->ndense, bytes / 1073741824.0, limit / 1073741824.0);
+               "-pc_patchfd_local dense: the inverses of %" PetscInt_FMT " classes of patches take %.3g GiB; allowed are %g. A uniform mesh has one class, %s needs little",
+               l->ndense, bytes / 1073741824.0, limit / 1073741824.0, ((const DM_Box *)m->dm->data)->nfield > 1 ? "-pc_patchfd_local schur" : "-pc_patchfd_local fd or fd_inexact");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -196,21 +267,24 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
 {
   const DM_Box     *box = (const DM_Box *)m->dm->data;
   const PetscBool   dense = (PetscBool)(type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE), alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE);
-  DirectionMatrices x[3] = {{NULL, NULL}, {NULL, NULL}, {NULL, NULL}};
+  DirectionMatrices x[3] = {{NULL}, {NULL}, {NULL}};
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
     if (alone) PetscCall(LocalPatchesAlone(m, l, d, dense, &x[d]));
-    else PetscCall(PatchFDPatchesCreate(&box->field[0].line[d], m->form.M[d], m->form.A[d], &l->patches[d]));
+    else {
+      for (PetscInt f = 0; f < box->nfield; f++) PetscCall(PatchFDPatchesCreate(&box->field[f].line[d], m->form.M[f][d], m->form.A[f][d], &l->patches[f][d]));
+      PetscCall(LocalClassesCreate(box, l, d));
+    }
   }
   if (dense || alone || !m->form.separable) PetscCall(LocalRowsCreate(m, l));
   for (int d = 0; d < 3 && dense && !alone; d++) {
-    PetscCall(DirectionMatricesCreate(&m->form, l, d, &x[d]));
+    PetscCall(DirectionMatricesCreate(box, &m->form, l, d, &x[d]));
     PetscCall(DirectionMatricesFill(&m->form, l, d, &x[d]));
   }
   if (dense) PetscCall(LocalDenseCreate(m, l, x));
   for (int d = 0; d < 3; d++) PetscCall(DirectionMatricesDestroy(&x[d]));
-  MatBoxMakeColors(&m->form, l);
+  MatBoxMakeColors(box, &m->form, l);
   l->havepatches = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -220,7 +294,10 @@ PetscErrorCode MatBoxLocalReset(MatBoxLocal *l)
   PetscFunctionBegin;
   for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
     if (PatchFDKernelTables[i]) PetscCall(PatchFDKernelTables[i]->localdestroy(&l->plan[i]));
-  for (int d = 0; d < 3; d++) PetscCall(PatchFDPatchesDestroy(&l->patches[d]));
+  for (int d = 0; d < 3; d++) {
+    for (int f = 0; f < DMBOX_MAX_FIELDS; f++) PetscCall(PatchFDPatchesDestroy(&l->patches[f][d]));
+    PetscCall(PetscFree(l->cls[d]));
+  }
   for (int b = 0; b < MATBOX_MAX_BANDS; b++) PetscCall(PatchFDRowsDestroy(&l->rows[b]));
   for (PetscInt i = 0; i < l->ndense; i++) PetscCall(PatchFDHostDenseDestroy(&l->dense[i]));
   PetscCall(PetscFree(l->dense));
@@ -239,14 +316,17 @@ PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
   PetscCall(MatBoxCheckRegular(m));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
   if (!l->havepatches) PetscCall(LocalCreate(m, type, l));
-  desc.kind   = l->dense ? PATCHFD_LOCAL_DENSE : PATCHFD_LOCAL_FD;
-  desc.nphase = l->nphase;
-  desc.dense  = l->dense;
-  desc.nterm  = l->nterm;
-  desc.term   = l->term;
-  desc.box    = box->field[0].local;
-  for (int d = 0; d < 3; d++) desc.dir[d] = &l->patches[d];
-  DMBoxFreeNodes(&box->field[0], PETSC_TRUE, desc.read);
+  for (PetscInt f = 0; f < box->nfield; f++) {
+    const DMBoxField *field = &box->field[f];
+
+    l->field[f] = (PatchFDLocalField){.dir = {&l->patches[f][0], &l->patches[f][1], &l->patches[f][2]}, .box = field->local, .x0 = field->local0};
+    DMBoxFreeNodes(field, PETSC_TRUE, l->field[f].read);
+  }
+  desc = (PatchFDLocalDesc){.kind = l->dense ? PATCHFD_LOCAL_DENSE : PATCHFD_LOCAL_FD, .nphase = l->nphase, .nfield = box->nfield, .field = l->field, .dense = l->dense, .nterm = l->nterm, .term = l->term};
+  for (int d = 0; d < 3; d++) {
+    desc.nclass[d] = l->nclass[d];
+    desc.cls[d]    = l->cls[d];
+  }
   PetscCall(kern->localcreate(&desc, &l->plan[kern->id]));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -261,9 +341,9 @@ PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
   const PetscInt low = m->dm->dim == 3 ? 3 : 2;
 
   for (int d = 0; d < 3; d++)
-    for (PetscInt c = 1; c < m->form.M[d]->ncells; c++)
-      if (m->form.M[d]->cls[c] != m->form.M[d]->cls[0]) return PETSC_FALSE;
-  return (PetscBool)(PetscMemTypeHost(kern->memtype) || m->form.M[0]->nloc - 1 > low);
+    for (PetscInt c = 1; c < m->form.M[0][d]->ncells; c++)
+      if (m->form.M[0][d]->cls[c] != m->form.M[0][d]->cls[0]) return PETSC_FALSE;
+  return (PetscBool)(PetscMemTypeHost(kern->memtype) || m->form.M[0][0]->nloc - 1 > low);
 }
 
 PetscBool MatBoxIsOnePatch(const Mat_Box *m)
@@ -300,8 +380,8 @@ PetscBool MatBoxLocalIsPointwise(const Mat_Box *m, MatBoxLocalType type)
   const MatBoxLocal *l = &m->local[type];
 
   for (int d = 0; d < 3; d++)
-    for (PetscInt i = 0; i < l->patches[d].npatch; i++)
-      if (l->patches[d].n[i] > 2) return PETSC_FALSE; /* two at a free end */
+    for (PetscInt i = 0; i < l->patches[0][d].npatch; i++)
+      if (l->patches[0][d].n[i] > 2) return PETSC_FALSE; /* two at a free end */
   return PETSC_TRUE;
 }
 
@@ -325,7 +405,7 @@ static void LocalPatchRange(const LocalStep *s, PatchFDRange r)
 
   for (int d = 0; d < 3; d++) {
     r[d][0] = PetscMax(0, box->owncells[d][0] - 1);
-    r[d][1] = box->owncells[d][1] > box->owncells[d][0] ? PetscMin(s->local->patches[d].npatch, box->owncells[d][1]) : r[d][0];
+    r[d][1] = box->owncells[d][1] > box->owncells[d][0] ? PetscMin(s->local->patches[0][d].npatch, box->owncells[d][1]) : r[d][0];
   }
 }
 
@@ -446,11 +526,13 @@ static PetscLogDouble LocalBytes(const MatBoxLocal *l, PatchFDKernels kern)
 {
   PetscLogDouble numbers = 0;
 
-  for (int d = 0; d < 3; d++) {
-    for (PetscInt c = 0; c < l->patches[d].nclass && !l->dense; c++) {
-      const PetscLogDouble n = l->patches[d].eigen[c].n, ext = l->patches[d].eigen[c].ext;
+  for (int f = 0; f < DMBOX_MAX_FIELDS; f++) {
+    for (int d = 0; d < 3; d++) {
+      for (PetscInt c = 0; c < l->patches[f][d].nclass && !l->dense; c++) {
+        const PetscLogDouble n = l->patches[f][d].eigen[c].n, ext = l->patches[f][d].eigen[c].ext;
 
-      numbers += 3 * n * n + 2 * n * (n + 2 * ext) + 5 * n;
+        numbers += 3 * n * n + 2 * n * (n + 2 * ext) + 5 * n;
+      }
     }
   }
   for (int b = 0; b < MATBOX_MAX_BANDS; b++)
@@ -462,16 +544,21 @@ static PetscLogDouble LocalBytes(const MatBoxLocal *l, PatchFDKernels kern)
 
 PetscErrorCode MatBoxLocalView(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PetscViewer viewer)
 {
-  const MatBoxLocal *l    = &m->local[type];
-  PetscInt           n[3] = {0, 0, 0};
+  const DM_Box      *box = (const DM_Box *)m->dm->data;
+  const MatBoxLocal *l   = &m->local[type];
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++)
-    for (PetscInt i = 0; i < l->patches[d].npatch; i++) n[d] = PetscMax(n[d], l->patches[d].n[i]);
-  PetscCall(PetscViewerASCIIPrintf(viewer,
-                                   "  %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " patches of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " unknowns "
-                                   "in %" PetscInt_FMT " colours, %.0f bytes of %s\n",
-                                   l->patches[0].npatch, l->patches[1].npatch, l->patches[2].npatch, n[0], n[1], n[2], l->ncolor, LocalBytes(l, kern), l->dense ? "inverses and 1D matrices" : "1D matrices"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " patches of ", l->patches[0][0].npatch, l->patches[0][1].npatch, l->patches[0][2].npatch));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
+  for (PetscInt f = 0; f < box->nfield; f++) {
+    PetscInt n[3] = {0, 0, 0};
+
+    for (int d = 0; d < 3; d++)
+      for (PetscInt i = 0; i < l->patches[f][d].npatch; i++) n[d] = PetscMax(n[d], l->patches[f][d].n[i]);
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT, f ? ", " : "", n[0], n[1], n[2]));
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, " unknowns in %" PetscInt_FMT " colours, %.0f bytes of %s\n", l->ncolor, LocalBytes(l, kern), l->dense ? "inverses and 1D matrices" : "1D matrices"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -499,7 +586,7 @@ PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels kern)
   PetscCall(MatBoxCheckRegular(m));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
   if (!m->havewhole) {
-    for (int d = 0; d < 3; d++) PetscCall(PatchFDLineEigenCreate(&box->field[0].line[d], m->form.M[d], m->form.A[d], &m->whole[d]));
+    for (int d = 0; d < 3; d++) PetscCall(PatchFDLineEigenCreate(&box->field[0].line[d], m->form.M[0][d], m->form.A[0][d], &m->whole[d]));
     if (box->halo && !m->natural) PetscCall(DMBoxCreateNaturalSF(m->dm, &m->natural));
     m->havewhole = PETSC_TRUE;
   }

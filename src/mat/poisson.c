@@ -33,12 +33,13 @@ static PetscErrorCode DMBoxForm_Poisson(DM dm, DMBoxOperator op, const PetscReal
     PetscCall(PatchFDBandMass(line, &M[d]));
     PatchFDBandScale(&A[d], op->exponent[d][1]);
     PatchFDBandScale(&M[d], op->exponent[d][0]);
-    form->A[d]     = &A[d];
-    form->M[d]     = &M[d];
+    form->A[0][d]     = &A[d];
+    form->M[0][d]     = &M[d];
     form->singular = (PetscBool)(form->singular && !line->dirichlet[0] && !line->dirichlet[1]);
     form->spd      = (PetscBool)(form->spd && c[d] > 0);
     weak           = (PetscBool)(weak || (line->continuity == PATCHFD_DISCONTINUOUS && (line->dirichlet[0] || line->dirichlet[1])));
   }
+  form->constants = form->singular ? 0 : -1;
   for (int d = 0; d < 3; d++) {
     form->term[d]        = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
     form->term[d].dir[d] = &A[d];
@@ -90,6 +91,7 @@ static PetscErrorCode DMBoxOperatorCheck_Poisson(DM dm, PETSC_UNUSED DMBoxOperat
   const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
+  PetscCheck(box->space != DMBOX_RT, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is rt; -dm_box_operator poisson takes q and dgq");
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
     PetscCheck(box->boundary[i] != DMBOX_SUPPORTED, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
                "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator poisson takes dirichlet and neumann", i % 2 ? "upper" : "lower", i / 2);

@@ -9,14 +9,14 @@
 
 typedef struct {
   DM               coarse, fine;
-  PatchFDEmbedding dir[3];
-  void            *plan[PATCHFD_NUM_KERNELS];
+  PetscInt         nfield;
+  PatchFDEmbedding dir[DMBOX_MAX_FIELDS][3];
+  void            *plan[DMBOX_MAX_FIELDS][PATCHFD_NUM_KERNELS];
 } Mat_Transfer;
 
-/* of the first field: spaces with more have an embedding for each */
-static PetscErrorCode MatTransferDescribe(const Mat_Transfer *t, PatchFDTransferDesc *desc)
+static PetscErrorCode MatTransferDescribe(const Mat_Transfer *t, PetscInt f, PatchFDTransferDesc *desc)
 {
-  const DMBoxField *coarse = &((const DM_Box *)t->coarse->data)->field[0], *fine = &((const DM_Box *)t->fine->data)->field[0];
+  const DMBoxField *coarse = &((const DM_Box *)t->coarse->data)->field[f], *fine = &((const DM_Box *)t->fine->data)->field[f];
 
   PetscFunctionBegin;
   desc->cbox = coarse->local;
@@ -24,7 +24,7 @@ static PetscErrorCode MatTransferDescribe(const Mat_Transfer *t, PatchFDTransfer
   DMBoxFreeNodes(coarse, PETSC_TRUE, desc->coarse);
   DMBoxFreeNodes(fine, PETSC_FALSE, desc->fine);
   for (int d = 0; d < 3; d++) {
-    const PatchFDEmbedding *e      = &t->dir[d];
+    const PatchFDEmbedding *e      = &t->dir[f][d];
     const PetscInt          stride = PetscMax(1, e->fstride); /* fine nodes a coarse cell */
     const PetscInt          first = fine->own[d][0], last = fine->own[d][1] - 1, lo = coarse->local.lo[d], hi = lo + coarse->local.n[d];
 
@@ -40,16 +40,38 @@ static PetscErrorCode MatTransferDescribe(const Mat_Transfer *t, PatchFDTransfer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatTransferGetPlan(Mat_Transfer *t, PatchFDKernels kern, void **plan)
+static PetscErrorCode MatTransferSetUp(Mat_Transfer *t, PatchFDKernels kern)
 {
   PetscFunctionBegin;
-  if (!t->plan[kern->id]) {
+  for (PetscInt f = 0; f < t->nfield; f++) {
     PatchFDTransferDesc desc;
 
-    PetscCall(MatTransferDescribe(t, &desc));
-    PetscCall(kern->transfercreate(&desc, &t->plan[kern->id]));
+    if (t->plan[f][kern->id]) continue;
+    PetscCall(MatTransferDescribe(t, f, &desc));
+    PetscCall(kern->transfercreate(&desc, &t->plan[f][kern->id]));
   }
-  *plan = t->plan[kern->id];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* fine += P coarse, the coarse array with ghosts */
+static PetscErrorCode MatTransferProlongFields(const Mat_Transfer *t, PatchFDKernels kern, const void *coarse, void *fine)
+{
+  const DM_Box *cb = (const DM_Box *)t->coarse->data, *fb = (const DM_Box *)t->fine->data;
+
+  PetscFunctionBegin;
+  for (PetscInt f = 0; f < t->nfield; f++)
+    PetscCall(kern->transferprolong(t->plan[f][kern->id], (const char *)coarse + cb->field[f].local0 * kern->size, (char *)fine + fb->field[f].global0 * kern->size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* coarse += P' fine, the coarse array with ghosts */
+static PetscErrorCode MatTransferRestrictFields(const Mat_Transfer *t, PatchFDKernels kern, const void *fine, void *coarse)
+{
+  const DM_Box *cb = (const DM_Box *)t->coarse->data, *fb = (const DM_Box *)t->fine->data;
+
+  PetscFunctionBegin;
+  for (PetscInt f = 0; f < t->nfield; f++)
+    PetscCall(kern->transferrestrict(t->plan[f][kern->id], (const char *)fine + fb->field[f].global0 * kern->size, (char *)coarse + cb->field[f].local0 * kern->size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -59,12 +81,12 @@ static PetscErrorCode MatTransferProlong(Mat P, Vec coarse, Vec fine0, Vec fine)
   Mat_Transfer  *t;
   PatchFDKernels kern;
   const void    *ac;
-  void          *af, *local, *plan;
+  void          *af, *local;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(P, &t));
   PetscCall(PatchFDVecGetKernels(coarse, &kern));
-  PetscCall(MatTransferGetPlan(t, kern, &plan));
+  PetscCall(MatTransferSetUp(t, kern));
   PetscCall(PetscLogEventBegin(PATCHFD_Prolong, P, 0, 0, 0));
   if (fine0 && fine0 != fine) PetscCall(VecCopy(fine0, fine));
   PetscCall(PatchFDVecGetArrayRead(coarse, kern, &ac));
@@ -72,12 +94,12 @@ static PetscErrorCode MatTransferProlong(Mat P, Vec coarse, Vec fine0, Vec fine)
   PetscCall(DMBoxGlobalToLocalEnd(t->coarse, kern, ac, DMBOX_WORK_X, &local));
   if (fine0) {
     PetscCall(PatchFDVecGetArray(fine, kern, &af));
-    PetscCall(kern->transferprolong(plan, local, af));
+    PetscCall(MatTransferProlongFields(t, kern, local, af));
     PetscCall(PatchFDVecRestoreArray(fine, kern, &af));
   } else {
     PetscCall(PatchFDVecGetArrayWrite(fine, kern, &af));
     PetscCall(kern->zero(((DM_Box *)t->fine->data)->nglobal, af));
-    PetscCall(kern->transferprolong(plan, local, af));
+    PetscCall(MatTransferProlongFields(t, kern, local, af));
     PetscCall(PatchFDVecRestoreArrayWrite(fine, kern, &af));
   }
   PetscCall(PatchFDVecRestoreArrayRead(coarse, kern, &ac));
@@ -92,13 +114,13 @@ static PetscErrorCode MatTransferRestrict(Mat P, Vec fine, Vec coarse0, Vec coar
   DM_Box        *box;
   PatchFDKernels kern;
   const void    *af;
-  void          *ac, *local, *plan;
+  void          *ac, *local;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(P, &t));
   box = (DM_Box *)t->coarse->data;
   PetscCall(PatchFDVecGetKernels(fine, &kern));
-  PetscCall(MatTransferGetPlan(t, kern, &plan));
+  PetscCall(MatTransferSetUp(t, kern));
   PetscCall(PetscLogEventBegin(PATCHFD_Restrict, P, 0, 0, 0));
   if (coarse0 && coarse0 != coarse) PetscCall(VecCopy(coarse0, coarse));
   PetscCall(PatchFDVecGetArrayRead(fine, kern, &af));
@@ -108,10 +130,10 @@ static PetscErrorCode MatTransferRestrict(Mat P, Vec fine, Vec coarse0, Vec coar
     PetscCall(DMBoxGetWork(t->coarse, kern, DMBOX_WORK_R, &local));
     PetscCall(kern->zero(box->nlocal, local));
     PetscCall(DMBoxGlobalToLocalOwned(t->coarse, kern, ac, DMBOX_WORK_R, &local));
-    PetscCall(kern->transferrestrict(plan, af, local));
+    PetscCall(MatTransferRestrictFields(t, kern, af, local));
     PetscCall(DMBoxHaloAdd(t->coarse, kern, local));
     PetscCall(DMBoxLocalToGlobal(t->coarse, kern, local, ac));
-  } else PetscCall(kern->transferrestrict(plan, af, ac));
+  } else PetscCall(MatTransferRestrictFields(t, kern, af, ac));
   PetscCall(PatchFDVecRestoreArray(coarse, kern, &ac));
   PetscCall(PatchFDVecRestoreArrayRead(fine, kern, &af));
   PetscCall(PetscLogEventEnd(PATCHFD_Restrict, P, 0, 0, 0));
@@ -167,16 +189,26 @@ static PetscErrorCode MatCreateVecs_Transfer(Mat P, Vec *right, Vec *left)
 static PetscErrorCode MatBoxTriples_Transfer(Mat P, PetscCount *count, PetscInt **i, PetscInt **j, PetscScalar **v)
 {
   Mat_Transfer       *t;
-  PatchFDTransferDesc desc;
+  PatchFDTransferDesc desc[DMBOX_MAX_FIELDS];
   PetscInt           *column;
+  PetscCount          n, first = 0;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(P, &t));
-  PetscCall(MatTransferDescribe(t, &desc));
   PetscCall(DMBoxGetLocalToGlobal(t->coarse, &column));
-  PetscCall(PatchFDHostTransferTriples(&desc, P->rmap->rstart, column, count, NULL, NULL, NULL));
-  PetscCall(PetscMalloc3(*count, i, *count, j, *count, v));
-  PetscCall(PatchFDHostTransferTriples(&desc, P->rmap->rstart, column, count, *i, *j, *v));
+  *count = 0;
+  for (int fill = 0; fill < 2; fill++) {
+    for (PetscInt f = 0; f < t->nfield; f++) {
+      const PetscInt  row = P->rmap->rstart + (PetscInt)((const DM_Box *)t->fine->data)->field[f].global0;
+      const PetscInt *col = column + ((const DM_Box *)t->coarse->data)->field[f].local0;
+
+      if (!fill) PetscCall(MatTransferDescribe(t, f, &desc[f]));
+      PetscCall(PatchFDHostTransferTriples(&desc[f], row, col, &n, fill ? *i + first : NULL, fill ? *j + first : NULL, fill ? *v + first : NULL));
+      if (fill) first += n;
+      else *count += n;
+    }
+    if (!fill) PetscCall(PetscMalloc3(*count, i, *count, j, *count, v));
+  }
   PetscCall(PetscFree(column));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -213,9 +245,11 @@ static PetscErrorCode MatDestroy_Transfer(Mat P)
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(P, &t));
-  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
-    if (t->plan[i]) PetscCall(PatchFDKernelTables[i]->transferdestroy(&t->plan[i]));
-  for (int d = 0; d < 3; d++) PetscCall(PatchFDEmbeddingDestroy(&t->dir[d]));
+  for (PetscInt f = 0; f < t->nfield; f++) {
+    for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
+      if (t->plan[f][i]) PetscCall(PatchFDKernelTables[i]->transferdestroy(&t->plan[f][i]));
+    for (int d = 0; d < 3; d++) PetscCall(PatchFDEmbeddingDestroy(&t->dir[f][d]));
+  }
   PetscCall(DMDestroy(&t->coarse));
   PetscCall(DMDestroy(&t->fine));
   PetscCall(PetscFree(t));
@@ -230,7 +264,10 @@ static PetscErrorCode MatTransferCreate(DM coarse, DM fine, Mat *P)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&t));
-  for (int d = 0; d < 3; d++) PetscCall(PatchFDEmbeddingCreate(&cb->field[0].line[d], &fb->field[0].line[d], &t->dir[d]));
+  PetscCheck(cb->nfield == fb->nfield, PetscObjectComm((PetscObject)fine), PETSC_ERR_ARG_INCOMP, "Interpolation between two DMBOXes with %" PetscInt_FMT " and %" PetscInt_FMT " fields (-dm_box_space)", cb->nfield, fb->nfield);
+  t->nfield = fb->nfield;
+  for (PetscInt f = 0; f < t->nfield; f++)
+    for (int d = 0; d < 3; d++) PetscCall(PatchFDEmbeddingCreate(&cb->field[f].line[d], &fb->field[f].line[d], &t->dir[f][d]));
   PetscCall(PetscObjectReference((PetscObject)coarse));
   PetscCall(PetscObjectReference((PetscObject)fine));
   t->coarse = coarse;

@@ -48,6 +48,19 @@ PetscErrorCode PatchFDCiteBiharmonic(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PatchFDCiteStokes(void)
+{
+  static PetscBool cite = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister("@article{CuiKanschat2024,\n"
+                                   "  title  = {Multigrid methods for the {Stokes} problem on {GPU} systems},\n"
+                                   "  author = {Cu Cui and Guido Kanschat},\n"
+                                   "  year   = {2024}\n}\n",
+                                   &cite));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   PatchFDFinalizePackage - Forgets that libpatchfd was initialized; called by `PetscFinalize()`
 
@@ -100,6 +113,7 @@ PetscErrorCode PatchFDInitializePackage(void)
   PetscCall(DMRegister(DMBOX, DMCreate_Box));
   PetscCall(DMBoxOperatorRegister("poisson", DMBoxOperatorCreate_Poisson));
   PetscCall(DMBoxOperatorRegister("biharmonic", DMBoxOperatorCreate_Biharmonic));
+  PetscCall(DMBoxOperatorRegister("stokes", DMBoxOperatorCreate_Stokes));
   PetscCall(PCRegister(PCPATCHFD, PCCreate_PatchFD));
   PetscCall(PCRegister(PCPATCHMG, PCCreate_PatchMG));
   PetscCall(PCRegister(PCSINGLE, PCCreate_Single));

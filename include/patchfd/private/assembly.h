@@ -42,12 +42,19 @@ PETSC_INTERN PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, co
 */
 PETSC_INTERN PetscErrorCode PatchFDHostTransferTriples(const PatchFDTransferDesc *, PetscInt row, const PetscInt column[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
 
+/* coef X[2] (x) X[1] (x) X[0] in the rows of field `row` and the columns of field `col` of a patch */
+typedef struct {
+  PetscInt         row, col;
+  PetscReal        coef;
+  const PetscReal *X[3];
+} PatchFDMatrixTerm;
+
 /*
-  The inverse of the matrix of a patch, the sum of coef[t] X[t][2] (x) X[t][1] (x) X[t][0] with n[d] x n[d] matrices: its symmetries and sizes first
-  (the number of entries is returned), so that it is known what it will take; then its blocks.  definite: whether it is positive definite; otherwise
-  there is no inverse.
+  The inverse of the matrix of a patch, a sum of terms, with nfield, n and odd set: its symmetries and sizes first (the number of entries is returned), so
+  that it is known what it will take; then its blocks.  spd: it should be positive definite.  constants: a field whose constants may be a null space, or -1;
+  then it is the pseudo-inverse.  regular: whether all that is true; otherwise there is no inverse.
 */
-PETSC_INTERN PetscErrorCode PatchFDHostDenseParity(PetscInt nterm, const PetscReal *const X[][3], const PetscInt n[3], PatchFDDense *);
-PETSC_INTERN PetscInt       PatchFDHostDenseSizes(PatchFDDense *);
-PETSC_INTERN PetscErrorCode PatchFDHostDenseCreate(PetscInt nterm, const PetscReal coef[], const PetscReal *const X[][3], PatchFDDense *, PetscBool *definite);
+PETSC_INTERN PetscErrorCode PatchFDHostDenseParity(PetscInt nterm, const PatchFDMatrixTerm[], PatchFDDense *);
+PETSC_INTERN PetscCount     PatchFDHostDenseSizes(PatchFDDense *);
+PETSC_INTERN PetscErrorCode PatchFDHostDenseCreate(PetscInt nterm, const PatchFDMatrixTerm[], PetscBool spd, PetscInt constants, PatchFDDense *, PetscBool *regular);
 PETSC_INTERN PetscErrorCode PatchFDHostDenseDestroy(PatchFDDense *);

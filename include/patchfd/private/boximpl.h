@@ -14,7 +14,7 @@ enum {
 };
 
 enum {
-  DMBOX_MAX_FIELDS       = 4, /* three components of a velocity, and a pressure */
+  DMBOX_MAX_FIELDS       = PATCHFD_MAX_FIELDS,
   DMBOX_MAX_COEFFICIENTS = 8
 };
 

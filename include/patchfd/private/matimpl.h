@@ -4,7 +4,7 @@
 #include <petsc/private/matimpl.h>
 
 enum {
-  MATBOX_MAX_BANDS  = 16,
+  MATBOX_MAX_BANDS  = 24,
   MATBOX_MAX_TERMS  = 16,
   MATBOX_MAX_COLORS = 16 /* two phases of eight parities */
 };
@@ -18,9 +18,11 @@ struct _MatBoxForm {
   PatchFDBand        band[MATBOX_MAX_BANDS];
   PatchFDTerm        term[MATBOX_MAX_TERMS];
   PatchFDTerm        lift[MATBOX_MAX_TERMS]; /* what weak Dirichlet data bring into a right-hand side, from their values at the nodes */
-  const PatchFDBand *A[3], *M[3];            /* local solvers: fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A */
+  const PatchFDBand *A[DMBOX_MAX_FIELDS][3], *M[DMBOX_MAX_FIELDS][3]; /* local solvers: fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A */
+  PetscBool          odd[DMBOX_MAX_FIELDS][3]; /* does a reflection in this direction change the field's sign, too? */
   PetscBool          separable;              /* the operator is that sum; otherwise local solvers that diagonalize it are inexact */
-  PetscBool          singular;               /* constants are its null space */
+  PetscInt           constants;              /* a field whose constants can be a null space: of the operator or of the matrices of patches; or -1 */
+  PetscBool          singular;               /* they are that of the operator */
   PetscBool          spd;                    /* symmetric positive definite, unless singular */
 };
 
@@ -61,8 +63,10 @@ typedef enum {
 } MatBoxLocalType;
 
 typedef struct {
-  PatchFDPatches patches[3];
+  PatchFDPatches patches[DMBOX_MAX_FIELDS][3];
   PetscBool      havepatches;
+  PetscInt       nclass[3], *cls[3]; /* the classes that say all about a patch in a direction, whatever the field */
+  PatchFDLocalField field[DMBOX_MAX_FIELDS];
   PetscInt       nterm;
   PatchFDRows    rows[MATBOX_MAX_BANDS]; /* of the form's bands, for residuals */
   PatchFDRowTerm term[MATBOX_MAX_TERMS];
@@ -95,6 +99,7 @@ typedef struct {
 PETSC_INTERN PetscErrorCode DMBoxOperatorSetMatBox(DMBoxOperator);
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator);                     /* poisson.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator);                  /* biharmonic.c */
+PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator);                      /* stokes.c */
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *, Vec *); /* transfer.c */
 PETSC_INTERN PetscErrorCode DMSetUpSolvers_MatBox(DM);                                      /* solvers.c */
 /* called when a matrix is made, since that is the one thing that a SNES without callbacks asks of its DM: solvers.c */

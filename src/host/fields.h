@@ -1,0 +1,154 @@
+/*
+  Local solvers of operators with any terms, of one field or several: the residual from the terms (rows.h), the solve by products with inverses (dense.h), or
+  by fast diagonalization of a part of the operator (diagonalization.h).  The numbers of a batch are those of its fields, one after another.
+*/
+#pragma once
+#include "dense.h"
+#include "diagonalization.h"
+#include "rows.h"
+
+typedef struct {
+  PatchFDLocalDesc desc;
+  RowsPlan        *rows[PATCHFD_MAX_FIELDS][PATCHFD_MAX_FIELDS];
+  SeparablePlan   *fd[PATCHFD_MAX_FIELDS]; /* NULL where inverses solve */
+  DenseClass      *dense;                  /* for each product of classes */
+  PetscInt         ndense;
+  V               *u, *s, *t, *work; /* blocks; work is two of them */
+  void            *base;
+} FieldsPlan;
+
+static PetscErrorCode FieldsDestroy(FieldsPlan **plan)
+{
+  FieldsPlan *p = *plan;
+
+  PetscFunctionBegin;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < PATCHFD_MAX_FIELDS; i++) {
+    for (int j = 0; j < PATCHFD_MAX_FIELDS; j++) PetscCall(RowsDestroy(&p->rows[i][j]));
+    PetscCall(SeparableDestroy(&p->fd[i]));
+  }
+  for (PetscInt i = 0; i < p->ndense; i++) PetscCall(DenseClassDestroy(&p->dense[i]));
+  PetscCall(PetscFree(p->dense));
+  PetscCall(PetscFree(p->base));
+  PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FieldsCreate(const PatchFDLocalDesc *desc, FieldsPlan **plan)
+{
+  FieldsPlan *p;
+  size_t      size = 0;
+  V          *v    = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  *plan   = p;
+  p->desc = *desc;
+  for (PetscInt f = 0; f < desc->nfield; f++) {
+    size_t volume = 1;
+
+    for (PetscInt g = 0; g < desc->nfield; g++) PetscCall(RowsCreate(desc, f, g, &p->rows[f][g]));
+    if (desc->kind == PATCHFD_LOCAL_FD) PetscCall(SeparableCreate(&desc->field[f], &p->fd[f]));
+    for (int d = 0; d < 3; d++) {
+      PetscInt n = 0;
+
+      for (PetscInt i = 0; i < desc->field[f].dir[d]->npatch; i++) n = PetscMax(n, desc->field[f].dir[d]->n[i]);
+      volume *= (size_t)n;
+    }
+    size += volume;
+  }
+  if (desc->kind == PATCHFD_LOCAL_DENSE) {
+    p->ndense = desc->nclass[0] * desc->nclass[1] * desc->nclass[2];
+    PetscCall(PetscCalloc1(p->ndense, &p->dense));
+    for (PetscInt i = 0; i < p->ndense; i++) PetscCall(DenseClassCreate(&desc->dense[i], &p->dense[i]));
+  }
+  PetscCall(VMalloc(5 * size, &v, &p->base));
+  p->u    = v;
+  p->s    = v + size;
+  p->t    = v + 2 * size;
+  p->work = v + 3 * size;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* free nodes of field f in the patches at hand, which have all the same size */
+static void FieldsNodes(const FieldsPlan *p, PetscInt f, const PetscInt patch[3][VL], PetscInt n[3])
+{
+  for (int d = 0; d < 3; d++) n[d] = p->desc.field[f].dir[d]->n[patch[d][0]];
+}
+
+/* the dense solve of a batch, one class after the other; nearly always there is one */
+static void FieldsDense(FieldsPlan *p, int count, const PetscInt patch[3][VL], size_t size)
+{
+  PetscInt all[VL];
+  int      same = 1;
+
+  for (int l = 0; l < count; l++) {
+    const PetscInt *nc = p->desc.nclass;
+
+    all[l] = p->desc.cls[0][patch[0][l]] + nc[0] * (p->desc.cls[1][patch[1][l]] + nc[1] * p->desc.cls[2][patch[2][l]]);
+    same   = same && all[l] == all[0];
+  }
+  if (same) {
+    DenseSolve(&p->dense[all[0]], size, p->u, p->work);
+    return;
+  }
+  for (int first = 0; first < count; first++) {
+    int seen = 0;
+
+    for (int l = 0; l < first; l++) seen = seen || all[l] == all[first];
+    if (seen) continue;
+    memcpy(p->t, p->u, size * sizeof(V));
+    DenseSolve(&p->dense[all[first]], size, p->t, p->work);
+    for (size_t i = 0; i < size; i++) /* the others are still to be solved, or done, in u and s */
+      for (int l = first; l < count; l++)
+        if (all[l] == all[first]) p->s[i][l] = p->t[i][l];
+  }
+  memcpy(p->u, p->s, size * sizeof(V));
+}
+
+/* One batch of patches, all of the same size; free[f] are their nodes of field f */
+static void FieldsBatch(FieldsPlan *p, PatchFDPatchOp operation, const PetscInt patch[3][VL], Batch free[], REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
+{
+  const PatchFDLocalField *field  = p->desc.field;
+  const PetscInt           nfield = p->desc.nfield;
+  PetscInt                 n[PATCHFD_MAX_FIELDS][3];
+  size_t                   at[PATCHFD_MAX_FIELDS + 1] = {0};
+
+  for (PetscInt f = 0; f < nfield; f++) {
+    FieldsNodes(p, f, patch, n[f]);
+    at[f + 1] = at[f] + (size_t)(n[f][0] * n[f][1] * n[f][2]);
+    BatchClip(&free[f], n[f], field[f].read);
+    Gather(&free[f], n[f], &field[f].box, (operation == PATCHFD_OP_SOLVE ? r : b) + field[f].x0, p->u + at[f]);
+  }
+  for (PetscInt f = 0; f < nfield && operation != PATCHFD_OP_SOLVE && !zero; f++) {
+    for (PetscInt g = 0; g < nfield; g++) {
+      if (!p->rows[f][g]) continue;
+      RowsSelect(p->rows[f][g], free[f].count, patch);
+      RowsSubtract(p->rows[f][g], n[f], n[g], &free[g], &field[g], x + field[g].x0, p->u + at[f]);
+    }
+  }
+  if (operation == PATCHFD_OP_RESIDUAL) {
+    for (PetscInt f = 0; f < nfield; f++) Scatter(&free[f], n[f], 1, p->u + at[f], 0, &field[f].box, r + field[f].x0);
+    return;
+  }
+  if (p->dense) FieldsDense(p, free[0].count, patch, at[nfield]);
+  else
+    for (PetscInt f = 0; f < nfield; f++) SeparableSolve(p->fd[f], free[f].count, patch, p->u + at[f]);
+  for (PetscInt f = 0; f < nfield; f++) Scatter(&free[f], n[f], omega, p->u + at[f], 1, &field[f].box, x + field[f].x0);
+}
+
+/* multiplications and additions of one patch, which is one of the middle of a mesh */
+static PetscLogDouble FieldsFlops(const FieldsPlan *p, PatchFDPatchOp operation, const PetscInt patch[3][VL], PetscBool zero)
+{
+  PetscInt       n[PATCHFD_MAX_FIELDS][3];
+  PetscLogDouble flops = 0;
+
+  for (PetscInt f = 0; f < p->desc.nfield; f++) FieldsNodes(p, f, patch, n[f]);
+  for (PetscInt f = 0; f < p->desc.nfield && operation != PATCHFD_OP_SOLVE && !zero; f++)
+    for (PetscInt g = 0; g < p->desc.nfield; g++)
+      if (p->rows[f][g]) flops += RowsFlops(p->rows[f][g], n[f], n[g]);
+  if (operation == PATCHFD_OP_RESIDUAL) return flops;
+  for (int i = 0; i < 8 && p->dense; i++) flops += 2.0 * p->dense[0].desc.size[i] * p->dense[0].desc.size[i];
+  for (PetscInt f = 0; f < p->desc.nfield && !p->dense; f++) flops += SeparableFlops(p->fd[f], PATCHFD_OP_SOLVE, n[f], PETSC_TRUE, zero);
+  return flops;
+}

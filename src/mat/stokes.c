@@ -1,0 +1,257 @@
+/*
+  The operator "stokes" of a DMBOX with the space rt: a velocity u in RT_k and a pressure p in DGQ_k,
+
+    shift u - viscosity laplace u + grad p = f,   -div u = g.
+
+  Component c of the velocity is continuous in its own direction, where it has stiffness and mass matrix; in the others the stiffness has the face terms of
+  the symmetric interior penalty method.  So its Laplacian is a Kronecker sum, and with G_c = int psi phi' between the spaces of the pressure and of
+  component c in direction c, the divergence is -G_c there with masses in the other directions, and the gradient its transpose (Cui, Kanschat, Multigrid
+  methods for the Stokes problem on GPU systems).  The divergence of a velocity is in the space of the pressure, so that div u = 0 holds at every point.
+
+  On sides without slip (dirichlet) the normal velocity is fixed and the tangential one given weakly; open sides (neumann) have the natural condition
+  viscosity du/dn - p n = given.
+*/
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/sysimpl.h>
+
+enum {
+  VISCOSITY,
+  SHIFT,
+  PRESSURE /* of gradient and divergence: 1, but for multiples of the operator */
+};
+
+/* ---- the form ---- */
+
+/* The bands of a direction: of the component that is continuous there (C), and of all other fields (D) */
+typedef struct {
+  PatchFDBand LC, MC, LD, MD, G, Gt;
+} StokesBands;
+
+enum {
+  BANDS = sizeof(StokesBands) / sizeof(PatchFDBand)
+};
+
+/* the band of component c in direction d: its Laplacian or its mass matrix */
+static const PatchFDBand *Laplacian(const StokesBands b[3], PetscInt c, PetscInt d)
+{
+  return c == d ? &b[d].LC : &b[d].LD;
+}
+
+static const PatchFDBand *Mass(const StokesBands b[3], PetscInt c, PetscInt d)
+{
+  return c == d ? &b[d].MC : &b[d].MD;
+}
+
+static PetscErrorCode StokesBandsCreate(PetscInt dim, DMBoxOperator op, const PetscReal c[], const PetscReal penalty[2], const PatchFDLine line[][3], PetscInt d, StokesBands *b)
+{
+  const PatchFDLine *C = &line[d][d], *D = &line[dim][d];
+  const PetscReal    shift = d == 0 ? c[SHIFT] : 0;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDBandMass(D, &b->MD));
+  PatchFDBandScale(&b->MD, op->exponent[d][0]);
+  PetscCall(PatchFDBandLaplace(D, c[VISCOSITY], shift, penalty[0], penalty[1], &b->LD));
+  PatchFDBandScale(&b->LD, op->exponent[d][1]);
+  if (d >= dim) PetscFunctionReturn(PETSC_SUCCESS); /* a point */
+  PetscCall(PatchFDBandMass(C, &b->MC));
+  PatchFDBandScale(&b->MC, op->exponent[d][0]);
+  PetscCall(PatchFDBandLaplace(C, c[VISCOSITY], shift, 0, 0, &b->LC));
+  PatchFDBandScale(&b->LC, op->exponent[d][1]);
+  PetscCall(PatchFDBandDerivative(D, C, 1, PETSC_FALSE, &b->G));
+  PetscCall(PatchFDBandDerivative(D, C, 1, PETSC_TRUE, &b->Gt));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a term with the mass matrices of component c (or of the pressure, c = dim), and one other band in direction d */
+static void AddTerm(const StokesBands b[3], PetscInt row, PetscInt col, PetscReal coef, PetscInt c, PetscInt d, const PatchFDBand *band, PetscInt *n, PatchFDTerm term[])
+{
+  PatchFDTerm *t = &term[(*n)++];
+
+  *t = (PatchFDTerm){.row = row, .col = col, .coef = coef};
+  for (int e = 0; e < 3; e++) t->dir[e] = e == d ? band : Mass(b, c, e);
+}
+
+/* what weak tangential velocities bring in */
+static PetscErrorCode AddLift(PetscInt dim, DMBoxOperator op, const PetscReal c[], PetscReal penalty, const PatchFDLine line[][3], const StokesBands b[3], MatBoxForm *form)
+{
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < dim; d++) {
+    const PatchFDLine *D = &line[dim][d];
+
+    if (!D->dirichlet[0] && !D->dirichlet[1]) continue;
+    PetscCall(PatchFDBandDirichlet(D, c[VISCOSITY], penalty, &form->band[form->nband]));
+    PatchFDBandScale(&form->band[form->nband], op->exponent[d][1]);
+    for (PetscInt i = 0; i < dim; i++)
+      if (i != d) AddTerm(b, i, i, 1, i, d, &form->band[form->nband], &form->nlift, form->lift);
+    form->nband++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine line[][3], MatBoxForm *form)
+{
+  const PetscReal k = (PetscReal)((const DM_Box *)dm->data)->degree, penalty[2] = {op->penalty[0] * (k + 1) * (k + 2), op->penalty[1] * 2 * (k + 1) * (k + 2)};
+  const PetscInt  dim = dm->dim;
+  StokesBands    *b   = (StokesBands *)form->band;
+
+  PetscFunctionBegin;
+  form->nband     = 3 * BANDS;
+  form->constants = dim;
+  form->singular  = PETSC_TRUE;
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscCall(StokesBandsCreate(dim, op, c, penalty, line, d, &b[d]));
+    if (d < dim) form->singular = (PetscBool)(form->singular && line[d][d].dirichlet[0] && line[d][d].dirichlet[1]);
+    for (PetscInt f = 0; f <= dim; f++) {
+      form->M[f][d] = f < dim ? Mass(b, f, d) : &b[d].MD;
+      form->A[f][d] = f < dim ? Laplacian(b, f, d) : &b[d].MD;
+    }
+  }
+  for (PetscInt i = 0; i < dim; i++) {
+    form->odd[i][i] = PETSC_TRUE;
+    for (PetscInt d = 0; d < dim; d++) AddTerm(b, i, i, 1, i, d, Laplacian(b, i, d), &form->nterm, form->term);
+    AddTerm(b, i, dim, -c[PRESSURE], i, i, &b[i].Gt, &form->nterm, form->term);
+    AddTerm(b, dim, i, -c[PRESSURE], i, i, &b[i].G, &form->nterm, form->term);
+  }
+  PetscCall(AddLift(dim, op, c, penalty[1], line, b, form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- checks, options, view ---- */
+
+/*
+  As for biharmonic: the sum of the squares of a polynomial of degree k - 1 at both ends of [0, h] is at most k (k + 1) / h times the integral of its square,
+  so factors above k / (2 (k + 2)) of the penalty (k + 1) (k + 2) / h are enough where cells are equal, and twice that anywhere.
+*/
+static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
+{
+  const DM_Box   *box   = (const DM_Box *)dm->data;
+  const MPI_Comm  comm  = PetscObjectComm((PetscObject)dm);
+  const PetscReal k     = (PetscReal)box->degree;
+  PetscReal       least = k / (2 * (k + 2));
+
+  PetscFunctionBegin;
+  PetscCheck(box->space == DMBOX_RT, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator stokes takes rt", DMBoxSpaces[box->space]);
+  for (PetscInt i = 0; i < 2 * dm->dim; i++)
+    PetscCheck(box->boundary[i] != DMBOX_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
+               "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator stokes takes dirichlet (the velocity is given) and neumann (open)",
+               i % 2 ? "upper" : "lower", i / 2);
+  for (PetscInt d = 0; d < dm->dim; d++)
+    if (box->nvertices[d]) least = k / (k + 2);
+  PetscCheck(PetscMin(op->penalty[0], op->penalty[1]) > least, comm, PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_penalty (DMBoxSetPenalty()) is %g,%g; -dm_box_operator stokes of degree %" PetscInt_FMT " takes factors above %g on this mesh: with less the viscous term need not be positive definite",
+             (double)op->penalty[0], (double)op->penalty[1], box->degree, (double)least);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOperatorSetFromOptions_Stokes(DM dm, DMBoxOperator op, PetscOptionItems PetscOptionsObject)
+{
+  PetscReal viscosity = op->coefficient[VISCOSITY], shift = op->coefficient[SHIFT];
+  PetscBool flg[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsReal("-dm_box_viscosity", "Viscosity", "DMBoxSetStokes", viscosity, &viscosity, &flg[0]));
+  PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the velocity's mass matrix added to the operator", "DMBoxSetStokes", shift, &shift, &flg[1]));
+  if (flg[0] || flg[1]) PetscCall(DMBoxSetStokes(dm, viscosity, shift));
+  PetscCall(DMBoxOptionsPenalty(dm, PetscOptionsObject));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOperatorView_Stokes(PETSC_UNUSED PetscInt dim, const PetscReal c[], PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "shift u - viscosity laplace u + grad p, -div u, viscosity = %g, shift = %g", (double)c[VISCOSITY], (double)c[SHIFT]));
+  if (c[PRESSURE] != 1) PetscCall(PetscViewerASCIIPrintf(viewer, ", gradient and divergence times %g", (double)c[PRESSURE]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- creation, public routines ---- */
+
+PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
+{
+  PetscFunctionBegin;
+  PetscCall(PatchFDCiteStokes());
+  PetscCall(DMBoxOperatorSetMatBox(op));
+  op->ops.setfromoptions     = DMBoxOperatorSetFromOptions_Stokes;
+  op->ops.check              = DMBoxOperatorCheck_Stokes;
+  op->ops.view               = DMBoxOperatorView_Stokes;
+  op->ops.form               = DMBoxForm_Stokes;
+  op->coefficient[VISCOSITY] = 1;
+  op->coefficient[PRESSURE]  = 1;
+  op->mass                   = SHIFT;
+  op->penalty[0] = op->penalty[1] = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetStokes - Sets the coefficients of the operator `stokes`, shift u - viscosity laplace u + grad p, -div u
+
+  Logically Collective
+
+  Input Parameters:
++ dm        - the `DM` of type `DMBOX`
+. viscosity - the viscosity, positive (default 1)
+- shift     - the coefficient of the velocity's mass matrix, not negative (default 0): one over the time step, for example
+
+  Options Database Keys:
++ -dm_box_viscosity nu - the viscosity
+- -dm_box_shift s      - coefficient of the velocity's mass matrix
+
+  Level: beginner
+
+  Notes:
+  The space is `DMBOX_RT`: velocities in RT_k, pressures in DGQ_k, with the penalties (k + 1) (k + 2) / h between cells and twice that on sides, times the
+  factors of `DMBoxSetPenalty()`, for tangential jumps.  The velocity is divergence-free at every point; velocity and pressure have the order k + 1 in L2.
+
+  Sides are without slip (`DMBOX_DIRICHLET`: `DMBoxLiftDirichlet()` brings other velocities in) or open (`DMBOX_NEUMANN`: viscosity du/dn - p n is
+  given, zero unless `DMBoxAddNeumannLoad()` brings another in).  Without open sides the pressure is determined up to a constant: the matrix has that null space.
+
+  The matrix is symmetric and indefinite: use `KSPFGMRES`, `KSPGMRES` or `KSPMINRES`, not `KSPCG`.
+
+  May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.
+
+.seealso: `DMBOX`, `DMBoxGetStokes()`, `DMBoxSetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPenalty()`, `DMBoxLiftDirichlet()`, `MatBoxUpdate()`
+@*/
+PetscErrorCode DMBoxSetStokes(DM dm, PetscReal viscosity, PetscReal shift)
+{
+  DMBoxOperator op;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "stokes", "DMBoxSetStokes()", &op));
+  PetscValidLogicalCollectiveReal(dm, viscosity, 2);
+  PetscValidLogicalCollectiveReal(dm, shift, 3);
+  PetscCheck(viscosity > 0 && !PetscIsInfOrNanReal(viscosity), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_viscosity (DMBoxSetStokes()) is %g; it must be positive and finite", (double)viscosity);
+  PetscCheck(shift >= 0 && !PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_shift (DMBoxSetStokes()) is %g; it must be finite and not negative", (double)shift);
+  op->coefficient[VISCOSITY] = viscosity;
+  op->coefficient[SHIFT]     = shift;
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetStokes - Returns the coefficients of the operator `stokes`
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ viscosity - the viscosity, or `NULL`
+- shift     - the coefficient of the velocity's mass matrix, or `NULL`
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxSetStokes()`
+@*/
+PetscErrorCode DMBoxGetStokes(DM dm, PetscReal *viscosity, PetscReal *shift)
+{
+  DMBoxOperator op;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "stokes", "DMBoxGetStokes()", &op));
+  if (viscosity) *viscosity = op->coefficient[VISCOSITY];
+  if (shift) *shift = op->coefficient[SHIFT];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
