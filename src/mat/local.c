@@ -340,6 +340,7 @@ PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
 {
   const PetscInt low = m->dm->dim == 3 ? 3 : 2;
 
+  if (((const DM_Box *)m->dm->data)->nfield > 1) return PETSC_TRUE;
   for (int d = 0; d < 3; d++)
     for (PetscInt c = 1; c < m->form.M[0][d]->ncells; c++)
       if (m->form.M[0][d]->cls[c] != m->form.M[0][d]->cls[0]) return PETSC_FALSE;
