@@ -3,6 +3,7 @@
 #include "lines.cuh"
 #include "plan.cuh"
 #include "shell.cuh"
+#include <algorithm>
 
 namespace patchfd
 {
@@ -81,15 +82,19 @@ struct FieldsData {
   Team<T>               team;
 };
 
-/* patches of a colour outside a range of them: all numbers of its parity, of which those of its phase count */
+static constexpr int fields_forms = 8; /* at most */
+
+/* patches of a colour that the fast kernels leave: outside the first of their ranges, all numbers of its parity, of which those of its phase and in none of the other ranges count */
 struct FieldsPatches {
-  int   start[3], phases, phase;
+  int   start[3], phases, phase, nskip;
+  Range skip[fields_forms];
   Shell shell;
 
-  FieldsPatches(const ColorPatches &all, const ColorPatches &inner) : phases(all.phases), phase(all.phase)
+  FieldsPatches(const ColorPatches &all, const ColorPatches &inner, const std::vector<Range> &ranges) : phases(all.phases), phase(all.phase), nskip((int)ranges.size())
   {
     Range whole = Range::none(), hole = Range::none();
 
+    for (int i = 0; i < nskip; i++) skip[i] = ranges[i];
     for (int d = 0; d < 3; d++) {
       start[d]    = all.start[d];
       whole.hi[d] = all.count[d];
@@ -100,11 +105,13 @@ struct FieldsPatches {
   }
   __device__ __forceinline__ bool find(size_t item, int number[3]) const
   {
-    int q[3] = {0, 0, 0};
+    int  q[3] = {0, 0, 0};
+    bool there = item < shell.size();
 
-    if (item < shell.size()) shell.find<size_t>(item, q);
+    if (there) shell.find<size_t>(item, q);
     for (int d = 0; d < 3; d++) number[d] = start[d] + 2 * q[d];
-    return item < shell.size() && !(phases == 2 && (phase + q[0] + q[1] + q[2]) & 1);
+    for (int i = 0; i < nskip; i++) there = there && !skip[i].contains(number[0], number[1], number[2]);
+    return there && !(phases == 2 && (phase + q[0] + q[1] + q[2]) & 1);
   }
 };
 
@@ -206,7 +213,7 @@ static __global__ void FieldsKernel(const __grid_constant__ FieldsData<T> s, con
   }
 }
 
-/* ---- which patches are for the fast kernel ---- */
+/* ---- which patches are for the fast kernels ---- */
 
 /* are all nodes of patch i of direction d in the arrays? */
 static bool FieldsExists(const PatchFDLocalDesc *desc, int d, PetscInt i)
@@ -234,39 +241,52 @@ static bool FieldsFollows(const PatchFDLocalDesc *desc, int d, PetscInt i)
   return all;
 }
 
-/* the longest run of such patches */
-static void FieldsRun(const PatchFDLocalDesc *desc, int d, PetscInt run[2])
+struct FieldsRun {
+  PetscInt first, end;
+};
+
+/* the longest runs of such patches */
+static void FieldsRuns(const PatchFDLocalDesc *desc, int d, std::vector<FieldsRun> &runs)
 {
   const PetscInt npatch = desc->field->dir[d]->npatch;
 
-  run[0] = run[1] = 0;
   for (PetscInt first = 0, end; first < npatch; first = end) {
     end = first + 1;
     if (!FieldsExists(desc, d, first)) continue;
     while (end < npatch && FieldsExists(desc, d, end) && FieldsFollows(desc, d, end)) end++;
-    if (end - first > run[1] - run[0]) {
-      run[0] = first;
-      run[1] = end;
-    }
+    runs.push_back({first, end});
   }
 }
 
-void FieldsForm::create(const PatchFDLocalDesc *desc)
+/* can the fast kernel do patches of this class?  In rows of octets, which are equally long */
+static bool FieldsTakes(const PatchFDDense *dense)
 {
-  PetscInt c = 0;
+  bool equal = true;
 
-  for (int d = 2; d >= 0; d--) {
-    FieldsRun(desc, d, range[d]);
-    if (range[d][0] == range[d][1]) return;
-    c = c * desc->nclass[d] + desc->cls[d][range[d][0]];
+  for (PetscInt f = 0; f < dense->nfield; f++) equal = equal && (dense->parity[0] ? (dense->n[f][0] + 1) / 2 == (dense->n[0][0] + 1) / 2 : dense->n[f][0] == dense->n[0][0]);
+  return equal && dense->n[0][1] > 1;
+}
+
+/*
+  Products of runs, the largest ones first.  On uniform meshes there are few: the patches in the middle, and those at each open side, which have no
+  symmetry in its direction.  Where there are many, patches hardly have anything in common.
+*/
+static void FieldsForms(const PatchFDLocalDesc *desc, std::vector<FieldsForm> &forms)
+{
+  std::vector<FieldsRun> runs[3];
+
+  for (int d = 0; d < 3; d++) FieldsRuns(desc, d, runs[d]);
+  if (runs[0].size() * runs[1].size() * runs[2].size() > 27) return;
+  for (const FieldsRun &z : runs[2]) {
+    for (const FieldsRun &y : runs[1]) {
+      for (const FieldsRun &x : runs[0]) {
+        const PatchFDDense *dense = &desc->dense[desc->cls[0][x.first] + desc->nclass[0] * (desc->cls[1][y.first] + desc->nclass[1] * desc->cls[2][z.first])];
+
+        if (FieldsTakes(dense)) forms.push_back({dense->n[0][2] > 1 ? 3 : 2, {{x.first, x.end}, {y.first, y.end}, {z.first, z.end}}, dense});
+      }
+    }
   }
-  while (dim < 3 && desc->dense[c].parity[dim]) dim++;
-  for (PetscInt f = 0; f < desc->nfield; f++) {
-    for (int d = dim; d < 3; d++)
-      if (desc->dense[c].n[f][d] > 1) return;
-    if ((desc->dense[c].n[f][0] + 1) / 2 != (desc->dense[c].n[0][0] + 1) / 2) return; /* rows of octets are equally long */
-  }
-  if (dim >= 2) dense = &desc->dense[c];
+  std::stable_sort(forms.begin(), forms.end(), [](const FieldsForm &a, const FieldsForm &b) { return a.patches() > b.patches(); });
 }
 
 /* ---- plans ---- */
@@ -274,11 +294,12 @@ void FieldsForm::create(const PatchFDLocalDesc *desc)
 template <typename T>
 struct FieldsPlan {
   FieldsData<T>  data = {};
-  FieldsForm     form;
-  FieldsFast    *fast = NULL;
   int            phases;
   PetscLogDouble flops; /* of a patch */
   PlanMemory     memory;
+
+  std::vector<Range>        ranges; /* of patches that fast kernels do */
+  std::vector<FieldsFast *> fast;
 
   PetscErrorCode create(const PatchFDLocalDesc *);
   PetscErrorCode free();
@@ -287,6 +308,7 @@ struct FieldsPlan {
 private:
   PetscErrorCode octets(const PatchFDDense *, FieldsClass<T> *);
   PetscErrorCode classes(const PatchFDLocalDesc *);
+  PetscErrorCode forms(const PatchFDLocalDesc *);
 
   std::vector<const PatchFDDense *> shapes; /* classes with lists of octets, which others of their sizes and symmetries share */
   std::vector<FieldsClass<T>>       lists;
@@ -354,6 +376,25 @@ PetscErrorCode FieldsPlan<T>::classes(const PatchFDLocalDesc *desc)
 }
 
 template <typename T>
+PetscErrorCode FieldsPlan<T>::forms(const PatchFDLocalDesc *desc)
+{
+  std::vector<FieldsForm> all;
+
+  PetscFunctionBegin;
+  FieldsForms(desc, all);
+  for (const FieldsForm &form : all) {
+    FieldsFast *f;
+
+    if (fast.size() == fields_forms) break;
+    PetscCall(FieldsFastCreate<T>(form, desc, &f));
+    if (!f) continue;
+    fast.push_back(f);
+    ranges.push_back(Range(form.range));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
 PetscErrorCode FieldsPlan<T>::create(const PatchFDLocalDesc *desc)
 {
   PetscFunctionBegin;
@@ -375,8 +416,7 @@ PetscErrorCode FieldsPlan<T>::create(const PatchFDLocalDesc *desc)
   for (int b = 0; b < 8; b++) flops += 2.0 * (PetscLogDouble)desc->dense->size[b] * (PetscLogDouble)desc->dense->size[b];
   PetscCall(classes(desc));
   PetscCall(AllowShared(FieldsKernel<T>, shared_limit)); /* not what this plan needs: others may need more */
-  form.create(desc);
-  if (!form.empty()) PetscCall(FieldsFastCreate<T>(form, desc, &fast));
+  PetscCall(forms(desc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -386,27 +426,41 @@ PetscErrorCode FieldsPlan<T>::free()
   PetscFunctionBegin;
   PetscCall(data.team.destroy());
   PetscCall(memory.free());
-  if (fast) PetscCall(fast->destroy());
-  delete fast;
+  for (FieldsFast *f : fast) {
+    PetscCall(f->destroy());
+    delete f;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* one colour: the patches that the fast kernel can do, and those around them */
+/* one colour: the patches that fast kernels can do, and the others */
 template <typename T>
 PetscErrorCode FieldsPlan<T>::apply(const PatchFDColor &color, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t stream) const
 {
-  PatchFDRange inner;
+  const ColorPatches all(color, phases, patches, Layout(), Range());
+  ColorPatches       largest = all; /* of the first range */
+  PetscInt64         left    = (PetscInt64)all.count[0] * all.count[1] * all.count[2];
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) {
-    inner[d][0] = fast ? PetscMin(PetscMax(patches[d][0], form.range[d][0]), patches[d][1]) : patches[d][0];
-    inner[d][1] = fast ? PetscMax(PetscMin(patches[d][1], form.range[d][1]), inner[d][0]) : patches[d][0];
-  }
-  const ColorPatches  all(color, phases, patches, Layout(), Range()), quick(color, phases, inner, Layout(), Range());
-  const FieldsPatches others(all, quick);
+  if (fast.empty()) largest.count[0] = 0;
+  for (size_t i = 0; i < fast.size(); i++) {
+    PatchFDRange inner;
 
-  if (!quick.empty()) PetscCall(fast->solve(quick, omega, beta, r, x, stream));
-  if (others.shell.size()) FieldsKernel<T><<<data.team.grid(others.shell.size()), data.team.block(), data.team.shared, stream>>>(data, others, (T)omega, (T)beta, r, x);
+    for (int d = 0; d < 3; d++) {
+      inner[d][0] = PetscMin(PetscMax(patches[d][0], ranges[i].lo[d]), patches[d][1]);
+      inner[d][1] = PetscMax(PetscMin(patches[d][1], ranges[i].hi[d]), inner[d][0]);
+    }
+    const ColorPatches g(color, phases, inner, Layout(), Range());
+
+    if (!g.empty()) PetscCall(fast[i]->solve(g, omega, beta, r, x, stream));
+    if (i == 0) largest = g;
+    left -= (PetscInt64)g.count[0] * g.count[1] * g.count[2];
+  }
+  if (left) {
+    const FieldsPatches others(all, largest, ranges);
+
+    FieldsKernel<T><<<data.team.grid(others.shell.size()), data.team.block(), data.team.shared, stream>>>(data, others, (T)omega, (T)beta, r, x);
+  }
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuFlops(all.empty() ? 0 : all.patches() * flops));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -6,7 +6,7 @@
   of their entries is all that a kernel knows of the fields and their symmetries.
 
     fields.cu         what is chosen when; lists of octets; the generic kernel: one patch at a time, any sizes and symmetries
-    fields_fast.cuh   2D and 3D, many patches of one class with parity in all directions: by tensor instructions; fields_double.cu, fields_float.cu
+    fields_fast.cuh   2D and 3D, many patches of one class: by tensor instructions; fields_double.cu, fields_float.cu
 */
 #pragma once
 #include "color.cuh"
@@ -49,14 +49,13 @@ __device__ __forceinline__ int FieldsMember(const FieldsOctet &o, int b, int d)
   return o.at[d] + (b >> d & 1 ? o.mirror[d] : 0);
 }
 
-/* The patches that the fast kernel can do: a range of them, all of one class and with all their nodes in the arrays.  Empty if there are none */
+/* Patches that the fast kernel can do: a range of one class, at equal distances and with all their nodes in the arrays */
 struct FieldsForm {
-  int                 dim = 0;
-  PetscInt            range[3][2] = {};
-  const PatchFDDense *dense = NULL;
+  int                 dim;
+  PetscInt            range[3][2];
+  const PatchFDDense *dense;
 
-  void create(const PatchFDLocalDesc *);
-  bool empty() const { return !dense; }
+  size_t patches() const { return (size_t)((range[0][1] - range[0][0]) * (range[1][1] - range[1][0]) * (range[2][1] - range[2][0])); }
 };
 
 /* the fast kernel for such patches */
@@ -66,7 +65,7 @@ struct FieldsFast {
   virtual PetscErrorCode destroy()                                                                                              = 0;
 };
 
-/* NULL if this GPU cannot do it, or inverses are too small or too large for it */
+/* NULL if this GPU cannot do it, or inverses are too large for it */
 template <typename T>
 PetscErrorCode FieldsFastCreate(const FieldsForm &, const PatchFDLocalDesc *, FieldsFast **);
 

@@ -1,5 +1,5 @@
 /*
-  x = beta x + omega U blocks U' r for many patches of one class that has parity in all directions, by tensor instructions.
+  x = beta x + omega U blocks U' r for many patches of one class, by tensor instructions.
 
   A cluster of 1, 2, 4 or 8 blocks of threads has COLUMNS patches; each of its blocks has the entries of some of the parity blocks, in shared memory as
   [patch][entry], and multiplies them by these blocks of the inverse:
@@ -37,7 +37,7 @@ struct FieldsFastData {
   int                 noctet, row; /* octets in all, in x */
   int                 ld, cluster; /* places of a patch's column; blocks of threads of a cluster */
   Layout              l[PATCHFD_MAX_FIELDS];
-  int                 first[PATCHFD_MAX_FIELDS][3]; /* first node of patch 0, as it were; a patch has `row` nodes more than the one before it */
+  int                 first[PATCHFD_MAX_FIELDS][3], step[PATCHFD_MAX_FIELDS][3]; /* first node of patch 0, as it were; from a patch to the next */
 };
 
 /* ---- the cluster ---- */
@@ -97,10 +97,12 @@ template <typename T, int COLUMNS>
 __device__ __forceinline__ void FieldsOrigins(const FieldsFastData<T> &s, const ColorPatches &g, ptrdiff_t *origin)
 {
   for (int q = threadIdx.x; q < PATCHFD_MAX_FIELDS * COLUMNS; q += blockDim.x) {
-    const int f = q / COLUMNS, *first = s.first[f];
-    int       number[3];
+    const int f = q / COLUMNS;
+    int       node[3];
+    bool      there = g.find(blockIdx.x / s.cluster * (size_t)COLUMNS + q % COLUMNS, node);
 
-    origin[q] = g.find(blockIdx.x / s.cluster * (size_t)COLUMNS + q % COLUMNS, number) ? s.l[f].at(first[0] + number[0] * s.row, first[1] + number[1] * s.row, first[2] + number[2] * s.row) : -1;
+    for (int d = 0; d < 3; d++) node[d] = s.first[f][d] + node[d] * s.step[f][d];
+    origin[q] = there ? s.l[f].at(node[0], node[1], node[2]) : -1;
   }
 }
 
@@ -281,11 +283,21 @@ struct FieldsTilings<float> {
   };
 };
 
-/* which block of threads has parity block b: b and the one with all parities opposite go together, then pairs of such pairs; so that all have the same work */
-static int FieldsRank(int b, int nblock, int cluster)
+/*
+  Which block of threads has parity block b: b and the one with all parities opposite go together, then pairs of such pairs; so that all have the same
+  work.  Directions without parity do not count.
+*/
+static int FieldsRank(const PatchFDDense *dense, int b, int cluster)
 {
-  for (; nblock > cluster; nblock /= 2) b = PetscMin(b, nblock - 1 - b);
-  return b;
+  int rank = 0, nblock = 1;
+
+  for (int d = 0; d < 3; d++) {
+    if (!dense->parity[d]) continue;
+    rank += nblock * (b >> d & 1);
+    nblock *= 2;
+  }
+  for (; nblock > cluster; nblock /= 2) rank = PetscMin(rank, nblock - 1 - rank);
+  return rank;
 }
 
 template <typename T, int DIM, int TILES, int GROUPS>
@@ -319,8 +331,8 @@ struct FieldsTiled : FieldsFast {
     int                      places[8] = {0}, first = 0;
 
     data.ld = 8;
-    for (int b = 0; b < 1 << DIM; b++) {
-      const int size = (int)dense->size[b], rank = FieldsRank(b, 1 << DIM, data.cluster), pieces = (size + 7) / 8;
+    for (int b = 0; b < 8; b++) {
+      const int size = (int)dense->size[b], rank = FieldsRank(dense, b, data.cluster), pieces = (size + 7) / 8;
 
       entry[b] = rank * 65536 + places[rank];
       for (int row = 0; row < size; row += 16 * TILES, first += TILES * pieces) {
@@ -409,12 +421,17 @@ struct FieldsTiled : FieldsFast {
     int                      entry[8];
 
     PetscFunctionBegin;
-    data.cluster = cluster;
-    data.row     = (int)(form.dense->n[0][0] + 1) / 2;
+    data.cluster = 1;
+    data.row     = (int)(form.dense->parity[0] ? (form.dense->n[0][0] + 1) / 2 : form.dense->n[0][0]);
+    for (int d = 0; d < 3; d++)
+      if (form.dense->parity[d]) data.cluster = PetscMin(2 * data.cluster, cluster);
     for (PetscInt f = 0; f < desc->nfield; f++) {
       data.l[f] = Layout(desc->field[f].box);
       data.l[f].offset += (ptrdiff_t)desc->field[f].x0;
-      for (int d = 0; d < 3; d++) data.first[f][d] = (int)(desc->field[f].dir[d]->first[form.range[d][0]] - form.range[d][0] * data.row);
+      for (int d = 0; d < 3; d++) {
+        data.step[f][d]  = (int)(form.dense->n[f][d] + 1) / 2;
+        data.first[f][d] = (int)(desc->field[f].dir[d]->first[form.range[d][0]] - form.range[d][0] * data.step[f][d]);
+      }
     }
     strips(form.dense, entry, list, block);
     PetscCall(supported(yes));
@@ -437,13 +454,13 @@ struct FieldsTiled : FieldsFast {
   PetscErrorCode destroy() override { return memory.free(); }
 };
 
-/* the tiling with number K - 2, if a form wants that one */
+/* with tiling number I */
 template <typename T, int DIM, int I>
 static PetscErrorCode FieldsFastCreateTiling(const FieldsForm &form, const PatchFDLocalDesc *desc, FieldsFast **fast)
 {
-  constexpr FieldsTiling                         tiling = FieldsTilings<T>::best[DIM - 2][I];
-  FieldsTiled<T, DIM, tiling.tiles, tiling.groups> *p   = new FieldsTiled<T, DIM, tiling.tiles, tiling.groups>();
-  bool                                           yes;
+  constexpr FieldsTiling                            tiling = FieldsTilings<T>::best[DIM - 2][I];
+  FieldsTiled<T, DIM, tiling.tiles, tiling.groups> *p      = new FieldsTiled<T, DIM, tiling.tiles, tiling.groups>();
+  bool                                              yes;
 
   PetscFunctionBegin;
   *fast = p;
@@ -455,17 +472,15 @@ static PetscErrorCode FieldsFastCreateTiling(const FieldsForm &form, const Patch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* with the tiling for its size, or, if there is a direction without parity, one for a larger size, which takes larger blocks */
 template <typename T>
 PetscErrorCode FieldsFastCreate(const FieldsForm &form, const PatchFDLocalDesc *desc, FieldsFast **fast)
 {
-  const PetscInt K = (form.dense->n[0][0] + 1) / 2;
-
   PetscFunctionBegin;
   *fast = NULL;
-  if (K < 2 || K > 7) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((ForDegree<2, 7>(K, [&](auto k) {
-    return form.dim == 3 ? FieldsFastCreateTiling<T, 3, k - 2>(form, desc, fast) : FieldsFastCreateTiling<T, 2, k - 2>(form, desc, fast);
-  })));
+  for (PetscInt K = PetscMax(2, (form.dense->n[0][0] + 1) / 2); K <= 7 && !*fast; K++) {
+    PetscCall((ForDegree<2, 7>(K, [&](auto k) { return form.dim == 3 ? FieldsFastCreateTiling<T, 3, k - 2>(form, desc, fast) : FieldsFastCreateTiling<T, 2, k - 2>(form, desc, fast); })));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
