@@ -40,8 +40,12 @@ void FieldsOctets(const PatchFDDense *dense, std::vector<FieldsOctet> &octets)
       half[d] = dense->parity[d] ? (n[d] + 1) / 2 : n[d];
     }
     for (int q = 0; q < half[0] * half[1] * half[2]; q++) {
-      FieldsOctet o = {f, {q % half[0], q / half[0] % half[1], q / half[0] / half[1]}};
+      FieldsOctet o = {};
 
+      o.field = f;
+      o.at[0] = q % half[0];
+      o.at[1] = q / half[0] % half[1];
+      o.at[2] = q / half[0] / half[1];
       for (int d = 0; d < 3; d++) o.mirror[d] = dense->parity[d] ? n[d] - 1 - 2 * o.at[d] : 0;
       for (int b = 0; b < 8; b++) {
         const int block = FieldsBlock(dense, f, b);
