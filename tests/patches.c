@@ -23,6 +23,8 @@ typedef struct {
   PatchFDPatches    patch[PATCHFD_MAX_FIELDS][3];
   PatchFDLocalField field[PATCHFD_MAX_FIELDS]; /* on the whole mesh */
   PatchFDDense     *dense;
+  PatchFDRows       rows[3];
+  PatchFDRowTerm    term; /* of a residual, which is not asked for */
   size_t            size; /* of x and r */
 } Space;
 
@@ -53,6 +55,7 @@ static PetscErrorCode CreateLine(const Kind *kind, PetscInt k, PetscInt f, Petsc
   PetscCall(PatchFDBandMass(line, &M));
   PetscCall(PatchFDBandLaplace(line, 1, 0, (PetscReal)(k * (k + 1)), (PetscReal)(2 * k * (k + 1)), &A));
   PetscCall(PatchFDPatchesCreate(line, &M, &A, &s->patch[f][d]));
+  if (f == 0) PetscCall(PatchFDRowsCreate(&M, line, &s->patch[f][d], line, &s->patch[f][d], &s->rows[d]));
   PetscCall(PatchFDBandDestroy(&M));
   PetscCall(PatchFDBandDestroy(&A));
   PetscCall(PetscFree(v));
@@ -126,6 +129,7 @@ static PetscErrorCode SpaceCreate(const Kind *kind, PetscInt k, PetscRandom rnd,
     s->ndense *= s->nclass[d];
   }
   s->size = Place(s->nfield, s->field);
+  s->term = (PatchFDRowTerm){.coef = 1, .dir = {&s->rows[0], &s->rows[1], &s->rows[2]}};
   PetscCall(PetscCalloc1(s->ndense, &s->dense));
   for (PetscInt c = 0; c < s->ndense; c++) PetscCall(CreateInverse(kind, c, rnd, s));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -138,6 +142,7 @@ static PetscErrorCode SpaceDestroy(Space *s)
   PetscCall(PetscFree(s->dense));
   for (PetscInt d = 0; d < 3; d++) {
     PetscCall(PetscFree(s->cls[d]));
+    PetscCall(PatchFDRowsDestroy(&s->rows[d]));
     for (PetscInt f = 0; f < s->nfield; f++) {
       PetscCall(PatchFDPatchesDestroy(&s->patch[f][d]));
       PetscCall(PatchFDLineDestroy(&s->line[f][d]));
@@ -148,7 +153,7 @@ static PetscErrorCode SpaceDestroy(Space *s)
 
 static void Describe(const Space *s, const PatchFDLocalField field[], PatchFDLocalDesc *desc)
 {
-  *desc = (PatchFDLocalDesc){.kind = PATCHFD_LOCAL_DENSE, .nphase = 2, .nfield = s->nfield, .field = field, .dense = s->dense};
+  *desc = (PatchFDLocalDesc){.kind = PATCHFD_LOCAL_DENSE, .nphase = 2, .nfield = s->nfield, .field = field, .dense = s->dense, .nterm = 1, .term = &s->term};
   for (int d = 0; d < 3; d++) {
     desc->nclass[d] = s->nclass[d];
     desc->cls[d]    = s->cls[d];

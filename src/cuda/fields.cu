@@ -135,7 +135,7 @@ struct FieldsPatch {
     const FieldsField &f = s.field[o.field];
     int                node[3];
 
-    for (int d = 0; d < 3; d++) node[d] = f.first[d][number[d]] + FieldsMember(o, b, d);
+    for (int d = 0; d < 3; d++) node[d] = f.first[d][number[d]] + o.at[d] + (b >> d & 1 ? o.mirror[d] : 0);
     return o.entry[b] >= 0 && f.read.contains(node[0], node[1], node[2]) ? f.l.at(node[0], node[1], node[2]) : -1;
   }
 };
@@ -268,7 +268,7 @@ static bool FieldsTakes(const PatchFDDense *dense)
   bool equal = true;
 
   for (PetscInt f = 0; f < dense->nfield; f++) equal = equal && (dense->parity[0] ? (dense->n[f][0] + 1) / 2 == (dense->n[0][0] + 1) / 2 : dense->n[f][0] == dense->n[0][0]);
-  return equal && dense->n[0][1] > 1;
+  return equal && dense->n[0][0] > 2 && dense->n[0][1] > 1;
 }
 
 /*

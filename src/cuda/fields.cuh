@@ -43,12 +43,6 @@ __device__ __forceinline__ void FieldsButterfly(T v[MEMBERS])
   }
 }
 
-/* how far member b of an octet is from the patch's first node, in direction d */
-__device__ __forceinline__ int FieldsMember(const FieldsOctet &o, int b, int d)
-{
-  return o.at[d] + (b >> d & 1 ? o.mirror[d] : 0);
-}
-
 /* Patches that the fast kernel can do: a range of one class, at equal distances and with all their nodes in the arrays */
 struct FieldsForm {
   int                 dim;

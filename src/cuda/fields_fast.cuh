@@ -29,12 +29,18 @@ struct FieldsStrip {
   int first;                    /* piece in the list of all */
 };
 
+/* A FieldsOctet, in steps in the arrays.  place: rank of the block of threads * 2^24 + bytes from the patch's column to the entry; -1 if there is none */
+struct alignas(16) FieldsFastOctet {
+  int field, node, mirror[3], unused[3], place[8];
+};
+
 template <typename T>
 struct FieldsFastData {
-  const FieldsOctet  *octet; /* entry: rank of the block of threads * 65536 + place in a patch's column */
-  const FieldsStrip  *strip; /* of each warp of a cluster */
-  const TermsWord<T> *pieces;
+  const FieldsFastOctet *octet;
+  const FieldsStrip     *strip; /* of each warp of a cluster */
+  const TermsWord<T>    *pieces;
   int                 noctet, row; /* octets in all, in x */
+  unsigned            rowinverse;  /* 2^32 / row, rounded up */
   int                 ld, cluster; /* places of a patch's column; blocks of threads of a cluster */
   Layout              l[PATCHFD_MAX_FIELDS];
   int                 first[PATCHFD_MAX_FIELDS][3], step[PATCHFD_MAX_FIELDS][3]; /* first node of patch 0, as it were; from a patch to the next */
@@ -42,51 +48,55 @@ struct FieldsFastData {
 
 /* ---- the cluster ---- */
 
-/* all threads of a cluster meet, and see what each other have written into shared memory */
-static __device__ __forceinline__ void FieldsClusterSync()
+/* all threads of a cluster of so many blocks meet, and see what each other have written into shared memory */
+static __device__ __forceinline__ void FieldsClusterSync(int cluster)
 {
+  if (cluster == 1) {
+    __syncthreads();
+    return;
+  }
 #if __CUDA_ARCH__ >= 900
   asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
 #endif
 }
 
-/* the place of an entry of patch p in the shared memory of its block of threads */
+/* the address of an entry of a patch's column in the shared memory of its block of threads */
 template <typename T>
-__device__ __forceinline__ unsigned FieldsPlace(const T *sm, int ld, int entry, int p)
+__device__ __forceinline__ unsigned FieldsPlace(const T *column, int place)
 {
-  unsigned place = 0;
+  unsigned address = 0;
 
 #if __CUDA_ARCH__ >= 900
-  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(place) : "r"((unsigned)__cvta_generic_to_shared(sm + p * ld + (entry & 0xffff))), "r"(entry >> 16));
+  asm("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(address) : "r"((unsigned)__cvta_generic_to_shared(column) + (place & 0xffffff)), "r"(place >> 24));
 #endif
-  return place;
+  return address;
 }
 
-__device__ __forceinline__ void FieldsStore(unsigned place, double v)
+__device__ __forceinline__ void FieldsStore(unsigned address, double v)
 {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("st.shared::cluster.f64 [%0], %1;" ::"r"(place), "d"(v) : "memory");
-#endif
-}
-
-__device__ __forceinline__ void FieldsStore(unsigned place, float v)
-{
-#if __CUDA_ARCH__ >= 900
-  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(place), "f"(v) : "memory");
+  asm volatile("st.shared::cluster.f64 [%0], %1;" ::"r"(address), "d"(v) : "memory");
 #endif
 }
 
-__device__ __forceinline__ void FieldsLoad(unsigned place, double *v)
+__device__ __forceinline__ void FieldsStore(unsigned address, float v)
 {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("ld.shared::cluster.f64 %0, [%1];" : "=d"(*v) : "r"(place) : "memory");
+  asm volatile("st.shared::cluster.f32 [%0], %1;" ::"r"(address), "f"(v) : "memory");
 #endif
 }
 
-__device__ __forceinline__ void FieldsLoad(unsigned place, float *v)
+__device__ __forceinline__ void FieldsLoad(unsigned address, double *v)
 {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(*v) : "r"(place) : "memory");
+  asm volatile("ld.shared::cluster.f64 %0, [%1];" : "=d"(*v) : "r"(address) : "memory");
+#endif
+}
+
+__device__ __forceinline__ void FieldsLoad(unsigned address, float *v)
+{
+#if __CUDA_ARCH__ >= 900
+  asm volatile("ld.shared::cluster.f32 %0, [%1];" : "=f"(*v) : "r"(address) : "memory");
 #endif
 }
 
@@ -106,60 +116,62 @@ __device__ __forceinline__ void FieldsOrigins(const FieldsFastData<T> &s, const 
   }
 }
 
-/* f(octet, patch, the octet's first node) for all octets of the cluster's patches; neighbouring threads have neighbouring nodes, of one patch after another */
+/*
+  f(octet, its first node in the arrays or -1, its patch's column) for all octets of the cluster's patches; neighbouring threads have neighbouring nodes, of
+  one patch after another
+*/
 template <int COLUMNS, typename T, typename Function>
-__device__ __forceinline__ void FieldsForOctets(const FieldsFastData<T> &s, const ptrdiff_t *origin, Function f)
+__device__ __forceinline__ void FieldsForOctets(const FieldsFastData<T> &s, const ptrdiff_t *origin, const T *sm, Function f)
 {
+#pragma unroll 1
   for (int q = blockIdx.x % s.cluster * blockDim.x + threadIdx.x; q < s.noctet * COLUMNS; q += s.cluster * blockDim.x) {
-    const int         i = q % s.row, pj = q / s.row, p = pj % COLUMNS;
-    const FieldsOctet o = s.octet[pj / COLUMNS * s.row + i];
+    const int             rows = (int)__umulhi(q, s.rowinverse), p = rows % COLUMNS;
+    const FieldsFastOctet o     = s.octet[rows / COLUMNS * s.row + q - rows * s.row];
+    const ptrdiff_t       first = origin[o.field * COLUMNS + p];
 
-    f(o, p, origin[o.field * COLUMNS + p]);
+    f(o, first < 0 ? first : first + o.node, sm + p * s.ld);
   }
 }
 
-/* where member b of an octet lies in the arrays; there is none beyond DIM directions */
-template <int DIM, typename T>
-__device__ __forceinline__ ptrdiff_t FieldsNode(const FieldsFastData<T> &s, const FieldsOctet &o, int b)
+/* how far member b of an octet is from its first node */
+__device__ __forceinline__ int FieldsMember(const FieldsFastOctet &o, int b)
 {
-  const Layout &l = s.l[o.field];
-
-  return FieldsMember(o, b, 0) + FieldsMember(o, b, 1) * l.row + (DIM == 3 ? FieldsMember(o, b, 2) * l.plane : 0);
+  return (b & 1 ? o.mirror[0] : 0) + (b & 2 ? o.mirror[1] : 0) + (b & 4 ? o.mirror[2] : 0);
 }
 
 template <int DIM, int COLUMNS, typename T>
 __device__ __forceinline__ void FieldsBring(const FieldsFastData<T> &s, const ptrdiff_t *origin, const T *r, T *sm)
 {
-  FieldsForOctets<COLUMNS>(s, origin, [&](const FieldsOctet &o, int p, ptrdiff_t first) {
+  FieldsForOctets<COLUMNS>(s, origin, sm, [&](const FieldsFastOctet &o, ptrdiff_t node, const T *column) {
     T v[1 << DIM];
 
 #pragma unroll
-    for (int b = 0; b < 1 << DIM; b++) v[b] = first >= 0 && o.entry[b] >= 0 ? r[first + FieldsNode<DIM>(s, o, b)] : T(0);
+    for (int b = 0; b < 1 << DIM; b++) v[b] = node >= 0 && o.place[b] >= 0 ? r[node + FieldsMember(o, b)] : T(0);
     FieldsButterfly<1 << DIM>(v);
 #pragma unroll
     for (int b = 0; b < 1 << DIM; b++)
-      if (o.entry[b] >= 0) FieldsStore(FieldsPlace(sm, s.ld, o.entry[b], p), v[b]);
+      if (o.place[b] >= 0) FieldsStore(FieldsPlace(column, o.place[b]), v[b]);
   });
 }
 
 template <int DIM, int COLUMNS, typename T>
 __device__ __forceinline__ void FieldsBringBack(const FieldsFastData<T> &s, const ptrdiff_t *origin, T omega, T beta, const T *sm, T *x)
 {
-  FieldsForOctets<COLUMNS>(s, origin, [&](const FieldsOctet &o, int p, ptrdiff_t first) {
+  FieldsForOctets<COLUMNS>(s, origin, sm, [&](const FieldsFastOctet &o, ptrdiff_t node, const T *column) {
     T v[1 << DIM], old[1 << DIM];
 
-    if (first < 0) return;
+    if (node < 0) return;
 #pragma unroll
-    for (int b = 0; b < 1 << DIM; b++) old[b] = beta != 0 && o.entry[b] >= 0 ? beta * x[first + FieldsNode<DIM>(s, o, b)] : T(0);
+    for (int b = 0; b < 1 << DIM; b++) old[b] = beta != 0 && o.place[b] >= 0 ? x[node + FieldsMember(o, b)] : T(0);
 #pragma unroll
     for (int b = 0; b < 1 << DIM; b++) {
       v[b] = 0;
-      if (o.entry[b] >= 0) FieldsLoad(FieldsPlace(sm, s.ld, o.entry[b], p), &v[b]);
+      if (o.place[b] >= 0) FieldsLoad(FieldsPlace(column, o.place[b]), &v[b]);
     }
     FieldsButterfly<1 << DIM>(v);
 #pragma unroll
     for (int b = 0; b < 1 << DIM; b++)
-      if (o.entry[b] >= 0) x[first + FieldsNode<DIM>(s, o, b)] = old[b] + omega * v[b];
+      if (o.place[b] >= 0) x[node + FieldsMember(o, b)] = beta * old[b] + omega * v[b];
   });
 }
 
@@ -191,7 +203,7 @@ __device__ __forceinline__ void FieldsMultiply(const FieldsFastData<T> &s, const
   for (int t = 0; t < TILES; t++)
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) sum[t][g][0] = sum[t][g][1] = sum[t][g][2] = sum[t][g][3] = 0;
-#pragma unroll 2
+#pragma unroll 1
   for (int l = 0; l < strip.pieces; l++) {
     T a[TILES][4];
 
@@ -234,10 +246,12 @@ __device__ __forceinline__ void FieldsReplace(const FieldsStrip &strip, int ld, 
   }
 }
 
-static constexpr int fields_warps = 16; /* at most, of a block of threads */
+/* warps of a block of threads, at most: so many registers do the sums need.  Few registers are worth more than long sums: all but the products waits for memory */
+template <typename T, int TILES, int GROUPS>
+static constexpr int fields_warps = TILES * GROUPS * sizeof(T) <= 40 ? 32 : (TILES * GROUPS * sizeof(T) <= 56 ? 24 : 16);
 
 template <typename T, int DIM, int TILES, int GROUPS>
-__launch_bounds__(32 * fields_warps) static __global__ void FieldsFastKernel(const __grid_constant__ FieldsFastData<T> s, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
+__launch_bounds__(32 * fields_warps<T, TILES, GROUPS>) static __global__ void FieldsFastKernel(const __grid_constant__ FieldsFastData<T> s, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
 {
   constexpr int             COLUMNS = 8 * GROUPS;
   extern __shared__ double2 fields_shared[];
@@ -247,15 +261,15 @@ __launch_bounds__(32 * fields_warps) static __global__ void FieldsFastKernel(con
 
   FieldsOrigins<T, COLUMNS>(s, g, origin);
   FieldsPad<COLUMNS>(strip, s.ld, sm);
-  FieldsClusterSync(); /* the others have begun, too */
+  FieldsClusterSync(s.cluster); /* the others have begun, too */
   FieldsBring<DIM, COLUMNS>(s, origin, r, sm);
-  FieldsClusterSync();
+  FieldsClusterSync(s.cluster);
   FieldsMultiply<T, TILES, GROUPS>(s, strip, sm, sum);
   __syncthreads();
   FieldsReplace<T, TILES, GROUPS>(strip, s.ld, sum, sm);
-  FieldsClusterSync();
+  FieldsClusterSync(s.cluster);
   FieldsBringBack<DIM, COLUMNS>(s, origin, omega, beta, sm, x);
-  FieldsClusterSync(); /* the others read no more */
+  FieldsClusterSync(s.cluster); /* the others read no more */
 }
 
 /* ---- plans ---- */
@@ -271,15 +285,15 @@ struct FieldsTilings;
 template <>
 struct FieldsTilings<double> {
   static constexpr FieldsTiling best[2][6] = {
-    {{1, 1, 8}, {1, 2, 4}, {1, 3, 4}, {1, 3, 4}, {1, 2, 4}, {2, 2, 4}},
-    {{1, 2, 4}, {4, 2, 4}, {8, 2, 6}, {8, 2, 6}, {8, 4, 3}, {8, 6, 2}}
+    {{1, 1, 4}, {1, 2, 3}, {1, 3, 2}, {2, 1, 4}, {2, 2, 3}, {4, 1, 4}},
+    {{1, 1, 4}, {4, 1, 5}, {8, 1, 5}, {8, 1, 5}, {8, 4, 2}, {8, 6, 2}}
   };
 };
 template <>
 struct FieldsTilings<float> {
   static constexpr FieldsTiling best[2][6] = {
-    {{1, 1, 8}, {1, 2, 4}, {1, 3, 4}, {1, 3, 4}, {1, 2, 8}, {2, 2, 8}},
-    {{1, 2, 4}, {4, 2, 8}, {8, 2, 8}, {8, 2, 8}, {8, 4, 6}, {8, 6, 4}}
+    {{1, 1, 4}, {1, 1, 4}, {1, 3, 2}, {2, 1, 4}, {2, 1, 4}, {1, 3, 2}},
+    {{1, 2, 4}, {2, 2, 4}, {8, 2, 6}, {8, 2, 6}, {8, 4, 3}, {8, 6, 2}}
   };
 };
 
@@ -323,7 +337,7 @@ struct FieldsTiled : FieldsFast {
     config->numAttrs         = 1;
   }
 
-  /* strips of all blocks, as the warps of a cluster have them, and the entries of blocks in their columns */
+  /* strips of all blocks, as the warps of a cluster have them, and the places of the blocks' first entries */
   void strips(const PatchFDDense *dense, int entry[8], std::vector<FieldsStrip> &list, std::vector<int> &block)
   {
     std::vector<FieldsStrip> of[8];
@@ -334,7 +348,7 @@ struct FieldsTiled : FieldsFast {
     for (int b = 0; b < 8; b++) {
       const int size = (int)dense->size[b], rank = FieldsRank(dense, b, data.cluster), pieces = (size + 7) / 8;
 
-      entry[b] = rank * 65536 + places[rank];
+      entry[b] = (rank << 24) + places[rank] * (int)sizeof(T);
       for (int row = 0; row < size; row += 16 * TILES, first += TILES * pieces) {
         of[rank].push_back({places[rank], size, row, pieces, first});
         blocks[rank].push_back(b);
@@ -375,23 +389,32 @@ struct FieldsTiled : FieldsFast {
 
   PetscErrorCode uploadOctets(const PatchFDDense *dense, const int entry[8])
   {
-    std::vector<FieldsOctet> list;
-    int                      end[9] = {0};
+    std::vector<FieldsOctet>     octets;
+    std::vector<FieldsFastOctet> list;
+    int                          end[9] = {0};
 
     PetscFunctionBegin;
-    FieldsOctets(dense, list);
+    FieldsOctets(dense, octets);
     for (int b = 0; b < 8; b++) end[b + 1] = end[b] + (int)dense->size[b];
-    for (FieldsOctet &o : list) {
-      for (int &e : o.entry) {
-        for (int b = 0; b < 8 && e >= 0; b++) {
-          if (e >= end[b + 1]) continue;
-          e += entry[b] - end[b];
-          break;
-        }
+    for (const FieldsOctet &o : octets) {
+      const Layout   &l = data.l[o.field];
+      FieldsFastOctet q = {};
+
+      q.field     = o.field;
+      q.node      = (int)(o.at[0] + o.at[1] * l.row + o.at[2] * l.plane);
+      q.mirror[0] = o.mirror[0];
+      q.mirror[1] = (int)(o.mirror[1] * l.row);
+      q.mirror[2] = (int)(o.mirror[2] * l.plane);
+      for (int m = 0; m < 8; m++) {
+        int b = 0;
+
+        while (o.entry[m] >= end[b + 1]) b++;
+        q.place[m] = o.entry[m] < 0 ? -1 : entry[b] + (o.entry[m] - end[b]) * (int)sizeof(T);
       }
+      list.push_back(q);
     }
     data.noctet = (int)list.size();
-    PetscCall(memory.upload(list.size(), list.data(), (FieldsOctet **)&data.octet));
+    PetscCall(memory.upload(list.size(), list.data(), (FieldsFastOctet **)&data.octet));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -405,7 +428,7 @@ struct FieldsTiled : FieldsFast {
 
     PetscFunctionBegin;
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel()));
-    *yes = warps <= fields_warps && shared() <= shared_limit && PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= 90;
+    *yes = warps <= fields_warps<T, TILES, GROUPS> && shared() <= shared_limit && PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= 90;
     if (!*yes) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCallCUDA(cudaFuncSetAttribute(kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_limit)); /* not what this plan needs: others may need more */
     configure(1, NULL, &config, &cluster);
@@ -423,6 +446,7 @@ struct FieldsTiled : FieldsFast {
     PetscFunctionBegin;
     data.cluster = 1;
     data.row     = (int)(form.dense->parity[0] ? (form.dense->n[0][0] + 1) / 2 : form.dense->n[0][0]);
+    data.rowinverse = 0xffffffffu / (unsigned)data.row + 1;
     for (int d = 0; d < 3; d++)
       if (form.dense->parity[d]) data.cluster = PetscMin(2 * data.cluster, cluster);
     for (PetscInt f = 0; f < desc->nfield; f++) {
