@@ -269,6 +269,39 @@ static void Describe(const Mesh *m, PatchFDField *field, PatchFDTerm term[6], Pa
 }
 
 /* part: the whole box, or one of the halves */
+/* is node i of a direction inside of a patch of this parity? */
+static PetscBool InPatch(const PatchFDPatches *p, PetscInt parity, PetscInt i)
+{
+  PetscBool in = PETSC_FALSE;
+
+  for (PetscInt q = parity; q < p->npatch; q += 2) in = (PetscBool)(in || (i >= p->first[q] && i < p->first[q] + p->n[q]));
+  return in;
+}
+
+/* zeros where the patches of a colour do not read, on host and device */
+static PetscErrorCode ArrayMask(const Mesh *m, const PatchFDBox *box, const PatchFDColor *color, Array *a)
+{
+  const size_t bytes = a->host->size;
+  char        *d;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc(a->n * bytes, &d));
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaMemcpy(d, a->d, a->n * bytes, cudaMemcpyDeviceToHost));
+  for (size_t q = 0; q < a->n; q++) {
+    const PetscInt node[3] = {(PetscInt)(q % (size_t)box->n[0]), (PetscInt)(q / (size_t)box->n[0] % (size_t)box->n[1]), (PetscInt)(q / (size_t)(box->n[0] * box->n[1]))};
+    PetscBool      in      = PETSC_TRUE;
+
+    for (int e = 0; e < 3; e++) in = (PetscBool)(in && InPatch(&m->patch[e], color->parity[e], box->lo[e] + node[e]));
+    if (in) continue;
+    PetscCall(PetscMemzero(d + q * bytes, bytes));
+    PetscCall(PetscMemzero((char *)a->h + q * bytes, bytes));
+  }
+  PetscCallCUDA(cudaMemcpy(a->d, d, a->n * bytes, cudaMemcpyHostToDevice));
+  PetscCall(PetscFree(d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestOperator(const Mesh *m, int part, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
 {
   PatchFDOperatorDesc desc;
@@ -299,6 +332,16 @@ static PetscErrorCode TestOperator(const Mesh *m, int part, PatchFDKernels h, Pa
     PetscCall(h->operatorapply(hp, -1.5, x.h, i == 0 ? y0.h : (i == 1 ? NULL : y.h), y.h));
     PetscCall(c->operatorapply(cp, -1.5, x.d, i == 0 ? y0.d : (i == 1 ? NULL : y.d), y.d));
     PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", names[i], parts[part]));
+    PetscCall(ArrayCompare(name, &y, m->degree, failures));
+  }
+  for (PetscInt i = 0; i < 8; i++) {
+    const PatchFDColor color = {.parity = {i % 2, i / 2 % 2, i / 4}, .phase = PATCHFD_ALL_PHASES};
+    char               name[64];
+
+    PetscCall(h->operatorresidual(hp, &color, x.h, y0.h, y.h));
+    PetscCall(c->operatorresidual(cp, &color, x.d, y0.d, y.d));
+    PetscCall(ArrayMask(m, &field.ybox, &color, &y));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "residual of colour %" PetscInt_FMT ", part %d", i, part));
     PetscCall(ArrayCompare(name, &y, m->degree, failures));
   }
   PetscCall(h->operatordestroy(&hp));
@@ -580,6 +623,55 @@ static PetscErrorCode TestSmoother(const Mesh *m, const Plate *plate, PetscBool 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* sums of all patches' corrections: by atomics, and in lower precisions */
+static PetscErrorCode TestSums(const Mesh *m, const Plate *plate, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+{
+  static const char *const names[]      = {"", "single", "tf32", "bf16"};
+  static const PetscReal   tolerances[] = {0, 1e-4, 5e-3, 5e-2};
+  const PatchFDColor       all          = {.parity = {PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES}, .phase = PATCHFD_ALL_PHASES};
+  PatchFDLocalDesc         desc         = {.nphase = m->nphase, .box = m->box};
+  PatchFDColor             colors[16];
+  PetscInt                 ncolors;
+  PatchFDRange             patches;
+  Array                    x, r;
+  void                    *hp = NULL, *cp = NULL;
+
+  PetscFunctionBeginUser;
+  Colors(m->nphase, PETSC_TRUE, &ncolors, colors);
+  for (int d = 0; d < 3; d++) {
+    patches[d][0] = 0;
+    patches[d][1] = m->patch[d].npatch;
+    for (int e = 0; e < 2; e++) desc.read[d][e] = m->free[d][e];
+  }
+  PlateDescribe(plate, &desc);
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &x));
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &r));
+  PetscCall(ArrayRandom(&r, rnd));
+  x.tolerance *= PetscPowReal(2, m->degree - 1);
+  PetscCall(h->localcreate(&desc, &hp));
+  for (int p = 0; p < (plate->dense ? PATCHFD_NUM_PRECISIONS : 1); p++) {
+    desc.precision = (PatchFDPrecision)p;
+    x.tolerance    = PetscMax(x.tolerance, tolerances[p]);
+    PetscCall(c->localcreate(&desc, &cp));
+    for (int atomic = 0; atomic < 2; atomic++) {
+      char name[64];
+
+      PetscCall(ArrayRandom(&x, rnd));
+      PetscCall(h->zero(x.n, x.h));
+      PetscCall(c->zero(x.n, x.d));
+      PetscCall(h->localapply(hp, PATCHFD_OP_SOLVE, ncolors, colors, patches, 0.7, PETSC_FALSE, x.h, NULL, r.h));
+      PetscCall(c->localapply(cp, PATCHFD_OP_SOLVE, atomic ? 1 : ncolors, atomic ? &all : colors, patches, 0.7, PETSC_FALSE, x.d, NULL, r.d));
+      PetscCall(PetscSNPrintf(name, sizeof(name), "%s, %s%s", plate->name, atomic ? "atomic " : "sum ", names[p]));
+      PetscCall(ArrayCompare(name, &x, m->degree, failures));
+    }
+    PetscCall(c->localdestroy(&cp));
+  }
+  PetscCall(h->localdestroy(&hp));
+  PetscCall(ArrayDestroy(&x));
+  PetscCall(ArrayDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestBoxSolve(const Mesh *m, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
 {
   PatchFDBoxSolveDesc desc = {.box = m->box};
@@ -676,6 +768,19 @@ static PetscErrorCode Numbers(PatchFDKernels k, size_t n, int seed, void **v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* what a multiplicative step takes from the operator */
+static PetscErrorCode ColorResiduals(PatchFDKernels k, void *plan, const Mesh *m, void *v[3])
+{
+  PatchFDColor colors[16];
+  PetscInt     ncolors;
+
+  PetscFunctionBeginUser;
+  Colors(m->nphase, PETSC_TRUE, &ncolors, colors);
+  for (PetscInt i = 0; i < ncolors; i++)
+    if (m->dim == 3 || !colors[i].parity[2]) PetscCall(k->operatorresidual(plan, &colors[i], v[0], v[1], v[2]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TimeOperator(PatchFDKernels k, const Mesh *m, void *v[3])
 {
   const PetscReal     unknowns = (PetscReal)PatchFDBoxSize(&m->box);
@@ -692,6 +797,10 @@ static PetscErrorCode TimeOperator(PatchFDKernels k, const Mesh *m, void *v[3])
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %8.2f", (double)(t * 1e3)));
   TIME(t, k->operatorapply(plan, -1, v[0], v[1], v[2]));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+  if (m->biharmonic) {
+    TIME(t, ColorResiduals(k, plan, m, v));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+  }
   PetscCall(k->operatordestroy(&plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -772,17 +881,32 @@ static PetscErrorCode TimePlates(PatchFDKernels k, const Mesh *m, void *v[3])
   for (int d = 0; d < 3; d++)
     for (int e = 0; e < 2; e++) desc.read[d][e] = m->free[d][e];
   for (int dense = 0; dense < 2; dense++) {
-    Plate plate;
-    void *plan = NULL;
+    const PatchFDColor all = {.parity = {PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES}, .phase = PATCHFD_ALL_PHASES};
+    PatchFDRange       patches;
+    Plate              plate;
+    void              *plan = NULL;
 
     PetscCall(PlateCreate(m, m->dim, (PetscBool)dense, PETSC_TRUE, &plate));
     PlateDescribe(&plate, &desc);
     PetscCall(k->localcreate(&desc, &plan));
-    for (int i = 0; i < 3 - dense; i++) {
+    for (int i = dense; i < 3 - dense; i++) {
       TIME(t, Step(k, plan, ops[i], m, v[0], v[1], v[2]));
       PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
     }
+    for (int d = 0; d < 3; d++) {
+      patches[d][0] = 0;
+      patches[d][1] = m->patch[d].npatch;
+    }
+    TIME(t, k->localapply(plan, PATCHFD_OP_SOLVE, 1, &all, patches, 1, PETSC_FALSE, v[0], v[1], v[2]));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
     PetscCall(k->localdestroy(&plan));
+    for (int p = 1; p < PATCHFD_NUM_PRECISIONS && dense; p++) {
+      desc.precision = (PatchFDPrecision)p;
+      PetscCall(k->localcreate(&desc, &plan));
+      TIME(t, Step(k, plan, PATCHFD_OP_SOLVE, m, v[0], v[1], v[2]));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+      PetscCall(k->localdestroy(&plan));
+    }
     PetscCall(PlateDestroy(&plate));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -815,6 +939,7 @@ static PetscErrorCode TestPlates(const Mesh *m, PatchFDKernels h, PatchFDKernels
 
       PetscCall(PlateCreate(m, m->dim, (PetscBool)dense, (PetscBool)alone, &plate));
       for (int sub = 0; sub < 2; sub++) PetscCall(TestSmoother(m, &plate, (PetscBool)sub, h, c, rnd, failures));
+      PetscCall(TestSums(m, &plate, h, c, rnd, failures));
       entries = 1;
       for (int d = 0; d < 3; d++) entries *= (PetscReal)(plate.patch[d].nclass * plate.patch[d].n[0] * plate.patch[d].n[0]);
       PetscCall(PlateDestroy(&plate));
@@ -889,7 +1014,7 @@ int main(int argc, char **argv)
   PetscCheck(!kind.biharmonic || !kind.dg, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-biharmonic is for cells that share nodes, without -dg");
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
   if (unknowns > 0) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, kind.biharmonic ? "picoseconds an unknown, all colours\ntable        k   unknowns | fd fused    solve residual    dense    solve |      A x  b - A x |    copy  TB/s\n" :
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, kind.biharmonic ? "picoseconds an unknown, all colours\ntable        k   unknowns | fd fused    solve residual   atomic    dense   atomic   single     tf32     bf16 |      A x  b - A x  colours |    copy  TB/s\n" :
                                                              "picoseconds an unknown, all colours\ntable        k   unknowns | boundary    fused    solve residual |      A x  b - A x  prolong restrict |    copy  TB/s\n"));
     for (int t = 0; t < 2; t++) {
       for (PetscInt i = 0; i < nd; i++) {
