@@ -90,11 +90,11 @@ static constexpr int fields_forms = 8; /* at most */
 
 /* patches of a colour that the fast kernels leave: outside the first of their ranges, all numbers of its parity, of which those of its phase and in none of the other ranges count */
 struct FieldsPatches {
-  int   start[3], phases, phase, nskip;
+  int   start[3], step, phases, phase, nskip;
   Range skip[fields_forms];
   Shell shell;
 
-  FieldsPatches(const ColorPatches &all, const ColorPatches &inner, const std::vector<Range> &ranges) : phases(all.phases), phase(all.phase), nskip((int)ranges.size())
+  FieldsPatches(const ColorPatches &all, const ColorPatches &inner, const std::vector<Range> &ranges) : step(all.step), phases(all.phases), phase(all.phase), nskip((int)ranges.size())
   {
     Range whole = Range::none(), hole = Range::none();
 
@@ -102,18 +102,19 @@ struct FieldsPatches {
     for (int d = 0; d < 3; d++) {
       start[d]    = all.start[d];
       whole.hi[d] = all.count[d];
-      hole.lo[d]  = inner.empty() ? 0 : (inner.start[d] - all.start[d]) / 2;
+      hole.lo[d]  = inner.empty() ? 0 : (inner.start[d] - all.start[d]) / step;
       hole.hi[d]  = inner.empty() ? 0 : hole.lo[d] + inner.count[d];
     }
     shell = Shell(whole, hole);
   }
+  __device__ __forceinline__ bool overlap() const { return step == 1; }
   __device__ __forceinline__ bool find(size_t item, int number[3]) const
   {
     int  q[3] = {0, 0, 0};
     bool there = item < shell.size();
 
     if (there) shell.find<size_t>(item, q);
-    for (int d = 0; d < 3; d++) number[d] = start[d] + 2 * q[d];
+    for (int d = 0; d < 3; d++) number[d] = start[d] + step * q[d];
     for (int i = 0; i < nskip; i++) there = there && !skip[i].contains(number[0], number[1], number[2]);
     return there && !(phases == 2 && (phase + q[0] + q[1] + q[2]) & 1);
   }
@@ -181,9 +182,9 @@ static __device__ inline void FieldsBlocks(const FieldsPatch<T> &p, const T *u, 
   }
 }
 
-/* x = beta x + omega U w */
+/* x = beta x + omega U w; patches that overlap add with atomics */
 template <typename T>
-static __device__ inline void FieldsScatter(const FieldsData<T> &s, const FieldsPatch<T> &p, T omega, T beta, const T *w, T *x)
+static __device__ inline void FieldsScatter(const FieldsData<T> &s, const FieldsPatches &g, const FieldsPatch<T> &p, T omega, T beta, const T *w, T *x)
 {
   for (int q = threadIdx.x; q < p.c->noctet; q += blockDim.x) {
     const FieldsOctet o = p.c->octet[q];
@@ -196,7 +197,9 @@ static __device__ inline void FieldsScatter(const FieldsData<T> &s, const Fields
     for (int b = 0; b < 8; b++) {
       const ptrdiff_t at = p.at(s, o, b);
 
-      if (at >= 0) x[at] = (beta == 0 ? T(0) : beta * x[at]) + omega * v[b];
+      if (at < 0) continue;
+      if (g.overlap()) atomicAdd(&x[at], omega * v[b]);
+      else x[at] = (beta == 0 ? T(0) : beta * x[at]) + omega * v[b];
     }
   }
 }
@@ -213,7 +216,7 @@ static __global__ void FieldsKernel(const __grid_constant__ FieldsData<T> s, con
     __syncthreads();
     if (p.active) FieldsBlocks(p, u, w);
     __syncthreads();
-    if (p.active) FieldsScatter(s, p, omega, beta, w, x);
+    if (p.active) FieldsScatter(s, g, p, omega, beta, w, x);
   }
 }
 

@@ -12,9 +12,11 @@
   So r and x pass through device memory once, and the inverse once through L2 for each cluster: that is why large inverses want many columns, and
   clusters, whose shared memory holds them.  How many is a matter of measurement: FieldsTilings.
 
-  An mma of 16 x 8 x 8 takes a 16 x 8 piece of the inverse (zero beyond the block), which lies in global memory as the lanes load it: words of 16 bytes
-  of lanes 0 .. 31 with the lane's four numbers (smoother_mma.cuh says which).  The columns of a piece are permuted, so that entries 2 q and 2 q + 1 of a
-  patch are the two that a lane with lane % 4 = q loads.  The blocks' entries begin at multiples of 8; those between meet the zeros, and must be numbers.
+  Tiles, their pieces of 16 x DEPTH and precisions of products are those of TermsProduct (terms_dense.cuh); always with the inverse itself, which is not
+  definite for a saddle point.  The columns of a piece are permuted, so that a lane's entries of a patch are neighbours.  The blocks' entries begin at
+  multiples of 16; those between meet zeros, and must be numbers.
+
+  T: of r and x; P: TermsProduct; Number: of the entries
 */
 #pragma once
 #include "fields.cuh"
@@ -34,16 +36,16 @@ struct alignas(16) FieldsFastOctet {
   int field, node, mirror[3], unused[3], place[8];
 };
 
-template <typename T>
+template <typename P>
 struct FieldsFastData {
   const FieldsFastOctet *octet;
   const FieldsStrip     *strip; /* of each warp of a cluster */
-  const TermsWord<T>    *pieces;
-  int                 noctet, row; /* octets in all, in x */
-  unsigned            rowinverse;  /* 2^32 / row, rounded up */
-  int                 ld, cluster; /* places of a patch's column; blocks of threads of a cluster */
-  Layout              l[PATCHFD_MAX_FIELDS];
-  int                 first[PATCHFD_MAX_FIELDS][3], step[PATCHFD_MAX_FIELDS][3]; /* first node of patch 0, as it were; from a patch to the next */
+  const TermsWord<P>    *pieces;
+  int                    noctet, row; /* octets in all, in x */
+  unsigned               rowinverse;  /* 2^32 / row, rounded up */
+  int                    ld, cluster; /* places of a patch's column; blocks of threads of a cluster */
+  Layout                 l[PATCHFD_MAX_FIELDS];
+  int                    first[PATCHFD_MAX_FIELDS][3], step[PATCHFD_MAX_FIELDS][3]; /* first node of patch 0, as it were; from a patch to the next */
 };
 
 /* ---- the cluster ---- */
@@ -61,8 +63,8 @@ static __device__ __forceinline__ void FieldsClusterSync(int cluster)
 }
 
 /* the address of an entry of a patch's column in the shared memory of its block of threads */
-template <typename T>
-__device__ __forceinline__ unsigned FieldsPlace(const T *column, int place)
+template <typename Number>
+__device__ __forceinline__ unsigned FieldsPlace(const Number *column, int place)
 {
   unsigned address = 0;
 
@@ -103,8 +105,8 @@ __device__ __forceinline__ void FieldsLoad(unsigned address, float *v)
 /* ---- octets ---- */
 
 /* first nodes of the cluster's patches in the array; -1 where there is no patch */
-template <typename T, int COLUMNS>
-__device__ __forceinline__ void FieldsOrigins(const FieldsFastData<T> &s, const ColorPatches &g, ptrdiff_t *origin)
+template <int COLUMNS, typename P>
+__device__ __forceinline__ void FieldsOrigins(const FieldsFastData<P> &s, const ColorPatches &g, ptrdiff_t *origin)
 {
   for (int q = threadIdx.x; q < PATCHFD_MAX_FIELDS * COLUMNS; q += blockDim.x) {
     const int f = q / COLUMNS;
@@ -120,8 +122,8 @@ __device__ __forceinline__ void FieldsOrigins(const FieldsFastData<T> &s, const 
   f(octet, its first node in the arrays or -1, its patch's column) for all octets of the cluster's patches; neighbouring threads have neighbouring nodes, of
   one patch after another
 */
-template <int COLUMNS, typename T, typename Function>
-__device__ __forceinline__ void FieldsForOctets(const FieldsFastData<T> &s, const ptrdiff_t *origin, const T *sm, Function f)
+template <int COLUMNS, typename P, typename Function>
+__device__ __forceinline__ void FieldsForOctets(const FieldsFastData<P> &s, const ptrdiff_t *origin, const typename P::Number *sm, Function f)
 {
 #pragma unroll 1
   for (int q = blockIdx.x % s.cluster * blockDim.x + threadIdx.x; q < s.noctet * COLUMNS; q += s.cluster * blockDim.x) {
@@ -139,30 +141,36 @@ __device__ __forceinline__ int FieldsMember(const FieldsFastOctet &o, int b)
   return (b & 1 ? o.mirror[0] : 0) + (b & 2 ? o.mirror[1] : 0) + (b & 4 ? o.mirror[2] : 0);
 }
 
-template <int DIM, int COLUMNS, typename T>
-__device__ __forceinline__ void FieldsBring(const FieldsFastData<T> &s, const ptrdiff_t *origin, const T *r, T *sm)
+template <int DIM, int COLUMNS, typename T, typename P>
+__device__ __forceinline__ void FieldsBring(const FieldsFastData<P> &s, const ptrdiff_t *origin, const T *r, typename P::Number *sm)
 {
-  FieldsForOctets<COLUMNS>(s, origin, sm, [&](const FieldsFastOctet &o, ptrdiff_t node, const T *column) {
-    T v[1 << DIM];
+  using Number = typename P::Number;
+
+  FieldsForOctets<COLUMNS>(s, origin, sm, [&](const FieldsFastOctet &o, ptrdiff_t node, const Number *column) {
+    Number v[1 << DIM];
 
 #pragma unroll
-    for (int b = 0; b < 1 << DIM; b++) v[b] = node >= 0 && o.place[b] >= 0 ? r[node + FieldsMember(o, b)] : T(0);
+    for (int b = 0; b < 1 << DIM; b++) v[b] = node >= 0 && o.place[b] >= 0 ? (Number)r[node + FieldsMember(o, b)] : Number(0);
     FieldsButterfly<1 << DIM>(v);
 #pragma unroll
     for (int b = 0; b < 1 << DIM; b++)
-      if (o.place[b] >= 0) FieldsStore(FieldsPlace(column, o.place[b]), v[b]);
+      if (o.place[b] >= 0) FieldsStore(FieldsPlace(column, o.place[b]), P::operand(v[b]));
   });
 }
 
-template <int DIM, int COLUMNS, typename T>
-__device__ __forceinline__ void FieldsBringBack(const FieldsFastData<T> &s, const ptrdiff_t *origin, T omega, T beta, const T *sm, T *x)
+/* patches that overlap add with atomics */
+template <int DIM, int COLUMNS, typename T, typename P>
+__device__ __forceinline__ void FieldsBringBack(const FieldsFastData<P> &s, const ptrdiff_t *origin, bool overlap, T omega, T beta, const typename P::Number *sm, T *x)
 {
-  FieldsForOctets<COLUMNS>(s, origin, sm, [&](const FieldsFastOctet &o, ptrdiff_t node, const T *column) {
-    T v[1 << DIM], old[1 << DIM];
+  using Number = typename P::Number;
+
+  FieldsForOctets<COLUMNS>(s, origin, sm, [&](const FieldsFastOctet &o, ptrdiff_t node, const Number *column) {
+    Number v[1 << DIM];
+    T      old[1 << DIM];
 
     if (node < 0) return;
 #pragma unroll
-    for (int b = 0; b < 1 << DIM; b++) old[b] = beta != 0 && o.place[b] >= 0 ? x[node + FieldsMember(o, b)] : T(0);
+    for (int b = 0; b < 1 << DIM; b++) old[b] = beta != 0 && !overlap && o.place[b] >= 0 ? x[node + FieldsMember(o, b)] : T(0);
 #pragma unroll
     for (int b = 0; b < 1 << DIM; b++) {
       v[b] = 0;
@@ -170,34 +178,46 @@ __device__ __forceinline__ void FieldsBringBack(const FieldsFastData<T> &s, cons
     }
     FieldsButterfly<1 << DIM>(v);
 #pragma unroll
-    for (int b = 0; b < 1 << DIM; b++)
-      if (o.place[b] >= 0) x[node + FieldsMember(o, b)] = beta * old[b] + omega * v[b];
+    for (int b = 0; b < 1 << DIM; b++) {
+      if (o.place[b] < 0) continue;
+      if (overlap) atomicAdd(&x[node + FieldsMember(o, b)], omega * (T)v[b]);
+      else x[node + FieldsMember(o, b)] = beta * old[b] + omega * (T)v[b];
+    }
   });
 }
 
 /* ---- products ---- */
 
 /* zeros behind the block's entries, by the warp of its first strip */
-template <int COLUMNS, typename T>
-__device__ __forceinline__ void FieldsPad(const FieldsStrip &strip, int ld, T *sm)
+template <int COLUMNS, typename P>
+__device__ __forceinline__ void FieldsPad(const FieldsStrip &strip, int ld, typename P::Number *sm)
 {
-  const int padding = 8 * strip.pieces - strip.size;
+  const int padding = P::DEPTH * strip.pieces - strip.size;
 
   if (strip.row > 0) return;
   for (int q = threadIdx.x % 32; q < COLUMNS * padding; q += 32) sm[q / padding * ld + strip.entry + strip.size + q % padding] = 0;
 }
 
-/* sum = the strip's rows of the block, times the columns */
-template <typename T, int TILES, int GROUPS>
-__device__ __forceinline__ void FieldsMultiply(const FieldsFastData<T> &s, const FieldsStrip &strip, const T *sm, T sum[TILES][GROUPS][4])
+/* which of its neighbouring entries of a patch number i of a lane's piece multiplies */
+template <typename P>
+__host__ __device__ constexpr int FieldsEntry(int i)
 {
-  using Word = TermsWord<T>;
-  struct alignas(2 * sizeof(T)) Pair {
-    T b[2];
+  return P::DEPTH == 8 ? i / 2 : i % 2 + i / 4 * 2;
+}
+
+/* sum = the strip's rows of the block, times the columns */
+template <int TILES, int GROUPS, typename P>
+__device__ __forceinline__ void FieldsMultiply(const FieldsFastData<P> &s, const FieldsStrip &strip, const typename P::Number *sm, typename P::Number sum[TILES][GROUPS][4])
+{
+  using Number = typename P::Number;
+  using Word   = TermsWord<P>;
+  constexpr int ENTRIES = P::DEPTH / 4;
+  struct alignas(ENTRIES * sizeof(Number)) Entries {
+    Number b[ENTRIES];
   };
-  const int   lane  = threadIdx.x % 32;
-  const Word *piece = s.pieces + (size_t)strip.first * 32 * Word::COUNT + lane;
-  const T    *entry = sm + lane / 4 * s.ld + strip.entry + 2 * (lane % 4);
+  const int     lane  = threadIdx.x % 32;
+  const Word   *piece = s.pieces + (size_t)strip.first * 32 * P::WORDS + lane;
+  const Number *entry = sm + lane / 4 * s.ld + strip.entry + ENTRIES * (lane % 4);
 
 #pragma unroll
   for (int t = 0; t < TILES; t++)
@@ -205,13 +225,13 @@ __device__ __forceinline__ void FieldsMultiply(const FieldsFastData<T> &s, const
     for (int g = 0; g < GROUPS; g++) sum[t][g][0] = sum[t][g][1] = sum[t][g][2] = sum[t][g][3] = 0;
 #pragma unroll 1
   for (int l = 0; l < strip.pieces; l++) {
-    T a[TILES][4];
+    typename P::Store a[TILES][P::WORDS * Word::LENGTH];
 
 #pragma unroll
     for (int t = 0; t < TILES; t++) {
 #pragma unroll
-      for (int w = 0; w < Word::COUNT; w++) {
-        const Word word = piece[((l * TILES + t) * Word::COUNT + w) * 32];
+      for (int w = 0; w < P::WORDS; w++) {
+        const Word word = piece[((l * TILES + t) * P::WORDS + w) * 32];
 
 #pragma unroll
         for (int i = 0; i < Word::LENGTH; i++) a[t][w * Word::LENGTH + i] = word.a[i];
@@ -219,17 +239,17 @@ __device__ __forceinline__ void FieldsMultiply(const FieldsFastData<T> &s, const
     }
 #pragma unroll
     for (int g = 0; g < GROUPS; g++) {
-      const Pair pair = *(const Pair *)(entry + 8 * g * s.ld + 8 * l);
+      const Entries entries = *(const Entries *)(entry + 8 * g * s.ld + P::DEPTH * l);
 
 #pragma unroll
-      for (int t = 0; t < TILES; t++) TermsMma(sum[t][g], a[t], pair.b);
+      for (int t = 0; t < TILES; t++) P::multiply(sum[t][g], a[t], entries.b);
     }
   }
 }
 
 /* the sums take the places of the block's entries */
-template <typename T, int TILES, int GROUPS>
-__device__ __forceinline__ void FieldsReplace(const FieldsStrip &strip, int ld, const T sum[TILES][GROUPS][4], T *sm)
+template <int TILES, int GROUPS, typename Number>
+__device__ __forceinline__ void FieldsReplace(const FieldsStrip &strip, int ld, const Number sum[TILES][GROUPS][4], Number *sm)
 {
   const int lane = threadIdx.x % 32;
 
@@ -247,28 +267,29 @@ __device__ __forceinline__ void FieldsReplace(const FieldsStrip &strip, int ld, 
 }
 
 /* warps of a block of threads, at most: so many registers do the sums need.  Few registers are worth more than long sums: all but the products waits for memory */
-template <typename T, int TILES, int GROUPS>
-static constexpr int fields_warps = TILES * GROUPS * sizeof(T) <= 40 ? 32 : (TILES * GROUPS * sizeof(T) <= 56 ? 24 : 16);
+template <typename Number, int TILES, int GROUPS>
+static constexpr int fields_warps = TILES * GROUPS * sizeof(Number) <= 40 ? 32 : (TILES * GROUPS * sizeof(Number) <= 56 ? 24 : 16);
 
-template <typename T, int DIM, int TILES, int GROUPS>
-__launch_bounds__(32 * fields_warps<T, TILES, GROUPS>) static __global__ void FieldsFastKernel(const __grid_constant__ FieldsFastData<T> s, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
+template <typename T, typename P, int DIM, int TILES, int GROUPS>
+__launch_bounds__(32 * fields_warps<typename P::Number, TILES, GROUPS>) static __global__ void FieldsFastKernel(const __grid_constant__ FieldsFastData<P> s, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
 {
+  using Number = typename P::Number;
   constexpr int             COLUMNS = 8 * GROUPS;
   extern __shared__ double2 fields_shared[];
   ptrdiff_t                *origin = (ptrdiff_t *)fields_shared;
-  T                        *sm     = (T *)(origin + PATCHFD_MAX_FIELDS * COLUMNS), sum[TILES][GROUPS][4];
+  Number                   *sm     = (Number *)(origin + PATCHFD_MAX_FIELDS * COLUMNS), sum[TILES][GROUPS][4];
   const FieldsStrip         strip  = s.strip[(blockIdx.x % s.cluster * blockDim.x + threadIdx.x) / 32];
 
-  FieldsOrigins<T, COLUMNS>(s, g, origin);
-  FieldsPad<COLUMNS>(strip, s.ld, sm);
+  FieldsOrigins<COLUMNS>(s, g, origin);
+  FieldsPad<COLUMNS, P>(strip, s.ld, sm);
   FieldsClusterSync(s.cluster); /* the others have begun, too */
   FieldsBring<DIM, COLUMNS>(s, origin, r, sm);
   FieldsClusterSync(s.cluster);
-  FieldsMultiply<T, TILES, GROUPS>(s, strip, sm, sum);
+  FieldsMultiply<TILES, GROUPS>(s, strip, sm, sum);
   __syncthreads();
-  FieldsReplace<T, TILES, GROUPS>(strip, s.ld, sum, sm);
+  FieldsReplace<TILES, GROUPS>(strip, s.ld, sum, sm);
   FieldsClusterSync(s.cluster);
-  FieldsBringBack<DIM, COLUMNS>(s, origin, omega, beta, sm, x);
+  FieldsBringBack<DIM, COLUMNS>(s, origin, g.overlap(), omega, beta, sm, x);
   FieldsClusterSync(s.cluster); /* the others read no more */
 }
 
@@ -314,16 +335,17 @@ static int FieldsRank(const PatchFDDense *dense, int b, int cluster)
   return rank;
 }
 
-template <typename T, int DIM, int TILES, int GROUPS>
+template <typename T, typename P, int DIM, int TILES, int GROUPS>
 struct FieldsTiled : FieldsFast {
-  using Word                    = TermsWord<T>;
+  using Word                   = TermsWord<P>;
+  using Number                 = typename P::Number;
   static constexpr int COLUMNS = 8 * GROUPS;
-  FieldsFastData<T> data       = {};
+  FieldsFastData<P> data       = {};
   int               warps      = 0;
   PlanMemory        memory;
 
-  static const void *kernel() { return (const void *)FieldsFastKernel<T, DIM, TILES, GROUPS>; }
-  size_t             shared() const { return sizeof(ptrdiff_t) * PATCHFD_MAX_FIELDS * COLUMNS + sizeof(T) * COLUMNS * data.ld; }
+  static const void *kernel() { return (const void *)FieldsFastKernel<T, P, DIM, TILES, GROUPS>; }
+  size_t             shared() const { return sizeof(ptrdiff_t) * PATCHFD_MAX_FIELDS * COLUMNS + sizeof(Number) * COLUMNS * data.ld; }
   void               configure(unsigned clusters, cudaStream_t stream, cudaLaunchConfig_t *config, cudaLaunchAttribute *cluster) const
   {
     cluster->id               = cudaLaunchAttributeClusterDimension;
@@ -346,16 +368,16 @@ struct FieldsTiled : FieldsFast {
 
     data.ld = 8;
     for (int b = 0; b < 8; b++) {
-      const int size = (int)dense->size[b], rank = FieldsRank(dense, b, data.cluster), pieces = (size + 7) / 8;
+      const int size = (int)dense->size[b], rank = FieldsRank(dense, b, data.cluster), pieces = (size + P::DEPTH - 1) / P::DEPTH;
 
-      entry[b] = (rank << 24) + places[rank] * (int)sizeof(T);
+      entry[b] = (rank << 24) + places[rank] * (int)sizeof(Number);
       for (int row = 0; row < size; row += 16 * TILES, first += TILES * pieces) {
         of[rank].push_back({places[rank], size, row, pieces, first});
         blocks[rank].push_back(b);
       }
-      places[rank] += 8 * pieces;
+      places[rank] += RoundUp(size, 16);
       warps   = PetscMax(warps, (int)of[rank].size());
-      data.ld = PetscMax(data.ld, places[rank] + 8 - places[rank] % 16); /* odd multiples of 8: eight patches' entries lie in different banks */
+      data.ld = PetscMax(data.ld, places[rank] + 8); /* an odd multiple of 8: eight patches' entries lie in different banks */
     }
     for (int rank = 0; rank < data.cluster; rank++) {
       of[rank].resize((size_t)warps, {0, 0, 0, 0, 0});
@@ -367,23 +389,24 @@ struct FieldsTiled : FieldsFast {
 
   PetscErrorCode uploadPieces(const PatchFDDense *dense, const std::vector<FieldsStrip> &list, const std::vector<int> &block)
   {
-    std::vector<PetscReal> all;
+    constexpr size_t               PIECE = 32 * P::WORDS * Word::LENGTH;
+    std::vector<typename P::Store> all;
 
     PetscFunctionBegin;
-    for (size_t s = 0; s < list.size(); s++) all.resize(PetscMax(all.size(), (size_t)(list[s].first + TILES * list[s].pieces) * 128), 0);
+    for (const FieldsStrip &s : list) all.resize(PetscMax(all.size(), (size_t)(s.first + TILES * s.pieces) * PIECE), P::round(0));
     for (size_t s = 0; s < list.size(); s++) {
       const int n = list[s].size;
 
       for (int p = 0; p < TILES * list[s].pieces; p++) {
-        for (int q = 0; q < 128; q++) {
-          const int lane = q / Word::LENGTH % 32, i = q / (32 * Word::LENGTH) * Word::LENGTH + q % Word::LENGTH;
-          const int row = list[s].row + 16 * (p % TILES) + lane / 4 + 8 * (i % 2), column = 8 * (p / TILES) + 2 * (lane % 4) + i / 2;
+        for (size_t q = 0; q < PIECE; q++) {
+          const int lane = (int)(q / Word::LENGTH % 32), i = (int)(q / (32 * Word::LENGTH) * Word::LENGTH + q % Word::LENGTH);
+          const int row = list[s].row + 16 * (p % TILES) + lane / 4 + 8 * P::row(i), column = P::DEPTH * (p / TILES) + P::DEPTH / 4 * (lane % 4) + FieldsEntry<P>(i);
 
-          if (row < n && column < n) all[((size_t)list[s].first + p) * 128 + q] = dense->block[block[s]][(size_t)row * n + column];
+          if (row < n && column < n) all[((size_t)list[s].first + p) * PIECE + q] = P::round(dense->block[block[s]][(size_t)row * n + column]);
         }
       }
     }
-    PetscCall(memory.upload(all.size(), all.data(), (T **)&data.pieces));
+    PetscCall(memory.upload(all.size(), all.data(), (typename P::Store **)&data.pieces));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -409,7 +432,7 @@ struct FieldsTiled : FieldsFast {
         int b = 0;
 
         while (o.entry[m] >= end[b + 1]) b++;
-        q.place[m] = o.entry[m] < 0 ? -1 : entry[b] + (o.entry[m] - end[b]) * (int)sizeof(T);
+        q.place[m] = o.entry[m] < 0 ? -1 : entry[b] + (o.entry[m] - end[b]) * (int)sizeof(Number);
       }
       list.push_back(q);
     }
@@ -428,7 +451,7 @@ struct FieldsTiled : FieldsFast {
 
     PetscFunctionBegin;
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel()));
-    *yes = warps <= fields_warps<T, TILES, GROUPS> && shared() <= shared_limit && PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= 90;
+    *yes = warps <= fields_warps<Number, TILES, GROUPS> && shared() <= shared_limit && PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= 90; /* clusters */
     if (!*yes) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCallCUDA(cudaFuncSetAttribute(kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_limit)); /* not what this plan needs: others may need more */
     configure(1, NULL, &config, &cluster);
@@ -472,19 +495,20 @@ struct FieldsTiled : FieldsFast {
 
     PetscFunctionBegin;
     configure((unsigned)((g.items() + COLUMNS - 1) / COLUMNS), stream, &config, &cluster);
-    PetscCallCUDA(cudaLaunchKernelEx(&config, FieldsFastKernel<T, DIM, TILES, GROUPS>, data, g, (T)omega, (T)beta, (const T *)r, (T *)x));
+    PetscCallCUDA(cudaLaunchKernelEx(&config, FieldsFastKernel<T, P, DIM, TILES, GROUPS>, data, g, (T)omega, (T)beta, (const T *)r, (T *)x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscErrorCode destroy() override { return memory.free(); }
 };
 
 /* with tiling number I */
-template <typename T, int DIM, int I>
+template <typename T, typename P, int DIM, int I>
 static PetscErrorCode FieldsFastCreateTiling(const FieldsForm &form, const PatchFDLocalDesc *desc, FieldsFast **fast)
 {
-  constexpr FieldsTiling                            tiling = FieldsTilings<T>::best[DIM - 2][I];
-  FieldsTiled<T, DIM, tiling.tiles, tiling.groups> *p      = new FieldsTiled<T, DIM, tiling.tiles, tiling.groups>();
-  bool                                              yes;
+  constexpr FieldsTiling tiling = FieldsTilings<typename P::Number>::best[DIM - 2][I];
+  using Tiled                   = FieldsTiled<T, P, DIM, tiling.tiles, tiling.groups>;
+  Tiled *p                      = new Tiled();
+  bool   yes;
 
   PetscFunctionBegin;
   *fast = p;
@@ -503,7 +527,13 @@ PetscErrorCode FieldsFastCreate(const FieldsForm &form, const PatchFDLocalDesc *
   PetscFunctionBegin;
   *fast = NULL;
   for (PetscInt K = PetscMax(2, (form.dense->n[0][0] + 1) / 2); K <= 7 && !*fast; K++) {
-    PetscCall((ForDegree<2, 7>(K, [&](auto k) { return form.dim == 3 ? FieldsFastCreateTiling<T, 3, k - 2>(form, desc, fast) : FieldsFastCreateTiling<T, 2, k - 2>(form, desc, fast); })));
+    PetscCall(TermsForPrecision<T>(desc->precision, [&](auto p) {
+      return ForDegree<2, 7>(K, [&](auto k) {
+        using P = TermsProduct<p()>;
+
+        return form.dim == 3 ? FieldsFastCreateTiling<T, P, 3, k - 2>(form, desc, fast) : FieldsFastCreateTiling<T, P, 2, k - 2>(form, desc, fast);
+      });
+    }));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
