@@ -123,6 +123,12 @@ struct OperatorDoor {
 
     return DoorCall<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, alpha, x, y0, y); });
   }
+  static PetscErrorCode residual(void *plan, const PatchFDColor *color, const void *x, const void *b, void *r)
+  {
+    DoorPlan *p = (DoorPlan *)plan;
+
+    return p->kind == BANDS ? BandOperator<T>::residual(p->plan, color, x, b, r) : apply(plan, -1, x, b, r);
+  }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>>(plan); }
 };
 

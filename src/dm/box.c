@@ -8,7 +8,7 @@
      DMView_Box()
      DMDestroy_Box()
   DMSetUp_Box() and the halo exchange are in layout.c, local vectors in local.c, coordinates in coordinates.c, refinement, coarsening
-  and cloning in hierarchy.c, functions in function.c, files in natural.c and, for ParaView, in vtk.c.  The operator that the DM carries
+  and cloning in hierarchy.c, functions in function.c, errors in error.c, fields in fields.c, files in natural.c and, for ParaView, in vtk.c.  The operator that the DM carries
   (operator.c) makes its matrices and interpolations and arranges for solvers.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
@@ -331,6 +331,7 @@ PetscErrorCode DMCreate_Box(DM dm)
   dm->ops->localtolocalbegin       = DMLocalToLocalBegin_Box;
   dm->ops->localtolocalend         = DMLocalToLocalEnd_Box;
   dm->ops->getlocaltoglobalmapping = DMGetLocalToGlobalMapping_Box;
+  dm->ops->createfieldis           = DMCreateFieldIS_Box;
   dm->ops->createcoordinatedm      = DMCreateCoordinateDM_Box;
   dm->ops->getlocalboundingbox     = DMGetLocalBoundingBox_Box;
   PetscCall(DMBoxOperatorCreate(PetscObjectComm((PetscObject)dm), "poisson", &box->op));

@@ -1,10 +1,10 @@
 /*
-  Positions of the nodes (of the first field): DMGetCoordinates(), DMGetCoordinatesLocal(), DMGetCoordinateDM(), bounding boxes.
+  Positions of the nodes of the last field, which is the only one or the pressure: DMGetCoordinates(), DMGetCoordinatesLocal(), DMGetCoordinateDM(), bounding
+  boxes.  A velocity has no nodes that its components share.
 
   PETSc asks a DM for its coordinate Vecs without telling the DM, so they exist from set-up on; but they allocate and compute their
   entries only when somebody looks at them.
 */
-#include <patchfd/private/assembly.h>
 #include <patchfd/private/boximpl.h>
 #include <petscdmshell.h>
 #include <petsc/private/vecimpl.h>
@@ -51,18 +51,17 @@ static PetscErrorCode VecGetArray_Coordinates(Vec v, PetscScalar **array)
       range[d][1] = c->box.lo[d] + c->box.n[d];
     }
     PetscCall(PetscMalloc1(v->map->n, &a));
-    PetscCall(PatchFDHostInterpolate(c->dim, c->nodes, (const PetscInt(*)[2])range, DMBoxIdentity, NULL, 0, c->dim, &c->box, a));
+    PetscCall(PatchFDHostInterpolate(c->dim, c->nodes, (const PetscInt(*)[2])range, DMBoxIdentity, NULL, 0, c->dim, 0, c->dim, &c->box, a));
     PetscCall(VecReplaceArray(v, a));
   }
   *array = *own;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* interleaved, dim numbers a node, without an array */
-static PetscErrorCode DMBoxCreateCoordinateVec(DM dm, MPI_Comm comm, const PatchFDBox *b, Vec *v)
+/* without an array */
+PetscErrorCode DMBoxCreateCoordinateVec(DM dm, MPI_Comm comm, const PatchFDLine line[3], const PatchFDBox *b, Vec *v)
 {
-  const DMBoxField *f = &((const DM_Box *)dm->data)->field[0];
-  const PetscInt    n = dm->dim * (PetscInt)PatchFDBoxSize(b);
+  const PetscInt n = dm->dim * (PetscInt)PatchFDBoxSize(b);
   DMBoxNodes    *c;
   PetscMPIInt    size;
 
@@ -71,8 +70,8 @@ static PetscErrorCode DMBoxCreateCoordinateVec(DM dm, MPI_Comm comm, const Patch
   c->dim = dm->dim;
   c->box = *b;
   for (PetscInt d = 0; d < 3; d++) {
-    PetscCall(PetscMalloc1(f->line[d].nnodes, &c->nodes[d]));
-    PetscCall(PatchFDLineNodes(&f->line[d], c->nodes[d]));
+    PetscCall(PetscMalloc1(line[d].nnodes, &c->nodes[d]));
+    PetscCall(PatchFDLineNodes(&line[d], c->nodes[d]));
   }
   PetscCallMPI(MPI_Comm_size(comm, &size));
   if (size == 1) PetscCall(VecCreateSeqWithArray(comm, dm->dim, n, NULL, v));
@@ -83,36 +82,45 @@ static PetscErrorCode DMBoxCreateCoordinateVec(DM dm, MPI_Comm comm, const Patch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static const DMBoxField *DMBoxCoordinateField(DM dm)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  return &box->field[box->nfield - 1];
+}
+
 /* Not by DMSetCoordinates(), whose hooks would make coordinate DMs on all coarser levels. */
 PetscErrorCode DMBoxSetUpCoordinates(DM dm)
 {
-  DM_Box *box = (DM_Box *)dm->data;
+  const DMBoxField *f = DMBoxCoordinateField(dm);
 
   PetscFunctionBegin;
-  PetscCall(DMBoxCreateCoordinateVec(dm, PetscObjectComm((PetscObject)dm), &box->field[0].global, &dm->coordinates[0].x));
-  PetscCall(DMBoxCreateCoordinateVec(dm, PETSC_COMM_SELF, &box->field[0].local, &dm->coordinates[0].xl));
+  PetscCall(DMBoxCreateCoordinateVec(dm, PetscObjectComm((PetscObject)dm), f->line, &f->global, &dm->coordinates[0].x));
+  PetscCall(DMBoxCreateCoordinateVec(dm, PETSC_COMM_SELF, f->line, &f->local, &dm->coordinates[0].xl));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* dim components at the nodes of the DMBOX, global and local Vecs in its order, and scatters between them */
+/* dim components at these nodes, global and local Vecs in its order, and scatters between them */
 PetscErrorCode DMCreateCoordinateDM_Box(DM dm, DM *cdm)
 {
-  DM_Box    *box;
-  Vec        x, xl;
-  IS         global, local;
-  VecScatter scatter;
-  PetscInt  *index, *own, start, end, n, m = 0;
+  DM_Box           *box;
+  const DMBoxField *f;
+  Vec               x, xl;
+  IS                global, local;
+  VecScatter        scatter;
+  PetscInt         *index, *own, start, end, n, m = 0;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCall(DMBoxCreateCoordinateVec(dm, PetscObjectComm((PetscObject)dm), &box->field[0].global, &x));
-  PetscCall(DMBoxCreateCoordinateVec(dm, PETSC_COMM_SELF, &box->field[0].local, &xl));
+  f = DMBoxCoordinateField(dm);
+  PetscCall(DMBoxCreateCoordinateVec(dm, PetscObjectComm((PetscObject)dm), f->line, &f->global, &x));
+  PetscCall(DMBoxCreateCoordinateVec(dm, PETSC_COMM_SELF, f->line, &f->local, &xl));
   PetscCall(DMShellCreate(PetscObjectComm((PetscObject)dm), cdm));
   PetscCall(DMSetDimension(*cdm, dm->dim));
   PetscCall(DMShellSetGlobalVector(*cdm, x));
   PetscCall(DMShellSetLocalVector(*cdm, xl));
-  n = (PetscInt)PatchFDBoxSize(&box->field[0].local);
-  PetscCall(DMBoxGetLocalToGlobal(dm, &index));
+  n = (PetscInt)PatchFDBoxSize(&f->local);
+  PetscCall(DMBoxGetFieldsLocalToGlobal(dm, box->nfield - 1, &index));
   PetscCall(ISCreateBlock(PetscObjectComm((PetscObject)dm), dm->dim, n, index, PETSC_COPY_VALUES, &global));
   PetscCall(VecScatterCreate(x, global, xl, NULL, &scatter));
   PetscCall(DMShellSetGlobalToLocalVecScatter(*cdm, scatter));

@@ -253,8 +253,7 @@ static void DMBoxFlattenDirections(DM dm)
   }
 }
 
-/* the line of a field in direction d */
-static PetscErrorCode DMBoxCreateLine(DM dm, PatchFDContinuity continuity, PetscInt degree, PetscInt d, PatchFDLine *line)
+PetscErrorCode DMBoxCreateLine(DM dm, PatchFDContinuity continuity, PetscInt degree, PetscInt d, PatchFDLine *line)
 {
   DM_Box         *box          = (DM_Box *)dm->data;
   const PetscInt  N            = box->cells[d];
@@ -616,8 +615,8 @@ PetscErrorCode DMBoxLocalToGlobal(DM dm, PatchFDKernels kern, const void *local,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* first global number of each rank; the caller frees */
-static PetscErrorCode DMBoxFirstNumbers(DM dm, PetscInt **start)
+/* first global number of each rank in a numbering of the fields from `first` on; the caller frees */
+static PetscErrorCode DMBoxFirstNumbers(DM dm, PetscInt first, PetscInt **start)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
   PetscMPIInt   size;
@@ -626,19 +625,20 @@ static PetscErrorCode DMBoxFirstNumbers(DM dm, PetscInt **start)
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
   PetscCall(PetscMalloc1((PetscInt)size + 1, start));
   (*start)[0] = 0;
-  for (PetscInt r = 0; r < size; r++) (*start)[r + 1] = (*start)[r] + DMBoxFieldOffset(box, box->nfield, r, PETSC_FALSE);
+  for (PetscInt r = 0; r < size; r++) (*start)[r + 1] = (*start)[r] + DMBoxFieldOffset(box, box->nfield, r, PETSC_FALSE) - DMBoxFieldOffset(box, first, r, PETSC_FALSE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxGetLocalToGlobal(DM dm, PetscInt **index)
+PetscErrorCode DMBoxGetFieldsLocalToGlobal(DM dm, PetscInt first, PetscInt **index)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
-  PetscInt     *start, n = 0;
+  PetscInt     *start, *before, n = 0;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxFirstNumbers(dm, &start));
-  PetscCall(PetscMalloc1(box->nlocal, index));
-  for (PetscInt field = 0; field < box->nfield; field++) {
+  PetscCall(DMBoxFirstNumbers(dm, first, &start));
+  PetscCall(DMBoxFieldOffsets(dm, first, PETSC_FALSE, &before));
+  PetscCall(PetscMalloc1(box->nlocal - box->field[first].local0, index));
+  for (PetscInt field = first; field < box->nfield; field++) {
     const DMBoxField *f = &box->field[field];
     const PatchFDBox *l = &f->local;
     DMBoxOwners       owners[3];
@@ -651,14 +651,22 @@ PetscErrorCode DMBoxGetLocalToGlobal(DM dm, PetscInt **index)
         for (PetscInt i = 0; i < l->n[0]; i++) {
           const PetscSFNode node = DMBoxOwnersNode(box, owners, i, j, k);
 
-          (*index)[n++] = start[node.rank] + offset[node.rank] + node.index;
+          (*index)[n++] = start[node.rank] + offset[node.rank] - before[node.rank] + node.index;
         }
       }
     }
     PetscCall(PetscFree(offset));
     for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersDestroy(&owners[d]));
   }
+  PetscCall(PetscFree(before));
   PetscCall(PetscFree(start));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxGetLocalToGlobal(DM dm, PetscInt **index)
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetFieldsLocalToGlobal(dm, 0, index));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

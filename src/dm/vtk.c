@@ -1,16 +1,18 @@
 /*
-  VecView() with a VTK viewer.  The nodes of a DMBOX are those of a DMDA with the same ownership, entry by entry, and PETSc writes DMDAs.
-  The viewer keeps the DMDA and a copy of the values until it is destroyed; it knows nothing of the DMBOX.
+  VecView() with a VTK viewer.  The points of a file are those of a DMDA with the ownership of the DMBOX, and PETSc writes DMDAs.  The viewer keeps the DMDA
+  and a copy of the values until it is destroyed; it knows nothing of the DMBOX.
+
+  A space with one field is written at its nodes, entry by entry.  The fields of others have no nodes in common: their values at the Gauss-Lobatto nodes of
+  the highest degree in each cell are written, all components of a velocity as a vector, and the pressure.
 */
 #include <patchfd/private/boximpl.h>
 #include <petscdmda.h>
 #include <petsc/private/vecimpl.h>
 
 /* PETSc counts a piece without nodes in the offsets of a file, but writes nothing for it, so that all that follows is read from wrong places. */
-static PetscErrorCode DMBoxCheckPieces(DM dm)
+static PetscErrorCode DMBoxCheckPieces(DM dm, const DMBoxField *f)
 {
-  const DM_Box     *box = (const DM_Box *)dm->data;
-  const DMBoxField *f   = &box->field[0];
+  const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++) {
@@ -27,12 +29,12 @@ static PetscErrorCode DMBoxCheckPieces(DM dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxCreateDMDA(DM dm, DM *da)
+/* dof numbers a node of the field f */
+static PetscErrorCode DMBoxCreateDMDA(DM dm, const DMBoxField *f, PetscInt dof, DM *da)
 {
-  const DM_Box     *box = (const DM_Box *)dm->data;
-  const DMBoxField *f   = &box->field[0];
-  PetscInt         *n[3]; /* nodes of each rank of a direction */
-  Vec               x;
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PetscInt     *n[3]; /* nodes of each rank of a direction */
+  Vec           x;
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++) {
@@ -49,26 +51,30 @@ static PetscErrorCode DMBoxCreateDMDA(DM dm, DM *da)
   PetscCall(DMDASetSizes(*da, f->line[0].nnodes, f->line[1].nnodes, f->line[2].nnodes));
   PetscCall(DMDASetNumProcs(*da, box->processes[0], box->processes[1], box->processes[2]));
   PetscCall(DMDASetBoundaryType(*da, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE));
-  PetscCall(DMDASetDof(*da, 1));
+  PetscCall(DMDASetDof(*da, dof));
   PetscCall(DMDASetStencilType(*da, DMDA_STENCIL_STAR));
   PetscCall(DMDASetStencilWidth(*da, 0));
   PetscCall(DMDASetOwnershipRanges(*da, n[0], dm->dim > 1 ? n[1] : NULL, dm->dim > 2 ? n[2] : NULL));
   PetscCall(DMSetUp(*da));
   for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(n[d]));
-  PetscCall(DMGetCoordinates(dm, &x)); /* a Vec of the same order; set-up made it, but a clone may have to compute it */
+  PetscCall(DMBoxCreateCoordinateVec(dm, PetscObjectComm((PetscObject)dm), f->line, &f->global, &x));
   PetscCall(DMSetCoordinates(*da, x));
+  PetscCall(VecDestroy(&x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ------------------------------------------------ one field ------------------------------------------------ */
+
 static PetscErrorCode DMBoxViewVTK(DM dm, Vec v, PetscViewer viewer)
 {
+  const DMBoxField  *f = &((const DM_Box *)dm->data)->field[0];
   DM                 da;
   Vec                w;
   const PetscScalar *array;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxCheckPieces(dm));
-  PetscCall(DMBoxCreateDMDA(dm, &da));
+  PetscCall(DMBoxCheckPieces(dm, f));
+  PetscCall(DMBoxCreateDMDA(dm, f, 1, &da));
   PetscCall(DMCreateGlobalVector(da, &w));
   if (((PetscObject)v)->name) PetscCall(PetscObjectSetName((PetscObject)w, ((PetscObject)v)->name));
   PetscCall(VecGetArrayRead(v, &array));
@@ -78,6 +84,68 @@ static PetscErrorCode DMBoxViewVTK(DM dm, Vec v, PetscViewer viewer)
   PetscCall(VecRestoreArrayRead(v, &array));
   PetscCall(VecDestroy(&w));
   PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ velocity and pressure ------------------------------------------------ */
+
+/* a discontinuous field of degree k + 1: its nodes are the points that are written */
+static PetscErrorCode DMBoxPointsCreate(DM dm, DMBoxField *f)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscCall(DMBoxCreateLine(dm, PATCHFD_DISCONTINUOUS, box->degree + 1, d, &f->line[d]));
+    DMBoxOwnRange(box, f, d, box->coord[d], &f->own[d][0], &f->own[d][1]);
+    f->global.lo[d] = f->own[d][0];
+    f->global.n[d]  = f->own[d][1] - f->own[d][0];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* n fields from `first` on, as a Vec with dof numbers a point; its name is that of v and `what` */
+static PetscErrorCode DMBoxViewFields(DM dm, const DMBoxField *points, const PatchFDFieldPoints fields[], const PetscScalar u[], Vec v, PetscInt first, PetscInt n, PetscInt dof, const char what[],
+                                      PetscViewer viewer)
+{
+  const char  *name = ((PetscObject)v)->name;
+  char         full[256];
+  DM           da;
+  Vec          w;
+  PetscScalar *array;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxCreateDMDA(dm, points, dof, &da));
+  PetscCall(DMCreateGlobalVector(da, &w));
+  PetscCall(PetscSNPrintf(full, sizeof(full), "%s%s%s", name ? name : "", name ? "_" : "", what));
+  PetscCall(PetscObjectSetName((PetscObject)w, full));
+  PetscCall(VecSet(w, 0));
+  PetscCall(VecGetArray(w, &array));
+  for (PetscInt i = 0; i < n; i++) PetscCall(PatchFDHostValues(&fields[first + i], (const PetscInt(*)[2])((const DM_Box *)dm->data)->owncells, u, &points->global, dof, i, array));
+  PetscCall(VecRestoreArray(w, &array));
+  PetscCall(VecView(w, viewer));
+  PetscCall(VecDestroy(&w));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A velocity has three components in the file in two dimensions, too: what ParaView takes for a vector. */
+static PetscErrorCode DMBoxViewFlowVTK(DM dm, Vec v, PetscViewer viewer)
+{
+  DMBoxField         points = {0};
+  PatchFDFieldPoints fields[DMBOX_MAX_FIELDS];
+  const PetscScalar *array, *local;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxPointsCreate(dm, &points));
+  PetscCall(DMBoxCheckPieces(dm, &points));
+  PetscCall(DMBoxFieldPointsCreate(dm, ((const DM_Box *)dm->data)->degree + 1, PETSC_TRUE, fields));
+  PetscCall(DMBoxGetLocalRead(dm, v, &array, &local));
+  PetscCall(DMBoxViewFields(dm, &points, fields, local, v, 0, dm->dim, 3, "velocity", viewer));
+  PetscCall(DMBoxViewFields(dm, &points, fields, local, v, dm->dim, 1, 1, "pressure", viewer));
+  PetscCall(DMBoxRestoreLocalRead(dm, v, &array, &local));
+  PetscCall(DMBoxFieldPointsDestroy(dm, fields));
+  for (PetscInt d = 0; d < 3; d++) PetscCall(PatchFDLineDestroy(&points.line[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,6 +164,7 @@ PetscErrorCode VecView_Box(Vec v, PetscViewer viewer)
   PetscCall(VecGetDM(v, &dm));
   PetscCheck(dm, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_WRONGSTATE, "The Vec has lost its DMBOX, without which it cannot be written for VTK; use VecSetDM()");
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCall(DMBoxViewVTK(dm, v, viewer));
+  if (box->nfield == 1) PetscCall(DMBoxViewVTK(dm, v, viewer));
+  else PetscCall(DMBoxViewFlowVTK(dm, v, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

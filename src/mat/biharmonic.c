@@ -272,7 +272,7 @@ PetscErrorCode DMBoxAddBendingLoad(DM dm, PetscReal time, DMBoxFunction slope, D
 
       if (!f) continue;
       PetscCall(PatchFDLineEndLoad(&box->field[0].line[d], end, op->coefficient[BENDING], op->penalty[1] * 2 * DMBoxPenalty(dm), load));
-      PetscCall(DMBoxAddSideLoad(dm, d, end, load, time, f, ctx, b));
+      PetscCall(DMBoxAddSideLoad(dm, d, end, load, time, 1, f, ctx, b));
     }
   }
   PetscCall(PetscFree(load));

@@ -116,6 +116,120 @@ static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- boundary data ---- */
+
+/*
+  Where velocities are given on all sides there is a solution only if what flows out through the sides balances the load of the pressure's row, -div u = g:
+  net flux + int g = 0.  Interpolated data whose integrals balance do not balance to the last digit; what is left of the fluxes, at most this part of their
+  absolute values, is taken from all of them alike, so that the discrete problem has a solution, whose divergence is -g at all points.
+*/
+static const PetscReal FLUX_TOLERANCE = 1e-2;
+
+/* the integrals of the functions of a line's nodes */
+static PetscErrorCode NodeIntegrals(const PatchFDLine *line, PetscReal **w)
+{
+  PatchFDBand M;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(line->nnodes, w));
+  PetscCall(PatchFDBandMass(line, &M));
+  for (PetscInt c = 0; c < M.ncells; c++)
+    for (PetscInt i = 0; i < M.nloc; i++)
+      for (PetscInt j = 0; j < M.ncol; j++) (*w)[c * M.stride + i] += M.X[M.cls[c] * PatchFDBandSize(&M) + i * M.ncol + j];
+  PetscCall(PatchFDBandDestroy(&M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the fixed nodes at an end of component d, of which this rank has some: sum[0] += their flux outwards, sum[1] += its absolute value, after g -= change * |g| outwards */
+static PetscErrorCode SideFlux(const DMBoxField *f, PetscInt d, int end, PetscReal change, PetscScalar g[], PetscReal sum[2])
+{
+  const PetscReal outwards = end ? 1 : -1;
+  const PetscInt  node     = end ? f->line[d].nnodes - 1 : 0;
+  PatchFDRange    side;
+  PetscReal      *w[3];
+
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(&side[0][0], &f->own[0][0], 6));
+  side[d][0] = PetscMax(side[d][0], node);
+  side[d][1] = PetscMin(side[d][1], node + 1);
+  for (int e = 0; e < 3; e++) PetscCall(NodeIntegrals(&f->line[e], &w[e]));
+  for (PetscInt k = side[2][0]; k < side[2][1]; k++) {
+    for (PetscInt j = side[1][0]; j < side[1][1]; j++) {
+      for (PetscInt i = side[0][0]; i < side[0][1]; i++) {
+        const PetscInt at[3] = {i, j, k};
+        PetscScalar   *v     = &g[PatchFDBoxNode(&f->global, i, j, k)];
+        PetscReal      area  = 1;
+
+        for (int e = 0; e < 3; e++)
+          if (e != d) area *= w[e][at[e]];
+        *v -= change * outwards * PetscAbsScalar(*v);
+        sum[0] += area * outwards * PetscRealPart(*v);
+        sum[1] += area * PetscAbsScalar(*v);
+      }
+    }
+  }
+  for (int e = 0; e < 3; e++) PetscCall(PetscFree(w[e]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BoundaryFlux(DM dm, PetscReal change, Vec g, PetscReal sum[2])
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PetscScalar  *a;
+
+  PetscFunctionBegin;
+  sum[0] = sum[1] = 0;
+  PetscCall(VecGetArray(g, &a));
+  for (PetscInt d = 0; d < dm->dim; d++)
+    for (int end = 0; end < 2; end++) PetscCall(SideFlux(&box->field[d], d, end, change, a + box->field[d].global0, sum));
+  PetscCall(VecRestoreArray(g, &a));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the sum of the pressure's entries in b, and of their absolute values */
+static PetscErrorCode PressureLoad(DM dm, Vec b, PetscReal sum[2])
+{
+  const DMBoxField  *p = &((const DM_Box *)dm->data)->field[dm->dim];
+  const PetscScalar *a;
+
+  PetscFunctionBegin;
+  sum[0] = sum[1] = 0;
+  PetscCall(VecGetArrayRead(b, &a));
+  for (size_t i = 0; i < PatchFDBoxSize(&p->global); i++) {
+    sum[0] += PetscRealPart(a[p->global0 + i]);
+    sum[1] += PetscAbsScalar(a[p->global0 + i]);
+  }
+  PetscCall(VecRestoreArrayRead(b, &a));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxLift_Stokes(DM dm, Vec g, Vec b)
+{
+  PetscReal flux[2], load[2], rest;
+  Vec       w;
+
+  PetscFunctionBegin;
+  if (!DMBoxIsClosed(dm)) {
+    PetscCall(DMBoxLift_MatBox(dm, g, b));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecDuplicate(g, &w));
+  PetscCall(VecCopy(g, w));
+  PetscCall(BoundaryFlux(dm, 0, w, flux));
+  PetscCall(PressureLoad(dm, b, load));
+  rest = flux[0] + load[0];
+  PetscCheck(PetscAbsReal(rest) <= FLUX_TOLERANCE * (flux[1] + load[1]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "The net flux through the boundary is %g, the load of -div u = g is %g: together not zero, but %g, which is %g of their absolute values, where %g is allowed. "
+             "With velocities given on all sides there is no solution: balance the data, or open a side (-dm_box_boundary neumann, DMBoxSetBoundary())",
+             (double)flux[0], (double)load[0], (double)rest, (double)(PetscAbsReal(rest) / (flux[1] + load[1])), (double)FLUX_TOLERANCE);
+  if (PetscAbsReal(rest) <= FLUX_TOLERANCE * flux[1] && rest != 0) PetscCall(BoundaryFlux(dm, rest / flux[1], w, flux));
+  PetscCall(DMBoxLift_MatBox(dm, w, b));
+  PetscCall(VecDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- checks, options, view ---- */
 
 /*
@@ -175,6 +289,7 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
   op->ops.check              = DMBoxOperatorCheck_Stokes;
   op->ops.view               = DMBoxOperatorView_Stokes;
   op->ops.form               = DMBoxForm_Stokes;
+  op->ops.lift               = DMBoxLift_Stokes;
   op->coefficient[VISCOSITY] = 1;
   op->coefficient[PRESSURE]  = 1;
   op->mass                   = SHIFT;
@@ -205,7 +320,7 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
   Sides are without slip (`DMBOX_DIRICHLET`: `DMBoxLiftDirichlet()` brings other velocities in) or open (`DMBOX_NEUMANN`: viscosity du/dn - p n is
   given, zero unless `DMBoxAddNeumannLoad()` brings another in).  Without open sides the pressure is determined up to a constant: the matrix has that null space.
 
-  The matrix is symmetric and indefinite: use `KSPFGMRES`, `KSPGMRES` or `KSPMINRES`, not `KSPCG`.
+  The matrix is symmetric and indefinite: use `KSPFGMRES` or `KSPGMRES`, not `KSPCG`.
 
   May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.
 

@@ -4,11 +4,11 @@
 
 typedef PetscErrorCode (*PatchFDFunction)(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
 
-/* u(node) = f(x(node)) for the nodes of `range`, Nc interleaved components; nodes[d][i] is the coordinate of node i */
-PETSC_INTERN PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc, const PatchFDBox *,
-                                                   PetscScalar u[]);
+/* u(node) = f(x(node)) for the nodes of `range`: of the Nc components of f the n from `first` on, interleaved; nodes[d][i] is the coordinate of node i */
+PETSC_INTERN PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc, PetscInt first,
+                                                   PetscInt n, const PatchFDBox *, PetscScalar u[]);
 
-/* One direction of a quadrature over cells: nq points a cell.  The end of a line is one point of weight 1 in its last cell. */
+/* One direction of points in cells, quadrature points as a rule: nq points a cell.  The end of a line is one point of weight 1 in its last cell. */
 typedef struct {
   PetscInt   degree, stride, nq;
   PetscReal *x, *w; /* [ncells * nq] */
@@ -16,15 +16,32 @@ typedef struct {
   PetscReal *B[3];  /* [nq][degree + 1] the basis of the cell [0, 1] at the points: values, first and second derivatives */
 } PatchFDQuadrature;
 
-/* b_i += integral of f phi_i over the cells of `cells`, for the nodes i of `write` */
-PETSC_INTERN PetscErrorCode PatchFDHostLoad(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, const PatchFDRange write, PatchFDFunction f, void *ctx, PetscReal time,
-                                            const PatchFDBox *, PetscScalar b[]);
-/*
-  With the Nc derivatives of u that `order` lists, each by its orders (0 to 2) in the three directions, and the Nc components of f:
-  *l2 += sum of the integrals of (derivative - component)^2 over the cells, *max = max(*max, |derivative - component|) at the quadrature points
-*/
-PETSC_INTERN PetscErrorCode PatchFDHostError(PetscInt dim, const PatchFDQuadrature q[3], const PatchFDRange cells, PetscInt Nc, const PetscInt order[][3], PatchFDFunction f, void *ctx,
-                                             PetscReal time, const PatchFDBox *, const PetscScalar u[], PetscReal *l2, PetscReal *max);
+/* A field at points that all fields have in common, and where its nodes lie in an array */
+typedef struct {
+  PatchFDQuadrature q[3];
+  PatchFDBox        box;
+  size_t            at;    /* where the field begins in the array */
+  PatchFDRange      write; /* the nodes that get loads */
+} PatchFDFieldPoints;
+
+/* b_i += integral of f_c phi_i over the cells of `cells`, for field c, c = 0 .. nfield - 1, and its nodes i of `write`; f has nfield components */
+PETSC_INTERN PetscErrorCode PatchFDHostLoad(PetscInt dim, PetscInt nfield, const PatchFDFieldPoints[], const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, PetscScalar b[]);
+
+/* a derivative of a field, by its orders (0 to 2) in the three directions: a part of a component of what is compared with a function */
+typedef struct {
+  PetscInt component, field, order[3];
+} PatchFDDerivative;
+/* of a component: e = the sum of its derivatives - that of the function - shift; what is given, and what is added up */
+typedef struct {
+  PetscReal shift;
+  PetscReal integral, square; /* of e and e^2 */
+  PetscReal largest;          /* |e| at the points */
+} PatchFDDeviation;
+/* over the cells of `cells`; f has Nc components, NULL is zero */
+PETSC_INTERN PetscErrorCode PatchFDHostDeviation(PetscInt dim, PetscInt nfield, const PatchFDFieldPoints[], const PatchFDRange cells, PetscInt nder, const PatchFDDerivative[], PetscInt Nc,
+                                                 PatchFDFunction f, void *ctx, PetscReal time, const PetscScalar u[], PatchFDDeviation[]);
+/* v[Nc * point + c] = the field at the points of `cells`, which are those of the box `points`, x fastest */
+PETSC_INTERN PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *, const PatchFDRange cells, const PetscScalar u[], const PatchFDBox *points, PetscInt Nc, PetscInt c, PetscScalar v[]);
 
 /* diagonal of the operator on the nodes of each field's `write`, `fixed` elsewhere */
 PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, PetscReal fixed, PetscScalar diag[]);

@@ -3,7 +3,7 @@
 #include <petscpatchfd.h>
 #include <petsc/private/dmimpl.h>
 #include <petscsf.h>
-#include <patchfd/private/kernels.h>
+#include <patchfd/private/assembly.h>
 
 /* how many ghosted work arrays a kernel table may hold on a DM */
 enum {
@@ -127,12 +127,15 @@ PETSC_INTERN PetscErrorCode DMBoxLocalToGlobal(DM, PatchFDKernels, const void *l
 PETSC_INTERN void DMBoxFreeNodes(const DMBoxField *, PetscBool local, PatchFDRange);
 /* global numbers of the nodes of the local boxes, field by field, in PETSc's numbering; the caller frees */
 PETSC_INTERN PetscErrorCode DMBoxGetLocalToGlobal(DM, PetscInt **index);
+/* the same for the fields from `first` on, in a numbering of these alone */
+PETSC_INTERN PetscErrorCode DMBoxGetFieldsLocalToGlobal(DM, PetscInt first, PetscInt **index);
 /* PetscSF from the owned nodes of all ranks to the whole box in natural order, field by field, on every rank; the caller destroys */
 PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
 
 /* ---- between the files of src/dm ---- */
 PETSC_INTERN PetscErrorCode DMSetUp_Box(DM);        /* layout.c */
 PETSC_INTERN PetscErrorCode DMBoxResetLayout(DM);   /* frees what set-up made */
+PETSC_INTERN PetscErrorCode DMBoxCreateLine(DM, PatchFDContinuity, PetscInt degree, PetscInt direction, PatchFDLine *); /* a space on the cells of a direction */
 PETSC_INTERN void           DMBoxOwnRange(const DM_Box *, const DMBoxField *, PetscInt direction, PetscInt p, PetscInt *first, PetscInt *end); /* nodes that rank p of a direction owns */
 PETSC_INTERN PetscErrorCode DMRefine_Box(DM, MPI_Comm, DM *); /* hierarchy.c */
 PETSC_INTERN PetscErrorCode DMCoarsen_Box(DM, MPI_Comm, DM *);
@@ -150,7 +153,10 @@ PETSC_INTERN PetscErrorCode DMLocalToGlobalEnd_Box(DM, Vec, InsertMode, Vec);
 PETSC_INTERN PetscErrorCode DMLocalToLocalBegin_Box(DM, Vec, InsertMode, Vec);
 PETSC_INTERN PetscErrorCode DMLocalToLocalEnd_Box(DM, Vec, InsertMode, Vec);
 PETSC_INTERN PetscErrorCode DMGetLocalToGlobalMapping_Box(DM);
+PETSC_INTERN PetscErrorCode DMCreateFieldIS_Box(DM, PetscInt *, char ***, IS **); /* fields.c */
 PETSC_INTERN PetscErrorCode DMBoxSetUpCoordinates(DM); /* coordinates.c */
+/* dim numbers a node of a box on these lines, interleaved, which are computed when somebody looks at them */
+PETSC_INTERN PetscErrorCode DMBoxCreateCoordinateVec(DM, MPI_Comm, const PatchFDLine[3], const PatchFDBox *, Vec *);
 PETSC_INTERN PetscErrorCode DMCreateCoordinateDM_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMGetLocalBoundingBox_Box(DM, PetscReal[], PetscReal[], PetscInt[], PetscInt[]);
 /* -dm_box_penalty, for operators that have penalties; and k (k + 1), which the factors multiply */
@@ -161,7 +167,27 @@ static inline PetscReal     DMBoxPenalty(DM dm)
 
   return (PetscReal)(k * (k + 1));
 }
-/* b += what a function on a side brings in: B holds numbers for the nodes of the cell at the end of direction d; NULL for the values there */
-PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, DMBoxFunction, void *ctx, Vec b);
+/*
+  Points of the cells that all fields have in common: Gauss points, 4 more in a direction than the highest degree of a field, or, with nodes > 0, the
+  Gauss-Lobatto nodes of that degree.  Fields lie as in local arrays or as in global ones.  points.c
+*/
+PETSC_INTERN PetscErrorCode DMBoxFieldPointsCreate(DM, PetscInt nodes, PetscBool local, PatchFDFieldPoints[]);
+/* in direction d only the end point instead, for values, or with the numbers B in place of the values of the nodes of the cell there */
+PETSC_INTERN PetscErrorCode DMBoxFieldPointsSetEnd(DM, PetscInt d, PetscInt end, const PetscReal B[], PatchFDFieldPoints[]);
+PETSC_INTERN PetscErrorCode DMBoxFieldPointsDestroy(DM, PatchFDFieldPoints[]);
+/* the array of all fields with valid ghosts, in double precision on the host, for a Vec of any type; until Restore */
+PETSC_INTERN PetscErrorCode DMBoxGetLocalRead(DM, Vec, const PetscScalar **array, const PetscScalar **local);
+PETSC_INTERN PetscErrorCode DMBoxRestoreLocalRead(DM, Vec, const PetscScalar **array, const PetscScalar **local);
+/* is a velocity given on all sides, so that the pressure is determined up to a constant? */
+static inline PetscBool DMBoxIsClosed(DM dm)
+{
+  const DM_Box *box    = (const DM_Box *)dm->data;
+  PetscBool     closed = (PetscBool)(box->space == DMBOX_RT);
+
+  for (PetscInt i = 0; i < 2 * dm->dim; i++) closed = (PetscBool)(closed && box->boundary[i] == DMBOX_DIRICHLET);
+  return closed;
+}
+/* b += what a function on a side brings in, for as many fields as it has components: B holds numbers for the nodes of the cell at the end of direction d; NULL for the values there */
+PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, PetscInt Nc, DMBoxFunction, void *ctx, Vec b);
 /* options with one value for all directions or one for each: box.c; also for operators */
 PETSC_INTERN PetscErrorCode DMBoxOptionsReal(DM, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg, PetscOptionItems);

@@ -1,0 +1,234 @@
+/*
+  How far finite element functions on a DMBOX are from given ones.  On the host, in double precision, for Vecs of any type; ranks compute their cells.
+*/
+#include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/sysimpl.h>
+
+/*
+  The deviations of Nc components, whose shifts are given, from those of f (NULL: zero): at Gauss points, or at the Gauss-Lobatto nodes of a degree > 0.
+  MPI does not say what the maximum of NaN and a number is: NaNs are found by the sums.
+*/
+static PetscErrorCode DMBoxDeviation(DM dm, PetscReal time, PetscInt nodes, PetscInt nder, const PatchFDDerivative der[], PetscInt Nc, DMBoxFunction f, void *ctx, Vec v, PatchFDDeviation e[])
+{
+  DM_Box            *box;
+  PatchFDFieldPoints points[DMBOX_MAX_FIELDS];
+  const PetscScalar *array, *local;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxCheckVec(dm, v));
+  PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, v, 0, 0));
+  for (PetscInt m = 0; m < Nc; m++) e[m].integral = e[m].square = e[m].largest = 0;
+  PetscCall(DMBoxFieldPointsCreate(dm, nodes, PETSC_TRUE, points));
+  PetscCall(DMBoxGetLocalRead(dm, v, &array, &local));
+  PetscCall(PatchFDHostDeviation(dm->dim, box->nfield, points, (const PetscInt(*)[2])box->owncells, nder, der, Nc, f, ctx, time, local, e));
+  PetscCall(DMBoxRestoreLocalRead(dm, v, &array, &local));
+  PetscCall(DMBoxFieldPointsDestroy(dm, points));
+  for (PetscInt m = 0; m < Nc; m++) {
+    PetscReal sum[2] = {e[m].integral, e[m].square};
+
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &e[m].largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)dm)));
+    e[m].integral = sum[0];
+    e[m].square   = sum[1];
+    if (PetscIsNanReal(sum[1])) e[m].largest = sum[1];
+  }
+  PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, v, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxComputeError - Computes how far a finite element function is from a given one
+
+  Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`, set up
+. time - the time that the function gets
+. f    - the function; it gets the dimension, the time, the point, the number of components, the array for the values and `ctx`
+. ctx  - for the function, or `NULL`
+- v    - the vector of nodal values, from `DMCreateGlobalVector()`
+
+  Output Parameters:
++ l2  - the L2 norm of the difference, or `NULL`
+- max - the largest difference at the quadrature points, or `NULL`
+
+  Level: beginner
+
+  Notes:
+  Uses degree + 4 Gauss points in each direction of each cell; degree + 5 with the space `DMBOX_RT`.
+
+  Functions have one component.  With the space `DMBOX_RT` they have dim + 1, the velocity and the pressure, and the norms are those of all
+  of them together, as in `DMComputeL2Diff()`; `DMBoxComputeStokesError()` tells them apart.
+
+.seealso: `DMBOX`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxComputeBendingError()`, `DMBoxComputeStokesError()`
+@*/
+PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec v, PetscReal *l2, PetscReal *max)
+{
+  DM_Box           *box;
+  PatchFDDerivative value[DMBOX_MAX_FIELDS] = {{0}};
+  PatchFDDeviation  e[DMBOX_MAX_FIELDS]     = {{0}};
+  PetscReal         sum = 0, largest = 0;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  for (PetscInt i = 0; i < box->nfield; i++) value[i].component = value[i].field = i;
+  PetscCall(DMBoxDeviation(dm, time, 0, box->nfield, value, box->nfield, f, ctx, v, e));
+  for (PetscInt i = 0; i < box->nfield; i++) {
+    sum += e[i].square;
+    if (e[i].largest > largest || PetscIsNanReal(e[i].largest)) largest = e[i].largest;
+  }
+  if (l2) *l2 = PetscSqrtReal(sum);
+  if (max) *max = largest;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxComputeBendingError - Computes how far the second derivatives of a finite element function are from given ones
+
+  Collective
+
+  Input Parameters:
++ dm      - the `DM` of type `DMBOX`, set up
+. time    - the time that the function gets
+. hessian - the second derivatives; the function gets the dimension, the time, the point, the number of components (dim * dim), the array for the values,
+            d2u / dx_i dx_j at i * dim + j, and `ctx`
+. ctx     - for the function, or `NULL`
+- v       - the vector of nodal values, from `DMCreateGlobalVector()`
+
+  Output Parameter:
+. h2 - the broken H2 seminorm of the difference: the square root of the sum over all cells of the integrals of the squares of all its second derivatives
+
+  Level: beginner
+
+  Notes:
+  Uses degree + 4 Gauss points in each direction of each cell.  Jumps of the derivatives between cells are not counted.
+
+  The space must have one field: `DMBOX_Q` or `DMBOX_DGQ`.
+
+.seealso: `DMBOX`, `DMBoxComputeError()`, `DMBoxSetBiharmonic()`
+@*/
+PetscErrorCode DMBoxComputeBendingError(DM dm, PetscReal time, DMBoxFunction hessian, void *ctx, Vec v, PetscReal *h2)
+{
+  DM_Box           *box;
+  PatchFDDerivative der[9] = {{0}};
+  PatchFDDeviation  e[9]   = {{0}};
+  PetscReal         sum    = 0;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCheck(box->nfield == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeBendingError() is for a space with one field; -dm_box_space (DMBoxSetSpace()) is %s",
+             DMBoxSpaces[box->space]);
+  for (PetscInt i = 0; i < dm->dim * dm->dim; i++) {
+    der[i].component = i;
+    der[i].order[i / dm->dim]++;
+    der[i].order[i % dm->dim]++;
+  }
+  PetscCall(DMBoxDeviation(dm, time, 0, dm->dim * dm->dim, der, dm->dim * dm->dim, hessian, ctx, v, e));
+  for (PetscInt i = 0; i < dm->dim * dm->dim; i++) sum += e[i].square;
+  *h2 = PetscSqrtReal(sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ velocity and pressure ------------------------------------------------ */
+
+/* a constant in the error of the pressure does not count where the pressure is determined up to one: it is found first, and then subtracted */
+static PetscErrorCode DMBoxFlowValues(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec v, PetscReal *u, PetscReal *p)
+{
+  const DM_Box     *box                   = (const DM_Box *)dm->data;
+  PatchFDDerivative der[DMBOX_MAX_FIELDS] = {{0}};
+  PatchFDDeviation  e[DMBOX_MAX_FIELDS]   = {{0}};
+  PetscReal         volume = 1, sum = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i <= dm->dim; i++) der[i].component = der[i].field = i;
+  PetscCall(DMBoxDeviation(dm, time, 0, dm->dim + 1, der, dm->dim + 1, f, ctx, v, e));
+  for (PetscInt i = 0; i < dm->dim; i++) sum += e[i].square;
+  if (u) *u = PetscSqrtReal(sum);
+  if (p && DMBoxIsClosed(dm)) {
+    for (PetscInt d = 0; d < dm->dim; d++) volume *= box->upper[d] - box->lower[d];
+    e[dm->dim].shift = e[dm->dim].integral / volume;
+    PetscCall(DMBoxDeviation(dm, time, 0, dm->dim + 1, der, dm->dim + 1, f, ctx, v, e));
+  }
+  if (p) *p = PetscSqrtReal(e[dm->dim].square);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxFlowGradient(DM dm, PetscReal time, DMBoxFunction gradient, void *ctx, Vec v, PetscReal *h1)
+{
+  PatchFDDerivative der[9] = {{0}};
+  PatchFDDeviation  e[9]   = {{0}};
+  PetscReal         sum    = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < dm->dim * dm->dim; i++) {
+    der[i].component = i;
+    der[i].field     = i / dm->dim;
+    der[i].order[i % dm->dim]++;
+  }
+  PetscCall(DMBoxDeviation(dm, time, 0, dm->dim * dm->dim, der, dm->dim * dm->dim, gradient, ctx, v, e));
+  for (PetscInt i = 0; i < dm->dim * dm->dim; i++) sum += e[i].square;
+  *h1 = PetscSqrtReal(sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* one component, the sum of the derivatives of all fields in their own directions */
+static PetscErrorCode DMBoxFlowDivergence(DM dm, PetscReal time, Vec v, PetscReal *div)
+{
+  const DM_Box     *box    = (const DM_Box *)dm->data;
+  PatchFDDerivative der[3] = {{0}};
+  PatchFDDeviation  e      = {0};
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < dm->dim; i++) {
+    der[i].field = i;
+    der[i].order[i]++;
+  }
+  PetscCall(DMBoxDeviation(dm, time, box->degree + 1, dm->dim, der, 1, NULL, NULL, v, &e));
+  *div = e.largest;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxComputeStokesError - Computes how far a velocity and a pressure are from given ones, and the largest divergence of the velocity
+
+  Collective
+
+  Input Parameters:
++ dm       - the `DM` of type `DMBOX` with the space `DMBOX_RT`, set up
+. time     - the time that the functions get
+. f        - the velocity and then the pressure; the function gets the dimension, the time, the point, the number of components (dim + 1), the array for the
+             values and `ctx`.  `NULL` for zero: norms in place of errors
+. gradient - the derivatives of the velocity; the function gets the number of components dim * dim, and du_i / dx_j is at i * dim + j.  `NULL` for zero
+. ctx      - for the functions, or `NULL`
+- v        - the vector of nodal values, from `DMCreateGlobalVector()`
+
+  Output Parameters:
++ u   - the L2 norm of the difference of the velocities, over all components, or `NULL`
+. h1  - its broken H1 seminorm: the square root of the sum over all cells of the integrals of the squares of all its derivatives, or `NULL`
+. p   - the L2 norm of the difference of the pressures, or `NULL`.  Without open (`DMBOX_NEUMANN`) sides, where the pressure is determined up to a constant, of
+        what remains of it after its mean is subtracted
+- div - the largest absolute value of the divergence of `v`, whatever `f` is, or `NULL`
+
+  Level: beginner
+
+  Notes:
+  Integrals are computed with degree + 5 Gauss points in each direction of each cell.  Jumps between cells are not counted.
+
+  The divergence is evaluated in the k + 2 Gauss-Lobatto points in each direction of each cell, corners, edges and faces among them.
+
+.seealso: `DMBOX`, `DMBoxComputeError()`, `DMBoxSetStokes()`, `DMBoxInterpolateFunction()`
+@*/
+PetscErrorCode DMBoxComputeStokesError(DM dm, PetscReal time, DMBoxFunction f, DMBoxFunction gradient, void *ctx, Vec v, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCheck(box->space == DMBOX_RT, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeStokesError() is for -dm_box_space rt (DMBoxSetSpace()); this DMBOX has %s",
+             DMBoxSpaces[box->space]);
+  if (u || p) PetscCall(DMBoxFlowValues(dm, time, f, ctx, v, u, p));
+  if (h1) PetscCall(DMBoxFlowGradient(dm, time, gradient, ctx, v, h1));
+  if (div) PetscCall(DMBoxFlowDivergence(dm, time, v, div));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
