@@ -763,7 +763,7 @@ static PetscErrorCode SmootherCreate(Mat A, KSPType type, KSP *ksp, PC *pc)
 }
 
 /* one smoothing step of every kind, from a given and from the zero guess, and as a preconditioner */
-static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDClasses classes, const PetscReal x[], const PetscReal b[])
+static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local, PCPatchFDClasses classes, const PetscReal x[], const PetscReal b[])
 {
   static const struct {
     PCPatchFDType    type;
@@ -783,7 +783,7 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDClasses clas
   };
   static const PCPatchFDOrder reverse[] = {[PC_PATCHFD_FORWARD] = PC_PATCHFD_BACKWARD, [PC_PATCHFD_BACKWARD] = PC_PATCHFD_FORWARD, [PC_PATCHFD_SYMMETRIC] = PC_PATCHFD_SYMMETRIC};
   const Problem              *p         = l->p;
-  const PetscReal             tol       = 100 * l->tol;
+  const PetscReal             tol       = (local == PC_PATCHFD_LOCAL_SCHUR ? 1e5 : 100) * l->tol;
   PetscReal                  *y;
   PetscInt                    np;
   Patch                      *q;
@@ -797,7 +797,8 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDClasses clas
   PetscCall(MatCreateVecs(A, &vx, &vb));
   PetscCall(ToVec(l, b, vb));
   PetscCall(SmootherCreate(A, KSPRICHARDSON, &ksp, &pc));
-  PetscCall(PCPatchFDSetLocal(pc, PC_PATCHFD_LOCAL_DENSE));
+  PetscCall(PCPatchFDSetLocal(pc, local));
+  PetscCall(PCPatchFDSetSchurTolerances(pc, l->tol, 1000));
   PetscCall(PCPatchFDSetClasses(pc, classes));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(kinds); i++) {
     const PetscBool phases = (PetscBool)(kinds[i].variant == PC_PATCHFD_FUSED);
@@ -807,7 +808,7 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDClasses clas
     PetscCall(PCPatchFDSetOrder(pc, kinds[i].order));
     PetscCall(PCPatchFDSetDamping(pc, kinds[i].omega));
     PetscCall(PCPatchFDSetVariant(pc, kinds[i].variant));
-    PetscCall(PetscSNPrintf(name, sizeof(name), "smoother %s %s %s %s %g", PCPatchFDClassesTypes[classes], PCPatchFDTypes[kinds[i].type], PCPatchFDOrders[kinds[i].order],
+    PetscCall(PetscSNPrintf(name, sizeof(name), "smoother %s %s %s %s %s %g", PCPatchFDLocals[local], PCPatchFDClassesTypes[classes], PCPatchFDTypes[kinds[i].type], PCPatchFDOrders[kinds[i].order],
                             PCPatchFDVariants[kinds[i].variant], (double)kinds[i].omega));
     PetscCall(PetscArraycpy(y, x, p->N));
     PetscCall(ReferenceStep(p, np, q, phases, kinds[i].type, kinds[i].order, kinds[i].omega, b, y));
@@ -1096,8 +1097,8 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscBool smoothe
   PetscCall(TestLift(&l, A, x, b));
   PetscCall(TestUpdate(&l, A, x));
   if (smoothers) {
-    PetscCall(TestSmoother(&l, A, PC_PATCHFD_CLASSES_SINGLE, x, b));
-    PetscCall(TestSmoother(&l, A, PC_PATCHFD_CLASSES_EXACT, x, b));
+    for (int i = 0; i < 4; i++)
+      PetscCall(TestSmoother(&l, A, i / 2 ? PC_PATCHFD_LOCAL_SCHUR : PC_PATCHFD_LOCAL_DENSE, i % 2 ? PC_PATCHFD_CLASSES_EXACT : PC_PATCHFD_CLASSES_SINGLE, x, b));
   }
   if (whole) PetscCall(TestBox(&l, A, x));
   PetscCall(DMRefine(dm, PETSC_COMM_WORLD, &fine));
