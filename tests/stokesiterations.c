@@ -3,6 +3,7 @@ The flow u = curl of products of s(x) = x^2 (1 - x)^2 times a Gaussian bell, p =
 1e-8 of the true residual, the same colour order before and after the coarse correction.  Solvers: patches with exact matrices (options with the prefix exact_), with single\n\
 ones (single_), and these with the V-cycle in single precision (float_).  nu = -8 / log10(mean reduction of the residual an iteration).\n\
   -dim <d>, -degrees <k,...>, -levels <first,last>, -max_unknowns <n>\n\
+  -divergence <t> : allowed divergence of the solution, of exact_ and single_; the default is for local solvers that are exact\n\
   -reference : compare with the values of the NumPy reference (nu to 0.1), rows that it has\n\n";
 
 #include <petscpatchfd.h>
@@ -236,7 +237,7 @@ static PetscErrorCode Divergence(const Mesh *m, Vec x, Vec y, PetscReal *div)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Solve(DM dm, const Mesh *m, Mat A, Vec b, int solver, PetscInt *its, PetscReal *nu)
+static PetscErrorCode Solve(DM dm, const Mesh *m, Mat A, Vec b, int solver, PetscReal divergence, PetscInt *its, PetscReal *nu)
 {
   KSP       ksp;
   PC        pc;
@@ -266,8 +267,8 @@ static PetscErrorCode Solve(DM dm, const Mesh *m, Mat A, Vec b, int solver, Pets
   PetscCall(VecAYPX(r, -1, b));
   PetscCall(VecNorm(r, NORM_2, &rn));
   if (!(rn <= 1.001e-8 * r0)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    true relative residual %g\n", (double)(rn / r0)));
-  /* every correction is free of divergence, to its precision, whatever the residual */
-  if (!(div <= (solver == FLOAT ? 1e-6 : 1e-13))) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    divergence %g\n", (double)div));
+  /* every correction is free of divergence, as far as patches are solved exactly, whatever the residual */
+  if (!(div <= (solver == FLOAT ? 1e-6 : divergence))) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    divergence %g\n", (double)div));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&r));
   PetscCall(KSPDestroy(&ksp));
@@ -309,7 +310,7 @@ static PetscErrorCode Row(PetscInt d, PetscInt k, PetscInt L, PetscInt N, const 
 int main(int argc, char **argv)
 {
   PetscInt  dim = 2, degrees[16] = {1, 2, 3, 4}, nd = 16, levels[2] = {2, 4}, nl = 2, deviations = 0, compared = 0;
-  PetscReal max = 2.e5;
+  PetscReal max = 2.e5, divergence = 1e-13;
   PetscBool set, compare = PETSC_FALSE;
 
   PetscFunctionBeginUser;
@@ -321,6 +322,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-levels", levels, &nl, &set));
   PetscCheck(!set || (nl == 2 && levels[0] >= 1 && levels[0] <= levels[1]), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-levels takes two numbers, first and last level, 1 <= first <= last");
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-max_unknowns", &max, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-divergence", &divergence, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-reference", &compare, NULL));
   PetscCall(PetscOptionsHasName(NULL, NULL, "-exact_mg_levels_pc_patchfd_classes", &set));
   if (!set) PetscCall(PetscOptionsSetValue(NULL, "-exact_mg_levels_pc_patchfd_classes", "exact"));
@@ -348,7 +350,7 @@ int main(int argc, char **argv)
       PetscCall(MeshCreate(dm, dim, k, n, &mesh));
       PetscCall(AddLoad(&mesh, b));
       PetscCall(VecGetSize(b, &N));
-      for (int s = 0; s < SOLVERS; s++) PetscCall(Solve(dm, &mesh, A, b, s, &its[s], &nu[s]));
+      for (int s = 0; s < SOLVERS; s++) PetscCall(Solve(dm, &mesh, A, b, s, divergence, &its[s], &nu[s]));
       PetscCall(Row(dim, k, L, N, its, nu, compare, &compared, &deviations));
       PetscCall(MeshDestroy(&mesh));
       PetscCall(VecDestroy(&b));
@@ -360,3 +362,33 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   testset:
+     args: -reference
+     test:
+       suffix: 2d
+       args: -levels 2,5 -degrees 1,2,3,4,5,6 -max_unknowns 8000
+     test:
+       suffix: 3d
+       args: -dim 3 -levels 2,3 -degrees 1,2,3 -max_unknowns 20000
+     test:
+       suffix: ranks
+       nsize: {{2 3 4}}
+       output_file: output/stokesiterations_ranks.out
+       args: -levels 3,4 -degrees 1,2 -max_unknowns 4000
+     test:
+       suffix: ranks_3d
+       nsize: {{2 4 8}}
+       output_file: output/stokesiterations_ranks_3d.out
+       args: -dim 3 -levels 2,2 -degrees 1
+     # twice as many colours, and pressures by iterations: nearly the same
+     test:
+       suffix: fused
+       args: -levels 4,4 -degrees 1,2,3 -max_unknowns 20000 -exact_mg_levels_pc_patchfd_variant fused
+     test:
+       suffix: schur
+       args: -levels 3,4 -degrees 1,2,3,4 -max_unknowns 8000 -exact_mg_levels_pc_patchfd_local schur -single_mg_levels_pc_patchfd_local schur -float_single_mg_levels_pc_patchfd_local schur -divergence 1e-6
+
+TEST*/
