@@ -770,16 +770,17 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
     PCPatchFDOrder   order;
     PCPatchFDVariant variant;
     PetscReal        omega;
+    PetscBool        schur; /* the iterations take long */
   } kinds[] = {
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD,   PC_PATCHFD_SEPARATE, 1   },
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD,   PC_PATCHFD_GLOBAL,   1   },
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD,   PC_PATCHFD_FUSED,    1   },
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_BACKWARD,  PC_PATCHFD_AUTO,     0.8 },
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_BACKWARD,  PC_PATCHFD_FUSED,    0.8 },
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, PC_PATCHFD_SEPARATE, 1   },
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, PC_PATCHFD_FUSED,    1   },
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, PC_PATCHFD_FUSED,    1.1 },
-    {PC_PATCHFD_ADDITIVE,       PC_PATCHFD_FORWARD,   PC_PATCHFD_AUTO,     0.25},
+    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD,   PC_PATCHFD_SEPARATE, 1   , PETSC_TRUE },
+    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD,   PC_PATCHFD_GLOBAL,   1   , PETSC_FALSE},
+    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD,   PC_PATCHFD_FUSED,    1   , PETSC_FALSE},
+    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_BACKWARD,  PC_PATCHFD_AUTO,     0.8 , PETSC_FALSE},
+    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_BACKWARD,  PC_PATCHFD_FUSED,    0.8 , PETSC_TRUE },
+    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, PC_PATCHFD_SEPARATE, 1   , PETSC_FALSE},
+    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, PC_PATCHFD_FUSED,    1   , PETSC_TRUE },
+    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, PC_PATCHFD_FUSED,    1.1 , PETSC_FALSE},
+    {PC_PATCHFD_ADDITIVE,       PC_PATCHFD_FORWARD,   PC_PATCHFD_AUTO,     0.25, PETSC_TRUE },
   };
   static const PCPatchFDOrder reverse[] = {[PC_PATCHFD_FORWARD] = PC_PATCHFD_BACKWARD, [PC_PATCHFD_BACKWARD] = PC_PATCHFD_FORWARD, [PC_PATCHFD_SYMMETRIC] = PC_PATCHFD_SYMMETRIC};
   const Problem              *p         = l->p;
@@ -804,6 +805,7 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
     const PetscBool phases = (PetscBool)(kinds[i].variant == PC_PATCHFD_FUSED);
     char            name[256];
 
+    if (local == PC_PATCHFD_LOCAL_SCHUR && !kinds[i].schur) continue;
     PetscCall(PCPatchFDSetType(pc, kinds[i].type));
     PetscCall(PCPatchFDSetOrder(pc, kinds[i].order));
     PetscCall(PCPatchFDSetDamping(pc, kinds[i].omega));
@@ -1143,3 +1145,69 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   testset:
+     test:
+       suffix: 2d
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2,3,4
+     test:
+       suffix: 2d_graded
+       args: -dm_box_dim 2 -dm_box_cells 4,7 -degrees 1,2,3 -graded -dm_box_lower 0.3,-1 -dm_box_upper 2,7 -dm_box_viscosity 0.01 -dm_box_shift 2 -dm_box_penalty 1.5,2
+     test:
+       suffix: 2d_open
+       output_file: output/stokes_ranks.out
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2 -graded {{false true}} -dm_box_boundary dirichlet,neumann,neumann,dirichlet -dm_box_penalty 1.5,2
+     test:
+       suffix: 3d
+       args: -dm_box_cells 3,4,3 -degrees 1
+     test:
+       suffix: 3d_2
+       args: -dm_box_cells 3,2,2 -degrees 2
+     test:
+       suffix: 3d_graded
+       args: -dm_box_cells 3,4,2 -degrees 1 -graded -dm_box_boundary dirichlet,neumann,neumann,dirichlet,neumann,neumann -dm_box_lower 0.3,-1,5 -dm_box_upper 2,7,6 -dm_box_viscosity 0.1 -dm_box_shift 3 -dm_box_penalty 2,1.5
+     # lines of one and of two cells
+     test:
+       suffix: thin
+       output_file: output/stokes_2d_graded.out
+       args: -dm_box_dim 2 -dm_box_cells {{1,1 2,1 1,3 2,2}} -degrees 1,2,3 -dm_box_boundary {{dirichlet neumann dirichlet,dirichlet,neumann,neumann}} -dm_box_shift 0.5
+     test:
+       suffix: thin_3d
+       args: -dm_box_cells {{1,1,2 2,2,2}} -degrees 1,2 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet -smoothers 0
+       output_file: output/stokes_thin_3d.out
+     test:
+       suffix: ranks
+       nsize: {{2 3 4}}
+       output_file: output/stokes_ranks.out
+       args: -dm_box_dim 2 -dm_box_cells 7,5 -degrees 1,2
+     test:
+       suffix: ranks_3d
+       nsize: {{2 4}}
+       output_file: output/stokes_3d.out
+       args: -dm_box_cells 3,4,3 -degrees 1
+     test:
+       suffix: ranks_8
+       nsize: 8
+       output_file: output/stokes_3d.out
+       args: -dm_box_cells 4,4,3 -degrees 1 -smoothers 0
+     test:
+       suffix: ranks_open
+       nsize: {{2 3 4}}
+       output_file: output/stokes_ranks.out
+       args: -dm_box_dim 2 -dm_box_cells 7,5 -degrees 1,2 -graded -dm_box_boundary neumann,dirichlet,dirichlet,neumann
+
+   testset:
+     args: -dm_vec_type single -tolerance 1e-5
+     test:
+       suffix: single_2d
+       output_file: output/stokes_2d.out
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2,3,4
+     test:
+       suffix: single_3d
+       nsize: {{1 4}}
+       output_file: output/stokes_3d.out
+       args: -dm_box_cells 3,3,3 -degrees 1 -dm_box_boundary dirichlet,dirichlet,dirichlet,neumann,dirichlet,dirichlet -graded
+
+TEST*/
