@@ -222,7 +222,8 @@ static PetscErrorCode DMBoxLift_Stokes(DM dm, Vec g, Vec b)
   rest = flux[0] + load[0];
   PetscCheck(PetscAbsReal(rest) <= FLUX_TOLERANCE * (flux[1] + load[1]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "The net flux through the boundary is %g, the load of -div u = g is %g: together not zero, but %g, which is %g of their absolute values, where %g is allowed. "
-             "With velocities given on all sides there is no solution: balance the data, or open a side (-dm_box_boundary neumann, DMBoxSetBoundary())",
+             "With velocities given on all sides there is no solution: balance the data (those that do, but lose that to interpolation, want a finer mesh), or open a side "
+             "(-dm_box_boundary neumann, DMBoxSetBoundary())",
              (double)flux[0], (double)load[0], (double)rest, (double)(PetscAbsReal(rest) / (flux[1] + load[1])), (double)FLUX_TOLERANCE);
   if (PetscAbsReal(rest) <= FLUX_TOLERANCE * flux[1] && rest != 0) PetscCall(BoundaryFlux(dm, rest / flux[1], w, flux));
   PetscCall(DMBoxLift_MatBox(dm, w, b));
@@ -242,6 +243,7 @@ static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
   const MPI_Comm  comm  = PetscObjectComm((PetscObject)dm);
   const PetscReal k     = (PetscReal)box->degree;
   PetscReal       least = k / (2 * (k + 2));
+  PetscBool       open  = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCheck(box->space == DMBOX_RT, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator stokes takes rt", DMBoxSpaces[box->space]);
@@ -249,6 +251,9 @@ static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
     PetscCheck(box->boundary[i] != DMBOX_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
                "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator stokes takes dirichlet (the velocity is given) and neumann (open)",
                i % 2 ? "upper" : "lower", i / 2);
+  for (PetscInt i = 0; i < 2 * dm->dim; i++) open = (PetscBool)(open && box->boundary[i] == DMBOX_NEUMANN);
+  PetscCheck(!open || op->coefficient[SHIFT] > 0 || op->rate > 0, comm, PETSC_ERR_ARG_INCOMP,
+             "-dm_box_boundary (DMBoxSetBoundary()) is neumann at all sides, which determines velocities up to constants; -dm_box_operator stokes then takes a positive -dm_box_shift (DMBoxSetStokes()), not 0");
   for (PetscInt d = 0; d < dm->dim; d++)
     if (box->nvertices[d]) least = k / (k + 2);
   PetscCheck(PetscMin(op->penalty[0], op->penalty[1]) > least, comm, PETSC_ERR_ARG_OUTOFRANGE,
