@@ -1,5 +1,6 @@
 static char help[] = "Whole solves of Poisson's or the biharmonic equation, u = prod sin(pi x_i) on the unit cube, to a true relative residual of 1e-9; the second solve is timed,\n\
 set-up is not in it.  A line a solve: unknowns, iterations, residual, error, time, unknowns a second, memory.\n\
+  -dim <2,3>                          : the square or the cube (default 3)\n\
   -degrees <k,...>, -unknowns <n,...> : about so many unknowns, cells a direction are a power of 2 times at most 7 (default 2e5)\n\
   -modes <mixed,double>               : the V-cycle in single precision under a double precision method, and double throughout (default both)\n\
   -breakdown                          : where the time goes, by operation and by level (GPU: time of kernels; each is waited for)\n\
@@ -72,24 +73,28 @@ static PetscErrorCode Slope(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal ti
 
 /*
   v = alpha w (x) w (x) w + s (x) w (x) w + w (x) s (x) w + w (x) w (x) s for w and s on all nodes of a direction: the right-hand side of hundreds of
-  millions of unknowns in seconds
+  millions of unknowns in seconds.  In 2D without the third direction
 */
 static PetscErrorCode TensorProduct(DM dm, PetscReal alpha, Vec w, Vec s, Vec v)
 {
-  PetscInt           n, rows;
+  PetscInt           dim, n, planes, rows;
   const PetscScalar *a, *c;
   PetscScalar       *b;
 
   PetscFunctionBeginUser;
   PetscCall(VecGetSize(w, &n));
   PetscCall(VecGetLocalSize(v, &rows));
-  PetscCheck(rows == n * n * n, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "This benchmark runs on one rank");
+  PetscCall(DMGetDimension(dm, &dim));
+  planes = dim == 3 ? n : 1;
+  PetscCheck(rows == n * n * planes, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "This benchmark runs on one rank");
   PetscCall(VecGetArrayRead(w, &a));
   PetscCall(VecGetArrayRead(s, &c));
   PetscCall(VecGetArrayWrite(v, &b));
-  for (PetscInt k = 0; k < n; k++) {
+  for (PetscInt k = 0; k < planes; k++) {
+    const PetscScalar ak = dim == 3 ? a[k] : 1, ck = dim == 3 ? c[k] : 0;
+
     for (PetscInt j = 0; j < n; j++) {
-      const PetscScalar f = a[j] * a[k], g = alpha * f + c[j] * a[k] + a[j] * c[k];
+      const PetscScalar f = a[j] * ak, g = alpha * f + c[j] * ak + a[j] * ck;
 
       for (PetscInt i = 0; i < n; i++) b[(k * n + j) * n + i] = g * a[i] + f * c[i];
     }
@@ -167,8 +172,8 @@ static PetscErrorCode Breakdown(KSP ksp, Vec b, Vec u, PetscLogDouble total, Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the mesh with about so many unknowns, and the line that it is the third power of */
-static PetscErrorCode CreateMesh(PetscInt k, PetscReal unknowns, PetscInt cells[3], DM *dm, DM *line)
+/* the mesh with about so many unknowns, and the line that it is a power of */
+static PetscErrorCode CreateMesh(PetscInt dim, PetscInt k, PetscReal unknowns, PetscInt cells[3], DM *dm, DM *line)
 {
   PetscReal  want; /* cells a direction */
   PetscInt   n = 1, p = 2;
@@ -176,13 +181,13 @@ static PetscErrorCode CreateMesh(PetscInt k, PetscReal unknowns, PetscInt cells[
   const char *operator;
 
   PetscFunctionBeginUser;
-  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, (const PetscInt[]){2, 2, 2}, k, dm));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, (const PetscInt[]){2, 2, 2}, k, dm));
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(DMBoxGetSpace(*dm, &space));
-  want = PetscPowReal(unknowns, 1. / 3) / (PetscReal)(space == DMBOX_DGQ ? k + 1 : k);
+  want = PetscPowReal(unknowns, 1. / (PetscReal)dim) / (PetscReal)(space == DMBOX_DGQ ? k + 1 : k);
   /* the nearest product of 1, 3, 5 or 7 and a power of two */
   for (PetscInt q = 1; q <= 7; q += 2)
-    for (PetscInt e = 2; e <= 1024; e *= 2)
+    for (PetscInt e = 2; e <= 8192; e *= 2)
       if (PetscAbsReal(PetscLogReal(q * e / want)) < PetscAbsReal(PetscLogReal(n * p / want))) n = q, p = e;
   for (int d = 0; d < 3; d++) cells[d] = n * p;
   PetscCall(DMBoxSetCells(*dm, cells));
@@ -249,7 +254,7 @@ static PetscErrorCode Check(DM dm, Mat A, Vec b, Vec u, Vec v, PetscReal limit, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Solve(PetscInt k, PetscReal unknowns, const char *mode, PetscBool breakdown, PetscReal limit)
+static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const char *mode, PetscBool breakdown, PetscReal limit)
 {
   PetscInt       cells[3], N, its;
   DM             dm, line;
@@ -262,10 +267,10 @@ static PetscErrorCode Solve(PetscInt k, PetscReal unknowns, const char *mode, Pe
   PetscLogDouble t[3], best = PETSC_MAX_REAL, base, used;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateMesh(k, unknowns, cells, &dm, &line));
+  PetscCall(CreateMesh(dim, k, unknowns, cells, &dm, &line));
   PetscCall(DMBoxGetOperator(dm, &operator));
   PetscCall(PetscStrcmp(operator, "biharmonic", &plate));
-  /* -laplace u = 3 pi^2 u, laplace^2 u = 9 pi^4 u; loads are products, too, and what the slopes at the sides bring in is a sum of them */
+  /* -laplace u = dim pi^2 u, laplace^2 u = dim^2 pi^4 u; loads are products, too, and what the slopes at the sides bring in is a sum of them */
   PetscCall(DMCreateGlobalVector(line, &w));
   PetscCall(VecDuplicate(w, &v));
   PetscCall(DMBoxAddLoad(line, 0, Exact, NULL, w));
@@ -279,7 +284,7 @@ static PetscErrorCode Solve(PetscInt k, PetscReal unknowns, const char *mode, Pe
   PetscCall(VecNorm(b, NORM_1, &norm));
   PetscCall(Memory(&base));
   base -= (PetscLogDouble)N * sizeof(PetscScalar);
-  PetscCall(TensorProduct(dm, plate ? 9 * PetscPowReal(PETSC_PI, 4) : 3 * PETSC_PI * PETSC_PI, w, s, b));
+  PetscCall(TensorProduct(dm, PetscPowReal((PetscReal)dim * PETSC_PI * PETSC_PI, plate ? 2 : 1), w, s, b));
   PetscCall(VecScale(b, 2)); /* from now on its values are on the device */
   PetscCall(VecScale(b, 0.5));
 
@@ -301,7 +306,7 @@ static PetscErrorCode Solve(PetscInt k, PetscReal unknowns, const char *mode, Pe
   }
   PetscCall(KSPGetIterationNumber(ksp, &its));
   if (breakdown) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "k = %" PetscInt_FMT ", %" PetscInt_FMT "^3 cells, %" PetscInt_FMT " unknowns, %s, %.3f ms\n", k, cells[0], N, mode, best * 1e3));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "k = %" PetscInt_FMT ", %" PetscInt_FMT "^%" PetscInt_FMT " cells, %" PetscInt_FMT " unknowns, %s, %.3f ms\n", k, cells[0], dim, N, mode, best * 1e3));
     PetscCall(Breakdown(ksp, b, u, best, N));
   }
   PetscCall(KSPDestroy(&ksp));
@@ -326,7 +331,7 @@ static PetscErrorCode Solve(PetscInt k, PetscReal unknowns, const char *mode, Pe
 
 int main(int argc, char **argv)
 {
-  PetscInt  degrees[16] = {1, 3, 5, 7}, nd = 16, nu = 32, nm = 2;
+  PetscInt  dim = 3, degrees[16] = {1, 3, 5, 7}, nd = 16, nu = 32, nm = 2;
   PetscReal unknowns[32] = {2e5}, limit = 1e6;
   char     *modes[2];
   PetscBool set, breakdown = PETSC_FALSE;
@@ -334,6 +339,8 @@ int main(int argc, char **argv)
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
+  PetscCheck(dim == 2 || dim == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-dim must be 2 or 3, found %" PetscInt_FMT, dim);
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &nd, &set));
   if (!set) nd = 4;
   PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-unknowns", unknowns, &nu, &set));
@@ -357,7 +364,7 @@ int main(int argc, char **argv)
   } else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "mode    k cells   unknowns its  residual max error  L2 error | first, s  solve, ms   ps/unk.     unk./s |      GB  B/unk.\n"));
   for (PetscInt m = 0; m < nm; m++)
     for (PetscInt i = 0; i < nd; i++)
-      for (PetscInt j = 0; j < nu; j++) PetscCall(Solve(degrees[i], unknowns[j], modes[m], breakdown, limit));
+      for (PetscInt j = 0; j < nu; j++) PetscCall(Solve(dim, degrees[i], unknowns[j], modes[m], breakdown, limit));
   for (PetscInt m = 0; m < nm; m++) PetscCall(PetscFree(modes[m]));
   PetscCall(PetscFinalize());
   return 0;

@@ -252,7 +252,7 @@ _routine('DMBoxComputeBendingError', _dm, _real, _matrix_function, _vec, _real_o
 _routine('MatBoxUpdate', _mat)
 
 for _name, _symbol in (('Type', 'PCPatchFDTypes'), ('Patch', 'PCPatchFDPatches'), ('Variant', 'PCPatchFDVariants'), ('Order', 'PCPatchFDOrders'),
-                       ('Local', 'PCPatchFDLocals'), ('Classes', 'PCPatchFDClassesTypes')):
+                       ('Local', 'PCPatchFDLocals'), ('Classes', 'PCPatchFDClassesTypes'), ('Precision', 'PCPatchFDPrecisions'), ('Update', 'PCPatchFDUpdates')):
     _routine('PCPatchFDSet' + _name, _pc, _enum(_symbol))
     _routine('PCPatchFDGet' + _name, _pc, _enum_out(_symbol))
 _routine('PCPatchFDSetDamping', _pc, _real)

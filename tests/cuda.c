@@ -6,7 +6,7 @@ static char help[] = "Every CUDA kernel against its host twin, in both precision
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/kernels.h>
 #if defined(PETSC_HAVE_CUDA)
-  #include <petscdevice_cuda.h>
+  #include "twins.h"
   #include <petscpatchfd.h>
 
 typedef struct {
@@ -91,74 +91,6 @@ static PetscErrorCode MeshDestroy(Mesh *m)
     PetscCall(PatchFDBandDestroy(&m->K[d]));
     PetscCall(PatchFDLineDestroy(&m->line[d]));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the same numbers in both memories */
-typedef struct {
-  PatchFDKernels host, cuda;
-  size_t         n;
-  PetscReal      tolerance;
-  void          *h, *d;
-} Array;
-
-static PetscErrorCode ArrayCreate(PatchFDKernels host, PatchFDKernels cuda, size_t n, Array *a)
-{
-  PetscFunctionBeginUser;
-  a->host      = host;
-  a->cuda      = cuda;
-  a->n         = n;
-  a->tolerance = host->size == sizeof(double) ? 1e-12 : 3e-5; /* interior penalties of high degree are the worst conditioned */
-  PetscCall(host->malloc(n, &a->h));
-  PetscCall(cuda->malloc(n, &a->d));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ArrayDestroy(Array *a)
-{
-  PetscFunctionBeginUser;
-  PetscCall(a->host->free(a->h));
-  PetscCall(a->cuda->free(a->d));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ArrayRandom(Array *a, PetscRandom rnd)
-{
-  PetscFunctionBeginUser;
-  for (size_t i = 0; i < a->n; i++) {
-    PetscReal v;
-
-    PetscCall(PetscRandomGetValueReal(rnd, &v));
-    if (a->host->size == sizeof(double)) ((double *)a->h)[i] = v - 0.5;
-    else ((float *)a->h)[i] = (float)(v - 0.5);
-  }
-  PetscCallCUDA(cudaMemcpy(a->d, a->h, a->n * a->host->size, cudaMemcpyHostToDevice));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* largest difference relative to the largest number; the device's numbers then become the host's */
-static PetscErrorCode ArrayCompare(const char *what, Array *a, PetscInt degree, PetscInt *failures)
-{
-  const PetscBool dbl  = (PetscBool)(a->host->size == sizeof(double));
-  PetscReal       diff = 0, max = 0;
-  void           *c;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc(a->n * a->host->size, &c));
-  PetscCallCUDA(cudaDeviceSynchronize());
-  PetscCallCUDA(cudaMemcpy(c, a->d, a->n * a->host->size, cudaMemcpyDeviceToHost));
-  for (size_t i = 0; i < a->n; i++) {
-    const PetscReal h = dbl ? ((double *)a->h)[i] : ((float *)a->h)[i], d = dbl ? ((double *)c)[i] : ((float *)c)[i];
-
-    if (!(PetscAbsReal(h - d) <= diff)) diff = PetscAbsReal(h - d);
-    max = PetscMax(max, PetscAbsReal(h));
-  }
-  if (!(diff <= a->tolerance * max)) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "degree %" PetscInt_FMT ", %s, %s: difference %g of %g\n", degree, a->cuda->name, what, (double)diff, (double)max));
-    (*failures)++;
-  }
-  PetscCallCUDA(cudaMemcpy(a->d, a->h, a->n * a->host->size, cudaMemcpyHostToDevice));
-  PetscCall(PetscFree(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -269,6 +201,39 @@ static void Describe(const Mesh *m, PatchFDField *field, PatchFDTerm term[6], Pa
 }
 
 /* part: the whole box, or one of the halves */
+/* is node i of a direction inside of a patch of this parity? */
+static PetscBool InPatch(const PatchFDPatches *p, PetscInt parity, PetscInt i)
+{
+  PetscBool in = PETSC_FALSE;
+
+  for (PetscInt q = parity; q < p->npatch; q += 2) in = (PetscBool)(in || (i >= p->first[q] && i < p->first[q] + p->n[q]));
+  return in;
+}
+
+/* zeros where the patches of a colour do not read, on host and device */
+static PetscErrorCode ArrayMask(const Mesh *m, const PatchFDBox *box, const PatchFDColor *color, Array *a)
+{
+  const size_t bytes = a->host->size;
+  char        *d;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc(a->n * bytes, &d));
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaMemcpy(d, a->d, a->n * bytes, cudaMemcpyDeviceToHost));
+  for (size_t q = 0; q < a->n; q++) {
+    const PetscInt node[3] = {(PetscInt)(q % (size_t)box->n[0]), (PetscInt)(q / (size_t)box->n[0] % (size_t)box->n[1]), (PetscInt)(q / (size_t)(box->n[0] * box->n[1]))};
+    PetscBool      in      = PETSC_TRUE;
+
+    for (int e = 0; e < 3; e++) in = (PetscBool)(in && InPatch(&m->patch[e], color->parity[e], box->lo[e] + node[e]));
+    if (in) continue;
+    PetscCall(PetscMemzero(d + q * bytes, bytes));
+    PetscCall(PetscMemzero((char *)a->h + q * bytes, bytes));
+  }
+  PetscCallCUDA(cudaMemcpy(a->d, d, a->n * bytes, cudaMemcpyHostToDevice));
+  PetscCall(PetscFree(d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestOperator(const Mesh *m, int part, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
 {
   PatchFDOperatorDesc desc;
@@ -301,69 +266,20 @@ static PetscErrorCode TestOperator(const Mesh *m, int part, PatchFDKernels h, Pa
     PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s", names[i], parts[part]));
     PetscCall(ArrayCompare(name, &y, m->degree, failures));
   }
+  for (PetscInt i = 0; i < 8; i++) {
+    const PatchFDColor color = {.parity = {i % 2, i / 2 % 2, i / 4}, .phase = PATCHFD_ALL_PHASES};
+    char               name[64];
+
+    PetscCall(h->operatorresidual(hp, &color, x.h, y0.h, y.h));
+    PetscCall(c->operatorresidual(cp, &color, x.d, y0.d, y.d));
+    PetscCall(ArrayMask(m, &field.ybox, &color, &y));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "residual of colour %" PetscInt_FMT ", part %d", i, part));
+    PetscCall(ArrayCompare(name, &y, m->degree, failures));
+  }
   PetscCall(h->operatordestroy(&hp));
   PetscCall(c->operatordestroy(&cp));
   PetscCall(ArrayDestroy(&x));
   PetscCall(ArrayDestroy(&y0));
-  PetscCall(ArrayDestroy(&y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode TestTransfer(const Mesh *coarse, const Mesh *fine, int part, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
-{
-  PatchFDTransferDesc desc;
-  PatchFDEmbedding    e[3];
-  Array               x, y;
-  void               *hp = NULL, *cp = NULL;
-
-  PetscFunctionBeginUser;
-  for (int d = 0; d < 3; d++) {
-    PetscCall(PatchFDEmbeddingCreate(&coarse->line[d], &fine->line[d], &e[d]));
-    desc.dir[d]      = &e[d];
-    desc.cells[d][0] = 0;
-    desc.cells[d][1] = coarse->cells[d];
-    for (int i = 0; i < 2; i++) {
-      desc.coarse[d][i] = coarse->free[d][i];
-      desc.fine[d][i]   = fine->free[d][i];
-    }
-  }
-  desc.cbox = coarse->box;
-  desc.fbox = fine->box;
-  for (int d = 0; d < 3; d++) { /* what a rank would own: part 1 the lower cells of each direction, 2 the upper ones, with one more coarse cell */
-    const PetscInt c = coarse->cells[d] / 2, k = coarse->stride[d], K = e[d].fstride;
-
-    if (part == 1 && c > 0) {
-      desc.cells[d][1] = c;
-      desc.cbox.n[d]   = c * k + e[d].nc;
-      desc.fbox.n[d]   = c * K;
-    } else if (part == 2 && c > 0) {
-      desc.cells[d][0] = c;
-      desc.cbox.lo[d]  = (c - 1) * k;
-      desc.fbox.lo[d]  = c * K;
-      desc.cbox.n[d] -= desc.cbox.lo[d];
-      desc.fbox.n[d] -= desc.fbox.lo[d];
-    }
-    desc.coarse[d][0] = PetscMax(desc.coarse[d][0], desc.cbox.lo[d]);
-    desc.coarse[d][1] = PetscMin(desc.coarse[d][1], desc.cbox.lo[d] + desc.cbox.n[d]);
-    desc.fine[d][0]   = PetscMax(desc.fine[d][0], desc.fbox.lo[d]);
-    desc.fine[d][1]   = PetscMin(desc.fine[d][1], desc.fbox.lo[d] + desc.fbox.n[d]);
-  }
-  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.cbox), &x));
-  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.fbox), &y));
-  PetscCall(ArrayRandom(&x, rnd));
-  PetscCall(ArrayRandom(&y, rnd));
-  PetscCall(h->transfercreate(&desc, &hp));
-  PetscCall(c->transfercreate(&desc, &cp));
-  PetscCall(h->transferprolong(hp, x.h, y.h));
-  PetscCall(c->transferprolong(cp, x.d, y.d));
-  PetscCall(ArrayCompare(part ? "prolongation, part" : "prolongation", &y, coarse->degree, failures));
-  PetscCall(h->transferrestrict(hp, y.h, x.h));
-  PetscCall(c->transferrestrict(cp, y.d, x.d));
-  PetscCall(ArrayCompare(part ? "restriction, part" : "restriction", &x, coarse->degree, failures));
-  PetscCall(h->transferdestroy(&hp));
-  PetscCall(c->transferdestroy(&cp));
-  for (int d = 0; d < 3; d++) PetscCall(PatchFDEmbeddingDestroy(&e[d]));
-  PetscCall(ArrayDestroy(&x));
   PetscCall(ArrayDestroy(&y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -412,14 +328,14 @@ static PetscErrorCode PlateBlocks(const PatchFDRows rows[3], const PatchFDPatche
   const PetscInt n = cover->n[patch];
 
   PetscFunctionBeginUser;
-  for (int i = 0; i < 3; i++) PetscCall(PatchFDRowsBlock(&rows[i], n, patch, X + i * n * n));
+  for (int i = 0; i < 3; i++) PetscCall(PatchFDRowsBlock(&rows[i], n, n, patch, X + i * n * n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PlateRows(const PatchFDLine *line, const PatchFDBand *const band[3], const PatchFDPatches *cover, PatchFDRows rows[3])
 {
   PetscFunctionBeginUser;
-  for (int i = 0; i < 3; i++) PetscCall(PatchFDRowsCreate(line, band[i], cover, &rows[i]));
+  for (int i = 0; i < 3; i++) PetscCall(PatchFDRowsCreate(band[i], line, cover, line, cover, &rows[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -485,14 +401,18 @@ static PetscErrorCode PlateCreate(const Mesh *m, PetscInt dim, PetscBool dense, 
     p->ndense = nclass[0] * nclass[1] * nclass[2];
     PetscCall(PetscCalloc1(p->ndense, &p->dense));
     for (PetscInt i = 0; i < p->ndense; i++) {
-      const PetscInt   c[3] = {i % nclass[0], i / nclass[0] % nclass[1], i / nclass[0] / nclass[1]};
-      const PetscReal *own[6][3];
-      PetscBool        definite;
+      const PetscInt    c[3] = {i % nclass[0], i / nclass[0] % nclass[1], i / nclass[0] / nclass[1]};
+      PatchFDMatrixTerm own[6];
+      PetscBool         definite;
 
-      for (PetscInt t = 0; t < p->nterm; t++)
-        for (int d = 0; d < 3; d++) own[t][d] = X[d] + (c[d] * 3 + matrix[t][d]) * n[d] * n[d];
-      PetscCall(PatchFDHostDenseParity(p->nterm, (const PetscReal *const(*)[3])own, n, &p->dense[i]));
-      PetscCall(PatchFDHostDenseCreate(p->nterm, coef, (const PetscReal *const(*)[3])own, &p->dense[i], &definite));
+      p->dense[i].nfield = 1;
+      for (int d = 0; d < 3; d++) p->dense[i].n[0][d] = n[d];
+      for (PetscInt t = 0; t < p->nterm; t++) {
+        own[t] = (PatchFDMatrixTerm){.coef = coef[t]};
+        for (int d = 0; d < 3; d++) own[t].X[d] = X[d] + (c[d] * 3 + matrix[t][d]) * n[d] * n[d];
+      }
+      PetscCall(PatchFDHostDenseParity(p->nterm, own, &p->dense[i]));
+      PetscCall(PatchFDHostDenseCreate(p->nterm, own, PETSC_TRUE, -1, &p->dense[i], &definite));
       PetscCheck(definite, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A patch is not positive definite");
     }
   }
@@ -518,14 +438,27 @@ static void PlateDescribe(const Plate *p, PatchFDLocalDesc *desc)
   desc->dense = p->dense;
   desc->nterm = p->nterm;
   desc->term  = p->term;
-  for (int d = 0; d < 3; d++) desc->dir[d] = &p->patch[d];
+}
+
+/* the local solvers of all patches, which are those of `patch`; desc points to `field` */
+static void LocalDescribe(const Mesh *m, const PatchFDPatches patch[3], PatchFDLocalField *field, PatchFDLocalDesc *desc)
+{
+  *field = (PatchFDLocalField){.box = m->box};
+  *desc  = (PatchFDLocalDesc){.nphase = m->nphase, .nfield = 1, .field = field};
+  for (int d = 0; d < 3; d++) {
+    field->dir[d]   = &patch[d];
+    desc->nclass[d] = patch[d].nclass;
+    desc->cls[d]    = patch[d].cls;
+    for (int e = 0; e < 2; e++) field->read[d][e] = m->free[d][e];
+  }
 }
 
 /* plate: NULL where patches are diagonalized */
 static PetscErrorCode TestSmoother(const Mesh *m, const Plate *plate, PetscBool sub, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
 {
   static const char  *names[] = {"residual", "solve", "fused", "boundary"};
-  PatchFDLocalDesc    desc    = {.nphase = m->nphase, .box = m->box};
+  PatchFDLocalField   field;
+  PatchFDLocalDesc    desc;
   PatchFDColor        colors[16];
   PetscInt            ncolors;
   PatchFDRange        patches, write;
@@ -534,20 +467,19 @@ static PetscErrorCode TestSmoother(const Mesh *m, const Plate *plate, PetscBool 
   void               *hp = NULL, *cp = NULL;
 
   PetscFunctionBeginUser;
+  LocalDescribe(m, plate ? plate->patch : m->patch, &field, &desc);
   for (int d = 0; d < 3; d++) {
-    desc.dir[d]   = &m->patch[d];
     patches[d][0] = 0;
     patches[d][1] = m->patch[d].npatch;
-    for (int e = 0; e < 2; e++) desc.read[d][e] = m->free[d][e];
   }
   if (plate) PlateDescribe(plate, &desc);
   if (sub) {
-    SubBox(m, patches, &desc.box, &own, desc.read, write);
+    SubBox(m, patches, &field.box, &own, field.read, write);
     for (int d = 0; d < 3; d++) patches[d][1] = m->patch[d].npatch;
   }
-  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &x));
-  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &b));
-  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&desc.box), &r));
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&field.box), &x));
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&field.box), &b));
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&field.box), &r));
   PetscCall(ArrayRandom(&b, rnd));
   if (plate) x.tolerance *= PetscPowReal(2, m->degree - 1); /* conditions of the matrices of patches */
   PetscCall(h->localcreate(&desc, &hp));
@@ -576,6 +508,56 @@ static PetscErrorCode TestSmoother(const Mesh *m, const Plate *plate, PetscBool 
   PetscCall(c->localdestroy(&cp));
   PetscCall(ArrayDestroy(&x));
   PetscCall(ArrayDestroy(&b));
+  PetscCall(ArrayDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* sums of all patches' corrections: by atomics, and in lower precisions */
+static PetscErrorCode TestSums(const Mesh *m, const Plate *plate, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+{
+  static const char *const names[]      = {"", "single", "tf32", "bf16"};
+  static const PetscReal   tolerances[] = {0, 1e-4, 5e-3, 5e-2};
+  const PatchFDColor       all          = {.parity = {PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES}, .phase = PATCHFD_ALL_PHASES};
+  PatchFDLocalField        field;
+  PatchFDLocalDesc         desc;
+  PatchFDColor             colors[16];
+  PetscInt                 ncolors;
+  PatchFDRange             patches;
+  Array                    x, r;
+  void                    *hp = NULL, *cp = NULL;
+
+  PetscFunctionBeginUser;
+  Colors(m->nphase, PETSC_TRUE, &ncolors, colors);
+  LocalDescribe(m, plate->patch, &field, &desc);
+  for (int d = 0; d < 3; d++) {
+    patches[d][0] = 0;
+    patches[d][1] = m->patch[d].npatch;
+  }
+  PlateDescribe(plate, &desc);
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&field.box), &x));
+  PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&field.box), &r));
+  PetscCall(ArrayRandom(&r, rnd));
+  x.tolerance *= PetscPowReal(2, m->degree - 1);
+  PetscCall(h->localcreate(&desc, &hp));
+  for (int p = 0; p < (plate->dense ? PATCHFD_NUM_PRECISIONS : 1); p++) {
+    desc.precision = (PatchFDPrecision)p;
+    x.tolerance    = PetscMax(x.tolerance, tolerances[p]);
+    PetscCall(c->localcreate(&desc, &cp));
+    for (int atomic = 0; atomic < 2; atomic++) {
+      char name[64];
+
+      PetscCall(ArrayRandom(&x, rnd));
+      PetscCall(h->zero(x.n, x.h));
+      PetscCall(c->zero(x.n, x.d));
+      PetscCall(h->localapply(hp, PATCHFD_OP_SOLVE, ncolors, colors, patches, 0.7, PETSC_FALSE, x.h, NULL, r.h));
+      PetscCall(c->localapply(cp, PATCHFD_OP_SOLVE, atomic ? 1 : ncolors, atomic ? &all : colors, patches, 0.7, PETSC_FALSE, x.d, NULL, r.d));
+      PetscCall(PetscSNPrintf(name, sizeof(name), "%s, %s%s", plate->name, atomic ? "atomic " : "sum ", names[p]));
+      PetscCall(ArrayCompare(name, &x, m->degree, failures));
+    }
+    PetscCall(c->localdestroy(&cp));
+  }
+  PetscCall(h->localdestroy(&hp));
+  PetscCall(ArrayDestroy(&x));
   PetscCall(ArrayDestroy(&r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -609,27 +591,6 @@ static PetscErrorCode TestBoxSolve(const Mesh *m, PatchFDKernels h, PatchFDKerne
 
 /* ---- times, on events of the device ---- */
 
-  #define TIME(t, call) \
-    do { \
-      cudaEvent_t  from, to; \
-      cudaStream_t stream; \
-      PetscCall(PetscGetCurrentCUDAStream(&stream)); \
-      PetscCallCUDA(cudaEventCreate(&from)); \
-      PetscCallCUDA(cudaEventCreate(&to)); \
-      t = PETSC_MAX_REAL; \
-      for (int rep = 0; rep < 7; rep++) { \
-        float ms; \
-        PetscCallCUDA(cudaEventRecord(from, stream)); \
-        PetscCall(call); \
-        PetscCallCUDA(cudaEventRecord(to, stream)); \
-        PetscCallCUDA(cudaEventSynchronize(to)); \
-        PetscCallCUDA(cudaEventElapsedTime(&ms, from, to)); \
-        if (rep) t = PetscMin(t, ms * 1e6 / unknowns); \
-      } \
-      PetscCallCUDA(cudaEventDestroy(from)); \
-      PetscCallCUDA(cudaEventDestroy(to)); \
-    } while (0)
-
 static PetscErrorCode Step(PatchFDKernels k, void *plan, PatchFDPatchOp op, const Mesh *m, void *x, void *b, void *r)
 {
   PatchFDRange patches;
@@ -646,33 +607,16 @@ static PetscErrorCode Step(PatchFDKernels k, void *plan, PatchFDPatchOp op, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CopyOnDevice(void *to, const void *from, size_t bytes)
+/* what a multiplicative step takes from the operator */
+static PetscErrorCode ColorResiduals(PatchFDKernels k, void *plan, const Mesh *m, void *v[3])
 {
-  cudaStream_t stream;
+  PatchFDColor colors[16];
+  PetscInt     ncolors;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscGetCurrentCUDAStream(&stream));
-  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* n numbers on the device that are not zero, the same on every plane of a few MB */
-static PetscErrorCode Numbers(PatchFDKernels k, size_t n, int seed, void **v)
-{
-  const size_t part = PetscMin(n, (size_t)1 << 20);
-  char        *h;
-
-  PetscFunctionBeginUser;
-  PetscCall(k->malloc(n, v));
-  PetscCall(PetscMalloc1(part * k->size, &h));
-  for (size_t j = 0; j < part; j++) {
-    const double a = sin(1.7 * (double)j + seed);
-
-    if (k->size == sizeof(double)) ((double *)h)[j] = a;
-    else ((float *)h)[j] = (float)a;
-  }
-  for (size_t j = 0; j < n; j += part) PetscCallCUDA(cudaMemcpy((char *)*v + j * k->size, h, PetscMin(part, n - j) * k->size, cudaMemcpyHostToDevice));
-  PetscCall(PetscFree(h));
+  Colors(m->nphase, PETSC_TRUE, &ncolors, colors);
+  for (PetscInt i = 0; i < ncolors; i++)
+    if (m->dim == 3 || !colors[i].parity[2]) PetscCall(k->operatorresidual(plan, &colors[i], v[0], v[1], v[2]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -692,6 +636,10 @@ static PetscErrorCode TimeOperator(PatchFDKernels k, const Mesh *m, void *v[3])
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %8.2f", (double)(t * 1e3)));
   TIME(t, k->operatorapply(plan, -1, v[0], v[1], v[2]));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+  if (m->biharmonic) {
+    TIME(t, ColorResiduals(k, plan, m, v));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+  }
   PetscCall(k->operatordestroy(&plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -719,7 +667,8 @@ static PetscErrorCode Time(PatchFDKernels k, const Mesh *m, const Mesh *coarse)
 {
   static const PatchFDPatchOp ops[]    = {PATCHFD_OP_BOUNDARY, PATCHFD_OP_FUSED, PATCHFD_OP_SOLVE, PATCHFD_OP_RESIDUAL};
   const PetscReal             unknowns = (PetscReal)PatchFDBoxSize(&m->box);
-  PatchFDLocalDesc            sm       = {.nphase = m->nphase, .box = m->box};
+  PatchFDLocalField           field;
+  PatchFDLocalDesc            sm;
   PatchFDTransferDesc         tr       = {.cbox = coarse->box, .fbox = m->box};
   PatchFDEmbedding            e[3];
   void                       *v[3], *c, *plan = NULL;
@@ -728,18 +677,18 @@ static PetscErrorCode Time(PatchFDKernels k, const Mesh *m, const Mesh *coarse)
   PetscFunctionBeginUser;
   for (int d = 0; d < 3; d++) {
     PetscCall(PatchFDEmbeddingCreate(&coarse->line[d], &m->line[d], &e[d]));
-    sm.dir[d]      = &m->patch[d];
     tr.dir[d]      = &e[d];
     tr.cells[d][0] = 0;
     tr.cells[d][1] = coarse->cells[d];
     for (int i = 0; i < 2; i++) {
-      sm.read[d][i] = tr.fine[d][i] = m->free[d][i];
-      tr.coarse[d][i]               = coarse->free[d][i];
+      tr.fine[d][i]   = m->free[d][i];
+      tr.coarse[d][i] = coarse->free[d][i];
     }
   }
   PetscCall(k->malloc(PatchFDBoxSize(&coarse->box), &c));
   for (int i = 0; i < 3; i++) PetscCall(Numbers(k, PatchFDBoxSize(&m->box), i, &v[i]));
   PetscCall(PrintMesh(k, m));
+  LocalDescribe(m, m->patch, &field, &sm);
   PetscCall(k->localcreate(&sm, &plan));
   for (int i = 0; i < 4; i++) {
     TIME(t, Step(k, plan, ops[i], m, v[0], v[1], v[2]));
@@ -765,24 +714,39 @@ static PetscErrorCode TimePlates(PatchFDKernels k, const Mesh *m, void *v[3])
 {
   static const PatchFDPatchOp ops[]    = {PATCHFD_OP_FUSED, PATCHFD_OP_SOLVE, PATCHFD_OP_RESIDUAL};
   const PetscReal             unknowns = (PetscReal)PatchFDBoxSize(&m->box);
-  PatchFDLocalDesc            desc     = {.nphase = m->nphase, .box = m->box};
   PetscReal                   t;
 
   PetscFunctionBeginUser;
-  for (int d = 0; d < 3; d++)
-    for (int e = 0; e < 2; e++) desc.read[d][e] = m->free[d][e];
   for (int dense = 0; dense < 2; dense++) {
-    Plate plate;
-    void *plan = NULL;
+    const PatchFDColor all = {.parity = {PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES}, .phase = PATCHFD_ALL_PHASES};
+    PatchFDRange       patches;
+    Plate              plate;
+    PatchFDLocalField  field;
+    PatchFDLocalDesc   desc;
+    void              *plan = NULL;
 
     PetscCall(PlateCreate(m, m->dim, (PetscBool)dense, PETSC_TRUE, &plate));
+    LocalDescribe(m, plate.patch, &field, &desc);
     PlateDescribe(&plate, &desc);
     PetscCall(k->localcreate(&desc, &plan));
-    for (int i = 0; i < 3 - dense; i++) {
+    for (int i = dense; i < 3 - dense; i++) {
       TIME(t, Step(k, plan, ops[i], m, v[0], v[1], v[2]));
       PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
     }
+    for (int d = 0; d < 3; d++) {
+      patches[d][0] = 0;
+      patches[d][1] = m->patch[d].npatch;
+    }
+    TIME(t, k->localapply(plan, PATCHFD_OP_SOLVE, 1, &all, patches, 1, PETSC_FALSE, v[0], v[1], v[2]));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
     PetscCall(k->localdestroy(&plan));
+    for (int p = 1; p < PATCHFD_NUM_PRECISIONS && dense; p++) {
+      desc.precision = (PatchFDPrecision)p;
+      PetscCall(k->localcreate(&desc, &plan));
+      TIME(t, Step(k, plan, PATCHFD_OP_SOLVE, m, v[0], v[1], v[2]));
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+      PetscCall(k->localdestroy(&plan));
+    }
     PetscCall(PlateDestroy(&plate));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -815,6 +779,7 @@ static PetscErrorCode TestPlates(const Mesh *m, PatchFDKernels h, PatchFDKernels
 
       PetscCall(PlateCreate(m, m->dim, (PetscBool)dense, (PetscBool)alone, &plate));
       for (int sub = 0; sub < 2; sub++) PetscCall(TestSmoother(m, &plate, (PetscBool)sub, h, c, rnd, failures));
+      PetscCall(TestSums(m, &plate, h, c, rnd, failures));
       entries = 1;
       for (int d = 0; d < 3; d++) entries *= (PetscReal)(plate.patch[d].nclass * plate.patch[d].n[0] * plate.patch[d].n[0]);
       PetscCall(PlateDestroy(&plate));
@@ -853,8 +818,8 @@ static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cell
     for (int part = 0; part < 3; part++) PetscCall(TestOperator(&mesh, part, h, c, rnd, failures));
     for (int sub = 0; sub < 2; sub++) PetscCall(TestSmoother(&mesh, NULL, (PetscBool)sub, h, c, rnd, failures));
     for (int part = 0; part < 3; part++) {
-      PetscCall(TestTransfer(&mesh, &fine, part, h, c, rnd, failures));
-      PetscCall(TestTransfer(&mesh, &higher, part, h, c, rnd, failures));
+      PetscCall(TestTransfer(mesh.line, fine.line, part, h, c, rnd, failures));
+      PetscCall(TestTransfer(mesh.line, higher.line, part, h, c, rnd, failures));
     }
     PetscCall(TestBoxSolve(&mesh, h, c, rnd, failures));
   }
@@ -889,7 +854,7 @@ int main(int argc, char **argv)
   PetscCheck(!kind.biharmonic || !kind.dg, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-biharmonic is for cells that share nodes, without -dg");
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
   if (unknowns > 0) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, kind.biharmonic ? "picoseconds an unknown, all colours\ntable        k   unknowns | fd fused    solve residual    dense    solve |      A x  b - A x |    copy  TB/s\n" :
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, kind.biharmonic ? "picoseconds an unknown, all colours\ntable        k   unknowns | fd fused    solve residual   atomic    dense   atomic   single     tf32     bf16 |      A x  b - A x  colours |    copy  TB/s\n" :
                                                              "picoseconds an unknown, all colours\ntable        k   unknowns | boundary    fused    solve residual |      A x  b - A x  prolong restrict |    copy  TB/s\n"));
     for (int t = 0; t < 2; t++) {
       for (PetscInt i = 0; i < nd; i++) {

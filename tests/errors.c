@@ -120,6 +120,9 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
   PetscCall(DMCreateMatrix(dm, &B));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd", "fd_inexact"));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_variant", "boundary", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_variant boundary", "fused, separate or global"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_precision", "tf32", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_precision tf32", "on the host use auto or same"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_precision", "bf16", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_precision bf16", "-pc_patchfd_local dense"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_update", "atomic", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_update atomic", "-pc_patchfd_type additive"));
   PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_local", "fd_inexact", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd_inexact", "use fd"));
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&dm));

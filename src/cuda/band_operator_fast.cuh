@@ -20,6 +20,9 @@
     3. a thread a z-line (a node of the tile), a cell at a time, the node shared with the cell before in registers.  What the layer after a cell adds
        to it is known one step later: it goes to y then; consecutive lanes are consecutive in x.
 
+  The residual that the patches of one colour need is cheaper (COLOR): tiles are whole patches, whose boundaries' rows nobody reads, so that no cells below
+  the own ones are computed, nor lines on these boundaries.
+
   Lines are split by mirror symmetry (march.cuh), the reference matrices are kernel parameters: operands from the constant bank.  The numbers of cells are
   zero where cells are not visited or do not exist, so that ends of lines, ends of ranks and graded meshes need no other code.
 */
@@ -31,53 +34,53 @@ namespace patchfd
 
 /* ---- the kernel ---- */
 
-/* of the cells from three below the first tile on: [MIX_CELL] in direction 0, [BAND_CELL] in the others */
+/* of the cells of a direction from geometry.number0 on: [MIX_CELL] in direction 0, [BAND_CELL] in the others; zero where there is no cell */
 template <typename T>
 struct BandNumbers {
   const T *dir[3];
 };
 
 /* the numbers of the block's cells in x and y, to shared memory */
-template <typename T, int K, int DIM>
-__device__ __forceinline__ void FetchNumbers(const BandNumbers<T> &numbers, T *shared)
+template <typename S, typename T>
+__device__ __forceinline__ void FetchNumbers(const BandGeometry &g, const BandPlace<S> &place, const BandNumbers<T> &numbers, T *shared)
 {
-  using S = BandSizes<T, K, DIM>;
-  const T *x = numbers.dir[0] + (blockIdx.x * S::Q + 2) * MIX_CELL, *y = numbers.dir[1] + (blockIdx.y * S::R + 2) * BAND_CELL;
+  const T *x = numbers.dir[0] + (place.c[0] - S::LOW - g.number0[0]) * MIX_CELL, *y = numbers.dir[1] + (place.c[1] - S::LOW - g.number0[1]) * BAND_CELL;
 
   for (int i = threadIdx.x; i < S::NUMBERS; i += S::THREADS) shared[i] = i < S::C * MIX_CELL ? x[i] : y[i - S::C * MIX_CELL];
 }
 
 /* has the tile rows that are not zero? */
-template <typename S>
+template <typename S, int DIM>
 __device__ __forceinline__ bool HasRows(const BandGeometry &g, const BandPlace<S> &place)
 {
-  const int x = place.c[0] * (S::N - 1), y = place.c[1] * (S::ROWS / S::R), ny = S::ROWS;
+  constexpr int K = S::N - 1, KY = DIM == 3 ? K : 1;
 
-  return x < g.write.hi[0] && x + S::Q * (S::N - 1) > g.write.lo[0] && y < g.write.hi[1] && y + ny > g.write.lo[1];
+  return place.c[0] * K < g.write.hi[0] && (place.c[0] + S::Q) * K > g.write.lo[0] && place.c[1] * KY < g.write.hi[1] && (place.c[1] + S::R) * KY > g.write.lo[1];
 }
 
-template <typename T, int K, int DIM>
-__launch_bounds__(BandSizes<T, K, DIM>::THREADS, BandTile<T, K, DIM>::B)
+template <typename T, int K, int DIM, bool COLOR>
+__launch_bounds__(BandSizes<T, K, DIM, COLOR>::THREADS, BandTile<T, K, DIM, COLOR>::B)
 static __global__ void BandKernel(const __grid_constant__ BandMatrices<T, K> m, const __grid_constant__ BandGeometry g, const __grid_constant__ BandNumbers<T> numbers, T alpha, const T *__restrict__ x,
                                   const T *y0, T *y)
 {
-  using S = BandSizes<T, K, DIM>;
+  using S = BandSizes<T, K, DIM, COLOR>;
+  constexpr int BUFFERS = BandTile<T, K, DIM, COLOR>::BUFFERS;
   extern __shared__ double2 band_shared[];
-  T *const              mix = (T *)band_shared, *const ynumbers = mix + S::C * MIX_CELL, *const steps = mix + S::NUMBERS;
-  const BandPlace<S>    place(g);
-  const bool            rows = HasRows(g, place);
-  BandY<T, K, DIM>      liney(g, place);
-  const BandX<T, K, DIM> linex;
-  BandZ<T, K, DIM>      linez(g, place, alpha);
-  int                   first = place.c[2] - 2; /* the first layer that has a part in the own nodes */
+  T *const                      mix = (T *)band_shared, *const ynumbers = mix + S::C * MIX_CELL, *const steps = mix + S::NUMBERS;
+  const BandPlace<S>            place(g);
+  const bool                    rows = HasRows<S, DIM>(g, place);
+  BandY<T, K, DIM, COLOR>       liney(g, place);
+  const BandX<T, K, DIM, COLOR> linex;
+  BandZ<T, K, DIM, COLOR>       linez(g, place, alpha);
+  int                           first = place.c[2] - 1 - S::LOW; /* the first layer that has a part in the own nodes */
 
   while (first < place.c[2] && (first + 1) * K < g.read.lo[2]) first++;
-  FetchNumbers<T, K, DIM>(numbers, mix);
+  FetchNumbers(g, place, numbers, mix);
   __syncthreads();
   if (!S::LATE && rows) liney.fetch(g, x, first - 1, true);
   for (int c = first - 1; c <= place.end; c++) {
     const bool           only = c < first, some = rows && c * K + 1 < g.read.hi[2] && (c + 1) * K >= g.read.lo[2]; /* has x such planes? */
-    const BandStep<S, T> step(steps + (BandTile<T, K, DIM>::BUFFERS == 2 && (c & 1) ? S::STEP : 0));
+    const BandStep<S, T> step(steps + (BUFFERS == 2 && (c & 1) ? S::STEP : 0));
 
     if (some) {
       if (S::LATE) liney.fetch(g, x, c, only);
@@ -91,10 +94,10 @@ static __global__ void BandKernel(const __grid_constant__ BandMatrices<T, K> m, 
     if (c > place.c[2]) linez.fetch(g, c - 1, y0);
     if (some) __syncthreads(); /* Q is there; with two buffers until the step after the next: all threads have passed the next step's barriers then */
     if (threadIdx.x < S::LINES3) {
-      if (!only) linez.apply(m, g, numbers.dir[2] + (size_t)(c - g.cell0[2] + 3) * BAND_CELL, c, some, c > place.c[2], step, y);
+      if (!only) linez.apply(m, g, numbers.dir[2] + (size_t)(c - g.number0[2]) * BAND_CELL, c, some, c > place.c[2], step, y);
       else if (some) linez.begin(step);
     }
-    if (BandTile<T, K, DIM>::BUFFERS == 1 && some) __syncthreads();
+    if (BUFFERS == 1 && some) __syncthreads();
   }
 }
 
@@ -102,20 +105,34 @@ static __global__ void BandKernel(const __grid_constant__ BandMatrices<T, K> m, 
 
 template <typename T, int K, int DIM>
 struct BandOperatorDegree : BandOperatorFast {
-  using S = BandSizes<T, K, DIM>;
-  BandMatrices<T, K> m;
-  BandGeometry       g;
-  BandNumbers<T>     numbers;
-  PlanMemory         memory;
-  dim3               grid;
+  static constexpr int dir[3] = {0, DIM == 3 ? 1 : -1, DIM - 1}; /* directions of the form; in 2D the march is in direction 1, and one node takes its place */
+  BandMatrices<T, K>   m;
+  BandGeometry         g;
+  BandNumbers<T>       numbers;
+  PlanMemory           memory;
+  int                  chunk[2]; /* layers of a march: of the operator, of a colour's residual */
 
-  /* directions 0, 1, 2 of the kernel are those of the form; in 2D the march is in direction 1, and one node takes its place */
+  template <bool COLOR>
+  struct Cut {
+    using S = BandSizes<T, K, DIM, COLOR>;
+    static constexpr int layer = COLOR ? 2 : 1, size[3] = {S::Q, S::R, layer};
+
+    static __host__ int tiles(const BandGeometry &g, int d) { return dir[d] < 0 ? 1 : PetscMax(0, (g.store.hi[d] + K - 1) / K - g.cell0[d] + size[d] - 1) / size[d]; }
+    static PetscErrorCode march(const BandGeometry &g, int *chunk)
+    {
+      unsigned parts;
+
+      PetscFunctionBegin;
+      PetscCall(CutMarches(BandKernel<T, K, DIM, COLOR>, S::THREADS, S::SHARED, (size_t)tiles(g, 0) * tiles(g, 1), tiles(g, 2), COLOR ? 1 : 3, chunk, &parts));
+      *chunk *= layer;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  };
+
   PetscErrorCode create(const BandForm *f)
   {
-    const int              dir[3] = {0, DIM == 3 ? 1 : -1, DIM - 1}, size[3] = {S::Q, S::R, 1};
-    const Layout           xl(f->xbox), yl(f->ybox);
-    const ptrdiff_t        point = DIM == 2 ? f->ybox.lo[2] : 0;
-    int                    tiles[3];
+    const Layout    xl(f->xbox), yl(f->ybox);
+    const ptrdiff_t point = DIM == 2 ? f->ybox.lo[2] : 0;
 
     PetscFunctionBegin;
     m.create(f->reference);
@@ -130,8 +147,8 @@ struct BandOperatorDegree : BandOperatorFast {
     for (int d = 0; d < 3; d++) {
       const int e = dir[d];
 
-      g.read.lo[d] = g.write.lo[d] = g.store.lo[d] = g.cell0[d] = 0;
-      g.read.hi[d] = g.write.hi[d] = g.store.hi[d] = tiles[d] = 1;
+      g.read.lo[d] = g.write.lo[d] = g.store.lo[d] = g.cell0[d] = g.number0[d] = 0;
+      g.read.hi[d] = g.write.hi[d] = g.store.hi[d] = 1;
       if (e < 0) continue;
       g.store.lo[d] = (int)f->ybox.lo[e];
       g.store.hi[d] = (int)(f->ybox.lo[e] + f->ybox.n[e]);
@@ -140,14 +157,13 @@ struct BandOperatorDegree : BandOperatorFast {
       g.write.lo[d] = (int)PetscMax(f->write[e][0], f->cells[e][0] * K);
       g.write.hi[d] = (int)(f->cells[e][1] > f->cells[e][0] ? PetscMin(f->write[e][1], f->cells[e][1] * K + 1) : g.write.lo[d]);
       g.cell0[d]    = g.store.lo[d] / K;
-      tiles[d]      = (g.store.hi[d] - g.cell0[d] * K + size[d] * K - 1) / (size[d] * K);
-      PetscCall(upload(f, e, d, g.cell0[d] - 3, tiles[d] * size[d] + 5));
+      g.number0[d]  = g.cell0[d] - 3;
+      /* tiles may begin one cell before or after cell0, and end one tile and a few cells after the last one */
+      PetscCall(upload(f, e, d, g.number0[d], (g.store.hi[d] + K - 1) / K - g.number0[d] + PetscMax(Cut<false>::size[d], Cut<true>::size[d]) + 3));
     }
     if (DIM == 2) numbers.dir[1] = numbers.dir[2]; /* there is no such direction */
-    grid.x   = tiles[0];
-    grid.y   = tiles[1];
-    g.layers = tiles[2];
-    PetscCall(CutMarches(BandKernel<T, K, DIM>, S::THREADS, S::SHARED, (size_t)grid.x * grid.y, g.layers, 3, &g.chunk, &grid.z));
+    PetscCall(Cut<false>::march(g, &chunk[false]));
+    PetscCall(Cut<true>::march(g, &chunk[true]));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -188,12 +204,42 @@ struct BandOperatorDegree : BandOperatorFast {
     for (int i = 0; i < 2 * BAND_PER_END; i++) to[MIX_END + i] = b * from[BAND_END + i];
   }
 
+  /* tiles from cell0 of `from` on */
+  template <bool COLOR>
+  PetscErrorCode launch(const BandGeometry &from, PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const
+  {
+    using S = BandSizes<T, K, DIM, COLOR>;
+    BandGeometry geometry = from;
+    dim3         grid;
+
+    PetscFunctionBegin;
+    geometry.layers = Cut<COLOR>::layer * Cut<COLOR>::tiles(from, 2);
+    geometry.chunk  = chunk[COLOR];
+    grid.x          = (unsigned)Cut<COLOR>::tiles(from, 0);
+    grid.y          = (unsigned)Cut<COLOR>::tiles(from, 1);
+    grid.z          = (unsigned)((geometry.layers + geometry.chunk - 1) / geometry.chunk);
+    if (!grid.x || !grid.y || !grid.z) PetscFunctionReturn(PETSC_SUCCESS); /* no nodes here */
+    BandKernel<T, K, DIM, COLOR><<<grid, S::THREADS, S::SHARED, stream>>>(m, geometry, numbers, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
-    if (!grid.x || !grid.y || !grid.z) PetscFunctionReturn(PETSC_SUCCESS); /* no nodes here */
-    BandKernel<T, K, DIM><<<grid, S::THREADS, S::SHARED, stream>>>(m, g, numbers, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
-    PetscCallCUDA(cudaGetLastError());
+    PetscCall(launch<false>(g, alpha, x, y0, y, stream));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  /* The first patch is the one that has the first node, or, where the mesh begins, the first of its parity */
+  PetscErrorCode residual(const PatchFDColor &color, const void *x, const void *b, void *r, cudaStream_t stream) const override
+  {
+    BandGeometry from = g;
+
+    PetscFunctionBegin;
+    for (int d = 0; d < 3; d++)
+      if (dir[d] >= 0 && (g.cell0[d] + (int)color.parity[dir[d]]) % 2) from.cell0[d] += g.cell0[d] ? -1 : 1;
+    PetscCall(launch<true>(from, -1, x, b, r, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

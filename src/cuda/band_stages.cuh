@@ -24,6 +24,7 @@ enum {
 /* in 2D direction 2 is y, and direction 1 has one node */
 struct BandGeometry {
   int    cell0[3];         /* the first cell of the first tile */
+  int    number0[3];       /* the cell with the first numbers */
   int    layers, chunk;    /* of all marches together and of each */
   Layout xl, yl;
   Range  read, write, store; /* nodes of x that are not zero, rows that are not zero, all of y */
@@ -52,55 +53,97 @@ struct BandMatrices {
   }
 };
 
-/* by precision, degree and dimension: lanes C, cells R in y, least number B of resident blocks of threads, buffers in shared memory (two save a barrier), LATE */
-template <typename T, int K, int DIM>
+/*
+  By precision, degree and dimension: lanes C, cells R in y, least number B of resident blocks of threads, buffers in shared memory (two save a barrier),
+  LATE.  For all nodes, and for the patches of a colour, two cells a direction
+*/
+template <typename T, int K, int DIM, bool COLOR>
 struct BandTile;
-#define TILE(T, K, DIM, c, r, b, buffers, late) \
+#define TILE(T, K, DIM, COLOR, c, r, b, buffers, late) \
   template <> \
-  struct BandTile<T, K, DIM> { \
+  struct BandTile<T, K, DIM, COLOR> { \
     static constexpr int  C = c, R = r, B = b, BUFFERS = buffers; \
     static constexpr bool LATE = late; \
   }
-TILE(double, 2, 3, 16, 2, 4, 2, false);
-TILE(double, 3, 3, 8, 2, 3, 2, false);
-TILE(double, 4, 3, 8, 2, 2, 2, true);
-TILE(double, 5, 3, 8, 1, 1, 2, false);
-TILE(double, 6, 3, 6, 1, 1, 2, true);
-TILE(double, 7, 3, 5, 1, 1, 2, true);
-TILE(double, 8, 3, 4, 1, 1, 2, true);
-TILE(float, 2, 3, 16, 2, 4, 2, false);
-TILE(float, 3, 3, 8, 3, 5, 2, false);
-TILE(float, 4, 3, 16, 1, 2, 2, false);
-TILE(float, 5, 3, 8, 1, 2, 2, false);
-TILE(float, 6, 3, 4, 1, 3, 1, true);
-TILE(float, 7, 3, 5, 1, 1, 2, true);
-TILE(float, 8, 3, 4, 1, 1, 2, true);
-TILE(double, 2, 2, 32, 1, 8, 2, false);
-TILE(double, 3, 2, 32, 1, 6, 2, false);
-TILE(double, 4, 2, 32, 1, 4, 2, false);
-TILE(double, 5, 2, 32, 1, 3, 2, false);
-TILE(double, 6, 2, 32, 1, 2, 2, false);
-TILE(double, 7, 2, 32, 1, 2, 2, false);
-TILE(double, 8, 2, 32, 1, 2, 2, false);
-TILE(float, 2, 2, 32, 1, 8, 2, false);
-TILE(float, 3, 2, 32, 1, 6, 2, false);
-TILE(float, 4, 2, 32, 1, 6, 2, false);
-TILE(float, 5, 2, 32, 1, 4, 2, false);
-TILE(float, 6, 2, 32, 1, 4, 2, false);
-TILE(float, 7, 2, 32, 1, 3, 2, false);
-TILE(float, 8, 2, 32, 1, 3, 2, false);
+TILE(double, 2, 3, false, 16, 2, 4, 2, false);
+TILE(double, 3, 3, false, 8, 2, 3, 2, false);
+TILE(double, 4, 3, false, 8, 2, 2, 2, true);
+TILE(double, 5, 3, false, 8, 1, 1, 2, false);
+TILE(double, 6, 3, false, 6, 1, 1, 2, true);
+TILE(double, 7, 3, false, 5, 1, 1, 2, true);
+TILE(double, 8, 3, false, 4, 1, 1, 2, true);
+TILE(float, 2, 3, false, 16, 2, 4, 2, false);
+TILE(float, 3, 3, false, 8, 3, 5, 2, false);
+TILE(float, 4, 3, false, 16, 1, 2, 2, false);
+TILE(float, 5, 3, false, 8, 1, 2, 2, false);
+TILE(float, 6, 3, false, 4, 1, 3, 1, true);
+TILE(float, 7, 3, false, 5, 1, 1, 2, true);
+TILE(float, 8, 3, false, 4, 1, 1, 2, true);
+TILE(double, 2, 2, false, 32, 1, 8, 2, false);
+TILE(double, 3, 2, false, 32, 1, 6, 2, false);
+TILE(double, 4, 2, false, 32, 1, 4, 2, false);
+TILE(double, 5, 2, false, 32, 1, 3, 2, false);
+TILE(double, 6, 2, false, 32, 1, 2, 2, false);
+TILE(double, 7, 2, false, 32, 1, 2, 2, false);
+TILE(double, 8, 2, false, 32, 1, 2, 2, false);
+TILE(float, 2, 2, false, 32, 1, 8, 2, false);
+TILE(float, 3, 2, false, 32, 1, 6, 2, false);
+TILE(float, 4, 2, false, 32, 1, 6, 2, false);
+TILE(float, 5, 2, false, 32, 1, 4, 2, false);
+TILE(float, 6, 2, false, 32, 1, 4, 2, false);
+TILE(float, 7, 2, false, 32, 1, 3, 2, false);
+TILE(float, 8, 2, false, 32, 1, 3, 2, false);
+TILE(double, 2, 3, true, 16, 2, 6, 2, false);
+TILE(double, 3, 3, true, 8, 2, 4, 2, false);
+TILE(double, 4, 3, true, 8, 2, 2, 2, false);
+TILE(double, 5, 3, true, 4, 2, 2, 2, false);
+TILE(double, 6, 3, true, 4, 2, 1, 2, false);
+TILE(double, 7, 3, true, 4, 2, 1, 1, true);
+TILE(double, 8, 3, true, 2, 2, 1, 1, true);
+TILE(float, 2, 3, true, 16, 2, 8, 2, false);
+TILE(float, 3, 3, true, 8, 2, 5, 2, false);
+TILE(float, 4, 3, true, 8, 2, 3, 2, false);
+TILE(float, 5, 3, true, 4, 2, 3, 2, false);
+TILE(float, 6, 3, true, 4, 2, 2, 2, false);
+TILE(float, 7, 3, true, 4, 2, 1, 2, true);
+TILE(float, 8, 3, true, 4, 2, 1, 2, true);
+TILE(double, 2, 2, true, 32, 1, 8, 2, false);
+TILE(double, 3, 2, true, 32, 1, 6, 2, false);
+TILE(double, 4, 2, true, 32, 1, 4, 2, false);
+TILE(double, 5, 2, true, 32, 1, 3, 2, false);
+TILE(double, 6, 2, true, 32, 1, 2, 2, false);
+TILE(double, 7, 2, true, 32, 1, 2, 2, false);
+TILE(double, 8, 2, true, 32, 1, 2, 2, false);
+TILE(float, 2, 2, true, 32, 1, 8, 2, false);
+TILE(float, 3, 2, true, 32, 1, 6, 2, false);
+TILE(float, 4, 2, true, 32, 1, 6, 2, false);
+TILE(float, 5, 2, true, 32, 1, 4, 2, false);
+TILE(float, 6, 2, true, 32, 1, 4, 2, false);
+TILE(float, 7, 2, true, 32, 1, 3, 2, false);
+TILE(float, 8, 2, true, 32, 1, 3, 2, false);
 #undef TILE
 
-template <typename T, int K, int DIM>
+/*
+  LOW: cells below the tile that are computed for the nodes that they share with it; a tile of patches does not need these nodes.  ROWS and XLINES: nodes of
+  the tile in y and x that results are wanted at
+*/
+template <typename T, int K, int DIM, bool COLOR>
 struct BandSizes {
-  using Tile = BandTile<T, K, DIM>;
-  static constexpr int  N = K + 1, H = (N + 1) / 2, C = Tile::C, Q = C - 1, R = Tile::R, ROWS = DIM == 3 ? R * K : 1;
-  static constexpr int  NP = (Q + 3) * K + 1, NX = C * K + 1; /* columns, with the cells beside those that are computed and without */
-  static constexpr int  GROUPS = 32 / C, LINES1 = NP * K, WARPS2 = (ROWS * K + GROUPS - 1) / GROUPS, LINES3 = Q * K * ROWS;
+  using Tile = BandTile<T, K, DIM, COLOR>;
+  static constexpr int  LOW = COLOR ? 0 : 1, N = K + 1, H = (N + 1) / 2, C = Tile::C, Q = C - LOW, R = Tile::R;
+  static constexpr int  wanted(int cells) { return COLOR ? cells / 2 * (2 * K - 1) : cells * K; }
+  /* of wanted nodes, and back; the boundary of a patch is not wanted */
+  __host__ __device__ static constexpr int number(int node) { return COLOR ? node - 1 - node / (2 * K) : node; }
+  __host__ __device__ static constexpr int node(int number) { return COLOR ? number + 1 + number / (2 * K - 1) : number; }
+  __host__ __device__ static constexpr bool wants(int node) { return !COLOR || node % (2 * K); }
+
+  static constexpr int  ROWS = DIM == 3 ? wanted(R) : 1, XLINES = wanted(Q);
+  static constexpr int  NP = (C + 2) * K + 1, NX = C * K + 1; /* columns, with the cells beside those that are computed and without */
+  static constexpr int  GROUPS = 32 / C, LINES1 = NP * K, WARPS2 = (ROWS * K + GROUPS - 1) / GROUPS, LINES3 = XLINES * ROWS;
   static constexpr int  max(int a, int b) { return a < b ? b : a; }
   static constexpr int  THREADS = RoundUp(max(DIM == 3 ? LINES1 : 1, max(32 * WARPS2, LINES3)), 32);
   static constexpr bool LATE    = Tile::LATE;
-  static constexpr int  FETCH   = DIM == 3 ? (R + 3) * K + 1 : (LINES1 + THREADS - 1) / THREADS; /* values of x that a thread has at a time */
+  static constexpr int  OWN = (LOW + 1) * K, FETCH = DIM == 3 ? OWN + (R + 1) * K + 1 : (LINES1 + THREADS - 1) / THREADS; /* values of x that a thread has at a time; in 3D the first own one */
 
   static constexpr bool PAD = 128 / sizeof(T) % K == 0 && (K % 4 == 0 || C > 8);
   using Row                 = SharedRow<T, C, K, PAD>;
@@ -108,8 +151,10 @@ struct BandSizes {
   /* at(cell * K + j) for j <= K, where padding is never within a cell */
   __host__ __device__ static constexpr int at(int cell, int j) { return j < K ? at(cell * K) + j : at((cell + 1) * K); }
   static constexpr int    PITCHM = Row::pitch(NP), PITCH = Row::pitch(NX), STEP = ROWS * K * (PITCHM + 2 * PITCH); /* of P_M, of the others; numbers of a step */
-  static constexpr int    NUMBERS = C * MIX_CELL + (DIM == 3 ? (R + 1) * BAND_CELL : 0);
+  static constexpr int    NUMBERS = C * MIX_CELL + (DIM == 3 ? (R + LOW) * BAND_CELL : 0);
   static constexpr size_t SHARED  = (Tile::BUFFERS * STEP + NUMBERS) * sizeof(T);
+
+  static_assert(!COLOR || (Q % 2 == 0 && (DIM == 2 || R % 2 == 0)), "tiles of whole patches");
 };
 
 /* first derivatives, inward, and second derivatives at the lower and upper end of a cell; and what g and b of its ends are multiplied with */
@@ -213,10 +258,10 @@ struct BandStep {
 
 /* ---- stage 1 ---- */
 
-/* In 3D: a y-line.  u: from two cells below the own ones to the one above them */
-template <typename T, int K, int DIM>
+/* In 3D: a y-line.  u: from the cell below those that are computed to the one above them */
+template <typename T, int K, int DIM, bool COLOR>
 struct BandY {
-  using S = BandSizes<T, K, DIM>;
+  using S = BandSizes<T, K, DIM, COLOR>;
   static constexpr int N = S::N, R = S::R;
   int                  i, p;  /* column, plane of the step */
   bool                 load, full, inside; /* has x the line; are all of P wanted; has x all of its nodes? */
@@ -225,7 +270,7 @@ struct BandY {
 
   __device__ BandY(const BandGeometry &g, const BandPlace<S> &place)
   {
-    const int node = (place.c[0] - 2) * K + (int)threadIdx.x % S::NP, first = (place.c[1] - 2) * K;
+    const int node = (place.c[0] - S::LOW - 1) * K + (int)threadIdx.x % S::NP, first = place.c[1] * K - S::OWN;
 
     i      = threadIdx.x % S::NP;
     p      = threadIdx.x / S::NP;
@@ -244,12 +289,12 @@ struct BandY {
 
     if (is && inside) {
 #pragma unroll
-      for (int j = K; j <= (R + 2) * K; j++) u[j] = node[j * (size_t)row];
+      for (int j = K; j < S::FETCH - K; j++) u[j] = node[j * (size_t)row];
       if (full) {
 #pragma unroll
         for (int j = 0; j < K; j++) {
-          u[j]                   = node[j * (size_t)row];
-          u[(R + 2) * K + 1 + j] = node[((R + 2) * K + 1 + j) * (size_t)row];
+          u[j]                = node[j * (size_t)row];
+          u[S::FETCH - K + j] = node[(S::FETCH - K + j) * (size_t)row];
         }
       }
     } else {
@@ -272,7 +317,7 @@ struct BandY {
 
 private:
   /* the line's first node */
-  __device__ __forceinline__ int from1(const BandGeometry &g) const { return (g.cell0[1] + (int)blockIdx.y * R - 2) * K; }
+  __device__ __forceinline__ int from1(const BandGeometry &g) const { return (g.cell0[1] + (int)blockIdx.y * R) * K - S::OWN; }
 
   static __device__ __forceinline__ void take(const T *from, T v[N])
   {
@@ -307,27 +352,32 @@ private:
   {
     using F = Mirror<T, N>;
     Ends<T> before, here, after;
-    T       v[N], next[N], carry[3];
+    T       v[N], next[N], carry[3] = {0, 0, 0};
 
-    take(u + 2 * K, v);
+    take(u + S::OWN, v);
     if (FULL) {
-      take(u + K, next);
-      EndOf<T, K>(m, [&](int j) { return u[K - j]; }, before.g[1], before.b[1]);
-      here  = EndsOf<T, K>(m, next);
+      EndOf<T, K>(m, [&](int j) { return u[K - j]; }, here.g[1], here.b[1]);
       after = EndsOf<T, K>(m, v);
     }
-    below<FULL>(m, numbers, before, here, after, carry);
+    if (S::LOW) {
+      if (FULL) {
+        take(u + K, next);
+        before = here;
+        here   = EndsOf<T, K>(m, next);
+      }
+      below<FULL>(m, numbers, before, here, after, carry);
+    }
 #pragma unroll
     for (int c = 0; c < R; c++) {
-      const T *number = numbers + (c + 1) * BAND_CELL;
+      const T *number = numbers + (S::LOW + c) * BAND_CELL;
       Ends<T>  w;
 
-      if (c + 1 < R) take(u + (c + 3) * K, next);
+      if (c + 1 < R) take(u + S::OWN + (c + 1) * K, next);
       if (FULL) {
         before = here;
         here   = after;
         if (c + 1 < R) after = EndsOf<T, K>(m, next);
-        else EndOf<T, K>(m, [&](int j) { return u[(R + 2) * K + j]; }, after.g[0], after.b[0]);
+        else EndOf<T, K>(m, [&](int j) { return u[S::OWN + R * K + j]; }, after.g[0], after.b[0]);
         w = Weights(number + BAND_END, here, before.g[1], before.b[1], after.g[0], after.b[0]);
         SplitEnds(w);
       }
@@ -358,9 +408,9 @@ private:
           const int pitch = a == 0 ? S::PITCHM : S::PITCH;
 
           if (pair) F::split(out[a][0], out[a][1]);
-          to[(c * K + r) * pitch] = r ? out[a][0] : out[a][0] + carry[a];
+          if (S::wants(c * K + r)) to[S::number(c * K + r) * pitch] = r ? out[a][0] : out[a][0] + carry[a];
           if (r == 0) top[a] = out[a][1];
-          else if (pair) to[(c * K + K - r) * pitch] = out[a][1];
+          else if (pair) to[S::number(c * K + K - r) * pitch] = out[a][1];
         }
       }
 #pragma unroll
@@ -372,16 +422,16 @@ private:
 };
 
 /* In 2D: x itself, FETCH nodes a thread */
-template <typename T, int K>
-struct BandY<T, K, 2> {
-  using S = BandSizes<T, K, 2>;
+template <typename T, int K, bool COLOR>
+struct BandY<T, K, 2, COLOR> {
+  using S = BandSizes<T, K, 2, COLOR>;
   T u[S::FETCH];
 
   __device__ BandY(const BandGeometry &, const BandPlace<S> &) { }
 
   __device__ __forceinline__ void fetch(const BandGeometry &g, const T *x, int c, bool only)
   {
-    const int first = (g.cell0[0] + (int)blockIdx.x * S::Q - 2) * K;
+    const int first = (g.cell0[0] + (int)blockIdx.x * S::Q - S::LOW - 1) * K;
 
 #pragma unroll
     for (int f = 0; f < S::FETCH; f++) {
@@ -402,11 +452,11 @@ struct BandY<T, K, 2> {
   }
 };
 
-/* ---- stage 2: an x-line of a cell, for the first lane the one below the tile ---- */
+/* ---- stage 2: an x-line of a cell, for the first lane the one below the tile if that is computed ---- */
 
-template <typename T, int K, int DIM>
+template <typename T, int K, int DIM, bool COLOR>
 struct BandX {
-  using S = BandSizes<T, K, DIM>;
+  using S = BandSizes<T, K, DIM, COLOR>;
   static constexpr int N = S::N;
   int                  lane, row; /* row: plane and y-node */
 
@@ -444,7 +494,7 @@ struct BandX {
 #pragma unroll
     for (int a = 0; a < 3; a++) out[a][0] += __shfl_up_sync(0xffffffff, out[a][1], 1);
     __syncwarp(); /* all have read */
-    if (!active || !lane) return;
+    if (!active || lane < S::LOW) return;
     store(0, out, M, Ks, B);
 #pragma unroll
     for (int r = 1; r < S::H; r++) {
@@ -521,9 +571,9 @@ private:
 
 /* ---- stage 3: a line in the direction of the march ---- */
 
-template <typename T, int K, int DIM>
+template <typename T, int K, int DIM, bool COLOR>
 struct BandZ {
-  using S = BandSizes<T, K, DIM>;
+  using S = BandSizes<T, K, DIM, COLOR>;
   static constexpr int N = S::N;
   int                  atm, at;
   bool                 store; /* is there such a node? */
@@ -537,10 +587,10 @@ struct BandZ {
 
   __device__ BandZ(const BandGeometry &geo, const BandPlace<S> &place, T a)
   {
-    const int t = threadIdx.x, i = t % (S::Q * K), j = t / (S::Q * K), x = place.c[0] * K + i, y = place.c[1] * (DIM == 3 ? K : 1) + j;
+    const int t = threadIdx.x, i = S::node(t % S::XLINES), j = t / S::XLINES, x = place.c[0] * K + i, y = DIM == 3 ? place.c[1] * K + S::node(j) : place.c[1];
 
-    atm   = j * S::PITCHM + S::at(2 * K + i);
-    at    = j * S::PITCH + S::at(K + i);
+    atm   = j * S::PITCHM + S::at((S::LOW + 1) * K + i);
+    at    = j * S::PITCH + S::at(S::LOW * K + i);
     store = t < S::LINES3 && Inside(geo.store, 0, x) && Inside(geo.store, 1, y);
     alpha = Inside(geo.write, 0, x) && Inside(geo.write, 1, y) ? a : T(0);
     to    = geo.yl.at(x, y, 0);
@@ -553,6 +603,9 @@ struct BandZ {
     for (int e = 0; e < 2; e++) w.g[e] = w.b[e] = 0;
   }
 
+  /* is row r of cell c wanted? */
+  static __device__ __forceinline__ bool wants(const BandGeometry &geo, int c, int r) { return !COLOR || r || (c - geo.cell0[2]) % 2; }
+
   /* y0 of the K planes of cell c */
   __device__ __forceinline__ void fetch(const BandGeometry &geo, int c, const T *y0)
   {
@@ -560,7 +613,7 @@ struct BandZ {
     const T       *from  = y0 + to + (ptrdiff_t)c * K * geo.yl.plane;
 
 #pragma unroll
-    for (int r = 0; r < K; r++) old[r] = y0 && store && Inside(geo.store, 2, c * K + r) ? from[r * (size_t)plane] : T(0);
+    for (int r = 0; r < K; r++) old[r] = y0 && store && wants(geo, c, r) && Inside(geo.store, 2, c * K + r) ? from[r * (size_t)plane] : T(0);
   }
 
   /* the last plane of a step, for the first cell */
@@ -646,11 +699,12 @@ private:
     if (!write || !store) return;
     if (all) {
 #pragma unroll
-      for (int r = 0; r < K; r++) node[r * (size_t)plane] = old[r] + alpha * sum[r];
+      for (int r = 0; r < K; r++)
+        if (wants(geo, c, r)) node[r * (size_t)plane] = old[r] + alpha * sum[r];
     } else {
 #pragma unroll
       for (int r = 0; r < K; r++)
-        if (Inside(geo.store, 2, c * K + r)) node[r * (size_t)plane] = old[r] + (Inside(geo.write, 2, c * K + r) ? alpha : T(0)) * sum[r];
+        if (wants(geo, c, r) && Inside(geo.store, 2, c * K + r)) node[r * (size_t)plane] = old[r] + (Inside(geo.write, 2, c * K + r) ? alpha : T(0)) * sum[r];
     }
   }
 };

@@ -1,12 +1,14 @@
 /*
   What the kernel tables call: each function hands a description to the kind of kernels that takes it, and remembers which: those for Kronecker sums
-  in continuous fields, in discontinuous ones (dg.cuh), or for other sums of bands (band_operator.cuh, terms.cuh).
+  in continuous fields, in discontinuous ones (dg.cuh), or for other sums of bands (band_operator.cuh, terms_operator.cuh, terms.cuh).
 */
 #pragma once
 #include "band_operator.cuh"
 #include "cuda.cuh"
 #include "dg.cuh"
+#include "mixed_transfer.cuh"
 #include "terms.cuh"
+#include "terms_operator.cuh"
 
 namespace patchfd
 {
@@ -72,13 +74,13 @@ static SumDesc DescribeSum(const PatchFDOperatorDesc *desc, const PatchFDBand *c
   return s;
 }
 
-/* do cells have nodes of their own?  Those of the one point of a direction that does not exist count as neither */
-static bool IsDiscontinuous(const PatchFDBand *const M[3])
+/* do cells share the nodes between them (false), or have nodes of their own (true), in all directions?  The point of a direction that does not exist counts as both */
+static bool AllCells(bool own, const PetscInt nloc[3], const PetscInt stride[3])
 {
-  bool own = false;
+  bool all = true;
 
-  for (int d = 0; d < 3; d++) own = own || (M[d]->nloc > 1 && M[d]->stride == M[d]->nloc);
-  return own;
+  for (int d = 0; d < 3; d++) all = all && (nloc[d] == 1 || (stride[d] == nloc[d]) == own);
+  return all;
 }
 
 template <typename T>
@@ -86,36 +88,48 @@ struct OperatorDoor {
   enum {
     SUM,
     DG,
-    BANDS
+    BANDS,
+    TERMS
   };
 
   static PetscErrorCode create(const PatchFDOperatorDesc *desc, void **plan)
   {
     const PatchFDBand *A[3], *M[3];
-    const bool         sum = PatchFDKroneckerSum(desc, A, M), dg = sum && IsDiscontinuous(M);
-    bool               match = sum;
+    const bool         sum = PatchFDKroneckerSum(desc, A, M);
+    bool               dg = false, match = false;
     DoorPlan          *p;
 
     PetscFunctionBegin;
+    if (sum) {
+      const PetscInt nloc[] = {M[0]->nloc, M[1]->nloc, M[2]->nloc}, stride[] = {M[0]->stride, M[1]->stride, M[2]->stride};
+
+      match = AllCells(false, nloc, stride);
+      dg    = !match && AllCells(true, nloc, stride);
+    }
     for (int d = 0; d < 3 && match; d++) match = PatchFDBandsMatch(A[d], M[d]);
-    PetscCheck(dg || match || BandOperator<T>::takes(desc), PETSC_COMM_SELF, PETSC_ERR_SUP,
-               "The GPU has no kernel for an operator of %" PetscInt_FMT " terms in %" PetscInt_FMT " fields that is not a Kronecker sum, but in one continuous field: use -dm_vec_type standard", desc->nterm, desc->nfield);
-    PetscCall(DoorCreate(dg ? DG : (match ? SUM : BANDS), plan, &p));
+    PetscCall(DoorCreate(dg ? DG : (match ? SUM : (BandOperator<T>::takes(desc) ? BANDS : TERMS)), plan, &p));
     if (p->kind == SUM) {
       const SumDesc s = DescribeSum(desc, A, M);
 
       PetscCall(Operator<T>::create(&s, &p->plan));
     } else if (p->kind == DG) PetscCall(DGOperator<T>::create(desc, &p->plan));
-    else PetscCall(BandOperator<T>::create(desc, &p->plan));
+    else if (p->kind == BANDS) PetscCall(BandOperator<T>::create(desc, &p->plan));
+    else PetscCall(TermsOperator<T>::create(desc, &p->plan));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static PetscErrorCode apply(void *plan, PetscReal alpha, const void *x, const void *y0, void *y)
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return DoorCall<Operator<T>, DGOperator<T>, BandOperator<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, alpha, x, y0, y); });
+    return DoorCall<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, alpha, x, y0, y); });
   }
-  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>>(plan); }
+  static PetscErrorCode residual(void *plan, const PatchFDColor *color, const void *x, const void *b, void *r)
+  {
+    DoorPlan *p = (DoorPlan *)plan;
+
+    return p->kind == BANDS ? BandOperator<T>::residual(p->plan, color, x, b, r) : apply(plan, -1, x, b, r);
+  }
+  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>>(plan); }
 };
 
 /* ---- local solvers ---- */
@@ -144,32 +158,31 @@ struct LocalDoor {
 
 template <typename T>
 struct TransferDoor {
-  /* cells that share no nodes */
   static PetscErrorCode create(const PatchFDTransferDesc *desc, void **plan)
   {
-    DoorPlan *p;
-    bool      dg = false;
+    const PetscInt nf[] = {desc->dir[0]->nf, desc->dir[1]->nf, desc->dir[2]->nf}, fstride[] = {desc->dir[0]->fstride, desc->dir[1]->fstride, desc->dir[2]->fstride};
+    PetscInt       k;
+    int            shared;
+    DoorPlan      *p;
 
     PetscFunctionBegin;
-    for (int d = 0; d < 3; d++) dg = dg || (desc->dir[d]->cstride == desc->dir[d]->nc && desc->dir[d]->fstride == desc->dir[d]->nf);
-    PetscCall(DoorCreate(dg, plan, &p));
-    if (p->kind) PetscCall(DGTransfer<T>::create(desc, &p->plan));
-    else PetscCall(Transfer<T>::create(desc, &p->plan));
+    PetscCall(DoorCreate(AllCells(false, nf, fstride) ? 0 : (AllCells(true, nf, fstride) && !MixedTransfer<T>::fast(desc, &k, &shared) ? 1 : 2), plan, &p));
+    PetscCall((DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); })));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static PetscErrorCode prolong(void *plan, const void *coarse, void *fine)
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return DoorCall<Transfer<T>, DGTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::prolong(p->plan, coarse, fine); });
+    return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::prolong(p->plan, coarse, fine); });
   }
   static PetscErrorCode restrict_(void *plan, const void *fine, void *coarse)
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return DoorCall<Transfer<T>, DGTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::restrict_(p->plan, fine, coarse); });
+    return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::restrict_(p->plan, fine, coarse); });
   }
-  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Transfer<T>, DGTransfer<T>>(plan); }
+  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Transfer<T>, DGTransfer<T>, MixedTransfer<T>>(plan); }
 };
 
 } // namespace patchfd

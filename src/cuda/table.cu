@@ -45,6 +45,7 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .fixed            = patchfd::Grid<T>::fixed, \
     .operatorcreate   = patchfd::OperatorDoor<T>::create, \
     .operatorapply    = patchfd::OperatorDoor<T>::apply, \
+    .operatorresidual = patchfd::OperatorDoor<T>::residual, \
     .operatordestroy  = patchfd::OperatorDoor<T>::destroy, \
     .transfercreate   = patchfd::TransferDoor<T>::create, \
     .transferprolong  = patchfd::TransferDoor<T>::prolong, \

@@ -259,15 +259,13 @@ static __device__ inline void TermsRightSide(const TermsData<T> &s, const TermsP
 
 /* to = beta to + omega u */
 template <typename T>
-static __device__ inline void TermsScatter(const TermsData<T> &s, const TermsPatch<T> &p, T omega, T beta, const T *u, T *to)
+static __device__ inline void TermsScatter(const TermsData<T> &s, const ColorPatches &g, const TermsPatch<T> &p, T omega, T beta, const T *u, T *to)
 {
   for (int q = threadIdx.x; q < p.size && p.active; q += blockDim.x) {
     const int i = p.first[0] + q % p.n[0], j = p.first[1] + q / p.n[0] % p.n[1], k = p.first[2] + q / p.n[0] / p.n[1];
 
     if (!s.read.contains(i, j, k)) continue;
-    T *node = to + s.l.at(i, j, k);
-
-    *node = (beta == 0 ? T(0) : beta * *node) + omega * u[q];
+    TermsUpdate(g, omega, beta, u[q], to + s.l.at(i, j, k));
   }
   __syncthreads();
 }
@@ -283,11 +281,11 @@ static __global__ void TermsKernel(const __grid_constant__ TermsData<T> s, const
 
     if (product) TermsProduct(s, p, m, x);
     TermsRightSide(s, p, product, op == PATCHFD_OP_SOLVE ? r : b, m.x);
-    if (op == PATCHFD_OP_RESIDUAL) TermsScatter(s, p, T(1), T(0), m.x, r);
+    if (op == PATCHFD_OP_RESIDUAL) TermsScatter(s, g, p, T(1), T(0), m.x, r);
     else {
       if (s.inverse) TermsDense(s, p, m.x, m.rest);
       else TermsDiagonalize(s, p, m.x, m.rest);
-      TermsScatter(s, p, omega, zero ? T(0) : T(1), m.x, x);
+      TermsScatter(s, g, p, omega, zero ? T(0) : T(1), m.x, x);
     }
   }
 }

@@ -36,6 +36,14 @@ struct TermsForm {
   void create(const PatchFDLocalDesc *);
 };
 
+/* x = beta x + omega v at a node; patches that overlap add with atomics */
+template <typename T>
+__device__ __forceinline__ void TermsUpdate(const ColorPatches &g, T omega, T beta, T v, T *x)
+{
+  if (g.overlap()) atomicAdd(x, omega * v);
+  else *x = beta == 0 ? omega * v : beta * *x + omega * v;
+}
+
 /* the fast kernels for one degree, for patches in the form's range all of whose nodes exist */
 struct TermsFast {
   virtual ~TermsFast() { }

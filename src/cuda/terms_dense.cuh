@@ -6,9 +6,10 @@
   the inverse is a block diagonal matrix times COLUMNS columns.  An octet of mirrored nodes becomes eight entries, one of each block, in the registers
   of the thread that brings it from r, and the same on the way back to x.
 
-  A warp has several tiles of 16 rows; an mma of 16 x 8 x 8 multiplies 8 columns of a tile.  Each 16 x 8 piece of the inverse (zero beyond the block) lies
-  in global memory as the lanes load it: words of 16 bytes of lanes 0 .. 31, which hold a lane's four numbers (see smoother_mma.cuh for which).  All
-  sums stay in registers until no warp reads the entries any more.
+  A warp has several tiles of 16 rows; an instruction multiplies 8 columns of a piece of a tile, 16 x DEPTH.  A piece (zero beyond the block) lies
+  in global memory as the lanes load it: words of 16 bytes of lanes 0 .. 31.  All sums stay in registers until no warp reads the entries any more.
+
+  The products may have less precision than r and x: TermsProduct says which, and whether they are with the inverse or, twice, with a factor of it.
 
   The inverse is read once by each block of threads, out of L2: (K^2 + (K - 1)^2)^3 numbers for COLUMNS K^3 unknowns.
 */
@@ -16,43 +17,125 @@
 #include "plan.cuh"
 #include "smoother_mma.cuh"
 #include "terms.cuh"
+#include <cuda_bf16.h>
+#include <lapacke.h>
 
 namespace patchfd
 {
 
-/* c += a b, 16 x 8 x 8 */
-static __device__ __forceinline__ void TermsMma(double c[4], const double a[4], const double b[2])
-{
+/*
+  How a tile's piece and columns are multiplied.  Number: of the entries and sums; Store: of the matrices.  WORDS of 16 bytes of a lane make up a piece.
+  Number i of lane (q, r) = (lane / 4, lane % 4) is at row q + 8 row(i), column column(r, i) of the piece, and the columns' entries that it meets are
+  column(r, .) as well.  FACTORS: 2 for inverse = W W', with W the lower Cholesky factor of the inverse: rounding W leaves it definite.
+*/
+template <PatchFDPrecision P>
+struct TermsProduct;
+
+template <>
+struct TermsProduct<PATCHFD_PRECISION_DOUBLE> {
+  using Number                 = double;
+  using Store                  = double;
+  static constexpr int DEPTH   = 8, WORDS = 2, FACTORS = 1, PAD = 4, GPU = 90; /* PAD: of a row of entries: a piece's columns lie in different banks */
+
+  __host__ __device__ static constexpr int row(int i) { return i % 2; }
+  __host__ __device__ static constexpr int column(int r, int i) { return r + 4 * (i / 2); }
+  static Store                             round(PetscReal a) { return a; }
+  static __device__ __forceinline__ Number operand(Number a) { return a; }
+  /* c += a b */
+  static __device__ __forceinline__ void multiply(Number c[4], const Store a[4], const Number b[2])
+  {
 #if __CUDA_ARCH__ >= 900
-  asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
-               : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
-               : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+d"(c[0]), "+d"(c[1]), "+d"(c[2]), "+d"(c[3])
+                 : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(b[0]), "d"(b[1]));
 #endif
-}
+  }
+};
 
 /* in two parts of 11 bits each, less the product of the lower ones */
-static __device__ __forceinline__ void TermsMma(float c[4], const float a[4], const float b[2])
-{
-  float(*sum)[2] = (float(*)[2])c;
-  unsigned ah[2][2], al[2][2], bh[2], bl[2];
+template <>
+struct TermsProduct<PATCHFD_PRECISION_SINGLE> {
+  using Number               = float;
+  using Store                = float;
+  static constexpr int DEPTH = 8, WORDS = 1, FACTORS = 1, PAD = 8, GPU = 80;
+
+  __host__ __device__ static constexpr int row(int i) { return i % 2; }
+  __host__ __device__ static constexpr int column(int r, int i) { return r + 4 * (i / 2); }
+  static Store                             round(PetscReal a) { return (float)a; }
+  static __device__ __forceinline__ Number operand(Number a) { return a; }
+  static __device__ __forceinline__ void   multiply(Number c[4], const Store a[4], const Number b[2])
+  {
+    float(*sum)[2] = (float(*)[2])c;
+    unsigned ah[2][2], al[2][2], bh[2], bl[2];
 
 #pragma unroll
-  for (int i = 0; i < 4; i++) Split(a[i], ah[i % 2][i / 2], al[i % 2][i / 2]);
+    for (int i = 0; i < 4; i++) Split(a[i], ah[i % 2][i / 2], al[i % 2][i / 2]);
 #pragma unroll
-  for (int i = 0; i < 2; i++) Split(b[i], bh[i], bl[i]);
-  MmaHalf<float>::add(sum, al, bh);
-  MmaHalf<float>::add(sum, ah, bl);
-  MmaHalf<float>::add(sum, ah, bh);
-}
+    for (int i = 0; i < 2; i++) Split(b[i], bh[i], bl[i]);
+    MmaHalf<float>::add(sum, al, bh);
+    MmaHalf<float>::add(sum, ah, bl);
+    MmaHalf<float>::add(sum, ah, bh);
+  }
+};
 
-template <typename T, int K, int DIM>
+/* operands of 11 bits, rounded before they are stored */
+template <>
+struct TermsProduct<PATCHFD_PRECISION_TF32> : TermsProduct<PATCHFD_PRECISION_SINGLE> {
+  static Store round(PetscReal a)
+  {
+    const float f = (float)a;
+    unsigned    u;
+
+    memcpy(&u, &f, sizeof(u));
+    u = (u + 0x1000u) & 0xffffe000u; /* to nearest */
+    float g;
+    memcpy(&g, &u, sizeof(g));
+    return g;
+  }
+  static __device__ __forceinline__ Number operand(Number a) { return __uint_as_float((__float_as_uint(a) + 0x1000u) & 0xffffe000u); }
+  static __device__ __forceinline__ void   multiply(Number c[4], const Store a[4], const Number b[2])
+  {
+    const unsigned au[2][2] = {{__float_as_uint(a[0]), __float_as_uint(a[2])}, {__float_as_uint(a[1]), __float_as_uint(a[3])}}, bu[2] = {__float_as_uint(b[0]), __float_as_uint(b[1])};
+
+    MmaHalf<float>::add((float(*)[2])c, au, bu);
+  }
+};
+
+/* operands of 8 bits */
+template <>
+struct TermsProduct<PATCHFD_PRECISION_BF16> {
+  using Number               = float;
+  using Store                = __nv_bfloat16;
+  static constexpr int DEPTH = 16, WORDS = 1, FACTORS = 2, PAD = 4, GPU = 80;
+
+  __host__ __device__ static constexpr int row(int i) { return i / 2 % 2; }
+  __host__ __device__ static constexpr int column(int r, int i) { return 2 * r + i % 2 + 8 * (i / 4); }
+  static Store                             round(PetscReal a) { return __double2bfloat16(a); }
+  static __device__ __forceinline__ Number operand(Number a) { return a; }
+  static __device__ __forceinline__ void   multiply(Number c[4], const Store a[8], const Number b[4])
+  {
+#if __CUDA_ARCH__ >= 800
+    const unsigned      *au    = (const unsigned *)a;
+    const __nv_bfloat162 pair[2] = {__floats2bfloat162_rn(b[0], b[1]), __floats2bfloat162_rn(b[2], b[3])};
+    const unsigned      *bu    = (const unsigned *)pair;
+
+    asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+                 : "r"(au[0]), "r"(au[1]), "r"(au[2]), "r"(au[3]), "r"(bu[0]), "r"(bu[1]));
+#endif
+  }
+};
+
+/* P: TermsProduct */
+template <typename P, int K, int DIM>
 struct TermsDenseShape {
+  using Number = typename P::Number;
   static constexpr int N = 2 * K - 1, BLOCKS = 1 << DIM, ENTRIES = DIM == 3 ? N * N * N : N * N, OCTETS = DIM == 3 ? K * K * K : K * K;
 
   __host__ __device__ static constexpr int half(int b, int d) { return d >= DIM ? 1 : (b >> d & 1 ? K - 1 : K); } /* nodes of direction d in block b */
   __host__ __device__ static constexpr int size(int b) { return half(b, 0) * half(b, 1) * half(b, 2); }
   __host__ __device__ static constexpr int tiles(int b) { return (size(b) + 15) / 16; }
-  __host__ __device__ static constexpr int pieces(int b) { return (size(b) + 7) / 8; } /* of a tile */
+  __host__ __device__ static constexpr int pieces(int b) { return (size(b) + P::DEPTH - 1) / P::DEPTH; } /* of a tile */
   /* of the blocks before b */
   __host__ __device__ static constexpr int entry(int b) { return b == 0 ? 0 : entry(b - 1) + size(b - 1); }
   __host__ __device__ static constexpr int tile(int b) { return b == 0 ? 0 : tile(b - 1) + tiles(b - 1); }
@@ -60,15 +143,15 @@ struct TermsDenseShape {
 
   static constexpr int warps[2][7] = {{0, 0, 4, 4, 4, 5, 5}, {0, 0, 8, 6, 8, 16, 16}};
   static constexpr int GROUPS = 2, COLUMNS = 8 * GROUPS, WARPS = warps[DIM - 2][K], THREADS = 32 * WARPS, TILES = (tile(BLOCKS) + WARPS - 1) / WARPS; /* TILES: of a warp */
-  static constexpr int ROW = sizeof(T) == 8 ? COLUMNS + 4 : COLUMNS + 8; /* rows of entries: a piece's columns lie in different banks */
-  static constexpr int SIZE = (ENTRIES + 7) * ROW;
+  static constexpr int ROW = COLUMNS + P::PAD, BEYOND = P::DEPTH - 1; /* BEYOND: rows after the entries, which meet zeros of the last pieces */
+  static constexpr int SIZE = (ENTRIES + BEYOND) * ROW;
 };
 
 /* a word of a piece */
-template <typename T>
+template <typename P>
 struct alignas(16) TermsWord {
-  static constexpr int LENGTH = 16 / sizeof(T), COUNT = 4 / LENGTH; /* COUNT: for a lane's four numbers */
-  T                    a[LENGTH];
+  static constexpr int LENGTH = 16 / sizeof(typename P::Store);
+  typename P::Store    a[LENGTH];
 };
 
 /* tile number t: its parity block and first row there */
@@ -92,9 +175,10 @@ struct TermsTile {
 };
 
 /* the nodes that mirror node (i, j, k) of the lower octant, i, j, k < K; those in the middle are their own mirror images */
-template <typename T, int K, int DIM>
+template <typename P, int K, int DIM>
 struct TermsOctet {
-  using F = TermsDenseShape<T, K, DIM>;
+  using F = TermsDenseShape<P, K, DIM>;
+  using T = typename P::Number;
   int at[3];
   T   v[F::BLOCKS];
 
@@ -141,61 +225,55 @@ __device__ __forceinline__ ptrdiff_t TermsOrigin(const ColorPatches &g, size_t i
 }
 
 /* f(octet, patch) for all octets of the block's patches */
-template <typename T, int K, int DIM, typename Function>
+template <typename P, int K, int DIM, typename Function>
 __device__ __forceinline__ void TermsForOctets(Function f)
 {
-  using F = TermsDenseShape<T, K, DIM>;
+  using F = TermsDenseShape<P, K, DIM>;
 
-  for (int q = threadIdx.x; q < F::OCTETS * F::COLUMNS; q += F::THREADS) f(TermsOctet<T, K, DIM>(q % K, q / (K * F::COLUMNS)), q / K % F::COLUMNS);
+  for (int q = threadIdx.x; q < F::OCTETS * F::COLUMNS; q += F::THREADS) f(TermsOctet<P, K, DIM>(q % K, q / (K * F::COLUMNS)), q / K % F::COLUMNS);
 }
 
-template <typename T, int K, int DIM>
-__launch_bounds__(TermsDenseShape<T, K, DIM>::THREADS) static __global__
-void TermsDenseKernel(const TermsWord<T> *__restrict__ pieces, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
+/*
+  The entries times the matrices of one factor.  A factor's tiles are lower triangular (the second one: W) or upper triangular (the first: W'), and there
+  is nothing to do beyond
+*/
+template <typename P, int K, int DIM>
+__device__ __forceinline__ void TermsMultiply(const TermsWord<P> *__restrict__ pieces, int factor, typename P::Number *sm)
 {
-  using F    = TermsDenseShape<T, K, DIM>;
-  using Word = TermsWord<T>;
-  extern __shared__ double2 terms_shared[];
-  __shared__ ptrdiff_t      origin[F::COLUMNS];
-  T                        *sm = (T *)terms_shared, sum[F::TILES][F::GROUPS][4];
-  const int                 lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  using F      = TermsDenseShape<P, K, DIM>;
+  using Word   = TermsWord<P>;
+  using Number = typename P::Number;
+  constexpr int ROWS = P::DEPTH / 4; /* of the entries, which a lane multiplies */
+  const int     lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  Number        sum[F::TILES][F::GROUPS][4];
 
-  if (threadIdx.x < F::COLUMNS) origin[threadIdx.x] = TermsOrigin<K, DIM>(g, blockIdx.x * (size_t)F::COLUMNS + threadIdx.x);
-  for (int q = threadIdx.x; q < 7 * F::ROW; q += F::THREADS) sm[F::ENTRIES * F::ROW + q] = 0; /* meets zeros of the last pieces */
-  __syncthreads();
-  TermsForOctets<T, K, DIM>([&](TermsOctet<T, K, DIM> o, int p) {
-#pragma unroll
-    for (int b = 0; b < F::BLOCKS; b++) o.v[b] = origin[p] >= 0 && o.exists(b) ? r[origin[p] + o.node(b, 0) + o.node(b, 1) * g.l.row + o.node(b, 2) * g.l.plane] : T(0);
-    o.butterfly();
-#pragma unroll
-    for (int b = 0; b < F::BLOCKS; b++)
-      if (o.exists(b)) sm[o.entry(b) * F::ROW + p] = o.v[b];
-  });
-  __syncthreads();
 #pragma unroll
   for (int t = 0; t < F::TILES; t++) {
     const TermsTile<F> tile(warp + t * F::WARPS);
-    const Word        *piece = pieces + (size_t)tile.piece * 32 * Word::COUNT + lane;
-    const T           *column = sm + (tile.entry + lane % 4) * F::ROW + lane / 4;
+    const Word        *piece = pieces + ((size_t)factor * F::piece(F::BLOCKS) + tile.piece) * 32 * P::WORDS + lane;
+    const Number      *column = sm + tile.entry * F::ROW + lane / 4;
+    const int          begin = P::FACTORS == 2 && factor == 0 ? tile.row / P::DEPTH : 0, end = P::FACTORS == 2 && factor == 1 ? min(tile.pieces, tile.row / P::DEPTH + 1) : tile.pieces;
 
 #pragma unroll
     for (int n = 0; n < F::GROUPS; n++) sum[t][n][0] = sum[t][n][1] = sum[t][n][2] = sum[t][n][3] = 0;
 #pragma unroll 4
-    for (int l = 0; l < tile.pieces; l++) {
-      T a[4];
+    for (int l = begin; l < end; l++) {
+      typename P::Store a[P::WORDS * Word::LENGTH];
 
 #pragma unroll
-      for (int w = 0; w < Word::COUNT; w++) {
-        const Word word = piece[(l * Word::COUNT + w) * 32];
+      for (int w = 0; w < P::WORDS; w++) {
+        const Word word = piece[(l * P::WORDS + w) * 32];
 
 #pragma unroll
         for (int i = 0; i < Word::LENGTH; i++) a[w * Word::LENGTH + i] = word.a[i];
       }
 #pragma unroll
       for (int n = 0; n < F::GROUPS; n++) {
-        const T b[2] = {column[8 * l * F::ROW + 8 * n], column[(8 * l + 4) * F::ROW + 8 * n]};
+        Number b[ROWS];
 
-        TermsMma(sum[t][n], a, b);
+#pragma unroll
+        for (int i = 0; i < ROWS; i++) b[i] = column[(P::DEPTH * l + P::column(lane % 4, P::DEPTH == 8 ? 2 * i : i % 2 + i / 2 * 4)) * F::ROW + 8 * n];
+        P::multiply(sum[t][n], a, b);
       }
     }
   }
@@ -214,27 +292,56 @@ void TermsDenseKernel(const TermsWord<T> *__restrict__ pieces, const __grid_cons
     }
   }
   __syncthreads();
-  TermsForOctets<T, K, DIM>([&](TermsOctet<T, K, DIM> o, int p) {
-    if (origin[p] < 0) return;
+}
+
+template <typename T, typename P, int K, int DIM>
+__launch_bounds__(TermsDenseShape<P, K, DIM>::THREADS) static __global__
+void TermsDenseKernel(const TermsWord<P> *__restrict__ pieces, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
+{
+  using F      = TermsDenseShape<P, K, DIM>;
+  using Number = typename P::Number;
+  extern __shared__ double2 terms_shared[];
+  __shared__ ptrdiff_t      origin[F::COLUMNS];
+  Number                   *sm = (Number *)terms_shared;
+
+  if (threadIdx.x < F::COLUMNS) origin[threadIdx.x] = TermsOrigin<K, DIM>(g, blockIdx.x * (size_t)F::COLUMNS + threadIdx.x);
+  for (int q = threadIdx.x; q < F::BEYOND * F::ROW; q += F::THREADS) sm[F::ENTRIES * F::ROW + q] = 0;
+  __syncthreads();
+  TermsForOctets<P, K, DIM>([&](TermsOctet<P, K, DIM> o, int p) {
 #pragma unroll
-    for (int b = 0; b < F::BLOCKS; b++) o.v[b] = o.exists(b) ? sm[o.entry(b) * F::ROW + p] : T(0);
+    for (int b = 0; b < F::BLOCKS; b++) o.v[b] = origin[p] >= 0 && o.exists(b) ? (Number)r[origin[p] + o.node(b, 0) + o.node(b, 1) * g.l.row + o.node(b, 2) * g.l.plane] : Number(0);
     o.butterfly();
 #pragma unroll
-    for (int b = 0; b < F::BLOCKS; b++) {
-      if (!o.exists(b)) continue;
-      T *node = x + origin[p] + o.node(b, 0) + o.node(b, 1) * g.l.row + o.node(b, 2) * g.l.plane;
-
-      *node = beta == 0 ? omega * o.v[b] : beta * *node + omega * o.v[b];
-    }
+    for (int b = 0; b < F::BLOCKS; b++)
+      if (o.exists(b)) sm[o.entry(b) * F::ROW + p] = P::operand(o.v[b]);
+  });
+  __syncthreads();
+  for (int f = 0; f < P::FACTORS; f++) TermsMultiply<P, K, DIM>(pieces, f, sm);
+  TermsForOctets<P, K, DIM>([&](TermsOctet<P, K, DIM> o, int p) {
+    if (origin[p] < 0) return;
+#pragma unroll
+    for (int b = 0; b < F::BLOCKS; b++) o.v[b] = o.exists(b) ? sm[o.entry(b) * F::ROW + p] : Number(0);
+    o.butterfly();
+#pragma unroll
+    for (int b = 0; b < F::BLOCKS; b++)
+      if (o.exists(b)) TermsUpdate(g, omega, beta, (T)o.v[b], x + origin[p] + o.node(b, 0) + o.node(b, 1) * g.l.row + o.node(b, 2) * g.l.plane);
   });
 }
 
-template <typename T, int K, int DIM>
+/* of patches of one size, with parity in all directions; T: of r and x */
+template <typename T>
 struct TermsDense {
-  using F = TermsDenseShape<T, K, DIM>;
-  using Word = TermsWord<T>;
-  T         *pieces = NULL;
-  PlanMemory memory;
+  virtual ~TermsDense() { }
+  virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t) const = 0;
+  virtual PetscErrorCode destroy() = 0;
+};
+
+template <typename T, typename P, int K, int DIM>
+struct TermsDenseBlocks : TermsDense<T> {
+  using F    = TermsDenseShape<P, K, DIM>;
+  using Word = TermsWord<P>;
+  typename P::Store *pieces = NULL;
+  PlanMemory         memory;
 
   /* has the kernel been compiled for a GPU with these instructions? */
   static PetscErrorCode supported(bool *yes)
@@ -242,42 +349,101 @@ struct TermsDense {
     cudaFuncAttributes attributes;
 
     PetscFunctionBegin;
-    PetscCallCUDA(cudaFuncGetAttributes(&attributes, TermsDenseKernel<T, K, DIM>));
-    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= (sizeof(T) == 4 ? 80 : 90);
+    PetscCallCUDA(cudaFuncGetAttributes(&attributes, TermsDenseKernel<T, P, K, DIM>));
+    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= P::GPU;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscErrorCode create(const PatchFDDense *inverse)
   {
-    std::vector<PetscReal> all((size_t)F::piece(F::BLOCKS) * 128, 0);
+    constexpr size_t               PIECE = 32 * P::WORDS * Word::LENGTH;
+    std::vector<typename P::Store> all(P::FACTORS * (size_t)F::piece(F::BLOCKS) * PIECE, P::round(0));
 
     PetscFunctionBegin;
     for (int b = 0; b < F::BLOCKS; b++) {
-      const int n = F::size(b);
+      const int              n = F::size(b);
+      std::vector<PetscReal> W(inverse->block[b], inverse->block[b] + (size_t)n * n);
 
       PetscCheck(inverse->size[b] == n, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Block %d of an inverse has size %" PetscInt_FMT ", not %d", b, inverse->size[b], n);
-      for (int t = 0; t < F::tiles(b); t++) {
-        for (int l = 0; l < F::pieces(b); l++) {
-          for (int q = 0; q < 128; q++) {
-            const int lane = q / Word::LENGTH % 32, i = q / (32 * Word::LENGTH) * Word::LENGTH + q % Word::LENGTH, row = 16 * t + lane / 4 + 8 * (i % 2), column = 8 * l + lane % 4 + 4 * (i / 2);
+      if (P::FACTORS == 2) PetscCall(factor(n, W.data()));
+      for (int f = 0; f < P::FACTORS; f++) {
+        for (int t = 0; t < F::tiles(b); t++) {
+          for (int l = 0; l < F::pieces(b); l++) {
+            for (size_t q = 0; q < PIECE; q++) {
+              const int lane = (int)(q / Word::LENGTH % 32), i = (int)(q / (32 * Word::LENGTH) * Word::LENGTH + q % Word::LENGTH);
+              const int row = 16 * t + lane / 4 + 8 * P::row(i), column = P::DEPTH * l + P::column(lane % 4, i);
 
-            if (row < n && column < n) all[(size_t)(F::piece(b) + t * F::pieces(b) + l) * 128 + q] = inverse->block[b][row * n + column];
+              if (row < n && column < n) all[((size_t)f * F::piece(F::BLOCKS) + F::piece(b) + t * F::pieces(b) + l) * PIECE + q] = P::round(P::FACTORS == 2 && f == 0 ? W[column * n + row] : W[row * n + column]);
+            }
           }
         }
       }
     }
     PetscCall(memory.upload(all.size(), all.data(), &pieces));
-    PetscCall(AllowShared(TermsDenseKernel<T, K, DIM>, F::SIZE * sizeof(T)));
+    PetscCall(AllowShared(TermsDenseKernel<T, P, K, DIM>, F::SIZE * sizeof(typename P::Number)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode solve(const ColorPatches &g, PetscReal omega, PetscReal beta, const void *r, void *x, cudaStream_t stream) const
+  PetscErrorCode solve(const ColorPatches &g, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t stream) const override
   {
     const unsigned blocks = (unsigned)((g.items() + F::COLUMNS - 1) / F::COLUMNS);
 
     PetscFunctionBegin;
-    TermsDenseKernel<T, K, DIM><<<blocks, F::THREADS, F::SIZE * sizeof(T), stream>>>((const Word *)pieces, g, (T)omega, (T)beta, (const T *)r, (T *)x);
+    TermsDenseKernel<T, P, K, DIM><<<blocks, F::THREADS, F::SIZE * sizeof(typename P::Number), stream>>>((const Word *)pieces, g, (T)omega, (T)beta, r, x);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  PetscErrorCode destroy() override { return memory.free(); }
+
+private:
+  /* W with W W' = the matrix, lower triangular by rows */
+  static PetscErrorCode factor(int n, PetscReal W[])
+  {
+    lapack_int info;
+
+    PetscFunctionBegin;
+    info = LAPACKE_dpotrf(LAPACK_ROW_MAJOR, 'L', n, W, n);
+    PetscCheck(info == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Factor of a patch's inverse of size %d: LAPACK failed with info = %d", n, (int)info);
+    for (int i = 0; i < n; i++)
+      for (int j = i + 1; j < n; j++) W[i * n + j] = 0;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
 };
+
+/* f(precision) with a constant; DOUBLE in float is float */
+template <typename T, typename Function>
+static PetscErrorCode TermsForPrecision(PatchFDPrecision p, Function f)
+{
+  switch (p) {
+  case PATCHFD_PRECISION_SINGLE:
+    return f(std::integral_constant<PatchFDPrecision, PATCHFD_PRECISION_SINGLE>());
+  case PATCHFD_PRECISION_TF32:
+    return f(std::integral_constant<PatchFDPrecision, PATCHFD_PRECISION_TF32>());
+  case PATCHFD_PRECISION_BF16:
+    return f(std::integral_constant<PatchFDPrecision, PATCHFD_PRECISION_BF16>());
+  default:
+    return f(std::integral_constant < PatchFDPrecision, sizeof(T) == 8 ? PATCHFD_PRECISION_DOUBLE : PATCHFD_PRECISION_SINGLE > ());
+  }
+}
+
+/* in the precision that is asked for, which is not higher than that of T; NULL if this GPU cannot do it */
+template <typename T, int K, int DIM>
+static PetscErrorCode TermsDenseCreate(PatchFDPrecision precision, const PatchFDDense *inverse, TermsDense<T> **dense)
+{
+  PetscFunctionBegin;
+  *dense = NULL;
+  PetscCall(TermsForPrecision<T>(precision, [&](auto p) {
+    using Blocks = TermsDenseBlocks<T, TermsProduct<p()>, K, DIM>;
+    Blocks *blocks;
+    bool    supported;
+
+    PetscFunctionBegin;
+    PetscCall(Blocks::supported(&supported));
+    if (!supported) PetscFunctionReturn(PETSC_SUCCESS);
+    blocks = new Blocks;
+    *dense = blocks;
+    PetscCall(blocks->create(inverse));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 } // namespace patchfd

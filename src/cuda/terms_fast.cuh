@@ -512,9 +512,7 @@ void TermsModesKernel(const __grid_constant__ TermsModes<T, K> m, const __grid_c
 #pragma unroll
   for (int k = 0; k < N; k++) w[k] = last[k * PLANE];
   TermsToNodes<T, K>(m, LAST, w, [=](int k, T v) {
-    T *to = x + node + k * step;
-
-    *to = beta == 0 ? omega * v : beta * *to + omega * v;
+    TermsUpdate(g, omega, beta, v, x + node + k * step);
   });
 }
 
@@ -541,8 +539,7 @@ struct TermsDegree : TermsFast {
   using G = TermsModesShape<T, K, DIM>;
   TermsMatrices<T, K>     m     = {};
   TermsModes<T, K>        modes = {};
-  TermsDense<T, K, DIM>   dense;
-  bool                    diagonalize;
+  TermsDense<T>          *dense = NULL; /* or NULL: fast diagonalization */
 
   PetscErrorCode residual(const ColorPatches &g, const void *x, const void *b, void *r, cudaStream_t stream) const override
   {
@@ -558,29 +555,32 @@ struct TermsDegree : TermsFast {
     const unsigned blocks = (unsigned)((g.items() + G::PATCHES - 1) / G::PATCHES);
 
     PetscFunctionBegin;
-    if (diagonalize) {
+    if (!dense) {
       TermsModesKernel<T, K, DIM><<<blocks, G::THREADS, G::PATCHES * G::SIZE * sizeof(T), stream>>>(modes, g, (T)omega, (T)beta, (const T *)r, (T *)x);
       PetscCallCUDA(cudaGetLastError());
-    } else PetscCall(dense.solve(g, omega, beta, r, x, stream));
+    } else PetscCall(dense->solve(g, omega, beta, (const T *)r, (T *)x, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscErrorCode destroy() override
   {
     PetscFunctionBegin;
-    PetscCall(dense.memory.free());
+    if (dense) PetscCall(dense->destroy());
+    delete dense;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode create(const TermsForm &form, const PatchFDLocalDesc *desc)
+  PetscErrorCode create(const TermsForm &form, const PatchFDLocalDesc *desc, bool *supported)
   {
+    const bool diagonalize = desc->kind == PATCHFD_LOCAL_FD;
+
     PetscFunctionBegin;
     for (int d = 0; d < 3; d++)
       for (int e = 0; e < 2; e++) m.edge[d][e] = (int)form.edge[d][e];
     for (int d = 0; d < DIM; d++) residualMatrices(form, d);
     PetscCall(AllowShared(TermsResidualKernel<T, K, DIM>, F::PATCHES * F::SIZE * sizeof(T)));
-    diagonalize = desc->kind == PATCHFD_LOCAL_FD;
     for (int d = 0; d < DIM && diagonalize; d++) modesOf(&desc->field->dir[d]->eigen[form.cls[d]], d);
     PetscCall(AllowShared(TermsModesKernel<T, K, DIM>, G::PATCHES * G::SIZE * sizeof(T)));
-    if (!diagonalize) PetscCall(dense.create(&desc->dense[form.cls[0] + desc->field->dir[0]->nclass * (form.cls[1] + desc->field->dir[1]->nclass * form.cls[2])]));
+    if (!diagonalize) PetscCall((TermsDenseCreate<T, K, DIM>(desc->precision, &desc->dense[form.cls[0] + desc->nclass[0] * (form.cls[1] + desc->nclass[1] * form.cls[2])], &dense)));
+    *supported = diagonalize || dense;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -622,15 +622,13 @@ PetscErrorCode TermsFastCreate(const TermsForm &form, const PatchFDLocalDesc *de
   PetscFunctionBegin;
   PetscCall((ForDegree<2, 3>(form.dim, [&](auto dim) {
     return ForDegree<TermsForm::low, TermsForm::high>(form.K, [&](auto degree) {
-      TermsDegree<T, degree, dim> *p;
-      bool                         supported = true;
+      TermsDegree<T, degree, dim> *p = new TermsDegree<T, degree, dim>();
+      bool                         supported;
 
       PetscFunctionBegin;
-      if (desc->kind == PATCHFD_LOCAL_DENSE) PetscCall((TermsDense<T, degree, dim>::supported(&supported)));
-      if (!supported) PetscFunctionReturn(PETSC_SUCCESS);
-      p     = new TermsDegree<T, degree, dim>();
-      *fast = p;
-      PetscCall(p->create(form, desc));
+      PetscCall(p->create(form, desc, &supported));
+      if (supported) *fast = p;
+      else delete p;
       PetscFunctionReturn(PETSC_SUCCESS);
     });
   })));

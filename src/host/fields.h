@@ -1,16 +1,18 @@
 /*
   Local solvers of operators with any terms, of one field or several: the residual from the terms (rows.h), the solve by products with inverses (dense.h), or
-  by fast diagonalization of a part of the operator (diagonalization.h).  The numbers of a batch are those of its fields, one after another.
+  by fast diagonalization of a part of the operator (diagonalization.h), or of the velocities of a saddle point (schur.h).  The numbers of a batch are those of its fields, one after another.
 */
 #pragma once
 #include "dense.h"
 #include "diagonalization.h"
 #include "rows.h"
+#include "schur.h"
 
 typedef struct {
   PatchFDLocalDesc desc;
   RowsPlan        *rows[PATCHFD_MAX_FIELDS][PATCHFD_MAX_FIELDS];
   SeparablePlan   *fd[PATCHFD_MAX_FIELDS]; /* NULL where inverses solve */
+  SchurPlan       *schur;
   DenseClass      *dense;                  /* for each product of classes */
   PetscInt         ndense;
   V               *u, *s, *t, *work; /* blocks; work is two of them */
@@ -28,6 +30,7 @@ static PetscErrorCode FieldsDestroy(FieldsPlan **plan)
     PetscCall(SeparableDestroy(&p->fd[i]));
   }
   for (PetscInt i = 0; i < p->ndense; i++) PetscCall(DenseClassDestroy(&p->dense[i]));
+  PetscCall(SchurDestroy(&p->schur));
   PetscCall(PetscFree(p->dense));
   PetscCall(PetscFree(p->base));
   PetscCall(PetscFree(*plan));
@@ -37,7 +40,7 @@ static PetscErrorCode FieldsDestroy(FieldsPlan **plan)
 static PetscErrorCode FieldsCreate(const PatchFDLocalDesc *desc, FieldsPlan **plan)
 {
   FieldsPlan *p;
-  size_t      size = 0;
+  size_t      size = 0; /* of all fields together: enough for a mixture of two, too */
   V          *v    = NULL;
 
   PetscFunctionBegin;
@@ -48,7 +51,7 @@ static PetscErrorCode FieldsCreate(const PatchFDLocalDesc *desc, FieldsPlan **pl
     size_t volume = 1;
 
     for (PetscInt g = 0; g < desc->nfield; g++) PetscCall(RowsCreate(desc, f, g, &p->rows[f][g]));
-    if (desc->kind == PATCHFD_LOCAL_FD) PetscCall(SeparableCreate(&desc->field[f], &p->fd[f]));
+    if (desc->kind != PATCHFD_LOCAL_DENSE) PetscCall(SeparableCreate(&desc->field[f], &p->fd[f]));
     for (int d = 0; d < 3; d++) {
       PetscInt n = 0;
 
@@ -57,6 +60,7 @@ static PetscErrorCode FieldsCreate(const PatchFDLocalDesc *desc, FieldsPlan **pl
     }
     size += volume;
   }
+  if (desc->kind == PATCHFD_LOCAL_SCHUR) PetscCall(SchurCreate(&p->desc, p->fd, size, &p->schur));
   if (desc->kind == PATCHFD_LOCAL_DENSE) {
     p->ndense = desc->nclass[0] * desc->nclass[1] * desc->nclass[2];
     PetscCall(PetscCalloc1(p->ndense, &p->dense));
@@ -132,6 +136,7 @@ static void FieldsBatch(FieldsPlan *p, PatchFDPatchOp operation, const PetscInt 
     return;
   }
   if (p->dense) FieldsDense(p, free[0].count, patch, at[nfield]);
+  else if (p->schur) SchurSolve(p->schur, free[0].count, patch, n, at, p->u);
   else
     for (PetscInt f = 0; f < nfield; f++) SeparableSolve(p->fd[f], free[f].count, patch, p->u + at[f]);
   for (PetscInt f = 0; f < nfield; f++) Scatter(&free[f], n[f], omega, p->u + at[f], 1, &field[f].box, x + field[f].x0);

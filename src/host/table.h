@@ -25,6 +25,7 @@ const struct _PatchFDKernels TABLE = {
   .fixed            = GridFixed,
   .operatorcreate   = OperatorCreate,
   .operatorapply    = OperatorApply,
+  .operatorresidual = OperatorResidual,
   .operatordestroy  = OperatorDestroy,
   .transfercreate   = TransferCreate,
   .transferprolong  = TransferProlong,

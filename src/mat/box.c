@@ -82,7 +82,7 @@ static PetscErrorCode MatBoxReset(Mat_Box *m)
   for (int i = 0; i < MATBOX_NUM_LOCALS; i++) PetscCall(MatBoxLocalReset(&m->local[i]));
   for (int d = 0; d < 3; d++) PetscCall(PatchFDEigenDestroy(&m->whole[d]));
   m->havewhole = PETSC_FALSE;
-  PetscCall(PCDestroy(&m->factors));
+  PetscCall(MatBoxFactorReset(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,7 +196,21 @@ static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels kern, PetscReal alp
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the same with Vecs, y0 = y allowed */
+PetscErrorCode MatBoxResidual(Mat_Box *m, PatchFDKernels kern, const PatchFDColor *color, const void *b, const void *x, void *r)
+{
+  void *plan = NULL, *local;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscCall(MatBoxGetOperator(m, kern, &plan));
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, x, DMBOX_WORK_X, &local));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, x, DMBOX_WORK_X, &local));
+  PetscCall(kern->operatorresidual(plan, color, local, b, r));
+  PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* MatBoxApply() with Vecs, y0 = y allowed */
 static PetscErrorCode MatApply_Box(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
 {
   Mat_Box       *m;
@@ -278,7 +292,16 @@ static PetscErrorCode MatCreateVecs_Box(Mat A, Vec *right, Vec *left)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* counts, or fills in, the triples of the operator and then those of the fixed nodes */
+/* does the field couple to itself? */
+static PetscBool MatBoxHasDiagonal(const Mat_Box *m, PetscInt f)
+{
+  PetscBool has = PETSC_FALSE;
+
+  for (PetscInt t = 0; t < m->form.nterm; t++) has = (PetscBool)(has || (m->form.term[t].row == f && m->form.term[t].col == f));
+  return has;
+}
+
+/* counts, or fills in, the triples of the operator and then those of the fixed nodes, and zeros where a diagonal has no entries: factorizations want them */
 static PetscErrorCode MatBoxTriples(const Mat_Box *m, const PatchFDOperatorDesc *desc, const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   const DM_Box *box = (const DM_Box *)m->dm->data;
@@ -287,7 +310,11 @@ static PetscErrorCode MatBoxTriples(const Mat_Box *m, const PatchFDOperatorDesc 
   PetscFunctionBegin;
   PetscCall(PatchFDHostTriples(desc, index, count, i, j, v));
   for (PetscInt f = 0; f < box->nfield; f++) {
-    PetscCall(PatchFDHostFixedTriples(box->field[f].own, box->field[f].free, m->c.identity, &box->field[f].local, index[f], &n, i ? i + *count : NULL, i ? j + *count : NULL, i ? v + *count : NULL));
+    const PatchFDRange none     = {{0, 0}, {0, 0}, {0, 0}};
+    const PetscBool    diagonal = MatBoxHasDiagonal(m, f);
+
+    PetscCall(PatchFDHostFixedTriples(box->field[f].own, diagonal ? (const PetscInt(*)[2])box->field[f].free : none, diagonal ? m->c.identity : 0, &box->field[f].local, index[f], &n, i ? i + *count : NULL,
+                                      i ? j + *count : NULL, i ? v + *count : NULL));
     *count += n;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

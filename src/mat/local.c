@@ -92,6 +92,7 @@ static PetscErrorCode LocalRowsCreate(const Mat_Box *m, MatBoxLocal *l)
 
 /* The matrices of the classes of patches of one direction, X[class * nband + band]: the columns of the bands for the patches' own nodes */
 typedef struct {
+  PetscInt    nband; /* of the mesh; the form of a patch by itself may have less bands that bring data in, which are the last ones */
   PetscReal **X;
 } DirectionMatrices;
 
@@ -104,6 +105,7 @@ static PetscErrorCode DirectionMatricesCreate(const DM_Box *box, const MatBoxFor
   PetscFunctionBegin;
   for (PetscInt f = 0; f < box->nfield; f++)
     for (PetscInt i = 0; i < l->patches[f][d].npatch; i++) size = PetscMax(size, (size_t)l->patches[f][d].n[i]);
+  x->nband = form->nband;
   PetscCall(PetscMalloc1(count, &x->X));
   PetscCall(PetscMalloc1((size_t)count * size * size, &data));
   for (PetscInt i = 0; i < count; i++) x->X[i] = data + (size_t)i * size * size;
@@ -128,7 +130,7 @@ static PetscErrorCode DirectionMatricesFill(const MatBoxForm *form, const MatBox
     for (PetscInt t = 0; t < form->nterm; t++) {
       const PetscInt b = TermBand(form, t, d);
 
-      PetscCall(PatchFDRowsBlock(&l->rows[b], l->patches[form->term[t].row][d].n[i], l->patches[form->term[t].col][d].n[i], i, x->X[c * form->nband + b]));
+      PetscCall(PatchFDRowsBlock(&l->rows[b], l->patches[form->term[t].row][d].n[i], l->patches[form->term[t].col][d].n[i], i, x->X[c * x->nband + b]));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -143,7 +145,7 @@ static PetscErrorCode DirectionMatricesFillAlone(const MatBoxForm *form, PatchFD
     PatchFDRows    rows;
 
     PetscCall(PatchFDRowsCreate(&form->band[b], line[row], &one[row], line[col], &one[col], &rows));
-    PetscCall(PatchFDRowsBlock(&rows, one[row].n[0], one[col].n[0], 0, x->X[c * form->nband + b]));
+    PetscCall(PatchFDRowsBlock(&rows, one[row].n[0], one[col].n[0], 0, x->X[c * x->nband + b]));
     PetscCall(PatchFDRowsDestroy(&rows));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -223,7 +225,7 @@ static void DenseDescribe(const Mat_Box *m, const MatBoxLocal *l, const Directio
       dense->n[f][d]   = l->patches[f][d].n[i];
       dense->odd[f][d] = form->odd[f][d];
     }
-    for (PetscInt t = 0; t < form->nterm; t++) term[t].X[d] = x[d].X[c[d] * form->nband + TermBand(form, t, d)];
+    for (PetscInt t = 0; t < form->nterm; t++) term[t].X[d] = x[d].X[c[d] * x[d].nband + TermBand(form, t, d)];
   }
   for (PetscInt t = 0; t < form->nterm; t++) {
     term[t].row  = form->term[t].row;
@@ -266,8 +268,8 @@ static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const D
 static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBoxLocal *l)
 {
   const DM_Box     *box = (const DM_Box *)m->dm->data;
-  const PetscBool   dense = (PetscBool)(type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE), alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE);
-  DirectionMatrices x[3] = {{NULL}, {NULL}, {NULL}};
+  const PetscBool   dense = (PetscBool)(type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE), alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE || type == MATBOX_LOCAL_SCHUR_ALONE);
+  DirectionMatrices x[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
@@ -293,7 +295,7 @@ PetscErrorCode MatBoxLocalReset(MatBoxLocal *l)
 {
   PetscFunctionBegin;
   for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
-    if (PatchFDKernelTables[i]) PetscCall(PatchFDKernelTables[i]->localdestroy(&l->plan[i]));
+    for (int p = 0; p < PATCHFD_NUM_PRECISIONS && PatchFDKernelTables[i]; p++) PetscCall(PatchFDKernelTables[i]->localdestroy(&l->plan[i][p]));
   for (int d = 0; d < 3; d++) {
     for (int f = 0; f < DMBOX_MAX_FIELDS; f++) PetscCall(PatchFDPatchesDestroy(&l->patches[f][d]));
     PetscCall(PetscFree(l->cls[d]));
@@ -305,14 +307,25 @@ PetscErrorCode MatBoxLocalReset(MatBoxLocal *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern)
+PetscErrorCode MatBoxLocalSetTolerances(Mat_Box *m, MatBoxLocalType type, PetscReal rtol, PetscInt maxit)
+{
+  MatBoxLocal *l = &m->local[type];
+
+  PetscFunctionBegin;
+  if (l->rtol != rtol || l->maxit != maxit) PetscCall(MatBoxLocalReset(l));
+  l->rtol  = rtol;
+  l->maxit = maxit;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision)
 {
   const DM_Box    *box = (const DM_Box *)m->dm->data;
   MatBoxLocal     *l   = &m->local[type];
   PatchFDLocalDesc desc;
 
   PetscFunctionBegin;
-  if (l->plan[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (l->plan[kern->id][precision]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
   if (!l->havepatches) PetscCall(LocalCreate(m, type, l));
@@ -322,12 +335,14 @@ PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
     l->field[f] = (PatchFDLocalField){.dir = {&l->patches[f][0], &l->patches[f][1], &l->patches[f][2]}, .box = field->local, .x0 = field->local0};
     DMBoxFreeNodes(field, PETSC_TRUE, l->field[f].read);
   }
-  desc = (PatchFDLocalDesc){.kind = l->dense ? PATCHFD_LOCAL_DENSE : PATCHFD_LOCAL_FD, .nphase = l->nphase, .nfield = box->nfield, .field = l->field, .dense = l->dense, .nterm = l->nterm, .term = l->term};
+  desc = (PatchFDLocalDesc){.kind = PATCHFD_LOCAL_FD, .rtol = l->rtol, .maxit = l->maxit, .nphase = l->nphase, .nfield = box->nfield, .field = l->field, .dense = l->dense, .precision = precision, .nterm = l->nterm, .term = l->term};
+  if (l->dense) desc.kind = PATCHFD_LOCAL_DENSE;
+  if (type == MATBOX_LOCAL_SCHUR || type == MATBOX_LOCAL_SCHUR_ALONE) desc.kind = PATCHFD_LOCAL_SCHUR;
   for (int d = 0; d < 3; d++) {
     desc.nclass[d] = l->nclass[d];
     desc.cls[d]    = l->cls[d];
   }
-  PetscCall(kern->localcreate(&desc, &l->plan[kern->id]));
+  PetscCall(kern->localcreate(&desc, &l->plan[kern->id][precision]));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -340,11 +355,18 @@ PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
 {
   const PetscInt low = m->dm->dim == 3 ? 3 : 2;
 
-  if (((const DM_Box *)m->dm->data)->nfield > 1) return PETSC_TRUE;
   for (int d = 0; d < 3; d++)
     for (PetscInt c = 1; c < m->form.M[0][d]->ncells; c++)
       if (m->form.M[0][d]->cls[c] != m->form.M[0][d]->cls[0]) return PETSC_FALSE;
-  return (PetscBool)(PetscMemTypeHost(kern->memtype) || m->form.M[0][0]->nloc - 1 > low);
+  return (PetscBool)(((const DM_Box *)m->dm->data)->nfield > 1 || PetscMemTypeHost(kern->memtype) || m->form.M[0][0]->nloc - 1 > low);
+}
+
+PatchFDPrecision MatBoxLocalBestPrecision(const Mat_Box *m, PatchFDKernels kern)
+{
+  const PetscInt tf32 = 5; /* up to this degree */
+
+  if (PetscMemTypeHost(kern->memtype)) return PATCHFD_PRECISION_DOUBLE;
+  return m->form.M[0][0]->nloc - 1 > tf32 ? PATCHFD_PRECISION_SINGLE : PATCHFD_PRECISION_TF32;
 }
 
 PetscBool MatBoxIsOnePatch(const Mat_Box *m)
@@ -392,6 +414,7 @@ typedef struct {
   Mat_Box       *m;
   MatBoxLocal   *local;
   PatchFDKernels kern;
+  void          *plan;
   PatchFDPatchOp operation;
   PetscReal      omega;
   PetscBool      zero; /* x is known to be zero */
@@ -429,7 +452,7 @@ static PetscInt LocalColorsTogether(const LocalStep *s, PetscInt n, const PatchF
 static PetscErrorCode LocalApply(const LocalStep *s, PetscInt n, const PatchFDColor colors[], const PatchFDRange patches)
 {
   PetscFunctionBegin;
-  PetscCall(s->kern->localapply(s->local->plan[s->kern->id], s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
+  PetscCall(s->kern->localapply(s->plan, s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -473,12 +496,12 @@ static PetscErrorCode LocalApplyExchange(const LocalStep *s, PetscInt n, const P
 
 /* ---- sweeps ---- */
 
-PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega,
+PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega,
                                 PetscBool zero, const void *b, void *x)
 {
   DM_Box   *box      = (DM_Box *)m->dm->data;
   PetscBool separate = (PetscBool)(operation == PATCHFD_OP_SOLVE);
-  LocalStep s        = {.m = m, .local = &m->local[type], .kern = kern, .operation = operation, .omega = omega, .zero = zero};
+  LocalStep s        = {.m = m, .local = &m->local[type], .kern = kern, .plan = m->local[type].plan[kern->id][precision], .operation = operation, .omega = omega, .zero = zero};
   void     *bl;
 
   PetscFunctionBegin;
@@ -509,9 +532,9 @@ PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
+PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
 {
-  LocalStep s = {.m = m, .local = &m->local[type], .kern = kern, .operation = PATCHFD_OP_SOLVE, .omega = omega};
+  LocalStep s = {.m = m, .local = &m->local[type], .kern = kern, .plan = m->local[type].plan[kern->id][precision], .operation = PATCHFD_OP_SOLVE, .omega = omega};
 
   PetscFunctionBegin;
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, r, DMBOX_WORK_R, &s.r));
@@ -623,47 +646,108 @@ PetscErrorCode MatBoxDirectSolve(Mat_Box *m, PatchFDKernels kern, const void *b,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The work of PCREDUNDANT and its factorization, on the host */
+/*
+  A matrix of several fields has zeros on its diagonal, and so needs pivots: a dense matrix, which LAPACK factors with them.  With its null space z, of norm
+  one, A + s z z' solves consistent systems, and the solution has nothing of z.
+*/
+static PetscErrorCode FactorDense(DM dm, MatNullSpace nullspace, Mat *all)
+{
+  const PetscInt     limit = 12000;
+  PetscInt           n;
+  PetscReal          s;
+  Vec                z;
+  const Vec         *basis;
+  VecScatter         toall;
+  const PetscScalar *az;
+  PetscScalar       *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetSize(*all, &n, NULL));
+  PetscCheck(n <= limit, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "The coarsest mesh has %" PetscInt_FMT " unknowns; an operator of several fields is solved there by a dense factorization, of %" PetscInt_FMT " at most. Take -dm_box_cells that can be halved more often", n,
+             limit);
+  PetscCall(MatConvert(*all, MATSEQDENSE, MAT_INPLACE_MATRIX, all));
+  if (!nullspace) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatNullSpaceGetVecs(nullspace, NULL, NULL, &basis));
+  PetscCall(VecScatterCreateToAll(basis[0], &toall, &z));
+  PetscCall(VecScatterBegin(toall, basis[0], z, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(toall, basis[0], z, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterDestroy(&toall));
+  PetscCall(MatNorm(*all, NORM_INFINITY, &s));
+  PetscCall(VecGetArrayRead(z, &az));
+  PetscCall(MatDenseGetArray(*all, &a));
+  for (PetscInt j = 0; j < n; j++)
+    for (PetscInt i = 0; i < n && az[j] != 0; i++) a[(PetscCount)j * n + i] += s * az[i] * az[j];
+  PetscCall(MatDenseRestoreArray(*all, &a));
+  PetscCall(VecRestoreArrayRead(z, &az));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* every rank has the whole matrix and its factors, on the host */
 PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
 {
-  Mat assembled;
+  MatNullSpace nullspace;
+  PetscMPIInt  size;
+  Mat          assembled, all;
+
   PetscFunctionBegin;
   if (m->factors) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &assembled));
-  PetscCall(PCCreate(PetscObjectComm((PetscObject)A), &m->factors));
-  PetscCall(PCSetOperators(m->factors, assembled, assembled));
-  PetscCall(PCSetType(m->factors, PCREDUNDANT));
+  PetscCall(MatCreateVecs(assembled, &m->factor_x, NULL));
+  PetscCall(VecScatterCreateToAll(m->factor_x, &m->toall, &m->all_b));
+  PetscCall(VecDuplicate(m->all_b, &m->all_x));
+  if (size > 1) {
+    PetscCall(MatCreateRedundantMatrix(assembled, size, MPI_COMM_NULL, MAT_INITIAL_MATRIX, &all));
+    PetscCall(MatDestroy(&assembled));
+  } else all = assembled;
+  PetscCall(MatGetNullSpace(A, &nullspace));
+  if (((const DM_Box *)m->dm->data)->nfield > 1) PetscCall(FactorDense(m->dm, nullspace, &all));
+  PetscCall(PCCreate(PETSC_COMM_SELF, &m->factors));
+  PetscCall(PCSetOperators(m->factors, all, all));
+  PetscCall(PCSetType(m->factors, PCLU));
   PetscCall(PCSetUp(m->factors));
-  PetscCall(MatDestroy(&assembled));
+  PetscCall(MatDestroy(&all));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatBoxFactorSolve(Mat_Box *m, Vec b, Vec x)
 {
-  const PetscScalar *ab;
+  const PetscScalar *ab, *all;
   PetscScalar       *ax;
-  Vec                hb, hx;
-  Mat                assembled;
+  PetscInt           start, end;
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
-  PetscCall(PCGetOperators(m->factors, NULL, &assembled));
-  PetscCall(MatCreateVecs(assembled, &hx, &hb));
   PetscCall(VecGetArrayRead(b, &ab)); /* on the host, in double precision, whatever the type */
-  PetscCall(VecGetArrayWrite(x, &ax));
-  PetscCall(VecPlaceArray(hb, ab));
-  PetscCall(VecPlaceArray(hx, ax));
-  PetscCall(PCApply(m->factors, hb, hx));
-  PetscCall(VecResetArray(hx));
-  PetscCall(VecResetArray(hb));
-  PetscCall(VecRestoreArrayWrite(x, &ax));
+  PetscCall(VecPlaceArray(m->factor_x, ab));
+  PetscCall(VecScatterBegin(m->toall, m->factor_x, m->all_b, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecScatterEnd(m->toall, m->factor_x, m->all_b, INSERT_VALUES, SCATTER_FORWARD));
+  PetscCall(VecResetArray(m->factor_x));
   PetscCall(VecRestoreArrayRead(b, &ab));
-  PetscCall(VecDestroy(&hb));
-  PetscCall(VecDestroy(&hx));
+  PetscCall(PCApply(m->factors, m->all_b, m->all_x));
+  PetscCall(VecGetOwnershipRange(m->factor_x, &start, &end));
+  PetscCall(VecGetArrayRead(m->all_x, &all));
+  PetscCall(VecGetArrayWrite(x, &ax));
+  PetscCall(PetscArraycpy(ax, all + start, end - start));
+  PetscCall(VecRestoreArrayWrite(x, &ax));
+  PetscCall(VecRestoreArrayRead(m->all_x, &all));
   PetscCall(PetscLogEventEnd(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxFactorReset(Mat_Box *m)
+{
+  PetscFunctionBegin;
+  PetscCall(PCDestroy(&m->factors));
+  PetscCall(VecScatterDestroy(&m->toall));
+  PetscCall(VecDestroy(&m->factor_x));
+  PetscCall(VecDestroy(&m->all_b));
+  PetscCall(VecDestroy(&m->all_x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -325,7 +325,7 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
   Sides are without slip (`DMBOX_DIRICHLET`: `DMBoxLiftDirichlet()` brings other velocities in) or open (`DMBOX_NEUMANN`: viscosity du/dn - p n is
   given, zero unless `DMBoxAddNeumannLoad()` brings another in).  Without open sides the pressure is determined up to a constant: the matrix has that null space.
 
-  The matrix is symmetric and indefinite: use `KSPFGMRES`, `KSPGMRES` or `KSPMINRES`, not `KSPCG`.
+  The matrix is symmetric and indefinite: use `KSPFGMRES` or `KSPGMRES`, not `KSPCG`.
 
   May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.
 

@@ -18,8 +18,10 @@
 const char *const PCPatchFDTypes[]    = {"multiplicative", "additive", "PCPatchFDType", "PC_PATCHFD_", NULL};
 const char *const PCPatchFDPatches[]  = {"vertex", "box", "PCPatchFDPatch", "PC_PATCHFD_", NULL};
 const char *const PCPatchFDVariants[] = {"auto", "boundary", "fused", "separate", "global", "PCPatchFDVariant", "PC_PATCHFD_", NULL};
-const char *const PCPatchFDLocals[]   = {"auto", "fd", "fd_inexact", "dense", "PCPatchFDLocal", "PC_PATCHFD_LOCAL_", NULL};
+const char *const PCPatchFDLocals[]   = {"auto", "fd", "fd_inexact", "dense", "schur", "PCPatchFDLocal", "PC_PATCHFD_LOCAL_", NULL};
 const char *const PCPatchFDClassesTypes[] = {"auto", "single", "exact", "PCPatchFDClasses", "PC_PATCHFD_CLASSES_", NULL};
+const char *const PCPatchFDPrecisions[] = {"auto", "same", "single", "tf32", "bf16", "PCPatchFDPrecision", "PC_PATCHFD_PRECISION_", NULL};
+const char *const PCPatchFDUpdates[]  = {"colored", "atomic", "PCPatchFDUpdate", "PC_PATCHFD_UPDATE_", NULL};
 const char *const PCPatchFDOrders[]   = {"forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_", NULL};
 
 typedef struct {
@@ -28,13 +30,19 @@ typedef struct {
   PCPatchFDVariant variant;
   PCPatchFDLocal   local;
   PCPatchFDClasses classes;
+  PCPatchFDPrecision precision;
+  PCPatchFDUpdate  update;
   PCPatchFDOrder   order;
   PetscReal        damping; /* PETSC_DETERMINE for the one that suits the local solver */
   PetscInt         sweeps;
+  PetscReal        schurrtol; /* PETSC_DETERMINE for what keeps the iteration counts of an exact solver */
+  PetscInt         schurmaxit;
   Mat_Box         *matbox; /* belongs to the Pmat */
   /* what is used, where something is left to the solver */
   PCPatchFDVariant use;
   MatBoxLocalType  solver;
+  PatchFDPrecision products;
+  PetscBool        atomic;
   PetscReal        omega;
   enum {
     PATCHES, /* of vertices, or the one of a mesh that has no more */
@@ -52,7 +60,7 @@ static PetscErrorCode PatchFDSetUpKernels(PC pc, PatchFDKernels kern)
   PetscFunctionBegin;
   if (p->method == DIAGONALIZED_BOX) PetscCall(MatBoxDirectSetUp(p->matbox, kern));
   else if (p->method == FACTORED_BOX) PetscCall(MatBoxFactorSetUp(pc->pmat, p->matbox));
-  else PetscCall(MatBoxLocalSetUp(p->matbox, p->solver, kern));
+  else PetscCall(MatBoxLocalSetUp(p->matbox, p->solver, kern, p->products));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -69,6 +77,11 @@ static void PatchSweep(const PC_PatchFD *pc, PetscBool transpose, PetscInt *n, P
   PatchFDColor    forward[MATBOX_MAX_COLORS];
   const PetscInt  ncolor = MatBoxLocalColors(pc->matbox, pc->solver, residual, forward);
 
+  if (pc->atomic) {
+    *n        = 1;
+    colors[0] = (PatchFDColor){.parity = {PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES}, .phase = PATCHFD_ALL_PHASES};
+    return;
+  }
   *n = pc->order == PC_PATCHFD_SYMMETRIC && ncolor ? 2 * ncolor - exact : ncolor;
   for (PetscInt i = 0; i < *n; i++) {
     PetscInt c = (pc->order == PC_PATCHFD_BACKWARD) != transpose ? *n - 1 - i : i;
@@ -87,9 +100,26 @@ static PetscErrorCode PatchCorrect(PC_PatchFD *pc, PatchFDKernels kern, PetscInt
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetArrayRead(r, kern, &ra));
   PetscCall(PatchFDVecGetArray(x, kern, &xa));
-  PetscCall(MatBoxLocalCorrect(pc->matbox, pc->solver, kern, n, colors, pc->omega, ra, xa));
+  PetscCall(MatBoxLocalCorrect(pc->matbox, pc->solver, kern, pc->products, n, colors, pc->omega, ra, xa));
   PetscCall(PatchFDVecRestoreArray(x, kern, &xa));
   PetscCall(PatchFDVecRestoreArrayRead(r, kern, &ra));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the residual that all patches of a colour need, on Vecs */
+static PetscErrorCode PatchResidual(PC_PatchFD *pc, PatchFDKernels kern, const PatchFDColor *color, Vec b, Vec x, Vec r)
+{
+  const void *ba, *xa;
+  void       *ra;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetArrayRead(b, kern, &ba));
+  PetscCall(PatchFDVecGetArrayRead(x, kern, &xa));
+  PetscCall(PatchFDVecGetArrayWrite(r, kern, &ra));
+  PetscCall(MatBoxResidual(pc->matbox, kern, color, ba, xa, ra));
+  PetscCall(PatchFDVecRestoreArrayWrite(r, kern, &ra));
+  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &xa));
+  PetscCall(PatchFDVecRestoreArrayRead(b, kern, &ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -104,7 +134,8 @@ static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels kern, PetscInt n, const 
   for (PetscInt i = 0; i < n; i += step) {
     const PetscBool known = (PetscBool)(zero && i == 0);
 
-    if (!known) PetscCall(MatResidual(pc->pmat, b, x, p->r));
+    if (!known && step == 1) PetscCall(PatchResidual(p, kern, &colors[i], b, x, p->r));
+    else if (!known) PetscCall(MatResidual(pc->pmat, b, x, p->r));
     PetscCall(PatchCorrect(p, kern, step, &colors[i], known ? b : p->r, x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -121,7 +152,7 @@ static PetscErrorCode SweepLocal(PC_PatchFD *p, PatchFDKernels kern, PetscInt64 
   PetscCall(PatchFDVecGetArrayRead(b, kern, &ba));
   PetscCall(PatchFDVecGetArray(x, kern, &xa));
   if (p->method == DIAGONALIZED_BOX) PetscCall(MatBoxDirectSolve(p->matbox, kern, ba, xa));
-  else PetscCall(MatBoxLocalSweep(p->matbox, p->solver, kern, operation, its, n, colors, p->omega, zero, ba, xa));
+  else PetscCall(MatBoxLocalSweep(p->matbox, p->solver, kern, p->products, operation, its, n, colors, p->omega, zero, ba, xa));
   PetscCall(PatchFDVecRestoreArray(x, kern, &xa));
   PetscCall(PatchFDVecRestoreArrayRead(b, kern, &ba));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -225,10 +256,12 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
                PCPatchFDTypes[p->type], PCPatchFDOrders[p->order]);
     PetscCheck(p->variant == PC_PATCHFD_AUTO, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box has no patches to choose kernels for: -pc_patchfd_variant %s does not apply, use auto",
                PCPatchFDVariants[p->variant]);
-    PetscCheck(p->local == PC_PATCHFD_LOCAL_AUTO && p->classes == PC_PATCHFD_CLASSES_AUTO, comm, PETSC_ERR_ARG_INCOMP,
-               "PCPATCHFD: -pc_patchfd_patch box has a solver of its own: -pc_patchfd_local %s and -pc_patchfd_classes %s do not apply, use auto", PCPatchFDLocals[p->local],
-               PCPatchFDClassesTypes[p->classes]);
+    PetscCheck(p->local == PC_PATCHFD_LOCAL_AUTO && p->classes == PC_PATCHFD_CLASSES_AUTO && p->precision == PC_PATCHFD_PRECISION_AUTO, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_patch box has a solver of its own: -pc_patchfd_local %s, -pc_patchfd_classes %s and -pc_patchfd_precision %s do not apply, use auto", PCPatchFDLocals[p->local],
+               PCPatchFDClassesTypes[p->classes], PCPatchFDPrecisions[p->precision]);
   }
+  PetscCheck(p->type == PC_PATCHFD_ADDITIVE || p->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_update %s is for -pc_patchfd_type additive; with %s leave it at colored", PCPatchFDUpdates[p->update], PCPatchFDTypes[p->type]);
   if (p->type == PC_PATCHFD_ADDITIVE) {
     PetscCheck(p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_GLOBAL, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto or global", PCPatchFDVariants[p->variant]);
@@ -241,19 +274,50 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
 /* the local solver that the options and the operator lead to */
 static PetscErrorCode PatchFDChooseLocal(PC pc, PatchFDKernels kern)
 {
-  PC_PatchFD    *p         = (PC_PatchFD *)pc->data;
-  const MPI_Comm comm      = PetscObjectComm((PetscObject)pc);
-  const PetscBool separable = p->matbox->form.separable;
-  PCPatchFDLocal local     = p->local;
-  PetscBool      single    = (PetscBool)(p->classes == PC_PATCHFD_CLASSES_SINGLE || (p->classes == PC_PATCHFD_CLASSES_AUTO && !separable));
+  PC_PatchFD     *p         = (PC_PatchFD *)pc->data;
+  const DM_Box   *box       = (const DM_Box *)p->matbox->dm->data;
+  const MPI_Comm  comm      = PetscObjectComm((PetscObject)pc);
+  const PetscBool separable = p->matbox->form.separable, saddle = (PetscBool)(box->nfield > 1);
+  PCPatchFDLocal  local     = p->local;
+  PetscBool       single    = (PetscBool)(p->classes == PC_PATCHFD_CLASSES_SINGLE || (p->classes == PC_PATCHFD_CLASSES_AUTO && !separable));
 
   PetscFunctionBegin;
+  PetscCheck(!saddle || (local != PC_PATCHFD_LOCAL_FD && local != PC_PATCHFD_LOCAL_FD_INEXACT), comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_local %s is for operators of one field; -dm_box_operator %s takes dense or schur", PCPatchFDLocals[local], box->op->name);
+  PetscCheck(saddle || local != PC_PATCHFD_LOCAL_SCHUR, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_local schur is for saddle points, of velocities and a pressure; -dm_box_operator %s takes %s or dense",
+             box->op->name, separable ? "fd" : "fd_inexact");
   PetscCheck(separable || local != PC_PATCHFD_LOCAL_FD, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_local fd is for operators that fast diagonalization solves; this one has other terms, use fd_inexact, which leaves them out, or dense");
   PetscCheck(!separable || local != PC_PATCHFD_LOCAL_FD_INEXACT, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_local fd_inexact is for operators that fast diagonalization does not solve; use fd, which solves this one");
-  if (local == PC_PATCHFD_LOCAL_AUTO) local = separable ? PC_PATCHFD_LOCAL_FD : (MatBoxLocalIsDenseBest(p->matbox, kern) ? PC_PATCHFD_LOCAL_DENSE : PC_PATCHFD_LOCAL_FD_INEXACT);
+  if (local == PC_PATCHFD_LOCAL_AUTO) {
+    local = saddle ? PC_PATCHFD_LOCAL_SCHUR : PC_PATCHFD_LOCAL_FD_INEXACT;
+    if (separable) local = PC_PATCHFD_LOCAL_FD;
+    else if (MatBoxLocalIsDenseBest(p->matbox, kern)) local = PC_PATCHFD_LOCAL_DENSE;
+  }
   if (local == PC_PATCHFD_LOCAL_DENSE) p->solver = single ? MATBOX_LOCAL_DENSE_ALONE : MATBOX_LOCAL_DENSE;
+  else if (local == PC_PATCHFD_LOCAL_SCHUR) p->solver = single ? MATBOX_LOCAL_SCHUR_ALONE : MATBOX_LOCAL_SCHUR;
   else p->solver = single ? MATBOX_LOCAL_FD_ALONE : MATBOX_LOCAL_FD;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the precision of products with inverses, and atomic updates: what kernels on a GPU have */
+static PetscErrorCode PatchFDChooseProducts(PC pc, PatchFDKernels kern)
+{
+  static const PatchFDPrecision products[] = {[PC_PATCHFD_PRECISION_AUTO] = PATCHFD_PRECISION_DOUBLE, [PC_PATCHFD_PRECISION_SAME] = PATCHFD_PRECISION_DOUBLE, [PC_PATCHFD_PRECISION_SINGLE] = PATCHFD_PRECISION_SINGLE,
+                                              [PC_PATCHFD_PRECISION_TF32] = PATCHFD_PRECISION_TF32, [PC_PATCHFD_PRECISION_BF16] = PATCHFD_PRECISION_BF16};
+  PC_PatchFD     *p     = (PC_PatchFD *)pc->data;
+  const MPI_Comm  comm  = PetscObjectComm((PetscObject)pc);
+  const PetscBool host  = PetscMemTypeHost(kern->memtype), lower = (PetscBool)(p->precision > PC_PATCHFD_PRECISION_SAME);
+  const PetscBool dense = (PetscBool)(p->patch == PC_PATCHFD_VERTEX && (p->solver == MATBOX_LOCAL_DENSE || p->solver == MATBOX_LOCAL_DENSE_ALONE));
+
+  PetscFunctionBegin;
+  PetscCheck(dense || !lower, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_precision %s is for products with dense inverses (-pc_patchfd_local dense); here use auto or same", PCPatchFDPrecisions[p->precision]);
+  PetscCheck(!host || !lower, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_precision %s is for GPUs; on the host use auto or same, or float throughout by -pc_type single", PCPatchFDPrecisions[p->precision]);
+  PetscCheck(p->update == PC_PATCHFD_UPDATE_COLORED || (!host && !p->matbox->form.separable), comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_update %s is for operators that are not separable (biharmonic) on GPUs; here use colored", PCPatchFDUpdates[p->update]);
+  p->products = products[p->precision];
+  if (dense && p->precision == PC_PATCHFD_PRECISION_AUTO) p->products = MatBoxLocalBestPrecision(p->matbox, kern);
+  p->atomic = (PetscBool)(p->update == PC_PATCHFD_UPDATE_ATOMIC);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -279,6 +343,20 @@ static PCPatchFDVariant PatchFDBestVariant(const PC_PatchFD *p, PatchFDKernels k
   return MatBoxLocalIsPointwise(p->matbox, p->solver) ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
 }
 
+/*
+  A relative residual of 1e-3 for degrees up to 3 and of 1e-4 above keeps the iteration counts of exact local solvers (tutorials/iterations, and Cui, Kanschat,
+  table 2)
+*/
+static PetscErrorCode PatchFDSetTolerances(PC_PatchFD *p)
+{
+  const PetscInt degree = ((const DM_Box *)p->matbox->dm->data)->degree;
+
+  PetscFunctionBegin;
+  if (p->method != PATCHES || (p->solver != MATBOX_LOCAL_SCHUR && p->solver != MATBOX_LOCAL_SCHUR_ALONE)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoxLocalSetTolerances(p->matbox, p->solver, p->schurrtol == PETSC_DETERMINE ? (degree <= 3 ? 1e-3 : 1e-4) : p->schurrtol, p->schurmaxit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_PatchFD(PC pc)
 {
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
@@ -293,7 +371,9 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   else if (p->matbox->form.separable) p->method = DIAGONALIZED_BOX;
   else if (MatBoxIsOnePatch(p->matbox)) p->solver = MATBOX_LOCAL_DENSE_ALONE;
   else p->method = FACTORED_BOX;
+  PetscCall(PatchFDChooseProducts(pc, kern));
   p->omega = p->damping == PETSC_DETERMINE ? PatchFDBestDamping(p) : p->damping;
+  PetscCall(PatchFDSetTolerances(p));
   PetscCall(PatchFDSetUpKernels(pc, kern));
   p->use = p->variant;
   if (p->type == PC_PATCHFD_ADDITIVE) p->use = PC_PATCHFD_GLOBAL;
@@ -311,10 +391,13 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   PCPatchFDVariant variant = p->variant;
   PCPatchFDLocal   local   = p->local;
   PCPatchFDClasses classes = p->classes;
+  PCPatchFDPrecision precision = p->precision;
+  PCPatchFDUpdate  update  = p->update;
   PCPatchFDOrder   order   = p->order;
   PetscReal        damping = p->damping;
-  PetscInt         sweeps  = p->sweeps;
-  PetscBool        flg;
+  PetscInt         sweeps  = p->sweeps, maxit = p->schurmaxit;
+  PetscReal        rtol    = p->schurrtol;
+  PetscBool        flg, flgs[2];
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PATCHFD options");
@@ -326,6 +409,10 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   if (flg) PetscCall(PCPatchFDSetLocal(pc, local));
   PetscCall(PetscOptionsEnum("-pc_patchfd_classes", "Which matrices the patches have", "PCPatchFDSetClasses", PCPatchFDClassesTypes, (PetscEnum)classes, (PetscEnum *)&classes, &flg));
   if (flg) PetscCall(PCPatchFDSetClasses(pc, classes));
+  PetscCall(PetscOptionsEnum("-pc_patchfd_precision", "Precision of products with dense inverses", "PCPatchFDSetPrecision", PCPatchFDPrecisions, (PetscEnum)precision, (PetscEnum *)&precision, &flg));
+  if (flg) PetscCall(PCPatchFDSetPrecision(pc, precision));
+  PetscCall(PetscOptionsEnum("-pc_patchfd_update", "How additive corrections are summed", "PCPatchFDSetUpdate", PCPatchFDUpdates, (PetscEnum)update, (PetscEnum *)&update, &flg));
+  if (flg) PetscCall(PCPatchFDSetUpdate(pc, update));
   PetscCall(PetscOptionsEnum("-pc_patchfd_variant", "Which kernels", "PCPatchFDSetVariant", PCPatchFDVariants, (PetscEnum)variant, (PetscEnum *)&variant, &flg));
   if (flg) PetscCall(PCPatchFDSetVariant(pc, variant));
   PetscCall(PetscOptionsEnum("-pc_patchfd_order", "Order of the colours", "PCPatchFDSetOrder", PCPatchFDOrders, (PetscEnum)order, (PetscEnum *)&order, &flg));
@@ -334,12 +421,16 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   if (flg) PetscCall(PCPatchFDSetDamping(pc, damping));
   PetscCall(PetscOptionsInt("-pc_patchfd_sweeps", "Sweeps an application", "PCPatchFDSetSweeps", sweeps, &sweeps, &flg));
   if (flg) PetscCall(PCPatchFDSetSweeps(pc, sweeps));
+  PetscCall(PetscOptionsReal("-pc_patchfd_schur_rtol", "Relative tolerance of the pressure's iterations in a patch", "PCPatchFDSetSchurTolerances", rtol, &rtol, &flgs[0]));
+  PetscCall(PetscOptionsInt("-pc_patchfd_schur_max_it", "Most iterations of the pressure in a patch", "PCPatchFDSetSchurTolerances", maxit, &maxit, &flgs[1]));
+  if (flgs[0] || flgs[1]) PetscCall(PCPatchFDSetSchurTolerances(pc, rtol, maxit));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
 {
+  static const char *const solvers[] = {"fd_inexact", "dense", "schur"}; /* of pairs of a MatBoxLocalType */
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
   PetscBool      ascii;
   PatchFDKernels kern;
@@ -355,8 +446,10 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
   if (p->patch == PC_PATCHFD_VERTEX && !p->matbox->form.separable)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver %s, %s matrices\n", p->matbox->local[p->solver].dense ? "dense" : "fd_inexact",
-                                     p->solver == MATBOX_LOCAL_FD || p->solver == MATBOX_LOCAL_DENSE ? "exact" : "single"));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver %s, %s matrices%s%s%s\n", solvers[p->solver / 2], p->solver % 2 ? "single" : "exact", p->products ? ", products in " : "",
+                                     p->products ? PCPatchFDPrecisions[PC_PATCHFD_PRECISION_SAME + (int)p->products] : "", p->atomic ? ", atomic updates" : ""));
+  if (p->patch == PC_PATCHFD_VERTEX && solvers[p->solver / 2] == solvers[MATBOX_LOCAL_SCHUR / 2])
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  pressures by conjugate gradients, relative tolerance %g, at most %" PetscInt_FMT " iterations\n", (double)p->matbox->local[p->solver].rtol, p->schurmaxit));
   if (p->patch == PC_PATCHFD_VERTEX) PetscCall(MatBoxLocalView(p->matbox, p->solver, kern, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels: %s (%s memory, %d bytes a number)\n", kern->name, PetscMemTypeHost(kern->memtype) ? "host" : "device", (int)kern->size));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -400,14 +493,42 @@ Setting(Patch, PCPatchFDPatch, patch, )
 Setting(Variant, PCPatchFDVariant, variant, )
 Setting(Local, PCPatchFDLocal, local, )
 Setting(Classes, PCPatchFDClasses, classes, )
+Setting(Precision, PCPatchFDPrecision, precision, )
+Setting(Update, PCPatchFDUpdate, update, )
 Setting(Order, PCPatchFDOrder, order, )
 Setting(Damping, PetscReal, damping, CheckDamping)
 Setting(Sweeps, PetscInt, sweeps, CheckSweeps)
+
+static PetscErrorCode PCPatchFDSetSchurTolerances_PatchFD(PC pc, PetscReal rtol, PetscInt maxit)
+{
+  PC_PatchFD *p = (PC_PatchFD *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCheck(rtol == PETSC_DETERMINE || (rtol > 0 && rtol < 1), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_schur_rtol must be in (0, 1), found %g", (double)rtol);
+  PetscCheck(maxit >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_schur_max_it must be at least 1, found %" PetscInt_FMT, maxit);
+  if (p->schurrtol != rtol || p->schurmaxit != maxit) pc->setupcalled = PETSC_FALSE;
+  p->schurrtol  = rtol;
+  p->schurmaxit = maxit;
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPatchFDGetSchurTolerances_PatchFD(PC pc, PetscReal *rtol, PetscInt *maxit)
+{
+  const PC_PatchFD *p = (const PC_PatchFD *)pc->data;
+
+  PetscFunctionBegin;
+  if (rtol) *rtol = p->schurrtol;
+  if (maxit) *maxit = p->schurmaxit;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 static const struct {
   const char       *name;
   PetscErrorCodeFn *fn;
 } methods[] = {
+  {"PCPatchFDSetSchurTolerances_C", (PetscErrorCodeFn *)PCPatchFDSetSchurTolerances_PatchFD},
+  {"PCPatchFDGetSchurTolerances_C", (PetscErrorCodeFn *)PCPatchFDGetSchurTolerances_PatchFD},
   {"PCPatchFDSetType_C",    (PetscErrorCodeFn *)PCPatchFDSetType_PatchFD   },
   {"PCPatchFDGetType_C",    (PetscErrorCodeFn *)PCPatchFDGetType_PatchFD   },
   {"PCPatchFDSetPatch_C",   (PetscErrorCodeFn *)PCPatchFDSetPatch_PatchFD  },
@@ -418,6 +539,10 @@ static const struct {
   {"PCPatchFDGetLocal_C",   (PetscErrorCodeFn *)PCPatchFDGetLocal_PatchFD  },
   {"PCPatchFDSetClasses_C", (PetscErrorCodeFn *)PCPatchFDSetClasses_PatchFD},
   {"PCPatchFDGetClasses_C", (PetscErrorCodeFn *)PCPatchFDGetClasses_PatchFD},
+  {"PCPatchFDSetPrecision_C", (PetscErrorCodeFn *)PCPatchFDSetPrecision_PatchFD},
+  {"PCPatchFDGetPrecision_C", (PetscErrorCodeFn *)PCPatchFDGetPrecision_PatchFD},
+  {"PCPatchFDSetUpdate_C",  (PetscErrorCodeFn *)PCPatchFDSetUpdate_PatchFD },
+  {"PCPatchFDGetUpdate_C",  (PetscErrorCodeFn *)PCPatchFDGetUpdate_PatchFD },
   {"PCPatchFDSetOrder_C",   (PetscErrorCodeFn *)PCPatchFDSetOrder_PatchFD  },
   {"PCPatchFDGetOrder_C",   (PetscErrorCodeFn *)PCPatchFDGetOrder_PatchFD  },
   {"PCPatchFDSetDamping_C", (PetscErrorCodeFn *)PCPatchFDSetDamping_PatchFD},
@@ -442,9 +567,12 @@ PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
   PetscCall(PCPatchFDSetVariant(adjoint, p->variant));
   PetscCall(PCPatchFDSetLocal(adjoint, p->local));
   PetscCall(PCPatchFDSetClasses(adjoint, p->classes));
+  PetscCall(PCPatchFDSetPrecision(adjoint, p->precision));
+  PetscCall(PCPatchFDSetUpdate(adjoint, p->update));
   if (p->type == PC_PATCHFD_MULTIPLICATIVE && p->patch == PC_PATCHFD_VERTEX) PetscCall(PCPatchFDSetOrder(adjoint, mirror[p->order]));
   PetscCall(PCPatchFDSetDamping(adjoint, p->damping));
   PetscCall(PCPatchFDSetSweeps(adjoint, p->sweeps));
+  PetscCall(PCPatchFDSetSchurTolerances(adjoint, p->schurrtol, p->schurmaxit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -472,11 +600,15 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 + -pc_patchfd_type (multiplicative|additive)                - one colour after another (default), or all patches from one residual
 . -pc_patchfd_patch (vertex|box)                            - the cells around each vertex (default), or the whole box as one patch (a direct solver)
 . -pc_patchfd_variant (auto|boundary|fused|separate|global) - which kernels compute a step; all give the same result (default auto)
-. -pc_patchfd_local (auto|fd|fd_inexact|dense)              - how the problem of a patch is solved (default auto)
+. -pc_patchfd_local (auto|fd|fd_inexact|dense|schur)        - how the problem of a patch is solved (default auto)
 . -pc_patchfd_classes (auto|single|exact)                   - which matrices the patches have (default auto)
+. -pc_patchfd_precision (auto|same|single|tf32|bf16)         - of products with dense inverses, on GPUs (default auto)
+. -pc_patchfd_update (colored|atomic)                       - how additive corrections are summed (default colored)
 . -pc_patchfd_order (forward|backward|symmetric)            - order of the colours (default forward)
 . -pc_patchfd_damping w                                     - factor of the corrections, 0 < w < 2 (default: what converges)
-- -pc_patchfd_sweeps n                                      - sweeps an application (default 1)
+. -pc_patchfd_sweeps n                                      - sweeps an application (default 1)
+. -pc_patchfd_schur_rtol r                                  - tolerance of `schur`, for the pressure in a patch (default 1e-3, from degree 4 on 1e-4)
+- -pc_patchfd_schur_max_it n                                - limit of its iterations (default 200)
 
   Level: beginner
 
@@ -502,9 +634,10 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   On any number of ranks the iterates are the same to rounding.
 
   Sources: C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, Algorithm
-  2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic problems.
+  2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic problems;
+  C. Cui, G. Kanschat, Multigrid methods for the Stokes problem on GPU systems.
 
-.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`, `PCPatchFDSetClasses()`, `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPATCH`, `PCASM`
+.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`, `PCPatchFDSetClasses()`, `PCPatchFDSetPrecision()`, `PCPatchFDSetUpdate()`, `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPatchFDSetSchurTolerances()`, `PCPATCH`, `PCASM`
 M*/
 PetscErrorCode PCCreate_PatchFD(PC pc)
 {
@@ -515,13 +648,15 @@ PetscErrorCode PCCreate_PatchFD(PC pc)
   PetscCall(PetscNew(&p));
   p->damping = PETSC_DETERMINE;
   p->sweeps  = 1;
+  p->schurrtol  = PETSC_DETERMINE;
+  p->schurmaxit = 200;
   pc->data   = p;
 
   pc->ops->setup           = PCSetUp_PatchFD;
   pc->ops->apply           = PCApply_PatchFD;
   pc->ops->applytranspose  = PCApplyTranspose_PatchFD;
   pc->ops->applyrichardson = PCApplyRichardson_PatchFD;
-  pc->ops->presolve        = PCPreSolve_WarnOfSingle;
+  pc->ops->presolve        = PCPreSolve_CheckKrylov;
   pc->ops->setfromoptions  = PCSetFromOptions_PatchFD;
   pc->ops->view            = PCView_PatchFD;
   pc->ops->reset           = PCReset_PatchFD;

@@ -353,7 +353,7 @@ static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PetscBool *can)
 {
   const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp ||
                                       ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes || ksp->viewPOpExp || ksp->convergedreasonviewer || ksp->numberreasonviews);
-  const PetscBool quiet = (PetscBool)(!ksp->pc->ops->presolve || ksp->pc->ops->presolve == PCPreSolve_WarnOfSingle); /* which looks at the solver, once */
+  const PetscBool quiet = (PetscBool)(!ksp->pc->ops->presolve || ksp->pc->ops->presolve == PCPreSolve_CheckKrylov); /* which looks at the solver, once */
   const PetscBool hooks = (PetscBool)(ksp->presolve || ksp->postsolve || ksp->presolve_ew || ksp->postsolve_ew || !quiet || ksp->pc->ops->postsolve ||
                                       (ksp->dmActive & KSP_DMACTIVE_RHS));
   const PetscBool ready = (PetscBool)(ksp->setupstage == KSP_SETUP_NEWRHS && ksp->pc->setupcalled);
@@ -685,7 +685,7 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   p->apply                      = pc->ops->apply;
   p->reset                      = pc->ops->reset;
   p->destroy                    = pc->ops->destroy;
-  pc->ops->presolve             = PCPreSolve_WarnOfSingle;
+  pc->ops->presolve             = PCPreSolve_CheckKrylov;
   pc->ops->setfromoptions       = PCSetFromOptions_PatchMG;
   pc->ops->setup                = PCSetUp_PatchMG;
   pc->ops->apply                = PCApply_PatchMG;

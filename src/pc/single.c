@@ -387,7 +387,7 @@ static PetscErrorCode PCPreSolve_Single(PC pc, KSP ksp, Vec b, Vec x)
   PC_Single *s = (PC_Single *)pc->data;
 
   PetscFunctionBegin;
-  PetscCall(PCPreSolve_WarnOfSingle(pc, ksp, b, x));
+  PetscCall(PCPreSolve_CheckKrylov(pc, ksp, b, x));
   if (s->warn && !s->warned) PetscCall(PCSingleWarnOfMethod(pc, ksp, &s->warned));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

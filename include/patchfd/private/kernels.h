@@ -90,18 +90,30 @@ typedef struct {
 /*
   The patches of one colour do not overlap and are not coupled by the operator: their first cells have the same parity in each direction and, where
   a patch is coupled to those beside it (nphase = 2), the same phase, the parity of the sum of cell / 2: red and black.  Where the residual of all
-  patches of a parity is computed before any of them is solved, both phases may be one colour.
+  patches of a parity is computed before any of them is solved, both phases may be one colour.  All patches are one colour, too, for solves from a
+  residual that sum into x by atomics: on GPUs, where the residual is that of terms.
 */
 enum {
-  PATCHFD_ALL_PHASES = -1
+  PATCHFD_ALL_PHASES   = -1,
+  PATCHFD_ALL_PARITIES = -1 /* in all directions */
 };
 typedef struct {
   PetscInt parity[3], phase;
 } PatchFDColor;
 
+/* of the products with dense inverses; in a table of less precision that one */
+typedef enum {
+  PATCHFD_PRECISION_DOUBLE,
+  PATCHFD_PRECISION_SINGLE,
+  PATCHFD_PRECISION_TF32, /* operands of 11 bits, sums in single */
+  PATCHFD_PRECISION_BF16, /* operands of 8 bits, sums in single, with factors of the inverses */
+  PATCHFD_NUM_PRECISIONS
+} PatchFDPrecision;
+
 typedef enum {
   PATCHFD_LOCAL_FD,   /* fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A, whose eigenvectors the patches have */
-  PATCHFD_LOCAL_DENSE /* products with the inverse */
+  PATCHFD_LOCAL_DENSE, /* products with the inverse */
+  PATCHFD_LOCAL_SCHUR /* the last field by conjugate gradients on its Schur complement, the others by fast diagonalization: saddle points */
 } PatchFDLocalKind;
 
 enum {
@@ -149,8 +161,11 @@ typedef struct {
   PetscInt                 nclass[3];
   const PetscInt          *cls[3];
   const PatchFDDense      *dense; /* [nclass of direction 2][nclass of 1][nclass of 0] */
+  PatchFDPrecision         precision; /* of products with these where a kernel has it */
   PetscInt                 nterm; /* of the residual b - A x; 0 if A is the sum that is diagonalized, with what the eigenvectors' structures have of it */
   const PatchFDRowTerm    *term;
+  PetscReal                rtol; /* of the conjugate gradients: the residual, in the norm of the inverse mass matrix, over that at the beginning */
+  PetscInt                 maxit;
 } PatchFDLocalDesc;
 
 typedef enum {
@@ -191,6 +206,8 @@ struct _PatchFDKernels {
   PetscErrorCode (*operatorcreate)(const PatchFDOperatorDesc *, void **plan);
   /* on all of ybox: rows outside `write` and of nodes in none of the cells are zero rows.  y0 may be NULL for zero, or y itself */
   PetscErrorCode (*operatorapply)(void *plan, PetscReal alpha, const void *x, const void *y0, void *y);
+  /* r = b - A x at the free nodes of the patches of a colour, both phases of it; other numbers of r may become anything */
+  PetscErrorCode (*operatorresidual)(void *plan, const PatchFDColor *, const void *x, const void *b, void *r);
   PetscErrorCode (*operatordestroy)(void **plan);
 
   PetscErrorCode (*transfercreate)(const PatchFDTransferDesc *, void **plan);

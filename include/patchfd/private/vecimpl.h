@@ -23,7 +23,7 @@ PETSC_INTERN PetscErrorCode PatchFDVecGetArrayWrite(Vec, PatchFDKernels, void **
 PETSC_INTERN PetscErrorCode PatchFDVecRestoreArrayWrite(Vec, PatchFDKernels, void **);
 
 /* KSP presolve of our PCs: a warning where a method on single Vecs is asked for more than floats can hold */
-PETSC_INTERN PetscErrorCode PCPreSolve_WarnOfSingle(PC, KSP, Vec b, Vec x);
+PETSC_INTERN PetscErrorCode PCPreSolve_CheckKrylov(PC, KSP, Vec b, Vec x);
 /* once, a warning about a method outside a PCSINGLE that does not see what single precision does to the preconditioner */
 PETSC_INTERN PetscErrorCode PCSingleWarnOfMethod(PC, KSP, PetscBool *warned);
 PETSC_INTERN int            PCSingleDepth; /* how many PCSINGLEs are at work */

@@ -1,18 +1,35 @@
 /*
-  Warnings about Krylov methods that do not see what single precision does, and would report convergence.  A PC learns what KSP it belongs to when a
-  solve begins, and only then.
+  Krylov methods that do not fit: warnings about those that do not see what single precision does, and would report convergence, and an error for those that need
+  a definite matrix where it is not.  A PC learns what KSP it belongs to when a solve begins, and only then.
 */
+#include <patchfd/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/kspimpl.h>
 
 int PCSingleDepth = 0;
 
+/* methods of conjugate gradients do not converge, or break down, on saddle points */
+static PetscErrorCode CheckDefinite(PC pc, KSP ksp)
+{
+  Mat_Box  *m;
+  PetscBool definite;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxFind(pc->pmat, &m));
+  if (!m || ((const DM_Box *)m->dm->data)->nfield == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &definite, KSPCG, KSPFCG, KSPPIPEFCG, KSPPIPECG, KSPPIPECG2, KSPPIPECGRR, KSPPIPELCG, KSPPIPEPRCG, KSPGROPPCG, KSPCGNE, KSPNASH, KSPSTCG, KSPGLTR,
+                                      KSPQCG, KSPCR, KSPPIPECR, ""));
+  PetscCheck(!definite, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP, "-ksp_type %s needs a positive definite matrix; that of -dm_box_operator %s is indefinite: use fgmres (or gmres, gcr, bcgs)",
+             ((PetscObject)ksp)->type_name, ((const DM_Box *)m->dm->data)->op->name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   On Vecs that are float themselves, methods follow their residuals by recursions down to any tolerance, while the true residual stays near float's rounding
   errors.  A Vec does not know what solver uses it; our PCs do, when a solve begins.
 */
-PetscErrorCode PCPreSolve_WarnOfSingle(PC pc, KSP ksp, PETSC_UNUSED Vec b, Vec x)
+PetscErrorCode PCPreSolve_CheckKrylov(PC pc, KSP ksp, PETSC_UNUSED Vec b, Vec x)
 {
   static PetscInt warned = -1; /* the number of a KSP's note that it has been warned */
   PetscInt        once = 1;
@@ -20,6 +37,7 @@ PetscErrorCode PCPreSolve_WarnOfSingle(PC pc, KSP ksp, PETSC_UNUSED Vec b, Vec x
   const char     *prefix;
 
   PetscFunctionBegin;
+  PetscCall(CheckDefinite(pc, ksp));
   if (PCSingleDepth || !VecIsSingle_Private(x) || ksp->rtol >= 1e-6) PetscFunctionReturn(PETSC_SUCCESS);
   /* a fixed number of iterations, or an estimate of eigenvalues with a borrowed PC: nobody relies on convergence */
   if (ksp->converged == KSPConvergedSkip || ksp->normtype == KSP_NORM_NONE || ksp->skippcsetfromoptions) PetscFunctionReturn(PETSC_SUCCESS);

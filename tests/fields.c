@@ -1,0 +1,382 @@
+static char help[] = "The CUDA kernels for several fields, velocity in RT_k and pressure in DGQ_k, against their host twins, in both precisions, on random data.\n\
+  -dim <d>, -degrees <k,...>, -cells <n,...>, -graded : the meshes\n\
+  -open : some sides are open, the others no-slip\n\
+  -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
+
+#include <patchfd/private/kernels.h>
+#if defined(PETSC_HAVE_CUDA)
+  #include "twins.h"
+
+enum {
+  MAX_TERMS = 15
+};
+
+/* the lines of cells of each direction, and their matrices: cells share nodes in the direction of a velocity's component (own), and nowhere else (other) */
+typedef struct {
+  PetscInt    dim, degree, cells[3];
+  PatchFDLine own[3], other[3];
+  PatchFDBand ownmass[3], ownstiffness[3], mass[3], penalty[3], derivative[3], transpose[3];
+} Mesh;
+
+static const PatchFDLine *FieldLine(const Mesh *m, PetscInt field, int d)
+{
+  return field == d && d < m->dim ? &m->own[d] : &m->other[d];
+}
+
+static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool open, PetscInt ratio, Mesh *m)
+{
+  const PetscReal penalty = (PetscReal)((degree + 1) * (degree + 2)), nu = 0.7;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(m, sizeof(*m)));
+  m->dim    = dim;
+  m->degree = degree;
+  for (int d = 0; d < 3; d++) {
+    const PetscInt  refine = d < dim ? ratio : 1, n = d < dim ? cells[d] * refine : 1;
+    const PetscBool noslip[2] = {(PetscBool)(d < dim && !(open && d == 1)), (PetscBool)(d < dim && !(open && d != 1))};
+    PetscReal      *v;
+
+    m->cells[d] = n;
+    PetscCall(PetscMalloc1(n + 1, &v));
+    for (PetscInt i = 0; i <= n; i++) {
+      const PetscReal s = (PetscReal)(i / refine) / (n / refine), t = (PetscReal)(i / refine + 1) / (n / refine);
+      const PetscReal a = graded ? s + 0.3 * s * s : s * (1 + d), b = graded ? t + 0.3 * t * t : t * (1 + d);
+
+      v[i] = a + (b - a) * (i % refine) / refine;
+    }
+    PetscCall(PatchFDLineCreate(d < dim ? PATCHFD_DISCONTINUOUS : PATCHFD_CONTINUOUS, d < dim ? degree : 0, n, v, noslip, &m->other[d]));
+    PetscCall(PatchFDBandMass(&m->other[d], &m->mass[d]));
+    if (d < dim) {
+      const PetscReal kappa = nu * (1 + 0.1 * d), shift = d ? 0 : 30;
+
+      PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, degree + 1, n, v, noslip, &m->own[d]));
+      PetscCall(PatchFDBandMass(&m->own[d], &m->ownmass[d]));
+      PetscCall(PatchFDBandLaplace(&m->own[d], kappa, shift, 0, 0, &m->ownstiffness[d]));
+      PetscCall(PatchFDBandLaplace(&m->other[d], kappa, shift, penalty, 2 * penalty, &m->penalty[d]));
+      PetscCall(PatchFDBandDerivative(&m->other[d], &m->own[d], 1, PETSC_FALSE, &m->derivative[d]));
+      PetscCall(PatchFDBandDerivative(&m->other[d], &m->own[d], 1, PETSC_TRUE, &m->transpose[d]));
+    }
+    PetscCall(PetscFree(v));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeshDestroy(Mesh *m)
+{
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PatchFDBandDestroy(&m->mass[d]));
+    PetscCall(PatchFDBandDestroy(&m->penalty[d]));
+    PetscCall(PatchFDBandDestroy(&m->ownmass[d]));
+    PetscCall(PatchFDBandDestroy(&m->ownstiffness[d]));
+    PetscCall(PatchFDBandDestroy(&m->derivative[d]));
+    PetscCall(PatchFDBandDestroy(&m->transpose[d]));
+    PetscCall(PatchFDLineDestroy(&m->own[d]));
+    PetscCall(PatchFDLineDestroy(&m->other[d]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the operator ---- */
+
+typedef struct {
+  PatchFDField        field[4];
+  PatchFDTerm         term[MAX_TERMS];
+  PatchFDOperatorDesc desc;
+  size_t              nx, ny; /* numbers of x and y */
+} Stokes;
+
+/* the masses of a term in which the bands of direction c are those of component c */
+static PatchFDTerm *AddTerm(const Mesh *m, Stokes *s, PetscInt row, PetscInt col, PetscInt c, PetscReal coef)
+{
+  PatchFDTerm *t = &s->term[s->desc.nterm++];
+
+  *t = (PatchFDTerm){.row = row, .col = col, .coef = coef};
+  for (int d = 0; d < 3; d++) t->dir[d] = d == c ? &m->ownmass[d] : &m->mass[d];
+  return t;
+}
+
+/* part: the whole box, or what a rank would own: 1 the upper half in each direction, 2 the lower half, each with a layer of ghost cells around it */
+static void FieldBoxes(const Mesh *m, PetscInt f, int part, PatchFDField *field)
+{
+  for (int d = 0; d < 3; d++) {
+    const PatchFDLine *line = FieldLine(m, f, d);
+    const PetscInt     n = line->nnodes, half = m->cells[d] / 2, c = part == 1 ? half : 0, end = part == 2 && half ? half : m->cells[d], last = PetscMin(m->cells[d], end + 1);
+    PetscInt           first, free;
+
+    PatchFDLineFree(line, &first, &free);
+    field->xbox.lo[d] = part == 1 ? PetscMax(0, c - 1) * line->stride : 0;
+    field->xbox.n[d]  = (last == m->cells[d] ? n : (last - 1) * line->stride + line->degree + 1) - field->xbox.lo[d];
+    field->ybox.lo[d] = c * line->stride;
+    field->ybox.n[d]  = (end == m->cells[d] ? n : end * line->stride) - field->ybox.lo[d];
+    field->read[d][0] = PetscMax(first, field->xbox.lo[d]);
+    field->read[d][1] = PetscMin(free, field->xbox.lo[d] + field->xbox.n[d]);
+    field->write[d][0] = PetscMax(first, field->ybox.lo[d]);
+    field->write[d][1] = PetscMin(free, field->ybox.lo[d] + field->ybox.n[d]);
+  }
+}
+
+static void Describe(const Mesh *m, int part, Stokes *s)
+{
+  s->desc = (PatchFDOperatorDesc){.nfield = m->dim + 1, .field = s->field, .term = s->term};
+  s->nx = s->ny = 0;
+  for (PetscInt c = 0; c < m->dim; c++) {
+    for (int e = 0; e < m->dim; e++) AddTerm(m, s, c, c, c, 1 + 0.5 * (PetscReal)c)->dir[e] = e == c ? &m->ownstiffness[e] : &m->penalty[e];
+    AddTerm(m, s, c, m->dim, c, -1)->dir[c]   = &m->transpose[c];
+    AddTerm(m, s, m->dim, c, c, -0.8)->dir[c] = &m->derivative[c];
+  }
+  for (PetscInt f = 0; f <= m->dim; f++) {
+    PatchFDField *field = &s->field[f];
+
+    FieldBoxes(m, f, part, field);
+    field->x0 = s->nx;
+    field->y0 = s->ny;
+    s->nx += PatchFDBoxSize(&field->xbox);
+    s->ny += PatchFDBoxSize(&field->ybox);
+  }
+  for (int d = 0; d < 3; d++) {
+    s->desc.cells[d][0] = part == 1 ? PetscMax(0, m->cells[d] / 2 - 1) : 0;
+    s->desc.cells[d][1] = part == 2 && m->cells[d] / 2 ? m->cells[d] / 2 : m->cells[d];
+  }
+}
+
+/* general: without its last term, a divergence, no kernel is made for the sum */
+static PetscErrorCode TestOperator(const Mesh *m, int part, PetscBool general, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+{
+  static const char *names[] = {"operator, y = y0 + a A x", "operator, y = a A x", "operator, y += a A x"}, *parts[] = {"", ", upper part", ", lower part"};
+  Stokes             s;
+  Array              x, y0, y;
+  void              *hp = NULL, *cp = NULL;
+
+  PetscFunctionBeginUser;
+  Describe(m, part, &s);
+  PetscCall(ArrayCreate(h, c, s.nx, &x));
+  PetscCall(ArrayCreate(h, c, s.ny, &y0));
+  PetscCall(ArrayCreate(h, c, s.ny, &y));
+  PetscCall(ArrayRandom(&x, rnd));
+  PetscCall(ArrayRandom(&y0, rnd));
+  PetscCall(ArrayRandom(&y, rnd));
+  if (general) s.desc.nterm--;
+  PetscCall(h->operatorcreate(&s.desc, &hp));
+  PetscCall(c->operatorcreate(&s.desc, &cp));
+  for (int i = 0; i < 3; i++) {
+    char name[80];
+
+    PetscCall(h->operatorapply(hp, -1.5, x.h, i == 0 ? y0.h : (i == 1 ? NULL : y.h), y.h));
+    PetscCall(c->operatorapply(cp, -1.5, x.d, i == 0 ? y0.d : (i == 1 ? NULL : y.d), y.d));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s%s", general ? "general " : "", names[i], parts[part]));
+    PetscCall(ArrayCompare(name, &y, m->degree, failures));
+  }
+  PetscCall(h->operatordestroy(&hp));
+  PetscCall(c->operatordestroy(&cp));
+  PetscCall(ArrayDestroy(&x));
+  PetscCall(ArrayDestroy(&y0));
+  PetscCall(ArrayDestroy(&y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- transfers ---- */
+
+static void FieldLines(const Mesh *m, PetscInt f, PatchFDLine line[3])
+{
+  for (int d = 0; d < 3; d++) line[d] = *FieldLine(m, f, d);
+}
+
+static PetscErrorCode TestTransfers(const Mesh *coarse, const Mesh *fine, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt f = 0; f <= coarse->dim; f++) {
+    for (int part = 0; part < 3; part++) {
+      PatchFDLine from[3], to[3];
+
+      FieldLines(coarse, f, from);
+      FieldLines(fine, f, to);
+      PetscCall(TestTransfer(from, to, part, h, c, rnd, failures));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cells[3], PetscBool graded, PetscBool open, const PatchFDKernels tables[2][2], PetscRandom rnd, PetscInt *failures)
+{
+  Mesh mesh, fine, higher;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(dim, degree, cells, graded, open, 1, &mesh));
+  PetscCall(MeshCreate(dim, degree, cells, graded, open, 2, &fine));
+  PetscCall(MeshCreate(dim, degree + 1, cells, graded, open, 1, &higher));
+  for (int t = 0; t < 2; t++) {
+    const PatchFDKernels h = tables[t][0], c = tables[t][1];
+
+    for (int part = 0; part < 3; part++)
+      for (int general = 0; general < 2; general++) PetscCall(TestOperator(&mesh, part, (PetscBool)general, h, c, rnd, failures));
+    PetscCall(TestTransfers(&mesh, &fine, h, c, rnd, failures));
+    PetscCall(TestTransfers(&mesh, &higher, h, c, rnd, failures));
+  }
+  PetscCall(MeshDestroy(&mesh));
+  PetscCall(MeshDestroy(&fine));
+  PetscCall(MeshDestroy(&higher));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- times, on events of the device ---- */
+
+static PetscErrorCode TimeTransfer(PatchFDKernels k, const Mesh *coarse, const Mesh *fine, PetscInt f, PetscReal unknowns, PetscReal *prolong, PetscReal *restriction)
+{
+  PatchFDTransferDesc desc;
+  PatchFDEmbedding    e[3];
+  void               *xc, *xf, *plan = NULL;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDLine *from = FieldLine(coarse, f, d), *to = FieldLine(fine, f, d);
+
+    PetscCall(PatchFDEmbeddingCreate(from, to, &e[d]));
+    desc.dir[d]      = &e[d];
+    desc.cells[d][0] = 0;
+    desc.cells[d][1] = from->ncells;
+    desc.cbox.lo[d] = desc.fbox.lo[d] = 0;
+    desc.cbox.n[d]                    = from->nnodes;
+    desc.fbox.n[d]                    = to->nnodes;
+    PatchFDLineFree(from, &desc.coarse[d][0], &desc.coarse[d][1]);
+    PatchFDLineFree(to, &desc.fine[d][0], &desc.fine[d][1]);
+  }
+  PetscCall(Numbers(k, PatchFDBoxSize(&desc.cbox), 3, &xc));
+  PetscCall(Numbers(k, PatchFDBoxSize(&desc.fbox), 4, &xf));
+  PetscCall(k->transfercreate(&desc, &plan));
+  TIME(*prolong, k->transferprolong(plan, xc, xf));
+  TIME(*restriction, k->transferrestrict(plan, xf, xc));
+  PetscCall(k->transferdestroy(&plan));
+  PetscCall(k->free(xc));
+  PetscCall(k->free(xf));
+  for (int d = 0; d < 3; d++) PetscCall(PatchFDEmbeddingDestroy(&e[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Time(PatchFDKernels k, const Mesh *coarse, const Mesh *m)
+{
+  PetscReal unknowns, t, transfer[2] = {0, 0}, pressure[2] = {0, 0};
+  Stokes    s;
+  void     *v[3], *plan = NULL;
+
+  PetscFunctionBeginUser;
+  Describe(m, 0, &s);
+  unknowns = (PetscReal)s.nx;
+  for (int i = 0; i < 3; i++) PetscCall(Numbers(k, s.nx, i, &v[i]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %2" PetscInt_FMT " %10.0f |", k->name, m->degree, (double)unknowns));
+  PetscCall(k->operatorcreate(&s.desc, &plan));
+  TIME(t, k->operatorapply(plan, 1, v[0], NULL, v[2]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+  TIME(t, k->operatorapply(plan, -1, v[0], v[1], v[2]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.2f", (double)(t * 1e3)));
+  PetscCall(k->operatordestroy(&plan));
+  s.desc.nterm--; /* no divergence of the last component: not an operator with a kernel of its own */
+  PetscCall(k->operatorcreate(&s.desc, &plan));
+  TIME(t, k->operatorapply(plan, 1, v[0], NULL, v[2]));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.1f", (double)(t * 1e3)));
+  PetscCall(k->operatordestroy(&plan));
+  for (PetscInt f = 0; f <= m->dim; f++) {
+    PetscReal up, down;
+
+    PetscCall(TimeTransfer(k, coarse, m, f, unknowns / (m->dim + 1), &up, &down));
+    if (f < m->dim) {
+      transfer[0] += up / m->dim;
+      transfer[1] += down / m->dim;
+    } else {
+      pressure[0] = up;
+      pressure[1] = down;
+    }
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %7.2f %8.2f %7.2f %8.2f", (double)(transfer[0] * 1e3), (double)(transfer[1] * 1e3), (double)(pressure[0] * 1e3), (double)(pressure[1] * 1e3)));
+  TIME(t, CopyOnDevice(v[1], v[0], s.nx * k->size));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %7.2f  %5.2f\n", (double)(t * 1e3), (double)(2 * k->size / t * 1e-3)));
+  for (int i = 0; i < 3; i++) PetscCall(k->free(v[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  const PatchFDKernels tables[2][2] = {
+    {&PatchFDKernelsHostDouble, &PatchFDKernelsCUDADouble},
+    {&PatchFDKernelsHostFloat,  &PatchFDKernelsCUDAFloat }
+  };
+  PetscReal   unknowns = 0;
+  PetscInt    dim = 3, degrees[16], nd = 16, cells[3] = {5, 4, 3}, nc = 3, failures = 0;
+  PetscBool   set, graded = PETSC_FALSE, open = PETSC_FALSE;
+  PetscRandom rnd;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &nd, &set));
+  PetscCheck(set, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-degrees is needed: a list of degrees");
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", cells, &nc, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-graded", &graded, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-open", &open, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
+  if (unknowns > 0) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown; transfers: of a velocity component, of the pressure\ntable        k   unknowns |      A x  b - A x  general | prolong restrict prolong restrict |    copy  TB/s\n"));
+    for (int t = 0; t < 2; t++) {
+      for (PetscInt i = 0; i < nd; i++) {
+        const PetscInt n = PetscMax(1, (PetscInt)(PetscPowReal(unknowns / (dim + 1), 1. / dim) / (degrees[i] + 1) / 2 + 0.5)), half[] = {n, n, n};
+        Mesh           coarse, mesh;
+
+        PetscCall(MeshCreate(dim, degrees[i], half, graded, open, 1, &coarse));
+        PetscCall(MeshCreate(dim, degrees[i], half, graded, open, 2, &mesh));
+        PetscCall(Time(tables[t][1], &coarse, &mesh));
+        PetscCall(MeshDestroy(&coarse));
+        PetscCall(MeshDestroy(&mesh));
+      }
+    }
+    PetscCall(PetscFinalize());
+    return 0;
+  }
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &rnd));
+  for (PetscInt i = 0; i < nd; i++) {
+    const PetscInt before = failures;
+
+    PetscCall(TestAll(dim, degrees[i], cells, graded, open, tables, rnd, &failures));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ": %s\n", degrees[i], failures == before ? "agrees" : "DEVIATES"));
+  }
+  PetscCall(PetscRandomDestroy(&rnd));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+#else
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "This PETSc has no CUDA\n"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+#endif
+
+/*TEST
+
+   testset:
+     requires: cuda gpu
+     test:
+       suffix: 2d
+       args: -dim 2 -cells 35,13 -degrees 1,2,3,4,5,6,7
+     test:
+       suffix: 2d_graded
+       args: -dim 2 -cells 9,16 -degrees 1,2,3,4,5,6 -graded -open
+     test:
+       suffix: 3d
+       args: -cells 21,7,5 -degrees 1,2,3
+     test:
+       suffix: 3d_high
+       args: -cells 9,5,3 -degrees 4,5,6,7
+     test:
+       suffix: 3d_open
+       args: -cells 10,6,4 -degrees 1,2,3,4 -open
+     test:
+       suffix: 3d_graded
+       args: -cells 7,9,4 -degrees 1,2,3,4,5,6 -graded -open
+     test:
+       suffix: 3d_thin
+       args: -cells 1,4,2 -degrees 1,2,3
+
+TEST*/
