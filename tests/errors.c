@@ -93,7 +93,7 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
   Mat             B;
 
   PetscFunctionBeginUser;
-  PetscCall(TestBox("-dm_box_operator plate", PETSC_ERR_ARG_UNKNOWN_TYPE, "plate", "poisson and biharmonic"));
+  PetscCall(TestBox("-dm_box_operator plate", PETSC_ERR_ARG_UNKNOWN_TYPE, "plate", "poisson, biharmonic and stokes"));
   PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_degree 1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is 1", "2 or more"));
   PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_space dgq", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is dgq", "takes q"));
   PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_boundary dirichlet,dirichlet,supported,neumann", PETSC_ERR_ARG_INCOMP, "neumann at the upper side of direction 1", "supported"));
@@ -125,6 +125,36 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_update", "atomic", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_update atomic", "-pc_patchfd_type additive"));
   PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_local", "fd_inexact", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd_inexact", "use fd"));
   PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* flows; x is a vector of the DMBOX poisson */
+static PetscErrorCode TestStokes(DM poisson, Vec x)
+{
+  const PetscInt cells[] = {4, 4};
+  PetscReal      e;
+  DM             dm;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestBox("-dm_box_space rt", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is rt", "poisson takes q and dgq"));
+  PetscCall(TestBox("-dm_box_operator stokes", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is q", "stokes takes rt"));
+  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space rt -dm_box_dim 1", PETSC_ERR_ARG_INCOMP, "rt, which has 2 or 3 dimensions", "is 1"));
+  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space rt -dm_box_boundary dirichlet,supported,neumann,dirichlet", PETSC_ERR_ARG_INCOMP, "supported at the upper side of direction 0", "neumann (open)"));
+  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space rt -dm_box_boundary neumann", PETSC_ERR_ARG_INCOMP, "neumann at all sides", "positive -dm_box_shift"));
+  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space rt -dm_box_penalty 0.25,1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty (DMBoxSetPenalty()) is 0.25,1", "above 0.25"));
+  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space rt -dm_box_viscosity 0", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_viscosity (DMBoxSetStokes()) is 0", "positive"));
+  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space rt -dm_box_shift -1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetStokes()) is -1", "not negative"));
+
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_RT));
+  PetscCall(DMBoxSetOperator(dm, "stokes"));
+  FAILS("DMBoxComputeStokesError before set-up", DMBoxComputeStokesError(dm, 0, One, One, NULL, x, &e, &e, &e, &e), PETSC_ERR_ARG_WRONGSTATE, "DMSetUp()", "first");
+  PetscCall(DMSetUp(dm));
+  FAILS("DMBoxComputeStokesError with a vector of another mesh", DMBoxComputeStokesError(dm, 0, One, One, NULL, x, &e, &e, &e, &e), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
+  FAILS("DMBoxComputeStokesError of poisson", DMBoxComputeStokesError(poisson, 0, One, One, NULL, x, &e, &e, &e, &e), PETSC_ERR_ARG_WRONG, "-dm_box_space rt", "has q");
+  FAILS("DMBoxComputeBendingError of rt", DMBoxComputeBendingError(dm, 0, One, NULL, x, &e), PETSC_ERR_ARG_WRONG, "one field", "is rt");
+  FAILS("DMBoxSetStokes of poisson", DMBoxSetStokes(poisson, 1, 0), PETSC_ERR_ARG_WRONG, "DMBoxSetStokes()", "poisson");
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -232,6 +262,7 @@ int main(int argc, char **argv)
   PetscCall(DMDestroy(&other));
 
   PetscCall(TestBiharmonic(dm, A, x));
+  PetscCall(TestStokes(dm, x));
 
   /* NaN in the right-hand side: no loop, no wrong answer */
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));

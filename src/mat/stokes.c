@@ -324,12 +324,14 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
 
   Sides are without slip (`DMBOX_DIRICHLET`: `DMBoxLiftDirichlet()` brings other velocities in) or open (`DMBOX_NEUMANN`: viscosity du/dn - p n is
   given, zero unless `DMBoxAddNeumannLoad()` brings another in).  Without open sides the pressure is determined up to a constant: the matrix has that null space.
+  Open sides only need a positive shift.
 
   The matrix is symmetric and indefinite: use `KSPFGMRES` or `KSPGMRES`, not `KSPCG`.
 
   May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.
 
-.seealso: `DMBOX`, `DMBoxGetStokes()`, `DMBoxSetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPenalty()`, `DMBoxLiftDirichlet()`, `MatBoxUpdate()`
+.seealso: `DMBOX`, `DMBoxGetStokes()`, `DMBoxSetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPenalty()`, `DMBoxAddLoad()`, `DMBoxLiftDirichlet()`,
+          `DMBoxComputeStokesError()`, `MatBoxUpdate()`
 @*/
 PetscErrorCode DMBoxSetStokes(DM dm, PetscReal viscosity, PetscReal shift)
 {
