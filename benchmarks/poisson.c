@@ -7,59 +7,13 @@ set-up is not in it.  A line a solve: unknowns, iterations, residual, error, tim
   -error <n>                          : L2 error by quadrature on the host for up to n unknowns (default 1e6)\n\
   -dm_vec_type <type>, -dm_box_space <q,dgq>, -dm_box_operator <poisson,biharmonic>, -mixed_ksp_type, -double_ksp_type, -mixed_single_pc_..., -double_pc_... : as for any solve\n\n";
 
-#include <petscpatchfd.h>
-#include <petsctime.h>
-#include <petsc/private/logimpl.h> /* to switch GPU times on and off */
-
-#if defined(PETSC_HAVE_CUDA)
-  #include <petscdevice_cuda.h>
-  #define GPU            PetscDeviceInitialized(PETSC_DEVICE_CUDA)
-  #define GPU_TIME(info) (info).GpuTime
-#else
-  #define GPU            PETSC_FALSE
-  #define GPU_TIME(info) (info).time
-#endif
+#include "solve.h"
 
 static PetscErrorCode Exact(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   u[0] = 1;
   for (PetscInt i = 0; i < dim; i++) u[0] *= PetscSinReal(PETSC_PI * x[i]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* seconds, when all work is done */
-static PetscErrorCode Now(PetscLogDouble *t)
-{
-  PetscFunctionBeginUser;
-#if defined(PETSC_HAVE_CUDA)
-  if (GPU) PetscCallCUDA(cudaDeviceSynchronize());
-#endif
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-  PetscCall(PetscTime(t));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* bytes in use, on the GPU if there is one in use */
-static PetscErrorCode Memory(PetscLogDouble *bytes)
-{
-  PetscFunctionBeginUser;
-#if defined(PETSC_HAVE_CUDA)
-  if (GPU) {
-    size_t        free, total;
-    cudaMemPool_t pool;
-    int           device;
-
-    PetscCallCUDA(cudaDeviceSynchronize());
-    PetscCallCUDA(cudaGetDevice(&device));
-    PetscCallCUDA(cudaDeviceGetDefaultMemPool(&pool, device));
-    PetscCallCUDA(cudaMemPoolTrimTo(pool, 0)); /* PETSc's Vecs leave theirs there */
-    PetscCallCUDA(cudaMemGetInfo(&free, &total));
-    *bytes = (PetscLogDouble)(total - free);
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-#endif
-  PetscCall(PetscMemoryGetCurrentUsage(bytes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -105,73 +59,6 @@ static PetscErrorCode TensorProduct(DM dm, PetscReal alpha, Vec w, Vec s, Vec v)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* GPU time, or the host's, and calls of an event, in the main stage and in PCMG's; zeros for unknown events */
-static PetscErrorCode EventTime(const char *name, PetscBool gpu, PetscLogDouble *t, int *count)
-{
-  PetscLogEvent event;
-  PetscLogStage stages[2] = {0, -1};
-
-  PetscFunctionBeginUser;
-  *t     = 0;
-  *count = 0;
-  PetscCall(PetscLogEventGetId(name, &event));
-  PetscCall(PetscLogStageGetId("MG Apply", &stages[1]));
-  for (int s = 0; s < 2 && event >= 0; s++) {
-    PetscEventPerfInfo info;
-
-    if (stages[s] < 0) continue;
-    PetscCall(PetscLogEventGetPerfInfo(stages[s], event, &info));
-    *t += gpu ? GPU_TIME(info) : info.time;
-    *count += info.count;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* one more solve, with events; `total` is the time of a solve without them */
-static PetscErrorCode Breakdown(KSP ksp, Vec b, Vec u, PetscLogDouble total, PetscInt N)
-{
-  static const char *const names[] = {"PatchFDSmooth", "PatchFDMult", "PatchFDRestrict", "PatchFDProlong", "PatchFDBoxSolve", "VecSingleConvert", "VecMDot", "VecDot", "VecTDot",
-                                      "VecNorm",       "VecMAXPY",    "VecAXPY",         "VecAYPX",        "VecWAXPY",        "VecScale",         "VecCopy", "VecSet"};
-  static const char *const levels[] = {"MGSmooth Level", "MGResid Level", "MGInterp Level"};
-  enum {
-    NAMES  = PETSC_STATIC_ARRAY_LENGTH(names),
-    EVENTS = NAMES + 3 * 16
-  };
-  char           event[EVENTS][32];
-  PetscLogDouble t[2][EVENTS], sum = 0;
-  int            count[2][EVENTS];
-  const PetscBool gpu = GPU;
-
-  PetscFunctionBeginUser;
-  for (int i = 0; i < EVENTS; i++) {
-    if (i < NAMES) PetscCall(PetscStrncpy(event[i], names[i], sizeof(event[i])));
-    else PetscCall(PetscSNPrintf(event[i], sizeof(event[i]), "%s %d", levels[(i - NAMES) % 3], 15 - (i - NAMES) / 3));
-  }
-  for (int pass = 0; pass < 2; pass++) {
-    for (int i = 0; i < EVENTS; i++) PetscCall(EventTime(event[i], gpu, &t[pass][i], &count[pass][i]));
-    PetscLogGpuTimeFlag = PETSC_TRUE;
-    if (!pass) PetscCall(KSPSolve(ksp, b, u));
-    PetscLogGpuTimeFlag = PETSC_FALSE;
-  }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  by operation           ms  ps/unk. per cent  calls\n"));
-  for (int i = 0; i < NAMES; i++) {
-    const PetscLogDouble dt = t[1][i] - t[0][i];
-
-    if (count[1][i] == count[0][i]) continue;
-    sum += dt;
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    %-16s %9.3f %8.2f %8.1f %6d\n", names[i], dt * 1e3, dt / N * 1e12, 100 * dt / total, count[1][i] - count[0][i]));
-  }
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    %-16s %9.3f %8.2f %8.1f\n", "gaps and rest", (total - sum) * 1e3, (total - sum) / N * 1e12, 100 * (total - sum) / total));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  by level, ms     smoother  residual transfers\n"));
-  for (int i = NAMES; i < EVENTS; i += 3) {
-    if (count[1][i] == count[0][i]) continue;
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "    %2d            ", 15 - (i - NAMES) / 3));
-    for (int j = 0; j < 3; j++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %9.3f", (t[1][i + j] - t[0][i + j]) * 1e3));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* the mesh with about so many unknowns, and the line that it is a power of */
 static PetscErrorCode CreateMesh(PetscInt dim, PetscInt k, PetscReal unknowns, PetscInt cells[3], DM *dm, DM *line)
 {
@@ -197,33 +84,6 @@ static PetscErrorCode CreateMesh(PetscInt dim, PetscInt k, PetscReal unknowns, P
   PetscCall(DMBoxGetOperator(*dm, &operator));
   PetscCall(DMBoxSetOperator(*line, operator));
   PetscCall(DMSetUp(*line));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CreateSolver(DM dm, Mat A, const char *mode, KSP *ksp)
-{
-  PC        pc, inner;
-  PetscBool mixed;
-  char      prefix[16];
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscStrcmp(mode, "mixed", &mixed));
-  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", mode));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
-  PetscCall(KSPSetDM(*ksp, dm));
-  PetscCall(KSPSetDMActive(*ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
-  PetscCall(KSPSetOperators(*ksp, A, A));
-  PetscCall(KSPSetType(*ksp, KSPFGMRES));
-  PetscCall(KSPSetTolerances(*ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
-  PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetDM(pc, dm));
-  PetscCall(PCSetType(pc, mixed ? PCSINGLE : PCPATCHMG));
-  if (mixed) {
-    PetscCall(PCSingleGetPC(pc, &inner));
-    PetscCall(PCSetType(inner, PCPATCHMG));
-  }
-  PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -290,7 +150,7 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const 
 
   PetscCall(DMCreateMatrix(dm, &A));
   PetscCall(VecDuplicate(b, &u));
-  PetscCall(CreateSolver(dm, A, mode, &ksp));
+  PetscCall(CreateSolver(dm, A, mode, 1e-9, &ksp));
   PetscCall(Now(&t[0]));
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPSolve(ksp, b, u));
@@ -353,15 +213,8 @@ int main(int argc, char **argv)
     PetscCall(PetscStrallocpy("mixed", &modes[0]));
     PetscCall(PetscStrallocpy("double", &modes[1]));
   }
-  if (breakdown) { /* kernels one by one, and PCMG's events of the levels */
-    PetscCall(PetscLogDefaultBegin());
-    for (PetscInt m = 0; m < nm; m++) {
-      char option[64];
-
-      PetscCall(PetscSNPrintf(option, sizeof(option), "-%s_%spc_mg_log", modes[m], modes[m][0] == 'm' ? "single_" : ""));
-      PetscCall(PetscOptionsSetValue(NULL, option, NULL));
-    }
-  } else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "mode    k cells   unknowns its  residual max error  L2 error | first, s  solve, ms   ps/unk.     unk./s |      GB  B/unk.\n"));
+  if (breakdown) PetscCall(BreakdownBegin(nm, modes));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "mode    k cells   unknowns its  residual max error  L2 error | first, s  solve, ms   ps/unk.     unk./s |      GB  B/unk.\n"));
   for (PetscInt m = 0; m < nm; m++)
     for (PetscInt i = 0; i < nd; i++)
       for (PetscInt j = 0; j < nu; j++) PetscCall(Solve(dim, degrees[i], unknowns[j], modes[m], breakdown, limit));

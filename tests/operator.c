@@ -57,8 +57,8 @@ static PetscErrorCode Form_Robin(DM dm, DMBoxOperator op, const PetscReal c[], c
       A[d].X[own] += c[BETA];
       A[d].X[A[d].ncells * size - ld + own + A[d].nloc - 1] += c[BETA];
     }
-    form->A[d] = &A[d];
-    form->M[d] = &M[d];
+    form->A[0][d] = &A[d];
+    form->M[0][d] = &M[d];
   }
   for (int d = 0; d < 3; d++) {
     form->term[d]        = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};

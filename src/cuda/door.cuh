@@ -1,11 +1,13 @@
 /*
   What the kernel tables call: each function hands a description to the kind of kernels that takes it, and remembers which: those for Kronecker sums
-  in continuous fields, in discontinuous ones (dg.cuh), or for other sums of bands (band_operator.cuh, terms_operator.cuh, terms.cuh).
+  in continuous fields, in discontinuous ones (dg.cuh), for other sums of bands (band_operator.cuh, terms_operator.cuh, terms.cuh), or for several fields
+  (fields.cuh).
 */
 #pragma once
 #include "band_operator.cuh"
 #include "cuda.cuh"
 #include "dg.cuh"
+#include "fields.cuh"
 #include "mixed_transfer.cuh"
 #include "terms.cuh"
 #include "terms_operator.cuh"
@@ -136,22 +138,36 @@ struct OperatorDoor {
 
 template <typename T>
 struct LocalDoor {
+  enum {
+    SUM,
+    DG,
+    TERMS,
+    FIELDS
+  };
+
   static PetscErrorCode create(const PatchFDLocalDesc *desc, void **plan)
   {
     DoorPlan *p;
 
     PetscFunctionBegin;
-    PetscCall(DoorCreate(desc->nterm ? 2 : desc->nphase > 1, plan, &p));
-    PetscCall((DoorCall<Smoother<T>, DGSmoother<T>, TermsSmoother<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); })));
+    PetscCall(DoorCreate(desc->nfield > 1 ? FIELDS : (desc->nterm ? TERMS : (desc->nphase > 1 ? DG : SUM)), plan, &p));
+    PetscCall(call(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); }));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static PetscErrorCode apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return DoorCall<Smoother<T>, DGSmoother<T>, TermsSmoother<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r); });
+    return call(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r); });
   }
-  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Smoother<T>, DGSmoother<T>, TermsSmoother<T>>(plan); }
+  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Smoother<T>, DGSmoother<T>, TermsSmoother<T>, FieldsSmoother<T>>(plan); }
+
+private:
+  template <typename F>
+  static PetscErrorCode call(int kind, F &&f)
+  {
+    return DoorCall<Smoother<T>, DGSmoother<T>, TermsSmoother<T>, FieldsSmoother<T>>(kind, f);
+  }
 };
 
 /* ---- transfers ---- */

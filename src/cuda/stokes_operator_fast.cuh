@@ -86,6 +86,8 @@ struct StokesData {
   StokesField field[4];
   const T    *h[3], *numbers[3][3]; /* [direction], [component][direction]: of the cells from the one before the first tile on */
   T           gradient[3], divergence[3];
+  int         inner[3][2]; /* first cells of inner tiles: all nodes that they need and have exist, and all their cells have these numbers: */
+  T           length[3], number[3][3][DG_CELL];
 };
 
 /* where a block of threads is: cell and node */
@@ -107,17 +109,18 @@ struct StokesPlace {
   __device__ __forceinline__ int at(int e, int i) const { return cell[e] + (i + S::n) / S::n - 1; }
 };
 
-template <typename T>
+/* of inner tiles they are operands from the constant bank */
+template <bool INNER, typename T>
 __device__ __forceinline__ T StokesLength(const StokesData<T> &d, int e, int cell)
 {
-  return d.h[e][cell - d.origin[e] + 1];
+  return INNER ? d.length[e] : d.h[e][cell - d.origin[e] + 1];
 }
 
 /* numbers of component c in direction e */
-template <typename T>
+template <bool INNER, typename T>
 __device__ __forceinline__ const T *StokesNumbers(const StokesData<T> &d, int c, int e, int cell)
 {
-  return d.numbers[c][e] + (cell - d.origin[e] + 1) * (c == e ? STOKES_CELL : DG_CELL);
+  return INNER ? d.number[c][e] : d.numbers[c][e] + (cell - d.origin[e] + 1) * (c == e ? STOKES_CELL : DG_CELL);
 }
 
 /* ---- lines and nodes of a part of the tile ---- */
@@ -144,56 +147,58 @@ struct StokesLines {
 };
 
 /* the nodes of x in a part of the tile, zero where there are none, to shared memory of shape To.  No wait */
-template <typename S, typename To, int LO0, int HI0, int LO1, int HI1, typename T>
+template <typename S, bool INNER, typename To, int LO0, int HI0, int LO1, int HI1, typename T>
 __device__ __forceinline__ void StokesFetch(const StokesField &f, const StokesPlace<S> &place, const T *__restrict__ x, T *to)
 {
   constexpr int A = HI0 - LO0, B = HI1 - LO1;
+  const T      *from = x + f.xl.at(place.node[0], place.node[1], place.node[2]);
+  const int     row = (int)f.xl.row, plane = (int)f.xl.plane;
 
   for (int t = threadIdx.x; t < A * B * S::NZ; t += S::THREADS) {
     const int i = LO0 + t % A, j = LO1 + t / A % B, k = t / A / B;
     T        *node = to + To::at(i, j, k);
 
-    if (f.read.contains(place.node[0] + i, place.node[1] + j, place.node[2] + k)) __pipeline_memcpy_async(node, x + f.xl.at(place.node[0] + i, place.node[1] + j, place.node[2] + k), sizeof(T));
+    if (INNER || f.read.contains(place.node[0] + i, place.node[1] + j, place.node[2] + k)) __pipeline_memcpy_async(node, from + (i + j * row + k * plane), sizeof(T));
     else *node = 0;
   }
 }
 
 /* a z-line of x, nodes counted from the cell's first */
-template <typename T>
+template <typename T, bool INNER>
 struct StokesColumn {
   const T *x;
-  ptrdiff_t plane;
-  int      lo, hi; /* nodes that exist */
+  int      plane, lo, hi; /* nodes that exist */
 
   template <typename S>
   __device__ __forceinline__ StokesColumn(const StokesField &f, const StokesPlace<S> &place, const T *__restrict__ all, int i, int j)
   {
     const bool line = Inside(f.read, 0, place.node[0] + i) && Inside(f.read, 1, place.node[1] + j);
 
-    x     = all + f.xl.at(place.node[0] + i, place.node[1] + j, place.node[2]);
-    plane = f.xl.plane;
+    x     = all + f.xl.at(place.node[0], place.node[1], place.node[2]) + (i + j * (int)f.xl.row);
+    plane = (int)f.xl.plane;
     lo    = f.read.lo[2] - place.node[2];
     hi    = line ? f.read.hi[2] - place.node[2] : lo;
   }
-  __device__ __forceinline__ T operator()(int l) const { return l >= lo && l < hi ? x[l * plane] : T(0); }
+  __device__ __forceinline__ T operator()(int l) const { return INNER || (l >= lo && l < hi) ? x[l * plane] : T(0); }
 };
 
 /* y = y0 + scale w on N nodes in direction D from a node of the tile on */
-template <int D, int N, typename S, typename T>
+template <int D, int N, bool INNER, typename S, typename T>
 __device__ __forceinline__ void StokesStore(const StokesField &f, const StokesPlace<S> &place, int i, int j, int k, T scale, const T w[N], const T *y0, T *y)
 {
   constexpr int   a = D == 0, b = D == 2 ? 1 : 2;
-  const int       node[3] = {place.node[0] + i, place.node[1] + j, place.node[2] + k};
+  const int       node[3] = {place.node[0] + i, place.node[1] + j, place.node[2] + k}, stride = D == 0 ? 1 : (int)(D == 1 ? f.yl.row : f.yl.plane);
   const bool      rows    = Inside(f.write, a, node[a]) && Inside(f.write, b, node[b]);
-  const ptrdiff_t at = f.yl.at(node[0], node[1], node[2]), stride = D == 0 ? 1 : (D == 1 ? f.yl.row : f.yl.plane);
+  const ptrdiff_t at      = f.yl.at(place.node[0], place.node[1], place.node[2]) + (i + j * (int)f.yl.row + k * (int)f.yl.plane);
+  auto            has     = [&](int l) { return INNER || Inside(f.store, D, node[D] + l); };
   T               old[N];
 
-  if (!Inside(f.store, a, node[a]) || !Inside(f.store, b, node[b])) return;
+  if (!INNER && (!Inside(f.store, a, node[a]) || !Inside(f.store, b, node[b]))) return;
 #pragma unroll
-  for (int l = 0; l < N; l++) old[l] = y0 && Inside(f.store, D, node[D] + l) ? y0[at + l * stride] : T(0);
+  for (int l = 0; l < N; l++) old[l] = y0 && has(l) ? y0[at + l * stride] : T(0);
 #pragma unroll
   for (int l = 0; l < N; l++) {
-    if (Inside(f.store, D, node[D] + l)) y[at + l * stride] = old[l] + (rows && Inside(f.write, D, node[D] + l) ? scale * w[l] : T(0));
+    if (has(l)) y[at + l * stride] = old[l] + (INNER || (rows && Inside(f.write, D, node[D] + l)) ? scale * w[l] : T(0));
   }
 }
 
@@ -247,23 +252,23 @@ __device__ __forceinline__ void StokesOwnCell(const StokesMatrices<T, K> &m, con
 }
 
 /* w = A u + M t + g G' p at the cell's own nodes, to the first of which the cell below adds */
-template <typename T, int K, typename Line>
+template <bool INNER, typename T, int K, typename Line>
 __device__ __forceinline__ void StokesOwnLine(const StokesMatrices<T, K> &m, const StokesData<T> &d, int c, int cell, const Line &line, T w[K + 1])
 {
   constexpr int n = K + 1;
 
 #pragma unroll
   for (int r = 0; r < n; r++) w[r] = 0;
-  StokesOwnCell(m, StokesNumbers(d, c, c, cell - 1), StokesLength(d, c, cell - 1), d.gradient[c], line, -n, n, n + 1, w);
-  StokesOwnCell(m, StokesNumbers(d, c, c, cell), StokesLength(d, c, cell), d.gradient[c], line, 0, 0, n, w);
+  StokesOwnCell(m, StokesNumbers<INNER>(d, c, c, cell - 1), StokesLength<INNER>(d, c, cell - 1), d.gradient[c], line, -n, n, n + 1, w);
+  StokesOwnCell(m, StokesNumbers<INNER>(d, c, c, cell), StokesLength<INNER>(d, c, cell), d.gradient[c], line, 0, 0, n, w);
 }
 
 /* v = M u, the same */
-template <typename T, int K, typename U>
+template <bool INNER, typename T, int K, typename U>
 __device__ __forceinline__ void StokesMassLine(const StokesMatrices<T, K> &m, const StokesData<T> &d, int c, int cell, const U &u, T v[K + 1])
 {
   constexpr int n = K + 1;
-  const T       h[2] = {StokesLength(d, c, cell - 1), StokesLength(d, c, cell)};
+  const T       h[2] = {StokesLength<INNER>(d, c, cell - 1), StokesLength<INNER>(d, c, cell)};
   T             below = 0;
 
 #pragma unroll
@@ -300,7 +305,8 @@ __device__ __forceinline__ void StokesDivergence(const StokesMatrices<T, K> &m, 
 
 /* ---- a block of threads ---- */
 
-template <typename T, int K, int DIM>
+/* INNER: an inner tile */
+template <typename T, int K, int DIM, bool INNER>
 struct StokesBlock {
   using S                   = StokesTile<T, K, DIM>;
   static constexpr int n = S::n, NZ = S::NZ, X = S::X, Y = S::Y;
@@ -315,49 +321,51 @@ struct StokesBlock {
   const T                    *x, *y0;
   T                          *y, *U, *W, *P, *Q, alpha;
 
-  __device__ StokesBlock(const StokesMatrices<T, K> &m, const StokesData<T> &d, T alpha, const T *x, const T *y0, T *y, T *shared) :
-    m(m), d(d), place(d), x(x), y0(y0), y(y), U(shared), W(U + PartU::SIZE), P(W + PartW::SIZE), Q(P + PartP::SIZE), alpha(alpha)
+  __device__ StokesBlock(const StokesMatrices<T, K> &m, const StokesData<T> &d, const StokesPlace<S> &place, T alpha, const T *x, const T *y0, T *y, T *shared) :
+    m(m), d(d), place(place), x(x), y0(y0), y(y), U(shared), W(U + PartU::SIZE), P(W + PartW::SIZE), Q(P + PartP::SIZE), alpha(alpha)
   {
   }
 
-  __device__ __forceinline__ T length(int e, int i) const { return e < DIM ? StokesLength(d, e, place.at(e, i)) : T(1); }
+  __device__ __forceinline__ T length(int e, int i) const { return e < DIM ? StokesLength<INNER>(d, e, place.at(e, i)) : T(1); }
   /* the product of the lengths of a node's cell, but for direction c */
   __device__ __forceinline__ T lengths(int c, int i, int j) const { return (c == 0 ? T(1) : length(0, i)) * (c == 1 ? T(1) : length(1, j)) * (c == 2 ? T(1) : length(2, 0)); }
 
-  /* are all rows of the tile zero? */
-  __device__ bool empty() const
-  {
-    bool none = false;
-
-    for (int e = 0; e < DIM; e++) none = none || place.cell[e] > d.end[e] || (place.cell[e] == d.end[e] && !d.closing[e]);
-    return none;
-  }
+  /* no row of the tile but zero rows */
   __device__ void zero()
   {
     const T w[n] = {};
 
-    for (int f = 0; f <= DIM; f++) StokesLines<S, 2, TileQ>::each([&](int i, int j, int k) { StokesStore<2, NZ>(d.field[f], place, i, j, k, T(0), w, y0, y); });
+    for (int f = 0; f <= DIM; f++) StokesLines<S, 2, TileQ>::each([&](int i, int j, int k) { StokesStore<2, NZ, INNER>(d.field[f], place, i, j, k, T(0), w, y0, y); });
+  }
+  __device__ __forceinline__ void all()
+  {
+    fetchP();
+    fetchU<0>();
+    __pipeline_commit();
+    component<0>();
+    component<1>();
+    if constexpr (DIM == 3) last();
   }
 
   /* pressure of the tile and of the cells below it, whose corner nobody needs */
   __device__ __forceinline__ void fetchP()
   {
-    StokesFetch<S, PartP, -n, X, 0, Y>(d.field[DIM], place, x, P);
-    StokesFetch<S, PartP, 0, X, -n, 0>(d.field[DIM], place, x, P);
+    StokesFetch<S, INNER, PartP, -n, X, 0, Y>(d.field[DIM], place, x, P);
+    StokesFetch<S, INNER, PartP, 0, X, -n, 0>(d.field[DIM], place, x, P);
   }
   /* component c beside the tile; in 2D also in it */
   template <int C>
   __device__ __forceinline__ void fetchU()
   {
     if constexpr (DIM == 2) {
-      if (C == 0) StokesFetch<S, PartU, -n, X + 1, -n, Y + n>(d.field[C], place, x, U);
-      else StokesFetch<S, PartU, -n, X + n, -n, Y + 1>(d.field[C], place, x, U);
+      if (C == 0) StokesFetch<S, INNER, PartU, -n, X + 1, -n, Y + n>(d.field[C], place, x, U);
+      else StokesFetch<S, INNER, PartU, -n, X + n, -n, Y + 1>(d.field[C], place, x, U);
     } else if (C == 0) {
-      StokesFetch<S, PartU, -n, X + 1, -n, 0>(d.field[C], place, x, U);
-      StokesFetch<S, PartU, -n, X + 1, Y, Y + n>(d.field[C], place, x, U);
+      StokesFetch<S, INNER, PartU, -n, X + 1, -n, 0>(d.field[C], place, x, U);
+      StokesFetch<S, INNER, PartU, -n, X + 1, Y, Y + n>(d.field[C], place, x, U);
     } else {
-      StokesFetch<S, PartU, -n, 0, -n, Y + 1>(d.field[C], place, x, U);
-      StokesFetch<S, PartU, X, X + n, -n, Y + 1>(d.field[C], place, x, U);
+      StokesFetch<S, INNER, PartU, -n, 0, -n, Y + 1>(d.field[C], place, x, U);
+      StokesFetch<S, INNER, PartU, X, X + n, -n, Y + 1>(d.field[C], place, x, U);
     }
   }
 
@@ -370,12 +378,12 @@ struct StokesBlock {
   __device__ __forceinline__ void penaltyZ()
   {
     StokesLines<S, 2, Own<C>>::each([&](int i, int j, int) {
-      const StokesColumn<T> node(d.field[C], place, x, i, j);
+      const StokesColumn<T, INNER> node(d.field[C], place, x, i, j);
       T                     u[n], w[n] = {};
 
 #pragma unroll
       for (int l = 0; l < n; l++) u[l] = node(l);
-      DGCellLine<T, K>(m.d, StokesNumbers(d, C, 2, place.cell[2]), u, [&](int l) { return node(l - n); }, [&](int l) { return node(l + n); }, w);
+      DGCellLine<T, K>(m.d, StokesNumbers<INNER>(d, C, 2, place.cell[2]), u, [&](int l) { return node(l - n); }, [&](int l) { return node(l + n); }, w);
 #pragma unroll
       for (int l = 0; l < n; l++) {
         U[PartU::at(i, j, l)] = u[l];
@@ -399,7 +407,7 @@ struct StokesBlock {
         u[l] = from[l * su];
         w[l] = NEW ? T(0) : to[l * sw];
       }
-      DGCellLine<T, K>(m.d, StokesNumbers(d, C, E, place.at(E, E ? j : i)), u, [=](int l) { return from[(l - n) * su]; }, [=](int l) { return from[(l + n) * su]; }, w);
+      DGCellLine<T, K>(m.d, StokesNumbers<INNER>(d, C, E, place.at(E, E ? j : i)), u, [=](int l) { return from[(l - n) * su]; }, [=](int l) { return from[(l + n) * su]; }, w);
       if (MASS) DGMassLine<T, n>(m.d.M, w, v);
 #pragma unroll
       for (int l = 0; l < n; l++) to[l * sw] = MASS ? v[l] : w[l];
@@ -427,7 +435,7 @@ struct StokesBlock {
         auto     sum = [=](int l) { return t[l * sw]; };
         auto     pressure = [=](int l) { return p[l * sp]; };
 
-        StokesOwnLine<T, K>(m, d, C, place.at(C, C ? j : i), StokesLine<decltype(line), decltype(sum), decltype(pressure)>{line, sum, pressure}, w);
+        StokesOwnLine<INNER, T, K>(m, d, C, place.at(C, C ? j : i), StokesLine<decltype(line), decltype(sum), decltype(pressure)>{line, sum, pressure}, w);
         StokesDivergence<T, K>(m, d.divergence[C] * lengths(C, i, j), line, div);
 #pragma unroll
         for (int l = 0; l < n; l++) q[l * sq] = (C ? q[l * sq] : T(0)) + div[l];
@@ -474,7 +482,7 @@ struct StokesBlock {
 #pragma unroll
       for (int l = 0; l < N; l++) w[l] = at[l * s];
       if (N > 1) DGMassLine<T, n>(m.d.M, w, v);
-      StokesStore<E, N>(d.field[F], place, i, j, k, F == DIM ? alpha : alpha * lengths(F, i, j), N > 1 ? v : w, y0, y);
+      StokesStore<E, N, INNER>(d.field[F], place, i, j, k, F == DIM ? alpha : alpha * lengths(F, i, j), N > 1 ? v : w, y0, y);
     });
   }
 
@@ -503,14 +511,14 @@ struct StokesBlock {
     auto nothing = [](int) { return T(0); };
 
     StokesLines<S, 2, TileQ>::each([&](int i, int j, int) {
-      const StokesColumn<T> node(d.field[2], place, x, i, j), p(d.field[3], place, x, i, j);
-      T                     u[2 * n + 1], v[n], w[n], div[n];
-      auto                  line = [&](int l) { return u[l + n]; };
+      const StokesColumn<T, INNER> node(d.field[2], place, x, i, j), p(d.field[3], place, x, i, j);
+      T                        u[2 * n + 1], v[n], w[n], div[n];
 
 #pragma unroll
       for (int l = 0; l <= 2 * n; l++) u[l] = node(l - n);
-      StokesOwnLine<T, K>(m, d, 2, place.cell[2], StokesLine<decltype(line), decltype(nothing), StokesColumn<T>>{line, nothing, p}, w);
-      StokesMassLine<T, K>(m, d, 2, place.cell[2], line, v);
+      auto line = [&](int l) { return u[l + n]; };
+      StokesOwnLine<INNER, T, K>(m, d, 2, place.cell[2], StokesLine<decltype(line), decltype(nothing), StokesColumn<T, INNER>>{line, nothing, p}, w);
+      StokesMassLine<INNER, T, K>(m, d, 2, place.cell[2], line, v);
       StokesDivergence<T, K>(m, d.divergence[2] * lengths(2, i, j), line, div);
 #pragma unroll
       for (int l = 0; l < n; l++) {
@@ -528,10 +536,10 @@ struct StokesBlock {
   __device__ __forceinline__ void besideZ()
   {
     StokesLines<S, 2, Part>::each([&](int i, int j, int) {
-      const StokesColumn<T> node(d.field[2], place, x, i, j);
+      const StokesColumn<T, INNER> node(d.field[2], place, x, i, j);
       T                     v[n];
 
-      StokesMassLine<T, K>(m, d, 2, place.cell[2], node, v);
+      StokesMassLine<INNER, T, K>(m, d, 2, place.cell[2], node, v);
 #pragma unroll
       for (int l = 0; l < n; l++) U[PartU::at(i, j, l)] = v[l];
     });
@@ -558,18 +566,20 @@ __launch_bounds__(StokesTile<T, K, DIM>::THREADS) static __global__
 void StokesKernel(const __grid_constant__ StokesMatrices<T, K> m, const __grid_constant__ StokesData<T> d, T alpha, const T *__restrict__ x, const T *y0, T *y)
 {
   extern __shared__ double2 stokes_shared[];
-  StokesBlock<T, K, DIM>    block(m, d, alpha, x, y0, y, (T *)stokes_shared);
+  const StokesPlace<StokesTile<T, K, DIM>> place(d);
+  bool                      inner = true, empty = false;
 
-  if (block.empty()) {
-    block.zero();
-    return;
+  for (int e = 0; e < DIM; e++) {
+    inner = inner && place.cell[e] >= d.inner[e][0] && place.cell[e] < d.inner[e][1];
+    empty = empty || place.cell[e] > d.end[e] || (place.cell[e] == d.end[e] && !d.closing[e]);
   }
-  block.fetchP();
-  block.template fetchU<0>();
-  __pipeline_commit();
-  block.template component<0>();
-  block.template component<1>();
-  if constexpr (DIM == 3) block.last();
+  if (inner) StokesBlock<T, K, DIM, true>(m, d, place, alpha, x, y0, y, (T *)stokes_shared).all();
+  else {
+    StokesBlock<T, K, DIM, false> block(m, d, place, alpha, x, y0, y, (T *)stokes_shared);
+
+    if (empty) block.zero();
+    else block.all();
+  }
 }
 
 /* ---- how the generic part calls it ---- */
@@ -612,9 +622,51 @@ struct StokesDegree : StokesFast {
       PetscCall(upload(form, e, form->h[e], 1, tiles[e] * size[e], &d.h[e]));
       for (int c = 0; c < DIM; c++) PetscCall(upload(form, e, form->numbers[c][e], c == e ? STOKES_CELL : DG_CELL, tiles[e] * size[e], &d.numbers[c][e]));
     }
+    for (int e = 0; e < DIM; e++) inner(form, e, size[e]);
     grid = dim3(tiles[0], tiles[1], tiles[2]);
     PetscCall(AllowShared(StokesKernel<T, K, DIM>, S::SHARED));
     PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  /* inner tiles of `size` cells in direction e: the cells around the middle one that are like it, as far as all nodes exist in all fields */
+  void inner(const StokesForm *form, int e, int size)
+  {
+    const int first = (int)form->cells[e][0], end = (int)form->cells[e][1], middle = (first + end) / 2;
+    int       lo = middle, hi = middle;
+    auto      same = [&](const std::vector<PetscReal> &v, int cell) {
+      const size_t count = v.size() / form->h[e].size();
+
+      return std::equal(v.begin() + cell * count, v.begin() + (cell + 1) * count, v.begin() + middle * count);
+    };
+    auto alike = [&](int cell) {
+      bool is = same(form->h[e], cell);
+
+      for (int c = 0; c < DIM; c++) is = is && same(form->numbers[c][e], cell);
+      return is;
+    };
+
+    while (lo > first && alike(lo - 1)) lo--;
+    while (hi < end && alike(hi)) hi++;
+    lo++; /* what a tile needs begins a cell before it */
+    hi -= size;
+    for (int f = 0; f <= DIM; f++) {
+      const StokesField &field = d.field[f];
+      const int          has = PetscMax(field.write.lo[e], field.store.lo[e]), ends = PetscMin(field.write.hi[e], field.store.hi[e]);
+
+      lo = PetscMax(lo, PetscMax((has + S::n - 1) / S::n, (field.read.lo[e] + S::n - 1) / S::n + 1));
+      hi = PetscMin(hi, PetscMin(ends / S::n - size, field.read.hi[e] / S::n - size - 1));
+    }
+    d.inner[e][0] = lo;
+    d.inner[e][1] = hi + 1;
+    if (middle >= end) d.inner[e][1] = lo; /* no cells */
+    else {
+      d.length[e] = (T)form->h[e][middle];
+      for (int c = 0; c < DIM; c++) {
+        const int count = c == e ? STOKES_CELL : DG_CELL;
+
+        std::copy_n(form->numbers[c][e].begin() + middle * count, count, d.number[c][e]);
+      }
+    }
   }
 
   void fields(const StokesForm *form, int f)

@@ -116,7 +116,7 @@ static void Constants(const PatchFDDense *dense, PetscInt field, PetscReal y[], 
 }
 
 /* the pseudo-inverse of the block of even parities, if constants of a field are its null space, otherwise its inverse */
-static PetscErrorCode InvertConstants(const PatchFDDense *dense, PetscInt field, PetscReal K[], PetscBool *regular)
+static PetscErrorCode InvertConstants(const PatchFDDense *dense, PetscInt field, PetscBool spd, PetscReal K[], PetscBool *regular)
 {
   const PetscInt n = dense->size[0];
   PetscReal     *y, *ez, norm = 0, defect = 0, coupling = 0, s;
@@ -141,7 +141,7 @@ static PetscErrorCode InvertConstants(const PatchFDDense *dense, PetscInt field,
   s        = coupling * coupling / norm; /* as the Schur complement of the field */
   for (PetscInt i = 0; i < n && singular; i++)
     for (PetscInt j = 0; j < n; j++) K[(PetscCount)i * n + j] += s * ez[i] * ez[j];
-  PetscCall(Invert(n, PETSC_FALSE, K, regular));
+  PetscCall(Invert(n, spd, K, regular));
   for (PetscInt i = 0; i < n && singular; i++)
     for (PetscInt j = 0; j < n; j++) K[(PetscCount)i * n + j] -= y[i] * y[j] / s;
   PetscCall(PetscFree2(y, ez));
@@ -178,7 +178,7 @@ PetscErrorCode PatchFDHostDenseCreate(PetscInt nterm, const PatchFDMatrixTerm te
   for (int b = 0; b < 8 && *regular; b++) {
     if (!dense->size[b]) continue;
     AddTerms(dense, b, nterm, term, H, dense->block[b]);
-    if (b == 0 && constants >= 0) PetscCall(InvertConstants(dense, constants, dense->block[b], regular));
+    if (b == 0 && constants >= 0) PetscCall(InvertConstants(dense, constants, spd, dense->block[b], regular));
     else PetscCall(Invert(dense->size[b], spd, dense->block[b], regular));
   }
   PetscCall(PetscFree3(H[0], H[1], H[2]));

@@ -1,0 +1,456 @@
+static char help[] = "Local solvers of several fields, those of Raviart-Thomas spaces: the CUDA kernels against their host twins, in both precisions, on random data.\n\
+The inverses are random symmetric matrices, too: kernels know nothing of an operator.\n\
+  -dim <d>, -degrees <k,...>, -cells <n,...> : the meshes\n\
+  -graded <0 or 1,...> : a class of its own for each patch of this direction, without parity\n\
+  -open <0 or 1,...> : the nodes at the upper end of this direction are free; the last patch has a class of its own, without parity\n\
+  -time <n> : no comparison, but the time of a sweep over all colours of a mesh of about n unknowns, as many cells in each direction\n\n";
+
+#include <patchfd/private/assembly.h>
+#include <patchfd/private/kernels.h>
+#if defined(PETSC_HAVE_CUDA)
+  #include <petscdevice_cuda.h>
+  #include <petscpatchfd.h>
+
+typedef struct {
+  PetscInt  dim, cells[3];
+  PetscBool graded[3], open[3];
+} Kind;
+
+/* a velocity in RT_k and a pressure */
+typedef struct {
+  PetscInt          nfield, npatch[3], nclass[3], *cls[3], ndense;
+  PatchFDLine       line[PATCHFD_MAX_FIELDS][3];
+  PatchFDPatches    patch[PATCHFD_MAX_FIELDS][3];
+  PatchFDLocalField field[PATCHFD_MAX_FIELDS]; /* on the whole mesh */
+  PatchFDDense     *dense;
+  PatchFDRows       rows[3];
+  PatchFDRowTerm    term; /* of a residual, which is not asked for */
+  size_t            size; /* of x and r */
+} Space;
+
+/* fields one after another */
+static size_t Place(PetscInt nfield, PatchFDLocalField field[])
+{
+  size_t size = 0;
+
+  for (PetscInt f = 0; f < nfield; f++) {
+    field[f].x0 = size;
+    size += PatchFDBoxSize(&field[f].box);
+  }
+  return size;
+}
+
+static PetscErrorCode CreateLine(const Kind *kind, PetscInt k, PetscInt f, PetscInt d, Space *s)
+{
+  const PetscBool exists = (PetscBool)(d < kind->dim), fixed[2] = {exists, (PetscBool)(exists && !kind->open[d])};
+  const PetscInt  n    = exists ? kind->cells[d] : 1;
+  PatchFDLine    *line = &s->line[f][d];
+  PatchFDBand     M, A;
+  PetscReal      *v;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(n + 1, &v));
+  for (PetscInt i = 0; i <= n; i++) v[i] = (PetscReal)i;
+  PetscCall(PatchFDLineCreate(exists && f != d ? PATCHFD_DISCONTINUOUS : PATCHFD_CONTINUOUS, !exists ? 0 : (f == d ? k + 1 : k), n, v, fixed, line));
+  PetscCall(PatchFDBandMass(line, &M));
+  PetscCall(PatchFDBandLaplace(line, 1, 0, (PetscReal)(k * (k + 1)), (PetscReal)(2 * k * (k + 1)), &A));
+  PetscCall(PatchFDPatchesCreate(line, &M, &A, &s->patch[f][d]));
+  if (f == 0) PetscCall(PatchFDRowsCreate(&M, line, &s->patch[f][d], line, &s->patch[f][d], &s->rows[d]));
+  PetscCall(PatchFDBandDestroy(&M));
+  PetscCall(PatchFDBandDestroy(&A));
+  PetscCall(PetscFree(v));
+  s->field[f].dir[d]     = &s->patch[f][d];
+  s->field[f].box.lo[d] = 0;
+  s->field[f].box.n[d]  = line->nnodes;
+  PatchFDLineFree(line, &s->field[f].read[d][0], &s->field[f].read[d][1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* one class where the mesh is uniform, with another one for the patch at an open end; or one a patch */
+static PetscErrorCode CreateClasses(const Kind *kind, PetscInt d, Space *s)
+{
+  const PetscInt n = s->patch[0][d].npatch;
+
+  PetscFunctionBeginUser;
+  s->npatch[d] = n;
+  PetscCall(PetscMalloc1(n, &s->cls[d]));
+  for (PetscInt i = 0; i < n; i++) s->cls[d][i] = kind->graded[d] ? i : (kind->open[d] && i > 0 && i == n - 1);
+  s->nclass[d] = s->cls[d][n - 1] + 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the random inverse of the class with number c */
+static PetscErrorCode CreateInverse(const Kind *kind, PetscInt c, PetscRandom rnd, Space *s)
+{
+  PatchFDDense *dense = &s->dense[c];
+  PetscCount    total;
+
+  PetscFunctionBeginUser;
+  dense->nfield = s->nfield;
+  for (int d = 0; d < 3; d++) {
+    const PetscInt own = c % s->nclass[d], last = s->npatch[d] - 1;
+    PetscInt       i   = 0;
+
+    while (s->cls[d][i] != own) i++;
+    dense->parity[d] = (PetscBool)(d < kind->dim && !kind->graded[d] && !(kind->open[d] && i == last));
+    for (PetscInt f = 0; f < s->nfield; f++) {
+      dense->n[f][d]   = s->patch[f][d].n[i];
+      dense->odd[f][d] = (PetscBool)(f == d);
+    }
+    c /= s->nclass[d];
+  }
+  total = PatchFDHostDenseSizes(dense);
+  PetscCall(PetscMalloc1(total, &dense->block[0]));
+  for (int b = 0; b < 8; b++) {
+    const PetscInt n = dense->size[b];
+    PetscReal     *X = dense->block[b];
+
+    for (PetscInt i = 0; i < n; i++) {
+      for (PetscInt j = 0; j <= i; j++) {
+        PetscCall(PetscRandomGetValueReal(rnd, &X[i * n + j]));
+        X[j * n + i] = X[i * n + j] -= 0.5;
+      }
+    }
+    if (b < 7) dense->block[b + 1] = X + (PetscCount)n * n;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpaceCreate(const Kind *kind, PetscInt k, PetscRandom rnd, Space *s)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(s, sizeof(*s)));
+  s->nfield = kind->dim + 1;
+  s->ndense = 1;
+  for (PetscInt f = 0; f < s->nfield; f++)
+    for (PetscInt d = 0; d < 3; d++) PetscCall(CreateLine(kind, k, f, d, s));
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscCall(CreateClasses(kind, d, s));
+    s->ndense *= s->nclass[d];
+  }
+  s->size = Place(s->nfield, s->field);
+  s->term = (PatchFDRowTerm){.coef = 1, .dir = {&s->rows[0], &s->rows[1], &s->rows[2]}};
+  PetscCall(PetscCalloc1(s->ndense, &s->dense));
+  for (PetscInt c = 0; c < s->ndense; c++) PetscCall(CreateInverse(kind, c, rnd, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SpaceDestroy(Space *s)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt c = 0; c < s->ndense; c++) PetscCall(PatchFDHostDenseDestroy(&s->dense[c]));
+  PetscCall(PetscFree(s->dense));
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscCall(PetscFree(s->cls[d]));
+    PetscCall(PatchFDRowsDestroy(&s->rows[d]));
+    for (PetscInt f = 0; f < s->nfield; f++) {
+      PetscCall(PatchFDPatchesDestroy(&s->patch[f][d]));
+      PetscCall(PatchFDLineDestroy(&s->line[f][d]));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void Describe(const Space *s, const PatchFDLocalField field[], PatchFDLocalDesc *desc)
+{
+  *desc = (PatchFDLocalDesc){.kind = PATCHFD_LOCAL_DENSE, .nphase = 2, .nfield = s->nfield, .field = field, .dense = s->dense, .nterm = 1, .term = &s->term};
+  for (int d = 0; d < 3; d++) {
+    desc->nclass[d] = s->nclass[d];
+    desc->cls[d]    = s->cls[d];
+  }
+}
+
+/* all parities, each phase by itself or both at once */
+static PetscInt Colors(PetscInt dim, PetscInt phases, PatchFDColor colors[16])
+{
+  const PetscInt n = phases << dim;
+
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscInt c = i / phases;
+
+    colors[i] = (PatchFDColor){.parity = {c % 2, c / 2 % 2, c / 4}, .phase = phases == 1 ? PATCHFD_ALL_PHASES : i % 2};
+  }
+  return n;
+}
+
+/* the same numbers in both memories */
+typedef struct {
+  PatchFDKernels host, cuda;
+  size_t         n;
+  void          *h, *d;
+} Array;
+
+static PetscErrorCode ArrayCreate(PatchFDKernels host, PatchFDKernels cuda, size_t n, PetscRandom rnd, Array *a)
+{
+  PetscFunctionBeginUser;
+  *a = (Array){.host = host, .cuda = cuda, .n = n};
+  PetscCall(host->malloc(n, &a->h));
+  PetscCall(cuda->malloc(n, &a->d));
+  for (size_t i = 0; i < n; i++) {
+    PetscReal v;
+
+    PetscCall(PetscRandomGetValueReal(rnd, &v));
+    if (host->size == sizeof(double)) ((double *)a->h)[i] = v - 0.5;
+    else ((float *)a->h)[i] = (float)(v - 0.5);
+  }
+  PetscCallCUDA(cudaMemcpy(a->d, a->h, n * host->size, cudaMemcpyHostToDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ArrayDestroy(Array *a)
+{
+  PetscFunctionBeginUser;
+  PetscCall(a->host->free(a->h));
+  PetscCall(a->cuda->free(a->d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* largest difference relative to the largest number */
+static PetscErrorCode ArrayCompare(const char *what, PetscInt k, const Array *a, PetscInt *failures)
+{
+  const PetscBool dbl  = (PetscBool)(a->host->size == sizeof(double));
+  PetscReal       diff = 0, max = 0;
+  void           *c;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc(a->n * a->host->size, &c));
+  PetscCallCUDA(cudaDeviceSynchronize());
+  PetscCallCUDA(cudaMemcpy(c, a->d, a->n * a->host->size, cudaMemcpyDeviceToHost));
+  for (size_t i = 0; i < a->n; i++) {
+    const PetscReal h = dbl ? ((double *)a->h)[i] : ((float *)a->h)[i], d = dbl ? ((double *)c)[i] : ((float *)c)[i];
+
+    if (!(PetscAbsReal(h - d) <= diff)) diff = PetscAbsReal(h - d);
+    max = PetscMax(max, PetscAbsReal(h));
+  }
+  if (!(diff <= (dbl ? 1e-13 : 1e-5) * max)) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "degree %" PetscInt_FMT ", %s, %s: difference %g of %g\n", k, a->cuda->name, what, (double)diff, (double)max));
+    (*failures)++;
+  }
+  PetscCall(PetscFree(c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* part: all patches, or those that a rank with the upper or the lower half of the cells would have; they reach beyond its nodes */
+static PetscErrorCode Test(const Kind *kind, const Space *s, PetscInt k, int part, PatchFDKernels host, PatchFDKernels cuda, PetscRandom rnd, PetscInt *failures)
+{
+  static const char *parts[] = {"all", "upper half", "lower half"};
+  PatchFDLocalField  field[PATCHFD_MAX_FIELDS];
+  PatchFDLocalDesc   desc;
+  PatchFDRange       patches;
+  size_t             size;
+  void              *hp = NULL, *cp = NULL;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscArraycpy(field, s->field, PATCHFD_MAX_FIELDS));
+  for (int d = 0; d < 3; d++) {
+    const PetscInt n = s->npatch[d], half = d < kind->dim ? kind->cells[d] / 2 : 0;
+
+    patches[d][0] = part == 1 ? PetscMax(0, half - 1) : 0;
+    patches[d][1] = part == 2 ? PetscMin(n, PetscMax(half, 1)) : n;
+    for (PetscInt f = 0; f < s->nfield && half; f++) {
+      const PetscInt cut = half * s->line[f][d].stride, end = field[f].box.n[d];
+
+      if (part == 1) field[f].box.lo[d] = cut;
+      if (part) field[f].box.n[d] = part == 1 ? end - cut : cut;
+      field[f].read[d][0] = PetscMax(field[f].read[d][0], field[f].box.lo[d]);
+      field[f].read[d][1] = PetscMin(field[f].read[d][1], field[f].box.lo[d] + field[f].box.n[d]);
+    }
+  }
+  size = Place(s->nfield, field);
+  Describe(s, field, &desc);
+  PetscCall(host->localcreate(&desc, &hp));
+  PetscCall(cuda->localcreate(&desc, &cp));
+  for (PetscInt phases = 1; phases <= 2; phases++) {
+    for (int zero = 0; zero < 2; zero++) {
+      PatchFDColor colors[16];
+      PetscInt     n = Colors(kind->dim, phases, colors);
+      Array        x, r;
+      char         what[64];
+
+      PetscCall(ArrayCreate(host, cuda, size, rnd, &x));
+      PetscCall(ArrayCreate(host, cuda, size, rnd, &r));
+      if (zero) {
+        PetscCall(host->zero(size, x.h));
+        PetscCall(cuda->zero(size, x.d));
+      }
+      PetscCall(host->localapply(hp, PATCHFD_OP_SOLVE, n, colors, patches, 0.7, (PetscBool)zero, x.h, NULL, r.h));
+      PetscCall(cuda->localapply(cp, PATCHFD_OP_SOLVE, n, colors, patches, 0.7, (PetscBool)zero, x.d, NULL, r.d));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %" PetscInt_FMT " phases%s", parts[part], phases, zero ? ", from zero" : ""));
+      PetscCall(ArrayCompare(what, k, &x, failures));
+      PetscCall(ArrayDestroy(&x));
+      PetscCall(ArrayDestroy(&r));
+    }
+  }
+  PetscCall(host->localdestroy(&hp));
+  PetscCall(cuda->localdestroy(&cp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+  /* picoseconds an unknown, the best of a few */
+  #define TIME(t, unknowns, call) \
+    do { \
+      cudaEvent_t  from, to; \
+      cudaStream_t stream; \
+      PetscCall(PetscGetCurrentCUDAStream(&stream)); \
+      PetscCallCUDA(cudaEventCreate(&from)); \
+      PetscCallCUDA(cudaEventCreate(&to)); \
+      t = PETSC_MAX_REAL; \
+      for (int rep = 0; rep < 7; rep++) { \
+        float ms; \
+        PetscCallCUDA(cudaEventRecord(from, stream)); \
+        PetscCall(call); \
+        PetscCallCUDA(cudaEventRecord(to, stream)); \
+        PetscCallCUDA(cudaEventSynchronize(to)); \
+        PetscCallCUDA(cudaEventElapsedTime(&ms, from, to)); \
+        if (rep) t = PetscMin(t, ms * 1e9 / (unknowns)); \
+      } \
+      PetscCallCUDA(cudaEventDestroy(from)); \
+      PetscCallCUDA(cudaEventDestroy(to)); \
+    } while (0)
+
+static PetscErrorCode Copy(void *to, const void *from, size_t bytes)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscGetCurrentCUDAStream(&stream));
+  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* all numbers of the GPU's arrays are copies of a few random ones */
+static PetscErrorCode Numbers(PatchFDKernels host, PatchFDKernels cuda, size_t n, PetscRandom rnd, void **v)
+{
+  const size_t part = PetscMin(n, (size_t)1 << 18);
+  Array        few;
+
+  PetscFunctionBeginUser;
+  PetscCall(cuda->malloc(n, v));
+  PetscCall(ArrayCreate(host, cuda, part, rnd, &few));
+  for (size_t i = 0; i < n; i += part) PetscCall(Copy((char *)*v + i * cuda->size, few.d, PetscMin(part, n - i) * cuda->size));
+  PetscCall(ArrayDestroy(&few));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Time(const Kind *kind, const Space *s, PetscInt k, PatchFDKernels host, PatchFDKernels cuda, PetscRandom rnd)
+{
+  PatchFDLocalDesc desc;
+  PatchFDColor     colors[16];
+  PatchFDRange     patches;
+  PetscReal        t, copy;
+  void            *plan = NULL, *x, *r;
+
+  PetscFunctionBeginUser;
+  for (int d = 0; d < 3; d++) {
+    patches[d][0] = 0;
+    patches[d][1] = s->npatch[d];
+  }
+  Describe(s, s->field, &desc);
+  PetscCall(Numbers(host, cuda, s->size, rnd, &x));
+  PetscCall(Numbers(host, cuda, s->size, rnd, &r));
+  PetscCall(cuda->localcreate(&desc, &plan));
+  TIME(t, (PetscReal)s->size, cuda->localapply(plan, PATCHFD_OP_SOLVE, Colors(kind->dim, 1, colors), colors, patches, 1e-6, PETSC_FALSE, x, NULL, r));
+  TIME(copy, (PetscReal)s->size, Copy(x, r, s->size * cuda->size));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %2" PetscInt_FMT " %10.0f | %8.2f | %7.2f  %5.2f\n", cuda->name, k, (double)s->size, (double)t, (double)copy, (double)(2 * cuda->size / copy)));
+  PetscCall(cuda->localdestroy(&plan));
+  PetscCall(cuda->free(x));
+  PetscCall(cuda->free(r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a mesh of about so many unknowns */
+static void Choose(PetscReal unknowns, PetscInt k, Kind *kind)
+{
+  const PetscReal cell = (kind->dim + 1) * PetscPowReal((PetscReal)(k + 1), (PetscReal)kind->dim);
+
+  for (int d = 0; d < 3; d++) kind->cells[d] = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns / cell, 1. / (PetscReal)kind->dim) / 2 + 0.5));
+}
+
+int main(int argc, char **argv)
+{
+  const PatchFDKernels tables[2][2] = {
+    {&PatchFDKernelsHostDouble, &PatchFDKernelsCUDADouble},
+    {&PatchFDKernelsHostFloat,  &PatchFDKernelsCUDAFloat }
+  };
+  Kind        kind     = {.dim = 3, .cells = {5, 4, 3}};
+  PetscReal   unknowns = 0;
+  PetscInt    degrees[16], nd = 16, n[3] = {3, 3, 3};
+  PetscBool   set;
+  PetscRandom rnd;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &kind.dim, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &nd, &set));
+  PetscCheck(set, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-degrees is needed: a list of degrees");
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", kind.cells, &n[0], NULL));
+  PetscCall(PetscOptionsGetBoolArray(NULL, NULL, "-graded", kind.graded, &n[1], NULL));
+  PetscCall(PetscOptionsGetBoolArray(NULL, NULL, "-open", kind.open, &n[2], NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &rnd));
+  if (unknowns > 0) PetscCall(PetscPrintf(PETSC_COMM_SELF, "picoseconds an unknown, all colours\ntable        k   unknowns |    solve |    copy  TB/s\n"));
+  for (PetscInt i = 0; i < nd; i++) {
+    PetscInt failures = 0;
+    Space    space;
+
+    if (unknowns > 0) Choose(unknowns, degrees[i], &kind);
+    PetscCall(SpaceCreate(&kind, degrees[i], rnd, &space));
+    for (int t = 0; t < 2; t++) {
+      if (unknowns > 0) PetscCall(Time(&kind, &space, degrees[i], tables[t][0], tables[t][1], rnd));
+      else
+        for (int part = 0; part < 3; part++) PetscCall(Test(&kind, &space, degrees[i], part, tables[t][0], tables[t][1], rnd, &failures));
+    }
+    PetscCall(SpaceDestroy(&space));
+    if (unknowns <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ": %s\n", degrees[i], failures ? "DEVIATES" : "agrees"));
+  }
+  PetscCall(PetscRandomDestroy(&rnd));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+#else
+int main(int argc, char **argv)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "This PETSc has no CUDA\n"));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+#endif
+
+/*TEST
+
+   testset:
+     requires: cuda gpu
+     test:
+       suffix: 1d
+       args: -dim 1 -cells 7 -degrees 1,2,3
+     test:
+       suffix: 2d
+       args: -dim 2 -cells 13,38 -degrees 1,2,3,4,5,6,7
+     test:
+       suffix: 2d_graded
+       args: -dim 2 -cells 5,6 -degrees 1,2,3,4,5 -graded 1,1
+     test:
+       suffix: 2d_mixed
+       args: -dim 2 -cells 7,9 -degrees 1,2,3,4,5,6 -graded 0,1 -open 1
+     test:
+       suffix: 3d
+       args: -cells 14,5,7 -degrees 1,2,3
+     test:
+       suffix: 3d_high
+       args: -cells 5,4,4 -degrees 4,5,6
+     test:
+       suffix: 3d_graded
+       args: -cells 3,4,3 -degrees 1,2 -graded 1,1,1
+     test:
+       suffix: 3d_mixed
+       args: -cells 6,3,5 -degrees 1,2,3 -graded 0,1,0 -open 0,0,1
+     test:
+       suffix: 3d_open
+       args: -cells 6,5,4 -degrees 1,2,3,4 -open 1,1,1
+     test:
+       suffix: 3d_thin
+       args: -cells 1,4,2 -degrees 1,2,3
+
+TEST*/
