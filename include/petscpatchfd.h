@@ -41,7 +41,7 @@ PETSC_EXTERN const char *const DMBoxSpaces[];
   Values:
 + `DMBOX_DIRICHLET` (`dirichlet`) - values are given; zero unless `DMBoxLiftDirichlet()` brings others in. For `biharmonic` a clamped side: the normal derivative is
                                     given, too; zero unless `DMBoxAddBendingLoad()` brings another in
-. `DMBOX_NEUMANN` (`neumann`)     - the flux is given; zero unless `DMBoxAddNeumannLoad()` brings another in; not for `biharmonic`
+. `DMBOX_NEUMANN` (`neumann`)     - the flux, or for `stokes` the stress, is given; zero unless `DMBoxAddNeumannLoad()` brings another in; not for `biharmonic`
 - `DMBOX_SUPPORTED` (`supported`) - a simply supported side, for `biharmonic` only: values are given, and the second normal derivative (the moment); zero unless
                                     `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()` bring others in
 

@@ -11,7 +11,8 @@ the one that the library was built with.  The library is the file that PATCHFD_L
 
 What a C routine returns through pointers is returned, as a tuple if there are several.  Arrays are sequences, their lengths are checked.
 An enumeration is a string, as on the command line.  A DMBoxFunction is a function f(time, x) -> number, x a tuple of dim coordinates, or
--> rows of a matrix, for DMBoxComputeBendingError(); it has no context, since Python's functions bring theirs.  DMBoxAddBendingLoad() takes
+-> dim + 1 numbers with the space rt (dim for DMBoxAddNeumannLoad()), or -> rows of a matrix, for DMBoxComputeBendingError() and the gradient
+of DMBoxComputeStokesError(); it has no context, since Python's functions bring theirs.  DMBoxAddBendingLoad() and DMBoxComputeStokesError() take
 None for a function that is zero.  A PETSc error is raised as PETSc.Error, and if an exception in a callback was the reason, that is its
 __cause__.
 """
@@ -122,10 +123,10 @@ def _enums(symbol, factor):
 
 
 def _callback(call, function, values):
-    """values(what function returned, dim): the components"""
+    """values(what function returned, dim, nc): the nc components"""
     def callback(dim, time, x, nc, u, ctx):
         try:
-            for i, value in enumerate(values(function(time, tuple(x[:dim])), dim)):
+            for i, value in enumerate(values(function(time, tuple(x[:dim])), dim, nc)):
                 u[i] = value
             return 0
         except BaseException as exception:  # C cannot let it pass
@@ -134,11 +135,16 @@ def _callback(call, function, values):
     return _Function(callback)
 
 
-def _number_of(value, dim):
-    return value,
+def _numbers_of(value, dim, nc):
+    if nc == 1:
+        return value,
+    value = tuple(value)
+    if len(value) != nc:
+        raise ValueError(f'{nc} numbers are wanted, not {value}')
+    return value
 
 
-def _matrix_of(rows, dim):
+def _matrix_of(rows, dim, nc):
     rows = [tuple(row) for row in rows]
     if [len(row) for row in rows] != [dim] * dim:
         raise ValueError(f'a matrix of {dim} rows of {dim} numbers is wanted, not {rows}')
@@ -147,7 +153,7 @@ def _matrix_of(rows, dim):
 
 # a function or two that share a context, which is NULL
 def _function(call, function):
-    call.arguments += [_callback(call, function, _number_of), None]
+    call.arguments += [_callback(call, function, _numbers_of), None]
 
 
 def _matrix_function(call, function):
@@ -155,12 +161,16 @@ def _matrix_function(call, function):
 
 
 def _first_function(call, function):
-    call.arguments.append(None if function is None else _callback(call, function, _number_of))
+    call.arguments.append(None if function is None else _callback(call, function, _numbers_of))
 
 
 def _second_function(call, function):
     _first_function(call, function)
     call.arguments.append(None)
+
+
+def _second_matrix_function(call, function):
+    call.arguments += [None if function is None else _callback(call, function, _matrix_of), None]
 
 
 # ---- kinds of results: not given in Python ----
@@ -237,6 +247,8 @@ _routine('DMBoxSetPoisson', _dm, _reals, _real)
 _routine('DMBoxGetPoisson', _dm, _reals_out, _real_out)
 _routine('DMBoxSetBiharmonic', _dm, _real, _real)
 _routine('DMBoxGetBiharmonic', _dm, _real_out, _real_out)
+_routine('DMBoxSetStokes', _dm, _real, _real)
+_routine('DMBoxGetStokes', _dm, _real_out, _real_out)
 _routine('DMBoxSetOperator', _dm, _string)
 _routine('DMBoxGetOperator', _dm, _string_out)
 _routine('DMBoxSetPenalty', _dm, _real, _real)
@@ -249,6 +261,7 @@ _routine('DMBoxAddBendingLoad', _dm, _real, _first_function, _second_function, _
 _routine('DMBoxLiftDirichlet', _dm, _vec, _vec)
 _routine('DMBoxComputeError', _dm, _real, _function, _vec, _real_out, _real_out)
 _routine('DMBoxComputeBendingError', _dm, _real, _matrix_function, _vec, _real_out)
+_routine('DMBoxComputeStokesError', _dm, _real, _first_function, _second_matrix_function, _vec, _real_out, _real_out, _real_out, _real_out)
 _routine('MatBoxUpdate', _mat)
 
 for _name, _symbol in (('Type', 'PCPatchFDTypes'), ('Patch', 'PCPatchFDPatches'), ('Variant', 'PCPatchFDVariants'), ('Order', 'PCPatchFDOrders'),

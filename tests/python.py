@@ -112,6 +112,35 @@ patchfd.DMBoxAddBendingLoad(plate, 0, None, None, b)
 wrong = raises(PETSc.Error, 'DMBoxComputeBendingError', patchfd.DMBoxComputeBendingError, plate, 0, lambda time, x: ((0, 0),), u)
 assert isinstance(wrong.__cause__, ValueError), wrong.__cause__
 
+# ---- a flow in the space: u = (x^2, -2 x y), p = x + y; nu = 2, s = 3; open at the upper side of direction x ----
+flow = patchfd.DMBoxCreate(None, 2, (4, 4), 1)
+patchfd.DMBoxSetSpace(flow, 'rt')
+patchfd.DMBoxSetOperator(flow, 'stokes')
+patchfd.DMBoxSetBoundary(flow, ('dirichlet', 'neumann', 'dirichlet', 'dirichlet'))
+patchfd.DMBoxSetStokes(flow, 2, 3)
+assert patchfd.DMBoxGetStokes(flow) == (2, 3)
+flow.setUp()
+x, b, g = (flow.createGlobalVec() for _ in range(3))
+exact = lambda time, x: (x[0] ** 2, -2 * x[0] * x[1], x[0] + x[1])
+gradient = lambda time, x: ((2 * x[0], 0), (-2 * x[1], -2 * x[0]))
+patchfd.DMBoxAddLoad(flow, 0, lambda time, x: (3 * x[0] ** 2 - 4 + 1, -6 * x[0] * x[1] + 1, 0), b)
+patchfd.DMBoxAddNeumannLoad(flow, 0, lambda time, x: (4 * x[0] - x[0] - x[1], -4 * x[1]), b)
+patchfd.DMBoxInterpolateFunction(flow, 0, exact, g)
+patchfd.DMBoxLiftDirichlet(flow, g, b)
+ksp = PETSc.KSP().create()
+ksp.setDM(flow)
+ksp.setType('fgmres')
+ksp.setTolerances(rtol=1e-13)
+ksp.pc.setType('patchmg')
+ksp.solve(b, x)
+for error in patchfd.DMBoxComputeStokesError(flow, 0, exact, gradient, x):
+    close(error, 0, 1e-10)
+norms = patchfd.DMBoxComputeStokesError(flow, 0, None, None, g)
+for norm, square in zip(norms, (1 / 5 + 4 / 9, 4 / 3 + 4 / 3 + 4 / 3, 7 / 6)):
+    close(norm, square ** 0.5)
+wrong = raises(PETSc.Error, 'DMBoxInterpolateFunction', patchfd.DMBoxInterpolateFunction, flow, 0, lambda time, x: (1, 2), x)
+assert isinstance(wrong.__cause__, ValueError), wrong.__cause__
+
 # ---- PCs ----
 pc = PETSc.PC().create()
 pc.setType('patchfd')

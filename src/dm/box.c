@@ -260,13 +260,15 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_lower x,y,z         - lower corner; one number is for all (default 0)
 .  -dm_box_upper x,y,z         - upper corner; one number is for all (default 1)
 .  -dm_box_degree k            - polynomial degree in each direction, at least 1 (default 1)
-.  -dm_box_space (q|dgq)       - finite element space: continuous, or discontinuous with interior penalties (default q)
-.  -dm_box_boundary b0,b1,...  - dirichlet or neumann at each side, in the order lower x, upper x, lower y, ...; one word is for all (default dirichlet)
-.  -dm_box_operator name       - the operator: poisson (default), or one that was registered
+.  -dm_box_space (q|dgq|rt)    - finite element space: continuous, discontinuous with interior penalties, or velocity and pressure (default q)
+.  -dm_box_boundary b0,b1,...  - dirichlet, neumann or supported at each side, in the order lower x, upper x, lower y, ...; one word is for all (default dirichlet)
+.  -dm_box_operator name       - the operator: poisson (default), biharmonic, stokes, or one that was registered
 .  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: as few cell faces as possible are cut)
 .  -dm_box_diffusion kx,ky,kz  - diffusion coefficient in each direction, positive; one number is for all (default 1)
-.  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u (default 0)
-.  -dm_box_penalty in,bd       - factors of the penalties on faces between cells and on Dirichlet sides, for dgq (default 1)
+.  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u (default 0); also for biharmonic and stokes
+.  -dm_box_bending D           - biharmonic: bending stiffness (default 1)
+.  -dm_box_viscosity nu        - stokes: viscosity (default 1)
+.  -dm_box_penalty in,bd       - factors of the penalties on faces between cells and on Dirichlet sides, for dgq, biharmonic and stokes (default 1)
 .  -dm_vec_type type           - type of the vectors: standard (default), single or cuda
 -  -dm_mat_type type           - type of the matrices
 
@@ -275,7 +277,14 @@ static PetscErrorCode DMDestroy_Box(DM dm)
    Notes:
    The unknowns are the values at Gauss-Lobatto nodes: with the space q (number of cells) * k + 1 in each direction, with dgq k + 1 in each cell.
    With q those on a Dirichlet side stay in the vectors; the matrix has a row and column of the identity there, and `DMBoxLiftDirichlet()` brings
-   boundary values into a right-hand side.  With dgq Dirichlet conditions are weak and there are no such nodes.  On each MPI process the unknowns are
+   boundary values into a right-hand side.  With dgq Dirichlet conditions are weak and there are no such nodes.
+
+   The space rt has dim + 1 fields: the components of a velocity, each continuous of degree k + 1 in its own direction and discontinuous of degree k in the others, and a
+   pressure, discontinuous of degree k.  On each MPI process they lie one after another in vectors; `DMCreateFieldIS()` and `DMCreateFieldDecomposition()` name them
+   `velocity` and `pressure`, so that `PCFIELDSPLIT` finds its splits.  Components have no nodes in common: `DMGetCoordinates()` has the nodes of the pressure, in its order, and
+   `DMBoxInterpolateFunction()` reaches those of each component.
+
+   On each MPI process the unknowns are
    numbered with x fastest, then y, then z; processes are numbered in the same way.
 
    `DMCreateMatrix()` makes the operator and `DMCreateInterpolation()` the interpolation, both without storing entries,
@@ -287,12 +296,13 @@ static PetscErrorCode DMDestroy_Box(DM dm)
    More MPI processes than cells, in a way that no process grid fits, are an error; on levels made by `DMCoarsen()` processes may own nothing.
 
    `VecView()` of a vector of a `DMBOX` writes a file for ParaView if the viewer is `PETSCVIEWERVTK`, for instance `-ksp_view_solution vtk:u.vts`.
+   With rt it has velocities as vectors and pressures, at the Gauss-Lobatto points of degree k + 1 in each cell.
 
-   Dirichlet and Neumann are the only conditions, and the coefficients are constant.
+   The coefficients are constant.
 
 .seealso: `DMBoxCreate()`, `DMBoxSetCells()`, `DMBoxSetBounds()`, `DMBoxSetVertices()`, `DMBoxSetDegree()`, `DMBoxSetSpace()`, `DMBoxSetBoundary()`,
-          `DMBoxSetProcesses()`, `DMBoxSetPoisson()`, `DMBoxGetNumCoarsenings()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
-          `DMBoxComputeError()`, `DMBoxLiftDirichlet()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
+          `DMBoxSetProcesses()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxGetNumCoarsenings()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
+          `DMBoxComputeError()`, `DMBoxComputeStokesError()`, `DMBoxLiftDirichlet()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
 M*/
 PetscErrorCode DMCreate_Box(DM dm)
 {

@@ -663,13 +663,6 @@ PetscErrorCode DMBoxGetFieldsLocalToGlobal(DM dm, PetscInt first, PetscInt **ind
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxGetLocalToGlobal(DM dm, PetscInt **index)
-{
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetFieldsLocalToGlobal(dm, 0, index));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode DMBoxCreateNaturalSF(DM dm, PetscSF *sf)
 {
   const DM_Box *box = (const DM_Box *)dm->data;

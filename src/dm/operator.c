@@ -35,7 +35,7 @@ PetscErrorCode DMBoxOperatorCreate(MPI_Comm comm, const char name[], DMBoxOperat
 
   PetscFunctionBegin;
   PetscCall(PetscFunctionListFind(DMBoxOperatorList, name, &create));
-  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson and biharmonic",
+  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson, biharmonic and stokes",
              name);
   PetscCall(PetscNew(op));
   PetscCall(PetscStrallocpy(name, &(*op)->name));
@@ -111,7 +111,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- name - the operator: `poisson`, `biharmonic`, or one that `DMBoxOperatorRegister()` has added
+- name - the operator: `poisson`, `biharmonic`, `stokes`, or one that `DMBoxOperatorRegister()` has added
 
   Options Database Key:
 . -dm_box_operator name - the operator
@@ -123,7 +123,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Must be called before `DMSetUp()`.
 
-.seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxOperatorRegister()`
+.seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxOperatorRegister()`
 @*/
 PetscErrorCode DMBoxSetOperator(DM dm, const char name[])
 {
@@ -176,7 +176,7 @@ static PetscErrorCode DMBoxGetPenalized(DM dm, const char who[], DMBoxOperator *
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContext(dm, &box));
-  PetscCheck(box->op->penalty[0] > 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "%s is for operators with penalties, such as poisson and biharmonic; this DMBOX has %s (-dm_box_operator)", who,
+  PetscCheck(box->op->penalty[0] > 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "%s is for operators with penalties, such as poisson, biharmonic and stokes; this DMBOX has %s (-dm_box_operator)", who,
              box->op->name);
   *op = box->op;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -200,7 +200,7 @@ static PetscErrorCode DMBoxGetPenalized(DM dm, const char who[], DMBoxOperator *
   Notes:
   The operator `poisson` has penalties on discontinuous spaces, for values; the operator `biharmonic` has them for normal derivatives.  Jumps across a
   face between cells of lengths h and H, perpendicular to the face, have the penalty `interior` k (k + 1) (1/h + 1/H) / 2, and values on a Dirichlet
-  (derivatives on a clamped) side 2 `boundary` k (k + 1) / h; k is the degree. With factors much below 1 the operator is no longer positive definite.
+  (derivatives on a clamped) side 2 `boundary` k (k + 1) / h; k is the degree.  For `stokes`, whose tangential velocities have penalties, it is (k + 1) (k + 2).  With factors much below 1 the operator is no longer positive definite.
 
   Must be called before `DMSetUp()`.
 
@@ -277,15 +277,20 @@ PetscErrorCode DMBoxOptionsPenalty(DM dm, PetscOptionItems PetscOptionsObject)
 
   Output Parameter:
 . b - in a continuous space, at the free nodes b minus what the data contribute, and at the Dirichlet nodes the data; in a discontinuous one, b
-  plus the boundary integrals of the data
+  plus the boundary integrals of the data; with `DMBOX_RT` the first for normal velocities and the second for tangential ones
 
   Level: intermediate
 
-  Note:
+  Notes:
   The solution of A u = b with A from `DMCreateMatrix()` of a continuous space then has the data at the Dirichlet nodes, since the rows of A that
   belong to them are rows of the identity.
 
-.seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxInterpolateFunction()`, `DMBoxSetOperator()`
+  With the operator `stokes` and no open sides there is a solution only if the data balance: what flows out through the sides, minus what comes in, and the integral of g
+  in -div u = g (`DMBoxAddLoad()`, which must have been called before) add up to zero.  If they do not, by more than 1e-2 of the sum of the absolute fluxes and loads,
+  that is an error.  A smaller rest, as interpolation leaves it, is taken from the fluxes at all nodes, each in proportion to its absolute value, so that
+  the velocity has exactly the divergence that is asked for; normal velocities on the sides then differ from `g` by that proportion.
+
+.seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxInterpolateFunction()`, `DMBoxSetOperator()`, `DMBoxSetStokes()`
 @*/
 PetscErrorCode DMBoxLiftDirichlet(DM dm, Vec g, Vec b)
 {

@@ -274,10 +274,10 @@ PetscErrorCode DMBoxGetDegree(DM dm, PetscInt *degree)
 
   Input Parameters:
 + dm    - the `DM` of type `DMBOX`
-- space - `DMBOX_Q`: continuous, or `DMBOX_DGQ`: discontinuous, of the degree of `DMBoxSetDegree()` in each direction
+- space - `DMBOX_Q`: continuous, or `DMBOX_DGQ`: discontinuous, of the degree of `DMBoxSetDegree()` in each direction; `DMBOX_RT`: a velocity and a pressure
 
   Options Database Key:
-. -dm_box_space (q|dgq) - finite element space
+. -dm_box_space (q|dgq|rt) - finite element space
 
   Level: beginner
 
@@ -338,6 +338,9 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
   Where a Dirichlet and a Neumann side meet, the unknowns are Dirichlet.
 
   With Neumann conditions on all sides and no shift the operator is singular.
+
+  For `stokes` velocities are given on Dirichlet sides, and Neumann sides are open.  Without open sides the pressure is determined up to a constant, and the data have to balance
+  (`DMBoxLiftDirichlet()`); with open sides only the shift has to be positive.
 
 .seealso: `DMBOX`, `DMBoxGetBoundary()`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`
 @*/

@@ -227,7 +227,8 @@ static PetscErrorCode DMBoxLift_Stokes(DM dm, Vec g, Vec b)
   rest = flux[0] + load[0];
   PetscCheck(PetscAbsReal(rest) <= FLUX_TOLERANCE * (flux[1] + load[1]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "The net flux through the boundary is %g, the load of -div u = g is %g: together not zero, but %g, which is %g of their absolute values, where %g is allowed. "
-             "With velocities given on all sides there is no solution: balance the data, or open a side (-dm_box_boundary neumann, DMBoxSetBoundary())",
+             "With velocities given on all sides there is no solution: balance the data (those that do, but lose that to interpolation, want a finer mesh), or open a side "
+             "(-dm_box_boundary neumann, DMBoxSetBoundary())",
              (double)flux[0], (double)load[0], (double)rest, (double)(PetscAbsReal(rest) / (flux[1] + load[1])), (double)FLUX_TOLERANCE);
   if (PetscAbsReal(rest) <= FLUX_TOLERANCE * flux[1] && rest != 0) PetscCall(BoundaryFlux(dm, rest / flux[1], w, flux));
   PetscCall(DMBoxLift_MatBox(dm, w, b));
@@ -324,12 +325,14 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
 
   Sides are without slip (`DMBOX_DIRICHLET`: `DMBoxLiftDirichlet()` brings other velocities in) or open (`DMBOX_NEUMANN`: viscosity du/dn - p n is
   given, zero unless `DMBoxAddNeumannLoad()` brings another in).  Without open sides the pressure is determined up to a constant: the matrix has that null space.
+  Open sides only need a positive shift.
 
   The matrix is symmetric and indefinite: use `KSPFGMRES` or `KSPGMRES`, not `KSPCG`.
 
   May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.
 
-.seealso: `DMBOX`, `DMBoxGetStokes()`, `DMBoxSetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPenalty()`, `DMBoxLiftDirichlet()`, `MatBoxUpdate()`
+.seealso: `DMBOX`, `DMBoxGetStokes()`, `DMBoxSetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPenalty()`, `DMBoxAddLoad()`, `DMBoxLiftDirichlet()`,
+          `DMBoxComputeStokesError()`, `MatBoxUpdate()`
 @*/
 PetscErrorCode DMBoxSetStokes(DM dm, PetscReal viscosity, PetscReal shift)
 {

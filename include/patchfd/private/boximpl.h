@@ -125,10 +125,12 @@ PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalOwned(DM, PatchFDKernels, const vo
 PETSC_INTERN PetscErrorCode DMBoxLocalToGlobal(DM, PatchFDKernels, const void *local, void *global);
 /* the nodes of a field that are not fixed and that this rank owns, or has in its local box */
 PETSC_INTERN void DMBoxFreeNodes(const DMBoxField *, PetscBool local, PatchFDRange);
-/* global numbers of the nodes of the local boxes, field by field, in PETSc's numbering; the caller frees */
-PETSC_INTERN PetscErrorCode DMBoxGetLocalToGlobal(DM, PetscInt **index);
-/* the same for the fields from `first` on, in a numbering of these alone */
+/* global numbers of the nodes of the local boxes, field by field from `first` on, in PETSc's numbering of these fields alone; or of all; the caller frees */
 PETSC_INTERN PetscErrorCode DMBoxGetFieldsLocalToGlobal(DM, PetscInt first, PetscInt **index);
+static inline PetscErrorCode DMBoxGetLocalToGlobal(DM dm, PetscInt **index)
+{
+  return DMBoxGetFieldsLocalToGlobal(dm, 0, index);
+}
 /* PetscSF from the owned nodes of all ranks to the whole box in natural order, field by field, on every rank; the caller destroys */
 PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
 
