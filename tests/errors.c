@@ -134,8 +134,9 @@ static PetscErrorCode TestStokes(DM poisson, Mat A)
 {
   const PetscInt  cells[] = {4, 4};
   const PetscReal D[]     = {1, 1}, graded[] = {0, 0.1, 0.3, 0.6, 1};
-  DM              dm;
-  Mat             B;
+  const DMBoxBoundaryType neumann[] = {DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN};
+  DM              dm, open;
+  Mat             B, C;
   Vec             b, x;
   KSP             ksp;
   PC              pc;
@@ -173,6 +174,19 @@ static PetscErrorCode TestStokes(DM poisson, Mat A)
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_variant", "boundary", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_variant boundary", "fused, separate or global"));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_schur_rtol", "0", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_schur_rtol", "(0, 1)"));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_schur_max_it", "0", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_schur_max_it", "at least 1"));
+
+  /* a matrix that may be applied, but not solved with */
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &open));
+  PetscCall(DMBoxSetSpace(open, DMBOX_RT));
+  PetscCall(DMBoxSetOperator(open, "stokes"));
+  PetscCall(DMBoxSetBoundary(open, neumann));
+  PetscCall(DMSetUp(open));
+  PetscCall(DMCreateMatrix(open, &C));
+  PetscCall(NewPC(C, PCPATCHFD, "", &pc));
+  FAILS("PCPATCHFD for stokes with open sides only", PCSetUp(pc), PETSC_ERR_ARG_INCOMP, "-dm_box_boundary (DMBoxSetBoundary()) is neumann on all sides", "-dm_box_shift");
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&C));
+  PetscCall(DMDestroy(&open));
 
   /* conjugate gradients need a definite matrix */
   PetscCall(MatCreateVecs(B, &x, &b));
