@@ -129,23 +129,77 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* flows; x is a vector of the DMBOX poisson */
-static PetscErrorCode TestStokes(DM poisson, Vec x)
+/* flows; A is the matrix of the DMBOX poisson, whose operator is poisson */
+static PetscErrorCode TestStokes(DM poisson, Mat A)
+{
+  const PetscInt  cells[] = {4, 4};
+  const PetscReal D[]     = {1, 1}, graded[] = {0, 0.1, 0.3, 0.6, 1};
+  DM              dm;
+  Mat             B;
+  Vec             b, x;
+  KSP             ksp;
+  PC              pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(TestBox("-dm_box_operator stokes", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is q", "stokes takes rt"));
+  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space dgq", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is dgq", "stokes takes rt"));
+  PetscCall(TestBox("-dm_box_space rt", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is rt", "poisson takes q and dgq"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator biharmonic", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is rt", "biharmonic takes q"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_dim 1", PETSC_ERR_ARG_INCOMP, "is rt, which has 2 or 3 dimensions", "-dm_box_dim (DMSetDimension()) is 1"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_degree 0", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is 0", "at least 1"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_boundary dirichlet,supported,neumann,neumann", PETSC_ERR_ARG_INCOMP, "supported at the upper side of direction 0", "stokes takes dirichlet"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_penalty 0.25", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty (DMBoxSetPenalty()) is 0.25,0.25", "above 0.25"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_penalty 1,0.2", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty (DMBoxSetPenalty()) is 1.,0.2", "above 0.25"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_viscosity 0", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_viscosity (DMBoxSetStokes()) is 0", "positive"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_viscosity -2", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_viscosity (DMBoxSetStokes()) is -2", "positive"));
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_shift -1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetStokes()) is -1", "not negative"));
+
+  FAILS("DMBoxSetStokes of poisson", DMBoxSetStokes(poisson, 1, 0), PETSC_ERR_ARG_WRONG, "DMBoxSetStokes()", "poisson");
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_RT));
+  PetscCall(DMBoxSetOperator(dm, "stokes"));
+  PetscCall(DMBoxSetVertices(dm, 1, 5, graded));
+  PetscCall(DMBoxSetPenalty(dm, 0.4, 1));
+  FAILS("penalty 0.4 for stokes on a graded mesh", DMSetUp(dm), PETSC_ERR_ARG_OUTOFRANGE, "is 0.4,1", "above 0.5");
+  PetscCall(DMBoxSetPenalty(dm, 1, 1));
+  FAILS("DMBoxSetPoisson of stokes", DMBoxSetPoisson(dm, D, 0), PETSC_ERR_ARG_WRONG, "DMBoxSetPoisson()", "stokes");
+  FAILS("infinite viscosity", DMBoxSetStokes(dm, INFINITY, 0), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_viscosity (DMBoxSetStokes()) is inf", "finite");
+  FAILS("a shift that is not a number", DMBoxSetStokes(dm, 1, NAN), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetStokes()) is nan", "finite");
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMCreateMatrix(dm, &B));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd is for operators of one field", "stokes takes dense or schur"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd_inexact", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd_inexact is for operators of one field", "stokes takes dense or schur"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_local", "schur", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local schur", "poisson takes fd or dense"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_variant", "boundary", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_variant boundary", "fused, separate or global"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_schur_rtol", "0", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_schur_rtol", "(0, 1)"));
+  PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_schur_max_it", "0", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_schur_max_it", "at least 1"));
+
+  /* conjugate gradients need a definite matrix */
+  PetscCall(MatCreateVecs(B, &x, &b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetDM(ksp, dm));
+  PetscCall(KSPSetOperators(ksp, B, B));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCPATCHMG));
+  FAILS("KSPCG for stokes", KSPSolve(ksp, b, x), PETSC_ERR_ARG_INCOMP, "-ksp_type cg", "fgmres");
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what is about flows, and x is a vector of the DMBOX poisson */
+static PetscErrorCode TestFlows(DM poisson, Vec x)
 {
   const PetscInt cells[] = {4, 4};
   PetscReal      e;
   DM             dm;
 
   PetscFunctionBeginUser;
-  PetscCall(TestBox("-dm_box_space rt", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is rt", "poisson takes q and dgq"));
-  PetscCall(TestBox("-dm_box_operator stokes", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is q", "stokes takes rt"));
-  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space rt -dm_box_dim 1", PETSC_ERR_ARG_INCOMP, "rt, which has 2 or 3 dimensions", "is 1"));
-  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space rt -dm_box_boundary dirichlet,supported,neumann,dirichlet", PETSC_ERR_ARG_INCOMP, "supported at the upper side of direction 0", "neumann (open)"));
-  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space rt -dm_box_boundary neumann", PETSC_ERR_ARG_INCOMP, "neumann at all sides", "positive -dm_box_shift"));
-  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space rt -dm_box_penalty 0.25,1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_penalty (DMBoxSetPenalty()) is 0.25,1", "above 0.25"));
-  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space rt -dm_box_viscosity 0", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_viscosity (DMBoxSetStokes()) is 0", "positive"));
-  PetscCall(TestBox("-dm_box_operator stokes -dm_box_space rt -dm_box_shift -1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetStokes()) is -1", "not negative"));
-
+  PetscCall(TestBox("-dm_box_space rt -dm_box_operator stokes -dm_box_boundary neumann", PETSC_ERR_ARG_INCOMP, "neumann at all sides", "positive -dm_box_shift"));
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
   PetscCall(DMBoxSetSpace(dm, DMBOX_RT));
   PetscCall(DMBoxSetOperator(dm, "stokes"));
@@ -154,16 +208,17 @@ static PetscErrorCode TestStokes(DM poisson, Vec x)
   FAILS("DMBoxComputeStokesError with a vector of another mesh", DMBoxComputeStokesError(dm, 0, One, One, NULL, x, &e, &e, &e, &e), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
   FAILS("DMBoxComputeStokesError of poisson", DMBoxComputeStokesError(poisson, 0, One, One, NULL, x, &e, &e, &e, &e), PETSC_ERR_ARG_WRONG, "-dm_box_space rt", "has q");
   FAILS("DMBoxComputeBendingError of rt", DMBoxComputeBendingError(dm, 0, One, NULL, x, &e), PETSC_ERR_ARG_WRONG, "one field", "is rt");
-  FAILS("DMBoxSetStokes of poisson", DMBoxSetStokes(poisson, 1, 0), PETSC_ERR_ARG_WRONG, "DMBoxSetStokes()", "poisson");
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A and x are a matrix and a vector of the DMBOX poisson */
 static PetscErrorCode TestOtherOperators(DM poisson, Mat A, Vec x)
 {
   PetscFunctionBeginUser;
   PetscCall(TestBiharmonic(poisson, A, x));
-  PetscCall(TestStokes(poisson, x));
+  PetscCall(TestStokes(poisson, A));
+  PetscCall(TestFlows(poisson, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

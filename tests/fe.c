@@ -1,5 +1,5 @@
 static char help[] = "Tests the one-dimensional finite elements: quadrature, bases, cell matrices, patch eigenproblems, embeddings.\n\
-  -part basis,cells,patches,line,embedding,solve,discontinuous,bending,errors   what to test\n\
+  -part basis,cells,patches,line,embedding,solve,discontinuous,bending,spaces,errors   what to test\n\
   -verbose                                                print what was measured, not only whether it is small\n";
 
 #include <petscsys.h>
@@ -398,19 +398,19 @@ static PetscErrorCode TestPoint(void)
 
 /* --- patches -------------------------------------------------------------------------------------------------------- */
 
-/* The global matrix of a line, fixed nodes included, X[nnodes][nnodes]; the caller frees */
+/* The global matrix of a band, fixed nodes included, X[nodes of the rows][nodes of the columns]; the caller frees */
 static PetscErrorCode GlobalMatrix(const PatchFDBand *b, PetscReal **X)
 {
-  const PetscInt n = b->nloc, width = (2 * b->reach + 1) * n, N = (b->ncells - 1) * b->stride + n;
+  const PetscInt n = b->nloc, m = b->ncol, width = (2 * b->reach + 1) * m, N = (b->ncells - 1) * b->stride + n, M = (b->ncells - 1) * b->cstride + m;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscCalloc1(N * N, X));
+  PetscCall(PetscCalloc1(N * M, X));
   for (PetscInt c = 0; c < b->ncells; c++) {
     for (PetscInt i = 0; i < n; i++) {
       for (PetscInt j = 0; j < width; j++) {
-        const PetscInt column = (c - b->reach + j / n) * b->stride + j % n;
+        const PetscInt column = (c - b->reach + j / m) * b->cstride + j % m;
 
-        if (column >= 0 && column < N) (*X)[(c * b->stride + i) * N + column] += b->X[(b->cls[c] * n + i) * width + j];
+        if (column >= 0 && column < M) (*X)[(c * b->stride + i) * M + column] += b->X[(b->cls[c] * n + i) * width + j];
       }
     }
   }
@@ -1429,6 +1429,199 @@ static PetscErrorCode TestKnownBending(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* --- two spaces ------------------------------------------------------------------------------------------------------ */
+
+/*
+  The derivative from a line to another one, G: for u = x^a and v = x^b on one cell, which a discontinuous line has, or everywhere,
+  v' G u = kappa (the integral of v u').  G' is what the transpose is; G takes constants to zero, and mirror images to minus themselves.
+*/
+static PetscErrorCode CheckDerivative(const PatchFDLine *rows, const PatchFDLine *columns, Spacing spacing, PetscReal *integrals, PetscReal *constants, PetscReal *transposed, PetscReal *mirror)
+{
+  const PetscInt  N = rows->nnodes, M = columns->nnodes, cells = rows->continuity == PATCHFD_DISCONTINUOUS ? rows->ncells : 1;
+  const PetscReal kappa = 0.7;
+  PetscReal      *G, *Gt, *x, *y;
+  PatchFDBand     band, adjoint;
+
+  PetscFunctionBeginUser;
+  PetscCall(PatchFDBandDerivative(rows, columns, kappa, PETSC_FALSE, &band));
+  PetscCall(PatchFDBandDerivative(rows, columns, kappa, PETSC_TRUE, &adjoint));
+  PetscCall(GlobalMatrix(&band, &G));
+  PetscCall(GlobalMatrix(&adjoint, &Gt));
+  PetscCall(PetscMalloc2(N, &x, M, &y));
+  PetscCall(PatchFDLineNodes(rows, x));
+  PetscCall(PatchFDLineNodes(columns, y));
+  for (PetscInt c = 0; c < cells; c++) {
+    const PetscReal lower = rows->vertices[c], upper = rows->vertices[cells > 1 ? c + 1 : rows->ncells];
+    const PetscInt  first = cells > 1 ? c * rows->stride : 0, end = cells > 1 ? first + rows->stride : N;
+
+    for (PetscInt a = 0; a <= columns->degree; a++) {
+      for (PetscInt b = 0; b <= rows->degree; b++) {
+        PetscReal sum = 0.0, scale = 0.0;
+
+        for (PetscInt i = first; i < end; i++) {
+          for (PetscInt j = 0; j < M; j++) {
+            sum += Power(x[i], b) * G[i * M + j] * Power(y[j], a);
+            scale = PetscMax(scale, PetscAbsReal(G[i * M + j]) * PetscMax(1.0, Power(upper, a + b)));
+          }
+        }
+        Worst(a ? integrals : constants, (sum - (a ? kappa * a * (Power(upper, a + b) - Power(lower, a + b)) / (a + b) : 0.0)) / scale);
+      }
+    }
+  }
+  for (PetscInt i = 0; i < N; i++) {
+    for (PetscInt j = 0; j < M; j++) {
+      Worst(transposed, G[i * M + j] - Gt[j * N + i]);
+      if (spacing == UNIFORM) Worst(mirror, G[i * M + j] + G[(N - 1 - i) * M + M - 1 - j]);
+    }
+  }
+  PetscCall(PetscFree2(x, y));
+  PetscCall(PetscFree(G));
+  PetscCall(PetscFree(Gt));
+  PetscCall(PatchFDBandDestroy(&band));
+  PetscCall(PatchFDBandDestroy(&adjoint));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the rows of a band that belong to the patches, against the global matrix */
+static PetscErrorCode CheckRows(const PatchFDBand *b, const PatchFDLine *row, const PatchFDPatches *rowcover, const PatchFDLine *col, const PatchFDPatches *colcover, PetscReal *entries, PetscReal *blocks)
+{
+  const PetscInt N   = col->nnodes;
+  const PetscInt ext = (col->continuity == PATCHFD_CONTINUOUS ? 1 : 0) + (b->reach ? col->stride : 0);
+  PetscReal     *X, *block;
+  PatchFDRows    rows;
+
+  PetscFunctionBeginUser;
+  PetscCall(GlobalMatrix(b, &X));
+  PetscCall(PatchFDRowsCreate(b, row, rowcover, col, colcover, &rows));
+  Worst(entries, (PetscReal)(rows.ext - ext));
+  Worst(entries, (PetscReal)(rows.npatch - rowcover->npatch));
+  for (PetscInt p = 0; p < rows.npatch; p++) {
+    const PetscInt n = rowcover->n[p], m = colcover->n[p], first = colcover->first[p] - ext;
+
+    PetscCall(PetscMalloc1(n * m, &block));
+    PetscCall(PatchFDRowsBlock(&rows, n, m, p, block));
+    for (PetscInt i = 0; i < n; i++) {
+      for (PetscInt j = 0; j < m + 2 * ext; j++) {
+        const PetscReal got = rows.X[rows.at[rows.cls[p]] + i * (m + 2 * ext) + j];
+
+        Worst(entries, got - (first + j < 0 || first + j >= N ? 0.0 : X[(rowcover->first[p] + i) * N + first + j]));
+        if (j >= ext && j < m + ext) Worst(blocks, got - block[i * m + j - ext]);
+      }
+    }
+    PetscCall(PetscFree(block));
+  }
+  PetscCall(PatchFDRowsDestroy(&rows));
+  PetscCall(PetscFree(X));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a component of a velocity in its own direction, and the pressure */
+static PetscErrorCode TestTwoSpaces(void)
+{
+  const PetscInt counts[] = {1, 2, 3, 4, 7};
+
+  PetscFunctionBeginUser;
+  for (int spacing = UNIFORM; spacing <= PIECEWISE; spacing++) {
+    PetscReal integrals = 0.0, constants = 0.0, transposed = 0.0, mirror = 0.0, entries = 0.0, blocks = 0.0;
+
+    for (PetscInt k = 1; k <= 6; k++) {
+      for (int n = 0; n < 5; n++) {
+        for (int ends = 0; ends < 4; ends++) {
+          PatchFDLine    C, D;
+          PatchFDBand    G, Gt;
+          PatchFDPatches cover[2];
+          Matrices       matrices[2];
+
+          PetscCall(MakeLine(k + 1, counts[n], (Spacing)spacing, (PetscBool)(ends & 1), (PetscBool)(ends >> 1), &C));
+          PetscCall(PatchFDLineCreate(PATCHFD_DISCONTINUOUS, k, C.ncells, C.vertices, C.dirichlet, &D));
+          PetscCall(CheckDerivative(&D, &C, (Spacing)spacing, &integrals, &constants, &transposed, &mirror));
+          PetscCall(CheckDerivative(&C, &C, (Spacing)spacing, &integrals, &constants, &transposed, &mirror));
+          PetscCall(MatricesCreate(&C, 1.5, 0.3, &matrices[0]));
+          PetscCall(MatricesCreate(&D, 1.5, 0.3, &matrices[1]));
+          PetscCall(PatchFDBandDerivative(&D, &C, 2.0, PETSC_FALSE, &G));
+          PetscCall(PatchFDBandDerivative(&D, &C, 2.0, PETSC_TRUE, &Gt));
+          PetscCall(PatchFDPatchesCreate(&C, &matrices[0].M, &matrices[0].A, &cover[0]));
+          PetscCall(PatchFDPatchesCreate(&D, &matrices[1].M, &matrices[1].A, &cover[1]));
+          PetscCall(CheckRows(&G, &D, &cover[1], &C, &cover[0], &entries, &blocks));
+          PetscCall(CheckRows(&Gt, &C, &cover[0], &D, &cover[1], &entries, &blocks));
+          PetscCall(CheckRows(&matrices[0].A, &C, &cover[0], &C, &cover[0], &entries, &blocks));
+          PetscCall(CheckRows(&matrices[1].A, &D, &cover[1], &D, &cover[1], &entries, &blocks));
+          for (int i = 0; i < 2; i++) {
+            PetscCall(PatchFDPatchesDestroy(&cover[i]));
+            PetscCall(MatricesDestroy(&matrices[i]));
+          }
+          PetscCall(PatchFDBandDestroy(&G));
+          PetscCall(PatchFDBandDestroy(&Gt));
+          PetscCall(PatchFDLineDestroy(&C));
+          PetscCall(PatchFDLineDestroy(&D));
+        }
+      }
+    }
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s\n", spacings[spacing]));
+    PetscCall(Report("  derivatives of monomials", integrals, 2e-14));
+    PetscCall(Report("  derivatives of constants", constants, 2e-14));
+    PetscCall(Report("  the transpose is one", transposed, 0.0));
+    if (spacing == UNIFORM) PetscCall(Report("  mirror images", mirror, 0.0));
+    PetscCall(Report("  rows of patches", entries, 1e-13));
+    PetscCall(Report("  blocks of patches", blocks, 0.0));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* entry (i, j) of the basis of the even or odd part of n numbers, or of all of them */
+static PetscReal FoldBasis(PetscInt n, int parity, PetscInt i, PetscInt j)
+{
+  if (parity && i == n - 1 - j && i != j) return parity;
+  return i == j ? 1.0 : 0.0;
+}
+
+/* matrices of all small sizes that look the same from the other end, or the negative */
+static PetscErrorCode TestFold(void)
+{
+  PetscReal X[81], H[81], mirrored = 0.0, products = 0.0, sizes = 0.0;
+
+  PetscFunctionBeginUser;
+  for (PetscInt n = 1; n <= 9; n++) {
+    for (PetscInt m = 1; m <= 9; m++) {
+      for (int sign = -1; sign <= 1; sign += 2) {
+        const PetscBool none = (PetscBool)(n == 1 && m == 1 && sign < 0); /* zero */
+
+        for (PetscInt i = 0; i < n * m; i++) X[i] = Random();
+        for (PetscInt i = 0; i < n * m; i++) X[i] = i < n * m - 1 - i ? X[i] : (i > n * m - 1 - i ? sign * X[n * m - 1 - i] : (sign > 0 ? X[i] : 0.0));
+        Worst(&mirrored, PatchFDMirrored(n, m, sign, X) ? 0.0 : 1.0);
+        if (n * m > 1) Worst(&mirrored, PatchFDMirrored(n, m, -sign, X) ? 1.0 : 0.0);
+        for (int parity = -1; parity <= 1; parity++) {
+          for (int colparity = -1; colparity <= 1; colparity++) {
+            const PetscInt h = PatchFDFoldSize(n, parity), w = PatchFDFoldSize(m, colparity);
+
+            Worst(&sizes, (PetscReal)(h - (parity == 0 ? n : (parity > 0 ? n - n / 2 : n / 2))));
+            if (!h || !w) continue;
+            PatchFDFold(n, parity, m, colparity, X, m, H);
+            for (PetscInt a = 0; a < h; a++) {
+              for (PetscInt b = 0; b < w; b++) {
+                PetscReal sum = 0.0;
+
+                for (PetscInt i = 0; i < n; i++)
+                  for (PetscInt j = 0; j < m; j++) sum += FoldBasis(n, parity, i, a) * X[i * m + j] * FoldBasis(m, colparity, j, b);
+                Worst(&products, H[a * w + b] - sum);
+                if (parity * colparity == -sign) Worst(&products, H[a * w + b]); /* that maps even to odd parts only if it changes the sign */
+              }
+            }
+          }
+        }
+        if (!none && n * m > 1) {
+          X[0] += 1e-6;
+          Worst(&mirrored, PatchFDMirrored(n, m, sign, X) ? 1.0 : 0.0);
+        }
+      }
+    }
+  }
+  PetscCall(Report("matrices and their mirror images", mirrored, 0.0));
+  PetscCall(Report("sizes of even and odd parts", sizes, 0.0));
+  PetscCall(Report("even and odd parts of matrices", products, 1e-14));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* --- bad input ------------------------------------------------------------------------------------------------------ */
 
 static PetscErrorCode Expect(const char what[], PetscErrorCode got, PetscErrorCode expected)
@@ -1493,7 +1686,7 @@ static PetscErrorCode TestErrors(void)
 
 int main(int argc, char **argv)
 {
-  const char *const parts[] = {"basis", "cells", "patches", "line", "embedding", "solve", "discontinuous", "bending", "errors"};
+  const char *const parts[] = {"basis", "cells", "patches", "line", "embedding", "solve", "discontinuous", "bending", "spaces", "errors"};
   PetscInt          part    = 0;
   PetscBool         set;
 
@@ -1536,6 +1729,10 @@ int main(int argc, char **argv)
     PetscCall(TestBending());
     PetscCall(TestKnownBending());
     break;
+  case 8:
+    PetscCall(TestTwoSpaces());
+    PetscCall(TestFold());
+    break;
   default:
     PetscCall(TestErrors());
   }
@@ -1576,6 +1773,10 @@ int main(int argc, char **argv)
   test:
     suffix: bending
     args: -part bending
+
+  test:
+    suffix: spaces
+    args: -part spaces
 
   test:
     suffix: errors

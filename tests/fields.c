@@ -276,7 +276,7 @@ static PetscErrorCode Time(PatchFDKernels k, const Mesh *coarse, const Mesh *m)
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " %8.1f", (double)(t * 1e3)));
   PetscCall(k->operatordestroy(&plan));
   for (PetscInt f = 0; f <= m->dim; f++) {
-    PetscReal up, down;
+    PetscReal up = 0, down = 0;
 
     PetscCall(TimeTransfer(k, coarse, m, f, unknowns / (m->dim + 1), &up, &down));
     if (f < m->dim) {

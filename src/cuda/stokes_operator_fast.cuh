@@ -7,7 +7,8 @@
 
   where A_c and M_c, stiffness and mass in its own direction, and G' couple a vertex's node to the cells above and below.  G' = D' M with D the derivative at
   the pressure's nodes, and y_p = M M M sum_c q_c D_c u_c.  Cells of all meshes differ by a few numbers, which are zero for cells that do not exist: ends of
-  the box and graded meshes need nothing else.
+  the box and graded meshes need nothing else.  Inner tiles, all of whose cells are alike and away from the ends, have these numbers as operands from the
+  constant bank, and do not ask which nodes exist.
 
   Mapping: a block of threads takes a tile of PX x PY cells of one layer, and writes the nodes that these cells own, of a shared node's cells the upper one;
   what it needs of the cells beside it is computed twice.  A thread takes a line of a cell, n = k + 1 nodes; between the stages numbers are in shared
@@ -146,20 +147,24 @@ struct StokesLines {
   }
 };
 
-/* the nodes of x in a part of the tile, zero where there are none, to shared memory of shape To.  No wait */
+/* the nodes of x in a part of the tile, zero where there are none, to shared memory of shape To, a thread a column.  No wait */
 template <typename S, bool INNER, typename To, int LO0, int HI0, int LO1, int HI1, typename T>
 __device__ __forceinline__ void StokesFetch(const StokesField &f, const StokesPlace<S> &place, const T *__restrict__ x, T *to)
 {
   constexpr int A = HI0 - LO0, B = HI1 - LO1;
-  const T      *from = x + f.xl.at(place.node[0], place.node[1], place.node[2]);
+  const T      *all = x + f.xl.at(place.node[0], place.node[1], place.node[2]);
   const int     row = (int)f.xl.row, plane = (int)f.xl.plane;
 
-  for (int t = threadIdx.x; t < A * B * S::NZ; t += S::THREADS) {
-    const int i = LO0 + t % A, j = LO1 + t / A % B, k = t / A / B;
-    T        *node = to + To::at(i, j, k);
+  for (int t = threadIdx.x; t < A * B; t += S::THREADS) {
+    const int i = LO0 + t % A, j = LO1 + t / A;
+    T        *node = to + To::at(i, j, 0);
+    const T  *from = all + (i + j * row);
 
-    if (INNER || f.read.contains(place.node[0] + i, place.node[1] + j, place.node[2] + k)) __pipeline_memcpy_async(node, from + (i + j * row + k * plane), sizeof(T));
-    else *node = 0;
+#pragma unroll
+    for (int k = 0; k < S::NZ; k++) {
+      if (INNER || f.read.contains(place.node[0] + i, place.node[1] + j, place.node[2] + k)) __pipeline_memcpy_async(node + k * To::template stride<2>, from + k * plane, sizeof(T));
+      else node[k * To::template stride<2>] = 0;
+    }
   }
 }
 

@@ -54,6 +54,7 @@ PetscErrorCode MatBoxCheckRegular(const Mat_Box *m)
   PetscBool zero = PETSC_TRUE;
 
   PetscFunctionBegin;
+  PetscCheck(!m->form.defect, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_INCOMP, "The operator %s is singular: %s", ((const DM_Box *)m->dm->data)->op->name, m->form.defect);
   for (int i = 0; i < DMBOX_MAX_COEFFICIENTS; i++) zero = (PetscBool)(zero && m->c.operator[i] == 0);
   PetscCheck(!zero && !(MatBoxHasFixed(m) && m->c.identity == 0), PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
              "The DMBOX operator is singular after MatZeroEntries(), MatScale() or MatAXPY(): %s, and the diagonal entry of the Dirichlet nodes is %g. "

@@ -93,6 +93,7 @@ static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal 
   const PetscReal k = (PetscReal)((const DM_Box *)dm->data)->degree, penalty[2] = {op->penalty[0] * (k + 1) * (k + 2), op->penalty[1] * 2 * (k + 1) * (k + 2)};
   const PetscInt  dim = dm->dim;
   StokesBands    *b   = (StokesBands *)form->band;
+  PetscBool       open = PETSC_TRUE; /* on all sides */
 
   PetscFunctionBegin;
   form->nband     = 3 * BANDS;
@@ -100,7 +101,10 @@ static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal 
   form->singular  = PETSC_TRUE;
   for (PetscInt d = 0; d < 3; d++) {
     PetscCall(StokesBandsCreate(dim, op, c, penalty, line, d, &b[d]));
-    if (d < dim) form->singular = (PetscBool)(form->singular && line[d][d].dirichlet[0] && line[d][d].dirichlet[1]);
+    if (d < dim) {
+      form->singular = (PetscBool)(form->singular && line[d][d].dirichlet[0] && line[d][d].dirichlet[1]);
+      open           = (PetscBool)(open && !line[d][d].dirichlet[0] && !line[d][d].dirichlet[1]);
+    }
     for (PetscInt f = 0; f <= dim; f++) {
       form->M[f][d] = f < dim ? Mass(b, f, d) : &b[d].MD;
       form->A[f][d] = f < dim ? Laplacian(b, f, d) : &b[d].MD;
@@ -112,6 +116,7 @@ static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal 
     AddTerm(b, i, dim, -c[PRESSURE], i, i, &b[i].Gt, &form->nterm, form->term);
     AddTerm(b, dim, i, -c[PRESSURE], i, i, &b[i].G, &form->nterm, form->term);
   }
+  if (open && c[SHIFT] == 0) form->defect = "constant velocities are its null space, since -dm_box_boundary (DMBoxSetBoundary()) is neumann on all sides; one must be dirichlet, or -dm_box_shift (DMBoxSetStokes()) positive";
   PetscCall(AddLift(dim, op, c, penalty[1], line, b, form));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -24,6 +24,7 @@ struct _MatBoxForm {
   PetscInt           constants;              /* a field whose constants can be a null space: of the operator or of the matrices of patches; or -1 */
   PetscBool          singular;               /* they are that of the operator */
   PetscBool          spd;                    /* symmetric positive definite, unless singular */
+  const char        *defect;                 /* NULL, or why solvers refuse the operator */
 };
 
 /* is the band one of direction d in these terms? */
