@@ -1,8 +1,6 @@
 /* Local solvers of several fields: see fields.cuh for what is where */
 #include "fields.cuh"
 #include "lines.cuh"
-#include "plan.cuh"
-#include "shell.cuh"
 #include <algorithm>
 
 namespace patchfd
@@ -62,13 +60,6 @@ void FieldsOctets(const PatchFDDense *dense, std::vector<FieldsOctet> &octets)
 
 /* ---- the generic kernel: one team a patch; all teams of a block meet at each barrier, those that have no patch (not active) take part in nothing else ---- */
 
-/* of a field: its nodes in the arrays, those that exist, and first nodes of patches */
-struct FieldsField {
-  Layout     l;
-  Range      read;
-  const int *first[3];
-};
-
 template <typename T>
 struct FieldsClass {
   const T           *block[8];
@@ -84,40 +75,6 @@ struct FieldsData {
   int                   nclass[3];
   const FieldsClass<T> *classes;
   Team<T>               team;
-};
-
-static constexpr int fields_forms = 8; /* at most */
-
-/* patches of a colour that the fast kernels leave: outside the first of their ranges, all numbers of its parity, of which those of its phase and in none of the other ranges count */
-struct FieldsPatches {
-  int   start[3], step, phases, phase, nskip;
-  Range skip[fields_forms];
-  Shell shell;
-
-  FieldsPatches(const ColorPatches &all, const ColorPatches &inner, const std::vector<Range> &ranges) : step(all.step), phases(all.phases), phase(all.phase), nskip((int)ranges.size())
-  {
-    Range whole = Range::none(), hole = Range::none();
-
-    for (int i = 0; i < nskip; i++) skip[i] = ranges[i];
-    for (int d = 0; d < 3; d++) {
-      start[d]    = all.start[d];
-      whole.hi[d] = all.count[d];
-      hole.lo[d]  = inner.empty() ? 0 : (inner.start[d] - all.start[d]) / step;
-      hole.hi[d]  = inner.empty() ? 0 : hole.lo[d] + inner.count[d];
-    }
-    shell = Shell(whole, hole);
-  }
-  __device__ __forceinline__ bool overlap() const { return step == 1; }
-  __device__ __forceinline__ bool find(size_t item, int number[3]) const
-  {
-    int  q[3] = {0, 0, 0};
-    bool there = item < shell.size();
-
-    if (there) shell.find<size_t>(item, q);
-    for (int d = 0; d < 3; d++) number[d] = start[d] + step * q[d];
-    for (int i = 0; i < nskip; i++) there = there && !skip[i].contains(number[0], number[1], number[2]);
-    return there && !(phases == 2 && (phase + q[0] + q[1] + q[2]) & 1);
-  }
 };
 
 template <typename T>
@@ -299,7 +256,7 @@ static void FieldsForms(const PatchFDLocalDesc *desc, std::vector<FieldsForm> &f
 /* ---- plans ---- */
 
 template <typename T>
-struct FieldsPlan {
+struct FieldsPlan : FieldsSolver<T> {
   FieldsData<T>  data = {};
   int            phases;
   PetscLogDouble flops; /* of a patch */
@@ -309,8 +266,8 @@ struct FieldsPlan {
   std::vector<FieldsFast *> fast;
 
   PetscErrorCode create(const PatchFDLocalDesc *);
-  PetscErrorCode free();
-  PetscErrorCode apply(const PatchFDColor &, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t) const;
+  PetscErrorCode free() override;
+  PetscErrorCode apply(const PatchFDColor &, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t) const override;
 
 private:
   PetscErrorCode octets(const PatchFDDense *, FieldsClass<T> *);
@@ -382,6 +339,16 @@ PetscErrorCode FieldsPlan<T>::classes(const PatchFDLocalDesc *desc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode FieldsField::create(const PatchFDLocalField *desc, PlanMemory *memory)
+{
+  PetscFunctionBegin;
+  l = Layout(desc->box);
+  l.offset += (ptrdiff_t)desc->x0;
+  read = Range(desc->read);
+  for (int d = 0; d < 3; d++) PetscCall(memory->upload((size_t)desc->dir[d]->npatch, desc->dir[d]->first, (int **)&first[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename T>
 PetscErrorCode FieldsPlan<T>::forms(const PatchFDLocalDesc *desc)
 {
@@ -405,16 +372,8 @@ template <typename T>
 PetscErrorCode FieldsPlan<T>::create(const PatchFDLocalDesc *desc)
 {
   PetscFunctionBegin;
-  PetscCheck(desc->kind == PATCHFD_LOCAL_DENSE, PETSC_COMM_SELF, PETSC_ERR_SUP, "On a GPU local solvers of several fields are dense: use -pc_patchfd_local dense");
   phases = (int)desc->nphase;
-  for (PetscInt f = 0; f < desc->nfield; f++) {
-    const PatchFDLocalField *field = &desc->field[f];
-
-    data.field[f].l = Layout(field->box);
-    data.field[f].l.offset += (ptrdiff_t)field->x0;
-    data.field[f].read = Range(field->read);
-    for (int d = 0; d < 3; d++) PetscCall(memory.upload((size_t)field->dir[d]->npatch, field->dir[d]->first, (int **)&data.field[f].first[d]));
-  }
+  for (PetscInt f = 0; f < desc->nfield; f++) PetscCall(data.field[f].create(&desc->field[f], &memory));
   for (int d = 0; d < 3; d++) {
     data.nclass[d] = (int)desc->nclass[d];
     PetscCall(memory.upload((size_t)desc->field->dir[d]->npatch, desc->cls[d], (int **)&data.cls[d]));
@@ -476,21 +435,29 @@ PetscErrorCode FieldsPlan<T>::apply(const PatchFDColor &color, const PatchFDRang
 template <typename T>
 PetscErrorCode FieldsSmoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
 {
-  FieldsPlan<T> *p;
-  cudaStream_t   stream;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
+  PetscCheck(desc->kind != PATCHFD_LOCAL_FD, PETSC_COMM_SELF, PETSC_ERR_SUP, "On a GPU local solvers of several fields are -pc_patchfd_local dense or schur");
   PetscCall(Stream(&stream));
-  p     = new FieldsPlan<T>();
-  *plan = p;
-  PetscCall(p->create(desc));
+  if (desc->kind == PATCHFD_LOCAL_SCHUR) {
+    FieldsSolver<T> *p;
+
+    PetscCall(SchurCreate<T>(desc, &p));
+    *plan = p;
+  } else {
+    FieldsPlan<T> *p = new FieldsPlan<T>();
+
+    *plan = (FieldsSolver<T> *)p;
+    PetscCall(p->create(desc));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename T>
 PetscErrorCode FieldsSmoother<T>::destroy(void **plan)
 {
-  return DestroyPlan<FieldsPlan<T>>(plan);
+  return DestroyPlan<FieldsSolver<T>>(plan);
 }
 
 template <typename T>
@@ -502,7 +469,7 @@ PetscErrorCode FieldsSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt 
   PetscCheck(op == PATCHFD_OP_SOLVE, PETSC_COMM_SELF, PETSC_ERR_SUP, "On a GPU the residual of several fields is computed on the whole mesh: use -pc_patchfd_variant global");
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  for (PetscInt i = 0; i < ncolors; i++) PetscCall(((const FieldsPlan<T> *)plan)->apply(colors[i], patches, omega, zero && i == 0 ? 0 : 1, (const T *)r, (T *)x, stream));
+  for (PetscInt i = 0; i < ncolors; i++) PetscCall(((const FieldsSolver<T> *)plan)->apply(colors[i], patches, omega, zero && i == 0 ? 0 : 1, (const T *)r, (T *)x, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

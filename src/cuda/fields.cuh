@@ -6,10 +6,13 @@
   of their entries is all that a kernel knows of the fields and their symmetries.
 
     fields.cu         what is chosen when; lists of octets; the generic kernel: one patch at a time, any sizes and symmetries
+    fields_schur.cu   not with inverses, but by conjugate gradients on the Schur complement of a saddle point
     fields_fast.cuh   2D and 3D, many patches of one class: by tensor instructions; fields_double.cu, fields_float.cu
 */
 #pragma once
 #include "color.cuh"
+#include "plan.cuh"
+#include "shell.cuh"
 
 namespace patchfd
 {
@@ -62,6 +65,63 @@ struct FieldsFast {
 /* NULL if this GPU cannot do it, or inverses are too large for it */
 template <typename T>
 PetscErrorCode FieldsFastCreate(const FieldsForm &, const PatchFDLocalDesc *, FieldsFast **);
+
+/* ---- kernels of one patch at a time ---- */
+
+/* of a field: its nodes in the arrays, those that exist, and first nodes of patches */
+struct FieldsField {
+  Layout     l;
+  Range      read;
+  const int *first[3];
+
+  PetscErrorCode create(const PatchFDLocalField *, PlanMemory *);
+};
+
+static constexpr int fields_forms = 8; /* at most */
+
+/* patches of a colour that the fast kernels leave: outside the first of their ranges, all numbers of its parity, of which those of its phase and in none of the other ranges count */
+struct FieldsPatches {
+  int   start[3], step, phases, phase, nskip;
+  Range skip[fields_forms];
+  Shell shell;
+
+  FieldsPatches(const ColorPatches &all, const ColorPatches &inner, const std::vector<Range> &ranges) : step(all.step), phases(all.phases), phase(all.phase), nskip((int)ranges.size())
+  {
+    Range whole = Range::none(), hole = Range::none();
+
+    for (int i = 0; i < nskip; i++) skip[i] = ranges[i];
+    for (int d = 0; d < 3; d++) {
+      start[d]    = all.start[d];
+      whole.hi[d] = all.count[d];
+      hole.lo[d]  = inner.empty() ? 0 : (inner.start[d] - all.start[d]) / step;
+      hole.hi[d]  = inner.empty() ? 0 : hole.lo[d] + inner.count[d];
+    }
+    shell = Shell(whole, hole);
+  }
+  __device__ __forceinline__ bool overlap() const { return step == 1; }
+  __device__ __forceinline__ bool find(size_t item, int number[3]) const
+  {
+    int  q[3] = {0, 0, 0};
+    bool there = item < shell.size();
+
+    if (there) shell.find<size_t>(item, q);
+    for (int d = 0; d < 3; d++) number[d] = start[d] + step * q[d];
+    for (int i = 0; i < nskip; i++) there = there && !skip[i].contains(number[0], number[1], number[2]);
+    return there && !(phases == 2 && (phase + q[0] + q[1] + q[2]) & 1);
+  }
+};
+
+/* a local solver */
+template <typename T>
+struct FieldsSolver {
+  virtual ~FieldsSolver() { }
+  /* one colour of these patches: x = beta x + omega A_j^{-1} r */
+  virtual PetscErrorCode apply(const PatchFDColor &, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t) const = 0;
+  virtual PetscErrorCode free()                                                                                                                  = 0;
+};
+
+template <typename T>
+PetscErrorCode SchurCreate(const PatchFDLocalDesc *, FieldsSolver<T> **);
 
 template <typename T>
 struct FieldsSmoother {

@@ -120,6 +120,7 @@ void MixedProlongKernel(const __grid_constant__ MixedMatrices<T, K> m, const __g
   const MixedLine<N> line(g, cell[0] * N + x, cell[1] * (DIM == 3 ? N : 1) + y, threadIdx.x < X * Y);
   T             v[N], old[N];
 
+#pragma unroll 1
   for (int t = threadIdx.x; t < NZ * YC * C; t += S::THREADS) {
     const int i = first[0] + t % C, j = first[1] + t / C % YC, k = first[2] + t / C / YC;
 
@@ -130,6 +131,7 @@ void MixedProlongKernel(const __grid_constant__ MixedMatrices<T, K> m, const __g
   line.load(fine, cell[2], old);
   __pipeline_wait_prior(0);
   __syncthreads();
+#pragma unroll 1
   for (int t = threadIdx.x; t < NZ * YC * S::PX; t += S::THREADS) { /* x */
     const T *from = c + t / S::PX * C + t % S::PX * n;
     T       *to   = a + t / S::PX * X + t % S::PX * N, u[NX];
@@ -142,6 +144,7 @@ void MixedProlongKernel(const __grid_constant__ MixedMatrices<T, K> m, const __g
   }
   __syncthreads();
   if constexpr (DIM == 3) { /* across */
+#pragma unroll 1
     for (int t = threadIdx.x; t < NZ * S::PY * X; t += S::THREADS) {
       const T *from = a + t / X * n * X + t % X;
       T       *to   = b + t / X * N * X + t % X, u[n];
@@ -197,6 +200,7 @@ void MixedRestrictKernel(const __grid_constant__ MixedMatrices<T, K> m, const __
     }
     __syncthreads();
     if constexpr (DIM == 3) { /* across */
+#pragma unroll 1
       for (int t = threadIdx.x; t < n * S::PY * X; t += S::RESTRICT_THREADS) {
         const T *from = b + t / X * N * X + t % X;
         T       *to   = a + t / X * n * X + t % X, w[n];
@@ -209,6 +213,7 @@ void MixedRestrictKernel(const __grid_constant__ MixedMatrices<T, K> m, const __
       }
       __syncthreads();
     }
+#pragma unroll 1
     for (int t = threadIdx.x; t < n * YC * S::PX; t += S::RESTRICT_THREADS) { /* x */
       const T *from = a + t / S::PX * X + t % S::PX * N + S::HALO;
       T       *to   = c + t / S::PX * C + t % S::PX * n, w[n + SHARED_X];
@@ -224,6 +229,7 @@ void MixedRestrictKernel(const __grid_constant__ MixedMatrices<T, K> m, const __
       for (int l = 0; l < n; l++) to[l] = w[l];
     }
     __syncthreads();
+#pragma unroll 1
     for (int t = threadIdx.x; t < n * YC * C; t += S::RESTRICT_THREADS) {
       const int i = first[0] + t % C, j = first[1] + t / C % YC, k = layer * n + t / C / YC;
 

@@ -38,17 +38,45 @@
 namespace patchfd
 {
 
+/* by dimension, precision and degree, as measured on an H200: cells of a tile in x and y, and resident blocks of threads */
 template <typename T, int K, int DIM>
-struct StokesTile {
-  static constexpr int px[2][7] = {
-    {0, 16, 10, 8, 8, 6, 6},
-    {0, 10, 6,  5, 4, 3, 2}
-  };
-  static constexpr int py[2][7] = {
-    {0, 12, 8, 6, 4, 4, 3},
-    {0, 6,  4, 3, 2, 2, 2}
-  };
-  static constexpr int n = K + 1, NZ = DIM == 3 ? n : 1, PX = px[DIM - 2][K], PY = py[DIM - 2][K], X = PX * n, Y = PY * n;
+struct StokesShape;
+#define SHAPE(T, K, DIM, px, py, blocks) \
+  template <> \
+  struct StokesShape<T, K, DIM> { \
+    static constexpr int PX = px, PY = py, BLOCKS = blocks; \
+  }
+SHAPE(double, 1, 2, 16, 12, 3);
+SHAPE(double, 2, 2, 10, 8, 3);
+SHAPE(double, 3, 2, 8, 6, 3);
+SHAPE(double, 4, 2, 8, 4, 3);
+SHAPE(double, 5, 2, 6, 4, 2);
+SHAPE(double, 6, 2, 6, 3, 2);
+SHAPE(float, 1, 2, 16, 12, 3);
+SHAPE(float, 2, 2, 10, 8, 3);
+SHAPE(float, 3, 2, 8, 6, 3);
+SHAPE(float, 4, 2, 8, 4, 3);
+SHAPE(float, 5, 2, 6, 4, 3);
+SHAPE(float, 6, 2, 6, 3, 3);
+SHAPE(double, 1, 3, 10, 6, 6);
+SHAPE(double, 2, 3, 6, 4, 5);
+SHAPE(double, 3, 3, 4, 4, 4);
+SHAPE(double, 4, 3, 5, 2, 3);
+SHAPE(double, 5, 3, 2, 2, 3);
+SHAPE(double, 6, 3, 2, 2, 2);
+SHAPE(float, 1, 3, 10, 6, 6);
+SHAPE(float, 2, 3, 6, 4, 5);
+SHAPE(float, 3, 3, 4, 4, 4);
+SHAPE(float, 4, 3, 4, 3, 2);
+SHAPE(float, 5, 3, 3, 2, 2);
+SHAPE(float, 6, 3, 2, 2, 2);
+#undef SHAPE
+
+template <typename T, int K, int DIM>
+struct StokesTile : StokesShape<T, K, DIM> {
+  using StokesShape<T, K, DIM>::PX;
+  using StokesShape<T, K, DIM>::PY;
+  static constexpr int n = K + 1, NZ = DIM == 3 ? n : 1, X = PX * n, Y = PY * n;
   static constexpr int THREADS = RoundUp(NZ * (X * PY > Y * PX ? X * PY : Y * PX), 32);
 
   /* the nodes LO0 .. HI0 - 1 in x and LO1 .. HI1 - 1 in y, counted from the tile's first */
@@ -143,6 +171,7 @@ struct StokesLines {
   template <typename F>
   static __device__ __forceinline__ void each(F f)
   {
+#pragma unroll 1 /* the kernel's instructions have to fit their cache */
     for (int t = threadIdx.x; t < COUNT; t += S::THREADS) at(t, f);
   }
 };
@@ -155,6 +184,7 @@ __device__ __forceinline__ void StokesFetch(const StokesField &f, const StokesPl
   const T      *all = x + f.xl.at(place.node[0], place.node[1], place.node[2]);
   const int     row = (int)f.xl.row, plane = (int)f.xl.plane;
 
+#pragma unroll 1
   for (int t = threadIdx.x; t < A * B; t += S::THREADS) {
     const int i = LO0 + t % A, j = LO1 + t / A;
     T        *node = to + To::at(i, j, 0);
@@ -567,7 +597,7 @@ struct StokesBlock {
 };
 
 template <typename T, int K, int DIM>
-__launch_bounds__(StokesTile<T, K, DIM>::THREADS) static __global__
+__launch_bounds__(StokesTile<T, K, DIM>::THREADS, StokesTile<T, K, DIM>::BLOCKS) static __global__
 void StokesKernel(const __grid_constant__ StokesMatrices<T, K> m, const __grid_constant__ StokesData<T> d, T alpha, const T *__restrict__ x, const T *y0, T *y)
 {
   extern __shared__ double2 stokes_shared[];

@@ -300,7 +300,7 @@ struct TermsPlan {
   T             *between = NULL; /* residuals on their way to the fast solve */
   int            phases;
   PetscInt       n[3]; /* largest patch */
-  PetscLogDouble residual, solve; /* flops of the largest patch */
+  TermsFlops     flops; /* of the generic kernel, for the largest patch */
   PlanMemory     memory;
 
   PetscErrorCode create(const PatchFDLocalDesc *);
@@ -308,6 +308,7 @@ struct TermsPlan {
   PetscErrorCode applyGeneric(const ColorPatches &, PatchFDPatchOp, PetscReal omega, bool zero, T *x, const T *b, T *r, cudaStream_t) const;
   PetscErrorCode applyFast(const ColorPatches &, PatchFDPatchOp, PetscReal omega, bool zero, T *x, const T *b, T *r, cudaStream_t) const;
   bool           isFast(const PatchFDRange patches) const;
+  PetscLogDouble count(const ColorPatches &, PatchFDPatchOp, bool zero, const TermsFlops &) const;
 
 private:
   PetscErrorCode direction(const PatchFDPatches *, bool fd, int d);
@@ -446,7 +447,7 @@ PetscErrorCode TermsPlan<T>::create(const PatchFDLocalDesc *desc)
 {
   const bool dense = desc->kind == PATCHFD_LOCAL_DENSE;
   size_t     size = 1, work;
-  PetscInt   c[3], flops[3];
+  PetscInt   c[3], entries[3];
 
   PetscFunctionBegin;
   phases     = (int)desc->nphase;
@@ -460,17 +461,17 @@ PetscErrorCode TermsPlan<T>::create(const PatchFDLocalDesc *desc)
     c[d] = n[d] + 2 * data.d[d].rim;
     size *= (size_t)n[d];
     data.inner *= (int)c[d];
-    flops[d] = 0;
+    entries[d] = 0;
   }
   for (int d = 0; d < 3; d++)
     for (int i = 0; i < data.d[d].nmatrix; i++) data.slab = PetscMax(data.slab, data.inner / (int)c[d] * data.matrix[d][i].beyond);
-  for (int i = 0; i < data.d[0].nmatrix; i++) flops[0] += c[0] + 2 * data.matrix[0][i].beyond;
-  for (int t = 0; t < data.nterm; t++) flops[1] += c[1] + 2 * data.matrix[1][data.term[t][1]].beyond;
-  for (int i = 0; i < data.d[2].nmatrix; i++) flops[2] += c[2] + 2 * data.matrix[2][i].beyond;
-  residual = 2.0 * (PetscLogDouble)n[0] * (PetscLogDouble)(c[2] * (flops[0] * c[1] + flops[1] * n[1]) + flops[2] * n[1] * n[2]);
-  solve    = 0;
-  for (int i = 0; i < 8 && dense; i++) solve += 2.0 * (PetscLogDouble)desc->dense[0].size[i] * (PetscLogDouble)desc->dense[0].size[i];
-  if (!dense) solve = (PetscLogDouble)size * (4.0 * (PetscLogDouble)(n[0] + n[1] + n[2]) + 3);
+  for (int i = 0; i < data.d[0].nmatrix; i++) entries[0] += c[0] + 2 * data.matrix[0][i].beyond;
+  for (int t = 0; t < data.nterm; t++) entries[1] += c[1] + 2 * data.matrix[1][data.term[t][1]].beyond;
+  for (int i = 0; i < data.d[2].nmatrix; i++) entries[2] += c[2] + 2 * data.matrix[2][i].beyond;
+  flops.residual = 2.0 * (PetscLogDouble)n[0] * (PetscLogDouble)(c[2] * (entries[0] * c[1] + entries[1] * n[1]) + entries[2] * n[1] * n[2]);
+  flops.solve    = 0;
+  for (int i = 0; i < 8 && dense; i++) flops.solve += 2.0 * (PetscLogDouble)desc->dense[0].size[i] * (PetscLogDouble)desc->dense[0].size[i];
+  if (!dense) flops.solve = (PetscLogDouble)size * (4.0 * (PetscLogDouble)(n[0] + n[1] + n[2]) + 3);
   work = PetscMax(2 * (size_t)data.slab + (size_t)(data.d[0].nmatrix + data.d[2].nmatrix) * (size_t)data.inner, size);
   PetscCall(data.team.create((int)size, (size_t)data.inner + work));
   PetscCall(AllowShared(TermsKernel<T>, shared_limit)); /* not what this plan needs: others may need more */
@@ -545,6 +546,13 @@ bool TermsPlan<T>::isFast(const PatchFDRange patches) const
   return form.K > 0;
 }
 
+/* flops of these patches */
+template <typename T>
+PetscLogDouble TermsPlan<T>::count(const ColorPatches &g, PatchFDPatchOp op, bool zero, const TermsFlops &flops) const
+{
+  return g.empty() ? 0 : g.patches() * ((op == PATCHFD_OP_SOLVE || zero ? 0 : flops.residual) + (op == PATCHFD_OP_RESIDUAL ? 0 : flops.solve));
+}
+
 /* The patches that the fast kernels can do, if there are any, and those around them: slabs at either end of each direction */
 template <typename T>
 PetscErrorCode TermsSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
@@ -573,7 +581,8 @@ PetscErrorCode TermsSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt n
   fast = p->isFast(inner);
   for (PetscInt i = 0; i < ncolors; i++) {
     const bool         first = zero && i == 0;
-    const ColorPatches all(colors[i], p->phases, patches, p->data.l, p->data.read), g(colors[i], p->phases, inner, p->data.l, p->data.read);
+    const ColorPatches g(colors[i], p->phases, inner, p->data.l, p->data.read);
+    PetscLogDouble     flops = p->count(g, op, first, fast ? p->fast->flops : p->flops);
 
     if (!g.empty() && fast) PetscCall(p->applyFast(g, op, omega, first, (T *)x, (const T *)b, (T *)r, stream));
     else if (!g.empty()) PetscCall(p->applyGeneric(g, op, omega, first, (T *)x, (const T *)b, (T *)r, stream));
@@ -581,8 +590,9 @@ PetscErrorCode TermsSmoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt n
       const ColorPatches beside(colors[i], p->phases, slab[s], p->data.l, p->data.read);
 
       if (!beside.empty()) PetscCall(p->applyGeneric(beside, op, omega, first, (T *)x, (const T *)b, (T *)r, stream));
+      flops += p->count(beside, op, first, p->flops);
     }
-    PetscCall(PetscLogGpuFlops((all.empty() ? 0 : all.patches()) * ((op == PATCHFD_OP_SOLVE || first ? 0 : p->residual) + (op == PATCHFD_OP_RESIDUAL ? 0 : p->solve))));
+    PetscCall(PetscLogGpuFlops(flops));
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -44,8 +44,15 @@ __device__ __forceinline__ void TermsUpdate(const ColorPatches &g, T omega, T be
   else *x = beta == 0 ? omega * v : beta * *x + omega * v;
 }
 
+/* flops of a patch */
+struct TermsFlops {
+  PetscLogDouble residual, solve;
+};
+
 /* the fast kernels for one degree, for patches in the form's range all of whose nodes exist */
 struct TermsFast {
+  TermsFlops flops;
+
   virtual ~TermsFast() { }
   virtual PetscErrorCode residual(const ColorPatches &, const void *x, const void *b, void *r, cudaStream_t) const                       = 0; /* r = b - A x */
   virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, PetscReal beta, const void *r, void *x, cudaStream_t) const        = 0; /* x = beta x + omega A_j^{-1} r */

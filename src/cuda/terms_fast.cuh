@@ -573,6 +573,7 @@ struct TermsDegree : TermsFast {
     const bool diagonalize = desc->kind == PATCHFD_LOCAL_FD;
 
     PetscFunctionBegin;
+    countFlops(diagonalize);
     for (int d = 0; d < 3; d++)
       for (int e = 0; e < 2; e++) m.edge[d][e] = (int)form.edge[d][e];
     for (int d = 0; d < DIM; d++) residualMatrices(form, d);
@@ -585,6 +586,21 @@ struct TermsDegree : TermsFast {
   }
 
 private:
+  /* products of lines in halves, those of the residual with their functionals; of the blocks of inverses */
+  void countFlops(bool diagonalize)
+  {
+    const PetscLogDouble products = DIM == 3 ? 3 * F::ROWS + F::BESIDE + 6 * F::COLUMNS + F::COLUMNS_Z + 3 * F::LINES : 3 * F::ROWS + F::BESIDE + 3 * F::COLUMNS;
+    const PetscLogDouble ends = F::ROWS + F::COLUMNS + (DIM == 3 ? F::LINES : 0);
+
+    flops.residual = 4 * K * K * products + 4 * (2 * K - 1) * ends;
+    flops.solve    = 0;
+    if (diagonalize) flops.solve = (PetscLogDouble)G::LINES * (DIM * 4 * (K * K + (K - 1) * (K - 1)) + 3 * G::N);
+    for (int b = 0; b < 1 << DIM && !diagonalize; b++) {
+      const PetscLogDouble size = TermsDenseShape<TermsProduct<PATCHFD_PRECISION_DOUBLE>, K, DIM>::size(b);
+
+      flops.solve += 2 * size * size;
+    }
+  }
   void residualMatrices(const TermsForm &form, int d)
   {
     const std::vector<PetscReal> &ends = form.ends[d];

@@ -361,12 +361,12 @@ PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
   return (PetscBool)(((const DM_Box *)m->dm->data)->nfield > 1 || PetscMemTypeHost(kern->memtype) || m->form.M[0][0]->nloc - 1 > low);
 }
 
+/* From degree 6 on the patches' matrices are too badly conditioned for 11 bits, and products in single precision take as long as those in double */
 PatchFDPrecision MatBoxLocalBestPrecision(const Mat_Box *m, PatchFDKernels kern)
 {
-  const PetscInt tf32 = 5; /* up to this degree */
+  const PetscInt high = 5;
 
-  if (PetscMemTypeHost(kern->memtype)) return PATCHFD_PRECISION_DOUBLE;
-  return m->form.M[0][0]->nloc - 1 > tf32 ? PATCHFD_PRECISION_SINGLE : PATCHFD_PRECISION_TF32;
+  return PetscMemTypeHost(kern->memtype) || m->form.M[0][0]->nloc - 1 > high ? PATCHFD_PRECISION_DOUBLE : PATCHFD_PRECISION_TF32;
 }
 
 PetscBool MatBoxIsOnePatch(const Mat_Box *m)

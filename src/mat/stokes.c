@@ -248,7 +248,6 @@ static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
   const MPI_Comm  comm  = PetscObjectComm((PetscObject)dm);
   const PetscReal k     = (PetscReal)box->degree;
   PetscReal       least = k / (2 * (k + 2));
-  PetscBool       open  = PETSC_TRUE;
 
   PetscFunctionBegin;
   PetscCheck(box->space == DMBOX_RT, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator stokes takes rt", DMBoxSpaces[box->space]);
@@ -256,9 +255,6 @@ static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
     PetscCheck(box->boundary[i] != DMBOX_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
                "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator stokes takes dirichlet (the velocity is given) and neumann (open)",
                i % 2 ? "upper" : "lower", i / 2);
-  for (PetscInt i = 0; i < 2 * dm->dim; i++) open = (PetscBool)(open && box->boundary[i] == DMBOX_NEUMANN);
-  PetscCheck(!open || op->coefficient[SHIFT] > 0 || op->rate > 0, comm, PETSC_ERR_ARG_INCOMP,
-             "-dm_box_boundary (DMBoxSetBoundary()) is neumann at all sides, which determines velocities up to constants; -dm_box_operator stokes then takes a positive -dm_box_shift (DMBoxSetStokes()), not 0");
   for (PetscInt d = 0; d < dm->dim; d++)
     if (box->nvertices[d]) least = k / (k + 2);
   PetscCheck(PetscMin(op->penalty[0], op->penalty[1]) > least, comm, PETSC_ERR_ARG_OUTOFRANGE,
