@@ -289,6 +289,8 @@ PetscErrorCode DMBoxOptionsPenalty(DM dm, PetscOptionItems PetscOptionsObject)
   in -div u = g (`DMBoxAddLoad()`, which must have been called before) add up to zero.  If they do not, by more than 1e-2 of the sum of the absolute fluxes and loads,
   that is an error.  A smaller rest, as interpolation leaves it, is taken from the fluxes at all nodes, each in proportion to its absolute value, so that
   the velocity has exactly the divergence that is asked for; normal velocities on the sides then differ from `g` by that proportion.
+  So call this routine for loads g whose integral may not be zero even where the velocity on the sides is: without it, a solver takes from the right-hand side
+  what has no solution, and finds a velocity whose divergence is not what was asked for.
 
 .seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxInterpolateFunction()`, `DMBoxSetOperator()`, `DMBoxSetStokes()`
 @*/
