@@ -298,7 +298,7 @@ PetscErrorCode PCPatchFDGetPrecision(PC pc, PCPatchFDPrecision *precision)
   Level: advanced
 
   Notes:
-  The sums are the same to rounding; atomic ones come in any order, so that two runs need not agree to the last bit.
+  The sums are the same to rounding; atomic ones come in any order, so that two runs need not agree to the last bit. They take about half the time.
 
   `atomic` is for operators that are not separable (`biharmonic`), on GPUs; elsewhere it is an error.
 
