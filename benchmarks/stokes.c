@@ -120,7 +120,7 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   Mat            A;
   Vec            x, b, u;
   KSP            ksp;
-  PetscReal      residual, error;
+  PetscReal      residual = 0, error = 0;
   PetscLogDouble t[2], best = PETSC_MAX_REAL, base, used;
 
   PetscFunctionBeginUser;

@@ -23,6 +23,7 @@ struct ColorPatches {
       phase += start[d] / 2;
     }
   }
+  __device__ __forceinline__ bool overlap() const { return step == 1; }
   __host__ __device__ int slots() const { return (count[0] + phases - 1) / phases; }
   __device__ __forceinline__ int q0(int slot, int q1, int q2) const { return phases == 2 ? 2 * slot + ((phase + q1 + q2) & 1) : slot; }
   /* the slots of all rows one after another: the patch in one of them, if there is one */

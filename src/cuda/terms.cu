@@ -257,15 +257,15 @@ static __device__ inline void TermsRightSide(const TermsData<T> &s, const TermsP
   __syncthreads();
 }
 
-/* to += omega u, or to = omega u if it is known to be zero */
+/* to = beta to + omega u */
 template <typename T>
-static __device__ inline void TermsScatter(const TermsData<T> &s, const TermsPatch<T> &p, T omega, bool zero, const T *u, T *to)
+static __device__ inline void TermsScatter(const TermsData<T> &s, const ColorPatches &g, const TermsPatch<T> &p, T omega, T beta, const T *u, T *to)
 {
   for (int q = threadIdx.x; q < p.size && p.active; q += blockDim.x) {
     const int i = p.first[0] + q % p.n[0], j = p.first[1] + q / p.n[0] % p.n[1], k = p.first[2] + q / p.n[0] / p.n[1];
 
     if (!s.read.contains(i, j, k)) continue;
-    TermsUpdate(zero, omega * u[q], to + s.l.at(i, j, k));
+    TermsUpdate(g, omega, beta, u[q], to + s.l.at(i, j, k));
   }
   __syncthreads();
 }
@@ -281,11 +281,11 @@ static __global__ void TermsKernel(const __grid_constant__ TermsData<T> s, const
 
     if (product) TermsProduct(s, p, m, x);
     TermsRightSide(s, p, product, op == PATCHFD_OP_SOLVE ? r : b, m.x);
-    if (op == PATCHFD_OP_RESIDUAL) TermsScatter(s, p, T(1), true, m.x, r);
+    if (op == PATCHFD_OP_RESIDUAL) TermsScatter(s, g, p, T(1), T(0), m.x, r);
     else {
       if (s.inverse) TermsDense(s, p, m.x, m.rest);
       else TermsDiagonalize(s, p, m.x, m.rest);
-      TermsScatter(s, p, omega, zero, m.x, x);
+      TermsScatter(s, g, p, omega, zero ? T(0) : T(1), m.x, x);
     }
   }
 }
@@ -533,7 +533,7 @@ PetscErrorCode TermsPlan<T>::applyFast(const ColorPatches &g, PatchFDPatchOp op,
   PetscFunctionBegin;
   if (op == PATCHFD_OP_RESIDUAL) PetscCall(fast->residual(g, x, b, r, stream));
   else if (from == between) PetscCall(fast->residual(g, x, b, between, stream));
-  if (op != PATCHFD_OP_RESIDUAL) PetscCall(fast->solve(g, omega, zero, from, x, stream));
+  if (op != PATCHFD_OP_RESIDUAL) PetscCall(fast->solve(g, omega, zero ? 0 : 1, from, x, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

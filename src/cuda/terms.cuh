@@ -36,12 +36,12 @@ struct TermsForm {
   void create(const PatchFDLocalDesc *);
 };
 
-/* x += v at a node, or x = v if x is known to be zero.  An atomic addition even where patches do not overlap: no thread waits for the old x then */
+/* x = beta x + omega v at a node; patches that overlap add with atomics */
 template <typename T>
-__device__ __forceinline__ void TermsUpdate(bool zero, T v, T *x)
+__device__ __forceinline__ void TermsUpdate(const ColorPatches &g, T omega, T beta, T v, T *x)
 {
-  if (zero) *x = v;
-  else atomicAdd(x, v);
+  if (g.overlap()) atomicAdd(x, omega * v);
+  else *x = beta == 0 ? omega * v : beta * *x + omega * v;
 }
 
 /* flops of a patch */
@@ -55,7 +55,7 @@ struct TermsFast {
 
   virtual ~TermsFast() { }
   virtual PetscErrorCode residual(const ColorPatches &, const void *x, const void *b, void *r, cudaStream_t) const                       = 0; /* r = b - A x */
-  virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, bool zero, const void *r, void *x, cudaStream_t) const             = 0; /* x += omega A_j^{-1} r; zero: x is zero */
+  virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, PetscReal beta, const void *r, void *x, cudaStream_t) const        = 0; /* x = beta x + omega A_j^{-1} r */
   virtual PetscErrorCode destroy()                                                                                                        = 0;
 };
 

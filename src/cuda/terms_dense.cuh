@@ -1,5 +1,5 @@
 /*
-  x += omega A_j^{-1} r with the inverse in parity blocks (PatchFDDense), for patches of N = 2 K - 1 nodes that have parity in all directions: by
+  x = beta x + omega A_j^{-1} r with the inverse in parity blocks (PatchFDDense), for patches of N = 2 K - 1 nodes that have parity in all directions: by
   tensor instructions.
 
   A block of threads has COLUMNS patches.  Their numbers lie in shared memory as [entry][patch], the entries of each parity block together, x fastest:
@@ -141,12 +141,8 @@ struct TermsDenseShape {
   __host__ __device__ static constexpr int tile(int b) { return b == 0 ? 0 : tile(b - 1) + tiles(b - 1); }
   __host__ __device__ static constexpr int piece(int b) { return b == 0 ? 0 : piece(b - 1) + tiles(b - 1) * pieces(b - 1); }
 
-  /* warps of a block, blocks of a multiprocessor (a bound for the compiler's registers): loads take most of the time, and warps hide them */
-  static constexpr int  warps[2][2][7] = {{{0, 0, 4, 4, 4, 5, 5}, {0, 0, 8, 6, 12, 24, 16}}, {{0, 0, 4, 4, 4, 5, 5}, {0, 0, 8, 6, 12, 16, 24}}};
-  static constexpr int  resident[2][2][7] = {{{0, 0, 8, 8, 8, 6, 6}, {0, 0, 4, 4, 2, 1, 1}}, {{0, 0, 8, 8, 8, 8, 8}, {0, 0, 6, 6, 3, 2, 1}}};
-  static constexpr bool FLOAT = sizeof(Number) == 4;
-  static constexpr int  GROUPS = 2, COLUMNS = 8 * GROUPS, WARPS = warps[FLOAT][DIM - 2][K], RESIDENT = resident[FLOAT][DIM - 2][K];
-  static constexpr int  THREADS = 32 * WARPS, TILES = (tile(BLOCKS) + WARPS - 1) / WARPS; /* TILES: of a warp */
+  static constexpr int warps[2][7] = {{0, 0, 4, 4, 4, 5, 5}, {0, 0, 8, 6, 8, 16, 16}};
+  static constexpr int GROUPS = 2, COLUMNS = 8 * GROUPS, WARPS = warps[DIM - 2][K], THREADS = 32 * WARPS, TILES = (tile(BLOCKS) + WARPS - 1) / WARPS; /* TILES: of a warp */
   static constexpr int ROW = COLUMNS + P::PAD, BEYOND = P::DEPTH - 1; /* BEYOND: rows after the entries, which meet zeros of the last pieces */
   static constexpr int SIZE = (ENTRIES + BEYOND) * ROW;
 };
@@ -260,7 +256,7 @@ __device__ __forceinline__ void TermsMultiply(const TermsWord<P> *__restrict__ p
 
 #pragma unroll
     for (int n = 0; n < F::GROUPS; n++) sum[t][n][0] = sum[t][n][1] = sum[t][n][2] = sum[t][n][3] = 0;
-#pragma unroll 2
+#pragma unroll 4
     for (int l = begin; l < end; l++) {
       typename P::Store a[P::WORDS * Word::LENGTH];
 
@@ -299,8 +295,8 @@ __device__ __forceinline__ void TermsMultiply(const TermsWord<P> *__restrict__ p
 }
 
 template <typename T, typename P, int K, int DIM>
-__launch_bounds__(TermsDenseShape<P, K, DIM>::THREADS, TermsDenseShape<P, K, DIM>::RESIDENT) static __global__
-void TermsDenseKernel(const TermsWord<P> *__restrict__ pieces, const __grid_constant__ ColorPatches g, T omega, bool zero, const T *r, T *x)
+__launch_bounds__(TermsDenseShape<P, K, DIM>::THREADS) static __global__
+void TermsDenseKernel(const TermsWord<P> *__restrict__ pieces, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
 {
   using F      = TermsDenseShape<P, K, DIM>;
   using Number = typename P::Number;
@@ -328,7 +324,7 @@ void TermsDenseKernel(const TermsWord<P> *__restrict__ pieces, const __grid_cons
     o.butterfly();
 #pragma unroll
     for (int b = 0; b < F::BLOCKS; b++)
-      if (o.exists(b)) TermsUpdate(zero, omega * (T)o.v[b], x + origin[p] + o.node(b, 0) + o.node(b, 1) * g.l.row + o.node(b, 2) * g.l.plane);
+      if (o.exists(b)) TermsUpdate(g, omega, beta, (T)o.v[b], x + origin[p] + o.node(b, 0) + o.node(b, 1) * g.l.row + o.node(b, 2) * g.l.plane);
   });
 }
 
@@ -336,7 +332,7 @@ void TermsDenseKernel(const TermsWord<P> *__restrict__ pieces, const __grid_cons
 template <typename T>
 struct TermsDense {
   virtual ~TermsDense() { }
-  virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, bool zero, const T *r, T *x, cudaStream_t) const = 0;
+  virtual PetscErrorCode solve(const ColorPatches &, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t) const = 0;
   virtual PetscErrorCode destroy() = 0;
 };
 
@@ -386,12 +382,12 @@ struct TermsDenseBlocks : TermsDense<T> {
     PetscCall(AllowShared(TermsDenseKernel<T, P, K, DIM>, F::SIZE * sizeof(typename P::Number)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode solve(const ColorPatches &g, PetscReal omega, bool zero, const T *r, T *x, cudaStream_t stream) const override
+  PetscErrorCode solve(const ColorPatches &g, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t stream) const override
   {
     const unsigned blocks = (unsigned)((g.items() + F::COLUMNS - 1) / F::COLUMNS);
 
     PetscFunctionBegin;
-    TermsDenseKernel<T, P, K, DIM><<<blocks, F::THREADS, F::SIZE * sizeof(typename P::Number), stream>>>((const Word *)pieces, g, (T)omega, zero, r, x);
+    TermsDenseKernel<T, P, K, DIM><<<blocks, F::THREADS, F::SIZE * sizeof(typename P::Number), stream>>>((const Word *)pieces, g, (T)omega, (T)beta, r, x);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -401,7 +401,7 @@ void TermsResidualKernel(const __grid_constant__ TermsMatrices<T, K> m, const __
   block.subtract(b, r);
 }
 
-/* ---- the solve by fast diagonalization: x += omega S D^{-1} S' r ---- */
+/* ---- the solve by fast diagonalization: x = beta x + omega S D^{-1} S' r ---- */
 
 /* in the constant bank: S of each direction, modes of sums and of differences; lambda has the even modes first */
 template <typename T, int K>
@@ -462,7 +462,7 @@ __device__ __forceinline__ void TermsToNodes(const TermsModes<T, K> &m, int d, c
 
 template <typename T, int K, int DIM>
 __launch_bounds__(TermsModesShape<T, K, DIM>::THREADS) static __global__
-void TermsModesKernel(const __grid_constant__ TermsModes<T, K> m, const __grid_constant__ ColorPatches g, T omega, bool zero, const T *r, T *x)
+void TermsModesKernel(const __grid_constant__ TermsModes<T, K> m, const __grid_constant__ ColorPatches g, T omega, T beta, const T *r, T *x)
 {
   using F = TermsModesShape<T, K, DIM>;
   extern __shared__ double2 terms_shared[];
@@ -512,7 +512,7 @@ void TermsModesKernel(const __grid_constant__ TermsModes<T, K> m, const __grid_c
 #pragma unroll
   for (int k = 0; k < N; k++) w[k] = last[k * PLANE];
   TermsToNodes<T, K>(m, LAST, w, [=](int k, T v) {
-    TermsUpdate(zero, omega * v, x + node + k * step);
+    TermsUpdate(g, omega, beta, v, x + node + k * step);
   });
 }
 
@@ -550,15 +550,15 @@ struct TermsDegree : TermsFast {
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscErrorCode solve(const ColorPatches &g, PetscReal omega, bool zero, const void *r, void *x, cudaStream_t stream) const override
+  PetscErrorCode solve(const ColorPatches &g, PetscReal omega, PetscReal beta, const void *r, void *x, cudaStream_t stream) const override
   {
     const unsigned blocks = (unsigned)((g.items() + G::PATCHES - 1) / G::PATCHES);
 
     PetscFunctionBegin;
     if (!dense) {
-      TermsModesKernel<T, K, DIM><<<blocks, G::THREADS, G::PATCHES * G::SIZE * sizeof(T), stream>>>(modes, g, (T)omega, zero, (const T *)r, (T *)x);
+      TermsModesKernel<T, K, DIM><<<blocks, G::THREADS, G::PATCHES * G::SIZE * sizeof(T), stream>>>(modes, g, (T)omega, (T)beta, (const T *)r, (T *)x);
       PetscCallCUDA(cudaGetLastError());
-    } else PetscCall(dense->solve(g, omega, zero, (const T *)r, (T *)x, stream));
+    } else PetscCall(dense->solve(g, omega, beta, (const T *)r, (T *)x, stream));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscErrorCode destroy() override
