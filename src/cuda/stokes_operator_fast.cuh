@@ -697,7 +697,7 @@ struct StokesDegree : StokesFast {
     else {
       d.length[e] = (T)form->h[e][middle];
       for (int c = 0; c < DIM; c++) {
-        const int count = c == e ? STOKES_CELL : DG_CELL;
+        const int count = c == e ? (int)STOKES_CELL : (int)DG_CELL;
 
         std::copy_n(form->numbers[c][e].begin() + middle * count, count, d.number[c][e]);
       }
