@@ -238,7 +238,7 @@ static PetscErrorCode TestOptions(void)
     const char    *option, *value, *word;
     PetscErrorCode code;
   } bad[] = {
-    {"-bad_dm_box_operator", "stokes", "poisson",             PETSC_ERR_ARG_UNKNOWN_TYPE},
+    {"-bad_dm_box_operator", "navier", "poisson",             PETSC_ERR_ARG_UNKNOWN_TYPE},
     {"-bad_dm_box_penalty",  "0",      "positive and finite", PETSC_ERR_ARG_OUTOFRANGE  },
     {"-bad_dm_box_penalty",  "-1",     "positive and finite", PETSC_ERR_ARG_OUTOFRANGE  },
     {"-bad_dm_box_penalty",  "1,0",    "positive and finite", PETSC_ERR_ARG_OUTOFRANGE  },
@@ -276,7 +276,7 @@ static PetscErrorCode TestErrors(void)
   PetscCall(CreateBox(2, 2, DMBOX_DGQ, "robin", &robin));
   PetscCall(CreateBox(2, 2, DMBOX_DGQ, "poisson", &bad));
   PetscCall(DMBoxSetSpace(bad, (DMBoxSpace)7));
-  FAILS(DMSetUp(bad), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetSpace()", "q or dgq");
+  FAILS(DMSetUp(bad), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetSpace()", "q, dgq or rt");
   PetscCall(DMDestroy(&bad));
   FAILS(DMBoxSetPenalty(dgq, 0, 1), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetPenalty()", "positive and finite");
   PetscCall(DMBoxSetPenalty(penalized, 2, 2));

@@ -232,11 +232,11 @@ int main(int argc, char **argv)
      test:
        suffix: plate_cuda
        requires: cuda gpu
-       args: -dm_vec_type cuda
+       args: -dm_vec_type cuda -mg_levels_pc_patchfd_precision same
      test:
        suffix: plate_cuda_single
        requires: cuda gpu
-       args: -dm_vec_type cuda -pc_type single
+       args: -dm_vec_type cuda -pc_type single -single_mg_levels_pc_patchfd_precision same
 
    testset:
      args: -dm_box_boundary supported
