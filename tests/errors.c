@@ -246,22 +246,16 @@ int main(int argc, char **argv)
   PC                 pc;
   KSPConvergedReason reason;
   PetscInt           first, end;
+  PetscBool          memory = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-memory", &memory, NULL));
 #if defined(PETSC_HAVE_CUDA)
-  {
-    PetscBool memory = PETSC_FALSE;
-
-    PetscCall(PetscOptionsGetBool(NULL, NULL, "-memory", &memory, NULL));
-    if (memory) {
-      PetscCall(TestMemory());
-      PetscCall(PetscFinalize());
-      return 0;
-    }
-  }
+  if (memory) PetscCall(TestMemory());
 #endif
+  if (memory) return PetscFinalize();
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 2, &dm));
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));

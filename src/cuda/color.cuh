@@ -15,7 +15,8 @@ struct ColorPatches {
   Range  read;
 
   ColorPatches() = default;
-  ColorPatches(const PatchFDColor &color, int phases, const PatchFDRange patches, const Layout &l, const Range &read) : step(color.parity[0] == PATCHFD_ALL_PARITIES ? 1 : 2), phases(color.phase == PATCHFD_ALL_PHASES ? 1 : phases), phase((int)color.phase), l(l), read(read)
+  ColorPatches(const PatchFDColor &color, int phases, const PatchFDRange patches, const Layout &l, const Range &read) :
+    step(color.parity[0] == PATCHFD_ALL_PARITIES ? 1 : 2), phases(color.phase == PATCHFD_ALL_PHASES ? 1 : phases), phase((int)color.phase), l(l), read(read)
   {
     for (int d = 0; d < 3; d++) {
       start[d] = (int)(patches[d][0] + (step == 2 ? (patches[d][0] + color.parity[d]) % 2 : 0));

@@ -275,17 +275,16 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
 static PetscErrorCode PatchFDChooseLocal(PC pc, PatchFDKernels kern)
 {
   PC_PatchFD     *p         = (PC_PatchFD *)pc->data;
-  const DM_Box   *box       = (const DM_Box *)p->matbox->dm->data;
   const MPI_Comm  comm      = PetscObjectComm((PetscObject)pc);
-  const PetscBool separable = p->matbox->form.separable, saddle = (PetscBool)(box->nfield > 1);
+  const PetscBool separable = p->matbox->form.separable, saddle = MatBoxIsSaddlePoint(p->matbox);
   PCPatchFDLocal  local     = p->local;
   PetscBool       single    = (PetscBool)(p->classes == PC_PATCHFD_CLASSES_SINGLE || (p->classes == PC_PATCHFD_CLASSES_AUTO && !separable));
 
   PetscFunctionBegin;
   PetscCheck(!saddle || (local != PC_PATCHFD_LOCAL_FD && local != PC_PATCHFD_LOCAL_FD_INEXACT), comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_local %s is for operators of one field; -dm_box_operator %s takes dense or schur", PCPatchFDLocals[local], box->op->name);
+             "PCPATCHFD: -pc_patchfd_local %s is for operators of one field; -dm_box_operator %s takes dense or schur", PCPatchFDLocals[local], MatBoxName(p->matbox));
   PetscCheck(saddle || local != PC_PATCHFD_LOCAL_SCHUR, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_local schur is for saddle points, of velocities and a pressure; -dm_box_operator %s takes %s or dense",
-             box->op->name, separable ? "fd" : "fd_inexact");
+             MatBoxName(p->matbox), separable ? "fd" : "fd_inexact");
   PetscCheck(separable || local != PC_PATCHFD_LOCAL_FD, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_local fd is for operators that fast diagonalization solves; this one has other terms, use fd_inexact, which leaves them out, or dense");
   PetscCheck(!separable || local != PC_PATCHFD_LOCAL_FD_INEXACT, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_local fd_inexact is for operators that fast diagonalization does not solve; use fd, which solves this one");
@@ -349,7 +348,7 @@ static PCPatchFDVariant PatchFDBestVariant(const PC_PatchFD *p, PatchFDKernels k
 */
 static PetscErrorCode PatchFDSetTolerances(PC_PatchFD *p)
 {
-  const PetscInt degree = ((const DM_Box *)p->matbox->dm->data)->degree;
+  const PetscInt degree = MatBoxDegree(p->matbox);
 
   PetscFunctionBegin;
   if (p->method != PATCHES || (p->solver != MATBOX_LOCAL_SCHUR && p->solver != MATBOX_LOCAL_SCHUR_ALONE)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -637,7 +636,8 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic problems;
   C. Cui, G. Kanschat, Multigrid methods for the Stokes problem on GPU systems.
 
-.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`, `PCPatchFDSetClasses()`, `PCPatchFDSetPrecision()`, `PCPatchFDSetUpdate()`, `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPatchFDSetSchurTolerances()`, `PCPATCH`, `PCASM`
+.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`, `PCPatchFDSetClasses()`, `PCPatchFDSetPrecision()`, `PCPatchFDSetUpdate()`,
+          `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPatchFDSetSchurTolerances()`, `PCPATCH`, `PCASM`
 M*/
 PetscErrorCode PCCreate_PatchFD(PC pc)
 {

@@ -127,6 +127,19 @@ PETSC_INTERN PetscErrorCode MatBoxSetAlgebra(Mat);
 
 /* ---- what solvers ask for ---- */
 
+/* name of the operator, degree of its space, and whether it has several fields: then it is a saddle point, not definite */
+static inline const char *MatBoxName(const Mat_Box *m)
+{
+  return ((const DM_Box *)m->dm->data)->op->name;
+}
+static inline PetscInt MatBoxDegree(const Mat_Box *m)
+{
+  return ((const DM_Box *)m->dm->data)->degree;
+}
+static inline PetscBool MatBoxIsSaddlePoint(const Mat_Box *m)
+{
+  return (PetscBool)(((const DM_Box *)m->dm->data)->nfield > 1);
+}
 /* the data of a DMBOX operator, or NULL for other matrices */
 PETSC_INTERN PetscErrorCode MatBoxFind(Mat, Mat_Box **);
 /* the same, or an error that says what is supported; `who` is named in it */
@@ -174,6 +187,8 @@ PETSC_INTERN PetscErrorCode MatBoxResidual(Mat_Box *, PatchFDKernels, const Patc
 /* x += omega times the corrections of all patches of these colours, from one residual */
 PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
 PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, MatBoxLocalType, PatchFDKernels, PetscViewer);
+/* ---- the whole box, src/mat/whole.c ---- */
+
 /* x = A^{-1} b on the free nodes of a separable operator, by fast diagonalization of the whole box */
 PETSC_INTERN PetscErrorCode MatBoxDirectSetUp(Mat_Box *, PatchFDKernels);
 PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const void *b, void *x);
