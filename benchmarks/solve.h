@@ -156,3 +156,50 @@ static PetscErrorCode CreateSolver(DM dm, Mat A, const char *mode, PetscReal rto
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* what is to be solved: -dim, -degrees, -unknowns, -modes and -breakdown */
+typedef struct {
+  PetscInt  dim, degree[16], ndegree, nunknowns, nmode;
+  PetscReal unknowns[32];
+  char     *mode[2];
+  PetscBool breakdown;
+} Solves;
+
+/* ndegree and degree[] are set to the default */
+static PetscErrorCode SolvesCreate(Solves *s)
+{
+  PetscInt  degree[16], n = 16;
+  PetscBool set;
+
+  PetscFunctionBeginUser;
+  s->dim         = 3;
+  s->nunknowns   = PETSC_STATIC_ARRAY_LENGTH(s->unknowns);
+  s->unknowns[0] = 2e5;
+  s->nmode       = PETSC_STATIC_ARRAY_LENGTH(s->mode);
+  s->breakdown   = PETSC_FALSE;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &s->dim, NULL));
+  PetscCheck(s->dim == 2 || s->dim == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-dim must be 2 or 3, found %" PetscInt_FMT, s->dim);
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degree, &n, &set));
+  if (set) {
+    s->ndegree = n;
+    PetscCall(PetscArraycpy(s->degree, degree, n));
+  }
+  PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-unknowns", s->unknowns, &s->nunknowns, &set));
+  if (!set) s->nunknowns = 1;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-breakdown", &s->breakdown, NULL));
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-modes", s->mode, &s->nmode, &set));
+  if (!set) {
+    s->nmode = 2;
+    PetscCall(PetscStrallocpy("mixed", &s->mode[0]));
+    PetscCall(PetscStrallocpy("double", &s->mode[1]));
+  }
+  if (s->breakdown) PetscCall(BreakdownBegin(s->nmode, s->mode));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SolvesDestroy(Solves *s)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt m = 0; m < s->nmode; m++) PetscCall(PetscFree(s->mode[m]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

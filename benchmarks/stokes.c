@@ -171,33 +171,17 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const 
 
 int main(int argc, char **argv)
 {
-  PetscInt  dim = 3, degrees[16] = {1, 2, 3, 4}, nd = 16, nu = 32, nm = 2;
-  PetscReal unknowns[32] = {2e5};
-  char     *modes[2];
-  PetscBool set, breakdown = PETSC_FALSE;
+  Solves    s = {.degree = {1, 2, 3, 4}, .ndegree = 4};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
-  PetscCheck(dim == 2 || dim == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-dim must be 2 or 3, found %" PetscInt_FMT, dim);
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &nd, &set));
-  if (!set) nd = 4;
-  PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-unknowns", unknowns, &nu, &set));
-  if (!set) nu = 1;
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-breakdown", &breakdown, NULL));
-  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-modes", modes, &nm, &set));
-  if (!set) {
-    nm = 2;
-    PetscCall(PetscStrallocpy("mixed", &modes[0]));
-    PetscCall(PetscStrallocpy("double", &modes[1]));
-  }
-  if (breakdown) PetscCall(BreakdownBegin(nm, modes));
-  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "mode    k cells   unknowns its  residual     error | first, s  solve, ms   ps/unk.     unk./s |      GB  B/unk.\n"));
-  for (PetscInt m = 0; m < nm; m++)
-    for (PetscInt i = 0; i < nd; i++)
-      for (PetscInt j = 0; j < nu; j++) PetscCall(Solve(dim, degrees[i], unknowns[j], modes[m], breakdown));
-  for (PetscInt m = 0; m < nm; m++) PetscCall(PetscFree(modes[m]));
+  PetscCall(SolvesCreate(&s));
+  if (!s.breakdown) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "mode    k cells   unknowns its  residual     error | first, s  solve, ms   ps/unk.     unk./s |      GB  B/unk.\n"));
+  for (PetscInt m = 0; m < s.nmode; m++)
+    for (PetscInt i = 0; i < s.ndegree; i++)
+      for (PetscInt j = 0; j < s.nunknowns; j++) PetscCall(Solve(s.dim, s.degree[i], s.unknowns[j], s.mode[m], s.breakdown));
+  PetscCall(SolvesDestroy(&s));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -9,7 +9,7 @@ Dense inverses are random symmetric matrices, too: kernels know nothing of an op
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/kernels.h>
 #if defined(PETSC_HAVE_CUDA)
-  #include <petscdevice_cuda.h>
+  #include "twins.h"
   #include <petscpatchfd.h>
 
 typedef struct {
@@ -195,63 +195,6 @@ static PetscInt Colors(PetscInt dim, PetscInt phases, PatchFDColor colors[16])
   return n;
 }
 
-/* the same numbers in both memories */
-typedef struct {
-  PatchFDKernels host, cuda;
-  size_t         n;
-  void          *h, *d;
-} Array;
-
-static PetscErrorCode ArrayCreate(PatchFDKernels host, PatchFDKernels cuda, size_t n, PetscRandom rnd, Array *a)
-{
-  PetscFunctionBeginUser;
-  *a = (Array){.host = host, .cuda = cuda, .n = n};
-  PetscCall(host->malloc(n, &a->h));
-  PetscCall(cuda->malloc(n, &a->d));
-  for (size_t i = 0; i < n; i++) {
-    PetscReal v;
-
-    PetscCall(PetscRandomGetValueReal(rnd, &v));
-    if (host->size == sizeof(double)) ((double *)a->h)[i] = v - 0.5;
-    else ((float *)a->h)[i] = (float)(v - 0.5);
-  }
-  PetscCallCUDA(cudaMemcpy(a->d, a->h, n * host->size, cudaMemcpyHostToDevice));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode ArrayDestroy(Array *a)
-{
-  PetscFunctionBeginUser;
-  PetscCall(a->host->free(a->h));
-  PetscCall(a->cuda->free(a->d));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* largest difference relative to the largest number */
-static PetscErrorCode ArrayCompare(const char *what, PetscInt k, const Array *a, PetscReal tolerance, PetscInt *failures)
-{
-  const PetscBool dbl  = (PetscBool)(a->host->size == sizeof(double));
-  PetscReal       diff = 0, max = 0;
-  void           *c;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscMalloc(a->n * a->host->size, &c));
-  PetscCallCUDA(cudaDeviceSynchronize());
-  PetscCallCUDA(cudaMemcpy(c, a->d, a->n * a->host->size, cudaMemcpyDeviceToHost));
-  for (size_t i = 0; i < a->n; i++) {
-    const PetscReal h = dbl ? ((double *)a->h)[i] : ((float *)a->h)[i], d = dbl ? ((double *)c)[i] : ((float *)c)[i];
-
-    if (!(PetscAbsReal(h - d) <= diff)) diff = PetscAbsReal(h - d);
-    max = PetscMax(max, PetscAbsReal(h));
-  }
-  if (!(diff <= tolerance * max)) {
-    PetscCall(PetscPrintf(PETSC_COMM_SELF, "degree %" PetscInt_FMT ", %s, %s: difference %g of %g\n", k, a->cuda->name, what, (double)diff, (double)max));
-    (*failures)++;
-  }
-  PetscCall(PetscFree(c));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* part: all patches, or those that a rank with the upper or the lower half of the cells would have; they reach beyond its nodes */
 static PetscErrorCode Test(const Kind *kind, const Space *s, PetscInt k, int part, PatchFDKernels host, PatchFDKernels cuda, PetscRandom rnd, PetscInt *failures)
 {
@@ -289,8 +232,11 @@ static PetscErrorCode Test(const Kind *kind, const Space *s, PetscInt k, int par
       Array        x, r;
       char         what[64];
 
-      PetscCall(ArrayCreate(host, cuda, size, rnd, &x));
-      PetscCall(ArrayCreate(host, cuda, size, rnd, &r));
+      PetscCall(ArrayCreate(host, cuda, size, &x));
+      PetscCall(ArrayCreate(host, cuda, size, &r));
+      PetscCall(ArrayRandom(&x, rnd));
+      PetscCall(ArrayRandom(&r, rnd));
+      x.tolerance = (kind->schur ? 100 : 1) * (host->size == sizeof(double) ? 1e-13 : 3e-5);
       if (zero) {
         PetscCall(host->zero(size, x.h));
         PetscCall(cuda->zero(size, x.d));
@@ -298,7 +244,7 @@ static PetscErrorCode Test(const Kind *kind, const Space *s, PetscInt k, int par
       PetscCall(host->localapply(hp, PATCHFD_OP_SOLVE, n, colors, patches, 0.7, (PetscBool)zero, x.h, NULL, r.h));
       PetscCall(cuda->localapply(cp, PATCHFD_OP_SOLVE, n, colors, patches, 0.7, (PetscBool)zero, x.d, NULL, r.d));
       PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %" PetscInt_FMT " phases%s", parts[part], phases, zero ? ", from zero" : ""));
-      PetscCall(ArrayCompare(what, k, &x, (kind->schur ? 100 : 1) * (host->size == sizeof(double) ? 1e-13 : 3e-5), failures));
+      PetscCall(ArrayCompare(what, &x, k, failures));
       PetscCall(ArrayDestroy(&x));
       PetscCall(ArrayDestroy(&r));
     }
@@ -308,54 +254,9 @@ static PetscErrorCode Test(const Kind *kind, const Space *s, PetscInt k, int par
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-  /* picoseconds an unknown, the best of a few */
-  #define TIME(t, unknowns, call) \
-    do { \
-      cudaEvent_t  from, to; \
-      cudaStream_t stream; \
-      PetscCall(PetscGetCurrentCUDAStream(&stream)); \
-      PetscCallCUDA(cudaEventCreate(&from)); \
-      PetscCallCUDA(cudaEventCreate(&to)); \
-      t = PETSC_MAX_REAL; \
-      for (int rep = 0; rep < 7; rep++) { \
-        float ms; \
-        PetscCallCUDA(cudaEventRecord(from, stream)); \
-        PetscCall(call); \
-        PetscCallCUDA(cudaEventRecord(to, stream)); \
-        PetscCallCUDA(cudaEventSynchronize(to)); \
-        PetscCallCUDA(cudaEventElapsedTime(&ms, from, to)); \
-        if (rep) t = PetscMin(t, ms * 1e9 / (unknowns)); \
-      } \
-      PetscCallCUDA(cudaEventDestroy(from)); \
-      PetscCallCUDA(cudaEventDestroy(to)); \
-    } while (0)
-
-static PetscErrorCode Copy(void *to, const void *from, size_t bytes)
+static PetscErrorCode Time(const Kind *kind, const Space *s, PetscInt k, PatchFDKernels cuda)
 {
-  cudaStream_t stream;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscGetCurrentCUDAStream(&stream));
-  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDeviceToDevice, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* all numbers of the GPU's arrays are copies of a few random ones */
-static PetscErrorCode Numbers(PatchFDKernels host, PatchFDKernels cuda, size_t n, PetscRandom rnd, void **v)
-{
-  const size_t part = PetscMin(n, (size_t)1 << 18);
-  Array        few;
-
-  PetscFunctionBeginUser;
-  PetscCall(cuda->malloc(n, v));
-  PetscCall(ArrayCreate(host, cuda, part, rnd, &few));
-  for (size_t i = 0; i < n; i += part) PetscCall(Copy((char *)*v + i * cuda->size, few.d, PetscMin(part, n - i) * cuda->size));
-  PetscCall(ArrayDestroy(&few));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Time(const Kind *kind, const Space *s, PetscInt k, PatchFDKernels host, PatchFDKernels cuda, PetscRandom rnd)
-{
+  const PetscReal  unknowns = (PetscReal)s->size;
   PatchFDLocalDesc desc;
   PatchFDColor     colors[16];
   PatchFDRange     patches;
@@ -368,12 +269,12 @@ static PetscErrorCode Time(const Kind *kind, const Space *s, PetscInt k, PatchFD
     patches[d][1] = s->npatch[d];
   }
   Describe(kind, s, s->field, &desc);
-  PetscCall(Numbers(host, cuda, s->size, rnd, &x));
-  PetscCall(Numbers(host, cuda, s->size, rnd, &r));
+  PetscCall(Numbers(cuda, s->size, 0, &x));
+  PetscCall(Numbers(cuda, s->size, 1, &r));
   PetscCall(cuda->localcreate(&desc, &plan));
-  TIME(t, (PetscReal)s->size, cuda->localapply(plan, PATCHFD_OP_SOLVE, Colors(kind->dim, 1, colors), colors, patches, 1e-6, PETSC_FALSE, x, NULL, r));
-  TIME(copy, (PetscReal)s->size, Copy(x, r, s->size * cuda->size));
-  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %2" PetscInt_FMT " %10.0f | %8.2f | %7.2f  %5.2f\n", cuda->name, k, (double)s->size, (double)t, (double)copy, (double)(2 * cuda->size / copy)));
+  TIME(t, cuda->localapply(plan, PATCHFD_OP_SOLVE, Colors(kind->dim, 1, colors), colors, patches, 1e-6, PETSC_FALSE, x, NULL, r));
+  TIME(copy, CopyOnDevice(x, r, s->size * cuda->size));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %2" PetscInt_FMT " %10.0f | %8.2f | %7.2f  %5.2f\n", cuda->name, k, (double)s->size, (double)(t * 1e3), (double)(copy * 1e3), (double)(2 * cuda->size / copy * 1e-3)));
   PetscCall(cuda->localdestroy(&plan));
   PetscCall(cuda->free(x));
   PetscCall(cuda->free(r));
@@ -419,7 +320,7 @@ int main(int argc, char **argv)
     if (unknowns > 0) Choose(unknowns, degrees[i], &kind);
     PetscCall(SpaceCreate(&kind, degrees[i], rnd, &space));
     for (int t = 0; t < 2; t++) {
-      if (unknowns > 0) PetscCall(Time(&kind, &space, degrees[i], tables[t][0], tables[t][1], rnd));
+      if (unknowns > 0) PetscCall(Time(&kind, &space, degrees[i], tables[t][1]));
       else
         for (int part = 0; part < 3; part++) PetscCall(Test(&kind, &space, degrees[i], part, tables[t][0], tables[t][1], rnd, &failures));
     }
