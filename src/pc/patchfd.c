@@ -123,18 +123,20 @@ static PetscErrorCode PatchResidual(PC_PatchFD *pc, PatchFDKernels kern, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the global residual before each colour (multiplicative) or once (additive) */
+/* the global residual before each colour (multiplicative) or once (additive); before a colour only what its patches read, unless the matrix has another residual */
 static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], PetscBool zero, Vec b, Vec x)
 {
   PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
   const PetscInt step = p->type == PC_PATCHFD_ADDITIVE ? n : 1;
+  PetscBool      own;
 
   PetscFunctionBegin;
+  PetscCall(MatBoxIsOwn(pc->pmat, &own));
   if (!p->r) PetscCall(VecDuplicate(b, &p->r));
   for (PetscInt i = 0; i < n; i += step) {
     const PetscBool known = (PetscBool)(zero && i == 0);
 
-    if (!known && step == 1) PetscCall(PatchResidual(p, kern, &colors[i], b, x, p->r));
+    if (!known && step == 1 && own) PetscCall(PatchResidual(p, kern, &colors[i], b, x, p->r));
     else if (!known) PetscCall(MatResidual(pc->pmat, b, x, p->r));
     PetscCall(PatchCorrect(p, kern, step, &colors[i], known ? b : p->r, x));
   }
