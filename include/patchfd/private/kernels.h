@@ -126,7 +126,7 @@ enum {
   odd part, n / 2 numbers) to differences.  A field that is odd in a direction, as the component of a vector in its own direction, has differences where
   the others have sums.  With U' taking these sums and differences in each direction, inverse = U blocks U': there is a block for each choice of even (0)
   or odd (1) in the directions with parity, numbered px + 2 py + 4 pz.  Its rows and columns are the numbers of the fields, one field after another, in
-  each x fastest: the sums in a direction where the choice is even, or odd and so is the field, otherwise the differences.  In directions without parity
+  each x fastest: the sums in a direction where choice and field are both even or both odd, otherwise the differences.  In directions without parity
   U is the identity, and blocks with a 1 there do not exist (size 0).
 */
 typedef struct {
