@@ -116,7 +116,7 @@ static PetscErrorCode Check(DM dm, Mat A, Vec b, Vec u, Vec v, PetscReal limit, 
 
 static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const char *mode, PetscBool breakdown, PetscReal limit)
 {
-  PetscInt       cells[3], N, its;
+  PetscInt       cells[3], N;
   DM             dm, line;
   Mat            A;
   Vec            w, v, s, b, u;
@@ -124,7 +124,8 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   PetscBool      plate;
   KSP            ksp;
   PetscReal      norm, residual = 0, max = 0, l2 = -1;
-  PetscLogDouble t[3], best = PETSC_MAX_REAL, base, used;
+  PetscLogDouble base;
+  SolveTimes     t;
 
   PetscFunctionBeginUser;
   PetscCall(CreateMesh(dim, k, unknowns, cells, &dm, &line));
@@ -151,32 +152,19 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   PetscCall(DMCreateMatrix(dm, &A));
   PetscCall(VecDuplicate(b, &u));
   PetscCall(CreateSolver(dm, A, mode, 1e-9, &ksp));
-  PetscCall(Now(&t[0]));
-  PetscCall(KSPSetUp(ksp));
-  PetscCall(KSPSolve(ksp, b, u));
-  PetscCall(Now(&t[1]));
-  PetscCall(Memory(&used));
-  for (int i = 0; i < 3; i++) {
-    PetscLogDouble start, end;
-
-    PetscCall(Now(&start));
-    PetscCall(KSPSolve(ksp, b, u));
-    PetscCall(Now(&end));
-    best = PetscMin(best, end - start);
-  }
-  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(TimeSolves(ksp, b, u, &t));
   if (breakdown) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "k = %" PetscInt_FMT ", %" PetscInt_FMT "^%" PetscInt_FMT " cells, %" PetscInt_FMT " unknowns, %s, %.3f ms\n", k, cells[0], dim, N, mode, best * 1e3));
-    PetscCall(Breakdown(ksp, b, u, best, N));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "k = %" PetscInt_FMT ", %" PetscInt_FMT "^%" PetscInt_FMT " cells, %" PetscInt_FMT " unknowns, %s, %.3f ms\n", k, cells[0], dim, N, mode, t.best * 1e3));
+    PetscCall(Breakdown(ksp, b, u, t.best, N));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(Check(dm, A, b, u, v, limit, &residual, &max, &l2));
   if (!breakdown) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %2" PetscInt_FMT " %5" PetscInt_FMT " %10" PetscInt_FMT " %3" PetscInt_FMT, mode, k, cells[0], N, its));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %2" PetscInt_FMT " %5" PetscInt_FMT " %10" PetscInt_FMT " %3" PetscInt_FMT, mode, k, cells[0], N, t.its));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %9.2e %9.2e ", (double)residual, (double)max));
     if (l2 >= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%9.3e", (double)l2));
     else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%9s", "-"));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, " | %9.3f %10.3f %8.1f %9.3e | %7.3f %6.1f\n", t[1] - t[0], best * 1e3, best / N * 1e12, N / best, (used - base) * 1e-9, (used - base) / N));
+    PetscCall(PrintTimes(&t, base, N));
   }
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&b));

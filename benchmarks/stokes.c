@@ -115,13 +115,14 @@ static PetscErrorCode Check(Mat A, Vec b, Vec u, Vec x, PetscReal *residual, Pet
 
 static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const char *mode, PetscBool breakdown)
 {
-  PetscInt       cells[3], N, its;
+  PetscInt       cells[3], N;
   DM             dm;
   Mat            A;
   Vec            x, b, u;
   KSP            ksp;
   PetscReal      residual = 0, error = 0;
-  PetscLogDouble t[2], best = PETSC_MAX_REAL, base, used;
+  PetscLogDouble base;
+  SolveTimes     t;
 
   PetscFunctionBeginUser;
   PetscCall(Memory(&base));
@@ -138,27 +139,14 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   PetscCall(VecScale(b, 2)); /* from now on its values are on the device */
   PetscCall(VecScale(b, 0.5));
   PetscCall(CreateSolver(dm, A, mode, 1e-8, &ksp));
-  PetscCall(Now(&t[0]));
-  PetscCall(KSPSetUp(ksp));
-  PetscCall(KSPSolve(ksp, b, u));
-  PetscCall(Now(&t[1]));
-  PetscCall(Memory(&used));
-  for (int i = 0; i < 3; i++) {
-    PetscLogDouble start, end;
-
-    PetscCall(Now(&start));
-    PetscCall(KSPSolve(ksp, b, u));
-    PetscCall(Now(&end));
-    best = PetscMin(best, end - start);
-  }
-  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(TimeSolves(ksp, b, u, &t));
   if (breakdown) {
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "k = %" PetscInt_FMT ", %" PetscInt_FMT "^%" PetscInt_FMT " cells, %" PetscInt_FMT " unknowns, %s, %.3f ms\n", k, cells[0], dim, N, mode, best * 1e3));
-    PetscCall(Breakdown(ksp, b, u, best, N));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "k = %" PetscInt_FMT ", %" PetscInt_FMT "^%" PetscInt_FMT " cells, %" PetscInt_FMT " unknowns, %s, %.3f ms\n", k, cells[0], dim, N, mode, t.best * 1e3));
+    PetscCall(Breakdown(ksp, b, u, t.best, N));
   } else {
     PetscCall(Check(A, b, u, x, &residual, &error));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %2" PetscInt_FMT " %5" PetscInt_FMT " %10" PetscInt_FMT " %3" PetscInt_FMT " %9.2e %9.2e | %9.3f %10.3f %8.1f %9.3e | %7.3f %6.1f\n", mode, k, cells[0], N, its,
-                          (double)residual, (double)error, t[1] - t[0], best * 1e3, best / N * 1e12, N / best, (used - base) * 1e-9, (used - base) / N));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-6s %2" PetscInt_FMT " %5" PetscInt_FMT " %10" PetscInt_FMT " %3" PetscInt_FMT " %9.2e %9.2e", mode, k, cells[0], N, t.its, (double)residual, (double)error));
+    PetscCall(PrintTimes(&t, base, N));
   }
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&u));

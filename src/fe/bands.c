@@ -129,17 +129,22 @@ static inline PetscInt NeighbourRun(const Cells *cells, PetscInt c)
   return c < 0 || c >= cells->line->ncells ? -1 : cells->run[c];
 }
 
-/* Neighbouring cells with equal lengths, whose neighbours within reach have equal lengths, too, are one class.  representative[class] is its first cell */
-static PetscErrorCode BandCreate(const Cells *cells, PetscInt reach, PatchFDBand *b, PetscInt **representative)
+/*
+  Neighbouring cells with equal lengths, whose neighbours within reach have equal lengths, too, are one class.  representative[class] is its first cell.  `columns`
+  has the same cells
+*/
+static PetscErrorCode BandCreate(const Cells *cells, const PatchFDLine *columns, PetscInt reach, PatchFDBand *b, PetscInt **representative)
 {
   const PatchFDLine *line = cells->line;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(b, sizeof(*b)));
-  b->nloc = b->ncol = cells->n;
-  b->stride = b->cstride = line->stride;
-  b->reach  = reach;
-  b->ncells = line->ncells;
+  b->nloc    = cells->n;
+  b->stride  = line->stride;
+  b->ncol    = columns->degree + 1;
+  b->cstride = columns->stride;
+  b->reach   = reach;
+  b->ncells  = line->ncells;
   PetscCall(PetscMalloc1(line->ncells, &b->cls));
   PetscCall(PetscMalloc1(line->ncells, representative));
   for (PetscInt c = 0; c < line->ncells; c++) {
@@ -268,7 +273,7 @@ PetscErrorCode PatchFDBandMass(const PatchFDLine *line, PatchFDBand *b)
 
   PetscFunctionBegin;
   PetscCall(CellsCreate(line, &cells));
-  PetscCall(BandCreate(&cells, 0, b, &cell));
+  PetscCall(BandCreate(&cells, line, 0, b, &cell));
   nn = cells.n * cells.n;
   for (PetscInt r = 0; r < b->nclass; r++) {
     for (PetscInt i = 0; i < nn; i++) b->X[r * nn + i] = cells.h[cells.run[cell[r]]] * cells.M[i];
@@ -286,7 +291,7 @@ PetscErrorCode PatchFDBandLaplace(const PatchFDLine *line, PetscReal kappa, Pets
 
   PetscFunctionBegin;
   PetscCall(CellsCreate(line, &cells));
-  PetscCall(BandCreate(&cells, reach, b, &cell));
+  PetscCall(BandCreate(&cells, line, reach, b, &cell));
   n  = cells.n;
   ld = (2 * reach + 1) * n;
   for (PetscInt r = 0; r < b->nclass; r++) {
@@ -323,11 +328,7 @@ PetscErrorCode PatchFDBandDerivative(const PatchFDLine *rows, const PatchFDLine 
   PetscCall(PatchFDLineTabulate(&ref, nq, x, w, V, NULL, NULL));
   PetscCall(PatchFDBasis(columns->degree, nq, x, U, D, NULL));
   PetscCall(CellsCreate(transpose ? columns : rows, &cells));
-  PetscCall(BandCreate(&cells, 0, b, &cell));
-  b->ncol    = transpose ? n : m;
-  b->cstride = transpose ? rows->stride : columns->stride;
-  PetscCall(PetscFree(b->X));
-  PetscCall(PetscMalloc1(b->nclass * n * m, &b->X));
+  PetscCall(BandCreate(&cells, transpose ? rows : columns, 0, b, &cell));
   for (PetscInt i = 0; i < n; i++) {
     for (PetscInt j = 0; j < m; j++) {
       const PetscInt to = transpose ? j * n + i : i * m + j;
@@ -353,7 +354,7 @@ PetscErrorCode PatchFDBandDirichlet(const PatchFDLine *line, PetscReal kappa, Pe
 
   PetscFunctionBegin;
   PetscCall(CellsCreate(line, &cells));
-  PetscCall(BandCreate(&cells, 1, b, &cell)); /* so that the cells at the ends are classes of their own */
+  PetscCall(BandCreate(&cells, line, 1, b, &cell)); /* so that the cells at the ends are classes of their own */
   b->reach = 0;
   n        = cells.n;
   for (PetscInt r = 0; r < b->nclass; r++) {
@@ -379,7 +380,7 @@ PetscErrorCode PatchFDBandBilaplace(const PatchFDLine *line, PetscReal kappa, Pe
 
   PetscFunctionBegin;
   PetscCall(CellsCreate(line, &cells));
-  PetscCall(BandCreate(&cells, 1, b, &cell));
+  PetscCall(BandCreate(&cells, line, 1, b, &cell));
   n  = cells.n;
   ld = 3 * n;
   for (PetscInt r = 0; r < b->nclass; r++) {

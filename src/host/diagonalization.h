@@ -599,16 +599,22 @@ static void SeparableCombine(SeparablePlan *p, const BatchDirection d[3], Coef i
   }
 }
 
-/* u = (S S S) D^{-1} (S' S' S') u in all lanes */
-static void SeparableSolve(SeparablePlan *p, int count, const PetscInt patch[3][VL], V *u)
+/* u = (S S S) D^{-1} (S' S' S') u in all lanes, for the classes that are selected; inv = 1 / D */
+static void SeparableInvert(SeparablePlan *p, Coef inv, V *u)
 {
   const BatchDirection *d = p->dir;
 
+  TransformBlock(d, TO_MODES, u, p->line);
+  SeparableScale((size_t)(d[0].n * d[1].n * d[2].n), inv, u);
+  TransformBlock(d, TO_NODES, u, p->line);
+}
+
+/* the same for patches that are given by their numbers */
+static void SeparableSolve(SeparablePlan *p, int count, const PetscInt patch[3][VL], V *u)
+{
   for (int i = 0; i < 3; i++) SeparableSelect(p, i, count, patch[i], PATCHFD_OP_SOLVE);
   p->lastop = PATCHFD_OP_SOLVE;
-  TransformBlock(d, TO_MODES, u, p->line);
-  SeparableScale((size_t)(d[0].n * d[1].n * d[2].n), SeparableReciprocals(p, d), u);
-  TransformBlock(d, TO_NODES, u, p->line);
+  SeparableInvert(p, SeparableReciprocals(p, p->dir), u);
 }
 
 /* One batch of patches, all of the same size */
@@ -650,9 +656,7 @@ static void SeparableBatch(SeparablePlan *p, PatchFDPatchOp operation, const Pet
     if (operation == PATCHFD_OP_FUSED && p->discontinuous) SeparableResidualCells(p, d, free, x, b, PETSC_TRUE, zero);
     else if (operation == PATCHFD_OP_FUSED) SeparableResidual(p, d, free, x, b, zero);
     else Gather(free, n, box, r, p->u);
-    TransformBlock(d, TO_MODES, p->u, p->line);
-    SeparableScale(size, inv, p->u);
-    TransformBlock(d, TO_NODES, p->u, p->line);
+    SeparableInvert(p, inv, p->u);
     Scatter(free, n, omega, p->u, 1, box, x);
   }
 }

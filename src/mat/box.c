@@ -96,7 +96,7 @@ static PetscErrorCode MatBoxUnifyClasses(MatBoxForm *form)
     PetscInt     n = 0, reach = 0;
 
     for (PetscInt i = 0; i < form->nband; i++) {
-      if (!MatBoxTermsHave(form->nterm, form->term, d, &form->band[i]) && !MatBoxTermsHave(form->nlift, form->lift, d, &form->band[i])) continue;
+      if (!MatBoxFindTerm(form->nterm, form->term, d, &form->band[i]) && !MatBoxFindTerm(form->nlift, form->lift, d, &form->band[i])) continue;
       list[n++] = &form->band[i];
       reach     = PetscMax(reach, form->band[i].reach);
     }
@@ -181,6 +181,16 @@ static PetscErrorCode MatBoxFixed(const Mat_Box *m, PatchFDKernels kern, PetscRe
 
 /* ---- the operations ---- */
 
+/* what it takes to apply the operator to a global array: a plan, and the array with ghosts */
+static PetscErrorCode MatBoxGetOperands(Mat_Box *m, PatchFDKernels kern, const void *x, void **plan, void **local)
+{
+  PetscFunctionBegin;
+  PetscCall(MatBoxGetOperator(m, kern, plan));
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, x, DMBOX_WORK_X, local));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, x, DMBOX_WORK_X, local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* y = y0 + alpha A x, y0 = NULL for zero */
 static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
 {
@@ -188,9 +198,7 @@ static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels kern, PetscReal alp
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
-  PetscCall(MatBoxGetOperator(m, kern, &plan));
-  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, x, DMBOX_WORK_X, &local));
-  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, x, DMBOX_WORK_X, &local));
+  PetscCall(MatBoxGetOperands(m, kern, x, &plan, &local));
   PetscCall(kern->operatorapply(plan, alpha, local, y0, y));
   PetscCall(MatBoxFixed(m, kern, 1, y, alpha * m->c.identity, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
@@ -203,9 +211,7 @@ PetscErrorCode MatBoxResidual(Mat_Box *m, PatchFDKernels kern, const PatchFDColo
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
-  PetscCall(MatBoxGetOperator(m, kern, &plan));
-  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, x, DMBOX_WORK_X, &local));
-  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, x, DMBOX_WORK_X, &local));
+  PetscCall(MatBoxGetOperands(m, kern, x, &plan, &local));
   PetscCall(kern->operatorresidual(plan, color, local, b, r));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -395,12 +401,11 @@ static PetscErrorCode MatBoxConstants(const Mat_Box *m, Vec *z)
 /* a singular operator says so to KSP */
 PetscErrorCode MatBoxSetNullSpace(Mat A, const Mat_Box *m)
 {
-  const DM_Box *box      = (const DM_Box *)m->dm->data;
-  MatNullSpace  constant = NULL;
-  Vec           z        = NULL;
+  MatNullSpace constant = NULL;
+  Vec          z        = NULL;
 
   PetscFunctionBegin;
-  if (m->form.singular && box->nfield > 1) PetscCall(MatBoxConstants(m, &z));
+  if (m->form.singular && MatBoxIsSaddlePoint(m)) PetscCall(MatBoxConstants(m, &z));
   if (m->form.singular) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), (PetscBool)!z, z ? 1 : 0, z ? &z : NULL, &constant));
   PetscCall(VecDestroy(&z));
   PetscCall(MatSetNullSpace(A, constant));

@@ -127,10 +127,10 @@ static PetscErrorCode DirectionMatricesFill(const MatBoxForm *form, const MatBox
   for (PetscInt c = 0; c < l->nclass[d]; c++) {
     const PetscInt i = ClassPatch(l, d, c);
 
-    for (PetscInt t = 0; t < form->nterm; t++) {
-      const PetscInt b = TermBand(form, t, d);
+    for (PetscInt b = 0; b < form->nband; b++) {
+      const PatchFDTerm *term = MatBoxFindTerm(form->nterm, form->term, d, &form->band[b]);
 
-      PetscCall(PatchFDRowsBlock(&l->rows[b], l->patches[form->term[t].row][d].n[i], l->patches[form->term[t].col][d].n[i], i, x->X[c * x->nband + b]));
+      if (term) PetscCall(PatchFDRowsBlock(&l->rows[b], l->patches[term->row][d].n[i], l->patches[term->col][d].n[i], i, x->X[c * x->nband + b]));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -140,12 +140,13 @@ static PetscErrorCode DirectionMatricesFill(const MatBoxForm *form, const MatBox
 static PetscErrorCode DirectionMatricesFillAlone(const MatBoxForm *form, PatchFDLine *const line[], const PatchFDPatches one[], int d, PetscInt c, DirectionMatrices *x)
 {
   PetscFunctionBegin;
-  for (PetscInt t = 0; t < form->nterm; t++) {
-    const PetscInt b = TermBand(form, t, d), row = form->term[t].row, col = form->term[t].col;
-    PatchFDRows    rows;
+  for (PetscInt b = 0; b < form->nband; b++) {
+    const PatchFDTerm *term = MatBoxFindTerm(form->nterm, form->term, d, &form->band[b]);
+    PatchFDRows        rows;
 
-    PetscCall(PatchFDRowsCreate(&form->band[b], line[row], &one[row], line[col], &one[col], &rows));
-    PetscCall(PatchFDRowsBlock(&rows, one[row].n[0], one[col].n[0], 0, x->X[c * x->nband + b]));
+    if (!term) continue;
+    PetscCall(PatchFDRowsCreate(&form->band[b], line[term->row], &one[term->row], line[term->col], &one[term->col], &rows));
+    PetscCall(PatchFDRowsBlock(&rows, one[term->row].n[0], one[term->col].n[0], 0, x->X[c * x->nband + b]));
     PetscCall(PatchFDRowsDestroy(&rows));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -260,7 +261,7 @@ static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const D
     }
     PetscCheck(bytes <= limit, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_MEM,
                "-pc_patchfd_local dense: the inverses of %" PetscInt_FMT " classes of patches take %.3g GiB; allowed are %g. A uniform mesh has one class, %s needs little",
-               l->ndense, bytes / 1073741824.0, limit / 1073741824.0, ((const DM_Box *)m->dm->data)->nfield > 1 ? "-pc_patchfd_local schur" : "-pc_patchfd_local fd or fd_inexact");
+               l->ndense, bytes / 1073741824.0, limit / 1073741824.0, MatBoxIsSaddlePoint(m) ? "-pc_patchfd_local schur" : "-pc_patchfd_local fd or fd_inexact");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -358,7 +359,7 @@ PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
   for (int d = 0; d < 3; d++)
     for (PetscInt c = 1; c < m->form.M[0][d]->ncells; c++)
       if (m->form.M[0][d]->cls[c] != m->form.M[0][d]->cls[0]) return PETSC_FALSE;
-  return (PetscBool)(((const DM_Box *)m->dm->data)->nfield > 1 || PetscMemTypeHost(kern->memtype) || m->form.M[0][0]->nloc - 1 > low);
+  return (PetscBool)(MatBoxIsSaddlePoint(m) || PetscMemTypeHost(kern->memtype) || m->form.M[0][0]->nloc - 1 > low);
 }
 
 /* From degree 6 on the patches' matrices are too badly conditioned for 11 bits, and products in single precision take as long as those in double */

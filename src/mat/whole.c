@@ -126,7 +126,7 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
     PetscCall(MatDestroy(&assembled));
   } else all = assembled;
   PetscCall(MatGetNullSpace(A, &nullspace));
-  if (((const DM_Box *)m->dm->data)->nfield > 1) PetscCall(FactorDense(m->dm, nullspace, &all));
+  if (MatBoxIsSaddlePoint(m)) PetscCall(FactorDense(m->dm, nullspace, &all));
   PetscCall(PCCreate(PETSC_COMM_SELF, &m->factors));
   PetscCall(PCSetOperators(m->factors, all, all));
   PetscCall(PCSetType(m->factors, PCLU));

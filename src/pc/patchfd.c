@@ -52,6 +52,20 @@ typedef struct {
   Vec              r;  /* residual, for the variants that need a global one */
 } PC_PatchFD;
 
+/*
+  A relative residual of 1e-3 for degrees up to 3 and of 1e-4 above keeps the iteration counts of exact local solvers (tutorials/iterations, and Cui, Kanschat,
+  table 2)
+*/
+static PetscErrorCode PatchFDSetTolerances(PC_PatchFD *p)
+{
+  const PetscInt degree = MatBoxDegree(p->matbox);
+
+  PetscFunctionBegin;
+  if (p->method != PATCHES || (p->solver != MATBOX_LOCAL_SCHUR && p->solver != MATBOX_LOCAL_SCHUR_ALONE)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoxLocalSetTolerances(p->matbox, p->solver, p->schurrtol == PETSC_DETERMINE ? (degree <= 3 ? 1e-3 : 1e-4) : p->schurrtol, p->schurmaxit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* all that a kernel table needs: in set-up, or when Vecs of another kind come */
 static PetscErrorCode PatchFDSetUpKernels(PC pc, PatchFDKernels kern)
 {
@@ -60,7 +74,10 @@ static PetscErrorCode PatchFDSetUpKernels(PC pc, PatchFDKernels kern)
   PetscFunctionBegin;
   if (p->method == DIAGONALIZED_BOX) PetscCall(MatBoxDirectSetUp(p->matbox, kern));
   else if (p->method == FACTORED_BOX) PetscCall(MatBoxFactorSetUp(pc->pmat, p->matbox));
-  else PetscCall(MatBoxLocalSetUp(p->matbox, p->solver, kern, p->products));
+  else {
+    PetscCall(PatchFDSetTolerances(p)); /* other PCs of the matrix may have set theirs since */
+    PetscCall(MatBoxLocalSetUp(p->matbox, p->solver, kern, p->products));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -344,20 +361,6 @@ static PCPatchFDVariant PatchFDBestVariant(const PC_PatchFD *p, PatchFDKernels k
   return MatBoxLocalIsPointwise(p->matbox, p->solver) ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
 }
 
-/*
-  A relative residual of 1e-3 for degrees up to 3 and of 1e-4 above keeps the iteration counts of exact local solvers (tutorials/iterations, and Cui, Kanschat,
-  table 2)
-*/
-static PetscErrorCode PatchFDSetTolerances(PC_PatchFD *p)
-{
-  const PetscInt degree = MatBoxDegree(p->matbox);
-
-  PetscFunctionBegin;
-  if (p->method != PATCHES || (p->solver != MATBOX_LOCAL_SCHUR && p->solver != MATBOX_LOCAL_SCHUR_ALONE)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBoxLocalSetTolerances(p->matbox, p->solver, p->schurrtol == PETSC_DETERMINE ? (degree <= 3 ? 1e-3 : 1e-4) : p->schurrtol, p->schurmaxit));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode PCSetUp_PatchFD(PC pc)
 {
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
@@ -374,7 +377,6 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   else p->method = FACTORED_BOX;
   PetscCall(PatchFDChooseProducts(pc, kern));
   p->omega = p->damping == PETSC_DETERMINE ? PatchFDBestDamping(p) : p->damping;
-  PetscCall(PatchFDSetTolerances(p));
   PetscCall(PatchFDSetUpKernels(pc, kern));
   p->use = p->variant;
   if (p->type == PC_PATCHFD_ADDITIVE) p->use = PC_PATCHFD_GLOBAL;

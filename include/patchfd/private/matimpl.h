@@ -27,13 +27,12 @@ struct _MatBoxForm {
   const char        *defect;                 /* NULL, or why solvers refuse the operator */
 };
 
-/* is the band one of direction d in these terms? */
-static inline PetscBool MatBoxTermsHave(PetscInt n, const PatchFDTerm term[], int d, const PatchFDBand *b)
+/* the first of these terms that has the band in direction d, or NULL */
+static inline const PatchFDTerm *MatBoxFindTerm(PetscInt n, const PatchFDTerm term[], int d, const PatchFDBand *b)
 {
-  PetscBool have = PETSC_FALSE;
-
-  for (PetscInt i = 0; i < n; i++) have = (PetscBool)(have || term[i].dir[d] == b);
-  return have;
+  for (PetscInt i = 0; i < n; i++)
+    if (term[i].dir[d] == b) return &term[i];
+  return NULL;
 }
 
 /* All operators of a kind on a mesh are a linear space, whose elements have these coordinates: MatScale() and MatAXPY() work on them. */
