@@ -138,10 +138,7 @@ static void MatBoxDescribe(const Mat_Box *m, PatchFDField field[], PatchFDOperat
     for (int d = 0; d < 3; d++)
       if (f->line[d].continuity == PATCHFD_CONTINUOUS) shared = 1;
   }
-  desc->nfield = box->nfield;
-  desc->field  = field;
-  desc->nterm  = m->form.nterm;
-  desc->term   = m->form.term;
+  *desc = (PatchFDOperatorDesc){.nfield = box->nfield, .field = field, .nterm = m->form.nterm, .term = m->form.term};
   for (int d = 0; d < 3; d++) { /* the rank's cells, and those below, which touch nodes that they share with them */
     const PetscBool empty = (PetscBool)(box->owncells[d][0] >= box->owncells[d][1]);
 

@@ -47,13 +47,71 @@ typedef struct {
   const PatchFDBand *dir[3];
 } PatchFDTerm;
 
-/* y = y0 + alpha A x, A the sum of the terms; owners are cells */
+/*
+  An operator by quadrature on cells that are images of the unit square or cube: with R taking the Gauss-Lobatto nodes of each cell out of an array, B and
+  D values and derivatives of their polynomials at the points of a cell, A = R' (B' shift w |J| B + D' w |J| J^{-1} K J^{-T} D) R (Swirydowicz, Chalmers,
+  Karakus and Warburton 2017; the bake-off problems of CEED).  Nodes and points of a cell are numbered with x fastest.
+*/
+typedef enum {
+  PATCHFD_NODES_BOX,   /* of the cells `cells` of field 0 of the operator, on a box of nodes */
+  PATCHFD_NODES_INDEX, /* numbers in the array, from the mesh */
+  PATCHFD_NODES_CELL   /* each cell has its own, one cell after another */
+} PatchFDNodes;
+
+typedef enum {
+  PATCHFD_FACTORS_AUTO,
+  PATCHFD_FACTORS_STORED,  /* w |J| J^{-1} K J^{-T} and w |J| shift of every point */
+  PATCHFD_FACTORS_COMPUTED /* anew in each apply, from the corners of the cell: multilinear geometry, K and shift constant */
+} PatchFDFactors;
+
 typedef struct {
-  PetscInt            nfield, nterm;
-  const PatchFDField *field;
-  const PatchFDTerm  *term;
-  PatchFDRange        cells; /* the cells whose rows are to be computed */
+  PatchFDNodes     nodes;
+  PetscInt         dim, degree, ncomp; /* 2 or 3; of the polynomials; components of a node, one after another, to which the same scalar operator is applied */
+  PetscBool        gauss;    /* degree + 2 Gauss points in a direction; otherwise the nodes are the points */
+  PetscCount       ncells;
+  PetscCount       nnodes;   /* nodes of the arrays, not for NODES_BOX */
+  const PetscInt  *index;    /* [ncells][(degree + 1)^dim], NODES_INDEX: the node, or -1 for one that is read as zero and not written */
+  PetscInt         geodegree;  /* of the map from the unit cell: polynomials with Gauss-Lobatto nodes, too */
+  const PetscInt  *geoindex;   /* [ncells][(geodegree + 1)^dim]; NODES_BOX: the cells in `cells`, x fastest */
+  const PetscReal *coordinate; /* [...][dim] */
+  const PetscReal *kappa;      /* K: nkappa = 1, or dim (dim + 1) / 2 numbers (xx xy xz yy yz zz) at each point [ncells][points][nkappa], or the same everywhere */
+  PetscInt         nkappa;     /* 0: no such term */
+  PetscBool        kappaconstant;
+  const PetscReal *shift;      /* one number a point, or one in all; NULL: no such term */
+  PetscBool        shiftconstant;
+  PatchFDFactors   factors;
+} PatchFDPoints;
+
+/* y = y0 + alpha A x, A the sum of the terms, or given by points; owners are cells */
+typedef struct {
+  PetscInt             nfield, nterm;
+  const PatchFDField  *field;
+  const PatchFDTerm   *term;
+  PatchFDRange         cells;  /* the cells whose rows are to be computed */
+  const PatchFDPoints *points; /* NULL for terms.  A cell that is inverted at a point is an error with its number */
 } PatchFDOperatorDesc;
+
+/*
+  Linear elements on a lattice: each cube of cells, its corners numbered with x fastest, is cut into the six tetrahedra whose corners are a monotone path
+  from corner 0 to corner 7, a square into two triangles (Kuhn 1960).  Materials are numbers at the nodes, of which an
+  element has the mean of its corners' for its matrices.  A = mass M(capacity) + stiffness K(conductivity) + Robin terms.
+*/
+typedef struct {
+  PetscInt             dim;
+  PetscReal            h[3];    /* size of a cube */
+  PetscInt             n[3];    /* cubes of the whole box */
+  PatchFDBox           xbox, ybox; /* of x and of materials, which have the layers of nodes around those of y; of y */
+  PatchFDRange         read, write;
+  const unsigned char *active;  /* NULL, or which of the cubes between the nodes of xbox exist, x fastest: rows of nodes that touch none are those of the identity */
+  PetscReal            robin[6]; /* a number for each side of the box: times the mass matrix of its triangles */
+} PatchFDLatticeDesc;
+
+/* where the table's arrays live, in its precision, over xbox; NULL for the constant */
+typedef struct {
+  PetscReal   mass, stiffness, side; /* factors of M, K and the Robin terms */
+  const void *capacity, *conductivity[3]; /* one array for all directions may be given three times */
+  PetscReal   constcapacity, constconductivity[3];
+} PatchFDMaterial;
 
 /*
   A sum of Kronecker products in one field, A_0 in direction 0 and M in the others, and so on: what most kernels are made for.  False for any other
@@ -208,7 +266,15 @@ struct _PatchFDKernels {
   PetscErrorCode (*operatorapply)(void *plan, PetscReal alpha, const void *x, const void *y0, void *y);
   /* r = b - A x at the free nodes of the patches of a colour, both phases of it; other numbers of r may become anything */
   PetscErrorCode (*operatorresidual)(void *plan, const PatchFDColor *, const void *x, const void *b, void *r);
+  /* the diagonal of A on all of y, for operators given by points */
+  PetscErrorCode (*operatordiagonal)(void *plan, void *diagonal);
   PetscErrorCode (*operatordestroy)(void **plan);
+
+  PetscErrorCode (*latticecreate)(const PatchFDLatticeDesc *, void **plan);
+  /* y = y0 + alpha A x, and the diagonal of A; y0 may be NULL for zero, or y itself */
+  PetscErrorCode (*latticeapply)(void *plan, const PatchFDMaterial *, PetscReal alpha, const void *x, const void *y0, void *y);
+  PetscErrorCode (*latticediagonal)(void *plan, const PatchFDMaterial *, void *diagonal);
+  PetscErrorCode (*latticedestroy)(void **plan);
 
   PetscErrorCode (*transfercreate)(const PatchFDTransferDesc *, void **plan);
   PetscErrorCode (*transferprolong)(void *plan, const void *coarse, void *fine);
