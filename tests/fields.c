@@ -223,7 +223,7 @@ static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cell
 
 static PetscErrorCode TimeTransfer(PatchFDKernels k, const Mesh *coarse, const Mesh *fine, PetscInt f, PetscReal unknowns, PetscReal *prolong, PetscReal *restriction)
 {
-  PatchFDTransferDesc desc;
+  PatchFDTransferDesc desc = {.mesh = NULL};
   PatchFDEmbedding    e[3];
   void               *xc, *xf, *plan = NULL;
 

@@ -74,7 +74,7 @@ static PetscErrorCode ArrayCompare(const char *what, Array *a, PetscInt degree, 
 /* between the fields with these lines.  part: the whole box, or what a rank would own: 1 the lower cells of each direction, 2 the upper ones, with one more coarse cell */
 static PETSC_UNUSED PetscErrorCode TestTransfer(const PatchFDLine coarse[3], const PatchFDLine fine[3], int part, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
 {
-  PatchFDTransferDesc desc;
+  PatchFDTransferDesc desc = {.mesh = NULL};
   PatchFDEmbedding    e[3];
   Array               x, y;
   void               *hp = NULL, *cp = NULL;

@@ -8,6 +8,7 @@
 #include "cuda.cuh"
 #include "dg.cuh"
 #include "fields.cuh"
+#include "mesh_transfer.cuh"
 #include "mixed_transfer.cuh"
 #include "terms.cuh"
 #include "terms_operator.cuh"
@@ -174,31 +175,41 @@ private:
 
 template <typename T>
 struct TransferDoor {
+  enum {
+    CONTINUOUS,
+    DG,
+    MIXED,
+    MESH
+  };
+
   static PetscErrorCode create(const PatchFDTransferDesc *desc, void **plan)
   {
     const PetscInt nf[] = {desc->dir[0]->nf, desc->dir[1]->nf, desc->dir[2]->nf}, fstride[] = {desc->dir[0]->fstride, desc->dir[1]->fstride, desc->dir[2]->fstride};
     PetscInt       k;
-    int            shared;
+    int            shared, kind = MIXED;
     DoorPlan      *p;
 
     PetscFunctionBegin;
-    PetscCall(DoorCreate(AllCells(false, nf, fstride) ? 0 : (AllCells(true, nf, fstride) && !MixedTransfer<T>::fast(desc, &k, &shared) ? 1 : 2), plan, &p));
-    PetscCall((DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); })));
+    if (desc->mesh) kind = MESH;
+    else if (AllCells(false, nf, fstride)) kind = CONTINUOUS;
+    else if (AllCells(true, nf, fstride) && !MixedTransfer<T>::fast(desc, &k, &shared)) kind = DG;
+    PetscCall(DoorCreate(kind, plan, &p));
+    PetscCall((DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); })));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static PetscErrorCode prolong(void *plan, const void *coarse, void *fine)
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::prolong(p->plan, coarse, fine); });
+    return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::prolong(p->plan, coarse, fine); });
   }
   static PetscErrorCode restrict_(void *plan, const void *fine, void *coarse)
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::restrict_(p->plan, fine, coarse); });
+    return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::restrict_(p->plan, fine, coarse); });
   }
-  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Transfer<T>, DGTransfer<T>, MixedTransfer<T>>(plan); }
+  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(plan); }
 };
 
 } // namespace patchfd

@@ -377,6 +377,31 @@ static inline void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, cons
   else ScatterAny(b, n, alpha, block, beta, box, x);
 }
 
+/* ---- the same for cells of a mesh: `size` numbers of nodes each, one cell after another, or -1 for what does not exist; a node has `stride` numbers ---- */
+
+static void NodesGather(int count, PetscInt size, const PetscInt node[], PetscInt stride, const REAL *restrict x, V *block)
+{
+  REAL *restrict y = (REAL *)block;
+
+  for (PetscInt i = 0; i < size; i++) {
+    for (int l = 0; l < VL; l++) {
+      const PetscInt at = l < count ? node[l * size + i] : -1;
+
+      y[i * VL + l] = at < 0 ? 0 : x[at * stride];
+    }
+  }
+}
+
+/* x += alpha block; lanes may share nodes */
+static void NodesScatter(int count, PetscInt size, const PetscInt node[], PetscInt stride, REAL alpha, const V *block, REAL *restrict x)
+{
+  const REAL *restrict y = (const REAL *)block;
+
+  for (int l = 0; l < count; l++)
+    for (PetscInt i = 0; i < size; i++)
+      if (node[l * size + i] >= 0) x[node[l * size + i] * stride] += alpha * y[i * VL + l];
+}
+
 /* the number of cells in a range, and those of the batch that begins at number t (x fastest) */
 static inline PetscInt64 RangeSize(const PatchFDRange r)
 {

@@ -1,6 +1,6 @@
 /*
   fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0, coarse cell by coarse cell.  A fine node that several coarse cells
-  share belongs to the last of them: each fine node is visited once, so that adding is right.
+  share belongs to the last of them in a box, to the first of them in a mesh: each fine node is visited once, so that adding is right.
 */
 #pragma once
 #include "lines.h"
@@ -11,6 +11,9 @@ typedef struct {
   REAL               *P[3], *Pt[3]; /* [nclass][nf][nc] and the transpose */
   V                  *block[2], *lanes[3];
   void               *base;
+  PetscInt           *node[2]; /* of a mesh: [ncells][nodes of a cell], coarse and fine */
+  PetscInt            ncomp;
+  PetscInt64          ncells;
   PetscLogDouble      flops;
 } TransferPlan;
 
@@ -22,7 +25,29 @@ static PetscErrorCode TransferDestroy(void **plan)
   if (!p) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) PetscCall(PetscFree2(p->P[d], p->Pt[d]));
   PetscCall(PetscFree(p->base));
+  PetscCall(PetscFree2(p->node[0], p->node[1]));
   PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the nodes of a mesh; of the fine ones those that a cell is the first to have */
+static PetscErrorCode TransferNodes(const PatchFDMeshTransfer *mesh, TransferPlan *p)
+{
+  const size_t nc = (size_t)mesh->ncells * p->nc[0] * p->nc[1] * p->nc[2], nf = (size_t)mesh->ncells * p->nf[0] * p->nf[1] * p->nf[2];
+  PetscBT      seen;
+
+  PetscFunctionBegin;
+  p->ncomp  = mesh->ncomp;
+  p->ncells = mesh->ncells;
+  PetscCall(PetscMalloc2(nc, &p->node[0], nf, &p->node[1]));
+  PetscCall(PetscArraycpy(p->node[0], mesh->coarse, nc));
+  PetscCall(PetscBTCreate(mesh->nfine, &seen));
+  for (size_t i = 0; i < nf; i++) {
+    const PetscInt n = mesh->fine[i];
+
+    p->node[1][i] = n < 0 || n >= mesh->nfine || PetscBTLookupSet(seen, n) ? -1 : n;
+  }
+  PetscCall(PetscBTDestroy(&seen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -56,7 +81,9 @@ static PetscErrorCode TransferCreate(const PatchFDTransferDesc *desc, void **pla
     p->lanes[d] = v;
     v += p->nf[d] * p->nc[d];
   }
-  p->flops = 2.0 * RangeSize(desc->cells) * (p->nf[0] * p->nc[0] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nf[2] * p->nc[2]);
+  if (desc->mesh) PetscCall(TransferNodes(desc->mesh, p));
+  else p->ncells = RangeSize(desc->cells);
+  p->flops = 2.0 * PetscMax(1, p->ncomp) * p->ncells * (p->nf[0] * p->nc[0] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nf[2] * p->nc[2]);
   *plan = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -83,36 +110,72 @@ static void TransferClip(const TransferPlan *p, const PetscInt cell[3][VL], Pets
   }
 }
 
-static PetscErrorCode TransferApply(TransferPlan *p, PetscBool restriction, const REAL *from, REAL *to)
+/* P, or its transpose, on the lanes of block 0, whose cells have the classes cls: a block with n nodes */
+static V *TransferContract(const TransferPlan *p, PetscBool restriction, int count, PetscInt cls[3][VL], PetscInt n[3])
+{
+  V *in = p->block[0], *out = p->block[1], *swap;
+
+  for (int d = 0; d < 3; d++) {
+    const PetscInt nto = restriction ? p->nc[d] : p->nf[d];
+    const Coef     m   = CoefSelect(count, cls[d], (size_t)(p->nf[d] * p->nc[d]), restriction ? p->Pt[d] : p->P[d], p->lanes[d]);
+
+    n[d] = restriction ? p->nf[d] : p->nc[d];
+    for (int e = d + 1; e < 3; e++) n[e] = restriction ? p->nf[e] : p->nc[e];
+    Contract(d, n, nto, m, in, out, PETSC_FALSE);
+    n[d] = nto;
+    swap = in;
+    in   = out;
+    out  = swap;
+  }
+  return in;
+}
+
+static PetscErrorCode TransferApplyBox(const TransferPlan *p, PetscBool restriction, const REAL *from, REAL *to)
 {
   const PatchFDTransferDesc *desc  = &p->desc;
-  const PetscInt            *nfrom = restriction ? p->nf : p->nc, *nto = restriction ? p->nc : p->nf;
   const PatchFDBox          *bfrom = restriction ? &desc->fbox : &desc->cbox, *bto = restriction ? &desc->cbox : &desc->fbox;
-  const PetscInt64           total = RangeSize(desc->cells);
 
   PetscFunctionBegin;
-  for (PetscInt64 t = 0; t < total; t += VL) {
+  for (PetscInt64 t = 0; t < p->ncells; t += VL) {
     Batch    b;
-    PetscInt cell[3][VL], cls[VL], n[3] = {nfrom[0], nfrom[1], nfrom[2]};
-    V       *in = p->block[0], *out = p->block[1], *swap;
+    PetscInt cell[3][VL], cls[3][VL], n[3];
+    V       *out;
 
     b.count = RangeBatch(desc->cells, t, cell);
     TransferClip(p, cell, restriction, &b);
-    Gather(&b, n, bfrom, from, in);
-    for (int d = 0; d < 3; d++) {
-      Coef m;
-
-      for (int l = 0; l < b.count; l++) cls[l] = desc->dir[d]->cls[cell[d][l]];
-      m = CoefSelect(b.count, cls, (size_t)(p->nf[d] * p->nc[d]), restriction ? p->Pt[d] : p->P[d], p->lanes[d]);
-      Contract(d, n, nto[d], m, in, out, PETSC_FALSE);
-      n[d] = nto[d];
-      swap = in;
-      in   = out;
-      out  = swap;
-    }
+    Gather(&b, restriction ? p->nf : p->nc, bfrom, from, p->block[0]);
+    for (int d = 0; d < 3; d++)
+      for (int l = 0; l < b.count; l++) cls[d][l] = desc->dir[d]->cls[cell[d][l]];
+    out = TransferContract(p, restriction, b.count, cls, n);
     TransferClip(p, cell, (PetscBool)!restriction, &b);
-    Scatter(&b, n, 1, in, 1, bto, to);
+    Scatter(&b, n, 1, out, 1, bto, to);
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TransferApplyMesh(const TransferPlan *p, PetscBool restriction, const REAL *from, REAL *to)
+{
+  const PetscInt nc = p->nc[0] * p->nc[1] * p->nc[2], nf = p->nf[0] * p->nf[1] * p->nf[2];
+  const PetscInt sfrom = restriction ? nf : nc, sto = restriction ? nc : nf;
+  PetscInt       cls[3][VL] = {{0}}, n[3];
+
+  PetscFunctionBegin;
+  for (PetscInt64 t = 0; t < p->ncells; t += VL) {
+    const int       count = (int)PetscMin(VL, p->ncells - t);
+    const PetscInt *nfrom = p->node[restriction ? 1 : 0] + t * sfrom, *nto = p->node[restriction ? 0 : 1] + t * sto;
+
+    for (PetscInt c = 0; c < p->ncomp; c++) {
+      NodesGather(count, sfrom, nfrom, p->ncomp, from + c, p->block[0]);
+      NodesScatter(count, sto, nto, p->ncomp, 1, TransferContract(p, restriction, count, cls, n), to + c);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TransferApply(TransferPlan *p, PetscBool restriction, const REAL *from, REAL *to)
+{
+  PetscFunctionBegin;
+  PetscCall((p->node[0] ? TransferApplyMesh : TransferApplyBox)(p, restriction, from, to));
   PetscCall(PetscLogFlops(p->flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

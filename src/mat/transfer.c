@@ -19,6 +19,7 @@ static PetscErrorCode MatTransferDescribe(const Mat_Transfer *t, PetscInt f, Pat
   const DMBoxField *coarse = &((const DM_Box *)t->coarse->data)->field[f], *fine = &((const DM_Box *)t->fine->data)->field[f];
 
   PetscFunctionBegin;
+  desc->mesh = NULL;
   desc->cbox = coarse->local;
   desc->fbox = fine->global;
   DMBoxFreeNodes(coarse, PETSC_TRUE, desc->coarse);

@@ -137,8 +137,19 @@ static inline PetscBool PatchFDBandsMatch(const PatchFDBand *a, const PatchFDBan
   return (PetscBool)(a->reach == 0 && b->reach == 0 && a->nclass == b->nclass && !memcmp(a->cls, b->cls, sizeof(*a->cls) * (size_t)a->ncells));
 }
 
+/*
+  The cells of a mesh, for transfers between polynomials of two degrees on it: numbers of the nodes of each cell, x fastest, or -1 for those that do not
+  exist.  A fine node is of the first cell that has it; those from nfine on are of other ranks and are left alone, or not read.
+*/
+typedef struct {
+  PetscInt        ncomp; /* numbers of a node, one after another */
+  PetscCount      ncells, nfine;
+  const PetscInt *coarse, *fine; /* [ncells][nodes of a cell] */
+} PatchFDMeshTransfer;
+
 /* fine += P coarse  and  coarse += P' fine; owners are coarse cells */
 typedef struct {
+  const PatchFDMeshTransfer *mesh; /* NULL for cells of a box; otherwise dir are embeddings of one cell, and nothing else is looked at */
   const PatchFDEmbedding *dir[3];
   PatchFDRange            cells; /* the coarse cells to visit */
   PatchFDBox              cbox, fbox;
