@@ -131,13 +131,11 @@ PetscErrorCode PatchFDGeometryCell(PatchFDGeometry *g, PetscCount cell, PetscRea
       PetscCheck(Tensor(dim, p->nkappa, k, K), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The coefficient of the stiffness is %g%s in cell %" PetscCount_FMT "; it has to be positive%s", (double)k[0],
                  p->nkappa == 1 ? "" : ", ...", cell, p->nkappa == 1 ? "" : " definite");
       for (int l = 0; l < dim; l++) {
-        for (int m = l; m < dim; m++) {
-          PetscReal sum = 0;
+        PetscReal KC[3] = {0, 0, 0};
 
-          for (int a = 0; a < dim; a++)
-            for (int b = 0; b < dim; b++) sum += C[l][a] * K[a][b] * C[m][b];
-          *factor++ = weight / det * sum;
-        }
+        for (int a = 0; a < dim; a++)
+          for (int b = 0; b < dim; b++) KC[a] += K[a][b] * C[l][b];
+        for (int m = l; m < dim; m++) *factor++ = weight / det * (C[m][0] * KC[0] + C[m][1] * KC[1] + C[m][2] * KC[2]);
       }
     }
     if (p->shift) *factor++ = weight * det * p->shift[p->shiftconstant ? 0 : at];
