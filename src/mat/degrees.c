@@ -1,0 +1,184 @@
+/*
+  Transfer between polynomials of two degrees on the cells of a mesh, as a MATSHELL: the embedding of the lower degree in the higher one, and its transpose as
+  restriction.
+*/
+#include <patchfd/private/bakeoffimpl.h>
+#include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
+
+typedef struct {
+  Mat              coarse, fine;
+  PatchFDEmbedding dir[3];
+  void            *plan[PATCHFD_NUM_KERNELS];
+} Mat_Degrees;
+
+static PetscErrorCode DegreesGetPlan(Mat_Degrees *t, PatchFDKernels kern, void **plan)
+{
+  PetscFunctionBegin;
+  if (!t->plan[kern->id]) {
+    Mat_Bakeoff        *c, *f;
+    PatchFDMeshTransfer mesh;
+    PatchFDTransferDesc desc = {.mesh = &mesh, .dir = {&t->dir[0], &t->dir[1], &t->dir[2]}};
+
+    PetscCall(MatBakeoffFind(t->coarse, &c));
+    PetscCall(MatBakeoffFind(t->fine, &f));
+    mesh = (PatchFDMeshTransfer){.ncomp  = MatBakeoffGetCells(f)->ncomp,
+                                 .ncells = MatBakeoffGetCells(f)->ncells,
+                                 .nfine  = MatBakeoffGetCells(f)->nodes->n,
+                                 .coarse = MatBakeoffGetCells(c)->index,
+                                 .fine   = MatBakeoffGetCells(f)->index};
+    PetscCall((*kern->transfercreate)(&desc, &t->plan[kern->id]));
+  }
+  *plan = t->plan[kern->id];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* fine = fine0 + P coarse, fine0 = NULL for zero */
+static PetscErrorCode DegreesProlong(Mat P, Vec coarse, Vec fine0, Vec fine)
+{
+  Mat_Degrees   *t;
+  Mat_Bakeoff   *m;
+  PatchFDKernels kern;
+  const void    *ac, *local;
+  void          *af, *plan;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(P, &t));
+  PetscCall(MatBakeoffFind(t->coarse, &m));
+  PetscCall(PatchFDVecGetKernels(coarse, &kern));
+  PetscCall(DegreesGetPlan(t, kern, &plan));
+  PetscCall(PetscLogEventBegin(PATCHFD_Prolong, P, 0, 0, 0));
+  if (!fine0) PetscCall(VecZeroEntries(fine));
+  else if (fine0 != fine) PetscCall(VecCopy(fine0, fine));
+  PetscCall(PatchFDVecGetArrayRead(coarse, kern, &ac));
+  PetscCall(PatchFDVecGetArray(fine, kern, &af));
+  PetscCall(MatBakeoffGlobalToLocal(m, kern, ac, &local));
+  PetscCall((*kern->transferprolong)(plan, local, af));
+  PetscCall(PatchFDVecRestoreArray(fine, kern, &af));
+  PetscCall(PatchFDVecRestoreArrayRead(coarse, kern, &ac));
+  PetscCall(PetscLogEventEnd(PATCHFD_Prolong, P, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* coarse = coarse0 + P' fine */
+static PetscErrorCode DegreesRestrict(Mat P, Vec fine, Vec coarse0, Vec coarse)
+{
+  Mat_Degrees   *t;
+  Mat_Bakeoff   *m;
+  PatchFDKernels kern;
+  const void    *af;
+  void          *ac, *local, *plan;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(P, &t));
+  PetscCall(MatBakeoffFind(t->coarse, &m));
+  PetscCall(PatchFDVecGetKernels(fine, &kern));
+  PetscCall(DegreesGetPlan(t, kern, &plan));
+  PetscCall(PetscLogEventBegin(PATCHFD_Restrict, P, 0, 0, 0));
+  if (!coarse0) PetscCall(VecZeroEntries(coarse));
+  else if (coarse0 != coarse) PetscCall(VecCopy(coarse0, coarse));
+  PetscCall(PatchFDVecGetArrayRead(fine, kern, &af));
+  PetscCall(PatchFDVecGetArray(coarse, kern, &ac));
+  PetscCall(MatBakeoffSumBegin(m, kern, ac, &local));
+  PetscCall((*kern->transferrestrict)(plan, af, local));
+  PetscCall(MatBakeoffSumEnd(m, kern, ac, &local));
+  PetscCall(PatchFDVecRestoreArray(coarse, kern, &ac));
+  PetscCall(PatchFDVecRestoreArrayRead(fine, kern, &af));
+  PetscCall(PetscLogEventEnd(PATCHFD_Restrict, P, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_Degrees(Mat P, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(DegreesProlong(P, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_Degrees(Mat P, Vec x, Vec v, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(DegreesProlong(P, x, v, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTranspose_Degrees(Mat P, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(DegreesRestrict(P, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultTransposeAdd_Degrees(Mat P, Vec x, Vec v, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(DegreesRestrict(P, x, v, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_Degrees(Mat P)
+{
+  Mat_Degrees *t;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(P, &t));
+  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
+    if (t->plan[i]) PetscCall(PatchFDKernelTables[i]->transferdestroy(&t->plan[i]));
+  for (int d = 0; d < 3; d++) PetscCall(PatchFDEmbeddingDestroy(&t->dir[d]));
+  PetscCall(MatDestroy(&t->coarse));
+  PetscCall(MatDestroy(&t->fine));
+  PetscCall(PetscFree(t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* of one cell in a direction; directions that do not exist are points */
+static PetscErrorCode DegreesEmbed(PetscInt coarse, PetscInt fine, PatchFDEmbedding *e)
+{
+  const PetscReal cell[]    = {0, 1};
+  const PetscBool neither[] = {PETSC_FALSE, PETSC_FALSE};
+  PatchFDLine     from, to;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, coarse, 1, cell, neither, &from));
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, fine, 1, cell, neither, &to));
+  PetscCall(PatchFDEmbeddingCreate(&from, &to, e));
+  PetscCall(PatchFDLineDestroy(&from));
+  PetscCall(PatchFDLineDestroy(&to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreateDegrees(Mat coarse, Mat fine, Mat *P)
+{
+  static const struct {
+    MatOperation      op;
+    PetscErrorCodeFn *f;
+  } operations[] = {
+    {MATOP_MULT,               (PetscErrorCodeFn *)MatMult_Degrees            },
+    {MATOP_MULT_ADD,           (PetscErrorCodeFn *)MatMultAdd_Degrees         },
+    {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMultTranspose_Degrees   },
+    {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultTransposeAdd_Degrees},
+    {MATOP_DESTROY,            (PetscErrorCodeFn *)MatDestroy_Degrees         }
+  };
+  Mat_Degrees *t;
+  Mat_Bakeoff *c, *f;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&t));
+  PetscCall(MatBakeoffFind(coarse, &c));
+  PetscCall(MatBakeoffFind(fine, &f));
+  for (int d = 0; d < 3; d++) {
+    const PetscBool exists = (PetscBool)(d < MatBakeoffGetCells(f)->dim);
+
+    PetscCall(DegreesEmbed(exists ? MatBakeoffGetCells(c)->degree : 0, exists ? MatBakeoffGetCells(f)->degree : 0, &t->dir[d]));
+  }
+  PetscCall(PetscObjectReference((PetscObject)coarse));
+  PetscCall(PetscObjectReference((PetscObject)fine));
+  t->coarse = coarse;
+  t->fine   = fine;
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)fine), fine->rmap->n, coarse->rmap->n, fine->rmap->N, coarse->rmap->N, t, P));
+  PetscCall(MatShellSetManageScalingShifts(*P));
+  PetscCall(MatShellSetVecType(*P, fine->defaultvectype));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(operations); i++) PetscCall(MatShellSetOperation(*P, operations[i].op, operations[i].f));
+  PetscCall(MatSetUp(*P));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,185 @@
+/*
+  PCPATCHMG on a bake-off problem: multigrid over degrees.  Levels have the degrees N, N / 2, ..., 1 on the same mesh, smoothed by Chebyshev's iteration with Jacobi's
+  preconditioner; that of the lowest degree is assembled, in double precision whatever the vectors are, and left to PCGAMG.
+*/
+#include <petsc/private/pcimpl.h>
+#include <petsc/private/pcmgimpl.h>
+#include <petsc/private/kspimpl.h>
+#include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/degrees.h>
+#include <patchfd/private/vecimpl.h>
+
+/* the degree of a level, counted from the finest one, or 0 where there is none */
+static PetscInt DegreeOfLevel(PetscInt degree, PetscInt below)
+{
+  return below > 20 ? 0 : degree >> below;
+}
+
+PetscErrorCode PCPatchMGGetNumDegrees(PC pc, PetscInt *n)
+{
+  Mat_Bakeoff *m = NULL;
+
+  PetscFunctionBegin;
+  *n = 0;
+  if (pc->pmat) PetscCall(MatBakeoffFind(pc->pmat, &m));
+  while (m && DegreeOfLevel(MatBakeoffGetCells(m)->degree, *n)) (*n)++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the coarsest level ---- */
+
+typedef struct {
+  KSP ksp;
+  Vec b, x;
+} Assembled;
+
+static PetscErrorCode VecConvert(Vec from, Vec to)
+{
+  PetscFunctionBegin;
+  if (VecIsSingle_Private(from) || VecIsSingle_Private(to)) PetscCall(VecSingleConvert(from, 1, to));
+  else PetscCall(VecCopy(from, to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCReset_Assembled(Assembled *s)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&s->b));
+  PetscCall(VecDestroy(&s->x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSetUp_Assembled(PC pc)
+{
+  Assembled   *s;
+  Mat          A;
+  MatNullSpace nullspace;
+  PetscBool    gpu;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &s));
+  PetscCall(PCReset_Assembled(s));
+  PetscCall(PetscStrcmpAny(pc->pmat->defaultvectype, &gpu, VECCUDA, VECSEQCUDA, VECMPICUDA, VECSINGLECUDA, ""));
+  PetscCall(MatConvert(pc->pmat, MATAIJ, MAT_INITIAL_MATRIX, &A));
+  if (gpu) PetscCall(MatConvert(A, MATAIJCUSPARSE, MAT_INPLACE_MATRIX, &A));
+  PetscCall(MatGetNullSpace(pc->pmat, &nullspace));
+  PetscCall(MatSetNullSpace(A, nullspace));
+  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)!nullspace));
+  PetscCall(KSPSetOperators(s->ksp, A, A));
+  PetscCall(MatCreateVecs(A, &s->x, &s->b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(KSPSetFromOptions(s->ksp));
+  PetscCall(KSPSetUp(s->ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApply_Assembled(PC pc, Vec b, Vec x)
+{
+  Assembled *s;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &s));
+  PetscCall(VecConvert(b, s->b));
+  PetscCall(KSPSolve(s->ksp, s->b, s->x));
+  PetscCall(KSPCheckSolve(s->ksp, pc, s->x));
+  PetscCall(VecConvert(s->x, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCView_Assembled(PC pc, PetscViewer viewer)
+{
+  Assembled *s;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &s));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(KSPView(s->ksp, viewer));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCDestroy_Assembled(PC pc)
+{
+  Assembled *s;
+
+  PetscFunctionBegin;
+  PetscCall(PCShellGetContext(pc, &s));
+  PetscCall(PCReset_Assembled(s));
+  PetscCall(KSPDestroy(&s->ksp));
+  PetscCall(PetscFree(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSetAssembled(PC pc)
+{
+  Assembled  *s;
+  const char *prefix;
+  PC          inner;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&s));
+  PetscCall(PCSetType(pc, PCSHELL));
+  PetscCall(PCShellSetName(pc, "the assembled matrix"));
+  PetscCall(PCShellSetContext(pc, s));
+  PetscCall(PCShellSetSetUp(pc, PCSetUp_Assembled));
+  PetscCall(PCShellSetApply(pc, PCApply_Assembled));
+  PetscCall(PCShellSetApplyTranspose(pc, PCApply_Assembled));
+  PetscCall(PCShellSetView(pc, PCView_Assembled));
+  PetscCall(PCShellSetDestroy(pc, PCDestroy_Assembled));
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)pc), &s->ksp));
+  PetscCall(PetscObjectIncrementTabLevel((PetscObject)s->ksp, (PetscObject)pc, 1));
+  PetscCall(PCGetOptionsPrefix(pc, &prefix));
+  PetscCall(KSPSetOptionsPrefix(s->ksp, prefix));
+  PetscCall(KSPAppendOptionsPrefix(s->ksp, "assembled_"));
+  PetscCall(KSPSetType(s->ksp, KSPPREONLY));
+  PetscCall(KSPGetPC(s->ksp, &inner));
+  PetscCall(PCSetType(inner, PCGAMG));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- levels ---- */
+
+/* what PCMG chose for a level and the user has not changed */
+static PetscErrorCode PCPatchMGSetDegreeSmoother(KSP ksp, PetscBool coarsest)
+{
+  PC pc;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetPC(ksp, &pc));
+  if (coarsest) PetscCall(PCSetAssembled(pc));
+  else PetscCall(PCSetType(pc, PCJACOBI));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCPatchMGSetUpDegrees(PC pc)
+{
+  PC_MG_Levels **level = ((PC_MG *)pc->data)->levels;
+  const PetscInt n     = ((PC_MG *)pc->data)->nlevels;
+  PetscInt       most;
+  Mat_Bakeoff   *m;
+  Mat            fine = pc->pmat, coarse, P;
+
+  PetscFunctionBegin;
+  PetscCall(PCPatchMGGetNumDegrees(pc, &most));
+  PetscCall(MatBakeoffFind(pc->pmat, &m));
+  PetscCheck(n <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHMG: -pc_mg_levels is %" PetscInt_FMT "; degrees are halved, and for degree %" PetscInt_FMT " at most %" PetscInt_FMT " levels are possible", n,
+             MatBakeoffGetCells(m)->degree, most);
+  PetscCall(PetscObjectReference((PetscObject)fine));
+  for (PetscInt l = n - 1; l >= 0; l--) {
+    if (!pc->setupcalled) PetscCall(PCPatchMGSetDegreeSmoother(level[l]->smoothd, (PetscBool)(l == 0)));
+    if (!pc->setupcalled && level[l]->smoothu != level[l]->smoothd) PetscCall(PCPatchMGSetDegreeSmoother(level[l]->smoothu, PETSC_FALSE));
+    if (l < n - 1) { /* the finest level's are those of the PC */
+      PetscCall(KSPSetOperators(level[l]->smoothd, fine, fine));
+      if (level[l]->smoothu != level[l]->smoothd) PetscCall(KSPSetOperators(level[l]->smoothu, fine, fine));
+    }
+    if (l == 0) break;
+    PetscCall(MatBakeoffCreateDegree(fine, DegreeOfLevel(MatBakeoffGetCells(m)->degree, n - l), &coarse));
+    PetscCall(MatCreateDegrees(coarse, fine, &P));
+    PetscCall(PCMGSetInterpolation(pc, l, P));
+    PetscCall(MatDestroy(&P));
+    PetscCall(MatDestroy(&fine));
+    fine = coarse;
+  }
+  PetscCall(MatDestroy(&fine));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
