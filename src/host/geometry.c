@@ -1,5 +1,5 @@
 /*
-  Operators by quadrature: the factors at the points of a cell, from the geometry and the coefficients.
+  Operators by quadrature: the factors at the points of a cell, from the geometry and the coefficients, and assembled matrices.
 
   With J = dx / d(r, s, t) and its cofactors C = |J| J^{-T} (column l is |J| grad of reference coordinate l), the factors are
   w / |J| C' K C and w |J| shift.
@@ -140,5 +140,46 @@ PetscErrorCode PatchFDGeometryCell(PatchFDGeometry *g, PetscCount cell, PetscRea
     }
     if (p->shift) *factor++ = weight * det * p->shift[p->shiftconstant ? 0 : at];
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One column of all cells' matrices at a time: the product with a unit vector in each cell */
+PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const PetscInt number[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  const PatchFDKernels kern = &PatchFDKernelsHostDouble;
+  const PetscInt       size = Power(points->degree + 1, points->dim), ncomp = points->ncomp;
+  PatchFDPoints        cell = *points;
+  PatchFDOperatorDesc  desc = {.points = &cell};
+  PetscCount           at   = 0;
+  PetscReal           *x, *y;
+  void                *plan = NULL;
+
+  PetscFunctionBegin;
+  *count = points->ncells * size * size * ncomp;
+  if (!i) PetscFunctionReturn(PETSC_SUCCESS);
+  cell.nodes  = PATCHFD_NODES_CELL;
+  cell.nnodes = points->ncells * size;
+  cell.ncomp  = 1;
+  PetscCall(PetscMalloc2(cell.nnodes, &x, cell.nnodes, &y));
+  PetscCall(PetscArrayzero(x, cell.nnodes));
+  PetscCall((*kern->operatorcreate)(&desc, &plan));
+  for (PetscInt col = 0; col < size; col++) {
+    for (PetscCount c = 0; c < points->ncells; c++) x[c * size + col] = 1;
+    PetscCall((*kern->operatorapply)(plan, 1, x, NULL, y));
+    for (PetscCount c = 0; c < points->ncells; c++) {
+      const PetscInt *node = number + c * size;
+
+      x[c * size + col] = 0;
+      for (PetscInt row = 0; row < size; row++) {
+        for (PetscInt k = 0; k < ncomp; k++, at++) {
+          i[at] = node[row] < 0 ? -1 : node[row] * ncomp + k;
+          j[at] = node[col] < 0 ? -1 : node[col] * ncomp + k;
+          v[at] = y[c * size + row];
+        }
+      }
+    }
+  }
+  PetscCall((*kern->operatordestroy)(&plan));
+  PetscCall(PetscFree2(x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,0 +1,866 @@
+/*
+  The bake-off problems of CEED on a DMPLEX of hexahedra, as a MATSHELL.
+
+  Layout global: the vectors of the DM.  The kernels take nodes by their numbers: on one rank out of the vector itself, on several out of an array [owned | ghosts].
+  Layout element: vectors of all nodes of cell after cell.  With Z the scatter to cells, S the square root of the inverse multiplicity of each node and Q = S Z,
+  Q'Q = 1: the operator is Q A Q' = S Z Z' A_E S^{-1} on vectors Q x, A_E the kernels' product cell by cell, Z Z' one PetscSF with a root for each node.
+*/
+#include <patchfd/private/assembly.h>
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/plexcells.h>
+#include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
+
+const char *const MatBakeoffProblems[] = {"bp1", "bp2", "bp3", "bp4", "bp5", "bp6", "MatBakeoffProblem", "MAT_BAKEOFF_", NULL};
+const char *const MatBakeoffLayouts[]  = {"global", "element", "MatBakeoffLayout", "MAT_BAKEOFF_", NULL};
+const char *const MatBakeoffFactorses[] = {"auto", "stored", "computed", "MatBakeoffFactors", "MAT_BAKEOFF_FACTORS_", NULL};
+
+/* what there is for each kernel table, made when it is first needed */
+typedef struct {
+  void *plan;
+  void *x, *y;           /* global: arrays with ghosts; element: x is the array of the nodes */
+  void *leaf, *root;     /* copies in another precision, where this one cannot be summed */
+  Vec   scale, inverse;  /* element: S, and S^{-1}; zero at nodes that are not in the global vectors */
+  Vec   work[2];
+} BakeoffKernels;
+
+typedef struct {
+  DM                dm;
+  MatBakeoffProblem problem;
+  MatBakeoffLayout  layout;
+  MatBakeoffFactors factors;
+  PetscReal         lambda;
+  PlexCells         cells;
+  PetscSF           sf;      /* from nodes to ghosts, or to the nodes of cells; NULL on one rank in the layout global */
+  size_t            nowned, nleaf, nlocal; /* numbers: of nodes of this rank, of the leaves' array, of the kernels' arrays */
+  BakeoffKernels    kern[PATCHFD_NUM_KERNELS];
+} Mat_Bakeoff;
+
+static const PetscReal one = 1;
+
+static PetscBool IsMass(const Mat_Bakeoff *m)
+{
+  return (PetscBool)(m->problem == MAT_BAKEOFF_BP1 || m->problem == MAT_BAKEOFF_BP2);
+}
+
+static PetscErrorCode MatView_Bakeoff(Mat, PetscViewer);
+
+static PetscErrorCode BakeoffGet(Mat A, Mat_Bakeoff **m)
+{
+  PetscErrorCodeFn *view;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOperation(A, MATOP_VIEW, &view));
+  PetscCheck(view == (PetscErrorCodeFn *)MatView_Bakeoff, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix, of type %s, was not made by MatCreateBakeoff()", ((PetscObject)A)->type_name);
+  PetscCall(MatShellGetContext(A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- plans ---- */
+
+static void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
+{
+  const PlexCells *c       = &m->cells;
+  const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_ELEMENT);
+
+  *p = (PatchFDPoints){.nodes = element ? PATCHFD_NODES_CELL : PATCHFD_NODES_INDEX, .dim = c->dim, .degree = c->degree, .ncomp = c->ncomp, .ncells = c->ncells, .index = c->index};
+  p->gauss      = (PetscBool)(m->problem < MAT_BAKEOFF_BP5);
+  p->nnodes     = (PetscCount)(m->nlocal / (size_t)c->ncomp);
+  p->geodegree  = c->geodegree;
+  p->geoindex   = c->geoindex;
+  p->coordinate = c->coordinate;
+  p->factors    = (PatchFDFactors)m->factors;
+  if (!IsMass(m)) {
+    p->kappa         = &one;
+    p->nkappa        = 1;
+    p->kappaconstant = PETSC_TRUE;
+  }
+  if (IsMass(m) || m->lambda > 0) {
+    p->shift         = IsMass(m) ? &one : &m->lambda;
+    p->shiftconstant = PETSC_TRUE;
+  }
+}
+
+static PetscErrorCode BakeoffReset(Mat_Bakeoff *m)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++) {
+    BakeoffKernels *k = &m->kern[i];
+
+    if (!PatchFDKernelTables[i]) continue;
+    PetscCall(PatchFDKernelTables[i]->operatordestroy(&k->plan));
+    PetscCall(PatchFDKernelTables[i]->free(k->x));
+    PetscCall(PatchFDKernelTables[i]->free(k->y));
+    if (PatchFDKernelTables[i]->wide) {
+      PetscCall(PatchFDKernelTables[i]->wide->free(k->leaf));
+      PetscCall(PatchFDKernelTables[i]->wide->free(k->root));
+    }
+    PetscCall(VecDestroy(&k->scale));
+    PetscCall(VecDestroy(&k->inverse));
+    for (int j = 0; j < 2; j++) PetscCall(VecDestroy(&k->work[j]));
+    PetscCall(PetscMemzero(k, sizeof(*k)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the plan and arrays for a table */
+static PetscErrorCode BakeoffGetKernels(Mat_Bakeoff *m, PatchFDKernels kern, BakeoffKernels **own)
+{
+  BakeoffKernels *k = *own = &m->kern[kern->id];
+
+  PetscFunctionBegin;
+  if (!k->plan) {
+    PatchFDPoints       points;
+    PatchFDOperatorDesc desc = {.points = &points};
+
+    PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
+    BakeoffDescribe(m, &points);
+    PetscCall((*kern->operatorcreate)(&desc, &k->plan));
+    PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
+  }
+  if (m->sf && !k->x) PetscCall((*kern->malloc)(m->layout == MAT_BAKEOFF_ELEMENT ? m->nowned : m->nlocal, &k->x));
+  if (m->sf && !k->y && m->layout == MAT_BAKEOFF_GLOBAL) PetscCall((*kern->malloc)(m->nlocal, &k->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- between ranks, and between nodes and cells ---- */
+
+/* leaf = the numbers of its nodes; other leaves stay as they are */
+static PetscErrorCode BakeoffBroadcast(Mat_Bakeoff *m, PatchFDKernels kern, const void *root, void *leaf)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PATCHFD_Halo, m->dm, 0, 0, 0));
+  PetscCall(PetscSFBcastWithMemTypeBegin(m->sf, (*kern->datatype)(), kern->memtype, root, kern->memtype, leaf, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(m->sf, (*kern->datatype)(), root, leaf, MPI_REPLACE));
+  PetscCall(PetscLogEventEnd(PATCHFD_Halo, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* root += the sum of the leaves */
+static PetscErrorCode BakeoffSum(Mat_Bakeoff *m, PatchFDKernels kern, const void *leaf, void *root)
+{
+  BakeoffKernels *k = &m->kern[kern->id];
+
+  PetscFunctionBegin;
+  if (kern->widen) { /* PetscSF adds nothing but PetscScalars in this memory */
+    if (!k->leaf) PetscCall((*kern->wide->malloc)(m->nleaf, &k->leaf));
+    if (!k->root) PetscCall((*kern->wide->malloc)(m->nowned, &k->root));
+    PetscCall((*kern->widen)(m->nleaf, leaf, k->leaf));
+    PetscCall((*kern->widen)(m->nowned, root, k->root));
+    PetscCall(BakeoffSum(m, kern->wide, k->leaf, k->root));
+    PetscCall((*kern->narrow)(m->nowned, k->root, root));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscLogEventBegin(PATCHFD_Halo, m->dm, 0, 0, 0));
+  PetscCall(PetscSFReduceWithMemTypeBegin(m->sf, (*kern->datatype)(), kern->memtype, leaf, kern->memtype, root, MPI_SUM));
+  PetscCall(PetscSFReduceEnd(m->sf, (*kern->datatype)(), leaf, root, MPI_SUM));
+  PetscCall(PetscLogEventEnd(PATCHFD_Halo, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the leaves of each node get their sum */
+static PetscErrorCode BakeoffSumLeaves(Mat_Bakeoff *m, PatchFDKernels kern, void *leaf)
+{
+  BakeoffKernels *k = &m->kern[kern->id];
+
+  PetscFunctionBegin;
+  PetscCall((*kern->zero)(m->nowned, k->x));
+  PetscCall(BakeoffSum(m, kern, leaf, k->x));
+  PetscCall(BakeoffBroadcast(m, kern, k->x, leaf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* S and its inverse, from the number of leaves of each node */
+static PetscErrorCode BakeoffGetScale(Mat_Bakeoff *m, PatchFDKernels kern, Vec like, Vec *scale, Vec *inverse)
+{
+  BakeoffKernels *k;
+
+  PetscFunctionBegin;
+  PetscCall(BakeoffGetKernels(m, kern, &k));
+  if (!k->scale) {
+    void *a;
+
+    PetscCall(VecDuplicate(like, &k->inverse));
+    PetscCall(VecSet(k->inverse, 1));
+    PetscCall(PatchFDVecGetArray(k->inverse, kern, &a));
+    PetscCall((*kern->zero)(m->nowned, k->x));
+    PetscCall(BakeoffSum(m, kern, a, k->x));
+    PetscCall((*kern->zero)(m->nleaf, a)); /* the nodes without a root */
+    PetscCall(BakeoffBroadcast(m, kern, k->x, a));
+    PetscCall(PatchFDVecRestoreArray(k->inverse, kern, &a));
+    PetscCall(VecSqrtAbs(k->inverse));
+    PetscCall(VecDuplicate(like, &k->scale));
+    PetscCall(VecCopy(k->inverse, k->scale));
+    PetscCall(VecReciprocal(k->scale)); /* zeros stay */
+  }
+  *scale   = k->scale;
+  *inverse = k->inverse;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- products: y = y0 + alpha A x; y0 may be NULL for zero, or y ---- */
+
+/* y = a y + b x for global arrays */
+static PetscErrorCode BakeoffAXPBY(const Mat_Bakeoff *m, PatchFDKernels kern, PetscReal a, void *y, PetscReal b, const void *x)
+{
+  const PatchFDBox   box   = {{0, 0, 0}, {(PetscInt)m->nowned, 1, 1}};
+  const PatchFDRange range = {{0, (PetscInt)m->nowned}, {0, 1}, {0, 1}}, none = {{0, 0}, {0, 0}, {0, 0}};
+
+  PetscFunctionBegin;
+  if (a == 0 && b == 1) PetscCall((*kern->copy)(range, &box, x, &box, y));
+  else PetscCall((*kern->fixed)(range, none, a, &box, y, b, &box, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* on arrays of the layout global */
+static PetscErrorCode BakeoffApply(Mat_Bakeoff *m, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
+{
+  BakeoffKernels *k;
+
+  PetscFunctionBegin;
+  PetscCall(BakeoffGetKernels(m, kern, &k));
+  if (!m->sf) {
+    PetscCall((*kern->operatorapply)(k->plan, alpha, x, y0, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BakeoffAXPBY(m, kern, 0, k->x, 1, x));
+  PetscCall(BakeoffBroadcast(m, kern, k->x, (char *)k->x + m->nowned * kern->size));
+  PetscCall((*kern->operatorapply)(k->plan, alpha, k->x, NULL, k->y));
+  PetscCall(BakeoffSum(m, kern, (char *)k->y + m->nowned * kern->size, k->y));
+  if (y0 && y0 != y) PetscCall(BakeoffAXPBY(m, kern, 0, y, 1, y0));
+  PetscCall(BakeoffAXPBY(m, kern, y0 ? 1 : 0, y, 1, k->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatApplyGlobal(Mat_Bakeoff *m, PatchFDKernels kern, PetscReal alpha, Vec x, Vec y0, Vec y)
+{
+  const void *ax, *ay0 = NULL;
+  void       *ay;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+  if (y0 == y) {
+    PetscCall(PatchFDVecGetArray(y, kern, &ay));
+    PetscCall(BakeoffApply(m, kern, alpha, ax, ay, ay));
+    PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
+  } else {
+    if (y0) PetscCall(PatchFDVecGetArrayRead(y0, kern, &ay0));
+    PetscCall(PatchFDVecGetArrayWrite(y, kern, &ay));
+    PetscCall(BakeoffApply(m, kern, alpha, ax, ay0, ay));
+    PetscCall(PatchFDVecRestoreArrayWrite(y, kern, &ay));
+    if (y0) PetscCall(PatchFDVecRestoreArrayRead(y0, kern, &ay0));
+  }
+  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like, Vec *work)
+{
+  PetscFunctionBegin;
+  if (!k->work[i]) PetscCall(VecDuplicate(like, &k->work[i]));
+  *work = k->work[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatApplyElement(Mat_Bakeoff *m, PatchFDKernels kern, PetscReal alpha, Vec x, Vec y0, Vec y)
+{
+  BakeoffKernels *k;
+  Vec             scale, inverse, w, sum = y;
+  const void     *aw;
+  void           *as;
+
+  PetscFunctionBegin;
+  PetscCall(BakeoffGetKernels(m, kern, &k));
+  PetscCall(BakeoffGetScale(m, kern, x, &scale, &inverse));
+  PetscCall(BakeoffGetWork(k, 0, x, &w));
+  if (y0 == y) PetscCall(BakeoffGetWork(k, 1, x, &sum));
+  PetscCall(VecPointwiseMult(w, inverse, x));
+  PetscCall(PatchFDVecGetArrayRead(w, kern, &aw));
+  PetscCall(PatchFDVecGetArrayWrite(sum, kern, &as));
+  PetscCall((*kern->operatorapply)(k->plan, alpha, aw, NULL, as));
+  PetscCall(BakeoffSumLeaves(m, kern, as));
+  PetscCall(PatchFDVecRestoreArrayWrite(sum, kern, &as));
+  PetscCall(PatchFDVecRestoreArrayRead(w, kern, &aw));
+  PetscCall(VecPointwiseMult(sum, scale, sum));
+  if (y0) PetscCall(VecAXPY(y, 1, sum == y ? y0 : sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatApply_Bakeoff(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
+{
+  Mat_Bakeoff   *m;
+  PatchFDKernels kern;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PatchFDVecGetKernels(x, &kern));
+  PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
+  if (m->layout == MAT_BAKEOFF_ELEMENT) PetscCall(MatApplyElement(m, kern, alpha, x, y0, y));
+  else PetscCall(MatApplyGlobal(m, kern, alpha, x, y0, y));
+  PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_Bakeoff(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatApply_Bakeoff(A, 1, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_Bakeoff(Mat A, Vec x, Vec v, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatApply_Bakeoff(A, 1, x, v, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatResidual_Bakeoff(Mat A, Vec b, Vec x, Vec r)
+{
+  PetscFunctionBegin;
+  PetscCall(MatApply_Bakeoff(A, -1, x, b, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- other operations ---- */
+
+/* In the layout element the diagonal of A at each node, not that of Q A Q': the same for all leaves of a node, so that Jacobi's method is that of A */
+static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
+{
+  Mat_Bakeoff    *m;
+  PatchFDKernels  kern;
+  BakeoffKernels *k;
+  void           *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PatchFDVecGetKernels(d, &kern));
+  PetscCall(BakeoffGetKernels(m, kern, &k));
+  PetscCall(PatchFDVecGetArrayWrite(d, kern, &a));
+  if (!m->sf) PetscCall((*kern->operatordiagonal)(k->plan, a));
+  else if (m->layout == MAT_BAKEOFF_GLOBAL) {
+    PetscCall((*kern->operatordiagonal)(k->plan, k->y));
+    PetscCall(BakeoffSum(m, kern, (char *)k->y + m->nowned * kern->size, k->y));
+    PetscCall(BakeoffAXPBY(m, kern, 0, a, 1, k->y));
+  } else {
+    PetscCall((*kern->operatordiagonal)(k->plan, a));
+    PetscCall((*kern->zero)(m->nowned, k->x));
+    PetscCall(BakeoffSum(m, kern, a, k->x));
+    PetscCall(PatchFDVecRestoreArrayWrite(d, kern, &a));
+    PetscCall(VecSet(d, 1)); /* for nodes without a root */
+    PetscCall(PatchFDVecGetArray(d, kern, &a));
+    PetscCall(BakeoffBroadcast(m, kern, k->x, a));
+  }
+  PetscCall(PatchFDVecRestoreArrayWrite(d, kern, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* global numbers of the nodes of cells, or -1 */
+static PetscErrorCode BakeoffGetNumbers(const PlexCells *c, PetscInt **number)
+{
+  const PetscInt owned = c->nodes->n;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(c->ncells * c->size, number));
+  for (PetscCount i = 0; i < c->ncells * c->size; i++) {
+    const PetscInt node = c->index[i];
+
+    (*number)[i] = node < 0 ? -1 : (node < owned ? c->nodes->rstart + node : c->ghost[node - owned]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Mat *B)
+{
+  Mat_Bakeoff  *m;
+  PatchFDPoints points;
+  PetscCount    count;
+  PetscInt     *number, *i, *j;
+  PetscScalar  *v;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCheck(reuse != MAT_INPLACE_MATRIX, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of MatCreateBakeoff() cannot be converted in place");
+  PetscCheck(m->layout == MAT_BAKEOFF_GLOBAL, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Only in the layout global can a matrix of MatCreateBakeoff() be converted to %s", type);
+  BakeoffDescribe(m, &points);
+  PetscCall(BakeoffGetNumbers(&m->cells, &number));
+  PetscCall(PatchFDHostPointsTriples(&points, number, &count, NULL, NULL, NULL));
+  PetscCall(PetscMalloc3(count, &i, count, &j, count, &v));
+  PetscCall(PatchFDHostPointsTriples(&points, number, &count, i, j, v));
+  PetscCall(PetscFree(number));
+  PetscCall(MatConvertTriples(A, count, i, j, v, type, reuse, B));
+  PetscCall(PetscFree3(i, j, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
+{
+  Mat_Bakeoff *m;
+  PetscBool    ascii;
+  PetscInt     ncells;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCheck(ascii, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of MatCreateBakeoff() has no entries for a viewer of type %s: MatConvert() it to MATAIJ", ((PetscObject)viewer)->type_name);
+  PetscCall(MatShellGetContext(A, &m));
+  ncells = (PetscInt)m->cells.ncells;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ncells, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "bake-off problem %s: degree %" PetscInt_FMT ", %" PetscInt_FMT " cells of dimension %" PetscInt_FMT " and geometry of degree %" PetscInt_FMT "\n",
+                                   MatBakeoffProblems[m->problem], m->cells.degree, ncells, m->cells.dim, m->cells.geodegree));
+  if (!IsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorses[m->factors]));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsSymmetric_Bakeoff(PETSC_UNUSED Mat A, PETSC_UNUSED PetscReal tol, PetscBool *symmetric)
+{
+  PetscFunctionBegin;
+  *symmetric = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_Bakeoff(Mat A)
+{
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(BakeoffReset(m));
+  PetscCall(PetscSFDestroy(&m->sf));
+  PetscCall(PlexCellsDestroy(&m->cells));
+  PetscCall(DMDestroy(&m->dm));
+  PetscCall(PetscFree(m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* stiffness without lambda and Dirichlet nodes: the constants of each component */
+static PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
+{
+  const PetscBool singular = (PetscBool)(!IsMass(m) && m->lambda == 0 && !m->cells.fixed);
+  MatNullSpace    constants = NULL;
+  Vec             z[3] = {NULL, NULL, NULL}, g;
+
+  PetscFunctionBegin;
+  for (PetscInt c = 0; c < m->cells.ncomp && singular; c++) {
+    PetscCall(DMCreateGlobalVector(m->dm, &g));
+    PetscCall(VecSetBlockSize(g, m->cells.ncomp));
+    PetscCall(VecSet(g, 0));
+    PetscCall(VecStrideSet(g, c, 1));
+    if (m->layout == MAT_BAKEOFF_ELEMENT) {
+      PetscCall(MatCreateVecs(A, &z[c], NULL));
+      PetscCall(MatBakeoffGlobalToElement(A, g, z[c]));
+      PetscCall(VecDestroy(&g));
+    } else z[c] = g;
+    PetscCall(VecNormalize(z[c], NULL));
+  }
+  if (singular) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, m->cells.ncomp, z, &constants));
+  for (int c = 0; c < 3; c++) PetscCall(VecDestroy(&z[c]));
+  PetscCall(MatSetNullSpace(A, constants));
+  PetscCall(MatSetTransposeNullSpace(A, constants));
+  PetscCall(MatNullSpaceDestroy(&constants));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
+  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!singular && m->layout == MAT_BAKEOFF_GLOBAL))); /* in the layout element definite on consistent vectors only */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- options ---- */
+
+/*@
+  MatBakeoffSetLambda - Sets the coefficient of the mass term of a bake-off problem with stiffness
+
+  Logically Collective
+
+  Input Parameters:
++ A      - a matrix of `MatCreateBakeoff()`, of one of the problems bp3 to bp6
+- lambda - 0 (the default) or more
+
+  Options Database Key:
+. -mat_bakeoff_lambda <0> - the coefficient, with `MatSetFromOptions()`
+
+  Level: intermediate
+
+  Note:
+  The operator is stiffness + `lambda` mass, the mass matrix by the same quadrature. CEED's problems have 0.
+
+.seealso: `MatCreateBakeoff()`, `MatBakeoffGetLambda()`
+@*/
+PetscErrorCode MatBakeoffSetLambda(Mat A, PetscReal lambda)
+{
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(A, lambda, 2);
+  PetscCall(BakeoffGet(A, &m));
+  PetscCheck(!IsMass(m), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "-mat_bakeoff_lambda is for the problems bp3 to bp6; this one is %s", MatBakeoffProblems[m->problem]);
+  PetscCheck(lambda >= 0 && lambda <= PETSC_MAX_REAL, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "-mat_bakeoff_lambda must be 0 or more, found %g", (double)lambda);
+  if (lambda == m->lambda) PetscFunctionReturn(PETSC_SUCCESS);
+  m->lambda = lambda;
+  PetscCall(BakeoffReset(m));
+  PetscCall(MatSetNullSpace_Bakeoff(A, m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatBakeoffGetLambda - Gets the coefficient of the mass term of a bake-off problem with stiffness
+
+  Not Collective
+
+  Input Parameter:
+. A - a matrix of `MatCreateBakeoff()`
+
+  Output Parameter:
+. lambda - the coefficient; 0 for bp1 and bp2
+
+  Level: intermediate
+
+.seealso: `MatCreateBakeoff()`, `MatBakeoffSetLambda()`
+@*/
+PetscErrorCode MatBakeoffGetLambda(Mat A, PetscReal *lambda)
+{
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(lambda, 2);
+  PetscCall(BakeoffGet(A, &m));
+  *lambda = m->lambda;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatBakeoffSetFactors - Sets where the factors at the quadrature points of a bake-off problem come from
+
+  Logically Collective
+
+  Input Parameters:
++ A       - a matrix of `MatCreateBakeoff()`
+- factors - `MAT_BAKEOFF_FACTORS_AUTO` (the default), `MAT_BAKEOFF_FACTORS_STORED` or `MAT_BAKEOFF_FACTORS_COMPUTED`
+
+  Options Database Key:
+. -mat_bakeoff_factors <auto> - `auto`, `stored` or `computed`, with `MatSetFromOptions()`
+
+  Level: intermediate
+
+.seealso: `MatCreateBakeoff()`, `MatBakeoffFactors`, `MatBakeoffGetFactors()`
+@*/
+PetscErrorCode MatBakeoffSetFactors(Mat A, MatBakeoffFactors factors)
+{
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(A, factors, 2);
+  PetscCall(BakeoffGet(A, &m));
+  PetscCheck(factors != MAT_BAKEOFF_FACTORS_COMPUTED || m->cells.geodegree == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
+             "-mat_bakeoff_factors computed needs coordinates of degree 1; those of the DMPLEX have degree %" PetscInt_FMT, m->cells.geodegree);
+  if (factors == m->factors) PetscFunctionReturn(PETSC_SUCCESS);
+  m->factors = factors;
+  PetscCall(BakeoffReset(m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatBakeoffGetFactors - Gets where the factors at the quadrature points of a bake-off problem come from
+
+  Not Collective
+
+  Input Parameter:
+. A - a matrix of `MatCreateBakeoff()`
+
+  Output Parameter:
+. factors - what was set
+
+  Level: intermediate
+
+.seealso: `MatCreateBakeoff()`, `MatBakeoffSetFactors()`
+@*/
+PetscErrorCode MatBakeoffGetFactors(Mat A, MatBakeoffFactors *factors)
+{
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(factors, 2);
+  PetscCall(BakeoffGet(A, &m));
+  *factors = m->factors;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PetscOptionItems PetscOptionsObject)
+{
+  Mat_Bakeoff      *m;
+  MatBakeoffFactors factors;
+  PetscReal         lambda;
+  PetscBool         set;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  factors = m->factors;
+  lambda  = m->lambda;
+  PetscOptionsHeadBegin(PetscOptionsObject, "Bake-off problem options");
+  PetscCall(PetscOptionsReal("-mat_bakeoff_lambda", "Coefficient of the mass term", "MatBakeoffSetLambda", lambda, &lambda, &set));
+  if (set) PetscCall(MatBakeoffSetLambda(A, lambda));
+  PetscCall(PetscOptionsEnum("-mat_bakeoff_factors", "Where factors come from", "MatBakeoffSetFactors", MatBakeoffFactorses, (PetscEnum)factors, (PetscEnum *)&factors, &set));
+  if (set) PetscCall(MatBakeoffSetFactors(A, factors));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- vectors of elements ---- */
+
+/* checks the sizes of vectors, and what the layout is; kernels of the element vector */
+static PetscErrorCode BakeoffCheckVecs(Mat A, Vec global, Vec element, Mat_Bakeoff **m, PatchFDKernels *kern)
+{
+  PetscInt ng, ne;
+
+  PetscFunctionBegin;
+  PetscCall(BakeoffGet(A, m));
+  PetscCheck((*m)->layout == MAT_BAKEOFF_ELEMENT, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "The matrix has the layout global: its vectors are global ones");
+  PetscCall(VecGetLocalSize(global, &ng));
+  PetscCall(VecGetLocalSize(element, &ne));
+  PetscCheck((size_t)ng == (*m)->nowned && (size_t)ne == (*m)->nleaf, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "The vectors have local sizes %" PetscInt_FMT " and %" PetscInt_FMT "; a global one has %" PetscInt_FMT ", one of elements %" PetscInt_FMT, ng, ne, (PetscInt)(*m)->nowned, (PetscInt)(*m)->nleaf);
+  PetscCall(PatchFDVecGetKernels(element, kern));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatBakeoffGlobalToElement - Makes a vector of elements from a global vector, for a matrix with the layout `MAT_BAKEOFF_ELEMENT`
+
+  Collective
+
+  Input Parameters:
++ A      - a matrix of `MatCreateBakeoff()`
+- global - a vector of the `DM`
+
+  Output Parameter:
+. element - a vector of `MatCreateVecs()`: each node's number, divided by the square root of how many cells have the node
+
+  Level: intermediate
+
+  Note:
+  Scalar products and norms are those of the global vectors, `MatBakeoffElementToGlobal()` is the transpose and the inverse. Nodes with Dirichlet conditions are zero.
+
+.seealso: `MatCreateBakeoff()`, `MatBakeoffElementToGlobal()`
+@*/
+PetscErrorCode MatBakeoffGlobalToElement(Mat A, Vec global, Vec element)
+{
+  Mat_Bakeoff   *m;
+  PatchFDKernels kern;
+  Vec            scale, inverse;
+  const void    *ag;
+  void          *ae;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidHeaderSpecific(global, VEC_CLASSID, 2);
+  PetscValidHeaderSpecific(element, VEC_CLASSID, 3);
+  PetscCall(BakeoffCheckVecs(A, global, element, &m, &kern));
+  PetscCall(BakeoffGetScale(m, kern, element, &scale, &inverse));
+  PetscCall(VecSet(element, 0));
+  PetscCall(PatchFDVecGetArrayRead(global, kern, &ag));
+  PetscCall(PatchFDVecGetArray(element, kern, &ae));
+  PetscCall(BakeoffBroadcast(m, kern, ag, ae));
+  PetscCall(PatchFDVecRestoreArray(element, kern, &ae));
+  PetscCall(PatchFDVecRestoreArrayRead(global, kern, &ag));
+  PetscCall(VecPointwiseMult(element, scale, element));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatBakeoffElementToGlobal - Makes a global vector from a vector of elements, for a matrix with the layout `MAT_BAKEOFF_ELEMENT`
+
+  Collective
+
+  Input Parameters:
++ A       - a matrix of `MatCreateBakeoff()`
+- element - a vector of `MatCreateVecs()`
+
+  Output Parameter:
+. global - a vector of the `DM`: the sum of each node's numbers, divided by the square root of how many there are
+
+  Level: intermediate
+
+.seealso: `MatCreateBakeoff()`, `MatBakeoffGlobalToElement()`
+@*/
+PetscErrorCode MatBakeoffElementToGlobal(Mat A, Vec element, Vec global)
+{
+  Mat_Bakeoff    *m;
+  PatchFDKernels  kern;
+  BakeoffKernels *k;
+  Vec             scale, inverse, w;
+  const void     *aw;
+  void           *ag;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidHeaderSpecific(element, VEC_CLASSID, 2);
+  PetscValidHeaderSpecific(global, VEC_CLASSID, 3);
+  PetscCall(BakeoffCheckVecs(A, global, element, &m, &kern));
+  PetscCall(BakeoffGetKernels(m, kern, &k));
+  PetscCall(BakeoffGetScale(m, kern, element, &scale, &inverse));
+  PetscCall(BakeoffGetWork(k, 0, element, &w));
+  PetscCall(VecPointwiseMult(w, scale, element));
+  PetscCall(PatchFDVecGetArrayRead(w, kern, &aw));
+  PetscCall(PatchFDVecGetArrayWrite(global, kern, &ag));
+  PetscCall((*kern->zero)(m->nowned, ag));
+  PetscCall(BakeoffSum(m, kern, aw, ag));
+  PetscCall(PatchFDVecRestoreArrayWrite(global, kern, &ag));
+  PetscCall(PatchFDVecRestoreArrayRead(w, kern, &aw));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- creation ---- */
+
+/* from the nodes of this and other ranks to ghosts, or to all nodes of cells; a leaf for each component */
+static PetscErrorCode BakeoffCreateSF(Mat_Bakeoff *m)
+{
+  const PlexCells *c       = &m->cells;
+  const PetscInt   ncomp   = c->ncomp;
+  const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_ELEMENT);
+  MPI_Comm         comm    = PetscObjectComm((PetscObject)m->dm);
+  PetscCount       n       = element ? c->ncells * c->size : c->nghost, nleaf = 0;
+  PetscInt        *number  = NULL, *local, *remote;
+  PetscLayout      layout;
+
+  PetscFunctionBegin;
+  if (element) PetscCall(BakeoffGetNumbers(c, &number));
+  PetscCall(PetscMalloc2(n * ncomp, &local, n * ncomp, &remote));
+  for (PetscCount i = 0; i < n; i++) {
+    const PetscInt node = element ? number[i] : c->ghost[i];
+
+    for (PetscInt k = 0; k < ncomp && node >= 0; k++, nleaf++) {
+      local[nleaf]  = (PetscInt)(i * ncomp + k);
+      remote[nleaf] = node * ncomp + k;
+    }
+  }
+  PetscCall(PetscLayoutCreateFromSizes(comm, c->nodes->n * ncomp, PETSC_DETERMINE, 1, &layout));
+  PetscCall(PetscSFCreate(comm, &m->sf));
+  PetscCall(PetscSFSetGraphLayout(m->sf, layout, (PetscInt)nleaf, local, PETSC_COPY_VALUES, remote));
+  PetscCall(PetscSFSetUp(m->sf));
+  PetscCall(PetscLayoutDestroy(&layout));
+  PetscCall(PetscFree2(local, remote));
+  PetscCall(PetscFree(number));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat_Bakeoff **bakeoff)
+{
+  const PetscBool scalar = (PetscBool)(problem == MAT_BAKEOFF_BP1 || problem == MAT_BAKEOFF_BP3 || problem == MAT_BAKEOFF_BP5);
+  PetscMPIInt     size;
+  Mat_Bakeoff    *m;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&m));
+  *bakeoff = m;
+  PetscCall(PetscObjectReference((PetscObject)dm));
+  m->dm      = dm;
+  m->problem = problem;
+  m->layout  = layout;
+  PetscCall(PlexCellsCreate(dm, &m->cells));
+  PetscCheck(m->cells.ncomp == (scalar ? 1 : m->cells.dim), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "The PetscFE of the DMPLEX has %" PetscInt_FMT " components; %s has %" PetscInt_FMT, m->cells.ncomp,
+             MatBakeoffProblems[problem], scalar ? 1 : m->cells.dim);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
+  if (size > 1 || layout == MAT_BAKEOFF_ELEMENT) PetscCall(BakeoffCreateSF(m));
+  m->nowned = (size_t)(m->cells.nodes->n * m->cells.ncomp);
+  m->nleaf  = (size_t)((layout == MAT_BAKEOFF_ELEMENT ? m->cells.ncells * m->cells.size : m->cells.nghost) * m->cells.ncomp);
+  m->nlocal = layout == MAT_BAKEOFF_ELEMENT ? m->nleaf : m->nowned + m->nleaf;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCreateBakeoff - Creates the matrix-free operator of one of CEED's bake-off problems on a `DMPLEX` of hexahedra or quadrilaterals
+
+  Collective
+
+  Input Parameters:
++ dm      - a `DMPLEX` with one field, a continuous Lagrange `PetscFE` of degree 1 to 15 without simplices
+. problem - bp1 to bp6
+- layout  - of the vectors: `MAT_BAKEOFF_GLOBAL`, those of `dm`, or `MAT_BAKEOFF_ELEMENT`
+
+  Output Parameter:
+. A - the matrix, a `MATSHELL`
+
+  Options Database Keys:
++ -mat_bakeoff_lambda <0>     - coefficient of the mass term of bp3 to bp6, with `MatSetFromOptions()`; see `MatBakeoffSetLambda()`
+- -mat_bakeoff_factors <auto> - where geometric factors come from, with `MatSetFromOptions()`; see `MatBakeoffSetFactors()`
+
+  Level: intermediate
+
+  Notes:
+  With N the degree of the space, the problems are
+.vb
+  bp1, bp2   mass, N + 2 Gauss points in a direction
+  bp3, bp4   stiffness + lambda mass, N + 2 Gauss points in a direction
+  bp5, bp6   stiffness + lambda mass, the N + 1 Gauss-Lobatto points, which are the nodes (bp5 is also called bp3.5)
+.ve
+  with one component in bp1, bp3 and bp5, and as many as there are dimensions in bp2, bp4 and bp6.
+
+  Cells may be turned in any way. Their geometry is that of the coordinates of `dm`: multilinear, or polynomials of higher degree. Nodes with Dirichlet conditions
+  (`DMAddBoundary()`, all components of a node) are not in the vectors; what they would add is left out. Without any, and with lambda 0, the matrix has the constants as its null space.
+
+  The types of vectors are those of `dm` (`-dm_vec_type`), `VECSINGLE` and `VECSINGLECUDA` included. `MatGetDiagonal()` gives the exact diagonal, `MatConvert()` to `MATAIJ` the
+  assembled matrix, both in the layout global.
+
+  In the layout `MAT_BAKEOFF_ELEMENT` vectors hold all nodes of one cell after the other, x fastest, so that a product is one of cells, whose results at common nodes are summed. A whole `KSP`
+  runs on them. For scalar products to weigh each node once, the numbers in a vector are those of the nodes divided by the square root of how many cells have the node: then all scalar products
+  and norms, and so iterations, are those of the global vectors. `MatBakeoffGlobalToElement()` and `MatBakeoffElementToGlobal()` convert. The matrix is symmetric, and zero on vectors that
+  have no such numbers behind them; Krylov methods never see those if right-hand side and initial guess come from global vectors, and preconditioners keep it so, as `PCJACOBI` does:
+  `MatGetDiagonal()` gives the diagonal of the global operator at each node.
+
+  The operators and their evaluation are those of Swirydowicz, Chalmers, Karakus and Warburton, "Acceleration of tensor-product operations for high-order finite element methods".
+
+.seealso: `MatBakeoffProblem`, `MatBakeoffLayout`, `MatBakeoffSetLambda()`, `MatBakeoffSetFactors()`, `MatBakeoffGlobalToElement()`, `MatBakeoffElementToGlobal()`
+@*/
+PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat *A)
+{
+  static const struct {
+    MatOperation      op;
+    PetscErrorCodeFn *f;
+  } operations[] = {
+    {MATOP_MULT,               (PetscErrorCodeFn *)MatMult_Bakeoff       },
+    {MATOP_MULT_ADD,           (PetscErrorCodeFn *)MatMultAdd_Bakeoff    },
+    {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMult_Bakeoff       },
+    {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultAdd_Bakeoff    },
+    {MATOP_RESIDUAL,           (PetscErrorCodeFn *)MatResidual_Bakeoff   },
+    {MATOP_GET_DIAGONAL,       (PetscErrorCodeFn *)MatGetDiagonal_Bakeoff},
+    {MATOP_IS_SYMMETRIC,       (PetscErrorCodeFn *)MatIsSymmetric_Bakeoff},
+    {MATOP_IS_HERMITIAN,       (PetscErrorCodeFn *)MatIsSymmetric_Bakeoff},
+    {MATOP_VIEW,               (PetscErrorCodeFn *)MatView_Bakeoff       },
+    {MATOP_DESTROY,            (PetscErrorCodeFn *)MatDestroy_Bakeoff    }
+  };
+  static const MatOperation none[] = {MATOP_DUPLICATE, MATOP_COPY, MATOP_ZERO_ROWS, MATOP_ZERO_ROWS_COLUMNS}; /* MATSHELL's are for matrices whose scaling it keeps */
+  Mat_Bakeoff              *m;
+  PatchFDKernels            kern;
+  BakeoffKernels           *own;
+  PetscInt                  n;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(dm, DM_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(dm, problem, 2);
+  PetscValidLogicalCollectiveEnum(dm, layout, 3);
+  PetscAssertPointer(A, 4);
+  PetscCheck(problem >= MAT_BAKEOFF_BP1 && problem <= MAT_BAKEOFF_BP6, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Bake-off problem %d; it has to be 0 to 5, bp1 to bp6", (int)problem);
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PatchFDCiteBakeoff());
+  PetscCall(BakeoffCreate(dm, problem, layout, &m));
+  PetscCall(PetscIntCast((PetscCount)(layout == MAT_BAKEOFF_ELEMENT ? m->nleaf : m->nowned), &n));
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
+  PetscCall(MatShellSetManageScalingShifts(*A));
+  PetscCall(MatShellSetVecType(*A, dm->vectype));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(operations); i++) PetscCall(MatShellSetOperation(*A, operations[i].op, operations[i].f));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(none); i++) PetscCall(MatSetOperation(*A, none[i], NULL));
+  PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscErrorCodeFn *)MatConvert_Bakeoff));
+  (*A)->ops->setfromoptions = MatSetFromOptions_Bakeoff;
+  PetscCall(PetscLayoutSetBlockSize((*A)->rmap, m->cells.ncomp));
+  PetscCall(PetscLayoutSetBlockSize((*A)->cmap, m->cells.ncomp));
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
+  PetscCall(MatSetNullSpace_Bakeoff(*A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
