@@ -274,3 +274,48 @@ PetscErrorCode PlexCellsDestroy(PlexCells *p)
   PetscCall(PetscMemzero(p, sizeof(*p)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#define FIXED "PatchFD fixed nodes"
+
+/* the points of `from` whose nodes all have Dirichlet conditions get a label in dm; one that was made here has it */
+static PetscErrorCode GetFixedLabel(DM from, DM dm, DMLabel *label)
+{
+  PetscSection section;
+  PetscInt     first, end, n, fixed;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetLabel(dm, FIXED, label));
+  if (*label) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMCreateLabel(dm, FIXED));
+  PetscCall(DMGetLabel(dm, FIXED, label));
+  PetscCall(DMGetLocalSection(from, &section));
+  PetscCall(PetscSectionGetChart(section, &first, &end));
+  for (PetscInt p = first; p < end; p++) {
+    PetscCall(PetscSectionGetDof(section, p, &n));
+    PetscCall(PetscSectionGetConstraintDof(section, p, &fixed));
+    if (n > 0 && fixed == n) PetscCall(DMLabelSetValue(*label, p, 1));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PlexCellsCreateDM(DM from, PetscInt degree, DM *dm)
+{
+  const PetscInt id = 1;
+  PetscFE        fe;
+  PetscObject    obj;
+  PetscInt       ncomp, dim;
+  DMLabel        label;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetField(from, 0, NULL, &obj));
+  PetscCall(PetscFEGetNumComponents((PetscFE)obj, &ncomp));
+  PetscCall(DMGetDimension(from, &dim));
+  PetscCall(DMClone(from, dm));
+  PetscCall(PetscFECreateLagrange(PETSC_COMM_SELF, dim, ncomp, PETSC_FALSE, degree, PETSC_DETERMINE, &fe));
+  PetscCall(DMSetField(*dm, 0, NULL, (PetscObject)fe));
+  PetscCall(PetscFEDestroy(&fe));
+  PetscCall(DMCreateDS(*dm));
+  PetscCall(GetFixedLabel(from, *dm, &label));
+  PetscCall(DMAddBoundary(*dm, DM_BC_ESSENTIAL, FIXED, label, 1, &id, 0, 0, NULL, NULL, NULL, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -6,8 +6,7 @@
   Q'Q = 1: the operator is Q A Q' = S Z Z' A_E S^{-1} on vectors Q x, A_E the kernels' product cell by cell, Z Z' one PetscSF with a root for each node.
 */
 #include <patchfd/private/assembly.h>
-#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
-#include <patchfd/private/plexcells.h>
+#include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
@@ -24,7 +23,7 @@ typedef struct {
   Vec   work[2];
 } BakeoffKernels;
 
-typedef struct {
+struct _Mat_Bakeoff {
   DM                dm;
   MatBakeoffProblem problem;
   MatBakeoffLayout  layout;
@@ -34,7 +33,7 @@ typedef struct {
   PetscSF           sf;      /* from nodes to ghosts, or to the nodes of cells; NULL on one rank in the layout global */
   size_t            nowned, nleaf, nlocal; /* numbers: of nodes of this rank, of the leaves' array, of the kernels' arrays */
   BakeoffKernels    kern[PATCHFD_NUM_KERNELS];
-} Mat_Bakeoff;
+};
 
 static const PetscReal one = 1;
 
@@ -54,6 +53,23 @@ static PetscErrorCode BakeoffGet(Mat A, Mat_Bakeoff **m)
   PetscCheck(view == (PetscErrorCodeFn *)MatView_Bakeoff, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix, of type %s, was not made by MatCreateBakeoff()", ((PetscObject)A)->type_name);
   PetscCall(MatShellGetContext(A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBakeoffFind(Mat A, Mat_Bakeoff **m)
+{
+  PetscErrorCodeFn *view;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOperation(A, MATOP_VIEW, &view));
+  *m = NULL;
+  if (view == (PetscErrorCodeFn *)MatView_Bakeoff) PetscCall(MatShellGetContext(A, m));
+  if (*m && (*m)->layout != MAT_BAKEOFF_GLOBAL) *m = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+const PlexCells *MatBakeoffGetCells(const Mat_Bakeoff *m)
+{
+  return &m->cells;
 }
 
 /* ---- plans ---- */
@@ -212,10 +228,46 @@ static PetscErrorCode BakeoffAXPBY(const Mat_Bakeoff *m, PatchFDKernels kern, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatBakeoffGlobalToLocal(Mat_Bakeoff *m, PatchFDKernels kern, const void *global, const void **local)
+{
+  BakeoffKernels *k;
+
+  PetscFunctionBegin;
+  PetscCall(BakeoffGetKernels(m, kern, &k));
+  *local = m->sf ? k->x : global;
+  if (!m->sf) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(BakeoffAXPBY(m, kern, 0, k->x, 1, global));
+  PetscCall(BakeoffBroadcast(m, kern, k->x, (char *)k->x + m->nowned * kern->size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBakeoffSumBegin(Mat_Bakeoff *m, PatchFDKernels kern, void *global, void **local)
+{
+  BakeoffKernels *k;
+
+  PetscFunctionBegin;
+  PetscCall(BakeoffGetKernels(m, kern, &k));
+  *local = m->sf ? k->y : global;
+  if (m->sf) PetscCall((*kern->zero)(m->nlocal, k->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBakeoffSumEnd(Mat_Bakeoff *m, PatchFDKernels kern, void *global, void **local)
+{
+  PetscFunctionBegin;
+  if (m->sf) {
+    PetscCall(BakeoffSum(m, kern, (char *)*local + m->nowned * kern->size, *local));
+    PetscCall(BakeoffAXPBY(m, kern, 1, global, 1, *local));
+  }
+  *local = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* on arrays of the layout global */
 static PetscErrorCode BakeoffApply(Mat_Bakeoff *m, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
 {
   BakeoffKernels *k;
+  const void     *local;
 
   PetscFunctionBegin;
   PetscCall(BakeoffGetKernels(m, kern, &k));
@@ -223,9 +275,8 @@ static PetscErrorCode BakeoffApply(Mat_Bakeoff *m, PatchFDKernels kern, PetscRea
     PetscCall((*kern->operatorapply)(k->plan, alpha, x, y0, y));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(BakeoffAXPBY(m, kern, 0, k->x, 1, x));
-  PetscCall(BakeoffBroadcast(m, kern, k->x, (char *)k->x + m->nowned * kern->size));
-  PetscCall((*kern->operatorapply)(k->plan, alpha, k->x, NULL, k->y));
+  PetscCall(MatBakeoffGlobalToLocal(m, kern, x, &local));
+  PetscCall((*kern->operatorapply)(k->plan, alpha, local, NULL, k->y));
   PetscCall(BakeoffSum(m, kern, (char *)k->y + m->nowned * kern->size, k->y));
   if (y0 && y0 != y) PetscCall(BakeoffAXPBY(m, kern, 0, y, 1, y0));
   PetscCall(BakeoffAXPBY(m, kern, y0 ? 1 : 0, y, 1, k->y));
@@ -862,5 +913,22 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
   PetscCall(MatSetNullSpace_Bakeoff(*A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBakeoffCreateDegree(Mat A, PetscInt degree, Mat *B)
+{
+  Mat_Bakeoff *m, *n;
+  DM           dm;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PlexCellsCreateDM(m->dm, degree, &dm));
+  PetscCall(DMSetVecType(dm, A->defaultvectype));
+  PetscCall(MatCreateBakeoff(dm, m->problem, m->layout, B));
+  PetscCall(DMDestroy(&dm));
+  PetscCall(MatShellGetContext(*B, &n));
+  if (n->lambda != m->lambda) PetscCall(MatBakeoffSetLambda(*B, m->lambda));
+  PetscCall(MatBakeoffSetFactors(*B, m->factors));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -146,6 +146,7 @@ static PetscErrorCode PCPatchMGSetDegreeSmoother(KSP ksp, PetscBool coarsest)
 
   PetscFunctionBegin;
   PetscCall(KSPGetPC(ksp, &pc));
+  if (coarsest) PetscCall(KSPSetType(ksp, KSPPREONLY));
   if (coarsest) PetscCall(PCSetAssembled(pc));
   else PetscCall(PCSetType(pc, PCJACOBI));
   PetscFunctionReturn(PETSC_SUCCESS);

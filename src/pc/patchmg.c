@@ -5,6 +5,7 @@
 */
 #include <petsc/private/pcimpl.h>
 #include <petsc/private/pcmgimpl.h>
+#include <patchfd/private/degrees.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -31,7 +32,7 @@ typedef struct {
 
 #define PATCHMG(pc) ((PC_PatchMG *)((PC_MG *)(pc)->data)->innerctx)
 
-/* as many levels as the mesh can be coarsened, unless the user chose */
+/* as many levels as the mesh can be coarsened, or degrees halved, unless the user chose */
 static PetscErrorCode PCPatchMGSetLevels(PC pc)
 {
   PetscBool isbox = PETSC_FALSE;
@@ -40,9 +41,12 @@ static PetscErrorCode PCPatchMGSetLevels(PC pc)
   PetscFunctionBegin;
   if (((PC_MG *)pc->data)->levels) PetscFunctionReturn(PETSC_SUCCESS);
   if (pc->dm) PetscCall(PetscObjectTypeCompare((PetscObject)pc->dm, DMBOX, &isbox));
-  if (!isbox) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DMBoxGetNumCoarsenings(pc->dm, &n));
-  PetscCall(PCMGSetLevels(pc, n + 1, NULL));
+  PetscCall(PCPatchMGGetNumDegrees(pc, &n));
+  if (isbox) {
+    PetscCall(DMBoxGetNumCoarsenings(pc->dm, &n));
+    n++;
+  }
+  if (n) PetscCall(PCMGSetLevels(pc, n, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -291,11 +295,12 @@ static PetscErrorCode PCPatchMGSetCoefficients(PC pc)
 static PetscErrorCode PCSetUp_PatchMG(PC pc)
 {
   PC_PatchMG *p = PATCHMG(pc);
-  PetscInt    n;
+  PetscInt    n, degrees;
 
   PetscFunctionBegin;
   PetscCall(PCPatchMGForget(pc));
-  if (!pc->dm) {
+  PetscCall(PCPatchMGGetNumDegrees(pc, &degrees));
+  if (!pc->dm && !degrees) {
     Mat_Box *m;
 
     PetscCall(MatBoxGet(pc->pmat, "PCPATCHMG without a DM", &m));
@@ -314,7 +319,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
       PetscCall(KSPSetOptionsPrefix(levels[0]->smoothd, prefix));
       PetscCall(KSPAppendOptionsPrefix(levels[0]->smoothd, "mg_coarse_"));
     }
-    for (PetscInt l = 0; l < n; l++) {
+    for (PetscInt l = 0; l < n && !degrees; l++) {
       PC downpc;
 
       PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0)));
@@ -324,6 +329,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
       if (p->symmetric) PetscCall(PetscObjectAddOptionsHandler((PetscObject)downpc, PCPatchMGMirror, NULL, levels[l]));
     }
   }
+  if (degrees) PetscCall(PCPatchMGSetUpDegrees(pc));
   PetscCall(p->setup(pc));
   PetscCall(PCPatchMGSetCoefficients(pc));
   if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric(pc));
@@ -644,7 +650,8 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
 }
 
 /*MC
-  PCPATCHMG - Geometric multigrid on a `DMBOX`: `PCMG` with `PCPATCHFD` smoothers and a direct solver on the coarsest mesh as defaults
+  PCPATCHMG - Geometric multigrid on a `DMBOX`: `PCMG` with `PCPATCHFD` smoothers and a direct solver on the coarsest mesh as defaults; for the operators of
+  `MatCreateBakeoff()`, multigrid over degrees
 
   Options Database Keys:
 + -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
@@ -658,6 +665,11 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   the coarse correction; on the coarsest, `PCPATCHFD` with the whole box as one patch. That is the V-cycle of Algorithm 2.1 in
   C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU.
 
+  A matrix of `MatCreateBakeoff()` (in the layout `MAT_BAKEOFF_GLOBAL`) of degree N gets levels of the degrees N, N/2, ..., 1 on the same mesh: on each two steps of
+  `KSPCHEBYSHEV` with `PCJACOBI` before and after the coarse correction, whatever the cells look like; on the coarsest one cycle of `PCGAMG` on the assembled matrix,
+  in double precision, with the options prefix `mg_coarse_assembled_`. `-pc_mg_levels` makes fewer levels. The cycle is symmetric, as `KSPCG` needs, and runs in single precision
+  inside `PCSINGLE`.
+
   A mesh that cannot be halved has one level: the direct solver, with the options prefix `mg_coarse_`.
 
   The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix. Operators that the meshes make for coarser levels get the coefficients
@@ -668,7 +680,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   inside a cycle only for the applications that were not replayed, and the others as PatchFDReplay; with the options that make it measure
   time or energy on the GPU nothing is recorded. What is recorded and what not: `PCPatchMGSetGraph()`.
 
-.seealso: `DMBOX`, `PCPATCHFD`, `PCMG`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`
+.seealso: `DMBOX`, `PCPATCHFD`, `PCMG`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`
 M*/
 PetscErrorCode PCCreate_PatchMG(PC pc)
 {

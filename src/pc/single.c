@@ -7,7 +7,7 @@
     native   A matrix-free operator of a DMBOX.  The inner PC gets a clone of the operator's DMBOX with that Vec type, VECSINGLECUDA if the DMBOX makes VECCUDA,
              and the operator made anew in the clone.  The coefficients that the Mat has are all there is to it, on coarser levels, too: hooks
              and callbacks of SNES and TS, which are for double Vecs and for the Mats outside, do not come in.
-    others   All other Mats are used as they are, on the Vecs' shadows; while the inner PC is at work they are told to make Vecs of type VECSINGLE.
+    others   The operators of MatCreateBakeoff() apply themselves to Vecs of any type.  All other Mats are used as they are, on the Vecs' shadows; while the inner PC is at work they are told to make Vecs of type VECSINGLE.
              They gain nothing from it, so that coarser levels stay double.  The clone of the DM, if there is one, passes on the coarsening hooks of the DM that it
              stands for: through them SNES and TS take the state, on which the operator depends, to coarser levels.
     range    An operator far from one is multiplied by a power of two, inside and on all levels, and the result by the same number.
@@ -19,7 +19,7 @@
 #include <petsc/private/dmimpl.h>
 #include <petsc/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
-#include <patchfd/private/matimpl.h>
+#include <patchfd/private/bakeoffimpl.h>
 #include <petscpatchfd.h> /*I "petscpatchfd.h" I*/
 #include <petscdmda.h>
 
@@ -298,14 +298,16 @@ static PetscErrorCode PCSingleSetOperators(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* only a DMBOX's operator has anything to gain on the GPU: other Mats work through the shadows, which are on the host */
+/* only operators with kernels of their own have anything to gain on the GPU: other Mats work through the shadows, which are on the host */
 static PetscErrorCode PCSingleChooseVecType(PC pc, DM dm)
 {
-  PC_Single *s    = (PC_Single *)pc->data;
-  PetscBool  cuda = PETSC_FALSE;
+  PC_Single   *s    = (PC_Single *)pc->data;
+  PetscBool    cuda = PETSC_FALSE;
+  Mat_Bakeoff *bakeoff;
 
   PetscFunctionBegin;
-  if (s->native) PetscCall(PetscStrcmpAny(dm->vectype, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, VECSINGLECUDA, ""));
+  PetscCall(MatBakeoffFind(pc->pmat, &bakeoff));
+  if (s->native || bakeoff) PetscCall(PetscStrcmpAny(s->native ? dm->vectype : pc->pmat->defaultvectype, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, VECSINGLECUDA, ""));
   s->vectype = cuda ? VECSINGLECUDA : VECSINGLE;
   for (int i = 0; i < 2; i++) {
     PetscCall(PetscFree(s->maker[i].type));
@@ -356,11 +358,13 @@ static PetscErrorCode PCSetUp_Single(PC pc)
   PetscCall(PCSetErrorIfFailure(s->pc, pc->erroriffailure));
   PetscCall(native ? PCSingleSetOperatorsNative(pc) : PCSingleSetOperators(pc));
   if (first) {
-    Mat_Box *m;
+    Mat_Box     *m;
+    Mat_Bakeoff *bakeoff;
 
     PetscCall(PCSingleCreateVecs(pc));
     PetscCall(MatBoxFind(pc->pmat, &m));
-    if (m && !((PetscObject)s->pc)->type_name) PetscCall(PCSetType(s->pc, PCPATCHMG));
+    PetscCall(MatBakeoffFind(pc->pmat, &bakeoff));
+    if ((m || bakeoff) && !((PetscObject)s->pc)->type_name) PetscCall(PCSetType(s->pc, PCPATCHMG));
     PetscCall(PCSetFromOptions(s->pc));
   }
   PetscCall(PCSingleExchangeVecTypes(pc));

@@ -20,3 +20,5 @@ typedef struct {
 /* Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreate(DM, PlexCells *);
 PETSC_INTERN PetscErrorCode PlexCellsDestroy(PlexCells *);
+/* the same mesh with a space of another degree, and Dirichlet conditions at the same points.  Collective */
+PETSC_INTERN PetscErrorCode PlexCellsCreateDM(DM, PetscInt degree, DM *);
