@@ -225,7 +225,7 @@ int main(int argc, char **argv)
       args: -dm_vec_type cuda -pc_type {{patchmg single}}
 
   testset:
-    args: -degrees 1,2,3,5 -cells 3,4,2 -mg_coarse_assembled_pc_type redundant
+    args: -degrees 1,2,3,4 -cells 3,4,2 -mg_coarse_assembled_pc_type redundant
     output_file: output/degrees_ranks.out
 
     test:
