@@ -172,7 +172,7 @@ static void CaseBox(const Mesh *m, PetscBool part, Case *c)
     c->field.ybox.n[d]   = (m->n[d] - lo) * k + 1 - first;
     c->field.read[d][0]  = lo * k;
     c->field.write[d][0] = lo * k + first;
-    c->field.read[d][1] = c->field.write[d][1] = (m->n[d]) * k + (d == 1 ? 0 : 1); /* Dirichlet conditions on one side */
+    c->field.read[d][1] = c->field.write[d][1] = (m->n[d]) * k + (d == 1 && !part ? 0 : 1); /* Dirichlet conditions on one side */
     if (k == 0) c->field.read[d][1] = c->field.write[d][1] = 1;
   }
   c->desc.nfield = 1;
