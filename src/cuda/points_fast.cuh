@@ -63,11 +63,14 @@ __host__ __device__ constexpr int PointsPerBlock(int lines)
   return best;
 }
 
-template <typename T, int K, PointsRule RULE, bool COMPUTED>
+template <typename T, int K, PointsRule RULE, bool COMPUTED, int VARIANT = 0>
 struct PointsShape {
   static constexpr int  N = K, n = K + 1, c = RULE == POINTS_COLLOCATED ? K + 1 : K + 2, LINES = c * c, PER = PointsPerBlock(LINES), THREADS = RoundUp(PER * LINES, 32);
   static constexpr int  OWN = RULE == POINTS_COLLOCATED ? 2 : 0, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* cyclic */
   static constexpr bool MASS = RULE == POINTS_MASS;
+  static constexpr int V = VARIANT;
+  static constexpr int  BLOCKS = VARIANT == 1 ? 1024 / THREADS : VARIANT == 2 ? 1280 / THREADS : VARIANT == 3 ? 640 / THREADS : 65536 / THREADS / (40 + 4 * c + (COMPUTED && !MASS ? (VARIANT == 5 ? 20 : VARIANT == 6 ? 30 : 40) : 0));
+  static constexpr bool PREFETCH = VARIANT != 4;
   static constexpr int  ROW = c + PointsPad(sizeof(T) == 4, c, 0), PLANE = ROW * c + PointsPad(sizeof(T) == 4, c, 1), CELL = PLANE * c + PointsPad(sizeof(T) == 4, c, 2);
   static constexpr int  ARRAYS = MASS ? 1 : 3;
   static constexpr int  LANES = RoundUp(PER * LINES, 16 / sizeof(T)); /* of stored factors */
@@ -232,12 +235,56 @@ struct PointsComputed {
   }
 };
 
+template <typename S, typename T>
+struct PointsComputed2 {
+  using V = Vector3<T>;
+  V pa, qa, pb, qb, o;
+  T w;
+
+  static __device__ __forceinline__ V vector(const T *X, int m) { return {X[3 * m], X[3 * m + 1], X[3 * m + 2]}; }
+  __device__ __forceinline__ PointsComputed2(const PointsArguments<T> &arg, const T *geometry, int p, int q)
+  {
+    constexpr int mixed[3] = {4, 5, 3}, oa = mixed[S::B], ob = mixed[S::A], ab = mixed[S::OWN];
+    const T       a = arg.point[p], b = arg.point[q];
+    const V       abo = vector(geometry, 6), xoa = vector(geometry, oa), xob = vector(geometry, ob), xab = vector(geometry, ab);
+
+    w  = arg.weight[p] * arg.weight[q];
+    qa = xoa.plus(b, abo);
+    qb = xob.plus(a, abo);
+    o  = vector(geometry, S::OWN).plus(a, xoa).plus(b, qb);
+    pa = vector(geometry, S::A).plus(b, xab);
+    pb = vector(geometry, S::B).plus(a, xab);
+  }
+  __device__ __forceinline__ T mass(const PointsArguments<T> &arg, int i) const
+  {
+    const T s  = arg.point[i];
+    const V xa = pa.plus(s, qa), xb = pb.plus(s, qb);
+
+    return arg.s * arg.weight[i] * w * o.dot(xa.cross(xb));
+  }
+  __device__ __forceinline__ void flux(const PointsArguments<T> &arg, int i, T g[3]) const
+  {
+    const T s  = arg.point[i];
+    const V xa = pa.plus(s, qa), xb = pb.plus(s, qb), co = xa.cross(xb);
+    const T r  = arg.weight[i] * w * ReciprocalOrZero(o.dot(co));
+    V       t  = V{g[1] * xb.x - g[2] * xa.x, g[1] * xb.y - g[2] * xa.y, g[1] * xb.z - g[2] * xa.z}.cross(o).plus(g[0], co);
+
+    if (arg.tensor) t = {arg.K[0] * t.x + arg.K[1] * t.y + arg.K[2] * t.z, arg.K[1] * t.x + arg.K[3] * t.y + arg.K[4] * t.z, arg.K[2] * t.x + arg.K[4] * t.y + arg.K[5] * t.z};
+    else t = {arg.K[0] * t.x, arg.K[0] * t.y, arg.K[0] * t.z};
+    t = {r * t.x, r * t.y, r * t.z};
+    const V ot = o.cross(t);
+    g[0] = co.dot(t);
+    g[1] = xb.dot(ot);
+    g[2] = -xa.dot(ot);
+  }
+};
+
 /* ---- a block of threads ---- */
 
 template <typename S, bool COMPUTED, typename T>
 struct PointsBlock {
   static constexpr int n = S::n, c = S::c;
-  using Factors = std::conditional_t<COMPUTED, PointsComputed<S, T>, PointsStored<S, T>>;
+  using Factors = std::conditional_t<COMPUTED, std::conditional_t<S::V == 5 || S::V == 6, PointsComputed2<S, T>, PointsComputed<S, T>>, PointsStored<S, T>>;
 
   const PointsArguments<T> &arg;
   T                        *U, *V, *W, *geometry;
@@ -268,7 +315,7 @@ struct PointsBlock {
 #if __CUDA_ARCH__ >= 900
       const unsigned bytes = min(c * arg.numbers * S::LANES * (int)sizeof(T), points_prefetch);
 
-      if (threadIdx.x == 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(arg.factors + blockIdx.x * (size_t)(c * arg.numbers) * S::LANES), "r"(bytes));
+      if (S::PREFETCH && threadIdx.x == 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(arg.factors + blockIdx.x * (size_t)(c * arg.numbers) * S::LANES), "r"(bytes));
 #endif
     }
   }
@@ -338,7 +385,7 @@ struct PointsBlock {
     });
   }
 
-  /* V, W = fluxes of a and b, u = C' flux of the own direction + mass u; energy += u'A u */
+  /* V, W = fluxes of a and b, u = C' flux of the own direction + mass u; energy += u'A u.  For the mass u is read once more: registers are what is short */
   __device__ __forceinline__ void fluxes(const Factors &factors, T u[c], T &energy)
   {
     lines<c, c>([&](int p, int q) {
@@ -358,7 +405,13 @@ struct PointsBlock {
         V[place] = out[1];
         W[place] = out[2];
       }
-      masses(factors, u, energy);
+      if (arg.shift) {
+        read<S::OWN, c>(U + at, u);
+        masses(factors, u, energy);
+      } else {
+#pragma unroll
+        for (int i = 0; i < c; i++) u[i] = 0;
+      }
       PointsMultiply<c, c, true, true>(arg.C, g, [&](int i, T v) { u[i] += v; });
     });
   }
@@ -368,7 +421,7 @@ struct PointsBlock {
   {
 #pragma unroll
     for (int i = 0; i < c; i++) {
-      const T v = arg.shift ? factors.mass(arg, i) * u[i] : T(0);
+      const T v = factors.mass(arg, i) * u[i];
 
       energy += u[i] * v;
       u[i] = v;
@@ -427,7 +480,7 @@ struct PointsBlock {
 };
 
 template <typename S, bool COMPUTED, typename T>
-static __global__ void __launch_bounds__(S::THREADS) PointsFastKernel(const __grid_constant__ PointsArguments<T> arg)
+static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel(const __grid_constant__ PointsArguments<T> arg)
 {
   extern __shared__ double       shared_memory[];
   PointsBlock<S, COMPUTED, T>    block(arg, (T *)shared_memory);
@@ -458,6 +511,12 @@ PetscErrorCode PointsFind(PetscInt degree, bool computed, PointsKernel<T> *kerne
   PetscCall((ForDegree<1, points_degrees>(degree, [&](auto k) {
     constexpr int K = decltype(k)::value;
 
+    const char *v = getenv("POINTS_VARIANT");
+    const int variant = v ? atoi(v) : 0;
+    if constexpr (sizeof(T) == 8 && (K == 2 || K == 4 || K == 7)) {
+#define VAR(V) if (variant == V) { *kernel = computed ? PointsKernelOf<PointsShape<T, K, RULE, true, V>, true, T>() : PointsKernelOf<PointsShape<T, K, RULE, false, V>, false, T>(); return PETSC_SUCCESS; }
+VAR(1) VAR(2) VAR(3) VAR(4) VAR(5) VAR(6)
+    }
     *kernel = computed ? PointsKernelOf<PointsShape<T, K, RULE, true>, true, T>() : PointsKernelOf<PointsShape<T, K, RULE, false>, false, T>();
     return PETSC_SUCCESS;
   })));
