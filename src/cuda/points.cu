@@ -229,7 +229,7 @@ static __global__ void PointsGenericKernel(const __grid_constant__ PointsGeneric
     T           *in, *rows;
 
     for (int e = threadIdx.x; e < nodes; e += blockDim.x) {
-      const PointsColumn::Place place = active ? p.place(arg.nodes, cell, e, false) : PointsColumn::Place{-1, false};
+      const PointsColumn::Place place = active ? p.place(arg.nodes, cell, e, false) : PointsColumn::Place{-1, false, false};
 
       u[e] = place.at < 0 ? T(0) : PointsRead(arg, place.at * p.ncomp + comp);
     }
@@ -376,7 +376,7 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
   unsigned                  *device;
 
   PetscFunctionBegin;
-  PetscCheck(points->nnodes < (PetscCount)points_shared, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " nodes; on GPUs there can be up to %u on a rank", points->nnodes, points_shared - 1);
+  PetscCheck(points->nnodes <= (PetscCount)points_node, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " nodes; on GPUs there can be up to %u on a rank", points->nnodes, points_node);
   for (size_t i = 0; i < size; i++) {
     const PetscInt v = points->index[i];
 
@@ -386,7 +386,8 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
   for (size_t i = 0; i < size; i++) {
     const PetscInt v = points->index[i];
 
-    index[i] = v < 0 ? points_none : (unsigned)v | (cells[v] > 1 ? points_shared : 0);
+    index[i] = v < 0 ? points_none : (unsigned)v | (cells[v] > 1 ? points_shared : 0) | (cells[v] < 3 ? points_own : 0);
+    if (v >= 0 && cells[v] > 1) cells[v] = 3; /* somebody owns it */
   }
   for (PetscCount v = 0; v < points->nnodes; v++)
     if (!cells[v]) rest.push_back((int)v);
@@ -578,7 +579,7 @@ static PetscErrorCode PointsChoose(const PatchFDPoints *points, bool computed, P
     else PetscCall((PointsFind<T, POINTS_MASS>(points->degree, computed, &p->fast)));
     g.layout = p->fast.layout;
   } else {
-    g.layout = {g.c, 2, 1, g.c * g.c, g.c * g.c, 1, 0};
+    g.layout = {g.c, 2, 1, g.c * g.c, 1, 0};
     PetscCall(g.team.create((int)cube, (size_t)(2 + g.dim) * cube));
     PetscCall(AllowShared(PointsGenericKernel<T>, g.team.shared));
   }

@@ -23,10 +23,10 @@ enum PointsRule {
 };
 
 /*
-  Which numbers of an array are the nodes of a cell.  An index is the node with the bit `points_shared` where other cells have it, too, or points_none.  Where a
-  node is a cell's own, its row needs no atomics.
+  Which numbers of an array are the nodes of a cell.  An index is points_none, or the node with two bits: points_shared where it is in several places, whose sums need
+  atomics, and points_own in one of these.
 */
-static constexpr unsigned points_shared = 1u << 31, points_none = ~0u;
+static constexpr unsigned points_shared = 1u << 31, points_own = 1u << 30, points_node = points_own - 1, points_none = ~0u;
 
 struct PointsNodes {
   int             kind, n, dim, ncomp; /* PatchFDNodes; nodes in a direction */
@@ -41,21 +41,21 @@ struct PointsColumn {
   const unsigned *index;
   ptrdiff_t       base;
   int             stride, lo, hi;
-  bool            shared, ends; /* with other cells: all of it; its ends */
+  bool            left, right, front, back, below, above; /* is it the side of the cells before, behind in x, in y; are there cells below, above? */
 
   struct Place {
     ptrdiff_t at; /* the node, negative if it is none */
-    bool      shared;
+    bool      shared, own;
   };
-  /* n nodes */
+  static __device__ __forceinline__ Place indexed(unsigned v) { return {v == points_none ? -1 : (ptrdiff_t)(v & points_node), (v & points_shared) != 0, (v & points_own) != 0}; }
+  __device__ __forceinline__ bool      ends(int n, int k) const { return (k == 0 && below) || (k == n - 1 && above); }
+  __device__ __forceinline__ bool      has(int k) const { return k >= lo && k < hi; }
+  __device__ __forceinline__ ptrdiff_t at(int k) const { return base + (ptrdiff_t)k * stride; }
+  /* one of n nodes */
   __device__ __forceinline__ Place place(int n, int k) const
   {
-    if (index) {
-      const unsigned v = index[k * n * n];
-
-      return {v == points_none ? -1 : (ptrdiff_t)(v & ~points_shared), (v & points_shared) != 0};
-    }
-    return {k >= lo && k < hi ? base + (ptrdiff_t)k * stride : -1, shared || (ends && (k == 0 || k == n - 1))};
+    if (index) return indexed(index[k * n * n]);
+    return {has(k) ? at(k) : -1, left || right || front || back || ends(n, k), !right && !back && !(k == n - 1 && above)};
   }
 };
 
@@ -63,36 +63,43 @@ struct PointsColumn {
 __device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int n, int dim, int cell, int i, int j, bool write)
 {
   const int    size = dim == 3 ? n * n * n : n * n;
-  PointsColumn c    = {NULL, (ptrdiff_t)cell * size + j * n + i, n * n, 0, n, false, false};
+  PointsColumn c    = {NULL, (ptrdiff_t)cell * size + j * n + i, n * n, 0, n, false, false, false, false, false, false};
 
   if (a.kind == PATCHFD_NODES_INDEX) c.index = a.index + c.base;
   if (a.kind == PATCHFD_NODES_BOX) {
-    const Layout &l       = write ? a.yl : a.xl;
-    const Range  &r       = write ? a.write : a.read;
-    const int     layer   = a.count[0] * a.count[1];
-    const int     node[3] = {(a.first[0] + cell % a.count[0]) * (n - 1) + i, (a.first[1] + cell % layer / a.count[0]) * (n - 1) + j, (a.first[2] + cell / layer) * (n - 1)};
+    const Layout &l     = write ? a.yl : a.xl;
+    const Range  &r     = write ? a.write : a.read;
+    const int     at[3] = {cell % a.count[0], cell / a.count[0] % a.count[1], cell / a.count[0] / a.count[1]};
+    const int     node[3] = {(a.first[0] + at[0]) * (n - 1) + i, (a.first[1] + at[1]) * (n - 1) + j, (a.first[2] + at[2]) * (n - 1)};
 
     c.base   = l.at(node[0], node[1], node[2]);
     c.stride = (int)l.plane;
     c.lo     = r.lo[2] - node[2];
     c.hi     = Inside(r, 0, node[0]) && Inside(r, 1, node[1]) ? r.hi[2] - node[2] : c.lo;
-    c.shared = i == 0 || i == n - 1 || j == 0 || j == n - 1;
-    c.ends   = dim == 3;
+    c.left   = i == 0 && at[0] > 0;
+    c.right  = i == n - 1 && at[0] + 1 < a.count[0];
+    c.front  = j == 0 && at[1] > 0;
+    c.back   = j == n - 1 && at[1] + 1 < a.count[1];
+    c.below  = dim == 3 && at[2] > 0;
+    c.above  = dim == 3 && at[2] + 1 < a.count[2];
   }
   return c;
 }
 
-/* how the factors of a mesh lie: f[block][level][number][line], of `per` cells a block; a level is what is at one place of a cell's lines in direction `own` */
+/*
+  How the factors of a mesh lie: f[block][level][number][lane], of `per` cells a block; a level is what is at one place of the lines in direction `own`.  Lanes are
+  the lines of a block, [q][cell][p] in the other directions q and p.
+*/
 struct PointsLayout {
-  int c, own, per, lines, lanes, levels, numbers; /* points in a direction; lines of a cell; numbers of lines of a block, with gaps for alignment */
+  int c, own, per, lanes, levels, numbers; /* points in a direction; lanes, with gaps for alignment */
 
   size_t                      blocks(size_t cells) const { return (cells + per - 1) / per; }
   size_t                      size(size_t cells) const { return blocks(cells) * levels * numbers * lanes; }
   __host__ __device__ ptrdiff_t at(int cell, int point) const
   {
-    const int level = own == 2 ? point / lines : point % c, line = own == 2 ? point % lines : point / c;
+    const int plane = c * c, level = own == 2 ? point / plane : point % c, line = own == 2 ? point % plane : point / c;
 
-    return (ptrdiff_t)(cell / per * (ptrdiff_t)levels + level) * numbers * lanes + cell % per * lines + line;
+    return (ptrdiff_t)(cell / per * (ptrdiff_t)levels + level) * numbers * lanes + (line / c * per + cell % per) * c + line % c;
   }
 };
 

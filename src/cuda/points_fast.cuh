@@ -38,15 +38,17 @@ namespace patchfd
 
 static constexpr int points_prefetch = 32 * 1024; /* bytes of a block's factors, at most */
 
-/* what rows, planes and cells of c points have beyond their numbers, double and float */
-__host__ __device__ constexpr int PointsPad(bool single, int c, int what)
+/* what rows, planes and cells of c points have beyond their numbers, so that lanes are on different banks: double, float; collocated, Gauss points */
+__host__ __device__ constexpr int PointsPad(bool single, bool gauss, int c, int what)
 {
-  constexpr int pads[2][18][3] = {
-    {{}, {}, {0, 1, 2}, {}, {0, 3, 0}, {}, {0, 3, 10}, {0, 3, 5}, {1, 0, 0}, {0, 8, 0}, {0, 1, 2}, {}, {1, 0, 0}, {}, {0, 1, 0}, {}, {1, 0, 0}, {}},
-    {{}, {}, {0, 1, 2}, {}, {0, 3, 4}, {}, {1, 0, 0}, {0, 7, 9}, {1, 0, 0}, {}, {0, 1, 18}, {}, {1, 0, 0}, {}, {0, 3, 0}, {}, {1, 0, 0}, {}}
+  constexpr int pads[2][2][18][3] = {
+    {{{}, {}, {1, 0, 2}, {0, 0, 8}, {1, 0, 4}, {1, 0, 15}, {1, 0, 10}, {0, 4, 4}, {1, 0, 8}, {2, 8, 6}, {1, 6, 2}, {}, {1, 0, 0}, {}, {0, 1, 0}, {}, {1, 0, 0}, {}},
+     {{}, {}, {}, {0, 0, 3}, {0, 2, 11}, {0, 4, 8}, {1, 0, 14}, {0, 1, 8}, {1, 0, 8}, {0, 2, 6}, {1, 14, 6}, {}, {1, 0, 0}, {}, {0, 9, 0}, {}, {1, 15, 0}, {}}},
+    {{{}, {}, {0, 1, 0}, {0, 0, 1}, {0, 0, 5}, {0, 4, 8}, {0, 2, 7}, {0, 0, 1}, {1, 0, 16}, {1, 1, 22}, {0, 1, 2}, {}, {0, 1, 0}, {}, {0, 3, 0}, {}, {1, 0, 0}, {}},
+     {{}, {}, {}, {0, 0, 1}, {0, 0, 5}, {0, 4, 8}, {0, 2, 7}, {0, 1, 14}, {1, 0, 16}, {0, 2, 6}, {1, 14, 22}, {}, {1, 0, 0}, {}, {1, 0, 0}, {0, 13, 0}, {1, 0, 0}, {}}}
   };
 
-  return pads[single][c][what];
+  return pads[single][gauss][c][what];
 }
 
 /* cells of a block: as few as use nine of ten threads, if there are three warps of them */
@@ -69,12 +71,12 @@ struct PointsShape {
   static constexpr int  OWN = RULE == POINTS_COLLOCATED ? 2 : 0, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* cyclic */
   static constexpr bool MASS = RULE == POINTS_MASS;
   static constexpr int V = VARIANT;
-  static constexpr int  BLOCKS = VARIANT == 1 ? 1024 / THREADS : VARIANT == 2 ? 1280 / THREADS : VARIANT == 3 ? 640 / THREADS : 65536 / THREADS / (40 + 4 * c + (COMPUTED && !MASS ? (VARIANT == 5 ? 20 : VARIANT == 6 ? 30 : 40) : 0));
+  static constexpr int  BLOCKS = VARIANT == 1 ? 1024 / THREADS : VARIANT == 2 ? 1280 / THREADS : VARIANT == 3 ? 640 / THREADS : 65536 / THREADS / (40 + 6 * c + (COMPUTED && !MASS ? (VARIANT == 5 ? 20 : VARIANT == 6 ? 30 : 40) : 0));
   static constexpr bool PREFETCH = VARIANT != 4;
-  static constexpr int  ROW = c + PointsPad(sizeof(T) == 4, c, 0), PLANE = ROW * c + PointsPad(sizeof(T) == 4, c, 1), CELL = PLANE * c + PointsPad(sizeof(T) == 4, c, 2);
+  static constexpr int  ROW = c + PointsPad(sizeof(T) == 4, RULE != POINTS_COLLOCATED, c, 0), PLANE = ROW * c + PointsPad(sizeof(T) == 4, RULE != POINTS_COLLOCATED, c, 1), CELL = PLANE * c + PointsPad(sizeof(T) == 4, RULE != POINTS_COLLOCATED, c, 2);
   static constexpr int  ARRAYS = MASS ? 1 : 3;
   static constexpr int  LANES = RoundUp(PER * LINES, 16 / sizeof(T)); /* of stored factors */
-  static constexpr int  SHARED = PER * CELL * ARRAYS, GEOMETRY = COMPUTED ? (PER + 1) * points_geometry : 0; /* the last threads may have no cell */
+  static constexpr int  SHARED = PER * CELL * ARRAYS, GEOMETRY = COMPUTED ? PER * points_geometry : 0;
 
   template <int D>
   static constexpr int stride = D == 0 ? 1 : (D == 1 ? ROW : PLANE);
@@ -127,26 +129,93 @@ __device__ __forceinline__ void PointsMultiply(const PointsMatrix<T> &X, const T
 
 /* ---- the nodes of a cell ---- */
 
-template <int n, typename T>
-__device__ __forceinline__ void PointsLoad(const PointsArguments<T> &a, int cell, int i, int j, int comp, T u[n])
-{
-  const PointsColumn c = PointsPlace(a.nodes, n, 3, cell, i, j, false);
-  ptrdiff_t          at[n];
+/* a column of nodes of a cell: what threads have before and after the work of a cell.  Threads beside each other in a warp have columns beside each other in x */
+template <int n>
+struct PointsNodesColumn {
+  PointsColumn c;
+  int          i;
+  bool         mine;
 
-#pragma unroll
-  for (int k = 0; k < n; k++) at[k] = c.place(n, k).at;
-#pragma unroll
-  for (int k = 0; k < n; k++) u[k] = at[k] >= 0 ? PointsRead(a, at[k] * a.nodes.ncomp + comp) : T(0);
-}
+  __device__ __forceinline__ PointsNodesColumn(const PointsNodes &a, bool mine, int cell, int i, int j, bool write) : i(i), mine(mine)
+  {
+    if (mine) c = PointsPlace(a, n, 3, cell, i, j, write);
+    else c = {NULL, 0, 0, 0, 0, false, false, false, false, false, false};
+  }
 
-template <int n, typename T>
-__device__ __forceinline__ void PointsStore(const PointsArguments<T> &a, int cell, int i, int j, int comp, const T w[n])
-{
-  const PointsColumn c = PointsPlace(a.nodes, n, 3, cell, i, j, true);
-
+  /* u = component comp of x; of sweeps the new direction.  All loads come first: stores would hold them up */
+  template <typename T>
+  __device__ __forceinline__ void load(const PointsArguments<T> &a, int comp, T u[n]) const
+  {
+    auto each = [&](auto &&f) {
 #pragma unroll
-  for (int k = 0; k < n; k++) PointsAdd(a, c.place(n, k), comp, w[k]);
-}
+      for (int k = 0; k < n; k++) {
+        const PointsColumn::Place p = c.place(n, k);
+
+        if (p.at >= 0) f(k, p, p.at * a.nodes.ncomp + comp);
+        else u[k] = 0;
+      }
+    };
+
+    each([&](int k, const PointsColumn::Place &, ptrdiff_t at) { u[k] = a.x[at]; });
+    if (!a.sweep) return;
+    const T b = (T)a.sweep->b;
+    if (a.d) each([&](int k, const PointsColumn::Place &, ptrdiff_t at) { u[k] *= a.d[at]; });
+    if (b != 0) each([&](int k, const PointsColumn::Place &, ptrdiff_t at) { u[k] += b * a.q[at]; });
+    each([&](int k, const PointsColumn::Place &p, ptrdiff_t at) {
+      if (p.own) a.p[at] = u[k];
+    });
+  }
+
+  /* does the thread before, or behind, have the same node k, as the last one of the cell beside? */
+  __device__ __forceinline__ bool joinedLeft(const PointsNodes &a, int local, int k) const
+  {
+    const bool can = mine && i == 0 && local > 0 && threadIdx.x % 32 > 0;
+
+    if (a.kind != PATCHFD_NODES_INDEX) return can && c.left;
+    const unsigned v = c.index ? c.index[k * n * n] : points_none, left = __shfl_up_sync(~0u, v, 1);
+    return can && v != points_none && (left & points_node) == (v & points_node);
+  }
+  __device__ __forceinline__ bool joinedRight(const PointsNodes &a, int per, int local, int k) const
+  {
+    const bool can = mine && i == n - 1 && local + 1 < per && threadIdx.x % 32 < 31;
+
+    if (a.kind != PATCHFD_NODES_INDEX) return can && c.right;
+    const unsigned v = c.index ? c.index[k * n * n] : points_none, right = __shfl_down_sync(~0u, v, 1);
+    return can && v != points_none && (right & points_node) == (v & points_node);
+  }
+
+  /* y += alpha w; all threads of a warp call this */
+  template <typename T>
+  __device__ __forceinline__ void store(const PointsArguments<T> &a, int per, int local, int comp, T w[n]) const
+  {
+    const bool box = a.nodes.kind == PATCHFD_NODES_BOX, join = box && joinedLeft(a.nodes, local, 0), drop = box && joinedRight(a.nodes, per, local, 0);
+    const bool sides = (c.left && !join) || c.right || c.front || c.back;
+    T          old[n];
+
+    if (a.nodes.kind != PATCHFD_NODES_CELL) {
+#pragma unroll
+      for (int k = 0; k < n; k++) {
+        const T left = __shfl_up_sync(~0u, w[k], 1);
+
+        if (box ? join : joinedLeft(a.nodes, local, k)) w[k] += left;
+      }
+    }
+    auto each = [&](auto &&f) {
+#pragma unroll
+      for (int k = 0; k < n; k++) {
+        const bool                skip = box ? drop : a.nodes.kind == PATCHFD_NODES_INDEX && joinedRight(a.nodes, per, local, k);
+        const PointsColumn::Place p    = c.place(n, k);
+
+        if (p.at >= 0 && !skip) f(k, box ? sides || c.ends(n, k) : p.shared, p.at * a.nodes.ncomp + comp);
+      }
+    };
+    each([&](int k, bool shared, ptrdiff_t at) { old[k] = a.y0 && !shared ? a.y0[at] : T(0); });
+    each([&](int k, bool shared, ptrdiff_t at) {
+      if (shared) atomicAdd(a.y + at, a.alpha * w[k]);
+      else a.y[at] = old[k] + a.alpha * w[k];
+    });
+  }
+};
 
 /* ---- factors ---- */
 
@@ -288,20 +357,8 @@ struct PointsBlock {
 
   const PointsArguments<T> &arg;
   T                        *U, *V, *W, *geometry;
-  int                       cell, local, l;
-  bool                      mine; /* has the thread a line? */
 
-  __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared) : arg(arg)
-  {
-    local    = threadIdx.x / S::LINES;
-    l        = threadIdx.x % S::LINES;
-    cell     = blockIdx.x * S::PER + local;
-    mine     = local < S::PER && cell < arg.cells;
-    U        = shared + local * S::CELL;
-    V        = U + S::PER * S::CELL;
-    W        = V + S::PER * S::CELL;
-    geometry = shared + S::SHARED;
-  }
+  __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared) : arg(arg), U(shared), V(U + S::PER * S::CELL), W(V + S::PER * S::CELL), geometry(shared + S::SHARED) { }
 
   /* factors on their way to the L2 cache, or the cells' maps to shared memory */
   __device__ __forceinline__ void fetch()
@@ -310,7 +367,6 @@ struct PointsBlock {
       const int count = min(S::PER, arg.cells - (int)blockIdx.x * S::PER) * points_geometry;
 
       for (int i = threadIdx.x; i < count; i += S::THREADS) geometry[i] = arg.factors[blockIdx.x * (size_t)(S::PER * points_geometry) + i];
-      geometry += local * points_geometry;
     } else {
 #if __CUDA_ARCH__ >= 900
       const unsigned bytes = min(c * arg.numbers * S::LANES * (int)sizeof(T), points_prefetch);
@@ -320,11 +376,25 @@ struct PointsBlock {
     }
   }
 
-  /* f(p, q) for the lines of P x Q places: those in x are at j, k, in y at i, k, in z at i, j */
+  /* the cell of the block whose line the thread has among the lines of P x Q places, if it has one: f(cell, p, q).  Those in x are at j, k, in y at i, k, in z at i, j */
+  template <int P>
+  static __device__ __forceinline__ int local()
+  {
+    return threadIdx.x / P % S::PER;
+  }
+  template <int P, int Q>
+  __device__ __forceinline__ bool mine() const
+  {
+    return threadIdx.x < P * Q * S::PER && (int)blockIdx.x * S::PER + local<P>() < arg.cells;
+  }
   template <int P, int Q, typename F>
   __device__ __forceinline__ void lines(F &&f)
   {
-    if (mine && l < P * Q) f(l % P, l / P);
+    if (mine<P, Q>()) f(local<P>() * S::CELL, threadIdx.x % P, threadIdx.x / (P * S::PER));
+  }
+  __device__ __forceinline__ PointsNodesColumn<n> column(bool write) const
+  {
+    return PointsNodesColumn<n>(arg.nodes, mine<n, n>(), blockIdx.x * S::PER + local<n>(), threadIdx.x % n, threadIdx.x / (n * S::PER), write);
   }
 
   /* a line in direction D from shared memory */
@@ -348,26 +418,23 @@ struct PointsBlock {
   /* u = x at the points of the own line */
   __device__ __forceinline__ void load(int comp, T u[c])
   {
-    if constexpr (S::OWN == 2) {
-      lines<n, n>([&](int i, int j) { PointsLoad<n>(arg, cell, i, j, comp, u); });
-    } else {
-      lines<n, n>([&](int i, int j) {
-        T x[n];
+    if constexpr (S::OWN == 2) column(false).load(arg, comp, u);
+    else {
+      T x[n];
 
-        PointsLoad<n>(arg, cell, i, j, comp, x);
-        PointsMultiply<c, n, false, false>(arg.B, x, [&](int k, T v) { U[S::template line<2>(i, j) + k * S::template stride<2>] = v; });
-      });
+      column(false).load(arg, comp, x);
+      lines<n, n>([&](int cell, int i, int j) { PointsMultiply<c, n, false, false>(arg.B, x, [&](int k, T v) { U[cell + S::template line<2>(i, j) + k * S::template stride<2>] = v; }); });
       __syncthreads();
-      lines<n, c>([&](int i, int k) {
-        T *at = U + S::template line<1>(i, k);
+      lines<n, c>([&](int cell, int i, int k) {
+        T *at = U + cell + S::template line<1>(i, k);
 
         multiply<1, c, n, false, false>(arg.B, at, at);
       });
       __syncthreads();
-      lines<c, c>([&](int j, int k) {
+      lines<c, c>([&](int cell, int j, int k) {
         T in[n];
 
-        read<0, n>(U + S::template line<0>(j, k), in);
+        read<0, n>(U + cell + S::template line<0>(j, k), in);
         PointsMultiply<c, n, false, false>(arg.B, in, [&](int i, T v) { u[i] = v; });
       });
     }
@@ -377,8 +444,8 @@ struct PointsBlock {
   template <bool TRANSPOSED>
   __device__ __forceinline__ void derivatives()
   {
-    lines<c, c>([&](int p, int q) {
-      const int a = S::template line<S::A>(p, q), b = S::template line<S::B>(p, q);
+    lines<c, c>([&](int cell, int p, int q) {
+      const int a = cell + S::template line<S::A>(p, q), b = cell + S::template line<S::B>(p, q);
 
       multiply<S::A, c, c, true, TRANSPOSED>(arg.C, (TRANSPOSED ? V : U) + a, V + a);
       multiply<S::B, c, c, true, TRANSPOSED>(arg.C, (TRANSPOSED ? W : U) + b, W + b);
@@ -388,8 +455,8 @@ struct PointsBlock {
   /* V, W = fluxes of a and b, u = C' flux of the own direction + mass u; energy += u'A u.  For the mass u is read once more: registers are what is short */
   __device__ __forceinline__ void fluxes(const Factors &factors, T u[c], T &energy)
   {
-    lines<c, c>([&](int p, int q) {
-      const int at = S::template line<S::OWN>(p, q);
+    lines<c, c>([&](int cell, int p, int q) {
+      const int at = cell + S::template line<S::OWN>(p, q);
       T         g[c];
 
       PointsMultiply<c, c, true, false>(arg.C, u, [&](int i, T v) { g[i] = v; });
@@ -432,12 +499,12 @@ struct PointsBlock {
   __device__ __forceinline__ void points(const Factors &factors, T u[c], T &energy)
   {
     if (S::MASS || !arg.stiff) {
-      lines<c, c>([&](int, int) { masses(factors, u, energy); });
+      lines<c, c>([&](int, int, int) { masses(factors, u, energy); });
       return;
     }
-    lines<c, c>([&](int p, int q) {
+    lines<c, c>([&](int cell, int p, int q) {
 #pragma unroll
-      for (int i = 0; i < c; i++) U[S::template line<S::OWN>(p, q) + i * S::template stride<S::OWN>] = u[i];
+      for (int i = 0; i < c; i++) U[cell + S::template line<S::OWN>(p, q) + i * S::template stride<S::OWN>] = u[i];
     });
     __syncthreads();
     derivatives<false>();
@@ -446,8 +513,8 @@ struct PointsBlock {
     __syncthreads();
     derivatives<true>();
     __syncthreads();
-    lines<c, c>([&](int p, int q) {
-      const int at = S::template line<S::OWN>(p, q);
+    lines<c, c>([&](int cell, int p, int q) {
+      const int at = cell + S::template line<S::OWN>(p, q);
 
 #pragma unroll
       for (int i = 0; i < c; i++) u[i] += V[at + i * S::template stride<S::OWN>] + W[at + i * S::template stride<S::OWN>];
@@ -455,26 +522,27 @@ struct PointsBlock {
   }
 
   /* y += rows */
-  __device__ __forceinline__ void store(int comp, const T u[c])
+  __device__ __forceinline__ void store(int comp, T u[c])
   {
-    if constexpr (S::OWN == 2) {
-      lines<n, n>([&](int i, int j) { PointsStore<n>(arg, cell, i, j, comp, u); });
-    } else {
-      lines<c, c>([&](int j, int k) { PointsMultiply<n, c, false, true>(arg.B, u, [&](int i, T v) { U[S::template line<0>(j, k) + i] = v; }); });
+    if constexpr (S::OWN == 2) column(true).store(arg, S::PER, local<n>(), comp, u);
+    else {
+      T w[n] = {};
+
+      lines<c, c>([&](int cell, int j, int k) { PointsMultiply<n, c, false, true>(arg.B, u, [&](int i, T v) { U[cell + S::template line<0>(j, k) + i] = v; }); });
       __syncthreads();
-      lines<n, c>([&](int i, int k) {
-        T *at = U + S::template line<1>(i, k);
+      lines<n, c>([&](int cell, int i, int k) {
+        T *at = U + cell + S::template line<1>(i, k);
 
         multiply<1, n, c, false, true>(arg.B, at, at);
       });
       __syncthreads();
-      lines<n, n>([&](int i, int j) {
-        T in[c], w[n];
+      lines<n, n>([&](int cell, int i, int j) {
+        T in[c];
 
-        read<2, c>(U + S::template line<2>(i, j), in);
+        read<2, c>(U + cell + S::template line<2>(i, j), in);
         PointsMultiply<n, c, false, true>(arg.B, in, [&](int k, T v) { w[k] = v; });
-        PointsStore<n>(arg, cell, i, j, comp, w);
       });
+      column(true).store(arg, S::PER, local<n>(), comp, w);
     }
   }
 };
@@ -491,7 +559,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
   for (int comp = 0; comp < arg.nodes.ncomp; comp++) {
     block.load(comp, u);
     if (COMPUTED && comp == 0) __syncthreads();
-    const typename PointsBlock<S, COMPUTED, T>::Factors factors(arg, block.geometry, block.l % S::c, block.l / S::c);
+    const typename PointsBlock<S, COMPUTED, T>::Factors factors(arg, block.geometry + block.template local<S::c>() * points_geometry, threadIdx.x % S::c, min(threadIdx.x / (S::c * S::PER), S::c - 1));
     block.points(factors, u, energy);
     block.store(comp, u);
   }
@@ -501,7 +569,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
 template <typename S, bool COMPUTED, typename T>
 static PointsKernel<T> PointsKernelOf()
 {
-  return {{S::c, S::OWN, S::PER, S::LINES, S::LANES, S::c, 0}, S::THREADS, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
+  return {{S::c, S::OWN, S::PER, S::LANES, S::c, 0}, S::THREADS, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
 }
 
 template <typename T, PointsRule RULE>
@@ -515,7 +583,7 @@ PetscErrorCode PointsFind(PetscInt degree, bool computed, PointsKernel<T> *kerne
     const int variant = v ? atoi(v) : 0;
     if constexpr (sizeof(T) == 8 && (K == 2 || K == 4 || K == 7)) {
 #define VAR(V) if (variant == V) { *kernel = computed ? PointsKernelOf<PointsShape<T, K, RULE, true, V>, true, T>() : PointsKernelOf<PointsShape<T, K, RULE, false, V>, false, T>(); return PETSC_SUCCESS; }
-VAR(1) VAR(2) VAR(3) VAR(4) VAR(5) VAR(6)
+VAR(1) VAR(2) VAR(4) VAR(5) VAR(6)
     }
     *kernel = computed ? PointsKernelOf<PointsShape<T, K, RULE, true>, true, T>() : PointsKernelOf<PointsShape<T, K, RULE, false>, false, T>();
     return PETSC_SUCCESS;
