@@ -3,6 +3,7 @@
 #include "lines.h"
 #include "grid.h"
 #include "operator.h"
+#include "lattice.h"
 #include "transfer.h"
 #include "local.h"
 #include "boxsolve.h"
@@ -27,6 +28,10 @@ const struct _PatchFDKernels TABLE = {
   .operatorapply    = OperatorApply,
   .operatorresidual = OperatorResidual,
   .operatordestroy  = OperatorDestroy,
+  .latticecreate    = LatticeCreate,
+  .latticeapply     = LatticeApply,
+  .latticediagonal  = LatticeDiagonal,
+  .latticedestroy   = LatticeDestroy,
   .transfercreate   = TransferCreate,
   .transferprolong  = TransferProlong,
   .transferrestrict = TransferRestrict,
