@@ -47,6 +47,10 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .operatorapply    = patchfd::OperatorDoor<T>::apply, \
     .operatorresidual = patchfd::OperatorDoor<T>::residual, \
     .operatordestroy  = patchfd::OperatorDoor<T>::destroy, \
+    .latticecreate    = patchfd::Lattice<T>::create, \
+    .latticeapply     = patchfd::Lattice<T>::apply, \
+    .latticediagonal  = patchfd::Lattice<T>::diagonal, \
+    .latticedestroy   = patchfd::Lattice<T>::destroy, \
     .transfercreate   = patchfd::TransferDoor<T>::create, \
     .transferprolong  = patchfd::TransferDoor<T>::prolong, \
     .transferrestrict = patchfd::TransferDoor<T>::restrict_, \
