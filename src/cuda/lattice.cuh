@@ -97,14 +97,21 @@ struct LatticeTile {
       if (Inside(range, 0, i) && Inside(range, 1, j + r)) bits |= 1u << r;
     return bits;
   }
-  /* are all its nodes in the range? */
-  __device__ bool within(const Range &range) const { return __all_sync(0xffffffff, rows(range) == (1u << (ROWS + 2)) - 1); }
-  /* bits of the rows that are written, by this lane */
-  __device__ unsigned written(const LatticeGeometry &g) const
+  /* bits of the rows that this lane writes */
+  __device__ unsigned stored(const LatticeGeometry &g) const
   {
     const int lane = threadIdx.x % 32;
 
     return lane > 0 && lane <= NX ? rows(g.store) & ((2u << ROWS) - 2) : 0;
+  }
+  /* are all its nodes in both ranges? */
+  __device__ bool within(const Range &a, const Range &b) const { return __all_sync(0xffffffff, (rows(a) & rows(b)) == (4u << ROWS) - 1); }
+  /* do all its lanes but the outer ones write all rows, all of which are rows of A? */
+  __device__ bool writes(const LatticeGeometry &g) const
+  {
+    const int lane = threadIdx.x % 32;
+
+    return __all_sync(0xffffffff, !lane || lane > NX || (rows(g.write) & stored(g)) == (2u << ROWS) - 2);
   }
 
   static dim3 grid(const LatticeGeometry &g, int z)

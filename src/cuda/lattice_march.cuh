@@ -68,13 +68,42 @@ struct LatticeCube {
   }
 };
 
-/* a node: capacity, times its factor; what axes' edges need besides; x */
+/*
+  Materials for the march, without branches: a constant is any array times zero.  Capacities become c0 + cscale c, which has their factor; what edges in axes need
+  besides them becomes
+
+    LATTICE_CUBES   k0 + cscale c + kscale k, their entries: these are linear in both
+    LATTICE_SCALAR  k0 + kscale k, to be multiplied by `stiffness` in each direction
+    LATTICE_TENSOR  k0[d] + kscale[d] k[d], with the factor
+*/
+template <typename T>
+struct MarchMaterial {
+  const T *c, *k[3];
+  T        c0, cscale, k0[3], kscale[3], stiffness[3];
+
+  MarchMaterial(LatticeKind kind, const LatticeMaterial<T> &m, const T *any)
+  {
+    c      = m.c ? m.c : any;
+    c0     = m.c ? T(0) : m.mass * m.constc;
+    cscale = m.c ? m.mass : T(0);
+    for (int d = 0; d < 3; d++) {
+      const T factor = kind == LATTICE_SCALAR ? T(1) : (kind == LATTICE_CUBES ? -m.stiffness[d] : m.stiffness[d]);
+
+      k[d]         = m.k[d] ? m.k[d] : any;
+      k0[d]        = (m.k[d] ? T(0) : factor * m.constk[d]) + (kind == LATTICE_CUBES ? c0 : T(0));
+      kscale[d]    = m.k[d] ? factor : T(0);
+      stiffness[d] = m.stiffness[d];
+    }
+  }
+};
+
+/* a node: capacity, what edges in axes need besides, x */
 template <typename T, LatticeKind KIND>
 struct LatticeNode {
   static constexpr int NK = KIND == LATTICE_TENSOR ? 3 : 1;
   T                    c, k[NK], x;
 
-  /* of the node to the right */
+  /* the node to the right */
   __device__ __forceinline__ LatticeNode right() const
   {
     LatticeNode r;
@@ -86,17 +115,14 @@ struct LatticeNode {
     return r;
   }
   /* from what has been loaded */
-  __device__ __forceinline__ LatticeNode scaled(const LatticeMaterial<T> &m) const
+  __device__ __forceinline__ LatticeNode scaled(const MarchMaterial<T> &m) const
   {
     LatticeNode r;
 
-    r.c = m.mass * c;
+    r.c = m.cscale * c + m.c0;
     r.x = x;
-    if constexpr (KIND == LATTICE_CUBES) r.k[0] = r.c - m.stiffness[0] * k[0]; /* edges' entries are linear: sums of one field do */
-    else {
 #pragma unroll
-      for (int d = 0; d < NK; d++) r.k[d] = KIND == LATTICE_TENSOR ? m.stiffness[d] * k[d] : k[d];
-    }
+    for (int d = 0; d < NK; d++) r.k[d] = m.kscale[d] * k[d] + (KIND == LATTICE_CUBES ? m.cscale * c + m.k0[d] : m.k0[d]);
     return r;
   }
 };
@@ -107,7 +133,7 @@ struct LatticeSums {
   T axis[3][4], a1, a2, a3, a4, a5, a6, all;
 
   template <LatticeKind KIND>
-  __device__ __forceinline__ void set(const LatticeMaterial<T> &m, T on, const LatticeNode<T, KIND> v[8])
+  __device__ __forceinline__ void set(const MarchMaterial<T> &m, T on, const LatticeNode<T, KIND> v[8])
   {
     const LatticeCube<T> c(on, v[0].c, v[1].c, v[2].c, v[3].c, v[4].c, v[5].c, v[6].c, v[7].c);
 
@@ -150,47 +176,67 @@ struct LatticeMarch {
   using Tile                = LatticeTile<ROWS>;
   using Node                = LatticeNode<T, KIND>;
 
-  const LatticeGeometry    &g;
-  const LatticeMaterial<T> &m;
-  const LatticeVectors<T>  &v;
-  unsigned                  there, readable, cubes, store, write; /* bits of rows: with materials, x, cubes, to be written, rows of A */
-  ptrdiff_t                 at, to;                               /* where row 0 of the next plane to be loaded is, and of the plane to be written */
-  Node                      below[ROWS + 2], next[ROWS + 2];      /* the plane below the layer; the one that comes after the one above it, as loaded */
-  LatticeBegun<T>           begun[ROWS + 1];
-  unsigned char             body[ROWS + 1]; /* flags of the layer's rows */
+  const LatticeGeometry   &g;
+  const MarchMaterial<T>  &m;
+  const LatticeVectors<T> &v;
+  const bool               inside, whole;                   /* are all nodes of the tile read, and have they materials; are all its rows rows of A? */
+  const unsigned           there, readable, cubes, store, write; /* bits of rows: with materials, x, cubes, to be written, rows of A */
+  const T                 *c, *k[NK], *x;                   /* row 0 of the next plane to be loaded */
+  ptrdiff_t                to;                              /* row 0 of the plane to be written */
+  Node                     below[ROWS + 2], next[ROWS + 2]; /* the plane below the layer; the one that comes after the one above it, as loaded */
+  LatticeBegun<T>          begun[ROWS + 1];
+  unsigned char            body[ROWS + 1]; /* flags of the layer's rows */
 
-  __device__ __forceinline__ LatticeMarch(const LatticeGeometry &g, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, const Tile &tile, int k) : g(g), m(m), v(v)
+  __device__ __forceinline__ LatticeMarch(const LatticeGeometry &g, const MarchMaterial<T> &m, const LatticeVectors<T> &v, const Tile &tile, int plane) :
+    g(g), m(m), v(v), inside(tile.within(g.read, g.box)), whole(tile.writes(g)), there(tile.rows(g.box)), readable(tile.rows(g.read)), cubes(tile.rows(g.cubes)), store(tile.stored(g)), write(tile.rows(g.write))
   {
-    there    = tile.rows(g.box);
-    readable = tile.rows(g.read);
-    cubes    = tile.rows(g.cubes);
-    store    = tile.written(g);
-    write    = tile.rows(g.write);
-    at       = g.xl.at(tile.i, tile.j, k);
-    to       = g.yl.at(tile.i, tile.j, k);
+    const ptrdiff_t at = g.xl.at(tile.i, tile.j, plane);
+
+    c = m.c + at;
+    x = v.x + at;
+#pragma unroll
+    for (int d = 0; d < NK; d++) k[d] = m.k[d] + at;
+    to = g.yl.at(tile.i, tile.j, plane);
 #pragma unroll
     for (int r = 0; r <= ROWS; r++) begun[r] = {};
   }
 
-  /* row r of plane k, which is at `at` */
-  __device__ __forceinline__ void fetch(int r, int k)
-  {
-    const ptrdiff_t where = at + r * (size_t)Opaque((unsigned)g.xl.row);
-    const bool      is    = (there >> r & 1) && Inside(g.box, 2, k);
+  /* where row r is */
+  __device__ __forceinline__ const T *row(const T *field, int r) const { return field + r * (size_t)Opaque((unsigned)g.xl.row); }
 
-    next[r].c = is && m.c ? m.c[where] : m.constc;
+  /* row r of plane z; all: if the tile and the plane are inside */
+  __device__ __forceinline__ void fetch(int r, int z, bool all)
+  {
+    if (all) {
+      next[r].c = *row(c, r);
 #pragma unroll
-    for (int d = 0; d < NK; d++) next[r].k[d] = is && m.k[d] ? m.k[d][where] : m.constk[d];
-    next[r].x = (readable >> r & 1) && Inside(g.read, 2, k) ? v.x[where] : T(0);
+      for (int d = 0; d < NK; d++) next[r].k[d] = *row(k[d], r);
+      next[r].x = *row(x, r);
+    } else {
+      const bool is = (there >> r & 1) && Inside(g.box, 2, z);
+
+      next[r].c = is ? *row(c, r) : T(0);
+#pragma unroll
+      for (int d = 0; d < NK; d++) next[r].k[d] = is ? *row(k[d], r) : T(0);
+      next[r].x = (readable >> r & 1) && Inside(g.read, 2, z) ? *row(x, r) : T(0);
+    }
+  }
+  __device__ __forceinline__ bool easy(int z) const { return inside && Inside(g.box, 2, z) && Inside(g.read, 2, z); }
+  __device__ __forceinline__ void advance()
+  {
+    c += g.xl.plane;
+    x += g.xl.plane;
+#pragma unroll
+    for (int d = 0; d < NK; d++) k[d] += g.xl.plane;
   }
 
-  /* flags of layer k, `planes` planes before `at` */
-  __device__ __forceinline__ void fetchbody(int k, int planes)
+  /* flags of layer z, two planes before the one that is loaded next */
+  __device__ __forceinline__ void fetchbody(int z)
   {
-    const unsigned char *from = g.body + at - planes * g.xl.plane;
+    const unsigned char *from = g.body + (x - v.x) - 2 * g.xl.plane;
 
 #pragma unroll
-    for (int r = 0; r <= ROWS; r++) body[r] = (there >> r & 1) && Inside(g.box, 2, k) ? from[r * (size_t)Opaque((unsigned)g.xl.row)] : 0;
+    for (int r = 0; r <= ROWS; r++) body[r] = (there >> r & 1) && Inside(g.box, 2, z) ? from[r * (size_t)Opaque((unsigned)g.xl.row)] : 0;
   }
 
   /* what edges from row r give to both of their ends, and the sum of row r; e: the parts of this layer in sums around edges, of this row of cubes and of the one before it */
@@ -218,56 +264,66 @@ struct LatticeMarch {
     return e;
   }
 
-  /* row r of plane k is complete */
-  __device__ __forceinline__ void put(int r, int k, T sum, T x, T old) const
-  {
-    const bool is = (write >> r & 1) && Inside(g.write, 2, k);
+  /* y0 of row r */
+  __device__ __forceinline__ T old(int r) const { return v.y0 && (store >> r & 1) ? v.y0[to + r * (size_t)Opaque((unsigned)g.yl.row)] : T(0); }
 
+  /* row r is complete; all: if all rows of the tile and the plane are rows of A */
+  __device__ __forceinline__ void put(int r, int z, bool all, T sum, T x, T old) const
+  {
     if (BODY && body[r] & LATTICE_VOID) sum = x;
-    if (store >> r & 1) v.y[to + r * (size_t)Opaque((unsigned)g.yl.row)] = is ? v.alpha * sum + old : old;
+    if (!all) sum = (write >> r & 1) && Inside(g.write, 2, z) ? sum : T(0);
+    if (store >> r & 1) v.y[to + r * (size_t)Opaque((unsigned)g.yl.row)] = v.alpha * sum + old;
   }
 
-  /* the layer of cubes above plane k, whose sums are put if `last`; the plane two above is fetched */
-  __device__ __forceinline__ void layer(int k, bool last)
+  /* the layer of cubes above plane z, whose rows are put if `last`; the plane two above is fetched */
+  __device__ __forceinline__ void layer(int z, bool last)
   {
-    const unsigned on = Inside(g.cubes, 2, k) ? cubes : 0;
-    LatticeSums<T> sums, before;
+    const unsigned on = Inside(g.cubes, 2, z) ? cubes : 0;
+    const bool     quick = easy(z + 2), rows = whole && Inside(g.write, 2, z);
+    LatticeSums<T> sums, before = {};
     Node           n[8]; /* corners of the cube */
     T              up = 0, upright = 0; /* for row r of the plane above, from the row before */
 
     n[0] = below[0];
     n[4] = next[0].scaled(m);
-    fetch(0, k + 2);
+    fetch(0, z + 2, quick);
     n[1] = n[0].right();
     n[5] = n[4].right();
 #pragma unroll
     for (int r = 0; r <= ROWS; r++) {
-      const bool doit = last && (store >> r & 1);
-      const T    old  = r && doit && v.y0 ? v.y0[to + r * (size_t)Opaque((unsigned)g.yl.row)] : T(0);
+      const T y0 = r && last ? old(r) : T(0);
 
       n[2] = below[r + 1];
       n[6] = next[r + 1].scaled(m);
-      fetch(r + 1, k + 2);
+      fetch(r + 1, z + 2, quick);
       n[3] = n[2].right();
       n[7] = n[6].right();
       sums.template set<KIND>(m, (on >> r & 1) && (!BODY || (body[r] & LATTICE_CUBE)) ? T(1) : T(0), n);
-      const Row e  = edges(begun[r], sums, before);
-      const T   fy = e.ay * (n[2].x - n[0].x), fxy = e.axy * (n[3].x - n[0].x), fyz = e.ayz * (n[6].x - n[0].x), fxyz = e.axyz * (n[7].x - n[0].x);
+      const Row e = edges(begun[r], sums, before);
+      const T   x = n[0].x, dy = n[2].x - x, dxy = n[3].x - x, dyz = n[6].x - x, dxyz = n[7].x - x;
 
       if (r) {
-        const T fx = e.ax * (n[1].x - n[0].x), fz = e.az * (n[4].x - n[0].x), fxz = e.axz * (n[5].x - n[0].x);
-        const T Y  = begun[r].Y + fx + fy + fz + fxy + fxz + fyz + fxyz + 5 * e.node * n[0].x;
+        const T dx = n[1].x - x, dz = n[4].x - x, dxz = n[5].x - x;
+        T       Y = fma(5 * x, e.node, begun[r].Y);
 
-        if (last) put(r, k, Y + FromLeft(begun[r].S - fx), n[0].x, old);
-        begun[r].Y = up - fz;
-        begun[r].S = upright - fxz;
+        Y = fma(e.ax, dx, Y);
+        Y = fma(e.ay, dy, Y);
+        Y = fma(e.az, dz, Y);
+        Y = fma(e.axy, dxy, Y);
+        Y = fma(e.axz, dxz, Y);
+        Y = fma(e.ayz, dyz, Y);
+        Y = fma(e.axyz, dxyz, Y);
+        Y += FromLeft(fma(-e.ax, dx, begun[r].S));
+        if (last) put(r, z, rows, Y, x, y0);
+        begun[r].Y = fma(-e.az, dz, up);
+        begun[r].S = fma(-e.axz, dxz, upright);
       }
       if (r < ROWS) {
-        begun[r + 1].Y -= fy;
-        begun[r + 1].S -= fxy;
+        begun[r + 1].Y = fma(-e.ay, dy, begun[r + 1].Y);
+        begun[r + 1].S = fma(-e.axy, dxy, begun[r + 1].S);
       }
-      up       = -fyz;
-      upright  = -fxyz;
+      up       = -e.ayz * dyz;
+      upright  = -e.axyz * dxyz;
       below[r] = n[4];
       n[0]     = n[2];
       n[1]     = n[3];
@@ -278,23 +334,21 @@ struct LatticeMarch {
     below[ROWS + 1] = n[4];
   }
 
-  /* planes from k to end */
-  __device__ __forceinline__ void march(int k, int end)
+  /* planes from first to end; the pointers are at the plane before */
+  __device__ __forceinline__ void march(int first, int end)
   {
-    at -= g.xl.plane;
 #pragma unroll
-    for (int r = 0; r < ROWS + 2; r++) fetch(r, k - 1);
-    at += g.xl.plane;
+    for (int r = 0; r < ROWS + 2; r++) fetch(r, first - 1, false);
+    advance();
 #pragma unroll
     for (int r = 0; r < ROWS + 2; r++) {
       below[r] = next[r].scaled(m);
-      fetch(r, k);
+      fetch(r, first, false);
     }
-    to -= g.yl.plane;
-    for (int z = k - 1; z < end; z++) {
-      at += g.xl.plane;
-      if (BODY) fetchbody(z, 2);
-      layer(z, z >= k);
+    for (int z = first - 1; z < end; z++) {
+      advance();
+      if (BODY) fetchbody(z);
+      layer(z, z >= first);
       to += g.yl.plane;
     }
   }
@@ -302,14 +356,14 @@ struct LatticeMarch {
 
 template <typename T, LatticeKind KIND, bool BODY>
 __launch_bounds__(LatticeMarch<T, KIND, BODY>::Tile::THREADS, LatticeShape<T, KIND>::BLOCKS)
-static __global__ void LatticeMarchKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ LatticeMaterial<T> m, const __grid_constant__ LatticeVectors<T> v, int chunk)
+static __global__ void LatticeMarchKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ MarchMaterial<T> m, const __grid_constant__ LatticeVectors<T> v, int chunk)
 {
   using March = LatticeMarch<T, KIND, BODY>;
   const typename March::Tile tile(g);
   const int                  k = g.store.lo[2] + (int)blockIdx.z * chunk;
 
   if (tile.j + 1 >= g.store.hi[1]) return; /* a warp without rows */
-  March march(g, m, v, tile, k);
+  March march(g, m, v, tile, k - 1);
 
   march.march(k, min(k + chunk, g.store.hi[2]));
 }
@@ -344,7 +398,7 @@ PetscErrorCode LatticeMarchApply(LatticeKind kind, const LatticeCut &cut, const 
 {
   return ForLatticeKind(kind, g.body != NULL, [&](auto kind, auto body) {
     PetscFunctionBegin;
-    LatticeMarchKernel<T, kind(), body()><<<cut.grid, LatticeMarch<T, kind(), body()>::Tile::THREADS, 0, stream>>>(g, m, v, cut.chunk);
+    LatticeMarchKernel<T, kind(), body()><<<cut.grid, LatticeMarch<T, kind(), body()>::Tile::THREADS, 0, stream>>>(g, MarchMaterial<T>(kind(), m, v.x), v, cut.chunk);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   });

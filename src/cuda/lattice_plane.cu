@@ -52,7 +52,7 @@ static __global__ void LatticePlaneKernel(const __grid_constant__ LatticeGeometr
 {
   constexpr int                 ROWS = plane_rows;
   const LatticeTile<plane_rows> tile(g);
-  const unsigned                there = tile.rows(g.box), readable = tile.rows(g.read), cubes = tile.rows(g.cubes), store = tile.written(g), write = tile.rows(g.write);
+  const unsigned                there = tile.rows(g.box), readable = tile.rows(g.read), cubes = tile.rows(g.cubes), store = tile.stored(g), write = tile.rows(g.write);
   const ptrdiff_t               at = g.xl.at(tile.i, tile.j, g.box.lo[2]), to = g.yl.at(tile.i, tile.j, g.store.lo[2]);
   PlaneNode<T>                  n[ROWS + 2];
   unsigned char                 body[ROWS + 1];

@@ -17,10 +17,10 @@ struct StencilShape {
   static constexpr int ROWS = 6;
 };
 
-/* entries of edges with so many tetrahedra as they have where all cubes exist: 6, or 4 for face diagonals */
+/* what tetrahedra give to edges: one to that of an axis, those of a cube to that of a face, to that through it */
 template <typename T>
 struct StencilEntries {
-  T axis[3], face, space, node; /* node: the sum of a row for each tetrahedron around the node */
+  T axis[3], face, space, node; /* node: what one gives to the sum of a row */
 };
 
 /* do the cubes on either side exist, in each direction: those before (0) and behind (1) the node? */
@@ -39,7 +39,7 @@ struct StencilWeights {
 template <typename T>
 static __host__ __device__ T Around(const T a[2], const T b[2])
 {
-  return (2 * (a[0] * b[0] + a[1] * b[1]) + a[0] * b[1] + a[1] * b[0]) / 6;
+  return 2 * (a[0] * b[0] + a[1] * b[1]) + a[0] * b[1] + a[1] * b[0];
 }
 
 template <typename T>
@@ -52,9 +52,9 @@ static __host__ __device__ StencilWeights<T> Weights(const StencilEntries<T> &e,
   for (int i = 0; i < 2; i++) {
     w.x[i]   = s.x[i] * Around(s.y, s.z) * e.axis[0];
     w.y[i]   = s.y[i] * Around(s.x, s.z) * e.axis[1];
-    w.xy[i]  = s.x[i] * s.y[i] * (s.z[0] + s.z[1]) / 2 * e.face;
-    w.xz[i]  = s.x[i] * (s.y[0] + s.y[1]) / 2 * e.face; /* there is a plane below or above, or else x is zero there */
-    w.yz[i]  = s.y[i] * (s.x[0] + s.x[1]) / 2 * e.face;
+    w.xy[i]  = s.x[i] * s.y[i] * (s.z[0] + s.z[1]) * e.face;
+    w.xz[i]  = s.x[i] * (s.y[0] + s.y[1]) * e.face; /* there is a plane below or above, or else x is zero there */
+    w.yz[i]  = s.y[i] * (s.x[0] + s.x[1]) * e.face;
     w.xyz[i] = s.x[i] * s.y[i] * e.space;
     off += w.x[i] + w.y[i] + w.xy[i] + s.z[i] * (w.z + w.xz[i] + w.yz[i] + w.xyz[i]);
     tetrahedra += 4 * s.x[i] * s.y[i] * s.z[i];
@@ -128,7 +128,7 @@ static __global__ void LatticeStencilKernel(const __grid_constant__ LatticeGeome
 
 #pragma unroll
   for (int r = 1; r <= ROWS; r++) all = all && tile.i > g.cubes.lo[0] && tile.i < g.cubes.hi[0] && tile.j + r > g.cubes.lo[1] && tile.j + r < g.cubes.hi[1];
-  const unsigned store = tile.written(g);
+  const unsigned store = tile.stored(g);
   S              s     = {g, v, tile.rows(g.read), store, tile.rows(g.write), g.xl.at(tile.i, tile.j, first - 1), g.yl.at(tile.i, tile.j, first - 2)};
 
   all = __all_sync(0xffffffff, all || !store);
@@ -185,8 +185,8 @@ PetscErrorCode LatticeStencilApply(const LatticeCut &cut, const LatticeGeometry 
   StencilTable<T> table;
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) table.entries.axis[d] = 6 * (edge - 4 * m.stiffness[d] * m.constk[d]);
-  table.entries.face  = 4 * edge;
+  for (int d = 0; d < 3; d++) table.entries.axis[d] = edge - 4 * m.stiffness[d] * m.constk[d];
+  table.entries.face  = 2 * edge; /* of the two in a cube */
   table.entries.space = 6 * edge;
   table.entries.node  = 5 * edge;
   table.whole         = Weights<T>(table.entries, {{1, 1}, {1, 1}, {1, 1}});
