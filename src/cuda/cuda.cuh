@@ -156,6 +156,14 @@ struct Operator {
 };
 
 template <typename T>
+struct Lattice {
+  static PetscErrorCode create(const PatchFDLatticeDesc *, void **);
+  static PetscErrorCode apply(void *, const PatchFDMaterial *, PetscReal, const void *, const void *, void *);
+  static PetscErrorCode diagonal(void *, const PatchFDMaterial *, void *);
+  static PetscErrorCode destroy(void **);
+};
+
+template <typename T>
 struct Transfer {
   static PetscErrorCode create(const PatchFDTransferDesc *, void **);
   static PetscErrorCode prolong(void *, const void *, void *);

@@ -49,6 +49,10 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .operatordiagonal = patchfd::OperatorDoor<T>::diagonal, \
     .operatorsweep    = patchfd::OperatorDoor<T>::sweep, \
     .operatordestroy  = patchfd::OperatorDoor<T>::destroy, \
+    .latticecreate    = patchfd::Lattice<T>::create, \
+    .latticeapply     = patchfd::Lattice<T>::apply, \
+    .latticediagonal  = patchfd::Lattice<T>::diagonal, \
+    .latticedestroy   = patchfd::Lattice<T>::destroy, \
     .transfercreate   = patchfd::TransferDoor<T>::create, \
     .transferprolong  = patchfd::TransferDoor<T>::prolong, \
     .transferrestrict = patchfd::TransferDoor<T>::restrict_, \

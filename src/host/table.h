@@ -3,6 +3,7 @@
 #include "lines.h"
 #include "grid.h"
 #include "operator.h"
+#include "lattice.h"
 #include "transfer.h"
 #include "local.h"
 #include "boxsolve.h"
@@ -28,6 +29,10 @@ const struct _PatchFDKernels TABLE = {
   .operatorresidual = OperatorResidual,
   .operatordiagonal = OperatorDiagonal,
   .operatordestroy  = OperatorDestroy,
+  .latticecreate    = LatticeCreate,
+  .latticeapply     = LatticeApply,
+  .latticediagonal  = LatticeDiagonal,
+  .latticedestroy   = LatticeDestroy,
   .transfercreate   = TransferCreate,
   .transferprolong  = TransferProlong,
   .transferrestrict = TransferRestrict,

@@ -296,7 +296,10 @@ struct _PatchFDKernels {
   PetscErrorCode (*operatordestroy)(void **plan);
 
   PetscErrorCode (*latticecreate)(const PatchFDLatticeDesc *, void **plan);
-  /* y = y0 + alpha A x, and the diagonal of A; y0 may be NULL for zero, or y itself */
+  /*
+    y = y0 + alpha A x, and the diagonal of A; y0 may be NULL for zero, or y itself.  Rows outside `write` are zero; on the diagonal
+    they, and nodes that touch no cube, have a one
+  */
   PetscErrorCode (*latticeapply)(void *plan, const PatchFDMaterial *, PetscReal alpha, const void *x, const void *y0, void *y);
   PetscErrorCode (*latticediagonal)(void *plan, const PatchFDMaterial *, void *diagonal);
   PetscErrorCode (*latticedestroy)(void **plan);

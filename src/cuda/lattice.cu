@@ -1,0 +1,313 @@
+/* The operator on a lattice (lattice.cuh): plans, and the kernel that gathers simplex by simplex */
+#include "lattice.cuh"
+#include "shell.cuh"
+
+namespace patchfd
+{
+
+/* what the gathering kernel does */
+enum LatticeTask {
+  LATTICE_ROWS,     /* y = y0 + alpha A x */
+  LATTICE_ROBIN,    /* y += alpha R x, R the Robin terms alone */
+  LATTICE_DIAGONAL  /* y = the diagonal of A */
+};
+
+/* simplices by the order of their path's directions, [dim - 1] */
+static __constant__ int lattice_count[3]      = {1, 2, 6};
+static __constant__ int lattice_path[3][6][3] = {{{0}}, {{0, 1}, {1, 0}}, {{0, 1, 2}, {1, 0, 2}, {2, 0, 1}, {0, 2, 1}, {1, 2, 0}, {2, 1, 0}}};
+
+template <typename T>
+struct LatticeGather {
+  LatticeGeometry    g;
+  LatticeMaterial<T> m;
+  LatticeVectors<T>  v;
+  Shell              nodes;
+  int                dim, n[3];
+};
+
+/* a node of a simplex, seen from the node whose row is gathered */
+template <typename T>
+struct LatticeCorner {
+  T c, k[3], x;
+};
+
+template <typename T, LatticeTask TASK>
+static __device__ LatticeCorner<T> Corner(const LatticeGather<T> &p, const int node[3], int from, int to)
+{
+  LatticeCorner<T> r;
+  int              at[3];
+
+  for (int d = 0; d < 3; d++) at[d] = node[d] + (to >> d & 1) - (from >> d & 1);
+  const ptrdiff_t where = p.g.xl.at(at[0], at[1], at[2]);
+
+  r.c = p.m.c ? p.m.c[where] : p.m.constc;
+  for (int d = 0; d < 3; d++) r.k[d] = p.m.k[d] ? p.m.k[d][where] : p.m.constk[d];
+  if (TASK == LATTICE_DIAGONAL) r.x = from == to;
+  else r.x = p.g.read.contains(at[0], at[1], at[2]) ? p.v.x[where] : T(0);
+  return r;
+}
+
+/* does the cube exist whose corner `from` the node is? */
+template <typename T>
+static __device__ bool HasCube(const LatticeGather<T> &p, const int node[3], int from)
+{
+  const int i = node[0] - (from & 1), j = node[1] - (from >> 1 & 1), k = node[2] - (from >> 2 & 1);
+
+  return p.g.cubes.contains(i, j, k) && (!p.g.body || p.g.body[p.g.xl.at(i, j, k)] & LATTICE_CUBE);
+}
+
+/* the row of the node in the matrices of a simplex, of which it is corner t of the path */
+template <typename T, LatticeTask TASK>
+static __device__ T SimplexRow(const LatticeGather<T> &p, const int node[3], const int path[3], int t, int from)
+{
+  const int        dim = p.dim, all = (1 << dim) - 1, first = path[0], last = path[dim - 1];
+  const bool       low = t < dim && !(from >> last & 1) && node[last] == 0, high = t > 0 && (from >> first & 1) && node[first] == p.n[first];
+  LatticeCorner<T> v[4];
+  T                c = 0, k[3] = {0}, x = 0, y = 0;
+
+  for (int s = 0, corner = 0; s <= dim; corner |= s < dim ? 1 << path[s] : all, s++) {
+    v[s] = Corner<T, TASK>(p, node, from, corner);
+    c += v[s].c;
+    x += v[s].x;
+    for (int d = 0; d < dim; d++) k[d] += v[s].k[d];
+  }
+  const T mine = v[t].x;
+
+  if (TASK != LATTICE_ROBIN) {
+    y = p.m.mass * c * (x + mine);
+    if (t > 0) y += p.m.stiffness[path[t - 1]] * k[path[t - 1]] * (mine - v[t - 1].x);
+    if (t < dim) y += p.m.stiffness[path[t]] * k[path[t]] * (mine - v[t + 1].x);
+  }
+  /* sides of the box: all corners but the last one, or but the first one */
+  if (low) y += p.m.side[2 * last] * (x - v[dim].x + mine);
+  if (high) y += p.m.side[2 * first + 1] * (x - v[0].x + mine);
+  return y;
+}
+
+template <typename T, LatticeTask TASK>
+static __global__ void GatherKernel(const __grid_constant__ LatticeGather<T> p)
+{
+  for (size_t item = blockIdx.x * (size_t)blockDim.x + threadIdx.x; item < p.nodes.size(); item += (size_t)gridDim.x * blockDim.x) {
+    int  node[3];
+    T    sum     = 0;
+    bool touched = false;
+
+    p.nodes.template find<size_t>(item, node);
+    const bool written = p.g.write.contains(node[0], node[1], node[2]);
+
+    for (int s = 0; s < lattice_count[p.dim - 1] && written; s++) {
+      const int *path = lattice_path[p.dim - 1][s];
+
+      for (int t = 0, from = 0; t <= p.dim; from |= t < p.dim ? 1 << path[t] : 0, t++) {
+        if (!HasCube(p, node, from)) continue;
+        touched = true;
+        sum += SimplexRow<T, TASK>(p, node, path, t, from);
+      }
+    }
+    T *y = p.v.y + p.g.yl.at(node[0], node[1], node[2]);
+
+    if (TASK == LATTICE_DIAGONAL) *y = touched ? sum : T(1);
+    else if (TASK == LATTICE_ROBIN) *y += p.v.alpha * sum;
+    else {
+      if (written && !touched) sum = Corner<T, TASK>(p, node, 0, 0).x;
+      *y = (p.v.y0 ? p.v.y0[y - p.v.y] : T(0)) + p.v.alpha * sum;
+    }
+  }
+}
+
+template <typename T, LatticeTask TASK>
+static PetscErrorCode Gather(const LatticeGather<T> &p, cudaStream_t stream)
+{
+  int blocks;
+
+  PetscFunctionBegin;
+  if (!p.nodes.size()) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Multiprocessors(&blocks));
+  GatherKernel<T, TASK><<<(unsigned)PetscMin((p.nodes.size() + 127) / 128, (size_t)blocks * 64), 128, 0, stream>>>(p);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- plans ---- */
+
+template <typename T>
+struct LatticePlan {
+  int             dim, n[3];
+  PetscReal       h[3], robin[6];
+  bool            equal; /* are the cubes cubes? */
+  LatticeGeometry g;
+  LatticeCut      march[LATTICE_KINDS], stencil;
+  Shell           sides; /* nodes with Robin terms, among others */
+  PlanMemory      memory;
+
+  PetscErrorCode free() { return memory.free(); }
+};
+
+/* flags of the nodes of xbox from the list of its cubes */
+static std::vector<unsigned char> BodyFlags(const PatchFDLatticeDesc *desc, const Range &cubes)
+{
+  const PatchFDBox          *b = &desc->xbox;
+  const PetscInt             n0 = b->n[0] - 1, n1 = desc->dim > 1 ? b->n[1] - 1 : 1;
+  std::vector<unsigned char> flags(PatchFDBoxSize(b), LATTICE_VOID);
+
+  for (int k = cubes.lo[2]; k < cubes.hi[2]; k++) {
+    for (int j = cubes.lo[1]; j < cubes.hi[1]; j++) {
+      for (int i = cubes.lo[0]; i < cubes.hi[0]; i++) {
+        if (!desc->active[((k - b->lo[2]) * n1 + j - b->lo[1]) * n0 + i - b->lo[0]]) continue;
+        flags[PatchFDBoxNode(b, i, j, k)] |= LATTICE_CUBE;
+        for (int a = 0; a < 1 << desc->dim; a++) flags[PatchFDBoxNode(b, i + (a & 1), j + (a >> 1 & 1), k + (a >> 2 & 1))] &= (unsigned char)~LATTICE_VOID;
+      }
+    }
+  }
+  return flags;
+}
+
+template <typename T>
+static void PlanGeometry(const PatchFDLatticeDesc *desc, LatticePlan<T> *p)
+{
+  LatticeGeometry &g = p->g;
+  Range            inner;
+  bool             robin = false;
+
+  p->dim   = (int)desc->dim;
+  p->equal = true;
+  g.xl     = Layout(desc->xbox);
+  g.yl     = Layout(desc->ybox);
+  g.read   = Range(desc->read);
+  g.write  = Range(desc->write);
+  g.body   = NULL;
+  for (int d = 0; d < 3; d++) {
+    const bool exists = d < desc->dim;
+
+    p->n[d]       = (int)desc->n[d];
+    p->h[d]       = desc->h[d];
+    p->equal      = p->equal && desc->h[d] == desc->h[0];
+    g.store.lo[d] = (int)desc->ybox.lo[d];
+    g.store.hi[d] = (int)(desc->ybox.lo[d] + desc->ybox.n[d]);
+    g.box.lo[d]   = (int)desc->xbox.lo[d];
+    g.box.hi[d]   = (int)(desc->xbox.lo[d] + desc->xbox.n[d]);
+    g.read.lo[d]  = PetscMax(g.read.lo[d], g.box.lo[d]);
+    g.read.hi[d]  = PetscMin(g.read.hi[d], g.box.hi[d]);
+    g.cubes.lo[d] = exists ? PetscMax(0, g.box.lo[d]) : g.box.lo[d];
+    g.cubes.hi[d] = exists ? PetscMin(p->n[d], g.box.hi[d] - 1) : g.box.hi[d];
+    inner.lo[d]   = exists ? 1 : g.store.lo[d];
+    inner.hi[d]   = exists ? p->n[d] : g.store.hi[d];
+  }
+  for (int s = 0; s < 6; s++) {
+    p->robin[s] = s < 2 * p->dim ? desc->robin[s] : 0;
+    robin       = robin || p->robin[s] != 0;
+  }
+  p->sides = robin ? Shell(g.store, inner) : Shell(Range::none());
+}
+
+template <typename T>
+PetscErrorCode Lattice<T>::create(const PatchFDLatticeDesc *desc, void **plan)
+{
+  LatticePlan<T> *p = new LatticePlan<T>;
+  LatticeGeometry &g = p->g;
+  cudaStream_t    stream;
+
+  PetscFunctionBegin;
+  *plan = p;
+  PetscCall(Stream(&stream));
+  PlanGeometry(desc, p);
+  if (desc->active) {
+    const std::vector<unsigned char> flags = BodyFlags(desc, g.cubes);
+    unsigned char                   *body;
+
+    PetscCall(p->memory.upload(flags.size(), flags.data(), &body));
+    g.body = body;
+  }
+  if (g.store.empty()) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int kind = 0; kind < LATTICE_KINDS && p->dim == 3; kind++) PetscCall(LatticeMarchCut<T>((LatticeKind)kind, g, &p->march[kind]));
+  if (p->dim == 3) PetscCall(LatticeStencilCut<T>(g, &p->stencil));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Lattice<T>::destroy(void **plan)
+{
+  return DestroyPlan<LatticePlan<T>>(plan);
+}
+
+/* materials with a factor of zero are not read */
+template <typename T>
+static LatticeMaterial<T> PrepareMaterial(const LatticePlan<T> *p, const PatchFDMaterial *m)
+{
+  const int          dim = p->dim;
+  PetscReal          V   = 1; /* volume of a simplex */
+  LatticeMaterial<T> r   = {};
+
+  for (int d = 0; d < dim; d++) V *= p->h[d] / (d + 1);
+  r.mass   = (T)(m->mass * V / ((dim + 1) * (dim + 1) * (dim + 2)));
+  r.c      = m->mass != 0 ? (const T *)m->capacity : NULL;
+  r.constc = m->mass != 0 ? (T)m->constcapacity : T(0);
+  for (int d = 0; d < dim; d++) {
+    const PetscReal area = V * dim / p->h[d]; /* of the side of a simplex */
+
+    r.stiffness[d] = (T)(m->stiffness * V / (p->h[d] * p->h[d] * (dim + 1)));
+    r.k[d]         = m->stiffness != 0 ? (const T *)m->conductivity[d] : NULL;
+    r.constk[d]    = m->stiffness != 0 ? (T)m->constconductivity[d] : T(0);
+    for (int e = 0; e < 2; e++) r.side[2 * d + e] = (T)(m->side * p->robin[2 * d + e] * area / (dim * (dim + 1)));
+  }
+  return r;
+}
+
+template <typename T>
+static LatticeGather<T> PrepareGather(const LatticePlan<T> *p, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, const Shell &nodes)
+{
+  return {p->g, m, v, nodes, p->dim, {p->n[0], p->n[1], p->n[2]}};
+}
+
+template <typename T>
+static LatticeKind Kind(const LatticePlan<T> *p, const LatticeMaterial<T> &m)
+{
+  for (int d = 1; d < 3; d++)
+    if (m.k[d] != m.k[0] || (!m.k[d] && m.constk[d] != m.constk[0])) return LATTICE_TENSOR;
+  return p->equal ? LATTICE_CUBES : LATTICE_SCALAR;
+}
+
+template <typename T>
+PetscErrorCode Lattice<T>::apply(void *plan, const PatchFDMaterial *material, PetscReal alpha, const void *x, const void *y0, void *y)
+{
+  LatticePlan<T>          *p = (LatticePlan<T> *)plan;
+  const LatticeMaterial<T> m = PrepareMaterial(p, material);
+  const LatticeVectors<T>  v = {(T)alpha, (const T *)x, (const T *)y0, (T *)y};
+  cudaStream_t             stream;
+
+  PetscFunctionBegin;
+  if (p->g.store.empty()) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  if (p->dim == 1) PetscCall((Gather<T, LATTICE_ROWS>(PrepareGather(p, m, v, Shell(p->g.store)), stream)));
+  else {
+    const LatticeKind kind = Kind(p, m);
+
+    if (p->dim == 2) PetscCall(LatticePlaneApply(p->g, m, v, stream));
+    else if (!p->g.body && !m.c && !m.k[0] && !m.k[1] && !m.k[2]) PetscCall(LatticeStencilApply(p->stencil, p->g, m, v, stream));
+    else PetscCall(LatticeMarchApply(kind, p->march[kind], p->g, m, v, stream));
+    if (material->side != 0) PetscCall((Gather<T, LATTICE_ROBIN>(PrepareGather(p, m, v, p->sides), stream)));
+  }
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops(90. * (PetscLogDouble)Shell(p->g.store).size()));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Lattice<T>::diagonal(void *plan, const PatchFDMaterial *material, void *diagonal)
+{
+  LatticePlan<T>          *p = (LatticePlan<T> *)plan;
+  const LatticeMaterial<T> m = PrepareMaterial(p, material);
+  const LatticeVectors<T>  v = {T(1), NULL, NULL, (T *)diagonal};
+  cudaStream_t             stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall((Gather<T, LATTICE_DIAGONAL>(PrepareGather(p, m, v, Shell(p->g.store)), stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template struct Lattice<double>;
+template struct Lattice<float>;
+
+} // namespace patchfd
