@@ -77,6 +77,8 @@ static inline PetscInt PatchFDBandSize(const PatchFDBand *b)
 
 /* the mass matrix */
 PETSC_INTERN PetscErrorCode PatchFDBandMass(const PatchFDLine *, PatchFDBand *);
+/* (*w)[node] = the integral of its function */
+PETSC_INTERN PetscErrorCode PatchFDLineIntegrals(const PatchFDLine *, PetscReal **w);
 /*
   kappa * stiffness + shift * mass.  In a discontinuous line by symmetric interior penalties (Arnold 1982): to int kappa u' v' come
 
