@@ -158,6 +158,8 @@ typedef struct {
 } PatchFDPatches;
 
 PETSC_INTERN PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDPatches *);
+/* the whole line as one patch, whose eigenvectors nobody asks for */
+PETSC_INTERN PetscErrorCode PatchFDPatchesCreateWhole(const PatchFDLine *, PatchFDPatches *);
 PETSC_INTERN PetscErrorCode PatchFDPatchesDestroy(PatchFDPatches *);
 
 /*
