@@ -129,6 +129,39 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* conjugate gradients need a definite matrix, others a definite preconditioner: A is the matrix of a flow */
+static PetscErrorCode TestMethods(DM dm, Mat A)
+{
+  static const struct {
+    const char *ksp, *pc, *what, *needs;
+  } refused[] = {
+    {KSPCG,     PCPATCHMG, "KSPCG for stokes",                  "-ksp_type cg needs a positive definite matrix"},
+    {KSPMINRES, PCPATCHMG, "KSPMINRES for stokes",              "-ksp_type minres needs a positive definite preconditioner; -pc_type patchmg"},
+    {KSPMINRES, PCSINGLE,  "KSPMINRES and PCSINGLE for stokes", "-ksp_type minres needs a positive definite preconditioner; -pc_type single"},
+    {KSPSYMMLQ, PCPATCHFD, "KSPSYMMLQ for stokes",              "-ksp_type symmlq needs a positive definite preconditioner; -pc_type patchfd"},
+  };
+  Vec x, b;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(refused); i++) {
+    KSP ksp;
+    PC  pc;
+
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetDM(ksp, dm));
+    PetscCall(KSPSetOperators(ksp, A, A));
+    PetscCall(KSPSetType(ksp, refused[i].ksp));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, refused[i].pc));
+    FAILS(refused[i].what, KSPSolve(ksp, b, x), PETSC_ERR_ARG_INCOMP, refused[i].needs, "use fgmres");
+    PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* flows; A is the matrix of the DMBOX poisson, whose operator is poisson, and other one of its vectors */
 static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
 {
@@ -138,8 +171,6 @@ static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
   PetscReal       e;
   DM              dm;
   Mat             B;
-  Vec             b, x;
-  KSP             ksp;
   PC              pc;
 
   PetscFunctionBeginUser;
@@ -180,18 +211,7 @@ static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_schur_rtol", "0", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_schur_rtol", "(0, 1)"));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_schur_max_it", "0", PETSC_ERR_ARG_OUTOFRANGE, "-pc_patchfd_schur_max_it", "at least 1"));
 
-  /* conjugate gradients need a definite matrix */
-  PetscCall(MatCreateVecs(B, &x, &b));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetDM(ksp, dm));
-  PetscCall(KSPSetOperators(ksp, B, B));
-  PetscCall(KSPSetType(ksp, KSPCG));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCPATCHMG));
-  FAILS("KSPCG for stokes", KSPSolve(ksp, b, x), PETSC_ERR_ARG_INCOMP, "-ksp_type cg", "fgmres");
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&x));
-  PetscCall(VecDestroy(&b));
+  PetscCall(TestMethods(dm, B));
   PetscCall(MatDestroy(&B));
   PetscCall(DMDestroy(&dm));
 

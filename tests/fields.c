@@ -140,6 +140,68 @@ static void Describe(const Mesh *m, int part, Stokes *s)
   }
 }
 
+/* is the node a free one of a patch with this parity? */
+static PetscBool InPatch(const PatchFDLine *line, PetscInt parity, PetscInt node)
+{
+  const PetscInt shared = line->continuity == PATCHFD_CONTINUOUS;
+  PetscInt       first, end;
+
+  PatchFDLineFree(line, &first, &end);
+  for (PetscInt p = parity; p <= PetscMax(0, line->ncells - 2); p += 2) {
+    const PetscInt lo = p ? p * line->stride + shared : first, hi = p + 2 < line->ncells ? (p + 2) * line->stride : end;
+
+    if (node >= lo && node < hi) return PETSC_TRUE;
+  }
+  return PETSC_FALSE;
+}
+
+/* zero where nothing is said about the residual of a colour */
+static PetscErrorCode MaskColor(const Mesh *m, const Stokes *s, const PatchFDColor *color, Array *y)
+{
+  char *d;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(y->n * y->host->size, &d));
+  PetscCallCUDA(cudaMemcpy(d, y->d, y->n * y->host->size, cudaMemcpyDeviceToHost));
+  for (PetscInt f = 0; f <= m->dim; f++) {
+    const PatchFDBox *box = &s->field[f].ybox;
+
+    for (size_t i = 0; i < PatchFDBoxSize(box); i++) {
+      const size_t at   = (s->field[f].y0 + i) * y->host->size;
+      size_t       rest = i;
+      PetscBool    in   = PETSC_TRUE;
+
+      for (int e = 0; e < 3; e++) {
+        in = (PetscBool)(in && InPatch(FieldLine(m, f, e), color->parity[e], box->lo[e] + (PetscInt)(rest % (size_t)box->n[e])));
+        rest /= (size_t)box->n[e];
+      }
+      if (in) continue;
+      memset((char *)y->h + at, 0, y->host->size);
+      memset(d + at, 0, y->host->size);
+    }
+  }
+  PetscCallCUDA(cudaMemcpy(y->d, d, y->n * y->host->size, cudaMemcpyHostToDevice));
+  PetscCall(PetscFree(d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what the patches of each colour read */
+static PetscErrorCode TestColors(const Mesh *m, const Stokes *s, const char *part, void *hp, void *cp, const Array *x, const Array *b, Array *r, PetscInt *failures)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < 1 << m->dim; i++) {
+    const PatchFDColor color = {.parity = {i % 2, i / 2 % 2, i / 4}, .phase = PATCHFD_ALL_PHASES};
+    char               name[80];
+
+    PetscCall(r->host->operatorresidual(hp, &color, x->h, b->h, r->h));
+    PetscCall(r->cuda->operatorresidual(cp, &color, x->d, b->d, r->d));
+    PetscCall(MaskColor(m, s, &color, r));
+    PetscCall(PetscSNPrintf(name, sizeof(name), "residual of colour %" PetscInt_FMT "%s", i, part));
+    PetscCall(ArrayCompare(name, r, m->degree, failures));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* general: without its last term, a divergence, no kernel is made for the sum */
 static PetscErrorCode TestOperator(const Mesh *m, int part, PetscBool general, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
 {
@@ -167,6 +229,7 @@ static PetscErrorCode TestOperator(const Mesh *m, int part, PetscBool general, P
     PetscCall(PetscSNPrintf(name, sizeof(name), "%s%s%s", general ? "general " : "", names[i], parts[part]));
     PetscCall(ArrayCompare(name, &y, m->degree, failures));
   }
+  PetscCall(TestColors(m, &s, parts[part], hp, cp, &x, &y0, &y, failures));
   PetscCall(h->operatordestroy(&hp));
   PetscCall(c->operatordestroy(&cp));
   PetscCall(ArrayDestroy(&x));

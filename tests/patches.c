@@ -1,5 +1,5 @@
-static char help[] = "Local solvers of several fields, those of Raviart-Thomas spaces: the CUDA kernels against their host twins, in both precisions, on random data.\n\
-Dense inverses are random symmetric matrices, too: kernels know nothing of an operator.\n\
+static char help[] = "Local solvers of several fields, those of Raviart-Thomas spaces: the CUDA kernels against their host twins, in both precisions, on random data, in all precisions of products, colour by colour and by atomic\n\
+additions. Dense inverses are random symmetric matrices, too: kernels know nothing of an operator.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...> : the meshes\n\
   -graded <0 or 1,...> : a class of its own for each patch of this direction, without parity\n\
   -open <0 or 1,...> : the nodes at the upper end of this direction are free; the last patch has a class of its own, without parity\n\
@@ -195,62 +195,92 @@ static PetscInt Colors(PetscInt dim, PetscInt phases, PatchFDColor colors[16])
   return n;
 }
 
-/* part: all patches, or those that a rank with the upper or the lower half of the cells would have; they reach beyond its nodes */
-static PetscErrorCode Test(const Kind *kind, const Space *s, PetscInt k, int part, PatchFDKernels host, PatchFDKernels cuda, PetscRandom rnd, PetscInt *failures)
-{
-  static const char *parts[] = {"all", "upper half", "lower half"};
-  PatchFDLocalField  field[PATCHFD_MAX_FIELDS];
-  PatchFDLocalDesc   desc;
-  PatchFDRange       patches;
-  size_t             size;
-  void              *hp = NULL, *cp = NULL;
+/* all patches, or those that a rank with the upper or the lower half of the cells would have; they reach beyond its nodes */
+typedef struct {
+  const char       *name;
+  PatchFDLocalField field[PATCHFD_MAX_FIELDS];
+  PatchFDRange      patches;
+  size_t            size; /* of x and r */
+} Part;
 
-  PetscFunctionBeginUser;
-  PetscCall(PetscArraycpy(field, s->field, PATCHFD_MAX_FIELDS));
+static void PartOf(const Kind *kind, const Space *s, int part, Part *p)
+{
+  static const char *names[] = {"all", "upper half", "lower half"};
+
+  p->name = names[part];
+  memcpy(p->field, s->field, sizeof(p->field));
   for (int d = 0; d < 3; d++) {
     const PetscInt n = s->npatch[d], half = d < kind->dim ? kind->cells[d] / 2 : 0;
 
-    patches[d][0] = part == 1 ? PetscMax(0, half - 1) : 0;
-    patches[d][1] = part == 2 ? PetscMin(n, PetscMax(half, 1)) : n;
+    p->patches[d][0] = part == 1 ? PetscMax(0, half - 1) : 0;
+    p->patches[d][1] = part == 2 ? PetscMin(n, PetscMax(half, 1)) : n;
     for (PetscInt f = 0; f < s->nfield && half; f++) {
-      const PetscInt cut = half * s->line[f][d].stride, end = field[f].box.n[d];
+      PatchFDLocalField *field = &p->field[f];
+      const PetscInt     cut = half * s->line[f][d].stride, end = field->box.n[d];
 
-      if (part == 1) field[f].box.lo[d] = cut;
-      if (part) field[f].box.n[d] = part == 1 ? end - cut : cut;
-      field[f].read[d][0] = PetscMax(field[f].read[d][0], field[f].box.lo[d]);
-      field[f].read[d][1] = PetscMin(field[f].read[d][1], field[f].box.lo[d] + field[f].box.n[d]);
+      if (part == 1) field->box.lo[d] = cut;
+      if (part) field->box.n[d] = part == 1 ? end - cut : cut;
+      field->read[d][0] = PetscMax(field->read[d][0], field->box.lo[d]);
+      field->read[d][1] = PetscMin(field->read[d][1], field->box.lo[d] + field->box.n[d]);
     }
   }
-  size = Place(s->nfield, field);
-  Describe(kind, s, field, &desc);
-  PetscCall(host->localcreate(&desc, &hp));
-  PetscCall(cuda->localcreate(&desc, &cp));
-  for (PetscInt phases = 1; phases <= 2; phases++) {
-    for (int zero = 0; zero < 2; zero++) {
-      PatchFDColor colors[16];
-      PetscInt     n = Colors(kind->dim, phases, colors);
-      Array        x, r;
-      char         what[64];
+  p->size = Place(s->nfield, p->field);
+}
 
-      PetscCall(ArrayCreate(host, cuda, size, &x));
-      PetscCall(ArrayCreate(host, cuda, size, &r));
-      PetscCall(ArrayRandom(&x, rnd));
-      PetscCall(ArrayRandom(&r, rnd));
-      x.tolerance = (kind->schur ? 100 : 1) * (host->size == sizeof(double) ? 1e-13 : 3e-5);
-      if (zero) {
-        PetscCall(host->zero(size, x.h));
-        PetscCall(cuda->zero(size, x.d));
-      }
-      PetscCall(host->localapply(hp, PATCHFD_OP_SOLVE, n, colors, patches, 0.7, (PetscBool)zero, x.h, NULL, r.h));
-      PetscCall(cuda->localapply(cp, PATCHFD_OP_SOLVE, n, colors, patches, 0.7, (PetscBool)zero, x.d, NULL, r.d));
-      PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %" PetscInt_FMT " phases%s", parts[part], phases, zero ? ", from zero" : ""));
+/* a sweep by both plans, from zero or from a given state; atomic: on the device all patches at once, which is the same sum */
+static PetscErrorCode Sweep(const Kind *kind, const Part *p, PetscInt phases, PetscBool zero, PetscBool atomic, void *hp, void *cp, Array *x, Array *r, PetscRandom rnd)
+{
+  const PatchFDColor all = {.parity = {PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES, PATCHFD_ALL_PARITIES}, .phase = PATCHFD_ALL_PHASES};
+  PatchFDColor       colors[16];
+  PetscInt           n = Colors(kind->dim, phases, colors);
+
+  PetscFunctionBeginUser;
+  PetscCall(ArrayRandom(x, rnd));
+  PetscCall(ArrayRandom(r, rnd));
+  if (zero) {
+    PetscCall(x->host->zero(p->size, x->h));
+    PetscCall(x->cuda->zero(p->size, x->d));
+  }
+  PetscCall(x->host->localapply(hp, PATCHFD_OP_SOLVE, n, colors, p->patches, 0.7, zero, x->h, NULL, r->h));
+  PetscCall(x->cuda->localapply(cp, PATCHFD_OP_SOLVE, atomic ? 1 : n, atomic ? &all : colors, p->patches, 0.7, zero, x->d, NULL, r->d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* sweeps in all precisions of the products, colour by colour and by atomics */
+static PetscErrorCode Test(const Kind *kind, const Space *s, PetscInt k, int part, PatchFDKernels host, PatchFDKernels cuda, PetscRandom rnd, PetscInt *failures)
+{
+  static const char *const precisions[] = {"", ", single", ", tf32", ", bf16"};
+  static const PetscReal   tolerances[] = {0, 3e-5, 5e-3, 5e-2};
+  PatchFDLocalDesc         desc;
+  Part                     p;
+  Array                    x, r;
+  void                    *hp = NULL, *cp = NULL;
+
+  PetscFunctionBeginUser;
+  PartOf(kind, s, part, &p);
+  Describe(kind, s, p.field, &desc);
+  PetscCall(ArrayCreate(host, cuda, p.size, &x));
+  PetscCall(ArrayCreate(host, cuda, p.size, &r));
+  x.tolerance = (kind->schur ? 100 : 1) * (host->size == sizeof(double) ? 1e-13 : 3e-5);
+  PetscCall(host->localcreate(&desc, &hp));
+  for (int precision = 0; precision < (kind->schur ? 1 : PATCHFD_NUM_PRECISIONS); precision++) {
+    desc.precision = (PatchFDPrecision)precision;
+    x.tolerance    = PetscMax(x.tolerance, tolerances[precision]);
+    PetscCall(cuda->localcreate(&desc, &cp));
+    for (int i = 0; i < 6; i++) {
+      const PetscInt  phases = 1 + i / 2 % 2;
+      const PetscBool zero = (PetscBool)(i % 2), atomic = (PetscBool)(i >= 4);
+      char            what[64];
+
+      PetscCall(Sweep(kind, &p, phases, zero, atomic, hp, cp, &x, &r, rnd));
+      PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %" PetscInt_FMT " phases%s%s%s", p.name, phases, zero ? ", from zero" : "", atomic ? ", atomic" : "", precisions[precision]));
       PetscCall(ArrayCompare(what, &x, k, failures));
-      PetscCall(ArrayDestroy(&x));
-      PetscCall(ArrayDestroy(&r));
     }
+    PetscCall(cuda->localdestroy(&cp));
   }
   PetscCall(host->localdestroy(&hp));
-  PetscCall(cuda->localdestroy(&cp));
+  PetscCall(ArrayDestroy(&x));
+  PetscCall(ArrayDestroy(&r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -771,6 +771,16 @@ static PetscErrorCode SmootherCreate(Mat A, KSPType type, KSP *ksp, PC *pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode VecGetMemory(Vec v, PetscMemType *memory)
+{
+  const PetscScalar *a;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecGetArrayReadAndMemType(v, &a, memory));
+  PetscCall(VecRestoreArrayReadAndMemType(v, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* one smoothing step of every kind, from a given and from the zero guess, and as a preconditioner */
 static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local, PCPatchFDClasses classes, const PetscReal x[], const PetscReal b[])
 {
@@ -800,21 +810,24 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
   Vec                         vx, vb;
   KSP                         ksp;
   PC                          pc;
+  PetscMemType                memory; /* on a GPU residuals are those of the whole mesh */
 
   PetscFunctionBeginUser;
   PetscCall(PatchesCreate(p, (PetscBool)(classes == PC_PATCHFD_CLASSES_SINGLE), &np, &q));
   PetscCall(PetscMalloc1(p->N, &y));
   PetscCall(MatCreateVecs(A, &vx, &vb));
   PetscCall(ToVec(l, b, vb));
+  PetscCall(VecGetMemory(vb, &memory));
   PetscCall(SmootherCreate(A, KSPRICHARDSON, &ksp, &pc));
   PetscCall(PCPatchFDSetLocal(pc, local));
+  PetscCall(PCPatchFDSetPrecision(pc, PC_PATCHFD_PRECISION_SAME));
   PetscCall(PCPatchFDSetSchurTolerances(pc, l->tol, 1000));
   PetscCall(PCPatchFDSetClasses(pc, classes));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(kinds); i++) {
     const PetscBool phases = (PetscBool)(kinds[i].variant == PC_PATCHFD_FUSED);
     char            name[256];
 
-    if (local == PC_PATCHFD_LOCAL_SCHUR && !kinds[i].schur) continue;
+    if (PetscMemTypeHost(memory) ? local == PC_PATCHFD_LOCAL_SCHUR && !kinds[i].schur : phases || kinds[i].variant == PC_PATCHFD_SEPARATE) continue;
     PetscCall(PCPatchFDSetType(pc, kinds[i].type));
     PetscCall(PCPatchFDSetOrder(pc, kinds[i].order));
     PetscCall(PCPatchFDSetDamping(pc, kinds[i].omega));
@@ -1218,5 +1231,26 @@ int main(int argc, char **argv)
        nsize: {{1 4}}
        output_file: output/stokes_3d.out
        args: -dm_box_cells 3,3,3 -degrees 1 -dm_box_boundary dirichlet,dirichlet,dirichlet,neumann,dirichlet,dirichlet -graded
+
+   testset:
+     requires: cuda gpu
+     args: -dm_vec_type cuda
+     test:
+       suffix: cuda_2d
+       output_file: output/stokes_2d.out
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2,3,4
+     test:
+       suffix: cuda_2d_open
+       output_file: output/stokes_ranks.out
+       args: -dm_box_dim 2 -dm_box_cells 5,4 -degrees 1,2 -graded {{false true}} -dm_box_boundary dirichlet,neumann,neumann,dirichlet -dm_box_penalty 1.5,2
+     test:
+       suffix: cuda_3d
+       nsize: {{1 2}}
+       output_file: output/stokes_3d.out
+       args: -dm_box_cells 3,4,3 -degrees 1
+     test:
+       suffix: cuda_3d_2
+       output_file: output/stokes_3d_2.out
+       args: -dm_box_cells 3,2,2 -degrees 2
 
 TEST*/

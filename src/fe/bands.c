@@ -283,6 +283,20 @@ PetscErrorCode PatchFDBandMass(const PatchFDLine *line, PatchFDBand *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PatchFDLineIntegrals(const PatchFDLine *line, PetscReal **w)
+{
+  PatchFDBand M;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(line->nnodes, w));
+  PetscCall(PatchFDBandMass(line, &M));
+  for (PetscInt c = 0; c < M.ncells; c++)
+    for (PetscInt i = 0; i < M.nloc; i++)
+      for (PetscInt j = 0; j < M.ncol; j++) (*w)[c * M.stride + i] += M.X[M.cls[c] * PatchFDBandSize(&M) + i * M.ncol + j];
+  PetscCall(PatchFDBandDestroy(&M));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PatchFDBandLaplace(const PatchFDLine *line, PetscReal kappa, PetscReal shift, PetscReal penalty, PetscReal boundary, PatchFDBand *b)
 {
   const PetscInt reach = line->continuity == PATCHFD_DISCONTINUOUS ? 1 : 0;

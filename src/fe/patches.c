@@ -312,10 +312,10 @@ typedef struct {
   PetscBool neighbour[2];
 } Patch;
 
-/* The patch that starts at cell c: two cells, or the only one of the line.  In a continuous line it ends before the nodes that it shares with other cells */
-static Patch GetPatch(const PatchFDLine *line, PetscInt c)
+/* The patch of the cells c .. end - 1.  In a continuous line it ends before the nodes that it shares with other cells */
+static Patch GetPatch(const PatchFDLine *line, PetscInt c, PetscInt end)
 {
-  const PetscInt stride = line->stride, end = PetscMin(c + 2, line->ncells), shared = line->continuity == PATCHFD_CONTINUOUS ? 1 : 0;
+  const PetscInt stride = line->stride, shared = line->continuity == PATCHFD_CONTINUOUS ? 1 : 0;
   PetscInt       free[2], rowend;
   Patch          p;
 
@@ -328,6 +328,18 @@ static Patch GetPatch(const PatchFDLine *line, PetscInt c)
   p.neighbour[0] = (PetscBool)(p.row > 0);
   p.neighbour[1] = (PetscBool)(rowend < line->nnodes);
   return p;
+}
+
+/* The patch that starts at cell c: two cells, or the only one of the line */
+static Patch GetVertexPatch(const PatchFDLine *line, PetscInt c)
+{
+  return GetPatch(line, c, PetscMin(c + 2, line->ncells));
+}
+
+/* A patch of a cover: one alone has the whole line */
+static Patch GetCovered(const PatchFDLine *line, const PatchFDPatches *cover, PetscInt i)
+{
+  return cover->npatch == 1 ? GetPatch(line, 0, line->ncells) : GetVertexPatch(line, cover->cell[i]);
 }
 
 /* Patches with equal cells and equal neighbours have the same matrices */
@@ -355,7 +367,7 @@ static PetscErrorCode PatchEigenCreate(const PatchFDLine *line, const PatchFDBan
 /* only in a line of one cell can there be nothing free */
 static PetscInt CountPatches(const PatchFDLine *line)
 {
-  return GetPatch(line, 0).n ? PetscMax(line->ncells - 1, 1) : 0;
+  return GetVertexPatch(line, 0).n ? PetscMax(line->ncells - 1, 1) : 0;
 }
 
 /* The cover without classes */
@@ -368,7 +380,7 @@ static PetscErrorCode CoverCreate(const PatchFDLine *line, PatchFDPatches *patch
   patches->npatch = npatch;
   PetscCall(PetscMalloc4(npatch, &patches->cell, npatch, &patches->first, npatch, &patches->n, npatch, &patches->cls));
   for (PetscInt i = 0; i < npatch; i++) {
-    const Patch p = GetPatch(line, i);
+    const Patch p = GetVertexPatch(line, i);
 
     patches->cell[i]  = p.first;
     patches->first[i] = p.row;
@@ -387,16 +399,32 @@ PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *line, const PatchFDBand *
   PetscCall(CoverCreate(line, patches));
   npatch = patches->npatch;
   for (PetscInt i = 0; i < npatch; i++, last = p) {
-    p = GetPatch(line, i);
+    p = GetVertexPatch(line, i);
     if (i == 0 || !SameClass(M, &p, &last) || !SameClass(A, &p, &last)) patches->nclass++;
     patches->cls[i] = patches->nclass - 1;
   }
   PetscCall(PetscCalloc1(patches->nclass, &patches->eigen));
   for (PetscInt i = 0; i < npatch; i++) {
     if (i > 0 && patches->cls[i] == patches->cls[i - 1]) continue;
-    p = GetPatch(line, i);
+    p = GetVertexPatch(line, i);
     PetscCall(PatchEigenCreate(line, M, A, &p, &patches->eigen[patches->cls[i]]));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDPatchesCreateWhole(const PatchFDLine *line, PatchFDPatches *patches)
+{
+  const Patch p = GetPatch(line, 0, line->ncells);
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(patches, sizeof(*patches)));
+  PetscCall(PetscMalloc4(1, &patches->cell, 1, &patches->first, 1, &patches->n, 1, &patches->cls));
+  patches->npatch   = p.n ? 1 : 0;
+  patches->nclass   = patches->npatch;
+  patches->cell[0]  = patches->cls[0] = 0;
+  patches->first[0] = p.row;
+  patches->n[0]     = p.n;
+  PetscCall(PetscCalloc1(patches->nclass, &patches->eigen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -420,7 +448,7 @@ typedef struct {
 
 static AloneKey GetAloneKey(const PatchFDLine *line, const PatchFDBand *M, PetscInt c)
 {
-  const Patch p   = GetPatch(line, c);
+  const Patch p   = GetVertexPatch(line, c);
   AloneKey    key = {.cells = {M->cls[p.first], M->cls[p.end - 1]}};
 
   for (int e = 0; e < 2; e++) key.end[e] = (PetscBool)(!(line->dirichlet[e] && line->clamped[e]) && (e ? p.end == line->ncells : p.first == 0));
@@ -448,7 +476,7 @@ PetscErrorCode PatchFDLinesAloneCreate(const PatchFDLine *line, const PatchFDBan
   PetscCall(PetscMalloc1(l->npatch, &l->cls));
   PetscCall(PetscMalloc1(l->npatch, &l->line));
   for (PetscInt i = 0; i < l->npatch; i++, last = key) {
-    const Patch p = GetPatch(line, i);
+    const Patch p = GetVertexPatch(line, i);
 
     key = GetAloneKey(line, M, i);
     if (i == 0 || key.cells[0] != last.cells[0] || key.cells[1] != last.cells[1] || key.end[0] != last.end[0] || key.end[1] != last.end[1])
@@ -493,8 +521,8 @@ PetscErrorCode PatchFDRowsCreate(const PatchFDBand *b, const PatchFDLine *row, c
   PetscCall(PetscMalloc1(rows->npatch, &rows->cls));
   PetscCall(PetscMalloc1(rows->npatch + 1, &rows->at));
   for (PetscInt i = 0; i < rows->npatch; i++, last[0] = p, last[1] = q) {
-    p = GetPatch(row, rowcover->cell[i]);
-    q = GetPatch(col, colcover->cell[i]);
+    p = GetCovered(row, rowcover, i);
+    q = GetCovered(col, colcover, i);
     if (i == 0 || !SameClass(b, &p, &last[0]) || q.n != last[1].n) {
       rows->at[rows->nclass++] = size;
       size += (PetscCount)p.n * (q.n + 2 * rows->ext);
@@ -505,8 +533,8 @@ PetscErrorCode PatchFDRowsCreate(const PatchFDBand *b, const PatchFDLine *row, c
   PetscCall(PetscMalloc1(size, &rows->X));
   for (PetscInt i = 0; i < rows->npatch; i++) {
     if (i > 0 && rows->cls[i] == rows->cls[i - 1]) continue;
-    p = GetPatch(row, rowcover->cell[i]);
-    q = GetPatch(col, colcover->cell[i]);
+    p = GetCovered(row, rowcover, i);
+    q = GetCovered(col, colcover, i);
     Assemble(b, p.first, p.end, p.row, p.n, q.row - rows->ext, q.n + 2 * rows->ext, rows->X + rows->at[rows->cls[i]]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

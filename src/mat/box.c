@@ -389,7 +389,7 @@ static PetscErrorCode MatBoxConstants(const Mat_Box *m, Vec *z)
   PetscCall(DMCreateGlobalVector(m->dm, z));
   PetscCall(VecSet(*z, 0));
   PetscCall(VecGetArray(*z, &a));
-  for (size_t i = 0; i < PatchFDBoxSize(&f->global); i++) a[f->global0 + i] = 1;
+  PetscCall(PatchFDHostFill(PatchFDBoxSize(&f->global), 1, a + f->global0));
   PetscCall(VecRestoreArray(*z, &a));
   PetscCall(VecNormalize(*z, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);

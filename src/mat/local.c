@@ -269,14 +269,17 @@ static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const D
 static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBoxLocal *l)
 {
   const DM_Box     *box = (const DM_Box *)m->dm->data;
-  const PetscBool   dense = (PetscBool)(type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE), alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE || type == MATBOX_LOCAL_SCHUR_ALONE);
+  const PetscBool   whole = (PetscBool)(type == MATBOX_LOCAL_WHOLE), dense = (PetscBool)(whole || type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE), alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE || type == MATBOX_LOCAL_SCHUR_ALONE);
   DirectionMatrices x[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
     if (alone) PetscCall(LocalPatchesAlone(m, l, d, dense, &x[d]));
     else {
-      for (PetscInt f = 0; f < box->nfield; f++) PetscCall(PatchFDPatchesCreate(&box->field[f].line[d], m->form.M[f][d], m->form.A[f][d], &l->patches[f][d]));
+      for (PetscInt f = 0; f < box->nfield; f++) {
+        if (whole) PetscCall(PatchFDPatchesCreateWhole(&box->field[f].line[d], &l->patches[f][d]));
+        else PetscCall(PatchFDPatchesCreate(&box->field[f].line[d], m->form.M[f][d], m->form.A[f][d], &l->patches[f][d]));
+      }
       PetscCall(LocalClassesCreate(box, l, d));
     }
   }
@@ -377,6 +380,24 @@ PetscBool MatBoxIsOnePatch(const Mat_Box *m)
   for (int d = 0; d < 3; d++)
     if (box->cells[d] > 2) return PETSC_FALSE;
   return PETSC_TRUE;
+}
+
+PetscBool MatBoxLocalTakesWhole(const Mat_Box *m)
+{
+  const DM_Box        *box     = (const DM_Box *)m->dm->data;
+  const PetscLogDouble limit   = 2e7; /* entries: inverted in seconds */
+  PetscLogDouble       entries = 0;
+
+  for (PetscInt f = 0; f < box->nfield; f++) entries += (PetscLogDouble)PatchFDBoxSize(&box->field[f].global);
+  entries *= entries;
+  for (int d = 0; d < m->dm->dim; d++) {
+    const PatchFDBand *M       = m->form.M[0][d];
+    PetscBool          uniform = PETSC_TRUE;
+
+    for (PetscInt c = 1; c < M->ncells; c++) uniform = (PetscBool)(uniform && M->cls[c] == M->cls[0]);
+    if (uniform) entries /= 2; /* by parity */
+  }
+  return (PetscBool)(!box->halo && entries <= limit);
 }
 
 PetscInt MatBoxLocalColors(const Mat_Box *m, MatBoxLocalType type, PetscBool residual, PatchFDColor colors[])

@@ -11,6 +11,7 @@
   On sides without slip (dirichlet) the normal velocity is fixed and the tangential one given weakly; open sides (neumann) have the natural condition
   viscosity du/dn - p n = given.
 */
+#include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 
@@ -130,49 +131,20 @@ static PetscErrorCode DMBoxForm_Stokes(DM dm, DMBoxOperator op, const PetscReal 
 */
 static const PetscReal FLUX_TOLERANCE = 1e-2;
 
-/* the integrals of the functions of a line's nodes */
-static PetscErrorCode NodeIntegrals(const PatchFDLine *line, PetscReal **w)
-{
-  PatchFDBand M;
-
-  PetscFunctionBegin;
-  PetscCall(PetscCalloc1(line->nnodes, w));
-  PetscCall(PatchFDBandMass(line, &M));
-  for (PetscInt c = 0; c < M.ncells; c++)
-    for (PetscInt i = 0; i < M.nloc; i++)
-      for (PetscInt j = 0; j < M.ncol; j++) (*w)[c * M.stride + i] += M.X[M.cls[c] * PatchFDBandSize(&M) + i * M.ncol + j];
-  PetscCall(PatchFDBandDestroy(&M));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* the fixed nodes at an end of component d, of which this rank has some: sum[0] += their flux outwards, sum[1] += its absolute value, after g -= change * |g| outwards */
 static PetscErrorCode SideFlux(const DMBoxField *f, PetscInt d, int end, PetscReal change, PetscScalar g[], PetscReal sum[2])
 {
-  const PetscReal outwards = end ? 1 : -1;
-  const PetscInt  node     = end ? f->line[d].nnodes - 1 : 0;
-  PatchFDRange    side;
-  PetscReal      *w[3];
+  const PetscInt node = end ? f->line[d].nnodes - 1 : 0;
+  PatchFDRange   side;
+  PetscReal     *w[3] = {NULL, NULL, NULL};
 
   PetscFunctionBegin;
   PetscCall(PetscArraycpy(&side[0][0], &f->own[0][0], 6));
   side[d][0] = PetscMax(side[d][0], node);
   side[d][1] = PetscMin(side[d][1], node + 1);
-  for (int e = 0; e < 3; e++) PetscCall(NodeIntegrals(&f->line[e], &w[e]));
-  for (PetscInt k = side[2][0]; k < side[2][1]; k++) {
-    for (PetscInt j = side[1][0]; j < side[1][1]; j++) {
-      for (PetscInt i = side[0][0]; i < side[0][1]; i++) {
-        const PetscInt at[3] = {i, j, k};
-        PetscScalar   *v     = &g[PatchFDBoxNode(&f->global, i, j, k)];
-        PetscReal      area  = 1;
-
-        for (int e = 0; e < 3; e++)
-          if (e != d) area *= w[e][at[e]];
-        *v -= change * outwards * PetscAbsScalar(*v);
-        sum[0] += area * outwards * PetscRealPart(*v);
-        sum[1] += area * PetscAbsScalar(*v);
-      }
-    }
-  }
+  for (int e = 0; e < 3; e++)
+    if (e != d) PetscCall(PatchFDLineIntegrals(&f->line[e], &w[e]));
+  PetscCall(PatchFDHostFlux(side, w, end ? 1 : -1, change, &f->global, g, sum));
   for (int e = 0; e < 3; e++) PetscCall(PetscFree(w[e]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -201,10 +173,7 @@ static PetscErrorCode PressureLoad(DM dm, Vec b, PetscReal sum[2])
   PetscFunctionBegin;
   sum[0] = sum[1] = 0;
   PetscCall(VecGetArrayRead(b, &a));
-  for (size_t i = 0; i < PatchFDBoxSize(&p->global); i++) {
-    sum[0] += PetscRealPart(a[p->global0 + i]);
-    sum[1] += PetscAbsScalar(a[p->global0 + i]);
-  }
+  PetscCall(PatchFDHostSum(PatchFDBoxSize(&p->global), a + p->global0, sum));
   PetscCall(VecRestoreArrayRead(b, &a));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,6 +1,6 @@
 /*
   Krylov methods that do not fit: warnings about those that do not see what single precision does, and would report convergence, and an error for those that need
-  a definite matrix where it is not.  A PC learns what KSP it belongs to when a solve begins, and only then.
+  a definite matrix or preconditioner where there is none.  A PC learns what KSP it belongs to when a solve begins, and only then.
 */
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -9,11 +9,14 @@
 
 int PCSingleDepth = 0;
 
-/* methods of conjugate gradients do not converge, or break down, on saddle points */
+/*
+  Methods of conjugate gradients do not converge, or break down, on saddle points.  MINRES and SYMMLQ take an indefinite matrix, but measure in the norm of the
+  preconditioner, which must be definite: one that is nearly the inverse of a saddle point is not.
+*/
 static PetscErrorCode CheckDefinite(PC pc, KSP ksp)
 {
   Mat_Box  *m;
-  PetscBool definite;
+  PetscBool definite, definitepc;
 
   PetscFunctionBegin;
   PetscCall(MatBoxFind(pc->pmat, &m));
@@ -22,6 +25,10 @@ static PetscErrorCode CheckDefinite(PC pc, KSP ksp)
                                       KSPQCG, KSPCR, KSPPIPECR, ""));
   PetscCheck(!definite, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP, "-ksp_type %s needs a positive definite matrix; that of -dm_box_operator %s is indefinite: use fgmres (or gmres, gcr, bcgs)",
              ((PetscObject)ksp)->type_name, MatBoxName(m));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &definitepc, KSPMINRES, KSPSYMMLQ, ""));
+  PetscCheck(!definitepc, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP,
+             "-ksp_type %s needs a positive definite preconditioner; -pc_type %s for -dm_box_operator %s is nearly the inverse of an indefinite matrix, and so indefinite: use fgmres (or gmres, gcr, bcgs)",
+             ((PetscObject)ksp)->type_name, ((PetscObject)pc)->type_name, MatBoxName(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -374,6 +374,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   if (p->patch == PC_PATCHFD_VERTEX) PetscCall(PatchFDChooseLocal(pc, kern));
   else if (p->matbox->form.separable) p->method = DIAGONALIZED_BOX;
   else if (MatBoxIsOnePatch(p->matbox)) p->solver = MATBOX_LOCAL_DENSE_ALONE;
+  else if (MatBoxLocalTakesWhole(p->matbox)) p->solver = MATBOX_LOCAL_WHOLE;
   else p->method = FACTORED_BOX;
   PetscCall(PatchFDChooseProducts(pc, kern));
   p->omega = p->damping == PETSC_DETERMINE ? PatchFDBestDamping(p) : p->damping;

@@ -345,13 +345,15 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
 */
 static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PetscBool *can)
 {
+  Mat_Box     *m;
   MatNullSpace null, nullt;
 
   PetscFunctionBegin;
+  PetscCall(MatBoxFind(A, &m));
   PetscCall(MatGetNullSpace(A, &null));
   PetscCall(MatGetTransposeNullSpace(A, &nullt));
   PetscCall(MatBoxIsOwn(A, can));
-  *can = (PetscBool)(*can && !null && !nullt);
+  *can = (PetscBool)(*can && m && (m->form.singular || (!null && !nullt))); /* those of singular operators are not there during a cycle */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -484,14 +486,65 @@ static PetscErrorCode PCPatchMGGetArrays(Vec b, Vec x, PatchFDKernels kern, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* does PCPATCHFD solve on this level, with kernels alone, for a singular operator whose null space is no other than the matrix says? */
+static PetscErrorCode PCPatchMGIsSingular(KSP ksp, PetscBool *singular)
+{
+  Mat       A;
+  Mat_Box  *m;
+  PetscBool kernels;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)ksp->pc, PCPATCHFD, singular));
+  if (!*singular) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCPatchFDCanRecord(ksp->pc, &kernels));
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  PetscCall(MatBoxFind(A, &m));
+  *singular = (PetscBool)(kernels && m && m->form.singular);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  What a cycle does on a singular operator needs no null spaces: residuals are in the range, restriction leaves them in that of the coarser operator, since it
+  maps one null space to the other, and patches and the coarsest mesh are solved by pseudo-inverses where they have a null space.  But KSPSolve() would remove
+  it from all right-hand sides and corrections, by copies and by inner products that the host waits for, and KSPRICHARDSON would not leave its steps to the PC.
+  So matrices are without it during a cycle: null[] gets those that they have, and gives them back.
+*/
+static PetscErrorCode PCPatchMGExchangeNullSpaces(PC pc, MatNullSpace null[])
+{
+  const PC_MG *mg = (const PC_MG *)pc->data;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < mg->nlevels; l++) {
+    PetscBool    singular;
+    MatNullSpace now;
+    Mat          A;
+
+    PetscCall(PCPatchMGIsSingular(mg->levels[l]->smoothd, &singular));
+    if (!singular) continue;
+    PetscCall(PCGetOperators(mg->levels[l]->smoothd->pc, &A, NULL));
+    PetscCall(MatGetNullSpace(A, &now));
+    PetscCall(PetscObjectReference((PetscObject)now));
+    PetscCall(MatSetNullSpace(A, null[l]));
+    PetscCall(MatSetTransposeNullSpace(A, null[l]));
+    PetscCall(MatNullSpaceDestroy(&null[l]));
+    null[l] = now;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCPatchMGCycle(PC pc, Vec b, Vec x)
 {
   PC_MG         *mg = (PC_MG *)pc->data;
+  MatNullSpace  *null;
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
+  PetscCall(PetscCalloc1(mg->nlevels, &null));
+  PetscCall(PCPatchMGExchangeNullSpaces(pc, null));
   ierr = PATCHMG(pc)->apply(pc, b, x);
   if (ierr && mg->levels[mg->nlevels - 1]->b == b) mg->levels[mg->nlevels - 1]->b = NULL; /* only lent: PCMG would destroy it next time */
+  PetscCall(PCPatchMGExchangeNullSpaces(pc, null));
+  PetscCall(PetscFree(null));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -543,7 +596,7 @@ static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels kern, PetscBool *kn
   The first application after a change makes plans and work arrays.  The second is recorded, for the arrays that it is given: PCSINGLE and CG always
   give the same.  If the next one brings others, the recording is made again with vectors of its own.
 */
-static PetscErrorCode PCApply_PatchMG(PC pc, Vec b, Vec x)
+static PetscErrorCode PCPatchMGReplay(PC pc, Vec b, Vec x)
 {
   PatchMGRecord *r = &PATCHMG(pc)->record;
   PatchFDKernels kern;
@@ -591,6 +644,20 @@ static PetscErrorCode PCApply_PatchMG(PC pc, Vec b, Vec x)
   }
   if (r->vx) PetscCall(VecCopy(r->vx, x));
   else PetscCall(PetscObjectStateIncrease((PetscObject)x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApply_PatchMG(PC pc, Vec b, Vec x)
+{
+  const PC_MG *mg = (const PC_MG *)pc->data;
+  PetscBool    singular;
+  MatNullSpace null = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PCPatchMGReplay(pc, b, x));
+  PetscCall(PCPatchMGIsSingular(mg->levels[mg->nlevels - 1]->smoothd, &singular));
+  if (singular) PetscCall(MatGetNullSpace(pc->mat, &null));
+  if (null) PetscCall(MatNullSpaceRemove(null, x)); /* smoothers and interpolations bring some in */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -85,7 +85,7 @@ PetscErrorCode PCPatchMGGetSymmetric(PC pc, PetscBool *symmetric)
   Without effect on the host and on several ranks.
 
   A cycle is recorded if it is all done by kernels of this library, without a norm or any other result that the host waits for: on all
-  levels `KSPRICHARDSON` of scale 1 with `PCPATCHFD`, without norms, monitors, viewers, hooks, guesses and null spaces, and the operators and the
+  levels `KSPRICHARDSON` of scale 1 with `PCPATCHFD`, without norms, monitors, viewers, hooks and guesses, and the operators and the
   interpolation of the `DMBOX`. Others work as without a recording.
 
   A recording ends, and a new one is made, when an operator, a solver or a setting changes.

@@ -1,5 +1,5 @@
 #pragma once
-/* What set-up needs of loops: functions at nodes and quadrature points, entries of operators.  On the host, in double precision: not part of the kernel tables. */
+/* What set-up needs of loops: functions at nodes and quadrature points, sums, entries of operators.  On the host, in double precision: not part of the kernel tables. */
 #include <patchfd/private/kernels.h>
 
 typedef PetscErrorCode (*PatchFDFunction)(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
@@ -42,6 +42,13 @@ PETSC_INTERN PetscErrorCode PatchFDHostDeviation(PetscInt dim, PetscInt nfield, 
                                                  PatchFDFunction f, void *ctx, PetscReal time, const PetscScalar u[], PatchFDDeviation[]);
 /* v[Nc * point + c] = the field at the points of `cells`, which are those of the box `points`, x fastest */
 PETSC_INTERN PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *, const PatchFDRange cells, const PetscScalar u[], const PatchFDBox *points, PetscInt Nc, PetscInt c, PetscScalar v[]);
+
+/* v = value, in all of a field */
+PETSC_INTERN PetscErrorCode PatchFDHostFill(size_t count, PetscScalar value, PetscScalar v[]);
+/* sum[0] += v, sum[1] += |v|, of a whole field */
+PETSC_INTERN PetscErrorCode PatchFDHostSum(size_t count, const PetscScalar v[], PetscReal sum[2]);
+/* g -= change |g| outwards at the nodes of a side, where outwards is 1 or -1; then sum[0] += its flux outwards, sum[1] += |flux|; w[d][node] are weights, NULL for 1 */
+PETSC_INTERN PetscErrorCode PatchFDHostFlux(const PatchFDRange side, PetscReal *const w[3], PetscReal outwards, PetscReal change, const PatchFDBox *, PetscScalar g[], PetscReal sum[2]);
 
 /* diagonal of the operator on the nodes of each field's `write`, `fixed` elsewhere */
 PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, PetscReal fixed, PetscScalar diag[]);

@@ -93,6 +93,8 @@ static inline PetscInt PatchFDBandSize(const PatchFDBand *b)
 
 /* the mass matrix */
 PETSC_INTERN PetscErrorCode PatchFDBandMass(const PatchFDLine *, PatchFDBand *);
+/* (*w)[node] = the integral of its function */
+PETSC_INTERN PetscErrorCode PatchFDLineIntegrals(const PatchFDLine *, PetscReal **w);
 /*
   kappa * stiffness + shift * mass.  In a discontinuous line by symmetric interior penalties (Arnold 1982): to int kappa u' v' come
 
@@ -172,6 +174,8 @@ typedef struct {
 } PatchFDPatches;
 
 PETSC_INTERN PetscErrorCode PatchFDPatchesCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDPatches *);
+/* the whole line as one patch, whose eigenvectors nobody asks for */
+PETSC_INTERN PetscErrorCode PatchFDPatchesCreateWhole(const PatchFDLine *, PatchFDPatches *);
 PETSC_INTERN PetscErrorCode PatchFDPatchesDestroy(PatchFDPatches *);
 
 /*

@@ -63,6 +63,7 @@ typedef enum {
   MATBOX_LOCAL_DENSE_ALONE,
   MATBOX_LOCAL_SCHUR,       /* fast diagonalization of the velocities, conjugate gradients for the pressure */
   MATBOX_LOCAL_SCHUR_ALONE,
+  MATBOX_LOCAL_WHOLE,       /* the inverse of the matrix itself: the whole mesh is one patch */
   MATBOX_NUM_LOCALS
 } MatBoxLocalType;
 
@@ -171,6 +172,8 @@ PETSC_INTERN PetscBool MatBoxLocalIsDenseBest(const Mat_Box *, PatchFDKernels);
 PETSC_INTERN PatchFDPrecision MatBoxLocalBestPrecision(const Mat_Box *, PatchFDKernels);
 /* is the matrix all of one patch?  Then a local solver for exact matrices solves with it */
 PETSC_INTERN PetscBool MatBoxIsOnePatch(const Mat_Box *);
+/* may the whole mesh be one, with a dense inverse that takes no more time and memory than a factorization? */
+PETSC_INTERN PetscBool MatBoxLocalTakesWhole(const Mat_Box *);
 /*
   The colours of a sweep, MATBOX_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved, which needs
   no phases with terms; otherwise patches must not see what others of their colour write
