@@ -76,6 +76,7 @@ struct MmaHalf<double> {
     b[0] = v.x;
     b[1] = v.y;
   }
+  __device__ __forceinline__ MmaHalf(double b0, double b1) : b{b0, b1} { }
   __device__ __forceinline__ void apply(double a[2][2]) const
   {
 #if __CUDA_ARCH__ >= 900
@@ -113,6 +114,11 @@ struct MmaHalf<float> {
 
     Split(v.x, high[0], low[0]);
     Split(v.y, high[1], low[1]);
+  }
+  __device__ __forceinline__ MmaHalf(float b0, float b1)
+  {
+    Split(b0, high[0], low[0]);
+    Split(b1, high[1], low[1]);
   }
   static __device__ __forceinline__ void add(float c[2][2], const unsigned a[2][2], const unsigned b[2])
   {

@@ -81,10 +81,10 @@ struct PlaceShell {
 
 enum PlaceWeight { ALPHA, MU_PLACE = 2, RIM_PLACE = 4, LAMBDA = 6, PLACE_WEIGHTS }; /* below and above; RIM_PLACE: mass matrix, columns of the ends */
 
-/* warps of a block, blocks of a multiprocessor (a bound for the compiler's registers) */
+/* threads of a block, at most; blocks of so many on a multiprocessor (a bound for the compiler's registers) */
 template <typename T, int B>
 struct PlaceSizes {
-  static constexpr int WARPS = B == 1 ? 4 : 8, BLOCKS = B == 1 ? 8 : B == 2 ? (sizeof(T) == 4 ? 4 : 3) : 2, THREADS = 32 * WARPS;
+  static constexpr int WARPS = 8, THREADS = 32 * WARPS, BLOCKS = B == 3 ? 2 : B == 2 && sizeof(T) == 8 ? 3 : 4;
   static constexpr int MATRIX = B * B * 64, CLASS = 4 * MATRIX + PLACE_WEIGHTS * 8 * B; /* numbers of a class */
 };
 
@@ -162,7 +162,7 @@ struct PlaceMatrix {
     const T *from = c.matrix(which) + threadIdx.x % 32 * 2;
 
 #pragma unroll
-    for (int i = 0; i < B * B; i++) m[i / B][i % B] = MmaHalf<T>(from + i * 64);
+    for (int i = 0; i < B * B; i++) m[i / B][i % B] = MmaHalf<T>(__ldg(from + i * 64), __ldg(from + i * 64 + 1));
   }
   __device__ __forceinline__ void apply(PlaceValues<T, B> &v) const
   {
@@ -213,12 +213,12 @@ struct PlaceBlock {
 /* ---- from global memory: asynchronous copies, all under way at once ---- */
 
 /* to[at] = number (a, b, c) of n, for all that a thread has */
-template <int THREADS, typename F>
+template <typename F>
 static __device__ __forceinline__ void EachNode(int n0, int n1, int n2, F f)
 {
   const Divisor d0(n0), d1(n1);
 
-  for (int e = threadIdx.x; e < n0 * n1 * n2; e += THREADS) {
+  for (int e = threadIdx.x; e < n0 * n1 * n2; e += blockDim.x) {
     const int r = d0.quotient(e), c = d1.quotient(r);
 
     f(e - r * n0, r - c * n1, c);
@@ -236,28 +236,28 @@ static __device__ __forceinline__ void PlaceFetchNode(const PlaceBlock<T, B> &me
 template <bool BOUNDARY, typename T, int B>
 static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<T, B> &me, const T *x, const T *b)
 {
-  constexpr int THREADS = PlaceSizes<T, B>::THREADS;
-  const int     o[3] = {me.first[0] - 1, me.first[1] - 1, me.first[2] - 1}, ny = me.y.n, nz = me.z.n;
+  const int o[3] = {me.first[0] - 1, me.first[1] - 1, me.first[2] - 1}, ny = me.y.n, nz = me.z.n;
 
-  EachNode<THREADS>(me.width, ny, nz, [&](int c, int j, int k) { PlaceFetchNode(me, me.V(c, j, k), b, o[0] + 1 + c, o[1] + 1 + j, o[2] + 1 + k); });
+  EachNode(me.width, ny, nz, [&](int c, int j, int k) { PlaceFetchNode(me, me.V(c, j, k), b, o[0] + 1 + c, o[1] + 1 + j, o[2] + 1 + k); });
   if (!BOUNDARY) return;
-  EachNode<THREADS>(me.width + 2, 2, nz + 2, [&](int e, int s, int k) { PlaceFetchNode(me, me.G(s, k, e), x, o[0] + e, o[1] + s * (ny + 1), o[2] + k); });
-  EachNode<THREADS>(me.width + 2, ny + 2, 2, [&](int e, int j, int s) { PlaceFetchNode(me, me.Z(s, j, e), x, o[0] + e, o[1] + j, o[2] + s * (nz + 1)); });
-  EachNode<THREADS>(ny + 2, me.row.count + 1, nz + 2, [&](int j, int q, int k) { PlaceFetchNode(me, me.X(q, k, j), x, me.row.first[q] - 1, o[1] + j, o[2] + k); });
+  EachNode(me.width + 2, 2, nz + 2, [&](int e, int s, int k) { PlaceFetchNode(me, me.G(s, k, e), x, o[0] + e, o[1] + s * (ny + 1), o[2] + k); });
+  EachNode(me.width + 2, ny + 2, 2, [&](int e, int j, int s) { PlaceFetchNode(me, me.Z(s, j, e), x, o[0] + e, o[1] + j, o[2] + s * (nz + 1)); });
+  EachNode(ny + 2, me.row.count + 1, nz + 2, [&](int j, int q, int k) { PlaceFetchNode(me, me.X(q, k, j), x, me.row.first[q] - 1, o[1] + j, o[2] + k); });
 }
 
 /* ---- tiles ---- */
 
 /*
-  The lines 0 .. count - 1 in tiles, from tile `tile` on every WARPS-th: f(l, own) with the numbers of a thread's two lines, the last one again (a copy,
+  The lines 0 .. count - 1 in tiles, from tile `tile` on one for each warp: f(l, own) with the numbers of a thread's two lines, the last one again (a copy,
   not its own) where there are no more.  Returns the warp's tile after all.
 */
-template <int WARPS, typename F>
+template <typename F>
 static __device__ __forceinline__ int EachTile(int tile, int count, F f)
 {
   const int tiles = (count + 15) / 16;
 
-  for (; tile < tiles; tile += WARPS) {
+#pragma unroll 1
+  for (; tile < tiles; tile += blockDim.x / 32) {
     const int  at   = tile * 16 + threadIdx.x % 32 / 4;
     const int  l[2] = {min(at, count - 1), min(at + 8, count - 1)};
     const bool own[2] = {at < count, at + 8 < count};
@@ -279,6 +279,7 @@ static __device__ __forceinline__ void PlaceFace(const PlaceClass<T, B> &m, cons
   v.load(inner, stride, m.n);
   __syncwarp(); /* copies have read before lines are overwritten */
   matrix.apply(v);
+#pragma unroll
   for (int s = 0; s < 2; s++) v.add(m, rim + s, end[s][0], end[s][1]);
   v.store(to, tostride, m.n);
 }
@@ -287,20 +288,19 @@ static __device__ __forceinline__ void PlaceFace(const PlaceClass<T, B> &m, cons
 template <typename T, int B>
 static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<T, B> &me, int tile)
 {
-  constexpr int WARPS = PlaceSizes<T, B>::WARPS;
-  const int     ny = me.y.n, nodes = me.width + 2;
+  const int ny = me.y.n, nodes = me.width + 2;
 
   {
     const PlaceMatrix<T, B> modes(me.z, FACE_MODES);
     const Divisor           x(ny + 2), y(nodes);
 
-    tile = EachTile<WARPS>(tile, (me.row.count + 1) * (ny + 2), [&](const int l[2], const bool *) {
+    tile = EachTile(tile, (me.row.count + 1) * (ny + 2), [&](const int l[2], const bool *) {
       const int q[2]    = {x.quotient(l[0]), x.quotient(l[1])};
       T *const  line[2] = {me.X(q[0], 0, l[0] - q[0] * (ny + 2)), me.X(q[1], 0, l[1] - q[1] * (ny + 2))};
 
       PlaceFace(me.z, modes, MU_PLACE, line, me.g.xrow, line, me.g.xrow);
     });
-    tile = EachTile<WARPS>(tile, 2 * nodes, [&](const int l[2], const bool *) {
+    tile = EachTile(tile, 2 * nodes, [&](const int l[2], const bool *) {
       const int s[2]    = {y.quotient(l[0]), y.quotient(l[1])};
       T *const  line[2] = {me.G(s[0], 0, l[0] - s[0] * nodes), me.G(s[1], 0, l[1] - s[1] * nodes)};
 
@@ -310,10 +310,11 @@ static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<T, B> &me, i
   const PlaceMatrix<T, B> mass(me.y, MASS);
   const Divisor           z(nodes);
 
-  EachTile<WARPS>(tile, 2 * nodes, [&](const int l[2], const bool own[2]) {
+  EachTile(tile, 2 * nodes, [&](const int l[2], const bool own[2]) {
     const int s[2]    = {z.quotient(l[0]), z.quotient(l[1])};
     T *const  line[2] = {me.Z(s[0], 0, l[0] - s[0] * nodes), me.Z(s[1], 0, l[1] - s[1] * nodes)};
 
+#pragma unroll
     for (int i = 0; i < 2; i++) { /* the face itself, for the way back */
       const int e = l[i] - s[i] * nodes;
 
@@ -328,7 +329,6 @@ static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<T, B> &me, i
 template <typename T, int B>
 static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<T, B> &me)
 {
-  constexpr int WARPS = PlaceSizes<T, B>::WARPS;
   const int     ny = me.y.n, nz = me.z.n;
   const Divisor z(nz), y(ny);
   int           tile = threadIdx.x / 32;
@@ -336,7 +336,7 @@ static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<T, B> &me)
   {
     const PlaceMatrix<T, B> modes(me.y, FACE_MODES);
 
-    tile = EachTile<WARPS>(tile, (me.row.count + 1) * nz, [&](const int l[2], const bool *) {
+    tile = EachTile(tile, (me.row.count + 1) * nz, [&](const int l[2], const bool *) {
       const int q[2]    = {z.quotient(l[0]), z.quotient(l[1])};
       T *const  line[2] = {me.X(q[0], l[0] - q[0] * nz, 0), me.X(q[1], l[1] - q[1] * nz, 0)};
 
@@ -349,9 +349,10 @@ static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<T, B> &me)
     const int               c = me.column(p);
 
     /* 2 nz lines of y-faces, then 2 ny of z-faces, whose results stay clear of the ends that they share with the patches beside */
-    tile = EachTile<WARPS>(tile, 2 * (ny + nz), [&](const int l[2], const bool *) {
+    tile = EachTile(tile, 2 * (ny + nz), [&](const int l[2], const bool *) {
       T *from[2], *to[2];
 
+#pragma unroll
       for (int i = 0; i < 2; i++) {
         const bool face = l[i] >= 2 * nz; /* in z? */
         const int  m = face ? l[i] - 2 * nz : l[i], s = face ? y.quotient(m) : z.quotient(m), a = m - s * (face ? ny : nz);
@@ -374,7 +375,7 @@ static __device__ __forceinline__ int PlaceVolume(const PlaceBlock<T, B> &me, Ti
   const PlaceMatrix<T, B> matrix(m, which);
   const int               stride = D == 2 ? me.g.plane : me.g.row;
 
-  return EachTile<PlaceSizes<T, B>::WARPS>(threadIdx.x / 32, me.width * (D == 2 ? me.y.n : me.z.n), [&](const int l[2], const bool own[2]) {
+  return EachTile(threadIdx.x / 32, me.width * (D == 2 ? me.y.n : me.z.n), [&](const int l[2], const bool own[2]) {
     const int         a[2]    = {me.columns.quotient(l[0]), me.columns.quotient(l[1])}; /* y, or mode in z */
     const int         c[2]    = {l[0] - a[0] * me.width, l[1] - a[1] * me.width};
     T *const          line[2] = {D == 2 ? me.V(c[0], a[0], 0) : me.V(c[0], 0, a[0]), D == 2 ? me.V(c[1], a[1], 0) : me.V(c[1], 0, a[1])};
@@ -393,10 +394,9 @@ template <bool BOUNDARY, typename T, int B>
 static __device__ __forceinline__ int PlaceSolve(const PlaceBlock<T, B> &me, int p, int tile)
 {
   const PlaceClass<T, B>  m = me.x(p);
-  const PlaceMatrix<T, B> modes(m, TO_MODES), nodes(m, TO_NODES);
   const Divisor           y(me.y.n);
 
-  return EachTile<PlaceSizes<T, B>::WARPS>(tile, me.y.n * me.z.n, [&](const int l[2], const bool *) {
+  return EachTile(tile, me.y.n * me.z.n, [&](const int l[2], const bool *) {
     const int         k[2] = {y.quotient(l[0]), y.quotient(l[1])}, j[2] = {l[0] - k[0] * me.y.n, l[1] - k[1] * me.y.n};
     T *const          line[2] = {me.V(me.column(p), j[0], k[0]), me.V(me.column(p), j[1], k[1])};
     const T           shift[2] = {me.y.weight(LAMBDA, j[0]) + me.z.weight(LAMBDA, k[0]), me.y.weight(LAMBDA, j[1]) + me.z.weight(LAMBDA, k[1])};
@@ -405,8 +405,10 @@ static __device__ __forceinline__ int PlaceSolve(const PlaceBlock<T, B> &me, int
 
     v.load(line, 1, m.n);
     __syncwarp();
-    modes.apply(v);
-    for (int s = 0; s < 2 && BOUNDARY; s++) {
+    PlaceMatrix<T, B>(m, TO_MODES).apply(v);
+#pragma unroll
+    for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) {
+#pragma unroll
       for (int i = 0; i < 2; i++) face[s][i] = *me.X(p + s, k[i], j[i]);
       v.add(m, ALPHA + s, -face[s][0], -face[s][1]);
     }
@@ -416,8 +418,9 @@ static __device__ __forceinline__ int PlaceSolve(const PlaceBlock<T, B> &me, int
       a0 *= ReciprocalOrZero(lambda + shift[0]);
       a1 *= ReciprocalOrZero(lambda + shift[1]);
     });
-    for (int s = 0; s < 2 && BOUNDARY; s++) v.add(m, MU_PLACE + s, -face[s][0], -face[s][1]);
-    nodes.apply(v);
+#pragma unroll
+    for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(m, MU_PLACE + s, -face[s][0], -face[s][1]);
+    PlaceMatrix<T, B>(m, TO_NODES).apply(v);
     v.store(line, 1, m.n);
   });
 }
@@ -429,6 +432,7 @@ static __device__ __forceinline__ void PlaceWrite(const PlaceBlock<T, B> &me, un
   bool      here[2];
   ptrdiff_t at[2];
 
+#pragma unroll
   for (int i = 0; i < 2; i++) {
     here[i] = own[i] && !(between >> c[i] & 1) && Inside(me.g.read, 0, me.first[0] + c[i]) && Inside(me.g.read, 1, me.first[1] + j[i]);
     at[i]   = me.g.l.at(me.first[0] + c[i], me.first[1] + j[i], me.first[2]);
@@ -436,6 +440,7 @@ static __device__ __forceinline__ void PlaceWrite(const PlaceBlock<T, B> &me, un
   v.each([&](int k, T &a0, T &a1) {
     const bool in = k < me.z.n && Inside(me.g.read, 2, me.first[2] + k);
 
+#pragma unroll
     for (int i = 0; i < 2; i++) {
       T *const to    = x + at[i] + k * me.g.l.plane;
       const T  value = i ? a1 : a0;
@@ -479,7 +484,8 @@ void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__
   PlaceVolume<1>(
     me, TO_MODES,
     [&](const int c[2], const int k[2], PlaceValues<T, B> &v) {
-      for (int s = 0; s < 2 && BOUNDARY; s++) {
+#pragma unroll
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) {
         const T   alpha[2] = {me.z.weight(ALPHA + s, k[0]), me.z.weight(ALPHA + s, k[1])};
         const T  *h[2]     = {me.Z(s, 0, c[0] + 1), me.Z(s, 0, c[1] + 1)};
 
@@ -492,7 +498,8 @@ void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__
       }
     },
     [&](const int c[2], const int k[2], const bool *, T *const line[2], PlaceValues<T, B> &v) {
-      for (int s = 0; s < 2 && BOUNDARY; s++) v.add(me.y, ALPHA + s, -*me.HY(s, k[0], c[0]), -*me.HY(s, k[1], c[1]));
+#pragma unroll
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, ALPHA + s, -*me.HY(s, k[0], c[0]), -*me.HY(s, k[1], c[1]));
       v.store(line, g.row, me.y.n);
     });
   __syncthreads();
@@ -501,14 +508,16 @@ void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__
   PlaceVolume<1>(
     me, TO_NODES,
     [&](const int c[2], const int k[2], PlaceValues<T, B> &v) {
-      for (int s = 0; s < 2 && BOUNDARY; s++) v.add(me.y, MU_PLACE + s, -*me.G(s, k[0], c[0] + 1), -*me.G(s, k[1], c[1] + 1));
+#pragma unroll
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, MU_PLACE + s, -*me.G(s, k[0], c[0] + 1), -*me.G(s, k[1], c[1] + 1));
     },
     [&](const int *, const int *, const bool *, T *const line[2], PlaceValues<T, B> &v) { v.store(line, g.row, me.y.n); });
   __syncthreads();
   PlaceVolume<2>(
     me, TO_NODES,
     [&](const int c[2], const int j[2], PlaceValues<T, B> &v) {
-      for (int s = 0; s < 2 && BOUNDARY; s++) v.add(me.z, MU_PLACE + s, -*me.FZ(s, j[0], c[0]), -*me.FZ(s, j[1], c[1]));
+#pragma unroll
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.z, MU_PLACE + s, -*me.FZ(s, j[0], c[0]), -*me.FZ(s, j[1], c[1]));
     },
     [&](const int c[2], const int j[2], const bool own[2], T *const *, PlaceValues<T, B> &v) { PlaceWrite(me, between, c, j, own, omega, beta, v, x); });
 }
@@ -521,7 +530,7 @@ struct PlaceSmootherBlocks : PlaceSmoother {
   PlaceData<T> data;
   PlanMemory   memory;
   size_t       bytes, bytes_solve; /* of shared memory; without faces */
-  int          patches;            /* of a block */
+  int          patches, threads;   /* of a block */
 
   /* has the code been compiled for a GPU with these instructions? */
   static PetscErrorCode supported(bool *yes)
@@ -552,8 +561,8 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     const PlaceShell shell(s, patches);
 
     PetscFunctionBegin;
-    if (boundary) PlaceKernel<T, B, true><<<shell.rows(), F::THREADS, bytes, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
-    else PlaceKernel<T, B, false><<<shell.rows(), F::THREADS, bytes_solve, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    if (boundary) PlaceKernel<T, B, true><<<shell.rows(), threads, bytes, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    else PlaceKernel<T, B, false><<<shell.rows(), threads, bytes_solve, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -565,8 +574,9 @@ private:
   void places(const int n[3])
   {
     auto      pad   = [](int m) { return m + (12 - m % 8) % 8; };
-    const int width = (n[0] + 1) * patches - 1;
+    const int width = (n[0] + 1) * patches - 1, tiles = (width * n[1] + 15) / 16;
 
+    threads = 32 * PetscMin(F::WARPS, PetscMax(2, (tiles + 1) / 2)); /* a warp has two tiles in a stage */
     data.row   = patches > 1 ? pad(width) : width | 1;
     data.plane = pad(n[1] * data.row);
     data.xrow  = pad(n[1] + 2);
