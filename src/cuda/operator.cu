@@ -3,7 +3,6 @@
 */
 #include "lines.cuh"
 #include "operator.cuh"
-#include "plan.cuh"
 
 namespace patchfd
 {
@@ -86,20 +85,65 @@ static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, T
   }
 }
 
-/* for equal cells of one degree, in 2D or 3D; NULL for others */
+/* is X = a A + s M for n numbers, to rounding?  These have the least squares of the rest */
+static bool Combination(PetscInt n, const PetscReal *X, const PetscReal *A, const PetscReal *M, PetscReal *a, PetscReal *s)
+{
+  PetscReal AA = 0, AM = 0, MM = 0, XA = 0, XM = 0, rest = 0, most = 0;
+
+  for (PetscInt i = 0; i < n; i++) {
+    AA += A[i] * A[i];
+    AM += A[i] * M[i];
+    MM += M[i] * M[i];
+    XA += X[i] * A[i];
+    XM += X[i] * M[i];
+  }
+  const PetscReal det = AA * MM - AM * AM;
+
+  *a = det ? (XA * MM - XM * AM) / det : XA / AA;
+  *s = det ? (XM * AA - XA * AM) / det : 0;
+  for (PetscInt i = 0; i < n; i++) {
+    rest = PetscMax(rest, PetscAbsReal(X[i] - *a * A[i] - *s * M[i]));
+    most = PetscMax(most, PetscAbsReal(X[i]));
+  }
+  return rest <= 1e-13 * most;
+}
+
+std::vector<CellScale<PetscReal>> ClassScales(const SumDesc *desc, int d)
+{
+  const SumDesc::Line              &line = desc->dir[d];
+  const PetscInt                    n    = line.nloc * line.nloc;
+  std::vector<CellScale<PetscReal>> scales((size_t)line.nclass);
+
+  for (PetscInt c = 0; c < line.nclass; c++) {
+    const PetscReal *M = line.M + c * n, *A = line.A + c * n;
+
+    scales[c].m = M[0] / line.M[0];
+    for (PetscInt i = 0; i < n; i++)
+      if (PetscAbsReal(M[i] - scales[c].m * line.M[i]) > 1e-13 * PetscAbsReal(M[0])) return {};
+    if (!Combination(n, A, line.A, line.M, &scales[c].a, &scales[c].s)) return {};
+  }
+  return scales;
+}
+
+/* for cells of one degree, in 2D or 3D, that are equal or nearly so; NULL for others */
 template <typename T>
-static PetscErrorCode OperatorFastChoose(const SumDesc *desc, OperatorFast **fast)
+static PetscErrorCode OperatorFastChoose(const SumDesc *desc, PlanMemory *memory, OperatorFast **fast)
 {
   const bool     plane = desc->dir[2].nloc == 1;
   const PetscInt n     = desc->dir[0].nloc;
+  bool           equal = true, scaled = true;
 
   PetscFunctionBegin;
   *fast = NULL;
   if (n < 2 || n - 1 > (plane ? operator_plane_degrees : operator_march_degrees)) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 3; d++)
-    if (desc->dir[d].nclass != 1 || (desc->dir[d].nloc != n && !(d == 2 && plane))) PetscFunctionReturn(PETSC_SUCCESS);
-  if (plane) PetscCall(OperatorPlaneCreate<T>(desc, fast));
-  else PetscCall(OperatorMarchCreate<T>(desc, fast));
+  for (int d = 0; d < 3; d++) {
+    if (desc->dir[d].nloc != n && !(d == 2 && plane)) PetscFunctionReturn(PETSC_SUCCESS);
+    equal  = equal && desc->dir[d].nclass == 1;
+    scaled = scaled && !ClassScales(desc, d).empty();
+  }
+  if (plane && equal) PetscCall(OperatorPlaneCreate<T>(desc, fast));
+  else if (equal) PetscCall((OperatorMarchCreate<T, false>(desc, memory, fast)));
+  else if (scaled && !plane) PetscCall((OperatorMarchCreate<T, true>(desc, memory, fast)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -128,7 +172,7 @@ PetscErrorCode Operator<T>::create(const SumDesc *desc, void **plan)
     size *= cell.n[d];
   }
   p->flops = 2.0 * size * (2 * cell.n[0] + 3 * cell.n[1] + 2 * cell.n[2] + 1) * (PetscLogDouble)cell.cells;
-  PetscCall(OperatorFastChoose<T>(desc, &p->fast));
+  PetscCall(OperatorFastChoose<T>(desc, &p->memory, &p->fast));
   if (p->fast) { /* works with lines of the assembled matrices, k + 2 entries a row on average */
     PetscLogDouble products = 1, nodes = (PetscLogDouble)cell.cells;
 

@@ -1,5 +1,6 @@
 /*
-  The operator (operator.cuh) on equal cells of the same degree K in all directions, by blocks of threads that march.
+  The operator (operator.cuh) on cells of the same degree K in all directions that are equal or (BY_PLACE) whose matrices are multiples of the same two,
+  by blocks of threads that march.
 
   R cells in each direction make a block of L = K R, with N = L + 1 nodes in a direction: so all degrees have lines of about the same
   length.  For R > 1 the matrices have zeros that are known when this is compiled, for R = 1 their mirror symmetry halves the products.
@@ -19,7 +20,10 @@
   p and q, s and t are in shared memory, for one step and the one before it: two barriers a step.  A march begins with a step of the K
   planes below it, for what they contribute to its first plane, and ends with a step of one plane.
 
-  Ends: nodes of x that do not exist are read as zero, so cells that do not exist contribute to one node only, the first or last one of
+  By place, cell c of a direction has the matrices m_c M and a_c A + s_c M, as cells of a graded mesh do: what M and A give is multiplied by these numbers
+  cell by cell, and cells that do not exist have zeros.
+
+  Ends of equal cells: nodes of x that do not exist are read as zero, so cells that do not exist contribute to one node only, the first or last one of
   the cells that do, and there M[0][0] (the same for both ends) too much: RemoveEnd() takes it away again.
 */
 #pragma once
@@ -37,9 +41,14 @@ struct OperatorGeometry {
   Range  read, write, store; /* nodes of x that are not zero, rows that are not zero, all of y */
 };
 
-template <typename T, int N>
+template <typename T, int N, bool BY_PLACE>
 struct CellMatrices {
   T M[3][N * N], A[3][N * N];
+};
+template <typename T, int N>
+struct CellMatrices<T, N, true> {
+  T                   M[3][N * N], A[3][N * N];
+  const CellScale<T> *scale[3]; /* in device memory; the first block of cells is that before the first tile */
 };
 
 /* is there a cell of degree K with both nodes? */
@@ -80,7 +89,7 @@ TILE(float, 8, 1, 8, 2, false);
 #undef TILE
 
 /* sizes, and the arithmetic of a line */
-template <typename T, int K>
+template <typename T, int K, bool PLACE>
 struct March {
   using Tile = patchfd::Tile<T, K>;
   static constexpr int  R = Tile::R, C = Tile::C, L = K * R, N = L + 1, H = (N + 1) / 2, Q = C - 1, NX = K + Q * L + 1; /* NX nodes in x */
@@ -102,8 +111,9 @@ struct March {
       for (int i = 0; i <= K; i++)
         for (int j = 0; j <= K; j++) b[c * K + i][c * K + j] += cell[i * (K + 1) + j];
     if (PARITY) Mirror<T, N>::fold(b[0], m);
+    else if (PLACE) std::copy(cell, cell + (K + 1) * (K + 1), m);
     else std::copy(b[0], b[H], m);
-    for (int j = 0; j < N; j++) m[FIRST + j] = (T)b[0][j];
+    for (int j = 0; j < N && (PARITY || !PLACE); j++) m[FIRST + j] = (T)b[0][j];
   }
 
   /* mirror symmetry, but for R > 1, where the zeros save as much */
@@ -132,6 +142,36 @@ struct March {
       }
     }
   }
+
+  /*
+    By place: for each cell of the block with row r, f(lo, hi, rows): rows[i] are the rows r and L - r of m[i] v[i] within the cells `lo` and `hi`, where
+    v[i] is split
+  */
+  template <int COUNT, typename F>
+  static __device__ __forceinline__ void products(const T *const (&m)[COUNT], const T *const (&v)[COUNT], int r, F f)
+  {
+#pragma unroll
+    for (int cell = 0; cell < R; cell++) {
+      T rows[COUNT][2];
+
+      if (r < cell * K || r > cell * K + K) continue;
+#pragma unroll
+      for (int i = 0; i < COUNT; i++) {
+        rows[i][0] = rows[i][1] = 0;
+        if constexpr (PARITY) {
+          Mirror<T, N>::add(m[i], v[i], r, rows[i][0], rows[i][1]);
+          if (r < N / 2) split(rows[i][0], rows[i][1]);
+        } else {
+#pragma unroll
+          for (int j = 0; j <= K; j++) { /* a cell looks the same from the other end */
+            rows[i][0] += m[i][(r - cell * K) * (K + 1) + j] * v[i][cell * K + j];
+            if (r < N / 2) rows[i][1] += m[i][(r - cell * K) * (K + 1) + j] * v[i][L - cell * K - j];
+          }
+        }
+      }
+      f(cell, R - 1 - cell, rows);
+    }
+  }
 };
 
 /* where a block of threads is: the first node of its tile, and the steps of its march but the one before it and the one after it */
@@ -158,10 +198,18 @@ __device__ inline void RemoveEnd(const int end[2], int n, F remove)
     if (n + r == end[0] || n + r == end[1]) remove(r);
 }
 
+/* numbers of block `block` of R cells in direction d; those of the blocks before and after it exist, too */
+template <int R, typename T, int N, bool PLACE>
+static __device__ __forceinline__ const CellScale<T> *Scale(const CellMatrices<T, N, PLACE> &m, int d, int block)
+{
+  if constexpr (PLACE) return m.scale[d] + (ptrdiff_t)(block + 1) * R;
+  else return NULL;
+}
+
 /* stage 1 and its y-line: K nodes below the tile, its L nodes, one above */
-template <typename T, int K>
+template <typename T, int K, bool PLACE>
 struct MarchY {
-  using S                = March<T, K>;
+  using S                = March<T, K, PLACE>;
   static constexpr int L = S::L, N = S::N;
   int                  k, at;        /* plane of the step; where p and q go */
   bool                 load, inside; /* is there such a line; has x all of its nodes? */
@@ -197,7 +245,7 @@ struct MarchY {
   }
 
   /* P = p, R = q */
-  __device__ void apply(const CellMatrices<T, N> &m, const OperatorGeometry &g, const MarchPlace<S> &place, T *P, T *R) const
+  __device__ void apply(const CellMatrices<T, N, PLACE> &m, const OperatorGeometry &g, const MarchPlace<S> &place, T *P, T *R) const
   {
     T p0 = 0, q0 = 0, v[N];
 
@@ -209,14 +257,30 @@ struct MarchY {
 #pragma unroll
     for (int j = 0; j < N; j++) v[j] = u[K + j];
     S::split(v);
+
+    const CellScale<T> *scale = Scale<S::R>(m, 1, (int)blockIdx.y);
+
+    if constexpr (PLACE) {
+      q0 = scale[-1].a * q0 + scale[-1].s * p0;
+      p0 *= scale[-1].m;
+    }
 #pragma unroll
     for (int r = 0; r < S::H; r++) {
       T p = 0, ph = 0, q = 0, qh = 0;
 
-      S::add(m.M[1], v, r, p, ph);
-      S::add(m.A[1], v, r, q, qh);
-      if (r < N / 2) S::split(p, ph);
-      if (r < N / 2) S::split(q, qh);
+      if constexpr (PLACE) {
+        S::template products<2>({m.M[1], m.A[1]}, {v, v}, r, [&](int lo, int hi, const T rows[2][2]) {
+          p += scale[lo].m * rows[0][0];
+          q += scale[lo].a * rows[1][0] + scale[lo].s * rows[0][0];
+          ph += scale[hi].m * rows[0][1];
+          qh += scale[hi].a * rows[1][1] + scale[hi].s * rows[0][1];
+        });
+      } else {
+        S::add(m.M[1], v, r, p, ph);
+        S::add(m.A[1], v, r, q, qh);
+        if (r < N / 2) S::split(p, ph);
+        if (r < N / 2) S::split(q, qh);
+      }
       P[at + r * S::ROW] = r ? p : p + p0;
       R[at + r * S::ROW] = r ? q : q + q0;
       if (r && r < N / 2) {
@@ -224,6 +288,7 @@ struct MarchY {
         R[at + (L - r) * S::ROW] = qh;
       }
     }
+    if constexpr (PLACE) return;
     RemoveEnd<L>(g.end[1], place.j, [&](int r) {
       P[at + r * S::ROW] -= m.M[1][S::FIRST] * u[K + r];
       R[at + r * S::ROW] -= m.A[1][S::FIRST] * u[K + r];
@@ -232,9 +297,9 @@ struct MarchY {
 };
 
 /* stage 2 and its x-line: a block of cells, for the first lane the one before the tile */
-template <typename T, int K>
+template <typename T, int K, bool PLACE>
 struct MarchX {
-  using S                = March<T, K>;
+  using S                = March<T, K, PLACE>;
   static constexpr int L = S::L, N = S::N;
   int                  lane, row, first; /* row of the step, j fastest, then k; first node */
   int                  at, over;         /* where it begins, and how far from there its last node is */
@@ -251,7 +316,7 @@ struct MarchX {
   }
 
   /* P = s, R = t, where they were p and q, if `active`; all lanes of a warp come here, because they exchange values */
-  __device__ void apply(const CellMatrices<T, N> &m, const OperatorGeometry &g, bool active, T *P, T *R) const
+  __device__ void apply(const CellMatrices<T, N, PLACE> &m, const OperatorGeometry &g, bool active, T *P, T *R) const
   {
     T p[N], q[N], s[2] = {0, 0}, w[2] = {0, 0};
 
@@ -262,7 +327,9 @@ struct MarchX {
     }
     S::split(p);
     S::split(q);
-    rows(m, p, q, 0, s, w);
+    const CellScale<T> *scale = Scale<S::R>(m, 0, (int)blockIdx.x * S::Q + lane - 1);
+
+    rows(m, scale, p, q, 0, s, w);
     s[0] += __shfl_up_sync(0xffffffff, s[1], 1, S::C);
     w[0] += __shfl_up_sync(0xffffffff, w[1], 1, S::C);
     __syncwarp(); /* all have read */
@@ -272,7 +339,7 @@ struct MarchX {
 #pragma unroll
     for (int r = 1; r < S::H; r++) {
       s[0] = s[1] = w[0] = w[1] = 0;
-      rows(m, p, q, r, s, w);
+      rows(m, scale, p, q, r, s, w);
       P[at + r] = s[0];
       R[at + r] = w[0];
       if (r < N / 2) {
@@ -280,6 +347,7 @@ struct MarchX {
         R[at + L - r] = w[1];
       }
     }
+    if constexpr (PLACE) return;
     RemoveEnd<L>(g.end[0], first, [&](int r) {
       const T a = S::entry(p, r), b = S::entry(q, r);
 
@@ -290,8 +358,20 @@ struct MarchX {
 
 private:
   /* rows r and L - r of s and t; s and w are zero before */
-  static __device__ void rows(const CellMatrices<T, N> &m, const T p[N], const T q[N], int r, T s[2], T w[2])
+  static __device__ __forceinline__ void rows(const CellMatrices<T, N, PLACE> &m, const CellScale<T> *scale, const T p[N], const T q[N], int r, T s[2], T w[2])
   {
+    if constexpr (PLACE) {
+      S::template products<3>({m.M[0], m.A[0], m.M[0]}, {q, p, p}, r, [&](int lo, int hi, const T rows[3][2]) {
+#pragma unroll
+        for (int e = 0; e < 2; e++) {
+          const CellScale<T> &c = scale[e ? hi : lo];
+
+          s[e] += c.m * rows[0][e] + c.a * rows[1][e] + c.s * rows[2][e];
+          w[e] += c.m * rows[2][e];
+        }
+      });
+      return;
+    }
     S::add(m.M[0], q, r, s[0], s[1]);
     S::add(m.A[0], p, r, s[0], s[1]);
     S::add(m.M[0], p, r, w[0], w[1]);
@@ -301,9 +381,9 @@ private:
 };
 
 /* stage 3 and its z-line: `sum` is M2 s + A2 t, `old` is y0 */
-template <typename T, int K>
+template <typename T, int K, bool PLACE>
 struct MarchZ {
-  using S                = March<T, K>;
+  using S                = March<T, K, PLACE>;
   static constexpr int L = S::L, N = S::N;
   int                  at;
   bool                 store; /* is there such a node? */
@@ -336,10 +416,17 @@ struct MarchZ {
     }
   }
 
-  /* what the first plane of a step gives to the step before */
-  __device__ void complete(const CellMatrices<T, N> &m, const T *P, const T *R)
+  /* what the first plane of a step gives to the step before, which is number `block` of all blocks in z */
+  __device__ void complete(const CellMatrices<T, N, PLACE> &m, int block, const T *P, const T *R)
   {
-    const T s = P[at], w = R[at];
+    T s = P[at], w = R[at];
+
+    if constexpr (PLACE) {
+      const CellScale<T> c = Scale<S::R>(m, 2, block)[S::R - 1];
+
+      s = c.m * s + c.s * w;
+      w *= c.a;
+    }
 
 #pragma unroll
     for (int r = L - K; r < N; r++) {
@@ -362,7 +449,7 @@ struct MarchZ {
   }
 
   /* sum of the L planes from z on, but what the plane after them gives */
-  __device__ void apply(const CellMatrices<T, N> &m, const OperatorGeometry &g, int z, bool first, const T *P, const T *R)
+  __device__ void apply(const CellMatrices<T, N, PLACE> &m, const OperatorGeometry &g, int block, int z, bool first, const T *P, const T *R)
   {
     const T carry = first ? T(0) : sum[L];
     T       s[N], w[N];
@@ -375,36 +462,45 @@ struct MarchZ {
     s[L] = w[L] = 0; /* comes with the next step */
     S::split(s);
     S::split(w);
+
+    const CellScale<T> *scale = Scale<S::R>(m, 2, block);
+
 #pragma unroll
     for (int r = 0; r < S::H; r++) {
       T lo = 0, hi = 0;
 
-      S::add(m.M[2], s, r, lo, hi);
-      S::add(m.A[2], w, r, lo, hi);
-      if (r < N / 2) {
-        S::split(lo, hi);
-        sum[L - r] = hi;
+      if constexpr (PLACE) {
+        S::template products<3>({m.M[2], m.A[2], m.M[2]}, {s, w, w}, r, [&](int cl, int ch, const T rows[3][2]) {
+          lo += scale[cl].m * rows[0][0] + scale[cl].a * rows[1][0] + scale[cl].s * rows[2][0];
+          hi += scale[ch].m * rows[0][1] + scale[ch].a * rows[1][1] + scale[ch].s * rows[2][1];
+        });
+      } else {
+        S::add(m.M[2], s, r, lo, hi);
+        S::add(m.A[2], w, r, lo, hi);
+        if (r < N / 2) S::split(lo, hi);
       }
+      if (r < N / 2) sum[L - r] = hi;
       sum[r] = r ? lo : lo + carry;
     }
+    if constexpr (PLACE) return;
     const int again = Opaque(at); /* s and t, read again: registers are short */
 
     RemoveEnd<L>(g.end[2], z, [&](int r) { sum[r] -= m.M[2][S::FIRST] * P[again + r * S::PLANE] + m.A[2][S::FIRST] * R[again + r * S::PLANE]; });
   }
 };
 
-template <typename T, int K>
-__launch_bounds__(March<T, K>::THREADS, Tile<T, K>::B)
-static __global__ void MarchKernel(const __grid_constant__ CellMatrices<T, March<T, K>::N> m, const __grid_constant__ OperatorGeometry g, T alpha, const T *__restrict__ x, const T *y0, T *y)
+template <typename T, int K, bool PLACE>
+__launch_bounds__(March<T, K, PLACE>::THREADS, Tile<T, K>::B)
+static __global__ void MarchKernel(const __grid_constant__ CellMatrices<T, March<T, K, PLACE>::N, PLACE> m, const __grid_constant__ OperatorGeometry g, T alpha, const T *__restrict__ x, const T *y0, T *y)
 {
-  using S         = March<T, K>;
+  using S         = March<T, K, PLACE>;
   constexpr int L = S::L;
   extern __shared__ double shared_memory[];
-  const int           t = threadIdx.x;
-  const MarchPlace<S> place(g);
-  MarchY<T, K>        liney(g, place);
-  const MarchX<T, K>  linex(g, place);
-  MarchZ<T, K>        linez(g, place, alpha);
+  const int                 t = threadIdx.x;
+  const MarchPlace<S>       place(g);
+  MarchY<T, K, PLACE>       liney(g, place);
+  const MarchX<T, K, PLACE> linex(g, place);
+  MarchZ<T, K, PLACE>       linez(g, place, alpha);
 
   liney.fetch(g, place, x, -1);
   for (int c = -1; c <= place.steps; c++) {
@@ -426,21 +522,21 @@ static __global__ void MarchKernel(const __grid_constant__ CellMatrices<T, March
     __syncthreads(); /* s and t are there, until the step after the next: all threads have passed the next step's barriers then */
     if (S::LATE) liney.fetch(g, place, x, c + 1);
     if (t < S::LINES3) {
-      if (c >= 0) linez.complete(m, P, R);
+      if (c >= 0) linez.complete(m, (int)blockIdx.z * g.chunk + c - 1, P, R);
       if (c > 0 && linez.store) linez.write(g, z, to, plane, inside);
-      if (c < place.steps) linez.apply(m, g, z + L, c < 0, P, R);
+      if (c < place.steps) linez.apply(m, g, (int)blockIdx.z * g.chunk + c, z + L, c < 0, P, R);
     }
   }
 }
 
 /* ---- how the generic part calls it ---- */
 
-template <typename T, int K>
+template <typename T, int K, bool PLACE>
 struct OperatorMarch : OperatorFast {
-  using S = March<T, K>;
-  CellMatrices<T, S::N> m;
-  OperatorGeometry      g;
-  dim3                  grid;
+  using S = March<T, K, PLACE>;
+  CellMatrices<T, S::N, PLACE> m;
+  OperatorGeometry             g;
+  dim3                         grid;
 
   OperatorMarch(const SumDesc *desc)
   {
@@ -469,27 +565,46 @@ struct OperatorMarch : OperatorFast {
     g.planes = (n[2] + S::L - 1) / S::L;
   }
 
-  PetscErrorCode cut() { return CutMarches(MarchKernel<T, K>, S::THREADS, S::SHARED, (size_t)grid.x * grid.y, g.planes, 1, &g.chunk, &grid.z); }
+  /* by place: the numbers of the cells to visit, zeros for others */
+  PetscErrorCode upload(const SumDesc *desc, PlanMemory *memory)
+  {
+    const unsigned blocks[3] = {grid.x * S::Q, grid.y, (unsigned)g.planes};
+
+    PetscFunctionBegin;
+    if constexpr (PLACE) {
+      for (int d = 0; d < 3; d++) {
+        const std::vector<CellScale<T>> s = CellScales<T>(desc, d, g.origin[d] / K - S::R, (blocks[d] + 2) * S::R);
+        CellScale<T>                   *to;
+
+        PetscCall(memory->upload(s.size(), s.data(), &to));
+        m.scale[d] = to;
+      }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  PetscErrorCode cut() { return CutMarches(MarchKernel<T, K, PLACE>, S::THREADS, S::SHARED, (size_t)grid.x * grid.y, g.planes, 1, &g.chunk, &grid.z); }
 
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
     if (!grid.x || !grid.y || !grid.z) PetscFunctionReturn(PETSC_SUCCESS); /* no nodes here */
-    MarchKernel<T, K><<<grid, S::THREADS, S::SHARED, stream>>>(m, g, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
+    MarchKernel<T, K, PLACE><<<grid, S::THREADS, S::SHARED, stream>>>(m, g, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 };
 
-template <typename T>
-PetscErrorCode OperatorMarchCreate(const SumDesc *desc, OperatorFast **fast)
+template <typename T, bool PLACE>
+PetscErrorCode OperatorMarchCreate(const SumDesc *desc, PlanMemory *memory, OperatorFast **fast)
 {
   PetscFunctionBegin;
   PetscCall((ForDegree<1, operator_march_degrees>(desc->dir[0].nloc - 1, [&](auto degree) {
-    OperatorMarch<T, degree> *p = new OperatorMarch<T, degree>(desc);
+    OperatorMarch<T, degree, PLACE> *p = new OperatorMarch<T, degree, PLACE>(desc);
 
     PetscFunctionBegin;
     *fast = p;
+    PetscCall(p->upload(desc, memory));
     PetscCall(p->cut());
     PetscFunctionReturn(PETSC_SUCCESS);
   })));

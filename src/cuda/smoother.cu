@@ -9,8 +9,10 @@ template <typename T>
 struct SmootherPlan {
   AnyPatches<T>         any;
   SmootherFast         *fast;
+  PlaceSmoother        *place; /* or NULL */
   Stencil<T>            stencil;
   bool                  uniform;    /* the stencil exists */
+  bool                  regular;    /* all patches' matrices are */
   int                   ones[3][2]; /* patches of one unknown in each direction, first and end */
   std::vector<PetscInt> first[3];   /* node of each patch */
 };
@@ -62,6 +64,15 @@ static PetscErrorCode CreateFast(const PatchFDLocalDesc *desc, SmootherFast **fa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* has a patch an eigenvalue zero?  If the patches of all directions have one, so may a product of them */
+static bool HasConstants(const PatchFDPatches *pd)
+{
+  for (PetscInt c = 0; c < pd->nclass; c++)
+    for (PetscInt i = 0; i < pd->eigen[c].n; i++)
+      if (pd->eigen[c].lambda[i] == 0) return true;
+  return false;
+}
+
 template <typename T>
 PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
 {
@@ -70,8 +81,9 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
-  p     = new SmootherPlan<T>();
-  *plan = p;
+  p          = new SmootherPlan<T>();
+  *plan      = p;
+  p->regular = false;
   for (int d = 0; d < 3; d++) {
     const PatchFDPatches *pd = desc->field->dir[d];
 
@@ -81,9 +93,11 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
     p->ones[d][1] = p->ones[d][0];
     while (p->ones[d][1] < pd->npatch && pd->n[p->ones[d][1]] == 1) p->ones[d][1]++;
     p->first[d].assign(pd->first, pd->first + pd->npatch);
+    p->regular = p->regular || !HasConstants(pd);
   }
   PetscCall(p->any.create(desc));
   PetscCall(CreateFast<T>(desc, &p->fast));
+  PetscCall(SmootherPlaceCreate<T>(desc, &p->place));
   PetscCall(p->stencil.create(desc, &p->uniform));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -97,7 +111,9 @@ PetscErrorCode Smoother<T>::destroy(void **plan)
   if (!p) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(p->any.destroy());
   if (p->fast) PetscCall(p->fast->destroy());
+  if (p->place) PetscCall(p->place->destroy());
   delete p->fast;
+  delete p->place;
   delete p;
   *plan = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -263,7 +279,10 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
     PetscCall(p->any.ones(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
     break;
   case Step::ANY:
-    PetscCall(p->any.apply(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
+    if (p->place && (solve || call.op == PATCHFD_OP_BOUNDARY)) {
+      PetscCall(p->place->apply(step.shell, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
+      PetscCall(PetscLogGpuFlops((PetscLogDouble)step.shell.size() * p->any.flops(p->any.n, call.op, step.zero)));
+    } else PetscCall(p->any.apply(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -274,7 +293,8 @@ PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolor
                                   void *r)
 {
   SmootherPlan<T> *p    = (SmootherPlan<T> *)plan;
-  const Call       call = {op, omega, x, b, r};
+  /* A_II^{-1} (b - A x) and A_II^{-1} (b_I - A_IB x_B) differ by x_I, unless A_II is singular */
+  const Call       call = {op == PATCHFD_OP_FUSED && p->regular ? PATCHFD_OP_BOUNDARY : op, omega, x, b, r};
   cudaStream_t     stream;
 
   PetscFunctionBegin;

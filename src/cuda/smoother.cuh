@@ -4,6 +4,7 @@
     smoother.cu           what is chosen when
     smoother_any.cu       the generic kernel (any sizes, graded meshes, free ends, 1D, all operations) and one for patches of one unknown
                           (degree 1)
+    smoother_place.cuh    patches with matrices of their own in 3D, on tensor instructions: graded meshes, free ends, other degrees
     smoother_stencil.cu   patches of one unknown on a uniform mesh, several colours at once
     smoother_volume.cuh   equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D, the interior of every uniform mesh, all of
                           it with Dirichlet conditions: which of these
@@ -115,11 +116,25 @@ struct AnyPatches {
   PetscErrorCode apply(const PatchShell &, PatchFDPatchOp, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t);
   PetscErrorCode ones(const PatchShell &, PatchFDPatchOp, PetscReal omega, bool zero, void *x, const void *b, void *r, cudaStream_t); /* they have one unknown each */
   PetscErrorCode destroy();
+  PetscLogDouble flops(const PetscInt size[3], PatchFDPatchOp, bool zero) const; /* of a patch of this size */
 
 private:
   PetscErrorCode upload(const PatchFDPatches *, int d);
-  PetscLogDouble flops(const PetscInt size[3], PatchFDPatchOp, bool zero) const; /* of a patch of this size */
 };
+
+/*
+  Patches in 3D with any matrices, as many as there are places in a direction, and up to 24 unknowns in each: those for which there is no SmootherFast.
+  x = beta x + omega u as there.
+*/
+struct PlaceSmoother {
+  virtual ~PlaceSmoother() { }
+  virtual PetscErrorCode apply(const PatchShell &, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t) = 0;
+  virtual PetscErrorCode destroy() = 0;
+};
+
+/* NULL where there is none: in 1D and 2D, for larger patches, on a GPU without the instructions */
+template <typename T>
+PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *, PlaceSmoother **);
 
 /* equal patches of one unknown: several colours in one pass.  PATCHFD_OP_BOUNDARY and PATCHFD_OP_FUSED are the same for them */
 template <typename T>

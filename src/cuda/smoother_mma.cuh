@@ -43,6 +43,23 @@ struct TileMatrices {
   T alpha_z[2 * K - 1], lambda_y[2 * K - 1], lambda_z[2 * K - 1]; /* by place in a line: even mode m at m, odd mode m at N - 1 - m */
 };
 
+/* a number on its way from global to shared memory, zero if it may not be read */
+template <typename T>
+static __device__ __forceinline__ void Fetch(T *to, const T *from, bool here)
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" : : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)), "r"(here ? (int)sizeof(T) : 0) : "memory");
+#endif
+}
+
+/* whatever Fetch has begun is there, for this thread */
+static __device__ __forceinline__ void FetchWait()
+{
+#if __CUDA_ARCH__ >= 800
+  asm volatile("cp.async.wait_all;" : : : "memory");
+#endif
+}
+
 /* half of a matrix; it takes a[line][slot] to the product */
 template <typename T>
 struct MmaHalf;
@@ -51,6 +68,7 @@ template <>
 struct MmaHalf<double> {
   double b[2];
 
+  MmaHalf() = default;
   __device__ __forceinline__ MmaHalf(const double from[2])
   {
     const double2 v = *(const double2 *)from;
@@ -58,12 +76,22 @@ struct MmaHalf<double> {
     b[0] = v.x;
     b[1] = v.y;
   }
+  __device__ __forceinline__ MmaHalf(double b0, double b1) : b{b0, b1} { }
   __device__ __forceinline__ void apply(double a[2][2]) const
   {
 #if __CUDA_ARCH__ >= 900
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %10, %10, %10};"
                  : "=d"(a[0][0]), "=d"(a[0][1]), "=d"(a[1][0]), "=d"(a[1][1])
                  : "d"(a[0][0]), "d"(a[1][0]), "d"(a[0][1]), "d"(a[1][1]), "d"(b[0]), "d"(b[1]), "d"(0.0));
+#endif
+  }
+  /* c += the product, beside others */
+  __device__ __forceinline__ void add(double c[2][2], const double a[2][2]) const
+  {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("mma.sync.aligned.m16n8k8.row.col.f64.f64.f64.f64 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+                 : "+d"(c[0][0]), "+d"(c[0][1]), "+d"(c[1][0]), "+d"(c[1][1])
+                 : "d"(a[0][0]), "d"(a[1][0]), "d"(a[0][1]), "d"(a[1][1]), "d"(b[0]), "d"(b[1]));
 #endif
   }
 };
@@ -79,12 +107,18 @@ template <>
 struct MmaHalf<float> {
   unsigned high[2], low[2];
 
+  MmaHalf() = default;
   __device__ __forceinline__ MmaHalf(const float from[2])
   {
     const float2 v = *(const float2 *)from;
 
     Split(v.x, high[0], low[0]);
     Split(v.y, high[1], low[1]);
+  }
+  __device__ __forceinline__ MmaHalf(float b0, float b1)
+  {
+    Split(b0, high[0], low[0]);
+    Split(b1, high[1], low[1]);
   }
   static __device__ __forceinline__ void add(float c[2][2], const unsigned a[2][2], const unsigned b[2])
   {
@@ -96,16 +130,20 @@ struct MmaHalf<float> {
   }
   __device__ __forceinline__ void apply(float a[2][2]) const
   {
+    const float v[2][2] = {{a[0][0], a[0][1]}, {a[1][0], a[1][1]}};
+
+    a[0][0] = a[0][1] = a[1][0] = a[1][1] = 0;
+    add(a, v);
+  }
+  __device__ __forceinline__ void add(float c[2][2], const float a[2][2]) const
+  {
     unsigned h[2][2], l[2][2];
 
 #pragma unroll
-    for (int i = 0; i < 4; i++) {
-      Split(a[i / 2][i % 2], h[i / 2][i % 2], l[i / 2][i % 2]);
-      a[i / 2][i % 2] = 0;
-    }
-    add(a, l, high);
-    add(a, h, low);
-    add(a, h, high);
+    for (int i = 0; i < 4; i++) Split(a[i / 2][i % 2], h[i / 2][i % 2], l[i / 2][i % 2]);
+    add(c, l, high);
+    add(c, h, low);
+    add(c, h, high);
   }
 };
 

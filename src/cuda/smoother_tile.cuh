@@ -26,15 +26,6 @@
 namespace patchfd
 {
 
-/* a number on its way from global to shared memory, zero if it may not be read */
-template <typename T>
-static __device__ __forceinline__ void Fetch(T *to, const T *from, bool here)
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" : : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)), "r"(here ? (int)sizeof(T) : 0) : "memory");
-#endif
-}
-
 /* ---- faces ---- */
 
 /* lines of the closure, from node to node or to modes: the product with M or T, and with the columns of the ends */
@@ -157,14 +148,6 @@ static __device__ __forceinline__ void FetchFaces(const FastGeometry &g, const i
       Fetch(to + s * C * F::ROW + l, x + (here ? from + s * 2 * K * across + l * next : first), here);
     }
   }
-}
-
-/* whatever Fetch has begun is there, for this thread */
-static __device__ __forceinline__ void FetchWait()
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" : : : "memory");
-#endif
 }
 
 /*

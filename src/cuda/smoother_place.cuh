@@ -1,0 +1,668 @@
+/*
+  Patches with matrices of their own (a class by place) in 3D, on tensor instructions: graded meshes, patches that reach free ends, degrees that have no
+  kernel of their own, coefficients that differ.  Sizes are known at run time: a direction has n <= 8 B unknowns.
+
+  Formula, notation and the order of directions are those of smoother_fast.cuh, without parity: the faces below and above (s = 0, 1) enter one by one,
+  with alpha_s and mu_s of their own.  All patches of a block have the same place in y and z, and so the same matrices there; in x each of its P patches
+  has others.  A product with a matrix is B x B products of smoother_mma.cuh: two numbers a lane for each, which a warp loads for all of its tiles of
+  16 lines (from L1: blocks beside each other want the same ones).  Rows and columns from n on are zero; entries from n on read the last one of the line.
+
+  Patches of a colour lie side by side in x, with one node between two.  Column c of the volume is the node first_0 + c, the ones between patches are
+  carried along; node e of faces is first_0 - 1 + e.  Plane q in x is below patch q, and above patch q - 1.  Stages, with a barrier between each two:
+
+    1. b: z-lines to modes; x-planes and y-faces, z-lines to modes; z-faces, y-lines times M       X[q][k][j], G[s][k][e], Z[s][j][e], in place; FZ: z-faces themselves
+    2. x-planes, y-lines to modes, in place; x-lines of y- and z-faces times M                     HY[s][k][c], Z in place
+    3. y-lines: alpha_z Z, to modes, alpha_y HY
+    4. x-lines, patch by patch: to modes, alpha_x X, 1 / D, mu_x X, to nodes
+    5. y-lines: mu_y G, to nodes
+    6. z-lines: mu_z FZ, to nodes, and to x
+*/
+#pragma once
+#include "dispatch.cuh"
+#include "plan.cuh"
+#include "reciprocal.cuh"
+#include "smoother_mma.cuh"
+
+namespace patchfd
+{
+
+static constexpr int PLACE_ROW = 8, place_blocks = 3; /* patches of a block, at most; 8 of these are the unknowns of a direction, at most */
+
+struct PlacePatch {
+  int first, n, cls;
+};
+
+/* a direction's patches and their matrices, in device memory */
+template <typename T>
+struct PlaceLine {
+  const PlacePatch *patch;
+  const T          *numbers; /* of the classes */
+};
+
+template <typename T>
+struct PlaceData {
+  PlaceLine<T> d[3];
+  Layout       l;
+  Range        read;
+  int          row, plane, xrow, frow, closure[3], X, G, Z, HY, FZ; /* strides and places in shared memory */
+};
+
+/* the patches of a shell in rows of at most `most` in x */
+struct PlaceShell {
+  PatchShell shell;
+  unsigned   end[6];
+  int        most;
+
+  PlaceShell(const PatchShell &s, int most) : shell(s), most(most)
+  {
+    unsigned total = 0;
+
+    for (int i = 0; i < 6; i++) end[i] = total += s.part[i].empty() ? 0 : (unsigned)(s.part[i].size() / (s.part[i].hi[0] - s.part[i].lo[0])) * inx(i);
+  }
+  __host__ __device__ unsigned inx(int i) const { return (unsigned)(shell.part[i].hi[0] - shell.part[i].lo[0] + most - 1) / most; }
+  unsigned                     rows() const { return end[5]; }
+  /* row `item`: its patches and the numbers of the first one */
+  __device__ __forceinline__ void find(unsigned item, int &count, int number[3]) const
+  {
+    int i = 0;
+
+    while (item >= end[i]) i++;
+    if (i) item -= end[i - 1];
+    const Range   &r   = shell.part[i];
+    const unsigned n0 = inx(i), n1 = r.hi[1] - r.lo[1], row = item / n0;
+    const int      at = r.lo[0] + (int)(item - row * n0) * most;
+
+    count     = min(most, r.hi[0] - at);
+    number[0] = shell.start[0] + 2 * at;
+    number[1] = shell.start[1] + 2 * (r.lo[1] + (int)(row % n1));
+    number[2] = shell.start[2] + 2 * (r.lo[2] + (int)(row / n1));
+  }
+};
+
+enum PlaceWeight { ALPHA, MU_PLACE = 2, RIM_PLACE = 4, LAMBDA = 6, PLACE_WEIGHTS }; /* below and above; RIM_PLACE: mass matrix, columns of the ends */
+
+/* threads of a block, at most; blocks of so many on a multiprocessor (a bound for the compiler's registers) */
+template <typename T, int B>
+struct PlaceSizes {
+  static constexpr int WARPS = 8, THREADS = 32 * WARPS, BLOCKS = B == 3 ? 2 : B == 2 && sizeof(T) == 8 ? 3 : 4;
+  static constexpr int MATRIX = B * B * 64, CLASS = 4 * MATRIX + PLACE_WEIGHTS * 8 * B; /* numbers of a class */
+};
+
+/* x / n for x n < 2^32 */
+struct Divisor {
+  unsigned n, m;
+
+  __device__ __forceinline__ Divisor(int n) : n(n), m(0xffffffffu / n + 1) { }
+  __device__ __forceinline__ int quotient(int x) const { return n == 1 ? x : (int)__umulhi((unsigned)x, m); }
+};
+
+/* a patch in one direction */
+template <typename T, int B>
+struct PlaceClass {
+  using F = PlaceSizes<T, B>;
+  int      n;
+  const T *numbers;
+
+  __device__ __forceinline__ PlaceClass(const PlaceLine<T> &line, int patch) : n(line.patch[patch].n), numbers(line.numbers + (size_t)line.patch[patch].cls * F::CLASS) { }
+  __device__ __forceinline__ const T *matrix(TileMatrix which) const { return numbers + which * F::MATRIX; }
+  /* of node or mode i */
+  __device__ __forceinline__ T weight(int which, int i) const { return __ldg(numbers + 4 * F::MATRIX + which * 8 * B + i); }
+};
+
+/* a thread's part of two lines: entries 8 c + 4 h + lane % 4 */
+template <typename T, int B>
+struct PlaceValues {
+  T a[B][2][2]; /* [c][line][h] */
+
+  static __device__ __forceinline__ int entry(int c, int h) { return 8 * c + 4 * h + (int)threadIdx.x % 4; }
+  template <typename F>
+  __device__ __forceinline__ void each(F f)
+  {
+#pragma unroll
+    for (int c = 0; c < B; c++)
+#pragma unroll
+      for (int h = 0; h < 2; h++) f(entry(c, h), a[c][0][h], a[c][1][h]);
+  }
+  __device__ __forceinline__ void load(const T *const line[2], int stride, int n)
+  {
+    each([&](int i, T &a0, T &a1) {
+      const int at = min(i, n - 1) * stride;
+
+      a0 = line[0][at];
+      a1 = line[1][at];
+    });
+  }
+  __device__ __forceinline__ void store(T *const line[2], int stride, int n)
+  {
+    each([&](int i, T &a0, T &a1) {
+      if (i >= n) return;
+      line[0][i * stride] = a0;
+      line[1][i * stride] = a1;
+    });
+  }
+  /* += weights times a number for each line */
+  __device__ __forceinline__ void add(const PlaceClass<T, B> &m, int which, T f0, T f1)
+  {
+    each([&](int i, T &a0, T &a1) {
+      const T w = m.weight(which, i);
+
+      a0 += w * f0;
+      a1 += w * f1;
+    });
+  }
+};
+
+/* a matrix in registers */
+template <typename T, int B>
+struct PlaceMatrix {
+  MmaHalf<T> m[B][B]; /* [entries of the line][of the product] */
+
+  __device__ __forceinline__ PlaceMatrix(const PlaceClass<T, B> &c, TileMatrix which)
+  {
+    const T *from = c.matrix(which) + threadIdx.x % 32 * 2;
+
+#pragma unroll
+    for (int i = 0; i < B * B; i++) m[i / B][i % B] = MmaHalf<T>(__ldg(from + i * 64), __ldg(from + i * 64 + 1));
+  }
+  __device__ __forceinline__ void apply(PlaceValues<T, B> &v) const
+  {
+    PlaceValues<T, B> w = {};
+
+#pragma unroll
+    for (int i = 0; i < B; i++)
+#pragma unroll
+      for (int j = 0; j < B; j++) m[i][j].add(w.a[j], v.a[i]);
+    v = w;
+  }
+};
+
+/* the patches of a block: numbers in y and z, and a row of them in x, in shared memory */
+struct PlaceRow {
+  int count, number[3];      /* patches in x; the first one */
+  int first[PLACE_ROW + 1]; /* first unknowns in x; the last one: where a patch after the row would begin */
+};
+
+template <typename T, int B>
+struct PlaceBlock {
+  using F = PlaceSizes<T, B>;
+
+  const PlaceData<T>  &g;
+  const PlaceRow      &row;
+  T                   *sm;
+  PlaceClass<T, B>     y, z;
+  int                  first[3], width; /* first unknown; columns */
+  Divisor              columns;
+
+  __device__ __forceinline__ PlaceBlock(const PlaceData<T> &g, const PlaceRow &row, T *sm) :
+    g(g), row(row), sm(sm), y(g.d[1], row.number[1]), z(g.d[2], row.number[2]), width(row.first[row.count] - 1 - row.first[0]), columns(width)
+  {
+    first[0] = row.first[0];
+    first[1] = g.d[1].patch[row.number[1]].first;
+    first[2] = g.d[2].patch[row.number[2]].first;
+  }
+  __device__ __forceinline__ PlaceClass<T, B> x(int p) const { return PlaceClass<T, B>(g.d[0], row.number[0] + 2 * p); }
+  __device__ __forceinline__ int              column(int p) const { return row.first[p] - row.first[0]; } /* of patch p's first unknown */
+  __device__ __forceinline__ T *V(int c, int j, int k) const { return sm + k * g.plane + j * g.row + c; }
+  __device__ __forceinline__ T *X(int q, int k, int j) const { return sm + g.X + (q * g.closure[2] + k) * g.xrow + j; }
+  __device__ __forceinline__ T *G(int s, int k, int e) const { return sm + g.G + (s * g.closure[2] + k) * g.frow + e; }
+  __device__ __forceinline__ T *Z(int s, int j, int e) const { return sm + g.Z + (s * g.closure[1] + j) * g.frow + e; }
+  __device__ __forceinline__ T *HY(int s, int k, int c) const { return sm + g.HY + (s * g.closure[2] + k) * g.row + c; }
+  __device__ __forceinline__ T *FZ(int s, int j, int c) const { return sm + g.FZ + (s * g.closure[1] + j) * g.row + c; }
+};
+
+/* ---- from global memory: asynchronous copies, all under way at once ---- */
+
+/* to[at] = number (a, b, c) of n, for all that a thread has */
+template <typename F>
+static __device__ __forceinline__ void EachNode(int n0, int n1, int n2, F f)
+{
+  const Divisor d0(n0), d1(n1);
+
+  for (int e = threadIdx.x; e < n0 * n1 * n2; e += blockDim.x) {
+    const int r = d0.quotient(e), c = d1.quotient(r);
+
+    f(e - r * n0, r - c * n1, c);
+  }
+}
+
+template <typename T, int B>
+static __device__ __forceinline__ void PlaceFetchNode(const PlaceBlock<T, B> &me, T *to, const T *from, int i, int j, int k)
+{
+  const bool here = me.g.read.contains(i, j, k);
+
+  Fetch(to, from + (here ? me.g.l.at(i, j, k) : 0), here);
+}
+
+template <bool BOUNDARY, typename T, int B>
+static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<T, B> &me, const T *x, const T *b)
+{
+  const int o[3] = {me.first[0] - 1, me.first[1] - 1, me.first[2] - 1}, ny = me.y.n, nz = me.z.n;
+
+  EachNode(me.width, ny, nz, [&](int c, int j, int k) { PlaceFetchNode(me, me.V(c, j, k), b, o[0] + 1 + c, o[1] + 1 + j, o[2] + 1 + k); });
+  if (!BOUNDARY) return;
+  EachNode(me.width + 2, 2, nz + 2, [&](int e, int s, int k) { PlaceFetchNode(me, me.G(s, k, e), x, o[0] + e, o[1] + s * (ny + 1), o[2] + k); });
+  EachNode(me.width + 2, ny + 2, 2, [&](int e, int j, int s) { PlaceFetchNode(me, me.Z(s, j, e), x, o[0] + e, o[1] + j, o[2] + s * (nz + 1)); });
+  EachNode(ny + 2, me.row.count + 1, nz + 2, [&](int j, int q, int k) { PlaceFetchNode(me, me.X(q, k, j), x, me.row.first[q] - 1, o[1] + j, o[2] + k); });
+}
+
+/* ---- tiles ---- */
+
+/*
+  The lines 0 .. count - 1 in tiles, from tile `tile` on one for each warp: f(l, own) with the numbers of a thread's two lines, the last one again (a copy,
+  not its own) where there are no more.  Returns the warp's tile after all.
+*/
+template <typename F>
+static __device__ __forceinline__ int EachTile(int tile, int count, F f)
+{
+  const int tiles = (count + 15) / 16;
+
+#pragma unroll 1
+  for (; tile < tiles; tile += blockDim.x / 32) {
+    const int  at   = tile * 16 + threadIdx.x % 32 / 4;
+    const int  l[2] = {min(at, count - 1), min(at + 8, count - 1)};
+    const bool own[2] = {at < count, at + 8 < count};
+
+    f(l, own);
+  }
+  return tile - tiles;
+}
+
+/* lines of the closure to[], times M or to modes: matrix and columns of the ends; from the first node of the closure on, to entries 0 .. n - 1 of `to` */
+template <typename T, int B>
+static __device__ __forceinline__ void PlaceFace(const PlaceClass<T, B> &m, const PlaceMatrix<T, B> &matrix, int rim, const T *const from[2], int stride, T *const to[2], int tostride)
+{
+  const T          *const inner[2] = {from[0] + stride, from[1] + stride};
+  const int         above          = (m.n + 1) * stride;
+  const T           end[2][2]      = {{from[0][0], from[1][0]}, {from[0][above], from[1][above]}};
+  PlaceValues<T, B> v;
+
+  v.load(inner, stride, m.n);
+  __syncwarp(); /* copies have read before lines are overwritten */
+  matrix.apply(v);
+#pragma unroll
+  for (int s = 0; s < 2; s++) v.add(m, rim + s, end[s][0], end[s][1]);
+  v.store(to, tostride, m.n);
+}
+
+/* stage 1; tile: the warp's first */
+template <typename T, int B>
+static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<T, B> &me, int tile)
+{
+  const int ny = me.y.n, nodes = me.width + 2;
+
+  {
+    const PlaceMatrix<T, B> modes(me.z, FACE_MODES);
+    const Divisor           x(ny + 2), y(nodes);
+
+    tile = EachTile(tile, (me.row.count + 1) * (ny + 2), [&](const int l[2], const bool *) {
+      const int q[2]    = {x.quotient(l[0]), x.quotient(l[1])};
+      T *const  line[2] = {me.X(q[0], 0, l[0] - q[0] * (ny + 2)), me.X(q[1], 0, l[1] - q[1] * (ny + 2))};
+
+      PlaceFace(me.z, modes, MU_PLACE, line, me.g.xrow, line, me.g.xrow);
+    });
+    tile = EachTile(tile, 2 * nodes, [&](const int l[2], const bool *) {
+      const int s[2]    = {y.quotient(l[0]), y.quotient(l[1])};
+      T *const  line[2] = {me.G(s[0], 0, l[0] - s[0] * nodes), me.G(s[1], 0, l[1] - s[1] * nodes)};
+
+      PlaceFace(me.z, modes, MU_PLACE, line, me.g.frow, line, me.g.frow);
+    });
+  }
+  const PlaceMatrix<T, B> mass(me.y, MASS);
+  const Divisor           z(nodes);
+
+  EachTile(tile, 2 * nodes, [&](const int l[2], const bool own[2]) {
+    const int s[2]    = {z.quotient(l[0]), z.quotient(l[1])};
+    T *const  line[2] = {me.Z(s[0], 0, l[0] - s[0] * nodes), me.Z(s[1], 0, l[1] - s[1] * nodes)};
+
+#pragma unroll
+    for (int i = 0; i < 2; i++) { /* the face itself, for the way back */
+      const int e = l[i] - s[i] * nodes;
+
+      if (own[i] && e > 0 && e <= me.width)
+        for (int j = threadIdx.x % 4; j < ny; j += 4) *me.FZ(s[i], j, e - 1) = line[i][(j + 1) * me.g.frow];
+    }
+    PlaceFace(me.y, mass, RIM_PLACE, line, me.g.frow, line, me.g.frow);
+  });
+}
+
+/* stage 2 */
+template <typename T, int B>
+static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<T, B> &me)
+{
+  const int     ny = me.y.n, nz = me.z.n;
+  const Divisor z(nz), y(ny);
+  int           tile = threadIdx.x / 32;
+
+  {
+    const PlaceMatrix<T, B> modes(me.y, FACE_MODES);
+
+    tile = EachTile(tile, (me.row.count + 1) * nz, [&](const int l[2], const bool *) {
+      const int q[2]    = {z.quotient(l[0]), z.quotient(l[1])};
+      T *const  line[2] = {me.X(q[0], l[0] - q[0] * nz, 0), me.X(q[1], l[1] - q[1] * nz, 0)};
+
+      PlaceFace(me.y, modes, MU_PLACE, line, 1, line, 1);
+    });
+  }
+  for (int p = 0; p < me.row.count; p++) {
+    const PlaceClass<T, B>  mx = me.x(p);
+    const PlaceMatrix<T, B> mass(mx, MASS);
+    const int               c = me.column(p);
+
+    /* 2 nz lines of y-faces, then 2 ny of z-faces, whose results stay clear of the ends that they share with the patches beside */
+    tile = EachTile(tile, 2 * (ny + nz), [&](const int l[2], const bool *) {
+      T *from[2], *to[2];
+
+#pragma unroll
+      for (int i = 0; i < 2; i++) {
+        const bool face = l[i] >= 2 * nz; /* in z? */
+        const int  m = face ? l[i] - 2 * nz : l[i], s = face ? y.quotient(m) : z.quotient(m), a = m - s * (face ? ny : nz);
+
+        from[i] = face ? me.Z(s, a, c) : me.G(s, a, c);
+        to[i]   = face ? me.Z(s, a, c + 1) : me.HY(s, a, c);
+      }
+      PlaceFace(mx, mass, RIM_PLACE, from, 1, to, 1);
+    });
+  }
+}
+
+/* ---- volume ---- */
+
+/* lines along z (or y) of the volume, from[] by column and the other direction; before(l, v), the product, after(l, v) */
+template <int D, typename T, int B, typename Before, typename After>
+static __device__ __forceinline__ int PlaceVolume(const PlaceBlock<T, B> &me, TileMatrix which, Before before, After after)
+{
+  const PlaceClass<T, B> &m = D == 2 ? me.z : me.y;
+  const PlaceMatrix<T, B> matrix(m, which);
+  const int               stride = D == 2 ? me.g.plane : me.g.row;
+
+  return EachTile(threadIdx.x / 32, me.width * (D == 2 ? me.y.n : me.z.n), [&](const int l[2], const bool own[2]) {
+    const int         a[2]    = {me.columns.quotient(l[0]), me.columns.quotient(l[1])}; /* y, or mode in z */
+    const int         c[2]    = {l[0] - a[0] * me.width, l[1] - a[1] * me.width};
+    T *const          line[2] = {D == 2 ? me.V(c[0], a[0], 0) : me.V(c[0], 0, a[0]), D == 2 ? me.V(c[1], a[1], 0) : me.V(c[1], 0, a[1])};
+    PlaceValues<T, B> v;
+
+    v.load(line, stride, m.n);
+    before(c, a, v);
+    __syncwarp();
+    matrix.apply(v);
+    after(c, a, own, line, v);
+  });
+}
+
+/* x-lines of patch p, with the planes p and p + 1 */
+template <bool BOUNDARY, typename T, int B>
+static __device__ __forceinline__ int PlaceSolve(const PlaceBlock<T, B> &me, int p, int tile)
+{
+  const PlaceClass<T, B>  m = me.x(p);
+  const Divisor           y(me.y.n);
+
+  return EachTile(tile, me.y.n * me.z.n, [&](const int l[2], const bool *) {
+    const int         k[2] = {y.quotient(l[0]), y.quotient(l[1])}, j[2] = {l[0] - k[0] * me.y.n, l[1] - k[1] * me.y.n};
+    T *const          line[2] = {me.V(me.column(p), j[0], k[0]), me.V(me.column(p), j[1], k[1])};
+    const T           shift[2] = {me.y.weight(LAMBDA, j[0]) + me.z.weight(LAMBDA, k[0]), me.y.weight(LAMBDA, j[1]) + me.z.weight(LAMBDA, k[1])};
+    T                 face[2][2];
+    PlaceValues<T, B> v;
+
+    v.load(line, 1, m.n);
+    __syncwarp();
+    PlaceMatrix<T, B>(m, TO_MODES).apply(v);
+#pragma unroll
+    for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) {
+#pragma unroll
+      for (int i = 0; i < 2; i++) face[s][i] = *me.X(p + s, k[i], j[i]);
+      v.add(m, ALPHA + s, -face[s][0], -face[s][1]);
+    }
+    v.each([&](int i, T &a0, T &a1) {
+      const T lambda = m.weight(LAMBDA, i);
+
+      a0 *= ReciprocalOrZero(lambda + shift[0]);
+      a1 *= ReciprocalOrZero(lambda + shift[1]);
+    });
+#pragma unroll
+    for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(m, MU_PLACE + s, -face[s][0], -face[s][1]);
+    PlaceMatrix<T, B>(m, TO_NODES).apply(v);
+    v.store(line, 1, m.n);
+  });
+}
+
+/* z-lines to x = beta x + omega v, where they are unknowns that exist */
+template <typename T, int B>
+static __device__ __forceinline__ void PlaceWrite(const PlaceBlock<T, B> &me, unsigned long long between, const int c[2], const int j[2], const bool own[2], T omega, T beta, PlaceValues<T, B> &v, T *x)
+{
+  bool      here[2];
+  ptrdiff_t at[2];
+
+#pragma unroll
+  for (int i = 0; i < 2; i++) {
+    here[i] = own[i] && !(between >> c[i] & 1) && Inside(me.g.read, 0, me.first[0] + c[i]) && Inside(me.g.read, 1, me.first[1] + j[i]);
+    at[i]   = me.g.l.at(me.first[0] + c[i], me.first[1] + j[i], me.first[2]);
+  }
+  v.each([&](int k, T &a0, T &a1) {
+    const bool in = k < me.z.n && Inside(me.g.read, 2, me.first[2] + k);
+
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      T *const to    = x + at[i] + k * me.g.l.plane;
+      const T  value = i ? a1 : a0;
+
+      if (in && here[i]) *to = beta == 0 ? omega * value : beta * *to + omega * value;
+    }
+  });
+}
+
+template <typename T, int B, bool BOUNDARY>
+__launch_bounds__(PlaceSizes<T, B>::THREADS, PlaceSizes<T, B>::BLOCKS) static __global__
+void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__ PlaceShell shell, T omega, T beta, T *x, const T *__restrict__ b)
+{
+  extern __shared__ int4 place_memory[];
+  __shared__ PlaceRow row;
+  unsigned long long  between = 0; /* columns between patches */
+
+  if (threadIdx.x == 0) shell.find(blockIdx.x, row.count, row.number);
+  __syncthreads();
+  if (threadIdx.x <= row.count) {
+    const PlacePatch last = g.d[0].patch[row.number[0] + 2 * min((int)threadIdx.x, row.count - 1)];
+
+    row.first[threadIdx.x] = threadIdx.x < row.count ? last.first : last.first + last.n + 1;
+  }
+  __syncthreads();
+
+  const PlaceBlock<T, B> me(g, row, (T *)place_memory);
+  const auto             nothing = [](const int *, const int *, PlaceValues<T, B> &) {};
+
+  for (int p = 1; p < row.count; p++) between |= 1ull << (me.column(p) - 1);
+  PlaceFetch<BOUNDARY>(me, x, b);
+  FetchWait();
+  __syncthreads();
+  int tile = PlaceVolume<2>(me, TO_MODES, nothing, [&](const int *, const int *, const bool *, T *const line[2], PlaceValues<T, B> &v) { v.store(line, g.plane, me.z.n); });
+  if (BOUNDARY) {
+    PlaceFaces1(me, tile);
+    __syncthreads();
+    PlaceFaces2(me);
+  }
+  __syncthreads();
+  PlaceVolume<1>(
+    me, TO_MODES,
+    [&](const int c[2], const int k[2], PlaceValues<T, B> &v) {
+#pragma unroll
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) {
+        const T   alpha[2] = {me.z.weight(ALPHA + s, k[0]), me.z.weight(ALPHA + s, k[1])};
+        const T  *h[2]     = {me.Z(s, 0, c[0] + 1), me.Z(s, 0, c[1] + 1)};
+
+        v.each([&](int j, T &a0, T &a1) {
+          const int at = min(j, me.y.n - 1) * g.frow;
+
+          a0 -= alpha[0] * h[0][at];
+          a1 -= alpha[1] * h[1][at];
+        });
+      }
+    },
+    [&](const int c[2], const int k[2], const bool *, T *const line[2], PlaceValues<T, B> &v) {
+#pragma unroll
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, ALPHA + s, -*me.HY(s, k[0], c[0]), -*me.HY(s, k[1], c[1]));
+      v.store(line, g.row, me.y.n);
+    });
+  __syncthreads();
+  for (int p = 0, next = threadIdx.x / 32; p < row.count; p++) next = PlaceSolve<BOUNDARY>(me, p, next);
+  __syncthreads();
+  PlaceVolume<1>(
+    me, TO_NODES,
+    [&](const int c[2], const int k[2], PlaceValues<T, B> &v) {
+#pragma unroll
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, MU_PLACE + s, -*me.G(s, k[0], c[0] + 1), -*me.G(s, k[1], c[1] + 1));
+    },
+    [&](const int *, const int *, const bool *, T *const line[2], PlaceValues<T, B> &v) { v.store(line, g.row, me.y.n); });
+  __syncthreads();
+  PlaceVolume<2>(
+    me, TO_NODES,
+    [&](const int c[2], const int j[2], PlaceValues<T, B> &v) {
+#pragma unroll
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.z, MU_PLACE + s, -*me.FZ(s, j[0], c[0]), -*me.FZ(s, j[1], c[1]));
+    },
+    [&](const int c[2], const int j[2], const bool own[2], T *const *, PlaceValues<T, B> &v) { PlaceWrite(me, between, c, j, own, omega, beta, v, x); });
+}
+
+/* ---- launch ---- */
+
+template <typename T, int B>
+struct PlaceSmootherBlocks : PlaceSmoother {
+  using F = PlaceSizes<T, B>;
+  PlaceData<T> data;
+  PlanMemory   memory;
+  size_t       bytes, bytes_solve; /* of shared memory; without faces */
+  int          patches, threads;   /* of a block */
+
+  /* has the code been compiled for a GPU with these instructions? */
+  static PetscErrorCode supported(bool *yes)
+  {
+    cudaFuncAttributes attributes;
+
+    PetscFunctionBegin;
+    PetscCallCUDA(cudaFuncGetAttributes(&attributes, PlaceKernel<T, B, true>));
+    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= (sizeof(T) == 4 ? 80 : 90);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  PetscErrorCode create(const PatchFDLocalDesc *desc, const int n[3])
+  {
+    PetscFunctionBegin;
+    for (int d = 0; d < 3; d++) PetscCall(upload(desc->field->dir[d], &data.d[d]));
+    data.l    = Layout(desc->field->box);
+    data.read = Range(desc->field->read);
+    patches   = B > 1 ? 1 : PetscMin(PLACE_ROW, PetscMax(1, 32 / (n[0] + 1)));
+    places(n);
+    PetscCall(AllowShared(PlaceKernel<T, B, true>, bytes));
+    PetscCall(AllowShared(PlaceKernel<T, B, false>, bytes_solve));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
+  {
+    const PlaceShell shell(s, patches);
+
+    PetscFunctionBegin;
+    if (boundary) PlaceKernel<T, B, true><<<shell.rows(), threads, bytes, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    else PlaceKernel<T, B, false><<<shell.rows(), threads, bytes_solve, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  PetscErrorCode destroy() override { return memory.free(); }
+
+private:
+  /* where arrays lie in shared memory, for the largest patch.  Lines of a tile lie beside each other, or a row apart: rows of 4 mod 8 numbers have no bank conflicts */
+  void places(const int n[3])
+  {
+    auto      pad   = [](int m) { return m + (12 - m % 8) % 8; };
+    const int width = (n[0] + 1) * patches - 1, tiles = (width * n[1] + 15) / 16;
+
+    threads = 32 * PetscMin(F::WARPS, PetscMax(2, (tiles + 1) / 2)); /* a warp has two tiles in a stage */
+    data.row   = patches > 1 ? pad(width) : width | 1;
+    data.plane = pad(n[1] * data.row);
+    data.xrow  = pad(n[1] + 2);
+    data.frow  = pad(width + 2);
+    for (int d = 0; d < 3; d++) data.closure[d] = n[d] + 2;
+    data.X      = n[2] * data.plane;
+    data.G      = data.X + (patches + 1) * data.closure[2] * data.xrow;
+    data.Z      = data.G + 2 * data.closure[2] * data.frow;
+    data.HY     = data.Z + 2 * data.closure[1] * data.frow;
+    data.FZ     = data.HY + 2 * data.closure[2] * data.row;
+    bytes       = (data.FZ + 2 * data.closure[1] * data.row) * sizeof(T);
+    bytes_solve = data.X * sizeof(T);
+  }
+
+  /* a class: the four matrices as lanes want them, and weights; zero where there is nothing, but for eigenvalues, which are divided by */
+  static void numbers(const PatchFDEigen *e, PetscReal *to)
+  {
+    const int  n = (int)e->n, c = n + 2;
+    PetscReal *weight = to + 4 * F::MATRIX;
+
+    for (int at = 0; at < F::MATRIX; at++) {
+      const int  block = at / 64, lane = at / 2 % 32, i = block / B * 8 + lane % 4 + 4 * (at % 2), j = block % B * 8 + lane / 8 + 4 * (lane / 4 % 2);
+      const bool in = i < n && j < n; /* row i for the entry of the line, column j for that of the product */
+
+      to[TO_MODES * F::MATRIX + at]   = in ? e->S[i * n + j] : 0;
+      to[TO_NODES * F::MATRIX + at]   = in ? e->S[j * n + i] : 0;
+      to[FACE_MODES * F::MATRIX + at] = in ? e->T[j * n + i] : 0;
+      to[MASS * F::MATRIX + at]       = in ? e->MI[j * c + 1 + i] : 0;
+    }
+    for (int i = 0; i < 8 * B; i++) {
+      for (int s = 0; s < 2; s++) {
+        weight[(ALPHA + s) * 8 * B + i]     = i < n ? e->alpha[s][i] : 0;
+        weight[(MU_PLACE + s) * 8 * B + i]  = i < n ? e->mu[s][i] : 0;
+        weight[(RIM_PLACE + s) * 8 * B + i] = i < n ? e->MI[i * c + s * (n + 1)] : 0;
+      }
+      weight[LAMBDA * 8 * B + i] = i < n ? e->lambda[i] : 1;
+    }
+  }
+
+  PetscErrorCode upload(const PatchFDPatches *pd, PlaceLine<T> *line)
+  {
+    std::vector<PetscReal>  all((size_t)pd->nclass * F::CLASS);
+    std::vector<PlacePatch> patch((size_t)pd->npatch);
+    T                      *where;
+    PlacePatch             *which;
+
+    PetscFunctionBegin;
+    for (PetscInt i = 0; i < pd->nclass; i++) numbers(&pd->eigen[i], &all[(size_t)i * F::CLASS]);
+    for (PetscInt i = 0; i < pd->npatch; i++) patch[i] = {(int)pd->first[i], (int)pd->n[i], (int)pd->cls[i]};
+    PetscCall(memory.upload(all.size(), all.data(), &where));
+    PetscCall(memory.upload(patch.size(), patch.data(), &which));
+    line->numbers = where;
+    line->patch   = which;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+};
+
+template <typename T, int B>
+static PetscErrorCode PlaceSmootherNew(const PatchFDLocalDesc *desc, const int n[3], PlaceSmoother **place)
+{
+  bool supported;
+
+  PetscFunctionBegin;
+  PetscCall((PlaceSmootherBlocks<T, B>::supported(&supported)));
+  if (!supported) PetscFunctionReturn(PETSC_SUCCESS);
+  PlaceSmootherBlocks<T, B> *p = new PlaceSmootherBlocks<T, B>;
+
+  *place = p; /* there before its arrays, so that it can be destroyed after an error */
+  PetscCall(p->create(desc, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *desc, PlaceSmoother **place)
+{
+  int n[3] = {0, 0, 0}, most = 0;
+
+  PetscFunctionBegin;
+  *place = NULL;
+  if (IsPoint(desc, 1) || IsPoint(desc, 2)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) {
+    for (PetscInt i = 0; i < desc->field->dir[d]->npatch; i++) n[d] = PetscMax(n[d], (int)desc->field->dir[d]->n[i]);
+    most = PetscMax(most, n[d]);
+  }
+  if (most > 1 && most <= 8 * place_blocks) PetscCall((ForDegree<1, place_blocks>((most + 7) / 8, [&](auto blocks) { return PlaceSmootherNew<T, blocks>(desc, n, place); })));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace patchfd
