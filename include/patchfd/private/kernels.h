@@ -268,6 +268,14 @@ struct _PatchFDKernels {
   PetscErrorCode (*operatorresidual)(void *plan, const PatchFDColor *, const void *x, const void *b, void *r);
   /* the diagonal of A on all of y, for operators given by points */
   PetscErrorCode (*operatordiagonal)(void *plan, void *diagonal);
+  /*
+    Half an iteration of conjugate gradients in one pass over the cells, for operators given by points: p = z + beta q, with z = r or, if d is given, z = d r
+    node by node (d the inverse of a diagonal), then w = A p, and *sum = p'w.  beta and sum, always double precision, live where the arrays live: no number
+    goes to the host.  r, d, q and p are over xbox, w over ybox; q, the p of the iteration before, and p are two arrays.  p is written at the nodes that the
+    operator reads and no others, w on all of ybox; rows that the operator does not have (outside `write`, nodes of no cell) add nothing to the sum.
+    *beta = 0 takes q for zero, whatever is in it.  NULL where a table has no such kernels, PETSC_ERR_SUP for operators that are not given by points.
+  */
+  PetscErrorCode (*operatorsweep)(void *plan, const void *beta, const void *r, const void *d, const void *q, void *p, void *w, void *sum);
   PetscErrorCode (*operatordestroy)(void **plan);
 
   PetscErrorCode (*latticecreate)(const PatchFDLatticeDesc *, void **plan);
