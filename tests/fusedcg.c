@@ -370,9 +370,11 @@ static PetscErrorCode Breakdown(Pair *p)
       PetscCall(SetGuess(&q, PETSC_FALSE));
       PetscCall(Compare(&q, names[bad]));
     }
-    PetscCall(KSPSetErrorIfNotConverged(q.ksp[1], PETSC_TRUE));
-    CATCH(ierr, KSPSolve(q.ksp[1], q.b, q.x[1]));
-    if (ierr) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: an error if asked for\n", names[bad]));
+    if (bad != 3) { /* PETSc's own check for NaN is an error on one rank only */
+      PetscCall(KSPSetErrorIfNotConverged(q.ksp[1], PETSC_TRUE));
+      CATCH(ierr, KSPSolve(q.ksp[1], q.b, q.x[1]));
+      if (ierr) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: an error if asked for\n", names[bad]));
+    }
     PetscCall(MatDestroy(&B));
     PetscCall(DestroyPair(&q));
   }
@@ -466,3 +468,92 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+  testset:
+    output_file: output/fusedcg_iterates.out
+    args: -dm_vec_type {{standard single}}
+    test:
+      suffix: box
+      nsize: {{1 3}}
+      args: -dm_box_degree {{1 2}}
+    test:
+      suffix: box_3
+      args: -dm_box_degree 3
+    test:
+      suffix: aij
+      nsize: {{1 4}}
+      args: -dm_mat_type aij
+    test:
+      suffix: dense
+      nsize: {{1 2}}
+      args: -matrix dense
+    test:
+      requires: cuda gpu
+      suffix: box_cuda
+      args: -dm_vec_type {{cuda singlecuda}} -dm_box_degree {{1 2 3}}
+    test:
+      requires: cuda gpu
+      suffix: box_cuda_ranks
+      nsize: 2
+      args: -dm_vec_type {{cuda singlecuda}}
+
+  testset:
+    output_file: output/fusedcg_unfused.out
+    test:
+      suffix: sor
+      args: -dm_mat_type aij -pcs sor
+      filter: sed "s/sor/the preconditioner/"
+    test:
+      suffix: icc
+      nsize: {{1 2}}
+      args: -dm_mat_type aij -pcs bjacobi -sub_pc_type icc
+      filter: sed "s/bjacobi/the preconditioner/"
+    test:
+      suffix: patchmg
+      nsize: {{1 3}}
+      args: -pcs patchmg -pc_patchmg_symmetric -dm_vec_type {{standard single}}
+      filter: sed "s/patchmg/the preconditioner/"
+    test:
+      requires: cuda gpu
+      suffix: patchmg_cuda
+      args: -pcs patchmg -pc_patchmg_symmetric -dm_vec_type {{cuda singlecuda}}
+      filter: sed "s/patchmg/the preconditioner/"
+
+  testset:
+    output_file: output/fusedcg_settings.out
+    args: -part settings
+    test:
+      suffix: settings
+      nsize: {{1 2}}
+      args: -dm_vec_type {{standard single}}
+    test:
+      requires: cuda gpu
+      suffix: settings_cuda
+      args: -dm_vec_type {{cuda singlecuda}}
+
+  testset:
+    output_file: output/fusedcg_breakdown.out
+    args: -part breakdown
+    test:
+      suffix: breakdown
+      nsize: {{1 3}}
+    test:
+      requires: cuda gpu
+      suffix: breakdown_cuda
+      args: -dm_vec_type cuda
+
+  testset:
+    output_file: output/fusedcg_replay.out
+    args: -part replay
+    test:
+      suffix: replay
+      nsize: {{1 2}}
+      args: -dm_vec_type {{standard single}}
+    test:
+      requires: cuda gpu
+      suffix: replay_cuda
+      args: -dm_vec_type {{cuda singlecuda}}
+
+TEST*/
