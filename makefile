@@ -92,7 +92,7 @@ $(OUT)/bin/%: $(OUT)/obj/%.c.o $(LIB)
 	@mkdir -p $(@D)
 	$(call say,LINK,$@)$(CLINKER) $(EXEFLAGS) -o $@ $(filter %.o,$^) $(LINK)
 ifneq ($(HAVE_CUDA),)
-$(OUT)/bin/benchmarks/kernels: $(OUT)/obj/benchmarks/rates.cu.o
+$(OUT)/bin/benchmarks/kernels $(OUT)/bin/benchmarks/cg: $(OUT)/obj/benchmarks/rates.cu.o
 endif
 .PRECIOUS: $(OUT)/obj/%.c.o
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)

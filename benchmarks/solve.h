@@ -1,29 +1,14 @@
 #pragma once
 /* Whole solves: solvers, times of all work, memory, and where the time goes */
 #include <petscpatchfd.h>
-#include <petsctime.h>
+#include "now.h"
 #include <petsc/private/logimpl.h> /* to switch GPU times on and off */
 
 #if defined(PETSC_HAVE_CUDA)
-  #include <petscdevice_cuda.h>
-  #define GPU            PetscDeviceInitialized(PETSC_DEVICE_CUDA)
   #define GPU_TIME(info) (info).GpuTime
 #else
-  #define GPU            PETSC_FALSE
   #define GPU_TIME(info) (info).time
 #endif
-
-/* seconds, when all work is done */
-static PetscErrorCode Now(PetscLogDouble *t)
-{
-  PetscFunctionBeginUser;
-#if defined(PETSC_HAVE_CUDA)
-  if (GPU) PetscCallCUDA(cudaDeviceSynchronize());
-#endif
-  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
-  PetscCall(PetscTime(t));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 /* bytes in use, on the GPU if there is one in use */
 static PetscErrorCode Memory(PetscLogDouble *bytes)

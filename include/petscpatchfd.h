@@ -10,6 +10,7 @@
 #define DMBOX     "box"
 #define PCPATCHFD "patchfd"
 #define PCPATCHMG "patchmg"
+#define KSPFUSEDCG "fusedcg"
 
 PETSC_EXTERN PetscErrorCode PatchFDInitializePackage(void);
 PETSC_EXTERN PetscErrorCode PatchFDFinalizePackage(void);
@@ -385,5 +386,9 @@ PETSC_EXTERN PetscErrorCode PCPatchMGSetSymmetric(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCPatchMGGetSymmetric(PC, PetscBool *);
 PETSC_EXTERN PetscErrorCode PCPatchMGSetGraph(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCPatchMGGetGraph(PC, PetscBool *);
+
+/* ---- KSPFUSEDCG ---- */
+PETSC_EXTERN PetscErrorCode KSPFusedCGSetGraph(KSP, PetscBool);
+PETSC_EXTERN PetscErrorCode KSPFusedCGGetGraph(KSP, PetscBool *);
 
 #include <petscvecsingle.h>

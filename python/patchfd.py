@@ -221,7 +221,7 @@ def _routine(name, *kinds):
     globals()[name] = routine
 
 
-_dm, _vec, _mat, _pc = (_object(cls) for cls in (PETSc.DM, PETSc.Vec, PETSc.Mat, PETSc.PC))
+_dm, _vec, _mat, _pc, _ksp = (_object(cls) for cls in (PETSc.DM, PETSc.Vec, PETSc.Mat, PETSc.PC, PETSc.KSP))
 _int, _real, _bool = (_scalar(ctype) for ctype in (Int, Real, Bool))
 _int_out, _real_out, _bool_out = _out(Int), _out(Real), _out(Bool)
 _string_out = _out(ctypes.c_char_p, lambda value: value.decode())
@@ -275,6 +275,8 @@ _routine('PCPatchFDGetSweeps', _pc, _int_out)
 for _name in ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph', 'PCSingleSetScale', 'PCSingleSetWarn'):
     _routine(_name, _pc, _bool)
     _routine(_name.replace('Set', 'Get'), _pc, _bool_out)
+_routine('KSPFusedCGSetGraph', _ksp, _bool)
+_routine('KSPFusedCGGetGraph', _ksp, _bool_out)
 _routine('PCSingleGetPC', _pc, _out(ctypes.c_void_p, _newpc))
 
 _routine('VecSingleConvert', _vec, _real, _vec)

@@ -12,6 +12,9 @@
 namespace patchfd
 {
 
+/* what a kernel in a recorded loop sets to zero to end it: cudaGraphConditionalHandle, where CUDA has it; 0: no loop */
+typedef unsigned long long LoopCondition;
+
 /* the type's place in tables, and its name in messages */
 template <typename T>
 struct Scalar;
@@ -185,8 +188,24 @@ struct BoxSolve {
   static PetscErrorCode destroy(void **);
 };
 
+template <typename T>
+struct CG {
+  static PetscErrorCode create(PetscCount, void **);
+  static PetscErrorCode destroy(void **);
+  static PetscErrorCode state(void *, PatchFDCG **);
+  static PetscErrorCode put(void *, const PatchFDCG *);
+  static PetscErrorCode get(void *, PatchFDCG *);
+  static PetscErrorCode direction(void *, const void *, const void *, void *);
+  static PetscErrorCode product(void *, const void *, const void *);
+  static PetscErrorCode advance(void *, const void *, const void *, const void *, void *, void *);
+  static PetscErrorCode sums(void *, const void *, const void *);
+  static PetscErrorCode recordbegin(void *, void **);
+  static PetscErrorCode recordend(void *, PetscBool, void **);
+};
+
 /* of any precision */
 PetscErrorCode RecordBegin(void **);
+PetscErrorCode RecordBeginLoop(LoopCondition *, void **);
 PetscErrorCode RecordEnd(PetscBool, void **);
 PetscErrorCode RecordReplay(void *);
 PetscErrorCode RecordDestroy(void **);

@@ -2,6 +2,9 @@
   Recordings as CUDA graphs.  A V-cycle is some hundred launches, most of them on coarse levels, where a kernel takes no longer than
   its launch; replayed as a graph they follow each other without the host.
 
+  A loop is a graph with one node, whose body is what was recorded, repeated until a kernel in it says stop; where CUDA has no such nodes (before 12.4, library
+  or driver) a replay begins the body a few times, and kernels do nothing once they should have stopped.
+
   PETSc's own stream is CUDA's default stream, which cannot be captured: while recording, a device context with a stream of its own is
   the current one.
 */
@@ -10,10 +13,14 @@
 namespace patchfd
 {
 
+static constexpr int LOOP_TIMES = 8; /* begins of a body in a replay, without loops in graphs */
+
 struct Record {
   PetscDeviceContext context, outer;
   cudaStream_t       stream; /* of the context */
+  cudaGraph_t        loop;   /* around what is recorded, or NULL */
   cudaGraphExec_t    graph;
+  int                times; /* begins in a replay */
   PetscLogDouble     flops;
 };
 
@@ -36,11 +43,53 @@ static PetscErrorCode Open(Record *r)
   PetscCall(PetscDeviceContextSetCurrentContext(r->context));
   PetscCall(PetscGetCurrentCUDAStream(&r->stream));
   r->flops = petsc_gflops;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Capture(Record *r)
+{
+  PetscFunctionBegin;
+  PetscCall(Open(r));
   PetscCallCUDA(cudaStreamBeginCapture(r->stream, cudaStreamCaptureModeThreadLocal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode RecordBegin(void **record)
+/* the same into the body of a loop; *condition is what the kernels in it set to zero to stop */
+static PetscErrorCode CaptureLoop(Record *r, LoopCondition *condition)
+{
+  PetscFunctionBegin;
+  *condition = 0;
+  r->times   = LOOP_TIMES;
+#if CUDART_VERSION >= 12040
+  int                 driver;
+  cudaGraphNode_t     node;
+  cudaGraphNodeParams loop = {};
+
+  PetscCallCUDA(cudaDriverGetVersion(&driver));
+  if (driver >= 12040) {
+    PetscCallCUDA(cudaGraphCreate(&r->loop, 0));
+    PetscCallCUDA(cudaGraphConditionalHandleCreate(condition, r->loop, 1, cudaGraphCondAssignDefault));
+    loop.type               = cudaGraphNodeTypeConditional;
+    loop.conditional.handle = *condition;
+    loop.conditional.type   = cudaGraphCondTypeWhile;
+    loop.conditional.size   = 1;
+  #if CUDART_VERSION >= 13000
+    PetscCallCUDA(cudaGraphAddNode(&node, r->loop, NULL, NULL, 0, &loop));
+  #else
+    PetscCallCUDA(cudaGraphAddNode(&node, r->loop, NULL, 0, &loop));
+  #endif
+    r->times = 1;
+    PetscCall(Open(r));
+    PetscCallCUDA(cudaStreamBeginCaptureToGraph(r->stream, loop.conditional.phGraph_out[0], NULL, NULL, 0, cudaStreamCaptureModeThreadLocal));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  PetscCall(Capture(r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename F>
+static PetscErrorCode Begin(F capture, void **record)
 {
   Record        *r;
   PetscErrorCode ierr;
@@ -48,51 +97,68 @@ PetscErrorCode RecordBegin(void **record)
   PetscFunctionBegin;
   *record = NULL;
   PetscCall(PetscNew(&r));
-  ierr = Open(r);
+  r->times = 1;
+  ierr     = capture(r);
   if (ierr) {
     PetscCall(Close(r));
-    PetscCall(PetscFree(r));
+    PetscCall(RecordDestroy((void **)&r));
   }
   PetscCall(ierr);
   *record = r;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode RecordBegin(void **record)
+{
+  return Begin(Capture, record);
+}
+
+PetscErrorCode RecordBeginLoop(LoopCondition *condition, void **record)
+{
+  return Begin([condition](Record *r) { return CaptureLoop(r, condition); }, record);
+}
+
+static PetscErrorCode LaunchRecord(const Record *r)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  for (int i = 0; i < r->times; i++) PetscCallCUDA(cudaGraphLaunch(r->graph, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode RecordEnd(PetscBool keep, void **record)
 {
-  Record      *r     = (Record *)*record;
-  cudaGraph_t  graph = NULL;
-  cudaStream_t stream;
-  cudaError_t  err;
+  Record     *r     = (Record *)*record;
+  cudaGraph_t graph = NULL;
+  cudaError_t err;
 
   PetscFunctionBegin;
   err = cudaStreamEndCapture(r->stream, &graph);
   PetscCall(Close(r));
-  if (!err && keep) err = cudaGraphInstantiate(&r->graph, graph, 0);
+  if (!err && keep) err = cudaGraphInstantiate(&r->graph, r->loop ? r->loop : graph, 0);
   if (err) { /* what could not be captured is done without: no error of ours */
     PetscCall(PetscInfo(NULL, "Not recorded: %s\n", cudaGetErrorString(err)));
     (void)cudaGetLastError();
   }
-  if (graph) PetscCallCUDA(cudaGraphDestroy(graph));
+  if (graph && !r->loop) PetscCallCUDA(cudaGraphDestroy(graph));
   if (err || !keep) {
     PetscCall(RecordDestroy(record));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   r->flops = petsc_gflops - r->flops;
-  PetscCall(Stream(&stream));
-  PetscCallCUDA(cudaGraphLaunch(r->graph, stream));
+  PetscCall(LaunchRecord(r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode RecordReplay(void *record)
 {
-  Record      *r = (Record *)record;
-  cudaStream_t stream;
+  const Record *r = (const Record *)record;
 
   PetscFunctionBegin;
-  PetscCall(Stream(&stream));
-  PetscCallCUDA(cudaGraphLaunch(r->graph, stream));
-  PetscCall(PetscLogGpuFlops(r->flops));
+  PetscCall(LaunchRecord(r));
+  PetscCall(PetscLogGpuFlops(r->flops * r->times));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,6 +169,7 @@ PetscErrorCode RecordDestroy(void **record)
   PetscFunctionBegin;
   if (!r) PetscFunctionReturn(PETSC_SUCCESS);
   if (r->graph) PetscCallCUDA(cudaGraphExecDestroy(r->graph));
+  if (r->loop) PetscCallCUDA(cudaGraphDestroy(r->loop));
   PetscCall(PetscFree(*record));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

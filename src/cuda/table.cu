@@ -63,6 +63,17 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .boxsolvecreate   = patchfd::BoxSolve<T>::create, \
     .boxsolveapply    = patchfd::BoxSolve<T>::apply, \
     .boxsolvedestroy  = patchfd::BoxSolve<T>::destroy, \
+    .cgcreate         = patchfd::CG<T>::create, \
+    .cgdestroy        = patchfd::CG<T>::destroy, \
+    .cgstate          = patchfd::CG<T>::state, \
+    .cgput            = patchfd::CG<T>::put, \
+    .cgget            = patchfd::CG<T>::get, \
+    .cgdirection      = patchfd::CG<T>::direction, \
+    .cgproduct        = patchfd::CG<T>::product, \
+    .cgadvance        = patchfd::CG<T>::advance, \
+    .cgsums           = patchfd::CG<T>::sums, \
+    .cgrecordbegin    = patchfd::CG<T>::recordbegin, \
+    .cgrecordend      = patchfd::CG<T>::recordend, \
     .recordbegin      = patchfd::RecordBegin, \
     .recordend        = patchfd::RecordEnd, \
     .recordreplay     = patchfd::RecordReplay, \

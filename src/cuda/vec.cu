@@ -3,24 +3,21 @@
 
   Two kernels do everything.  MapKernel computes out[i] = f(in[i]...), where the output may be one of the inputs: a thread reads its group
   of numbers before it writes them.  ReduceKernel folds f(in[i]...) into a state, whose kind says how two of them are joined: sums in
-  double precision, maxima, maxima with their index.  Each block leaves its state in a scratch array; the last one to finish joins them,
-  in the order of the blocks, so that results do not depend on timing, and writes the result to host memory.  Only there does the host wait.
+  double precision, maxima, maxima with their index (reduce.cuh).  The last block writes the result to host memory.  Only there does the host wait.
 
   Windows (VecGetSubVector()) may begin anywhere: arrays that are not aligned are read number by number.
 */
-#include "cuda.cuh"
+#include "reduce.cuh"
 #include <patchfd/private/vecimpl.h>
 #include <utility>
 
 namespace patchfd
 {
 
-static constexpr int THREADS = 256;
-
 /* ---- memory ---- */
 
-static constexpr size_t MAX_BLOCKS = 1024, MAX_STATE = 64; /* of a reduction: blocks, bytes of a state */
-static constexpr size_t CHUNK      = 256 * 1024;           /* floats that pass between host and GPU at once */
+static constexpr size_t MAX_STATE = 64;         /* bytes of a reduction's state */
+static constexpr size_t CHUNK     = 256 * 1024; /* floats that pass between host and GPU at once */
 
 /* what reductions and copies to and from the host need, kept until PetscFinalize(); whoever uses it waits before returning */
 static struct {
@@ -68,17 +65,6 @@ static PetscErrorCode Free(float **x)
 
 /* ---- elementwise ---- */
 
-template <int W, typename T>
-struct alignas(W * sizeof(T) < 16 ? W * sizeof(T) : 16) Group {
-  T v[W];
-};
-
-template <typename T>
-static inline bool Aligned(const T *a)
-{
-  return (uintptr_t)a % 16 == 0;
-}
-
 template <int W, typename F, typename O, typename... I>
 static __global__ void __launch_bounds__(THREADS) MapKernel(size_t n, F f, O *out, const I *...in)
 {
@@ -94,27 +80,6 @@ static __global__ void __launch_bounds__(THREADS) MapKernel(size_t n, F f, O *ou
     ((Group<W, O> *)out)[i] = o;
   }
   for (size_t i = n / W * W + first; i < n; i += stride) out[i] = f(in[i]...);
-}
-
-/* launch(stream), and what goes with every kernel */
-template <typename L>
-static PetscErrorCode Launch(L launch)
-{
-  cudaStream_t stream;
-
-  PetscFunctionBegin;
-  PetscCall(Stream(&stream));
-  PetscCall(PetscLogGpuTimeBegin());
-  launch(stream);
-  PetscCallCUDA(cudaGetLastError());
-  PetscCall(PetscLogGpuTimeEnd());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* blocks for n numbers, W in each thread's step */
-static unsigned Blocks(PetscInt n, int W, size_t most)
-{
-  return (unsigned)PetscMin((size_t)n / (W * THREADS) + 1, most);
 }
 
 template <typename F, typename O, typename... I>
@@ -355,17 +320,7 @@ static PetscErrorCode MAXPBY(PetscInt n, PetscInt m, const double *a, double b, 
 
 /* ---- reductions ---- */
 
-/* the states: none() is that of no numbers at all */
-template <int M>
-struct Sums {
-  double s[M];
-
-  __host__ __device__ static Sums none() { return {}; }
-  __device__ void                 join(const Sums &o)
-  {
-    for (int j = 0; j < M; j++) s[j] += o.s[j];
-  }
-};
+/* the states, beside sums */
 struct LargestAbs { /* a NaN wins, so that a norm does not hide it */
   double s;
 
@@ -446,26 +401,11 @@ struct AddErrors {
   }
 };
 
-template <typename S>
-static __device__ S JoinBlock(S s)
-{
-  __shared__ S all[THREADS];
-
-  __syncthreads(); /* from the call before */
-  all[threadIdx.x] = s;
-  for (int d = THREADS / 2; d > 0; d /= 2) {
-    __syncthreads();
-    if (threadIdx.x < d) all[threadIdx.x].join(all[threadIdx.x + d]);
-  }
-  return all[0]; /* valid in the first thread */
-}
-
 template <int W, typename S, typename F, typename... I>
 static __global__ void __launch_bounds__(THREADS) ReduceKernel(size_t n, F f, S *partial, unsigned *ticket, S *result, const I *...in)
 {
-  const size_t    first = blockIdx.x * (size_t)THREADS + threadIdx.x, stride = gridDim.x * (size_t)THREADS;
-  S               s = S::none();
-  __shared__ bool last;
+  const size_t first = blockIdx.x * (size_t)THREADS + threadIdx.x, stride = gridDim.x * (size_t)THREADS;
+  S            s = S::none();
 
 #pragma unroll 4
   for (size_t i = first; i < n / W; i += stride) {
@@ -475,19 +415,7 @@ static __global__ void __launch_bounds__(THREADS) ReduceKernel(size_t n, F f, S 
     }(((const Group<W, I> *)in)[i]...);
   }
   for (size_t i = n / W * W + first; i < n; i += stride) f(s, i, in[i]...);
-  s = JoinBlock(s);
-  if (threadIdx.x == 0) {
-    partial[blockIdx.x] = s;
-    __threadfence();
-    last = atomicInc(ticket, gridDim.x - 1) == gridDim.x - 1; /* zero again for the next reduction */
-  }
-  __syncthreads();
-  if (!last) return;
-  __threadfence();
-  s = S::none();
-  for (unsigned b = threadIdx.x; b < gridDim.x; b += THREADS) s.join(partial[b]);
-  s = JoinBlock(s);
-  if (threadIdx.x == 0) *result = s;
+  if (JoinGrid(s, partial, ticket)) *result = s;
 }
 
 template <typename S, typename F, typename... I>

@@ -7,6 +7,7 @@
 #include "transfer.h"
 #include "local.h"
 #include "boxsolve.h"
+#include "cg.h"
 
 static MPI_Datatype TableType(void)
 {
@@ -43,4 +44,13 @@ const struct _PatchFDKernels TABLE = {
   .boxsolvecreate   = BoxSolveCreate,
   .boxsolveapply    = BoxSolveApply,
   .boxsolvedestroy  = BoxSolveDestroy,
+  .cgcreate         = CGCreate,
+  .cgdestroy        = CGDestroy,
+  .cgstate          = CGState,
+  .cgput            = CGPut,
+  .cgget            = CGGet,
+  .cgdirection      = CGDirection,
+  .cgproduct        = CGProduct,
+  .cgadvance        = CGAdvance,
+  .cgsums           = CGSums,
 };

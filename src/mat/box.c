@@ -264,8 +264,12 @@ static PetscErrorCode MatResidual_Box(Mat A, Vec b, Vec x, Vec r)
 
 PetscErrorCode MatBoxIsOwn(Mat A, PetscBool *own)
 {
+  PetscErrorCodeFn *mult = NULL;
+
   PetscFunctionBegin;
   *own = (PetscBool)(A->ops->residual == MatResidual_Box);
+  if (*own) PetscCall(MatShellGetOperation(A, MATOP_MULT, &mult));
+  *own = (PetscBool)(mult == (PetscErrorCodeFn *)MatMult_Box);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

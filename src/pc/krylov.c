@@ -22,7 +22,7 @@ static PetscErrorCode CheckDefinite(PC pc, KSP ksp)
   PetscCall(MatBoxFind(pc->pmat, &m));
   if (!m || !MatBoxIsSaddlePoint(m)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &definite, KSPCG, KSPFCG, KSPPIPEFCG, KSPPIPECG, KSPPIPECG2, KSPPIPECGRR, KSPPIPELCG, KSPPIPEPRCG, KSPGROPPCG, KSPCGNE, KSPNASH, KSPSTCG, KSPGLTR,
-                                      KSPQCG, KSPCR, KSPPIPECR, ""));
+                                      KSPQCG, KSPCR, KSPPIPECR, KSPFUSEDCG, ""));
   PetscCheck(!definite, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_INCOMP, "-ksp_type %s needs a positive definite matrix; that of -dm_box_operator %s is indefinite: use fgmres (or gmres, gcr, bcgs)",
              ((PetscObject)ksp)->type_name, MatBoxName(m));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &definitepc, KSPMINRES, KSPSYMMLQ, ""));

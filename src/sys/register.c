@@ -92,7 +92,7 @@ PetscErrorCode PatchFDFinalizePackage(void)
 }
 
 /*@C
-  PatchFDInitializePackage - Registers the types of libpatchfd with PETSc: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`, `PCSINGLE`
+  PatchFDInitializePackage - Registers the types of libpatchfd with PETSc: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`, `PCSINGLE`, `KSPFUSEDCG`
 
   Logically Collective
 
@@ -102,7 +102,7 @@ PetscErrorCode PatchFDFinalizePackage(void)
   Call it after `PetscInitialize()` in a program that is linked with libpatchfd. It is not needed with `-dll_append`, which calls it.
   Calling it again does nothing.
 
-.seealso: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`, `PCSINGLE`
+.seealso: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`, `PCSINGLE`, `KSPFUSEDCG`
 @*/
 PetscErrorCode PatchFDInitializePackage(void)
 {
@@ -130,6 +130,7 @@ PetscErrorCode PatchFDInitializePackage(void)
   PetscCall(PCRegister(PCPATCHFD, PCCreate_PatchFD));
   PetscCall(PCRegister(PCPATCHMG, PCCreate_PatchMG));
   PetscCall(PCRegister(PCSINGLE, PCCreate_Single));
+  PetscCall(KSPRegister(KSPFUSEDCG, KSPCreate_FusedCG));
   PetscCall(PetscLogEventRegister("PatchFDSetUp", PC_CLASSID, &PATCHFD_SetUp));
   PetscCall(PetscLogEventRegister("PatchFDMult", MAT_CLASSID, &PATCHFD_Mult));
   PetscCall(PetscLogEventRegister("PatchFDSmooth", PC_CLASSID, &PATCHFD_Smooth));

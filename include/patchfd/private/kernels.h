@@ -97,6 +97,7 @@ typedef struct {
   double pw;   /* p'w, overwritten */
   int    stop; /* not zero: nothing is to be done; p, w and pw may become anything */
 } PatchFDSweep;
+typedef struct PatchFDCG PatchFDCG; /* patchfd/private/cg.h */
 
 /*
   Linear elements on a lattice: each cube of cells, its corners numbered with x fastest, is cut into the six tetrahedra whose corners are a monotone path
@@ -290,7 +291,8 @@ struct _PatchFDKernels {
     The first half of an iteration of conjugate gradients in one pass over the cells, for operators given by points whose boxes are the same: p = z + b q, with
     z = r or, if d is given, z = d r node by node (d the inverse of a diagonal), w = A p, and pw = p'w.  All nodes of p and w are written; rows that the operator
     does not have (outside `write`, nodes of no cell) are those of the identity here: w = p.  q, the p of the iteration before, and p are two arrays; b = 0
-    takes q for zero, whatever is in it.  Nothing is allocated or waits, and no number goes to the host.  NULL where a table has no such kernel.
+    takes q for zero, whatever is in it.  Nothing is allocated or waits, and no number goes to the host.  NULL where a table has no such kernel; r = NULL
+    begins nothing, and is PETSC_ERR_SUP for operators that are not given by points.
   */
   PetscErrorCode (*operatorsweep)(void *plan, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep);
   PetscErrorCode (*operatordestroy)(void **plan);
@@ -317,6 +319,28 @@ struct _PatchFDKernels {
   PetscErrorCode (*boxsolvecreate)(const PatchFDBoxSolveDesc *, void **plan);
   PetscErrorCode (*boxsolveapply)(void *plan, const void *b, void *x);
   PetscErrorCode (*boxsolvedestroy)(void **plan);
+
+  /*
+    Conjugate gradients (patchfd/private/cg.h) on arrays of n numbers.  The plan has the state, in the table's memory: cgstate() says where, for
+    operatorsweep, of which it is the PatchFDSweep, too; put and get copy it from and to the host, get after all work has been done.  A rank's sums go to the state.
+  */
+  PetscErrorCode (*cgcreate)(PetscCount n, void **plan);
+  PetscErrorCode (*cgdestroy)(void **plan);
+  PetscErrorCode (*cgstate)(void *plan, PatchFDCG **state);
+  PetscErrorCode (*cgput)(void *plan, const PatchFDCG *);
+  PetscErrorCode (*cgget)(void *plan, PatchFDCG *);
+  /* p = z + b p, where p may hold anything if b is zero; z = d r, or r if d is NULL, here and below */
+  PetscErrorCode (*cgdirection)(void *plan, const void *d, const void *r, void *p);
+  PetscErrorCode (*cgproduct)(void *plan, const void *p, const void *w);
+  PetscErrorCode (*cgadvance)(void *plan, const void *d, const void *p, const void *w, void *x, void *r);
+  /* the sums of the second sweep, alone */
+  PetscErrorCode (*cgsums)(void *plan, const void *r, const void *z);
+  /*
+    As recordbegin and recordend, for iterations that are repeated until the state's `stop` is not zero, or, where loops cannot be recorded, a few times in
+    each replay: then `stop` may still be zero.  NULL where recordbegin is
+  */
+  PetscErrorCode (*cgrecordbegin)(void *plan, void **record);
+  PetscErrorCode (*cgrecordend)(void *plan, PetscBool keep, void **record);
 
   /*
     The work that is enqueued between recordbegin and recordend is begun by recordend, and again by each recordreplay, on the same

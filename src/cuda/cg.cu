@@ -1,0 +1,321 @@
+/*
+  The sweeps of conjugate gradients in GPU memory (patchfd/private/cg.h): one pass each, of 16-byte accesses where the arrays are aligned.  The numbers of an
+  iteration stay in GPU memory.  The last block of the second sweep, which has the sums, goes from one iteration to the next.
+*/
+#include "reduce.cuh"
+#include <patchfd/private/cg.h>
+#include <utility>
+
+namespace patchfd
+{
+
+typedef Sums<PATCHFD_CG_NUM_SUMS> CGSums;
+
+struct CGPlan {
+  PetscCount    n;
+  PatchFDCG    *state, *host; /* on the GPU; pinned */
+  CGSums       *partial;      /* a state for each block */
+  unsigned     *ticket;       /* how many blocks have finished */
+  LoopCondition loop;
+};
+
+/* f(width, i) for groups of W numbers and then for what is left, i the number of the group, of `width` numbers */
+template <int W, typename F>
+static __device__ __forceinline__ void ForGroups(size_t n, F f)
+{
+  const size_t first = blockIdx.x * (size_t)THREADS + threadIdx.x, stride = gridDim.x * (size_t)THREADS;
+
+#pragma unroll 2
+  for (size_t i = first; i < n / W; i += stride) f(std::integral_constant<int, W>(), i);
+  for (size_t i = n / W * W + first; i < n; i += stride) f(std::integral_constant<int, 1>(), i);
+}
+
+template <int V, typename T>
+static __device__ __forceinline__ Group<V, T> Load(const T *a, size_t i)
+{
+  return ((const Group<V, T> *)a)[i];
+}
+
+template <int V, typename T>
+static __device__ __forceinline__ void Store(const Group<V, T> &g, T *a, size_t i)
+{
+  ((Group<V, T> *)a)[i] = g;
+}
+
+/* z = d r, d NULL for ones: which of them is known to the compiler */
+template <bool DIAGONAL, int V, typename T>
+static __device__ __forceinline__ Group<V, T> Precondition(const T *d, size_t i, const Group<V, T> &r)
+{
+  Group<V, T> z = r;
+
+  if constexpr (DIAGONAL) {
+    const Group<V, T> g = Load<V>(d, i);
+
+#pragma unroll
+    for (int v = 0; v < V; v++) z.v[v] *= g.v[v];
+  }
+  return z;
+}
+
+template <int V, typename T>
+static __device__ __forceinline__ void AddSums(CGSums &s, const Group<V, T> &r, const Group<V, T> &z)
+{
+#pragma unroll
+  for (int v = 0; v < V; v++) {
+    s.s[PATCHFD_CG_RZ] += (double)r.v[v] * (double)z.v[v];
+    s.s[PATCHFD_CG_RR] += (double)r.v[v] * (double)r.v[v];
+    s.s[PATCHFD_CG_ZZ] += (double)z.v[v] * (double)z.v[v];
+  }
+}
+
+template <int W, bool DIAGONAL, typename T>
+static __global__ void __launch_bounds__(THREADS) DirectionKernel(size_t n, const PatchFDCG *s, const T *d, const T *r, T *p)
+{
+  const T b = (T)s->sweep.b;
+
+  if (s->sweep.stop) return;
+  ForGroups<W>(n, [&](auto width, size_t i) {
+    constexpr int V = decltype(width)::value;
+    auto          z = Precondition<DIAGONAL>(d, i, Load<V>(r, i));
+
+    if (b != 0) {
+      const auto old = Load<V>(p, i);
+
+#pragma unroll
+      for (int v = 0; v < V; v++) z.v[v] += b * old.v[v];
+    }
+    Store(z, p, i);
+  });
+}
+
+template <int W, typename T>
+static __global__ void __launch_bounds__(THREADS) ProductKernel(size_t n, PatchFDCG *s, Sums<1> *partial, unsigned *ticket, const T *p, const T *w)
+{
+  Sums<1> sum = Sums<1>::none();
+
+  if (s->sweep.stop) return;
+  ForGroups<W>(n, [&](auto width, size_t i) {
+    constexpr int V  = decltype(width)::value;
+    const auto    gp = Load<V>(p, i), gw = Load<V>(w, i);
+
+#pragma unroll
+    for (int v = 0; v < V; v++) sum.s[0] += (double)gp.v[v] * (double)gw.v[v];
+  });
+  if (JoinGrid(sum, partial, ticket)) s->sweep.pw = sum.s[0];
+}
+
+static __device__ void StoreSums(const CGSums &sum, PatchFDCG *s)
+{
+  for (int j = 0; j < PATCHFD_CG_NUM_SUMS; j++) s->sum[j] = sum.s[j];
+}
+
+template <int W, typename T>
+static __global__ void __launch_bounds__(THREADS) SumsKernel(size_t n, PatchFDCG *s, CGSums *partial, unsigned *ticket, const T *r, const T *z)
+{
+  CGSums sum = CGSums::none();
+
+  ForGroups<W>(n, [&](auto width, size_t i) {
+    constexpr int V = decltype(width)::value;
+
+    AddSums(sum, Load<V>(r, i), Load<V>(z, i));
+  });
+  if (JoinGrid(sum, partial, ticket)) StoreSums(sum, s);
+}
+
+template <int W, bool DIAGONAL, typename T>
+static __global__ void __launch_bounds__(THREADS) AdvanceKernel(size_t n, PatchFDCG *s, CGSums *partial, unsigned *ticket, LoopCondition loop, const T *d, const T *p, const T *w, T *x, T *r)
+{
+  const T a   = (T)(s->rz / s->sweep.pw);
+  CGSums  sum = CGSums::none();
+
+  if (s->sweep.stop) return;
+  if (!PatchFDCGBreaksDown(s)) {
+    ForGroups<W>(n, [&](auto width, size_t i) {
+      constexpr int V  = decltype(width)::value;
+      const auto    gp = Load<V>(p, i), gw = Load<V>(w, i);
+      auto          gx = Load<V>(x, i), gr = Load<V>(r, i);
+
+#pragma unroll
+      for (int v = 0; v < V; v++) {
+        gx.v[v] += a * gp.v[v];
+        gr.v[v] -= a * gw.v[v];
+      }
+      Store(gx, x, i);
+      Store(gr, r, i);
+      AddSums(sum, gr, Precondition<DIAGONAL>(d, i, gr));
+    });
+  }
+  if (!JoinGrid(sum, partial, ticket)) return;
+  StoreSums(sum, s);
+  if (s->alone) PatchFDCGNextAlone(s);
+#if CUDART_VERSION >= 12040
+  if (loop) cudaGraphSetConditional(loop, !s->sweep.stop);
+#endif
+}
+
+template <typename T>
+PetscErrorCode CG<T>::create(PetscCount n, void **plan)
+{
+  CGPlan      *p;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(PetscNew(&p));
+  *plan = p;
+  p->n  = n;
+  PetscCallCUDA(cudaMalloc((void **)&p->state, sizeof(*p->state)));
+  PetscCallCUDA(cudaMallocHost((void **)&p->host, sizeof(*p->host)));
+  PetscCallCUDA(cudaMalloc((void **)&p->partial, MAX_BLOCKS * sizeof(*p->partial)));
+  PetscCallCUDA(cudaMalloc((void **)&p->ticket, sizeof(*p->ticket)));
+  PetscCallCUDA(cudaMemsetAsync(p->ticket, 0, sizeof(*p->ticket), stream));
+  PetscCallCUDA(cudaMemsetAsync(p->state, 0, sizeof(*p->state), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode CG<T>::destroy(void **plan)
+{
+  CGPlan *p = (CGPlan *)*plan;
+
+  PetscFunctionBegin;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaFree(p->state));
+  PetscCallCUDA(cudaFreeHost(p->host));
+  PetscCallCUDA(cudaFree(p->partial));
+  PetscCallCUDA(cudaFree(p->ticket));
+  PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode CG<T>::state(void *plan, PatchFDCG **state)
+{
+  PetscFunctionBegin;
+  *state = ((CGPlan *)plan)->state;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the copy before this one has arrived: get waits, and puts take turns with it */
+template <typename T>
+PetscErrorCode CG<T>::put(void *plan, const PatchFDCG *s)
+{
+  CGPlan      *p = (CGPlan *)plan;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  *p->host = *s;
+  PetscCallCUDA(cudaMemcpyAsync(p->state, p->host, sizeof(*s), cudaMemcpyHostToDevice, stream));
+  PetscCall(PetscLogCpuToGpuScalar(sizeof(*s)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode CG<T>::get(void *plan, PatchFDCG *s)
+{
+  CGPlan      *p = (CGPlan *)plan;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCallCUDA(cudaMemcpyAsync(p->host, p->state, sizeof(*s), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PetscLogGpuToCpuScalar(sizeof(*s)));
+  *s = *p->host;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* launch(width, blocks, stream) with 16-byte groups if all arrays are aligned (NULL is) */
+template <typename T, typename L, typename... A>
+static PetscErrorCode LaunchGroups(const CGPlan *p, L launch, const A *...arrays)
+{
+  constexpr int W = 16 / sizeof(T);
+
+  PetscFunctionBegin;
+  PetscCall(Launch([&](cudaStream_t stream) {
+    if ((Aligned((const T *)arrays) && ...)) launch(std::integral_constant<int, W>(), Blocks(p->n, W, MAX_BLOCKS), stream);
+    else launch(std::integral_constant<int, 1>(), Blocks(p->n, 1, MAX_BLOCKS), stream);
+  }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode CG<T>::direction(void *plan, const void *d, const void *r, void *p)
+{
+  const CGPlan *cg = (const CGPlan *)plan;
+
+  PetscFunctionBegin;
+  PetscCall(LaunchGroups<T>(cg, [&](auto width, unsigned blocks, cudaStream_t stream) {
+    constexpr int W = decltype(width)::value;
+
+    if (d) DirectionKernel<W, true><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, (const T *)d, (const T *)r, (T *)p);
+    else DirectionKernel<W, false><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, (const T *)d, (const T *)r, (T *)p);
+  }, d, r, p));
+  PetscCall(PetscLogGpuFlops((d ? 3.0 : 2.0) * cg->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode CG<T>::product(void *plan, const void *p, const void *w)
+{
+  const CGPlan *cg = (const CGPlan *)plan;
+
+  PetscFunctionBegin;
+  PetscCall(LaunchGroups<T>(cg, [&](auto width, unsigned blocks, cudaStream_t stream) {
+    ProductKernel<decltype(width)::value><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, (Sums<1> *)cg->partial, cg->ticket, (const T *)p, (const T *)w);
+  }, p, w));
+  PetscCall(PetscLogGpuFlops(2.0 * cg->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode CG<T>::advance(void *plan, const void *d, const void *p, const void *w, void *x, void *r)
+{
+  const CGPlan *cg = (const CGPlan *)plan;
+
+  PetscFunctionBegin;
+  PetscCall(LaunchGroups<T>(cg, [&](auto width, unsigned blocks, cudaStream_t stream) {
+    constexpr int W = decltype(width)::value;
+
+    if (d) AdvanceKernel<W, true><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, (const T *)d, (const T *)p, (const T *)w, (T *)x, (T *)r);
+    else AdvanceKernel<W, false><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, (const T *)d, (const T *)p, (const T *)w, (T *)x, (T *)r);
+  }, d, p, w, x, r));
+  PetscCall(PetscLogGpuFlops((d ? 11.0 : 10.0) * cg->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode CG<T>::sums(void *plan, const void *r, const void *z)
+{
+  const CGPlan *cg = (const CGPlan *)plan;
+
+  PetscFunctionBegin;
+  PetscCall(LaunchGroups<T>(cg, [&](auto width, unsigned blocks, cudaStream_t stream) {
+    SumsKernel<decltype(width)::value><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, (const T *)r, (const T *)z);
+  }, r, z));
+  PetscCall(PetscLogGpuFlops(6.0 * cg->n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode CG<T>::recordbegin(void *plan, void **record)
+{
+  PetscFunctionBegin;
+  PetscCall(RecordBeginLoop(&((CGPlan *)plan)->loop, record));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode CG<T>::recordend(void *plan, PetscBool keep, void **record)
+{
+  PetscFunctionBegin;
+  ((CGPlan *)plan)->loop = 0; /* kernels outside must not touch it */
+  PetscCall(RecordEnd(keep, record));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template struct CG<double>;
+template struct CG<float>;
+
+} // namespace patchfd

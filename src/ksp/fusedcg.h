@@ -1,0 +1,38 @@
+#pragma once
+/* KSPFUSEDCG: fusedcg.c solves, fusedcgset.c has all else */
+#include <petsc/private/kspimpl.h>
+#include <patchfd/private/cg.h>
+
+/* a recording and what it depends on, apart from the work vectors */
+typedef struct {
+  void            *record;
+  PetscBool        failed;
+  PetscObjectId    mat;
+  PetscObjectState state;
+  const void      *x, *d, *p;
+} FusedCGRecord;
+
+typedef struct {
+  PetscBool graph; /* may be recorded */
+
+  /* of a solve */
+  PatchFDKernels     kern;
+  PetscInt           n;
+  void              *plan;
+  PatchFDSweep      *device; /* the state of the plan */
+  PatchFDCG          s;      /* the host's copy */
+  PetscBool          changed; /* by the host: to be put */
+  PetscBool          diagonal, alone, record;
+  Vec                d;    /* of a diagonal preconditioner; NULL in the sweeps of none */
+  Vec                p[2]; /* the direction, and where the matrix has a sweep the one before */
+  PetscInt           turn; /* which is next */
+  MatFusedCGSweepFn *sweep;
+  FusedCGRecord      recorded;
+
+  PetscInt   nritz; /* size of: */
+  PetscReal *diag, *off, *work;
+} KSP_FusedCG;
+
+PETSC_INTERN PetscErrorCode KSPSetUp_FusedCG(KSP);
+PETSC_INTERN PetscErrorCode KSPSolve_FusedCG(KSP);
+PETSC_INTERN PetscErrorCode KSPReset_FusedCG(KSP);

@@ -1,0 +1,217 @@
+/* KSPFUSEDCG: eigenvalues, options, creation and destruction; fusedcg.c solves */
+#include "fusedcg.h"
+#include <petscblaslapack.h>
+#include <patchfd/private/sysimpl.h> /*I "petscpatchfd.h" I*/
+
+/* ---- eigenvalues of the preconditioned matrix ---- */
+
+/* ascending, in diag[]; that and off[] are overwritten copies */
+static PetscErrorCode FusedCGRitzValues(const KSP_FusedCG *cg, PetscInt n, PetscReal diag[], PetscReal off[])
+{
+  PetscBLASInt bn, one = 1, info;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(diag, cg->diag, n));
+  PetscCall(PetscArraycpy(off, cg->off, n - 1));
+  PetscCall(PetscBLASIntCast(n, &bn));
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
+  PetscCallBLAS("LAPACKREALstev", LAPACKREALstev_("N", &bn, diag, off, NULL, &one, NULL, &info));
+  PetscCall(PetscFPTrapPop());
+  PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "LAPACK's stev failed, info %d", (int)info);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPComputeEigenvalues_FusedCG(KSP ksp, PetscInt nmax, PetscReal *r, PetscReal *c, PetscInt *neig)
+{
+  KSP_FusedCG *cg = (KSP_FusedCG *)ksp->data;
+
+  PetscFunctionBegin;
+  *neig = PetscMin(cg->s.it, cg->nritz);
+  PetscCheck(nmax >= *neig, PetscObjectComm((PetscObject)ksp), PETSC_ERR_ARG_SIZ, "Room for %" PetscInt_FMT " eigenvalues, but there are %" PetscInt_FMT, nmax, *neig);
+  PetscCall(PetscArrayzero(c, nmax));
+  if (*neig) PetscCall(FusedCGRitzValues(cg, *neig, r, cg->work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPComputeExtremeSingularValues_FusedCG(KSP ksp, PetscReal *emax, PetscReal *emin)
+{
+  KSP_FusedCG   *cg = (KSP_FusedCG *)ksp->data;
+  const PetscInt n  = PetscMin(cg->s.it, cg->nritz);
+  PetscReal     *values;
+
+  PetscFunctionBegin;
+  *emax = *emin = 1;
+  if (!n) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(n, &values));
+  PetscCall(FusedCGRitzValues(cg, n, values, cg->work));
+  *emin = values[0];
+  *emax = values[n - 1];
+  PetscCall(PetscFree(values));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- options, destruction, creation ---- */
+
+static PetscErrorCode KSPBuildResidual_FusedCG(KSP ksp, PETSC_UNUSED Vec t, Vec v, Vec *V)
+{
+  PetscFunctionBegin;
+  PetscCall(VecCopy(ksp->work[0], v));
+  *V = v;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPSetFromOptions_FusedCG(KSP ksp, PetscOptionItems PetscOptionsObject)
+{
+  KSP_FusedCG *cg = (KSP_FusedCG *)ksp->data;
+
+  PetscFunctionBegin;
+  PetscOptionsHeadBegin(PetscOptionsObject, "KSP fusedcg options");
+  PetscCall(PetscOptionsBool("-ksp_fusedcg_graph", "On GPUs record iterations and replay them", "KSPFusedCGSetGraph", cg->graph, &cg->graph, NULL));
+  PetscOptionsHeadEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPView_FusedCG(KSP ksp, PetscViewer viewer)
+{
+  const KSP_FusedCG *cg = (const KSP_FusedCG *)ksp->data;
+  PetscBool          ascii;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  if (!ascii || !cg->kern) PetscFunctionReturn(PETSC_SUCCESS); /* nothing is known before the first solve */
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  preconditioner %s, product with the matrix %s\n", cg->diagonal ? "fused" : "not fused", cg->sweep ? "fused" : "not fused"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedCGSetGraph_FusedCG(KSP ksp, PetscBool graph)
+{
+  PetscFunctionBegin;
+  ((KSP_FusedCG *)ksp->data)->graph = graph;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedCGGetGraph_FusedCG(KSP ksp, PetscBool *graph)
+{
+  PetscFunctionBegin;
+  *graph = ((KSP_FusedCG *)ksp->data)->graph;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedCGSetGraph - Tells whether a `KSPFUSEDCG` on a GPU may record its iterations as a CUDA graph and replay them
+
+  Logically Collective
+
+  Input Parameters:
++ ksp   - the Krylov method
+- graph - `PETSC_FALSE` to have every iteration begun by the host (default `PETSC_TRUE`)
+
+  Options Database Key:
+. -ksp_fusedcg_graph (true|false) - record and replay
+
+  Level: intermediate
+
+  Notes:
+  Without effect on the host, on several ranks, and for preconditioners other than `PCNONE` and `PCJACOBI`.
+
+  Iterations are recorded if nobody has to see each of them: without monitors and error histories, eigenvalue estimates and null spaces, and with
+  `KSPConvergedDefault()` or `KSPConvergedSkip()` as the test. The matrix must be one that this library applies. A recording is a loop that stops by itself where
+  the test may say something, or after some hundred iterations; residual norms are kept for `KSPSetResidualHistory()`. With CUDA before 12.4, which has no
+  such loops, one iteration is recorded and replayed several times before the host looks; what is too much changes nothing.
+
+  A recording ends, and a new one is made, when the matrix, the type of preconditioner or the solution's array changes.
+
+.seealso: `KSPFUSEDCG`, `KSPFusedCGGetGraph()`
+@*/
+PetscErrorCode KSPFusedCGSetGraph(KSP ksp, PetscBool graph)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(ksp, graph, 2);
+  PetscTryMethod(ksp, "KSPFusedCGSetGraph_C", (KSP, PetscBool), (ksp, graph));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedCGGetGraph - Tells whether a `KSPFUSEDCG` on a GPU may record its iterations and replay them
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the Krylov method, of type `KSPFUSEDCG`
+
+  Output Parameter:
+. graph - `PETSC_TRUE` if it may
+
+  Level: intermediate
+
+.seealso: `KSPFUSEDCG`, `KSPFusedCGSetGraph()`
+@*/
+PetscErrorCode KSPFusedCGGetGraph(KSP ksp, PetscBool *graph)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(graph, 2);
+  PetscUseMethod(ksp, "KSPFusedCGGetGraph_C", (KSP, PetscBool *), (ksp, graph));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPDestroy_FusedCG(KSP ksp)
+{
+  PetscFunctionBegin;
+  PetscCall(KSPReset_FusedCG(ksp));
+  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGSetGraph_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGGetGraph_C", NULL));
+  PetscCall(KSPDestroyDefault(ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*MC
+  KSPFUSEDCG - "fusedcg": conjugate gradients in two sweeps over memory
+
+  Options Database Key:
+. -ksp_fusedcg_graph (true|false) - on GPUs record iterations and replay them, see `KSPFusedCGSetGraph()`
+
+  Level: intermediate
+
+  Notes:
+  The iterates, norms, convergence and divergence are those of `KSPCG`, to rounding; monitors, histories, convergence tests, initial guesses and
+  `KSPSetComputeEigenvalues()` work as there. It takes any matrix, any preconditioner that is symmetric and positive definite, and any number of ranks.
+
+  Without preconditioner (`PCNONE`), or with a diagonal one (`PCJACOBI`, of any type), an iteration updates the solution and the residual and computes all
+  products with it in one pass over the vectors; the preconditioner is applied by the way. Where the matrix offers it, the new direction,
+  the product with the matrix and its own product are one pass, too; otherwise these are three. On GPUs the host gets one number an iteration on one rank; or
+  none, if iterations are recorded. Other preconditioners are applied between the passes.
+  It is for the vectors of which `DMBOX` has kernels: PETSc's own in host memory or of type `VECCUDA`, `VECSINGLE` and `VECSINGLECUDA`; others are worked on in host memory.
+
+  Not supported: the variants and trust regions of `KSPCG` (`KSPCGUseSingleReduction()`, `KSPCGSetRadius()`, `KSPCGSetObjectiveTarget()`), which are for `KSPCG` alone, and
+  preconditioning from the right.
+
+.seealso: `KSPFusedCGSetGraph()`, `KSPCG`, `PatchFDInitializePackage()`
+M*/
+PetscErrorCode KSPCreate_FusedCG(KSP ksp)
+{
+  KSP_FusedCG *cg;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&cg));
+  cg->graph = PETSC_TRUE;
+  ksp->data = cg;
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 3));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NATURAL, PC_LEFT, 2));
+  PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_NONE, PC_LEFT, 1));
+  ksp->ops->setup                        = KSPSetUp_FusedCG;
+  ksp->ops->solve                        = KSPSolve_FusedCG;
+  ksp->ops->reset                        = KSPReset_FusedCG;
+  ksp->ops->destroy                      = KSPDestroy_FusedCG;
+  ksp->ops->view                         = KSPView_FusedCG;
+  ksp->ops->setfromoptions               = KSPSetFromOptions_FusedCG;
+  ksp->ops->buildsolution                = KSPBuildSolutionDefault;
+  ksp->ops->buildresidual                = KSPBuildResidual_FusedCG;
+  ksp->ops->computeextremesingularvalues = KSPComputeExtremeSingularValues_FusedCG;
+  ksp->ops->computeeigenvalues           = KSPComputeEigenvalues_FusedCG;
+  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGSetGraph_C", KSPFusedCGSetGraph_FusedCG));
+  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGGetGraph_C", KSPFusedCGGetGraph_FusedCG));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

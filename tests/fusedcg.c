@@ -1,0 +1,559 @@
+static char help[] = "KSPFUSEDCG against KSPCG: the same residual norms, reasons and solutions, for the operator of a DMBOX, assembled and dense matrices, preconditioners that are\n\
+fused and that are not, all norms, tests and guesses, and where the method breaks down.  On a GPU iterations are replayed as a graph where they may be.\n\
+  -part <iterates,settings,breakdown,replay>\n\
+  -matrix <dm,dense> : the DMBOX's matrix (-dm_mat_type), or the same as a dense one\n\
+  -pcs <type,...>    : preconditioners (default none,jacobi)\n\n";
+
+#include <petscpatchfd.h>
+#include <petsc/private/petscimpl.h>
+#include "catch.h"
+
+enum {
+  MAX_HISTORY = 500
+};
+
+typedef struct {
+  DM        dm;
+  Mat       A;
+  Vec       b, x[2], r;
+  KSP       ksp[2]; /* KSPCG and KSPFUSEDCG */
+  PetscReal tolerance;
+  PetscBool single;
+  PetscBool recorded; /* may the next solve replay iterations? */
+  PetscInt  norms;    /* norms of the histories that are compared: rounding errors grow */
+} Pair;
+
+static PetscErrorCode Replays(PetscInt *n)
+{
+  PetscEventPerfInfo info;
+  PetscLogEvent      event;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscLogEventGetId("PatchFDReplay", &event));
+  PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
+  *n = info.count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateKSPs(Pair *p, const char *pctype)
+{
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 2; i++) {
+    PC pc;
+
+    PetscCall(KSPDestroy(&p->ksp[i]));
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &p->ksp[i]));
+    PetscCall(KSPSetOperators(p->ksp[i], p->A, p->A));
+    PetscCall(KSPSetType(p->ksp[i], i ? KSPFUSEDCG : KSPCG));
+    PetscCall(KSPSetTolerances(p->ksp[i], p->single ? 1e-4 : 1e-8, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+    PetscCall(KSPGetPC(p->ksp[i], &pc));
+    PetscCall(PCSetType(pc, pctype));
+    PetscCall(PCSetDM(pc, p->dm));
+    PetscCall(KSPSetFromOptions(p->ksp[i]));
+  }
+  p->recorded = PETSC_FALSE;
+  p->norms    = MAX_HISTORY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreatePair(Pair *p)
+{
+  const PetscInt cells[] = {4, 4, 4};
+  PetscBool      dense = PETSC_FALSE;
+  char           matrix[16];
+  Mat            B;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 2, &p->dm));
+  PetscCall(DMSetFromOptions(p->dm));
+  PetscCall(DMSetUp(p->dm));
+  PetscCall(DMCreateMatrix(p->dm, &p->A));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-matrix", matrix, sizeof(matrix), &dense));
+  if (dense) PetscCall(PetscStrcmp(matrix, "dense", &dense));
+  if (dense) {
+    PetscCall(MatConvert(p->A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+    PetscCall(MatDestroy(&p->A));
+    PetscCall(MatConvert(B, MATDENSE, MAT_INITIAL_MATRIX, &p->A));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCall(DMCreateGlobalVector(p->dm, &p->b));
+  PetscCall(VecSetRandom(p->b, NULL));
+  for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(p->b, &p->x[i]));
+  PetscCall(VecDuplicate(p->b, &p->r));
+  PetscCall(PetscStrbeginswith(((PetscObject)p->b)->type_name, VECSINGLE, &p->single));
+  p->tolerance = p->single ? 1e-3 : 1e-7;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyPair(Pair *p)
+{
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(KSPDestroy(&p->ksp[i]));
+    PetscCall(VecDestroy(&p->x[i]));
+  }
+  PetscCall(VecDestroy(&p->b));
+  PetscCall(VecDestroy(&p->r));
+  PetscCall(MatDestroy(&p->A));
+  PetscCall(DMDestroy(&p->dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* are all norms of the second history those of the first, to rounding that has grown? */
+static PetscBool SameHistory(const Pair *p, PetscInt n, PetscReal h[2][MAX_HISTORY])
+{
+  for (PetscInt i = 0; i < PetscMin(n, p->norms); i++) {
+    if (PetscIsInfOrNanReal(h[0][i]) && PetscIsInfOrNanReal(h[1][i])) continue;
+    if (!(PetscAbsReal(h[1][i] - h[0][i]) <= p->tolerance * (h[0][i] + p->tolerance * h[0][0]))) return PETSC_FALSE;
+  }
+  return PETSC_TRUE;
+}
+
+/* solves with both and compares; x[] has the initial guesses */
+static PetscErrorCode Compare(Pair *p, const char *what)
+{
+  PetscReal          h[2][MAX_HISTORY] = {{0}}, rnorm[2], norm, diff;
+  PetscCount         n[2];
+  PetscInt           its[2], before, after;
+  KSPConvergedReason reason[2];
+  PetscBool          same, guess, cuda;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrendswith(((PetscObject)p->b)->type_name, "cuda", &cuda));
+  PetscCall(Replays(&before));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(KSPSetResidualHistory(p->ksp[i], h[i], MAX_HISTORY, PETSC_TRUE));
+    PetscCall(KSPSolve(p->ksp[i], p->b, p->x[i]));
+    PetscCall(KSPGetResidualHistory(p->ksp[i], NULL, &n[i]));
+    PetscCall(KSPGetConvergedReason(p->ksp[i], &reason[i]));
+    PetscCall(KSPGetIterationNumber(p->ksp[i], &its[i]));
+    PetscCall(KSPGetResidualNorm(p->ksp[i], &rnorm[i]));
+  }
+  PetscCall(Replays(&after));
+  PetscCheck((after > before) <= (cuda && p->recorded), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: replayed, but should not be", what);
+  PetscCheck((after > before) == (cuda && p->recorded) || its[1] < 3, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: not replayed", what);
+  PetscCall(KSPGetInitialGuessNonzero(p->ksp[1], &guess));
+  PetscCall(VecNorm(p->x[0], NORM_2, &norm));
+  PetscCall(VecWAXPY(p->r, -1, p->x[0], p->x[1]));
+  PetscCall(VecNorm(p->r, NORM_2, &diff));
+  same = (PetscBool)(reason[0] == reason[1] && its[0] == its[1] && n[0] == n[1] && SameHistory(p, (PetscInt)n[0], h));
+  same = (PetscBool)(same && (diff <= p->tolerance * norm || p->norms < MAX_HISTORY || (PetscIsInfOrNanReal(norm) && PetscIsInfOrNanReal(diff))));
+  if (same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: equal, %s\n", what, KSPConvergedReasons[reason[0]]));
+  else {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: DIFFERENT: %s after %" PetscInt_FMT ", %s after %" PetscInt_FMT " iterations, norms %g %g, %d and %d of them, solutions differ by %g\n", what, KSPConvergedReasons[reason[0]],
+                          its[0], KSPConvergedReasons[reason[1]], its[1], (double)rnorm[0], (double)rnorm[1], (int)n[0], (int)n[1], (double)(diff / norm)));
+    for (PetscInt i = 0; i < PetscMax(n[0], n[1]); i++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %3d %16.10e %16.10e\n", (int)i, (double)h[0][i], (double)h[1][i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetGuess(Pair *p, PetscBool guess)
+{
+  PetscFunctionBeginUser;
+  PetscCall(VecSetRandom(p->x[0], NULL));
+  PetscCall(VecCopy(p->x[0], p->x[1]));
+  for (int i = 0; i < 2; i++) PetscCall(KSPSetInitialGuessNonzero(p->ksp[i], guess));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* may the iterations with this preconditioner be recorded where there is a GPU? */
+static PetscErrorCode MayRecord(const Pair *p, const char *pctype, PetscBool *may)
+{
+  PetscBool   none, jacobi, shell;
+  PetscMPIInt size;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscStrcmp(pctype, PCNONE, &none));
+  PetscCall(PetscStrcmp(pctype, PCJACOBI, &jacobi));
+  PetscCall(PetscObjectTypeCompare((PetscObject)p->A, MATSHELL, &shell));
+  *may = (PetscBool)((none || jacobi) && shell && size == 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Iterates(Pair *p)
+{
+  static const KSPNormType norms[] = {KSP_NORM_PRECONDITIONED, KSP_NORM_UNPRECONDITIONED, KSP_NORM_NATURAL, KSP_NORM_NONE};
+  char                    *types[16];
+  PetscInt                 n = PETSC_STATIC_ARRAY_LENGTH(types);
+  PetscBool                set;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-pcs", types, &n, &set));
+  if (!set) {
+    n = 2;
+    PetscCall(PetscStrallocpy(PCNONE, &types[0]));
+    PetscCall(PetscStrallocpy(PCJACOBI, &types[1]));
+  }
+  for (PetscInt t = 0; t < n; t++) {
+    for (size_t k = 0; k < PETSC_STATIC_ARRAY_LENGTH(norms); k++) {
+      for (int guess = 0; guess < 2; guess++) {
+        char what[64];
+
+        PetscCall(CreateKSPs(p, types[t]));
+        for (int i = 0; i < 2; i++) {
+          PetscCall(KSPSetNormType(p->ksp[i], norms[k]));
+          if (norms[k] == KSP_NORM_NONE) PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 7));
+        }
+        PetscCall(MayRecord(p, types[t], &p->recorded));
+        PetscCall(SetGuess(p, (PetscBool)guess));
+        PetscCall(PetscSNPrintf(what, sizeof(what), "%s, %s%s", types[t], KSPNormTypes[norms[k]], guess ? ", guess" : ""));
+        PetscCall(Compare(p, what));
+      }
+    }
+    PetscCall(PetscFree(types[t]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- settings ---- */
+
+/* counts, and looks at the solution that belongs to the norm */
+typedef struct {
+  PetscInt  calls;
+  PetscReal worst;
+} MonitorCtx;
+
+static PetscErrorCode Monitor(KSP ksp, PETSC_UNUSED PetscInt it, PetscReal rnorm, void *ctx)
+{
+  MonitorCtx *m = (MonitorCtx *)ctx;
+  Vec         r, kr;
+  PetscReal   norm, diff;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPBuildResidual(ksp, NULL, NULL, &kr));
+  PetscCall(KSPBuildSolution(ksp, NULL, &r));
+  PetscCall(VecNorm(kr, NORM_2, &norm));
+  diff = PetscAbsReal(norm - rnorm) / (rnorm + 1e-30);
+  m->calls++;
+  m->worst = PetscMax(m->worst, diff);
+  PetscCall(VecDestroy(&kr));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode EndAtFive(PETSC_UNUSED KSP ksp, PetscInt it, PETSC_UNUSED PetscReal rnorm, KSPConvergedReason *reason, PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  *reason = it == 5 ? KSP_CONVERGED_HAPPY_BREAKDOWN : KSP_CONVERGED_ITERATING;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Eigenvalues(Pair *p)
+{
+  PetscReal re[2][MAX_HISTORY], im[MAX_HISTORY], emax[2], emin[2], worst = 0;
+  PetscInt  n[2];
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 2; i++) PetscCall(KSPSetComputeEigenvalues(p->ksp[i], PETSC_TRUE));
+  PetscCall(Compare(p, "eigenvalues"));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(KSPComputeEigenvalues(p->ksp[i], MAX_HISTORY, re[i], im, &n[i]));
+    PetscCall(KSPComputeExtremeSingularValues(p->ksp[i], &emax[i], &emin[i]));
+  }
+  PetscCheck(n[0] == n[1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%" PetscInt_FMT " and %" PetscInt_FMT " eigenvalues", n[0], n[1]);
+  PetscCheck(emin[1] == re[1][0] && emax[1] == re[1][n[1] - 1], PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Extreme values %g %g", (double)emin[1], (double)emax[1]);
+  for (PetscInt j = 0; j < n[0]; j++) worst = PetscMax(worst, PetscAbsReal(re[1][j] / re[0][j] - 1));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "eigenvalues: %s\n", worst < p->tolerance * 10 ? "equal" : "DIFFERENT"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a fresh pair with Jacobi for each setting; body is executed with i = 0 and 1 */
+#define SETTING(what, record, ...) \
+  do { \
+    PetscCall(CreateKSPs(p, PCJACOBI)); \
+    PetscCall(SetGuess(p, PETSC_FALSE)); \
+    for (int i = 0; i < 2; i++) { __VA_ARGS__; } \
+    PetscCall(MayRecord(p, PCJACOBI, &p->recorded)); \
+    p->recorded = (PetscBool)(p->recorded && (record)); \
+    PetscCall(Compare(p, what)); \
+  } while (0)
+
+static PetscErrorCode Settings(Pair *p)
+{
+  MonitorCtx ctx[2] = {
+    {0, 0},
+    {0, 0}
+  };
+  PetscReal norm, h[2];
+  PetscInt  its;
+  PetscBool graph;
+  PC        pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecNorm(p->b, NORM_2, &norm));
+  SETTING("rtol", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], 1e-2, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT)));
+  SETTING("atol", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], 1e-30, 1e-2 * norm, PETSC_CURRENT, PETSC_CURRENT)); PetscCall(KSPSetNormType(p->ksp[i], KSP_NORM_UNPRECONDITIONED)));
+  SETTING("dtol", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, 1e-6, PETSC_CURRENT)); PetscCall(KSPSetMinimumIterations(p->ksp[i], 4)));
+  SETTING("max_it", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 6)));
+  SETTING("max_it 0", PETSC_FALSE, PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 0)));
+  SETTING("max_it converged", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 6)); PetscCall(KSPConvergedDefaultSetConvergedMaxits(p->ksp[i], PETSC_TRUE)));
+  SETTING("min_it", PETSC_TRUE, PetscCall(KSPSetTolerances(p->ksp[i], 1e-1, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT)); PetscCall(KSPSetMinimumIterations(p->ksp[i], 9)));
+  SETTING("check norm later", PETSC_FALSE, PetscCall(KSPSetCheckNormIteration(p->ksp[i], 7)));
+  SETTING("skip", PETSC_TRUE, PetscCall(KSPSetConvergenceTest(p->ksp[i], KSPConvergedSkip, NULL, NULL)); PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 5)));
+  SETTING("own test", PETSC_FALSE, PetscCall(KSPSetConvergenceTest(p->ksp[i], EndAtFive, NULL, NULL)));
+  SETTING("initial residual", PETSC_TRUE, PetscCall(KSPSetInitialGuessNonzero(p->ksp[i], PETSC_TRUE)); PetscCall(KSPConvergedDefaultSetUIRNorm(p->ksp[i])));
+  SETTING("no graph", PETSC_FALSE, PetscCall(KSPFusedCGSetGraph(p->ksp[i], PETSC_FALSE)));
+  PetscCall(KSPFusedCGGetGraph(p->ksp[1], &graph));
+  PetscCheck(!graph, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "KSPFusedCGSetGraph() without effect");
+  SETTING("monitor", PETSC_FALSE, PetscCall(KSPMonitorSet(p->ksp[i], Monitor, &ctx[i], NULL)); PetscCall(KSPSetNormType(p->ksp[i], KSP_NORM_UNPRECONDITIONED)));
+  PetscCall(KSPGetIterationNumber(p->ksp[1], &its));
+  PetscCheck(ctx[1].calls == its + 1 && ctx[1].worst < p->tolerance, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Monitor: %" PetscInt_FMT " calls in %" PetscInt_FMT " iterations, residual differs by %g", ctx[1].calls, its, (double)ctx[1].worst);
+  SETTING("absolute diagonal", PETSC_TRUE, PetscCall(KSPGetPC(p->ksp[i], &pc)); PetscCall(PCJacobiSetUseAbs(pc, PETSC_TRUE)));
+  PetscCall(CreateKSPs(p, PCJACOBI));
+  PetscCall(SetGuess(p, PETSC_FALSE));
+  PetscCall(Eigenvalues(p));
+  /* a short history is filled as far as it goes */
+  PetscCall(KSPSetComputeEigenvalues(p->ksp[1], PETSC_FALSE));
+  PetscCall(KSPSetResidualHistory(p->ksp[1], h, 2, PETSC_TRUE));
+  PetscCall(KSPSolve(p->ksp[1], p->b, p->x[1]));
+  /* zero right-hand side */
+  PetscCall(CreateKSPs(p, PCJACOBI));
+  PetscCall(VecZeroEntries(p->b));
+  PetscCall(SetGuess(p, PETSC_FALSE));
+  PetscCall(Compare(p, "zero right-hand side"));
+  PetscCall(VecSetRandom(p->b, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- breakdown ---- */
+
+/* b with a NaN, an indefinite or negative matrix, an indefinite preconditioner, singular systems */
+static PetscErrorCode Breakdown(Pair *p)
+{
+  PetscErrorCode ierr;
+  const PetscInt n = 40;
+  PetscInt       first, last;
+  Mat            A;
+  Vec            d;
+
+  PetscFunctionBeginUser;
+  for (int bad = 0; bad < 5; bad++) {
+    static const char *const names[] = {"indefinite matrix", "negative matrix", "indefinite preconditioner", "NaN in the matrix", "zero matrix"};
+    Mat                      B;
+    Pair                     q;
+
+    PetscCall(PetscMemzero(&q, sizeof(q)));
+    q.tolerance = 1e-7;
+    PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 3, NULL, 2, NULL, &A));
+    PetscCall(MatSetVecType(A, p->dm ? ((PetscObject)p->b)->type_name : VECSTANDARD));
+    PetscCall(MatGetOwnershipRange(A, &first, &last));
+    for (PetscInt i = first; i < last; i++) {
+      PetscScalar v = 2 + i;
+
+      if (bad == 0) v = i < n / 2 ? 2 + i : -2. - i;
+      if (bad == 1) v = -2. - i;
+      if (bad == 3 && i == 7) v = PetscSqrtReal(-1.);
+      if (bad == 4) v = 0;
+      PetscCall(MatSetValue(A, i, i, v, INSERT_VALUES));
+      if (i + 1 < n) PetscCall(MatSetValue(A, i, i + 1, bad == 4 ? 0 : 0.5, INSERT_VALUES));
+      if (i > 0) PetscCall(MatSetValue(A, i, i - 1, bad == 4 ? 0 : 0.5, INSERT_VALUES));
+    }
+    PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
+    PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+    if (bad == 2) {
+      PetscCall(MatCreateVecs(A, &d, NULL));
+      PetscCall(VecSetRandom(d, NULL));
+      PetscCall(VecShift(d, -0.5));
+      PetscCall(MatDiagonalSet(B, d, INSERT_VALUES));
+      PetscCall(VecDestroy(&d));
+    }
+    q.A = A;
+    PetscCall(MatCreateVecs(A, &q.b, NULL));
+    PetscCall(VecSetRandom(q.b, NULL));
+    PetscCall(VecDuplicate(q.b, &q.r));
+    for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(q.b, &q.x[i]));
+    for (int t = 0; t < 2; t++) {
+      PetscCall(CreateKSPs(&q, bad == 2 || t ? PCJACOBI : PCNONE));
+      for (int i = 0; i < 2; i++) PetscCall(KSPSetOperators(q.ksp[i], A, B));
+      PetscCall(SetGuess(&q, PETSC_FALSE));
+      PetscCall(Compare(&q, names[bad]));
+    }
+    if (bad != 3) { /* PETSc's own check for NaN is an error on one rank only */
+      PetscCall(KSPSetErrorIfNotConverged(q.ksp[1], PETSC_TRUE));
+      CATCH(ierr, KSPSolve(q.ksp[1], q.b, q.x[1]));
+      if (ierr) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: an error if asked for\n", names[bad]));
+    }
+    PetscCall(MatDestroy(&B));
+    PetscCall(DestroyPair(&q));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- several solves ---- */
+
+/* what changes from solve to solve: nothing, right-hand side, coefficients, vectors, preconditioner, and the method's own settings */
+static PetscErrorCode Replay(Pair *p)
+{
+  const PetscReal skew[] = {1, 2, 3}, ones[] = {1, 1, 1}, bad[] = {1, 1e2, 1e4};
+  Vec             keep;
+  PC              pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateKSPs(p, PCNONE));
+  PetscCall(MayRecord(p, PCNONE, &p->recorded));
+  PetscCall(SetGuess(p, PETSC_FALSE));
+  PetscCall(Compare(p, "first"));
+  PetscCall(Compare(p, "again"));
+  PetscCall(VecSetRandom(p->b, NULL));
+  PetscCall(Compare(p, "another right-hand side"));
+  PetscCall(SetGuess(p, PETSC_TRUE));
+  PetscCall(Compare(p, "a guess"));
+  PetscCall(DMBoxSetPoisson(p->dm, skew, 5));
+  PetscCall(MatBoxUpdate(p->A));
+  PetscCall(Compare(p, "other coefficients"));
+  PetscCall(DMBoxSetPoisson(p->dm, ones, 0));
+  for (int i = 0; i < 2; i++) PetscCall(KSPSetOperators(p->ksp[i], p->A, p->A));
+  PetscCall(MatBoxUpdate(p->A));
+  PetscCall(SetGuess(p, PETSC_FALSE));
+  PetscCall(Compare(p, "the first coefficients"));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(KSPGetPC(p->ksp[i], &pc));
+    PetscCall(PCSetType(pc, PCJACOBI));
+  }
+  PetscCall(Compare(p, "Jacobi"));
+  PetscCall(Compare(p, "again"));
+  for (int i = 0; i < 2; i++) PetscCall(KSPSetNormType(p->ksp[i], KSP_NORM_NATURAL));
+  PetscCall(Compare(p, "natural norm"));
+  for (int i = 0; i < 2; i++) PetscCall(KSPSetTolerances(p->ksp[i], 1e-2, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(Compare(p, "tolerance"));
+  keep = p->x[1];
+  PetscCall(VecDuplicate(keep, &p->x[1]));
+  PetscCall(Compare(p, "another solution"));
+  PetscCall(VecDestroy(&p->x[1]));
+  p->x[1] = keep;
+  PetscCall(Compare(p, "the first solution"));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(KSPGetPC(p->ksp[i], &pc));
+    PetscCall(PCSetType(pc, PCNONE));
+    PetscCall(KSPSetTolerances(p->ksp[i], p->single ? 1e-5 : 1e-10, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  }
+  PetscCall(Compare(p, "none again"));
+  for (int i = 0; i < 2; i++) PetscCall(KSPReset(p->ksp[i]));
+  for (int i = 0; i < 2; i++) PetscCall(KSPSetOperators(p->ksp[i], p->A, p->A));
+  PetscCall(Compare(p, "after reset"));
+  /* more than a recording does at a time */
+  PetscCall(DMBoxSetPoisson(p->dm, bad, 0));
+  PetscCall(MatBoxUpdate(p->A));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(KSPSetConvergenceTest(p->ksp[i], KSPConvergedSkip, NULL, NULL));
+    PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 300));
+  }
+  p->norms = 15;
+  PetscCall(Compare(p, "many iterations"));
+  PetscCall(Compare(p, "again"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Pair p;
+  char part[16] = "iterates";
+  PetscErrorCode (*const parts[])(Pair *) = {Iterates, Settings, Breakdown, Replay};
+  static const char *const names[]        = {"iterates", "settings", "breakdown", "replay"};
+  PetscBool found;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscLogDefaultBegin()); /* it counts replays */
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-part", part, sizeof(part), NULL));
+  PetscCall(CreatePair(&p));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(parts); i++) {
+    PetscCall(PetscStrcmp(part, names[i], &found));
+    if (found) PetscCall((*parts[i])(&p));
+  }
+  PetscCall(DestroyPair(&p));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    output_file: output/fusedcg_iterates.out
+    args: -dm_vec_type {{standard single}}
+    test:
+      suffix: box
+      nsize: {{1 3}}
+      args: -dm_box_degree {{1 2}}
+    test:
+      suffix: box_3
+      args: -dm_box_degree 3
+    test:
+      suffix: aij
+      nsize: {{1 4}}
+      args: -dm_mat_type aij
+    test:
+      suffix: dense
+      nsize: {{1 2}}
+      args: -matrix dense
+    test:
+      requires: cuda gpu
+      suffix: box_cuda
+      args: -dm_vec_type {{cuda singlecuda}} -dm_box_degree {{1 2 3}}
+    test:
+      requires: cuda gpu
+      suffix: box_cuda_ranks
+      nsize: 2
+      args: -dm_vec_type {{cuda singlecuda}}
+
+  testset:
+    output_file: output/fusedcg_unfused.out
+    test:
+      suffix: sor
+      args: -dm_mat_type aij -pcs sor
+      filter: sed "s/sor/the preconditioner/"
+    test:
+      suffix: icc
+      nsize: {{1 2}}
+      args: -dm_mat_type aij -pcs bjacobi -sub_pc_type icc
+      filter: sed "s/bjacobi/the preconditioner/"
+    test:
+      suffix: patchmg
+      nsize: {{1 3}}
+      args: -pcs patchmg -pc_patchmg_symmetric -dm_vec_type {{standard single}}
+      filter: sed "s/patchmg/the preconditioner/"
+    test:
+      requires: cuda gpu
+      suffix: patchmg_cuda
+      args: -pcs patchmg -pc_patchmg_symmetric -dm_vec_type {{cuda singlecuda}}
+      filter: sed "s/patchmg/the preconditioner/"
+
+  testset:
+    output_file: output/fusedcg_settings.out
+    args: -part settings
+    test:
+      suffix: settings
+      nsize: {{1 2}}
+      args: -dm_vec_type {{standard single}}
+    test:
+      requires: cuda gpu
+      suffix: settings_cuda
+      args: -dm_vec_type {{cuda singlecuda}}
+
+  testset:
+    output_file: output/fusedcg_breakdown.out
+    args: -part breakdown
+    test:
+      suffix: breakdown
+      nsize: {{1 3}}
+    test:
+      requires: cuda gpu
+      suffix: breakdown_cuda
+      args: -dm_vec_type cuda
+
+  testset:
+    output_file: output/fusedcg_replay.out
+    args: -part replay
+    test:
+      suffix: replay
+      nsize: {{1 2}}
+      args: -dm_vec_type {{standard single}}
+    test:
+      requires: cuda gpu
+      suffix: replay_cuda
+      args: -dm_vec_type {{cuda singlecuda}}
+
+TEST*/
