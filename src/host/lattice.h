@@ -40,7 +40,7 @@ typedef struct {
   REAL        constcapacity, constconductivity[3];
   REAL        mass, stiffness[3], side[6]; /* factors of an edge's sum, of a simplex without its mean */
   PetscBool   same; /* one conductivity for all directions */
-  REAL        alpha;
+  REAL        identity, alpha;
   const REAL *x, *y0;
   REAL       *y;
 } LatticeCall;
@@ -372,7 +372,7 @@ static inline __attribute__((always_inline)) void LatticeBlockRows(const int dim
   for (int l = 0; l < b->count; l++) {
     const ptrdiff_t at = PatchFDBoxNode(&p->desc.ybox, b->node[l][0], b->node[l][1], b->node[l][2]);
 
-    call->y[at] = (call->y0 ? call->y0[at] : 0) + call->alpha * (touched[l] != 0 ? y[l] : v.x[0][l]);
+    call->y[at] = (call->y0 ? call->y0[at] : 0) + call->alpha * (touched[l] != 0 ? y[l] : call->identity * v.x[0][l]);
   }
 }
 
@@ -411,7 +411,7 @@ static void LatticeRowApply(const LatticePlan *p, const LatticeCall *call, Latti
   const PetscBool           written = (PetscBool)(j >= desc->write[1][0] && j < desc->write[1][1] && k >= desc->write[2][0] && k < desc->write[2][1]);
   const PetscBool           fast    = (PetscBool)(j >= p->fast[1][0] && j < p->fast[1][1] && k >= p->fast[2][0] && k < p->fast[2][1]);
   const PetscInt            first   = written ? PetscMin(PetscMax(lo, desc->write[0][0]), hi) : hi, end = written ? PetscMax(first, PetscMin(hi, desc->write[0][1])) : hi;
-  const REAL                fixed   = call->x ? 0 : 1;
+  const REAL                fixed   = call->x ? 0 : call->identity;
 
   LatticeSkip(call, y + lo, first - lo, fixed);
   for (PetscInt i = first; i < end;) {
@@ -460,6 +460,7 @@ static void LatticePrepare(const LatticePlan *p, const PatchFDMaterial *m, Latti
   call->mass          = (REAL)(m->mass * V * twice / ((dim + 1) * (dim + 1) * (dim + 2)));
   call->capacity      = (const REAL *)m->capacity;
   call->constcapacity = (REAL)m->constcapacity;
+  call->identity      = (REAL)m->identity;
   call->same          = PETSC_TRUE;
   for (int d = 0; d < dim; d++) {
     const PetscReal area = V * dim / desc->h[d]; /* of a simplex on the side */
