@@ -29,6 +29,7 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
   b->degree = a->degree;
   b->space  = a->space;
   b->refine = a->refine;
+  PetscCall(DMBoxCopyMapping(from, to));
   PetscCall(DMBoxCopyOperator(from, to));
   PetscCall(PetscArraycpy(b->boundary, a->boundary, 6));
   for (PetscInt d = 0; d < 3; d++) {

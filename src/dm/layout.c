@@ -107,6 +107,7 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
     }
     PetscCall(DMBoxCheckVertices(dm, d));
   }
+  PetscCall(DMBoxCheckMapping(dm));
   if (box->op->ops.check) PetscCall((*box->op->ops.check)(dm, box->op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -472,6 +473,7 @@ PetscErrorCode DMSetUp_Box(DM dm)
   PetscCall(DMBoxCreateFields(dm));
   PetscCall(DMBoxCreateBoxes(dm));
   PetscCall(DMBoxCreateHalo(dm));
+  PetscCall(DMBoxSetUpMapping(dm));
   PetscCall(DMBoxSetUpCoordinates(dm));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -493,6 +495,7 @@ PetscErrorCode DMBoxResetLayout(DM dm)
     }
   }
   PetscCall(PetscSFDestroy(&box->halo));
+  PetscCall(DMBoxShapeDestroy(&box->shape));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -35,7 +35,7 @@ PetscErrorCode DMBoxOperatorCreate(MPI_Comm comm, const char name[], DMBoxOperat
 
   PetscFunctionBegin;
   PetscCall(PetscFunctionListFind(DMBoxOperatorList, name, &create));
-  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson, biharmonic and stokes",
+  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson, biharmonic, stokes and diffusion",
              name);
   PetscCall(PetscNew(op));
   PetscCall(PetscStrallocpy(name, &(*op)->name));
@@ -44,10 +44,18 @@ PetscErrorCode DMBoxOperatorCreate(MPI_Comm comm, const char name[], DMBoxOperat
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscInt64 DMBoxOperatorNewVersion(void)
+{
+  static PetscInt64 last = 0;
+
+  return ++last;
+}
+
 PetscErrorCode DMBoxOperatorDestroy(DMBoxOperator *op)
 {
   PetscFunctionBegin;
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((*op)->ops.destroy) PetscCall((*(*op)->ops.destroy)(*op));
   PetscCall(PetscFree((*op)->name));
   PetscCall(PetscFree(*op));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -69,11 +77,13 @@ PetscErrorCode DMBoxCopyOperator(DM from, DM to)
   if (same) PetscCall(PetscArraycmp(a->coefficient, (*b)->coefficient, DMBOX_MAX_COEFFICIENTS, &same));
   if (same) PetscCall(PetscArraycmp(a->penalty, (*b)->penalty, 2, &same));
   if (same) PetscCall(PetscArraycmp(&a->exponent[0][0], &(*b)->exponent[0][0], 6, &same));
-  if (same && a->rate == (*b)->rate) PetscFunctionReturn(PETSC_SUCCESS);
+  if (same && a->rate == (*b)->rate && a->version == (*b)->version) PetscFunctionReturn(PETSC_SUCCESS);
+  if (a->ops.copy && a->version != (*b)->version) PetscCall((*a->ops.copy)(a, *b));
   PetscCall(PetscArraycpy((*b)->coefficient, a->coefficient, DMBOX_MAX_COEFFICIENTS));
   PetscCall(PetscArraycpy((*b)->penalty, a->penalty, 2));
   PetscCall(PetscArraycpy(&(*b)->exponent[0][0], &a->exponent[0][0], 6));
-  (*b)->rate = a->rate;
+  (*b)->rate    = a->rate;
+  (*b)->version = a->version;
   PetscCall(PetscObjectStateIncrease((PetscObject)to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -111,7 +121,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- name - the operator: `poisson`, `biharmonic`, `stokes`, or one that `DMBoxOperatorRegister()` has added
+- name - the operator: `poisson`, `biharmonic`, `stokes`, `diffusion`, or one that `DMBoxOperatorRegister()` has added
 
   Options Database Key:
 . -dm_box_operator name - the operator
@@ -123,7 +133,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Must be called before `DMSetUp()`.
 
-.seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxOperatorRegister()`
+.seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`, `DMBoxOperatorRegister()`
 @*/
 PetscErrorCode DMBoxSetOperator(DM dm, const char name[])
 {
