@@ -449,6 +449,11 @@ void PatchFDHostTensors(PetscInt dim, PetscCount count, PetscInt n, PetscReal sc
   }
 }
 
+void PatchFDHostAdd(PetscCount count, PetscReal a, PetscReal v[])
+{
+  for (PetscCount i = 0; i < count; i++) v[i] += a;
+}
+
 /* what is wrong at a point */
 static PatchFDDefect PointDefect(PetscInt dim, const PointShape *at, const PetscReal K[3][3], PetscReal shift)
 {

@@ -280,7 +280,7 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
       PetscCall(LocalClassesCreate(box, l, d));
     }
   }
-  if (dense || alone || !m->form.separable) PetscCall(LocalRowsCreate(m, l));
+  if (dense || alone || (!m->form.separable && !m->form.points)) PetscCall(LocalRowsCreate(m, l));
   for (int d = 0; d < 3 && dense && !alone; d++) {
     PetscCall(DirectionMatricesCreate(box, &m->form, l, d, &x[d]));
     PetscCall(DirectionMatricesFill(&m->form, l, d, &x[d]));

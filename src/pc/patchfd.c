@@ -297,7 +297,8 @@ static PetscErrorCode PatchFDChooseLocal(PC pc, PatchFDKernels kern)
   const MPI_Comm  comm      = PetscObjectComm((PetscObject)pc);
   const PetscBool separable = p->matbox->form.separable, saddle = MatBoxIsSaddlePoint(p->matbox);
   PCPatchFDLocal  local     = p->local;
-  PetscBool       single    = (PetscBool)(p->classes == PC_PATCHFD_CLASSES_SINGLE || (p->classes == PC_PATCHFD_CLASSES_AUTO && !separable));
+  const PetscBool points    = p->matbox->form.points;
+  PetscBool       single    = (PetscBool)(p->classes == PC_PATCHFD_CLASSES_SINGLE || (p->classes == PC_PATCHFD_CLASSES_AUTO && !separable && !points));
 
   PetscFunctionBegin;
   PetscCheck(!saddle || (local != PC_PATCHFD_LOCAL_FD && local != PC_PATCHFD_LOCAL_FD_INEXACT), comm, PETSC_ERR_ARG_INCOMP,
@@ -310,7 +311,7 @@ static PetscErrorCode PatchFDChooseLocal(PC pc, PatchFDKernels kern)
   if (local == PC_PATCHFD_LOCAL_AUTO) {
     local = saddle ? PC_PATCHFD_LOCAL_SCHUR : PC_PATCHFD_LOCAL_FD_INEXACT;
     if (separable) local = PC_PATCHFD_LOCAL_FD;
-    else if (MatBoxLocalIsDenseBest(p->matbox, kern)) local = PC_PATCHFD_LOCAL_DENSE;
+    else if (!points && MatBoxLocalIsDenseBest(p->matbox, kern)) local = PC_PATCHFD_LOCAL_DENSE;
   }
   if (local == PC_PATCHFD_LOCAL_DENSE) p->solver = single ? MATBOX_LOCAL_DENSE_ALONE : MATBOX_LOCAL_DENSE;
   else if (local == PC_PATCHFD_LOCAL_SCHUR) p->solver = single ? MATBOX_LOCAL_SCHUR_ALONE : MATBOX_LOCAL_SCHUR;
@@ -357,6 +358,7 @@ static PetscReal PatchFDBestDamping(const PC_PatchFD *p)
 static PCPatchFDVariant PatchFDBestVariant(const PC_PatchFD *p, PatchFDKernels kern)
 {
   if (p->method != PATCHES) return PC_PATCHFD_AUTO;
+  if (p->matbox->form.points) return PC_PATCHFD_GLOBAL;
   if (MatBoxLocalHasTerms(p->matbox, p->solver)) return PetscMemTypeHost(kern->memtype) ? PC_PATCHFD_SEPARATE : PC_PATCHFD_GLOBAL;
   return MatBoxLocalIsPointwise(p->matbox, p->solver) ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
 }
@@ -373,7 +375,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   p->method = PATCHES;
   if (p->patch == PC_PATCHFD_VERTEX) PetscCall(PatchFDChooseLocal(pc, kern));
   else if (p->matbox->form.separable) p->method = DIAGONALIZED_BOX;
-  else if (MatBoxIsOnePatch(p->matbox)) p->solver = MATBOX_LOCAL_DENSE_ALONE;
+  else if (MatBoxIsOnePatch(p->matbox) && !p->matbox->form.points) p->solver = MATBOX_LOCAL_DENSE_ALONE;
   else p->method = FACTORED_BOX;
   PetscCall(PatchFDChooseProducts(pc, kern));
   p->omega = p->damping == PETSC_DETERMINE ? PatchFDBestDamping(p) : p->damping;
@@ -381,6 +383,8 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   p->use = p->variant;
   if (p->type == PC_PATCHFD_ADDITIVE) p->use = PC_PATCHFD_GLOBAL;
   else if (p->variant == PC_PATCHFD_AUTO) p->use = PatchFDBestVariant(p, kern);
+  PetscCheck(!p->matbox->form.points || p->method != PATCHES || p->use == PC_PATCHFD_GLOBAL, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_variant %s is for operators whose patches have a residual of their own; -dm_box_operator %s takes auto or global", PCPatchFDVariants[p->variant], MatBoxName(p->matbox));
   PetscCheck(p->variant != PC_PATCHFD_BOUNDARY || p->method != PATCHES || !MatBoxLocalHasTerms(p->matbox, p->solver), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_variant boundary is for local solvers by fast diagonalization that are exact; with this operator and -pc_patchfd_local use auto, fused, separate or global");
   PetscFunctionReturn(PETSC_SUCCESS);

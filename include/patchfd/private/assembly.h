@@ -74,6 +74,8 @@ PETSC_INTERN PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *, const 
 PETSC_INTERN PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscInt Nc, PetscReal v[]);
 /* out = scale in: numbers as they are for n = 1, and otherwise symmetric matrices, in PatchFDPoints' order, from n = dim diagonal entries or from all of them */
 PETSC_INTERN void PatchFDHostTensors(PetscInt dim, PetscCount count, PetscInt n, PetscReal scale, const PetscReal in[], PetscReal out[]);
+/* v += a */
+PETSC_INTERN void PatchFDHostAdd(PetscCount count, PetscReal a, PetscReal v[]);
 /*
   What an operator by quadrature is like as one on the box: integrals of the logarithms of the diagonal of |J| J^{-1} K J^{-T} (J the derivatives by the box's
   coordinates), of |J|, |J| shift and 1, and the largest shift; or the first cell where something is wrong
@@ -98,6 +100,10 @@ PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, Pet
   i = NULL for the count only.
 */
 PETSC_INTERN PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *, const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
+/* the same for an operator by quadrature on a box of nodes: from one column after another of the matrices of all its cells, [cell][node], which `column` fills in */
+PETSC_INTERN PetscErrorCode PatchFDHostPointTriples(const PatchFDOperatorDesc *, PetscInt column, const PetscReal values[], const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
+/* the unit vector of a node in each cell, [cell][node] */
+PETSC_INTERN void PatchFDHostUnitVectors(PetscCount ncells, PetscInt size, PetscInt node, PetscReal x[]);
 /* the same for the fixed nodes, those of `range` outside `free`: (node, node, value) */
 PETSC_INTERN PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRange free, PetscReal value, const PatchFDBox *, const PetscInt index[], PetscCount *count, PetscInt i[],
                                                     PetscInt j[], PetscScalar v[]);

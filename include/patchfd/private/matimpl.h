@@ -20,6 +20,7 @@ struct _MatBoxForm {
   PatchFDTerm        lift[MATBOX_MAX_TERMS]; /* what weak Dirichlet data bring into a right-hand side, from their values at the nodes */
   const PatchFDBand *A[DMBOX_MAX_FIELDS][3], *M[DMBOX_MAX_FIELDS][3]; /* local solvers: fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A */
   PetscBool          odd[DMBOX_MAX_FIELDS][3]; /* does a reflection in this direction change the field's sign, too? */
+  PetscBool          points;                 /* the operator is that of points, and the terms are a sum of products that is like it */
   PetscBool          separable;              /* the operator is that sum; otherwise local solvers that diagonalize it are inexact */
   PetscInt           constants;              /* a field whose constants can be a null space: of the operator or of the matrices of patches; or -1 */
   PetscBool          singular;               /* they are that of the operator */
@@ -89,6 +90,7 @@ typedef struct {
   DM                 dm;
   MatBoxCoefficients c;     /* what the objects below were made for */
   MatBoxCoefficients taken; /* those of the DM's operator when the matrix last took them over */
+  PetscInt64         version; /* of the operator's data, and which of them the objects were made for */
   MatBoxForm         form;
   MatBoxLocal        local[MATBOX_NUM_LOCALS];
   PatchFDEigen       whole[3]; /* eigenvectors of the lines of the whole box */
@@ -107,6 +109,7 @@ PETSC_INTERN PetscErrorCode DMBoxLift_MatBox(DM, Vec g, Vec b); /* its lift, for
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator);                     /* poisson.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator);                  /* biharmonic.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator);                      /* stokes.c */
+PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator);                   /* diffusion.c */
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *, Vec *); /* transfer.c */
 PETSC_INTERN PetscErrorCode DMSetUpSolvers_MatBox(DM);                                      /* solvers.c */
 /* called when a matrix is made, since that is the one thing that a SNES without callbacks asks of its DM: solvers.c */
