@@ -148,6 +148,18 @@ static void MatBoxDescribe(const Mat_Box *m, PatchFDField field[], PatchFDOperat
   }
 }
 
+/* the points of an operator by quadrature in these cells; what they are made of must be what the rest of the matrix was made of */
+static PetscErrorCode MatBoxGetPoints(const Mat_Box *m, const PatchFDRange cells, PatchFDPoints *points)
+{
+  const DMBoxOperator op = ((const DM_Box *)m->dm->data)->op;
+
+  PetscFunctionBegin;
+  PetscCheck(m->version == op->version, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
+             "Coefficients or coordinates of the DMBOX have changed since this matrix was made: call MatBoxUpdate(), or KSPSetUp(), which does that, before it is used again");
+  PetscCall((*op->ops.points)(m->dm, op, m->c.operator, cells, points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* a plan for a description; for operators by quadrature, of their points, whatever the terms are */
 static PetscErrorCode MatBoxOperatorCreate(const Mat_Box *m, PatchFDKernels kern, PatchFDOperatorDesc *desc, void **plan)
 {
@@ -156,7 +168,7 @@ static PetscErrorCode MatBoxOperatorCreate(const Mat_Box *m, PatchFDKernels kern
 
   PetscFunctionBegin;
   if (m->form.points) {
-    PetscCall((*op->ops.points)(m->dm, op, m->c.operator, (const PetscInt(*)[2])desc->cells, &points));
+    PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc->cells, &points));
     desc->points = &points;
   }
   PetscCall(kern->operatorcreate(desc, plan));
@@ -366,7 +378,7 @@ static PetscErrorCode MatBoxPointTriples(const Mat_Box *m, PatchFDOperatorDesc *
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecTypeGetKernels(VECSTANDARD, &kern));
-  PetscCall((*op->ops.points)(m->dm, op, m->c.operator, (const PetscInt(*)[2])desc->cells, &points));
+  PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc->cells, &points));
   points.nodes  = PATCHFD_NODES_CELL;
   points.nnodes = points.ncells * size;
   desc->points  = &points;
