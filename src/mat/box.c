@@ -73,6 +73,7 @@ static PetscErrorCode MatBoxReset(Mat_Box *m)
 
     if (!kern) continue;
     PetscCall(kern->operatordestroy(&m->mult[kern->id]));
+    PetscCall(VecDestroy(&m->scaling[kern->id]));
     PetscCall(kern->boxsolvedestroy(&m->boxsolve[kern->id]));
     PetscCall(kern->free(m->whole_b[kern->id]));
     PetscCall(kern->free(m->whole_x[kern->id]));
@@ -322,23 +323,51 @@ static PetscErrorCode MatBoxPointDiagonal(Mat_Box *m, Vec diag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetDiagonal_Box(Mat A, Vec diag)
+/* diagonal of the terms */
+static PetscErrorCode MatBoxTermDiagonal(const Mat_Box *m, Vec diag)
 {
-  Mat_Box            *m;
   PatchFDOperatorDesc desc;
   PatchFDField        field[DMBOX_MAX_FIELDS];
   PetscScalar        *a;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  if (m->form.points) {
-    PetscCall(MatBoxPointDiagonal(m, diag));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
   MatBoxDescribe(m, field, &desc);
   PetscCall(VecGetArrayWrite(diag, &a));
   PetscCall(PatchFDHostDiagonal(&desc, m->c.identity, a));
   PetscCall(VecRestoreArrayWrite(diag, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetDiagonal_Box(Mat A, Vec diag)
+{
+  Mat_Box *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  if (m->form.points) PetscCall(MatBoxPointDiagonal(m, diag));
+  else PetscCall(MatBoxTermDiagonal(m, diag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxGetScaling(Mat_Box *m, Vec v, Vec *scaling)
+{
+  PatchFDKernels kern;
+  Vec            diagonal;
+
+  PetscFunctionBegin;
+  *scaling = NULL;
+  if (!m->form.points) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDVecGetKernels(v, &kern));
+  if (!m->scaling[kern->id]) {
+    PetscCall(VecDuplicate(v, &m->scaling[kern->id]));
+    PetscCall(VecDuplicate(v, &diagonal));
+    PetscCall(MatBoxTermDiagonal(m, m->scaling[kern->id]));
+    PetscCall(MatBoxPointDiagonal(m, diagonal));
+    PetscCall(VecPointwiseDivide(m->scaling[kern->id], m->scaling[kern->id], diagonal));
+    PetscCall(VecSqrtAbs(m->scaling[kern->id]));
+    PetscCall(VecDestroy(&diagonal));
+  }
+  *scaling = m->scaling[kern->id];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

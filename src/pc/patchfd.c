@@ -49,7 +49,7 @@ typedef struct {
     DIAGONALIZED_BOX,
     FACTORED_BOX
   } method;
-  Vec              r;  /* residual, for the variants that need a global one */
+  Vec              r, z; /* residual and correction, for the variants that need global ones */
 } PC_PatchFD;
 
 /*
@@ -123,6 +123,41 @@ static PetscErrorCode PatchCorrect(PC_PatchFD *pc, PatchFDKernels kern, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* s x to y, or added to it, on Vecs */
+static PetscErrorCode PatchScale(PatchFDKernels kern, Vec s, Vec x, PetscBool add, Vec y)
+{
+  const void *as, *ax = NULL;
+  void       *ay;
+  PetscInt    n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(PatchFDVecGetArrayRead(s, kern, &as));
+  if (x != y) PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+  PetscCall(PatchFDVecGetArray(y, kern, &ay));
+  PetscCall(kern->multiply((size_t)n, as, x == y ? ay : ax, add, ay));
+  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
+  if (x != y) PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+  PetscCall(PatchFDVecRestoreArrayRead(s, kern, &as));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the same between two multiplications by s: z = the corrections from s r, x += s z.  r may be the work Vec p->r */
+static PetscErrorCode PatchCorrectScaled(PC_PatchFD *p, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], Vec s, Vec r, Vec x)
+{
+  void *z;
+
+  PetscFunctionBegin;
+  if (!p->z) PetscCall(VecDuplicate(x, &p->z));
+  PetscCall(PatchScale(kern, s, r, PETSC_FALSE, p->r));
+  PetscCall(PatchFDVecGetArrayWrite(p->z, kern, &z));
+  PetscCall(MatBoxZero(p->matbox, kern, z));
+  PetscCall(PatchFDVecRestoreArrayWrite(p->z, kern, &z));
+  PetscCall(PatchCorrect(p, kern, n, colors, p->r, p->z));
+  PetscCall(PatchScale(kern, s, p->z, PETSC_TRUE, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* the residual that all patches of a colour need, on Vecs */
 static PetscErrorCode PatchResidual(PC_PatchFD *pc, PatchFDKernels kern, const PatchFDColor *color, Vec b, Vec x, Vec r)
 {
@@ -145,17 +180,20 @@ static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels kern, PetscInt n, const 
 {
   PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
   const PetscInt step = p->type == PC_PATCHFD_ADDITIVE ? n : 1;
+  Vec            s;
   PetscBool      own;
 
   PetscFunctionBegin;
   PetscCall(MatBoxIsOwn(pc->pmat, &own));
+  PetscCall(MatBoxGetScaling(p->matbox, b, &s));
   if (!p->r) PetscCall(VecDuplicate(b, &p->r));
   for (PetscInt i = 0; i < n; i += step) {
     const PetscBool known = (PetscBool)(zero && i == 0);
 
     if (!known && step == 1 && own) PetscCall(PatchResidual(p, kern, &colors[i], b, x, p->r));
     else if (!known) PetscCall(MatResidual(pc->pmat, b, x, p->r));
-    PetscCall(PatchCorrect(p, kern, step, &colors[i], known ? b : p->r, x));
+    if (s) PetscCall(PatchCorrectScaled(p, kern, step, &colors[i], s, known ? b : p->r, x));
+    else PetscCall(PatchCorrect(p, kern, step, &colors[i], known ? b : p->r, x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -468,6 +506,7 @@ static PetscErrorCode PCReset_PatchFD(PC pc)
 
   PetscFunctionBegin;
   PetscCall(VecDestroy(&p->r));
+  PetscCall(VecDestroy(&p->z));
   p->matbox = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -99,6 +99,7 @@ typedef struct {
   VecScatter         toall;
   Vec                factor_x, all_b, all_x; /* layout of the distributed vectors; whole ones */
   PetscSF            natural; /* the whole box on every rank; NULL on one rank */
+  Vec                scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxGetScaling() */
   void              *mult[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
   void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* the whole box, for the direct solve on several ranks */
 } Mat_Box;
@@ -186,6 +187,11 @@ PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, MatBoxLocalType, PatchFD
                                              const void *b, void *x);
 /* r = b - A x for the patches of one colour, both phases of it: at their free nodes, other numbers of r become anything (src/mat/box.c) */
 PETSC_INTERN PetscErrorCode MatBoxResidual(Mat_Box *, PatchFDKernels, const PatchFDColor *, const void *b, const void *x, void *r);
+/*
+  Where local solvers are those of an operator nearby: the roots of the ratios of its diagonal and that of the matrix.  Multiplied by them from both sides, local
+  solvers are those of matrices with the same diagonal.  A Vec like `v`; NULL for others.  It belongs to the matrix
+*/
+PETSC_INTERN PetscErrorCode MatBoxGetScaling(Mat_Box *, Vec v, Vec *scaling);
 /* x += omega times the corrections of all patches of these colours, from one residual */
 PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
 PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, MatBoxLocalType, PatchFDKernels, PetscViewer);
