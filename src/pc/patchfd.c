@@ -378,7 +378,7 @@ static PetscErrorCode PatchFDChooseProducts(PC pc, PatchFDKernels kern)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* damping with which the local solvers converge: sums of overlapping corrections, and those of inexact solvers in 3D, are too large */
+/* damping with which the local solvers converge: sums of overlapping corrections, and those of inexact solvers in 3D, are too large, unless they are scaled */
 static PetscReal PatchFDBestDamping(const PC_PatchFD *p)
 {
   const PetscInt  dim     = p->matbox->dm->dim;
@@ -386,7 +386,7 @@ static PetscReal PatchFDBestDamping(const PC_PatchFD *p)
 
   if (p->method != PATCHES || p->patch == PC_PATCHFD_BOX) return 1;
   if (p->type == PC_PATCHFD_ADDITIVE) return inexact && dim == 3 ? 0.1 : 1.0 / (PetscReal)(1 << dim);
-  return inexact && dim == 3 ? 0.7 : 1;
+  return inexact && dim == 3 && !p->matbox->form.points ? 0.7 : 1;
 }
 
 /*
