@@ -4,6 +4,7 @@ static char help[] = "The operator diffusion of a DMBOX: -div(K grad u) + s u by
   -test order    : L2 and H1 errors on two meshes\n\
   -test jump     : the same for a K that jumps along faces of cells\n\
   -test solve    : iterations\n\
+  -test vecs     : coefficients as Vecs\n\
   -test update   : coefficients and coordinates that change\n\
   -test hierarchy: coordinates on finer and coarser meshes\n\
   -test errors   : bad input\n\
@@ -761,6 +762,73 @@ static PetscErrorCode TestHierarchy(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* coefficients as Vecs, for points and for cells, against functions */
+static PetscErrorCode TestVecs(Problem *p)
+{
+  DM           dm;
+  DM_Box      *box;
+  Mat          A;
+  Vec          K, s, x, u, y[2];
+  PetscScalar *aK, *as;
+  const PetscScalar *ax;
+  PetscReal    error, norm;
+  PetscInt     n, size, its;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDM(3, 4, 2, p, &dm));
+  box = (DM_Box *)dm->data;
+  n   = !strcmp(p->medium, "tensor") ? dm->dim * (dm->dim + 1) / 2 : 1;
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(MatCreateVecs(A, &u, &y[0]));
+  PetscCall(VecDuplicate(u, &y[1]));
+  PetscCall(DMBoxInterpolateFunction(dm, 0, Solution, NULL, u));
+  PetscCall(MatMult(A, u, y[0]));
+  PetscCall(DMBoxCreateDiffusionVec(dm, PETSC_TRUE, dm->dim, &x));
+  PetscCall(DMBoxCreateDiffusionVec(dm, PETSC_TRUE, n, &K));
+  PetscCall(DMBoxCreateDiffusionVec(dm, PETSC_TRUE, 1, &s));
+  PetscCall(DMBoxComputeDiffusionPoints(dm, x));
+  PetscCall(VecGetLocalSize(s, &size));
+  PetscCall(VecGetArrayRead(x, &ax));
+  PetscCall(VecGetArrayWrite(K, &aK));
+  PetscCall(VecGetArrayWrite(s, &as));
+  for (PetscInt i = 0; i < size; i++) {
+    PetscCall(Conductivity(dm->dim, 0, &ax[dm->dim * i], n, &aK[n * i], p));
+    PetscCall(ShiftFunction(dm->dim, 0, &ax[dm->dim * i], 1, &as[i], p));
+  }
+  PetscCall(VecRestoreArrayWrite(s, &as));
+  PetscCall(VecRestoreArrayWrite(K, &aK));
+  PetscCall(VecRestoreArrayRead(x, &ax));
+  PetscCall(DMBoxSetDiffusionVec(dm, n, K, s));
+  PetscCall(MatBoxUpdate(A));
+  PetscCall(MatMult(A, u, y[1]));
+  PetscCall(VecNorm(y[0], NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(y[1], -1, y[0]));
+  PetscCall(VecNorm(y[1], NORM_INFINITY, &error));
+  PetscCall(Say("numbers of points", error / norm, 1e-12));
+  PetscCall(Solve(dm, y[0], 1e-9, KSPFGMRES, PCPATCHMG, y[1], &its));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "iterations %" PetscInt_FMT "\n", its));
+  PetscCall(VecDestroy(&K));
+  PetscCall(DMBoxCreateDiffusionVec(dm, PETSC_FALSE, 1, &K));
+  PetscCall(VecGetArrayWrite(K, &aK));
+  size = 0;
+  for (PetscInt k = box->owncells[2][0]; k < box->owncells[2][1]; k++)
+    for (PetscInt j = box->owncells[1][0]; j < box->owncells[1][1]; j++)
+      for (PetscInt i = box->owncells[0][0]; i < box->owncells[0][1]; i++) aK[size++] = (i + j + k) % 2 ? 10 : 1;
+  PetscCall(VecRestoreArrayWrite(K, &aK));
+  PetscCall(DMBoxSetDiffusionVec(dm, 1, K, NULL));
+  PetscCall(Solve(dm, y[0], 1e-9, KSPFGMRES, PCPATCHMG, y[1], &its));
+  PetscCall(VecNorm(y[1], NORM_2, &norm));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "numbers of cells: iterations %" PetscInt_FMT ", |u| = %.8g\n", its, (double)norm));
+  PetscCall(VecDestroy(&K));
+  PetscCall(VecDestroy(&s));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&u));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&y[i]));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* one KSP, whose problem changes, against new ones */
 static PetscErrorCode TestUpdate(Problem *p)
 {
@@ -932,7 +1000,7 @@ int main(int argc, char **argv)
   const struct {
     const char *name;
     PetscErrorCode (*run)(Problem *);
-  } tests[] = {{"action", TestAction}, {"poisson", TestPoisson}, {"order", TestOrder}, {"jump", TestJump}, {"solve", TestSolve}, {"update", TestUpdate}, {"hierarchy", TestHierarchy}, {"errors", TestErrors}};
+  } tests[] = {{"action", TestAction}, {"poisson", TestPoisson}, {"order", TestOrder}, {"jump", TestJump}, {"solve", TestSolve}, {"vecs", TestVecs}, {"update", TestUpdate}, {"hierarchy", TestHierarchy}, {"errors", TestErrors}};
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));

@@ -449,6 +449,22 @@ void PatchFDHostTensors(PetscInt dim, PetscCount count, PetscInt n, PetscReal sc
   }
 }
 
+void PatchFDHostMeans(PetscCount count, PetscInt m, PetscInt n, const PetscScalar in[], PetscScalar out[])
+{
+  for (PetscCount i = 0; i < count * n; i++) out[i] = 0;
+  for (PetscCount i = 0; i < count; i++)
+    for (PetscInt j = 0; j < m; j++)
+      for (PetscInt k = 0; k < n; k++) out[i * n + k] += in[(i * m + j) * n + k] / (PetscReal)m;
+}
+
+void PatchFDHostMeansRepeat(PetscCount count, PetscInt m, PetscInt n, const PetscScalar in[], PetscInt times, PetscReal out[])
+{
+  for (PetscCount i = 0; i < count; i++, out += times * n) {
+    PatchFDHostMeans(1, m, n, &in[i * m * n], out);
+    for (PetscInt t = n; t < times * n; t++) out[t] = out[t - n];
+  }
+}
+
 void PatchFDHostAdd(PetscCount count, PetscReal a, PetscReal v[])
 {
   for (PetscCount i = 0; i < count; i++) v[i] += a;

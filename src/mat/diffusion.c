@@ -19,9 +19,11 @@ enum {
 typedef struct {
   PetscInt      refct;
   PetscInt      nK; /* numbers of K: 1, dim for a diagonal, or dim (dim + 1) / 2 */
-  PetscReal     K[6], shift; /* where there are no functions */
+  PetscInt      nconstant; /* of K where there are no functions and data */
+  PetscReal     K[6], shift;
   DMBoxFunction Kfunction, shiftfunction;
   void         *ctx;
+  DMBoxCellData *Kdata, *shiftdata; /* in place of functions */
 } Medium;
 
 typedef struct {
@@ -35,12 +37,16 @@ typedef struct {
 static PetscErrorCode MediumDestroy(Medium **m)
 {
   PetscFunctionBegin;
-  if (*m && --(*m)->refct == 0) PetscCall(PetscFree(*m));
+  if (*m && --(*m)->refct == 0) {
+    PetscCall(DMBoxCellDataDestroy(&(*m)->Kdata));
+    PetscCall(DMBoxCellDataDestroy(&(*m)->shiftdata));
+    PetscCall(PetscFree(*m));
+  }
   *m = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* in place of the one that the operator has; nobody changes one that may be shared */
+/* in place of the one that the operator has; nobody changes one that may be shared.  Takes the data over */
 static PetscErrorCode DiffusionSetMedium(DMBoxOperator op, const Medium *medium)
 {
   Diffusion *data = (Diffusion *)op->data;
@@ -88,24 +94,23 @@ static PetscCount RangeCount(const PatchFDRange r)
   return n;
 }
 
-/* f at all points of these cells, or the numbers `constant` for all of them: out = scale times them, in the order of PatchFDPoints */
-static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, const PetscReal constant[], DMBoxFunction f, void *ctx, PetscReal scale, const PetscReal **out)
+/* f or the data at all points of these cells, or the numbers `constant` for all of them: out = scale times them, in the order of PatchFDPoints */
+static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, const PetscReal constant[], DMBoxFunction f, void *ctx, const DMBoxCellData *data, PetscReal scale, const PetscReal **out)
 {
-  const PetscInt     q     = ((const DM_Box *)dm->data)->degree + 2;
-  const PetscCount   count = f ? RangeCount(cells) * q * q * (dm->dim == 3 ? q : 1) : 1;
+  const PetscCount   count = f || data ? RangeCount(cells) * DMBoxNumPoints(dm) : 1;
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
   PetscReal         *value = NULL, *v;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1((n == 1 ? 1 : dm->dim * (dm->dim + 1) / 2) * count, &v));
   *out = v;
+  if (f || data) PetscCall(PetscMalloc1(n * count, &value));
   if (f) {
-    PetscCall(PetscMalloc1(n * count, &value));
-    PetscCall(DMBoxFieldPointsCreateGauss(dm, q, PETSC_TRUE, field));
+    PetscCall(DMBoxFieldPointsCreateGauss(dm, ((const DM_Box *)dm->data)->degree + 2, PETSC_TRUE, field));
     PetscCall(PatchFDHostPointValues(dm->dim, field, cells, f, ctx, n, value));
     PetscCall(DMBoxFieldPointsDestroy(dm, field));
-  }
-  PatchFDHostTensors(dm->dim, count, n, scale, f ? value : constant, v);
+  } else if (data) PetscCall(DMBoxCellDataGet(dm, data, cells, value));
+  PatchFDHostTensors(dm->dim, count, n, scale, value ? value : constant, v);
   PetscCall(PetscFree(value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,14 +119,14 @@ static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscIn
 static PetscErrorCode PointsMedium(DM dm, const Medium *m, const PetscReal c[], const PatchFDRange cells, PatchFDPoints *p)
 {
   p->nkappa        = c[KAPPA] == 0 ? 0 : (m->nK == 1 ? 1 : dm->dim * (dm->dim + 1) / 2);
-  p->kappaconstant = (PetscBool)!m->Kfunction;
-  p->shiftconstant = (PetscBool)!m->shiftfunction;
+  p->kappaconstant = (PetscBool)!(m->Kfunction || m->Kdata);
+  p->shiftconstant = (PetscBool)!(m->shiftfunction || m->shiftdata);
 
   PetscFunctionBegin;
-  if (p->nkappa) PetscCall(PointsCoefficient(dm, cells, m->nK, m->K, m->Kfunction, m->ctx, c[KAPPA], &p->kappa));
-  if (m->shiftfunction || c[SHIFT] * m->shift + c[MASS] != 0 || !p->nkappa) {
-    PetscCall(PointsCoefficient(dm, cells, 1, &m->shift, m->shiftfunction, m->ctx, c[SHIFT], &p->shift));
-    if (c[MASS] != 0) PatchFDHostAdd(p->shiftconstant ? 1 : RangeCount(cells) * PetscPowInt(p->degree + 2, dm->dim), c[MASS], (PetscReal *)p->shift);
+  if (p->nkappa) PetscCall(PointsCoefficient(dm, cells, m->nK, m->K, m->Kfunction, m->ctx, m->Kdata, c[KAPPA], &p->kappa));
+  if (!p->shiftconstant || c[SHIFT] * m->shift + c[MASS] != 0 || !p->nkappa) {
+    PetscCall(PointsCoefficient(dm, cells, 1, &m->shift, m->shiftfunction, m->ctx, m->shiftdata, c[SHIFT], &p->shift));
+    if (c[MASS] != 0) PatchFDHostAdd(p->shiftconstant ? 1 : RangeCount(cells) * DMBoxNumPoints(dm), c[MASS], (PetscReal *)p->shift);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -234,7 +239,7 @@ static PetscErrorCode DMBoxOperatorSetFromOptions_Diffusion(DM dm, DMBoxOperator
   PetscFunctionBegin;
   PetscCall(PetscOptionsRealArray("-dm_box_diffusion", "K: a number, a diagonal, or xx,xy,xz,yy,yz,zz", "DMBoxSetDiffusion", K, &n, &flg[0]));
   PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetDiffusion", shift, &shift, &flg[1]));
-  if (flg[0] || flg[1]) PetscCall(DMBoxSetDiffusion(dm, flg[0] ? n : m->nK, K, shift));
+  if (flg[0] || flg[1]) PetscCall(DMBoxSetDiffusion(dm, flg[0] ? n : m->nconstant, K, shift));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,7 +255,7 @@ static PetscErrorCode DMBoxOperatorView_Diffusion(PETSC_UNUSED PetscInt dim, con
 
 PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator op)
 {
-  const Medium constant = {.nK = 1, .K = {1}};
+  const Medium constant = {.nK = 1, .nconstant = 1, .K = {1}};
   Diffusion   *data;
 
   PetscFunctionBegin;
@@ -313,7 +318,7 @@ static PetscErrorCode DiffusionCheckCount(DM dm, const char who[], PetscInt n)
 PetscErrorCode DMBoxSetDiffusion(DM dm, PetscInt n, const PetscReal K[], PetscReal shift)
 {
   DMBoxOperator op;
-  Medium        m = {.nK = n, .shift = shift};
+  Medium        m = {.nK = n, .nconstant = n, .shift = shift};
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxSetDiffusion()", &op));
@@ -357,13 +362,135 @@ PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunction K, DMB
   PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxSetDiffusionFunction()", &op));
   PetscValidLogicalCollectiveInt(dm, n, 2);
   m = *((Diffusion *)op->data)->medium;
-  if (K) {
-    PetscCall(DiffusionCheckCount(dm, "DMBoxSetDiffusionFunction()", n));
-    m.nK = n;
-  }
+  if (K) PetscCall(DiffusionCheckCount(dm, "DMBoxSetDiffusionFunction()", n));
+  m.nK            = K ? n : m.nconstant;
   m.Kfunction     = K;
   m.shiftfunction = shift;
   m.ctx           = ctx;
+  m.Kdata = m.shiftdata = NULL;
+  PetscCall(DiffusionSetMedium(op, &m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxCreateDiffusionVec - Creates a `Vec` for coefficients of the operator `diffusion`, with numbers for cells or for quadrature points
+
+  Collective
+
+  Input Parameters:
++ dm     - the `DM` of type `DMBOX`, set up
+. points - whether there are numbers for each quadrature point, or one group of them for each cell
+- n      - how many numbers a group has
+
+  Output Parameter:
+. v - the `Vec`
+
+  Level: intermediate
+
+  Note:
+  Each MPI process has its cells, x fastest, then y, then z; a cell has its (degree + 2)^dim Gauss points in the same order; a point has its numbers.
+
+.seealso: `DMBOX`, `DMBoxSetDiffusionVec()`, `DMBoxComputeDiffusionPoints()`
+@*/
+PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec *v)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(v, 4);
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscValidLogicalCollectiveBool(dm, points, 2);
+  PetscValidLogicalCollectiveInt(dm, n, 3);
+  PetscCheck(n >= 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxCreateDiffusionVec() for %" PetscInt_FMT " numbers; there have to be 1 or more", n);
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
+  PetscCall(VecSetSizes(*v, (PetscInt)RangeCount((const PetscInt(*)[2])box->owncells) * (points ? DMBoxNumPoints(dm) : 1) * n, PETSC_DETERMINE));
+  PetscCall(VecSetType(*v, VECSTANDARD));
+  PetscCall(VecSetBlockSize(*v, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PointItself(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBegin;
+  for (PetscInt c = 0; c < Nc; c++) u[c] = x[c];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxComputeDiffusionPoints - Computes where the quadrature points of the operator `diffusion` are in space
+
+  Collective
+
+  Input Parameters:
++ dm - the `DM` of type `DMBOX`, set up, with the operator `diffusion`
+- x  - a `Vec` from `DMBoxCreateDiffusionVec()` with dim numbers for each point
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxCreateDiffusionVec()`, `DMBoxSetDiffusionVec()`
+@*/
+PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
+{
+  DM_Box            *box;
+  DMBoxOperator      op;
+  PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
+  PetscScalar       *array;
+  PetscInt           n, expected;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxComputeDiffusionPoints()", &op));
+  PetscCheckSameComm(dm, 1, x, 2);
+  PetscCall(VecGetLocalSize(x, &n));
+  expected = (PetscInt)RangeCount((const PetscInt(*)[2])box->owncells) * DMBoxNumPoints(dm) * dm->dim;
+  PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "DMBoxComputeDiffusionPoints(): the Vec has local size %" PetscInt_FMT "; the points here have %" PetscInt_FMT " coordinates", n, expected);
+  PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
+  PetscCall(VecGetArrayWrite(x, &array));
+  PetscCall(PatchFDHostPointValues(dm->dim, field, (const PetscInt(*)[2])box->owncells, PointItself, NULL, dm->dim, array));
+  PetscCall(VecRestoreArrayWrite(x, &array));
+  PetscCall(DMBoxFieldPointsDestroy(dm, field));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetDiffusionVec - Sets coefficients of the operator `diffusion`, -div(K grad u) + s u, that are given for cells or for quadrature points
+
+  Collective
+
+  Input Parameters:
++ dm    - the `DM` of type `DMBOX`, set up
+. n     - how many numbers K has: see `DMBoxSetDiffusion()`
+. K     - the numbers, in a `Vec` with the layout of `DMBoxCreateDiffusionVec()`; their values are copied.  `NULL` for the constant that K was
+- shift - the same for s, with one number; `NULL` for the constant that it was
+
+  Level: intermediate
+
+  Notes:
+  Coarser meshes have in each of their cells the mean of the cells that it consists of, finer ones what the cell had from which theirs come.
+
+  May be called at any time after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.
+
+.seealso: `DMBOX`, `DMBoxCreateDiffusionVec()`, `DMBoxComputeDiffusionPoints()`, `DMBoxSetDiffusion()`, `DMBoxSetDiffusionFunction()`, `MatBoxUpdate()`
+@*/
+PetscErrorCode DMBoxSetDiffusionVec(DM dm, PetscInt n, Vec K, Vec shift)
+{
+  DMBoxOperator op;
+  Medium        m;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxSetDiffusionVec()", &op));
+  PetscValidLogicalCollectiveInt(dm, n, 2);
+  m               = *((Diffusion *)op->data)->medium;
+  m.Kfunction     = NULL;
+  m.shiftfunction = NULL;
+  m.Kdata = m.shiftdata = NULL;
+  if (K) {
+    PetscCall(DiffusionCheckCount(dm, "DMBoxSetDiffusionVec()", n));
+    PetscCall(DMBoxCellDataCreate(dm, n, K, "DMBoxSetDiffusionVec()", &m.Kdata));
+  }
+  m.nK = K ? n : m.nconstant;
+  if (shift) PetscCall(DMBoxCellDataCreate(dm, 1, shift, "DMBoxSetDiffusionVec()", &m.shiftdata));
   PetscCall(DiffusionSetMedium(op, &m));
   PetscCall(PetscObjectStateIncrease((PetscObject)dm));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -74,6 +74,9 @@ PETSC_INTERN PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *, const 
 PETSC_INTERN PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscInt Nc, PetscReal v[]);
 /* out = scale in: numbers as they are for n = 1, and otherwise symmetric matrices, in PatchFDPoints' order, from n = dim diagonal entries or from all of them */
 PETSC_INTERN void PatchFDHostTensors(PetscInt dim, PetscCount count, PetscInt n, PetscReal scale, const PetscReal in[], PetscReal out[]);
+/* out[count][n] = the means of m groups of n numbers each; or that, `times` times, one after another */
+PETSC_INTERN void PatchFDHostMeans(PetscCount count, PetscInt m, PetscInt n, const PetscScalar in[], PetscScalar out[]);
+PETSC_INTERN void PatchFDHostMeansRepeat(PetscCount count, PetscInt m, PetscInt n, const PetscScalar in[], PetscInt times, PetscReal out[]);
 /* v += a */
 PETSC_INTERN void PatchFDHostAdd(PetscCount count, PetscReal a, PetscReal v[]);
 /*

@@ -36,6 +36,14 @@ typedef struct {
   PatchFDShape nodes;
 } DMBoxShape;
 
+/* Numbers of cells, or of their quadrature points, for all meshes of a hierarchy: src/dm/celldata.c */
+typedef struct {
+  PetscInt refct;
+  PetscInt n, points; /* of a point; of a cell, 1 for one group of numbers a cell */
+  PetscInt cells[3], processes[3], *splits[3], *first; /* the layout of the mesh that they were given for, and the first cell of each rank */
+  Vec      values, means; /* of points, and those of cells where they are not the same */
+} DMBoxCellData;
+
 typedef struct {
   /* what the user asks for, before set-up */
   PetscInt          cells[3];     /* global number of cells */
@@ -177,6 +185,10 @@ PETSC_INTERN PetscErrorCode DMCoarsen_Box(DM, MPI_Comm, DM *);
 PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
 PETSC_INTERN PetscErrorCode DMBoxBisect(PetscInt *n, PetscReal **vertices);
+PETSC_INTERN PetscErrorCode DMBoxCellDataCreate(DM, PetscInt n, Vec, const char who[], DMBoxCellData **); /* celldata.c */
+PETSC_INTERN PetscErrorCode DMBoxCellDataDestroy(DMBoxCellData **);
+PETSC_INTERN PetscErrorCode DMBoxCellDataGet(DM, const DMBoxCellData *, const PatchFDRange cells, PetscReal values[]); /* [cell][point][n] */
+PETSC_INTERN PetscInt       DMBoxNumPoints(DM); /* of a cell, for operators by quadrature */
 PETSC_INTERN PetscErrorCode VecView_Box(Vec, PetscViewer); /* vtk.c */
 PETSC_INTERN PetscErrorCode VecViewNatural_Box(Vec, PetscViewer); /* natural.c */
 PETSC_INTERN PetscErrorCode VecLoad_Box(Vec, PetscViewer);
