@@ -310,9 +310,36 @@ PetscErrorCode DMBoxCopyMapping(DM from, DM to)
   b->mapparameter = a->mapparameter;
   b->map          = a->map;
   b->mapctx       = a->mapctx;
+  b->mapversion   = a->mapversion;
   b->mapdegree    = a->mapdegree;
   b->mapfrom      = a->mapfrom;
   if (b->mapfrom) b->mapfrom->refct++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the Vecs of coordinates are those of the mesh as it was */
+static PetscErrorCode DMBoxRenewCoordinates(DM dm)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&dm->coordinates[0].x));
+  PetscCall(VecDestroy(&dm->coordinates[0].xl));
+  PetscCall(DMBoxSetUpCoordinates(dm));
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxUpdateMapping(DM from, DM to)
+{
+  const DM_Box *a = (const DM_Box *)from->data;
+  DM_Box       *b = (DM_Box *)to->data;
+
+  PetscFunctionBegin;
+  if (a->mapversion == b->mapversion) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxShapeDestroy(&b->mapfrom));
+  PetscCall(DMBoxShapeDestroy(&b->shape));
+  PetscCall(DMBoxCopyMapping(from, to));
+  PetscCall(DMBoxSetUpMapping(to));
+  PetscCall(DMBoxRenewCoordinates(to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -479,7 +506,8 @@ PetscErrorCode DMBoxSetMappingDegree(DM dm, PetscInt degree)
   Within cells the map is the polynomial of the degree of the space through these points, or, after `DMBoxSetMappingDegree()`, the multilinear one through the corners.
   DMs made by `DMRefine()` and `DMCoarsen()` take their nodes from these polynomials.
 
-  Those that were made before keep their map, and so do matrices; `MatBoxUpdate()`, which `KSPSetUp()` calls, updates matrices of this `DM`.
+  May be called again for other coordinates.  `MatBoxUpdate()`, which `KSPSetUp()` calls, lets matrices of this `DM` take them over; those of the coarser meshes of a
+  multigrid solver follow.  Other DMs that were made before keep their map.
 
 .seealso: `DMBOX`, `DMBoxSetMapping()`, `DMGetCoordinates()`, `MatBoxUpdate()`
 @*/
@@ -513,10 +541,7 @@ PetscErrorCode DMBoxSetMappingCoordinates(DM dm, Vec x)
   shape->refct++;
   PetscCall(DMBoxShapeStraighten(dm, shape));
   PetscCall(DMBoxCheckShape(dm));
-  box->op->version = DMBoxOperatorNewVersion();
-  PetscCall(VecDestroy(&dm->coordinates[0].x));
-  PetscCall(VecDestroy(&dm->coordinates[0].xl));
-  PetscCall(DMBoxSetUpCoordinates(dm));
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  box->op->version = box->mapversion = DMBoxOperatorNewVersion();
+  PetscCall(DMBoxRenewCoordinates(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

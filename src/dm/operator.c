@@ -88,6 +88,19 @@ PetscErrorCode DMBoxCopyOperator(DM from, DM to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode DMBoxCopyOperatorData(DM from, DM to)
+{
+  const DMBoxOperator a = ((const DM_Box *)from->data)->op, b = ((DM_Box *)to->data)->op;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxUpdateMapping(from, to));
+  if (a->version == b->version) PetscFunctionReturn(PETSC_SUCCESS);
+  if (a->ops.copy) PetscCall((*a->ops.copy)(a, b));
+  b->version = a->version;
+  PetscCall(PetscObjectStateIncrease((PetscObject)to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode DMBoxScaleOperator(DM dm, const PetscReal coefficient[], int *exponent)
 {
   DM_Box *box;

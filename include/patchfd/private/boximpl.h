@@ -61,6 +61,7 @@ typedef struct {
   DMBoxFunction     map;          /* a function, */
   void             *mapctx;
   DMBoxShape       *mapfrom;      /* or the polynomials of the mesh of another DM */
+  PetscInt64        mapversion;   /* equal numbers are equal coordinates */
   PetscInt          mapdegree;    /* of the images of cells: 1, or PETSC_DETERMINE for that of the space */
   DMBoxOperator     op;           /* the operator that the DM carries, with its coefficients; each DM has its own */
 
@@ -120,6 +121,8 @@ PETSC_INTERN PetscErrorCode DMBoxOperatorDestroy(DMBoxOperator *);
 PETSC_INTERN PetscInt64     DMBoxOperatorNewVersion(void); /* one that no data had before */
 /* the operator with its coefficients and parameters, from one DMBOX to another */
 PETSC_INTERN PetscErrorCode DMBoxCopyOperator(DM from, DM to);
+/* what an operator has beside coefficients, between DMs that have been set up, with the coordinates of the mesh */
+PETSC_INTERN PetscErrorCode DMBoxCopyOperatorData(DM from, DM to);
 /*
   Give the DM these coefficients, and let it and the coarser DMs that solvers make from it multiply their operators, but for the rows of fixed nodes, by
   two to the power `exponent`, which brings them and the one-dimensional matrices that they are made of into the range of float; 0 if they are there.
@@ -170,6 +173,7 @@ PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
 PETSC_INTERN PetscErrorCode DMSetUp_Box(DM);        /* layout.c */
 PETSC_INTERN PetscErrorCode DMBoxOptionsMapping(DM, PetscOptionItems); /* mapping.c */
 PETSC_INTERN PetscErrorCode DMBoxCopyMapping(DM from, DM to);
+PETSC_INTERN PetscErrorCode DMBoxUpdateMapping(DM from, DM to); /* after set-up, to an equal mesh or a coarser one, if coordinates have changed */
 PETSC_INTERN PetscErrorCode DMBoxCheckMapping(DM);
 PETSC_INTERN PetscErrorCode DMBoxSetUpMapping(DM);
 PETSC_INTERN PetscErrorCode DMBoxShapeDestroy(DMBoxShape **);
