@@ -60,6 +60,37 @@ typedef enum {
 } DMBoxBoundaryType;
 PETSC_EXTERN const char *const DMBoxBoundaryTypes[];
 
+/*E
+  DMBoxMappingType - Maps from the box of a `DMBOX` to space that have a name
+
+  Values:
++ `DMBOX_MAP_NONE` (`none`)                     - no map, or the one of `DMBoxSetMapping()`
+. `DMBOX_MAP_SINE` (`sine`)                     - t + a s (1, t_0 - 1.3, 0.3 + 0.6 t_1), s the product of sin(pi t_d); a = 0.1
+. `DMBOX_MAP_SINE1` (`sine1`)                   - t + a s (1, 1, 1), with the same s; a = 0.2
+. `DMBOX_MAP_SINE2` (`sine2`)                   - t + a s (1, 1, 1), s the product of sin(2 pi t_d); a = 0.1, cells are inverted from 0.159 on
+. `DMBOX_MAP_KERSHAW` (`kershaw`)               - six layers in direction 0, between which the others are squeezed towards either end; a = 0.3 is the width of the narrowest cells, 1 leaves the box as it is
+. `DMBOX_MAP_KERSHAW_SMOOTH` (`kershaw_smooth`) - the same with smooth transitions between the layers
+- `DMBOX_MAP_ANNULUS` (`annulus`)               - the quarter of an annulus with radii from a to 1, t_0 along the radius and t_1 the angle; a = 0.5
+
+  Level: intermediate
+
+  Note:
+  t are the coordinates of a point in the box from 0 to 1.  What the maps make of them is stretched to the bounds of the box again, but for the first two
+  coordinates of the annulus.
+
+.seealso: `DMBOX`, `DMBoxSetMappingType()`, `DMBoxSetMapping()`
+E*/
+typedef enum {
+  DMBOX_MAP_NONE,
+  DMBOX_MAP_SINE,
+  DMBOX_MAP_SINE1,
+  DMBOX_MAP_SINE2,
+  DMBOX_MAP_KERSHAW,
+  DMBOX_MAP_KERSHAW_SMOOTH,
+  DMBOX_MAP_ANNULUS
+} DMBoxMappingType;
+PETSC_EXTERN const char *const DMBoxMappingTypes[];
+
 /*S
   DMBoxFunction - A function of space and time on a `DMBOX`
 
@@ -88,6 +119,10 @@ PETSC_EXTERN PetscErrorCode DMBoxSetDegree(DM, PetscInt);
 PETSC_EXTERN PetscErrorCode DMBoxGetDegree(DM, PetscInt *);
 PETSC_EXTERN PetscErrorCode DMBoxSetSpace(DM, DMBoxSpace);
 PETSC_EXTERN PetscErrorCode DMBoxGetSpace(DM, DMBoxSpace *);
+PETSC_EXTERN PetscErrorCode DMBoxSetMapping(DM, DMBoxFunction, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxSetMappingType(DM, DMBoxMappingType, PetscReal parameter);
+PETSC_EXTERN PetscErrorCode DMBoxSetMappingDegree(DM, PetscInt);
+PETSC_EXTERN PetscErrorCode DMBoxSetMappingCoordinates(DM, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxSetBoundary(DM, const DMBoxBoundaryType[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetBoundary(DM, DMBoxBoundaryType[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetProcesses(DM, const PetscInt[]);
@@ -100,6 +135,11 @@ PETSC_EXTERN PetscErrorCode DMBoxSetBiharmonic(DM, PetscReal bending, PetscReal 
 PETSC_EXTERN PetscErrorCode DMBoxGetBiharmonic(DM, PetscReal *bending, PetscReal *shift);
 PETSC_EXTERN PetscErrorCode DMBoxSetStokes(DM, PetscReal viscosity, PetscReal shift);
 PETSC_EXTERN PetscErrorCode DMBoxGetStokes(DM, PetscReal *viscosity, PetscReal *shift);
+PETSC_EXTERN PetscErrorCode DMBoxSetDiffusion(DM, PetscInt n, const PetscReal K[], PetscReal shift);
+PETSC_EXTERN PetscErrorCode DMBoxSetDiffusionFunction(DM, PetscInt n, DMBoxFunction K, DMBoxFunction shift, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxCreateDiffusionVec(DM, PetscBool points, PetscInt n, Vec *);
+PETSC_EXTERN PetscErrorCode DMBoxSetDiffusionVec(DM, PetscInt n, Vec K, Vec shift);
+PETSC_EXTERN PetscErrorCode DMBoxComputeDiffusionPoints(DM, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxAddBendingLoad(DM, PetscReal time, DMBoxFunction slope, DMBoxFunction moment, void *ctx, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxSetPenalty(DM, PetscReal interior, PetscReal boundary);
 PETSC_EXTERN PetscErrorCode DMBoxGetPenalty(DM, PetscReal *interior, PetscReal *boundary);
@@ -110,6 +150,7 @@ PETSC_EXTERN PetscErrorCode DMBoxAddLoad(DM, PetscReal time, DMBoxFunction, void
 PETSC_EXTERN PetscErrorCode DMBoxAddNeumannLoad(DM, PetscReal time, DMBoxFunction flux, void *ctx, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxLiftDirichlet(DM, Vec g, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxComputeError(DM, PetscReal time, DMBoxFunction, void *ctx, Vec, PetscReal *l2, PetscReal *max);
+PETSC_EXTERN PetscErrorCode DMBoxComputeGradientError(DM, PetscReal time, DMBoxFunction gradient, void *ctx, Vec, PetscReal *h1);
 PETSC_EXTERN PetscErrorCode DMBoxComputeBendingError(DM, PetscReal time, DMBoxFunction hessian, void *ctx, Vec, PetscReal *h2);
 PETSC_EXTERN PetscErrorCode DMBoxComputeStokesError(DM, PetscReal time, DMBoxFunction, DMBoxFunction gradient, void *ctx, Vec, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div);
 

@@ -136,6 +136,7 @@ struct Grid {
   static PetscErrorCode malloc(size_t, void **);
   static PetscErrorCode free(void *);
   static PetscErrorCode zero(size_t, void *);
+  static PetscErrorCode multiply(size_t, const void *, const void *, PetscBool, void *);
   static PetscErrorCode copy(const PatchFDRange, const PatchFDBox *, const void *, const PatchFDBox *, void *);
   static PetscErrorCode fixed(const PatchFDRange, const PatchFDRange, PetscReal, const PatchFDBox *, void *, PetscReal, const PatchFDBox *, const void *);
 };

@@ -95,6 +95,28 @@ PetscErrorCode Grid<T>::fixed(const PatchFDRange range, const PatchFDRange free,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+template <typename T>
+static __global__ void MultiplyKernel(size_t count, const T *__restrict__ s, const T *x, bool add, T *y)
+{
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x) y[i] = add ? y[i] + s[i] * x[i] : s[i] * x[i];
+}
+
+template <typename T>
+PetscErrorCode Grid<T>::multiply(size_t count, const void *s, const void *x, PetscBool add, void *y)
+{
+  cudaStream_t stream;
+  int          blocks;
+
+  PetscFunctionBegin;
+  if (!count) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  PetscCall(Multiprocessors(&blocks));
+  blocks *= 32;
+  MultiplyKernel<T><<<(unsigned)PetscMin((count + 255) / 256, (size_t)blocks), 256, 0, stream>>>(count, (const T *)s, (const T *)x, (bool)add, (T *)y);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template struct Grid<double>;
 template struct Grid<float>;
 

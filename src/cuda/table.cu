@@ -41,6 +41,7 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .malloc           = patchfd::Grid<T>::malloc, \
     .free             = patchfd::Grid<T>::free, \
     .zero             = patchfd::Grid<T>::zero, \
+    .multiply         = patchfd::Grid<T>::multiply, \
     .copy             = patchfd::Grid<T>::copy, \
     .fixed            = patchfd::Grid<T>::fixed, \
     .operatorcreate   = patchfd::OperatorDoor<T>::create, \

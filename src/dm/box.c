@@ -158,6 +158,7 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
   if (flg) PetscCall(DMBoxSetSpace(dm, space));
   PetscCall(DMBoxOptionsBoundary(dm, PetscOptionsObject));
   PetscCall(DMBoxOptionsInt(dm, "-dm_box_processes", "Number of processes in each direction", "DMBoxSetProcesses", DMBoxSetProcesses, box->processes, PetscOptionsObject));
+  PetscCall(DMBoxOptionsMapping(dm, PetscOptionsObject));
   PetscCall(DMBoxOptionsOperator(dm, PetscOptionsObject));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -234,6 +235,7 @@ static PetscErrorCode DMView_Box(DM dm, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " unknowns\n", n));
   } else PetscCall(PetscViewerASCIIPrintf(viewer, "not set up yet, to be refined %" PetscInt_FMT " times\n", box->refine));
   for (PetscInt d = 0; d < dm->dim; d++) PetscCall(DMBoxViewDirection(dm, d, viewer));
+  PetscCall(DMBoxViewMapping(dm, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -245,6 +247,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
   PetscFunctionBegin;
   PetscCall(DMBoxResetLayout(dm));
   PetscCall(DMBoxOperatorDestroy(&box->op));
+  PetscCall(DMBoxShapeDestroy(&box->mapfrom));
   for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(box->vertices[d]));
   PetscCall(PetscFree(dm->data));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -262,10 +265,13 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_degree k            - polynomial degree in each direction, at least 1 (default 1)
 .  -dm_box_space (q|dgq|rt)    - finite element space: continuous, discontinuous with interior penalties, or velocity and pressure (default q)
 .  -dm_box_boundary b0,b1,...  - dirichlet, neumann or supported at each side, in the order lower x, upper x, lower y, ...; one word is for all (default dirichlet)
-.  -dm_box_operator name       - the operator: poisson (default), biharmonic, stokes, or one that was registered
+.  -dm_box_operator name       - the operator: poisson (default), biharmonic, stokes, diffusion, or one that was registered
+.  -dm_box_mapping type        - diffusion: the image of the box, none (default), sine, sine1, sine2, kershaw, kershaw_smooth or annulus
+.  -dm_box_mapping_parameter a - its parameter, see `DMBoxMappingType`
+.  -dm_box_mapping_degree m    - of the images of cells: 1, or -1 (default) for the degree of the space
 .  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: as few cell faces as possible are cut)
 .  -dm_box_diffusion kx,ky,kz  - diffusion coefficient in each direction, positive; one number is for all (default 1)
-.  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u (default 0); also for biharmonic and stokes
+.  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u (default 0); also for biharmonic, stokes and diffusion
 .  -dm_box_bending D           - biharmonic: bending stiffness (default 1)
 .  -dm_box_viscosity nu        - stokes: viscosity (default 1)
 .  -dm_box_penalty in,bd       - factors of the penalties on faces between cells and on Dirichlet sides, for dgq, biharmonic and stokes (default 1)
@@ -298,10 +304,10 @@ static PetscErrorCode DMDestroy_Box(DM dm)
    `VecView()` of a vector of a `DMBOX` writes a file for ParaView if the viewer is `PETSCVIEWERVTK`, for instance `-ksp_view_solution vtk:u.vts`.
    With rt it has velocities as vectors and pressures, at the Gauss-Lobatto points of degree k + 1 in each cell.
 
-   The coefficients are constant.
+   Coefficients are constant and the mesh is the box itself, but for the operator diffusion: `DMBoxSetDiffusionFunction()`, `DMBoxSetMapping()`.
 
 .seealso: `DMBoxCreate()`, `DMBoxSetCells()`, `DMBoxSetBounds()`, `DMBoxSetVertices()`, `DMBoxSetDegree()`, `DMBoxSetSpace()`, `DMBoxSetBoundary()`,
-          `DMBoxSetProcesses()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxGetNumCoarsenings()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
+          `DMBoxSetProcesses()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `DMBoxGetNumCoarsenings()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
           `DMBoxComputeError()`, `DMBoxComputeStokesError()`, `DMBoxLiftDirichlet()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
 M*/
 PetscErrorCode DMCreate_Box(DM dm)
@@ -317,7 +323,8 @@ PetscErrorCode DMCreate_Box(DM dm)
     box->upper[d]     = 1;
     box->processes[d] = PETSC_DECIDE;
   }
-  box->degree = 1;
+  box->degree    = 1;
+  box->mapdegree = PETSC_DETERMINE;
   if (dm->dim == PETSC_DETERMINE) PetscCall(DMSetDimension(dm, 3));
   /* MATAIJ is what DMCreate() says */
   PetscCall(PetscStrcmp(dm->mattype, MATAIJ, &aij));

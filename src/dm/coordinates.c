@@ -11,9 +11,10 @@
 
 /* what a Vec needs for its entries, also when the DM is gone */
 typedef struct {
-  PetscInt   dim;
-  PatchFDBox box;
-  PetscReal *nodes[3]; /* all nodes of each direction */
+  PetscInt    dim;
+  PatchFDBox  box;
+  PetscReal  *nodes[3]; /* all nodes of each direction */
+  DMBoxShape *shape;    /* or where they are on a mapped mesh */
 } DMBoxNodes;
 
 static PetscErrorCode DMBoxNodesDestroy(PetscCtxRt ctx)
@@ -22,6 +23,7 @@ static PetscErrorCode DMBoxNodesDestroy(PetscCtxRt ctx)
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(c->nodes[d]));
+  PetscCall(DMBoxShapeDestroy(&c->shape));
   PetscCall(PetscFree(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -51,7 +53,7 @@ static PetscErrorCode VecGetArray_Coordinates(Vec v, PetscScalar **array)
       range[d][1] = c->box.lo[d] + c->box.n[d];
     }
     PetscCall(PetscMalloc1(v->map->n, &a));
-    PetscCall(PatchFDHostInterpolate(c->dim, c->nodes, (const PetscInt(*)[2])range, DMBoxIdentity, NULL, 0, c->dim, 0, c->dim, &c->box, a));
+    PetscCall(PatchFDHostInterpolate(c->dim, c->nodes, c->shape ? &c->shape->nodes : NULL, (const PetscInt(*)[2])range, DMBoxIdentity, NULL, 0, c->dim, 0, c->dim, &c->box, a));
     PetscCall(VecReplaceArray(v, a));
   }
   *array = *own;
@@ -67,8 +69,10 @@ PetscErrorCode DMBoxCreateCoordinateVec(DM dm, MPI_Comm comm, const PatchFDLine 
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&c));
-  c->dim = dm->dim;
-  c->box = *b;
+  c->dim   = dm->dim;
+  c->box   = *b;
+  c->shape = ((const DM_Box *)dm->data)->shape;
+  if (c->shape) c->shape->refct++;
   for (PetscInt d = 0; d < 3; d++) {
     PetscCall(PetscMalloc1(line[d].nnodes, &c->nodes[d]));
     PetscCall(PatchFDLineNodes(&line[d], c->nodes[d]));
@@ -145,20 +149,26 @@ PetscErrorCode DMCreateCoordinateDM_Box(DM dm, DM *cdm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* around the cells that this rank owns; cell numbers if cs and ce are given */
+/* around the cells that this rank owns, or the nodes that it owns of a mapped mesh; cell numbers if cs and ce are given */
 PetscErrorCode DMGetLocalBoundingBox_Box(DM dm, PetscReal lmin[], PetscReal lmax[], PetscInt cs[], PetscInt ce[])
 {
   DM_Box   *box;
   PetscBool empty = PETSC_FALSE;
+  PetscReal lower[3], upper[3];
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   for (PetscInt d = 0; d < dm->dim; d++) empty = (PetscBool)(empty || box->owncells[d][0] >= box->owncells[d][1]);
   for (PetscInt d = 0; d < dm->dim; d++) {
-    if (lmin) lmin[d] = empty ? PETSC_MAX_REAL : box->field[0].line[d].vertices[box->owncells[d][0]];
-    if (lmax) lmax[d] = empty ? PETSC_MIN_REAL : box->field[0].line[d].vertices[box->owncells[d][1]];
+    lower[d] = empty ? PETSC_MAX_REAL : box->field[0].line[d].vertices[box->owncells[d][0]];
+    upper[d] = empty ? PETSC_MIN_REAL : box->field[0].line[d].vertices[box->owncells[d][1]];
     if (cs) cs[d] = box->owncells[d][0];
     if (ce) ce[d] = box->owncells[d][1];
+  }
+  if (box->shape && !empty) PatchFDHostBounds(dm->dim, &box->shape->nodes, (const PetscInt(*)[2])box->owncells, box->degree, lower, upper);
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    if (lmin) lmin[d] = lower[d];
+    if (lmax) lmax[d] = upper[d];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

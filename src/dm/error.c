@@ -114,6 +114,57 @@ PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunction f, void *c
 }
 
 /*@C
+  DMBoxComputeGradientError - Computes how far the gradient of a finite element function is from a given one
+
+  Collective
+
+  Input Parameters:
++ dm       - the `DM` of type `DMBOX`, set up
+. time     - the time that the function gets
+. gradient - the gradient; the function gets the dimension, the time, the point, the number of components (dim), the array for the values and `ctx`.  `NULL` for zero
+. ctx      - for the function, or `NULL`
+- v        - the vector of nodal values, from `DMCreateGlobalVector()`
+
+  Output Parameter:
+. h1 - the broken H1 seminorm of the difference: the square root of the sum over all cells of the integrals of the squares of all its derivatives
+
+  Level: beginner
+
+  Notes:
+  Uses degree + 4 Gauss points in each direction of each cell.  Jumps between cells are not counted.
+
+  The space must have one field: `DMBOX_Q` or `DMBOX_DGQ`.
+
+.seealso: `DMBOX`, `DMBoxComputeError()`, `DMBoxSetMapping()`
+@*/
+PetscErrorCode DMBoxComputeGradientError(DM dm, PetscReal time, DMBoxFunction gradient, void *ctx, Vec v, PetscReal *h1)
+{
+  DM_Box            *box;
+  PatchFDFieldPoints points[DMBOX_MAX_FIELDS];
+  PatchFDDeviation   e[3] = {{0}};
+  const PetscScalar *array, *local;
+  PetscReal          sum = 0;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(h1, 6);
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxCheckVec(dm, v));
+  PetscCheck(box->nfield == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeGradientError() is for a space with one field; -dm_box_space (DMBoxSetSpace()) is %s",
+             DMBoxSpaces[box->space]);
+  PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, v, 0, 0));
+  PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_TRUE, points));
+  PetscCall(DMBoxGetLocalRead(dm, v, &array, &local));
+  PetscCall(PatchFDHostGradientDeviation(dm->dim, points, (const PetscInt(*)[2])box->owncells, gradient, ctx, time, local, e));
+  PetscCall(DMBoxRestoreLocalRead(dm, v, &array, &local));
+  PetscCall(DMBoxFieldPointsDestroy(dm, points));
+  for (PetscInt d = 0; d < dm->dim; d++) sum += e[d].square;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &sum, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
+  *h1 = PetscSqrtReal(sum);
+  PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, v, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
   DMBoxComputeBendingError - Computes how far the second derivatives of a finite element function are from given ones
 
   Collective
@@ -149,6 +200,7 @@ PetscErrorCode DMBoxComputeBendingError(DM dm, PetscReal time, DMBoxFunction hes
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCheck(box->nfield == 1 && box->space != DMBOX_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeBendingError() is for the spaces q and dgq; -dm_box_space (DMBoxSetSpace()) is %s",
              DMBoxSpaces[box->space]);
+  PetscCheck(!box->shape, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMBoxComputeBendingError() is for meshes that are boxes; -dm_box_operator %s has them mapped", box->op->name);
   for (PetscInt i = 0; i < dm->dim * dm->dim; i++) {
     der[i].component = i;
     der[i].order[i / dm->dim]++;

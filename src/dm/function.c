@@ -64,7 +64,7 @@ PetscErrorCode DMBoxInterpolateFunction(DM dm, PetscReal time, DMBoxFunction f, 
       PetscCall(PetscMalloc1(field->line[d].nnodes, &nodes[d]));
       PetscCall(PatchFDLineNodes(&field->line[d], nodes[d]));
     }
-    PetscCall(PatchFDHostInterpolate(dm->dim, nodes, (const PetscInt(*)[2])field->own, f, ctx, time, box->nfield, i, 1, &field->global, array + field->global0));
+    PetscCall(PatchFDHostInterpolate(dm->dim, nodes, box->shape ? &box->shape->nodes : NULL, (const PetscInt(*)[2])field->own, f, ctx, time, box->nfield, i, 1, &field->global, array + field->global0));
     for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(nodes[d]));
   }
   PetscCall(VecRestoreArrayWrite(v, &array));

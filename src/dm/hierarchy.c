@@ -29,6 +29,7 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
   b->degree = a->degree;
   b->space  = a->space;
   b->refine = a->refine;
+  PetscCall(DMBoxCopyMapping(from, to));
   PetscCall(DMBoxCopyOperator(from, to));
   PetscCall(PetscArraycpy(b->boundary, a->boundary, 6));
   for (PetscInt d = 0; d < 3; d++) {
@@ -135,14 +136,16 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coefficients changed on a fine DM reach the coarser ones whenever a solver restricts the problem. */
+/* Coefficients and coordinates changed on a fine DM reach the coarser ones whenever a solver restricts the problem. */
 PetscErrorCode DMRestrictHook_Box(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSED Vec rscale, PETSC_UNUSED Mat inject, DM coarse, PETSC_UNUSED void *ctx)
 {
   PetscBool isbox;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)coarse, DMBOX, &isbox));
-  if (isbox) PetscCall(DMBoxCopyOperator(fine, coarse));
+  if (!isbox) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxUpdateMapping(fine, coarse));
+  PetscCall(DMBoxCopyOperator(fine, coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

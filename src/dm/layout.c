@@ -108,6 +108,7 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
     }
     PetscCall(DMBoxCheckVertices(dm, d));
   }
+  PetscCall(DMBoxCheckMapping(dm));
   if (box->op->ops.check) PetscCall((*box->op->ops.check)(dm, box->op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -473,6 +474,7 @@ PetscErrorCode DMSetUp_Box(DM dm)
   PetscCall(DMBoxCreateFields(dm));
   PetscCall(DMBoxCreateBoxes(dm));
   PetscCall(DMBoxCreateHalo(dm));
+  PetscCall(DMBoxSetUpMapping(dm));
   PetscCall(DMBoxSetUpCoordinates(dm));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -494,6 +496,7 @@ PetscErrorCode DMBoxResetLayout(DM dm)
     }
   }
   PetscCall(PetscSFDestroy(&box->halo));
+  PetscCall(DMBoxShapeDestroy(&box->shape));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

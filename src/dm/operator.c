@@ -35,13 +35,20 @@ PetscErrorCode DMBoxOperatorCreate(MPI_Comm comm, const char name[], DMBoxOperat
 
   PetscFunctionBegin;
   PetscCall(PetscFunctionListFind(DMBoxOperatorList, name, &create));
-  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson, biharmonic, stokes and heat",
+  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson, diffusion, biharmonic, stokes and heat",
              name);
   PetscCall(PetscNew(op));
   PetscCall(PetscStrallocpy(name, &(*op)->name));
   (*op)->mass = -1;
   PetscCall((*create)(*op));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscInt64 DMBoxOperatorNewVersion(void)
+{
+  static PetscInt64 last = 0;
+
+  return ++last;
 }
 
 PetscErrorCode DMBoxOperatorDestroy(DMBoxOperator *op)
@@ -80,6 +87,18 @@ PetscErrorCode DMBoxCopyOperator(DM from, DM to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode DMBoxCopyOperatorData(DM from, DM to)
+{
+  const DMBoxOperator op      = ((const DM_Box *)from->data)->op;
+  PetscBool           changed = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxUpdateMapping(from, to));
+  if (op->ops.copy) PetscCall((*op->ops.copy)(from, to, &changed));
+  if (changed) PetscCall(PetscObjectStateIncrease((PetscObject)to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode DMBoxScaleOperator(DM dm, const PetscReal coefficient[], int *exponent)
 {
   DM_Box *box;
@@ -113,7 +132,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- name - the operator: `poisson`, `biharmonic`, `stokes`, `heat`, or one that `DMBoxOperatorRegister()` has added
+- name - the operator: `poisson`, `diffusion`, `biharmonic`, `stokes`, `heat`, or one that `DMBoxOperatorRegister()` has added
 
   Options Database Key:
 . -dm_box_operator name - the operator
@@ -125,7 +144,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Must be called before `DMSetUp()`.
 
-.seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxOperatorRegister()`
+.seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`, `DMBoxOperatorRegister()`
 @*/
 PetscErrorCode DMBoxSetOperator(DM dm, const char name[])
 {

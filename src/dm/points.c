@@ -72,7 +72,7 @@ static PetscErrorCode DMBoxQuadratureDestroy(PatchFDQuadrature *q)
 
 /* ------------------------------------------------ all fields ------------------------------------------------ */
 
-PetscErrorCode DMBoxFieldPointsCreate(DM dm, PetscInt nodes, PetscBool local, PatchFDFieldPoints points[])
+static PetscErrorCode DMBoxFieldPointsCreate_Private(DM dm, PetscInt nq, PetscInt nodes, PetscBool local, PatchFDFieldPoints points[])
 {
   const DM_Box *box = (const DM_Box *)dm->data;
 
@@ -86,7 +86,7 @@ PetscErrorCode DMBoxFieldPointsCreate(DM dm, PetscInt nodes, PetscBool local, Pa
 
       if (d >= dm->dim) PetscCall(DMBoxQuadratureCreateEnd(line, 0, &points[i].q[d]));
       else if (nodes) PetscCall(DMBoxQuadratureCreateNodes(line, nodes, &points[i].q[d]));
-      else PetscCall(DMBoxQuadratureCreate(line, degree + 4, &points[i].q[d]));
+      else PetscCall(DMBoxQuadratureCreate(line, nq ? nq : degree + 4, &points[i].q[d]));
     }
   }
   for (PetscInt i = 0; i < box->nfield; i++) {
@@ -95,7 +95,23 @@ PetscErrorCode DMBoxFieldPointsCreate(DM dm, PetscInt nodes, PetscBool local, Pa
     points[i].box = local ? f->local : f->global;
     points[i].at  = local ? f->local0 : f->global0;
     DMBoxFreeNodes(f, PETSC_FALSE, points[i].write);
+    points[i].shape = box->shape ? &box->shape->nodes : NULL;
+    points[i].side  = -1;
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxFieldPointsCreate(DM dm, PetscInt nodes, PetscBool local, PatchFDFieldPoints points[])
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxFieldPointsCreate_Private(dm, 0, nodes, local, points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxFieldPointsCreateGauss(DM dm, PetscInt nq, PetscBool local, PatchFDFieldPoints points[])
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxFieldPointsCreate_Private(dm, nq, 0, local, points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,6 +126,7 @@ PetscErrorCode DMBoxFieldPointsSetEnd(DM dm, PetscInt d, PetscInt end, const Pet
     PetscCall(DMBoxQuadratureDestroy(q));
     PetscCall(DMBoxQuadratureCreateEnd(&box->field[i].line[d], end, q));
     if (B) PetscCall(PetscArraycpy(q->B[0], B, q->degree + 1));
+    points[i].side = d;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -121,6 +121,45 @@ PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+void PatchFDHostUnitVectors(PetscCount ncells, PetscInt size, PetscInt node, PetscReal x[])
+{
+  for (PetscCount i = 0; i < ncells * size; i++) x[i] = i % size == node ? 1 : 0;
+}
+
+PetscErrorCode PatchFDHostPointTriples(const PatchFDOperatorDesc *desc, PetscInt column, const PetscReal values[], const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  const PatchFDField  *f      = &desc->field[0];
+  const PetscInt       degree = desc->points->degree, third = desc->points->dim == 3 ? degree : 0;
+  const PetscInt       n[3] = {degree + 1, degree + 1, third + 1}, size = n[0] * n[1] * n[2], stride[3] = {degree, degree, third};
+  PetscInt             at[3], b[3], col[3];
+
+  PetscFunctionBegin;
+  *count = 0;
+  Unflatten(column, n, b);
+  for (at[2] = desc->cells[2][0]; at[2] < desc->cells[2][1]; at[2]++) {
+    for (at[1] = desc->cells[1][0]; at[1] < desc->cells[1][1]; at[1]++) {
+      for (at[0] = desc->cells[0][0]; at[0] < desc->cells[0][1]; at[0]++, values += values ? size : 0) {
+        for (int d = 0; d < 3; d++) col[d] = at[d] * stride[d] + b[d];
+        if (!InRange(f->read, col)) continue;
+        for (PetscInt r = 0; r < size; r++) {
+          PetscInt a[3], row[3];
+
+          Unflatten(r, n, a);
+          for (int d = 0; d < 3; d++) row[d] = at[d] * stride[d] + a[d];
+          if (!InRange(f->write, row)) continue;
+          if (i) {
+            i[*count] = index[PatchFDBoxNode(&f->xbox, row[0], row[1], row[2])];
+            j[*count] = index[PatchFDBoxNode(&f->xbox, col[0], col[1], col[2])];
+            v[*count] = values[r];
+          }
+          (*count)++;
+        }
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRange free, PetscReal value, const PatchFDBox *box, const PetscInt index[], PetscCount *count, PetscInt i[],
                                        PetscInt j[], PetscScalar v[])
 {

@@ -11,8 +11,8 @@ static inline PetscBool RangeIsEmpty(const PatchFDRange r)
   return (PetscBool)(r[0][0] >= r[0][1] || r[1][0] >= r[1][1] || r[2][0] >= r[2][1]);
 }
 
-PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc, PetscInt first, PetscInt n,
-                                      const PatchFDBox *box, PetscScalar u[])
+PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDShape *shape, const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc,
+                                      PetscInt first, PetscInt n, const PatchFDBox *box, PetscScalar u[])
 {
   PetscScalar value[PATCHFD_MAX_FIELDS];
   PetscInt    i[3];
@@ -22,7 +22,8 @@ PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], c
   for (i[2] = range[2][0]; i[2] < range[2][1]; i[2]++) {
     for (i[1] = range[1][0]; i[1] < range[1][1]; i[1]++) {
       for (i[0] = range[0][0]; i[0] < range[0][1]; i[0]++) {
-        const PetscReal x[3] = {nodes[0][i[0]], nodes[1][i[1]], nodes[2][i[2]]};
+        const PetscReal  straight[3] = {nodes[0][i[0]], nodes[1][i[1]], nodes[2][i[2]]};
+        const PetscReal *x           = shape ? &shape->x[dim * PatchFDBoxNode(&shape->box, i[0], i[1], i[2])] : straight;
 
         PetscCallBack("DMBOX callback function", (*f)(dim, time, x, Nc, value, ctx));
         PetscCall(PetscArraycpy(&u[n * PatchFDBoxNode(box, i[0], i[1], i[2])], &value[first], n));
@@ -32,10 +33,19 @@ PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* room for a cell's values of a field at nodes, at points, and in between, for a sum of such values, for those of a function of Nc components, and for weights */
+/* where a point of a cell is, and how that depends on its coordinates in the box: J[a][e] = dx_a / dX_e, and its determinant */
 typedef struct {
-  PetscScalar *node, *point, *work[2], *sum, *f;
+  PetscReal x[3], J[3][3], det;
+} PointShape;
+
+/*
+  Room for a cell's values of a field at nodes, at points, and in between, for a sum of such values, for derivatives in three directions, for those of a function
+  of Nc components, for weights and positions
+*/
+typedef struct {
+  PetscScalar *node, *point, *work[2], *sum, *gradient[3], *f;
   PetscReal   *weight;
+  PointShape  *at;
 } CellBuffers;
 
 static PetscErrorCode CellBuffersCreate(PetscInt nfield, const PatchFDFieldPoints field[], PetscInt Nc, CellBuffers *c)
@@ -50,6 +60,7 @@ static PetscErrorCode CellBuffersCreate(PetscInt nfield, const PatchFDFieldPoint
     size *= n;
   }
   PetscCall(PetscMalloc7(size, &c->node, size, &c->point, size, &c->work[0], size, &c->work[1], size, &c->sum, Nc * size, &c->f, size, &c->weight));
+  PetscCall(PetscMalloc4(size, &c->gradient[0], size, &c->gradient[1], size, &c->gradient[2], size, &c->at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -57,6 +68,7 @@ static PetscErrorCode CellBuffersDestroy(CellBuffers *c)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree7(c->node, c->point, c->work[0], c->work[1], c->sum, c->f, c->weight));
+  PetscCall(PetscFree4(c->gradient[0], c->gradient[1], c->gradient[2], c->at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,23 +115,95 @@ static void NodesToPoints(const PatchFDQuadrature q[3], const PetscInt order[3],
   Contract(1, nq[2], n[2], nq[0] * nq[1], q[2].B[order[2]], n[2], 1, c->work[1], c->point);
 }
 
-/* values of f (NULL: zero) and weights at the points of a cell */
-static PetscErrorCode FunctionAtPoints(PetscInt dim, const PatchFDQuadrature q[3], const PetscInt cell[3], PetscInt Nc, PatchFDFunction f, void *ctx, PetscReal time, CellBuffers *c)
+/* ---- where the points of a cell are ---- */
+
+static inline PetscReal Determinant(PetscInt dim, const PetscReal J[3][3])
 {
-  const PetscInt nq[3] = {q[0].nq, q[1].nq, q[2].nq};
+  if (dim == 1) return J[0][0];
+  if (dim == 2) return J[0][0] * J[1][1] - J[0][1] * J[1][0];
+  return J[0][0] * (J[1][1] * J[2][2] - J[1][2] * J[2][1]) - J[0][1] * (J[1][0] * J[2][2] - J[1][2] * J[2][0]) + J[0][2] * (J[1][0] * J[2][1] - J[1][1] * J[2][0]);
+}
+
+/* column e of the matrix of cofactors, the normal of the surfaces X_e = constant: det J times row e of the inverse of J */
+static inline void Cofactors(PetscInt dim, const PetscReal J[3][3], PetscInt e, PetscReal c[3])
+{
+  const PetscInt f = (e + 1) % 3, g = (e + 2) % 3;
+
+  if (dim == 1) c[0] = 1;
+  else if (dim == 2) {
+    c[0] = e == 0 ? J[1][1] : -J[1][0];
+    c[1] = e == 0 ? -J[0][1] : J[0][0];
+  } else
+    for (PetscInt a = 0; a < 3; a++) c[a] = J[(a + 1) % 3][f] * J[(a + 2) % 3][g] - J[(a + 2) % 3][f] * J[(a + 1) % 3][g];
+}
+
+/* a component of the positions of a cell's nodes */
+static void GetShapeNodes(PetscInt dim, const PatchFDFieldPoints *field, const PetscInt cell[3], PetscInt a, PetscScalar node[])
+{
+  const PatchFDQuadrature *q     = field->q;
+  const PatchFDShape      *shape = field->shape;
+
+  for (PetscInt k = 0; k <= q[2].degree; k++) {
+    for (PetscInt j = 0; j <= q[1].degree; j++) {
+      const PetscReal *row = &shape->x[dim * PatchFDBoxNode(&shape->box, cell[0] * q[0].stride, cell[1] * q[1].stride + j, cell[2] * q[2].stride + k) + a];
+
+      for (PetscInt i = 0; i <= q[0].degree; i++) *node++ = row[dim * i];
+    }
+  }
+}
+
+/* fills c->at */
+static void ShapeAtPoints(PetscInt dim, const PatchFDFieldPoints *field, const PetscInt cell[3], CellBuffers *c)
+{
+  const PatchFDQuadrature *q      = field->q;
+  const PetscInt           npoint = NumPoints(q);
+
+  for (PetscInt p = 0; p < npoint; p++) {
+    const PetscInt at[3] = {p % q[0].nq, p / q[0].nq % q[1].nq, p / q[0].nq / q[1].nq};
+
+    c->at[p] = (PointShape){.det = 1};
+    for (PetscInt d = 0; d < 3; d++) {
+      c->at[p].x[d]    = q[d].x[cell[d] * q[d].nq + at[d]];
+      c->at[p].J[d][d] = 1;
+    }
+  }
+  for (PetscInt a = 0; a < dim && field->shape; a++) {
+    for (PetscInt e = -1; e < dim; e++) { /* positions, then derivatives */
+      const PetscInt  order[3] = {e == 0, e == 1, e == 2};
+      const PetscReal scale    = e < 0 ? 1 : 1 / q[e].h[cell[e]];
+
+      GetShapeNodes(dim, field, cell, a, c->node);
+      NodesToPoints(q, order, c);
+      for (PetscInt p = 0; p < npoint; p++) *(e < 0 ? &c->at[p].x[a] : &c->at[p].J[a][e]) = scale * PetscRealPart(c->point[p]);
+    }
+  }
+  for (PetscInt p = 0; p < npoint; p++) c->at[p].det = Determinant(dim, (const PetscReal(*)[3])c->at[p].J);
+}
+
+/* what a point's part of the box is in space: |det J|, or on a side that of the surface */
+static PetscReal Measure(PetscInt dim, PetscInt side, const PointShape *at)
+{
+  PetscReal normal[3] = {0, 0, 0};
+
+  if (side < 0) return at->det;
+  Cofactors(dim, (const PetscReal(*)[3])at->J, side, normal);
+  return PetscSqrtReal(normal[0] * normal[0] + normal[1] * normal[1] + normal[2] * normal[2]);
+}
+
+/* values of f (NULL: zero), positions and weights at the points of a cell */
+static PetscErrorCode FunctionAtPoints(PetscInt dim, const PatchFDFieldPoints *field, const PetscInt cell[3], PetscInt Nc, PatchFDFunction f, void *ctx, PetscReal time, CellBuffers *c)
+{
+  const PatchFDQuadrature *q = field->q;
 
   PetscFunctionBegin;
-  for (PetscInt k = 0; k < nq[2]; k++) {
-    for (PetscInt j = 0; j < nq[1]; j++) {
-      for (PetscInt i = 0; i < nq[0]; i++) {
-        const PetscInt  p[3] = {cell[0] * nq[0] + i, cell[1] * nq[1] + j, cell[2] * nq[2] + k}, at = i + nq[0] * (j + nq[1] * k);
-        const PetscReal x[3] = {q[0].x[p[0]], q[1].x[p[1]], q[2].x[p[2]]};
+  ShapeAtPoints(dim, field, cell, c);
+  for (PetscInt p = 0; p < NumPoints(q); p++) {
+    const PetscInt at[3] = {p % q[0].nq, p / q[0].nq % q[1].nq, p / q[0].nq / q[1].nq};
 
-        if (f) PetscCallBack("DMBOX callback function", (*f)(dim, time, x, Nc, &c->f[Nc * at], ctx));
-        else PetscCall(PetscArrayzero(&c->f[Nc * at], Nc));
-        c->weight[at] = q[0].w[p[0]] * q[1].w[p[1]] * q[2].w[p[2]];
-      }
-    }
+    if (f) PetscCallBack("DMBOX callback function", (*f)(dim, time, c->at[p].x, Nc, &c->f[Nc * p], ctx));
+    else PetscCall(PetscArrayzero(&c->f[Nc * p], Nc));
+    c->weight[p] = Measure(dim, field->side, &c->at[p]);
+    for (PetscInt d = 0; d < 3; d++) c->weight[p] *= q[d].w[cell[d] * q[d].nq + at[d]];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -156,7 +240,7 @@ PetscErrorCode PatchFDHostLoad(PetscInt dim, PetscInt nfield, const PatchFDField
   for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
     for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
       for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++) {
-        PetscCall(FunctionAtPoints(dim, field[0].q, cell, nfield, f, ctx, time, &c));
+        PetscCall(FunctionAtPoints(dim, &field[0], cell, nfield, f, ctx, time, &c));
         for (PetscInt i = 0; i < nfield; i++) {
           for (PetscInt p = 0; p < NumPoints(field[0].q); p++) c.point[p] = c.weight[p] * c.f[nfield * p + i];
           PointsToNodes(field[i].q, &c);
@@ -220,12 +304,57 @@ PetscErrorCode PatchFDHostDeviation(PetscInt dim, PetscInt nfield, const PatchFD
   for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
     for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
       for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++) {
-        PetscCall(FunctionAtPoints(dim, field[0].q, cell, Nc, f, ctx, time, &c));
+        PetscCall(FunctionAtPoints(dim, &field[0], cell, Nc, f, ctx, time, &c));
         for (PetscInt m = 0; m < Nc; m++) {
           PetscCall(PetscArrayzero(c.sum, npoint));
           for (PetscInt i = 0; i < nder; i++)
             if (der[i].component == m) AddDerivative(cell, &field[der[i].field], der[i].order, u, &c);
           AddDeviation(&c, npoint, Nc, m, &e[m]);
+        }
+      }
+    }
+  }
+  PetscCall(CellBuffersDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* c->sum = component m of the gradient in space, from the derivatives by the coordinates of the box */
+static void GradientInSpace(PetscInt dim, PetscInt npoint, PetscInt m, CellBuffers *c)
+{
+  for (PetscInt p = 0; p < npoint; p++) {
+    c->sum[p] = 0;
+    for (PetscInt e = 0; e < dim; e++) {
+      PetscReal normal[3];
+
+      Cofactors(dim, (const PetscReal(*)[3])c->at[p].J, e, normal);
+      c->sum[p] += normal[m] / c->at[p].det * c->gradient[e][p];
+    }
+  }
+}
+
+PetscErrorCode PatchFDHostGradientDeviation(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, const PetscScalar u[], PatchFDDeviation e[])
+{
+  const PetscInt npoint = NumPoints(field->q);
+  CellBuffers    c;
+  PetscInt       cell[3];
+
+  PetscFunctionBegin;
+  if (RangeIsEmpty(cells)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CellBuffersCreate(1, field, dim, &c));
+  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
+    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
+      for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++) {
+        PetscCall(FunctionAtPoints(dim, field, cell, dim, f, ctx, time, &c));
+        for (PetscInt d = 0; d < dim; d++) {
+          const PetscInt order[3] = {d == 0, d == 1, d == 2};
+
+          PetscCall(PetscArrayzero(c.sum, npoint));
+          AddDerivative(cell, field, order, u, &c);
+          PetscCall(PetscArraycpy(c.gradient[d], c.sum, npoint));
+        }
+        for (PetscInt m = 0; m < dim; m++) {
+          GradientInSpace(dim, npoint, m, &c);
+          AddDeviation(&c, npoint, dim, m, &e[m]);
         }
       }
     }
@@ -258,4 +387,267 @@ PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *field, const PatchFDR
   }
   PetscCall(CellBuffersDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- coefficients of operators by quadrature ---- */
+
+PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscInt Nc, PetscReal v[])
+{
+  const PetscInt n = Nc * NumPoints(field->q);
+  CellBuffers    c;
+  PetscInt       cell[3];
+
+  PetscFunctionBegin;
+  if (RangeIsEmpty(cells)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CellBuffersCreate(1, field, Nc, &c));
+  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
+    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
+      for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++, v += n) {
+        PetscCall(FunctionAtPoints(dim, field, cell, Nc, f, ctx, 0, &c));
+        for (PetscInt i = 0; i < n; i++) v[i] = PetscRealPart(c.f[i]);
+      }
+    }
+  }
+  PetscCall(CellBuffersDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the symmetric matrix of n numbers: a multiple of the identity, a diagonal, or xx xy xz yy yz zz */
+static void FillTensor(PetscInt dim, PetscInt n, const PetscReal k[], PetscReal K[3][3])
+{
+  PetscInt next = 0;
+
+  for (PetscInt a = 0; a < dim; a++) {
+    for (PetscInt b = a; b < dim; b++) {
+      PetscReal value = 0;
+
+      if (n > dim) value = k[next++];
+      else if (a == b) value = k[n == 1 ? 0 : a];
+      K[a][b] = K[b][a] = value;
+    }
+  }
+}
+
+/* by its leading minors; not a number is not positive */
+static PetscBool TensorIsPositive(PetscInt dim, const PetscReal K[3][3])
+{
+  for (PetscInt n = 1; n <= dim; n++)
+    if (!(Determinant(n, K) > 0) || PetscIsInfReal(K[n - 1][n - 1])) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+void PatchFDHostTensors(PetscInt dim, PetscCount count, PetscInt n, PetscReal scale, const PetscReal in[], PetscReal out[])
+{
+  for (PetscCount i = 0; i < count; i++) {
+    PetscReal K[3][3];
+
+    FillTensor(dim, n, &in[n * i], K);
+    if (n == 1) out[i] = scale * in[i];
+    else
+      for (PetscInt a = 0; a < dim; a++)
+        for (PetscInt b = a; b < dim; b++) *out++ = scale * K[a][b];
+  }
+}
+
+void PatchFDHostMeans(PetscCount count, PetscInt m, PetscInt n, const PetscScalar in[], PetscScalar out[])
+{
+  for (PetscCount i = 0; i < count * n; i++) out[i] = 0;
+  for (PetscCount i = 0; i < count; i++)
+    for (PetscInt j = 0; j < m; j++)
+      for (PetscInt k = 0; k < n; k++) out[i * n + k] += in[(i * m + j) * n + k] / (PetscReal)m;
+}
+
+void PatchFDHostMeansRepeat(PetscCount count, PetscInt m, PetscInt n, const PetscScalar in[], PetscInt times, PetscReal out[])
+{
+  for (PetscCount i = 0; i < count; i++, out += times * n) {
+    PatchFDHostMeans(1, m, n, &in[i * m * n], out);
+    for (PetscInt t = n; t < times * n; t++) out[t] = out[t - n];
+  }
+}
+
+void PatchFDHostAdd(PetscCount count, PetscReal a, PetscReal v[])
+{
+  for (PetscCount i = 0; i < count; i++) v[i] += a;
+}
+
+/* what is wrong at a point */
+static PatchFDDefect PointDefect(PetscInt dim, const PointShape *at, const PetscReal K[3][3], PetscReal shift)
+{
+  if (!(at->det > 0) || PetscIsInfReal(at->det)) return PATCHFD_DEFECT_INVERTED;
+  if (!TensorIsPositive(dim, K)) return PATCHFD_DEFECT_KAPPA;
+  if (!(shift >= 0) || PetscIsInfReal(shift)) return PATCHFD_DEFECT_SHIFT;
+  return PATCHFD_DEFECT_NONE;
+}
+
+/* a point's part of the means */
+static void AddMetric(PetscInt dim, const PointShape *at, PetscReal weight, const PetscReal K[3][3], PetscReal shift, PatchFDMetric *m)
+{
+  m->weight += weight;
+  m->mass += weight * at->det;
+  m->shift += weight * at->det * shift;
+  m->largest = PetscMax(m->largest, shift);
+  for (PetscInt e = 0; e < dim; e++) {
+    PetscReal normal[3], sum = 0;
+
+    Cofactors(dim, at->J, e, normal);
+    for (PetscInt a = 0; a < dim; a++)
+      for (PetscInt b = 0; b < dim; b++) sum += normal[a] * K[a][b] * normal[b];
+    m->log[e] += weight * PetscLogReal(sum / at->det);
+  }
+}
+
+PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PatchFDPoints *points, PatchFDMetric *m)
+{
+  const PatchFDQuadrature *q      = field->q;
+  const PetscInt           npoint = NumPoints(q);
+  PetscCount               i      = 0;
+  CellBuffers              c;
+  PetscInt                 cell[3];
+
+  PetscFunctionBegin;
+  if (RangeIsEmpty(cells)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CellBuffersCreate(1, field, 1, &c));
+  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
+    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
+      for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++) {
+        PetscCall(FunctionAtPoints(dim, field, cell, 1, NULL, NULL, 0, &c));
+        for (PetscInt p = 0; p < npoint; p++, i++) {
+          const PetscReal shift = points->shift ? points->shift[points->shiftconstant ? 0 : i] : 0;
+          PetscReal       K[3][3];
+          PatchFDDefect   defect;
+
+          FillTensor(dim, points->nkappa, &points->kappa[points->kappaconstant ? 0 : points->nkappa * i], K);
+          defect = PointDefect(dim, &c.at[p], (const PetscReal(*)[3])K, shift);
+          if (defect && !m->defect) {
+            m->defect = defect;
+            PetscCall(PetscArraycpy(m->cell, cell, 3));
+          }
+          if (!m->defect) AddMetric(dim, &c.at[p], c.weight[p] / c.at[p].det, (const PetscReal(*)[3])K, shift, m);
+        }
+      }
+    }
+  }
+  PetscCall(CellBuffersDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- shapes ---- */
+
+void PatchFDHostMultilinear(PetscInt dim, PetscInt degree, const PetscReal t[], PatchFDShape *shape)
+{
+  PetscInt n[3], i[3];
+
+  for (PetscInt d = 0; d < 3; d++) n[d] = shape->box.n[d];
+  for (i[2] = 0; i[2] < n[2]; i[2]++) {
+    for (i[1] = 0; i[1] < n[1]; i[1]++) {
+      for (i[0] = 0; i[0] < n[0]; i[0]++) {
+        PetscReal *x = &shape->x[dim * (i[0] + n[0] * (i[1] + n[1] * i[2]))], sum[3] = {0, 0, 0};
+
+        if (i[0] % degree == 0 && i[1] % degree == 0 && i[2] % degree == 0) continue;
+        for (PetscInt corner = 0; corner < 1 << dim; corner++) {
+          ptrdiff_t at = 0;
+          PetscReal w  = 1;
+
+          for (PetscInt d = dim - 1; d >= 0; d--) {
+            const PetscInt up = corner >> d & 1, first = PetscMin(i[d] / degree, (n[d] - 1) / degree - 1) * degree;
+
+            w *= up ? t[i[d] - first] : 1 - t[i[d] - first];
+            at = at * n[d] + first + up * degree;
+          }
+          for (PetscInt a = 0; a < dim && w != 0; a++) sum[a] += w * shape->x[dim * at + a];
+        }
+        for (PetscInt a = 0; a < dim; a++) x[a] = sum[a];
+      }
+    }
+  }
+}
+
+void PatchFDHostCellNodes(PetscInt dim, PetscInt degree, PetscInt step, const PatchFDRange cells, const PatchFDBox *box, PetscInt index[])
+{
+  PetscInt at[3];
+
+  for (at[2] = cells[2][0]; at[2] < cells[2][1]; at[2]++)
+    for (at[1] = cells[1][0]; at[1] < cells[1][1]; at[1]++)
+      for (at[0] = cells[0][0]; at[0] < cells[0][1]; at[0]++)
+        for (PetscInt k = 0; k <= (dim > 2 ? degree : 0); k += step)
+          for (PetscInt j = 0; j <= degree; j += step)
+            for (PetscInt i = 0; i <= degree; i += step) *index++ = (PetscInt)PatchFDBoxNode(box, at[0] * degree + i, at[1] * degree + j, at[2] * (dim > 2 ? degree : 0) + k);
+}
+
+void PatchFDHostBounds(PetscInt dim, const PatchFDShape *shape, const PatchFDRange cells, PetscInt degree, PetscReal lower[], PetscReal upper[])
+{
+  PatchFDRange r;
+
+  for (PetscInt d = 0; d < 3; d++) {
+    r[d][0] = d < dim ? cells[d][0] * degree : 0;
+    r[d][1] = d < dim ? cells[d][1] * degree + 1 : 1;
+  }
+  for (PetscInt a = 0; a < dim; a++) {
+    lower[a] = PETSC_MAX_REAL;
+    upper[a] = PETSC_MIN_REAL;
+  }
+  for (PetscInt k = r[2][0]; k < r[2][1]; k++) {
+    for (PetscInt j = r[1][0]; j < r[1][1]; j++) {
+      for (PetscInt i = r[0][0]; i < r[0][1]; i++) {
+        const PetscReal *x = &shape->x[dim * PatchFDBoxNode(&shape->box, i, j, k)];
+
+        for (PetscInt a = 0; a < dim; a++) {
+          lower[a] = PetscMin(lower[a], x[a]);
+          upper[a] = PetscMax(upper[a], x[a]);
+        }
+      }
+    }
+  }
+}
+
+void PatchFDHostGetComponent(PetscCount count, PetscInt dim, PetscInt a, const PetscReal x[], PetscReal v[])
+{
+  for (PetscCount i = 0; i < count; i++) v[i] = x[dim * i + a];
+}
+
+void PatchFDHostSetComponent(PetscCount count, PetscInt dim, PetscInt a, const PetscReal v[], PetscReal x[])
+{
+  for (PetscCount i = 0; i < count; i++) x[dim * i + a] = v[i];
+}
+
+void PatchFDHostCopyNodes(PetscInt dim, const PatchFDRange r, const PatchFDBox *box, const PetscScalar x[], PatchFDShape *shape)
+{
+  for (PetscInt k = r[2][0]; k < r[2][1]; k++)
+    for (PetscInt j = r[1][0]; j < r[1][1]; j++)
+      for (PetscInt i = r[0][0]; i < r[0][1]; i++)
+        for (PetscInt a = 0; a < dim; a++) shape->x[dim * PatchFDBoxNode(&shape->box, i, j, k) + a] = PetscRealPart(x[dim * PatchFDBoxNode(box, i, j, k) + a]);
+}
+
+/* the polynomials of a cell, whose first node is `first`, at one point */
+static void EvaluateShape(PetscInt dim, const PetscInt degree[3], const PetscInt first[3], const PetscReal *const B[3], const PatchFDShape *shape, PetscReal x[])
+{
+  for (PetscInt a = 0; a < dim; a++) x[a] = 0;
+  for (PetscInt k = 0; k <= degree[2]; k++) {
+    for (PetscInt j = 0; j <= degree[1]; j++) {
+      const PetscReal *row = &shape->x[dim * PatchFDBoxNode(&shape->box, first[0], first[1] + j, first[2] + k)];
+
+      for (PetscInt i = 0; i <= degree[0]; i++)
+        for (PetscInt a = 0; a < dim; a++) x[a] += B[2][k] * B[1][j] * B[0][i] * row[dim * i + a];
+    }
+  }
+}
+
+void PatchFDHostEvaluate(PetscInt dim, const PetscInt degree[3], PetscInt *const cell[3], PetscReal *const B[3], const PatchFDRange r, const PatchFDShape *from, PatchFDShape *to)
+{
+  PetscInt i[3];
+
+  for (i[2] = r[2][0]; i[2] < r[2][1]; i[2]++) {
+    for (i[1] = r[1][0]; i[1] < r[1][1]; i[1]++) {
+      for (i[0] = r[0][0]; i[0] < r[0][1]; i[0]++) {
+        const PetscReal *basis[3];
+        PetscInt         first[3];
+
+        for (int d = 0; d < 3; d++) {
+          basis[d] = &B[d][(i[d] - r[d][0]) * (degree[d] + 1)];
+          first[d] = cell[d][i[d] - r[d][0]] * degree[d];
+        }
+        EvaluateShape(dim, degree, first, basis, from, &to->x[dim * PatchFDBoxNode(&to->box, i[0], i[1], i[2])]);
+      }
+    }
+  }
 }

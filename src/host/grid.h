@@ -23,6 +23,19 @@ static PetscErrorCode GridZero(size_t count, void *a)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode GridMultiply(size_t count, const void *s, const void *x, PetscBool add, void *y)
+{
+  const REAL *a = (const REAL *)s, *b = (const REAL *)x;
+  REAL       *c = (REAL *)y;
+
+  PetscFunctionBegin;
+  if (add)
+    for (size_t i = 0; i < count; i++) c[i] += a[i] * b[i];
+  else
+    for (size_t i = 0; i < count; i++) c[i] = a[i] * b[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode GridCopy(const PatchFDRange r, const PatchFDBox *fbox, const void *from, const PatchFDBox *tbox, void *to)
 {
   PetscFunctionBegin;

@@ -23,6 +23,7 @@ const struct _PatchFDKernels TABLE = {
   .malloc           = GridMalloc,
   .free             = GridFree,
   .zero             = GridZero,
+  .multiply         = GridMultiply,
   .copy             = GridCopy,
   .fixed            = GridFixed,
   .operatorcreate   = OperatorCreate,

@@ -47,7 +47,7 @@ static PetscErrorCode MatBoxAXPBY(Mat A, PetscReal a, PetscReal b, const MatBoxC
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
   c = m->c;
-  if (!MatBoxCoefficientsAXPBY(&c, a, b, x)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!MatBoxCoefficientsAXPBY(&c, a, b, x) && m->version == ((const DM_Box *)m->dm->data)->op->version) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(MatBoxCoefficientsAreFinite(&c), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
              "The factors %g and %g of MatScale(), MatAXPY() or MatCopy() make coefficients of the DMBOX operator that are not finite", (double)a, (double)b);
   PetscCall(MatBoxBuild(m, &c));
@@ -98,6 +98,7 @@ static PetscErrorCode MatBoxGetSameMesh(Mat A, Mat X, const char *who, Mat_Box *
   PetscCall(PetscArraycmp(a->op->penalty, b->op->penalty, 2, &same));
   PetscCheck(same, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs two operators with the same penalties (-dm_box_penalty); these have %g, %g and %g, %g",
              who, (double)a->op->penalty[0], (double)a->op->penalty[1], (double)b->op->penalty[0], (double)b->op->penalty[1]);
+  PetscCheck(m->version == (*x)->version, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "%s needs two operators with the same map and functions as coefficients (DMBoxSetDiffusionFunction())", who);
   for (PetscInt i = 0; i < a->nfield; i++) {
     for (int d = 0; d < 3; d++) {
       PetscCall(DMBoxSameLine(&a->field[i].line[d], &b->field[i].line[d], &same));
@@ -255,7 +256,7 @@ PetscErrorCode MatBoxUpdateStep(Mat A, DM dm)
   PetscCall(MatShellGetContext(shell, &m));
   now   = MatBoxCoefficientsOfDM(m->dm, ((const DM_Box *)dm->data)->op->rate);
   taken = m->taken;
-  if (MatBoxCoefficientsAXPBY(&taken, 0, 1, &now)) PetscCall(MatBoxTake(A, shell, &now));
+  if (MatBoxCoefficientsAXPBY(&taken, 0, 1, &now) || m->version != ((const DM_Box *)m->dm->data)->op->version) PetscCall(MatBoxTake(A, shell, &now));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -73,6 +73,7 @@ static PetscErrorCode MatBoxReset(Mat_Box *m)
 
     if (!kern) continue;
     PetscCall(kern->operatordestroy(&m->mult[kern->id]));
+    PetscCall(VecDestroy(&m->scaling[kern->id]));
     PetscCall(kern->boxsolvedestroy(&m->boxsolve[kern->id]));
     PetscCall(kern->free(m->whole_b[kern->id]));
     PetscCall(kern->free(m->whole_x[kern->id]));
@@ -113,7 +114,8 @@ PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
 
   PetscFunctionBegin;
   PetscCall(MatBoxReset(m));
-  m->c = *c;
+  m->c       = *c;
+  m->version = op->version;
   for (PetscInt f = 0; f < box->nfield; f++) PetscCall(PetscArraycpy(line[f], box->field[f].line, 3));
   PetscCall((*op->ops.form)(m->dm, op, c->operator, (const PatchFDLine(*)[3])line, &m->form));
   PetscCall(MatBoxUnifyClasses(&m->form));
@@ -147,6 +149,35 @@ static void MatBoxDescribe(const Mat_Box *m, PatchFDField field[], PatchFDOperat
   }
 }
 
+/* the points of an operator by quadrature in these cells; what they are made of must be what the rest of the matrix was made of */
+static PetscErrorCode MatBoxGetPoints(const Mat_Box *m, const PatchFDRange cells, PatchFDPoints *points)
+{
+  const DMBoxOperator op = ((const DM_Box *)m->dm->data)->op;
+
+  PetscFunctionBegin;
+  PetscCheck(m->version == op->version, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
+             "Coefficients or coordinates of the DMBOX have changed since this matrix was made: call MatBoxUpdate(), or KSPSetUp(), which does that, before it is used again");
+  PetscCall((*op->ops.points)(m->dm, op, m->c.operator, cells, points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a plan for a description; for operators by quadrature, of their points, whatever the terms are */
+static PetscErrorCode MatBoxOperatorCreate(const Mat_Box *m, PatchFDKernels kern, PatchFDOperatorDesc *desc, void **plan)
+{
+  const DMBoxOperator op = ((const DM_Box *)m->dm->data)->op;
+  PatchFDPoints       points;
+
+  PetscFunctionBegin;
+  if (m->form.points) {
+    PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc->cells, &points));
+    desc->points = &points;
+  }
+  PetscCall(kern->operatorcreate(desc, plan));
+  desc->points = NULL;
+  if (m->form.points) PetscCall((*op->ops.pointsdestroy)(&points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels kern, void **plan)
 {
   PetscFunctionBegin;
@@ -155,7 +186,7 @@ static PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels kern, void **
     PatchFDField        field[DMBOX_MAX_FIELDS];
 
     MatBoxDescribe(m, field, &desc);
-    PetscCall(kern->operatorcreate(&desc, &m->mult[kern->id]));
+    PetscCall(MatBoxOperatorCreate(m, kern, &desc, &m->mult[kern->id]));
   }
   *plan = m->mult[kern->id];
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -273,19 +304,74 @@ PetscErrorCode MatBoxIsOwn(Mat A, PetscBool *own)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatGetDiagonal_Box(Mat A, Vec diag)
+/* the kernels' own, with ones in the rows of fixed nodes */
+static PetscErrorCode MatBoxPointDiagonal(Mat_Box *m, Vec diag)
 {
-  Mat_Box            *m;
+  PatchFDKernels kern;
+  Vec            identity;
+  const void    *one;
+  void          *plan = NULL, *a;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetKernels(diag, &kern));
+  PetscCall(VecDuplicate(diag, &identity));
+  PetscCall(VecSet(identity, m->c.identity));
+  PetscCall(MatBoxGetOperator(m, kern, &plan));
+  PetscCall(PatchFDVecGetArrayRead(identity, kern, &one));
+  PetscCall(PatchFDVecGetArrayWrite(diag, kern, &a));
+  PetscCall(kern->operatordiagonal(plan, a));
+  PetscCall(MatBoxFixed(m, kern, 0, a, 1, one));
+  PetscCall(PatchFDVecRestoreArrayWrite(diag, kern, &a));
+  PetscCall(PatchFDVecRestoreArrayRead(identity, kern, &one));
+  PetscCall(VecDestroy(&identity));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* diagonal of the terms */
+static PetscErrorCode MatBoxTermDiagonal(const Mat_Box *m, Vec diag)
+{
   PatchFDOperatorDesc desc;
   PatchFDField        field[DMBOX_MAX_FIELDS];
   PetscScalar        *a;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
   MatBoxDescribe(m, field, &desc);
   PetscCall(VecGetArrayWrite(diag, &a));
   PetscCall(PatchFDHostDiagonal(&desc, m->c.identity, a));
   PetscCall(VecRestoreArrayWrite(diag, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetDiagonal_Box(Mat A, Vec diag)
+{
+  Mat_Box *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  if (m->form.points) PetscCall(MatBoxPointDiagonal(m, diag));
+  else PetscCall(MatBoxTermDiagonal(m, diag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxGetScaling(Mat_Box *m, Vec v, Vec *scaling)
+{
+  PatchFDKernels kern;
+  Vec            diagonal;
+
+  PetscFunctionBegin;
+  *scaling = NULL;
+  if (!m->form.points) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDVecGetKernels(v, &kern));
+  if (!m->scaling[kern->id]) {
+    PetscCall(VecDuplicate(v, &m->scaling[kern->id]));
+    PetscCall(VecDuplicate(v, &diagonal));
+    PetscCall(MatBoxTermDiagonal(m, m->scaling[kern->id]));
+    PetscCall(MatBoxPointDiagonal(m, diagonal));
+    PetscCall(VecPointwiseDivide(m->scaling[kern->id], m->scaling[kern->id], diagonal));
+    PetscCall(VecSqrtAbs(m->scaling[kern->id]));
+    PetscCall(VecDestroy(&diagonal));
+  }
+  *scaling = m->scaling[kern->id];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -309,14 +395,55 @@ static PetscBool MatBoxHasDiagonal(const Mat_Box *m, PetscInt f)
   return has;
 }
 
+/*
+  The triples of an operator by quadrature.  The kernel for cells that have nodes of their own multiplies the matrices of all cells by a unit vector of each:
+  a column of each at a time.
+*/
+static PetscErrorCode MatBoxPointTriples(const Mat_Box *m, PatchFDOperatorDesc *desc, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  const DMBoxOperator op   = ((const DM_Box *)m->dm->data)->op;
+  const PetscInt      size = PetscPowInt(MatBoxDegree(m) + 1, m->dm->dim);
+  PatchFDKernels      kern;
+  PatchFDPoints       points;
+  PetscCount          n;
+  PetscReal          *x = NULL, *y = NULL;
+  void               *plan = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecTypeGetKernels(VECSTANDARD, &kern));
+  PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc->cells, &points));
+  points.nodes  = PATCHFD_NODES_CELL;
+  points.nnodes = points.ncells * size;
+  desc->points  = &points;
+  if (i) {
+    PetscCall(PetscMalloc2(points.nnodes, &x, points.nnodes, &y));
+    PetscCall(kern->operatorcreate(desc, &plan));
+  }
+  *count = 0;
+  for (PetscInt column = 0; column < size; column++) {
+    if (i) {
+      PatchFDHostUnitVectors(points.ncells, size, column, x);
+      PetscCall(kern->operatorapply(plan, 1, x, NULL, y));
+    }
+    PetscCall(PatchFDHostPointTriples(desc, column, y, index, &n, i ? i + *count : NULL, i ? j + *count : NULL, i ? v + *count : NULL));
+    *count += n;
+  }
+  PetscCall(kern->operatordestroy(&plan));
+  PetscCall(PetscFree2(x, y));
+  desc->points = NULL;
+  PetscCall((*op->ops.pointsdestroy)(&points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* counts, or fills in, the triples of the operator and then those of the fixed nodes, and zeros where a diagonal has no entries: factorizations want them */
-static PetscErrorCode MatBoxTriples(const Mat_Box *m, const PatchFDOperatorDesc *desc, const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+static PetscErrorCode MatBoxTriples(const Mat_Box *m, PatchFDOperatorDesc *desc, const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   const DM_Box *box = (const DM_Box *)m->dm->data;
   PetscCount    n;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDHostTriples(desc, index, count, i, j, v));
+  if (m->form.points) PetscCall(MatBoxPointTriples(m, desc, index[0], count, i, j, v));
+  else PetscCall(PatchFDHostTriples(desc, index, count, i, j, v));
   for (PetscInt f = 0; f < box->nfield; f++) {
     const PatchFDRange none     = {{0, 0}, {0, 0}, {0, 0}};
     const PetscBool    diagonal = MatBoxHasDiagonal(m, f);
@@ -445,7 +572,7 @@ static PetscErrorCode LiftApply(const Mat_Box *m, PatchFDKernels kern, PetscInt 
       field[i].read[d][1] = box->field[i].local.lo[d] + box->field[i].local.n[d];
     }
   }
-  PetscCall(kern->operatorcreate(&desc, &plan));
+  PetscCall(MatBoxOperatorCreate(m, kern, &desc, &plan));
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, w, DMBOX_WORK_X, &local));
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, w, DMBOX_WORK_X, &local));
   PetscCall(kern->operatorapply(plan, alpha, local, b, b));

@@ -283,7 +283,7 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
       PetscCall(LocalClassesCreate(box, l, d));
     }
   }
-  if (dense || alone || !m->form.separable) PetscCall(LocalRowsCreate(m, l));
+  if (dense || alone || (!m->form.separable && !m->form.points)) PetscCall(LocalRowsCreate(m, l));
   for (int d = 0; d < 3 && dense && !alone; d++) {
     PetscCall(DirectionMatricesCreate(box, &m->form, l, d, &x[d]));
     PetscCall(DirectionMatricesFill(&m->form, l, d, &x[d]));
@@ -388,6 +388,7 @@ PetscBool MatBoxLocalTakesWhole(const Mat_Box *m)
   const PetscLogDouble limit   = 2e7; /* entries: inverted in seconds */
   PetscLogDouble       entries = 0;
 
+  if (m->form.points) return PETSC_FALSE; /* the terms are only near */
   for (PetscInt f = 0; f < box->nfield; f++) entries += (PetscLogDouble)PatchFDBoxSize(&box->field[f].global);
   entries *= entries;
   for (int d = 0; d < m->dm->dim; d++) {

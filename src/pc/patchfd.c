@@ -49,7 +49,7 @@ typedef struct {
     DIAGONALIZED_BOX,
     FACTORED_BOX
   } method;
-  Vec              r;  /* residual, for the variants that need a global one */
+  Vec              r, z; /* residual and correction, for the variants that need global ones */
 } PC_PatchFD;
 
 /*
@@ -123,6 +123,41 @@ static PetscErrorCode PatchCorrect(PC_PatchFD *pc, PatchFDKernels kern, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* s x to y, or added to it, on Vecs */
+static PetscErrorCode PatchScale(PatchFDKernels kern, Vec s, Vec x, PetscBool add, Vec y)
+{
+  const void *as, *ax = NULL;
+  void       *ay;
+  PetscInt    n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(PatchFDVecGetArrayRead(s, kern, &as));
+  if (x != y) PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+  PetscCall(PatchFDVecGetArray(y, kern, &ay));
+  PetscCall(kern->multiply((size_t)n, as, x == y ? ay : ax, add, ay));
+  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
+  if (x != y) PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+  PetscCall(PatchFDVecRestoreArrayRead(s, kern, &as));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the same between two multiplications by s: z = the corrections from s r, x += s z.  r may be the work Vec p->r */
+static PetscErrorCode PatchCorrectScaled(PC_PatchFD *p, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], Vec s, Vec r, Vec x)
+{
+  void *z;
+
+  PetscFunctionBegin;
+  if (!p->z) PetscCall(VecDuplicate(x, &p->z));
+  PetscCall(PatchScale(kern, s, r, PETSC_FALSE, p->r));
+  PetscCall(PatchFDVecGetArrayWrite(p->z, kern, &z));
+  PetscCall(MatBoxZero(p->matbox, kern, z));
+  PetscCall(PatchFDVecRestoreArrayWrite(p->z, kern, &z));
+  PetscCall(PatchCorrect(p, kern, n, colors, p->r, p->z));
+  PetscCall(PatchScale(kern, s, p->z, PETSC_TRUE, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* the residual that all patches of a colour need, on Vecs */
 static PetscErrorCode PatchResidual(PC_PatchFD *pc, PatchFDKernels kern, const PatchFDColor *color, Vec b, Vec x, Vec r)
 {
@@ -145,17 +180,20 @@ static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels kern, PetscInt n, const 
 {
   PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
   const PetscInt step = p->type == PC_PATCHFD_ADDITIVE ? n : 1;
+  Vec            s;
   PetscBool      own;
 
   PetscFunctionBegin;
   PetscCall(MatBoxIsOwn(pc->pmat, &own));
+  PetscCall(MatBoxGetScaling(p->matbox, b, &s));
   if (!p->r) PetscCall(VecDuplicate(b, &p->r));
   for (PetscInt i = 0; i < n; i += step) {
     const PetscBool known = (PetscBool)(zero && i == 0);
 
     if (!known && step == 1 && own) PetscCall(PatchResidual(p, kern, &colors[i], b, x, p->r));
     else if (!known) PetscCall(MatResidual(pc->pmat, b, x, p->r));
-    PetscCall(PatchCorrect(p, kern, step, &colors[i], known ? b : p->r, x));
+    if (s) PetscCall(PatchCorrectScaled(p, kern, step, &colors[i], s, known ? b : p->r, x));
+    else PetscCall(PatchCorrect(p, kern, step, &colors[i], known ? b : p->r, x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -297,7 +335,8 @@ static PetscErrorCode PatchFDChooseLocal(PC pc, PatchFDKernels kern)
   const MPI_Comm  comm      = PetscObjectComm((PetscObject)pc);
   const PetscBool separable = p->matbox->form.separable, saddle = MatBoxIsSaddlePoint(p->matbox);
   PCPatchFDLocal  local     = p->local;
-  PetscBool       single    = (PetscBool)(p->classes == PC_PATCHFD_CLASSES_SINGLE || (p->classes == PC_PATCHFD_CLASSES_AUTO && !separable));
+  const PetscBool points    = p->matbox->form.points;
+  PetscBool       single    = (PetscBool)(p->classes == PC_PATCHFD_CLASSES_SINGLE || (p->classes == PC_PATCHFD_CLASSES_AUTO && !separable && !points));
 
   PetscFunctionBegin;
   PetscCheck(!saddle || (local != PC_PATCHFD_LOCAL_FD && local != PC_PATCHFD_LOCAL_FD_INEXACT), comm, PETSC_ERR_ARG_INCOMP,
@@ -310,7 +349,7 @@ static PetscErrorCode PatchFDChooseLocal(PC pc, PatchFDKernels kern)
   if (local == PC_PATCHFD_LOCAL_AUTO) {
     local = saddle ? PC_PATCHFD_LOCAL_SCHUR : PC_PATCHFD_LOCAL_FD_INEXACT;
     if (separable) local = PC_PATCHFD_LOCAL_FD;
-    else if (MatBoxLocalIsDenseBest(p->matbox, kern)) local = PC_PATCHFD_LOCAL_DENSE;
+    else if (!points && MatBoxLocalIsDenseBest(p->matbox, kern)) local = PC_PATCHFD_LOCAL_DENSE;
   }
   if (local == PC_PATCHFD_LOCAL_DENSE) p->solver = single ? MATBOX_LOCAL_DENSE_ALONE : MATBOX_LOCAL_DENSE;
   else if (local == PC_PATCHFD_LOCAL_SCHUR) p->solver = single ? MATBOX_LOCAL_SCHUR_ALONE : MATBOX_LOCAL_SCHUR;
@@ -339,7 +378,7 @@ static PetscErrorCode PatchFDChooseProducts(PC pc, PatchFDKernels kern)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* damping with which the local solvers converge: sums of overlapping corrections, and those of inexact solvers in 3D, are too large */
+/* damping with which the local solvers converge: sums of overlapping corrections, and those of inexact solvers in 3D, are too large, unless they are scaled */
 static PetscReal PatchFDBestDamping(const PC_PatchFD *p)
 {
   const PetscInt  dim     = p->matbox->dm->dim;
@@ -347,7 +386,7 @@ static PetscReal PatchFDBestDamping(const PC_PatchFD *p)
 
   if (p->method != PATCHES || p->patch == PC_PATCHFD_BOX) return 1;
   if (p->type == PC_PATCHFD_ADDITIVE) return inexact && dim == 3 ? 0.1 : 1.0 / (PetscReal)(1 << dim);
-  return inexact && dim == 3 ? 0.7 : 1;
+  return inexact && dim == 3 && !p->matbox->form.points ? 0.7 : 1;
 }
 
 /*
@@ -357,6 +396,7 @@ static PetscReal PatchFDBestDamping(const PC_PatchFD *p)
 static PCPatchFDVariant PatchFDBestVariant(const PC_PatchFD *p, PatchFDKernels kern)
 {
   if (p->method != PATCHES) return PC_PATCHFD_AUTO;
+  if (p->matbox->form.points) return PC_PATCHFD_GLOBAL;
   if (MatBoxLocalHasTerms(p->matbox, p->solver)) return PetscMemTypeHost(kern->memtype) ? PC_PATCHFD_SEPARATE : PC_PATCHFD_GLOBAL;
   return MatBoxLocalIsPointwise(p->matbox, p->solver) ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
 }
@@ -373,7 +413,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   p->method = PATCHES;
   if (p->patch == PC_PATCHFD_VERTEX) PetscCall(PatchFDChooseLocal(pc, kern));
   else if (p->matbox->form.separable) p->method = DIAGONALIZED_BOX;
-  else if (MatBoxIsOnePatch(p->matbox)) p->solver = MATBOX_LOCAL_DENSE_ALONE;
+  else if (MatBoxIsOnePatch(p->matbox) && !p->matbox->form.points) p->solver = MATBOX_LOCAL_DENSE_ALONE;
   else if (MatBoxLocalTakesWhole(p->matbox)) p->solver = MATBOX_LOCAL_WHOLE;
   else p->method = FACTORED_BOX;
   PetscCall(PatchFDChooseProducts(pc, kern));
@@ -382,6 +422,8 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   p->use = p->variant;
   if (p->type == PC_PATCHFD_ADDITIVE) p->use = PC_PATCHFD_GLOBAL;
   else if (p->variant == PC_PATCHFD_AUTO) p->use = PatchFDBestVariant(p, kern);
+  PetscCheck(!p->matbox->form.points || p->method != PATCHES || p->use == PC_PATCHFD_GLOBAL, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_variant %s is for operators whose patches have a residual of their own; -dm_box_operator %s takes auto or global", PCPatchFDVariants[p->variant], MatBoxName(p->matbox));
   PetscCheck(p->variant != PC_PATCHFD_BOUNDARY || p->method != PATCHES || !MatBoxLocalHasTerms(p->matbox, p->solver), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_variant boundary is for local solvers by fast diagonalization that are exact; with this operator and -pc_patchfd_local use auto, fused, separate or global");
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -465,6 +507,7 @@ static PetscErrorCode PCReset_PatchFD(PC pc)
 
   PetscFunctionBegin;
   PetscCall(VecDestroy(&p->r));
+  PetscCall(VecDestroy(&p->z));
   p->matbox = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

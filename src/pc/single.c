@@ -213,6 +213,7 @@ static PetscErrorCode PCSingleSetOperatorsNative(PC pc)
   PetscFunctionBegin;
   PetscCall(MatBoxFind(pc->mat, &A));
   PetscCall(MatBoxFind(pc->pmat, &P));
+  PetscCall(DMBoxCopyOperatorData((P ? P : A)->dm, s->dm));
   PetscCall(DMBoxScaleOperator(s->dm, (P ? P : A)->c.operator, &s->exponent));
   if (s->box) PetscCall(MatBoxUpdate(s->box));
   else PetscCall(DMCreateMatrix(s->dm, &s->box));

@@ -128,6 +128,7 @@ PetscErrorCode PatchFDInitializePackage(void)
   PetscCall(DMBoxOperatorRegister("biharmonic", DMBoxOperatorCreate_Biharmonic));
   PetscCall(DMBoxOperatorRegister("stokes", DMBoxOperatorCreate_Stokes));
   PetscCall(DMBoxOperatorRegister("heat", DMBoxOperatorCreate_Heat));
+  PetscCall(DMBoxOperatorRegister("diffusion", DMBoxOperatorCreate_Diffusion));
   PetscCall(PCRegister(PCPATCHFD, PCCreate_PatchFD));
   PetscCall(PCRegister(PCPATCHMG, PCCreate_PatchMG));
   PetscCall(PCRegister(PCSINGLE, PCCreate_Single));

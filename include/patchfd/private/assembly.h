@@ -4,9 +4,31 @@
 
 typedef PetscErrorCode (*PatchFDFunction)(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
 
-/* u(node) = f(x(node)) for the nodes of `range`: of the Nc components of f the n from `first` on, interleaved; nodes[d][i] is the coordinate of node i */
-PETSC_INTERN PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc, PetscInt first,
-                                                   PetscInt n, const PatchFDBox *, PetscScalar u[]);
+/* The image of a mesh: where the nodes of a box are, dim numbers each.  Within cells it is the polynomial with these values */
+typedef struct {
+  PatchFDBox box;
+  PetscReal *x;
+} PatchFDShape;
+
+/*
+  u(node) = f(x(node)) for the nodes of `range`: of the Nc components of f the n from `first` on, interleaved; nodes[d][i] is the coordinate of node i, unless
+  there is a shape of these nodes
+*/
+PETSC_INTERN PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDShape *, const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc,
+                                                   PetscInt first, PetscInt n, const PatchFDBox *, PetscScalar u[]);
+/* nodes other than corners of cells go where multilinear images of the cells have them; t[degree + 1] are the nodes of the cell [0, 1] */
+PETSC_INTERN void PatchFDHostMultilinear(PetscInt dim, PetscInt degree, const PetscReal t[], PatchFDShape *);
+/* component a of count points, and back */
+PETSC_INTERN void PatchFDHostGetComponent(PetscCount count, PetscInt dim, PetscInt a, const PetscReal x[], PetscReal v[]);
+PETSC_INTERN void PatchFDHostSetComponent(PetscCount count, PetscInt dim, PetscInt a, const PetscReal v[], PetscReal x[]);
+/* positions at these nodes, from an array over a box */
+PETSC_INTERN void PatchFDHostCopyNodes(PetscInt dim, const PatchFDRange range, const PatchFDBox *, const PetscScalar x[], PatchFDShape *);
+/* positions at nodes of a range: in direction d, the i-th of them lies in cell[d][i] of a mesh of this degree, with the shape `from`, whose basis has the values B[d][i] there */
+PETSC_INTERN void PatchFDHostEvaluate(PetscInt dim, const PetscInt degree[3], PetscInt *const cell[3], PetscReal *const B[3], const PatchFDRange range, const PatchFDShape *from, PatchFDShape *to);
+/* around the nodes of these cells */
+PETSC_INTERN void PatchFDHostBounds(PetscInt dim, const PatchFDShape *, const PatchFDRange cells, PetscInt degree, PetscReal lower[], PetscReal upper[]);
+/* index[cell][...] of every step-th node of these cells, x fastest, in an array over the box */
+PETSC_INTERN void PatchFDHostCellNodes(PetscInt dim, PetscInt degree, PetscInt step, const PatchFDRange cells, const PatchFDBox *, PetscInt index[]);
 
 /* One direction of points in cells, quadrature points as a rule: nq points a cell.  The end of a line is one point of weight 1 in its last cell. */
 typedef struct {
@@ -22,6 +44,8 @@ typedef struct {
   PatchFDBox        box;
   size_t            at;    /* where the field begins in the array */
   PatchFDRange      write; /* the nodes that get loads */
+  const PatchFDShape *shape; /* of this field's nodes, or NULL where the mesh is the box itself; the first field's is that of the points */
+  PetscInt          side;  /* the direction in which the points are at an end, or -1 */
 } PatchFDFieldPoints;
 
 /* b_i += integral of f_c phi_i over the cells of `cells`, for field c, c = 0 .. nfield - 1, and its nodes i of `write`; f has nfield components */
@@ -40,6 +64,9 @@ typedef struct {
 /* over the cells of `cells`; f has Nc components, NULL is zero */
 PETSC_INTERN PetscErrorCode PatchFDHostDeviation(PetscInt dim, PetscInt nfield, const PatchFDFieldPoints[], const PatchFDRange cells, PetscInt nder, const PatchFDDerivative[], PetscInt Nc,
                                                  PatchFDFunction f, void *ctx, PetscReal time, const PetscScalar u[], PatchFDDeviation[]);
+/* the dim components of the gradient of the field against those of f */
+PETSC_INTERN PetscErrorCode PatchFDHostGradientDeviation(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, const PetscScalar u[],
+                                                         PatchFDDeviation[]);
 /* v[Nc * point + c] = the field at the points of `cells`, which are those of the box `points`, x fastest */
 PETSC_INTERN PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *, const PatchFDRange cells, const PetscScalar u[], const PatchFDBox *points, PetscInt Nc, PetscInt c, PetscScalar v[]);
 
@@ -49,6 +76,31 @@ PETSC_INTERN PetscErrorCode PatchFDHostFill(size_t count, PetscScalar value, Pet
 PETSC_INTERN PetscErrorCode PatchFDHostSum(size_t count, const PetscScalar v[], PetscReal sum[2]);
 /* g -= change |g| outwards at the nodes of a side, where outwards is 1 or -1; then sum[0] += its flux outwards, sum[1] += |flux|; w[d][node] are weights, NULL for 1 */
 PETSC_INTERN PetscErrorCode PatchFDHostFlux(const PatchFDRange side, PetscReal *const w[3], PetscReal outwards, PetscReal change, const PatchFDBox *, PetscScalar g[], PetscReal sum[2]);
+/* v[cell][point][Nc] = f at the points of these cells, in space */
+PETSC_INTERN PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscInt Nc, PetscReal v[]);
+/* out = scale in: numbers as they are for n = 1, and otherwise symmetric matrices, in PatchFDPoints' order, from n = dim diagonal entries or from all of them */
+PETSC_INTERN void PatchFDHostTensors(PetscInt dim, PetscCount count, PetscInt n, PetscReal scale, const PetscReal in[], PetscReal out[]);
+/* out[count][n] = the means of m groups of n numbers each; or that, `times` times, one after another */
+PETSC_INTERN void PatchFDHostMeans(PetscCount count, PetscInt m, PetscInt n, const PetscScalar in[], PetscScalar out[]);
+PETSC_INTERN void PatchFDHostMeansRepeat(PetscCount count, PetscInt m, PetscInt n, const PetscScalar in[], PetscInt times, PetscReal out[]);
+/* v += a */
+PETSC_INTERN void PatchFDHostAdd(PetscCount count, PetscReal a, PetscReal v[]);
+/*
+  What an operator by quadrature is like as one on the box: integrals of the logarithms of the diagonal of |J| J^{-1} K J^{-T} (J the derivatives by the box's
+  coordinates), of |J|, |J| shift and 1, and the largest shift; or the first cell where something is wrong
+*/
+typedef enum {
+  PATCHFD_DEFECT_NONE,
+  PATCHFD_DEFECT_INVERTED, /* |J| is not positive */
+  PATCHFD_DEFECT_KAPPA,    /* K is not positive definite */
+  PATCHFD_DEFECT_SHIFT     /* shift is negative; all three: or not finite */
+} PatchFDDefect;
+typedef struct {
+  PetscReal     log[3], mass, shift, weight, largest;
+  PatchFDDefect defect;
+  PetscInt      cell[3];
+} PatchFDMetric;
+PETSC_INTERN PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, const PatchFDPoints *, PatchFDMetric *);
 
 /* diagonal of the operator on the nodes of each field's `write`, `fixed` elsewhere */
 PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, PetscReal fixed, PetscScalar diag[]);
@@ -57,6 +109,10 @@ PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, Pet
   i = NULL for the count only.
 */
 PETSC_INTERN PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *, const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
+/* the same for an operator by quadrature on a box of nodes: from one column after another of the matrices of all its cells, [cell][node], which `column` fills in */
+PETSC_INTERN PetscErrorCode PatchFDHostPointTriples(const PatchFDOperatorDesc *, PetscInt column, const PetscReal values[], const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
+/* the unit vector of a node in each cell, [cell][node] */
+PETSC_INTERN void PatchFDHostUnitVectors(PetscCount ncells, PetscInt size, PetscInt node, PetscReal x[]);
 /* the same for the fixed nodes, those of `range` outside `free`: (node, node, value) */
 PETSC_INTERN PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRange free, PetscReal value, const PatchFDBox *, const PetscInt index[], PetscCount *count, PetscInt i[],
                                                     PetscInt j[], PetscScalar v[]);

@@ -29,6 +29,21 @@ typedef struct {
 
 typedef struct _MatBoxForm MatBoxForm; /* matimpl.h */
 
+/* Where the nodes of a mesh are in space, those of the rank's local box: src/dm/mapping.c.  Vecs of coordinates, and DMs made from this one, hold it, too */
+typedef struct {
+  PetscInt     refct, dim;
+  PatchFDLine  line[3]; /* of these nodes */
+  PatchFDShape nodes;
+} DMBoxShape;
+
+/* Numbers of cells, or of their quadrature points, for all meshes of a hierarchy: src/dm/celldata.c */
+typedef struct {
+  PetscInt refct;
+  PetscInt n, points; /* of a point; of a cell, 1 for one group of numbers a cell */
+  PetscInt cells[3], processes[3], *splits[3], *first; /* the layout of the mesh that they were given for, and the first cell of each rank */
+  Vec      values, means; /* of points, and those of cells where they are not the same */
+} DMBoxCellData;
+
 typedef struct {
   /* what the user asks for, before set-up */
   PetscInt          cells[3];     /* global number of cells */
@@ -41,6 +56,13 @@ typedef struct {
   DMBoxBoundaryType boundary[6];  /* lower x, upper x, lower y, ... */
   PetscInt          processes[3]; /* PETSC_DECIDE until set-up */
   PetscInt         *splits[3];    /* [processes + 1]: rank p of direction d owns the cells splits[d][p] .. splits[d][p+1] - 1; given by the finer DM or made in set-up */
+  DMBoxMappingType  maptype;      /* the map from the box to space: one by name, with its parameter, */
+  PetscReal         mapparameter;
+  DMBoxFunction     map;          /* a function, */
+  void             *mapctx;
+  DMBoxShape       *mapfrom;      /* or the polynomials of the mesh of another DM */
+  PetscInt64        mapversion;   /* equal numbers are equal coordinates */
+  PetscInt          mapdegree;    /* of the images of cells: 1, or PETSC_DETERMINE for that of the space */
   DMBoxOperator     op;           /* the operator that the DM carries, with its coefficients; each DM has its own */
 
   /* made by set-up */
@@ -50,6 +72,7 @@ typedef struct {
   PetscInt       coord[3]; /* this rank's place in the process grid */
   PatchFDRange   owncells;
   size_t         nglobal, nlocal; /* sizes of global and local arrays; equal on one rank */
+  DMBoxShape    *shape;    /* for operators on mapped meshes; otherwise NULL */
   PetscSF        halo;     /* local -> local: owners' nodes to ghosts; NULL on one rank */
   PatchFDKernels kernels[PATCHFD_NUM_KERNELS]; /* the table that allocated work[id], NULL before */
   void          *work[PATCHFD_NUM_KERNELS][DMBOX_NUM_WORK];
@@ -75,6 +98,9 @@ struct _DMBoxOperatorOps {
   PetscErrorCode (*scale)(DM, DMBoxOperator, int *exponent);
   /* what matrices are made of, for these coefficients, on the lines of each field: the mesh's own, or those of a patch by itself */
   PetscErrorCode (*form)(DM, DMBoxOperator, const PetscReal coefficient[], const PatchFDLine line[][3], MatBoxForm *);
+  /* for operators by quadrature: their points in these cells, for these coefficients; until pointsdestroy */
+  PetscErrorCode (*points)(DM, DMBoxOperator, const PetscReal coefficient[], const PatchFDRange cells, PatchFDPoints *);
+  PetscErrorCode (*pointsdestroy)(PatchFDPoints *);
 };
 struct _p_DMBoxOperator {
   struct _DMBoxOperatorOps ops;
@@ -84,14 +110,19 @@ struct _p_DMBoxOperator {
   PetscInt                 reach;     /* 1 if the rows of a cell see the cells beside it even in a continuous space, otherwise 0 */
   PetscReal                rate;      /* what a time integrator adds to it: its a in the Jacobian a M + A */
   PetscReal                penalty[2]; /* factors of interior penalties, between cells and at Dirichlet sides */
-  void                    *data;        /* what coefficients cannot hold, or NULL */
+  PetscBool                mapped;    /* it takes a map from the box to space */
+  void                    *data;      /* what coefficients cannot hold, or NULL */
+  PetscInt64               version;   /* of the data: equal numbers are equal data */
   int                      exponent[3][2]; /* for float: masses and stiffnesses of each direction are multiplied by two to these powers */
 };
 
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate(MPI_Comm, const char name[], DMBoxOperator *);
 PETSC_INTERN PetscErrorCode DMBoxOperatorDestroy(DMBoxOperator *);
+PETSC_INTERN PetscInt64     DMBoxOperatorNewVersion(void); /* one that no data had before */
 /* the operator with its coefficients and parameters, from one DMBOX to another */
 PETSC_INTERN PetscErrorCode DMBoxCopyOperator(DM from, DM to);
+/* what an operator has beside coefficients, between DMs that have been set up, with the coordinates of the mesh */
+PETSC_INTERN PetscErrorCode DMBoxCopyOperatorData(DM from, DM to);
 /*
   Give the DM these coefficients, and let it and the coarser DMs that solvers make from it multiply their operators, but for the rows of fixed nodes, by
   two to the power `exponent`, which brings them and the one-dimensional matrices that they are made of into the range of float; 0 if they are there.
@@ -140,6 +171,16 @@ PETSC_INTERN PetscErrorCode DMBoxCreateNaturalSF(DM, PetscSF *);
 
 /* ---- between the files of src/dm ---- */
 PETSC_INTERN PetscErrorCode DMSetUp_Box(DM);        /* layout.c */
+PETSC_INTERN PetscErrorCode DMBoxOptionsMapping(DM, PetscOptionItems); /* mapping.c */
+PETSC_INTERN PetscErrorCode DMBoxCopyMapping(DM from, DM to);
+PETSC_INTERN PetscErrorCode DMBoxUpdateMapping(DM from, DM to); /* after set-up, to an equal mesh or a coarser one, if coordinates have changed */
+PETSC_INTERN PetscErrorCode DMBoxCheckMapping(DM);
+PETSC_INTERN PetscErrorCode DMBoxSetUpMapping(DM);
+PETSC_INTERN PetscErrorCode DMBoxShapeDestroy(DMBoxShape **);
+PETSC_INTERN PetscErrorCode DMBoxViewMapping(DM, PetscViewer);
+PETSC_INTERN PetscInt       DMBoxGetMappingDegree_Private(DM); /* of the images of cells */
+/* sums over all ranks, and an error, which names the cell, if there is a defect */
+PETSC_INTERN PetscErrorCode DMBoxReduceMetric(DM, PatchFDMetric *);
 PETSC_INTERN PetscErrorCode DMBoxResetLayout(DM);   /* frees what set-up made */
 PETSC_INTERN PetscErrorCode DMBoxCreateLine(DM, PatchFDContinuity, PetscInt degree, PetscInt direction, PatchFDLine *); /* a space on the cells of a direction */
 PETSC_INTERN void           DMBoxOwnRange(const DM_Box *, const DMBoxField *, PetscInt direction, PetscInt p, PetscInt *first, PetscInt *end); /* nodes that rank p of a direction owns */
@@ -148,6 +189,10 @@ PETSC_INTERN PetscErrorCode DMCoarsen_Box(DM, MPI_Comm, DM *);
 PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
 PETSC_INTERN PetscErrorCode DMBoxBisect(PetscInt *n, PetscReal **vertices);
+PETSC_INTERN PetscErrorCode DMBoxCellDataCreate(DM, PetscInt n, Vec, const char who[], DMBoxCellData **); /* celldata.c */
+PETSC_INTERN PetscErrorCode DMBoxCellDataDestroy(DMBoxCellData **);
+PETSC_INTERN PetscErrorCode DMBoxCellDataGet(DM, const DMBoxCellData *, const PatchFDRange cells, PetscReal values[]); /* [cell][point][n] */
+PETSC_INTERN PetscInt       DMBoxNumPoints(DM); /* of a cell, for operators by quadrature */
 PETSC_INTERN PetscErrorCode VecView_Box(Vec, PetscViewer); /* vtk.c */
 PETSC_INTERN PetscErrorCode VecViewNatural_Box(Vec, PetscViewer); /* natural.c */
 PETSC_INTERN PetscErrorCode VecLoad_Box(Vec, PetscViewer);
@@ -162,7 +207,7 @@ PETSC_INTERN PetscErrorCode DMGetLocalToGlobalMapping_Box(DM);
 PETSC_INTERN PetscErrorCode DMCreateFieldIS_Box(DM, PetscInt *, char ***, IS **); /* fields.c */
 PETSC_INTERN PetscErrorCode DMBoxSetUpCoordinates(DM); /* coordinates.c */
 /* dim numbers a node of a box on these lines, interleaved, which are computed when somebody looks at them */
-PETSC_INTERN PetscErrorCode DMBoxCreateCoordinateVec(DM, MPI_Comm, const PatchFDLine[3], const PatchFDBox *, Vec *);
+PETSC_INTERN PetscErrorCode DMBoxCreateCoordinateVec(DM, MPI_Comm, const PatchFDLine[3], const PatchFDBox *, Vec *); /* where the mesh is mapped, of its own nodes only */
 PETSC_INTERN PetscErrorCode DMCreateCoordinateDM_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMGetLocalBoundingBox_Box(DM, PetscReal[], PetscReal[], PetscInt[], PetscInt[]);
 /* -dm_box_penalty, for operators that have penalties; and k (k + 1), which the factors multiply */
@@ -178,6 +223,7 @@ static inline PetscReal     DMBoxPenalty(DM dm)
   Gauss-Lobatto nodes of that degree.  Fields lie as in local arrays or as in global ones.  points.c
 */
 PETSC_INTERN PetscErrorCode DMBoxFieldPointsCreate(DM, PetscInt nodes, PetscBool local, PatchFDFieldPoints[]);
+PETSC_INTERN PetscErrorCode DMBoxFieldPointsCreateGauss(DM, PetscInt nq, PetscBool local, PatchFDFieldPoints[]); /* nq Gauss points in a direction */
 /* in direction d only the end point instead, for values, or with the numbers B in place of the values of the nodes of the cell there */
 PETSC_INTERN PetscErrorCode DMBoxFieldPointsSetEnd(DM, PetscInt d, PetscInt end, const PetscReal B[], PatchFDFieldPoints[]);
 PETSC_INTERN PetscErrorCode DMBoxFieldPointsDestroy(DM, PatchFDFieldPoints[]);

@@ -276,6 +276,8 @@ struct _PatchFDKernels {
   PetscErrorCode (*malloc)(size_t count, void **);
   PetscErrorCode (*free)(void *);
   PetscErrorCode (*zero)(size_t count, void *);
+  /* y = s x, or with `add` y + s x, entry by entry; y may be x */
+  PetscErrorCode (*multiply)(size_t count, const void *s, const void *x, PetscBool add, void *y);
   /* to = from on a range that both boxes contain */
   PetscErrorCode (*copy)(const PatchFDRange, const PatchFDBox *, const void *from, const PatchFDBox *, void *to);
   /* y = a y + b x at the nodes of `range` that are not in `free`: the Dirichlet nodes */

@@ -20,6 +20,7 @@ struct _MatBoxForm {
   PatchFDTerm        lift[MATBOX_MAX_TERMS]; /* what weak Dirichlet data bring into a right-hand side, from their values at the nodes */
   const PatchFDBand *A[DMBOX_MAX_FIELDS][3], *M[DMBOX_MAX_FIELDS][3]; /* local solvers: fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A */
   PetscBool          odd[DMBOX_MAX_FIELDS][3]; /* does a reflection in this direction change the field's sign, too? */
+  PetscBool          points;                 /* the operator is that of points, and the terms are a sum of products that is like it */
   PetscBool          separable;              /* the operator is that sum; otherwise local solvers that diagonalize it are inexact */
   PetscInt           constants;              /* a field whose constants can be a null space: of the operator or of the matrices of patches; or -1 */
   PetscBool          singular;               /* they are that of the operator */
@@ -98,6 +99,7 @@ typedef struct {
   DM                 dm;
   MatBoxCoefficients c;     /* what the objects below were made for */
   MatBoxCoefficients taken; /* those of the DM's operator when the matrix last took them over */
+  PetscInt64         version; /* of the operator's data, and which of them the objects were made for */
   MatBoxForm         form;
   MatBoxLocal        local[MATBOX_NUM_LOCALS];
   PatchFDEigen       whole[3]; /* eigenvectors of the lines of the whole box */
@@ -106,6 +108,7 @@ typedef struct {
   VecScatter         toall;
   Vec                factor_x, all_b, all_x; /* layout of the distributed vectors; whole ones */
   PetscSF            natural; /* the whole box on every rank; NULL on one rank */
+  Vec                scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxGetScaling() */
   void              *mult[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
   void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* the whole box, for the direct solve on several ranks */
 } Mat_Box;
@@ -117,6 +120,7 @@ PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator);         
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator);                  /* biharmonic.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator);                      /* stokes.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator);                        /* heat.c */
+PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator);                   /* diffusion.c */
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *, Vec *); /* transfer.c */
 PETSC_INTERN PetscErrorCode DMSetUpSolvers_MatBox(DM);                                      /* solvers.c */
 /* called when a matrix is made, since that is the one thing that a SNES without callbacks asks of its DM: solvers.c */
@@ -195,6 +199,11 @@ PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, MatBoxLocalType, PatchFD
                                              const void *b, void *x);
 /* r = b - A x for the patches of one colour, both phases of it: at their free nodes, other numbers of r become anything (src/mat/box.c) */
 PETSC_INTERN PetscErrorCode MatBoxResidual(Mat_Box *, PatchFDKernels, const PatchFDColor *, const void *b, const void *x, void *r);
+/*
+  Where local solvers are those of an operator nearby: the roots of the ratios of its diagonal and that of the matrix.  Multiplied by them from both sides, local
+  solvers are those of matrices with the same diagonal.  A Vec like `v`; NULL for others.  It belongs to the matrix
+*/
+PETSC_INTERN PetscErrorCode MatBoxGetScaling(Mat_Box *, Vec v, Vec *scaling);
 /* x += omega times the corrections of all patches of these colours, from one residual */
 PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
 PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, MatBoxLocalType, PatchFDKernels, PetscViewer);

@@ -1,0 +1,547 @@
+/*
+  The map from the box of a DMBOX to space.  A mesh keeps where its nodes are (box->shape); within a cell positions are polynomials, those of the space or
+  multilinear ones.  A map that is a function is evaluated on each mesh of a hierarchy; given coordinates are those of one mesh, and finer and coarser ones take
+  their nodes from its polynomials.
+*/
+#include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/vecimpl.h>
+
+const char *const DMBoxMappingTypes[] = {"none", "sine", "sine1", "sine2", "kershaw", "kershaw_smooth", "annulus", "DMBoxMappingType", "DMBOX_MAP_", NULL};
+
+static const PetscReal parameters[] = {0, 0.1, 0.2, 0.1, 0.3, 0.3, 0.5}; /* by default */
+
+/* ------------------------------------------------ maps with a name ------------------------------------------------ */
+
+/* t + a s (...), s the product of sin(n pi t_d) */
+static void SineMap(PetscInt dim, DMBoxMappingType type, PetscReal a, const PetscReal t[], PetscReal y[])
+{
+  const PetscReal factor[3] = {1, t[0] - 1.3, 0.3 + 0.6 * t[1]};
+  PetscReal       s         = a;
+
+  for (PetscInt d = 0; d < dim; d++) s *= PetscSinReal((type == DMBOX_MAP_SINE2 ? 2 : 1) * PETSC_PI * t[d]);
+  for (PetscInt d = 0; d < dim; d++) y[d] = t[d] + s * (type == DMBOX_MAP_SINE ? factor[d] : 1);
+}
+
+/* [0, 1] with half of the cells between 1 - eps / 2 and 1 */
+static PetscReal SqueezeRight(PetscReal eps, PetscReal t)
+{
+  return t <= 0.5 ? (2 - eps) * t : 1 + eps * (t - 1);
+}
+
+/*
+  Kershaw's mesh (D. S. Kershaw, J. Comput. Phys. 39, 1981), as in CEED's bake-off problems: in the first of six layers cells are squeezed to the left, in the last to the
+  right, and between them there and back again.
+*/
+static void KershawMap(PetscInt dim, PetscBool smooth, PetscReal eps, const PetscReal t[], PetscReal y[])
+{
+  const PetscInt layer = PetscMin((PetscInt)(6 * t[0] + 1e-12), 6);
+  PetscReal      w     = 6 * t[0] - (PetscReal)layer; /* how far from one end to the other */
+  PetscBool      back  = PETSC_FALSE;
+
+  if (layer == 0) w = 0;
+  else if (layer == 2 || layer == 3) {
+    w    = 0.5 * (w + (PetscReal)(layer - 2));
+    back = PETSC_TRUE;
+  } else if (layer > 4) w = 1;
+  if (smooth) w = w * w * w * (w * (6 * w - 15) + 10);
+  y[0] = t[0];
+  for (PetscInt d = 1; d < dim; d++) {
+    const PetscReal right = SqueezeRight(eps, t[d]), left = 1 - SqueezeRight(eps, 1 - t[d]);
+
+    y[d] = back ? right + (left - right) * w : left + (right - left) * w;
+  }
+}
+
+static PetscErrorCode DMBoxNamedMap(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], void *ctx)
+{
+  const DM_Box   *box  = (const DM_Box *)ctx;
+  const PetscReal a    = box->mapparameter;
+  PetscReal       t[3] = {0, 0, 0}, y[3];
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < dim; d++) y[d] = t[d] = (x[d] - box->lower[d]) / (box->upper[d] - box->lower[d]);
+  if (box->maptype == DMBOX_MAP_KERSHAW || box->maptype == DMBOX_MAP_KERSHAW_SMOOTH) KershawMap(dim, (PetscBool)(box->maptype == DMBOX_MAP_KERSHAW_SMOOTH), a, t, y);
+  else if (box->maptype != DMBOX_MAP_NONE && box->maptype != DMBOX_MAP_ANNULUS) SineMap(dim, box->maptype, a, t, y);
+  for (PetscInt d = 0; d < dim; d++) u[d] = box->maptype == DMBOX_MAP_NONE ? x[d] : box->lower[d] + (box->upper[d] - box->lower[d]) * y[d];
+  if (box->maptype == DMBOX_MAP_ANNULUS) {
+    u[0] = (a + (1 - a) * t[0]) * PetscCosReal(0.5 * PETSC_PI * t[1]);
+    u[1] = (a + (1 - a) * t[0]) * PetscSinReal(0.5 * PETSC_PI * t[1]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool DMBoxIsMapped(const DM_Box *box)
+{
+  return (PetscBool)(box->map || box->mapfrom || box->maptype != DMBOX_MAP_NONE);
+}
+
+PetscInt DMBoxGetMappingDegree_Private(DM dm)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  return box->mapdegree == 1 || !DMBoxIsMapped(box) ? 1 : box->degree;
+}
+
+/* ------------------------------------------------ where the nodes are ------------------------------------------------ */
+
+PetscErrorCode DMBoxShapeDestroy(DMBoxShape **shape)
+{
+  DMBoxShape *s = *shape;
+
+  PetscFunctionBegin;
+  *shape = NULL;
+  if (!s || --s->refct > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int d = 0; d < 3; d++) PetscCall(PatchFDLineDestroy(&s->line[d]));
+  PetscCall(PetscFree(s->nodes.x));
+  PetscCall(PetscFree(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* for the nodes of the DM, without positions */
+static PetscErrorCode DMBoxShapeCreate(DM dm, DMBoxShape **shape)
+{
+  const DMBoxField *f = &((const DM_Box *)dm->data)->field[0];
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(shape));
+  (*shape)->refct     = 1;
+  (*shape)->dim       = dm->dim;
+  (*shape)->nodes.box = f->local;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDLine *l = &f->line[d];
+
+    PetscCall(PatchFDLineCreate(l->continuity, l->degree, l->ncells, l->vertices, l->dirichlet, &(*shape)->line[d]));
+  }
+  PetscCall(PetscCalloc1(dm->dim * (PetscInt)PatchFDBoxSize(&f->local), &(*shape)->nodes.x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the positions of nodes of other ranks, from those that own them */
+static PetscErrorCode DMBoxShapeFillGhosts(DM dm, DMBoxShape *shape)
+{
+  const DM_Box  *box = (const DM_Box *)dm->data;
+  PatchFDKernels kern;
+  void          *work;
+
+  PetscFunctionBegin;
+  if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDVecTypeGetKernels(VECSTANDARD, &kern));
+  PetscCall(DMBoxGetWork(dm, kern, DMBOX_WORK_X, &work));
+  for (PetscInt a = 0; a < dm->dim; a++) {
+    PatchFDHostGetComponent((PetscCount)box->nlocal, dm->dim, a, shape->nodes.x, (PetscReal *)work);
+    PetscCall(DMBoxHaloBegin(dm, kern, work));
+    PetscCall(DMBoxHaloEnd(dm, kern, work));
+    PatchFDHostSetComponent((PetscCount)box->nlocal, dm->dim, a, (const PetscReal *)work, shape->nodes.x);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the nodes first .. first + n - 1 of a line in the cells of another one: which cell, and its basis there */
+static PetscErrorCode DMBoxLocateNodes(const PatchFDLine *line, PetscInt first, PetscInt n, const PatchFDLine *in, PetscInt **cell, PetscReal **B)
+{
+  PetscReal *x, *t;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(line->nnodes, &x, n, &t));
+  PetscCall(PetscMalloc1(n, cell));
+  PetscCall(PetscMalloc1(n * (in->degree + 1), B));
+  PetscCall(PatchFDLineNodes(line, x));
+  for (PetscInt i = 0, c = 0; i < n; i++) {
+    while (c + 1 < in->ncells && x[first + i] >= in->vertices[c + 1]) c++;
+    (*cell)[i] = c;
+    t[i]       = in->degree ? (x[first + i] - in->vertices[c]) / (in->vertices[c + 1] - in->vertices[c]) : 0;
+  }
+  if (in->degree) PetscCall(PatchFDBasis(in->degree, n, t, *B, NULL, NULL));
+  else
+    for (PetscInt i = 0; i < n; i++) (*B)[i] = 1;
+  PetscCall(PetscFree2(x, t));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the nodes that this rank owns, from the polynomials of another mesh, which the rank has there */
+static PetscErrorCode DMBoxShapeEvaluate(DM dm, const DMBoxShape *from, DMBoxShape *shape)
+{
+  const DMBoxField *f = &((const DM_Box *)dm->data)->field[0];
+  PetscInt         *cell[3], degree[3];
+  PetscReal        *B[3];
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    degree[d] = from->line[d].degree;
+    PetscCall(DMBoxLocateNodes(&f->line[d], f->own[d][0], f->own[d][1] - f->own[d][0], &from->line[d], &cell[d], &B[d]));
+  }
+  PatchFDHostEvaluate(dm->dim, degree, cell, B, f->own, &from->nodes, &shape->nodes);
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PetscFree(cell[d]));
+    PetscCall(PetscFree(B[d]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxShapeInterpolate(DM dm, DMBoxShape *shape)
+{
+  const DM_Box       *box = (const DM_Box *)dm->data;
+  const DMBoxFunction map = box->map ? box->map : DMBoxNamedMap;
+  PetscReal          *nodes[3];
+  PatchFDRange        all;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    all[d][0] = shape->nodes.box.lo[d];
+    all[d][1] = all[d][0] + shape->nodes.box.n[d];
+    PetscCall(PetscMalloc1(shape->line[d].nnodes, &nodes[d]));
+    PetscCall(PatchFDLineNodes(&shape->line[d], nodes[d]));
+  }
+  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, NULL, (const PetscInt(*)[2])all, map, box->map ? box->mapctx : dm->data, 0, dm->dim, 0, dm->dim, &shape->nodes.box, shape->nodes.x));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree(nodes[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxShapeStraighten(DM dm, DMBoxShape *shape)
+{
+  const PetscInt  degree = ((const DM_Box *)dm->data)->degree;
+  const PetscReal unit[2] = {0, 1};
+  const PetscBool free[2] = {PETSC_FALSE, PETSC_FALSE};
+  PatchFDLine     cell;
+  PetscReal      *t;
+
+  PetscFunctionBegin;
+  if (degree == 1 || DMBoxGetMappingDegree_Private(dm) != 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, degree, 1, unit, free, &cell));
+  PetscCall(PetscMalloc1(degree + 1, &t));
+  PetscCall(PatchFDLineNodes(&cell, t));
+  PatchFDHostMultilinear(dm->dim, degree, t, &shape->nodes);
+  PetscCall(PetscFree(t));
+  PetscCall(PatchFDLineDestroy(&cell));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ what is wrong with cells ------------------------------------------------ */
+
+PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
+{
+  static const char *const wrong[] = {NULL, "is inverted, or of no size, at a quadrature point: the map (-dm_box_mapping, DMBoxSetMapping(), DMBoxSetMappingCoordinates()) must keep its orientation",
+                                      "has a K that is not positive definite, or not finite, at a quadrature point (DMBoxSetDiffusion(), DMBoxSetDiffusionFunction())",
+                                      "has a shift that is negative, or not finite, at a quadrature point (DMBoxSetDiffusion(), DMBoxSetDiffusionFunction()); it must be at least 0"};
+  const DM_Box  *box    = (const DM_Box *)dm->data;
+  const MPI_Comm comm   = PetscObjectComm((PetscObject)dm);
+  PetscReal      sum[6] = {m->log[0], m->log[1], m->log[2], m->mass, m->shift, m->weight};
+  PetscInt64     first  = PETSC_INT64_MAX;
+  PetscInt       c[3];
+
+  PetscFunctionBegin;
+  if (m->defect) first = 4 * (m->cell[0] + box->cells[0] * (PetscInt64)(m->cell[1] + box->cells[1] * m->cell[2])) + m->defect;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &first, 1, MPIU_INT64, MPI_MIN, comm));
+  if (first != PETSC_INT64_MAX) {
+    c[0] = (PetscInt)(first / 4 % box->cells[0]);
+    c[1] = (PetscInt)(first / 4 / box->cells[0] % box->cells[1]);
+    c[2] = (PetscInt)(first / 4 / box->cells[0] / box->cells[1]);
+    SETERRQ(comm, PETSC_ERR_ARG_OUTOFRANGE, "Cell (%" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT ") of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " %s", c[0], c[1], c[2], box->cells[0],
+            box->cells[1], box->cells[2], wrong[first % 4]);
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 6, MPIU_REAL, MPIU_SUM, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &m->largest, 1, MPIU_REAL, MPIU_MAX, comm));
+  PetscCall(PetscArraycpy(m->log, sum, 3));
+  m->mass   = sum[3];
+  m->shift  = sum[4];
+  m->weight = sum[5];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxCheckShape(DM dm)
+{
+  const DM_Box       *box    = (const DM_Box *)dm->data;
+  const PetscReal     one    = 1;
+  const PatchFDPoints points = {.nkappa = 1, .kappa = &one, .kappaconstant = PETSC_TRUE};
+  PatchFDMetric       m      = {.defect = PATCHFD_DEFECT_NONE};
+  PatchFDFieldPoints  field[DMBOX_MAX_FIELDS];
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
+  PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, &m));
+  PetscCall(DMBoxFieldPointsDestroy(dm, field));
+  PetscCall(DMBoxReduceMetric(dm, &m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ set-up, copies, options ------------------------------------------------ */
+
+PetscErrorCode DMBoxCheckMapping(DM dm)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  PetscCheck(!DMBoxIsMapped(box) || box->op->mapped, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "This DMBOX has a map to space (-dm_box_mapping, DMBoxSetMapping()), and -dm_box_operator %s is for boxes as they are; diffusion takes one", box->op->name);
+  PetscCheck(!box->op->mapped || dm->dim > 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_operator %s takes 2 or 3 dimensions; -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT,
+             box->op->name, dm->dim);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the mesh with its box as it is has a shape, too, so that operators by quadrature need not tell */
+PetscErrorCode DMBoxSetUpMapping(DM dm)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  if (!box->op->mapped) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxShapeCreate(dm, &box->shape));
+  if (box->mapfrom) {
+    PetscCall(DMBoxShapeEvaluate(dm, box->mapfrom, box->shape));
+    PetscCall(DMBoxShapeFillGhosts(dm, box->shape));
+  } else PetscCall(DMBoxShapeInterpolate(dm, box->shape));
+  PetscCall(DMBoxShapeStraighten(dm, box->shape));
+  if (box->mapfrom) { /* what comes next begins here */
+    PetscCall(DMBoxShapeDestroy(&box->mapfrom));
+    box->mapfrom = box->shape;
+    box->shape->refct++;
+  }
+  PetscCall(DMBoxCheckShape(dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxCopyMapping(DM from, DM to)
+{
+  const DM_Box *a = (const DM_Box *)from->data;
+  DM_Box       *b = (DM_Box *)to->data;
+
+  PetscFunctionBegin;
+  b->maptype      = a->maptype;
+  b->mapparameter = a->mapparameter;
+  b->map          = a->map;
+  b->mapctx       = a->mapctx;
+  b->mapversion   = a->mapversion;
+  b->mapdegree    = a->mapdegree;
+  b->mapfrom      = a->mapfrom;
+  if (b->mapfrom) b->mapfrom->refct++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the Vecs of coordinates are those of the mesh as it was */
+static PetscErrorCode DMBoxRenewCoordinates(DM dm)
+{
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&dm->coordinates[0].x));
+  PetscCall(VecDestroy(&dm->coordinates[0].xl));
+  PetscCall(DMBoxSetUpCoordinates(dm));
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxUpdateMapping(DM from, DM to)
+{
+  const DM_Box *a = (const DM_Box *)from->data;
+  DM_Box       *b = (DM_Box *)to->data;
+
+  PetscFunctionBegin;
+  if (a->mapversion == b->mapversion) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxShapeDestroy(&b->mapfrom));
+  PetscCall(DMBoxShapeDestroy(&b->shape));
+  PetscCall(DMBoxCopyMapping(from, to));
+  PetscCall(DMBoxSetUpMapping(to));
+  PetscCall(DMBoxRenewCoordinates(to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxOptionsMapping(DM dm, PetscOptionItems PetscOptionsObject)
+{
+  DM_Box          *box       = (DM_Box *)dm->data;
+  DMBoxMappingType type      = box->maptype;
+  PetscReal        parameter = box->mapparameter;
+  PetscInt         degree    = box->mapdegree;
+  PetscBool        flg, flgs[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsEnum("-dm_box_mapping", "The image of the box", "DMBoxSetMappingType", DMBoxMappingTypes, (PetscEnum)type, (PetscEnum *)&type, &flgs[0]));
+  if (flgs[0]) parameter = parameters[type];
+  PetscCall(PetscOptionsReal("-dm_box_mapping_parameter", "Parameter of the map", "DMBoxSetMappingType", parameter, &parameter, &flgs[1]));
+  if (flgs[0] || flgs[1]) PetscCall(DMBoxSetMappingType(dm, type, parameter));
+  PetscCall(PetscOptionsInt("-dm_box_mapping_degree", "Degree of the images of cells: 1, or -1 for that of the space", "DMBoxSetMappingDegree", degree, &degree, &flg));
+  if (flg) PetscCall(DMBoxSetMappingDegree(dm, degree));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxViewMapping(DM dm, PetscViewer viewer)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  if (!DMBoxIsMapped(box)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (box->map || box->mapfrom) PetscCall(PetscViewerASCIIPrintf(viewer, "mapped by %s", box->map ? "a function" : "the coordinates of its nodes"));
+  else PetscCall(PetscViewerASCIIPrintf(viewer, "mapped: %s, parameter %g", DMBoxMappingTypes[box->maptype], (double)box->mapparameter));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
+  PetscCall(PetscViewerASCIIPrintf(viewer, ", cells of degree %" PetscInt_FMT "\n", DMBoxGetMappingDegree_Private(dm)));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ public routines ------------------------------------------------ */
+
+/*@C
+  DMBoxSetMapping - Sets the map from the box of a `DMBOX` to space, by a function
+
+  Logically Collective
+
+  Input Parameters:
++ dm  - the `DM` of type `DMBOX`
+. map - the function, or `NULL` for the box as it is; it gets the dimension, the time 0, a point of the box, the number of components (dim), the array for the point in space and `ctx`
+- ctx - for the function, or `NULL`
+
+  Level: intermediate
+
+  Notes:
+  The map is evaluated at the nodes; within cells it is the polynomial of the degree of the space through these values, or, with
+  `DMBoxSetMappingDegree()`, the multilinear one through the corners.  It must keep the orientation of the box: a cell that is inverted at a quadrature point is an error in `DMSetUp()`.
+
+  DMs made by `DMRefine()`, `DMCoarsen()` and `DMClone()` use the map, too, at their own nodes: `ctx` has to live as long as they are being made.
+
+  From then on points are those in space: in functions that `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`, `DMBoxComputeError()` and the like get,
+  in `DMGetCoordinates()`, and in files for ParaView.
+
+  Must be called before `DMSetUp()`.  Of the operators, diffusion takes a map.
+
+.seealso: `DMBOX`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetMappingDegree()`, `DMBoxSetDiffusion()`
+@*/
+PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunction map, void *ctx)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetMapping() must be called before DMSetUp()");
+  PetscCall(DMBoxShapeDestroy(&box->mapfrom));
+  box->maptype = DMBOX_MAP_NONE;
+  box->map     = map;
+  box->mapctx  = ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetMappingType - Sets the map from the box of a `DMBOX` to space, by a name
+
+  Logically Collective
+
+  Input Parameters:
++ dm        - the `DM` of type `DMBOX`
+. type      - the map
+- parameter - its parameter, or `PETSC_DETERMINE` for the one that it has by default
+
+  Options Database Keys:
++ -dm_box_mapping (none|sine|sine1|sine2|kershaw|kershaw_smooth|annulus) - the map
+- -dm_box_mapping_parameter a                                            - its parameter
+
+  Level: beginner
+
+  Note:
+  Must be called before `DMSetUp()`.  See `DMBoxSetMapping()` for what a map is for.
+
+.seealso: `DMBOX`, `DMBoxMappingType`, `DMBoxSetMapping()`, `DMBoxSetMappingDegree()`
+@*/
+PetscErrorCode DMBoxSetMappingType(DM dm, DMBoxMappingType type, PetscReal parameter)
+{
+  DM_Box   *box;
+  PetscReal a = parameter;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscValidLogicalCollectiveEnum(dm, type, 2);
+  PetscValidLogicalCollectiveReal(dm, parameter, 3);
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetMappingType() must be called before DMSetUp()");
+  PetscCheck(type >= DMBOX_MAP_NONE && type <= DMBOX_MAP_ANNULUS, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetMappingType() got %d; DMBoxMappingType has the maps", (int)type);
+  if (parameter == (PetscReal)PETSC_DETERMINE) a = parameters[type];
+  PetscCheck(!PetscIsInfOrNanReal(a), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_mapping_parameter (DMBoxSetMappingType()) is %g; it must be finite", (double)a);
+  PetscCheck(type < DMBOX_MAP_KERSHAW || (a > 0 && (type == DMBOX_MAP_ANNULUS ? a < 1 : a <= 1)), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_mapping_parameter (DMBoxSetMappingType()) is %g; -dm_box_mapping %s takes numbers above 0 and %s 1", (double)a, DMBoxMappingTypes[type], type == DMBOX_MAP_ANNULUS ? "below" : "up to");
+  PetscCall(DMBoxSetMapping(dm, NULL, NULL));
+  box->maptype      = type;
+  box->mapparameter = a;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetMappingDegree - Sets the degree of the images of the cells of a `DMBOX` with a map
+
+  Logically Collective
+
+  Input Parameters:
++ dm     - the `DM` of type `DMBOX`
+- degree - 1 for multilinear images, of which only the corners are where the map has them, or `PETSC_DETERMINE` (default) for the degree of the space
+
+  Options Database Key:
+. -dm_box_mapping_degree m - the degree, -1 for that of the space
+
+  Level: intermediate
+
+  Note:
+  Must be called before `DMSetUp()`.
+
+.seealso: `DMBOX`, `DMBoxSetMapping()`, `DMBoxSetMappingType()`
+@*/
+PetscErrorCode DMBoxSetMappingDegree(DM dm, PetscInt degree)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscValidLogicalCollectiveInt(dm, degree, 2);
+  PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetMappingDegree() must be called before DMSetUp()");
+  PetscCheck(degree == 1 || degree == PETSC_DETERMINE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_mapping_degree (DMBoxSetMappingDegree()) is %" PetscInt_FMT "; it takes 1, for multilinear cells, and -1 (PETSC_DETERMINE), for the degree of the space", degree);
+  box->mapdegree = degree;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetMappingCoordinates - Sets the map from the box of a `DMBOX` to space, by the coordinates of its nodes
+
+  Collective
+
+  Input Parameters:
++ dm - the `DM` of type `DMBOX`, set up, with an operator that takes a map (diffusion)
+- x  - dim coordinates for each node, with the layout of the `Vec` of `DMGetCoordinates()`; their values are copied
+
+  Level: intermediate
+
+  Notes:
+  Within cells the map is the polynomial of the degree of the space through these points, or, after `DMBoxSetMappingDegree()`, the multilinear one through the corners.
+  DMs made by `DMRefine()` and `DMCoarsen()` take their nodes from these polynomials.
+
+  May be called again for other coordinates.  `MatBoxUpdate()`, which `KSPSetUp()` calls, lets matrices of this `DM` take them over; those of the coarser meshes of a
+  multigrid solver follow.  Other DMs that were made before keep their map.
+
+.seealso: `DMBOX`, `DMBoxSetMapping()`, `DMGetCoordinates()`, `MatBoxUpdate()`
+@*/
+PetscErrorCode DMBoxSetMappingCoordinates(DM dm, Vec x)
+{
+  DM_Box            *box;
+  DMBoxShape        *shape, *old;
+  const PetscScalar *array;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscValidHeaderSpecific(x, VEC_CLASSID, 2);
+  PetscCheckSameComm(dm, 1, x, 2);
+  PetscCheck(box->op->mapped, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "DMBoxSetMappingCoordinates(): -dm_box_operator %s is for boxes as they are; diffusion takes a map", box->op->name);
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCheck(n == dm->dim * (PetscInt)box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The Vec of coordinates has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here with %" PetscInt_FMT " coordinates; duplicate the Vec of DMGetCoordinates()",
+             n, (PetscInt)box->nglobal, dm->dim);
+  PetscCall(DMBoxShapeCreate(dm, &shape));
+  PetscCall(VecGetArrayRead(x, &array));
+  PatchFDHostCopyNodes(dm->dim, (const PetscInt(*)[2])box->field[0].own, &box->field[0].global, array, &shape->nodes);
+  PetscCall(VecRestoreArrayRead(x, &array));
+  PetscCall(DMBoxShapeFillGhosts(dm, shape));
+  old        = box->shape;
+  box->shape = shape;
+  PetscCall(DMBoxShapeDestroy(&old));
+  PetscCall(DMBoxShapeDestroy(&box->mapfrom));
+  box->maptype = DMBOX_MAP_NONE;
+  box->map     = NULL;
+  box->mapfrom = shape;
+  shape->refct++;
+  PetscCall(DMBoxShapeStraighten(dm, shape));
+  PetscCall(DMBoxCheckShape(dm));
+  box->op->version = box->mapversion = DMBoxOperatorNewVersion();
+  PetscCall(DMBoxRenewCoordinates(dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,501 @@
+/*
+  The operator "diffusion" of a DMBOX: -div(K grad u) + s u by quadrature, on meshes that may be mapped, K symmetric positive definite and s >= 0 functions of
+  space.
+
+  The matrix is that of the points (PatchFDPoints).  The terms of the form are those of a Kronecker sum nearby, on the box as it is, with constant coefficients: the means
+  over the box of |J| J^{-1} K J^{-T} (of its diagonal, geometric) and of s |J|, J the derivatives of the map.  Local solvers diagonalize that sum, so they are inexact; residuals
+  come from the points.
+*/
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/sysimpl.h>
+
+enum {
+  KAPPA, /* factors of K and of s, and what is added to s */
+  SHIFT,
+  MASS
+};
+
+/* K and s, which an operator shares with its copies */
+typedef struct {
+  PetscInt      refct;
+  PetscInt      nK; /* numbers of K: 1, dim for a diagonal, or dim (dim + 1) / 2 */
+  PetscInt      nconstant; /* of K where there are no functions and data */
+  PetscReal     K[6], shift;
+  DMBoxFunction Kfunction, shiftfunction;
+  void         *ctx;
+  DMBoxCellData *Kdata, *shiftdata; /* in place of functions */
+} Medium;
+
+typedef struct {
+  Medium       *medium;
+  PetscInt64    known; /* the version that the metric is of, or -1 */
+  PatchFDMetric metric;
+} Diffusion;
+
+/* ---- the medium ---- */
+
+static PetscErrorCode MediumDestroy(Medium **m)
+{
+  PetscFunctionBegin;
+  if (*m && --(*m)->refct == 0) {
+    PetscCall(DMBoxCellDataDestroy(&(*m)->Kdata));
+    PetscCall(DMBoxCellDataDestroy(&(*m)->shiftdata));
+    PetscCall(PetscFree(*m));
+  }
+  *m = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* in place of the one that the operator has; nobody changes one that may be shared.  Takes the data over */
+static PetscErrorCode DiffusionSetMedium(DMBoxOperator op, const Medium *medium)
+{
+  Diffusion *data = (Diffusion *)op->data;
+  Medium    *m;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&m));
+  *m       = *medium;
+  m->refct = 1;
+  PetscCall(MediumDestroy(&data->medium));
+  data->medium = m;
+  op->version  = DMBoxOperatorNewVersion();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOperatorCopy_Diffusion(DM from, DM to, PetscBool *changed)
+{
+  const DMBoxOperator a = ((const DM_Box *)from->data)->op, b = ((DM_Box *)to->data)->op;
+  Diffusion          *data = (Diffusion *)b->data;
+  Medium             *old  = data->medium;
+
+  PetscFunctionBegin;
+  if (a->version == b->version) PetscFunctionReturn(PETSC_SUCCESS);
+  data->medium = ((Diffusion *)a->data)->medium;
+  data->medium->refct++;
+  PetscCall(MediumDestroy(&old));
+  b->version = a->version;
+  *changed   = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOperatorDestroy_Diffusion(DMBoxOperator op)
+{
+  Diffusion *data = (Diffusion *)op->data;
+
+  PetscFunctionBegin;
+  PetscCall(MediumDestroy(&data->medium));
+  PetscCall(PetscFree(op->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- points ---- */
+
+static PetscCount RangeCount(const PatchFDRange r)
+{
+  PetscCount n = 1;
+
+  for (int d = 0; d < 3; d++) n *= PetscMax(0, r[d][1] - r[d][0]);
+  return n;
+}
+
+/* f or the data at all points of these cells, or the numbers `constant` for all of them: out = scale times them, in the order of PatchFDPoints */
+static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, const PetscReal constant[], DMBoxFunction f, void *ctx, const DMBoxCellData *data, PetscReal scale, const PetscReal **out)
+{
+  const PetscCount   count = f || data ? RangeCount(cells) * DMBoxNumPoints(dm) : 1;
+  PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
+  PetscReal         *value = NULL, *v;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1((n == 1 ? 1 : dm->dim * (dm->dim + 1) / 2) * count, &v));
+  *out = v;
+  if (f || data) PetscCall(PetscMalloc1(n * count, &value));
+  if (f) {
+    PetscCall(DMBoxFieldPointsCreateGauss(dm, ((const DM_Box *)dm->data)->degree + 2, PETSC_TRUE, field));
+    PetscCall(PatchFDHostPointValues(dm->dim, field, cells, f, ctx, n, value));
+    PetscCall(DMBoxFieldPointsDestroy(dm, field));
+  } else if (data) PetscCall(DMBoxCellDataGet(dm, data, cells, value));
+  PatchFDHostTensors(dm->dim, count, n, scale, value ? value : constant, v);
+  PetscCall(PetscFree(value));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* K and s + added / factor, times their factors */
+static PetscErrorCode PointsMedium(DM dm, const Medium *m, const PetscReal c[], const PatchFDRange cells, PatchFDPoints *p)
+{
+  p->nkappa        = c[KAPPA] == 0 ? 0 : (m->nK == 1 ? 1 : dm->dim * (dm->dim + 1) / 2);
+  p->kappaconstant = (PetscBool)!(m->Kfunction || m->Kdata);
+  p->shiftconstant = (PetscBool)!(m->shiftfunction || m->shiftdata);
+
+  PetscFunctionBegin;
+  if (p->nkappa) PetscCall(PointsCoefficient(dm, cells, m->nK, m->K, m->Kfunction, m->ctx, m->Kdata, c[KAPPA], &p->kappa));
+  if (!p->shiftconstant || c[SHIFT] * m->shift + c[MASS] != 0 || !p->nkappa) {
+    PetscCall(PointsCoefficient(dm, cells, 1, &m->shift, m->shiftfunction, m->ctx, m->shiftdata, c[SHIFT], &p->shift));
+    if (c[MASS] != 0) PatchFDHostAdd(p->shiftconstant ? 1 : RangeCount(cells) * DMBoxNumPoints(dm), c[MASS], (PetscReal *)p->shift);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PatchFDPoints *p)
+{
+  const DM_Box *box  = (const DM_Box *)dm->data;
+  const PetscInt geo = DMBoxGetMappingDegree_Private(dm);
+  PetscInt     *index;
+
+  PetscFunctionBegin;
+  PetscCheck(c[KAPPA] >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "MatScale() or MatAXPY() made the factor of K in -dm_box_operator diffusion %g; it must be at least 0", (double)c[KAPPA]);
+  *p = (PatchFDPoints){.nodes = PATCHFD_NODES_BOX, .dim = dm->dim, .degree = box->degree, .ncomp = 1, .gauss = PETSC_TRUE, .ncells = RangeCount(cells), .geodegree = geo, .factors = PATCHFD_FACTORS_AUTO};
+  PetscCall(PetscMalloc1(p->ncells * PetscPowInt(geo + 1, dm->dim), &index));
+  PatchFDHostCellNodes(dm->dim, box->degree, geo == 1 ? box->degree : 1, cells, &box->shape->nodes.box, index);
+  p->geoindex   = index;
+  p->coordinate = box->shape->nodes.x;
+  PetscCall(PointsMedium(dm, ((Diffusion *)op->data)->medium, c, cells, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxPointsDestroy_Diffusion(PatchFDPoints *p)
+{
+  PetscInt  *index = (PetscInt *)p->geoindex;
+  PetscReal *kappa = (PetscReal *)p->kappa, *shift = (PetscReal *)p->shift;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFree(index));
+  PetscCall(PetscFree(kappa));
+  PetscCall(PetscFree(shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the form ---- */
+
+/* means over the mesh, and an error where coefficients or cells are not what they have to be */
+static PetscErrorCode DiffusionSetUp(DM dm, DMBoxOperator op)
+{
+  const PetscReal    one[MASS + 1] = {1, 1, 0};
+  const DM_Box      *box           = (const DM_Box *)dm->data;
+  Diffusion         *data          = (Diffusion *)op->data;
+  PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
+  PatchFDPoints      points = {.degree = box->degree};
+
+  PetscFunctionBegin;
+  if (data->known == op->version) PetscFunctionReturn(PETSC_SUCCESS);
+  data->metric = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
+  PetscCall(PointsMedium(dm, data->medium, one, (const PetscInt(*)[2])box->owncells, &points));
+  PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
+  PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, &data->metric));
+  PetscCall(DMBoxFieldPointsDestroy(dm, field));
+  PetscCall(DMBoxPointsDestroy_Diffusion(&points));
+  PetscCall(DMBoxReduceMetric(dm, &data->metric));
+  data->known = op->version;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxForm_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine lines[][3], MatBoxForm *form)
+{
+  const PatchFDMetric *m = &((Diffusion *)op->data)->metric;
+  PatchFDBand         *A = form->band, *M = A + 3;
+
+  PetscFunctionBegin;
+  PetscCall(DiffusionSetUp(dm, op));
+  form->nband    = 6;
+  form->nterm    = 3;
+  form->points   = PETSC_TRUE;
+  form->singular = (PetscBool)(c[SHIFT] * m->largest == 0 && c[MASS] == 0);
+  form->spd      = (PetscBool)(c[KAPPA] > 0 && c[SHIFT] * m->largest >= 0 && c[MASS] >= 0);
+  for (int d = 0; d < 3; d++) {
+    const PatchFDLine *line = &lines[0][d];
+    const PetscReal    mean = PetscExpReal(m->log[d] / m->weight);
+
+    PetscCall(PatchFDBandLaplace(line, c[KAPPA] * mean, d == 0 ? (c[SHIFT] * m->shift + c[MASS] * m->mass) / m->weight : 0, 0, 0, &A[d]));
+    PetscCall(PatchFDBandMass(line, &M[d]));
+    form->A[0][d]  = &A[d];
+    form->M[0][d]  = &M[d];
+    form->singular = (PetscBool)(form->singular && !line->dirichlet[0] && !line->dirichlet[1]);
+  }
+  form->constants = form->singular ? 0 : -1;
+  for (int d = 0; d < 3; d++) {
+    form->term[d]        = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
+    form->term[d].dir[d] = &A[d];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- checks, options, view ---- */
+
+static PetscErrorCode DMBoxOperatorCheck_Diffusion(DM dm, PETSC_UNUSED DMBoxOperator op)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  PetscCheck(box->space == DMBOX_Q, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator diffusion takes q", DMBoxSpaces[box->space]);
+  PetscCheck(box->degree <= 15, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; -dm_box_operator diffusion takes 1 to 15", box->degree);
+  for (PetscInt i = 0; i < 2 * dm->dim; i++)
+    PetscCheck(box->boundary[i] != DMBOX_SUPPORTED, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+               "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator diffusion takes dirichlet and neumann", i % 2 ? "upper" : "lower", i / 2);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOperatorSetFromOptions_Diffusion(DM dm, DMBoxOperator op, PetscOptionItems PetscOptionsObject)
+{
+  const Medium *m     = ((Diffusion *)op->data)->medium;
+  PetscReal     K[7]  = {m->K[0], m->K[1], m->K[2], m->K[3], m->K[4], m->K[5]}, shift = m->shift;
+  PetscInt      n     = 7;
+  PetscBool     flg[2];
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsRealArray("-dm_box_diffusion", "K: a number, a diagonal, or xx,xy,xz,yy,yz,zz", "DMBoxSetDiffusion", K, &n, &flg[0]));
+  PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetDiffusion", shift, &shift, &flg[1]));
+  if (flg[0] || flg[1]) PetscCall(DMBoxSetDiffusion(dm, flg[0] ? n : m->nconstant, K, shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOperatorView_Diffusion(PETSC_UNUSED PetscInt dim, const PetscReal c[], PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "-div(K grad u) + s u by quadrature"));
+  if (c[KAPPA] != 1 || c[SHIFT] != 1 || c[MASS] != 0) PetscCall(PetscViewerASCIIPrintf(viewer, ", K times %g, s times %g plus %g", (double)c[KAPPA], (double)c[SHIFT], (double)c[MASS]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- creation, public routines ---- */
+
+PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator op)
+{
+  const Medium constant = {.nK = 1, .nconstant = 1, .K = {1}};
+  Diffusion   *data;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxOperatorSetMatBox(op));
+  PetscCall(PetscNew(&data));
+  op->data               = data;
+  op->mapped             = PETSC_TRUE;
+  op->ops.setfromoptions = DMBoxOperatorSetFromOptions_Diffusion;
+  op->ops.check          = DMBoxOperatorCheck_Diffusion;
+  op->ops.view           = DMBoxOperatorView_Diffusion;
+  op->ops.form           = DMBoxForm_Diffusion;
+  op->ops.points         = DMBoxPoints_Diffusion;
+  op->ops.pointsdestroy  = DMBoxPointsDestroy_Diffusion;
+  op->ops.copy           = DMBoxOperatorCopy_Diffusion;
+  op->ops.destroy        = DMBoxOperatorDestroy_Diffusion;
+  op->coefficient[KAPPA] = op->coefficient[SHIFT] = 1;
+  op->mass               = MASS;
+  PetscCall(DiffusionSetMedium(op, &constant));
+  data->known = -1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DiffusionCheckCount(DM dm, const char who[], PetscInt n)
+{
+  const PetscInt dim = dm->dim;
+
+  PetscFunctionBegin;
+  PetscCheck(n == 1 || n == dim || n == dim * (dim + 1) / 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "%s has %" PetscInt_FMT " numbers for K; in %" PetscInt_FMT " dimensions it takes 1, %" PetscInt_FMT " (a diagonal) or %" PetscInt_FMT " (%s)", who, n, dim, dim, dim * (dim + 1) / 2, dim == 2 ? "xx, xy, yy" : "xx, xy, xz, yy, yz, zz");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetDiffusion - Sets constant coefficients of the operator `diffusion`, -div(K grad u) + s u
+
+  Logically Collective
+
+  Input Parameters:
++ dm    - the `DM` of type `DMBOX`
+. n     - how many numbers K has: 1 for a multiple of the identity, dim for a diagonal, dim (dim + 1) / 2 for a symmetric matrix
+. K     - the numbers, of a matrix row by row from its diagonal on: xx, xy, yy, or xx, xy, xz, yy, yz, zz
+- shift - s, at least 0
+
+  Options Database Keys:
++ -dm_box_diffusion K - the numbers of K, separated by commas
+- -dm_box_shift s     - s
+
+  Level: beginner
+
+  Notes:
+  Integrals are computed with degree + 2 Gauss points in each direction of each cell, on the mesh that `DMBoxSetMapping()` makes of the box.
+
+  May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.  That K is positive definite and s not negative is checked when a matrix is made, or takes
+  them over.
+
+  On a box as it is and with a diagonal K the operator is `poisson`, which is much faster.
+
+.seealso: `DMBOX`, `DMBoxSetDiffusionFunction()`, `DMBoxSetMapping()`, `DMBoxSetOperator()`, `MatBoxUpdate()`
+@*/
+PetscErrorCode DMBoxSetDiffusion(DM dm, PetscInt n, const PetscReal K[], PetscReal shift)
+{
+  DMBoxOperator op;
+  Medium        m = {.nK = n, .nconstant = n, .shift = shift};
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxSetDiffusion()", &op));
+  PetscValidLogicalCollectiveInt(dm, n, 2);
+  PetscAssertPointer(K, 3);
+  PetscValidLogicalCollectiveReal(dm, shift, 4);
+  PetscCall(DiffusionCheckCount(dm, "-dm_box_diffusion (DMBoxSetDiffusion())", n));
+  PetscCall(PetscArraycpy(m.K, K, n));
+  PetscCall(DiffusionSetMedium(op, &m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxSetDiffusionFunction - Sets coefficients of the operator `diffusion`, -div(K grad u) + s u, that are functions of space
+
+  Logically Collective
+
+  Input Parameters:
++ dm    - the `DM` of type `DMBOX`
+. n     - how many numbers K has: see `DMBoxSetDiffusion()`
+. K     - the function; it gets the dimension, the time 0, the point in space, the number of components (n), the array for the values and `ctx`.  `NULL` for the constant that K was
+. shift - the same for s, with one component; `NULL` for the constant that it was
+- ctx   - for the functions, or `NULL`
+
+  Level: intermediate
+
+  Notes:
+  The functions are evaluated at the Gauss points, which are inside the cells, of each mesh of a hierarchy.  They may jump: along faces of cells without loss of order.
+
+  May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.  Call it again where the functions are the same, but what they return is not.
+
+.seealso: `DMBOX`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `MatBoxUpdate()`
+@*/
+PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunction K, DMBoxFunction shift, void *ctx)
+{
+  DMBoxOperator op;
+  Medium        m;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxSetDiffusionFunction()", &op));
+  PetscValidLogicalCollectiveInt(dm, n, 2);
+  m = *((Diffusion *)op->data)->medium;
+  if (K) PetscCall(DiffusionCheckCount(dm, "DMBoxSetDiffusionFunction()", n));
+  m.nK            = K ? n : m.nconstant;
+  m.Kfunction     = K;
+  m.shiftfunction = shift;
+  m.ctx           = ctx;
+  m.Kdata = m.shiftdata = NULL;
+  PetscCall(DiffusionSetMedium(op, &m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxCreateDiffusionVec - Creates a `Vec` for coefficients of the operator `diffusion`, with numbers for cells or for quadrature points
+
+  Collective
+
+  Input Parameters:
++ dm     - the `DM` of type `DMBOX`, set up
+. points - whether there are numbers for each quadrature point, or one group of them for each cell
+- n      - how many numbers a group has
+
+  Output Parameter:
+. v - the `Vec`
+
+  Level: intermediate
+
+  Note:
+  Each MPI process has its cells, x fastest, then y, then z; a cell has its (degree + 2)^dim Gauss points in the same order; a point has its numbers.
+
+.seealso: `DMBOX`, `DMBoxSetDiffusionVec()`, `DMBoxComputeDiffusionPoints()`
+@*/
+PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec *v)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(v, 4);
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscValidLogicalCollectiveBool(dm, points, 2);
+  PetscValidLogicalCollectiveInt(dm, n, 3);
+  PetscCheck(n >= 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxCreateDiffusionVec() for %" PetscInt_FMT " numbers; there have to be 1 or more", n);
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
+  PetscCall(VecSetSizes(*v, (PetscInt)RangeCount((const PetscInt(*)[2])box->owncells) * (points ? DMBoxNumPoints(dm) : 1) * n, PETSC_DETERMINE));
+  PetscCall(VecSetType(*v, VECSTANDARD));
+  PetscCall(VecSetBlockSize(*v, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PointItself(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBegin;
+  for (PetscInt c = 0; c < Nc; c++) u[c] = x[c];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxComputeDiffusionPoints - Computes where the quadrature points of the operator `diffusion` are in space
+
+  Collective
+
+  Input Parameters:
++ dm - the `DM` of type `DMBOX`, set up, with the operator `diffusion`
+- x  - a `Vec` from `DMBoxCreateDiffusionVec()` with dim numbers for each point
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxCreateDiffusionVec()`, `DMBoxSetDiffusionVec()`
+@*/
+PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
+{
+  DM_Box            *box;
+  DMBoxOperator      op;
+  PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
+  PetscScalar       *array;
+  PetscInt           n, expected;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxComputeDiffusionPoints()", &op));
+  PetscCheckSameComm(dm, 1, x, 2);
+  PetscCall(VecGetLocalSize(x, &n));
+  expected = (PetscInt)RangeCount((const PetscInt(*)[2])box->owncells) * DMBoxNumPoints(dm) * dm->dim;
+  PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "DMBoxComputeDiffusionPoints(): the Vec has local size %" PetscInt_FMT "; the points here have %" PetscInt_FMT " coordinates", n, expected);
+  PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
+  PetscCall(VecGetArrayWrite(x, &array));
+  PetscCall(PatchFDHostPointValues(dm->dim, field, (const PetscInt(*)[2])box->owncells, PointItself, NULL, dm->dim, array));
+  PetscCall(VecRestoreArrayWrite(x, &array));
+  PetscCall(DMBoxFieldPointsDestroy(dm, field));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetDiffusionVec - Sets coefficients of the operator `diffusion`, -div(K grad u) + s u, that are given for cells or for quadrature points
+
+  Collective
+
+  Input Parameters:
++ dm    - the `DM` of type `DMBOX`, set up
+. n     - how many numbers K has: see `DMBoxSetDiffusion()`
+. K     - the numbers, in a `Vec` with the layout of `DMBoxCreateDiffusionVec()`; their values are copied.  `NULL` for the constant that K was
+- shift - the same for s, with one number; `NULL` for the constant that it was
+
+  Level: intermediate
+
+  Notes:
+  Coarser meshes have in each of their cells the mean of the cells that it consists of, finer ones what the cell had from which theirs come.
+
+  May be called at any time after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.
+
+.seealso: `DMBOX`, `DMBoxCreateDiffusionVec()`, `DMBoxComputeDiffusionPoints()`, `DMBoxSetDiffusion()`, `DMBoxSetDiffusionFunction()`, `MatBoxUpdate()`
+@*/
+PetscErrorCode DMBoxSetDiffusionVec(DM dm, PetscInt n, Vec K, Vec shift)
+{
+  DMBoxOperator op;
+  Medium        m;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxSetDiffusionVec()", &op));
+  PetscValidLogicalCollectiveInt(dm, n, 2);
+  m               = *((Diffusion *)op->data)->medium;
+  m.Kfunction     = NULL;
+  m.shiftfunction = NULL;
+  m.Kdata = m.shiftdata = NULL;
+  if (K) {
+    PetscCall(DiffusionCheckCount(dm, "DMBoxSetDiffusionVec()", n));
+    PetscCall(DMBoxCellDataCreate(dm, n, K, "DMBoxSetDiffusionVec()", &m.Kdata));
+  }
+  m.nK = K ? n : m.nconstant;
+  if (shift) PetscCall(DMBoxCellDataCreate(dm, 1, shift, "DMBoxSetDiffusionVec()", &m.shiftdata));
+  PetscCall(DiffusionSetMedium(op, &m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

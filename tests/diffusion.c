@@ -1,0 +1,1016 @@
+static char help[] = "The operator diffusion of a DMBOX: -div(K grad u) + s u by quadrature on mapped boxes.\n\
+  -test action   : products, diagonals and assembled matrices against dense matrices of the cells, made here from the definition\n\
+  -test poisson  : constants on the box as it is are the operator poisson\n\
+  -test order    : L2 and H1 errors on two meshes\n\
+  -test jump     : the same for a K that jumps along faces of cells\n\
+  -test solve    : iterations\n\
+  -test vecs     : coefficients as Vecs\n\
+  -test update   : coefficients and coordinates that change\n\
+  -test hierarchy: coordinates on finer and coarser meshes\n\
+  -test errors   : bad input\n\
+  -map <name>    : one of -dm_box_mapping, or function\n\
+  -medium <name> : constant, scalar, tensor, or high\n\
+  -single        : VECSINGLE in test action\n\n";
+
+#include <patchfd/private/boximpl.h>
+#include "catch.h"
+
+/* ---- solution and coefficients ---- */
+
+typedef struct {
+  const char *medium;
+  PetscReal   contrast;
+  PetscInt    dim;
+  PetscBool   annulus; /* for the normals of its sides */
+} Problem;
+
+/* u = a(x) b(y) c(z), its derivatives of the given orders */
+static PetscReal Product(PetscInt dim, const PetscReal x[], const PetscInt order[])
+{
+  const PetscReal frequency[3] = {1.1, 1.5, 0.7}, phase[3] = {0.5, -0.3, 0.2};
+  PetscReal       u            = 1;
+
+  for (PetscInt d = 0; d < dim; d++) u *= PetscPowRealInt(frequency[d], order[d]) * PetscSinReal(frequency[d] * x[d] + phase[d] + order[d] * 0.5 * PETSC_PI);
+  return u;
+}
+
+static PetscErrorCode Solution(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+{
+  const PetscInt value[3] = {0, 0, 0};
+
+  PetscFunctionBeginUser;
+  u[0] = Product(dim, x, value);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Gradient(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar g[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt d = 0; d < dim; d++) {
+    const PetscInt order[3] = {d == 0, d == 1, d == 2};
+
+    g[d] = Product(dim, x, order);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* K = k(x) T, T constant */
+static PetscReal Tensor(const Problem *p, PetscInt a, PetscInt b)
+{
+  const PetscReal T[3][3] = {{2, 0.5, 0.3}, {0.5, 1, -0.2}, {0.3, -0.2, 1.5}};
+
+  return !strcmp(p->medium, "tensor") ? T[a][b] : (a == b ? 1 : 0);
+}
+
+static PetscReal Factor(const Problem *p, const PetscReal x[], PetscReal slope[])
+{
+  PetscReal sum = 0, k;
+
+  for (PetscInt d = 0; d < p->dim; d++) {
+    slope[d] = 0;
+    sum += (PetscReal)(d + 1) * x[d];
+  }
+  if (!strcmp(p->medium, "constant")) return 1;
+  if (!strcmp(p->medium, "high")) { /* from 1 to the contrast */
+    k = PetscPowReal(p->contrast, 0.5 * (1 + PetscSinReal(3 * sum)));
+    for (PetscInt d = 0; d < p->dim; d++) slope[d] = k * 0.5 * PetscLogReal(p->contrast) * 3 * (PetscReal)(d + 1) * PetscCosReal(3 * sum);
+    return k;
+  }
+  for (PetscInt d = 0; d < p->dim; d++) slope[d] = 0.5 * (PetscReal)(d + 1) * PetscCosReal(sum);
+  return 1 + 0.5 * PetscSinReal(sum);
+}
+
+static PetscReal Shift(const Problem *p, const PetscReal x[])
+{
+  return !strcmp(p->medium, "constant") ? 0 : 1 + x[0] * x[0];
+}
+
+static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar K[], void *ctx)
+{
+  const Problem  *p = (Problem *)ctx;
+  PetscReal       slope[3];
+  const PetscReal k = Factor(p, x, slope);
+  PetscInt        at = 0;
+
+  PetscFunctionBeginUser;
+  if (Nc == 1) K[0] = k;
+  else
+    for (PetscInt a = 0; a < dim; a++)
+      for (PetscInt b = a; b < dim; b++) K[at++] = k * Tensor(p, a, b);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ShiftFunction(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar s[], void *ctx)
+{
+  PetscFunctionBeginUser;
+  s[0] = Shift((Problem *)ctx, x);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Load(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], void *ctx)
+{
+  const Problem  *p        = (Problem *)ctx;
+  const PetscInt  value[3] = {0, 0, 0};
+  PetscReal       slope[3];
+  const PetscReal k = Factor(p, x, slope);
+
+  PetscFunctionBeginUser;
+  f[0] = Shift(p, x) * Product(dim, x, value);
+  for (PetscInt a = 0; a < dim; a++) {
+    for (PetscInt b = 0; b < dim; b++) {
+      PetscInt first[3] = {0, 0, 0}, second[3] = {0, 0, 0};
+
+      first[b]++;
+      second[a]++;
+      second[b]++;
+      f[0] -= Tensor(p, a, b) * (slope[a] * Product(dim, x, first) + k * Product(dim, x, second));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* n . K grad u on the sides of the unit cube, or of the annulus with the radii 0.5 and 1 */
+static PetscErrorCode Flux(PetscInt dim, PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar flux[], void *ctx)
+{
+  const Problem *p       = (Problem *)ctx;
+  const PetscBool annulus = p->annulus;
+  PetscReal      n[3] = {0, 0, 0}, slope[3], r = PetscSqrtReal(x[0] * x[0] + x[1] * x[1]);
+  PetscScalar    g[3];
+
+  PetscFunctionBeginUser;
+  for (PetscInt d = 0; d < dim; d++) {
+    if (PetscAbsReal(x[d]) < 1e-10) n[d] = -1;
+    if (PetscAbsReal(x[d] - 1) < 1e-10 && (!annulus || d == 2)) n[d] = 1;
+  }
+  if (annulus && n[0] == 0 && n[1] == 0 && n[2] == 0) {
+    n[0] = (r < 0.75 ? -1 : 1) * x[0] / r;
+    n[1] = (r < 0.75 ? -1 : 1) * x[1] / r;
+  }
+  PetscCall(Gradient(dim, time, x, dim, g, NULL));
+  flux[0] = 0;
+  for (PetscInt a = 0; a < dim; a++)
+    for (PetscInt b = 0; b < dim; b++) flux[0] += n[a] * Tensor(p, a, b) * g[b];
+  flux[0] *= Factor(p, x, slope);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a map of the test's own */
+static PetscErrorCode Map(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  y[0] = 2 * x[0] + 0.3 * x[1] * x[1];
+  y[1] = x[1] + 0.2 * PetscSinReal(3 * x[0]);
+  if (dim == 3) y[2] = 1.5 * x[2] + 0.2 * x[0] * x[1] - 0.1 * x[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetProblem(DM dm, Problem *p)
+{
+  const PetscInt n = !strcmp(p->medium, "tensor") ? dm->dim * (dm->dim + 1) / 2 : 1;
+
+  PetscFunctionBeginUser;
+  p->dim = dm->dim;
+  if (strcmp(p->medium, "constant")) PetscCall(DMBoxSetDiffusionFunction(dm, n, Conductivity, ShiftFunction, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateDM(PetscInt dim, PetscInt cells, PetscInt degree, Problem *p, DM *dm)
+{
+  const PetscInt n[3] = {cells, cells, cells};
+  char           map[64];
+  PetscBool      own = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, n, degree, dm));
+  PetscCall(DMBoxSetOperator(*dm, "diffusion"));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-map", map, sizeof(map), &own));
+  if (own) PetscCall(DMBoxSetMapping(*dm, Map, NULL));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(SetProblem(*dm, p));
+  PetscCall(DMSetUp(*dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the definition ---- */
+
+/* Gauss-Lobatto nodes or Gauss points on [0, 1] */
+static PetscErrorCode UnitPoints(PetscBool lobatto, PetscInt n, PetscReal x[], PetscReal w[])
+{
+  PetscFunctionBeginUser;
+  if (lobatto) PetscCall(PetscDTGaussLobattoLegendreQuadrature(n, PETSCGAUSSLOBATTOLEGENDRE_VIA_LINEAR_ALGEBRA, x, w));
+  else PetscCall(PetscDTGaussQuadrature(n, 0, 1, x, w));
+  for (PetscInt i = 0; i < n && lobatto; i++) x[i] = 0.5 * (1 + x[i]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Lagrange polynomial i of the nodes, or its derivative, by the products */
+static PetscReal Lagrange(PetscInt n, const PetscReal node[], PetscInt i, PetscReal t, PetscBool derivative)
+{
+  PetscReal sum = 0;
+
+  for (PetscInt m = 0; m < (derivative ? n : 1); m++) {
+    PetscReal product = 1;
+
+    if (derivative && m == i) continue;
+    for (PetscInt j = 0; j < n; j++) {
+      if (j == i) continue;
+      product *= derivative && j == m ? 1 / (node[i] - node[j]) : (t - node[j]) / (node[i] - node[j]);
+    }
+    sum += product;
+  }
+  return sum;
+}
+
+static PetscReal Det3(const PetscReal J[3][3])
+{
+  return J[0][0] * (J[1][1] * J[2][2] - J[1][2] * J[2][1]) - J[0][1] * (J[1][0] * J[2][2] - J[1][2] * J[2][0]) + J[0][2] * (J[1][0] * J[2][1] - J[1][1] * J[2][0]);
+}
+
+/* by Cramer's rule; two dimensions have a 1 at the end of the diagonal */
+static void Inverse3(const PetscReal J[3][3], PetscReal inverse[3][3])
+{
+  for (PetscInt i = 0; i < 3; i++) {
+    for (PetscInt j = 0; j < 3; j++) {
+      PetscReal M[3][3];
+
+      for (PetscInt a = 0; a < 3; a++)
+        for (PetscInt b = 0; b < 3; b++) M[a][b] = b == i ? (a == j ? 1 : 0) : J[a][b];
+      inverse[i][j] = Det3((const PetscReal(*)[3])M) / Det3(J);
+    }
+  }
+}
+
+/*
+  The dense matrix of the cell with lower corner `corner` and edges h of the box: gradients of all basis functions at all points.  The map is that of the test through
+  the nodes of the degree `geo`.
+*/
+static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunction map, void *ctx, PetscInt k, PetscInt geo, const PetscReal corner[], const PetscReal h[], PetscReal A[])
+{
+  const PetscInt dim = p->dim, n = k + 1, q = k + 2, g = geo + 1, size = PetscPowInt(n, dim), points = PetscPowInt(q, dim), gsize = PetscPowInt(g, dim);
+  PetscReal      node[32], gnode[32], x[32], w[32], *X, *phi;
+
+  PetscFunctionBeginUser;
+  PetscCall(UnitPoints(PETSC_TRUE, n, node, w));
+  PetscCall(UnitPoints(PETSC_TRUE, g, gnode, w));
+  PetscCall(UnitPoints(PETSC_FALSE, q, x, w));
+  PetscCall(PetscMalloc2(gsize * 3, &X, size * 4, &phi));
+  for (PetscInt i = 0; i < gsize; i++) {
+    const PetscInt  at[3] = {i % g, i / g % g, i / g / g};
+    PetscReal       t[3];
+
+    for (PetscInt d = 0; d < dim; d++) t[d] = corner[d] + h[d] * gnode[at[d]];
+    PetscCall((*map)(dim, 0, t, dim, &X[3 * i], ctx));
+  }
+  PetscCall(PetscArrayzero(A, size * size));
+  for (PetscInt m = 0; m < points; m++) {
+    const PetscInt at[3]   = {m % q, m / q % q, m / q / q};
+    PetscReal      J[3][3] = {{0}}, R[3][3], y[3] = {0, 0, 0}, weight = 1, slope[3], k0;
+
+    for (PetscInt d = 0; d < dim; d++) weight *= w[at[d]];
+    for (PetscInt i = 0; i < gsize; i++) {
+      const PetscInt of[3] = {i % g, i / g % g, i / g / g};
+
+      for (PetscInt e = -1; e < dim; e++) {
+        PetscReal value = 1;
+
+        for (PetscInt d = 0; d < dim; d++) value *= Lagrange(g, gnode, of[d], x[at[d]], (PetscBool)(d == e));
+        for (PetscInt a = 0; a < dim; a++) *(e < 0 ? &y[a] : &J[a][e]) += value * X[3 * i + a];
+      }
+    }
+    for (PetscInt d = dim; d < 3; d++) J[d][d] = 1;
+    Inverse3((const PetscReal(*)[3])J, R);
+    weight *= Det3((const PetscReal(*)[3])J);
+    for (PetscInt i = 0; i < size; i++) { /* value and gradient in space */
+      const PetscInt of[3] = {i % n, i / n % n, i / n / n};
+      PetscReal      d[3]  = {0, 0, 0};
+
+      for (PetscInt e = -1; e < dim; e++) {
+        PetscReal value = 1;
+
+        for (PetscInt a = 0; a < dim; a++) value *= Lagrange(n, node, of[a], x[at[a]], (PetscBool)(a == e));
+        if (e < 0) phi[4 * i + 3] = value;
+        else d[e] = value;
+      }
+      for (PetscInt a = 0; a < dim; a++) phi[4 * i + a] = R[0][a] * d[0] + R[1][a] * d[1] + R[2][a] * d[2];
+    }
+    k0 = Factor(p, y, slope);
+    for (PetscInt i = 0; i < size; i++) {
+      for (PetscInt j = 0; j < size; j++) {
+        PetscReal sum = Shift(p, y) * phi[4 * i + 3] * phi[4 * j + 3];
+
+        for (PetscInt a = 0; a < dim; a++)
+          for (PetscInt b = 0; b < dim; b++) sum += k0 * Tensor(p, a, b) * phi[4 * i + a] * phi[4 * j + b];
+        A[i * size + j] += weight * sum;
+      }
+    }
+  }
+  PetscCall(PetscFree2(X, phi));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = A x and the diagonal on the whole mesh, natural order, every rank all of it */
+static PetscErrorCode Reference(DM dm, const Problem *p, DMBoxFunction map, void *ctx, PetscInt geo, const PetscReal x[], PetscReal y[], PetscReal diagonal[])
+{
+  const DM_Box   *box = (const DM_Box *)dm->data;
+  const PetscInt  k = box->degree, n = k + 1, size = PetscPowInt(n, dm->dim), *nc = box->cells;
+  const PetscInt  N[3] = {box->field[0].line[0].nnodes, box->field[0].line[1].nnodes, box->field[0].line[2].nnodes}, total = N[0] * N[1] * N[2];
+  PetscReal      *A;
+  PetscBool      *fixed;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc2(size * size, &A, total, &fixed));
+  for (PetscInt i = 0; i < total; i++) {
+    const PetscInt at[3] = {i % N[0], i / N[0] % N[1], i / N[0] / N[1]};
+
+    fixed[i] = PETSC_FALSE;
+    for (PetscInt d = 0; d < dm->dim; d++)
+      if ((at[d] == 0 && box->boundary[2 * d] == DMBOX_DIRICHLET) || (at[d] == N[d] - 1 && box->boundary[2 * d + 1] == DMBOX_DIRICHLET)) fixed[i] = PETSC_TRUE;
+    y[i]        = fixed[i] ? x[i] : 0;
+    diagonal[i] = fixed[i] ? 1 : 0;
+  }
+  for (PetscInt c = 0; c < nc[0] * nc[1] * nc[2]; c++) {
+    const PetscInt cell[3] = {c % nc[0], c / nc[0] % nc[1], c / nc[0] / nc[1]};
+    PetscReal      corner[3], h[3];
+    PetscInt       first = 0;
+
+    for (PetscInt d = dm->dim - 1; d >= 0; d--) {
+      h[d]      = (box->upper[d] - box->lower[d]) / (PetscReal)nc[d];
+      corner[d] = box->lower[d] + h[d] * (PetscReal)cell[d];
+      first     = first * N[d] + cell[d] * k;
+    }
+    PetscCall(CellMatrix(p, map, ctx, k, geo, corner, h, A));
+    for (PetscInt i = 0; i < size; i++) {
+      const PetscInt row = first + i % n + N[0] * (i / n % n + N[1] * (i / n / n));
+
+      if (fixed[row]) continue;
+      diagonal[row] += A[i * size + i];
+      for (PetscInt j = 0; j < size; j++) {
+        const PetscInt col = first + j % n + N[0] * (j / n % n + N[1] * (j / n / n));
+
+        if (!fixed[col]) y[row] += A[i * size + j] * x[col];
+      }
+    }
+  }
+  PetscCall(PetscFree2(A, fixed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* numbers at the nodes of the whole mesh */
+static PetscReal Number(PetscInt i)
+{
+  return PetscSinReal(1.0 + 0.37 * (PetscReal)i + 0.01 * (PetscReal)(i % 17) * (PetscReal)(i % 17));
+}
+
+/* a Vec from natural numbers, or the largest difference from them, relative to the largest of them */
+static PetscErrorCode Natural(DM dm, Vec v, const PetscReal natural[], PetscReal *difference)
+{
+  const DMBoxField *f    = &((const DM_Box *)dm->data)->field[0];
+  const PetscInt    N[3] = {f->line[0].nnodes, f->line[1].nnodes, f->line[2].nnodes};
+  PetscScalar      *a;
+  PetscReal         worst = 0, largest = 0;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecGetArray(v, &a));
+  for (PetscInt k = f->own[2][0]; k < f->own[2][1]; k++) {
+    for (PetscInt j = f->own[1][0]; j < f->own[1][1]; j++) {
+      for (PetscInt i = f->own[0][0]; i < f->own[0][1]; i++) {
+        PetscScalar    *at   = &a[PatchFDBoxNode(&f->global, i, j, k)];
+        const PetscReal from = natural[i + N[0] * (j + N[1] * k)];
+
+        if (!difference) *at = from;
+        else if (!(PetscAbsScalar(*at - from) <= worst)) worst = PetscAbsScalar(*at - from);
+      }
+    }
+  }
+  PetscCall(VecRestoreArray(v, &a));
+  if (!difference) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < N[0] * N[1] * N[2]; i++) largest = PetscMax(largest, PetscAbsReal(natural[i]));
+  worst /= largest;
+  PetscCallMPI(MPIU_Allreduce(&worst, difference, 1, MPIU_REAL, MPIU_MAX, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Say(const char what[], PetscReal error, PetscReal tolerance)
+{
+  PetscFunctionBeginUser;
+  if (error <= tolerance) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: yes\n", what));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: NO, %.3e\n", what, (double)error));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestAction(Problem *p)
+{
+  DM         dm;
+  DM_Box    *box;
+  Mat        A, B;
+  Vec        x, y;
+  PetscReal *nx, *ny, *nd, error, tolerance;
+  PetscInt   N, geo;
+  PetscBool  single, linear;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDM(3, 3, 2, p, &dm));
+  box = (DM_Box *)dm->data;
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecGetSize(x, &N));
+  PetscCall(PetscObjectTypeCompareAny((PetscObject)x, &single, VECSINGLE, VECSINGLECUDA, ""));
+  linear    = (PetscBool)(box->mapdegree == 1);
+  geo       = linear ? 1 : box->degree;
+  tolerance = single ? 3e-6 : 1e-12;
+  PetscCall(PetscMalloc3(N, &nx, N, &ny, N, &nd));
+  for (PetscInt i = 0; i < N; i++) nx[i] = Number(i);
+  PetscCall(Reference(dm, p, Map, NULL, geo, nx, ny, nd));
+  PetscCall(Natural(dm, x, nx, NULL));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(Natural(dm, y, ny, &error));
+  PetscCall(Say("product", error, tolerance));
+  PetscCall(MatGetDiagonal(A, y));
+  PetscCall(Natural(dm, y, nd, &error));
+  PetscCall(Say("diagonal", error, tolerance));
+  if (!single) {
+    PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+    PetscCall(MatMult(B, x, y));
+    PetscCall(Natural(dm, y, ny, &error));
+    PetscCall(Say("assembled", error, tolerance));
+    PetscCall(MatDestroy(&B));
+  }
+  PetscCall(PetscFree3(nx, ny, nd));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- solutions ---- */
+
+static PetscErrorCode RightHandSide(DM dm, Problem *p, DMBoxFunction solution, DMBoxFunction load, DMBoxFunction flux, Vec b)
+{
+  Vec g;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecDuplicate(b, &g));
+  PetscCall(DMBoxAddLoad(dm, 0, load, p, b));
+  PetscCall(DMBoxAddNeumannLoad(dm, 0, flux, p, b));
+  PetscCall(DMBoxInterpolateFunction(dm, 0, solution, p, g));
+  PetscCall(DMBoxLiftDirichlet(dm, g, b));
+  PetscCall(VecDestroy(&g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* CG with the diagonal unless options say otherwise */
+static PetscErrorCode Solve(DM dm, Vec b, PetscReal rtol, KSPType type, PCType pctype, Vec u, PetscInt *its)
+{
+  KSP                ksp;
+  PC                 pc;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetDM(ksp, dm));
+  PetscCall(KSPSetType(ksp, type));
+  PetscCall(KSPSetTolerances(ksp, rtol, 1e-50, PETSC_CURRENT, 5000));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, pctype));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, u));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  if (reason < 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "NOT converged: %s\n", KSPConvergedReasons[reason]));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestOrder(Problem *p)
+{
+  PetscReal l2[2], h1[2];
+  PetscInt  cells = 4, degree = 2, dim = 2, its;
+  char      map[64] = "", what[128];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-cells", &cells, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-dm_box_mapping", map, sizeof(map), NULL));
+  p->annulus = (PetscBool)!strcmp(map, "annulus");
+  for (PetscInt level = 0; level < 2; level++) {
+    DM  dm;
+    Vec b, u;
+
+    PetscCall(CreateDM(dim, cells << level, degree, p, &dm));
+    PetscCall(DMBoxGetDegree(dm, &degree));
+    PetscCall(DMCreateGlobalVector(dm, &b));
+    PetscCall(VecDuplicate(b, &u));
+    PetscCall(RightHandSide(dm, p, Solution, Load, Flux, b));
+    PetscCall(Solve(dm, b, 1e-12, KSPCG, PCJACOBI, u, &its));
+    PetscCall(DMBoxComputeError(dm, 0, Solution, NULL, u, &l2[level], NULL));
+    PetscCall(DMBoxComputeGradientError(dm, 0, Gradient, NULL, u, &h1[level]));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&u));
+    PetscCall(DMDestroy(&dm));
+  }
+  PetscCall(PetscInfo(NULL, "errors %g %g, %g %g\n", (double)l2[0], (double)l2[1], (double)h1[0], (double)h1[1]));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "degree %" PetscInt_FMT ", L2 error of order %" PetscInt_FMT, degree, degree + 1));
+  PetscCall(Say(what, (PetscReal)(degree + 1) - PetscLog2Real(l2[0] / l2[1]), 0.25));
+  PetscCall(PetscSNPrintf(what, sizeof(what), "degree %" PetscInt_FMT ", H1 error of order %" PetscInt_FMT, degree, degree));
+  PetscCall(Say(what, (PetscReal)degree - PetscLog2Real(h1[0] / h1[1]), 0.25));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- a jump ---- */
+
+/* K is 1 below x = 1/2 and `contrast` above; u = a((x - 1/2) / K) b(y) c(z) has a continuous flux */
+static PetscReal JumpK(const Problem *p, const PetscReal x[])
+{
+  return x[0] < 0.5 ? 1 : p->contrast;
+}
+
+static void JumpPoint(const Problem *p, const PetscReal x[], PetscReal y[])
+{
+  y[0] = (x[0] - 0.5) / JumpK(p, x);
+  y[1] = x[1];
+  y[2] = p->dim == 3 ? x[2] : 0;
+}
+
+static PetscErrorCode JumpConductivity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar K[], void *ctx)
+{
+  PetscFunctionBeginUser;
+  K[0] = JumpK((Problem *)ctx, x);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode JumpSolution(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], void *ctx)
+{
+  const PetscInt value[3] = {0, 0, 0};
+  PetscReal      y[3];
+
+  PetscFunctionBeginUser;
+  JumpPoint((Problem *)ctx, x, y);
+  u[0] = Product(dim, y, value);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode JumpLoad(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], void *ctx)
+{
+  const PetscReal K = JumpK((Problem *)ctx, x);
+  PetscReal       y[3];
+
+  PetscFunctionBeginUser;
+  JumpPoint((Problem *)ctx, x, y);
+  f[0] = 0;
+  for (PetscInt d = 0; d < dim; d++) {
+    const PetscInt second[3] = {2 * (d == 0), 2 * (d == 1), 2 * (d == 2)};
+
+    f[0] -= (d == 0 ? 1 / K : K) * Product(dim, y, second);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* on sides y, z = 0, 1 */
+static PetscErrorCode JumpFlux(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar flux[], void *ctx)
+{
+  PetscReal y[3];
+
+  PetscFunctionBeginUser;
+  JumpPoint((Problem *)ctx, x, y);
+  flux[0] = 0;
+  for (PetscInt d = 1; d < dim; d++) {
+    const PetscInt  first[3] = {0, d == 1, d == 2};
+    const PetscReal n        = PetscAbsReal(x[d]) < 1e-10 ? -1 : (PetscAbsReal(x[d] - 1) < 1e-10 ? 1 : 0);
+
+    flux[0] += n * JumpK((Problem *)ctx, x) * Product(dim, y, first);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestJump(Problem *p)
+{
+  PetscReal l2[2];
+  PetscInt  degree = 2, dim = 2, its;
+  char      what[128];
+
+  PetscFunctionBeginUser;
+  p->medium   = "constant";
+  p->contrast = 1000;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
+  for (PetscInt level = 0; level < 2; level++) {
+    DM  dm;
+    Vec b, u;
+
+    PetscCall(CreateDM(dim, 6 << level, degree, p, &dm));
+    PetscCall(DMBoxGetDegree(dm, &degree));
+    PetscCall(DMBoxSetDiffusionFunction(dm, 1, JumpConductivity, NULL, p));
+    PetscCall(DMCreateGlobalVector(dm, &b));
+    PetscCall(VecDuplicate(b, &u));
+    PetscCall(RightHandSide(dm, p, JumpSolution, JumpLoad, JumpFlux, b));
+    PetscCall(Solve(dm, b, 1e-12, KSPCG, PCJACOBI, u, &its));
+    PetscCall(DMBoxComputeError(dm, 0, JumpSolution, p, u, &l2[level], NULL));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&u));
+    PetscCall(DMDestroy(&dm));
+  }
+  PetscCall(PetscSNPrintf(what, sizeof(what), "jump, degree %" PetscInt_FMT ", L2 error of order %" PetscInt_FMT, degree, degree + 1));
+  PetscCall(Say(what, (PetscReal)(degree + 1) - PetscLog2Real(l2[0] / l2[1]), 0.3));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- multigrid ---- */
+
+/* f = 1, or the load of a solution; iterations and a sum over the solution */
+static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  u[0] = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestSolve(Problem *p)
+{
+  DM        dm;
+  Vec       b, u;
+  PetscReal norm;
+  PetscInt  its;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDM(2, 8, 3, p, &dm));
+  PetscCall(DMCreateGlobalVector(dm, &b));
+  PetscCall(VecDuplicate(b, &u));
+  PetscCall(DMBoxAddLoad(dm, 0, One, NULL, b));
+  PetscCall(Solve(dm, b, 1e-9, KSPFGMRES, PCPATCHMG, u, &its));
+  PetscCall(DMBoxComputeError(dm, 0, One, NULL, u, &norm, NULL));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "iterations %" PetscInt_FMT ", |u - 1| = %.6f\n", its, (double)norm));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&u));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- poisson ---- */
+
+static PetscErrorCode TestPoisson(Problem *p)
+{
+  const PetscReal D[3] = {1, 2.5, 0.5};
+  const PetscInt  cells[3] = {3, 4, 2};
+  PetscReal       largest, error;
+  DM              dm[2];
+  Mat             A[2];
+  Vec             x, y[2];
+
+  PetscFunctionBeginUser;
+  (void)p;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 3, &dm[i]));
+    if (i) PetscCall(DMBoxSetOperator(dm[i], "diffusion"));
+    PetscCall(DMSetFromOptions(dm[i]));
+    if (i) PetscCall(DMBoxSetDiffusion(dm[i], dm[i]->dim, D, 0.75));
+    else PetscCall(DMBoxSetPoisson(dm[i], D, 0.75));
+    PetscCall(DMSetUp(dm[i]));
+    PetscCall(DMCreateMatrix(dm[i], &A[i]));
+    PetscCall(DMCreateGlobalVector(dm[i], &y[i]));
+  }
+  PetscCall(VecDuplicate(y[0], &x));
+  PetscCall(DMBoxInterpolateFunction(dm[0], 0, Solution, NULL, x));
+  for (int i = 0; i < 2; i++) PetscCall(MatMult(A[i], x, y[i]));
+  PetscCall(VecNorm(y[0], NORM_INFINITY, &largest));
+  PetscCall(VecAXPY(y[0], -1, y[1]));
+  PetscCall(VecNorm(y[0], NORM_INFINITY, &error));
+  PetscCall(Say("product", error / largest, 1e-12));
+  for (int i = 0; i < 2; i++) PetscCall(MatGetDiagonal(A[i], y[i]));
+  PetscCall(VecAXPY(y[0], -1, y[1]));
+  PetscCall(VecNorm(y[0], NORM_INFINITY, &error));
+  PetscCall(Say("diagonal", error / largest, 1e-12));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecSet(y[i], 0));
+    PetscCall(DMBoxLiftDirichlet(dm[i], x, y[i]));
+  }
+  PetscCall(VecAXPY(y[0], -1, y[1]));
+  PetscCall(VecNorm(y[0], NORM_INFINITY, &error));
+  PetscCall(Say("lift", error / largest, 1e-12));
+  PetscCall(VecDestroy(&x));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDestroy(&y[i]));
+    PetscCall(MatDestroy(&A[i]));
+    PetscCall(DMDestroy(&dm[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- changes, hierarchies ---- */
+
+/* polynomials of degree 2 in each coordinate */
+static PetscErrorCode Quadratic(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  y[0] = 2 * x[0] + 0.3 * x[1] * x[1];
+  y[1] = x[1] + 0.2 * x[0] * x[1] * x[0];
+  if (dim == 3) y[2] = 1.5 * x[2] + 0.2 * x[0] * x[1] - 0.1 * x[1] * x[2] * x[2];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CoordinateDifference(DM a, DM b, const char what[])
+{
+  Vec       x, y, d;
+  PetscReal error;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetCoordinates(a, &x));
+  PetscCall(DMGetCoordinates(b, &y));
+  PetscCall(VecDuplicate(x, &d));
+  PetscCall(VecCopy(x, d));
+  PetscCall(VecAXPY(d, -1, y));
+  PetscCall(VecNorm(d, NORM_INFINITY, &error));
+  PetscCall(Say(what, error, 1e-12));
+  PetscCall(VecDestroy(&d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestHierarchy(Problem *p)
+{
+  const PetscInt cells[3] = {8, 4, 4};
+  DM             dm[2], fine[2], coarse[2], coarser[2], clone[2];
+  Vec            x;
+
+  PetscFunctionBeginUser;
+  (void)p;
+  for (int i = 0; i < 2; i++) {
+    PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 2, &dm[i]));
+    PetscCall(DMBoxSetOperator(dm[i], "diffusion"));
+    PetscCall(DMSetFromOptions(dm[i]));
+    if (i == 0) PetscCall(DMBoxSetMapping(dm[i], Quadratic, NULL));
+    PetscCall(DMSetUp(dm[i]));
+  }
+  PetscCall(DMGetCoordinates(dm[0], &x));
+  PetscCall(DMBoxSetMappingCoordinates(dm[1], x));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(DMClone(dm[i], &clone[i]));
+    PetscCall(DMRefine(dm[i], MPI_COMM_NULL, &fine[i]));
+    PetscCall(DMCoarsen(dm[i], MPI_COMM_NULL, &coarse[i]));
+    PetscCall(DMCoarsen(fine[i], MPI_COMM_NULL, &coarser[i]));
+  }
+  PetscCall(CoordinateDifference(dm[0], dm[1], "coordinates"));
+  PetscCall(CoordinateDifference(clone[0], clone[1], "those of clones"));
+  PetscCall(CoordinateDifference(fine[0], fine[1], "those of finer meshes"));
+  PetscCall(CoordinateDifference(coarse[0], coarse[1], "those of coarser meshes"));
+  PetscCall(CoordinateDifference(coarser[0], coarser[1], "there and back"));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(DMDestroy(&clone[i]));
+    PetscCall(DMDestroy(&fine[i]));
+    PetscCall(DMDestroy(&coarse[i]));
+    PetscCall(DMDestroy(&coarser[i]));
+    PetscCall(DMDestroy(&dm[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* coefficients as Vecs, for points and for cells, against functions */
+static PetscErrorCode TestVecs(Problem *p)
+{
+  DM           dm;
+  DM_Box      *box;
+  Mat          A;
+  Vec          K, s, x, u, y[2];
+  PetscScalar *aK, *as;
+  const PetscScalar *ax;
+  PetscReal    error, norm;
+  PetscInt     n, size, its;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDM(3, 4, 2, p, &dm));
+  box = (DM_Box *)dm->data;
+  n   = !strcmp(p->medium, "tensor") ? dm->dim * (dm->dim + 1) / 2 : 1;
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(MatCreateVecs(A, &u, &y[0]));
+  PetscCall(VecDuplicate(u, &y[1]));
+  PetscCall(DMBoxInterpolateFunction(dm, 0, Solution, NULL, u));
+  PetscCall(MatMult(A, u, y[0]));
+  PetscCall(DMBoxCreateDiffusionVec(dm, PETSC_TRUE, dm->dim, &x));
+  PetscCall(DMBoxCreateDiffusionVec(dm, PETSC_TRUE, n, &K));
+  PetscCall(DMBoxCreateDiffusionVec(dm, PETSC_TRUE, 1, &s));
+  PetscCall(DMBoxComputeDiffusionPoints(dm, x));
+  PetscCall(VecGetLocalSize(s, &size));
+  PetscCall(VecGetArrayRead(x, &ax));
+  PetscCall(VecGetArrayWrite(K, &aK));
+  PetscCall(VecGetArrayWrite(s, &as));
+  for (PetscInt i = 0; i < size; i++) {
+    PetscCall(Conductivity(dm->dim, 0, &ax[dm->dim * i], n, &aK[n * i], p));
+    PetscCall(ShiftFunction(dm->dim, 0, &ax[dm->dim * i], 1, &as[i], p));
+  }
+  PetscCall(VecRestoreArrayWrite(s, &as));
+  PetscCall(VecRestoreArrayWrite(K, &aK));
+  PetscCall(VecRestoreArrayRead(x, &ax));
+  PetscCall(DMBoxSetDiffusionVec(dm, n, K, s));
+  PetscCall(MatBoxUpdate(A));
+  PetscCall(MatMult(A, u, y[1]));
+  PetscCall(VecNorm(y[0], NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(y[1], -1, y[0]));
+  PetscCall(VecNorm(y[1], NORM_INFINITY, &error));
+  PetscCall(Say("numbers of points", error / norm, 1e-12));
+  PetscCall(Solve(dm, y[0], 1e-9, KSPFGMRES, PCPATCHMG, y[1], &its));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "iterations %" PetscInt_FMT "\n", its));
+  PetscCall(VecDestroy(&K));
+  PetscCall(DMBoxCreateDiffusionVec(dm, PETSC_FALSE, 1, &K));
+  PetscCall(VecGetArrayWrite(K, &aK));
+  size = 0;
+  for (PetscInt k = box->owncells[2][0]; k < box->owncells[2][1]; k++)
+    for (PetscInt j = box->owncells[1][0]; j < box->owncells[1][1]; j++)
+      for (PetscInt i = box->owncells[0][0]; i < box->owncells[0][1]; i++) aK[size++] = (i + j + k) % 2 ? 10 : 1;
+  PetscCall(VecRestoreArrayWrite(K, &aK));
+  PetscCall(DMBoxSetDiffusionVec(dm, 1, K, NULL));
+  PetscCall(Solve(dm, y[0], 1e-9, KSPFGMRES, PCPATCHMG, y[1], &its));
+  PetscCall(VecNorm(y[1], NORM_2, &norm));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "numbers of cells: iterations %" PetscInt_FMT ", |u| = %.8g\n", its, (double)norm));
+  PetscCall(VecDestroy(&K));
+  PetscCall(VecDestroy(&s));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&u));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&y[i]));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* one KSP, whose problem changes, against new ones */
+static PetscErrorCode TestUpdate(Problem *p)
+{
+  const PetscReal K[2] = {3, 0.5};
+  const char     *what[] = {"functions", "constants", "coordinates"};
+  DM              dm, other;
+  KSP             ksp;
+  PC              pc;
+  Vec             b, u, v, x;
+  PetscReal       error, norm;
+  PetscInt        its;
+
+  PetscFunctionBeginUser;
+  p->medium = "constant";
+  PetscCall(CreateDM(2, 8, 2, p, &dm));
+  PetscCall(DMCreateGlobalVector(dm, &b));
+  PetscCall(VecDuplicate(b, &u));
+  PetscCall(VecDuplicate(b, &v));
+  PetscCall(DMBoxAddLoad(dm, 0, One, NULL, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetDM(ksp, dm));
+  PetscCall(KSPSetType(ksp, KSPFGMRES));
+  PetscCall(KSPSetTolerances(ksp, 1e-11, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCPATCHMG));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, u));
+  for (int i = 0; i < 3; i++) {
+    Mat A, P;
+
+    p->medium = i == 0 ? "scalar" : "constant";
+    if (i == 0) PetscCall(DMBoxSetDiffusionFunction(dm, 1, Conductivity, ShiftFunction, p));
+    else if (i == 1) PetscCall(DMBoxSetDiffusion(dm, 2, K, 0.25));
+    else { /* back to the box as it is, but for a stretch */
+      PetscCall(DMGetCoordinates(dm, &x));
+      PetscCall(VecDuplicate(x, &x));
+      {
+        Vec y;
+
+        PetscCall(DMGetCoordinates(dm, &y));
+        PetscCall(VecCopy(y, x));
+      }
+      PetscCall(VecScale(x, 1.5));
+      PetscCall(DMBoxSetMappingCoordinates(dm, x));
+      PetscCall(VecDestroy(&x));
+    }
+    PetscCall(KSPGetOperators(ksp, &A, &P));
+    PetscCall(KSPSetOperators(ksp, A, P));
+    PetscCall(KSPSolve(ksp, b, u));
+    PetscCall(DMClone(dm, &other));
+    PetscCall(Solve(other, b, 1e-11, KSPFGMRES, PCPATCHMG, v, &its));
+    PetscCall(VecNorm(v, NORM_INFINITY, &norm));
+    PetscCall(VecAXPY(u, -1, v));
+    PetscCall(VecNorm(u, NORM_INFINITY, &error));
+    PetscCall(Say(what[i], error / norm, 1e-8));
+    PetscCall(DMDestroy(&other));
+  }
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- bad input ---- */
+
+static PetscErrorCode Folded(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  y[0] = x[0] < 0.7 ? x[0] : 1.4 - x[0];
+  y[1] = x[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* not positive, or negative, in the last cell of the first row */
+static PetscErrorCode Bad(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx)
+{
+  const PetscReal value = x[0] > 0.75 && x[1] < 0.25 ? *(PetscReal *)ctx : 1;
+
+  PetscFunctionBeginUser;
+  u[0] = value;
+  if (Nc == 3) { /* [1 value; value 1] */
+    u[0] = u[2] = 1;
+    u[1] = x[0] > 0.75 && x[1] < 0.25 ? *(PetscReal *)ctx : 0;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Expect(PetscErrorCode ierr, const char what[])
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", what, ierr ? lastmessage : "NO error"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BadMatrix(const char what[], PetscInt n, PetscBool shift, PetscReal value)
+{
+  const PetscInt cells[2] = {4, 4};
+  DM             dm;
+  Mat            A;
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
+  PetscCall(DMBoxSetOperator(dm, "diffusion"));
+  PetscCall(DMBoxSetDiffusionFunction(dm, n, shift ? NULL : Bad, shift ? Bad : NULL, &value));
+  PetscCall(DMSetUp(dm));
+  CATCH(ierr, DMCreateMatrix(dm, &A));
+  PetscCall(Expect(ierr, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BadDM(const char what[], const char operator[], PetscInt dim, DMBoxFunction map, DMBoxMappingType type, PetscReal parameter)
+{
+  const PetscInt cells[3] = {4, 4, 4};
+  DM             dm;
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, 2, &dm));
+  PetscCall(DMBoxSetOperator(dm, operator));
+  if (type != DMBOX_MAP_NONE) {
+    CATCH(ierr, DMBoxSetMappingType(dm, type, parameter));
+    if (ierr) {
+      PetscCall(Expect(ierr, what));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+  }
+  if (map) PetscCall(DMBoxSetMapping(dm, map, NULL));
+  CATCH(ierr, DMSetUp(dm));
+  PetscCall(Expect(ierr, what));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestErrors(Problem *p)
+{
+  const PetscReal K[4] = {1, 1, 1, 1};
+  const PetscInt  cells[2] = {4, 4};
+  DM              dm;
+  PetscErrorCode  ierr;
+
+  PetscFunctionBeginUser;
+  (void)p;
+  PetscCall(BadDM("folded map", "diffusion", 2, Folded, DMBOX_MAP_NONE, 0));
+  PetscCall(BadDM("folded sine", "diffusion", 2, NULL, DMBOX_MAP_SINE2, 0.3));
+  PetscCall(BadDM("annulus without a hole", "diffusion", 2, NULL, DMBOX_MAP_ANNULUS, 0));
+  PetscCall(BadDM("wrong operator", "poisson", 2, Folded, DMBOX_MAP_NONE, 0));
+  PetscCall(BadDM("one dimension", "diffusion", 1, NULL, DMBOX_MAP_NONE, 0));
+  PetscCall(BadMatrix("K negative", 1, PETSC_FALSE, -1));
+  PetscCall(BadMatrix("K zero", 1, PETSC_FALSE, 0));
+  PetscCall(BadMatrix("K not a number", 1, PETSC_FALSE, NAN));
+  PetscCall(BadMatrix("K indefinite", 3, PETSC_FALSE, 1.5));
+  PetscCall(BadMatrix("s negative", 1, PETSC_TRUE, -0.1));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
+  PetscCall(DMBoxSetOperator(dm, "diffusion"));
+  CATCH(ierr, DMBoxSetDiffusion(dm, 4, K, 0));
+  PetscCall(Expect(ierr, "wrong count"));
+  CATCH(ierr, DMBoxSetMappingDegree(dm, 3));
+  PetscCall(Expect(ierr, "wrong degree"));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  Problem p                = {.medium = "scalar", .contrast = 100};
+  char    test[32]         = "action", medium[32] = "";
+  const struct {
+    const char *name;
+    PetscErrorCode (*run)(Problem *);
+  } tests[] = {{"action", TestAction}, {"poisson", TestPoisson}, {"order", TestOrder}, {"jump", TestJump}, {"solve", TestSolve}, {"vecs", TestVecs}, {"update", TestUpdate}, {"hierarchy", TestHierarchy}, {"errors", TestErrors}};
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-test", test, sizeof(test), NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-medium", medium, sizeof(medium), NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-contrast", &p.contrast, NULL));
+  if (medium[0]) p.medium = medium;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(tests); i++)
+    if (!strcmp(test, tests[i].name)) PetscCall((*tests[i].run)(&p));
+  PetscCall(PetscFinalize());
+  return 0;
+}
