@@ -34,7 +34,7 @@ static PetscErrorCode HeatInterpolateSide(DM dm, PetscInt side, PetscReal t, con
     PetscCall(PatchFDLineNodes(&field->line[i], nodes[i]));
   }
   PetscCall(VecGetArray(v, &a));
-  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, (const PetscInt(*)[2])range, h->f, h->ctx, t, 1, 0, 1, &field->global, a));
+  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, NULL, (const PetscInt(*)[2])range, h->f, h->ctx, t, 1, 0, 1, &field->global, a));
   PetscCall(VecRestoreArray(v, &a));
   for (int i = 0; i < 3; i++) PetscCall(PetscFree(nodes[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
