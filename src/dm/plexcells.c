@@ -13,33 +13,54 @@ static PetscInt Nodes(PetscInt degree, PetscInt dim)
   return dim == 3 ? n * n * n : n * n;
 }
 
+/* NULL, or what is wrong with a dual space; a sum of several, for vectors, has to be all right and of one degree in each */
+static PetscErrorCode CheckDual(PetscDualSpace dual, PetscInt degree, const char **wrong)
+{
+  PetscDTNodeType node;
+  PetscBool       lagrange, sum, tensor, continuous, ends;
+  PetscReal       exponent;
+  PetscInt        order, n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)dual, PETSCDUALSPACELAGRANGE, &lagrange));
+  PetscCall(PetscObjectTypeCompare((PetscObject)dual, PETSCDUALSPACESUM, &sum));
+  if (sum) PetscCall(PetscDualSpaceSumGetNumSubspaces(dual, &n));
+  for (PetscInt i = 0; i < n && !*wrong; i++) {
+    PetscDualSpace one;
+
+    PetscCall(PetscDualSpaceSumGetSubspace(dual, i, &one));
+    PetscCall(CheckDual(one, degree, wrong));
+  }
+  if (sum || *wrong) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!lagrange) {
+    *wrong = "is not of Lagrange type";
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscDualSpaceGetOrder(dual, &order));
+  PetscCall(PetscDualSpaceLagrangeGetTensor(dual, &tensor));
+  PetscCall(PetscDualSpaceLagrangeGetContinuity(dual, &continuous));
+  PetscCall(PetscDualSpaceLagrangeGetNodeType(dual, &node, &ends, &exponent));
+  /* the default are Gauss-Lobatto nodes on products of lines; up to degree 2 all with ends are */
+  if (!tensor) *wrong = "is for simplices";
+  else if (!continuous) *wrong = "is discontinuous";
+  else if (order != degree) *wrong = "has components of several degrees";
+  else if (degree > 2 && node != PETSCDTNODES_DEFAULT && (node != PETSCDTNODES_GAUSSJACOBI || !ends || exponent != 0)) *wrong = "has other nodes";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* the degree of a PetscFE, which must be Q_N with Gauss-Lobatto nodes */
 static PetscErrorCode GetTensorDegree(PetscFE fe, const char *what, PetscInt *degree, PetscInt *ncomp)
 {
-  PetscDualSpace  dual;
-  PetscSpace      space;
-  PetscDTNodeType node;
-  PetscBool       lagrange, tensor = PETSC_FALSE, continuous = PETSC_FALSE, ends = PETSC_FALSE, poly, product = PETSC_TRUE;
-  PetscReal       exponent = 0;
+  PetscDualSpace dual;
+  const char    *wrong = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscFEGetNumComponents(fe, ncomp));
-  PetscCall(PetscFEGetBasisSpace(fe, &space));
   PetscCall(PetscFEGetDualSpace(fe, &dual));
-  PetscCall(PetscObjectTypeCompare((PetscObject)dual, PETSCDUALSPACELAGRANGE, &lagrange));
-  PetscCall(PetscObjectTypeCompare((PetscObject)space, PETSCSPACEPOLYNOMIAL, &poly));
-  if (poly) PetscCall(PetscSpacePolynomialGetTensor(space, &product));
   PetscCall(PetscDualSpaceGetOrder(dual, degree));
-  if (lagrange) {
-    PetscCall(PetscDualSpaceLagrangeGetTensor(dual, &tensor));
-    PetscCall(PetscDualSpaceLagrangeGetContinuity(dual, &continuous));
-    PetscCall(PetscDualSpaceLagrangeGetNodeType(dual, &node, &ends, &exponent));
-    if (node == PETSCDTNODES_DEFAULT) ends = PETSC_TRUE; /* Gauss-Lobatto on products of lines */
-    else if (node != PETSCDTNODES_GAUSSJACOBI || exponent != 0) ends = PETSC_FALSE;
-  }
-  PetscCheck(lagrange && tensor && product && continuous && (ends || *degree <= 2), PetscObjectComm((PetscObject)fe), PETSC_ERR_ARG_INCOMP,
-             "The %s of the DMPLEX %s; it has to be a continuous PetscFE with Gauss-Lobatto nodes on quadrilaterals or hexahedra, as PetscFECreateLagrange() makes it without simplices", what,
-             !lagrange ? "is not of Lagrange type" : (!tensor || !product ? "is for simplices" : (!continuous ? "is discontinuous" : "has other nodes")));
+  PetscCall(CheckDual(dual, *degree, &wrong));
+  PetscCheck(!wrong, PetscObjectComm((PetscObject)fe), PETSC_ERR_ARG_INCOMP,
+             "The %s of the DMPLEX %s; it has to be a continuous PetscFE with Gauss-Lobatto nodes on quadrilaterals or hexahedra, as PetscFECreateLagrange() makes it without simplices", what, wrong);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -114,6 +135,8 @@ static PetscErrorCode GlobalNode(const PlexCells *p, PetscInt cell, const PetscI
   for (PetscInt k = 0; k < p->ncomp; k++) fixed += c[k] < 0;
   PetscCheck(fixed == 0 || fixed == p->ncomp, PETSC_COMM_SELF, PETSC_ERR_SUP, "A node of cell %" PetscInt_FMT " has Dirichlet conditions for %" PetscInt_FMT " of its %" PetscInt_FMT " components; they have to be for none or all", cell,
              fixed, p->ncomp);
+  for (PetscInt k = 1; k < p->ncomp && !fixed; k++)
+    PetscCheck(c[k] == c[0] + k, PETSC_COMM_SELF, PETSC_ERR_SUP, "The components of a node of cell %" PetscInt_FMT " are not one after another in the section of the DMPLEX", cell);
   *node = fixed ? -1 : c[0] / p->ncomp;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -171,14 +194,22 @@ static PetscErrorCode GetNodes(DM dm, const PetscInt cells[], PlexCells *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* corners of cells in the order of the closure: where coordinates are of vertices, without a space, or, on periodic meshes, of cells */
-static PetscErrorCode GetCellCorners(DM dm, const PetscInt cells[], PlexCells *p)
+/* which corner of a cell's closure is corner i, x fastest */
+static const PetscInt *CornersOfClosure(PetscInt dim)
 {
   static const PetscInt quad[4] = {0, 1, 3, 2}, hex[8] = {0, 3, 1, 2, 4, 5, 7, 6};
-  const PetscInt       *corner = p->dim == 3 ? hex : quad, size = Nodes(1, p->dim);
+
+  return dim == 3 ? hex : quad;
+}
+
+/* cells that have coordinates of their own: on periodic meshes */
+static PetscErrorCode GetOwnCoordinates(DM dm, const PetscInt cells[], PlexCells *p)
+{
+  const PetscInt *corner = CornersOfClosure(p->dim), size = Nodes(1, p->dim);
 
   PetscFunctionBegin;
-  PetscCheck(p->geodegree == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "The DMPLEX has cells with their own coordinates, as periodic meshes have, and these of degree %" PetscInt_FMT "; there it has to be 1", p->geodegree);
+  PetscCheck(p->geodegree == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "The cells of the DMPLEX have coordinates of their own, as on periodic meshes, and these are of degree %" PetscInt_FMT "; there it has to be 1", p->geodegree);
   PetscCall(PetscMalloc2(p->ncells * size, &p->geoindex, p->ncells * size * p->dim, &p->coordinate));
   for (PetscCount c = 0; c < p->ncells; c++) {
     const PetscScalar *array;
@@ -197,17 +228,19 @@ static PetscErrorCode GetCellCorners(DM dm, const PetscInt cells[], PlexCells *p
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* coordinates that cells share, of any degree */
+/* Coordinates that cells share.  The closure's own order serves for corners, whose section may have no other points, which the tensor order would ask for */
 static PetscErrorCode GetSharedCoordinates(DM cdm, Vec coordinates, const PetscInt cells[], PlexCells *p)
 {
-  const PetscInt     size = Nodes(p->geodegree, p->dim);
+  const PetscInt     size   = Nodes(p->geodegree, p->dim), *corner = CornersOfClosure(p->dim);
+  const PetscBool    tensor = (PetscBool)(p->geodegree > 1);
   const PetscScalar *x;
   PetscSection       local, section;
   PetscInt           n;
 
   PetscFunctionBegin;
   PetscCall(DMGetLocalSection(cdm, &local));
-  PetscCall(CreateTensorSection(cdm, local, &section));
+  if (tensor) PetscCall(CreateTensorSection(cdm, local, &section));
+  else PetscCall(PetscObjectReference((PetscObject)(section = local)));
   PetscCall(VecGetLocalSize(coordinates, &n));
   PetscCall(PetscMalloc2(p->ncells * size, &p->geoindex, n, &p->coordinate));
   PetscCall(VecGetArrayRead(coordinates, &x));
@@ -216,36 +249,53 @@ static PetscErrorCode GetSharedCoordinates(DM cdm, Vec coordinates, const PetscI
   for (PetscCount c = 0; c < p->ncells; c++) {
     PetscInt *closure;
 
-    PetscCall(DMPlexGetClosureIndices(cdm, section, section, cells[c], PETSC_TRUE, &n, &closure, NULL, NULL));
+    PetscCall(DMPlexGetClosureIndices(cdm, section, section, cells[c], tensor, &n, &closure, NULL, NULL));
     PetscCheck(n == size * p->dim, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Cell %" PetscInt_FMT " has %" PetscInt_FMT " coordinates; degree %" PetscInt_FMT " has %" PetscInt_FMT, cells[c], n, p->geodegree, size * p->dim);
-    for (PetscInt i = 0; i < size; i++) p->geoindex[c * size + i] = closure[i * p->dim] / p->dim;
-    PetscCall(DMPlexRestoreClosureIndices(cdm, section, section, cells[c], PETSC_TRUE, &n, &closure, NULL, NULL));
+    for (PetscInt i = 0; i < size; i++) p->geoindex[c * size + i] = closure[(tensor ? i : corner[i]) * p->dim] / p->dim;
+    PetscCall(DMPlexRestoreClosureIndices(cdm, section, section, cells[c], tensor, &n, &closure, NULL, NULL));
   }
   PetscCall(PetscSectionDestroy(&section));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* do coordinates belong to vertices alone? */
+static PetscErrorCode GetGeometryDegree(DM cdm, PetscInt *degree)
+{
+  PetscSection section;
+  PetscObject  fe;
+  PetscClassId id;
+  PetscInt     first, end, lo, hi, n, ncomp, corners = 1;
+
+  PetscFunctionBegin;
+  *degree = 1;
+  PetscCall(DMGetLocalSection(cdm, &section));
+  PetscCall(DMPlexGetDepthStratum(cdm, 0, &lo, &hi));
+  PetscCall(PetscSectionGetChart(section, &first, &end));
+  for (PetscInt q = first; q < end && corners; q++) {
+    PetscCall(PetscSectionGetDof(section, q, &n));
+    corners = n == 0 || (q >= lo && q < hi);
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &corners, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)cdm)));
+  if (corners) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMGetField(cdm, 0, NULL, &fe));
+  PetscCall(PetscObjectGetClassId(fe, &id));
+  PetscCheck(id == PETSCFE_CLASSID, PetscObjectComm((PetscObject)cdm), PETSC_ERR_SUP, "The coordinates of the DMPLEX are of more points than vertices, but have no PetscFE");
+  PetscCall(GetTensorDegree((PetscFE)fe, "coordinate field", degree, &ncomp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode GetGeometry(DM dm, const PetscInt cells[], PlexCells *p)
 {
-  DM          cdm;
-  Vec         coordinates, owncoordinates;
-  PetscInt    nfield, ncomp;
-  PetscObject obj = NULL;
-  PetscClassId id = 0;
+  DM  cdm;
+  Vec coordinates, own;
 
   PetscFunctionBegin;
   PetscCall(DMGetCoordinatesLocal(dm, &coordinates));
   PetscCheck(coordinates, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "The DMPLEX has no coordinates");
   PetscCall(DMGetCoordinateDM(dm, &cdm));
-  PetscCall(DMGetNumFields(cdm, &nfield));
-  if (nfield) {
-    PetscCall(DMGetField(cdm, 0, NULL, &obj));
-    PetscCall(PetscObjectGetClassId(obj, &id));
-  }
-  p->geodegree = 1; /* coordinates of vertices, without a space */
-  if (id == PETSCFE_CLASSID) PetscCall(GetTensorDegree((PetscFE)obj, "coordinate field", &p->geodegree, &ncomp));
-  PetscCall(DMGetCellCoordinatesLocal(dm, &owncoordinates));
-  if (owncoordinates || id != PETSCFE_CLASSID) PetscCall(GetCellCorners(dm, cells, p));
+  PetscCall(GetGeometryDegree(cdm, &p->geodegree));
+  PetscCall(DMGetCellCoordinatesLocal(dm, &own));
+  if (own) PetscCall(GetOwnCoordinates(dm, cells, p));
   else PetscCall(GetSharedCoordinates(cdm, coordinates, cells, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -305,11 +305,10 @@ static PetscErrorCode MatApplyGlobal(Mat_Bakeoff *m, PatchFDKernels kern, PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like, Vec *work)
+static PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like)
 {
   PetscFunctionBegin;
   if (!k->work[i]) PetscCall(VecDuplicate(like, &k->work[i]));
-  *work = k->work[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -323,8 +322,12 @@ static PetscErrorCode MatApplyElement(Mat_Bakeoff *m, PatchFDKernels kern, Petsc
   PetscFunctionBegin;
   PetscCall(BakeoffGetKernels(m, kern, &k));
   PetscCall(BakeoffGetScale(m, kern, x, &scale, &inverse));
-  PetscCall(BakeoffGetWork(k, 0, x, &w));
-  if (y0 == y) PetscCall(BakeoffGetWork(k, 1, x, &sum));
+  PetscCall(BakeoffGetWork(k, 0, x));
+  w = k->work[0];
+  if (y0 == y) {
+    PetscCall(BakeoffGetWork(k, 1, x));
+    sum = k->work[1];
+  }
   PetscCall(VecPointwiseMult(w, inverse, x));
   PetscCall(PatchFDVecGetArrayRead(w, kern, &aw));
   PetscCall(PatchFDVecGetArrayWrite(sum, kern, &as));
@@ -755,7 +758,8 @@ PetscErrorCode MatBakeoffElementToGlobal(Mat A, Vec element, Vec global)
   PetscCall(BakeoffCheckVecs(A, global, element, &m, &kern));
   PetscCall(BakeoffGetKernels(m, kern, &k));
   PetscCall(BakeoffGetScale(m, kern, element, &scale, &inverse));
-  PetscCall(BakeoffGetWork(k, 0, element, &w));
+  PetscCall(BakeoffGetWork(k, 0, element));
+  w = k->work[0];
   PetscCall(VecPointwiseMult(w, scale, element));
   PetscCall(PatchFDVecGetArrayRead(w, kern, &aw));
   PetscCall(PatchFDVecGetArrayWrite(global, kern, &ag));
