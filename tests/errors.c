@@ -93,7 +93,7 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
   Mat             B;
 
   PetscFunctionBeginUser;
-  PetscCall(TestBox("-dm_box_operator plate", PETSC_ERR_ARG_UNKNOWN_TYPE, "plate", "poisson, biharmonic and stokes"));
+  PetscCall(TestBox("-dm_box_operator plate", PETSC_ERR_ARG_UNKNOWN_TYPE, "plate", "poisson, diffusion, biharmonic, stokes and heat"));
   PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_degree 1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is 1", "2 or more"));
   PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_space dgq", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is dgq", "takes q"));
   PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_boundary dirichlet,dirichlet,supported,neumann", PETSC_ERR_ARG_INCOMP, "neumann at the upper side of direction 1", "supported"));
@@ -202,7 +202,7 @@ static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
   PetscCall(DMSetUp(dm));
   FAILS("DMBoxComputeStokesError with a vector of another mesh", DMBoxComputeStokesError(dm, 0, One, One, NULL, other, &e, &e, &e, &e), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
   FAILS("DMBoxComputeStokesError of poisson", DMBoxComputeStokesError(poisson, 0, One, One, NULL, other, &e, &e, &e, &e), PETSC_ERR_ARG_WRONG, "-dm_box_space rt", "has q");
-  FAILS("DMBoxComputeBendingError of rt", DMBoxComputeBendingError(dm, 0, One, NULL, other, &e), PETSC_ERR_ARG_WRONG, "one field", "is rt");
+  FAILS("DMBoxComputeBendingError of rt", DMBoxComputeBendingError(dm, 0, One, NULL, other, &e), PETSC_ERR_ARG_WRONG, "spaces q and dgq", "is rt");
   PetscCall(DMCreateMatrix(dm, &B));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd is for operators of one field", "stokes takes dense or schur"));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd_inexact", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd_inexact is for operators of one field", "stokes takes dense or schur"));
