@@ -442,6 +442,7 @@ static PetscErrorCode TestDegree(PetscInt dim, const PetscInt cells[3], PetscInt
     const PetscInt nkappa = variant == 1 || variant == 2 ? dim * (dim + 1) / 2 : 1;
     Mesh           mesh;
 
+    if (degree > 8 && variant % 2 == 0) continue; /* to save time */
     PetscCall(MeshCreate(dim, cells, degree, variant == 3 ? 2 : 1, PETSC_TRUE, PETSC_TRUE, &mesh));
     for (size_t p = 0; p < PETSC_STATIC_ARRAY_LENGTH(problems); p++) {
       for (int nodes = 0; nodes < NUM_NODES; nodes++) {
@@ -598,7 +599,7 @@ int main(int argc, char **argv)
        args: -degrees 5,6,7,8 -cells 2,2,1
      test:
        suffix: 3d_higher
-       args: -degrees 9,10,11,12,13,14,15 -cells 2,1,1
+       args: -degrees 9,12,15 -cells 2,1,1
      test:
        suffix: 3d_thin
        args: -degrees 2,3 -cells 1,17,2
