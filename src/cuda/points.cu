@@ -579,7 +579,7 @@ static PetscErrorCode PointsChoose(const PatchFDPoints *points, bool computed, P
     else PetscCall((PointsFind<T, POINTS_MASS>(points->degree, computed, &p->fast)));
     g.layout = p->fast.layout;
   } else {
-    g.layout = {g.c, 2, 1, g.c * g.c, 1, 0};
+    g.layout = {g.c, 2, 0, 1, g.c * g.c, 1, 0};
     PetscCall(g.team.create((int)cube, (size_t)(2 + g.dim) * cube));
     PetscCall(AllowShared(PointsGenericKernel<T>, g.team.shared));
   }

@@ -87,19 +87,27 @@ __device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int n,
 }
 
 /*
-  How the factors of a mesh lie: f[block][level][number][lane], of `per` cells a block; a level is what is at one place of the lines in direction `own`.  Lanes are
-  the lines of a block, [q][cell][p] in the other directions q and p.
+  Threads of a block take lines (p, q) of the cells e of the block, in one of six orders: which of p, e and q (0, 1, 2) runs first, second, last.
 */
+__host__ __device__ constexpr int PointsRole(int order, int place)
+{
+  constexpr int roles[6][3] = {{0, 1, 2}, {0, 2, 1}, {1, 0, 2}, {1, 2, 0}, {2, 0, 1}, {2, 1, 0}};
+
+  return roles[order][place];
+}
+
+/* how the factors of a mesh lie: f[block][level][number][line], of `per` cells a block; a level is what is at one place of the lines in direction `own`, in their order */
 struct PointsLayout {
-  int c, own, per, lanes, levels, numbers; /* points in a direction; lanes, with gaps for alignment */
+  int c, own, order, per, lanes, levels, numbers; /* points in a direction; lines of a block, with gaps for alignment */
 
   size_t                      blocks(size_t cells) const { return (cells + per - 1) / per; }
   size_t                      size(size_t cells) const { return blocks(cells) * levels * numbers * lanes; }
   __host__ __device__ ptrdiff_t at(int cell, int point) const
   {
     const int plane = c * c, level = own == 2 ? point / plane : point % c, line = own == 2 ? point % plane : point / c;
+    const int size[3] = {c, per, c}, lane[3] = {line % c, cell % per, line / c}, a = PointsRole(order, 0), b = PointsRole(order, 1);
 
-    return (ptrdiff_t)(cell / per * (ptrdiff_t)levels + level) * numbers * lanes + (line / c * per + cell % per) * c + line % c;
+    return (cell / per * (ptrdiff_t)levels + level) * numbers * lanes + lane[a] + size[a] * (lane[b] + size[b] * lane[PointsRole(order, 2)]);
   }
 };
 

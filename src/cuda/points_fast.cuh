@@ -38,17 +38,20 @@ namespace patchfd
 
 static constexpr int points_prefetch = 32 * 1024; /* bytes of a block's factors, at most */
 
-/* what rows, planes and cells of c points have beyond their numbers, so that lanes are on different banks: double, float; collocated, Gauss points */
-__host__ __device__ constexpr int PointsPad(bool single, bool gauss, int c, int what)
+/*
+  So that lanes are on different banks as far as can be: what planes and cells of c points have beyond their numbers, and the orders in which threads take the lines in
+  x, y and z.  Found by counting; double, float; collocated, Gauss points.
+*/
+__host__ __device__ constexpr int PointsBanks(bool single, bool gauss, int c, int what)
 {
-  constexpr int pads[2][2][18][3] = {
-    {{{}, {}, {1, 0, 2}, {0, 0, 8}, {1, 0, 4}, {1, 0, 15}, {1, 0, 10}, {0, 4, 4}, {1, 0, 8}, {2, 8, 6}, {1, 6, 2}, {}, {1, 0, 0}, {}, {0, 1, 0}, {}, {1, 0, 0}, {}},
-     {{}, {}, {}, {0, 0, 3}, {0, 2, 11}, {0, 4, 8}, {1, 0, 14}, {0, 1, 8}, {1, 0, 8}, {0, 2, 6}, {1, 14, 6}, {}, {1, 0, 0}, {}, {0, 9, 0}, {}, {1, 15, 0}, {}}},
-    {{{}, {}, {0, 1, 0}, {0, 0, 1}, {0, 0, 5}, {0, 4, 8}, {0, 2, 7}, {0, 0, 1}, {1, 0, 16}, {1, 1, 22}, {0, 1, 2}, {}, {0, 1, 0}, {}, {0, 3, 0}, {}, {1, 0, 0}, {}},
-     {{}, {}, {}, {0, 0, 1}, {0, 0, 5}, {0, 4, 8}, {0, 2, 7}, {0, 1, 14}, {1, 0, 16}, {0, 2, 6}, {1, 14, 22}, {}, {1, 0, 0}, {}, {1, 0, 0}, {0, 13, 0}, {1, 0, 0}, {}}}
+  constexpr int table[2][2][18][5] = {
+    {{{}, {}, {1, 0, 5, 0, 0}, {2, 2, 2, 4, 0}, {1, 0, 1, 0, 0}, {0, 8, 1, 0, 0}, {5, 0, 4, 0, 0}, {0, 0, 1, 0, 0}, {1, 0, 3, 0, 0}, {0, 0, 1, 0, 0}, {5, 0, 4, 0, 0}, {}, {1, 0, 4, 0, 0}, {}, {5, 0, 4, 0, 0}, {}, {1, 0, 4, 0, 0}, {}},
+     {{}, {}, {}, {0, 0, 1, 5, 1}, {1, 0, 1, 5, 1}, {0, 0, 1, 5, 2}, {1, 6, 3, 2, 1}, {0, 0, 1, 5, 4}, {1, 0, 3, 3, 0}, {0, 2, 3, 2, 2}, {5, 14, 3, 2, 2}, {}, {1, 0, 4, 0, 0}, {}, {5, 0, 4, 0, 0}, {}, {1, 0, 4, 4, 0}, {}}},
+    {{{}, {}, {1, 0, 5, 0, 0}, {2, 2, 5, 4, 0}, {1, 4, 5, 0, 0}, {0, 0, 1, 1, 0}, {1, 10, 3, 0, 0}, {0, 0, 1, 0, 0}, {1, 8, 3, 0, 0}, {0, 30, 1, 0, 0}, {13, 10, 4, 0, 0}, {}, {1, 0, 4, 0, 0}, {}, {13, 0, 4, 0, 0}, {}, {1, 0, 4, 0, 0}, {}},
+     {{}, {}, {}, {0, 0, 1, 5, 2}, {3, 4, 1, 1, 1}, {4, 8, 0, 0, 1}, {1, 10, 3, 2, 2}, {2, 12, 0, 3, 1}, {7, 0, 4, 1, 1}, {2, 6, 0, 3, 1}, {5, 22, 3, 2, 2}, {}, {1, 0, 4, 0, 0}, {}, {13, 0, 4, 0, 0}, {13, 0, 0, 0, 0}, {15, 0, 4, 0, 0}, {}}}
   };
 
-  return pads[single][gauss][c][what];
+  return table[single][gauss][c][what];
 }
 
 /* cells of a block: as few as use nine of ten threads, if there are three warps of them */
@@ -73,7 +76,10 @@ struct PointsShape {
   static constexpr int V = VARIANT;
   static constexpr int  BLOCKS = VARIANT == 1 ? 1024 / THREADS : VARIANT == 2 ? 1280 / THREADS : VARIANT == 3 ? 640 / THREADS : 65536 / THREADS / (40 + 6 * c + (COMPUTED && !MASS ? (VARIANT == 5 ? 20 : VARIANT == 6 ? 30 : 40) : 0));
   static constexpr bool PREFETCH = VARIANT != 4;
-  static constexpr int  ROW = c + PointsPad(sizeof(T) == 4, RULE != POINTS_COLLOCATED, c, 0), PLANE = ROW * c + PointsPad(sizeof(T) == 4, RULE != POINTS_COLLOCATED, c, 1), CELL = PLANE * c + PointsPad(sizeof(T) == 4, RULE != POINTS_COLLOCATED, c, 2);
+  static constexpr bool GAUSS = RULE != POINTS_COLLOCATED;
+  static constexpr int  ROW = c, PLANE = ROW * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 0), CELL = PLANE * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 1);
+  template <int D>
+  static constexpr int order = PointsBanks(sizeof(T) == 4, GAUSS, c, 2 + D);
   static constexpr int  ARRAYS = MASS ? 1 : 3;
   static constexpr int  LANES = RoundUp(PER * LINES, 16 / sizeof(T)); /* of stored factors */
   static constexpr int  SHARED = PER * CELL * ARRAYS, GEOMETRY = COMPUTED ? PER * points_geometry : 0;
@@ -89,6 +95,25 @@ struct PointsShape {
 };
 
 /* ---- lines ---- */
+
+/* which of P x Q lines of PER cells a thread has */
+template <int ORDER, int P, int Q, int PER>
+struct PointsLane {
+  unsigned v[3];
+
+  __device__ __forceinline__ PointsLane(unsigned thread)
+  {
+    constexpr unsigned size[3] = {P, PER, Q};
+    constexpr int      first = PointsRole(ORDER, 0), second = PointsRole(ORDER, 1), last = PointsRole(ORDER, 2);
+
+    v[first]  = thread % size[first];
+    v[second] = thread / size[first] % size[second];
+    v[last]   = thread / size[first] / size[second];
+  }
+  __device__ __forceinline__ int p() const { return (int)v[0]; }
+  __device__ __forceinline__ int e() const { return (int)v[1]; }
+  __device__ __forceinline__ int q() const { return (int)v[2]; }
+};
 
 /* put(i, (X in)_i), or X' in if TRANSPOSED, for X as in PointsMatrix, ROWS numbers from COLS */
 template <int ROWS, int COLS, bool ANTI, bool TRANSPOSED, typename T, typename F>
@@ -376,25 +401,30 @@ struct PointsBlock {
     }
   }
 
-  /* the cell of the block whose line the thread has among the lines of P x Q places, if it has one: f(cell, p, q).  Those in x are at j, k, in y at i, k, in z at i, j */
-  template <int P>
-  static __device__ __forceinline__ int local()
-  {
-    return threadIdx.x / P % S::PER;
-  }
-  template <int P, int Q>
-  __device__ __forceinline__ bool mine() const
-  {
-    return threadIdx.x < P * Q * S::PER && (int)blockIdx.x * S::PER + local<P>() < arg.cells;
-  }
-  template <int P, int Q, typename F>
+  /* f(cell, p, q) for the thread's line in direction D among P x Q lines of a cell, if it has one: those in x are at j, k, in y at i, k, in z at i, j */
+  template <int D, int P, int Q, typename F>
   __device__ __forceinline__ void lines(F &&f)
   {
-    if (mine<P, Q>()) f(local<P>() * S::CELL, threadIdx.x % P, threadIdx.x / (P * S::PER));
+    const PointsLane<S::template order<D>, P, Q, S::PER> lane(threadIdx.x);
+
+    if (threadIdx.x < P * Q * S::PER && (int)blockIdx.x * S::PER + lane.e() < arg.cells) f(lane.e() * S::CELL, lane.p(), lane.q());
   }
+  /* columns of nodes: lanes follow x, from cell to cell */
+  using Columns = PointsLane<0, n, n, S::PER>;
   __device__ __forceinline__ PointsNodesColumn<n> column(bool write) const
   {
-    return PointsNodesColumn<n>(arg.nodes, mine<n, n>(), blockIdx.x * S::PER + local<n>(), threadIdx.x % n, threadIdx.x / (n * S::PER), write);
+    const Columns lane(threadIdx.x);
+    const int     cell = blockIdx.x * S::PER + lane.e();
+
+    return PointsNodesColumn<n>(arg.nodes, threadIdx.x < n * n * S::PER && cell < arg.cells, cell, lane.p(), lane.q(), write);
+  }
+
+  template <typename F>
+  __device__ __forceinline__ void columns(F &&f)
+  {
+    const Columns lane(threadIdx.x);
+
+    if (threadIdx.x < n * n * S::PER && (int)blockIdx.x * S::PER + lane.e() < arg.cells) f(lane.e() * S::CELL, lane.p(), lane.q());
   }
 
   /* a line in direction D from shared memory */
@@ -423,15 +453,15 @@ struct PointsBlock {
       T x[n];
 
       column(false).load(arg, comp, x);
-      lines<n, n>([&](int cell, int i, int j) { PointsMultiply<c, n, false, false>(arg.B, x, [&](int k, T v) { U[cell + S::template line<2>(i, j) + k * S::template stride<2>] = v; }); });
+      columns([&](int cell, int i, int j) { PointsMultiply<c, n, false, false>(arg.B, x, [&](int k, T v) { U[cell + S::template line<2>(i, j) + k * S::template stride<2>] = v; }); });
       __syncthreads();
-      lines<n, c>([&](int cell, int i, int k) {
+      lines<1, n, c>([&](int cell, int i, int k) {
         T *at = U + cell + S::template line<1>(i, k);
 
         multiply<1, c, n, false, false>(arg.B, at, at);
       });
       __syncthreads();
-      lines<c, c>([&](int cell, int j, int k) {
+      lines<0, c, c>([&](int cell, int j, int k) {
         T in[n];
 
         read<0, n>(U + cell + S::template line<0>(j, k), in);
@@ -444,18 +474,22 @@ struct PointsBlock {
   template <bool TRANSPOSED>
   __device__ __forceinline__ void derivatives()
   {
-    lines<c, c>([&](int cell, int p, int q) {
-      const int a = cell + S::template line<S::A>(p, q), b = cell + S::template line<S::B>(p, q);
+    lines<S::A, c, c>([&](int cell, int p, int q) {
+      const int at = cell + S::template line<S::A>(p, q);
 
-      multiply<S::A, c, c, true, TRANSPOSED>(arg.C, (TRANSPOSED ? V : U) + a, V + a);
-      multiply<S::B, c, c, true, TRANSPOSED>(arg.C, (TRANSPOSED ? W : U) + b, W + b);
+      multiply<S::A, c, c, true, TRANSPOSED>(arg.C, (TRANSPOSED ? V : U) + at, V + at);
+    });
+    lines<S::B, c, c>([&](int cell, int p, int q) {
+      const int at = cell + S::template line<S::B>(p, q);
+
+      multiply<S::B, c, c, true, TRANSPOSED>(arg.C, (TRANSPOSED ? W : U) + at, W + at);
     });
   }
 
   /* V, W = fluxes of a and b, u = C' flux of the own direction + mass u; energy += u'A u.  For the mass u is read once more: registers are what is short */
   __device__ __forceinline__ void fluxes(const Factors &factors, T u[c], T &energy)
   {
-    lines<c, c>([&](int cell, int p, int q) {
+    lines<S::OWN, c, c>([&](int cell, int p, int q) {
       const int at = cell + S::template line<S::OWN>(p, q);
       T         g[c];
 
@@ -499,10 +533,10 @@ struct PointsBlock {
   __device__ __forceinline__ void points(const Factors &factors, T u[c], T &energy)
   {
     if (S::MASS || !arg.stiff) {
-      lines<c, c>([&](int, int, int) { masses(factors, u, energy); });
+      lines<S::OWN, c, c>([&](int, int, int) { masses(factors, u, energy); });
       return;
     }
-    lines<c, c>([&](int cell, int p, int q) {
+    lines<S::OWN, c, c>([&](int cell, int p, int q) {
 #pragma unroll
       for (int i = 0; i < c; i++) U[cell + S::template line<S::OWN>(p, q) + i * S::template stride<S::OWN>] = u[i];
     });
@@ -513,7 +547,7 @@ struct PointsBlock {
     __syncthreads();
     derivatives<true>();
     __syncthreads();
-    lines<c, c>([&](int cell, int p, int q) {
+    lines<S::OWN, c, c>([&](int cell, int p, int q) {
       const int at = cell + S::template line<S::OWN>(p, q);
 
 #pragma unroll
@@ -524,25 +558,25 @@ struct PointsBlock {
   /* y += rows */
   __device__ __forceinline__ void store(int comp, T u[c])
   {
-    if constexpr (S::OWN == 2) column(true).store(arg, S::PER, local<n>(), comp, u);
+    if constexpr (S::OWN == 2) column(true).store(arg, S::PER, Columns(threadIdx.x).e(), comp, u);
     else {
       T w[n] = {};
 
-      lines<c, c>([&](int cell, int j, int k) { PointsMultiply<n, c, false, true>(arg.B, u, [&](int i, T v) { U[cell + S::template line<0>(j, k) + i] = v; }); });
+      lines<0, c, c>([&](int cell, int j, int k) { PointsMultiply<n, c, false, true>(arg.B, u, [&](int i, T v) { U[cell + S::template line<0>(j, k) + i] = v; }); });
       __syncthreads();
-      lines<n, c>([&](int cell, int i, int k) {
+      lines<1, n, c>([&](int cell, int i, int k) {
         T *at = U + cell + S::template line<1>(i, k);
 
         multiply<1, n, c, false, true>(arg.B, at, at);
       });
       __syncthreads();
-      lines<n, n>([&](int cell, int i, int j) {
+      columns([&](int cell, int i, int j) {
         T in[c];
 
         read<2, c>(U + cell + S::template line<2>(i, j), in);
         PointsMultiply<n, c, false, true>(arg.B, in, [&](int k, T v) { w[k] = v; });
       });
-      column(true).store(arg, S::PER, local<n>(), comp, w);
+      column(true).store(arg, S::PER, Columns(threadIdx.x).e(), comp, w);
     }
   }
 };
@@ -559,7 +593,9 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
   for (int comp = 0; comp < arg.nodes.ncomp; comp++) {
     block.load(comp, u);
     if (COMPUTED && comp == 0) __syncthreads();
-    const typename PointsBlock<S, COMPUTED, T>::Factors factors(arg, block.geometry + block.template local<S::c>() * points_geometry, threadIdx.x % S::c, min(threadIdx.x / (S::c * S::PER), S::c - 1));
+    const PointsLane<S::template order<S::OWN>, S::c, S::c, S::PER> lane(min(threadIdx.x, S::PER * S::LINES - 1));
+    const typename PointsBlock<S, COMPUTED, T>::Factors             factors(arg, block.geometry + lane.e() * points_geometry, lane.p(), lane.q());
+
     block.points(factors, u, energy);
     block.store(comp, u);
   }
@@ -569,7 +605,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
 template <typename S, bool COMPUTED, typename T>
 static PointsKernel<T> PointsKernelOf()
 {
-  return {{S::c, S::OWN, S::PER, S::LANES, S::c, 0}, S::THREADS, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
+  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::THREADS, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
 }
 
 template <typename T, PointsRule RULE>
