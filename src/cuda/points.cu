@@ -3,6 +3,7 @@
 */
 #include "lines.cuh"
 #include "points.cuh"
+#include <climits>
 
 namespace patchfd
 {
@@ -162,10 +163,16 @@ struct PointsGeneric {
     if (!factors) PointsFactorsAt(map, cell, point, g, NULL);
     for (int m = 0; m < layout.numbers; m++) f[m] = factors ? factors[layout.at(cell, point) + (ptrdiff_t)m * layout.lanes] : (T)g[m];
   }
-  /* the place of the number e of a cell */
-  __device__ PointsColumn::Place place(const PointsNodes &nodes, int cell, int e, bool write) const
+  /* f(where node e of a cell is, do other cells have it, too?) if it exists */
+  template <typename F>
+  __device__ void node(const PointsNodes &nodes, int cell, int e, int comp, bool write, F &&f) const
   {
-    return PointsPlace(nodes, n, dim, cell, e % n, e / n % n, write).place(n, e / n / n);
+    const PointsColumn column = PointsPlace(nodes, n, dim, cell, e % n, e / n % n, comp, write);
+    const int          k      = e / n / n;
+
+    if (column.index) {
+      if (column.has<true>(n, k)) f(column.at<true>(n, k), column.shared<true>(n, k));
+    } else if (column.has<false>(n, k)) f(column.at<false>(n, k), column.shared<false>(n, k));
   }
 };
 
@@ -229,9 +236,8 @@ static __global__ void PointsGenericKernel(const __grid_constant__ PointsGeneric
     T           *in, *rows;
 
     for (int e = threadIdx.x; e < nodes; e += blockDim.x) {
-      const PointsColumn::Place place = active ? p.place(arg.nodes, cell, e, false) : PointsColumn::Place{-1, false, false};
-
-      u[e] = place.at < 0 ? T(0) : PointsRead(arg, place.at * p.ncomp + comp);
+      u[e] = 0;
+      if (active) p.node(arg.nodes, cell, e, comp, false, [&](unsigned at, bool) { u[e] = PointsRead(arg, at); });
     }
     __syncthreads();
     in   = c == n ? u : PointsAll(dim, c, n, p.B, false, u, v);
@@ -245,7 +251,7 @@ static __global__ void PointsGenericKernel(const __grid_constant__ PointsGeneric
       __syncthreads();
     }
     if (c != n) in = PointsAll(dim, n, c, p.B, true, in, rows);
-    for (int e = threadIdx.x; e < nodes && active; e += blockDim.x) PointsAdd(arg, p.place(arg.nodes, cell, e, true), comp, in[e]);
+    for (int e = threadIdx.x; e < nodes && active; e += blockDim.x) p.node(arg.nodes, cell, e, comp, true, [&](unsigned at, bool shared) { PointsAdd(arg, at, shared, in[e]); });
     __syncthreads();
   }
   if (arg.sweep) PointsSum(energy, &arg.sweep->pw);
@@ -292,7 +298,7 @@ static __global__ void PointsDiagonalKernel(const __grid_constant__ PointsGeneri
       }
     }
     for (int e = threadIdx.x; e < nodes && active; e += blockDim.x)
-      for (int comp = 0; comp < p.ncomp; comp++) PointsAdd(arg, p.place(arg.nodes, cell, e, true), comp, sum[e]);
+      for (int comp = 0; comp < p.ncomp; comp++) p.node(arg.nodes, cell, e, comp, true, [&](unsigned at, bool shared) { PointsAdd(arg, at, shared, sum[e]); });
     __syncthreads();
   }
 }
@@ -305,9 +311,9 @@ static __global__ void PointsRestKernel(const __grid_constant__ PointsArguments<
   T         energy = 0;
 
   if (arg.sweep->stop) return;
-  for (int comp = 0; comp < arg.nodes.ncomp && e < count; comp++) {
-    const ptrdiff_t at = (ptrdiff_t)rest[e] * arg.nodes.ncomp + comp;
-    const T         p  = PointsRead(arg, at);
+  for (unsigned comp = 0; comp < arg.nodes.ncomp && e < count; comp++) {
+    const unsigned at = rest[e] * arg.nodes.ncomp + comp;
+    const T        p  = PointsRead(arg, at);
 
     arg.y[at] = p;
     energy += p * p;
@@ -370,7 +376,7 @@ static bool PointsIsComputed(const PatchFDPoints *points)
 template <typename T>
 static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p, std::vector<int> &rest)
 {
-  const size_t               size = (size_t)points->ncells * (size_t)PointsPower(p->arg.nodes.n, p->arg.nodes.dim);
+  const size_t               n = (size_t)p->arg.nodes.n, nodes = (size_t)PointsPower((int)n, p->arg.nodes.dim), size = (size_t)points->ncells * nodes;
   std::vector<unsigned char> cells(points->nnodes, 0);
   std::vector<unsigned>      index(size);
   unsigned                  *device;
@@ -389,6 +395,13 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
     index[i] = v < 0 ? points_none : (unsigned)v | (cells[v] > 1 ? points_shared : 0) | (cells[v] < 3 ? points_own : 0);
     if (v >= 0 && cells[v] > 1) cells[v] = 3; /* somebody owns it */
   }
+  for (size_t i = 0; i + nodes < size; i += n) {
+    const size_t other = i + nodes, last = i + n - 1;
+
+    if (points->index[last] < 0 || points->index[last] != points->index[other]) continue;
+    index[last] |= points_joined;
+    index[other] |= points_joined;
+  }
   for (PetscCount v = 0; v < points->nnodes; v++)
     if (!cells[v]) rest.push_back((int)v);
   PetscCall(p->memory.upload(size, index.data(), &device));
@@ -400,33 +413,35 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
 
 /* the cells `cells` on a box of nodes */
 template <typename T>
-static PetscErrorCode PointsBox(const PatchFDOperatorDesc *desc, PointsPlan<T> *p, std::vector<int> &rest)
+static PetscErrorCode PointsBoxCreate(const PatchFDOperatorDesc *desc, PointsPlan<T> *p, std::vector<int> &rest)
 {
   const PatchFDField *f     = desc->field;
   PointsNodes        &nodes = p->arg.nodes;
-  Range               rows;
-  int                 at = 0;
+  Range               rows  = f->write;
+  int                 first[3], at = 0;
 
   PetscFunctionBegin;
   PetscCheck(desc->nfield == 1 && desc->points->ncomp == 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " fields with %" PetscInt_FMT " components; operators by quadrature on a box of nodes have 1 of 1",
              desc->nfield, desc->points->ncomp);
   PetscCheck(!f->x0 && !f->y0, PETSC_COMM_SELF, PETSC_ERR_SUP, "Operators by quadrature begin where their arrays begin");
-  nodes.xl    = f->xbox;
-  nodes.yl    = f->ybox;
-  nodes.read  = f->read;
-  nodes.write = rows = f->write;
-  p->size            = PatchFDBoxSize(&f->ybox);
-  p->square          = true;
+  p->size   = PatchFDBoxSize(&f->ybox);
+  p->square = true;
   for (int d = 0; d < 3; d++) {
     const int step = d < desc->points->dim ? (int)desc->points->degree : 0;
 
-    nodes.first[d] = (int)desc->cells[d][0];
+    first[d]       = (int)desc->cells[d][0] * step;
     nodes.count[d] = (int)PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
-    rows.lo[d]     = PetscMax(rows.lo[d], nodes.first[d] * step);
-    rows.hi[d]     = PetscMin(rows.hi[d], (nodes.first[d] + nodes.count[d]) * step + 1);
+    rows.lo[d]     = PetscMax(rows.lo[d], first[d]);
+    rows.hi[d]     = PetscMin(rows.hi[d], first[d] + nodes.count[d] * step + 1);
     p->square      = p->square && f->xbox.lo[d] == f->ybox.lo[d] && f->xbox.n[d] == f->ybox.n[d];
   }
-  if (p->size > PETSC_INT_MAX || !p->square) PetscFunctionReturn(PETSC_SUCCESS); /* no sweeps */
+  nodes.x     = PointsBox(f->xbox, f->read, first);
+  nodes.y     = PointsBox(f->ybox, f->write, first);
+  nodes.row   = PointsDivisor(PetscMax(1, nodes.count[0]));
+  nodes.plane = PointsDivisor(PetscMax(1, nodes.count[0] * nodes.count[1]));
+  PetscCheck(PatchFDBoxSize(&f->xbox) <= UINT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu nodes; on GPUs an operator by quadrature has up to %u on a rank", PatchFDBoxSize(&f->xbox), UINT_MAX);
+  if (p->size > INT_MAX || !p->square) p->square = false;
+  if (!p->square) PetscFunctionReturn(PETSC_SUCCESS); /* no sweeps */
   for (int k = 0; k < f->ybox.n[2]; k++)
     for (int j = 0; j < f->ybox.n[1]; j++)
       for (int i = 0; i < f->ybox.n[0]; i++, at++)
@@ -446,9 +461,9 @@ static PetscErrorCode PointsNodesCreate(const PatchFDOperatorDesc *desc, PointsP
   nodes.kind  = points->nodes;
   nodes.n     = (int)points->degree + 1;
   nodes.dim   = (int)points->dim;
-  nodes.ncomp = (int)points->ncomp;
+  nodes.ncomp = (unsigned)points->ncomp;
   if (points->nodes == PATCHFD_NODES_BOX) {
-    PetscCall(PointsBox(desc, p, rest));
+    PetscCall(PointsBoxCreate(desc, p, rest));
     cells = (PetscCount)nodes.count[0] * nodes.count[1] * nodes.count[2];
   } else if (points->nodes == PATCHFD_NODES_INDEX) PetscCall(PointsIndex(points, p, rest));
   else {
@@ -456,7 +471,8 @@ static PetscErrorCode PointsNodesCreate(const PatchFDOperatorDesc *desc, PointsP
     p->square = true;
     p->size   = (size_t)(cells * points->ncomp) * (size_t)PointsPower(nodes.n, nodes.dim);
   }
-  PetscCheck(cells < PETSC_INT_MAX / 8, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " cells; on GPUs there can be up to %d on a rank", cells, (int)(PETSC_INT_MAX / 8));
+  PetscCheck(cells < INT_MAX / 8, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " cells; on GPUs there can be up to %d on a rank", cells, (int)(INT_MAX / 8));
+  PetscCheck(p->size <= UINT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu numbers in a vector; on GPUs an operator by quadrature has up to %u on a rank", p->size, UINT_MAX);
   p->arg.cells = (int)cells;
   p->nrest     = (int)rest.size();
   PetscCall(p->memory.upload(rest.size(), rest.data(), &p->rest));
@@ -508,7 +524,7 @@ static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool comp
   const int     cells = p->arg.cells;
   const size_t  threads = (size_t)cells * (size_t)PointsPower(p->generic.c, p->generic.dim);
   const int     blocks = (int)PetscMin(threads / 128 + 1, (size_t)1 << 20);
-  const PointsBad none = {PETSC_INT_MAX, PETSC_INT_MAX};
+  const PointsBad none = {INT_MAX, INT_MAX};
   PointsBad      found, *bad;
   T             *factors = NULL;
   cudaStream_t   stream;
