@@ -1,8 +1,10 @@
 /*
   y = y0 + alpha A x for operators by quadrature, A = R' (B' shift w |J| B + D' w |J| J^{-1} K J^{-T} D) R: the bake-off problems.
 
-    points.cu         plans: the choice of kernels, the factors at the points, the generic kernel (any degree, squares), the diagonal
-    points_fast.cuh   cubes of degrees 1 to 15: a thread a line
+    points.cu             plans, the choice of kernels
+    points_factors.cuh    the factors at the points, or maps of the cells for factors that are computed
+    points_generic.cuh    the generic kernel, for squares, and the diagonal
+    points_fast.cuh       cubes: a thread a line
 
   points_double_mass.cu and the like instantiate the fast ones, a precision and a kind each.
 */
