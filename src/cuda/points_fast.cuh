@@ -170,23 +170,32 @@ struct PointsColumns {
     c      = PointsPlace(a.nodes, n, 3, mine ? cell : 0, lane.p(), lane.q(), comp, write);
   }
 
-  /* u = x; of sweeps the new direction, which the nodes' owners keep.  All loads come first: stores would hold them up */
+  template <bool INDEX>
+  __device__ __forceinline__ void fetch(const T *x, T u[n]) const
+  {
+#pragma unroll
+    for (int k = 0; k < n; k++) u[k] = c.template has<INDEX>(n, k) ? x[c.template at<INDEX>(n, k)] : T(0);
+  }
+  /* u = x; of sweeps the new direction, which the nodes' owners keep */
   template <bool INDEX>
   __device__ __forceinline__ void read(T u[n]) const
   {
-#pragma unroll
-    for (int k = 0; k < n; k++) u[k] = c.template has<INDEX>(n, k) ? a.x[c.template at<INDEX>(n, k)] : T(0);
+    fetch<INDEX>(a.x, u);
     if (!a.sweep) return;
     const T b = (T)a.sweep->b;
+    T       d[n], q[n];
+
+    if (b != 0) fetch<INDEX>(a.q, q);
+    if (a.d) {
+      fetch<INDEX>(a.d, d);
 #pragma unroll
-    for (int k = 0; k < n; k++)
-      if (a.d && c.template has<INDEX>(n, k)) u[k] *= a.d[c.template at<INDEX>(n, k)];
+      for (int k = 0; k < n; k++) u[k] *= d[k];
+    }
 #pragma unroll
-    for (int k = 0; k < n; k++)
-      if (b != 0 && c.template has<INDEX>(n, k)) u[k] += b * a.q[c.template at<INDEX>(n, k)];
-#pragma unroll
-    for (int k = 0; k < n; k++)
+    for (int k = 0; k < n; k++) {
+      if (b != 0) u[k] += b * q[k];
       if (c.template own<INDEX>(n, k) && c.template has<INDEX>(n, k)) a.p[c.template at<INDEX>(n, k)] = u[k];
+    }
   }
   __device__ __forceinline__ void load(T u[n]) const
   {
