@@ -7,9 +7,8 @@ namespace patchfd
 
 /* what the gathering kernel does */
 enum LatticeTask {
-  LATTICE_ROWS,     /* y = y0 + alpha A x */
-  LATTICE_ROBIN,    /* y += alpha R x, R the Robin terms alone */
-  LATTICE_DIAGONAL  /* y = the diagonal of A */
+  LATTICE_ROWS,    /* y = y0 + alpha A x */
+  LATTICE_DIAGONAL /* y = the diagonal of A */
 };
 
 /* simplices by the order of their path's directions, [dim - 1] */
@@ -63,7 +62,7 @@ static __device__ T SimplexRow(const LatticeGather<T> &p, const int node[3], con
   const int        dim = p.dim, all = (1 << dim) - 1, first = path[0], last = path[dim - 1];
   const bool       low = t < dim && !(from >> last & 1) && node[last] == 0, high = t > 0 && (from >> first & 1) && node[first] == p.n[first];
   LatticeCorner<T> v[4];
-  T                c = 0, k[3] = {0}, x = 0, y = 0;
+  T                c = 0, k[3] = {0}, x = 0, y;
 
   for (int s = 0, corner = 0; s <= dim; corner |= s < dim ? 1 << path[s] : all, s++) {
     v[s] = Corner<T, TASK>(p, node, from, corner);
@@ -73,11 +72,9 @@ static __device__ T SimplexRow(const LatticeGather<T> &p, const int node[3], con
   }
   const T mine = v[t].x;
 
-  if (TASK != LATTICE_ROBIN) {
-    y = p.m.mass * c * (x + mine);
-    if (t > 0) y += p.m.stiffness[path[t - 1]] * k[path[t - 1]] * (mine - v[t - 1].x);
-    if (t < dim) y += p.m.stiffness[path[t]] * k[path[t]] * (mine - v[t + 1].x);
-  }
+  y = p.m.mass * c * (x + mine);
+  if (t > 0) y += p.m.stiffness[path[t - 1]] * k[path[t - 1]] * (mine - v[t - 1].x);
+  if (t < dim) y += p.m.stiffness[path[t]] * k[path[t]] * (mine - v[t + 1].x);
   /* sides of the box: all corners but the last one, or but the first one */
   if (low) y += p.m.side[2 * last] * (x - v[dim].x + mine);
   if (high) y += p.m.side[2 * first + 1] * (x - v[0].x + mine);
@@ -107,7 +104,6 @@ static __global__ void GatherKernel(const __grid_constant__ LatticeGather<T> p)
     T *y = p.v.y + p.g.yl.at(node[0], node[1], node[2]);
 
     if (TASK == LATTICE_DIAGONAL) *y = touched ? sum : T(1);
-    else if (TASK == LATTICE_ROBIN) *y += p.v.alpha * sum;
     else {
       if (written && !touched) sum = Corner<T, TASK>(p, node, 0, 0).x;
       *y = (p.v.y0 ? p.v.y0[y - p.v.y] : T(0)) + p.v.alpha * sum;
@@ -124,6 +120,60 @@ static PetscErrorCode Gather(const LatticeGather<T> &p, cudaStream_t stream)
   if (!p.nodes.size()) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Multiprocessors(&blocks));
   GatherKernel<T, TASK><<<(unsigned)PetscMin((p.nodes.size() + 127) / 128, (size_t)blocks * 64), 128, 0, stream>>>(p);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- Robin terms, in 2D and 3D ---- */
+
+/* x at the node, or zero */
+template <typename T>
+static __device__ T Read(const LatticeGather<T> &p, const int node[3], int d, int i, int e, int j)
+{
+  int at[3] = {node[0], node[1], node[2]};
+
+  at[d] += i;
+  at[e] += j;
+  return p.g.read.contains(at[0], at[1], at[2]) ? p.v.x[p.g.xl.at(at[0], at[1], at[2])] : T(0);
+}
+
+/* y += alpha R x: the mass matrices of the triangles (segments) around the node, on each side that it is on; in 2D the other direction e of a side is z, of one node */
+template <typename T>
+static __global__ void RobinKernel(const __grid_constant__ LatticeGather<T> p)
+{
+  const size_t item = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
+  int          node[3];
+  T            sum = 0;
+
+  if (item >= p.nodes.size()) return;
+  p.nodes.template find<unsigned>(item, node);
+  if (!p.g.write.contains(node[0], node[1], node[2])) return;
+  const T x = Read(p, node, 0, 0, 1, 0);
+
+  for (int side = 0; side < 2 * p.dim; side++) {
+    const int s = side / 2, high = side % 2, d = s == 0 ? 1 : 0, e = s == 2 ? 1 : 2;
+    T         part = 0;
+
+    if (p.m.side[side] == 0 || node[s] != (high ? p.n[s] : 0)) continue;
+    for (int a = 0; a < (p.dim == 3 ? 4 : 2); a++) { /* the square of which the node is corner a */
+      const int i = a & 1, j = a >> 1;
+
+      if (!HasCube(p, node, high << s | i << d | j << e)) continue;
+      if (p.dim == 2) part += 2 * x + Read(p, node, d, i ? -1 : 1, e, 0);
+      else if (i == j) part += 4 * x + Read(p, node, d, i ? -1 : 1, e, 0) + Read(p, node, d, 0, e, i ? -1 : 1) + 2 * Read(p, node, d, i ? -1 : 1, e, i ? -1 : 1);
+      else part += 2 * x + Read(p, node, d, i ? -1 : 1, e, 0) + Read(p, node, d, 0, e, j ? -1 : 1);
+    }
+    sum += p.m.side[side] * part;
+  }
+  p.v.y[p.g.yl.at(node[0], node[1], node[2])] += p.v.alpha * sum;
+}
+
+template <typename T>
+static PetscErrorCode Robin(const LatticeGather<T> &p, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (!p.nodes.size()) PetscFunctionReturn(PETSC_SUCCESS);
+  RobinKernel<<<(unsigned)((p.nodes.size() + 127) / 128), 128, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -286,7 +336,7 @@ PetscErrorCode Lattice<T>::apply(void *plan, const PatchFDMaterial *material, Pe
     if (p->dim == 2) PetscCall(LatticePlaneApply(p->g, m, v, stream));
     else if (!p->g.body && !m.c && !m.k[0] && !m.k[1] && !m.k[2]) PetscCall(LatticeStencilApply(p->stencil, p->g, m, v, stream));
     else PetscCall(LatticeMarchApply(kind, p->march[kind], p->g, m, v, stream));
-    if (material->side != 0) PetscCall((Gather<T, LATTICE_ROBIN>(PrepareGather(p, m, v, p->sides), stream)));
+    if (material->side != 0) PetscCall(Robin(PrepareGather(p, m, v, p->sides), stream));
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(90. * (PetscLogDouble)Shell(p->g.store).size()));

@@ -14,6 +14,7 @@
     lattice_plane.cu    the one in 2D
 */
 #pragma once
+#include "march.cuh"
 #include "plan.cuh"
 
 namespace patchfd
@@ -48,11 +49,46 @@ struct LatticeVectors {
   T       *y;
 };
 
-/* how the nodes are cut into marches of `chunk` planes */
+/*
+  How the nodes are cut into marches of `chunk` planes: those of the planes from lo to hi, where all cubes below and above exist, of which there are `parts`,
+  then one of the planes before lo, and one of those from hi on
+*/
 struct LatticeCut {
   dim3 grid;
-  int  chunk;
+  int  lo, hi, chunk, parts;
+
+  /* the planes of a block */
+  __device__ void planes(const LatticeGeometry &g, int *first, int *end, bool *inner) const
+  {
+    const int z = (int)blockIdx.z;
+
+    *inner = z < parts;
+    *first = z < parts ? lo + z * chunk : (z == parts ? g.store.lo[2] : hi);
+    *end   = z < parts ? min(*first + chunk, hi) : (z == parts ? lo : g.store.hi[2]);
+  }
 };
+
+/* so many parts that a device is full several times, since marches at sides take longer, but not shorter than `shortest`, since each begins with planes that give nothing */
+template <typename Tile, typename Kernel>
+static PetscErrorCode LatticeCutPlanes(Kernel kernel, size_t shared, const LatticeGeometry &g, LatticeCut *cut)
+{
+  constexpr int full = 8, shortest = 24;
+  int           processors, blocks, planes;
+
+  PetscFunctionBegin;
+  PetscCall(Multiprocessors(&processors));
+  PetscCall(AllowShared(kernel, shared));
+  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, Tile::THREADS, shared));
+  cut->lo    = PetscMin(PetscMax(g.store.lo[2], g.cubes.lo[2] + 1), g.store.hi[2]);
+  cut->hi    = PetscMax(cut->lo, PetscMin(g.store.hi[2], g.cubes.hi[2]));
+  cut->grid  = Tile::grid(g, 1);
+  planes     = cut->hi - cut->lo;
+  cut->parts = PetscMax(1, PetscMin(planes / shortest, (int)((size_t)full * blocks * processors / ((size_t)cut->grid.x * cut->grid.y)) + 1));
+  cut->chunk = (planes + cut->parts - 1) / cut->parts;
+  cut->parts = cut->chunk ? (planes + cut->chunk - 1) / cut->chunk : 0;
+  cut->grid.z = (unsigned)cut->parts + 2;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* conductivities of the fast kernel in 3D: one, of cubes; one; one in each direction */
 enum LatticeKind {
@@ -104,19 +140,86 @@ struct LatticeTile {
 
     return lane > 0 && lane <= NX ? rows(g.store) & ((2u << ROWS) - 2) : 0;
   }
-  /* are all its nodes in both ranges? */
-  __device__ bool within(const Range &a, const Range &b) const { return __all_sync(0xffffffff, (rows(a) & rows(b)) == (4u << ROWS) - 1); }
-  /* do all its lanes but the outer ones write all rows, all of which are rows of A? */
-  __device__ bool writes(const LatticeGeometry &g) const
+  /* have all the nodes that it writes all their cubes in x and y? */
+  __device__ bool inner(const LatticeGeometry &g) const
   {
-    const int lane = threadIdx.x % 32;
+    const int      lane = threadIdx.x % 32;
+    const unsigned mine = stored(g);
+    bool           all  = true;
 
-    return __all_sync(0xffffffff, !lane || lane > NX || (rows(g.write) & stored(g)) == (2u << ROWS) - 2);
+#pragma unroll
+    for (int r = 1; r <= ROWS; r++) all = all && (!(mine >> r & 1) || (i > g.cubes.lo[0] && i < g.cubes.hi[0] && j + r > g.cubes.lo[1] && j + r < g.cubes.hi[1]));
+    return __all_sync(0xffffffff, all || lane == 0 || lane > NX);
   }
 
   static dim3 grid(const LatticeGeometry &g, int z)
   {
     return dim3((g.store.hi[0] - g.store.lo[0] + NX - 1) / NX, (g.store.hi[1] - g.store.lo[1] + NY - 1) / NY, z);
+  }
+};
+
+/*
+  The values of N fields in the planes to come, in shared memory: a warp asks for a plane, and has it two planes later.  Nodes that do not exist have zero.
+  All 32 lanes call its functions.
+*/
+template <typename T, int N, int ROWS>
+struct LatticeRing {
+  static constexpr int    SLOTS = 3, ROW = 32, FIELD = ROW * (ROWS + 2), SLOT = N * FIELD;
+  static constexpr int    WARP = SLOTS * SLOT + 2; /* the first and the last lane read one too many */
+  static constexpr size_t SHARED = sizeof(T) * LatticeTile<ROWS>::WARPS * WARP;
+
+  T             *mine;          /* the lane's first number */
+  const T       *from[N];       /* row 0 of the plane that is asked for next */
+  unsigned       there, others; /* bits of rows of field 0 and of the other ones that exist */
+  const bool     all;           /* do all? */
+  const unsigned row;
+  int            ask, have; /* slots */
+
+  __device__ __forceinline__ LatticeRing(const LatticeTile<ROWS> &tile, const LatticeGeometry &g, T *shared) :
+    mine(shared + (threadIdx.x / 32) * WARP + 1 + threadIdx.x % 32), there(tile.rows(g.read)), others(N > 1 ? tile.rows(g.box) : there),
+    all(__all_sync(0xffffffff, (there & others) == (4u << ROWS) - 1)), row((unsigned)g.xl.row), ask(0), have(SLOTS - 1)
+  {
+  }
+
+  /* ask for plane z, the next one */
+  __device__ __forceinline__ void request(const LatticeGeometry &g, int z)
+  {
+    const unsigned slot = (unsigned)__cvta_generic_to_shared(mine + ask * SLOT);
+    const bool     read = Inside(g.read, 2, z), box = N == 1 || Inside(g.box, 2, z);
+
+    if (all && read && box) copy<true>(slot, 0, 0);
+    else copy<false>(slot, read ? there : 0, box ? others : 0);
+#pragma unroll
+    for (int f = 0; f < N; f++) from[f] += g.xl.plane;
+    asm volatile("cp.async.commit_group;" ::: "memory");
+    ask = ask == SLOTS - 1 ? 0 : ask + 1;
+  }
+  /* the plane that was asked for before the last one is there */
+  __device__ __forceinline__ void wait()
+  {
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
+    __syncwarp();
+    have = have == SLOTS - 1 ? 0 : have + 1;
+  }
+  __device__ __forceinline__ T get(int f, int r) const { return mine[have * SLOT + f * FIELD + r * ROW]; }
+  __device__ __forceinline__ T left(int f, int r) const { return mine[have * SLOT + f * FIELD + r * ROW - 1]; }
+  __device__ __forceinline__ T right(int f, int r) const { return mine[have * SLOT + f * FIELD + r * ROW + 1]; }
+
+private:
+  template <bool ALL>
+  __device__ __forceinline__ void copy(unsigned slot, unsigned bits, unsigned otherbits)
+  {
+#pragma unroll
+    for (int r = 0; r < ROWS + 2; r++) {
+#pragma unroll
+      for (int f = 0; f < N; f++) {
+        const unsigned to    = slot + (unsigned)sizeof(T) * (f * FIELD + r * ROW);
+        const T       *where = from[f] + r * (size_t)Opaque(row);
+
+        if constexpr (ALL) asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(where), "n"(sizeof(T)) : "memory");
+        else asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(where), "n"(sizeof(T)), "r"((f ? otherbits : bits) >> r & 1 ? (int)sizeof(T) : 0) : "memory"); /* without reading */
+      }
+    }
   }
 };
 
