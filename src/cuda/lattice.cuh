@@ -98,6 +98,35 @@ enum LatticeKind {
   LATTICE_KINDS
 };
 
+/*
+  Materials without branches: a constant is any array times zero.  Capacities become c0 + cscale c, which has their factor; what edges in axes need
+  besides them becomes
+
+    LATTICE_CUBES   k0 + cscale c + kscale k, their entries: these are linear in both
+    LATTICE_SCALAR  k0 + kscale k, to be multiplied by `stiffness` in each direction
+    LATTICE_TENSOR  k0[d] + kscale[d] k[d], with the factor
+*/
+template <typename T>
+struct LatticeScaled {
+  const T *c, *k[3];
+  T        c0, cscale, k0[3], kscale[3], stiffness[3];
+
+  LatticeScaled(LatticeKind kind, const LatticeMaterial<T> &m, const T *any)
+  {
+    c      = m.c ? m.c : any;
+    c0     = m.c ? T(0) : m.mass * m.constc;
+    cscale = m.c ? m.mass : T(0);
+    for (int d = 0; d < 3; d++) {
+      const T factor = kind == LATTICE_SCALAR ? T(1) : (kind == LATTICE_CUBES ? -m.stiffness[d] : m.stiffness[d]);
+
+      k[d]         = m.k[d] ? m.k[d] : any;
+      k0[d]        = (m.k[d] ? T(0) : factor * m.constk[d]) + (kind == LATTICE_CUBES ? c0 : T(0));
+      kscale[d]    = m.k[d] ? factor : T(0);
+      stiffness[d] = m.stiffness[d];
+    }
+  }
+};
+
 template <typename T>
 PetscErrorCode LatticeMarchCut(LatticeKind, const LatticeGeometry &, LatticeCut *);
 template <typename T>
@@ -123,15 +152,12 @@ struct LatticeTile {
     i = g.store.lo[0] + (int)blockIdx.x * NX + (int)(threadIdx.x % 32) - 1;
     j = g.store.lo[1] + ((int)blockIdx.y * WARPS + (int)(threadIdx.x / 32)) * ROWS - 1;
   }
-  /* bit r: is row r of the range, if the lane's column is? */
-  __device__ unsigned rows(const Range &range) const
+  /* bit r: is row r of the range, if the lane's column is?  first: of what is left of it when so many columns and rows before it go */
+  __device__ unsigned rows(const Range &range, int first = 0) const
   {
-    unsigned bits = 0;
+    const int lo = max(range.lo[1] + first - j, 0), hi = min(range.hi[1] - j, ROWS + 2);
 
-#pragma unroll
-    for (int r = 0; r < ROWS + 2; r++)
-      if (Inside(range, 0, i) && Inside(range, 1, j + r)) bits |= 1u << r;
-    return bits;
+    return i >= range.lo[0] + first && i < range.hi[0] && lo < hi ? (1u << hi) - (1u << lo) : 0;
   }
   /* bits of the rows that this lane writes */
   __device__ unsigned stored(const LatticeGeometry &g) const
@@ -140,17 +166,8 @@ struct LatticeTile {
 
     return lane > 0 && lane <= NX ? rows(g.store) & ((2u << ROWS) - 2) : 0;
   }
-  /* have all the nodes that it writes all their cubes in x and y? */
-  __device__ bool inner(const LatticeGeometry &g) const
-  {
-    const int      lane = threadIdx.x % 32;
-    const unsigned mine = stored(g);
-    bool           all  = true;
-
-#pragma unroll
-    for (int r = 1; r <= ROWS; r++) all = all && (!(mine >> r & 1) || (i > g.cubes.lo[0] && i < g.cubes.hi[0] && j + r > g.cubes.lo[1] && j + r < g.cubes.hi[1]));
-    return __all_sync(0xffffffff, all || lane == 0 || lane > NX);
-  }
+  /* have all the nodes that the warp writes all their cubes in x and y? */
+  __device__ bool inner(const LatticeGeometry &g) const { return __all_sync(0xffffffff, !(stored(g) & ~rows(g.cubes, 1))); }
 
   static dim3 grid(const LatticeGeometry &g, int z)
   {

@@ -32,35 +32,6 @@ struct LatticeShape {
   static constexpr int ROWS = sizeof(T) == 4 ? (KIND == LATTICE_TENSOR ? 4 : 6) : (KIND == LATTICE_TENSOR ? 2 : 4), BLOCKS = sizeof(T) == 4 ? 4 : 3;
 };
 
-/*
-  Materials for the march, without branches: a constant is any array times zero.  Capacities become c0 + cscale c, which has their factor; what edges in axes need
-  besides them becomes
-
-    LATTICE_CUBES   k0 + cscale c + kscale k, their entries: these are linear in both
-    LATTICE_SCALAR  k0 + kscale k, to be multiplied by `stiffness` in each direction
-    LATTICE_TENSOR  k0[d] + kscale[d] k[d], with the factor
-*/
-template <typename T>
-struct MarchMaterial {
-  const T *c, *k[3];
-  T        c0, cscale, k0[3], kscale[3], stiffness[3];
-
-  MarchMaterial(LatticeKind kind, const LatticeMaterial<T> &m, const T *any)
-  {
-    c      = m.c ? m.c : any;
-    c0     = m.c ? T(0) : m.mass * m.constc;
-    cscale = m.c ? m.mass : T(0);
-    for (int d = 0; d < 3; d++) {
-      const T factor = kind == LATTICE_SCALAR ? T(1) : (kind == LATTICE_CUBES ? -m.stiffness[d] : m.stiffness[d]);
-
-      k[d]         = m.k[d] ? m.k[d] : any;
-      k0[d]        = (m.k[d] ? T(0) : factor * m.constk[d]) + (kind == LATTICE_CUBES ? c0 : T(0));
-      kscale[d]    = m.k[d] ? factor : T(0);
-      stiffness[d] = m.stiffness[d];
-    }
-  }
-};
-
 /* a node: x; capacity; what edges in axes need besides */
 template <typename T, LatticeKind KIND>
 struct LatticeNode {
@@ -70,7 +41,7 @@ struct LatticeNode {
 
 /* and the node to the right, in row r of the plane that the ring has */
 template <typename T, LatticeKind KIND, int ROWS>
-static __device__ __forceinline__ void GetNodes(const LatticeRing<T, LatticeNode<T, KIND>::NK + 2, ROWS> &ring, const MarchMaterial<T> &m, int r, LatticeNode<T, KIND> &v, LatticeNode<T, KIND> &right)
+static __device__ __forceinline__ void GetNodes(const LatticeRing<T, LatticeNode<T, KIND>::NK + 2, ROWS> &ring, const LatticeScaled<T> &m, int r, LatticeNode<T, KIND> &v, LatticeNode<T, KIND> &right)
 {
   const T c = ring.get(1, r);
 
@@ -139,14 +110,14 @@ struct LatticeSides {
   using Node = LatticeNode<T, KIND>;
 
   const LatticeGeometry  &g;
-  const MarchMaterial<T> &m;
+  const LatticeScaled<T> &m;
   const unsigned          there, cubes; /* bits of rows */
   const unsigned char    *body;         /* flags of row 0 of the plane below */
   unsigned                on, empty;    /* bits of rows: cubes of this layer, nodes without a cube */
   T                       x[ROWS + 1], y[ROWS + 1], yright[ROWS + 1], xy[ROWS + 1]; /* begun by the layer before */
   LatticeSums<T>          before;                                                   /* of the row before */
 
-  __device__ __forceinline__ LatticeSides(const LatticeGeometry &g, const MarchMaterial<T> &m, const LatticeTile<ROWS> &tile, int z) :
+  __device__ __forceinline__ LatticeSides(const LatticeGeometry &g, const LatticeScaled<T> &m, const LatticeTile<ROWS> &tile, int z) :
     g(g), m(m), there(tile.rows(g.box)), cubes(tile.rows(g.cubes)), body(BODY ? g.body + g.xl.at(tile.i, tile.j, z) : NULL), on(0), empty(0)
   {
 #pragma unroll
@@ -267,11 +238,11 @@ struct LatticeInner {
   static constexpr bool     CAPACITY = KIND == LATTICE_SCALAR; /* are sums of capacities around axes' edges needed, too? */
   static constexpr unsigned empty = 0;
 
-  const MarchMaterial<T> &m;
+  const LatticeScaled<T> &m;
   LatticeAxes<T, ROWS>    axes[Node::NK], caxes;
   T                       below[ROWS + 1], before; /* c(v - z) + c(v), c(v - y) + c(v) */
 
-  __device__ __forceinline__ LatticeInner(const LatticeGeometry &, const MarchMaterial<T> &m, const LatticeTile<ROWS> &, int) : m(m)
+  __device__ __forceinline__ LatticeInner(const LatticeGeometry &, const LatticeScaled<T> &m, const LatticeTile<ROWS> &, int) : m(m)
   {
 #pragma unroll
     for (int r = 0; r <= ROWS; r++) {
@@ -342,7 +313,7 @@ struct LatticeMarch {
   using Node                = LatticeNode<T, KIND>;
 
   const LatticeGeometry      &g;
-  const MarchMaterial<T>     &m;
+  const LatticeScaled<T>     &m;
   const LatticeVectors<T>    &v;
   Ring                        ring;
   Edges<T, KIND, ROWS, BODY>  sums;
@@ -352,7 +323,7 @@ struct LatticeMarch {
   Node                        below[ROWS + 2], belowright[ROWS + 2]; /* the plane below the layer */
   T                           Y[ROWS + 1], S[ROWS + 1];           /* what the layer before gives to its upper plane: to nodes, to those to the right */
 
-  __device__ __forceinline__ LatticeMarch(const LatticeGeometry &g, const MarchMaterial<T> &m, const LatticeVectors<T> &v, const Tile &tile, T *shared, int z, T factor) :
+  __device__ __forceinline__ LatticeMarch(const LatticeGeometry &g, const LatticeScaled<T> &m, const LatticeVectors<T> &v, const Tile &tile, T *shared, int z, T factor) :
     g(g), m(m), v(v), ring(tile, g, shared), sums(g, m, tile, z - 1), store(tile.stored(g)), write(tile.rows(g.write)), alpha(factor * v.alpha), y(v.y + g.yl.at(tile.i, tile.j, z - 1))
   {
     const ptrdiff_t at = g.xl.at(tile.i, tile.j, z - 1);
@@ -455,7 +426,7 @@ struct LatticeMarch {
 
 template <typename T, LatticeKind KIND, bool BODY, bool ADD>
 __launch_bounds__(LatticeTile<1>::THREADS, LatticeShape<T, KIND>::BLOCKS)
-static __global__ void LatticeMarchKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ MarchMaterial<T> m, const __grid_constant__ LatticeVectors<T> v, const __grid_constant__ LatticeCut cut)
+static __global__ void LatticeMarchKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ LatticeScaled<T> m, const __grid_constant__ LatticeVectors<T> v, const __grid_constant__ LatticeCut cut)
 {
   using Sides = LatticeMarch<T, KIND, BODY, ADD, LatticeSides>;
   using Inner = LatticeMarch<T, KIND, BODY, ADD, LatticeInner>;
@@ -511,7 +482,7 @@ PetscErrorCode LatticeMarchApply(LatticeKind kind, const LatticeCut &cut, const 
 {
   return ForLatticeKind(kind, g.body != NULL, [&](auto kind, auto body) {
     constexpr int             threads = LatticeTile<1>::THREADS;
-    const MarchMaterial<T>    material(kind(), m, v.x);
+    const LatticeScaled<T>    material(kind(), m, v.x);
 
     PetscFunctionBegin;
     if (v.y0) LatticeMarchKernel<T, kind(), body(), true><<<cut.grid, threads, LatticeShared<T, kind()>(), stream>>>(g, material, v, cut);
