@@ -51,6 +51,22 @@ PETSC_INTERN PetscErrorCode PatchFDLineNodes(const PatchFDLine *, PetscReal x[])
 PETSC_INTERN PetscErrorCode PatchFDLineTabulate(const PatchFDLine *, PetscInt nq, PetscReal x[], PetscReal w[], PetscReal B[], PetscReal D[], PetscReal D2[]);
 
 /*
+  Quadrature on the reference cell [0, 1]: `points` points in a direction, the Gauss points or the Gauss-Lobatto points, which are then the nodes, and the
+  basis of a degree there, as from PatchFDBasis().  C differentiates polynomials that are given by their values at the points: D = C B if there are as many
+  points as nodes, or more.
+*/
+typedef struct {
+  PetscInt   nodes, points;
+  PetscReal *x, *w; /* [points] */
+  PetscReal *B, *D; /* [points][nodes] */
+  PetscReal *C;     /* [points][points] */
+} PatchFDRule;
+
+/* degree + 2 Gauss points, or the nodes */
+PETSC_INTERN PetscErrorCode PatchFDRuleCreate(PetscInt degree, PetscBool gauss, PatchFDRule *);
+PETSC_INTERN PetscErrorCode PatchFDRuleDestroy(PatchFDRule *);
+
+/*
   A one-dimensional matrix on a line, cell by cell: the rows are the nodes of cell c, the columns those of the cells c - reach .. c + reach.
   Rows of a node that cells share are to be summed.  Columns of cells that do not exist are zero.  Neighbouring cells with equal matrices are
   one class.  Rows and columns may belong to two lines with the same cells.

@@ -91,6 +91,13 @@ typedef struct {
   const PatchFDPoints *points; /* NULL for terms.  A cell that is inverted at a point is an error with its number */
 } PatchFDOperatorDesc;
 
+/* the numbers of a sweep of conjugate gradients, in the memory of the table's arrays, whatever its precision */
+typedef struct {
+  double b;    /* p = z + b q */
+  double pw;   /* p'w, overwritten */
+  int    stop; /* not zero: nothing is to be done; p, w and pw may become anything */
+} PatchFDSweep;
+
 /*
   Linear elements on a lattice: each cube of cells, its corners numbered with x fastest, is cut into the six tetrahedra whose corners are a monotone path
   from corner 0 to corner 7, a square into two triangles (Kuhn 1960).  Materials are numbers at the nodes, of which an
@@ -268,6 +275,14 @@ struct _PatchFDKernels {
   PetscErrorCode (*operatorresidual)(void *plan, const PatchFDColor *, const void *x, const void *b, void *r);
   /* the diagonal of A on all of y, for operators given by points */
   PetscErrorCode (*operatordiagonal)(void *plan, void *diagonal);
+  /*
+    The first half of an iteration of conjugate gradients in one pass over the cells, for operators given by points whose boxes are the same: p = z + b q, with
+    z = r or, if d is given, z = d r node by node (d the inverse of a diagonal), w = A p, and pw = p'w.  All nodes of p and w are written; rows that the operator
+    does not have (outside `write`, nodes of no cell) are those of the identity here: w = p.  q, the p of the iteration before, and p are two arrays; b = 0
+    takes q for zero, whatever is in it.  Nothing is allocated or waits, and no number goes to the host.  NULL where a table has no such kernel; r = NULL
+    begins nothing, and is PETSC_ERR_SUP for operators that are not given by points.
+  */
+  PetscErrorCode (*operatorsweep)(void *plan, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep);
   PetscErrorCode (*operatordestroy)(void **plan);
 
   PetscErrorCode (*latticecreate)(const PatchFDLatticeDesc *, void **plan);
