@@ -39,14 +39,30 @@ struct LatticeMaterial {
   const T *c, *k[3];
   T        constc, constk[3];
   T        mass, stiffness[3], side[6];
+  bool     robin; /* is any of the sides' not zero? */
 };
 
-/* y = y0 + alpha A x */
+/* y = y0 + alpha A x; or, if there is a sweep, p = d x + b q, y = A p and p'y (kernels.h), where d is dscale d + d0 */
 template <typename T>
 struct LatticeVectors {
-  T        alpha;
-  const T *x, *y0;
-  T       *y;
+  T             alpha;
+  const T      *x, *y0;
+  T            *y;
+  const T      *q, *d;
+  T             dscale, d0;
+  T            *p;
+  PatchFDSweep *sweep;
+
+  /* node by node */
+  __device__ __forceinline__ T direction(T b, T x, T q, T d) const { return (dscale * d + d0) * x + (b == 0 ? T(0) : b * q); }
+};
+
+/* what is done with x and y */
+enum LatticeMode {
+  LATTICE_MULT,
+  LATTICE_ADD, /* there is y0 */
+  LATTICE_SWEEP,
+  LATTICE_MODES
 };
 
 /*
@@ -128,9 +144,9 @@ struct LatticeScaled {
 };
 
 template <typename T>
-PetscErrorCode LatticeMarchCut(LatticeKind, const LatticeGeometry &, LatticeCut *);
+PetscErrorCode LatticeMarchCut(LatticeKind, LatticeMode, const LatticeGeometry &, LatticeCut *);
 template <typename T>
-PetscErrorCode LatticeMarchApply(LatticeKind, const LatticeCut &, const LatticeGeometry &, const LatticeMaterial<T> &, const LatticeVectors<T> &, cudaStream_t);
+PetscErrorCode LatticeMarchApply(LatticeKind, LatticeMode, const LatticeCut &, const LatticeGeometry &, const LatticeMaterial<T> &, const LatticeVectors<T> &, cudaStream_t);
 template <typename T>
 PetscErrorCode LatticeStencilCut(const LatticeGeometry &, LatticeCut *);
 template <typename T>
@@ -176,10 +192,10 @@ struct LatticeTile {
 };
 
 /*
-  The values of N fields in the planes to come, in shared memory: a warp asks for a plane, and has it two planes later.  Nodes that do not exist have zero.
-  All 32 lanes call its functions.
+  The values of N fields in the planes to come, in shared memory: a warp asks for a plane, and has it two planes later.  Nodes that do not exist have zero,
+  in the first NX fields those that are not read.  All 32 lanes call its functions.
 */
-template <typename T, int N, int ROWS>
+template <typename T, int NX, int N, int ROWS>
 struct LatticeRing {
   static constexpr int    SLOTS = 3, ROW = 32, FIELD = ROW * (ROWS + 2), SLOT = N * FIELD;
   static constexpr int    WARP = SLOTS * SLOT + 2; /* the first and the last lane read one too many */
@@ -187,13 +203,13 @@ struct LatticeRing {
 
   T             *mine;          /* the lane's first number */
   const T       *from[N];       /* row 0 of the plane that is asked for next */
-  unsigned       there, others; /* bits of rows of field 0 and of the other ones that exist */
+  unsigned       there, others; /* bits of rows of the first NX fields and of the other ones that exist */
   const bool     all;           /* do all? */
   const unsigned row;
   int            ask, have; /* slots */
 
   __device__ __forceinline__ LatticeRing(const LatticeTile<ROWS> &tile, const LatticeGeometry &g, T *shared) :
-    mine(shared + (threadIdx.x / 32) * WARP + 1 + threadIdx.x % 32), there(tile.rows(g.read)), others(N > 1 ? tile.rows(g.box) : there),
+    mine(shared + (threadIdx.x / 32) * WARP + 1 + threadIdx.x % 32), there(tile.rows(g.read)), others(N > NX ? tile.rows(g.box) : there),
     all(__all_sync(0xffffffff, (there & others) == (4u << ROWS) - 1)), row((unsigned)g.xl.row), ask(0), have(SLOTS - 1)
   {
   }
@@ -202,7 +218,7 @@ struct LatticeRing {
   __device__ __forceinline__ void request(const LatticeGeometry &g, int z)
   {
     const unsigned slot = (unsigned)__cvta_generic_to_shared(mine + ask * SLOT);
-    const bool     read = Inside(g.read, 2, z), box = N == 1 || Inside(g.box, 2, z);
+    const bool     read = Inside(g.read, 2, z), box = N == NX || Inside(g.box, 2, z);
 
     if (all && read && box) copy<true>(slot, 0, 0);
     else copy<false>(slot, read ? there : 0, box ? others : 0);
@@ -234,11 +250,19 @@ private:
         const T       *where = from[f] + r * (size_t)Opaque(row);
 
         if constexpr (ALL) asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(where), "n"(sizeof(T)) : "memory");
-        else asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(where), "n"(sizeof(T)), "r"((f ? otherbits : bits) >> r & 1 ? (int)sizeof(T) : 0) : "memory"); /* without reading */
+        else asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(where), "n"(sizeof(T)), "r"((f < NX ? bits : otherbits) >> r & 1 ? (int)sizeof(T) : 0) : "memory"); /* without reading */
       }
     }
   }
 };
+
+/* p'y of a sweep, from all lanes of a warp: which comes first varies */
+static __device__ __forceinline__ void AddEnergy(double energy, PatchFDSweep *sweep)
+{
+#pragma unroll
+  for (int i = 16; i; i /= 2) energy += __shfl_down_sync(0xffffffff, energy, i);
+  if (threadIdx.x % 32 == 0) atomicAdd(&sweep->pw, energy);
+}
 
 template <typename T>
 __device__ __forceinline__ T FromLeft(T v)

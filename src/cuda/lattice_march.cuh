@@ -39,23 +39,6 @@ struct LatticeNode {
   T                    x, c, k[NK];
 };
 
-/* and the node to the right, in row r of the plane that the ring has */
-template <typename T, LatticeKind KIND, int ROWS>
-static __device__ __forceinline__ void GetNodes(const LatticeRing<T, LatticeNode<T, KIND>::NK + 2, ROWS> &ring, const LatticeScaled<T> &m, int r, LatticeNode<T, KIND> &v, LatticeNode<T, KIND> &right)
-{
-  const T c = ring.get(1, r);
-
-  v.x     = ring.get(0, r);
-  right.x = ring.right(0, r);
-  v.c     = m.cscale * c + m.c0;
-  right.c = FromRight(v.c);
-#pragma unroll
-  for (int d = 0; d < LatticeNode<T, KIND>::NK; d++) {
-    v.k[d]     = m.kscale[d] * ring.get(2 + d, r) + (KIND == LATTICE_CUBES ? m.cscale * c + m.k0[d] : m.k0[d]);
-    right.k[d] = FromRight(v.k[d]);
-  }
-}
-
 /* entries of the edges from a node */
 template <typename T>
 struct LatticeEdges {
@@ -304,12 +287,13 @@ struct LatticeInner {
 
 /* ---- marches ---- */
 
-/* Sums: LatticeSides or LatticeInner, whose entries of edges are to be multiplied by `factor`; ADD: is there y0? */
-template <typename T, LatticeKind KIND, bool BODY, bool ADD, template <typename, LatticeKind, int, bool> typename Edges>
+/* Edges: LatticeSides or LatticeInner, whose entries of edges are to be multiplied by `factor` */
+template <typename T, LatticeKind KIND, bool BODY, LatticeMode MODE, template <typename, LatticeKind, int, bool> typename Edges>
 struct LatticeMarch {
   static constexpr int ROWS = LatticeShape<T, KIND>::ROWS, NK = LatticeNode<T, KIND>::NK;
   using Tile                = LatticeTile<ROWS>;
-  using Ring                = LatticeRing<T, NK + 2, ROWS>;
+  static constexpr int  NX  = MODE == LATTICE_SWEEP ? 3 : 1; /* fields that make x: in a sweep x, q and d */
+  using Ring                = LatticeRing<T, NX, NX + 1 + NK, ROWS>;
   using Node                = LatticeNode<T, KIND>;
 
   const LatticeGeometry      &g;
@@ -322,58 +306,91 @@ struct LatticeMarch {
   T                          *y;                                  /* row 0 of the plane to be written */
   Node                        below[ROWS + 2], belowright[ROWS + 2]; /* the plane below the layer */
   T                           Y[ROWS + 1], S[ROWS + 1];           /* what the layer before gives to its upper plane: to nodes, to those to the right */
+  T                           b;                                  /* of a sweep, and p'y */
+  double                      energy;
 
   __device__ __forceinline__ LatticeMarch(const LatticeGeometry &g, const LatticeScaled<T> &m, const LatticeVectors<T> &v, const Tile &tile, T *shared, int z, T factor) :
-    g(g), m(m), v(v), ring(tile, g, shared), sums(g, m, tile, z - 1), store(tile.stored(g)), write(tile.rows(g.write)), alpha(factor * v.alpha), y(v.y + g.yl.at(tile.i, tile.j, z - 1))
+    g(g), m(m), v(v), ring(tile, g, shared), sums(g, m, tile, z - 1), store(tile.stored(g) & (MODE == LATTICE_SWEEP ? tile.rows(g.write) : ~0u)), write(tile.rows(g.write)), alpha(factor * v.alpha), y(v.y + g.yl.at(tile.i, tile.j, z - 1))
   {
     const ptrdiff_t at = g.xl.at(tile.i, tile.j, z - 1);
 
     ring.from[0] = v.x + at;
-    ring.from[1] = m.c + at;
+    if constexpr (MODE == LATTICE_SWEEP) {
+      ring.from[1] = v.q + at;
+      ring.from[2] = v.d + at;
+      b            = (T)v.sweep->b;
+      energy       = 0;
+    }
+    ring.from[NX] = m.c + at;
 #pragma unroll
-    for (int d = 0; d < NK; d++) ring.from[2 + d] = m.k[d] + at;
+    for (int d = 0; d < NK; d++) ring.from[NX + 1 + d] = m.k[d] + at;
 #pragma unroll
     for (int r = 0; r <= ROWS; r++) Y[r] = S[r] = 0;
   }
 
-  /* y0 of the rows that are put */
-  __device__ __forceinline__ void fetchold(unsigned put, T old[ROWS + 1]) const
+  /* row r of the plane that the ring has, and the nodes to the right */
+  __device__ __forceinline__ void get(int r, Node &n, Node &right) const
   {
-    if constexpr (ADD) {
+    const T c = ring.get(NX, r);
+
+    if constexpr (MODE == LATTICE_SWEEP) {
+      n.x     = v.direction(b, ring.get(0, r), ring.get(1, r), ring.get(2, r));
+      right.x = FromRight(n.x);
+    } else {
+      n.x     = ring.get(0, r);
+      right.x = ring.right(0, r);
+    }
+    n.c     = m.cscale * c + m.c0;
+    right.c = FromRight(n.c);
 #pragma unroll
-      for (int r = 1; r <= ROWS; r++) old[r] = put >> r & 1 ? (y + (v.y0 - v.y))[r * (size_t)Opaque((unsigned)g.yl.row)] : T(0);
+    for (int d = 0; d < NK; d++) {
+      n.k[d]     = m.kscale[d] * ring.get(NX + 1 + d, r) + (KIND == LATTICE_CUBES ? m.cscale * c + m.k0[d] : m.k0[d]);
+      right.k[d] = FromRight(n.k[d]);
     }
   }
 
-  /* a node's sum is complete */
-  __device__ __forceinline__ void putrow(int r, unsigned put, unsigned rows, T sum, T x, T old) const
-  {
-    if (sums.empty >> r & 1) sum = x; /* LatticeSides only, whose factor is one */
-    const T a = rows >> r & 1 ? alpha : T(0);
+  /* row r of y, or of another array like it */
+  __device__ __forceinline__ T *row(int r, ptrdiff_t to = 0) const { return y + to + r * (size_t)Opaque((unsigned)g.yl.row); }
 
-    if (put >> r & 1) y[r * (size_t)Opaque((unsigned)g.yl.row)] = ADD ? a * sum + old : a * sum;
+  /* y0 of the rows that are put */
+  __device__ __forceinline__ void fetchold(unsigned put, T old[ROWS + 1]) const
+  {
+#pragma unroll
+    for (int r = 1; r <= ROWS; r++) old[r] = put >> r & 1 ? *row(r, v.y0 - v.y) : T(0);
   }
 
-  /* the layer above plane z, which is complete then and put if `last` */
-  __device__ __forceinline__ void layer(int z, bool last)
+  /* a node's sum is complete */
+  __device__ __forceinline__ T putrow(int r, unsigned put, unsigned rows, T sum, T x, T old) const
   {
-    const unsigned put = last ? store : 0, rows = Inside(g.write, 2, z) ? write : 0;
+    if (sums.empty >> r & 1) sum = x; /* LatticeSides only, whose factor is one */
+    sum *= rows >> r & 1 ? alpha : T(0);
+    if (MODE == LATTICE_ADD) sum += old;
+    if (!(put >> r & 1)) return 0;
+    *row(r) = sum;
+    return sum * x;
+  }
+
+  /* the layer above plane z, which is complete then; planes from first to end are put */
+  __device__ __forceinline__ void layer(int z, int first, int end)
+  {
+    const unsigned rows = Inside(g.write, 2, z) ? write : 0, put = z >= first && (MODE != LATTICE_SWEEP || rows) ? store : 0;
+    const unsigned direct = MODE == LATTICE_SWEEP && z + 1 < end && Inside(g.write, 2, z + 1) ? store : 0; /* rows above of which p is written */
     Node           n[8];               /* corners of the cube */
     T              up = 0, upright = 0; /* for row r of the plane above, from the row before */
-    T              old[ROWS + 1];
+    T              old[ROWS + 1], partial = 0;
 
     ring.wait();
     ring.request(g, z + 3);
     sums.begin(z);
-    fetchold(put, old);
+    if constexpr (MODE == LATTICE_ADD) fetchold(put, old);
     n[0] = below[0];
     n[1] = belowright[0];
-    GetNodes<T, KIND, ROWS>(ring, m, 0, n[4], n[5]);
+    get(0, n[4], n[5]);
 #pragma unroll
     for (int r = 0; r <= ROWS; r++) {
       n[2] = below[r + 1];
       n[3] = belowright[r + 1];
-      GetNodes<T, KIND, ROWS>(ring, m, r + 1, n[6], n[7]);
+      get(r + 1, n[6], n[7]);
       const LatticeEdges<T> e = sums.edges(r, n);
       const T               x = n[0].x, x4 = 4 * x, dy = n[2].x - x, dyz = n[6].x, dxy = n[3].x, dxz = n[5].x, dxyz = n[7].x - x;
 
@@ -387,7 +404,8 @@ struct LatticeMarch {
         diagonals = fma(e.xz, dxz + x4, diagonals);
         diagonals = fma(e.yz, dyz + x4, diagonals);
         sum += diagonals + FromLeft(fma(-e.x, dx, S[r]));
-        putrow(r, put, rows, sum, x, ADD ? old[r] : T(0));
+        partial += putrow(r, put, rows, sum, x, MODE == LATTICE_ADD ? old[r] : T(0));
+        if (direct >> r & 1) *row(r, v.p - v.y + g.yl.plane) = n[4].x;
         Y[r] = fma(-e.z, dz, up);
         S[r] = fma(e.xz, fma(T(4), dxz, x), upright);
       }
@@ -406,6 +424,7 @@ struct LatticeMarch {
     }
     below[ROWS + 1]      = n[4];
     belowright[ROWS + 1] = n[5];
+    if (MODE == LATTICE_SWEEP) energy += partial;
   }
 
   /* planes from first to end */
@@ -416,20 +435,21 @@ struct LatticeMarch {
       ring.request(g, z);
     }
 #pragma unroll
-    for (int r = 0; r < ROWS + 2; r++) GetNodes<T, KIND, ROWS>(ring, m, r, below[r], belowright[r]);
+    for (int r = 0; r < ROWS + 2; r++) get(r, below[r], belowright[r]);
     for (int z = first - 1; z < end; z++) {
-      layer(z, z >= first);
+      layer(z, first, end);
       y += g.yl.plane;
     }
+    if constexpr (MODE == LATTICE_SWEEP) AddEnergy(energy, v.sweep);
   }
 };
 
-template <typename T, LatticeKind KIND, bool BODY, bool ADD>
+template <typename T, LatticeKind KIND, bool BODY, LatticeMode MODE>
 __launch_bounds__(LatticeTile<1>::THREADS, LatticeShape<T, KIND>::BLOCKS)
 static __global__ void LatticeMarchKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ LatticeScaled<T> m, const __grid_constant__ LatticeVectors<T> v, const __grid_constant__ LatticeCut cut)
 {
-  using Sides = LatticeMarch<T, KIND, BODY, ADD, LatticeSides>;
-  using Inner = LatticeMarch<T, KIND, BODY, ADD, LatticeInner>;
+  using Sides = LatticeMarch<T, KIND, BODY, MODE, LatticeSides>;
+  using Inner = LatticeMarch<T, KIND, BODY, MODE, LatticeInner>;
   extern __shared__ double shared_memory[];
   const typename Sides::Tile tile(g);
   int                        first, end;
@@ -437,6 +457,7 @@ static __global__ void LatticeMarchKernel(const __grid_constant__ LatticeGeometr
 
   cut.planes(g, &first, &end, &inner);
   if (tile.j + 1 >= g.store.hi[1] || first >= end) return; /* a warp without rows */
+  if (MODE == LATTICE_SWEEP && v.sweep->stop) return;
   if (!BODY && inner && tile.inner(g)) {
     Inner march(g, m, v, tile, (T *)shared_memory, first, T(2));
 
@@ -448,45 +469,44 @@ static __global__ void LatticeMarchKernel(const __grid_constant__ LatticeGeometr
   }
 }
 
-/* f(std::integral_constant<LatticeKind, kind>(), whether there is a body) */
-template <int KIND = 0, typename F>
-static PetscErrorCode ForLatticeKind(LatticeKind kind, bool body, F &&f)
+/* f(its kernel, bytes of shared memory, std::integral_constant of its rows) */
+template <typename T, LatticeKind KIND, bool BODY, LatticeMode MODE, typename F>
+static PetscErrorCode WithMarch(F &&f)
 {
-  if constexpr (KIND < LATTICE_KINDS) {
-    using Kind = std::integral_constant<LatticeKind, (LatticeKind)KIND>;
-    if (kind != KIND) return ForLatticeKind<KIND + 1>(kind, body, f);
-    return body ? f(Kind(), std::true_type()) : f(Kind(), std::false_type());
-  }
-  return PETSC_SUCCESS;
+  return f(LatticeMarchKernel<T, KIND, BODY, MODE>, LatticeMarch<T, KIND, BODY, MODE, LatticeSides>::Ring::SHARED, std::integral_constant<int, LatticeShape<T, KIND>::ROWS>());
 }
 
-template <typename T, LatticeKind KIND>
-static constexpr size_t LatticeShared()
+template <typename T, LatticeKind KIND, bool BODY, typename F>
+static PetscErrorCode ForMode(LatticeMode mode, F &&f)
 {
-  return LatticeMarch<T, KIND, false, false, LatticeInner>::Ring::SHARED;
+  return mode == LATTICE_MULT ? WithMarch<T, KIND, BODY, LATTICE_MULT>(f) : (mode == LATTICE_ADD ? WithMarch<T, KIND, BODY, LATTICE_ADD>(f) : WithMarch<T, KIND, BODY, LATTICE_SWEEP>(f));
+}
+
+template <typename T, LatticeKind KIND = LATTICE_CUBES, typename F>
+static PetscErrorCode ForMarch(LatticeKind kind, bool body, LatticeMode mode, F &&f)
+{
+  if constexpr (KIND + 1 < LATTICE_KINDS) {
+    if (kind != KIND) return ForMarch<T, (LatticeKind)(KIND + 1)>(kind, body, mode, f);
+  }
+  return body ? ForMode<T, KIND, true>(mode, f) : ForMode<T, KIND, false>(mode, f);
 }
 
 template <typename T>
-PetscErrorCode LatticeMarchCut(LatticeKind kind, const LatticeGeometry &g, LatticeCut *cut)
+PetscErrorCode LatticeMarchCut(LatticeKind kind, LatticeMode mode, const LatticeGeometry &g, LatticeCut *cut)
 {
-  return ForLatticeKind(kind, g.body != NULL, [&](auto kind, auto body) {
+  return ForMarch<T>(kind, g.body != NULL, mode, [&](auto kernel, size_t shared, auto rows) {
     PetscFunctionBegin;
-    PetscCall(AllowShared(LatticeMarchKernel<T, kind(), body(), true>, LatticeShared<T, kind()>()));
-    PetscCall(LatticeCutPlanes<LatticeTile<LatticeShape<T, kind()>::ROWS>>(LatticeMarchKernel<T, kind(), body(), false>, LatticeShared<T, kind()>(), g, cut));
+    PetscCall(LatticeCutPlanes<LatticeTile<rows()>>(kernel, shared, g, cut));
     PetscFunctionReturn(PETSC_SUCCESS);
   });
 }
 
 template <typename T>
-PetscErrorCode LatticeMarchApply(LatticeKind kind, const LatticeCut &cut, const LatticeGeometry &g, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
+PetscErrorCode LatticeMarchApply(LatticeKind kind, LatticeMode mode, const LatticeCut &cut, const LatticeGeometry &g, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
 {
-  return ForLatticeKind(kind, g.body != NULL, [&](auto kind, auto body) {
-    constexpr int             threads = LatticeTile<1>::THREADS;
-    const LatticeScaled<T>    material(kind(), m, v.x);
-
+  return ForMarch<T>(kind, g.body != NULL, mode, [&](auto kernel, size_t shared, auto rows) {
     PetscFunctionBegin;
-    if (v.y0) LatticeMarchKernel<T, kind(), body(), true><<<cut.grid, threads, LatticeShared<T, kind()>(), stream>>>(g, material, v, cut);
-    else LatticeMarchKernel<T, kind(), body(), false><<<cut.grid, threads, LatticeShared<T, kind()>(), stream>>>(g, material, v, cut);
+    kernel<<<cut.grid, LatticeTile<rows()>::THREADS, shared, stream>>>(g, LatticeScaled<T>(kind, m, v.x), v, cut);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   });

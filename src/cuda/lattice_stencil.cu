@@ -76,7 +76,7 @@ template <typename T, bool WHOLE, bool ADD>
 struct LatticeStencil {
   static constexpr int ROWS = stencil_rows;
   using Tile                = LatticeTile<ROWS>;
-  using Ring                = LatticeRing<T, 1, ROWS>;
+  using Ring                = LatticeRing<T, 1, 1, ROWS>;
 
   const LatticeGeometry  &g;
   const StencilTable<T>  &table;
