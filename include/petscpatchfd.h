@@ -21,6 +21,8 @@ PETSC_EXTERN PetscErrorCode PatchFDFinalizePackage(void);
   Values:
 + `DMBOX_Q` (`q`)     - continuous functions, polynomials of degree k in each direction on each cell (Q_k), with Gauss-Lobatto nodes
 . `DMBOX_DGQ` (`dgq`) - the same without continuity (DGQ_k); operators have the face terms of interior penalty methods
+. `DMBOX_P1` (`p1`)   - continuous functions, linear on simplices: each square is cut into two triangles, each cube into six tetrahedra, along the paths from its lower to
+                        its upper corner.  The nodes are the corners of the cells
 - `DMBOX_RT` (`rt`)   - a velocity and a pressure: the Raviart-Thomas space RT_k, whose component i is continuous of degree k + 1 in direction i and discontinuous of
                         degree k in the others, and DGQ_k. The divergence of a velocity is in the space of the pressure
 
@@ -31,7 +33,8 @@ E*/
 typedef enum {
   DMBOX_Q,
   DMBOX_DGQ,
-  DMBOX_RT
+  DMBOX_RT,
+  DMBOX_P1
 } DMBoxSpace;
 PETSC_EXTERN const char *const DMBoxSpaces[];
 
@@ -108,6 +111,49 @@ PETSC_EXTERN PetscErrorCode DMBoxLiftDirichlet(DM, Vec g, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxComputeError(DM, PetscReal time, DMBoxFunction, void *ctx, Vec, PetscReal *l2, PetscReal *max);
 PETSC_EXTERN PetscErrorCode DMBoxComputeBendingError(DM, PetscReal time, DMBoxFunction hessian, void *ctx, Vec, PetscReal *h2);
 PETSC_EXTERN PetscErrorCode DMBoxComputeStokesError(DM, PetscReal time, DMBoxFunction, DMBoxFunction gradient, void *ctx, Vec, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div);
+
+/* ---- the operator heat ---- */
+PETSC_EXTERN PetscErrorCode DMBoxSetHeat(DM, PetscReal capacity, const PetscReal conductivity[], PetscReal shift);
+PETSC_EXTERN PetscErrorCode DMBoxGetHeat(DM, PetscReal *capacity, PetscReal conductivity[], PetscReal *shift);
+PETSC_EXTERN PetscErrorCode DMBoxSetHeatFields(DM, Vec capacity, PetscInt n, const Vec conductivity[]);
+PETSC_EXTERN PetscErrorCode DMBoxGetHeatFields(DM, Vec *capacity, Vec conductivity[]);
+PETSC_EXTERN PetscErrorCode DMBoxSetHeatFunctions(DM, PetscReal time, DMBoxFunction capacity, DMBoxFunction conductivity, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxSetHeatVoxels(DM, const unsigned char voxel[], PetscInt n, const PetscReal capacity[], const PetscReal conductivity[]);
+PETSC_EXTERN PetscErrorCode DMBoxLoadVoxels(DM, const char file[], unsigned char *voxel[]);
+PETSC_EXTERN PetscErrorCode DMBoxSetHeatRobin(DM, PetscInt side, PetscReal h, PetscReal outside);
+PETSC_EXTERN PetscErrorCode DMBoxGetHeatRobin(DM, PetscInt side, PetscReal *h, PetscReal *outside);
+PETSC_EXTERN PetscErrorCode DMBoxSetHeatSource(DM, DMBoxFunction, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxSetHeatFlux(DM, PetscInt side, DMBoxFunction, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxSetHeatDirichlet(DM, DMBoxFunction, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxSetHeatSteady(DM, PetscBool);
+PETSC_EXTERN PetscErrorCode DMBoxGetHeatSteady(DM, PetscBool *);
+PETSC_EXTERN PetscErrorCode DMBoxAddHeatLoad(DM, PetscReal time, Vec);
+
+/*E
+  DMBoxHeatGuess - Where the linear solve of a time step of the operator `heat` begins
+
+  Values:
++ `DMBOX_HEAT_GUESS_NONE` (`none`)         - what `TS` does by itself
+. `DMBOX_HEAT_GUESS_ZERO` (`zero`)         - zero
+. `DMBOX_HEAT_GUESS_PREVIOUS` (`previous`) - the solution of the step before
+- `DMBOX_HEAT_GUESS_LINEAR` (`linear`)     - extrapolation of the solutions of the two steps before
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxTSSetHeat()`, `DMBoxTSSetHeatGuess()`
+E*/
+typedef enum {
+  DMBOX_HEAT_GUESS_NONE,
+  DMBOX_HEAT_GUESS_ZERO,
+  DMBOX_HEAT_GUESS_PREVIOUS,
+  DMBOX_HEAT_GUESS_LINEAR
+} DMBoxHeatGuess;
+PETSC_EXTERN const char *const DMBoxHeatGuesses[];
+PETSC_EXTERN PetscErrorCode DMBoxTSSetHeat(TS);
+PETSC_EXTERN PetscErrorCode DMBoxTSSetHeatGuess(TS, DMBoxHeatGuess);
+PETSC_EXTERN PetscErrorCode DMBoxTSGetHeatGuess(TS, DMBoxHeatGuess *);
+PETSC_EXTERN PetscErrorCode DMBoxTSHeatView(TS, PetscViewer);
+PETSC_EXTERN PetscErrorCode DMBoxTSHeatLoad(TS, PetscViewer);
 
 /*S
   DMBoxOperator - The operator that a `DMBOX` carries, with its coefficients

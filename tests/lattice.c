@@ -191,6 +191,7 @@ static PetscErrorCode ProblemCreate(PetscRandom r, PetscInt dim, Problem *p)
   p->material.mass      = kind == 1 ? 0 : Random(r, 0.5, 2);
   p->material.stiffness = kind == 2 ? 0 : Random(r, 0.5, 2);
   p->material.side      = Random(r, 0.5, 2);
+  p->material.identity  = Random(r, 0, 2);
   for (int s = 0; s < 6; s++) p->desc.robin[s] = RandomInt(r, 0, 1) ? Random(r, 0, 3) : 0;
   p->constc = Random(r, 0.5, 2);
   if (RandomInt(r, 0, 3)) PetscCall(RandomField(r, PatchFDBoxSize(&p->all), 0.5, 2, &p->c));
@@ -289,8 +290,8 @@ static PetscErrorCode Compare(PetscRandom r, PatchFDKernels kern, Problem *p, do
         double         want, diagonal;
 
         for (int d = 0; d < 3; d++) written = (PetscBool)(written && node[d] >= p->desc.write[d][0] && node[d] < p->desc.write[d][1]);
-        want     = (mode ? y0[at] : 0) + (written ? alpha * (touched[at] ? Ax[at] : x[at]) : 0);
-        diagonal = written && touched[at] ? D[at] : 1;
+        want     = (mode ? y0[at] : 0) + (written ? alpha * (touched[at] ? Ax[at] : p->material.identity * x[at]) : 0);
+        diagonal = written && touched[at] ? D[at] : p->material.identity;
         *error   = PetscMax(*error, PetscAbsReal(want - Value(kern, ay, i)));
         *error   = PetscMax(*error, PetscAbsReal(diagonal - Value(kern, ad, i)));
       }

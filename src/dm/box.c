@@ -15,7 +15,7 @@
 #include <patchfd/private/sysimpl.h>
 #include <petsc/private/vecimpl.h>
 
-const char *const DMBoxSpaces[]        = {"q", "dgq", "rt", "DMBoxSpace", "DMBOX_", NULL};
+const char *const DMBoxSpaces[]        = {"q", "dgq", "rt", "p1", "DMBoxSpace", "DMBOX_", NULL};
 const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "supported", "DMBoxBoundaryType", "DMBOX_", NULL};
 
 PetscErrorCode DMBoxGetContext(DM dm, DM_Box **box)

@@ -37,6 +37,35 @@ static PetscErrorCode DMBoxDeviation(DM dm, PetscReal time, PetscInt nodes, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the same for linear elements on simplices, at Gauss points of cubes that are mapped to them */
+static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec v, PetscReal *sum, PetscReal *largest)
+{
+  const DM_Box      *box     = (const DM_Box *)dm->data;
+  const PetscReal    unit[2] = {0, 1};
+  const PetscBool    free[2] = {PETSC_FALSE, PETSC_FALSE};
+  PatchFDLatticeDesc desc    = {.dim = dm->dim, .xbox = box->field[0].local};
+  PetscReal          q[PATCHFD_SIMPLEX_POINTS], w[PATCHFD_SIMPLEX_POINTS], B[3][2 * PATCHFD_SIMPLEX_POINTS];
+  PatchFDLine        line;
+  const PetscScalar *array, *local;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxCheckVec(dm, v));
+  for (PetscInt d = 0; d < 3; d++) {
+    desc.n[d] = box->cells[d];
+    desc.h[d] = (box->upper[d] - box->lower[d]) / (PetscReal)box->cells[d];
+  }
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, 1, 1, unit, free, &line));
+  PetscCall(PatchFDLineTabulate(&line, PATCHFD_SIMPLEX_POINTS, q, w, B[0], B[1], B[2]));
+  PetscCall(PatchFDLineDestroy(&line));
+  PetscCall(DMBoxGetLocalRead(dm, v, &array, &local));
+  PetscCall(PatchFDHostLatticeError(&desc, (const PetscInt(*)[2])box->owncells, q, w, box->lower, f, ctx, time, local, sum, largest));
+  PetscCall(DMBoxRestoreLocalRead(dm, v, &array, &local));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 1, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, largest, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)dm)));
+  if (PetscIsNanReal(*sum)) *largest = *sum;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   DMBoxComputeError - Computes how far a finite element function is from a given one
 
@@ -56,7 +85,7 @@ static PetscErrorCode DMBoxDeviation(DM dm, PetscReal time, PetscInt nodes, Pets
   Level: beginner
 
   Notes:
-  Uses degree + 4 Gauss points in each direction of each cell; degree + 5 with the space `DMBOX_RT`.
+  Uses degree + 4 Gauss points in each direction of each cell; degree + 5 with the space `DMBOX_RT`; 4 in each direction of each simplex with `DMBOX_P1`.
 
   Functions have one component.  With the space `DMBOX_RT` they have dim + 1, the velocity and the pressure, and the norms are those of all
   of them together, as in `DMComputeL2Diff()`; `DMBoxComputeStokesError()` tells them apart.
@@ -73,7 +102,8 @@ PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunction f, void *c
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   for (PetscInt i = 0; i < box->nfield; i++) value[i].component = value[i].field = i;
-  PetscCall(DMBoxDeviation(dm, time, 0, box->nfield, value, box->nfield, f, ctx, v, e));
+  if (box->space == DMBOX_P1) PetscCall(DMBoxComputeError_P1(dm, time, f, ctx, v, &sum, &largest));
+  else PetscCall(DMBoxDeviation(dm, time, 0, box->nfield, value, box->nfield, f, ctx, v, e));
   for (PetscInt i = 0; i < box->nfield; i++) {
     sum += e[i].square;
     if (e[i].largest > largest || PetscIsNanReal(e[i].largest)) largest = e[i].largest;
@@ -117,7 +147,7 @@ PetscErrorCode DMBoxComputeBendingError(DM dm, PetscReal time, DMBoxFunction hes
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCheck(box->nfield == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeBendingError() is for a space with one field; -dm_box_space (DMBoxSetSpace()) is %s",
+  PetscCheck(box->nfield == 1 && box->space != DMBOX_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeBendingError() is for the spaces q and dgq; -dm_box_space (DMBoxSetSpace()) is %s",
              DMBoxSpaces[box->space]);
   for (PetscInt i = 0; i < dm->dim * dm->dim; i++) {
     der[i].component = i;

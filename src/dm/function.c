@@ -117,6 +117,7 @@ PetscErrorCode DMBoxAddLoad(DM dm, PetscReal time, DMBoxFunction f, void *ctx, V
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCheck(box->space != DMBOX_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxAddLoad() integrates products of polynomials; with -dm_box_space p1 use DMBoxAddHeatLoad()");
   PetscCall(DMBoxCheckVec(dm, b));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, b, 0, 0));
   PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_FALSE, points));
@@ -183,6 +184,7 @@ PetscErrorCode DMBoxAddNeumannLoad(DM dm, PetscReal time, DMBoxFunction flux, vo
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCheck(box->space != DMBOX_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxAddNeumannLoad() integrates products of polynomials; with -dm_box_space p1 use DMBoxAddHeatLoad()");
   PetscCall(DMBoxCheckVec(dm, b));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, b, 0, 0));
   Nc = box->space == DMBOX_RT ? dm->dim : 1;

@@ -51,7 +51,10 @@ PetscErrorCode DMClone_Box(DM dm, DM *newdm)
   PetscFunctionBegin;
   PetscCall(DMSetType(*newdm, DMBOX));
   PetscCall(DMBoxCopy(dm, *newdm));
-  if (dm->setupcalled) PetscCall(DMSetUp(*newdm));
+  if (dm->setupcalled) {
+    PetscCall(DMSetUp(*newdm));
+    PetscCall(DMBoxCopyOperator(dm, *newdm));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,6 +103,7 @@ PetscErrorCode DMRefine_Box(DM dm, MPI_Comm comm, DM *fine)
     if (f->nvertices[d]) PetscCall(DMBoxBisect(&f->nvertices[d], &f->vertices[d]));
   }
   PetscCall(DMSetUp(*fine));
+  PetscCall(DMBoxCopyOperator(dm, *fine)); /* what needs the mesh */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -127,6 +131,7 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
     }
   }
   PetscCall(DMSetUp(*coarse));
+  PetscCall(DMBoxCopyOperator(dm, *coarse)); /* what needs the mesh */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -83,7 +83,8 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
   PetscFunctionBegin;
   PetscCheck(dm->dim >= 1 && dm->dim <= 3, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
   PetscCheck(box->degree >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; it must be at least 1", box->degree);
-  PetscCheck(box->space == DMBOX_Q || box->space == DMBOX_DGQ || box->space == DMBOX_RT, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q, dgq or rt", (int)box->space);
+  PetscCheck(box->space == DMBOX_Q || box->space == DMBOX_DGQ || box->space == DMBOX_RT || box->space == DMBOX_P1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q, dgq, rt or p1", (int)box->space);
+  PetscCheck(box->space != DMBOX_P1 || box->degree == 1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is p1, which has degree 1, but -dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT, box->degree);
   PetscCheck(box->space != DMBOX_RT || dm->dim > 1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is rt, which has 2 or 3 dimensions, but -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT, dm->dim);
   PetscCheck(box->refine >= 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_refine is %" PetscInt_FMT "; it must be at least 0", box->refine);
   for (PetscInt d = 0; d < dm->dim; d++) {
@@ -122,7 +123,7 @@ static void DMBoxFieldSpace(DM dm, PetscInt field, PetscInt d, PatchFDContinuity
   const DM_Box   *box = (const DM_Box *)dm->data;
   const PetscBool own = (PetscBool)(box->space == DMBOX_RT && field == d);
 
-  *continuity = box->space == DMBOX_Q || own ? PATCHFD_CONTINUOUS : PATCHFD_DISCONTINUOUS;
+  *continuity = box->space == DMBOX_Q || box->space == DMBOX_P1 || own ? PATCHFD_CONTINUOUS : PATCHFD_DISCONTINUOUS;
   *degree     = box->degree + (own ? 1 : 0);
 }
 
@@ -281,7 +282,7 @@ static PetscErrorCode DMBoxCreateFields(DM dm)
 
   PetscFunctionBegin;
   box->nfield = DMBoxNumFields(dm);
-  box->ghost  = box->space != DMBOX_Q || box->op->reach ? 2 : 1;
+  box->ghost  = (box->space != DMBOX_Q && box->space != DMBOX_P1) || box->op->reach ? 2 : 1;
   for (PetscInt f = 0; f < box->nfield; f++) {
     for (PetscInt d = 0; d < 3; d++) {
       PatchFDContinuity continuity;

@@ -35,7 +35,7 @@ PetscErrorCode DMBoxOperatorCreate(MPI_Comm comm, const char name[], DMBoxOperat
 
   PetscFunctionBegin;
   PetscCall(PetscFunctionListFind(DMBoxOperatorList, name, &create));
-  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson, biharmonic and stokes",
+  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson, biharmonic, stokes and heat",
              name);
   PetscCall(PetscNew(op));
   PetscCall(PetscStrallocpy(name, &(*op)->name));
@@ -48,6 +48,7 @@ PetscErrorCode DMBoxOperatorDestroy(DMBoxOperator *op)
 {
   PetscFunctionBegin;
   if (!*op) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((*op)->ops.destroy) PetscCall((*(*op)->ops.destroy)(*op));
   PetscCall(PetscFree((*op)->name));
   PetscCall(PetscFree(*op));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -58,7 +59,7 @@ PetscErrorCode DMBoxCopyOperator(DM from, DM to)
 {
   const DMBoxOperator a = ((const DM_Box *)from->data)->op;
   DMBoxOperator      *b = &((DM_Box *)to->data)->op;
-  PetscBool           same;
+  PetscBool           same, changed = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(PetscStrcmp(a->name, (*b)->name, &same));
@@ -69,7 +70,8 @@ PetscErrorCode DMBoxCopyOperator(DM from, DM to)
   if (same) PetscCall(PetscArraycmp(a->coefficient, (*b)->coefficient, DMBOX_MAX_COEFFICIENTS, &same));
   if (same) PetscCall(PetscArraycmp(a->penalty, (*b)->penalty, 2, &same));
   if (same) PetscCall(PetscArraycmp(&a->exponent[0][0], &(*b)->exponent[0][0], 6, &same));
-  if (same && a->rate == (*b)->rate) PetscFunctionReturn(PETSC_SUCCESS);
+  if (a->ops.copy) PetscCall((*a->ops.copy)(from, to, &changed));
+  if (same && !changed && a->rate == (*b)->rate) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArraycpy((*b)->coefficient, a->coefficient, DMBOX_MAX_COEFFICIENTS));
   PetscCall(PetscArraycpy((*b)->penalty, a->penalty, 2));
   PetscCall(PetscArraycpy(&(*b)->exponent[0][0], &a->exponent[0][0], 6));
@@ -111,7 +113,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- name - the operator: `poisson`, `biharmonic`, `stokes`, or one that `DMBoxOperatorRegister()` has added
+- name - the operator: `poisson`, `biharmonic`, `stokes`, `heat`, or one that `DMBoxOperatorRegister()` has added
 
   Options Database Key:
 . -dm_box_operator name - the operator

@@ -39,7 +39,8 @@ typedef struct {
   const REAL *capacity, *conductivity[3];
   REAL        constcapacity, constconductivity[3];
   REAL        mass, stiffness[3], side[6]; /* factors of an edge's sum, of a simplex without its mean */
-  REAL        alpha;
+  PetscBool   same; /* one conductivity for all directions */
+  REAL        identity, alpha;
   const REAL *x, *y0;
   REAL       *y;
 } LatticeCall;
@@ -264,17 +265,16 @@ static LatticeRunFn *const LatticeRuns[3][2][6] = {{LIST(1, 0), LIST(1, 1)}, {LI
 static LatticeRunFn *LatticeChooseRun(const LatticePlan *p, const LatticeCall *call)
 {
   const int dim  = (int)p->desc.dim;
-  PetscBool same = PETSC_TRUE, constant = (PetscBool)!call->capacity, stiffness = PETSC_FALSE;
+  PetscBool constant = (PetscBool)!call->capacity, stiffness = PETSC_FALSE;
   int       which;
 
   for (int d = 0; d < dim; d++) {
-    same      = (PetscBool)(same && call->conductivity[d] == call->conductivity[0] && (call->conductivity[d] || call->constconductivity[d] == call->constconductivity[0]));
     constant  = (PetscBool)(constant && !call->conductivity[d]);
     stiffness = (PetscBool)(stiffness || call->stiffness[d] != 0);
   }
   if (constant) which = 5;
-  else if (call->mass == 0) which = same ? 1 : 2;
-  else which = !stiffness ? 0 : (same ? 3 : 4);
+  else if (call->mass == 0) which = call->same ? 1 : 2;
+  else which = !stiffness ? 0 : (call->same ? 3 : 4);
   return LatticeRuns[dim - 1][!call->x][which];
 }
 
@@ -286,15 +286,15 @@ typedef struct {
   V cube[8], side[6]; /* 1 or 0: does the cube exist of which the node is this corner; is it on this side? */
 } LatticeValues;
 
-static void LatticeGather(const LatticePlan *p, const LatticeCall *call, const LatticeBlock *b, LatticeValues *v)
+static inline __attribute__((always_inline)) void LatticeGather(const int dim, const int conductivity, const LatticePlan *p, const LatticeCall *call, const LatticeBlock *b, LatticeValues *v)
 {
   const PatchFDLatticeDesc *desc = &p->desc;
   const PatchFDBox         *box  = &desc->xbox;
-  const int                 dim = (int)desc->dim, all = (1 << dim) - 1;
+  const int                 all  = (1 << dim) - 1;
 
   for (int l = 0; l < VL; l++) {
-    const PetscInt *node = b->node[l < b->count ? l : 0];
-    const ptrdiff_t at   = PatchFDBoxNode(box, node[0], node[1], node[2]);
+    const PetscInt *node   = b->node[l < b->count ? l : 0];
+    const ptrdiff_t at     = PatchFDBoxNode(box, node[0], node[1], node[2]);
     int             out[3] = {0, 0, 0}, unread[3] = {0, 0, 0}; /* directions in which node - 1, node, node + 1 are not there */
 
     for (int d = 0; d < dim; d++) {
@@ -316,7 +316,7 @@ static void LatticeGather(const LatticePlan *p, const LatticeCall *call, const L
         const ptrdiff_t from = in ? at + p->near[u] : at;
 
         v->c[u][l] = call->capacity ? call->capacity[from] : call->constcapacity;
-        for (int d = 0; d < dim; d++) v->k[d][u][l] = call->conductivity[d] ? call->conductivity[d][from] : call->constconductivity[d];
+        for (int d = 0; d < conductivity; d++) v->k[d][u][l] = call->conductivity[d] ? call->conductivity[d][from] : call->constconductivity[d];
         v->x[u][l] = call->x ? (read ? call->x[from] : 0) : !m;
       }
     }
@@ -324,60 +324,65 @@ static void LatticeGather(const LatticePlan *p, const LatticeCall *call, const L
 }
 
 /* what a simplex with these directions, of which the node is the corner number t, adds to the node's row */
-static inline V LatticeSimplex(const LatticePlan *p, const LatticeCall *call, const LatticeValues *v, const int path[3], int t)
+static inline __attribute__((always_inline)) V LatticeSimplex(const int dim, const int conductivity, const LatticePlan *p, const LatticeCall *call, const LatticeValues *v, const int path[3], const int t)
 {
-  const int dim = (int)p->desc.dim;
-  int       corner[4], u[4];
-  V         c = {0}, x = {0}, y;
+  int corner[4], u[4];
+  V   c = {0}, x = {0}, k[3] = {{0}}, y;
 
   corner[0] = 0;
-  for (int s = 0; s < dim; s++) corner[s + 1] = corner[s] | 1 << path[s];
-  for (int s = 0; s <= dim; s++) {
+  _Pragma("GCC unroll 3") for (int s = 0; s < dim; s++) corner[s + 1] = corner[s] | 1 << path[s];
+  _Pragma("GCC unroll 4") for (int s = 0; s <= dim; s++)
+  {
     u[s] = LatticeIndex(s < t ? -1 : 1, corner[s] ^ corner[t]);
     c += v->c[u[s]];
     x += v->x[u[s]];
+    _Pragma("GCC unroll 3") for (int d = 0; d < conductivity; d++) k[d] += v->k[d][u[s]];
   }
   y = c * (x + v->x[0]) * call->mass;
-  for (int s = PetscMax(t - 1, 0); s <= t && s < dim; s++) { /* the edges before and after the node */
-    const int d = path[s];
-    V         k = {0};
-
-    for (int i = 0; i <= dim; i++) k += v->k[d][u[i]];
-    y += k * (v->x[0] - v->x[u[s < t ? s : s + 1]]) * call->stiffness[d];
-  }
+  /* the edges before and after the node */
+  if (t > 0) y += k[conductivity > 1 ? path[t - 1] : 0] * (v->x[0] - v->x[u[t - 1]]) * call->stiffness[path[t - 1]];
+  if (t < dim) y += k[conductivity > 1 ? path[t] : 0] * (v->x[0] - v->x[u[t + 1]]) * call->stiffness[path[t]];
   if (p->robin && t < dim) y += v->side[2 * path[dim - 1]] * (x - v->x[u[dim]] + v->x[0]) * call->side[2 * path[dim - 1]];
   if (p->robin && t > 0) y += v->side[2 * path[0] + 1] * (x - v->x[u[0]] + v->x[0]) * call->side[2 * path[0] + 1];
   return y;
 }
 
-static void LatticeFlush(const LatticePlan *p, const LatticeCall *call, LatticeBlock *b)
+static inline __attribute__((always_inline)) void LatticeBlockRows(const int dim, const int conductivity, const LatticePlan *p, const LatticeCall *call, const LatticeBlock *b)
 {
-  const int     dim = (int)p->desc.dim;
   LatticeValues v;
   LatticeCall   simplex = *call; /* edges' sums are half the sums over simplices in three dimensions */
   V             y = {0}, touched = {0};
 
-  if (!b->count) return;
-  LatticeGather(p, call, b, &v);
+  LatticeGather(dim, conductivity, p, call, b, &v);
   if (dim == 3) {
     simplex.mass *= (REAL)0.5;
     for (int d = 0; d < dim; d++) simplex.stiffness[d] *= (REAL)0.5;
   }
-  for (int i = 0; i < LatticeCount[dim - 1]; i++) {
-    const int *path = LatticePath[dim - 1][i];
-    int        a    = 0;
+  _Pragma("GCC unroll 6") for (int i = 0; i < LatticeCount[dim - 1]; i++)
+  {
+    int a = 0;
 
-    for (int t = 0; t <= dim; t++) {
-      y += v.cube[a] * LatticeSimplex(p, &simplex, &v, path, t);
+    _Pragma("GCC unroll 4") for (int t = 0; t <= dim; t++)
+    {
+      y += v.cube[a] * LatticeSimplex(dim, conductivity, p, &simplex, &v, LatticePath[dim - 1][i], t);
       touched += v.cube[a];
-      if (t < dim) a |= 1 << path[t];
+      if (t < dim) a |= 1 << LatticePath[dim - 1][i][t];
     }
   }
   for (int l = 0; l < b->count; l++) {
     const ptrdiff_t at = PatchFDBoxNode(&p->desc.ybox, b->node[l][0], b->node[l][1], b->node[l][2]);
 
-    call->y[at] = (call->y0 ? call->y0[at] : 0) + call->alpha * (touched[l] != 0 ? y[l] : v.x[0][l]);
+    call->y[at] = (call->y0 ? call->y0[at] : 0) + call->alpha * (touched[l] != 0 ? y[l] : call->identity * v.x[0][l]);
   }
+}
+
+static void LatticeFlush(const LatticePlan *p, const LatticeCall *call, LatticeBlock *b)
+{
+  if (b->count == 0) return;
+  if (p->desc.dim == 1) LatticeBlockRows(1, 1, p, call, b);
+  else if (p->desc.dim == 2) LatticeBlockRows(2, 2, p, call, b);
+  else if (call->same) LatticeBlockRows(3, 1, p, call, b);
+  else LatticeBlockRows(3, 3, p, call, b);
   b->count = 0;
 }
 
@@ -406,7 +411,7 @@ static void LatticeRowApply(const LatticePlan *p, const LatticeCall *call, Latti
   const PetscBool           written = (PetscBool)(j >= desc->write[1][0] && j < desc->write[1][1] && k >= desc->write[2][0] && k < desc->write[2][1]);
   const PetscBool           fast    = (PetscBool)(j >= p->fast[1][0] && j < p->fast[1][1] && k >= p->fast[2][0] && k < p->fast[2][1]);
   const PetscInt            first   = written ? PetscMin(PetscMax(lo, desc->write[0][0]), hi) : hi, end = written ? PetscMax(first, PetscMin(hi, desc->write[0][1])) : hi;
-  const REAL                fixed   = call->x ? 0 : 1;
+  const REAL                fixed   = call->x ? 0 : call->identity;
 
   LatticeSkip(call, y + lo, first - lo, fixed);
   for (PetscInt i = first; i < end;) {
@@ -455,12 +460,15 @@ static void LatticePrepare(const LatticePlan *p, const PatchFDMaterial *m, Latti
   call->mass          = (REAL)(m->mass * V * twice / ((dim + 1) * (dim + 1) * (dim + 2)));
   call->capacity      = (const REAL *)m->capacity;
   call->constcapacity = (REAL)m->constcapacity;
+  call->identity      = (REAL)m->identity;
+  call->same          = PETSC_TRUE;
   for (int d = 0; d < dim; d++) {
     const PetscReal area = V * dim / desc->h[d]; /* of a simplex on the side */
 
     call->stiffness[d]         = (REAL)(m->stiffness * V * twice / (desc->h[d] * desc->h[d] * (dim + 1)));
     call->conductivity[d]      = (const REAL *)m->conductivity[d];
     call->constconductivity[d] = (REAL)m->constconductivity[d];
+    call->same                 = (PetscBool)(call->same && m->conductivity[d] == m->conductivity[0] && (m->conductivity[d] || m->constconductivity[d] == m->constconductivity[0]));
     for (int e = 0; e < 2; e++) call->side[2 * d + e] = (REAL)(m->side * desc->robin[2 * d + e] * area / (dim * (dim + 1)));
   }
 }

@@ -221,16 +221,35 @@ static PetscErrorCode MatBoxTake(Mat A, Mat shell, const MatBoxCoefficients *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the same for operators that are not made of bands; done: it was one of those */
+static PetscErrorCode MatBoxTakeOther(Mat A, DM dm, PetscReal rate, PetscBool *done)
+{
+  Mat           shell = NULL;
+  MatBoxTakeFn *take  = NULL;
+  PetscBool     changed;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxShellFind(A, &shell));
+  if (shell) PetscCall(PetscObjectQueryFunction((PetscObject)shell, "MatBoxTake_C", &take));
+  *done = (PetscBool)(take != NULL);
+  if (!take) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*take)(shell, dm, rate, &changed));
+  if (changed && shell != A) PetscCall(MatConvert(shell, ((PetscObject)A)->type_name, MAT_REUSE_MATRIX, &A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatBoxUpdateStep(Mat A, DM dm)
 {
   Mat                shell;
   Mat_Box           *m;
   MatBoxCoefficients now, taken;
-  PetscBool          isbox;
+  PetscBool          isbox, done;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
   if (!isbox) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoxTakeOther(A, dm, ((const DM_Box *)dm->data)->op->rate, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxGetShell(A, &shell));
   if (!shell) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatShellGetContext(shell, &m));
@@ -265,9 +284,12 @@ PetscErrorCode MatBoxUpdate(Mat A)
   Mat                shell;
   Mat_Box           *m;
   MatBoxCoefficients now;
+  PetscBool          done;
 
   PetscFunctionBegin;
   PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscCall(MatBoxTakeOther(A, NULL, 0, &done));
+  if (done) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxGetShell(A, &shell));
   if (!shell) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatShellGetContext(shell, &m));

@@ -523,26 +523,15 @@ PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
 static PetscErrorCode DMCreateMatrix_MatBox(DM dm, Mat *A)
 {
   MatBoxCoefficients c;
-  PetscBool          shell;
+  Mat_Box           *m;
 
   PetscFunctionBegin;
   PetscCall(DMSetUp(dm));
   c = MatBoxCoefficientsOfDM(dm, 0);
   PetscCall(MatBoxCreate(dm, &c, A));
-  PetscCall(PetscStrcmp(dm->mattype, MATSHELL, &shell));
-  if (!shell) { /* -dm_mat_type aij: the assembled matrix, for other preconditioners */
-    Mat      assembled;
-    Mat_Box *m;
-
-    PetscCall(MatShellGetContext(*A, &m));
-    PetscCall(MatConvert(*A, dm->mattype, MAT_INITIAL_MATRIX, &assembled));
-    PetscCall(MatSetVecType(assembled, dm->vectype));
-    PetscCall(MatBoxSetNullSpace(assembled, m));
-    PetscCall(PetscObjectCompose((PetscObject)assembled, "MatBoxShell", (PetscObject)*A));
-    PetscCall(MatDestroy(A));
-    *A = assembled;
-    PetscCall(MatSetDM(*A, dm));
-  }
+  PetscCall(MatShellGetContext(*A, &m));
+  PetscCall(MatBoxShellAssemble(dm, A)); /* -dm_mat_type aij: for other preconditioners */
+  PetscCall(MatBoxSetNullSpace(*A, m));
   PetscCall(DMBoxSetSNESDefaults(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -100,6 +100,35 @@ static PetscErrorCode MatConvert_BoxShell(Mat A, MatType type, MatReuse reuse, M
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatBoxShellAssemble(DM dm, Mat *A)
+{
+  PetscBool shell;
+  Mat       assembled;
+
+  PetscFunctionBegin;
+  PetscCall(PetscStrcmp(dm->mattype, MATSHELL, &shell));
+  if (shell) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatConvert(*A, dm->mattype, MAT_INITIAL_MATRIX, &assembled));
+  PetscCall(MatSetVecType(assembled, dm->vectype));
+  PetscCall(PetscObjectCompose((PetscObject)assembled, "MatBoxShell", (PetscObject)*A));
+  PetscCall(MatDestroy(A));
+  *A = assembled;
+  PetscCall(MatSetDM(*A, dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxShellFind(Mat A, Mat *shell)
+{
+  MatBoxTriplesFn *triples;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)A, "MatBoxShell", (PetscObject *)shell));
+  if (*shell) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxTriples_C", &triples));
+  if (triples) *shell = A;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* other viewers would be given nothing, and nobody told */
 PetscErrorCode MatBoxShellViewASCII(Mat A, PetscViewer viewer, PetscBool *ascii)
 {

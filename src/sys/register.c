@@ -114,6 +114,7 @@ PetscErrorCode PatchFDInitializePackage(void)
   PetscCall(DMBoxOperatorRegister("poisson", DMBoxOperatorCreate_Poisson));
   PetscCall(DMBoxOperatorRegister("biharmonic", DMBoxOperatorCreate_Biharmonic));
   PetscCall(DMBoxOperatorRegister("stokes", DMBoxOperatorCreate_Stokes));
+  PetscCall(DMBoxOperatorRegister("heat", DMBoxOperatorCreate_Heat));
   PetscCall(PCRegister(PCPATCHFD, PCCreate_PatchFD));
   PetscCall(PCRegister(PCPATCHMG, PCCreate_PatchMG));
   PetscCall(PCRegister(PCSINGLE, PCCreate_Single));

@@ -59,6 +59,24 @@ PETSC_INTERN PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, co
 */
 PETSC_INTERN PetscErrorCode PatchFDHostTransferTriples(const PatchFDTransferDesc *, PetscInt row, const PetscInt column[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
 
+/* ---- linear elements on a lattice, src/host/simplices.c ---- */
+
+/* Voxels are bytes, one a cube of the whole box of n[] cubes, x fastest, zero outside of the body.  Those of the cubes between the nodes of a box */
+PETSC_INTERN void PatchFDHostVoxelCut(PetscInt dim, const PetscInt n[3], const unsigned char voxel[], const PatchFDBox *, unsigned char active[]);
+/* at the nodes of a box the mean of table[voxel] of the cubes of the body around them, table[0] where there are none */
+PETSC_INTERN void PatchFDHostVoxelMean(PetscInt dim, const PetscInt n[3], const unsigned char voxel[], const PetscReal table[], const PatchFDBox *, PetscScalar u[]);
+/* those of twice as large cubes, which are in the body if any of theirs is */
+PETSC_INTERN void PatchFDHostVoxelCoarsen(PetscInt dim, const PetscInt n[3], const unsigned char fine[], unsigned char coarse[]);
+/* triples (row, column, value) of the rows that are written, and of nodes that have no others; the material's arrays are in double precision on the host.  index[] on xbox; i = NULL for the count only */
+PETSC_INTERN PetscErrorCode PatchFDHostLatticeTriples(const PatchFDLatticeDesc *, const PatchFDMaterial *, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
+
+enum {
+  PATCHFD_SIMPLEX_POINTS = 4 /* Gauss points in a direction */
+};
+/* sum += the integral of (u - f)^2 over the cubes of `cubes`, largest = the largest |u - f| at quadrature points; q and w: Gauss points and weights of [0, 1].  u on xbox */
+PETSC_INTERN PetscErrorCode PatchFDHostLatticeError(const PatchFDLatticeDesc *, const PatchFDRange cubes, const PetscReal q[], const PetscReal w[], const PetscReal lower[], PatchFDFunction f, void *ctx,
+                                                    PetscReal time, const PetscScalar u[], PetscReal *sum, PetscReal *largest);
+
 /* coef X[2] (x) X[1] (x) X[0] in the rows of field `row` and the columns of field `col` of a patch */
 typedef struct {
   PetscInt         row, col;

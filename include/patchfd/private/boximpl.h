@@ -68,6 +68,9 @@ struct _DMBoxOperatorOps {
   PetscErrorCode (*createinterpolation)(DM coarse, DM fine, Mat *, Vec *);
   PetscErrorCode (*lift)(DM, Vec g, Vec b); /* DMBoxLiftDirichlet() */
   PetscErrorCode (*setup)(DM);              /* what KSP, SNES and TS need of a new DM */
+  /* NULL if there is nothing but coefficients: `data` to the operator of another DM, which before its set-up has no mesh yet; whether that changed it */
+  PetscErrorCode (*copy)(DM from, DM to, PetscBool *changed);
+  PetscErrorCode (*destroy)(DMBoxOperator); /* frees `data` */
   /* for DMBoxScaleOperator(): sets `exponent`, so that each term of the operator is multiplied by two to the power that is returned */
   PetscErrorCode (*scale)(DM, DMBoxOperator, int *exponent);
   /* what matrices are made of, for these coefficients, on the lines of each field: the mesh's own, or those of a patch by itself */
@@ -81,6 +84,7 @@ struct _p_DMBoxOperator {
   PetscInt                 reach;     /* 1 if the rows of a cell see the cells beside it even in a continuous space, otherwise 0 */
   PetscReal                rate;      /* what a time integrator adds to it: its a in the Jacobian a M + A */
   PetscReal                penalty[2]; /* factors of interior penalties, between cells and at Dirichlet sides */
+  void                    *data;        /* what coefficients cannot hold, or NULL */
   int                      exponent[3][2]; /* for float: masses and stiffnesses of each direction are multiplied by two to these powers */
 };
 

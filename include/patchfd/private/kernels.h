@@ -109,13 +109,14 @@ typedef struct {
   PetscInt             n[3];    /* cubes of the whole box */
   PatchFDBox           xbox, ybox; /* of x and of materials, which have the layers of nodes around those of y; of y */
   PatchFDRange         read, write;
-  const unsigned char *active;  /* NULL, or which of the cubes between the nodes of xbox exist, x fastest: rows of nodes that touch none are those of the identity */
+  const unsigned char *active;  /* NULL, or which of the cubes between the nodes of xbox exist, x fastest: nodes that touch none have rows with a diagonal entry only */
   PetscReal            robin[6]; /* a number for each side of the box: times the mass matrix of its triangles */
 } PatchFDLatticeDesc;
 
 /* where the table's arrays live, in its precision, over xbox; NULL for the constant */
 typedef struct {
   PetscReal   mass, stiffness, side; /* factors of M, K and the Robin terms */
+  PetscReal   identity;              /* the diagonal entry of nodes that touch no cube */
   const void *capacity, *conductivity[3]; /* one array for all directions may be given three times */
   PetscReal   constcapacity, constconductivity[3];
 } PatchFDMaterial;
@@ -287,8 +288,8 @@ struct _PatchFDKernels {
 
   PetscErrorCode (*latticecreate)(const PatchFDLatticeDesc *, void **plan);
   /*
-    y = y0 + alpha A x, and the diagonal of A; y0 may be NULL for zero, or y itself.  Rows outside `write` are zero; on the diagonal
-    they, and nodes that touch no cube, have a one
+    y = y0 + alpha A x, and the diagonal of A; y0 may be NULL for zero, or y itself.  Rows outside `write` are zero, but on the
+    diagonal they have the number `identity`
   */
   PetscErrorCode (*latticeapply)(void *plan, const PatchFDMaterial *, PetscReal alpha, const void *x, const void *y0, void *y);
   PetscErrorCode (*latticediagonal)(void *plan, const PatchFDMaterial *, void *diagonal);

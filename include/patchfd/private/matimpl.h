@@ -47,6 +47,12 @@ typedef PetscErrorCode MatBoxTriplesFn(Mat, PetscCount *count, PetscInt **i, Pet
 /* a MATSHELL with nrows x ncols local entries that refuses what its maker does not set (src/mat/shell.c) */
 PETSC_INTERN PetscErrorCode MatBoxShellCreate(DM, size_t nrows, size_t ncols, void *ctx, MatBoxTriplesFn *, Mat *);
 PETSC_INTERN PetscErrorCode MatBoxShellDestroy(Mat);
+/* for DMCreateMatrix() with -dm_mat_type aij or the like: the matrix assembled from the shell, which it keeps, in its place; nothing for shells */
+PETSC_INTERN PetscErrorCode MatBoxShellAssemble(DM, Mat *);
+/* the shell that a matrix is or was assembled from, NULL for other matrices */
+PETSC_INTERN PetscErrorCode MatBoxShellFind(Mat, Mat *);
+/* an operator that is not a Mat_Box takes over what its DM has, and what a time integrator adds; composed as MatBoxTake_C */
+typedef PetscErrorCode MatBoxTakeFn(Mat shell, DM, PetscReal rate, PetscBool *changed);
 /* is there something to print?  An error for viewers that want entries */
 PETSC_INTERN PetscErrorCode MatBoxShellViewASCII(Mat, PetscViewer, PetscBool *ascii);
 
@@ -107,6 +113,7 @@ PETSC_INTERN PetscErrorCode DMBoxLift_MatBox(DM, Vec g, Vec b); /* its lift, for
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator);                     /* poisson.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator);                  /* biharmonic.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator);                      /* stokes.c */
+PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator);                        /* heat.c */
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *, Vec *); /* transfer.c */
 PETSC_INTERN PetscErrorCode DMSetUpSolvers_MatBox(DM);                                      /* solvers.c */
 /* called when a matrix is made, since that is the one thing that a SNES without callbacks asks of its DM: solvers.c */

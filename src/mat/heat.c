@@ -1,0 +1,688 @@
+/*
+  The operator "heat" of a DMBOX with the space p1: capacity du/dt - div(conductivity grad u) = source, with materials that vary in space, on all of the box or on a body of
+  voxels; values, fluxes or exchange with a surrounding temperature on the sides.  Its matrices are in lattice.c, loads and time stepping in heatstep.c.
+*/
+#include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/vecimpl.h>
+
+PetscErrorCode DMBoxGetHeatData(DM dm, const char who[], DMBoxOperator *op, DMBox_Heat **heat)
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "heat", who, op));
+  *heat = (DMBox_Heat *)(*op)->data;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- relatives ---- */
+
+/* before set-up a DM has no mesh, and nothing that lives on one: src/dm/hierarchy.c comes again */
+static PetscErrorCode DMBoxCopy_Heat(DM from, DM to, PetscBool *changed)
+{
+  const DM_Box *a = (const DM_Box *)from->data, *b = (const DM_Box *)to->data;
+  DMBox_Heat   *f = (DMBox_Heat *)a->op->data, *t = (DMBox_Heat *)b->op->data;
+  HeatBody      body = t->body;
+  DMBox_Heat    copy = *f;
+  PetscBool     same;
+
+  PetscFunctionBegin;
+  if (to->setupcalled) {
+    PetscBool coarse = PETSC_TRUE;
+
+    PetscCall(PetscArraycmp(a->cells, b->cells, 3, &same));
+    for (PetscInt d = 0; d < from->dim; d++) coarse = (PetscBool)(coarse && a->cells[d] == 2 * b->cells[d]);
+    PetscCheck(!f->body || same || coarse, PetscObjectComm((PetscObject)from), PETSC_ERR_SUP,
+               "A DMBOX of -dm_box_operator heat with voxels or with fields of capacity or conductivity cannot be refined: refine it first (-dm_refine), then set them");
+    if (!f->body) body = NULL;
+    else if (same) body = f->body;
+    else if (!body || body->made != f->body->made) PetscCall(HeatBodyCoarsen(from, f->body, to, &body));
+    if (body != t->body) {
+      if (same) PetscCall(HeatBodyReference(body));
+      PetscCall(HeatBodyDestroy(&t->body));
+      *changed = PETSC_TRUE;
+    }
+  }
+  copy.body = t->body = body;
+  PetscCall(PetscMemcmp(&copy, t, sizeof(copy), &same));
+  *changed = (PetscBool)(*changed || !same);
+  *t       = copy;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOperatorDestroy_Heat(DMBoxOperator op)
+{
+  DMBox_Heat *heat = (DMBox_Heat *)op->data;
+
+  PetscFunctionBegin;
+  PetscCall(HeatBodyDestroy(&heat->body));
+  PetscCall(PetscFree(op->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- checks, options, view ---- */
+
+static PetscErrorCode DMBoxOperatorCheck_Heat(DM dm, PETSC_UNUSED DMBoxOperator op)
+{
+  const DM_Box  *box  = (const DM_Box *)dm->data;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)dm);
+
+  PetscFunctionBegin;
+  PetscCheck(box->space == DMBOX_P1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator heat takes p1", DMBoxSpaces[box->space]);
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    PetscCheck(!box->nvertices[d], comm, PETSC_ERR_ARG_INCOMP, "DMBoxSetVertices() was called for direction %" PetscInt_FMT "; -dm_box_operator heat takes cells of equal length in each direction", d);
+    for (PetscInt e = 0; e < 2; e++)
+      PetscCheck(box->boundary[2 * d + e] != DMBOX_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
+                 "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator heat takes dirichlet and neumann", e ? "upper" : "lower", d);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOptionsSides(DM dm, const char option[], const char text[], PetscReal v[6], PetscBool *flg, PetscOptionItems PetscOptionsObject)
+{
+  PetscReal w[7];
+  PetscInt  n = 2 * dm->dim + 1;
+
+  PetscFunctionBegin;
+  PetscCall(PetscOptionsRealArray(option, text, "DMBoxSetHeatRobin", w, &n, flg));
+  if (!*flg) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(n == 1 || n == 2 * dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "%s has %s%" PetscInt_FMT " values; in %" PetscInt_FMT " dimensions it takes 1 or %" PetscInt_FMT, option,
+             n > 2 * dm->dim ? "at least " : "", n, dm->dim, 2 * dm->dim);
+  for (PetscInt s = 0; s < 2 * dm->dim; s++) v[s] = w[n == 1 ? 0 : s];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOperatorSetFromOptions_Heat(DM dm, DMBoxOperator op, PetscOptionItems PetscOptionsObject)
+{
+  DMBox_Heat *heat     = (DMBox_Heat *)op->data;
+  PetscReal   capacity = op->coefficient[HEAT_CAPACITY], shift = op->coefficient[HEAT_SHIFT], robin[6], outside[6];
+  PetscReal   v[4] = {op->coefficient[HEAT_CONDUCTIVITY], op->coefficient[HEAT_CONDUCTIVITY + 1], op->coefficient[HEAT_CONDUCTIVITY + 2], 0};
+  PetscBool   flg[5];
+
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(robin, heat->robin, 6));
+  PetscCall(PetscArraycpy(outside, heat->outside, 6));
+  PetscCall(PetscOptionsReal("-dm_box_capacity", "Heat capacity of a volume", "DMBoxSetHeat", capacity, &capacity, &flg[0]));
+  PetscCall(DMBoxOptionsReal(dm, "-dm_box_conductivity", "Conductivity in each direction", "DMBoxSetHeat", v, &flg[1], PetscOptionsObject));
+  PetscCall(PetscOptionsReal("-dm_box_shift", "Multiple of the mass matrix added to the operator", "DMBoxSetHeat", shift, &shift, &flg[2]));
+  if (flg[0] || flg[1] || flg[2]) PetscCall(DMBoxSetHeat(dm, capacity, v, shift));
+  PetscCall(DMBoxOptionsSides(dm, "-dm_box_robin", "Coefficient of heat transfer to the outside, on each side", robin, &flg[3], PetscOptionsObject));
+  PetscCall(DMBoxOptionsSides(dm, "-dm_box_outside", "Temperature outside of each side", outside, &flg[4], PetscOptionsObject));
+  for (PetscInt s = 0; (flg[3] || flg[4]) && s < 2 * dm->dim; s++) PetscCall(DMBoxSetHeatRobin(dm, s, robin[s], outside[s]));
+  PetscCall(PetscOptionsBool("-dm_box_steady", "Source, fluxes and given values do not depend on time", "DMBoxSetHeatSteady", heat->steady, &heat->steady, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOperatorView_Heat(PetscInt dim, const PetscReal c[], PetscViewer viewer)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "capacity du/dt - div(conductivity grad u), where no fields are given capacity = %g, conductivity =", (double)c[HEAT_CAPACITY]));
+  for (PetscInt d = 0; d < dim; d++) PetscCall(PetscViewerASCIIPrintf(viewer, " %g", (double)c[HEAT_CONDUCTIVITY + d]));
+  if (c[HEAT_SHIFT] != 0) PetscCall(PetscViewerASCIIPrintf(viewer, ", shift = %g", (double)c[HEAT_SHIFT]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator op)
+{
+  DMBox_Heat *heat;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&heat));
+  op->data                    = heat;
+  op->ops.setfromoptions      = DMBoxOperatorSetFromOptions_Heat;
+  op->ops.check               = DMBoxOperatorCheck_Heat;
+  op->ops.view                = DMBoxOperatorView_Heat;
+  op->ops.creatematrix        = DMCreateMatrix_Heat;
+  op->ops.createinterpolation = DMCreateInterpolation_MatBox;
+  op->ops.lift                = DMBoxLift_Heat;
+  op->ops.setup               = DMSetUpSolvers_MatBox;
+  op->ops.copy                = DMBoxCopy_Heat;
+  op->ops.destroy             = DMBoxOperatorDestroy_Heat;
+  for (int i = 0; i < 4; i++) op->coefficient[i] = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- constants ---- */
+
+/*@
+  DMBoxSetHeat - Sets the constants of the operator `heat`, capacity du/dt - div(conductivity grad u)
+
+  Logically Collective
+
+  Input Parameters:
++ dm           - the `DM` of type `DMBOX`
+. capacity     - heat capacity of a volume, density times specific heat, positive; used where no field is given
+. conductivity - the conductivity in each direction, of length dim, not negative; used where no field is given
+- shift        - the matrix of the operator is shift M(capacity) + K(conductivity), not negative; 0 but for tests and steps of one's own: `TS` adds what it needs
+
+  Options Database Keys:
++ -dm_box_capacity c            - heat capacity of a volume (default 1)
+. -dm_box_conductivity kx,ky,kz - conductivity; one number is for all directions (default 1)
+- -dm_box_shift s               - multiple of the mass matrix (default 0)
+
+  Level: beginner
+
+  Note:
+  May be called at any time.  A matrix that this `DM` made takes the numbers over in `MatBoxUpdate()`, those of a `TS` do so in the next step.
+
+.seealso: `DMBOX`, `DMBoxGetHeat()`, `DMBoxSetHeatFields()`, `DMBoxSetHeatFunctions()`, `DMBoxSetHeatVoxels()`, `DMBoxSetHeatRobin()`, `DMBoxTSSetHeat()`
+@*/
+PetscErrorCode DMBoxSetHeat(DM dm, PetscReal capacity, const PetscReal conductivity[], PetscReal shift)
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(conductivity, 3);
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeat()", &op, &heat));
+  PetscValidLogicalCollectiveReal(dm, capacity, 2);
+  PetscValidLogicalCollectiveReal(dm, shift, 4);
+  PetscCheck(capacity > 0 && !PetscIsInfOrNanReal(capacity), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_capacity (DMBoxSetHeat()) is %g; it must be positive and finite", (double)capacity);
+  PetscCheck(shift >= 0 && !PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetHeat()) is %g; it must not be negative, and finite", (double)shift);
+  for (PetscInt d = 0; d < dm->dim; d++)
+    PetscCheck(conductivity[d] >= 0 && !PetscIsInfOrNanReal(conductivity[d]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+               "-dm_box_conductivity (DMBoxSetHeat()) is %g in direction %" PetscInt_FMT "; it must not be negative, and finite", (double)conductivity[d], d);
+  op->coefficient[HEAT_CAPACITY] = capacity;
+  for (PetscInt d = 0; d < dm->dim; d++) op->coefficient[HEAT_CONDUCTIVITY + d] = conductivity[d];
+  op->coefficient[HEAT_SHIFT] = shift;
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetHeat - Returns the constants of the operator `heat`
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ capacity     - the heat capacity, or `NULL`
+. conductivity - the conductivity in each direction, of length dim, or `NULL`
+- shift        - the multiple of the mass matrix, or `NULL`
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxSetHeat()`
+@*/
+PetscErrorCode DMBoxGetHeat(DM dm, PetscReal *capacity, PetscReal conductivity[], PetscReal *shift)
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeat()", &op, &heat));
+  if (capacity) *capacity = op->coefficient[HEAT_CAPACITY];
+  for (PetscInt d = 0; conductivity && d < dm->dim; d++) conductivity[d] = op->coefficient[HEAT_CONDUCTIVITY + d];
+  if (shift) *shift = op->coefficient[HEAT_SHIFT];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- fields ---- */
+
+/* a copy in double precision on the host, without the DM, which it would keep alive */
+static PetscErrorCode HeatCopyField(DM dm, const char what[], PetscBool zero, Vec v, Vec *copy)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PetscReal     min, norm;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxCheckVec(dm, v));
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), copy));
+  PetscCall(VecSetSizes(*copy, (PetscInt)box->nglobal, PETSC_DETERMINE));
+  PetscCall(VecSetType(*copy, VECSTANDARD));
+  PetscCall(VecSingleConvert(v, 1, *copy));
+  PetscCall(VecNorm(*copy, NORM_1, &norm));
+  PetscCall(VecMin(*copy, NULL, &min));
+  PetscCheck(!PetscIsInfOrNanReal(norm) && (zero ? min >= 0 : min > 0), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "The field of the %s has the smallest value %g and the sum %g; it must be %s, and finite", what,
+             (double)min, (double)norm, zero ? "nowhere negative" : "positive everywhere");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the body with other fields; it takes those over */
+static PetscErrorCode HeatSetFields(DM dm, Vec field[4])
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+  HeatBody      body;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "This routine", &op, &heat));
+  PetscCall(HeatBodyCreate(dm, heat->body, &body));
+  for (PetscInt i = 0; i < 4; i++) {
+    PetscCall(HeatBodySetField(body, i, field[i]));
+    PetscCall(VecDestroy(&field[i]));
+  }
+  PetscCall(HeatBodyDestroy(&heat->body));
+  heat->body = body;
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetHeatFields - Sets the materials of the operator `heat` to fields with a number for each node
+
+  Collective
+
+  Input Parameters:
++ dm           - the `DM` of type `DMBOX`, set up
+. capacity     - heat capacity of a volume, positive; `NULL` for the constant of `DMBoxSetHeat()`
+. n            - number of conductivities: 0 for the constants of `DMBoxSetHeat()`, 1 for one in all directions, or dim for one in each
+- conductivity - the conductivities, n vectors, not negative
+
+  Level: beginner
+
+  Notes:
+  The vectors are from `DMCreateGlobalVector()`; they are copied.  An element has the mean of the values at its corners: for the sharp interface between two materials
+  that smears it over one layer of elements.
+
+  May be called as often as wanted, for materials that change in time, for instance between two steps of a `TS`.  Coarser meshes of a multigrid solver have averages.
+
+.seealso: `DMBOX`, `DMBoxGetHeatFields()`, `DMBoxSetHeat()`, `DMBoxSetHeatFunctions()`, `DMBoxSetHeatVoxels()`
+@*/
+PetscErrorCode DMBoxSetHeatFields(DM dm, Vec capacity, PetscInt n, const Vec conductivity[])
+{
+  DM_Box       *box;
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+  Vec           field[4] = {NULL, NULL, NULL, NULL};
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFields()", &op, &heat));
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscValidLogicalCollectiveInt(dm, n, 3);
+  PetscCheck(n == 0 || n == 1 || n == dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetHeatFields() has %" PetscInt_FMT " conductivities; in %" PetscInt_FMT " dimensions it takes 0, 1 or %" PetscInt_FMT, n,
+             dm->dim, dm->dim);
+  if (n) PetscAssertPointer(conductivity, 4);
+  if (capacity) PetscCall(HeatCopyField(dm, "capacity", PETSC_FALSE, capacity, &field[0]));
+  for (PetscInt i = 0; i < n; i++) PetscCall(HeatCopyField(dm, "conductivity", PETSC_TRUE, conductivity[i], &field[1 + i]));
+  for (PetscInt i = 1; n == 1 && i < 3; i++) {
+    PetscCall(PetscObjectReference((PetscObject)field[1]));
+    field[1 + i] = field[1];
+  }
+  PetscCall(HeatSetFields(dm, field));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetHeatFields - Returns the fields of the materials of the operator `heat`
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ capacity     - the heat capacity, or `NULL` if it is a constant
+- conductivity - the conductivity in each direction, of length dim, each `NULL` if it is a constant
+
+  Level: intermediate
+
+  Note:
+  The vectors are in double precision on the host and belong to the `DMBOX`: do not change them.
+
+.seealso: `DMBOX`, `DMBoxSetHeatFields()`, `DMBoxSetHeatFunctions()`, `DMBoxSetHeatVoxels()`
+@*/
+PetscErrorCode DMBoxGetHeatFields(DM dm, Vec *capacity, Vec conductivity[])
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatFields()", &op, &heat));
+  if (capacity) *capacity = heat->body ? heat->body->field[0] : NULL;
+  for (PetscInt d = 0; conductivity && d < dm->dim; d++) conductivity[d] = heat->body ? heat->body->field[1 + d] : NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxSetHeatFunctions - Sets the materials of the operator `heat` to functions
+
+  Collective
+
+  Input Parameters:
++ dm           - the `DM` of type `DMBOX`, set up
+. time         - the time that the functions get
+. capacity     - heat capacity of a volume, positive; `NULL` for the constant of `DMBoxSetHeat()`
+. conductivity - the conductivity, not negative; `NULL` for the constants of `DMBoxSetHeat()`
+- ctx          - for the functions, or `NULL`
+
+  Level: beginner
+
+  Note:
+  The functions have one component and are evaluated at the nodes, now: `DMBoxSetHeatFields()`.
+
+.seealso: `DMBOX`, `DMBoxSetHeat()`, `DMBoxSetHeatFields()`, `DMBoxSetHeatVoxels()`
+@*/
+PetscErrorCode DMBoxSetHeatFunctions(DM dm, PetscReal time, DMBoxFunction capacity, DMBoxFunction conductivity, void *ctx)
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+  DM_Box       *box;
+  Vec           c = NULL, k = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFunctions()", &op, &heat));
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  if (capacity) {
+    PetscCall(DMGetGlobalVector(dm, &c));
+    PetscCall(DMBoxInterpolateFunction(dm, time, capacity, ctx, c));
+  }
+  if (conductivity) {
+    PetscCall(DMGetGlobalVector(dm, &k));
+    PetscCall(DMBoxInterpolateFunction(dm, time, conductivity, ctx, k));
+  }
+  PetscCall(DMBoxSetHeatFields(dm, c, k ? 1 : 0, &k));
+  if (c) PetscCall(DMRestoreGlobalVector(dm, &c));
+  if (k) PetscCall(DMRestoreGlobalVector(dm, &k));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- voxels ---- */
+
+/* at the nodes the mean of the materials of the voxels around */
+static PetscErrorCode HeatVoxelField(DM dm, HeatBody body, PetscInt n, const PetscReal material[], PetscInt i)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PetscReal     table[256] = {0};
+  PetscScalar  *a;
+  Vec           v;
+
+  PetscFunctionBegin;
+  for (PetscInt m = 0; m <= n; m++) table[m] = material[PetscMax(m - 1, 0)]; /* nodes outside have some number that is allowed */
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), &v));
+  PetscCall(VecSetSizes(v, (PetscInt)box->nglobal, PETSC_DETERMINE));
+  PetscCall(VecSetType(v, VECSTANDARD));
+  PetscCall(VecGetArrayWrite(v, &a));
+  PatchFDHostVoxelMean(dm->dim, body->cells, body->voxel, table, &box->field[0].global, a);
+  PetscCall(VecRestoreArrayWrite(v, &a));
+  PetscCall(HeatBodySetField(body, i, v));
+  PetscCall(VecDestroy(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetHeatVoxels - Sets the body that the operator `heat` lives on, and its materials, from an image with a number for each cell
+
+  Collective
+
+  Input Parameters:
++ dm           - the `DM` of type `DMBOX`, set up
+. voxel        - for each cell of the whole mesh, x fastest, 0 if it is not part of the body, otherwise the number of its material, from 1 on; the same on all processes
+. n            - number of materials; 0 if materials are set otherwise, then all numbers but 0 mean the same
+. capacity     - heat capacity of a volume of each material, n positive numbers
+- conductivity - conductivity of each material, n numbers, not negative
+
+  Level: beginner
+
+  Notes:
+  A node has the mean of the materials of the cells of the body around it.  Nodes that touch no cell of the body have rows of the identity in matrices, and keep their values in time steps.
+  Surfaces of the body inside of the box are insulated; conditions of the sides of the box hold where cells of the body touch them.
+
+  The image is copied, all of it on each process.  `DMBoxLoadVoxels()` reads one from a file.
+
+.seealso: `DMBOX`, `DMBoxLoadVoxels()`, `DMBoxSetHeat()`, `DMBoxSetHeatFields()`
+@*/
+PetscErrorCode DMBoxSetHeatVoxels(DM dm, const unsigned char voxel[], PetscInt n, const PetscReal capacity[], const PetscReal conductivity[])
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+  DM_Box       *box;
+  HeatBody      body;
+  size_t        cubes, inside = 0;
+  int           largest = 0;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatVoxels()", &op, &heat));
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscAssertPointer(voxel, 2);
+  PetscValidLogicalCollectiveInt(dm, n, 3);
+  PetscCheck(n >= 0 && n <= 255, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetHeatVoxels() has %" PetscInt_FMT " materials; there may be 0 to 255", n);
+  cubes = (size_t)box->cells[0] * (size_t)box->cells[1] * (size_t)box->cells[2];
+  for (size_t i = 0; i < cubes; i++) {
+    inside += voxel[i] > 0;
+    largest = PetscMax(largest, voxel[i]);
+  }
+  PetscCheck(inside, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "No voxel is part of the body: all are zero");
+  PetscCheck(!n || largest <= n, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "The voxels have material %d, but DMBoxSetHeatVoxels() was given %" PetscInt_FMT " materials", largest, n);
+  for (PetscInt m = 0; m < n; m++)
+    PetscCheck(capacity[m] > 0 && conductivity[m] >= 0 && !PetscIsInfOrNanReal(capacity[m] + conductivity[m]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+               "Material %" PetscInt_FMT " has capacity %g and conductivity %g; they must be finite, positive and not negative", m + 1, (double)capacity[m], (double)conductivity[m]);
+  PetscCall(HeatBodyCreate(dm, heat->body, &body));
+  if (!body->voxel) PetscCall(PetscMalloc1(cubes, &body->voxel));
+  PetscCall(PetscArraycpy(body->voxel, voxel, cubes));
+  if (n) {
+    PetscCall(HeatVoxelField(dm, body, n, capacity, 0));
+    PetscCall(HeatVoxelField(dm, body, n, conductivity, 1));
+    for (PetscInt i = 2; i < 4; i++) PetscCall(HeatBodySetField(body, i, body->field[1]));
+  }
+  PetscCall(HeatBodyDestroy(&heat->body));
+  heat->body = body;
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- sides, source, values ---- */
+
+static PetscErrorCode HeatCheckSide(DM dm, const char who[], PetscInt side)
+{
+  PetscFunctionBegin;
+  PetscValidLogicalCollectiveInt(dm, side, 2);
+  PetscCheck(side >= 0 && side < 2 * dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "%s is for side %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions sides are 0 to %" PetscInt_FMT ": lower x, upper x, lower y, ...", who, side,
+             dm->dim, 2 * dm->dim - 1);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetHeatRobin - Lets a side of the operator `heat` exchange heat with what is outside: the flux out of the body is h (u - T)
+
+  Logically Collective
+
+  Input Parameters:
++ dm      - the `DM` of type `DMBOX`
+. side    - the side: 0 for lower x, 1 for upper x, 2 for lower y, ...
+. h       - coefficient of heat transfer, not negative; 0 for none
+- outside - the temperature T
+
+  Options Database Keys:
++ -dm_box_robin h0,h1,...   - coefficient of heat transfer of each side; one number is for all (default 0)
+- -dm_box_outside T0,T1,... - temperature outside of each side; one number is for all (default 0)
+
+  Level: beginner
+
+  Note:
+  The side must be `DMBOX_NEUMANN`; on others it has no effect on the free unknowns.  A flux of `DMBoxSetHeatFlux()` is added.
+
+.seealso: `DMBOX`, `DMBoxGetHeatRobin()`, `DMBoxSetHeatFlux()`, `DMBoxSetBoundary()`
+@*/
+PetscErrorCode DMBoxSetHeatRobin(DM dm, PetscInt side, PetscReal h, PetscReal outside)
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatRobin()", &op, &heat));
+  PetscCall(HeatCheckSide(dm, "DMBoxSetHeatRobin()", side));
+  PetscValidLogicalCollectiveReal(dm, h, 3);
+  PetscValidLogicalCollectiveReal(dm, outside, 4);
+  PetscCheck(h >= 0 && !PetscIsInfOrNanReal(h) && !PetscIsInfOrNanReal(outside), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_robin, -dm_box_outside (DMBoxSetHeatRobin()) are %g, %g at side %" PetscInt_FMT "; the first must not be negative, and both finite", (double)h, (double)outside, side);
+  heat->robin[side]   = h;
+  heat->outside[side] = outside;
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetHeatRobin - Returns how a side exchanges heat with what is outside
+
+  Not Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`
+- side - the side
+
+  Output Parameters:
++ h       - coefficient of heat transfer, or `NULL`
+- outside - the temperature outside, or `NULL`
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxSetHeatRobin()`
+@*/
+PetscErrorCode DMBoxGetHeatRobin(DM dm, PetscInt side, PetscReal *h, PetscReal *outside)
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatRobin()", &op, &heat));
+  PetscCall(HeatCheckSide(dm, "DMBoxGetHeatRobin()", side));
+  if (h) *h = heat->robin[side];
+  if (outside) *outside = heat->outside[side];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxSetHeatSource - Sets the source of heat in the volume for the operator `heat`
+
+  Logically Collective
+
+  Input Parameters:
++ dm  - the `DM` of type `DMBOX`
+. f   - the function, of one component, or `NULL` for none
+- ctx - for the function, or `NULL`
+
+  Level: beginner
+
+  Note:
+  Its values at the nodes are interpolated linearly.
+
+.seealso: `DMBOX`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatDirichlet()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
+@*/
+PetscErrorCode DMBoxSetHeatSource(DM dm, DMBoxFunction f, void *ctx)
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatSource()", &op, &heat));
+  heat->source = (HeatFunction){f, ctx};
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxSetHeatFlux - Sets the flux of heat into the body through a side for the operator `heat`
+
+  Logically Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`
+. side - the side: 0 for lower x, 1 for upper x, 2 for lower y, ...
+. f    - the flux, of one component, positive if it heats; `NULL` for none
+- ctx  - for the function, or `NULL`
+
+  Level: beginner
+
+  Note:
+  Its values at the nodes of the side are interpolated linearly, on each side separately.  Without it, and without `DMBoxSetHeatRobin()`, a `DMBOX_NEUMANN` side is insulated.
+
+.seealso: `DMBOX`, `DMBoxSetHeatSource()`, `DMBoxSetHeatRobin()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
+@*/
+PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunction f, void *ctx)
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFlux()", &op, &heat));
+  PetscCall(HeatCheckSide(dm, "DMBoxSetHeatFlux()", side));
+  heat->flux[side] = (HeatFunction){f, ctx};
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxSetHeatDirichlet - Sets the values on the `DMBOX_DIRICHLET` sides for the operator `heat`
+
+  Logically Collective
+
+  Input Parameters:
++ dm  - the `DM` of type `DMBOX`
+. f   - the function, of one component, or `NULL` for zero
+- ctx - for the function, or `NULL`
+
+  Level: beginner
+
+  Note:
+  Used by `DMBoxTSSetHeat()`; the values may change in time.  For a single solve use `DMBoxLiftDirichlet()`.
+
+.seealso: `DMBOX`, `DMBoxSetBoundary()`, `DMBoxSetHeatSteady()`, `DMBoxTSSetHeat()`
+@*/
+PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunction f, void *ctx)
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatDirichlet()", &op, &heat));
+  heat->dirichlet = (HeatFunction){f, ctx};
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetHeatSteady - Says that source, fluxes and given values of the operator `heat` do not depend on time, so that they need not be evaluated in each step
+
+  Logically Collective
+
+  Input Parameters:
++ dm     - the `DM` of type `DMBOX`
+- steady - whether that is so (default `PETSC_FALSE`)
+
+  Options Database Key:
+. -dm_box_steady - they do not depend on time
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxGetHeatSteady()`, `DMBoxSetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatDirichlet()`
+@*/
+PetscErrorCode DMBoxSetHeatSteady(DM dm, PetscBool steady)
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatSteady()", &op, &heat));
+  PetscValidLogicalCollectiveBool(dm, steady, 2);
+  heat->steady = steady;
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetHeatSteady - Returns whether source, fluxes and given values of the operator `heat` are said not to depend on time
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. steady - whether that is so
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetHeatSteady()`
+@*/
+PetscErrorCode DMBoxGetHeatSteady(DM dm, PetscBool *steady)
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(steady, 2);
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatSteady()", &op, &heat));
+  *steady = heat->steady;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,204 @@
+/*
+  What a body is made of: voxels that say which cubes exist, fields of the capacity and the conductivity at the nodes, and their averages on coarser meshes.
+*/
+#include <patchfd/private/heatimpl.h>
+#include <patchfd/private/vecimpl.h>
+
+PetscErrorCode HeatBodyReference(HeatBody body)
+{
+  PetscFunctionBegin;
+  if (body) body->refct++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HeatBodyDestroy(HeatBody *b)
+{
+  HeatBody body = *b;
+
+  PetscFunctionBegin;
+  *b = NULL;
+  if (!body || --body->refct > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < 4; i++) {
+    PetscCall(VecDestroy(&body->field[i]));
+    for (int k = 0; k < PATCHFD_NUM_KERNELS; k++) {
+      PetscBool shared = PETSC_FALSE;
+
+      for (PetscInt j = 0; j < i; j++) shared = (PetscBool)(shared || body->local[k][j] == body->local[k][i]);
+      if (body->local[k][i] && !shared) PetscCall((*body->kernels[k]->free)(body->local[k][i]));
+    }
+  }
+  PetscCall(PetscFree(body->voxel));
+  PetscCall(PetscFree(body));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static size_t HeatBodyCubes(HeatBody body)
+{
+  return (size_t)body->cells[0] * (size_t)body->cells[1] * (size_t)body->cells[2];
+}
+
+PetscErrorCode HeatBodyCreate(DM dm, HeatBody from, HeatBody *b)
+{
+  static PetscInt64 number = 0;
+  HeatBody          body;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&body));
+  body->refct = 1;
+  body->made  = ++number;
+  PetscCall(PetscArraycpy(body->cells, ((const DM_Box *)dm->data)->cells, 3));
+  for (PetscInt i = 0; from && i < 4; i++) PetscCall(HeatBodySetField(body, i, from->field[i]));
+  if (from && from->voxel) {
+    PetscCall(PetscMalloc1(HeatBodyCubes(body), &body->voxel));
+    PetscCall(PetscArraycpy(body->voxel, from->voxel, HeatBodyCubes(body)));
+  }
+  *b = body;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HeatBodySetField(HeatBody body, PetscInt i, Vec v)
+{
+  PetscFunctionBegin;
+  if (v) PetscCall(PetscObjectReference((PetscObject)v));
+  PetscCall(VecDestroy(&body->field[i]));
+  body->field[i] = v;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- arrays for kernels ---- */
+
+/* a Vec of the kernels' own kind with the values of v */
+static PetscErrorCode VecCreateForKernels(Vec v, PatchFDKernels kern, Vec *w)
+{
+  static const char *const types[PATCHFD_NUM_KERNELS] = {
+    [PATCHFD_KERNELS_HOST_DOUBLE] = VECSTANDARD, [PATCHFD_KERNELS_HOST_FLOAT] = VECSINGLE, [PATCHFD_KERNELS_CUDA_DOUBLE] = VECCUDA, [PATCHFD_KERNELS_CUDA_FLOAT] = VECSINGLECUDA};
+
+  PetscFunctionBegin;
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)v), w));
+  PetscCall(VecSetSizes(*w, v->map->n, v->map->N));
+  PetscCall(VecSetType(*w, types[kern->id]));
+  PetscCall(VecSingleConvert(v, 1, *w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HeatBodyGetArrays(HeatBody body, DM dm, PatchFDKernels kern, const void *field[4])
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < 4; i++) {
+    void      **local = &body->local[kern->id][i];
+    const void *a;
+    Vec         w;
+
+    if (body->field[i] && !*local && i > 1 && body->field[i] == body->field[1]) *local = body->local[kern->id][1];
+    if (body->field[i] && !*local) {
+      PetscCall(VecCreateForKernels(body->field[i], kern, &w));
+      PetscCall((*kern->malloc)(PetscMax(box->nlocal, 1), local));
+      PetscCall((*kern->zero)(PetscMax(box->nlocal, 1), *local));
+      body->kernels[kern->id] = kern;
+      PetscCall(PatchFDVecGetArrayRead(w, kern, &a));
+      PetscCall(DMBoxCopyOwned(dm, kern, PETSC_FALSE, a, PETSC_TRUE, *local));
+      PetscCall(PatchFDVecRestoreArrayRead(w, kern, &a));
+      PetscCall(DMBoxHaloBegin(dm, kern, *local));
+      PetscCall(DMBoxHaloEnd(dm, kern, *local));
+      PetscCall(VecDestroy(&w));
+    }
+    field[i] = *local;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- coarser meshes ---- */
+
+/* one at nodes that touch a cube of the body, zero at others */
+static PetscErrorCode HeatBodyInside(DM dm, HeatBody body, Vec inside)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PetscReal     table[256];
+  PetscScalar  *a;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 256; i++) table[i] = i > 0;
+  PetscCall(VecGetArrayWrite(inside, &a));
+  PatchFDHostVoxelMean(dm->dim, body->cells, body->voxel, table, &box->field[0].global, a);
+  PetscCall(VecRestoreArrayWrite(inside, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* where the weights are zero, some number that is allowed */
+static PetscErrorCode HeatBodyAverage(Mat P, Vec weight, Vec restricted, Vec fine, Vec *coarse)
+{
+  Vec w;
+
+  PetscFunctionBegin;
+  PetscCall(VecDuplicate(fine, &w));
+  PetscCall(VecDuplicate(restricted, coarse));
+  PetscCall(VecPointwiseMult(w, weight, fine));
+  PetscCall(MatMultTranspose(P, w, *coarse));
+  PetscCall(VecPointwiseDivide(*coarse, *coarse, restricted));
+  PetscCall(VecDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a DM on the same mesh with Vecs in double precision on the host, and without fixed nodes, so that interpolation from it reaches all nodes */
+static PetscErrorCode DMBoxCloneFree(DM dm, DM *clone)
+{
+  const DMBoxBoundaryType neumann[6] = {DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN};
+  const DM_Box           *box        = (const DM_Box *)dm->data;
+  DM_Box                 *c;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxCreate(PetscObjectComm((PetscObject)dm), dm->dim, box->cells, 1, clone));
+  PetscCall(DMBoxSetBounds(*clone, box->lower, box->upper));
+  PetscCall(DMBoxSetBoundary(*clone, neumann));
+  c = (DM_Box *)(*clone)->data;
+  for (PetscInt d = 0; d < 3; d++) { /* the ranks' parts */
+    c->processes[d] = box->processes[d];
+    PetscCall(PetscMalloc1(box->processes[d] + 1, &c->splits[d]));
+    PetscCall(PetscArraycpy(c->splits[d], box->splits[d], box->processes[d] + 1));
+  }
+  PetscCall(DMSetUp(*clone));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HeatBodyCoarsen(DM fine, HeatBody body, DM coarse, HeatBody *result)
+{
+  HeatBody b;
+  DM       f, c;
+  Mat      P;
+  Vec      weight, restricted, average;
+
+  PetscFunctionBegin;
+  PetscCall(HeatBodyCreate(coarse, NULL, &b));
+  b->made = body->made;
+  if (body->voxel) {
+    PetscCall(PetscMalloc1(HeatBodyCubes(b), &b->voxel));
+    PatchFDHostVoxelCoarsen(fine->dim, body->cells, body->voxel, b->voxel);
+  }
+  PetscCall(DMBoxCloneFree(fine, &f));
+  PetscCall(DMBoxCloneFree(coarse, &c));
+  PetscCall(DMCreateInterpolation(c, f, &P, NULL));
+  PetscCall(DMCreateGlobalVector(f, &weight));
+  PetscCall(DMCreateGlobalVector(c, &restricted));
+  if (body->voxel) PetscCall(HeatBodyInside(f, body, weight));
+  else PetscCall(VecSet(weight, 1));
+  PetscCall(VecShift(weight, 1e-6)); /* materials of nodes outside do not matter, but have to be there */
+  PetscCall(MatMultTranspose(P, weight, restricted));
+  for (PetscInt i = 0; i < 4; i++) {
+    if (!body->field[i]) continue;
+    if (i > 1 && body->field[i] == body->field[1]) PetscCall(HeatBodySetField(b, i, b->field[1]));
+    else {
+      PetscCall(HeatBodyAverage(P, weight, restricted, body->field[i], &average));
+      PetscCall(HeatBodySetField(b, i, average));
+      PetscCall(VecDestroy(&average));
+    }
+  }
+  PetscCall(VecDestroy(&weight));
+  PetscCall(VecDestroy(&restricted));
+  PetscCall(MatDestroy(&P));
+  PetscCall(DMDestroy(&f));
+  PetscCall(DMDestroy(&c));
+  *result = b;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,595 @@
+/*
+  Loads of the operator "heat" of a DMBOX, and its time steps with TS: F(t, u, u') = M u' + K u - N(t), Jacobian a M + K, at fixed nodes u - g(t).
+
+  A step has one linear solve, for which TS would begin at the last solution and measure convergence by the residual of that.  Instead it begins at an extrapolation of
+  the last two solutions, and stops where a solve from zero would: at the KSP's relative tolerance times the norm of the right-hand side.
+*/
+#include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/vecimpl.h>
+#include <petsc/private/snesimpl.h>
+#include <petscts.h>
+
+const char *const DMBoxHeatGuesses[] = {"none", "zero", "previous", "linear", "DMBoxHeatGuess", "DMBOX_HEAT_GUESS_", NULL};
+
+/* ---- loads ---- */
+
+/* v = f at the nodes of a side, zero at others */
+static PetscErrorCode HeatInterpolateSide(DM dm, PetscInt side, PetscReal t, const HeatFunction *h, PetscReal constant, Vec v)
+{
+  const DM_Box     *box   = (const DM_Box *)dm->data;
+  const DMBoxField *field = &box->field[0];
+  const PetscInt    d = side / 2, node = side % 2 ? box->cells[d] : 0;
+  PatchFDRange      range;
+  PetscReal        *nodes[3];
+  PetscScalar      *a;
+
+  PetscFunctionBegin;
+  PetscCall(PetscArraycpy(range, field->own, 3));
+  range[d][0] = PetscMax(range[d][0], node);
+  range[d][1] = PetscMin(range[d][1], node + 1);
+  PetscCall(VecSet(v, constant));
+  if (!h->f) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < 3; i++) {
+    PetscCall(PetscMalloc1(field->line[i].nnodes, &nodes[i]));
+    PetscCall(PatchFDLineNodes(&field->line[i], nodes[i]));
+  }
+  PetscCall(VecGetArray(v, &a));
+  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, (const PetscInt(*)[2])range, h->f, h->ctx, t, 1, 0, 1, &field->global, a));
+  PetscCall(VecRestoreArray(v, &a));
+  for (int i = 0; i < 3; i++) PetscCall(PetscFree(nodes[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* b += factor times the mass matrix of a side, or with side = -1 of the volume, times v */
+static PetscErrorCode HeatAddLoad(DM dm, PetscInt side, PetscReal factor, Vec v, Vec b)
+{
+  const MatLatticeForm form = {.mass = side < 0 ? factor : 0, .stiffness = side < 0 ? 0 : factor, .unit = PETSC_TRUE, .sides = side < 0 ? 0 : 1 << side, .whole = PETSC_TRUE};
+  char                 name[32];
+  Mat                  A;
+
+  PetscFunctionBegin;
+  PetscCall(PetscSNPrintf(name, sizeof(name), "DMBoxHeatLoad%" PetscInt_FMT, side));
+  PetscCall(DMBoxGetHeatMatrix(dm, name, &form, &A));
+  PetscCall(MatMultAdd(A, v, b, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool HeatHasLoad(DM dm, const DMBox_Heat *heat)
+{
+  PetscBool has = (PetscBool)(heat->source.f != NULL);
+
+  for (PetscInt s = 0; s < 2 * dm->dim; s++) has = (PetscBool)(has || heat->flux[s].f || heat->robin[s] * heat->outside[s] != 0);
+  return has;
+}
+
+/*@
+  DMBoxAddHeatLoad - Adds the load vector of the operator `heat` to a vector: source, fluxes into the sides and exchange with what is outside
+
+  Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`, set up
+. time - the time that the functions get
+- b    - the vector, from `DMCreateGlobalVector()`; entries at Dirichlet nodes are left as they are
+
+  Level: intermediate
+
+  Notes:
+  Without time derivative A u = b with A from `DMCreateMatrix()`; `DMBoxLiftDirichlet()` brings values into b.
+
+  `DMBoxTSSetHeat()` does this in each step.
+
+.seealso: `DMBOX`, `DMBoxSetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatRobin()`, `DMBoxLiftDirichlet()`, `DMBoxTSSetHeat()`
+@*/
+PetscErrorCode DMBoxAddHeatLoad(DM dm, PetscReal time, Vec b)
+{
+  const HeatFunction none = {NULL, NULL};
+  DM_Box            *box;
+  DMBoxOperator      op;
+  DMBox_Heat        *heat;
+  Vec                v;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxAddHeatLoad()", &op, &heat));
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxCheckVec(dm, b));
+  PetscCall(DMGetGlobalVector(dm, &v));
+  if (heat->source.f) {
+    PetscCall(DMBoxInterpolateFunction(dm, time, heat->source.f, heat->source.ctx, v));
+    PetscCall(HeatAddLoad(dm, -1, 1, v, b));
+  }
+  for (PetscInt s = 0; s < 2 * dm->dim; s++) {
+    if (box->boundary[s] != DMBOX_NEUMANN) continue;
+    if (heat->flux[s].f) {
+      PetscCall(HeatInterpolateSide(dm, s, time, &heat->flux[s], 0, v));
+      PetscCall(HeatAddLoad(dm, s, 1, v, b));
+    }
+    if (heat->robin[s] * heat->outside[s] != 0) {
+      PetscCall(HeatInterpolateSide(dm, s, time, &none, heat->outside[s], v));
+      PetscCall(HeatAddLoad(dm, s, heat->robin[s], v, b));
+    }
+  }
+  PetscCall(DMRestoreGlobalVector(dm, &v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what a TS keeps ---- */
+
+typedef struct {
+  TS               ts; /* not referenced: it has this */
+  DMBoxHeatGuess   guess;
+  PetscReal        stage;        /* the time at which F was evaluated last */
+  PetscReal        rtol;         /* of the KSP, as the user set it */
+  Vec              last, before; /* the solutions at the beginning of this step and of the one before */
+  PetscReal        tlast, tbefore;
+  Vec              load, fixed;  /* N and g at a time, kept until another one or other data are asked for */
+  PetscReal        tload, tfixed;
+  PetscObjectState load_state, fixed_state;
+} HeatSteps;
+
+static PetscErrorCode HeatStepsDestroy(PetscCtxRt ctx)
+{
+  HeatSteps *s = *(HeatSteps **)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(VecDestroy(&s->last));
+  PetscCall(VecDestroy(&s->before));
+  PetscCall(VecDestroy(&s->load));
+  PetscCall(VecDestroy(&s->fixed));
+  PetscCall(PetscFree(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TSGetHeatSteps(TS ts, const char who[], HeatSteps **s)
+{
+  PetscContainer c;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)ts, "DMBoxHeatSteps", (PetscObject *)&c));
+  PetscCheck(c, PetscObjectComm((PetscObject)ts), PETSC_ERR_ARG_WRONGSTATE, "%s needs a TS to which DMBoxTSSetHeat() was applied", who);
+  PetscCall(PetscContainerGetPointer(c, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Vecs that hold these data; a state of the DM is one of its data */
+static PetscErrorCode HeatIsCurrent(DM dm, const DMBox_Heat *heat, PetscReal t, Vec *v, PetscReal *time, PetscObjectState *state, PetscBool *current)
+{
+  PetscObjectState now;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)dm, &now));
+  *current = (PetscBool)(*v && *state == now && (heat->steady || *time == t));
+  if (!*v) PetscCall(DMCreateGlobalVector(dm, v));
+  *time  = t;
+  *state = now;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HeatGetLoad(DM dm, const DMBox_Heat *heat, HeatSteps *s, PetscReal t)
+{
+  PetscBool current;
+
+  PetscFunctionBegin;
+  PetscCall(HeatIsCurrent(dm, heat, t, &s->load, &s->tload, &s->load_state, &current));
+  if (current) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecSet(s->load, 0));
+  PetscCall(DMBoxAddHeatLoad(dm, t, s->load));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HeatGetFixed(DM dm, const DMBox_Heat *heat, HeatSteps *s, PetscReal t)
+{
+  PetscBool current;
+
+  PetscFunctionBegin;
+  PetscCall(HeatIsCurrent(dm, heat, t, &s->fixed, &s->tfixed, &s->fixed_state, &current));
+  if (current) PetscFunctionReturn(PETSC_SUCCESS);
+  if (heat->dirichlet.f) PetscCall(DMBoxInterpolateFunction(dm, t, heat->dirichlet.f, heat->dirichlet.ctx, s->fixed));
+  else PetscCall(VecSet(s->fixed, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- functions of TS ---- */
+
+/* Columns of fixed nodes are there: u and u' have what is given.  Nodes outside of the body have F = 0: they stay as they are. */
+static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, Vec f, void *ctx)
+{
+  const MatLatticeForm mass = {.mass = 1, .whole = PETSC_TRUE};
+  MatLatticeForm       A    = {.stiffness = 1, .whole = PETSC_TRUE};
+  HeatSteps           *s = (HeatSteps *)ctx;
+  DMBoxOperator        op;
+  DMBox_Heat          *heat;
+  DM                   dm;
+  Mat                  M, K;
+
+  PetscFunctionBegin;
+  PetscCall(TSGetDM(ts, &dm));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxTSSetHeat()", &op, &heat));
+  s->stage = t;
+  A.mass   = op->coefficient[HEAT_SHIFT];
+  PetscCall(DMBoxGetHeatMatrix(dm, "DMBoxHeatM", &mass, &M));
+  PetscCall(DMBoxGetHeatMatrix(dm, "DMBoxHeatK", &A, &K));
+  PetscCall(MatMult(M, udot, f));
+  PetscCall(MatMultAdd(K, u, f, f));
+  if (HeatHasLoad(dm, heat)) {
+    PetscCall(HeatGetLoad(dm, heat, s, t));
+    PetscCall(VecAXPY(f, -1, s->load));
+  }
+  if (DMBoxHeatHasFixed(dm)) {
+    Vec w;
+
+    PetscCall(HeatGetFixed(dm, heat, s, t));
+    PetscCall(DMGetGlobalVector(dm, &w));
+    PetscCall(VecWAXPY(w, -1, s->fixed, u));
+    PetscCall(DMBoxHeatSetFixed(dm, w, f));
+    PetscCall(DMRestoreGlobalVector(dm, &w));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the initial guess ---- */
+
+/* TSARKIMEX may begin with a solve for u' at the beginning of a step, in place of u: zero, and at fixed nodes a difference in time of what is given there */
+static PetscErrorCode HeatGuessRate(DM dm, HeatSteps *s, Vec x)
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+  PetscReal     dt;
+  Vec           w;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxTSSetHeat()", &op, &heat));
+  PetscCall(VecSet(x, 0));
+  if (!heat->dirichlet.f || heat->steady) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TSGetTimeStep(s->ts, &dt));
+  dt *= 1e-3; /* an error of 1e-6 of the third derivative's term in a step, and no cancellation worth mentioning */
+  PetscCall(DMGetGlobalVector(dm, &w));
+  PetscCall(DMBoxInterpolateFunction(dm, s->stage + dt, heat->dirichlet.f, heat->dirichlet.ctx, w));
+  PetscCall(DMBoxHeatSetFixed(dm, w, x));
+  PetscCall(DMBoxInterpolateFunction(dm, s->stage - dt, heat->dirichlet.f, heat->dirichlet.ctx, w));
+  PetscCall(VecScale(x, 1 / (2 * dt)));
+  PetscCall(VecScale(w, 1 / (2 * dt)));
+  PetscCall(VecAYPX(w, -1, x));
+  PetscCall(DMBoxHeatSetFixed(dm, w, x));
+  PetscCall(DMRestoreGlobalVector(dm, &w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the solution at the beginning of the step, and that of the step before, for x at the time of the stage */
+static PetscErrorCode HeatExtrapolate(DM dm, HeatSteps *s, Vec x)
+{
+  PetscReal t, a;
+  Vec       u;
+
+  PetscFunctionBegin;
+  PetscCall(TSGetTime(s->ts, &t));
+  PetscCall(TSGetSolution(s->ts, &u));
+  if (!s->last || t != s->tlast) { /* a new step */
+    Vec v = s->before;
+
+    s->before  = s->last;
+    s->tbefore = s->tlast;
+    if (!v) PetscCall(VecDuplicate(u, &v));
+    s->last  = v;
+    s->tlast = t;
+    PetscCall(VecCopy(u, s->last));
+  }
+  if (s->stage == t) {
+    PetscCall(HeatGuessRate(dm, s, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecCopy(s->last, x));
+  if (s->guess == DMBOX_HEAT_GUESS_ZERO) PetscCall(VecSet(x, 0));
+  if (s->guess == DMBOX_HEAT_GUESS_LINEAR && s->before) {
+    a = (s->stage - s->tlast) / (s->tlast - s->tbefore);
+    PetscCall(VecAXPBY(x, -a, 1 + a, s->before));
+  }
+  if (DMBoxHeatHasFixed(dm)) PetscCall(DMBoxHeatSetFixed(dm, s->fixed, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the norm in which the KSP measures, of b */
+static PetscErrorCode KSPNormOf(KSP ksp, Vec b, Vec work, PetscReal *norm)
+{
+  KSPNormType type;
+  PetscScalar dot;
+  PC          pc;
+
+  PetscFunctionBegin;
+  *norm = 0;
+  PetscCall(KSPGetNormType(ksp, &type));
+  PetscCall(KSPGetPC(ksp, &pc));
+  if (type == KSP_NORM_NATURAL || type == KSP_NORM_PRECONDITIONED) PetscCall(PCApply(pc, b, work));
+  if (type == KSP_NORM_NATURAL) {
+    PetscCall(VecDot(b, work, &dot));
+    *norm = PetscSqrtReal(PetscAbsScalar(dot));
+  } else if (type == KSP_NORM_PRECONDITIONED) PetscCall(VecNorm(work, NORM_2, norm));
+  else if (type == KSP_NORM_UNPRECONDITIONED) PetscCall(VecNorm(b, NORM_2, norm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the KSP's absolute tolerance = the user's relative one times the norm of the right-hand side; without one the relative tolerance stays, since the solution is zero */
+static PetscErrorCode HeatSetTolerance(SNES snes, HeatSteps *s, Vec b, Vec work)
+{
+  const PetscReal none = 1e-50;
+  Mat             A, P;
+  KSP             ksp;
+  PetscReal       rtol, norm;
+
+  PetscFunctionBegin;
+  PetscCall(SNESGetKSP(snes, &ksp));
+  PetscCall(KSPGetTolerances(ksp, &rtol, NULL, NULL, NULL));
+  if (rtol != none) s->rtol = rtol;
+  PetscCall(SNESGetJacobian(snes, &A, &P, NULL, NULL));
+  PetscCall(SNESComputeJacobian(snes, s->last, A, P));
+  PetscCall(KSPSetOperators(ksp, A, P));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPNormOf(ksp, b, work, &norm));
+  if (PetscIsInfOrNanReal(norm)) norm = 0; /* the solve itself finds out, and the step fails */
+  PetscCall(KSPSetTolerances(ksp, norm > 0 ? none : s->rtol, norm > 0 ? s->rtol * norm : PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* F(0) is minus the right-hand side.  Only F knows the time of the stage, and it wants the given values at that time */
+static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
+{
+  HeatSteps *s = (HeatSteps *)ctx;
+  DM         dm;
+  Vec        zero, b;
+
+  PetscFunctionBegin;
+  PetscCall(TSGetDM(s->ts, &dm));
+  PetscCall(DMGetGlobalVector(dm, &zero));
+  PetscCall(DMGetGlobalVector(dm, &b));
+  PetscCall(VecSet(zero, 0));
+  PetscCall(SNESComputeFunction(snes, zero, b));
+  if (DMBoxHeatHasFixed(dm)) { /* s->fixed is that of this time */
+    PetscCall(DMBoxHeatSetFixed(dm, s->fixed, zero));
+    PetscCall(SNESComputeFunction(snes, zero, b));
+  }
+  PetscCall(HeatExtrapolate(dm, s, x));
+  PetscCall(HeatSetTolerance(snes, s, b, zero));
+  PetscCall(DMRestoreGlobalVector(dm, &b));
+  PetscCall(DMRestoreGlobalVector(dm, &zero));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- public routines ---- */
+
+/*@
+  DMBoxTSSetHeat - Lets a `TS` solve the heat equation of its `DMBOX`, with the operator `heat`
+
+  Logically Collective
+
+  Input Parameter:
+. ts - the `TS`; its `DM`, from `TSSetDM()`, is a `DMBOX` with the space `DMBOX_P1` and the operator `heat`
+
+  Options Database Key:
+. -ts_heat_guess (none|zero|previous|linear) - where the linear solve of a step begins, see `DMBoxTSSetHeatGuess()`
+
+  Level: beginner
+
+  Notes:
+  Sets the functions M u' + K u - N(t) and a M + K, with what `DMBoxSetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatRobin()` and `DMBoxSetHeatDirichlet()` say, and as
+  defaults, which options of `TSSetFromOptions()` may change, the method of Crank and Nicolson (`TSCN`), one linear solve a step by `KSPCG` in the natural norm with relative tolerance 1e-8, and `PCJACOBI`.
+  All implicit types work: `TSTHETA`, `TSBEULER`, `TSCN`, `TSBDF`, `TSARKIMEX`, with adaptive steps or without.
+
+  Relative tolerances are relative to the right-hand side of the step, wherever its solve begins; see `DMBoxTSSetHeatGuess()`.
+
+  Materials and data may be changed between steps.
+
+.seealso: `DMBOX`, `DMBoxSetHeat()`, `DMBoxTSSetHeatGuess()`, `DMBoxTSHeatView()`, `DMBoxTSHeatLoad()`, `DMBoxTSComputeIJacobian()`
+@*/
+PetscErrorCode DMBoxTSSetHeat(TS ts)
+{
+  DMBoxOperator  op;
+  DMBox_Heat    *heat;
+  HeatSteps     *s;
+  PetscContainer c;
+  TSType         type;
+  DM             dm;
+  SNES           snes;
+  KSP            ksp;
+  PC             pc;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ts, TS_CLASSID, 1);
+  PetscCall(TSGetDM(ts, &dm));
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxTSSetHeat()", &op, &heat));
+  PetscCall(PetscNew(&s));
+  s->ts = ts;
+  PetscCall(PetscContainerCreate(PetscObjectComm((PetscObject)ts), &c));
+  PetscCall(PetscContainerSetPointer(c, s));
+  PetscCall(PetscContainerSetCtxDestroy(c, HeatStepsDestroy));
+  PetscCall(PetscObjectCompose((PetscObject)ts, "DMBoxHeatSteps", (PetscObject)c));
+  PetscCall(PetscContainerDestroy(&c));
+  PetscCall(TSSetProblemType(ts, TS_LINEAR));
+  PetscCall(TSGetType(ts, &type));
+  if (!type) PetscCall(TSSetType(ts, TSCN));
+  PetscCall(TSSetIFunction(ts, NULL, HeatComputeIFunction, s));
+  PetscCall(TSSetIJacobian(ts, NULL, NULL, DMBoxTSComputeIJacobian, NULL));
+  PetscCall(TSGetSNES(ts, &snes));
+  PetscCall(SNESSetType(snes, SNESKSPONLY));
+  PetscCall(SNESGetKSP(snes, &ksp));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NATURAL));
+  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCJACOBI));
+  PetscCall(DMBoxTSSetHeatGuess(ts, DMBOX_HEAT_GUESS_LINEAR));
+  PetscObjectOptionsBegin((PetscObject)ts);
+  PetscCall(PetscOptionsEnum("-ts_heat_guess", "Where the linear solve of a step begins", "DMBoxTSSetHeatGuess", DMBoxHeatGuesses, (PetscEnum)s->guess, (PetscEnum *)&s->guess, NULL));
+  PetscOptionsEnd();
+  PetscCall(DMBoxTSSetHeatGuess(ts, s->guess));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxTSSetHeatGuess - Sets where the linear solve of a time step of the operator `heat` begins
+
+  Logically Collective
+
+  Input Parameters:
++ ts    - the `TS`, after `DMBoxTSSetHeat()`
+- guess - `DMBOX_HEAT_GUESS_LINEAR`, from the last two solutions (default), `DMBOX_HEAT_GUESS_PREVIOUS`, the last one, `DMBOX_HEAT_GUESS_ZERO`; or
+          `DMBOX_HEAT_GUESS_NONE`: what the `TS` does by itself
+
+  Options Database Key:
+. -ts_heat_guess (none|zero|previous|linear) - where it begins; read by `DMBoxTSSetHeat()`
+
+  Level: intermediate
+
+  Note:
+  But for `DMBOX_HEAT_GUESS_NONE` the relative tolerance of the `KSP` is relative to the norm of the step's right-hand side, as for a solve from zero, in the norm of `KSPSetNormType()`:
+  in each step the absolute tolerance of the `KSP` is set to their product, so that a better guess saves iterations.  By itself PETSc measures relative to the residual of the guess.
+
+.seealso: `DMBOX`, `DMBoxTSSetHeat()`, `DMBoxTSGetHeatGuess()`, `KSPSetTolerances()`, `KSPSetNormType()`
+@*/
+PetscErrorCode DMBoxTSSetHeatGuess(TS ts, DMBoxHeatGuess guess)
+{
+  HeatSteps *s;
+  SNES       snes;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ts, TS_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ts, guess, 2);
+  PetscCall(TSGetHeatSteps(ts, "DMBoxTSSetHeatGuess()", &s));
+  s->guess = guess;
+  PetscCall(TSGetSNES(ts, &snes));
+  PetscCall(SNESSetComputeInitialGuess(snes, guess == DMBOX_HEAT_GUESS_NONE ? NULL : HeatInitialGuess, s));
+  if (guess == DMBOX_HEAT_GUESS_NONE) snes->ops->computeinitialguess = NULL; /* the routine above takes NULL for no change */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxTSGetHeatGuess - Returns where the linear solve of a time step of the operator `heat` begins
+
+  Not Collective
+
+  Input Parameter:
+. ts - the `TS`, after `DMBoxTSSetHeat()`
+
+  Output Parameter:
+. guess - see `DMBoxTSSetHeatGuess()`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxTSSetHeatGuess()`
+@*/
+PetscErrorCode DMBoxTSGetHeatGuess(TS ts, DMBoxHeatGuess *guess)
+{
+  HeatSteps *s;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ts, TS_CLASSID, 1);
+  PetscAssertPointer(guess, 2);
+  PetscCall(TSGetHeatSteps(ts, "DMBoxTSGetHeatGuess()", &s));
+  *guess = s->guess;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- checkpoints ---- */
+
+enum {
+  HEAT_CHECKPOINT_TIME,
+  HEAT_CHECKPOINT_STEP,
+  HEAT_CHECKPOINT_DT,
+  HEAT_CHECKPOINT_HAVE, /* is there a solution before? */
+  HEAT_CHECKPOINT_BEFORE,
+  HEAT_CHECKPOINT_SIZE
+};
+
+static PetscErrorCode HeatCheckViewer(TS ts, PetscViewer viewer, const char who[], Vec *u, HeatSteps **s)
+{
+  PetscBool binary;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ts, TS_CLASSID, 1);
+  PetscValidHeaderSpecific(viewer, PETSC_VIEWER_CLASSID, 2);
+  PetscCall(TSGetHeatSteps(ts, who, s));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERBINARY, &binary));
+  PetscCheck(binary, PetscObjectComm((PetscObject)viewer), PETSC_ERR_ARG_WRONG, "%s takes a viewer of type binary, not %s", who, ((PetscObject)viewer)->type_name);
+  PetscCall(TSGetSolution(ts, u));
+  PetscCheck(*u, PetscObjectComm((PetscObject)ts), PETSC_ERR_ARG_WRONGSTATE, "%s needs TSSetSolution() first", who);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxTSHeatView - Writes what is needed to go on with the time steps of the operator `heat` later: a checkpoint
+
+  Collective
+
+  Input Parameters:
++ ts     - the `TS`, after `DMBoxTSSetHeat()`
+- viewer - a viewer of type `PETSCVIEWERBINARY`, for writing
+
+  Level: intermediate
+
+  Notes:
+  Written are the solution, in an order that does not depend on the number of processes, time, number of steps, the length of the next step, and the solution before, from which the next solve's initial guess is
+  extrapolated.  Call it between steps, for instance from a monitor (`TSMonitorSet()`).
+
+  With methods of one step (`TSTHETA`, `TSCN`, `TSBEULER`, `TSARKIMEX`) of fixed length, a run that goes on from a checkpoint gives the same numbers as one that was not
+  interrupted, on the same number of processes bit for bit.  `TSBDF` begins again with a method of first order.
+
+.seealso: `DMBOX`, `DMBoxTSHeatLoad()`, `DMBoxTSSetHeat()`
+@*/
+PetscErrorCode DMBoxTSHeatView(TS ts, PetscViewer viewer)
+{
+  PetscReal  number[HEAT_CHECKPOINT_SIZE];
+  PetscInt   step;
+  HeatSteps *s;
+  Vec        u;
+
+  PetscFunctionBegin;
+  PetscCall(HeatCheckViewer(ts, viewer, "DMBoxTSHeatView()", &u, &s));
+  PetscCall(TSGetTime(ts, &number[HEAT_CHECKPOINT_TIME]));
+  PetscCall(TSGetStepNumber(ts, &step));
+  PetscCall(TSGetTimeStep(ts, &number[HEAT_CHECKPOINT_DT]));
+  number[HEAT_CHECKPOINT_STEP]   = (PetscReal)step;
+  number[HEAT_CHECKPOINT_HAVE]   = s->last != NULL;
+  number[HEAT_CHECKPOINT_BEFORE] = s->tlast;
+  PetscCall(PetscViewerBinaryWrite(viewer, number, HEAT_CHECKPOINT_SIZE, PETSC_REAL));
+  PetscCall(VecView(u, viewer));
+  if (s->last) PetscCall(VecView(s->last, viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxTSHeatLoad - Reads what `DMBoxTSHeatView()` has written, so that `TSSolve()` goes on from there
+
+  Collective
+
+  Input Parameters:
++ ts     - the `TS`, after `DMBoxTSSetHeat()` and `TSSetSolution()`
+- viewer - a viewer of type `PETSCVIEWERBINARY`, for reading
+
+  Level: intermediate
+
+  Note:
+  Materials, data, the method and its options are not in the file: set them as before.
+
+.seealso: `DMBOX`, `DMBoxTSHeatView()`, `DMBoxTSSetHeat()`
+@*/
+PetscErrorCode DMBoxTSHeatLoad(TS ts, PetscViewer viewer)
+{
+  PetscReal  number[HEAT_CHECKPOINT_SIZE];
+  HeatSteps *s;
+  Vec        u;
+
+  PetscFunctionBegin;
+  PetscCall(HeatCheckViewer(ts, viewer, "DMBoxTSHeatLoad()", &u, &s));
+  PetscCall(PetscViewerBinaryRead(viewer, number, HEAT_CHECKPOINT_SIZE, NULL, PETSC_REAL));
+  PetscCall(VecLoad(u, viewer));
+  PetscCall(TSSetTime(ts, number[HEAT_CHECKPOINT_TIME]));
+  PetscCall(TSSetStepNumber(ts, (PetscInt)number[HEAT_CHECKPOINT_STEP]));
+  PetscCall(TSSetTimeStep(ts, number[HEAT_CHECKPOINT_DT]));
+  PetscCall(VecDestroy(&s->before));
+  PetscCall(VecDestroy(&s->last));
+  if (number[HEAT_CHECKPOINT_HAVE] != 0) {
+    PetscCall(VecDuplicate(u, &s->last));
+    PetscCall(VecLoad(s->last, viewer));
+    s->tlast = number[HEAT_CHECKPOINT_BEFORE];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,437 @@
+/*
+  Matrices of the operator "heat" of a DMBOX, without entries: mass M(capacity) + stiffness K(conductivity), with Robin terms, of linear elements on a lattice.
+  All numbers come from the fields of the materials in each product (src/host/lattice.h).  Rows of fixed nodes, and of nodes outside of the body, are rows of the identity.
+*/
+#include <patchfd/private/heatimpl.h>
+#include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
+
+static PetscErrorCode MatLatticeGet_Lattice(Mat A, Mat_Lattice **m)
+{
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatLatticeFind(Mat A, Mat_Lattice **m)
+{
+  PetscErrorCode (*get)(Mat, Mat_Lattice **);
+
+  PetscFunctionBegin;
+  *m = NULL;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatLatticeGet_C", &get));
+  if (get) PetscCall((*get)(A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- plans ---- */
+
+static PetscErrorCode MatLatticeReset(Mat_Lattice *m)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
+    if (m->plan[i]) PetscCall((*PatchFDKernelTables[i]->latticedestroy)(&m->plan[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* `active` is to be freed by the caller */
+static PetscErrorCode MatLatticeDescribe(const Mat_Lattice *m, PatchFDLatticeDesc *desc, unsigned char **active)
+{
+  const DM_Box     *box = (const DM_Box *)m->dm->data;
+  const DMBoxField *f   = &box->field[0];
+  size_t            n   = 1;
+
+  PetscFunctionBegin;
+  *desc   = (PatchFDLatticeDesc){.dim = m->dm->dim, .xbox = f->local, .ybox = f->global};
+  *active = NULL;
+  DMBoxFreeNodes(f, PETSC_FALSE, desc->write);
+  DMBoxFreeNodes(f, PETSC_TRUE, desc->read);
+  for (int d = 0; d < 3; d++) {
+    desc->n[d] = box->cells[d];
+    desc->h[d] = (box->upper[d] - box->lower[d]) / (PetscReal)box->cells[d];
+    if (d < m->dm->dim) n *= (size_t)PetscMax(f->local.n[d] - 1, 0);
+    if (m->form.whole) {
+      desc->read[d][0] = f->local.lo[d];
+      desc->read[d][1] = f->local.lo[d] + f->local.n[d];
+    }
+  }
+  for (int s = 0; s < 6; s++) desc->robin[s] = m->form.unit ? (m->form.sides >> s & 1) : m->robin[s];
+  if (m->body && m->body->voxel) {
+    PetscCall(PetscMalloc1(n, active));
+    PatchFDHostVoxelCut(m->dm->dim, m->body->cells, m->body->voxel, &f->local, *active);
+    desc->active = *active;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatLatticeGetPlan(Mat_Lattice *m, PatchFDKernels kern, void **plan)
+{
+  PatchFDLatticeDesc desc;
+  unsigned char     *active;
+
+  PetscFunctionBegin;
+  PetscCheck(kern->latticecreate, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_SUP, "There are no %s kernels for -dm_box_operator heat", kern->name);
+  if (!m->plan[kern->id]) {
+    PetscCall(MatLatticeDescribe(m, &desc, &active));
+    PetscCall((*kern->latticecreate)(&desc, &m->plan[kern->id]));
+    PetscCall(PetscFree(active));
+  }
+  *plan = m->plan[kern->id];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatLatticeMaterial(const Mat_Lattice *m, PatchFDKernels kern, PatchFDMaterial *material)
+{
+  const void *field[4] = {NULL, NULL, NULL, NULL};
+
+  PetscFunctionBegin;
+  *material = (PatchFDMaterial){.mass = m->form.mass, .stiffness = m->form.stiffness, .side = m->form.stiffness, .identity = m->form.identity, .constcapacity = 1, .constconductivity = {1, 1, 1}};
+  if (m->form.unit) {
+    material->stiffness = 0;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (m->body) PetscCall(HeatBodyGetArrays(m->body, m->dm, kern, field));
+  material->capacity      = field[0];
+  material->constcapacity = m->constant[0];
+  for (int d = 0; d < 3; d++) {
+    material->conductivity[d]      = field[1 + d];
+    material->constconductivity[d] = m->constant[1 + d];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the operations ---- */
+
+/* y = y0 + alpha A x for global arrays, y0 = NULL for zero */
+static PetscErrorCode MatLatticeApply(Mat_Lattice *m, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
+{
+  const DMBoxField *f = &((const DM_Box *)m->dm->data)->field[0];
+  PatchFDMaterial   material;
+  void             *plan = NULL, *local;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscCall(MatLatticeGetPlan(m, kern, &plan));
+  PetscCall(MatLatticeMaterial(m, kern, &material));
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, x, DMBOX_WORK_X, &local));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, x, DMBOX_WORK_X, &local));
+  PetscCall((*kern->latticeapply)(plan, &material, alpha, local, y0, y));
+  if (m->form.identity != 0 && DMBoxHeatHasFixed(m->dm)) PetscCall((*kern->fixed)(f->own, f->free, 1, &f->global, y, alpha * m->form.identity, &f->global, x));
+  PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* with Vecs, y0 = y allowed */
+static PetscErrorCode MatApply_Lattice(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
+{
+  Mat_Lattice   *m;
+  PatchFDKernels kern;
+  const void    *ax, *ay0 = NULL;
+  void          *ay;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PatchFDVecGetKernels(x, &kern));
+  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+  if (y0 && y0 != y) PetscCall(PatchFDVecGetArrayRead(y0, kern, &ay0));
+  PetscCall((y0 == y ? PatchFDVecGetArray : PatchFDVecGetArrayWrite)(y, kern, &ay));
+  PetscCall(MatLatticeApply(m, kern, alpha, ax, y0 == y ? ay : ay0, ay));
+  PetscCall((y0 == y ? PatchFDVecRestoreArray : PatchFDVecRestoreArrayWrite)(y, kern, &ay));
+  if (y0 && y0 != y) PetscCall(PatchFDVecRestoreArrayRead(y0, kern, &ay0));
+  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_Lattice(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatApply_Lattice(A, 1, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_Lattice(Mat A, Vec x, Vec v, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatApply_Lattice(A, 1, x, v, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatResidual_Lattice(Mat A, Vec b, Vec x, Vec r)
+{
+  PetscFunctionBegin;
+  PetscCall(MatApply_Lattice(A, -1, x, b, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatGetDiagonal_Lattice(Mat A, Vec diag)
+{
+  Mat_Lattice    *m;
+  PatchFDKernels  kern;
+  PatchFDMaterial material;
+  void           *plan = NULL, *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PatchFDVecGetKernels(diag, &kern));
+  PetscCall(MatLatticeGetPlan(m, kern, &plan));
+  PetscCall(MatLatticeMaterial(m, kern, &material));
+  PetscCall(PatchFDVecGetArrayWrite(diag, kern, &a));
+  PetscCall((*kern->latticediagonal)(plan, &material, a));
+  PetscCall(PatchFDVecRestoreArrayWrite(diag, kern, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCreateVecs_Lattice(Mat A, Vec *right, Vec *left)
+{
+  Mat_Lattice *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  if (right) PetscCall(DMCreateGlobalVector(m->dm, right));
+  if (left) PetscCall(DMCreateGlobalVector(m->dm, left));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBoxTriples_Lattice(Mat A, PetscCount *count, PetscInt **i, PetscInt **j, PetscScalar **v)
+{
+  Mat_Lattice       *m;
+  PatchFDLatticeDesc desc;
+  PatchFDMaterial    material;
+  PetscInt          *index;
+  unsigned char     *active;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatLatticeDescribe(m, &desc, &active));
+  PetscCall(MatLatticeMaterial(m, &PatchFDKernelsHostDouble, &material));
+  PetscCall(DMBoxGetLocalToGlobal(m->dm, &index));
+  PetscCall(PatchFDHostLatticeTriples(&desc, &material, index, count, NULL, NULL, NULL));
+  PetscCall(PetscMalloc3(*count, i, *count, j, *count, v));
+  PetscCall(PatchFDHostLatticeTriples(&desc, &material, index, count, *i, *j, *v));
+  PetscCall(PetscFree(index));
+  PetscCall(PetscFree(active));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsSymmetric_Lattice(PETSC_UNUSED Mat A, PETSC_UNUSED PetscReal tol, PetscBool *symmetric)
+{
+  PetscFunctionBegin;
+  *symmetric = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatView_Lattice(Mat A, PetscViewer viewer)
+{
+  Mat_Lattice *m;
+  PetscBool    ascii;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxShellViewASCII(A, viewer, &ascii));
+  if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  matrix-free operator of a DMBOX: %g M + %g K of linear elements, capacity %s, conductivity %s%s\n", (double)m->form.mass, (double)m->form.stiffness,
+                                   m->body && m->body->field[0] ? "from a field" : "constant", m->body && m->body->field[1] ? "from fields" : "constant",
+                                   m->body && m->body->voxel ? ", on a body of voxels" : ""));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* TSARKIMEX wants it; the next Jacobian, or MatBoxUpdate(), undoes it */
+static PetscErrorCode MatScale_Lattice(Mat A, PetscScalar a)
+{
+  Mat_Lattice *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  m->form.mass *= a;
+  m->form.stiffness *= a;
+  m->form.identity *= a;
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_Lattice(Mat A)
+{
+  Mat_Lattice *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatLatticeReset(m));
+  PetscCall(HeatBodyDestroy(&m->body));
+  PetscCall(DMDestroy(&m->dm));
+  PetscCall(PetscFree(m));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatLatticeGet_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxTake_C", NULL));
+  PetscCall(MatBoxShellDestroy(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what the DM has ---- */
+
+/* the materials of the matrix's DM, as they are now; plans depend on the body's shape and the sides */
+static PetscErrorCode MatLatticeTakeBody(Mat_Lattice *m, PetscBool *changed)
+{
+  DMBoxOperator op;
+  DMBox_Heat   *heat;
+  PetscBool     same;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(m->dm, "This matrix", &op, &heat));
+  PetscCall(PetscArraycmp(m->robin, heat->robin, 6, &same));
+  if (!same || m->body != heat->body) {
+    *changed = PETSC_TRUE;
+    PetscCall(MatLatticeReset(m));
+    PetscCall(PetscArraycpy(m->robin, heat->robin, 6));
+    PetscCall(HeatBodyReference(heat->body));
+    PetscCall(HeatBodyDestroy(&m->body));
+    m->body = heat->body;
+  }
+  PetscCall(PetscArraycmp(m->constant, op->coefficient, 4, &same));
+  PetscCall(PetscArraycpy(m->constant, op->coefficient, 4));
+  *changed = (PetscBool)(*changed || !same);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* `rate` of the DM that a solver has, which may be another one on the same mesh than the matrix's */
+static PetscErrorCode MatBoxTake_Lattice(Mat A, DM dm, PetscReal rate, PetscBool *changed)
+{
+  Mat_Lattice *m;
+  PetscReal    mass;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  *changed = (PetscBool)(m->form.stiffness != 1 || m->form.identity != 1); /* scaled */
+  if (dm && dm != m->dm) PetscCall(DMBoxCopyOperator(dm, m->dm));
+  PetscCall(MatLatticeTakeBody(m, changed));
+  mass     = ((const DM_Box *)m->dm->data)->op->coefficient[HEAT_SHIFT] + rate;
+  *changed = (PetscBool)(*changed || mass != m->form.mass);
+  if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);
+  m->form.mass      = mass;
+  m->form.stiffness = m->form.identity = 1;
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatLatticeCreate(DM dm, const MatLatticeForm *form, Mat *A)
+{
+  static const struct {
+    MatOperation      op;
+    PetscErrorCodeFn *f;
+  } operations[] = {
+    {MATOP_MULT,               (PetscErrorCodeFn *)MatMult_Lattice       },
+    {MATOP_MULT_ADD,           (PetscErrorCodeFn *)MatMultAdd_Lattice    },
+    {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMult_Lattice       },
+    {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultAdd_Lattice    },
+    {MATOP_RESIDUAL,           (PetscErrorCodeFn *)MatResidual_Lattice   },
+    {MATOP_GET_DIAGONAL,       (PetscErrorCodeFn *)MatGetDiagonal_Lattice},
+    {MATOP_CREATE_VECS,        (PetscErrorCodeFn *)MatCreateVecs_Lattice },
+    {MATOP_SCALE,              (PetscErrorCodeFn *)MatScale_Lattice      },
+    {MATOP_IS_SYMMETRIC,       (PetscErrorCodeFn *)MatIsSymmetric_Lattice},
+    {MATOP_IS_HERMITIAN,       (PetscErrorCodeFn *)MatIsSymmetric_Lattice},
+    {MATOP_VIEW,               (PetscErrorCodeFn *)MatView_Lattice       },
+    {MATOP_DESTROY,            (PetscErrorCodeFn *)MatDestroy_Lattice    }
+  };
+  const DM_Box *box     = (const DM_Box *)dm->data;
+  PetscBool     changed = PETSC_FALSE;
+  Mat_Lattice  *m;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&m));
+  PetscCall(PetscObjectReference((PetscObject)dm));
+  m->dm   = dm;
+  m->form = *form;
+  PetscCall(MatLatticeTakeBody(m, &changed));
+  PetscCall(MatBoxShellCreate(dm, box->nglobal, box->nglobal, m, MatBoxTriples_Lattice, A));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(operations); i++) PetscCall(MatShellSetOperation(*A, operations[i].op, operations[i].f));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatLatticeGet_C", MatLatticeGet_Lattice));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxTake_C", MatBoxTake_Lattice));
+  PetscCall(MatSetUp(*A));
+  PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatSetOption(*A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
+  PetscCall(MatSetDM(*A, dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* insulated and without a shift, constants are not seen by the operator; a time integrator may add a mass matrix later: the null space is the user's to set */
+PetscErrorCode DMCreateMatrix_Heat(DM dm, Mat *A)
+{
+  MatLatticeForm form = {.stiffness = 1, .identity = 1};
+
+  PetscFunctionBegin;
+  PetscCall(DMSetUp(dm));
+  form.mass = ((const DM_Box *)dm->data)->op->coefficient[HEAT_SHIFT];
+  PetscCall(MatLatticeCreate(dm, &form, A));
+  PetscCall(MatBoxShellAssemble(dm, A));
+  PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(DMBoxSetSNESDefaults(dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the matrix is that of a clone: as the DM's own it would keep the DM from being destroyed */
+PetscErrorCode DMBoxGetHeatMatrix(DM dm, const char name[], const MatLatticeForm *form, Mat *A)
+{
+  PetscBool    changed = PETSC_FALSE;
+  Mat_Lattice *m;
+  DM           clone;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)dm, name, (PetscObject *)A));
+  if (!*A) {
+    PetscCall(DMClone(dm, &clone));
+    PetscCall(MatLatticeCreate(clone, form, A));
+    PetscCall(DMDestroy(&clone));
+    PetscCall(PetscObjectCompose((PetscObject)dm, name, (PetscObject)*A));
+    PetscCall(PetscObjectDereference((PetscObject)*A));
+  }
+  PetscCall(MatShellGetContext(*A, &m));
+  PetscCall(DMBoxCopyOperator(dm, m->dm));
+  PetscCall(MatLatticeTakeBody(m, &changed));
+  m->form = *form;
+  if (changed) PetscCall(PetscObjectStateIncrease((PetscObject)*A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- fixed nodes ---- */
+
+PetscBool DMBoxHeatHasFixed(DM dm)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  for (PetscInt i = 0; i < 2 * dm->dim; i++)
+    if (box->boundary[i] == DMBOX_DIRICHLET) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+PetscErrorCode DMBoxHeatSetFixed(DM dm, Vec b, Vec y)
+{
+  const DMBoxField *f = &((const DM_Box *)dm->data)->field[0];
+  PatchFDKernels    kern;
+  const void       *ab = NULL;
+  void             *ay;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetKernels(y, &kern));
+  if (b) PetscCall(PatchFDVecGetArrayRead(b, kern, &ab));
+  PetscCall(PatchFDVecGetArray(y, kern, &ay));
+  PetscCall((*kern->fixed)(f->own, f->free, 0, &f->global, ay, b ? 1 : 0, &f->global, b ? ab : ay));
+  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
+  if (b) PetscCall(PatchFDVecRestoreArrayRead(b, kern, &ab));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* b - A g on the free nodes, with the columns of fixed nodes alone, and g on the fixed ones */
+PetscErrorCode DMBoxLift_Heat(DM dm, Vec g, Vec b)
+{
+  const MatLatticeForm form = {.mass = ((const DM_Box *)dm->data)->op->coefficient[HEAT_SHIFT], .stiffness = 1, .whole = PETSC_TRUE};
+  Mat                  A;
+  Vec                  w;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatMatrix(dm, "DMBoxHeatWhole", &form, &A));
+  PetscCall(DMGetGlobalVector(dm, &w));
+  PetscCall(VecSet(w, 0));
+  PetscCall(DMBoxHeatSetFixed(dm, g, w));
+  PetscCall(MatApply_Lattice(A, -1, w, b, b));
+  PetscCall(DMBoxHeatSetFixed(dm, g, b));
+  PetscCall(DMRestoreGlobalVector(dm, &w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
