@@ -79,6 +79,7 @@ static PetscErrorCode ProblemCreate(PetscInt dim, const PetscInt cubes[3], const
   p->material.mass      = kind == 2 ? 0 : Random(rnd, 0.5, 2);
   p->material.stiffness = kind == 1 ? 0 : Random(rnd, 0.5, 2);
   p->material.side      = RandomInt(rnd, 0, 1) ? Random(rnd, 0.5, 2) : 0;
+  p->material.identity  = Random(rnd, 0.5, 2);
   for (int s = 0; s < 6; s++) p->desc.robin[s] = RandomInt(rnd, 0, 1) ? Random(rnd, 0, 3) : 0;
   p->tensor                 = (PetscBool)(RandomInt(rnd, 0, 2) == 0);
   p->material.constcapacity = Random(rnd, 0.5, 2);

@@ -103,9 +103,9 @@ static __global__ void GatherKernel(const __grid_constant__ LatticeGather<T> p)
     }
     T *y = p.v.y + p.g.yl.at(node[0], node[1], node[2]);
 
-    if (TASK == LATTICE_DIAGONAL) *y = touched ? sum : T(1);
+    if (TASK == LATTICE_DIAGONAL) *y = touched ? sum : p.m.identity;
     else {
-      if (written && !touched) sum = Corner<T, TASK>(p, node, 0, 0).x;
+      if (written && !touched) sum = p.m.identity * Corner<T, TASK>(p, node, 0, 0).x;
       *y = (p.v.y0 ? p.v.y0[y - p.v.y] : T(0)) + p.v.alpha * sum;
     }
   }
@@ -341,9 +341,10 @@ static LatticeMaterial<T> PrepareMaterial(const LatticePlan<T> *p, const PatchFD
   LatticeMaterial<T> r   = {};
 
   for (int d = 0; d < dim; d++) V *= p->h[d] / (d + 1);
-  r.mass   = (T)(m->mass * V / ((dim + 1) * (dim + 1) * (dim + 2)));
-  r.c      = m->mass != 0 ? (const T *)m->capacity : NULL;
-  r.constc = m->mass != 0 ? (T)m->constcapacity : T(0);
+  r.identity = (T)m->identity;
+  r.mass     = (T)(m->mass * V / ((dim + 1) * (dim + 1) * (dim + 2)));
+  r.c        = m->mass != 0 ? (const T *)m->capacity : NULL;
+  r.constc   = m->mass != 0 ? (T)m->constcapacity : T(0);
   for (int d = 0; d < dim; d++) {
     const PetscReal area = V * dim / p->h[d]; /* of the side of a simplex */
 

@@ -39,6 +39,7 @@ struct LatticeMaterial {
   const T *c, *k[3];
   T        constc, constk[3];
   T        mass, stiffness[3], side[6];
+  T        identity; /* of nodes without a cube */
   bool     robin; /* is any of the sides' not zero? */
 };
 
@@ -94,6 +95,7 @@ static PetscErrorCode LatticeCutPlanes(Kernel kernel, size_t shared, const Latti
   PetscFunctionBegin;
   PetscCall(Multiprocessors(&processors));
   PetscCall(AllowShared(kernel, shared));
+  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, Tile::THREADS, shared));
   cut->lo    = PetscMin(PetscMax(g.store.lo[2], g.cubes.lo[2] + 1), g.store.hi[2]);
   cut->hi    = PetscMax(cut->lo, PetscMin(g.store.hi[2], g.cubes.hi[2]));
@@ -125,13 +127,14 @@ enum LatticeKind {
 template <typename T>
 struct LatticeScaled {
   const T *c, *k[3];
-  T        c0, cscale, k0[3], kscale[3], stiffness[3];
+  T        c0, cscale, k0[3], kscale[3], stiffness[3], identity;
 
   LatticeScaled(LatticeKind kind, const LatticeMaterial<T> &m, const T *any)
   {
-    c      = m.c ? m.c : any;
-    c0     = m.c ? T(0) : m.mass * m.constc;
-    cscale = m.c ? m.mass : T(0);
+    c        = m.c ? m.c : any;
+    c0       = m.c ? T(0) : m.mass * m.constc;
+    cscale   = m.c ? m.mass : T(0);
+    identity = m.identity;
     for (int d = 0; d < 3; d++) {
       const T factor = kind == LATTICE_SCALAR ? T(1) : (kind == LATTICE_CUBES ? -m.stiffness[d] : m.stiffness[d]);
 

@@ -29,7 +29,7 @@ namespace patchfd
 /* by precision and kind: rows of a warp, least number of blocks of threads */
 template <typename T, LatticeKind KIND>
 struct LatticeShape {
-  static constexpr int ROWS = sizeof(T) == 4 ? (KIND == LATTICE_TENSOR ? 4 : 6) : (KIND == LATTICE_TENSOR ? 2 : 4), BLOCKS = sizeof(T) == 4 ? 4 : 3;
+  static constexpr int ROWS = sizeof(T) == 4 && KIND != LATTICE_TENSOR ? 8 : 4, BLOCKS = sizeof(T) == 4 ? 3 : 2;
 };
 
 /* a node: x; capacity; what edges in axes need besides */
@@ -362,7 +362,7 @@ struct LatticeMarch {
   /* a node's sum is complete */
   __device__ __forceinline__ T putrow(int r, unsigned put, unsigned rows, T sum, T x, T old) const
   {
-    if (sums.empty >> r & 1) sum = x; /* LatticeSides only, whose factor is one */
+    if (sums.empty >> r & 1) sum = m.identity * x; /* LatticeSides only, whose factor is one */
     sum *= rows >> r & 1 ? alpha : T(0);
     if (MODE == LATTICE_ADD) sum += old;
     if (!(put >> r & 1)) return 0;

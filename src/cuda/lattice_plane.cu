@@ -115,7 +115,7 @@ static __global__ void LatticePlaneKernel(const __grid_constant__ LatticeGeometr
       sum = fma(ay, dy, sum);
       sum = fma(axy, dxy, sum);
       sum = fma(4 * own.x, node, sum + FromLeft(fma(-ax, dx, S)));
-      if (empty >> r & 1) sum = own.x;
+      if (empty >> r & 1) sum = m.identity * own.x;
       const T alpha = write >> r & 1 ? v.alpha : T(0);
 
       if (store >> r & 1) y[r * (size_t)Opaque((unsigned)g.yl.row)] = ADD ? alpha * sum + old[r] : alpha * sum;
