@@ -435,7 +435,8 @@ PetscErrorCode Lattice<T>::sweep(void *plan, const PatchFDMaterial *material, co
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   PetscCallCUDA(cudaMemsetAsync(&sweep->pw, 0, sizeof(sweep->pw), stream));
-  if (p->dim == 3) {
+  if (p->g.store.empty()) { /* nothing but p'y = 0 */
+  } else if (p->dim == 3) {
     PetscCall(LatticeMarchApply(kind, LATTICE_SWEEP, p->march[kind][LATTICE_SWEEP], p->g, m, v, stream));
     PetscCall((Sweep<T, true, true>(PrepareGather(p, m, v, p->outside), stream)));
     v.x = v.p;

@@ -1,10 +1,10 @@
 /*
   The operator on a lattice (lattice.cuh) in 3D with constant materials: a stencil of 15 points.
 
-  A warp marches in z.  A plane of x gives to the rows of the plane below, of its own and of the plane above, whose sums are in registers; its values to the
-  left and right come by shuffles.  Around nodes of the sides some cubes are missing: there the weights are found from which of them exist.  The cubes around
+  A warp marches in z.  A plane of x, which comes through shared memory, two planes ahead, gives to the rows of the plane below, of its own and of the plane
+  above, whose sums are in registers.  Around nodes of the sides some cubes are missing: there the weights are found from which of them exist.  The cubes around
   an edge in x are those on either side of it in y and in z, of which those on the same side in both have two tetrahedra with it, the others one; an edge in
-  xy has two in either cube, that in xyz all six.  The values of the next plane are on their way meanwhile.
+  xy has two in either cube, that in xyz all six.  Memory bounds it.
 */
 #include "lattice.cuh"
 
