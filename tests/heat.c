@@ -1,5 +1,5 @@
 static char help[] = "The heat equation with linear elements on simplices: operators, steps in time, loads, bodies of voxels, checkpoints, bad input.\n\
-  -part stencils | operators | assembled | energy | space | time | iterations | materials | layers | sides | dirichlet | body | types | restart | errors\n\n";
+  -part stencils | operators | assembled | energy | space | time | iterations | materials | layers | sides | types | body | restart | errors\n\n";
 
 #include <patchfd/private/heatimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -602,7 +602,7 @@ static PetscErrorCode CompareMatrix(DM dm, Mat A, Mat B, Vec x)
 
 static PetscErrorCode Assembled(PetscRandom random, PetscInt dim, PetscBool dirichlet, PetscBool tensor, PetscBool voxels)
 {
-  const PetscInt  cells[3] = {7, dim > 1 ? 9 : 1, dim > 2 ? 5 : 1};
+  const PetscInt  cells[3] = {dim > 1 ? 7 : 17, dim > 1 ? 9 : 1, dim > 2 ? 5 : 1};
   const PetscReal upper[3] = {1, 2, 0.5};
   Reference       r        = {.dim = dim, .stiffness = 1, .mass = 3, .voxel = NULL};
   PetscScalar    *capacity, *conductivity[3];
@@ -1053,6 +1053,344 @@ static PetscErrorCode Sides(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- types of TS, with fluxes and with values on the sides that change in time ---- */
+
+static PetscErrorCode TypesError(DM dm, TSType type, PetscInt steps, PetscReal *error)
+{
+  TS        ts;
+  TSAdapt   adapt;
+  Vec       u;
+  SNES      snes;
+  KSP       ksp;
+  PetscReal t;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMCreateGlobalVector(dm, &u));
+  PetscCall(DMBoxInterpolateFunction(dm, 0, TimeExact, NULL, u));
+  PetscCall(TSCreate(PETSC_COMM_WORLD, &ts));
+  PetscCall(TSSetDM(ts, dm));
+  PetscCall(TSSetType(ts, type));
+  PetscCall(DMBoxTSSetHeat(ts));
+  PetscCall(TSSetTimeStep(ts, 1. / (PetscReal)steps));
+  PetscCall(TSSetMaxTime(ts, 1));
+  PetscCall(TSSetMaxSteps(ts, 10000));
+  PetscCall(TSSetExactFinalTime(ts, TS_EXACTFINALTIME_MATCHSTEP));
+  PetscCall(TSGetSNES(ts, &snes));
+  PetscCall(SNESGetKSP(snes, &ksp));
+  PetscCall(KSPSetTolerances(ksp, 1e-12, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(TSGetAdapt(ts, &adapt));
+  PetscCall(TSAdaptSetType(adapt, TSADAPTNONE));
+  PetscCall(TSSetFromOptions(ts));
+  PetscCall(TSSolve(ts, u));
+  PetscCall(TSGetSolveTime(ts, &t));
+  PetscCall(Near("time at the end", t, 1, 1e-12));
+  PetscCall(TimeError(dm, t, u, error));
+  PetscCall(TSDestroy(&ts));
+  PetscCall(VecDestroy(&u));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Types(void)
+{
+  static const struct {
+    TSType    type;
+    PetscReal order;
+  } types[] = {
+    {TSBEULER,  1},
+    {TSCN,      2},
+    {TSTHETA,   2},
+    {TSBDF,     2},
+    {TSARKIMEX, 2.5}
+  };
+  PetscBool adapt;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-ts_rtol", &adapt));
+  for (int dirichlet = 0; dirichlet < 2; dirichlet++) {
+    PetscReal flux[6];
+    DM        dm;
+
+    PetscCall(CreateTimeProblem(dirichlet ? DMBOX_DIRICHLET : DMBOX_NEUMANN, flux, &dm));
+    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(types); i++) {
+      PetscReal error[2];
+
+      /* the values at the middle of steps are those that are given, not the values at their ends: with steps of other lengths these drift away */
+      if (adapt && dirichlet && types[i].type[0] == 't') continue;
+      for (int n = 0; n < 2; n++) PetscCall(TypesError(dm, types[i].type, 16 << n, &error[n]));
+      if (adapt) PetscCall(Check((PetscBool)(error[1] < 0.1), "%s with adaptive steps has the error %g", types[i].type, (double)error[1]));
+      else PetscCall(Check((PetscBool)(PetscLog2Real(error[0] / error[1]) > types[i].order - 0.3 && error[1] < 0.1), "%s%s has the errors %g and %g", types[i].type, dirichlet ? " with values on the sides" : "", (double)error[0], (double)error[1]));
+    }
+    PetscCall(DMDestroy(&dm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- a body of voxels ---- */
+
+FUNCTION(Begin, PetscCosReal(4 * x[0]) + x[1] - x[2] * x[0])
+
+/* the lower half of a box, the rest of which is empty, with the second of two materials above z = 1/2, against half of a box with fields */
+static PetscErrorCode Body(void)
+{
+  const PetscInt  whole[3] = {12, 5, 6}, half[3] = {6, 5, 6};
+  const PetscReal upper[2][3] = {{2, 1, 1}, {1, 1, 1}}, capacity[2] = {1, 3}, conductivity[2] = {2, 0.1};
+  unsigned char   voxel[360];
+  PetscScalar    *all[2], *fields;
+  DM              dm[2];
+  Vec             u[2], c;
+
+  PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < 360; i++) voxel[i] = i % 12 < 6 ? (i / 60 < 3 ? 1 : 2) : 0;
+  for (int b = 0; b < 2; b++) {
+    March m = {.theta = 0.5, .dt = 0.01, .steps = 10, .rtol = 1e-12, .guess = DMBOX_HEAT_GUESS_LINEAR};
+
+    PetscCall(CreateBox(3, b ? half : whole, upper[b], DMBOX_NEUMANN, &dm[b]));
+    if (!b) PetscCall(DMBoxSetHeatVoxels(dm[b], voxel, 2, capacity, conductivity));
+    else {
+      unsigned char half[180];
+
+      for (PetscInt i = 0; i < 180; i++) half[i] = i / 30 < 3 ? 1 : 2;
+      PetscCall(DMBoxSetHeatVoxels(dm[b], half, 2, capacity, conductivity));
+    }
+    for (PetscInt s = 2; s < 6; s++) PetscCall(DMBoxSetHeatFlux(dm[b], s, CoordinateX, NULL));
+    PetscCall(DMBoxSetHeatRobin(dm[b], 0, 2, 0.5));
+    PetscCall(DMCreateGlobalVector(dm[b], &u[b]));
+    PetscCall(DMBoxInterpolateFunction(dm[b], 0, Begin, NULL, u[b]));
+    PetscCall(Solve(dm[b], &m, u[b]));
+    PetscCall(Gather(dm[b], u[b], &all[b]));
+  }
+  for (PetscInt i = 0; i < 13 * 6 * 7; i++) {
+    if (i % 13 < 7) PetscCall(Near("temperature in the body", all[0][i], all[1][i % 13 + 7 * (i / 13)], 1e-8));
+    else { /* stays as it was */
+      const PetscReal x[3] = {(PetscReal)(i % 13) / 6, (PetscReal)(i / 13 % 6) / 5, (PetscReal)(i / 78) / 6};
+      PetscScalar     begin;
+
+      PetscCall(Begin(3, 0, x, 1, &begin, NULL));
+      PetscCall(Near("temperature outside", all[0][i], begin, 1e-12));
+    }
+  }
+  /* nodes between the two materials have their mean */
+  PetscCall(DMBoxGetHeatFields(dm[1], &c, NULL));
+  PetscCall(Gather(dm[1], c, &fields));
+  for (PetscInt k = 0; k < 7; k++) PetscCall(Near("capacity", fields[7 * 6 * k], k < 3 ? 1 : (k > 3 ? 3 : 2), 1e-14));
+  PetscCall(PetscFree(fields));
+  for (int b = 0; b < 2; b++) {
+    PetscCall(PetscFree(all[b]));
+    PetscCall(VecDestroy(&u[b]));
+    PetscCall(DMDestroy(&dm[b]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- checkpoints ---- */
+
+static PetscErrorCode WriteCheckpoint(TS ts, PetscInt step, PETSC_UNUSED PetscReal t, PETSC_UNUSED Vec u, void *ctx)
+{
+  PetscViewer viewer;
+
+  PetscFunctionBeginUser;
+  if (step != 7) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, (const char *)ctx, FILE_MODE_WRITE, &viewer));
+  PetscCall(DMBoxTSHeatView(ts, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Restart(void)
+{
+  const char  file[] = "heat_checkpoint.bin";
+  March       m      = {.theta = 0.5, .dt = 0.01, .steps = 15, .rtol = 1e-6, .guess = DMBOX_HEAT_GUESS_LINEAR};
+  PetscReal   flux[6];
+  PetscInt    step, its[15];
+  PetscBool   same;
+  DM          dm;
+  TS          ts;
+  Vec         u, v;
+  PetscViewer viewer;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateTimeProblem(DMBOX_NEUMANN, flux, &dm));
+  PetscCall(DMBoxSetHeatFunctions(dm, 0, Capacity, Conductivity, NULL));
+  PetscCall(DMCreateGlobalVector(dm, &u));
+  PetscCall(VecDuplicate(u, &v));
+  PetscCall(DMBoxInterpolateFunction(dm, 0, TimeExact, NULL, u));
+  PetscCall(CreateTS(dm, &m, &ts));
+  PetscCall(TSMonitorSet(ts, WriteCheckpoint, (void *)file, NULL));
+  PetscCall(TSSolve(ts, u));
+  PetscCall(TSDestroy(&ts));
+  PetscCall(PetscArraycpy(its, m.its, 15));
+  /* another TS goes on from the seventh step */
+  m.total = 0;
+  PetscCall(CreateTS(dm, &m, &ts));
+  PetscCall(TSSetSolution(ts, v));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, file, FILE_MODE_READ, &viewer));
+  PetscCall(DMBoxTSHeatLoad(ts, viewer));
+  PetscCall(PetscViewerDestroy(&viewer));
+  PetscCall(TSSolve(ts, v));
+  PetscCall(TSGetStepNumber(ts, &step));
+  PetscCall(Check((PetscBool)(step == 15), "stopped at step %d", (int)step));
+  PetscCall(VecEqual(u, v, &same));
+  PetscCall(Check(same, "the solution that was continued is another one"));
+  for (int i = 7; i < 15; i++) PetscCall(Check((PetscBool)(its[i] == m.its[i]), "step %d took %d iterations, not %d", i, (int)m.its[i], (int)its[i]));
+  PetscCall(TSDestroy(&ts));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&v));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- bad input ---- */
+
+#define FAILS(call, code, word) \
+  do { \
+    PetscErrorCode ierr_; \
+    PetscBool      ok_; \
+\
+    CATCH(ierr_, call); \
+    ok_ = (PetscBool)(ierr_ && lastcode == (code) && strstr(lastmessage, word)); \
+    PetscCall(Check(ok_, "%s: error %d, %s", #call, (int)lastcode, lastmessage)); \
+  } while (0)
+
+FUNCTION(Negative, x[0] - 0.5)
+FUNCTION(NotANumber, x[0] > 0.4 ? NAN : 1)
+
+static PetscErrorCode WriteFile(const char name[], const void *data, size_t n)
+{
+  PetscMPIInt rank;
+  FILE       *f;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  if (!rank) {
+    f = fopen(name, "wb");
+    PetscCheck(f && fwrite(data, 1, n, f) == n && !fclose(f), PETSC_COMM_SELF, PETSC_ERR_FILE_WRITE, "Cannot write %s", name);
+  }
+  PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* voxels of files: those that fit are read, others are errors */
+static PetscErrorCode VoxelFiles(DM dm)
+{
+  static const char header[] = "# vtk DataFile Version 3.0\nvoxels\nBINARY\nDATASET STRUCTURED_POINTS\nDIMENSIONS %s\nORIGIN 0 0 0\nSPACING 1 1 1\nCELL_DATA 64\nSCALARS material %s 1\nLOOKUP_TABLE default\n";
+  unsigned char     image[64], *voxel;
+  char              text[512];
+  size_t            n;
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 64; i++) image[i] = (unsigned char)(i % 3);
+  PetscCall(WriteFile("heat_voxels.raw", image, 64));
+  PetscCall(DMBoxLoadVoxels(dm, "heat_voxels.raw", &voxel));
+  PetscCall(Check((PetscBool)!memcmp(voxel, image, 64), "voxels of a file without header"));
+  PetscCall(PetscFree(voxel));
+  for (int i = 0; i < 3; i++) {
+    PetscCall(PetscSNPrintf(text, sizeof(text), header, i == 1 ? "9 5 3" : "5 5 5", i == 2 ? "float" : "unsigned_char"));
+    PetscCall(PetscStrlen(text, &n));
+    memcpy(text + n, image, 64);
+    PetscCall(WriteFile("heat_voxels.vtk", text, n + 64));
+    if (i == 1) FAILS(DMBoxLoadVoxels(dm, "heat_voxels.vtk", &voxel), PETSC_ERR_FILE_UNEXPECTED, "9 x 5 x 3 points");
+    else if (i == 2) FAILS(DMBoxLoadVoxels(dm, "heat_voxels.vtk", &voxel), PETSC_ERR_FILE_UNEXPECTED, "not of type unsigned_char");
+    else {
+      PetscCall(DMBoxLoadVoxels(dm, "heat_voxels.vtk", &voxel));
+      PetscCall(Check((PetscBool)!memcmp(voxel, image, 64), "voxels of a VTK file"));
+      PetscCall(PetscFree(voxel));
+    }
+  }
+  PetscCall(WriteFile("heat_voxels.raw", image, 63));
+  FAILS(DMBoxLoadVoxels(dm, "heat_voxels.raw", &voxel), PETSC_ERR_FILE_UNEXPECTED, "63 bytes");
+  FAILS(DMBoxLoadVoxels(dm, "heat_no_such_file.raw", &voxel), PETSC_ERR_FILE_OPEN, "cannot open");
+  FAILS(DMBoxSetHeatVoxels(dm, image, 1, (PetscReal[1]){1}, (PetscReal[1]){1}), PETSC_ERR_ARG_OUTOFRANGE, "material 2");
+  FAILS(DMBoxSetHeatVoxels(dm, image, 2, (PetscReal[2]){1, -1}, (PetscReal[2]){1, 1}), PETSC_ERR_ARG_OUTOFRANGE, "Material 2 has capacity -1");
+  PetscCall(PetscArrayzero(image, 64));
+  FAILS(DMBoxSetHeatVoxels(dm, image, 0, NULL, NULL), PETSC_ERR_ARG_WRONG, "No voxel");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* meshes that do not go with the operator */
+static PetscErrorCode WrongMeshes(void)
+{
+  const PetscInt  cells[3]    = {4, 4, 4};
+  const PetscReal vertices[5] = {0, 0.1, 0.3, 0.6, 1};
+  DM              dm;
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 4; i++) {
+    PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, i == 0 ? 2 : 1, &dm));
+    PetscCall(DMBoxSetOperator(dm, i == 1 ? "poisson" : "heat"));
+    if (i != 2) PetscCall(DMBoxSetSpace(dm, DMBOX_P1));
+    if (i == 3) PetscCall(DMBoxSetVertices(dm, 1, 5, vertices));
+    if (i == 0) FAILS(DMSetUp(dm), PETSC_ERR_ARG_INCOMP, "degree 1");
+    if (i == 1) FAILS(DMSetUp(dm), PETSC_ERR_ARG_INCOMP, "poisson takes q and dgq");
+    if (i == 2) FAILS(DMSetUp(dm), PETSC_ERR_ARG_INCOMP, "heat takes p1");
+    if (i == 3) FAILS(DMSetUp(dm), PETSC_ERR_ARG_INCOMP, "equal length");
+    PetscCall(DMDestroy(&dm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Errors(void)
+{
+  March             m = {.theta = 0.5, .dt = 0.01, .steps = 3, .rtol = 1e-10, .guess = DMBOX_HEAT_GUESS_LINEAR};
+  TSConvergedReason reason;
+  DM                dm, other, fine;
+  TS                ts;
+  SNES              snes;
+  KSP               ksp;
+  Vec               u, wrong;
+  PetscViewer       viewer;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateCube(4, DMBOX_NEUMANN, &dm));
+  PetscCall(CreateCube(6, DMBOX_NEUMANN, &other));
+  PetscCall(DMCreateGlobalVector(dm, &u));
+  PetscCall(DMCreateGlobalVector(other, &wrong));
+  PetscCall(VecSet(u, -1));
+  PetscCall(VecSet(wrong, 1));
+  FAILS(DMBoxSetHeat(dm, -1, (PetscReal[3]){1, 1, 1}, 0), PETSC_ERR_ARG_OUTOFRANGE, "capacity (DMBoxSetHeat()) is -1");
+  FAILS(DMBoxSetHeat(dm, 1, (PetscReal[3]){1, -2, 1}, 0), PETSC_ERR_ARG_OUTOFRANGE, "in direction 1");
+  FAILS(DMBoxSetHeat(dm, 1, (PetscReal[3]){1, NAN, 1}, 0), PETSC_ERR_ARG_OUTOFRANGE, "in direction 1");
+  FAILS(DMBoxSetHeatFields(dm, u, 0, NULL), PETSC_ERR_ARG_OUTOFRANGE, "field of the capacity");
+  FAILS(DMBoxSetHeatFields(dm, NULL, 1, &u), PETSC_ERR_ARG_OUTOFRANGE, "field of the conductivity");
+  FAILS(DMBoxSetHeatFields(dm, wrong, 0, NULL), PETSC_ERR_ARG_SIZ, "local size");
+  FAILS(DMBoxSetHeatFields(dm, NULL, 2, &u), PETSC_ERR_ARG_OUTOFRANGE, "takes 0, 1 or 3");
+  FAILS(DMBoxSetHeatFunctions(dm, 0, Negative, NULL, NULL), PETSC_ERR_ARG_OUTOFRANGE, "positive everywhere");
+  FAILS(DMBoxSetHeatFunctions(dm, 0, NULL, NotANumber, NULL), PETSC_ERR_ARG_OUTOFRANGE, "finite");
+  FAILS(DMBoxSetHeatRobin(dm, 6, 1, 0), PETSC_ERR_ARG_OUTOFRANGE, "sides are 0 to 5");
+  FAILS(DMBoxSetHeatRobin(dm, 0, -1, 0), PETSC_ERR_ARG_OUTOFRANGE, "must not be negative");
+  FAILS(DMBoxSetHeatFlux(dm, -1, One, NULL), PETSC_ERR_ARG_OUTOFRANGE, "sides are 0 to 5");
+  FAILS(DMBoxSetPoisson(dm, (PetscReal[3]){1, 1, 1}, 0), PETSC_ERR_ARG_WRONG, "is for -dm_box_operator poisson");
+  FAILS(DMBoxAddLoad(dm, 0, One, NULL, u), PETSC_ERR_ARG_WRONG, "DMBoxAddHeatLoad()");
+  PetscCall(VoxelFiles(dm));
+  PetscCall(WrongMeshes());
+  PetscCall(DMBoxSetHeatFunctions(dm, 0, One, NULL, NULL));
+  FAILS(DMRefine(dm, PETSC_COMM_WORLD, &fine), PETSC_ERR_SUP, "cannot be refined");
+  /* steps */
+  PetscCall(VecSet(u, 0));
+  PetscCall(DMBoxSetHeatFlux(dm, 4, One, NULL));
+  PetscCall(CreateTS(dm, &m, &ts));
+  FAILS(TSThetaSetTheta(ts, 0), PETSC_ERR_ARG_OUTOFRANGE, "");
+  FAILS(TSThetaSetTheta(ts, 1.5), PETSC_ERR_ARG_OUTOFRANGE, "");
+  PetscCall(TSGetSNES(ts, &snes));
+  PetscCall(SNESGetKSP(snes, &ksp));
+  PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_CURRENT, PETSC_CURRENT, 2));
+  PetscCall(TSSetErrorIfStepFails(ts, PETSC_FALSE));
+  PetscCall(TSSolve(ts, u));
+  PetscCall(TSGetConvergedReason(ts, &reason));
+  PetscCall(Check((PetscBool)(reason == TS_DIVERGED_NONLINEAR_SOLVE), "a solve that does not converge ends with %s", TSConvergedReasons[reason]));
+  PetscCall(PetscViewerASCIIGetStdout(PETSC_COMM_WORLD, &viewer));
+  FAILS(DMBoxTSHeatView(ts, viewer), PETSC_ERR_ARG_WRONG, "type binary");
+  PetscCall(TSDestroy(&ts));
+  PetscCall(TSCreate(PETSC_COMM_WORLD, &ts));
+  PetscCall(TSSetDM(ts, dm));
+  FAILS(DMBoxTSSetHeatGuess(ts, DMBOX_HEAT_GUESS_LINEAR), PETSC_ERR_ARG_WRONGSTATE, "DMBoxTSSetHeat()");
+  PetscCall(TSDestroy(&ts));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&wrong));
+  PetscCall(DMDestroy(&dm));
+  PetscCall(DMDestroy(&other));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- the program ---- */
 
 int main(int argc, char **argv)
@@ -1071,6 +1409,10 @@ int main(int argc, char **argv)
     {"materials",  Materials   },
     {"layers",     Layers      },
     {"sides",      Sides       },
+    {"types",      Types       },
+    {"body",       Body        },
+    {"restart",    Restart     },
+    {"errors",     Errors      }
   };
   char      part[64] = "";
   PetscBool same;
@@ -1089,3 +1431,95 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+  testset:
+    nsize: {{1 2 3 4 8}}
+    test:
+      suffix: operators
+      args: -part operators
+    test:
+      suffix: stencils
+      args: -part stencils
+    test:
+      suffix: assembled
+      args: -part assembled
+    test:
+      suffix: layers
+      args: -part layers
+    test:
+      suffix: sides
+      args: -part sides
+    test:
+      suffix: body
+      args: -part body
+  testset:
+    nsize: {{1 4}}
+    test:
+      suffix: energy
+      args: -part energy
+    test:
+      suffix: time
+      args: -part time
+    test:
+      suffix: types
+      args: -part types
+    test:
+      suffix: restart
+      args: -part restart
+    test:
+      suffix: errors
+      args: -part errors
+  testset:
+    nsize: {{1 3}}
+    test:
+      suffix: space
+      args: -part space
+    test:
+      suffix: iterations
+      args: -part iterations
+    test:
+      suffix: materials
+      args: -part materials
+  # steps of other lengths, hence other matrices
+  test:
+    suffix: adapt
+    output_file: output/heat_types.out
+    args: -part types -ts_adapt_type basic -ts_rtol 1e-4 -ts_atol 1e-4
+  # the same with matrices that are assembled
+  test:
+    suffix: aij
+    nsize: {{1 2}}
+    output_file: output/heat_time.out
+    args: -part time -dm_mat_type aij
+  testset:
+    requires: cuda gpu
+    nsize: {{1 2}}
+    args: -dm_vec_type cuda
+    test:
+      suffix: cuda_operators
+      output_file: output/heat_operators.out
+      args: -part operators
+    test:
+      suffix: cuda_assembled
+      output_file: output/heat_assembled.out
+      args: -part assembled
+    test:
+      suffix: cuda_time
+      output_file: output/heat_time.out
+      args: -part time
+    test:
+      suffix: cuda_body
+      output_file: output/heat_body.out
+      args: -part body
+    test:
+      suffix: cuda_sides
+      output_file: output/heat_sides.out
+      args: -part sides
+    test:
+      suffix: cuda_types
+      output_file: output/heat_types.out
+      args: -part types
+
+TEST*/

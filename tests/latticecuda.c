@@ -14,7 +14,7 @@ typedef struct {
   PatchFDMaterial    material; /* its constants */
   unsigned char     *active;
   Array              c, k[3];  /* n = 0: constant */
-  PetscBool          tensor;
+  PetscBool          tensor, square; /* square: sweeps are possible */
 } Problem;
 
 static PetscReal Random(PetscRandom rnd, PetscReal lo, PetscReal hi)
@@ -30,10 +30,10 @@ static PetscInt RandomInt(PetscRandom rnd, PetscInt lo, PetscInt hi)
   return PetscMin(hi, lo + (PetscInt)Random(rnd, 0, (PetscReal)(hi - lo + 1)));
 }
 
-/* what a rank has of direction d: nodes of y, and of x with a layer around them where there are more */
-static void ProblemPart(PetscRandom rnd, PetscInt d, PatchFDLatticeDesc *desc)
+/* what a rank has of direction d: nodes of y, and of x with a layer around them where there are more; square: all, and those that are written are those that are read */
+static void ProblemPart(PetscRandom rnd, PetscInt d, PetscInt square, PatchFDLatticeDesc *desc)
 {
-  const PetscInt n = desc->n[d], whole = RandomInt(rnd, 0, 1), lo = whole ? 0 : RandomInt(rnd, 0, n), hi = whole ? n + 1 : RandomInt(rnd, lo + 1, n + 1);
+  const PetscInt n = desc->n[d], whole = square || RandomInt(rnd, 0, 1), lo = whole ? 0 : RandomInt(rnd, 0, n), hi = whole ? n + 1 : RandomInt(rnd, lo + 1, n + 1);
 
   desc->ybox.lo[d]  = lo;
   desc->ybox.n[d]   = hi - lo;
@@ -41,8 +41,8 @@ static void ProblemPart(PetscRandom rnd, PetscInt d, PatchFDLatticeDesc *desc)
   desc->xbox.n[d]   = PetscMin(n + 1, hi + 1) - desc->xbox.lo[d];
   desc->read[d][0]  = RandomInt(rnd, 0, 1);
   desc->read[d][1]  = n + RandomInt(rnd, 0, 1);
-  desc->write[d][0] = RandomInt(rnd, 0, 1);
-  desc->write[d][1] = n + RandomInt(rnd, 0, 1);
+  desc->write[d][0] = square ? desc->read[d][0] : RandomInt(rnd, 0, 1);
+  desc->write[d][1] = square ? desc->read[d][1] : n + RandomInt(rnd, 0, 1);
 }
 
 /* positive numbers */
@@ -62,22 +62,24 @@ static PetscErrorCode FieldCreate(const Problem *p, const PatchFDKernels tables[
 /* bodies, tensors, fields and constants of all kinds */
 static PetscErrorCode ProblemCreate(PetscInt dim, const PetscInt cubes[3], const PatchFDKernels tables[2], PetscRandom rnd, Problem *p)
 {
-  const PetscInt kind = RandomInt(rnd, 0, 3), cube = RandomInt(rnd, 0, 1); /* materials: constants, mass alone, stiffness alone or both */
+  const PetscInt square = RandomInt(rnd, 0, 2) == 0, kind = RandomInt(rnd, 0, 3), cube = RandomInt(rnd, 0, 1); /* kind: materials are constants, mass alone, stiffness alone or both */
   size_t         ncubes = 1;
 
   PetscFunctionBeginUser;
   PetscCall(PetscMemzero(p, sizeof(*p)));
   p->desc.dim = dim;
+  p->square   = (PetscBool)square;
   for (PetscInt d = 0; d < 3; d++) {
     p->desc.n[d]    = d < dim ? RandomInt(rnd, PetscMax(1, cubes[d] / 2), cubes[d]) : 1;
     p->desc.h[d]    = cube ? 0.5 : Random(rnd, 0.5, 2);
     p->desc.ybox.n[d] = p->desc.xbox.n[d] = p->desc.read[d][1] = p->desc.write[d][1] = 1;
-    if (d < dim) ProblemPart(rnd, d, &p->desc);
+    if (d < dim) ProblemPart(rnd, d, square, &p->desc);
     if (d < dim) ncubes *= (size_t)(p->desc.xbox.n[d] - 1);
   }
   p->material.mass      = kind == 2 ? 0 : Random(rnd, 0.5, 2);
   p->material.stiffness = kind == 1 ? 0 : Random(rnd, 0.5, 2);
   p->material.side      = RandomInt(rnd, 0, 1) ? Random(rnd, 0.5, 2) : 0;
+  p->material.identity  = Random(rnd, 0.5, 2);
   for (int s = 0; s < 6; s++) p->desc.robin[s] = RandomInt(rnd, 0, 1) ? Random(rnd, 0, 3) : 0;
   p->tensor                 = (PetscBool)(RandomInt(rnd, 0, 2) == 0);
   p->material.constcapacity = Random(rnd, 0.5, 2);
@@ -119,7 +121,76 @@ static PatchFDMaterial ProblemMaterial(const Problem *p, PetscBool device)
   return m;
 }
 
-/* y without y0, with one, in place; the diagonal */
+static double Number(const Array *a, size_t i)
+{
+  return a->host->size == sizeof(double) ? ((double *)a->h)[i] : ((float *)a->h)[i];
+}
+
+static void SetNumber(Array *a, size_t i, double v)
+{
+  if (a->host->size == sizeof(double)) ((double *)a->h)[i] = v;
+  else ((float *)a->h)[i] = (float)v;
+}
+
+/* p = z + b q, w = A p on the host, where rows that are not written are those of the identity; p'w */
+static PetscErrorCode HostSweep(const Problem *p, PatchFDKernels h, void *plan, const PatchFDMaterial *m, const Array *d, double b, const Array v[4], Array *dir, Array *w, double *pw)
+{
+  const PatchFDBox *box = &p->desc.xbox;
+  size_t            l   = 0;
+
+  PetscFunctionBeginUser;
+  for (size_t i = 0; i < dir->n; i++) SetNumber(dir, i, (d ? Number(d, i) : 1) * Number(&v[0], i) + (b != 0 ? b * Number(&v[1], i) : 0));
+  PetscCall(h->latticeapply(plan, m, 1, dir->h, NULL, w->h));
+  *pw = 0;
+  for (PetscInt k = box->lo[2]; k < box->lo[2] + box->n[2]; k++) {
+    for (PetscInt j = box->lo[1]; j < box->lo[1] + box->n[1]; j++) {
+      for (PetscInt i = box->lo[0]; i < box->lo[0] + box->n[0]; i++, l++) {
+        const PetscInt node[3] = {i, j, k};
+
+        for (int e = 0; e < 3; e++)
+          if (node[e] < p->desc.write[e][0] || node[e] >= p->desc.write[e][1]) SetNumber(w, l, Number(dir, l));
+        *pw += Number(dir, l) * Number(w, l);
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* with a diagonal and without one, with b = 0, too */
+static PetscErrorCode SweepCompare(const Problem *p, const PatchFDKernels tables[2], void *hp, void *cp, PetscRandom rnd, PetscInt *failures)
+{
+  const PatchFDKernels  h = tables[0], c = tables[1];
+  const PatchFDMaterial hm = ProblemMaterial(p, PETSC_FALSE), cm = ProblemMaterial(p, PETSC_TRUE);
+  const double          tolerance = h->size == sizeof(double) ? 1e-12 : 1e-5;
+  Array                 v[5]; /* r, q, d; p and w */
+  PatchFDSweep          sweep, *state;
+
+  PetscFunctionBeginUser;
+  PetscCallCUDA(cudaMalloc((void **)&state, sizeof(*state)));
+  for (int i = 0; i < 5; i++) PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&p->desc.xbox), &v[i]));
+  v[3].tolerance = v[4].tolerance = h->size == sizeof(double) ? 1e-13 : 2e-6;
+  for (int mode = 0; mode < 3; mode++) {
+    double pw;
+
+    for (int i = 0; i < 5; i++) PetscCall(ArrayRandom(&v[i], rnd));
+    sweep = (PatchFDSweep){.b = mode == 2 ? 0 : 0.7, .pw = 3};
+    PetscCall(HostSweep(p, h, hp, &hm, mode == 1 ? NULL : &v[2], sweep.b, v, &v[3], &v[4], &pw));
+    PetscCallCUDA(cudaMemcpy(state, &sweep, sizeof(sweep), cudaMemcpyHostToDevice));
+    PetscCall(c->latticesweep(cp, &cm, mode == 1 ? NULL : v[2].d, v[0].d, v[1].d, v[3].d, v[4].d, state));
+    PetscCall(ArrayCompare("sweep, p", &v[3], 1, failures));
+    PetscCall(ArrayCompare("sweep, w", &v[4], 1, failures));
+    PetscCallCUDA(cudaMemcpy(&sweep, state, sizeof(sweep), cudaMemcpyDeviceToHost));
+    if (!(PetscAbsReal(sweep.pw - pw) <= tolerance * PetscAbsReal(pw))) {
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, sweep: p'w is %g, not %g\n", c->name, sweep.pw, pw));
+      (*failures)++;
+    }
+  }
+  for (int i = 0; i < 5; i++) PetscCall(ArrayDestroy(&v[i]));
+  PetscCallCUDA(cudaFree(state));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y without y0, with one, in place; the diagonal; sweeps */
 static PetscErrorCode ProblemCompare(const Problem *p, const PatchFDKernels tables[2], PetscRandom rnd, PetscInt *failures)
 {
   const PatchFDKernels  h = tables[0], c = tables[1];
@@ -147,6 +218,7 @@ static PetscErrorCode ProblemCompare(const Problem *p, const PatchFDKernels tabl
   PetscCall(h->latticediagonal(hp, &hm, y.h));
   PetscCall(c->latticediagonal(cp, &cm, y.d));
   PetscCall(ArrayCompare("diagonal", &y, 1, failures));
+  if (p->square) PetscCall(SweepCompare(p, tables, hp, cp, rnd, failures));
   if (*failures > before)
     PetscCall(PetscPrintf(PETSC_COMM_SELF, "  dim %" PetscInt_FMT ", cubes %" PetscInt_FMT " %" PetscInt_FMT " %" PetscInt_FMT ", body %d, tensor %d, capacity %d, conductivity %d, mass %g, stiffness %g, side %g\n", p->desc.dim,
                           p->desc.n[0], p->desc.n[1], p->desc.n[2], (int)!!p->active, (int)p->tensor, (int)!!p->c.n, (int)!!p->k[0].n, (double)p->material.mass, (double)p->material.stiffness, (double)p->material.side));
@@ -169,6 +241,26 @@ static PetscErrorCode TimeApply(PatchFDKernels k, const char *what, const PatchF
   PetscCall(k->latticecreate(desc, &plan));
   TIME(t, k->latticeapply(plan, m, 1, x, y0, y));
   PetscCall(k->latticedestroy(&plan));
+  PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %dD %-28s %8.2f ps a node, %5.2f copies\n", k->name, (int)desc->dim, what, (double)(t * 1e3), (double)(t / (copy * words / 2))));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the first half of an iteration of conjugate gradients */
+static PetscErrorCode TimeSweep(PatchFDKernels k, const char *what, const PatchFDLatticeDesc *desc, const PatchFDMaterial *m, PetscReal words, void *const v[], PetscReal copy)
+{
+  const PetscReal    unknowns = (PetscReal)PatchFDBoxSize(&desc->ybox);
+  const PatchFDSweep sweep    = {.b = 0.5};
+  PatchFDSweep      *state;
+  void              *plan = NULL;
+  PetscReal          t;
+
+  PetscFunctionBeginUser;
+  PetscCallCUDA(cudaMalloc((void **)&state, sizeof(*state)));
+  PetscCallCUDA(cudaMemcpy(state, &sweep, sizeof(sweep), cudaMemcpyHostToDevice));
+  PetscCall(k->latticecreate(desc, &plan));
+  TIME(t, k->latticesweep(plan, m, v[4], v[0], v[5], v[1], v[6], state));
+  PetscCall(k->latticedestroy(&plan));
+  PetscCallCUDA(cudaFree(state));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, "%-11s %dD %-28s %8.2f ps a node, %5.2f copies\n", k->name, (int)desc->dim, what, (double)(t * 1e3), (double)(t / (copy * words / 2))));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -205,6 +297,8 @@ static PetscErrorCode Time(PatchFDKernels k, PetscInt dim, PetscReal nodes)
   PetscCall(TimeApply(k, "two fields", &desc, &f, 4, v[0], NULL, v[1], copy));
   PetscCall(TimeApply(k, "two fields, y0", &desc, &f, 5, v[0], v[6], v[1], copy));
   PetscCall(TimeApply(k, "tensor", &desc, &t, dim + 3, v[0], NULL, v[1], copy));
+  PetscCall(TimeSweep(k, "sweep, constants", &desc, &m, 5, v, copy));
+  PetscCall(TimeSweep(k, "sweep, two fields", &desc, &f, 7, v, copy));
   desc.h[0] = 2;
   PetscCall(TimeApply(k, "two fields, bricks", &desc, &f, 4, v[0], NULL, v[1], copy));
   desc.h[0] = 1;

@@ -164,6 +164,7 @@ struct Lattice {
   static PetscErrorCode create(const PatchFDLatticeDesc *, void **);
   static PetscErrorCode apply(void *, const PatchFDMaterial *, PetscReal, const void *, const void *, void *);
   static PetscErrorCode diagonal(void *, const PatchFDMaterial *, void *);
+  static PetscErrorCode sweep(void *, const PatchFDMaterial *, const void *, const void *, const void *, void *, void *, PatchFDSweep *);
   static PetscErrorCode destroy(void **);
 };
 

@@ -7,9 +7,8 @@ namespace patchfd
 
 /* what the gathering kernel does */
 enum LatticeTask {
-  LATTICE_ROWS,     /* y = y0 + alpha A x */
-  LATTICE_ROBIN,    /* y += alpha R x, R the Robin terms alone */
-  LATTICE_DIAGONAL  /* y = the diagonal of A */
+  LATTICE_ROWS,    /* y = y0 + alpha A x */
+  LATTICE_DIAGONAL /* y = the diagonal of A */
 };
 
 /* simplices by the order of their path's directions, [dim - 1] */
@@ -63,7 +62,7 @@ static __device__ T SimplexRow(const LatticeGather<T> &p, const int node[3], con
   const int        dim = p.dim, all = (1 << dim) - 1, first = path[0], last = path[dim - 1];
   const bool       low = t < dim && !(from >> last & 1) && node[last] == 0, high = t > 0 && (from >> first & 1) && node[first] == p.n[first];
   LatticeCorner<T> v[4];
-  T                c = 0, k[3] = {0}, x = 0, y = 0;
+  T                c = 0, k[3] = {0}, x = 0, y;
 
   for (int s = 0, corner = 0; s <= dim; corner |= s < dim ? 1 << path[s] : all, s++) {
     v[s] = Corner<T, TASK>(p, node, from, corner);
@@ -73,11 +72,9 @@ static __device__ T SimplexRow(const LatticeGather<T> &p, const int node[3], con
   }
   const T mine = v[t].x;
 
-  if (TASK != LATTICE_ROBIN) {
-    y = p.m.mass * c * (x + mine);
-    if (t > 0) y += p.m.stiffness[path[t - 1]] * k[path[t - 1]] * (mine - v[t - 1].x);
-    if (t < dim) y += p.m.stiffness[path[t]] * k[path[t]] * (mine - v[t + 1].x);
-  }
+  y = p.m.mass * c * (x + mine);
+  if (t > 0) y += p.m.stiffness[path[t - 1]] * k[path[t - 1]] * (mine - v[t - 1].x);
+  if (t < dim) y += p.m.stiffness[path[t]] * k[path[t]] * (mine - v[t + 1].x);
   /* sides of the box: all corners but the last one, or but the first one */
   if (low) y += p.m.side[2 * last] * (x - v[dim].x + mine);
   if (high) y += p.m.side[2 * first + 1] * (x - v[0].x + mine);
@@ -106,10 +103,9 @@ static __global__ void GatherKernel(const __grid_constant__ LatticeGather<T> p)
     }
     T *y = p.v.y + p.g.yl.at(node[0], node[1], node[2]);
 
-    if (TASK == LATTICE_DIAGONAL) *y = touched ? sum : T(1);
-    else if (TASK == LATTICE_ROBIN) *y += p.v.alpha * sum;
+    if (TASK == LATTICE_DIAGONAL) *y = touched ? sum : p.m.identity;
     else {
-      if (written && !touched) sum = Corner<T, TASK>(p, node, 0, 0).x;
+      if (written && !touched) sum = p.m.identity * Corner<T, TASK>(p, node, 0, 0).x;
       *y = (p.v.y0 ? p.v.y0[y - p.v.y] : T(0)) + p.v.alpha * sum;
     }
   }
@@ -128,6 +124,105 @@ static PetscErrorCode Gather(const LatticeGather<T> &p, cudaStream_t stream)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- Robin terms, in 2D and 3D ---- */
+
+/* x at the node, or zero */
+template <typename T>
+static __device__ T Read(const LatticeGather<T> &p, const int node[3], int d, int i, int e, int j)
+{
+  int at[3] = {node[0], node[1], node[2]};
+
+  at[d] += i;
+  at[e] += j;
+  return p.g.read.contains(at[0], at[1], at[2]) ? p.v.x[p.g.xl.at(at[0], at[1], at[2])] : T(0);
+}
+
+/* y += alpha R x, and what that gives to p'y of a sweep: the mass matrices of the triangles (segments) around the node, on each side that it is on; in 2D the other direction e of a side is z, of one node */
+template <typename T>
+static __device__ T RobinRow(const LatticeGather<T> &p, size_t item)
+{
+  int node[3];
+  T   sum = 0;
+
+  if (item >= p.nodes.size()) return 0;
+  p.nodes.template find<unsigned>(item, node);
+  if (!p.g.write.contains(node[0], node[1], node[2])) return 0;
+  const T x = Read(p, node, 0, 0, 1, 0);
+
+  for (int side = 0; side < 2 * p.dim; side++) {
+    const int s = side / 2, high = side % 2, d = s == 0 ? 1 : 0, e = s == 2 ? 1 : 2;
+    T         part = 0;
+
+    if (p.m.side[side] == 0 || node[s] != (high ? p.n[s] : 0)) continue;
+    for (int a = 0; a < (p.dim == 3 ? 4 : 2); a++) { /* the square of which the node is corner a */
+      const int i = a & 1, j = a >> 1;
+
+      if (!HasCube(p, node, high << s | i << d | j << e)) continue;
+      if (p.dim == 2) part += 2 * x + Read(p, node, d, i ? -1 : 1, e, 0);
+      else if (i == j) part += 4 * x + Read(p, node, d, i ? -1 : 1, e, 0) + Read(p, node, d, 0, e, i ? -1 : 1) + 2 * Read(p, node, d, i ? -1 : 1, e, i ? -1 : 1);
+      else part += 2 * x + Read(p, node, d, i ? -1 : 1, e, 0) + Read(p, node, d, 0, e, j ? -1 : 1);
+    }
+    sum += p.m.side[side] * part;
+  }
+  p.v.y[p.g.yl.at(node[0], node[1], node[2])] += p.v.alpha * sum;
+  return sum * x;
+}
+
+template <typename T>
+static __global__ void RobinKernel(const __grid_constant__ LatticeGather<T> p)
+{
+  const T energy = RobinRow(p, blockIdx.x * (size_t)blockDim.x + threadIdx.x);
+
+  if (p.v.sweep) AddEnergy(energy, p.v.sweep);
+}
+
+template <typename T>
+static PetscErrorCode Robin(const LatticeGather<T> &p, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  if (!p.nodes.size() || !p.m.robin) PetscFunctionReturn(PETSC_SUCCESS);
+  RobinKernel<<<(unsigned)((p.nodes.size() + 127) / 128), 128, 0, stream>>>(p);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- sweeps ---- */
+
+/* node by node: p; or p'y, where rows that are not written are those of the identity */
+template <typename T, bool DIRECTION, bool ENERGY>
+static __global__ void SweepKernel(const __grid_constant__ LatticeGather<T> p)
+{
+  const T b      = (T)p.v.sweep->b;
+  double  energy = 0;
+
+  for (size_t item = blockIdx.x * (size_t)blockDim.x + threadIdx.x; item < p.nodes.size(); item += (size_t)gridDim.x * blockDim.x) {
+    int node[3];
+
+    p.nodes.template find<size_t>(item, node);
+    const ptrdiff_t at = p.g.yl.at(node[0], node[1], node[2]);
+
+    if (DIRECTION) p.v.p[at] = p.v.direction(b, p.v.x[at], p.v.q[at], p.v.d[at]);
+    if (ENERGY) {
+      if (!p.g.write.contains(node[0], node[1], node[2])) p.v.y[at] = p.v.p[at];
+      energy += (double)p.v.p[at] * p.v.y[at];
+    }
+  }
+  if (ENERGY) AddEnergy(energy, p.v.sweep);
+}
+
+template <typename T, bool DIRECTION, bool ENERGY>
+static PetscErrorCode Sweep(const LatticeGather<T> &p, cudaStream_t stream)
+{
+  int blocks;
+
+  PetscFunctionBegin;
+  if (!p.nodes.size()) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Multiprocessors(&blocks));
+  SweepKernel<T, DIRECTION, ENERGY><<<(unsigned)PetscMin((p.nodes.size() + 127) / 128, (size_t)blocks * 16), 128, 0, stream>>>(p);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- plans ---- */
 
 template <typename T>
@@ -136,8 +231,9 @@ struct LatticePlan {
   PetscReal       h[3], robin[6];
   bool            equal; /* are the cubes cubes? */
   LatticeGeometry g;
-  LatticeCut      march[LATTICE_KINDS], stencil;
-  Shell           sides; /* nodes with Robin terms, among others */
+  LatticeCut      march[LATTICE_KINDS][LATTICE_MODES], stencil;
+  Shell           all, sides, outside; /* nodes: of y; with Robin terms, among others; that are not written */
+  bool            square;              /* have x and y the same nodes, and are all that are written read? */
   PlanMemory      memory;
 
   PetscErrorCode free() { return memory.free(); }
@@ -197,7 +293,11 @@ static void PlanGeometry(const PatchFDLatticeDesc *desc, LatticePlan<T> *p)
     p->robin[s] = s < 2 * p->dim ? desc->robin[s] : 0;
     robin       = robin || p->robin[s] != 0;
   }
-  p->sides = robin ? Shell(g.store, inner) : Shell(Range::none());
+  p->all     = Shell(g.store);
+  p->sides   = robin ? Shell(g.store, inner) : Shell(Range::none());
+  p->outside = Shell(g.store, g.write);
+  p->square  = true;
+  for (int d = 0; d < 3; d++) p->square = p->square && g.box.lo[d] == g.store.lo[d] && g.box.hi[d] == g.store.hi[d] && g.read.lo[d] <= g.write.lo[d] && g.read.hi[d] >= g.write.hi[d];
 }
 
 template <typename T>
@@ -219,8 +319,10 @@ PetscErrorCode Lattice<T>::create(const PatchFDLatticeDesc *desc, void **plan)
     g.body = body;
   }
   if (g.store.empty()) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int kind = 0; kind < LATTICE_KINDS && p->dim == 3; kind++) PetscCall(LatticeMarchCut<T>((LatticeKind)kind, g, &p->march[kind]));
-  if (p->dim == 3) PetscCall(LatticeStencilCut<T>(g, &p->stencil));
+  if (p->dim < 3) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int kind = 0; kind < LATTICE_KINDS; kind++)
+    for (int mode = 0; mode < LATTICE_MODES; mode++) PetscCall(LatticeMarchCut<T>((LatticeKind)kind, (LatticeMode)mode, g, &p->march[kind][mode]));
+  PetscCall(LatticeStencilCut<T>(g, &p->stencil));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -239,9 +341,10 @@ static LatticeMaterial<T> PrepareMaterial(const LatticePlan<T> *p, const PatchFD
   LatticeMaterial<T> r   = {};
 
   for (int d = 0; d < dim; d++) V *= p->h[d] / (d + 1);
-  r.mass   = (T)(m->mass * V / ((dim + 1) * (dim + 1) * (dim + 2)));
-  r.c      = m->mass != 0 ? (const T *)m->capacity : NULL;
-  r.constc = m->mass != 0 ? (T)m->constcapacity : T(0);
+  r.identity = (T)m->identity;
+  r.mass     = (T)(m->mass * V / ((dim + 1) * (dim + 1) * (dim + 2)));
+  r.c        = m->mass != 0 ? (const T *)m->capacity : NULL;
+  r.constc   = m->mass != 0 ? (T)m->constcapacity : T(0);
   for (int d = 0; d < dim; d++) {
     const PetscReal area = V * dim / p->h[d]; /* of the side of a simplex */
 
@@ -249,6 +352,7 @@ static LatticeMaterial<T> PrepareMaterial(const LatticePlan<T> *p, const PatchFD
     r.k[d]         = m->stiffness != 0 ? (const T *)m->conductivity[d] : NULL;
     r.constk[d]    = m->stiffness != 0 ? (T)m->constconductivity[d] : T(0);
     for (int e = 0; e < 2; e++) r.side[2 * d + e] = (T)(m->side * p->robin[2 * d + e] * area / (dim * (dim + 1)));
+    r.robin = r.robin || r.side[2 * d] != 0 || r.side[2 * d + 1] != 0;
   }
   return r;
 }
@@ -267,29 +371,87 @@ static LatticeKind Kind(const LatticePlan<T> *p, const LatticeMaterial<T> &m)
   return p->equal ? LATTICE_CUBES : LATTICE_SCALAR;
 }
 
+/* y = y0 + alpha A x */
+template <typename T>
+static PetscErrorCode Multiply(const LatticePlan<T> *p, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
+{
+  const LatticeKind kind = Kind(p, m);
+  const LatticeMode mode = v.y0 ? LATTICE_ADD : LATTICE_MULT;
+
+  PetscFunctionBegin;
+  if (p->dim == 1) {
+    PetscCall((Gather<T, LATTICE_ROWS>(PrepareGather(p, m, v, p->all), stream)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (p->dim == 2) PetscCall(LatticePlaneApply(p->g, m, v, stream));
+  else if (!p->g.body && !m.c && !m.k[0] && !m.k[1] && !m.k[2]) PetscCall(LatticeStencilApply(p->stencil, p->g, m, v, stream));
+  else PetscCall(LatticeMarchApply(kind, mode, p->march[kind][mode], p->g, m, v, stream));
+  PetscCall(Robin(PrepareGather(p, m, v, p->sides), stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename T>
 PetscErrorCode Lattice<T>::apply(void *plan, const PatchFDMaterial *material, PetscReal alpha, const void *x, const void *y0, void *y)
 {
   LatticePlan<T>          *p = (LatticePlan<T> *)plan;
   const LatticeMaterial<T> m = PrepareMaterial(p, material);
-  const LatticeVectors<T>  v = {(T)alpha, (const T *)x, (const T *)y0, (T *)y};
+  LatticeVectors<T>        v = {};
   cudaStream_t             stream;
 
   PetscFunctionBegin;
   if (p->g.store.empty()) PetscFunctionReturn(PETSC_SUCCESS);
+  v.alpha = (T)alpha;
+  v.x     = (const T *)x;
+  v.y0    = (const T *)y0;
+  v.y     = (T *)y;
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  if (p->dim == 1) PetscCall((Gather<T, LATTICE_ROWS>(PrepareGather(p, m, v, Shell(p->g.store)), stream)));
-  else {
-    const LatticeKind kind = Kind(p, m);
+  PetscCall(Multiply(p, m, v, stream));
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops(90. * (PetscLogDouble)p->all.size()));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    if (p->dim == 2) PetscCall(LatticePlaneApply(p->g, m, v, stream));
-    else if (!p->g.body && !m.c && !m.k[0] && !m.k[1] && !m.k[2]) PetscCall(LatticeStencilApply(p->stencil, p->g, m, v, stream));
-    else PetscCall(LatticeMarchApply(kind, p->march[kind], p->g, m, v, stream));
-    if (material->side != 0) PetscCall((Gather<T, LATTICE_ROBIN>(PrepareGather(p, m, v, p->sides), stream)));
+template <typename T>
+PetscErrorCode Lattice<T>::sweep(void *plan, const PatchFDMaterial *material, const void *d, const void *r, const void *q, void *dir, void *w, PatchFDSweep *sweep)
+{
+  LatticePlan<T>          *p = (LatticePlan<T> *)plan;
+  const LatticeMaterial<T> m = PrepareMaterial(p, material);
+  const LatticeKind        kind = Kind(p, m);
+  LatticeVectors<T>        v = {};
+  cudaStream_t             stream;
+
+  PetscFunctionBegin;
+  PetscCheck(p->square, PETSC_COMM_SELF, PETSC_ERR_SUP, "A sweep of conjugate gradients wants the same box for what is read and what is written");
+  v.alpha  = T(1);
+  v.x      = (const T *)r;
+  v.q      = (const T *)q;
+  v.d      = (const T *)(d ? d : r);
+  v.dscale = d ? T(1) : T(0);
+  v.d0     = d ? T(0) : T(1);
+  v.p      = (T *)dir;
+  v.y      = (T *)w;
+  v.sweep  = sweep;
+  PetscCall(Stream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  PetscCallCUDA(cudaMemsetAsync(&sweep->pw, 0, sizeof(sweep->pw), stream));
+  if (p->g.store.empty()) { /* nothing but p'y = 0 */
+  } else if (p->dim == 3) {
+    PetscCall(LatticeMarchApply(kind, LATTICE_SWEEP, p->march[kind][LATTICE_SWEEP], p->g, m, v, stream));
+    PetscCall((Sweep<T, true, true>(PrepareGather(p, m, v, p->outside), stream)));
+    v.x = v.p;
+    PetscCall(Robin(PrepareGather(p, m, v, p->sides), stream));
+  } else {
+    PetscCall((Sweep<T, true, false>(PrepareGather(p, m, v, p->all), stream)));
+    LatticeVectors<T> product = v;
+
+    product.x     = v.p;
+    product.sweep = NULL;
+    PetscCall(Multiply(p, m, product, stream));
+    PetscCall((Sweep<T, false, true>(PrepareGather(p, m, v, p->all), stream)));
   }
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops(90. * (PetscLogDouble)Shell(p->g.store).size()));
+  PetscCall(PetscLogGpuFlops(96. * (PetscLogDouble)p->all.size()));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -298,12 +460,13 @@ PetscErrorCode Lattice<T>::diagonal(void *plan, const PatchFDMaterial *material,
 {
   LatticePlan<T>          *p = (LatticePlan<T> *)plan;
   const LatticeMaterial<T> m = PrepareMaterial(p, material);
-  const LatticeVectors<T>  v = {T(1), NULL, NULL, (T *)diagonal};
+  LatticeVectors<T>        v = {};
   cudaStream_t             stream;
 
   PetscFunctionBegin;
+  v.y = (T *)diagonal;
   PetscCall(Stream(&stream));
-  PetscCall((Gather<T, LATTICE_DIAGONAL>(PrepareGather(p, m, v, Shell(p->g.store)), stream)));
+  PetscCall((Gather<T, LATTICE_DIAGONAL>(PrepareGather(p, m, v, p->all), stream)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

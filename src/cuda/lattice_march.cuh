@@ -8,15 +8,20 @@
     y: a_2(v) + t_13(v - x)      and of the layer below  t_46 + a_5(- x)     xz: a_5(v) + a_2(v - y)
     z: a_4(v) + t_26(v - y) + t_15(v - x) + a_3(v - x - y)                   yz: a_6(v) + a_1(v - x)
 
-  and the sum around a node has a corner's sums in the same way.  Cubes that do not exist have sums zero: so sides and bodies need no other code.
+  Cubes that do not exist have sums zero: so sides and bodies need no other code (LatticeSides).  Where all cubes exist (LatticeInner) the sums around edges are,
+  with p_d(v) = f(v) + f(v + e_d) and Q_de(v) the sum over the four corners of a square, 2 times
 
-  A thread has the cubes of a column and ROWS + 1 rows.  It keeps of the plane below the layer, for each row, the fields and x, and of the layer before what
-  it has begun: sums Y for its nodes and S for those to the right, which get it by a shuffle, and the parts of sums around edges in the plane.
-  The values of the plane after the next are on their way meanwhile.  Nothing is shared between warps: no barriers; arithmetic bounds it, then memory.
+    x: 2 p_x(v) + Q_yz(v + x) + Q_yz(v - y - z)     xy: Q_xy(v) + p_z(v - z) + p_z(v + x + y)     xyz: 2 (f(v) + f(v + x + y + z)) + Q_xy(v) + Q_xy(v + z)
+
+  and so on.  Each tetrahedron around a node has one diagonal of a square from it: so the sums of the rows of M, dim + 2 times the entries of an edge for each of
+  them, are had by adding that to the diagonals' edges.
+
+  A thread has a column and ROWS + 1 rows of edges.  It keeps of the plane below the layer, for each row, the fields and x, and of the layer before what it has
+  begun: sums Y for its nodes and S for those to the right, which get it by a shuffle, and the parts of sums around edges in the plane.  Planes come through
+  shared memory, two ahead.  Nothing is shared between warps: no barriers.  Arithmetic bounds it, then memory.
 */
 #pragma once
 #include "lattice.cuh"
-#include "march.cuh"
 
 namespace patchfd
 {
@@ -24,8 +29,23 @@ namespace patchfd
 /* by precision and kind: rows of a warp, least number of blocks of threads */
 template <typename T, LatticeKind KIND>
 struct LatticeShape {
-  static constexpr int ROWS = sizeof(T) == 4 && KIND != LATTICE_TENSOR ? 6 : (KIND == LATTICE_TENSOR && sizeof(T) == 8 ? 2 : 4), BLOCKS = sizeof(T) == 4 ? 3 : 2;
+  static constexpr int ROWS = sizeof(T) == 4 && KIND != LATTICE_TENSOR ? 8 : 4, BLOCKS = sizeof(T) == 4 ? 3 : 2;
 };
+
+/* a node: x; capacity; what edges in axes need besides */
+template <typename T, LatticeKind KIND>
+struct LatticeNode {
+  static constexpr int NK = KIND == LATTICE_TENSOR ? 3 : 1;
+  T                    x, c, k[NK];
+};
+
+/* entries of the edges from a node */
+template <typename T>
+struct LatticeEdges {
+  T x, y, z, xy, xz, yz, xyz;
+};
+
+/* ---- where some cubes do not exist ---- */
 
 /* sums over the tetrahedra of a cube */
 template <typename T>
@@ -44,110 +64,109 @@ struct LatticeCube {
     t45 = m * (c4 + c5) + ends;
     t15 = m * (c1 + c5) + ends;
   }
-  __device__ __forceinline__ T a1() const { return t13 + t15; }
-  __device__ __forceinline__ T a2() const { return t23 + t26; }
-  __device__ __forceinline__ T a3() const { return t13 + t23; }
-  __device__ __forceinline__ T a4() const { return t45 + t46; }
-  __device__ __forceinline__ T a5() const { return t15 + t45; }
-  __device__ __forceinline__ T a6() const { return t26 + t46; }
   /* what it gives to axes' edges: of direction 0 to v, v + y; of v + z, v + y + z; of direction 1 to v, v + x; of v + z, v + x + z; of direction 2 to v, v + y, v + x, v + x + y */
   __device__ __forceinline__ void axes(T e[3][4]) const
   {
-    e[0][0] = a1();
+    e[0][0] = t13 + t15;
     e[0][1] = t23;
     e[0][2] = t45;
-    e[0][3] = a6();
-    e[1][0] = a2();
+    e[0][3] = t26 + t46;
+    e[1][0] = t23 + t26;
     e[1][1] = t13;
     e[1][2] = t46;
-    e[1][3] = a5();
-    e[2][0] = a4();
+    e[1][3] = t15 + t45;
+    e[2][0] = t45 + t46;
     e[2][1] = t26;
     e[2][2] = t15;
-    e[2][3] = a3();
+    e[2][3] = t13 + t23;
   }
 };
 
-/*
-  Materials for the march, without branches: a constant is any array times zero.  Capacities become c0 + cscale c, which has their factor; what edges in axes need
-  besides them becomes
-
-    LATTICE_CUBES   k0 + cscale c + kscale k, their entries: these are linear in both
-    LATTICE_SCALAR  k0 + kscale k, to be multiplied by `stiffness` in each direction
-    LATTICE_TENSOR  k0[d] + kscale[d] k[d], with the factor
-*/
-template <typename T>
-struct MarchMaterial {
-  const T *c, *k[3];
-  T        c0, cscale, k0[3], kscale[3], stiffness[3];
-
-  MarchMaterial(LatticeKind kind, const LatticeMaterial<T> &m, const T *any)
-  {
-    c      = m.c ? m.c : any;
-    c0     = m.c ? T(0) : m.mass * m.constc;
-    cscale = m.c ? m.mass : T(0);
-    for (int d = 0; d < 3; d++) {
-      const T factor = kind == LATTICE_SCALAR ? T(1) : (kind == LATTICE_CUBES ? -m.stiffness[d] : m.stiffness[d]);
-
-      k[d]         = m.k[d] ? m.k[d] : any;
-      k0[d]        = (m.k[d] ? T(0) : factor * m.constk[d]) + (kind == LATTICE_CUBES ? c0 : T(0));
-      kscale[d]    = m.k[d] ? factor : T(0);
-      stiffness[d] = m.stiffness[d];
-    }
-  }
-};
-
-/* a node: capacity, what edges in axes need besides, x */
-template <typename T, LatticeKind KIND>
-struct LatticeNode {
-  static constexpr int NK = KIND == LATTICE_TENSOR ? 3 : 1;
-  T                    c, k[NK], x;
-
-  /* the node to the right */
-  __device__ __forceinline__ LatticeNode right() const
-  {
-    LatticeNode r;
-
-    r.c = FromRight(c);
-    r.x = FromRight(x);
-#pragma unroll
-    for (int d = 0; d < NK; d++) r.k[d] = FromRight(k[d]);
-    return r;
-  }
-  /* from what has been loaded */
-  __device__ __forceinline__ LatticeNode scaled(const MarchMaterial<T> &m) const
-  {
-    LatticeNode r;
-
-    r.c = m.cscale * c + m.c0;
-    r.x = x;
-#pragma unroll
-    for (int d = 0; d < NK; d++) r.k[d] = m.kscale[d] * k[d] + (KIND == LATTICE_CUBES ? m.cscale * c + m.k0[d] : m.k0[d]);
-    return r;
-  }
-};
-
-/* a layer's cubes of one row, with what the next row needs of them */
+/* a layer's cubes of one row */
 template <typename T>
 struct LatticeSums {
-  T axis[3][4], a1, a2, a3, a4, a5, a6, all;
+  T axis[3][4], a1, a2, a3, a4, a5, a6;
+};
 
-  template <LatticeKind KIND>
-  __device__ __forceinline__ void set(const MarchMaterial<T> &m, T on, const LatticeNode<T, KIND> v[8])
+template <typename T, LatticeKind KIND, int ROWS, bool BODY>
+struct LatticeSides {
+  using Node = LatticeNode<T, KIND>;
+
+  const LatticeGeometry  &g;
+  const LatticeScaled<T> &m;
+  const unsigned          there, cubes; /* bits of rows */
+  const unsigned char    *body;         /* flags of row 0 of the plane below */
+  unsigned                on, empty;    /* bits of rows: cubes of this layer, nodes without a cube */
+  T                       x[ROWS + 1], y[ROWS + 1], yright[ROWS + 1], xy[ROWS + 1]; /* begun by the layer before */
+  LatticeSums<T>          before;                                                   /* of the row before */
+
+  __device__ __forceinline__ LatticeSides(const LatticeGeometry &g, const LatticeScaled<T> &m, const LatticeTile<ROWS> &tile, int z) :
+    g(g), m(m), there(tile.rows(g.box)), cubes(tile.rows(g.cubes)), body(BODY ? g.body + g.xl.at(tile.i, tile.j, z) : NULL), on(0), empty(0)
   {
-    const LatticeCube<T> c(on, v[0].c, v[1].c, v[2].c, v[3].c, v[4].c, v[5].c, v[6].c, v[7].c);
-
-    a1  = c.a1();
-    a2  = c.a2();
-    a3  = c.a3();
-    a4  = c.a4();
-    a5  = c.a5();
-    a6  = c.a6();
-    all = a1 + a2 + a4;
-    if constexpr (KIND != LATTICE_CUBES) c.axes(axis);
 #pragma unroll
-    for (int d = 0; d < LatticeNode<T, KIND>::NK; d++) {
-      const LatticeCube<T> k(on, v[0].k[d], v[1].k[d], v[2].k[d], v[3].k[d], v[4].k[d], v[5].k[d], v[6].k[d], v[7].k[d]);
+    for (int r = 0; r <= ROWS; r++) x[r] = y[r] = yright[r] = xy[r] = 0;
+  }
+
+  /* the layer above plane z, the next one */
+  __device__ __forceinline__ void begin(int z)
+  {
+    on     = Inside(g.cubes, 2, z) ? cubes : 0;
+    before = {};
+    if constexpr (BODY) {
+      const unsigned is = Inside(g.box, 2, z) ? there : 0;
+      unsigned       active = 0;
+
+      empty = 0;
+#pragma unroll
+      for (int r = 0; r <= ROWS; r++) {
+        const unsigned flags = is >> r & 1 ? body[r * (size_t)Opaque((unsigned)g.xl.row)] : 0;
+
+        active |= (flags & LATTICE_CUBE ? 1u : 0u) << r;
+        empty |= (flags & LATTICE_VOID ? 1u : 0u) << r;
+      }
+      on &= active;
+      body += g.xl.plane;
+    }
+  }
+
+  /* entries of the edges of row r; v: the corners of its cube, n the row, the next one, below and above, own and to the right */
+  __device__ __forceinline__ LatticeEdges<T> edges(int r, const Node v[8])
+  {
+    LatticeSums<T>        s;
+    LatticeEdges<T>       e;
+    const LatticeSums<T> &p = before;
+
+    sums(on >> r & 1 ? T(1) : T(0), v, s);
+    e.x       = x[r] + s.axis[0][0] + p.axis[0][1];
+    e.y       = y[r] + s.axis[1][0] + FromLeft(yright[r] + s.axis[1][1]);
+    e.z       = s.axis[2][0] + p.axis[2][1] + FromLeft(s.axis[2][2] + p.axis[2][3]);
+    e.xy      = xy[r] + s.a3;
+    e.xz      = s.a5 + p.a2;
+    e.yz      = s.a6 + FromLeft(s.a1);
+    e.xyz     = s.a1 + s.a2 + s.a4;
+    x[r]      = s.axis[0][2] + p.axis[0][3];
+    y[r]      = s.axis[1][2];
+    yright[r] = s.axis[1][3];
+    xy[r]     = s.a4;
+    before    = s;
+    return e;
+  }
+
+private:
+  __device__ __forceinline__ void sums(T exists, const Node v[8], LatticeSums<T> &s) const
+  {
+    const LatticeCube<T> c(exists, v[0].c, v[1].c, v[2].c, v[3].c, v[4].c, v[5].c, v[6].c, v[7].c);
+
+    s.a1 = c.t13 + c.t15;
+    s.a2 = c.t23 + c.t26;
+    s.a3 = c.t13 + c.t23;
+    s.a4 = c.t45 + c.t46;
+    s.a5 = c.t15 + c.t45;
+    s.a6 = c.t26 + c.t46;
+    if constexpr (KIND != LATTICE_CUBES) c.axes(s.axis);
+#pragma unroll
+    for (int d = 0; d < Node::NK; d++) {
+      const LatticeCube<T> k(exists, v[0].k[d], v[1].k[d], v[2].k[d], v[3].k[d], v[4].k[d], v[5].k[d], v[6].k[d], v[7].k[d]);
       T                    e[3][4];
 
       k.axes(e);
@@ -155,250 +174,339 @@ struct LatticeSums {
       for (int a = 0; a < 3; a++) {
 #pragma unroll
         for (int i = 0; i < 4; i++) {
-          if (KIND == LATTICE_CUBES) axis[a][i] = e[a][i];
-          else if (KIND == LATTICE_SCALAR) axis[a][i] -= m.stiffness[a] * e[a][i];
-          else if (a == d) axis[a][i] -= e[a][i];
+          if (KIND == LATTICE_CUBES) s.axis[a][i] = e[a][i];
+          else if (KIND == LATTICE_SCALAR) s.axis[a][i] -= m.stiffness[a] * e[a][i];
+          else if (a == d) s.axis[a][i] -= e[a][i];
         }
       }
     }
   }
 };
 
-/* what a node has of the layer below: sums for itself and for the node to the right, parts of sums around edges and nodes */
-template <typename T>
-struct LatticeBegun {
-  T Y, S, x, y, yright, xy, node, noderight;
+/* ---- where all cubes exist ---- */
+
+/* the sums of a field around edges in axes, times 1/2 */
+template <typename T, int ROWS>
+struct LatticeAxes {
+  T yz[ROWS + 1], xz[ROWS + 1]; /* squares of the layer below */
+  T yzbefore, xybefore;         /* of the row before: of the layer below, of this plane */
+
+  __device__ __forceinline__ T x(int r, const T f[8], T squareyz)
+  {
+    const T e = 2 * (f[0] + f[1]) + (f[1] + f[5] + (f[3] + f[7])) + yzbefore;
+
+    yzbefore = yz[r];
+    yz[r]    = squareyz;
+    return e;
+  }
+  __device__ __forceinline__ T y(int r, const T f[8])
+  {
+    const T e = 2 * (f[0] + f[2]) + (f[2] + f[6] + (f[3] + f[7])) + FromLeft(xz[r]);
+
+    xz[r] = f[0] + f[4] + (f[1] + f[5]);
+    return e;
+  }
+  __device__ __forceinline__ T z(const T f[8])
+  {
+    const T e = 2 * (f[0] + f[4]) + (f[4] + f[5] + (f[6] + f[7])) + FromLeft(xybefore);
+
+    xybefore = f[0] + f[1] + (f[2] + f[3]);
+    return e;
+  }
 };
 
-template <typename T, LatticeKind KIND, bool BODY>
+template <typename T, LatticeKind KIND, int ROWS, bool>
+struct LatticeInner {
+  using Node = LatticeNode<T, KIND>;
+  static constexpr bool     CAPACITY = KIND == LATTICE_SCALAR; /* are sums of capacities around axes' edges needed, too? */
+  static constexpr unsigned empty = 0;
+
+  const LatticeScaled<T> &m;
+  LatticeAxes<T, ROWS>    axes[Node::NK], caxes;
+  T                       below[ROWS + 1], before; /* c(v - z) + c(v), c(v - y) + c(v) */
+
+  __device__ __forceinline__ LatticeInner(const LatticeGeometry &, const LatticeScaled<T> &m, const LatticeTile<ROWS> &, int) : m(m)
+  {
+#pragma unroll
+    for (int r = 0; r <= ROWS; r++) {
+      below[r] = caxes.yz[r] = caxes.xz[r] = 0;
+#pragma unroll
+      for (int d = 0; d < Node::NK; d++) axes[d].yz[r] = axes[d].xz[r] = 0;
+    }
+  }
+
+  __device__ __forceinline__ void begin(int)
+  {
+    before = caxes.yzbefore = caxes.xybefore = 0;
+#pragma unroll
+    for (int d = 0; d < Node::NK; d++) axes[d].yzbefore = axes[d].xybefore = 0;
+  }
+
+  __device__ __forceinline__ LatticeEdges<T> edges(int r, const Node v[8])
+  {
+    LatticeEdges<T> e;
+    T               f[8];
+
+#pragma unroll
+    for (int i = 0; i < 8; i++) f[i] = v[i].c;
+    const T square = f[0] + f[1] + (f[2] + f[3]);
+
+    e.xy     = square + below[r] + (f[3] + f[7]);
+    below[r] = f[0] + f[4];
+    e.xz     = f[0] + f[4] + (f[1] + f[5]) + before + (f[5] + f[7]);
+    before   = f[0] + f[2];
+    e.yz     = f[0] + f[4] + (f[2] + f[6]) + FromLeft(f[0] + f[1]) + (f[6] + f[7]);
+    e.xyz    = 2 * (f[0] + f[7]) + square + (f[4] + f[5] + (f[6] + f[7]));
+    if constexpr (CAPACITY) {
+      e.x = caxes.x(r, f, f[0] + f[4] + (f[2] + f[6]));
+      e.y = caxes.y(r, f);
+      e.z = caxes.z(f);
+    }
+#pragma unroll
+    for (int d = 0; d < Node::NK; d++) {
+      T t[3];
+
+#pragma unroll
+      for (int i = 0; i < 8; i++) f[i] = KIND == LATTICE_TENSOR ? v[i].c - v[i].k[d] : v[i].k[d];
+      if (d == 0) t[0] = axes[d].x(r, f, f[0] + f[4] + (f[2] + f[6]));
+      if (d == 1 || Node::NK == 1) t[1] = axes[d].y(r, f);
+      if (d == 2 || Node::NK == 1) t[2] = axes[d].z(f);
+      if constexpr (KIND == LATTICE_SCALAR) {
+        e.x -= m.stiffness[0] * t[0];
+        e.y -= m.stiffness[1] * t[1];
+        e.z -= m.stiffness[2] * t[2];
+      } else {
+        if (d == 0) e.x = t[0];
+        if (d == 1 || Node::NK == 1) e.y = t[1];
+        if (d == 2 || Node::NK == 1) e.z = t[2];
+      }
+    }
+    return e;
+  }
+};
+
+/* ---- marches ---- */
+
+/* Edges: LatticeSides or LatticeInner, whose entries of edges are to be multiplied by `factor` */
+template <typename T, LatticeKind KIND, bool BODY, LatticeMode MODE, template <typename, LatticeKind, int, bool> typename Edges>
 struct LatticeMarch {
   static constexpr int ROWS = LatticeShape<T, KIND>::ROWS, NK = LatticeNode<T, KIND>::NK;
   using Tile                = LatticeTile<ROWS>;
+  static constexpr int  NX  = MODE == LATTICE_SWEEP ? 3 : 1; /* fields that make x: in a sweep x, q and d */
+  using Ring                = LatticeRing<T, NX, NX + 1 + NK, ROWS>;
   using Node                = LatticeNode<T, KIND>;
 
-  const LatticeGeometry   &g;
-  const MarchMaterial<T>  &m;
-  const LatticeVectors<T> &v;
-  const bool               inside, whole;                   /* are all nodes of the tile read, and have they materials; are all its rows rows of A? */
-  const unsigned           there, readable, cubes, store, write; /* bits of rows: with materials, x, cubes, to be written, rows of A */
-  const T                 *c, *k[NK], *x;                   /* row 0 of the next plane to be loaded */
-  ptrdiff_t                to;                              /* row 0 of the plane to be written */
-  Node                     below[ROWS + 2], next[ROWS + 2]; /* the plane below the layer; the one that comes after the one above it, as loaded */
-  LatticeBegun<T>          begun[ROWS + 1];
-  unsigned char            body[ROWS + 1]; /* flags of the layer's rows */
+  const LatticeGeometry      &g;
+  const LatticeScaled<T>     &m;
+  const LatticeVectors<T>    &v;
+  Ring                        ring;
+  Edges<T, KIND, ROWS, BODY>  sums;
+  const unsigned              store, write; /* bits of rows: that are written, that are rows of A */
+  const T                     alpha;
+  T                          *y;                                  /* row 0 of the plane to be written */
+  Node                        below[ROWS + 2], belowright[ROWS + 2]; /* the plane below the layer */
+  T                           Y[ROWS + 1], S[ROWS + 1];           /* what the layer before gives to its upper plane: to nodes, to those to the right */
+  T                           b;                                  /* of a sweep, and p'y */
+  double                      energy;
 
-  __device__ __forceinline__ LatticeMarch(const LatticeGeometry &g, const MarchMaterial<T> &m, const LatticeVectors<T> &v, const Tile &tile, int plane) :
-    g(g), m(m), v(v), inside(tile.within(g.read, g.box)), whole(tile.writes(g)), there(tile.rows(g.box)), readable(tile.rows(g.read)), cubes(tile.rows(g.cubes)), store(tile.stored(g)), write(tile.rows(g.write))
+  __device__ __forceinline__ LatticeMarch(const LatticeGeometry &g, const LatticeScaled<T> &m, const LatticeVectors<T> &v, const Tile &tile, T *shared, int z, T factor) :
+    g(g), m(m), v(v), ring(tile, g, shared), sums(g, m, tile, z - 1), store(tile.stored(g) & (MODE == LATTICE_SWEEP ? tile.rows(g.write) : ~0u)), write(tile.rows(g.write)), alpha(factor * v.alpha), y(v.y + g.yl.at(tile.i, tile.j, z - 1))
   {
-    const ptrdiff_t at = g.xl.at(tile.i, tile.j, plane);
+    const ptrdiff_t at = g.xl.at(tile.i, tile.j, z - 1);
 
-    c = m.c + at;
-    x = v.x + at;
+    ring.from[0] = v.x + at;
+    if constexpr (MODE == LATTICE_SWEEP) {
+      ring.from[1] = v.q + at;
+      ring.from[2] = v.d + at;
+      b            = (T)v.sweep->b;
+      energy       = 0;
+    }
+    ring.from[NX] = m.c + at;
 #pragma unroll
-    for (int d = 0; d < NK; d++) k[d] = m.k[d] + at;
-    to = g.yl.at(tile.i, tile.j, plane);
+    for (int d = 0; d < NK; d++) ring.from[NX + 1 + d] = m.k[d] + at;
 #pragma unroll
-    for (int r = 0; r <= ROWS; r++) begun[r] = {};
+    for (int r = 0; r <= ROWS; r++) Y[r] = S[r] = 0;
   }
 
-  /* where row r is */
-  __device__ __forceinline__ const T *row(const T *field, int r) const { return field + r * (size_t)Opaque((unsigned)g.xl.row); }
-
-  /* row r of plane z; all: if the tile and the plane are inside */
-  __device__ __forceinline__ void fetch(int r, int z, bool all)
+  /* row r of the plane that the ring has, and the nodes to the right */
+  __device__ __forceinline__ void get(int r, Node &n, Node &right) const
   {
-    if (all) {
-      next[r].c = *row(c, r);
-#pragma unroll
-      for (int d = 0; d < NK; d++) next[r].k[d] = *row(k[d], r);
-      next[r].x = *row(x, r);
-    } else {
-      const bool is = (there >> r & 1) && Inside(g.box, 2, z);
+    const T c = ring.get(NX, r);
 
-      next[r].c = is ? *row(c, r) : T(0);
+    if constexpr (MODE == LATTICE_SWEEP) {
+      n.x     = v.direction(b, ring.get(0, r), ring.get(1, r), ring.get(2, r));
+      right.x = FromRight(n.x);
+    } else {
+      n.x     = ring.get(0, r);
+      right.x = ring.right(0, r);
+    }
+    n.c     = m.cscale * c + m.c0;
+    right.c = FromRight(n.c);
 #pragma unroll
-      for (int d = 0; d < NK; d++) next[r].k[d] = is ? *row(k[d], r) : T(0);
-      next[r].x = (readable >> r & 1) && Inside(g.read, 2, z) ? *row(x, r) : T(0);
+    for (int d = 0; d < NK; d++) {
+      n.k[d]     = m.kscale[d] * ring.get(NX + 1 + d, r) + (KIND == LATTICE_CUBES ? m.cscale * c + m.k0[d] : m.k0[d]);
+      right.k[d] = FromRight(n.k[d]);
     }
   }
-  __device__ __forceinline__ bool easy(int z) const { return inside && Inside(g.box, 2, z) && Inside(g.read, 2, z); }
-  __device__ __forceinline__ void advance()
+
+  /* row r of y, or of another array like it */
+  __device__ __forceinline__ T *row(int r, ptrdiff_t to = 0) const { return y + to + r * (size_t)Opaque((unsigned)g.yl.row); }
+
+  /* y0 of the rows that are put */
+  __device__ __forceinline__ void fetchold(unsigned put, T old[ROWS + 1]) const
   {
-    c += g.xl.plane;
-    x += g.xl.plane;
 #pragma unroll
-    for (int d = 0; d < NK; d++) k[d] += g.xl.plane;
+    for (int r = 1; r <= ROWS; r++) old[r] = put >> r & 1 ? *row(r, v.y0 - v.y) : T(0);
   }
 
-  /* flags of layer z, two planes before the one that is loaded next */
-  __device__ __forceinline__ void fetchbody(int z)
+  /* a node's sum is complete */
+  __device__ __forceinline__ T putrow(int r, unsigned put, unsigned rows, T sum, T x, T old) const
   {
-    const unsigned char *from = g.body + (x - v.x) - 2 * g.xl.plane;
-
-#pragma unroll
-    for (int r = 0; r <= ROWS; r++) body[r] = (there >> r & 1) && Inside(g.box, 2, z) ? from[r * (size_t)Opaque((unsigned)g.xl.row)] : 0;
+    if (sums.empty >> r & 1) sum = m.identity * x; /* LatticeSides only, whose factor is one */
+    sum *= rows >> r & 1 ? alpha : T(0);
+    if (MODE == LATTICE_ADD) sum += old;
+    if (!(put >> r & 1)) return 0;
+    *row(r) = sum;
+    return sum * x;
   }
 
-  /* what edges from row r give to both of their ends, and the sum of row r; e: the parts of this layer in sums around edges, of this row of cubes and of the one before it */
-  struct Row {
-    T ax, ay, az, axy, axz, ayz, axyz, node;
-  };
-  __device__ __forceinline__ Row edges(LatticeBegun<T> &b, const LatticeSums<T> &s, const LatticeSums<T> &p) const
+  /* the layer above plane z, which is complete then; planes from first to end are put */
+  __device__ __forceinline__ void layer(int z, int first, int end)
   {
-    Row e;
-
-    e.ax   = b.x + s.axis[0][0] + p.axis[0][1];
-    e.ay   = b.y + s.axis[1][0] + FromLeft(b.yright + s.axis[1][1]);
-    e.az   = s.axis[2][0] + p.axis[2][1] + FromLeft(s.axis[2][2] + p.axis[2][3]);
-    e.axy  = b.xy + s.a3;
-    e.axz  = s.a5 + p.a2;
-    e.ayz  = s.a6 + FromLeft(s.a1);
-    e.axyz = s.all;
-    e.node = b.node + s.all + p.a2 + FromLeft(b.noderight + s.a1 + p.a3);
-    b.x         = s.axis[0][2] + p.axis[0][3];
-    b.y         = s.axis[1][2];
-    b.yright    = s.axis[1][3];
-    b.xy        = s.a4;
-    b.node      = s.a4 + p.a6;
-    b.noderight = s.a5 + p.all;
-    return e;
-  }
-
-  /* y0 of row r */
-  __device__ __forceinline__ T old(int r) const { return v.y0 && (store >> r & 1) ? v.y0[to + r * (size_t)Opaque((unsigned)g.yl.row)] : T(0); }
-
-  /* row r is complete; all: if all rows of the tile and the plane are rows of A */
-  __device__ __forceinline__ void put(int r, int z, bool all, T sum, T x, T old) const
-  {
-    if (BODY && body[r] & LATTICE_VOID) sum = x;
-    if (!all) sum = (write >> r & 1) && Inside(g.write, 2, z) ? sum : T(0);
-    if (store >> r & 1) v.y[to + r * (size_t)Opaque((unsigned)g.yl.row)] = v.alpha * sum + old;
-  }
-
-  /* the layer of cubes above plane z, whose rows are put if `last`; the plane two above is fetched */
-  __device__ __forceinline__ void layer(int z, bool last)
-  {
-    const unsigned on = Inside(g.cubes, 2, z) ? cubes : 0;
-    const bool     quick = easy(z + 2), rows = whole && Inside(g.write, 2, z);
-    LatticeSums<T> sums, before = {};
-    Node           n[8]; /* corners of the cube */
+    const unsigned rows = Inside(g.write, 2, z) ? write : 0, put = z >= first && (MODE != LATTICE_SWEEP || rows) ? store : 0;
+    const unsigned direct = MODE == LATTICE_SWEEP && z + 1 < end && Inside(g.write, 2, z + 1) ? store : 0; /* rows above of which p is written */
+    Node           n[8];               /* corners of the cube */
     T              up = 0, upright = 0; /* for row r of the plane above, from the row before */
+    T              old[ROWS + 1], partial = 0;
 
+    ring.wait();
+    ring.request(g, z + 3);
+    sums.begin(z);
+    if constexpr (MODE == LATTICE_ADD) fetchold(put, old);
     n[0] = below[0];
-    n[4] = next[0].scaled(m);
-    fetch(0, z + 2, quick);
-    n[1] = n[0].right();
-    n[5] = n[4].right();
+    n[1] = belowright[0];
+    get(0, n[4], n[5]);
 #pragma unroll
     for (int r = 0; r <= ROWS; r++) {
-      const T y0 = r && last ? old(r) : T(0);
-
       n[2] = below[r + 1];
-      n[6] = next[r + 1].scaled(m);
-      fetch(r + 1, z + 2, quick);
-      n[3] = n[2].right();
-      n[7] = n[6].right();
-      sums.template set<KIND>(m, (on >> r & 1) && (!BODY || (body[r] & LATTICE_CUBE)) ? T(1) : T(0), n);
-      const Row e = edges(begun[r], sums, before);
-      const T   x = n[0].x, dy = n[2].x - x, dxy = n[3].x - x, dyz = n[6].x - x, dxyz = n[7].x - x;
+      n[3] = belowright[r + 1];
+      get(r + 1, n[6], n[7]);
+      const LatticeEdges<T> e = sums.edges(r, n);
+      const T               x = n[0].x, x4 = 4 * x, dy = n[2].x - x, dyz = n[6].x, dxy = n[3].x, dxz = n[5].x, dxyz = n[7].x - x;
 
       if (r) {
-        const T dx = n[1].x - x, dz = n[4].x - x, dxz = n[5].x - x;
-        T       Y = fma(5 * x, e.node, begun[r].Y);
+        const T dx = n[1].x - x, dz = n[4].x - x;
+        T       sum = fma(e.x, dx, Y[r]), diagonals = e.xy * (dxy + x4);
 
-        Y = fma(e.ax, dx, Y);
-        Y = fma(e.ay, dy, Y);
-        Y = fma(e.az, dz, Y);
-        Y = fma(e.axy, dxy, Y);
-        Y = fma(e.axz, dxz, Y);
-        Y = fma(e.ayz, dyz, Y);
-        Y = fma(e.axyz, dxyz, Y);
-        Y += FromLeft(fma(-e.ax, dx, begun[r].S));
-        if (last) put(r, z, rows, Y, x, y0);
-        begun[r].Y = fma(-e.az, dz, up);
-        begun[r].S = fma(-e.axz, dxz, upright);
+        sum       = fma(e.y, dy, sum);
+        sum       = fma(e.z, dz, sum);
+        sum       = fma(e.xyz, dxyz, sum);
+        diagonals = fma(e.xz, dxz + x4, diagonals);
+        diagonals = fma(e.yz, dyz + x4, diagonals);
+        sum += diagonals + FromLeft(fma(-e.x, dx, S[r]));
+        partial += putrow(r, put, rows, sum, x, MODE == LATTICE_ADD ? old[r] : T(0));
+        if (direct >> r & 1) *row(r, v.p - v.y + g.yl.plane) = n[4].x;
+        Y[r] = fma(-e.z, dz, up);
+        S[r] = fma(e.xz, fma(T(4), dxz, x), upright);
       }
       if (r < ROWS) {
-        begun[r + 1].Y = fma(-e.ay, dy, begun[r + 1].Y);
-        begun[r + 1].S = fma(-e.axy, dxy, begun[r + 1].S);
+        Y[r + 1] = fma(-e.y, dy, Y[r + 1]);
+        S[r + 1] = fma(e.xy, fma(T(4), dxy, x), S[r + 1]);
       }
-      up       = -e.ayz * dyz;
-      upright  = -e.axyz * dxyz;
-      below[r] = n[4];
-      n[0]     = n[2];
-      n[1]     = n[3];
-      n[4]     = n[6];
-      n[5]     = n[7];
-      before   = sums;
+      up            = e.yz * fma(T(4), dyz, x);
+      upright       = -e.xyz * dxyz;
+      below[r]      = n[4];
+      belowright[r] = n[5];
+      n[0]          = n[2];
+      n[1]          = n[3];
+      n[4]          = n[6];
+      n[5]          = n[7];
     }
-    below[ROWS + 1] = n[4];
+    below[ROWS + 1]      = n[4];
+    belowright[ROWS + 1] = n[5];
+    if (MODE == LATTICE_SWEEP) energy += partial;
   }
 
-  /* planes from first to end; the pointers are at the plane before */
+  /* planes from first to end */
   __device__ __forceinline__ void march(int first, int end)
   {
-#pragma unroll
-    for (int r = 0; r < ROWS + 2; r++) fetch(r, first - 1, false);
-    advance();
-#pragma unroll
-    for (int r = 0; r < ROWS + 2; r++) {
-      below[r] = next[r].scaled(m);
-      fetch(r, first, false);
+    for (int z = first - 1; z <= first + 1; z++) {
+      if (z > first) ring.wait();
+      ring.request(g, z);
     }
+#pragma unroll
+    for (int r = 0; r < ROWS + 2; r++) get(r, below[r], belowright[r]);
     for (int z = first - 1; z < end; z++) {
-      advance();
-      if (BODY) fetchbody(z);
-      layer(z, z >= first);
-      to += g.yl.plane;
+      layer(z, first, end);
+      y += g.yl.plane;
     }
+    if constexpr (MODE == LATTICE_SWEEP) AddEnergy(energy, v.sweep);
   }
 };
 
-template <typename T, LatticeKind KIND, bool BODY>
-__launch_bounds__(LatticeMarch<T, KIND, BODY>::Tile::THREADS, LatticeShape<T, KIND>::BLOCKS)
-static __global__ void LatticeMarchKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ MarchMaterial<T> m, const __grid_constant__ LatticeVectors<T> v, int chunk)
+template <typename T, LatticeKind KIND, bool BODY, LatticeMode MODE>
+__launch_bounds__(LatticeTile<1>::THREADS, LatticeShape<T, KIND>::BLOCKS)
+static __global__ void LatticeMarchKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ LatticeScaled<T> m, const __grid_constant__ LatticeVectors<T> v, const __grid_constant__ LatticeCut cut)
 {
-  using March = LatticeMarch<T, KIND, BODY>;
-  const typename March::Tile tile(g);
-  const int                  k = g.store.lo[2] + (int)blockIdx.z * chunk;
+  using Sides = LatticeMarch<T, KIND, BODY, MODE, LatticeSides>;
+  using Inner = LatticeMarch<T, KIND, BODY, MODE, LatticeInner>;
+  extern __shared__ double shared_memory[];
+  const typename Sides::Tile tile(g);
+  int                        first, end;
+  bool                       inner;
 
-  if (tile.j + 1 >= g.store.hi[1]) return; /* a warp without rows */
-  March march(g, m, v, tile, k - 1);
+  cut.planes(g, &first, &end, &inner);
+  if (tile.j + 1 >= g.store.hi[1] || first >= end) return; /* a warp without rows */
+  if (MODE == LATTICE_SWEEP && v.sweep->stop) return;
+  if (!BODY && inner && tile.inner(g)) {
+    Inner march(g, m, v, tile, (T *)shared_memory, first, T(2));
 
-  march.march(k, min(k + chunk, g.store.hi[2]));
+    march.march(first, end);
+  } else {
+    Sides march(g, m, v, tile, (T *)shared_memory, first, T(1));
+
+    march.march(first, end);
+  }
 }
 
-/* f(std::integral_constant<LatticeKind, kind>(), whether there is a body) */
-template <int KIND = 0, typename F>
-static PetscErrorCode ForLatticeKind(LatticeKind kind, bool body, F &&f)
+/* f(its kernel, bytes of shared memory, std::integral_constant of its rows) */
+template <typename T, LatticeKind KIND, bool BODY, LatticeMode MODE, typename F>
+static PetscErrorCode WithMarch(F &&f)
 {
-  if constexpr (KIND < LATTICE_KINDS) {
-    using Kind = std::integral_constant<LatticeKind, (LatticeKind)KIND>;
-    if (kind != KIND) return ForLatticeKind<KIND + 1>(kind, body, f);
-    return body ? f(Kind(), std::true_type()) : f(Kind(), std::false_type());
+  return f(LatticeMarchKernel<T, KIND, BODY, MODE>, LatticeMarch<T, KIND, BODY, MODE, LatticeSides>::Ring::SHARED, std::integral_constant<int, LatticeShape<T, KIND>::ROWS>());
+}
+
+template <typename T, LatticeKind KIND, bool BODY, typename F>
+static PetscErrorCode ForMode(LatticeMode mode, F &&f)
+{
+  return mode == LATTICE_MULT ? WithMarch<T, KIND, BODY, LATTICE_MULT>(f) : (mode == LATTICE_ADD ? WithMarch<T, KIND, BODY, LATTICE_ADD>(f) : WithMarch<T, KIND, BODY, LATTICE_SWEEP>(f));
+}
+
+template <typename T, LatticeKind KIND = LATTICE_CUBES, typename F>
+static PetscErrorCode ForMarch(LatticeKind kind, bool body, LatticeMode mode, F &&f)
+{
+  if constexpr (KIND + 1 < LATTICE_KINDS) {
+    if (kind != KIND) return ForMarch<T, (LatticeKind)(KIND + 1)>(kind, body, mode, f);
   }
-  return PETSC_SUCCESS;
+  return body ? ForMode<T, KIND, true>(mode, f) : ForMode<T, KIND, false>(mode, f);
 }
 
 template <typename T>
-PetscErrorCode LatticeMarchCut(LatticeKind kind, const LatticeGeometry &g, LatticeCut *cut)
+PetscErrorCode LatticeMarchCut(LatticeKind kind, LatticeMode mode, const LatticeGeometry &g, LatticeCut *cut)
 {
-  return ForLatticeKind(kind, g.body != NULL, [&](auto kind, auto body) {
-    using Tile = typename LatticeMarch<T, kind(), body()>::Tile;
-
+  return ForMarch<T>(kind, g.body != NULL, mode, [&](auto kernel, size_t shared, auto rows) {
     PetscFunctionBegin;
-    cut->grid = Tile::grid(g, 1);
-    PetscCall(CutMarches(LatticeMarchKernel<T, kind(), body()>, Tile::THREADS, 0, (size_t)cut->grid.x * cut->grid.y, g.store.hi[2] - g.store.lo[2], 1, &cut->chunk, &cut->grid.z));
+    PetscCall(LatticeCutPlanes<LatticeTile<rows()>>(kernel, shared, g, cut));
     PetscFunctionReturn(PETSC_SUCCESS);
   });
 }
 
 template <typename T>
-PetscErrorCode LatticeMarchApply(LatticeKind kind, const LatticeCut &cut, const LatticeGeometry &g, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
+PetscErrorCode LatticeMarchApply(LatticeKind kind, LatticeMode mode, const LatticeCut &cut, const LatticeGeometry &g, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
 {
-  return ForLatticeKind(kind, g.body != NULL, [&](auto kind, auto body) {
+  return ForMarch<T>(kind, g.body != NULL, mode, [&](auto kernel, size_t shared, auto rows) {
     PetscFunctionBegin;
-    LatticeMarchKernel<T, kind(), body()><<<cut.grid, LatticeMarch<T, kind(), body()>::Tile::THREADS, 0, stream>>>(g, MarchMaterial<T>(kind(), m, v.x), v, cut.chunk);
+    kernel<<<cut.grid, LatticeTile<rows()>::THREADS, shared, stream>>>(g, LatticeScaled<T>(kind, m, v.x), v, cut);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   });

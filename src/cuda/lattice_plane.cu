@@ -11,13 +11,14 @@
 namespace patchfd
 {
 
-static constexpr int plane_rows = 6;
+static constexpr int plane_rows = 8;
 
+/* a node: x, capacity and conductivities, with their factors */
 template <typename T>
 struct PlaneNode {
-  T c, k[2], x;
+  T x, c, k[2];
 
-  __device__ __forceinline__ PlaneNode right() const { return {FromRight(c), {FromRight(k[0]), FromRight(k[1])}, FromRight(x)}; }
+  __device__ __forceinline__ PlaneNode right() const { return {FromRight(x), FromRight(c), {FromRight(k[0]), FromRight(k[1])}}; }
 };
 
 /* the triangles of a square, of one field */
@@ -34,59 +35,97 @@ struct PlaneSquare {
   }
 };
 
-template <typename T>
-static __device__ PlaneNode<T> PlaneLoad(const LatticeMaterial<T> &m, const LatticeVectors<T> &v, bool there, bool readable, ptrdiff_t at)
-{
-  PlaneNode<T> n;
+template <typename T, bool TENSOR>
+struct PlaneLoad {
+  T x[plane_rows + 2], c[plane_rows + 2], k[TENSOR ? 2 : 1][plane_rows + 2];
 
-  n.c = m.mass * (there && m.c ? m.c[at] : m.constc);
+  /* there, readable: bits of the rows with materials and of x, unless ALL */
+  template <bool ALL>
+  __device__ __forceinline__ void load(const LatticeScaled<T> &m, const T *from, ptrdiff_t at, unsigned row, unsigned there, unsigned readable)
+  {
 #pragma unroll
-  for (int d = 0; d < 2; d++) n.k[d] = m.stiffness[d] * (there && m.k[d] ? m.k[d][at] : m.constk[d]);
-  n.x = readable ? v.x[at] : T(0);
-  return n;
-}
+    for (int r = 0; r < plane_rows + 2; r++) {
+      const size_t where = r * (size_t)Opaque(row);
 
-template <typename T>
+      x[r] = ALL || (readable >> r & 1) ? (from + at)[where] : T(0);
+      c[r] = ALL || (there >> r & 1) ? (m.c + at)[where] : T(0);
+#pragma unroll
+      for (int d = 0; d < (TENSOR ? 2 : 1); d++) k[d][r] = ALL || (there >> r & 1) ? (m.k[d] + at)[where] : T(0);
+    }
+  }
+  __device__ __forceinline__ PlaneNode<T> node(const LatticeScaled<T> &m, int r) const
+  {
+    PlaneNode<T> n;
+
+    n.x = x[r];
+    n.c = m.cscale * c[r] + m.c0;
+#pragma unroll
+    for (int d = 0; d < 2; d++) n.k[d] = m.kscale[d] * k[TENSOR ? d : 0][r] + m.k0[d];
+    return n;
+  }
+};
+
+template <typename T, bool TENSOR, bool ADD>
 __launch_bounds__(LatticeTile<plane_rows>::THREADS)
-static __global__ void LatticePlaneKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ LatticeMaterial<T> m, const __grid_constant__ LatticeVectors<T> v)
+static __global__ void LatticePlaneKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ LatticeScaled<T> m, const __grid_constant__ LatticeVectors<T> v)
 {
-  constexpr int                 ROWS = plane_rows;
-  const LatticeTile<plane_rows> tile(g);
-  const unsigned                there = tile.rows(g.box), readable = tile.rows(g.read), cubes = tile.rows(g.cubes), store = tile.stored(g), write = tile.rows(g.write);
-  const ptrdiff_t               at = g.xl.at(tile.i, tile.j, g.box.lo[2]), to = g.yl.at(tile.i, tile.j, g.store.lo[2]);
-  PlaneNode<T>                  n[ROWS + 2];
-  unsigned char                 body[ROWS + 1];
-  T                             c1 = 0, c2 = 0, k2 = 0; /* of the row of squares before: t_1 and t_2 of capacities, t_2 of conductivities in x */
-  T                             Y = 0, S = 0;           /* what the row before gives to this node and to the one to the right */
+  constexpr int           ROWS = plane_rows;
+  const LatticeTile<ROWS> tile(g);
+  const unsigned          there = tile.rows(g.box), readable = tile.rows(g.read), store = tile.stored(g), write = tile.rows(g.write);
+  const ptrdiff_t         at = g.xl.at(tile.i, tile.j, g.box.lo[2]);
+  T                      *y = v.y + g.yl.at(tile.i, tile.j, g.store.lo[2]), old[ROWS + 1];
+  unsigned                cubes = tile.rows(g.cubes), empty = 0;
+  PlaneLoad<T, TENSOR>    loaded;
+  T                       c1 = 0, c2 = 0, k2 = 0; /* of the row of squares before: t_1 and t_2 of capacities, t_2 of conductivities in x */
+  T                       Y = 0, S = 0;           /* what the row before gives to this node and to the one to the right */
+
+  if (tile.j + 1 >= g.store.hi[1]) return; /* a warp without rows */
+  if (__all_sync(0xffffffff, (there & readable) == (4u << ROWS) - 1)) loaded.template load<true>(m, v.x, at, (unsigned)g.xl.row, 0, 0);
+  else loaded.template load<false>(m, v.x, at, (unsigned)g.xl.row, there, readable);
+  if constexpr (ADD) {
+#pragma unroll
+    for (int r = 1; r <= ROWS; r++) old[r] = store >> r & 1 ? (y + (v.y0 - v.y))[r * (size_t)Opaque((unsigned)g.yl.row)] : T(0);
+  }
+  if (g.body) {
+    unsigned active = 0;
 
 #pragma unroll
-  for (int r = 0; r < ROWS + 2; r++) n[r] = PlaneLoad(m, v, there >> r & 1, readable >> r & 1, at + r * g.xl.row);
-#pragma unroll
-  for (int r = 0; r <= ROWS; r++) body[r] = (there >> r & 1) && g.body ? g.body[at + r * g.xl.row] : LATTICE_CUBE;
+    for (int r = 0; r <= ROWS; r++) {
+      const unsigned flags = there >> r & 1 ? g.body[at + r * g.xl.row] : 0;
 
-  PlaneNode<T> right = n[0].right();
+      active |= (flags & LATTICE_CUBE ? 1u : 0u) << r;
+      empty |= (flags & LATTICE_VOID ? 1u : 0u) << r;
+    }
+    cubes &= active;
+  }
+
+  PlaneNode<T> own = loaded.node(m, 0), right = own.right();
 
 #pragma unroll
   for (int r = 0; r <= ROWS; r++) {
-    const PlaneNode<T>   upright = n[r + 1].right();
-    const T              on      = (cubes >> r & 1) && (body[r] & LATTICE_CUBE) ? T(1) : T(0);
-    const PlaneSquare<T> c(on, n[r].c, right.c, n[r + 1].c, upright.c), kx(on, n[r].k[0], right.k[0], n[r + 1].k[0], upright.k[0]), ky(on, n[r].k[1], right.k[1], n[r + 1].k[1], upright.k[1]);
-    const T              ax = c.t1 + c2 - kx.t1 - k2, ay = c.t2 - ky.t2 + FromLeft(c.t1 - ky.t1), axy = c.t1 + c.t2, sum = axy + c2 + FromLeft(c.t1 + c1 + c2);
-    const T              fx = ax * (right.x - n[r].x), fy = ay * (n[r + 1].x - n[r].x), fxy = axy * (upright.x - n[r].x);
-    T                    row = Y + fx + fy + fxy + FromLeft(S - fx) + 4 * sum * n[r].x;
+    const PlaneNode<T>   up = loaded.node(m, r + 1), upright = up.right();
+    const T              on = cubes >> r & 1 ? T(1) : T(0);
+    const PlaneSquare<T> c(on, own.c, right.c, up.c, upright.c), kx(on, own.k[0], right.k[0], up.k[0], upright.k[0]), ky(on, own.k[1], right.k[1], up.k[1], upright.k[1]);
+    const T              ax = c.t1 + c2 - kx.t1 - k2, ay = c.t2 - ky.t2 + FromLeft(c.t1 - ky.t1), axy = c.t1 + c.t2, node = axy + c2 + FromLeft(c.t1 + c1 + c2);
+    const T              dx = right.x - own.x, dy = up.x - own.x, dxy = upright.x - own.x;
 
-    if (r && (store >> r & 1)) {
-      const ptrdiff_t where = to + r * g.yl.row;
-      const T         old   = v.y0 ? v.y0[where] : T(0);
+    if (r) {
+      T sum = fma(ax, dx, Y);
 
-      if (body[r] & LATTICE_VOID) row = n[r].x;
-      v.y[where] = (write >> r & 1) ? v.alpha * row + old : old;
+      sum = fma(ay, dy, sum);
+      sum = fma(axy, dxy, sum);
+      sum = fma(4 * own.x, node, sum + FromLeft(fma(-ax, dx, S)));
+      if (empty >> r & 1) sum = m.identity * own.x;
+      const T alpha = write >> r & 1 ? v.alpha : T(0);
+
+      if (store >> r & 1) y[r * (size_t)Opaque((unsigned)g.yl.row)] = ADD ? alpha * sum + old[r] : alpha * sum;
     }
-    Y     = -fy;
-    S     = -fxy;
+    Y     = -ay * dy;
+    S     = -axy * dxy;
     c1    = c.t1;
     c2    = c.t2;
     k2    = kx.t2;
+    own   = up;
     right = upright;
   }
 }
@@ -95,9 +134,16 @@ template <typename T>
 PetscErrorCode LatticePlaneApply(const LatticeGeometry &g, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
 {
   using Tile = LatticeTile<plane_rows>;
+  const LatticeScaled<T> material(LATTICE_TENSOR, m, v.x);
+  const dim3             grid   = Tile::grid(g, 1);
+  const bool             tensor = m.k[0] != m.k[1];
 
   PetscFunctionBegin;
-  LatticePlaneKernel<<<Tile::grid(g, 1), Tile::THREADS, 0, stream>>>(g, m, v);
+  PetscCheck(grid.y < 65536, PETSC_COMM_SELF, PETSC_ERR_SUP, "A lattice in 2D has %d rows on a GPU, of at most %d", g.store.hi[1] - g.store.lo[1], 65535 * Tile::NY);
+  if (tensor && v.y0) LatticePlaneKernel<T, true, true><<<grid, Tile::THREADS, 0, stream>>>(g, material, v);
+  else if (tensor) LatticePlaneKernel<T, true, false><<<grid, Tile::THREADS, 0, stream>>>(g, material, v);
+  else if (v.y0) LatticePlaneKernel<T, false, true><<<grid, Tile::THREADS, 0, stream>>>(g, material, v);
+  else LatticePlaneKernel<T, false, false><<<grid, Tile::THREADS, 0, stream>>>(g, material, v);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

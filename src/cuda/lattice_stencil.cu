@@ -1,21 +1,17 @@
 /*
   The operator on a lattice (lattice.cuh) in 3D with constant materials: a stencil of 15 points.
 
-  A warp marches in z.  A plane of x gives to the rows of the plane below, of its own and of the plane above, whose sums are in registers; its values to the
-  left and right come by shuffles.  Around nodes of the sides some cubes are missing: there the weights are found from which of them exist.  The cubes around
+  A warp marches in z.  A plane of x, which comes through shared memory, two planes ahead, gives to the rows of the plane below, of its own and of the plane
+  above, whose sums are in registers.  Around nodes of the sides some cubes are missing: there the weights are found from which of them exist.  The cubes around
   an edge in x are those on either side of it in y and in z, of which those on the same side in both have two tetrahedra with it, the others one; an edge in
-  xy has two in either cube, that in xyz all six.  The values of the next plane are on their way meanwhile.
+  xy has two in either cube, that in xyz all six.  Memory bounds it.
 */
 #include "lattice.cuh"
-#include "march.cuh"
 
 namespace patchfd
 {
 
-template <typename T>
-struct StencilShape {
-  static constexpr int ROWS = 6;
-};
+static constexpr int stencil_rows = 8;
 
 /* what tetrahedra give to edges: one to that of an axis, those of a cube to that of a face, to that through it */
 template <typename T>
@@ -68,44 +64,6 @@ struct StencilRow {
   T left, own, right;
 };
 
-template <typename T>
-struct LatticeStencil {
-  static constexpr int ROWS = StencilShape<T>::ROWS;
-  using Tile                = LatticeTile<ROWS>;
-
-  const LatticeGeometry   &g;
-  const LatticeVectors<T> &v;
-  unsigned                 readable, store, write; /* bits of rows */
-  ptrdiff_t                at, to;
-  T                        next[ROWS + 2], sum[ROWS + 1], above[ROWS + 1]; /* x as loaded; rows of the plane below this one, of this one */
-
-  __device__ __forceinline__ void fetch(int k)
-  {
-    const bool is = Inside(g.read, 2, k);
-
-#pragma unroll
-    for (int r = 0; r < ROWS + 2; r++) next[r] = is && (readable >> r & 1) ? v.x[at + r * (size_t)Opaque((unsigned)g.xl.row)] : T(0);
-    at += g.xl.plane;
-  }
-
-  __device__ __forceinline__ void put(int r, int k, T row) const
-  {
-    if (!(store >> r & 1)) return;
-    const ptrdiff_t where = to + r * (size_t)Opaque((unsigned)g.yl.row);
-    const T         old   = v.y0 ? v.y0[where] : T(0);
-
-    v.y[where] = (write >> r & 1) && Inside(g.write, 2, k) ? v.alpha * row + old : old;
-  }
-
-  /* plane k, whose rows before r, r and behind it are p, q, n: to the planes below, its own, above.  Weights are those of row r in these planes */
-  static __device__ __forceinline__ void add(const StencilWeights<T> &w, const StencilRow<T> &p, const StencilRow<T> &q, const StencilRow<T> &n, T &below, T &own, T &above)
-  {
-    below += w.z * q.own + w.xz[1] * q.right + w.yz[1] * n.own + w.xyz[1] * n.right;
-    own += w.own * q.own + w.x[0] * q.left + w.x[1] * q.right + w.y[0] * p.own + w.y[1] * n.own + w.xy[0] * p.left + w.xy[1] * n.right;
-    above = w.z * q.own + w.xz[0] * q.left + w.yz[0] * p.own + w.xyz[0] * p.left;
-  }
-};
-
 /* entries, and the weights where all cubes exist */
 template <typename T>
 struct StencilTable {
@@ -113,76 +71,130 @@ struct StencilTable {
   StencilWeights<T> whole;
 };
 
-template <typename T>
-__launch_bounds__(LatticeStencil<T>::Tile::THREADS)
-static __global__ void LatticeStencilKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ StencilTable<T> table, const __grid_constant__ LatticeVectors<T> v, int chunk)
-{
-  using S            = LatticeStencil<T>;
-  constexpr int ROWS = S::ROWS;
-  const typename S::Tile tile(g);
-  const int              first = g.store.lo[2] + (int)blockIdx.z * chunk, end = min(first + chunk, g.store.hi[2]);
+/* WHOLE: have all nodes all their cubes?  ADD: is there y0? */
+template <typename T, bool WHOLE, bool ADD>
+struct LatticeStencil {
+  static constexpr int ROWS = stencil_rows;
+  using Tile                = LatticeTile<ROWS>;
+  using Ring                = LatticeRing<T, 1, 1, ROWS>;
 
-  if (tile.j + 1 >= g.store.hi[1]) return; /* a warp without rows */
-  /* have all the nodes of the warp that are put all their cubes in x and y? */
-  bool all = true;
+  const LatticeGeometry  &g;
+  const StencilTable<T>  &table;
+  const LatticeVectors<T> &v;
+  const Tile             &tile;
+  Ring                    ring;
+  const unsigned          store, write; /* bits of rows */
+  T                      *y;            /* row 0 of the plane to be written */
+  T                       sum[ROWS + 1], own[ROWS + 1]; /* of the planes below: of that to be written, of the next one */
 
+  __device__ __forceinline__ LatticeStencil(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, const Tile &tile, T *shared, int z) :
+    g(g), table(table), v(v), tile(tile), ring(tile, g, shared), store(tile.stored(g)), write(tile.rows(g.write)), y(v.y + g.yl.at(tile.i, tile.j, z - 2))
+  {
+    ring.from[0] = v.x + g.xl.at(tile.i, tile.j, z - 1);
 #pragma unroll
-  for (int r = 1; r <= ROWS; r++) all = all && tile.i > g.cubes.lo[0] && tile.i < g.cubes.hi[0] && tile.j + r > g.cubes.lo[1] && tile.j + r < g.cubes.hi[1];
-  const unsigned store = tile.stored(g);
-  S              s     = {g, v, tile.rows(g.read), store, tile.rows(g.write), g.xl.at(tile.i, tile.j, first - 1), g.yl.at(tile.i, tile.j, first - 2)};
+    for (int r = 0; r <= ROWS; r++) sum[r] = own[r] = 0;
+  }
 
-  all = __all_sync(0xffffffff, all || !store);
-#pragma unroll
-  for (int r = 0; r <= ROWS; r++) s.sum[r] = s.above[r] = 0;
-  s.fetch(first - 1);
-  for (int k = first - 1; k <= end; k++) {
-    StencilRow<T> x[3];
-    T             now[ROWS + 2];
-    const bool    whole = all && k > g.cubes.lo[2] && k < g.cubes.hi[2];
+  __device__ __forceinline__ StencilRow<T> row(int r) const { return {ring.left(0, r), ring.get(0, r), ring.right(0, r)}; }
 
+  /* the weights of row r of plane z */
+  __device__ __forceinline__ StencilWeights<T> weights(int r, int z) const
+  {
+    const auto has = [&](int d, int i) { return Inside(g.cubes, d, i) ? T(1) : T(0); };
+    const int  i = (int)Opaque((unsigned)tile.i), j = (int)Opaque((unsigned)tile.j) + r; /* or all of them would be kept */
+
+    return Weights<T>(table.entries, {{has(0, i - 1), has(0, i)}, {has(1, j - 1), has(1, j)}, {has(2, z - 1), has(2, z)}});
+  }
+
+  /* plane z, whose row r is b, between rows a and c: to row r of the plane below, which is complete then, of its own plane and of that above */
+  __device__ __forceinline__ T add(const StencilWeights<T> &w, int r, const StencilRow<T> &a, const StencilRow<T> &b, const StencilRow<T> &c)
+  {
+    const T below = sum[r] + (w.z * b.own + w.xz[1] * b.right + (w.yz[1] * c.own + w.xyz[1] * c.right));
+
+    sum[r] = own[r] + (w.own * b.own + w.x[0] * b.left + w.x[1] * b.right) + (w.y[0] * a.own + w.y[1] * c.own + w.xy[0] * a.left + w.xy[1] * c.right);
+    own[r] = w.z * b.own + w.xz[0] * b.left + (w.yz[0] * a.own + w.xyz[0] * a.left);
+    return below;
+  }
+
+  __device__ __forceinline__ void layer(int z, bool last)
+  {
+    const unsigned put = last ? store : 0, rows = Inside(g.write, 2, z - 1) ? write : 0;
+    StencilRow<T>  x[3];
+    T              old[ROWS + 1];
+
+    ring.wait();
+    ring.request(g, z + 2);
+    if constexpr (ADD) {
 #pragma unroll
-    for (int r = 0; r < ROWS + 2; r++) now[r] = s.next[r];
-    if (k < end) s.fetch(k + 1);
-    x[0] = {FromLeft(now[0]), now[0], T(0)};
-    x[1] = {FromLeft(now[1]), now[1], FromRight(now[1])};
+      for (int r = 1; r <= ROWS; r++) old[r] = put >> r & 1 ? (y + (v.y0 - v.y))[r * (size_t)Opaque((unsigned)g.yl.row)] : T(0);
+    }
+    x[0] = row(0);
+    x[1] = row(1);
 #pragma unroll
     for (int r = 1; r <= ROWS; r++) {
-      T below = s.sum[r], own = s.above[r], above;
+      x[2] = row(r + 1);
+      const T below = WHOLE ? add(table.whole, r, x[0], x[1], x[2]) : add(weights(r, z), r, x[0], x[1], x[2]), alpha = rows >> r & 1 ? v.alpha : T(0);
 
-      x[2] = {r < ROWS ? FromLeft(now[r + 1]) : T(0), now[r + 1], FromRight(now[r + 1])};
-      if (whole) S::add(table.whole, x[0], x[1], x[2], below, own, above);
-      else {
-        const auto has = [&](int d, int i) { return Inside(g.cubes, d, i) ? T(1) : T(0); };
-        const int  i = (int)Opaque((unsigned)tile.i), j = (int)Opaque((unsigned)tile.j) + r; /* or all weights would be kept */
-
-        S::add(Weights<T>(table.entries, {{has(0, i - 1), has(0, i)}, {has(1, j - 1), has(1, j)}, {has(2, k - 1), has(2, k)}}), x[0], x[1], x[2], below, own, above);
-      }
-      if (k > first) s.put(r, k - 1, below);
-      s.sum[r]   = own;
-      s.above[r] = above;
-      x[0]       = x[1];
-      x[1]       = x[2];
+      if (put >> r & 1) y[r * (size_t)Opaque((unsigned)g.yl.row)] = ADD ? alpha * below + old[r] : alpha * below;
+      x[0] = x[1];
+      x[1] = x[2];
     }
-    s.to += g.yl.plane;
+  }
+
+  /* planes from first to end */
+  __device__ __forceinline__ void march(int first, int end)
+  {
+    ring.request(g, first - 1);
+    ring.request(g, first);
+    for (int z = first - 1; z <= end; z++) {
+      layer(z, z > first);
+      y += g.yl.plane;
+    }
+  }
+};
+
+template <typename T, bool ADD>
+__launch_bounds__(LatticeTile<stencil_rows>::THREADS)
+static __global__ void LatticeStencilKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ StencilTable<T> table, const __grid_constant__ LatticeVectors<T> v, const __grid_constant__ LatticeCut cut)
+{
+  using Whole = LatticeStencil<T, true, ADD>;
+  using Sides = LatticeStencil<T, false, ADD>;
+  extern __shared__ double shared_memory[];
+  const typename Whole::Tile tile(g);
+  int                        first, end;
+  bool                       inner;
+
+  cut.planes(g, &first, &end, &inner);
+  if (tile.j + 1 >= g.store.hi[1] || first >= end) return; /* a warp without rows */
+  if (inner && tile.inner(g)) {
+    Whole march(g, table, v, tile, (T *)shared_memory, first);
+
+    march.march(first, end);
+  } else {
+    Sides march(g, table, v, tile, (T *)shared_memory, first);
+
+    march.march(first, end);
   }
 }
 
 template <typename T>
 PetscErrorCode LatticeStencilCut(const LatticeGeometry &g, LatticeCut *cut)
 {
-  using Tile = typename LatticeStencil<T>::Tile;
+  constexpr size_t shared = LatticeStencil<T, true, true>::Ring::SHARED;
 
   PetscFunctionBegin;
-  cut->grid = Tile::grid(g, 1);
-  PetscCall(CutMarches(LatticeStencilKernel<T>, Tile::THREADS, 0, (size_t)cut->grid.x * cut->grid.y, g.store.hi[2] - g.store.lo[2], 2, &cut->chunk, &cut->grid.z));
+  PetscCall(AllowShared(LatticeStencilKernel<T, true>, shared));
+  PetscCall(LatticeCutPlanes<LatticeTile<stencil_rows>>(LatticeStencilKernel<T, false>, shared, g, cut));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename T>
 PetscErrorCode LatticeStencilApply(const LatticeCut &cut, const LatticeGeometry &g, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
 {
-  const T         edge = 4 * m.mass * m.constc; /* an element's mass on an edge */
-  StencilTable<T> table;
+  constexpr int    threads = LatticeTile<stencil_rows>::THREADS;
+  constexpr size_t shared  = LatticeStencil<T, true, true>::Ring::SHARED;
+  const T          edge    = 4 * m.mass * m.constc; /* an element's mass on an edge */
+  StencilTable<T>  table;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) table.entries.axis[d] = edge - 4 * m.stiffness[d] * m.constk[d];
@@ -190,7 +202,8 @@ PetscErrorCode LatticeStencilApply(const LatticeCut &cut, const LatticeGeometry 
   table.entries.space = 6 * edge;
   table.entries.node  = 5 * edge;
   table.whole         = Weights<T>(table.entries, {{1, 1}, {1, 1}, {1, 1}});
-  LatticeStencilKernel<<<cut.grid, LatticeStencil<T>::Tile::THREADS, 0, stream>>>(g, table, v, cut.chunk);
+  if (v.y0) LatticeStencilKernel<T, true><<<cut.grid, threads, shared, stream>>>(g, table, v, cut);
+  else LatticeStencilKernel<T, false><<<cut.grid, threads, shared, stream>>>(g, table, v, cut);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

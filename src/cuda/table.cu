@@ -53,6 +53,7 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .latticecreate    = patchfd::Lattice<T>::create, \
     .latticeapply     = patchfd::Lattice<T>::apply, \
     .latticediagonal  = patchfd::Lattice<T>::diagonal, \
+    .latticesweep     = patchfd::Lattice<T>::sweep, \
     .latticedestroy   = patchfd::Lattice<T>::destroy, \
     .transfercreate   = patchfd::TransferDoor<T>::create, \
     .transferprolong  = patchfd::TransferDoor<T>::prolong, \

@@ -415,7 +415,7 @@ static PetscErrorCode HeatVoxelField(DM dm, HeatBody body, PetscInt n, const Pet
   Level: beginner
 
   Notes:
-  A node has the mean of the materials of the cells of the body around it.  Nodes that touch no cell of the body have rows of the identity in matrices, and the value zero in solutions.
+  A node has the mean of the materials of the cells of the body around it.  Nodes that touch no cell of the body have rows of the identity in matrices, and keep their values in time steps.
   Surfaces of the body inside of the box are insulated; conditions of the sides of the box hold where cells of the body touch them.
 
   The image is copied, all of it on each process.  `DMBoxLoadVoxels()` reads one from a file.

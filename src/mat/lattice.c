@@ -235,6 +235,20 @@ static PetscErrorCode MatView_Lattice(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* TSARKIMEX wants it; the next Jacobian, or MatBoxUpdate(), undoes it */
+static PetscErrorCode MatScale_Lattice(Mat A, PetscScalar a)
+{
+  Mat_Lattice *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  m->form.mass *= a;
+  m->form.stiffness *= a;
+  m->form.identity *= a;
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatDestroy_Lattice(Mat A)
 {
   Mat_Lattice *m;
@@ -285,13 +299,15 @@ static PetscErrorCode MatBoxTake_Lattice(Mat A, DM dm, PetscReal rate, PetscBool
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  *changed = PETSC_FALSE;
+  *changed = (PetscBool)(m->form.stiffness != 1 || m->form.identity != 1); /* scaled */
   if (dm && dm != m->dm) PetscCall(DMBoxCopyOperator(dm, m->dm));
   PetscCall(MatLatticeTakeBody(m, changed));
-  mass         = ((const DM_Box *)m->dm->data)->op->coefficient[HEAT_SHIFT] + rate;
-  *changed     = (PetscBool)(*changed || mass != m->form.mass);
-  m->form.mass = mass;
-  if (*changed) PetscCall(PetscObjectStateIncrease((PetscObject)A));
+  mass     = ((const DM_Box *)m->dm->data)->op->coefficient[HEAT_SHIFT] + rate;
+  *changed = (PetscBool)(*changed || mass != m->form.mass);
+  if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);
+  m->form.mass      = mass;
+  m->form.stiffness = m->form.identity = 1;
+  PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -308,6 +324,7 @@ PetscErrorCode MatLatticeCreate(DM dm, const MatLatticeForm *form, Mat *A)
     {MATOP_RESIDUAL,           (PetscErrorCodeFn *)MatResidual_Lattice   },
     {MATOP_GET_DIAGONAL,       (PetscErrorCodeFn *)MatGetDiagonal_Lattice},
     {MATOP_CREATE_VECS,        (PetscErrorCodeFn *)MatCreateVecs_Lattice },
+    {MATOP_SCALE,              (PetscErrorCodeFn *)MatScale_Lattice      },
     {MATOP_IS_SYMMETRIC,       (PetscErrorCodeFn *)MatIsSymmetric_Lattice},
     {MATOP_IS_HERMITIAN,       (PetscErrorCodeFn *)MatIsSymmetric_Lattice},
     {MATOP_VIEW,               (PetscErrorCodeFn *)MatView_Lattice       },

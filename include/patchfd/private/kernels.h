@@ -307,6 +307,8 @@ struct _PatchFDKernels {
   */
   PetscErrorCode (*latticeapply)(void *plan, const PatchFDMaterial *, PetscReal alpha, const void *x, const void *y0, void *y);
   PetscErrorCode (*latticediagonal)(void *plan, const PatchFDMaterial *, void *diagonal);
+  /* as operatorsweep: p = z + b q, w = A p, pw = p'w, where `write` is within `read` */
+  PetscErrorCode (*latticesweep)(void *plan, const PatchFDMaterial *, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep);
   PetscErrorCode (*latticedestroy)(void **plan);
 
   PetscErrorCode (*transfercreate)(const PatchFDTransferDesc *, void **plan);
