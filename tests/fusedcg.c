@@ -1,11 +1,12 @@
 static char help[] = "KSPFUSEDCG against KSPCG: the same residual norms, reasons and solutions, for the operator of a DMBOX, assembled and dense matrices, preconditioners that are\n\
 fused and that are not, all norms, tests and guesses, and where the method breaks down.  On a GPU iterations are replayed as a graph where they may be.\n\
   -part <iterates,settings,breakdown,replay>\n\
-  -matrix <dm,dense> : the DMBOX's matrix (-dm_mat_type), or the same as a dense one\n\
+  -matrix <dm,dense,sweep> : the DMBOX's matrix (-dm_mat_type), the same as a dense one, or one that offers a sweep (host)\n\
   -pcs <type,...>    : preconditioners (default none,jacobi)\n\n";
 
 #include <petscpatchfd.h>
 #include <petsc/private/petscimpl.h>
+#include <patchfd/private/cg.h>
 #include "catch.h"
 
 enum {
@@ -56,11 +57,37 @@ static PetscErrorCode CreateKSPs(Pair *p, const char *pctype)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a sweep on one rank of the host, not fused at all, which forbids what KSPFUSEDCG must not rely on */
+static PetscErrorCode Sweep(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep, PetscBool *can)
+{
+  const PetscScalar *ad = (const PetscScalar *)d, *ar = (const PetscScalar *)r, *aq = (const PetscScalar *)q;
+  PetscScalar       *ap = (PetscScalar *)p;
+  PetscInt           n;
+  PetscMPIInt        size;
+  Vec                P, W;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  *can = (PetscBool)(kern->id == PATCHFD_KERNELS_HOST_DOUBLE && size == 1);
+  if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(p != q, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Directions in one array");
+  PetscCheck(!sweep->stop, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A sweep after the end");
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  for (PetscInt i = 0; i < n; i++) ap[i] = (ad ? ad[i] : 1) * ar[i] + (sweep->b == 0 ? 0 : sweep->b * aq[i]);
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, ap, &P));
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, (PetscScalar *)w, &W));
+  PetscCall(MatMult(A, P, W));
+  PetscCall(VecDot(P, W, &sweep->pw));
+  PetscCall(VecDestroy(&P));
+  PetscCall(VecDestroy(&W));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreatePair(Pair *p)
 {
   const PetscInt cells[] = {4, 4, 4};
-  PetscBool      dense = PETSC_FALSE;
-  char           matrix[16];
+  PetscBool      dense, sweep;
+  char           matrix[16] = "dm";
   Mat            B;
 
   PetscFunctionBeginUser;
@@ -69,8 +96,10 @@ static PetscErrorCode CreatePair(Pair *p)
   PetscCall(DMSetFromOptions(p->dm));
   PetscCall(DMSetUp(p->dm));
   PetscCall(DMCreateMatrix(p->dm, &p->A));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-matrix", matrix, sizeof(matrix), &dense));
-  if (dense) PetscCall(PetscStrcmp(matrix, "dense", &dense));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-matrix", matrix, sizeof(matrix), NULL));
+  PetscCall(PetscStrcmp(matrix, "dense", &dense));
+  PetscCall(PetscStrcmp(matrix, "sweep", &sweep));
+  if (sweep) PetscCall(PetscObjectComposeFunction((PetscObject)p->A, "MatFusedCGSweep_C", Sweep));
   if (dense) {
     PetscCall(MatConvert(p->A, MATAIJ, MAT_INITIAL_MATRIX, &B));
     PetscCall(MatDestroy(&p->A));
@@ -486,10 +515,6 @@ int main(int argc, char **argv)
       nsize: {{1 4}}
       args: -dm_mat_type aij
     test:
-      suffix: dense
-      nsize: {{1 2}}
-      args: -matrix dense
-    test:
       requires: cuda gpu
       suffix: box_cuda
       args: -dm_vec_type {{cuda singlecuda}} -dm_box_degree {{1 2 3}}
@@ -498,6 +523,17 @@ int main(int argc, char **argv)
       suffix: box_cuda_ranks
       nsize: 2
       args: -dm_vec_type {{cuda singlecuda}}
+
+  testset:
+    output_file: output/fusedcg_iterates.out
+    test:
+      suffix: dense
+      nsize: {{1 2}}
+      args: -matrix dense
+    test:
+      suffix: sweep
+      nsize: {{1 2}}
+      args: -matrix sweep
 
   testset:
     output_file: output/fusedcg_unfused.out
@@ -529,6 +565,9 @@ int main(int argc, char **argv)
       nsize: {{1 2}}
       args: -dm_vec_type {{standard single}}
     test:
+      suffix: settings_sweep
+      args: -matrix sweep
+    test:
       requires: cuda gpu
       suffix: settings_cuda
       args: -dm_vec_type {{cuda singlecuda}}
@@ -551,6 +590,9 @@ int main(int argc, char **argv)
       suffix: replay
       nsize: {{1 2}}
       args: -dm_vec_type {{standard single}}
+    test:
+      suffix: replay_sweep
+      args: -matrix sweep
     test:
       requires: cuda gpu
       suffix: replay_cuda
