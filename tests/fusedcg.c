@@ -287,6 +287,47 @@ static PetscErrorCode Eigenvalues(Pair *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode ComputeOperators(PETSC_UNUSED KSP ksp, Mat A, Mat P, PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  PetscCheck(A == P, PETSC_COMM_SELF, PETSC_ERR_PLIB, "One matrix expected");
+  PetscCall(MatBoxUpdate(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* matrices that the DM makes when the methods are set up; Chebyshev's bounds from KSPFUSEDCG */
+static PetscErrorCode FromDM(Pair *p)
+{
+  KSP cheby, estimate;
+  PC  pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateKSPs(p, PCJACOBI));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(KSPReset(p->ksp[i]));
+    PetscCall(KSPSetDM(p->ksp[i], p->dm));
+    PetscCall(KSPSetComputeOperators(p->ksp[i], ComputeOperators, NULL));
+  }
+  PetscCall(SetGuess(p, PETSC_FALSE));
+  PetscCall(MayRecord(p, PCJACOBI, &p->recorded));
+  PetscCall(Compare(p, "matrix of the DM"));
+  PetscCall(CreateKSPs(p, PCJACOBI));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(KSPSetType(p->ksp[i], KSPCHEBYSHEV));
+    PetscCall(KSPSetNormType(p->ksp[i], KSP_NORM_NONE));
+    PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 4));
+    PetscCall(KSPChebyshevEstEigSet(p->ksp[i], 0, 0.1, 0, 1.1));
+    PetscCall(KSPGetPC(p->ksp[i], &pc));
+    PetscCall(KSPSetUp(p->ksp[i]));
+    cheby = p->ksp[i];
+    PetscCall(KSPChebyshevEstEigGetKSP(cheby, &estimate));
+    PetscCall(KSPSetType(estimate, i ? KSPFUSEDCG : KSPCG));
+  }
+  p->recorded = PETSC_FALSE;
+  PetscCall(Compare(p, "Chebyshev"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* a fresh pair with Jacobi for each setting; body is executed with i = 0 and 1 */
 #define SETTING(what, record, ...) \
   do { \
@@ -336,6 +377,7 @@ static PetscErrorCode Settings(Pair *p)
   PetscCall(KSPSetComputeEigenvalues(p->ksp[1], PETSC_FALSE));
   PetscCall(KSPSetResidualHistory(p->ksp[1], h, 2, PETSC_TRUE));
   PetscCall(KSPSolve(p->ksp[1], p->b, p->x[1]));
+  PetscCall(FromDM(p));
   /* zero right-hand side */
   PetscCall(CreateKSPs(p, PCJACOBI));
   PetscCall(VecZeroEntries(p->b));
