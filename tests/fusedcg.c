@@ -1,11 +1,12 @@
 static char help[] = "KSPFUSEDCG against KSPCG: the same residual norms, reasons and solutions, for the operator of a DMBOX, assembled and dense matrices, preconditioners that are\n\
 fused and that are not, all norms, tests and guesses, and where the method breaks down.  On a GPU iterations are replayed as a graph where they may be.\n\
   -part <iterates,settings,breakdown,replay>\n\
-  -matrix <dm,dense> : the DMBOX's matrix (-dm_mat_type), or the same as a dense one\n\
+  -matrix <dm,dense,sweep> : the DMBOX's matrix (-dm_mat_type), the same as a dense one, or one that offers a sweep (host)\n\
   -pcs <type,...>    : preconditioners (default none,jacobi)\n\n";
 
 #include <petscpatchfd.h>
 #include <petsc/private/petscimpl.h>
+#include <patchfd/private/cg.h>
 #include "catch.h"
 
 enum {
@@ -15,11 +16,12 @@ enum {
 typedef struct {
   DM        dm;
   Mat       A;
-  Vec       b, x[2], r;
+  Vec       b, x[2];
   KSP       ksp[2]; /* KSPCG and KSPFUSEDCG */
   PetscReal tolerance;
   PetscBool single;
   PetscBool recorded; /* may the next solve replay iterations? */
+  PetscBool replays;  /* does the preconditioner replay something? */
   PetscInt  norms;    /* norms of the histories that are compared: rounding errors grow */
 } Pair;
 
@@ -51,16 +53,43 @@ static PetscErrorCode CreateKSPs(Pair *p, const char *pctype)
     PetscCall(PCSetDM(pc, p->dm));
     PetscCall(KSPSetFromOptions(p->ksp[i]));
   }
+  PetscCall(PetscStrcmp(pctype, PCPATCHMG, &p->replays));
   p->recorded = PETSC_FALSE;
   p->norms    = MAX_HISTORY;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a sweep on one rank of the host, not fused at all, which forbids what KSPFUSEDCG must not rely on */
+static PetscErrorCode Sweep(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep, PetscBool *can)
+{
+  const PetscScalar *ad = (const PetscScalar *)d, *ar = (const PetscScalar *)r, *aq = (const PetscScalar *)q;
+  PetscScalar       *ap = (PetscScalar *)p;
+  PetscInt           n;
+  PetscMPIInt        size;
+  Vec                P, W;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  *can = (PetscBool)(kern->id == PATCHFD_KERNELS_HOST_DOUBLE && size == 1);
+  if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCheck(p != q, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Directions in one array");
+  PetscCheck(!sweep->stop, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A sweep after the end");
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  for (PetscInt i = 0; i < n; i++) ap[i] = (ad ? ad[i] : 1) * ar[i] + (sweep->b == 0 ? 0 : sweep->b * aq[i]);
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, ap, &P));
+  PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, (PetscScalar *)w, &W));
+  PetscCall(MatMult(A, P, W));
+  PetscCall(VecDot(P, W, &sweep->pw));
+  PetscCall(VecDestroy(&P));
+  PetscCall(VecDestroy(&W));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode CreatePair(Pair *p)
 {
   const PetscInt cells[] = {4, 4, 4};
-  PetscBool      dense = PETSC_FALSE;
-  char           matrix[16];
+  PetscBool      dense, sweep;
+  char           matrix[16] = "dm";
   Mat            B;
 
   PetscFunctionBeginUser;
@@ -69,8 +98,10 @@ static PetscErrorCode CreatePair(Pair *p)
   PetscCall(DMSetFromOptions(p->dm));
   PetscCall(DMSetUp(p->dm));
   PetscCall(DMCreateMatrix(p->dm, &p->A));
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-matrix", matrix, sizeof(matrix), &dense));
-  if (dense) PetscCall(PetscStrcmp(matrix, "dense", &dense));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-matrix", matrix, sizeof(matrix), NULL));
+  PetscCall(PetscStrcmp(matrix, "dense", &dense));
+  PetscCall(PetscStrcmp(matrix, "sweep", &sweep));
+  if (sweep) PetscCall(PetscObjectComposeFunction((PetscObject)p->A, "MatFusedCGSweep_C", Sweep));
   if (dense) {
     PetscCall(MatConvert(p->A, MATAIJ, MAT_INITIAL_MATRIX, &B));
     PetscCall(MatDestroy(&p->A));
@@ -80,7 +111,6 @@ static PetscErrorCode CreatePair(Pair *p)
   PetscCall(DMCreateGlobalVector(p->dm, &p->b));
   PetscCall(VecSetRandom(p->b, NULL));
   for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(p->b, &p->x[i]));
-  PetscCall(VecDuplicate(p->b, &p->r));
   PetscCall(PetscStrbeginswith(((PetscObject)p->b)->type_name, VECSINGLE, &p->single));
   p->tolerance = p->single ? 1e-3 : 1e-7;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -94,7 +124,6 @@ static PetscErrorCode DestroyPair(Pair *p)
     PetscCall(VecDestroy(&p->x[i]));
   }
   PetscCall(VecDestroy(&p->b));
-  PetscCall(VecDestroy(&p->r));
   PetscCall(MatDestroy(&p->A));
   PetscCall(DMDestroy(&p->dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -110,6 +139,29 @@ static PetscBool SameHistory(const Pair *p, PetscInt n, PetscReal h[2][MAX_HISTO
   return PETSC_TRUE;
 }
 
+/* norms of x[0] and of the difference, from the arrays on the host: they have to be those of the vectors, wherever these live */
+static PetscErrorCode Difference(const Pair *p, PetscReal *norm, PetscReal *diff)
+{
+  const PetscScalar *a, *b;
+  PetscReal          sum[2] = {0, 0};
+  PetscInt           n;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecGetLocalSize(p->x[0], &n));
+  PetscCall(VecGetArrayRead(p->x[0], &a));
+  PetscCall(VecGetArrayRead(p->x[1], &b));
+  for (PetscInt i = 0; i < n; i++) {
+    sum[0] += a[i] * a[i];
+    sum[1] += (a[i] - b[i]) * (a[i] - b[i]);
+  }
+  PetscCall(VecRestoreArrayRead(p->x[0], &a));
+  PetscCall(VecRestoreArrayRead(p->x[1], &b));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 2, MPIU_REAL, MPI_SUM, PETSC_COMM_WORLD));
+  *norm = PetscSqrtReal(sum[0]);
+  *diff = PetscSqrtReal(sum[1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* solves with both and compares; x[] has the initial guesses */
 static PetscErrorCode Compare(Pair *p, const char *what)
 {
@@ -117,7 +169,7 @@ static PetscErrorCode Compare(Pair *p, const char *what)
   PetscCount         n[2];
   PetscInt           its[2], before, after;
   KSPConvergedReason reason[2];
-  PetscBool          same, guess, cuda;
+  PetscBool          same, cuda;
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrendswith(((PetscObject)p->b)->type_name, "cuda", &cuda));
@@ -131,12 +183,9 @@ static PetscErrorCode Compare(Pair *p, const char *what)
     PetscCall(KSPGetResidualNorm(p->ksp[i], &rnorm[i]));
   }
   PetscCall(Replays(&after));
-  PetscCheck((after > before) <= (cuda && p->recorded), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: replayed, but should not be", what);
-  PetscCheck((after > before) == (cuda && p->recorded) || its[1] < 3, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: not replayed", what);
-  PetscCall(KSPGetInitialGuessNonzero(p->ksp[1], &guess));
-  PetscCall(VecNorm(p->x[0], NORM_2, &norm));
-  PetscCall(VecWAXPY(p->r, -1, p->x[0], p->x[1]));
-  PetscCall(VecNorm(p->r, NORM_2, &diff));
+  PetscCheck((after > before) <= (cuda && p->recorded) || p->replays, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: replayed, but should not be", what);
+  PetscCheck((after > before) >= (cuda && p->recorded) || its[1] < 3, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: not replayed", what);
+  PetscCall(Difference(p, &norm, &diff));
   same = (PetscBool)(reason[0] == reason[1] && its[0] == its[1] && n[0] == n[1] && SameHistory(p, (PetscInt)n[0], h));
   same = (PetscBool)(same && (diff <= p->tolerance * norm || p->norms < MAX_HISTORY || (PetscIsInfOrNanReal(norm) && PetscIsInfOrNanReal(diff))));
   if (same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: equal, %s\n", what, KSPConvergedReasons[reason[0]]));
@@ -258,6 +307,47 @@ static PetscErrorCode Eigenvalues(Pair *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode ComputeOperators(PETSC_UNUSED KSP ksp, Mat A, Mat P, PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  PetscCheck(A == P, PETSC_COMM_SELF, PETSC_ERR_PLIB, "One matrix expected");
+  PetscCall(MatBoxUpdate(A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* matrices that the DM makes when the methods are set up; Chebyshev's bounds from KSPFUSEDCG */
+static PetscErrorCode FromDM(Pair *p)
+{
+  KSP cheby, estimate;
+  PC  pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateKSPs(p, PCJACOBI));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(KSPReset(p->ksp[i]));
+    PetscCall(KSPSetDM(p->ksp[i], p->dm));
+    PetscCall(KSPSetComputeOperators(p->ksp[i], ComputeOperators, NULL));
+  }
+  PetscCall(SetGuess(p, PETSC_FALSE));
+  PetscCall(MayRecord(p, PCJACOBI, &p->recorded));
+  PetscCall(Compare(p, "matrix of the DM"));
+  PetscCall(CreateKSPs(p, PCJACOBI));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(KSPSetType(p->ksp[i], KSPCHEBYSHEV));
+    PetscCall(KSPSetNormType(p->ksp[i], KSP_NORM_NONE));
+    PetscCall(KSPSetTolerances(p->ksp[i], PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 4));
+    PetscCall(KSPChebyshevEstEigSet(p->ksp[i], 0, 0.1, 0, 1.1));
+    PetscCall(KSPGetPC(p->ksp[i], &pc));
+    PetscCall(KSPSetUp(p->ksp[i]));
+    cheby = p->ksp[i];
+    PetscCall(KSPChebyshevEstEigGetKSP(cheby, &estimate));
+    PetscCall(KSPSetType(estimate, i ? KSPFUSEDCG : KSPCG));
+  }
+  p->recorded = PETSC_FALSE;
+  PetscCall(Compare(p, "Chebyshev"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* a fresh pair with Jacobi for each setting; body is executed with i = 0 and 1 */
 #define SETTING(what, record, ...) \
   do { \
@@ -307,6 +397,7 @@ static PetscErrorCode Settings(Pair *p)
   PetscCall(KSPSetComputeEigenvalues(p->ksp[1], PETSC_FALSE));
   PetscCall(KSPSetResidualHistory(p->ksp[1], h, 2, PETSC_TRUE));
   PetscCall(KSPSolve(p->ksp[1], p->b, p->x[1]));
+  PetscCall(FromDM(p));
   /* zero right-hand side */
   PetscCall(CreateKSPs(p, PCJACOBI));
   PetscCall(VecZeroEntries(p->b));
@@ -336,7 +427,7 @@ static PetscErrorCode Breakdown(Pair *p)
     PetscCall(PetscMemzero(&q, sizeof(q)));
     q.tolerance = 1e-7;
     PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, PETSC_DECIDE, PETSC_DECIDE, n, n, 3, NULL, 2, NULL, &A));
-    PetscCall(MatSetVecType(A, p->dm ? ((PetscObject)p->b)->type_name : VECSTANDARD));
+    PetscCall(MatSetVecType(A, ((PetscObject)p->b)->type_name));
     PetscCall(MatGetOwnershipRange(A, &first, &last));
     for (PetscInt i = first; i < last; i++) {
       PetscScalar v = 2 + i;
@@ -352,6 +443,7 @@ static PetscErrorCode Breakdown(Pair *p)
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+    PetscCall(MatSetVecType(B, ((PetscObject)p->b)->type_name));
     if (bad == 2) {
       PetscCall(MatCreateVecs(A, &d, NULL));
       PetscCall(VecSetRandom(d, NULL));
@@ -362,7 +454,6 @@ static PetscErrorCode Breakdown(Pair *p)
     q.A = A;
     PetscCall(MatCreateVecs(A, &q.b, NULL));
     PetscCall(VecSetRandom(q.b, NULL));
-    PetscCall(VecDuplicate(q.b, &q.r));
     for (int i = 0; i < 2; i++) PetscCall(VecDuplicate(q.b, &q.x[i]));
     for (int t = 0; t < 2; t++) {
       PetscCall(CreateKSPs(&q, bad == 2 || t ? PCJACOBI : PCNONE));
@@ -400,6 +491,8 @@ static PetscErrorCode Replay(Pair *p)
   PetscCall(Compare(p, "another right-hand side"));
   PetscCall(SetGuess(p, PETSC_TRUE));
   PetscCall(Compare(p, "a guess"));
+  for (int i = 0; i < 2; i++) PetscCall(KSPSetTolerances(p->ksp[i], p->single ? 1e-5 : 1e-10, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(Compare(p, "the solution as a guess"));
   PetscCall(DMBoxSetPoisson(p->dm, skew, 5));
   PetscCall(MatBoxUpdate(p->A));
   PetscCall(Compare(p, "other coefficients"));
@@ -486,10 +579,6 @@ int main(int argc, char **argv)
       nsize: {{1 4}}
       args: -dm_mat_type aij
     test:
-      suffix: dense
-      nsize: {{1 2}}
-      args: -matrix dense
-    test:
       requires: cuda gpu
       suffix: box_cuda
       args: -dm_vec_type {{cuda singlecuda}} -dm_box_degree {{1 2 3}}
@@ -498,6 +587,17 @@ int main(int argc, char **argv)
       suffix: box_cuda_ranks
       nsize: 2
       args: -dm_vec_type {{cuda singlecuda}}
+
+  testset:
+    output_file: output/fusedcg_iterates.out
+    test:
+      suffix: dense
+      nsize: {{1 2}}
+      args: -matrix dense
+    test:
+      suffix: sweep
+      nsize: {{1 2}}
+      args: -matrix sweep
 
   testset:
     output_file: output/fusedcg_unfused.out
@@ -529,6 +629,9 @@ int main(int argc, char **argv)
       nsize: {{1 2}}
       args: -dm_vec_type {{standard single}}
     test:
+      suffix: settings_sweep
+      args: -matrix sweep
+    test:
       requires: cuda gpu
       suffix: settings_cuda
       args: -dm_vec_type {{cuda singlecuda}}
@@ -551,6 +654,9 @@ int main(int argc, char **argv)
       suffix: replay
       nsize: {{1 2}}
       args: -dm_vec_type {{standard single}}
+    test:
+      suffix: replay_sweep
+      args: -matrix sweep
     test:
       requires: cuda gpu
       suffix: replay_cuda

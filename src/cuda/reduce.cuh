@@ -64,7 +64,8 @@ static __device__ S JoinBlock(S s)
   __syncthreads(); /* from the call before */
   all[threadIdx.x] = s;
   for (int d = THREADS / 2; d > 0; d /= 2) {
-    __syncthreads();
+    if (d >= 32) __syncthreads();
+    else __syncwarp(); /* only the first warp is left */
     if (threadIdx.x < d) all[threadIdx.x].join(all[threadIdx.x + d]);
   }
   return all[0]; /* valid in the first thread */

@@ -97,7 +97,6 @@ typedef struct {
   double pw;   /* p'w, overwritten */
   int    stop; /* not zero: nothing is to be done; p, w and pw may become anything */
 } PatchFDSweep;
-typedef struct PatchFDCG PatchFDCG; /* patchfd/private/cg.h */
 
 /*
   Linear elements on a lattice: each cube of cells, its corners numbered with x fastest, is cut into the six tetrahedra whose corners are a monotone path
@@ -260,6 +259,8 @@ typedef struct {
   PatchFDBox          box;      /* of x and b: the whole box of nodes */
 } PatchFDBoxSolveDesc;
 
+typedef struct PatchFDCG PatchFDCG; /* patchfd/private/cg.h */
+
 typedef const struct _PatchFDKernels *PatchFDKernels;
 struct _PatchFDKernels {
   const char  *name;
@@ -294,8 +295,7 @@ struct _PatchFDKernels {
     The first half of an iteration of conjugate gradients in one pass over the cells, for operators given by points whose boxes are the same: p = z + b q, with
     z = r or, if d is given, z = d r node by node (d the inverse of a diagonal), w = A p, and pw = p'w.  All nodes of p and w are written; rows that the operator
     does not have (outside `write`, nodes of no cell) are those of the identity here: w = p.  q, the p of the iteration before, and p are two arrays; b = 0
-    takes q for zero, whatever is in it.  Nothing is allocated or waits, and no number goes to the host.  NULL where a table has no such kernel; r = NULL
-    begins nothing, and is PETSC_ERR_SUP for operators that are not given by points.
+    takes q for zero, whatever is in it.  Nothing is allocated or waits, and no number goes to the host.  NULL where a table has no such kernel.
   */
   PetscErrorCode (*operatorsweep)(void *plan, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep);
   PetscErrorCode (*operatordestroy)(void **plan);
