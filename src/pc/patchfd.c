@@ -123,25 +123,6 @@ static PetscErrorCode PatchCorrect(PC_PatchFD *pc, PatchFDKernels kern, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* s x to y, or added to it, on Vecs */
-static PetscErrorCode PatchScale(PatchFDKernels kern, Vec s, Vec x, PetscBool add, Vec y)
-{
-  const void *as, *ax = NULL;
-  void       *ay;
-  PetscInt    n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(PatchFDVecGetArrayRead(s, kern, &as));
-  if (x != y) PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
-  PetscCall(PatchFDVecGetArray(y, kern, &ay));
-  PetscCall(kern->multiply((size_t)n, as, x == y ? ay : ax, add, ay));
-  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
-  if (x != y) PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
-  PetscCall(PatchFDVecRestoreArrayRead(s, kern, &as));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* the same between two multiplications by s: z = the corrections from s r, x += s z.  r may be the work Vec p->r */
 static PetscErrorCode PatchCorrectScaled(PC_PatchFD *p, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], Vec s, Vec r, Vec x)
 {
@@ -149,12 +130,12 @@ static PetscErrorCode PatchCorrectScaled(PC_PatchFD *p, PatchFDKernels kern, Pet
 
   PetscFunctionBegin;
   if (!p->z) PetscCall(VecDuplicate(x, &p->z));
-  PetscCall(PatchScale(kern, s, r, PETSC_FALSE, p->r));
+  PetscCall(MatBoxMultiply(kern, s, r, PETSC_FALSE, p->r));
   PetscCall(PatchFDVecGetArrayWrite(p->z, kern, &z));
   PetscCall(MatBoxZero(p->matbox, kern, z));
   PetscCall(PatchFDVecRestoreArrayWrite(p->z, kern, &z));
   PetscCall(PatchCorrect(p, kern, n, colors, p->r, p->z));
-  PetscCall(PatchScale(kern, s, p->z, PETSC_TRUE, x));
+  PetscCall(MatBoxMultiply(kern, s, p->z, PETSC_TRUE, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

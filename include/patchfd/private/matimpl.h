@@ -192,6 +192,8 @@ PETSC_INTERN PetscErrorCode MatBoxResidual(Mat_Box *, PatchFDKernels, const Patc
   solvers are those of matrices with the same diagonal.  A Vec like `v`; NULL for others.  It belongs to the matrix
 */
 PETSC_INTERN PetscErrorCode MatBoxGetScaling(Mat_Box *, Vec v, Vec *scaling);
+/* y = s x, or y + s x, entry by entry, on Vecs: local.c */
+PETSC_INTERN PetscErrorCode MatBoxMultiply(PatchFDKernels, Vec s, Vec x, PetscBool add, Vec y);
 /* x += omega times the corrections of all patches of these colours, from one residual */
 PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
 PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, MatBoxLocalType, PatchFDKernels, PetscViewer);
