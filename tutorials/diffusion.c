@@ -116,7 +116,7 @@ static PetscErrorCode Solve(Channel *c)
   KSP                ksp;
   PC                 pc;
   Vec                b, u;
-  PetscReal          flux;
+  PetscReal          flux = 0;
   PetscInt           its;
   KSPConvergedReason reason;
 

@@ -7,7 +7,6 @@
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>
-#include <patchfd/private/vecimpl.h>
 
 /* ---- set-up ---- */
 
@@ -544,24 +543,6 @@ PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, MatBoxLocalType type, PatchFDKerne
   PetscCall(DMBoxGlobalToLocalOwned(m->dm, kern, x, DMBOX_WORK_X, &s.x)); /* updates only add to x: its ghosts need no values */
   PetscCall(LocalApplyAll(&s, n, colors));
   PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBoxMultiply(PatchFDKernels kern, Vec s, Vec x, PetscBool add, Vec y)
-{
-  const void *as, *ax = NULL;
-  void       *ay;
-  PetscInt    n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(PatchFDVecGetArrayRead(s, kern, &as));
-  if (x != y) PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
-  PetscCall(PatchFDVecGetArray(y, kern, &ay));
-  PetscCall(kern->multiply((size_t)n, as, x == y ? ay : ax, add, ay));
-  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
-  if (x != y) PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
-  PetscCall(PatchFDVecRestoreArrayRead(s, kern, &as));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
