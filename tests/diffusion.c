@@ -1014,3 +1014,149 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+  testset:
+    nsize: {{1 4}}
+    args: -test action -map function
+    output_file: output/diffusion_action.out
+    test:
+      suffix: action
+    test:
+      suffix: action_tensor
+      args: -medium tensor -dm_box_boundary neumann,dirichlet,neumann,neumann,dirichlet,neumann -dm_box_cells 2,3,4
+    test:
+      suffix: action_linear
+      args: -medium constant -dm_box_mapping_degree 1 -dm_box_degree 3 -dm_box_cells 2
+    test:
+      suffix: action_2d
+      args: -medium tensor -dm_box_dim 2 -dm_box_degree {{1 4 9}}
+  testset:
+    args: -test action -map function -medium tensor -dm_vec_type single
+    output_file: output/diffusion_single.out
+    test:
+      suffix: action_single
+    test:
+      suffix: action_single_2d
+      nsize: 2
+      args: -dm_box_dim 2 -dm_box_degree 5
+
+  testset:
+    args: -test poisson
+    output_file: output/diffusion_poisson.out
+    test:
+      suffix: poisson
+      nsize: {{1 3}}
+    test:
+      suffix: poisson_2d
+      args: -dm_box_dim 2 -dm_box_boundary neumann -dm_box_degree 6
+
+  testset:
+    args: -test order
+    test:
+      suffix: order_2
+      output_file: output/diffusion_order_2.out
+      args: -dm_box_degree 2 -dm_box_mapping {{sine sine1 annulus}} -medium tensor -cells 8 -dm_box_boundary neumann,dirichlet,neumann,dirichlet
+    test:
+      suffix: order_3
+      output_file: output/diffusion_order_3.out
+      args: -dm_box_degree 3 -dm_box_mapping {{sine sine2 annulus}} -cells 8
+    test:
+      suffix: order_kershaw
+      output_file: output/diffusion_order_2.out
+      args: -dm_box_degree 2 -dm_box_mapping kershaw -cells 12 -medium tensor
+    test:
+      suffix: order_3d
+      nsize: 2
+      output_file: output/diffusion_order_2.out
+      args: -dm_box_degree 2 -dim 3 -dm_box_mapping sine -medium tensor -dm_box_boundary neumann,dirichlet,neumann,dirichlet,dirichlet,neumann
+    test:
+      suffix: order_3d_annulus
+      nsize: 2
+      output_file: output/diffusion_order_2.out
+      args: -dm_box_degree 2 -dim 3 -dm_box_mapping annulus -dm_box_boundary neumann,dirichlet,neumann,dirichlet,dirichlet,neumann
+
+  testset:
+    args: -test jump
+    output_file: output/diffusion_jump.out
+    test:
+      suffix: jump
+      args: -dm_box_mapping {{none kershaw}}
+    test:
+      suffix: jump_3d
+      args: -dim 3 -dm_box_mapping kershaw -dm_box_mapping_parameter 0.6 -dm_box_boundary dirichlet,dirichlet,neumann,dirichlet,dirichlet,neumann
+
+  testset:
+    nsize: {{1 2 3 4 8}}
+    args: -test solve
+    test:
+      suffix: solve
+      args: -dm_box_mapping kershaw_smooth -dm_box_mapping_parameter 0.6 -medium tensor -dm_box_degree 2 -dm_box_cells 12
+    test:
+      suffix: solve_3d
+      args: -dm_box_dim 3 -dm_box_cells 8 -dm_box_mapping sine -medium high -contrast 1e4 -dm_box_degree 2
+    test:
+      suffix: solve_neumann
+      args: -dm_box_mapping annulus -medium tensor -dm_box_boundary neumann
+  testset:
+    args: -test solve -dm_box_dim 3 -dm_box_mapping sine -medium high -contrast 100 -dm_box_degree 2 -dm_box_cells 4
+    output_file: output/diffusion_solve_types.out
+    test:
+      suffix: solve_types
+    test:
+      suffix: solve_single
+      args: -pc_type single -single_pc_type patchmg
+    test:
+      suffix: solve_aij
+      args: -dm_mat_type aij -pc_type lu
+      filter: sed "s/iterations 1,/iterations 8,/"
+
+  test:
+    suffix: vecs
+    nsize: {{1 3 4}}
+    args: -test vecs -map function
+  testset:
+    args: -test update
+    nsize: {{1 3}}
+    output_file: output/diffusion_update.out
+    test:
+      suffix: update
+    test:
+      suffix: update_single
+      args: -pc_type single -single_pc_type patchmg
+  test:
+    suffix: hierarchy
+    nsize: {{1 3}}
+    args: -test hierarchy
+  test:
+    suffix: errors
+    nsize: {{1 2}}
+    args: -test errors -malloc_dump 0
+
+  testset:
+    requires: cuda gpu
+    args: -dm_vec_type cuda
+    test:
+      suffix: action_cuda
+      output_file: output/diffusion_action.out
+      args: -test action -map function -medium tensor -dm_box_degree {{2 4 7}}
+    test:
+      suffix: solve_cuda
+      output_file: output/diffusion_solve_types.out
+      args: -test solve -dm_box_dim 3 -dm_box_mapping sine -medium high -contrast 100 -dm_box_degree 2 -dm_box_cells 4
+    test:
+      suffix: update_cuda
+      output_file: output/diffusion_update.out
+      args: -test update
+    test:
+      suffix: vecs_cuda
+      output_file: output/diffusion_vecs.out
+      args: -test vecs -map function
+  test:
+    suffix: action_singlecuda
+    requires: cuda gpu
+    output_file: output/diffusion_single.out
+    args: -test action -map function -medium tensor -dm_vec_type singlecuda
+
+TEST*/

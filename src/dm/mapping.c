@@ -524,8 +524,8 @@ PetscErrorCode DMBoxSetMappingCoordinates(DM dm, Vec x)
   PetscCheckSameComm(dm, 1, x, 2);
   PetscCheck(box->op->mapped, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "DMBoxSetMappingCoordinates(): -dm_box_operator %s is for boxes as they are; diffusion takes a map", box->op->name);
   PetscCall(VecGetLocalSize(x, &n));
-  PetscCheck(n == dm->dim * (PetscInt)box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "The Vec of coordinates has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here with %" PetscInt_FMT " coordinates; duplicate the Vec of DMGetCoordinates()",
-             n, (PetscInt)box->nglobal, dm->dim);
+  PetscCheck(n == dm->dim * (PetscInt)box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, 
+             "The Vec of coordinates has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here with %" PetscInt_FMT " coordinates; duplicate the Vec of DMGetCoordinates()", n, (PetscInt)box->nglobal, dm->dim);
   PetscCall(DMBoxShapeCreate(dm, &shape));
   PetscCall(VecGetArrayRead(x, &array));
   PatchFDHostCopyNodes(dm->dim, (const PetscInt(*)[2])box->field[0].own, &box->field[0].global, array, &shape->nodes);

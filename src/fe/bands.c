@@ -165,6 +165,53 @@ void PatchFDBandScale(PatchFDBand *b, int exponent)
   for (PetscInt i = 0; i < size && exponent; i++) b->X[i] = ldexp(b->X[i], exponent);
 }
 
+/* the matrix of a cell of length h */
+static void WeightedCell(const PatchFDRule *rule, PetscReal h, const PetscReal a[], const PetscReal m[], PetscReal X[])
+{
+  const PetscInt n = rule->nodes;
+
+  for (PetscInt i = 0; i < n; i++) {
+    for (PetscInt j = 0; j < n; j++) {
+      PetscReal sum = 0;
+
+      for (PetscInt q = 0; q < rule->points; q++) {
+        if (a) sum += rule->w[q] / h * a[q] * rule->D[q * n + i] * rule->D[q * n + j];
+        if (m) sum += rule->w[q] * h * m[q] * rule->B[q * n + i] * rule->B[q * n + j];
+      }
+      X[i * n + j] = sum;
+    }
+  }
+}
+
+PetscErrorCode PatchFDBandWeighted(const PatchFDLine *line, const PetscReal a[], const PetscReal m[], PatchFDBand *b)
+{
+  PatchFDRule rule;
+  PetscReal  *X;
+  PetscInt    size, nclass = 0, *cls;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDBandMass(line, b)); /* cells of equal length are a class of it */
+  PetscCall(PatchFDRuleCreate(line->degree, PETSC_TRUE, &rule));
+  size = PatchFDBandSize(b);
+  PetscCall(PetscMalloc2(b->ncells, &cls, b->ncells * size, &X));
+  for (PetscInt c = 0; c < b->ncells; c++) {
+    const PetscReal *ac = a ? &a[c * rule.points] : NULL, *mc = m ? &m[c * rule.points] : NULL;
+    PetscBool        same = (PetscBool)(c > 0 && b->cls[c] == b->cls[c - 1]);
+
+    for (PetscInt q = 0; q < rule.points && same; q++) same = (PetscBool)((!a || ac[q] == ac[q - rule.points]) && (!m || mc[q] == mc[q - rule.points]));
+    if (!same) WeightedCell(&rule, line->vertices[c + 1] - line->vertices[c], ac, mc, &X[nclass++ * size]);
+    cls[c] = nclass - 1;
+  }
+  PetscCall(PetscFree(b->X));
+  PetscCall(PetscMalloc1(nclass * size, &b->X));
+  PetscCall(PetscArraycpy(b->X, X, nclass * size));
+  PetscCall(PetscArraycpy(b->cls, cls, b->ncells));
+  b->nclass = nclass;
+  PetscCall(PetscFree2(cls, X));
+  PetscCall(PatchFDRuleDestroy(&rule));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PatchFDBandsUnify(PetscInt n, PatchFDBand *const bands[])
 {
   const PetscInt ncells = n ? bands[0]->ncells : 0;

@@ -480,20 +480,23 @@ static PatchFDDefect PointDefect(PetscInt dim, const PointShape *at, const Petsc
 }
 
 /* a point's part of the means */
-static void AddMetric(PetscInt dim, const PointShape *at, PetscReal weight, const PetscReal K[3][3], PetscReal shift, PatchFDMetric *m)
+static void AddMetric(PetscInt dim, const PointShape *at, const PetscInt point[3], PetscReal weight, const PetscReal K[3][3], PetscReal shift, PatchFDMetric *m)
 {
   m->weight += weight;
   m->mass += weight * at->det;
   m->shift += weight * at->det * shift;
   m->largest = PetscMax(m->largest, shift);
   for (PetscInt e = 0; e < dim; e++) {
-    PetscReal normal[3], sum = 0;
+    PetscReal normal[3], sum = 0, logarithm;
 
     Cofactors(dim, at->J, e, normal);
     for (PetscInt a = 0; a < dim; a++)
       for (PetscInt b = 0; b < dim; b++) sum += normal[a] * K[a][b] * normal[b];
-    m->log[e] += weight * PetscLogReal(sum / at->det);
+    logarithm = weight * PetscLogReal(sum / at->det);
+    m->log[e] += logarithm;
+    for (PetscInt d = 0; d < dim && m->layer[0]; d++) m->layer[d][4 * point[d] + e] += logarithm;
   }
+  for (PetscInt d = 0; d < dim && m->layer[0]; d++) m->layer[d][4 * point[d] + 3] += weight;
 }
 
 PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PatchFDPoints *points, PatchFDMetric *m)
@@ -513,6 +516,7 @@ PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, 
         PetscCall(FunctionAtPoints(dim, field, cell, 1, NULL, NULL, 0, &c));
         for (PetscInt p = 0; p < npoint; p++, i++) {
           const PetscReal shift = points->shift ? points->shift[points->shiftconstant ? 0 : i] : 0;
+          const PetscInt  at[3] = {cell[0] * q[0].nq + p % q[0].nq, cell[1] * q[1].nq + p / q[0].nq % q[1].nq, cell[2] * q[2].nq + p / q[0].nq / q[1].nq};
           PetscReal       K[3][3];
           PatchFDDefect   defect;
 
@@ -522,7 +526,7 @@ PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, 
             m->defect = defect;
             PetscCall(PetscArraycpy(m->cell, cell, 3));
           }
-          if (!m->defect) AddMetric(dim, &c.at[p], c.weight[p] / c.at[p].det, (const PetscReal(*)[3])K, shift, m);
+          if (!m->defect) AddMetric(dim, &c.at[p], at, c.weight[p] / c.at[p].det, (const PetscReal(*)[3])K, shift, m);
         }
       }
     }

@@ -84,6 +84,7 @@ static PetscErrorCode MatBoxReset(Mat_Box *m)
   for (int i = 0; i < MATBOX_NUM_LOCALS; i++) PetscCall(MatBoxLocalReset(&m->local[i]));
   for (int d = 0; d < 3; d++) PetscCall(PatchFDEigenDestroy(&m->whole[d]));
   m->havewhole = PETSC_FALSE;
+  m->damping   = 0;
   PetscCall(MatBoxFactorReset(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -304,8 +305,7 @@ PetscErrorCode MatBoxIsOwn(Mat A, PetscBool *own)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the kernels' own, with ones in the rows of fixed nodes */
-static PetscErrorCode MatBoxPointDiagonal(Mat_Box *m, Vec diag)
+PetscErrorCode MatBoxPointDiagonal(Mat_Box *m, Vec diag)
 {
   PatchFDKernels kern;
   Vec            identity;
@@ -327,8 +327,7 @@ static PetscErrorCode MatBoxPointDiagonal(Mat_Box *m, Vec diag)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* diagonal of the terms */
-static PetscErrorCode MatBoxTermDiagonal(const Mat_Box *m, Vec diag)
+PetscErrorCode MatBoxTermDiagonal(const Mat_Box *m, Vec diag)
 {
   PatchFDOperatorDesc desc;
   PatchFDField        field[DMBOX_MAX_FIELDS];
@@ -350,28 +349,6 @@ static PetscErrorCode MatGetDiagonal_Box(Mat A, Vec diag)
   PetscCall(MatShellGetContext(A, &m));
   if (m->form.points) PetscCall(MatBoxPointDiagonal(m, diag));
   else PetscCall(MatBoxTermDiagonal(m, diag));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBoxGetScaling(Mat_Box *m, Vec v, Vec *scaling)
-{
-  PatchFDKernels kern;
-  Vec            diagonal;
-
-  PetscFunctionBegin;
-  *scaling = NULL;
-  if (!m->form.points) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PatchFDVecGetKernels(v, &kern));
-  if (!m->scaling[kern->id]) {
-    PetscCall(VecDuplicate(v, &m->scaling[kern->id]));
-    PetscCall(VecDuplicate(v, &diagonal));
-    PetscCall(MatBoxTermDiagonal(m, m->scaling[kern->id]));
-    PetscCall(MatBoxPointDiagonal(m, diagonal));
-    PetscCall(VecPointwiseDivide(m->scaling[kern->id], m->scaling[kern->id], diagonal));
-    PetscCall(VecSqrtAbs(m->scaling[kern->id]));
-    PetscCall(VecDestroy(&diagonal));
-  }
-  *scaling = m->scaling[kern->id];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

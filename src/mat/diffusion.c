@@ -2,9 +2,14 @@
   The operator "diffusion" of a DMBOX: -div(K grad u) + s u by quadrature, on meshes that may be mapped, K symmetric positive definite and s >= 0 functions of
   space.
 
-  The matrix is that of the points (PatchFDPoints).  The terms of the form are those of a Kronecker sum nearby, on the box as it is, with constant coefficients: the means
-  over the box of |J| J^{-1} K J^{-T} (of its diagonal, geometric) and of s |J|, J the derivatives of the map.  Local solvers diagonalize that sum, so they are inexact; residuals
-  come from the points.
+  The matrix is that of the points (PatchFDPoints).  The terms of the form are those of a Kronecker sum nearby, on the box as it is: the sum over directions i of stiffness with
+  the weight alpha_i(x_i) in direction i and masses with the weights mu_j(x_j) in the others.  With G the diagonal of |J| J^{-1} K J^{-T}, J the derivatives of the map, <> the
+  mean over the box and <>_i that over all other directions,
+
+    log alpha_i = <log G_i>_i,  log mu_j = mean over i != j of <log G_i>_j - <log G_i>,
+
+  which is exact where every G_i is a product of functions of one coordinate each: annuli, layers, grading.  Local solvers diagonalize that sum, so they are inexact in general; residuals come
+  from the points, and MatBoxGetScaling() takes care of what G has in common in all directions.
 */
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
@@ -28,8 +33,9 @@ typedef struct {
 
 typedef struct {
   Medium       *medium;
-  PetscInt64    known; /* the version that the metric is of, or -1 */
+  PetscInt64    known; /* the version that the metric and the weights are of, or -1 */
   PatchFDMetric metric;
+  PetscReal    *alpha[3], *mu[3]; /* at all points of the direction */
 } Diffusion;
 
 /* ---- the medium ---- */
@@ -84,6 +90,10 @@ static PetscErrorCode DMBoxOperatorDestroy_Diffusion(DMBoxOperator op)
 
   PetscFunctionBegin;
   PetscCall(MediumDestroy(&data->medium));
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PetscFree(data->alpha[d]));
+    PetscCall(PetscFree(data->mu[d]));
+  }
   PetscCall(PetscFree(op->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -166,6 +176,48 @@ static PetscErrorCode DMBoxPointsDestroy_Diffusion(PatchFDPoints *p)
 
 /* ---- the form ---- */
 
+/* whole steps of 2 %, so that cells that are nearly equal are one class, for whose patches there are faster kernels */
+static PetscReal Weight(PetscReal logarithm)
+{
+  const PetscReal step = 0.02;
+
+  return PetscExpReal(step * PetscFloorReal(logarithm / step + 0.5));
+}
+
+/* the points of a direction */
+static PetscInt LinePoints(DM dm, PetscInt d)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  return box->cells[d] * (box->degree + 2);
+}
+
+static PetscErrorCode DiffusionSetWeights(DM dm, Diffusion *data)
+{
+  const PatchFDMetric *m = &data->metric;
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    const PetscInt n = LinePoints(dm, d);
+
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, m->layer[d], 4 * n, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
+    PetscCall(PetscFree(data->alpha[d]));
+    PetscCall(PetscFree(data->mu[d]));
+    PetscCall(PetscMalloc1(n, &data->alpha[d]));
+    PetscCall(PetscMalloc1(n, &data->mu[d]));
+    for (PetscInt i = 0; i < n; i++) {
+      const PetscReal *layer = &m->layer[d][4 * i];
+      PetscReal        sum   = 0;
+
+      for (PetscInt e = 0; e < dm->dim; e++)
+        if (e != d) sum += layer[e] / layer[3] - m->log[e] / m->weight;
+      data->alpha[d][i] = Weight(layer[d] / layer[3] - m->log[d] / m->weight);
+      data->mu[d][i]    = Weight(sum / (PetscReal)(dm->dim - 1));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* means over the mesh, and an error where coefficients or cells are not what they have to be */
 static PetscErrorCode DiffusionSetUp(DM dm, DMBoxOperator op)
 {
@@ -178,19 +230,51 @@ static PetscErrorCode DiffusionSetUp(DM dm, DMBoxOperator op)
   PetscFunctionBegin;
   if (data->known == op->version) PetscFunctionReturn(PETSC_SUCCESS);
   data->metric = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
+  for (PetscInt d = 0; d < dm->dim; d++) PetscCall(PetscCalloc1(4 * LinePoints(dm, d), &data->metric.layer[d]));
   PetscCall(PointsMedium(dm, data->medium, one, (const PetscInt(*)[2])box->owncells, &points));
   PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
   PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, &data->metric));
   PetscCall(DMBoxFieldPointsDestroy(dm, field));
   PetscCall(DMBoxPointsDestroy_Diffusion(&points));
   PetscCall(DMBoxReduceMetric(dm, &data->metric));
+  PetscCall(DiffusionSetWeights(dm, data));
+  for (PetscInt d = 0; d < dm->dim; d++) PetscCall(PetscFree(data->metric.layer[d]));
   data->known = op->version;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* v = a w, or a everywhere where there are no weights */
+static PetscErrorCode ScaledWeights(PetscInt n, PetscReal a, const PetscReal w[], PetscReal **v)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, v));
+  for (PetscInt i = 0; i < n; i++) (*v)[i] = w ? a * w[i] : a;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* bands of direction d, with the factors of the stiffness and, in the first direction, of the mass in A; the mesh's own weights, but none for the line of a patch by itself */
+static PetscErrorCode DiffusionBands(DM dm, const Diffusion *data, PetscInt d, const PatchFDLine *line, PetscReal stiffness, PetscReal mass, PatchFDBand *A, PatchFDBand *M)
+{
+  const PetscBool own = (PetscBool)(line->ncells == ((const DM_Box *)dm->data)->cells[d]);
+  const PetscInt  n   = line->ncells * (line->degree + 2);
+  PetscReal      *a, *m, *s;
+
+  PetscFunctionBegin;
+  PetscCall(ScaledWeights(n, stiffness, own ? data->alpha[d] : NULL, &a));
+  PetscCall(ScaledWeights(n, 1, own ? data->mu[d] : NULL, &m));
+  PetscCall(ScaledWeights(n, mass, own ? data->mu[d] : NULL, &s));
+  PetscCall(PatchFDBandWeighted(line, a, d == 0 ? s : NULL, A));
+  PetscCall(PatchFDBandWeighted(line, NULL, m, M));
+  PetscCall(PetscFree(a));
+  PetscCall(PetscFree(m));
+  PetscCall(PetscFree(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode DMBoxForm_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine lines[][3], MatBoxForm *form)
 {
-  const PatchFDMetric *m = &((Diffusion *)op->data)->metric;
+  const Diffusion     *data = (const Diffusion *)op->data;
+  const PatchFDMetric *m    = &data->metric;
   PatchFDBand         *A = form->band, *M = A + 3;
 
   PetscFunctionBegin;
@@ -202,10 +286,12 @@ static PetscErrorCode DMBoxForm_Diffusion(DM dm, DMBoxOperator op, const PetscRe
   form->spd      = (PetscBool)(c[KAPPA] > 0 && c[SHIFT] * m->largest >= 0 && c[MASS] >= 0);
   for (int d = 0; d < 3; d++) {
     const PatchFDLine *line = &lines[0][d];
-    const PetscReal    mean = PetscExpReal(m->log[d] / m->weight);
 
-    PetscCall(PatchFDBandLaplace(line, c[KAPPA] * mean, d == 0 ? (c[SHIFT] * m->shift + c[MASS] * m->mass) / m->weight : 0, 0, 0, &A[d]));
-    PetscCall(PatchFDBandMass(line, &M[d]));
+    if (d < dm->dim) PetscCall(DiffusionBands(dm, data, d, line, c[KAPPA] * PetscExpReal(m->log[d] / m->weight), (c[SHIFT] * m->shift + c[MASS] * m->mass) / m->weight, &A[d], &M[d]));
+    else { /* a point */
+      PetscCall(PatchFDBandLaplace(line, 1, 0, 0, 0, &A[d]));
+      PetscCall(PatchFDBandMass(line, &M[d]));
+    }
     form->A[0][d]  = &A[d];
     form->M[0][d]  = &M[d];
     form->singular = (PetscBool)(form->singular && !line->dirichlet[0] && !line->dirichlet[1]);

@@ -123,41 +123,6 @@ static PetscErrorCode PatchCorrect(PC_PatchFD *pc, PatchFDKernels kern, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* s x to y, or added to it, on Vecs */
-static PetscErrorCode PatchScale(PatchFDKernels kern, Vec s, Vec x, PetscBool add, Vec y)
-{
-  const void *as, *ax = NULL;
-  void       *ay;
-  PetscInt    n;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetLocalSize(x, &n));
-  PetscCall(PatchFDVecGetArrayRead(s, kern, &as));
-  if (x != y) PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
-  PetscCall(PatchFDVecGetArray(y, kern, &ay));
-  PetscCall(kern->multiply((size_t)n, as, x == y ? ay : ax, add, ay));
-  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
-  if (x != y) PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
-  PetscCall(PatchFDVecRestoreArrayRead(s, kern, &as));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the same between two multiplications by s: z = the corrections from s r, x += s z.  r may be the work Vec p->r */
-static PetscErrorCode PatchCorrectScaled(PC_PatchFD *p, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], Vec s, Vec r, Vec x)
-{
-  void *z;
-
-  PetscFunctionBegin;
-  if (!p->z) PetscCall(VecDuplicate(x, &p->z));
-  PetscCall(PatchScale(kern, s, r, PETSC_FALSE, p->r));
-  PetscCall(PatchFDVecGetArrayWrite(p->z, kern, &z));
-  PetscCall(MatBoxZero(p->matbox, kern, z));
-  PetscCall(PatchFDVecRestoreArrayWrite(p->z, kern, &z));
-  PetscCall(PatchCorrect(p, kern, n, colors, p->r, p->z));
-  PetscCall(PatchScale(kern, s, p->z, PETSC_TRUE, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* the residual that all patches of a colour need, on Vecs */
 static PetscErrorCode PatchResidual(PC_PatchFD *pc, PatchFDKernels kern, const PatchFDColor *color, Vec b, Vec x, Vec r)
 {
@@ -187,12 +152,13 @@ static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels kern, PetscInt n, const 
   PetscCall(MatBoxIsOwn(pc->pmat, &own));
   PetscCall(MatBoxGetScaling(p->matbox, b, &s));
   if (!p->r) PetscCall(VecDuplicate(b, &p->r));
+  if (s && !p->z) PetscCall(VecDuplicate(b, &p->z));
   for (PetscInt i = 0; i < n; i += step) {
     const PetscBool known = (PetscBool)(zero && i == 0);
 
     if (!known && step == 1 && own) PetscCall(PatchResidual(p, kern, &colors[i], b, x, p->r));
     else if (!known) PetscCall(MatResidual(pc->pmat, b, x, p->r));
-    if (s) PetscCall(PatchCorrectScaled(p, kern, step, &colors[i], s, known ? b : p->r, x));
+    if (s) PetscCall(MatBoxLocalCorrectScaled(p->matbox, p->solver, kern, p->products, step, &colors[i], p->omega, s, known ? b : p->r, p->r, p->z, x));
     else PetscCall(PatchCorrect(p, kern, step, &colors[i], known ? b : p->r, x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -419,6 +385,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   PetscCall(PatchFDChooseProducts(pc, kern));
   p->omega = p->damping == PETSC_DETERMINE ? PatchFDBestDamping(p) : p->damping;
   PetscCall(PatchFDSetUpKernels(pc, kern));
+  if (p->matbox->form.points && p->method == PATCHES && p->type == PC_PATCHFD_MULTIPLICATIVE && p->damping == PETSC_DETERMINE) PetscCall(MatBoxGetDamping(p->matbox, p->solver, p->products, &p->omega));
   p->use = p->variant;
   if (p->type == PC_PATCHFD_ADDITIVE) p->use = PC_PATCHFD_GLOBAL;
   else if (p->variant == PC_PATCHFD_AUTO) p->use = PatchFDBestVariant(p, kern);

@@ -87,7 +87,8 @@ PETSC_INTERN void PatchFDHostMeansRepeat(PetscCount count, PetscInt m, PetscInt 
 PETSC_INTERN void PatchFDHostAdd(PetscCount count, PetscReal a, PetscReal v[]);
 /*
   What an operator by quadrature is like as one on the box: integrals of the logarithms of the diagonal of |J| J^{-1} K J^{-T} (J the derivatives by the box's
-  coordinates), of |J|, |J| shift and 1, and the largest shift; or the first cell where something is wrong
+  coordinates), of |J|, |J| shift and 1, and the largest shift; of the logarithms and 1 also over each layer of points of a direction, if there are arrays for them;
+  or the first cell where something is wrong
 */
 typedef enum {
   PATCHFD_DEFECT_NONE,
@@ -97,6 +98,7 @@ typedef enum {
 } PatchFDDefect;
 typedef struct {
   PetscReal     log[3], mass, shift, weight, largest;
+  PetscReal    *layer[3]; /* [points of direction d][4]: three logarithms and 1; or NULL */
   PatchFDDefect defect;
   PetscInt      cell[3];
 } PatchFDMetric;

@@ -123,6 +123,8 @@ PETSC_INTERN PetscErrorCode PatchFDBandBilaplace(const PatchFDLine *, PetscReal 
 PETSC_INTERN PetscErrorCode PatchFDLineEndLoad(const PatchFDLine *, int e, PetscReal kappa, PetscReal boundary, PetscReal load[]);
 /* multiply by two to a power */
 PETSC_INTERN void           PatchFDBandScale(PatchFDBand *, int exponent);
+/* int (a u' v' + m u v) on a continuous line, a and m given at the degree + 2 Gauss points of each cell, or NULL */
+PETSC_INTERN PetscErrorCode PatchFDBandWeighted(const PatchFDLine *, const PetscReal a[], const PetscReal m[], PatchFDBand *);
 /* give bands on the same line common classes of cells, which kernels for whole cells want */
 PETSC_INTERN PetscErrorCode PatchFDBandsUnify(PetscInt, PatchFDBand *const[]);
 PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);

@@ -109,6 +109,7 @@ typedef struct {
   Vec                factor_x, all_b, all_x; /* layout of the distributed vectors; whole ones */
   PetscSF            natural; /* the whole box on every rank; NULL on one rank */
   Vec                scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxGetScaling() */
+  PetscReal          damping; /* see MatBoxGetDamping(); 0 before */
   void              *mult[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
   void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* the whole box, for the direct solve on several ranks */
 } Mat_Box;
@@ -200,10 +201,17 @@ PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, MatBoxLocalType, PatchFD
 /* r = b - A x for the patches of one colour, both phases of it: at their free nodes, other numbers of r become anything (src/mat/box.c) */
 PETSC_INTERN PetscErrorCode MatBoxResidual(Mat_Box *, PatchFDKernels, const PatchFDColor *, const void *b, const void *x, void *r);
 /*
-  Where local solvers are those of an operator nearby: the roots of the ratios of its diagonal and that of the matrix.  Multiplied by them from both sides, local
-  solvers are those of matrices with the same diagonal.  A Vec like `v`; NULL for others.  It belongs to the matrix
+  Where local solvers are those of an operator nearby (scaling.c): the roots of the ratios of its diagonal and that of the matrix, a Vec like `v`, which belongs to the matrix;
+  NULL for others
 */
 PETSC_INTERN PetscErrorCode MatBoxGetScaling(Mat_Box *, Vec v, Vec *scaling);
+/* as MatBoxLocalCorrect() on Vecs, from s r, and s times the corrections: sr and z have room, sr may be r */
+PETSC_INTERN PetscErrorCode MatBoxLocalCorrectScaled(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[], PetscReal omega, Vec s, Vec r, Vec sr, Vec z, Vec x);
+/* a damping with which that converges */
+PETSC_INTERN PetscErrorCode MatBoxGetDamping(Mat_Box *, MatBoxLocalType, PatchFDPrecision, PetscReal *omega);
+/* diagonals of the terms and of the points, box.c */
+PETSC_INTERN PetscErrorCode MatBoxTermDiagonal(const Mat_Box *, Vec);
+PETSC_INTERN PetscErrorCode MatBoxPointDiagonal(Mat_Box *, Vec);
 /* x += omega times the corrections of all patches of these colours, from one residual */
 PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
 PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, MatBoxLocalType, PatchFDKernels, PetscViewer);

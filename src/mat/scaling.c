@@ -1,0 +1,140 @@
+/*
+  Local solvers that are those of an operator nearby: how their corrections are scaled and damped.
+
+  With the diagonals D of the matrix and T of the operator nearby, whose patches have the matrices T_j, a correction is S T_j^{-1} S r with S = (T / D)^{1/2}: the matrices S^{-1} T_j S^{-1}
+  have the diagonal of the matrix itself.  Largest eigenvalues of the corrected patches above 2 would make steps diverge: they are estimated, and corrections damped where they are large.
+*/
+#include <patchfd/private/matimpl.h>
+#include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
+
+PetscErrorCode MatBoxGetScaling(Mat_Box *m, Vec v, Vec *scaling)
+{
+  PatchFDKernels kern;
+  Vec            diagonal;
+
+  PetscFunctionBegin;
+  *scaling = NULL;
+  if (!m->form.points) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDVecGetKernels(v, &kern));
+  if (!m->scaling[kern->id]) {
+    PetscCall(VecDuplicate(v, &m->scaling[kern->id]));
+    PetscCall(VecDuplicate(v, &diagonal));
+    PetscCall(MatBoxTermDiagonal(m, m->scaling[kern->id]));
+    PetscCall(MatBoxPointDiagonal(m, diagonal));
+    PetscCall(VecPointwiseDivide(m->scaling[kern->id], m->scaling[kern->id], diagonal));
+    PetscCall(VecSqrtAbs(m->scaling[kern->id]));
+    PetscCall(VecDestroy(&diagonal));
+  }
+  *scaling = m->scaling[kern->id];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = s x, or y + s x, entry by entry; y may be x */
+static PetscErrorCode Multiply(PatchFDKernels kern, Vec s, Vec x, PetscBool add, Vec y)
+{
+  const void *as, *ax = NULL;
+  void       *ay;
+  PetscInt    n;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(PatchFDVecGetArrayRead(s, kern, &as));
+  if (x != y) PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+  PetscCall(PatchFDVecGetArray(y, kern, &ay));
+  PetscCall(kern->multiply((size_t)n, as, x == y ? ay : ax, add, ay));
+  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
+  if (x != y) PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+  PetscCall(PatchFDVecRestoreArrayRead(s, kern, &as));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxLocalCorrectScaled(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, PetscInt n, const PatchFDColor colors[], PetscReal omega, Vec s, Vec r, Vec sr, Vec z, Vec x)
+{
+  const void *ar;
+  void       *az;
+
+  PetscFunctionBegin;
+  PetscCall(Multiply(kern, s, r, PETSC_FALSE, sr));
+  PetscCall(PatchFDVecGetArrayRead(sr, kern, &ar));
+  PetscCall(PatchFDVecGetArrayWrite(z, kern, &az));
+  PetscCall(MatBoxZero(m, kern, az));
+  PetscCall(MatBoxLocalCorrect(m, type, kern, precision, n, colors, omega, ar, az));
+  PetscCall(PatchFDVecRestoreArrayWrite(z, kern, &az));
+  PetscCall(PatchFDVecRestoreArrayRead(sr, kern, &ar));
+  PetscCall(Multiply(kern, s, z, PETSC_TRUE, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* numbers without a pattern, which do not depend on the number of ranks */
+static PetscErrorCode Noise(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+{
+  PetscReal sum = 0.3;
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < dim; d++) sum += (1000 + 700 * (PetscReal)d) * x[d];
+  u[0] = PetscSinReal(sum);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the largest eigenvalue of all patches of a colour, by the power method on all of them at once; x is any vector, the others have room */
+static PetscErrorCode LargestEigenvalue(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, const PatchFDColor *color, Vec zero, Vec x, Vec r, Vec z, PetscReal *largest)
+{
+  const PetscInt steps = 6;
+  Vec            s;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxGetScaling(m, x, &s));
+  *largest = 0;
+  for (PetscInt i = 0; i < steps; i++) {
+    const void *ax, *ab;
+    void       *ar;
+    PetscReal   norm;
+
+    PetscCall(PatchFDVecGetArrayRead(zero, kern, &ab));
+    PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+    PetscCall(PatchFDVecGetArrayWrite(r, kern, &ar));
+    PetscCall(MatBoxResidual(m, kern, color, ab, ax, ar));
+    PetscCall(PatchFDVecRestoreArrayWrite(r, kern, &ar));
+    PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+    PetscCall(PatchFDVecRestoreArrayRead(zero, kern, &ab));
+    PetscCall(VecSet(x, 0));
+    PetscCall(MatBoxLocalCorrectScaled(m, type, kern, precision, 1, color, 1, s, r, r, z, x));
+    PetscCall(VecNorm(x, NORM_2, &norm));
+    if (i > 0) *largest = norm; /* x was of norm one and lived on these patches alone */
+    if (norm == 0) break;
+    PetscCall(VecScale(x, 1 / norm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxGetDamping(Mat_Box *m, MatBoxLocalType type, PatchFDPrecision precision, PetscReal *omega)
+{
+  const PetscReal enough = 1.8;
+  PatchFDColor    color[MATBOX_MAX_COLORS];
+  PatchFDKernels  kern;
+  Vec             v[4];
+  PetscReal       largest = 0;
+
+  PetscFunctionBegin;
+  if (!m->damping) {
+    const PetscInt n = MatBoxLocalColors(m, type, PETSC_TRUE, color);
+
+    PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
+    PetscCall(PatchFDVecTypeGetKernels(m->dm->vectype, &kern));
+    for (int i = 0; i < 4; i++) PetscCall(DMCreateGlobalVector(m->dm, &v[i]));
+    PetscCall(VecSet(v[0], 0));
+    for (PetscInt i = 0; i < n; i++) {
+      PetscReal of;
+
+      PetscCall(DMBoxInterpolateFunction(m->dm, 0, Noise, NULL, v[1]));
+      PetscCall(LargestEigenvalue(m, type, kern, precision, &color[i], v[0], v[1], v[2], v[3], &of));
+      largest = PetscMax(largest, of);
+    }
+    for (int i = 0; i < 4; i++) PetscCall(VecDestroy(&v[i]));
+    m->damping = largest <= enough ? 1 : enough / largest;
+    PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
+  }
+  *omega = m->damping;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
