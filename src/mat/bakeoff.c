@@ -8,43 +8,12 @@
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
-#include <patchfd/private/vecimpl.h>
-
-const char *const MatBakeoffProblems[] = {"bp1", "bp2", "bp3", "bp4", "bp5", "bp6", "MatBakeoffProblem", "MAT_BAKEOFF_", NULL};
-const char *const MatBakeoffLayouts[]  = {"global", "element", "MatBakeoffLayout", "MAT_BAKEOFF_", NULL};
-const char *const MatBakeoffFactorses[] = {"auto", "stored", "computed", "MatBakeoffFactors", "MAT_BAKEOFF_FACTORS_", NULL};
-
-/* what there is for each kernel table, made when it is first needed */
-typedef struct {
-  void *plan;
-  void *x, *y;           /* global: arrays with ghosts; element: x is the array of the nodes */
-  void *leaf, *root;     /* copies in another precision, where this one cannot be summed */
-  Vec   scale, inverse;  /* element: S, and S^{-1}; zero at nodes that are not in the global vectors */
-  Vec   work[2];
-} BakeoffKernels;
-
-struct _Mat_Bakeoff {
-  DM                dm;
-  MatBakeoffProblem problem;
-  MatBakeoffLayout  layout;
-  MatBakeoffFactors factors;
-  PetscReal         lambda;
-  PlexCells         cells;
-  PetscSF           sf;      /* from nodes to ghosts, or to the nodes of cells; NULL on one rank in the layout global */
-  size_t            nowned, nleaf, nlocal; /* numbers: of nodes of this rank, of the leaves' array, of the kernels' arrays */
-  BakeoffKernels    kern[PATCHFD_NUM_KERNELS];
-};
 
 static const PetscReal one = 1;
 
-static PetscBool IsMass(const Mat_Bakeoff *m)
-{
-  return (PetscBool)(m->problem == MAT_BAKEOFF_BP1 || m->problem == MAT_BAKEOFF_BP2);
-}
-
 static PetscErrorCode MatView_Bakeoff(Mat, PetscViewer);
 
-static PetscErrorCode BakeoffGet(Mat A, Mat_Bakeoff **m)
+PetscErrorCode BakeoffGet(Mat A, Mat_Bakeoff **m)
 {
   PetscErrorCodeFn *view;
 
@@ -67,11 +36,6 @@ PetscErrorCode MatBakeoffFind(Mat A, Mat_Bakeoff **m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const PlexCells *MatBakeoffGetCells(const Mat_Bakeoff *m)
-{
-  return &m->cells;
-}
-
 /* ---- plans ---- */
 
 static void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
@@ -86,18 +50,18 @@ static void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
   p->geoindex   = c->geoindex;
   p->coordinate = c->coordinate;
   p->factors    = (PatchFDFactors)m->factors;
-  if (!IsMass(m)) {
+  if (!BakeoffIsMass(m)) {
     p->kappa         = &one;
     p->nkappa        = 1;
     p->kappaconstant = PETSC_TRUE;
   }
-  if (IsMass(m) || m->lambda > 0) {
-    p->shift         = IsMass(m) ? &one : &m->lambda;
+  if (BakeoffIsMass(m) || m->lambda > 0) {
+    p->shift         = BakeoffIsMass(m) ? &one : &m->lambda;
     p->shiftconstant = PETSC_TRUE;
   }
 }
 
-static PetscErrorCode BakeoffReset(Mat_Bakeoff *m)
+PetscErrorCode BakeoffReset(Mat_Bakeoff *m)
 {
   PetscFunctionBegin;
   for (int i = 0; i < PATCHFD_NUM_KERNELS; i++) {
@@ -120,7 +84,7 @@ static PetscErrorCode BakeoffReset(Mat_Bakeoff *m)
 }
 
 /* the plan and arrays for a table */
-static PetscErrorCode BakeoffGetKernels(Mat_Bakeoff *m, PatchFDKernels kern, BakeoffKernels **own)
+PetscErrorCode BakeoffGetKernels(Mat_Bakeoff *m, PatchFDKernels kern, BakeoffKernels **own)
 {
   BakeoffKernels *k = *own = &m->kern[kern->id];
 
@@ -142,7 +106,7 @@ static PetscErrorCode BakeoffGetKernels(Mat_Bakeoff *m, PatchFDKernels kern, Bak
 /* ---- between ranks, and between nodes and cells ---- */
 
 /* leaf = the numbers of its nodes; other leaves stay as they are */
-static PetscErrorCode BakeoffBroadcast(Mat_Bakeoff *m, PatchFDKernels kern, const void *root, void *leaf)
+PetscErrorCode BakeoffBroadcast(Mat_Bakeoff *m, PatchFDKernels kern, const void *root, void *leaf)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_Halo, m->dm, 0, 0, 0));
@@ -153,7 +117,7 @@ static PetscErrorCode BakeoffBroadcast(Mat_Bakeoff *m, PatchFDKernels kern, cons
 }
 
 /* root += the sum of the leaves */
-static PetscErrorCode BakeoffSum(Mat_Bakeoff *m, PatchFDKernels kern, const void *leaf, void *root)
+PetscErrorCode BakeoffSum(Mat_Bakeoff *m, PatchFDKernels kern, const void *leaf, void *root)
 {
   BakeoffKernels *k = &m->kern[kern->id];
 
@@ -187,7 +151,7 @@ static PetscErrorCode BakeoffSumLeaves(Mat_Bakeoff *m, PatchFDKernels kern, void
 }
 
 /* S and its inverse, from the number of leaves of each node */
-static PetscErrorCode BakeoffGetScale(Mat_Bakeoff *m, PatchFDKernels kern, Vec like, Vec *scale, Vec *inverse)
+PetscErrorCode BakeoffGetScale(Mat_Bakeoff *m, PatchFDKernels kern, Vec like, Vec *scale, Vec *inverse)
 {
   BakeoffKernels *k;
 
@@ -305,7 +269,7 @@ static PetscErrorCode MatApplyGlobal(Mat_Bakeoff *m, PatchFDKernels kern, PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like)
+PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like)
 {
   PetscFunctionBegin;
   if (!k->work[i]) PetscCall(VecDuplicate(like, &k->work[i]));
@@ -462,7 +426,7 @@ static PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "bake-off problem %s: degree %" PetscInt_FMT ", %" PetscInt_FMT " cells of dimension %" PetscInt_FMT " and geometry of degree %" PetscInt_FMT "\n",
                                    MatBakeoffProblems[m->problem], m->cells.degree, ncells, m->cells.dim, m->cells.geodegree));
-  if (!IsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
+  if (!BakeoffIsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
   PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorses[m->factors]));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -490,9 +454,9 @@ static PetscErrorCode MatDestroy_Bakeoff(Mat A)
 }
 
 /* stiffness without lambda and Dirichlet nodes: the constants of each component */
-static PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
+PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
 {
-  const PetscBool singular = (PetscBool)(!IsMass(m) && m->lambda == 0 && !m->cells.fixed);
+  const PetscBool singular = (PetscBool)(!BakeoffIsMass(m) && m->lambda == 0 && !m->cells.fixed);
   MatNullSpace    constants = NULL;
   Vec             z[3] = {NULL, NULL, NULL}, g;
 
@@ -517,256 +481,6 @@ static PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!singular && m->layout == MAT_BAKEOFF_GLOBAL))); /* in the layout element definite on consistent vectors only */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- options ---- */
-
-/*@
-  MatBakeoffSetLambda - Sets the coefficient of the mass term of a bake-off problem with stiffness
-
-  Logically Collective
-
-  Input Parameters:
-+ A      - a matrix of `MatCreateBakeoff()`, of one of the problems bp3 to bp6
-- lambda - 0 (the default) or more
-
-  Options Database Key:
-. -mat_bakeoff_lambda <0> - the coefficient, with `MatSetFromOptions()`
-
-  Level: intermediate
-
-  Note:
-  The operator is stiffness + `lambda` mass, the mass matrix by the same quadrature. CEED's problems have 0.
-
-.seealso: `MatCreateBakeoff()`, `MatBakeoffGetLambda()`
-@*/
-PetscErrorCode MatBakeoffSetLambda(Mat A, PetscReal lambda)
-{
-  Mat_Bakeoff *m;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscValidLogicalCollectiveReal(A, lambda, 2);
-  PetscCall(BakeoffGet(A, &m));
-  PetscCheck(!IsMass(m), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP, "-mat_bakeoff_lambda is for the problems bp3 to bp6; this one is %s", MatBakeoffProblems[m->problem]);
-  PetscCheck(lambda >= 0 && lambda <= PETSC_MAX_REAL, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE, "-mat_bakeoff_lambda must be 0 or more, found %g", (double)lambda);
-  if (lambda == m->lambda) PetscFunctionReturn(PETSC_SUCCESS);
-  m->lambda = lambda;
-  PetscCall(BakeoffReset(m));
-  PetscCall(MatSetNullSpace_Bakeoff(A, m));
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatBakeoffGetLambda - Gets the coefficient of the mass term of a bake-off problem with stiffness
-
-  Not Collective
-
-  Input Parameter:
-. A - a matrix of `MatCreateBakeoff()`
-
-  Output Parameter:
-. lambda - the coefficient; 0 for bp1 and bp2
-
-  Level: intermediate
-
-.seealso: `MatCreateBakeoff()`, `MatBakeoffSetLambda()`
-@*/
-PetscErrorCode MatBakeoffGetLambda(Mat A, PetscReal *lambda)
-{
-  Mat_Bakeoff *m;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscAssertPointer(lambda, 2);
-  PetscCall(BakeoffGet(A, &m));
-  *lambda = m->lambda;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatBakeoffSetFactors - Sets where the factors at the quadrature points of a bake-off problem come from
-
-  Logically Collective
-
-  Input Parameters:
-+ A       - a matrix of `MatCreateBakeoff()`
-- factors - `MAT_BAKEOFF_FACTORS_AUTO` (the default), `MAT_BAKEOFF_FACTORS_STORED` or `MAT_BAKEOFF_FACTORS_COMPUTED`
-
-  Options Database Key:
-. -mat_bakeoff_factors <auto> - `auto`, `stored` or `computed`, with `MatSetFromOptions()`
-
-  Level: intermediate
-
-.seealso: `MatCreateBakeoff()`, `MatBakeoffFactors`, `MatBakeoffGetFactors()`
-@*/
-PetscErrorCode MatBakeoffSetFactors(Mat A, MatBakeoffFactors factors)
-{
-  Mat_Bakeoff *m;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscValidLogicalCollectiveEnum(A, factors, 2);
-  PetscCall(BakeoffGet(A, &m));
-  PetscCheck(factors != MAT_BAKEOFF_FACTORS_COMPUTED || m->cells.geodegree == 1, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_INCOMP,
-             "-mat_bakeoff_factors computed needs coordinates of degree 1; those of the DMPLEX have degree %" PetscInt_FMT, m->cells.geodegree);
-  if (factors == m->factors) PetscFunctionReturn(PETSC_SUCCESS);
-  m->factors = factors;
-  PetscCall(BakeoffReset(m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatBakeoffGetFactors - Gets where the factors at the quadrature points of a bake-off problem come from
-
-  Not Collective
-
-  Input Parameter:
-. A - a matrix of `MatCreateBakeoff()`
-
-  Output Parameter:
-. factors - what was set
-
-  Level: intermediate
-
-.seealso: `MatCreateBakeoff()`, `MatBakeoffSetFactors()`
-@*/
-PetscErrorCode MatBakeoffGetFactors(Mat A, MatBakeoffFactors *factors)
-{
-  Mat_Bakeoff *m;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscAssertPointer(factors, 2);
-  PetscCall(BakeoffGet(A, &m));
-  *factors = m->factors;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PetscOptionItems PetscOptionsObject)
-{
-  Mat_Bakeoff      *m;
-  MatBakeoffFactors factors;
-  PetscReal         lambda;
-  PetscBool         set;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  factors = m->factors;
-  lambda  = m->lambda;
-  PetscOptionsHeadBegin(PetscOptionsObject, "Bake-off problem options");
-  PetscCall(PetscOptionsReal("-mat_bakeoff_lambda", "Coefficient of the mass term", "MatBakeoffSetLambda", lambda, &lambda, &set));
-  if (set) PetscCall(MatBakeoffSetLambda(A, lambda));
-  PetscCall(PetscOptionsEnum("-mat_bakeoff_factors", "Where factors come from", "MatBakeoffSetFactors", MatBakeoffFactorses, (PetscEnum)factors, (PetscEnum *)&factors, &set));
-  if (set) PetscCall(MatBakeoffSetFactors(A, factors));
-  PetscOptionsHeadEnd();
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- vectors of elements ---- */
-
-/* checks the sizes of vectors, and what the layout is; kernels of the element vector */
-static PetscErrorCode BakeoffCheckVecs(Mat A, Vec global, Vec element, Mat_Bakeoff **m, PatchFDKernels *kern)
-{
-  PetscInt ng, ne;
-
-  PetscFunctionBegin;
-  PetscCall(BakeoffGet(A, m));
-  PetscCheck((*m)->layout == MAT_BAKEOFF_ELEMENT, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "The matrix has the layout global: its vectors are global ones");
-  PetscCall(VecGetLocalSize(global, &ng));
-  PetscCall(VecGetLocalSize(element, &ne));
-  PetscCheck((size_t)ng == (*m)->nowned && (size_t)ne == (*m)->nleaf, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "The vectors have local sizes %" PetscInt_FMT " and %" PetscInt_FMT "; a global one has %" PetscInt_FMT ", one of elements %" PetscInt_FMT, ng, ne, (PetscInt)(*m)->nowned, (PetscInt)(*m)->nleaf);
-  PetscCall(PatchFDVecGetKernels(element, kern));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatBakeoffGlobalToElement - Makes a vector of elements from a global vector, for a matrix with the layout `MAT_BAKEOFF_ELEMENT`
-
-  Collective
-
-  Input Parameters:
-+ A      - a matrix of `MatCreateBakeoff()`
-- global - a vector of the `DM`
-
-  Output Parameter:
-. element - a vector of `MatCreateVecs()`: each node's number, divided by the square root of how many cells have the node
-
-  Level: intermediate
-
-  Note:
-  Scalar products and norms are those of the global vectors, `MatBakeoffElementToGlobal()` is the transpose and the inverse. Nodes with Dirichlet conditions are zero.
-
-.seealso: `MatCreateBakeoff()`, `MatBakeoffElementToGlobal()`
-@*/
-PetscErrorCode MatBakeoffGlobalToElement(Mat A, Vec global, Vec element)
-{
-  Mat_Bakeoff   *m;
-  PatchFDKernels kern;
-  Vec            scale, inverse;
-  const void    *ag;
-  void          *ae;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscValidHeaderSpecific(global, VEC_CLASSID, 2);
-  PetscValidHeaderSpecific(element, VEC_CLASSID, 3);
-  PetscCall(BakeoffCheckVecs(A, global, element, &m, &kern));
-  PetscCall(BakeoffGetScale(m, kern, element, &scale, &inverse));
-  PetscCall(VecSet(element, 0));
-  PetscCall(PatchFDVecGetArrayRead(global, kern, &ag));
-  PetscCall(PatchFDVecGetArray(element, kern, &ae));
-  PetscCall(BakeoffBroadcast(m, kern, ag, ae));
-  PetscCall(PatchFDVecRestoreArray(element, kern, &ae));
-  PetscCall(PatchFDVecRestoreArrayRead(global, kern, &ag));
-  PetscCall(VecPointwiseMult(element, scale, element));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatBakeoffElementToGlobal - Makes a global vector from a vector of elements, for a matrix with the layout `MAT_BAKEOFF_ELEMENT`
-
-  Collective
-
-  Input Parameters:
-+ A       - a matrix of `MatCreateBakeoff()`
-- element - a vector of `MatCreateVecs()`
-
-  Output Parameter:
-. global - a vector of the `DM`: the sum of each node's numbers, divided by the square root of how many there are
-
-  Level: intermediate
-
-.seealso: `MatCreateBakeoff()`, `MatBakeoffGlobalToElement()`
-@*/
-PetscErrorCode MatBakeoffElementToGlobal(Mat A, Vec element, Vec global)
-{
-  Mat_Bakeoff    *m;
-  PatchFDKernels  kern;
-  BakeoffKernels *k;
-  Vec             scale, inverse, w;
-  const void     *aw;
-  void           *ag;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscValidHeaderSpecific(element, VEC_CLASSID, 2);
-  PetscValidHeaderSpecific(global, VEC_CLASSID, 3);
-  PetscCall(BakeoffCheckVecs(A, global, element, &m, &kern));
-  PetscCall(BakeoffGetKernels(m, kern, &k));
-  PetscCall(BakeoffGetScale(m, kern, element, &scale, &inverse));
-  PetscCall(BakeoffGetWork(k, 0, element));
-  w = k->work[0];
-  PetscCall(VecPointwiseMult(w, scale, element));
-  PetscCall(PatchFDVecGetArrayRead(w, kern, &aw));
-  PetscCall(PatchFDVecGetArrayWrite(global, kern, &ag));
-  PetscCall((*kern->zero)(m->nowned, ag));
-  PetscCall(BakeoffSum(m, kern, aw, ag));
-  PetscCall(PatchFDVecRestoreArrayWrite(global, kern, &ag));
-  PetscCall(PatchFDVecRestoreArrayRead(w, kern, &aw));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -812,8 +526,7 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&m));
-  *bakeoff = m;
-  PetscCall(PetscObjectReference((PetscObject)dm));
+  *bakeoff   = m;
   m->dm      = dm;
   m->problem = problem;
   m->layout  = layout;
@@ -904,6 +617,9 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   PetscCall(PatchFDInitializePackage());
   PetscCall(PatchFDCiteBakeoff());
   PetscCall(BakeoffCreate(dm, problem, layout, &m));
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
+  PetscCall(PetscObjectReference((PetscObject)dm));
   PetscCall(PetscIntCast((PetscCount)(layout == MAT_BAKEOFF_ELEMENT ? m->nleaf : m->nowned), &n));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
   PetscCall(MatShellSetManageScalingShifts(*A));
@@ -914,8 +630,6 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   (*A)->ops->setfromoptions = MatSetFromOptions_Bakeoff;
   PetscCall(PetscLayoutSetBlockSize((*A)->rmap, m->cells.ncomp));
   PetscCall(PetscLayoutSetBlockSize((*A)->cmap, m->cells.ncomp));
-  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
   PetscCall(MatSetNullSpace_Bakeoff(*A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -22,11 +22,11 @@ static PetscErrorCode DegreesGetPlan(Mat_Degrees *t, PatchFDKernels kern, void *
 
     PetscCall(MatBakeoffFind(t->coarse, &c));
     PetscCall(MatBakeoffFind(t->fine, &f));
-    mesh = (PatchFDMeshTransfer){.ncomp  = MatBakeoffGetCells(f)->ncomp,
-                                 .ncells = MatBakeoffGetCells(f)->ncells,
-                                 .nfine  = MatBakeoffGetCells(f)->nodes->n,
-                                 .coarse = MatBakeoffGetCells(c)->index,
-                                 .fine   = MatBakeoffGetCells(f)->index};
+    mesh = (PatchFDMeshTransfer){.ncomp  = f->cells.ncomp,
+                                 .ncells = f->cells.ncells,
+                                 .nfine  = f->cells.nodes->n,
+                                 .coarse = c->cells.index,
+                                 .fine   = f->cells.index};
     PetscCall((*kern->transfercreate)(&desc, &t->plan[kern->id]));
   }
   *plan = t->plan[kern->id];
@@ -167,9 +167,9 @@ PetscErrorCode MatCreateDegrees(Mat coarse, Mat fine, Mat *P)
   PetscCall(MatBakeoffFind(coarse, &c));
   PetscCall(MatBakeoffFind(fine, &f));
   for (int d = 0; d < 3; d++) {
-    const PetscBool exists = (PetscBool)(d < MatBakeoffGetCells(f)->dim);
+    const PetscBool exists = (PetscBool)(d < f->cells.dim);
 
-    PetscCall(DegreesEmbed(exists ? MatBakeoffGetCells(c)->degree : 0, exists ? MatBakeoffGetCells(f)->degree : 0, &t->dir[d]));
+    PetscCall(DegreesEmbed(exists ? c->cells.degree : 0, exists ? f->cells.degree : 0, &t->dir[d]));
   }
   PetscCall(PetscObjectReference((PetscObject)coarse));
   PetscCall(PetscObjectReference((PetscObject)fine));

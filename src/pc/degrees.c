@@ -22,7 +22,7 @@ PetscErrorCode PCPatchMGGetNumDegrees(PC pc, PetscInt *n)
   PetscFunctionBegin;
   *n = 0;
   if (pc->pmat) PetscCall(MatBakeoffFind(pc->pmat, &m));
-  while (m && DegreeOfLevel(MatBakeoffGetCells(m)->degree, *n)) (*n)++;
+  while (m && DegreeOfLevel(m->cells.degree, *n)) (*n)++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -164,7 +164,7 @@ PetscErrorCode PCPatchMGSetUpDegrees(PC pc)
   PetscCall(PCPatchMGGetNumDegrees(pc, &most));
   PetscCall(MatBakeoffFind(pc->pmat, &m));
   PetscCheck(n <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHMG: -pc_mg_levels is %" PetscInt_FMT "; degrees are halved, and for degree %" PetscInt_FMT " at most %" PetscInt_FMT " levels are possible", n,
-             MatBakeoffGetCells(m)->degree, most);
+             m->cells.degree, most);
   PetscCall(PetscObjectReference((PetscObject)fine));
   for (PetscInt l = n - 1; l >= 0; l--) {
     if (!pc->setupcalled) PetscCall(PCPatchMGSetDegreeSmoother(level[l]->smoothd, (PetscBool)(l == 0)));
@@ -174,7 +174,7 @@ PetscErrorCode PCPatchMGSetUpDegrees(PC pc)
       if (level[l]->smoothu != level[l]->smoothd) PetscCall(KSPSetOperators(level[l]->smoothu, fine, fine));
     }
     if (l == 0) break;
-    PetscCall(MatBakeoffCreateDegree(fine, DegreeOfLevel(MatBakeoffGetCells(m)->degree, n - l), &coarse));
+    PetscCall(MatBakeoffCreateDegree(fine, DegreeOfLevel(m->cells.degree, n - l), &coarse));
     PetscCall(MatCreateDegrees(coarse, fine, &P));
     PetscCall(PCMGSetInterpolation(pc, l, P));
     PetscCall(MatDestroy(&P));
