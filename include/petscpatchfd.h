@@ -194,6 +194,27 @@ PETSC_EXTERN const char *const DMBoxHeatGuesses[];
 PETSC_EXTERN PetscErrorCode DMBoxTSSetHeat(TS);
 PETSC_EXTERN PetscErrorCode DMBoxTSSetHeatGuess(TS, DMBoxHeatGuess);
 PETSC_EXTERN PetscErrorCode DMBoxTSGetHeatGuess(TS, DMBoxHeatGuess *);
+
+/*E
+  DMBoxHeatSolver - The preconditioner of the time steps of the operator `heat`
+
+  Values:
++ `DMBOX_HEAT_SOLVER_AUTO` (`auto`)     - the one that is expected to be faster
+. `DMBOX_HEAT_SOLVER_JACOBI` (`jacobi`) - Jacobi's
+- `DMBOX_HEAT_SOLVER_MG` (`mg`)         - multigrid in single precision
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxTSSetHeat()`, `DMBoxTSSetHeatSolver()`
+E*/
+typedef enum {
+  DMBOX_HEAT_SOLVER_AUTO,
+  DMBOX_HEAT_SOLVER_JACOBI,
+  DMBOX_HEAT_SOLVER_MG
+} DMBoxHeatSolver;
+PETSC_EXTERN const char *const DMBoxHeatSolvers[];
+PETSC_EXTERN PetscErrorCode DMBoxTSSetHeatSolver(TS, DMBoxHeatSolver);
+PETSC_EXTERN PetscErrorCode DMBoxTSGetHeatSolver(TS, DMBoxHeatSolver *);
 PETSC_EXTERN PetscErrorCode DMBoxTSHeatView(TS, PetscViewer);
 PETSC_EXTERN PetscErrorCode DMBoxTSHeatLoad(TS, PetscViewer);
 

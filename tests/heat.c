@@ -1,5 +1,5 @@
 static char help[] = "The heat equation with linear elements on simplices: operators, steps in time, loads, bodies of voxels, checkpoints, bad input.\n\
-  -part stencils | operators | assembled | energy | space | time | iterations | materials | layers | sides | types | body | restart | errors\n\n";
+  -part stencils | operators | assembled | energy | space | time | iterations | materials | layers | sides | types | body | multigrid | restart | errors\n\n";
 
 #include <patchfd/private/heatimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -1182,6 +1182,59 @@ static PetscErrorCode Body(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- multigrid ---- */
+
+static PetscErrorCode SolveWith(DM dm, DMBoxHeatSolver solver, PetscReal dt, Vec u, PetscReal *its)
+{
+  March    m = {.theta = 0.5, .dt = dt, .steps = 5, .rtol = 1e-9, .guess = DMBOX_HEAT_GUESS_LINEAR};
+  PetscInt n;
+  TS       ts;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateTS(dm, &m, &ts));
+  PetscCall(DMBoxTSSetHeatSolver(ts, solver));
+  PetscCall(DMBoxInterpolateFunction(dm, 0, Begin, NULL, u));
+  PetscCall(TSSolve(ts, u));
+  PetscCall(TSGetKSPIterations(ts, &n));
+  *its = (PetscReal)n / 5;
+  PetscCall(TSDestroy(&ts));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* few iterations where Jacobi's preconditioner needs many, and the same temperatures: insulated, with values given, on a body with holes */
+static PetscErrorCode Multigrid(void)
+{
+  static unsigned char voxel[16 * 16 * 16];
+  const char *const    names[3] = {"insulated", "with values given", "of voxels"};
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 16 * 16 * 16; i++) voxel[i] = (unsigned char)(i % 16 < 10 || i / 16 % 16 > 5) && !(i % 16 == 4 && i / 256 > 3 && i / 256 < 12);
+  for (int c = 0; c < 3; c++) {
+    PetscReal its[3];
+    DM        dm;
+    Vec       u, v;
+
+    PetscCall(CreateCube(16, c == 1 ? DMBOX_DIRICHLET : DMBOX_NEUMANN, &dm));
+    PetscCall(DMBoxSetHeatFunctions(dm, 0, Capacity, Conductivity, NULL));
+    PetscCall(DMBoxSetHeatDirichlet(dm, Begin, NULL));
+    PetscCall(DMBoxSetHeatFlux(dm, 4, One, NULL));
+    PetscCall(DMBoxSetHeatRobin(dm, 1, 2, 1));
+    if (c == 2) PetscCall(DMBoxSetHeatVoxels(dm, voxel, 0, NULL, NULL));
+    PetscCall(DMCreateGlobalVector(dm, &u));
+    PetscCall(VecDuplicate(u, &v));
+    PetscCall(SolveWith(dm, DMBOX_HEAT_SOLVER_JACOBI, 0.2, u, &its[0]));
+    PetscCall(SolveWith(dm, DMBOX_HEAT_SOLVER_MG, 0.2, v, &its[1]));
+    PetscCall(Same("the temperature by multigrid", v, u, 1e-7));
+    PetscCall(Check((PetscBool)(its[1] <= (c == 2 ? 14 : 9) && its[0] > 3 * its[1]), "body %s: %g iterations with multigrid, %g with Jacobi", names[c], (double)its[1], (double)its[0]));
+    PetscCall(SolveWith(dm, DMBOX_HEAT_SOLVER_AUTO, 1e-4, v, &its[2]));
+    PetscCall(Check((PetscBool)(its[2] > 7.5 && its[2] < 30), "body %s: %g iterations in short steps, which Jacobi's preconditioner is for", names[c], (double)its[2]));
+    PetscCall(VecDestroy(&u));
+    PetscCall(VecDestroy(&v));
+    PetscCall(DMDestroy(&dm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- checkpoints ---- */
 
 static PetscErrorCode WriteCheckpoint(TS ts, PetscInt step, PETSC_UNUSED PetscReal t, PETSC_UNUSED Vec u, void *ctx)
@@ -1411,6 +1464,7 @@ int main(int argc, char **argv)
     {"sides",      Sides       },
     {"types",      Types       },
     {"body",       Body        },
+    {"multigrid",  Multigrid   },
     {"restart",    Restart     },
     {"errors",     Errors      }
   };
@@ -1466,6 +1520,9 @@ int main(int argc, char **argv)
       suffix: types
       args: -part types
     test:
+      suffix: multigrid
+      args: -part multigrid
+    test:
       suffix: restart
       args: -part restart
     test:
@@ -1517,6 +1574,10 @@ int main(int argc, char **argv)
       suffix: cuda_sides
       output_file: output/heat_sides.out
       args: -part sides
+    test:
+      suffix: cuda_multigrid
+      output_file: output/heat_multigrid.out
+      args: -part multigrid
     test:
       suffix: cuda_types
       output_file: output/heat_types.out

@@ -45,9 +45,11 @@ typedef struct {
   REAL       *y;
 } LatticeCall;
 
+/* VL nodes at most, wherever they are; or `row`: VL nodes of a row, whose neighbours in direction 0 are all there and read */
 typedef struct {
-  int      count;
-  PetscInt node[VL][3];
+  int       count;
+  PetscInt  node[VL][3];
+  PetscBool row;
 } LatticeBlock;
 
 /* the number of the neighbour v + sign m */
@@ -286,24 +288,65 @@ typedef struct {
   V cube[8], side[6]; /* 1 or 0: does the cube exist of which the node is this corner; is it on this side? */
 } LatticeValues;
 
+/* the directions in which node - 1, node, node + 1 are not in xbox, and not read */
+static inline void LatticeMissing(const int dim, const PatchFDLatticeDesc *desc, const PetscInt node[3], int out[3], int unread[3])
+{
+  const PatchFDBox *box = &desc->xbox;
+
+  for (int s = 0; s < 3; s++) {
+    out[s] = unread[s] = 0;
+    for (int d = 0; d < dim; d++) {
+      const PetscInt i = node[d] + s - 1;
+
+      out[s] |= (i < box->lo[d] || i >= box->lo[d] + box->n[d]) << d;
+      unread[s] |= (i < desc->read[d][0] || i >= desc->read[d][1]) << d;
+    }
+  }
+}
+
+static inline __attribute__((always_inline)) void LatticeGatherRow(const int dim, const int conductivity, const LatticePlan *p, const LatticeCall *call, const LatticeBlock *b, LatticeValues *v)
+{
+  const PetscInt *node = b->node[0];
+  const ptrdiff_t at   = PatchFDBoxNode(&p->desc.xbox, node[0], node[1], node[2]);
+  const int       all  = (1 << dim) - 1;
+  int             out[3], unread[3];
+
+  LatticeMissing(dim, &p->desc, node, out, unread);
+  for (int d = 0; d < dim; d++) {
+    v->side[2 * d]     = Splat(d && node[d] == 0);
+    v->side[2 * d + 1] = Splat(d && node[d] == p->desc.n[d]);
+  }
+  for (int a = 0; a <= all; a++) {
+    if (!p->active) v->cube[a] = Splat(LatticeHasCube(p, node, a));
+    else
+      for (int l = 0; l < VL; l++) v->cube[a][l] = LatticeHasCube(p, b->node[l], a);
+  }
+  for (int m = 0; m <= all; m++) {
+    for (int sign = m ? -1 : 1; sign <= 1; sign += 2) {
+      const int       u    = LatticeIndex(sign, m);
+      const PetscBool in   = (PetscBool)!(m & out[1 + sign]);
+      const PetscBool read = (PetscBool)(in && !(m & unread[1 + sign]) && !(~m & unread[1] & all));
+      const ptrdiff_t from = in ? at + p->near[u] : at;
+
+      v->c[u] = LatticeValue(call->capacity ? call->capacity + from : NULL, call->constcapacity);
+      for (int d = 0; d < conductivity; d++) v->k[d][u] = LatticeValue(call->conductivity[d] ? call->conductivity[d] + from : NULL, call->constconductivity[d]);
+      v->x[u] = LatticeValue(call->x && read ? call->x + from : NULL, (REAL)(!call->x && !m));
+    }
+  }
+}
+
 static inline __attribute__((always_inline)) void LatticeGather(const int dim, const int conductivity, const LatticePlan *p, const LatticeCall *call, const LatticeBlock *b, LatticeValues *v)
 {
   const PatchFDLatticeDesc *desc = &p->desc;
-  const PatchFDBox         *box  = &desc->xbox;
   const int                 all  = (1 << dim) - 1;
 
   for (int l = 0; l < VL; l++) {
-    const PetscInt *node   = b->node[l < b->count ? l : 0];
-    const ptrdiff_t at     = PatchFDBoxNode(box, node[0], node[1], node[2]);
-    int             out[3] = {0, 0, 0}, unread[3] = {0, 0, 0}; /* directions in which node - 1, node, node + 1 are not there */
+    const PetscInt *node = b->node[l < b->count ? l : 0];
+    const ptrdiff_t at   = PatchFDBoxNode(&desc->xbox, node[0], node[1], node[2]);
+    int             out[3], unread[3];
 
+    LatticeMissing(dim, desc, node, out, unread);
     for (int d = 0; d < dim; d++) {
-      for (int s = 0; s < 3; s++) {
-        const PetscInt i = node[d] + s - 1;
-
-        out[s] |= (i < box->lo[d] || i >= box->lo[d] + box->n[d]) << d;
-        unread[s] |= (i < desc->read[d][0] || i >= desc->read[d][1]) << d;
-      }
       v->side[2 * d][l]     = node[d] == 0;
       v->side[2 * d + 1][l] = node[d] == desc->n[d];
     }
@@ -312,7 +355,7 @@ static inline __attribute__((always_inline)) void LatticeGather(const int dim, c
       for (int sign = m ? -1 : 1; sign <= 1; sign += 2) {
         const int       u    = LatticeIndex(sign, m);
         const PetscBool in   = (PetscBool)!(m & out[1 + sign]);
-        const PetscBool read = (PetscBool)(in && !(m & unread[1 + sign]) && !(~m & unread[1]));
+        const PetscBool read = (PetscBool)(in && !(m & unread[1 + sign]) && !(~m & unread[1] & all));
         const ptrdiff_t from = in ? at + p->near[u] : at;
 
         v->c[u][l] = call->capacity ? call->capacity[from] : call->constcapacity;
@@ -353,7 +396,8 @@ static inline __attribute__((always_inline)) void LatticeBlockRows(const int dim
   LatticeCall   simplex = *call; /* edges' sums are half the sums over simplices in three dimensions */
   V             y = {0}, touched = {0};
 
-  LatticeGather(dim, conductivity, p, call, b, &v);
+  if (b->row) LatticeGatherRow(dim, conductivity, p, call, b, &v);
+  else LatticeGather(dim, conductivity, p, call, b, &v);
   if (dim == 3) {
     simplex.mass *= (REAL)0.5;
     for (int d = 0; d < dim; d++) simplex.stiffness[d] *= (REAL)0.5;
@@ -394,6 +438,19 @@ static inline void LatticePush(const LatticePlan *p, const LatticeCall *call, La
   if (b->count == VL) LatticeFlush(p, call, b);
 }
 
+/* VL nodes of a row from node i on */
+static void LatticePushRow(const LatticePlan *p, const LatticeCall *call, PetscInt i, PetscInt j, PetscInt k)
+{
+  LatticeBlock b = {.count = VL, .row = PETSC_TRUE};
+
+  for (int l = 0; l < VL; l++) {
+    b.node[l][0] = i + l;
+    b.node[l][1] = j;
+    b.node[l][2] = k;
+  }
+  LatticeFlush(p, call, &b);
+}
+
 /* ---- rows ---- */
 
 /* nodes that are not written: y = y0, or `fixed` without y0 */
@@ -415,18 +472,17 @@ static void LatticeRowApply(const LatticePlan *p, const LatticeCall *call, Latti
 
   LatticeSkip(call, y + lo, first - lo, fixed);
   for (PetscInt i = first; i < end;) {
-    PetscInt next = i;
+    const PetscInt stop = i >= p->fast[0][0] ? PetscMin(end, p->fast[0][1]) : i; /* up to where neighbours in the row are there */
+    PetscInt       next = fast ? stop : i;
 
-    if (fast && i >= p->fast[0][0]) {
-      const PetscInt stop = PetscMin(end, p->fast[0][1]);
-
-      if (!p->touch) next = stop;
-      else
-        while (next < stop && p->touch[y + next] == LATTICE_WHOLE) next++;
-    }
+    if (fast && p->touch)
+      for (next = i; next < stop && p->touch[y + next] == LATTICE_WHOLE;) next++;
     if (next - i >= VL) {
       (*run)(p, call, x + i, y + i, next - i);
       i = next;
+    } else if (stop - i >= VL) {
+      LatticePushRow(p, call, i, j, k);
+      i += VL;
     } else LatticePush(p, call, b, i++, j, k);
   }
   LatticeSkip(call, y + end, hi - end, fixed);

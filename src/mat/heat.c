@@ -58,6 +58,29 @@ static PetscErrorCode DMBoxOperatorDestroy_Heat(DMBoxOperator op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* between bodies of voxels: nodes outside of them are not part of it */
+static PetscErrorCode DMCreateInterpolation_Heat(DM coarse, DM fine, Mat *P, Vec *scale)
+{
+  const DM_Box *box = (const DM_Box *)fine->data;
+  DMBox_Heat   *heat = (DMBox_Heat *)box->op->data;
+  PetscBool     same;
+  Vec           inside;
+
+  PetscFunctionBegin;
+  PetscCall(DMCreateInterpolation_MatBox(coarse, fine, P, scale));
+  PetscCall(PetscStrcmp(box->op->name, "heat", &same));
+  if (!same || !heat->body || !heat->body->voxel) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectTypeCompare((PetscObject)*P, MATSHELL, &same));
+  PetscCheck(same, PetscObjectComm((PetscObject)fine), PETSC_ERR_SUP, "The interpolation of a body of voxels cannot be assembled: leave -dm_mat_type as it is");
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)fine), &inside));
+  PetscCall(VecSetSizes(inside, (PetscInt)box->nglobal, PETSC_DETERMINE));
+  PetscCall(VecSetType(inside, VECSTANDARD));
+  PetscCall(HeatBodyInside(fine, heat->body, inside));
+  PetscCall(MatTransferSetMask(*P, inside));
+  PetscCall(VecDestroy(&inside));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- checks, options, view ---- */
 
 static PetscErrorCode DMBoxOperatorCheck_Heat(DM dm, PETSC_UNUSED DMBoxOperator op)
@@ -131,7 +154,7 @@ PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator op)
   op->ops.check               = DMBoxOperatorCheck_Heat;
   op->ops.view                = DMBoxOperatorView_Heat;
   op->ops.creatematrix        = DMCreateMatrix_Heat;
-  op->ops.createinterpolation = DMCreateInterpolation_MatBox;
+  op->ops.createinterpolation = DMCreateInterpolation_Heat;
   op->ops.lift                = DMBoxLift_Heat;
   op->ops.setup               = DMSetUpSolvers_MatBox;
   op->ops.copy                = DMBoxCopy_Heat;

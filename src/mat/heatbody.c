@@ -111,8 +111,7 @@ PetscErrorCode HeatBodyGetArrays(HeatBody body, DM dm, PatchFDKernels kern, cons
 
 /* ---- coarser meshes ---- */
 
-/* one at nodes that touch a cube of the body, zero at others */
-static PetscErrorCode HeatBodyInside(DM dm, HeatBody body, Vec inside)
+PetscErrorCode HeatBodyInside(DM dm, HeatBody body, Vec inside)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
   PetscReal     table[256];
@@ -126,7 +125,7 @@ static PetscErrorCode HeatBodyInside(DM dm, HeatBody body, Vec inside)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* where the weights are zero, some number that is allowed */
+/* the mean of fine nodes with these weights; restricted: their sums */
 static PetscErrorCode HeatBodyAverage(Mat P, Vec weight, Vec restricted, Vec fine, Vec *coarse)
 {
   Vec w;

@@ -9,6 +9,7 @@
 #include <petsc/private/snesimpl.h>
 #include <petscts.h>
 
+const char *const DMBoxHeatSolvers[] = {"auto", "jacobi", "mg", "DMBoxHeatSolver", "DMBOX_HEAT_SOLVER_", NULL};
 const char *const DMBoxHeatGuesses[] = {"none", "zero", "previous", "linear", "DMBoxHeatGuess", "DMBOX_HEAT_GUESS_", NULL};
 
 /* ---- loads ---- */
@@ -118,6 +119,8 @@ PetscErrorCode DMBoxAddHeatLoad(DM dm, PetscReal time, Vec b)
 typedef struct {
   TS               ts; /* not referenced: it has this */
   DMBoxHeatGuess   guess;
+  DMBoxHeatSolver  solver;
+  PetscBool        chosen;       /* has the solver been set up that `solver` means? */
   PetscReal        stage;        /* the time at which F was evaluated last */
   PetscReal        rtol;         /* of the KSP, as the user set it */
   Vec              last, before; /* the solutions at the beginning of this step and of the one before */
@@ -308,8 +311,32 @@ static PetscErrorCode KSPNormOf(KSP ksp, Vec b, Vec work, PetscReal *norm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* where the user has left the preconditioner to the library */
+static PetscErrorCode HeatChooseSolver(HeatSteps *s, DM dm, KSP ksp, Mat A)
+{
+  const char *prefix;
+  PetscBool   jacobi, shell, given, mg = (PetscBool)(s->solver == DMBOX_HEAT_SOLVER_MG);
+  PC          pc;
+
+  PetscFunctionBegin;
+  if (s->chosen) PetscFunctionReturn(PETSC_SUCCESS);
+  s->chosen = PETSC_TRUE;
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(KSPGetOptionsPrefix(ksp, &prefix));
+  PetscCall(PetscOptionsHasName(((PetscObject)ksp)->options, prefix, "-pc_type", &given));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCJACOBI, &jacobi));
+  PetscCall(PetscObjectTypeCompare((PetscObject)A, MATSHELL, &shell));
+  if (given || !jacobi || !shell) PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->solver == DMBOX_HEAT_SOLVER_AUTO) PetscCall(DMBoxHeatPrefersMG(dm, A, s->rtol, &mg));
+  PetscCall(PetscInfo(s->ts, "Preconditioner of the steps: %s\n", mg ? "multigrid in single precision" : "Jacobi"));
+  if (!mg) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCSetType(pc, PCSINGLE));
+  PetscCall(PCSetFromOptions(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* the KSP's absolute tolerance = the user's relative one times the norm of the right-hand side; without one the relative tolerance stays, since the solution is zero */
-static PetscErrorCode HeatSetTolerance(SNES snes, HeatSteps *s, Vec b, Vec work)
+static PetscErrorCode HeatSetTolerance(SNES snes, DM dm, HeatSteps *s, Vec b, Vec work)
 {
   const PetscReal none = 1e-50;
   Mat             A, P;
@@ -322,6 +349,7 @@ static PetscErrorCode HeatSetTolerance(SNES snes, HeatSteps *s, Vec b, Vec work)
   if (rtol != none) s->rtol = rtol;
   PetscCall(SNESGetJacobian(snes, &A, &P, NULL, NULL));
   PetscCall(SNESComputeJacobian(snes, s->last, A, P));
+  PetscCall(HeatChooseSolver(s, dm, ksp, P));
   PetscCall(KSPSetOperators(ksp, A, P));
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPNormOf(ksp, b, work, &norm));
@@ -348,7 +376,7 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
     PetscCall(SNESComputeFunction(snes, zero, b));
   }
   PetscCall(HeatExtrapolate(dm, s, x));
-  PetscCall(HeatSetTolerance(snes, s, b, zero));
+  PetscCall(HeatSetTolerance(snes, dm, s, b, zero));
   PetscCall(DMRestoreGlobalVector(dm, &b));
   PetscCall(DMRestoreGlobalVector(dm, &zero));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -364,14 +392,15 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
   Input Parameter:
 . ts - the `TS`; its `DM`, from `TSSetDM()`, is a `DMBOX` with the space `DMBOX_P1` and the operator `heat`
 
-  Options Database Key:
-. -ts_heat_guess (none|zero|previous|linear) - where the linear solve of a step begins, see `DMBoxTSSetHeatGuess()`
+  Options Database Keys:
++ -ts_heat_guess (none|zero|previous|linear) - where the linear solve of a step begins, see `DMBoxTSSetHeatGuess()`
+- -ts_heat_solver (auto|jacobi|mg)           - the preconditioner, see `DMBoxTSSetHeatSolver()`
 
   Level: beginner
 
   Notes:
   Sets the functions M u' + K u - N(t) and a M + K, with what `DMBoxSetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatRobin()` and `DMBoxSetHeatDirichlet()` say, and as
-  defaults, which options of `TSSetFromOptions()` may change, the method of Crank and Nicolson (`TSCN`), one linear solve a step by `KSPCG` in the natural norm with relative tolerance 1e-8, and `PCJACOBI`.
+  defaults, which options of `TSSetFromOptions()` may change, the method of Crank and Nicolson (`TSCN`), one linear solve a step by `KSPCG` in the natural norm with relative tolerance 1e-8, and the preconditioner of `DMBoxTSSetHeatSolver()`.
   All implicit types work: `TSTHETA`, `TSBEULER`, `TSCN`, `TSBDF`, `TSARKIMEX`, with adaptive steps or without.
 
   Relative tolerances are relative to the right-hand side of the step, wherever its solve begins; see `DMBoxTSSetHeatGuess()`.
@@ -419,6 +448,7 @@ PetscErrorCode DMBoxTSSetHeat(TS ts)
   PetscCall(DMBoxTSSetHeatGuess(ts, DMBOX_HEAT_GUESS_LINEAR));
   PetscObjectOptionsBegin((PetscObject)ts);
   PetscCall(PetscOptionsEnum("-ts_heat_guess", "Where the linear solve of a step begins", "DMBoxTSSetHeatGuess", DMBoxHeatGuesses, (PetscEnum)s->guess, (PetscEnum *)&s->guess, NULL));
+  PetscCall(PetscOptionsEnum("-ts_heat_solver", "The preconditioner of the steps", "DMBoxTSSetHeatSolver", DMBoxHeatSolvers, (PetscEnum)s->solver, (PetscEnum *)&s->solver, NULL));
   PetscOptionsEnd();
   PetscCall(DMBoxTSSetHeatGuess(ts, s->guess));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -485,6 +515,69 @@ PetscErrorCode DMBoxTSGetHeatGuess(TS ts, DMBoxHeatGuess *guess)
   PetscAssertPointer(guess, 2);
   PetscCall(TSGetHeatSteps(ts, "DMBoxTSGetHeatGuess()", &s));
   *guess = s->guess;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxTSSetHeatSolver - Sets the preconditioner of the time steps of the operator `heat`
+
+  Logically Collective
+
+  Input Parameters:
++ ts     - the `TS`, after `DMBoxTSSetHeat()`
+- solver - `DMBOX_HEAT_SOLVER_JACOBI`: `PCJACOBI`; `DMBOX_HEAT_SOLVER_MG`: multigrid in single precision, `PCSINGLE` with `PCMG`, Chebyshev polynomials and Jacobi's preconditioner on
+           each level; `DMBOX_HEAT_SOLVER_AUTO`: the one that is expected to be faster (default)
+
+  Options Database Key:
+. -ts_heat_solver (auto|jacobi|mg) - the preconditioner; read by `DMBoxTSSetHeat()`
+
+  Level: intermediate
+
+  Notes:
+  Must be called before the first step.  It has no effect where the preconditioner of the `KSP` was set to another one than `PCJACOBI`, or by the option `-pc_type`, or with assembled matrices.
+
+  `auto` estimates the iterations with Jacobi's preconditioner from the matrix of the first step, by the smaller one of 12 dt k / (c h^2) and the square of half of the number of cells in the longest direction: multigrid is for
+  long steps on fine meshes.  It needs a mesh that can be coarsened twice at least.
+
+.seealso: `DMBOX`, `DMBoxTSSetHeat()`, `DMBoxTSGetHeatSolver()`, `PCSINGLE`, `DMBoxGetNumCoarsenings()`
+@*/
+PetscErrorCode DMBoxTSSetHeatSolver(TS ts, DMBoxHeatSolver solver)
+{
+  HeatSteps *s;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ts, TS_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(ts, solver, 2);
+  PetscCall(TSGetHeatSteps(ts, "DMBoxTSSetHeatSolver()", &s));
+  PetscCheck(!s->chosen, PetscObjectComm((PetscObject)ts), PETSC_ERR_ARG_WRONGSTATE, "DMBoxTSSetHeatSolver() must be called before the first step");
+  s->solver = solver;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxTSGetHeatSolver - Returns the preconditioner of the time steps of the operator `heat`, as it was set
+
+  Not Collective
+
+  Input Parameter:
+. ts - the `TS`, after `DMBoxTSSetHeat()`
+
+  Output Parameter:
+. solver - see `DMBoxTSSetHeatSolver()`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxTSSetHeatSolver()`
+@*/
+PetscErrorCode DMBoxTSGetHeatSolver(TS ts, DMBoxHeatSolver *solver)
+{
+  HeatSteps *s;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ts, TS_CLASSID, 1);
+  PetscAssertPointer(solver, 2);
+  PetscCall(TSGetHeatSteps(ts, "DMBoxTSGetHeatSolver()", &s));
+  *solver = s->solver;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -311,6 +311,18 @@ static PetscErrorCode MatBoxTake_Lattice(Mat A, DM dm, PetscReal rate, PetscBool
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatLatticeFollow(Mat A, DM dm, const Mat_Lattice *l)
+{
+  DMBoxOperator op = ((const DM_Box *)dm->data)->op;
+
+  PetscFunctionBegin;
+  PetscCheck(l->form.stiffness > 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "The matrix has %g times the stiffness; a preconditioner for it cannot be made", (double)l->form.stiffness);
+  PetscCall(DMBoxCopyOperator(l->dm, dm));
+  op->rate = l->form.mass / l->form.stiffness - op->coefficient[HEAT_SHIFT];
+  PetscCall(MatBoxUpdateStep(A, dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatLatticeCreate(DM dm, const MatLatticeForm *form, Mat *A)
 {
   static const struct {

@@ -12,6 +12,7 @@ typedef struct {
   PetscInt         nfield;
   PatchFDEmbedding dir[DMBOX_MAX_FIELDS][3];
   void            *plan[DMBOX_MAX_FIELDS][PATCHFD_NUM_KERNELS];
+  Vec              mask, work; /* NULL, or one and zero at the fine nodes whose rows are there and are not; a fine Vec */
 } Mat_Transfer;
 
 static PetscErrorCode MatTransferDescribe(const Mat_Transfer *t, PetscInt f, PatchFDTransferDesc *desc)
@@ -141,31 +142,73 @@ static PetscErrorCode MatTransferRestrict(Mat P, Vec fine, Vec coarse0, Vec coar
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* with a mask, which is not for matrices that are converted, since their entries are not masked */
+static PetscErrorCode MatTransferProlongMasked(Mat P, Vec coarse, Vec fine0, Vec fine)
+{
+  Mat_Transfer *t;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(P, &t));
+  if (!t->mask) {
+    PetscCall(MatTransferProlong(P, coarse, fine0, fine));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatTransferProlong(P, coarse, NULL, t->work));
+  PetscCall(VecPointwiseMult(t->work, t->work, t->mask));
+  if (!fine0) PetscCall(VecCopy(t->work, fine));
+  else if (fine0 == fine) PetscCall(VecAXPY(fine, 1, t->work));
+  else PetscCall(VecWAXPY(fine, 1, t->work, fine0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatTransferRestrictMasked(Mat P, Vec fine, Vec coarse0, Vec coarse)
+{
+  Mat_Transfer *t;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(P, &t));
+  if (t->mask) PetscCall(VecPointwiseMult(t->work, fine, t->mask));
+  PetscCall(MatTransferRestrict(P, t->mask ? t->work : fine, coarse0, coarse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatTransferSetMask(Mat P, Vec mask)
+{
+  Mat_Transfer *t;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(P, &t));
+  PetscCall(DMCreateGlobalVector(t->fine, &t->work));
+  PetscCall(VecDuplicate(t->work, &t->mask));
+  PetscCall(VecSingleConvert(mask, 1, t->mask));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatMult_Transfer(Mat P, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(MatTransferProlong(P, x, NULL, y));
+  PetscCall(MatTransferProlongMasked(P, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultAdd_Transfer(Mat P, Vec x, Vec v, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(MatTransferProlong(P, x, v, y));
+  PetscCall(MatTransferProlongMasked(P, x, v, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultTranspose_Transfer(Mat P, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(MatTransferRestrict(P, x, NULL, y));
+  PetscCall(MatTransferRestrictMasked(P, x, NULL, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode MatMultTransposeAdd_Transfer(Mat P, Vec x, Vec v, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(MatTransferRestrict(P, x, v, y));
+  PetscCall(MatTransferRestrictMasked(P, x, v, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -196,6 +239,7 @@ static PetscErrorCode MatBoxTriples_Transfer(Mat P, PetscCount *count, PetscInt 
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(P, &t));
+  PetscCheck(!t->mask, PetscObjectComm((PetscObject)P), PETSC_ERR_SUP, "The interpolation of a body of voxels cannot be assembled");
   PetscCall(DMBoxGetLocalToGlobal(t->coarse, &column));
   *count = 0;
   for (int fill = 0; fill < 2; fill++) {
@@ -237,6 +281,7 @@ static PetscErrorCode MatDuplicate_Transfer(Mat P, PETSC_UNUSED MatDuplicateOpti
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(P, &t));
   PetscCall(MatTransferCreate(t->coarse, t->fine, Q));
+  if (t->mask) PetscCall(MatTransferSetMask(*Q, t->mask));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -251,6 +296,8 @@ static PetscErrorCode MatDestroy_Transfer(Mat P)
       if (t->plan[f][i]) PetscCall(PatchFDKernelTables[i]->transferdestroy(&t->plan[f][i]));
     for (int d = 0; d < 3; d++) PetscCall(PatchFDEmbeddingDestroy(&t->dir[f][d]));
   }
+  PetscCall(VecDestroy(&t->mask));
+  PetscCall(VecDestroy(&t->work));
   PetscCall(DMDestroy(&t->coarse));
   PetscCall(DMDestroy(&t->fine));
   PetscCall(PetscFree(t));

@@ -20,6 +20,7 @@
 #include <petsc/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include <patchfd/private/bakeoffimpl.h>
+#include <patchfd/private/heatimpl.h>
 #include <petscpatchfd.h> /*I "petscpatchfd.h" I*/
 #include <petscdmda.h>
 
@@ -69,13 +70,15 @@ static PetscErrorCode PCSingleExchangeVecTypes(PC pc)
 /* a DMBOX's operator knows its DM, whether the solver does or not; of other DMs (SNES and TS make a DMSHELL where they are given none) only those that can be cloned are of use */
 static PetscErrorCode PCSingleFindDM(PC pc, DM *dm, PetscBool *native)
 {
-  Mat_Box *m;
+  Mat_Box     *m;
+  Mat_Lattice *l;
 
   PetscFunctionBegin;
   PetscCall(MatBoxFind(pc->pmat, &m));
   if (!m) PetscCall(MatBoxFind(pc->mat, &m));
-  *native = (PetscBool)(m != NULL);
-  *dm     = m ? m->dm : (pc->dm && pc->dm->ops->clone ? pc->dm : NULL);
+  PetscCall(MatLatticeFind(pc->pmat, &l));
+  *native = (PetscBool)(m || l);
+  *dm     = m ? m->dm : l ? l->dm : (pc->dm && pc->dm->ops->clone ? pc->dm : NULL);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -207,10 +210,18 @@ static PetscErrorCode PCReset_Single(PC pc)
 /* the clone takes over what the operator outside is, which need not be what its DM says by now */
 static PetscErrorCode PCSingleSetOperatorsNative(PC pc)
 {
-  PC_Single *s = (PC_Single *)pc->data;
-  Mat_Box   *A, *P;
+  PC_Single   *s = (PC_Single *)pc->data;
+  Mat_Box     *A, *P;
+  Mat_Lattice *l;
 
   PetscFunctionBegin;
+  PetscCall(MatLatticeFind(pc->pmat, &l));
+  if (l) {
+    if (!s->box) PetscCall(DMCreateMatrix(s->dm, &s->box));
+    PetscCall(MatLatticeFollow(s->box, s->dm, l));
+    PetscCall(PCSetOperators(s->pc, s->box, s->box));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(MatBoxFind(pc->mat, &A));
   PetscCall(MatBoxFind(pc->pmat, &P));
   PetscCall(DMBoxCopyOperatorData((P ? P : A)->dm, s->dm));
@@ -366,6 +377,7 @@ static PetscErrorCode PCSetUp_Single(PC pc)
     PetscCall(MatBoxFind(pc->pmat, &m));
     PetscCall(MatBakeoffFind(pc->pmat, &bakeoff));
     if ((m || bakeoff) && !((PetscObject)s->pc)->type_name) PetscCall(PCSetType(s->pc, PCPATCHMG));
+    if (native && !m && !((PetscObject)s->pc)->type_name) PetscCall(DMBoxHeatSetMG(s->dm, s->pc));
     PetscCall(PCSetFromOptions(s->pc));
   }
   PetscCall(PCSingleExchangeVecTypes(pc));
@@ -481,7 +493,7 @@ static PetscErrorCode PCSingleApply(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec)
   if (s->native) {
     PetscCall(MatBoxFind(pc->pmat, &m));
     if (!m) PetscCall(MatBoxFind(pc->mat, &m));
-    if (s->exponent || m->c.identity != 1) PetscCall(PCSingleSolveFixed(m, x, y));
+    if (m && (s->exponent || m->c.identity != 1)) PetscCall(PCSingleSolveFixed(m, x, y));
   }
   PetscCall(PCSingleCheckResult(pc, x, factor, y));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -20,6 +20,8 @@ PETSC_INTERN PetscErrorCode HeatBodyCreate(DM, HeatBody from, HeatBody *); /* wi
 PETSC_INTERN PetscErrorCode HeatBodyReference(HeatBody);
 PETSC_INTERN PetscErrorCode HeatBodyDestroy(HeatBody *);
 PETSC_INTERN PetscErrorCode HeatBodySetField(HeatBody, PetscInt i, Vec); /* takes a reference */
+/* one at nodes that touch a cube of the body, which has voxels, zero at others */
+PETSC_INTERN PetscErrorCode HeatBodyInside(DM, HeatBody, Vec inside);
 PETSC_INTERN PetscErrorCode HeatBodyCoarsen(DM fine, HeatBody, DM coarse, HeatBody *);
 /* arrays of the fields with ghosts; NULL for constants */
 PETSC_INTERN PetscErrorCode HeatBodyGetArrays(HeatBody, DM, PatchFDKernels, const void *field[4]);
@@ -65,6 +67,12 @@ PETSC_INTERN PetscErrorCode DMBoxGetHeatData(DM, const char who[], DMBoxOperator
 PETSC_INTERN PetscErrorCode MatLatticeCreate(DM, const MatLatticeForm *, Mat *);
 PETSC_INTERN PetscErrorCode MatLatticeFind(Mat, Mat_Lattice **); /* NULL for other matrices */
 PETSC_INTERN PetscErrorCode DMCreateMatrix_Heat(DM, Mat *);
+/* A, a matrix of the DM, and those on coarser DMs become the matrix, but for a factor, on another DM of the same mesh */
+PETSC_INTERN PetscErrorCode MatLatticeFollow(Mat A, DM, const Mat_Lattice *);
+/* multigrid: point smoothers, on as many levels as there are (heatsolver.c) */
+PETSC_INTERN PetscErrorCode DMBoxHeatSetMG(DM, PC);
+/* is multigrid, in single precision, expected to be faster for this matrix than Jacobi's preconditioner? */
+PETSC_INTERN PetscErrorCode DMBoxHeatPrefersMG(DM, Mat, PetscReal rtol, PetscBool *);
 /* a matrix with the DM's materials as they are now, kept with the DM under a name */
 PETSC_INTERN PetscErrorCode DMBoxGetHeatMatrix(DM, const char name[], const MatLatticeForm *, Mat *);
 /* y = b at fixed nodes, y = 0 there for b = NULL */

@@ -123,6 +123,7 @@ PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator);          
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator);                        /* heat.c */
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator);                   /* diffusion.c */
 PETSC_INTERN PetscErrorCode DMCreateInterpolation_MatBox(DM coarse, DM fine, Mat *, Vec *); /* transfer.c */
+PETSC_INTERN PetscErrorCode MatTransferSetMask(Mat, Vec mask);                              /* an interpolation, not assembled, to the nodes with a one only */
 PETSC_INTERN PetscErrorCode DMSetUpSolvers_MatBox(DM);                                      /* solvers.c */
 /* called when a matrix is made, since that is the one thing that a SNES without callbacks asks of its DM: solvers.c */
 PETSC_INTERN PetscErrorCode DMBoxSetSNESDefaults(DM);

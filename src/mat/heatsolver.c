@@ -1,0 +1,65 @@
+/*
+  Solvers of the steps of the operator "heat": multigrid with point smoothers, and when it pays.
+*/
+#include <patchfd/private/heatimpl.h>
+#include <petscksp.h>
+
+/* Chebyshev polynomials of degree 2 with Jacobi's preconditioner on each level; on the coarsest one conjugate gradients, to a tolerance that the outer ones do not see */
+PetscErrorCode DMBoxHeatSetMG(DM dm, PC pc)
+{
+  PetscInt n;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetNumCoarsenings(dm, &n));
+  PetscCall(PCSetType(pc, PCMG));
+  PetscCall(PCMGSetLevels(pc, n + 1, NULL));
+  for (PetscInt l = 0; l <= n; l++) {
+    KSP ksp;
+    PC  smoother;
+
+    PetscCall(PCMGGetSmoother(pc, l, &ksp));
+    PetscCall(KSPGetPC(ksp, &smoother));
+    PetscCall(PCSetType(smoother, PCJACOBI));
+    PetscCall(KSPSetType(ksp, l ? KSPCHEBYSHEV : KSPCG));
+    if (l) PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 2));
+    else {
+      PetscCall(KSPSetNormType(ksp, KSP_NORM_NATURAL));
+      PetscCall(KSPSetTolerances(ksp, 1e-4, PETSC_CURRENT, PETSC_CURRENT, 1000));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Eigenvalues of D^{-1} A are at most near 2, D being the diagonal; the smallest one is near the Rayleigh quotient of the constants, 1 / (0.4 + 6 k / (a c h^2)) for a M + K on cubes inside.
+  On insulated boxes the constants are one vector only, and the next eigenvalue is that of half a wave in the longest direction.  From these follow the iterations of conjugate gradients.  A
+  multigrid step costs as much as COST of theirs and reduces the error by more than RATE (benchmarks/heat).
+*/
+PetscErrorCode DMBoxHeatPrefersMG(DM dm, Mat A, PetscReal rtol, PetscBool *prefers)
+{
+  const PetscReal COST = 9, RATE = 0.1;
+  PetscInt        n, cells[3], longest = 1;
+  PetscReal       sum, diagonal, its, condition;
+  Vec             one, y;
+
+  PetscFunctionBegin;
+  *prefers = PETSC_FALSE;
+  PetscCall(DMBoxGetNumCoarsenings(dm, &n));
+  PetscCall(DMBoxGetCells(dm, cells));
+  for (PetscInt d = 0; d < dm->dim; d++) longest = PetscMax(longest, cells[d]);
+  if (n < 2) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMGetGlobalVector(dm, &one));
+  PetscCall(DMGetGlobalVector(dm, &y));
+  PetscCall(VecSet(one, 1));
+  PetscCall(MatMult(A, one, y));
+  PetscCall(VecSum(y, &sum));
+  PetscCall(MatGetDiagonal(A, y));
+  PetscCall(VecSum(y, &diagonal));
+  PetscCall(DMRestoreGlobalVector(dm, &one));
+  PetscCall(DMRestoreGlobalVector(dm, &y));
+  if (sum <= 0) PetscFunctionReturn(PETSC_SUCCESS);
+  condition = PetscMin(2 * diagonal / sum, 0.5 * (PetscReal)longest * (PetscReal)longest);
+  its       = 0.5 * PetscSqrtReal(condition) * PetscLogReal(2 / rtol);
+  *prefers  = (PetscBool)(its > COST * PetscLogReal(rtol) / PetscLogReal(RATE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
