@@ -27,29 +27,59 @@ typedef struct {
   PetscBool     symmetric, graph;
   PatchMGRecord record;
   PetscErrorCode (*setfromoptions)(PC, PetscOptionItems), (*setup)(PC), (*apply)(PC, Vec, Vec), (*reset)(PC), (*destroy)(PC); /* PCMG's */
+  PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
 } PC_PatchMG;
 
 #define PATCHMG(pc) ((PC_PatchMG *)((PC_MG *)(pc)->data)->innerctx)
 
+/* PCMG's.  As long as a PC has this one nobody has called PCMGSetType(), which sets what goes with the type: the kind of cycle is left to us */
+static PetscErrorCode PCApplyRichardson_PatchMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its, PetscBool zeroguess, PetscInt *outits, PCRichardsonConvergedReason *reason)
+{
+  PetscFunctionBegin;
+  PetscCall(PATCHMG(pc)->applyrichardson(pc, b, x, w, rtol, abstol, dtol, its, zeroguess, outits, reason));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool PCPatchMGCycleIsFree(PC pc)
+{
+  return (PetscBool)(pc->ops->applyrichardson == PCApplyRichardson_PatchMG);
+}
+
 /* as many levels as the mesh can be coarsened, unless the user chose */
 static PetscErrorCode PCPatchMGSetLevels(PC pc)
 {
-  PetscBool isbox = PETSC_FALSE;
-  PetscInt  n;
+  const PetscBool isfree = PCPatchMGCycleIsFree(pc);
+  PetscBool       isbox  = PETSC_FALSE;
+  PetscInt        n;
 
   PetscFunctionBegin;
   if (((PC_MG *)pc->data)->levels) PetscFunctionReturn(PETSC_SUCCESS);
   if (pc->dm) PetscCall(PetscObjectTypeCompare((PetscObject)pc->dm, DMBOX, &isbox));
   if (!isbox) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxGetNumCoarsenings(pc->dm, &n));
-  PetscCall(PCMGSetLevels(pc, n + 1, NULL));
+  PetscCall(PCMGSetLevels(pc, n + 1, NULL)); /* which calls PCMGSetType() */
+  if (isfree) pc->ops->applyrichardson = PCApplyRichardson_PatchMG;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  For flows full cycles, unless the user chose: a V-cycle needs ever more iterations at low degree, since penalties differ from level to level, and up to
+  twice as many at any (doc/performance.md)
+*/
+static PetscErrorCode PCPatchMGSetCycle(PC pc)
+{
+  Mat_Box *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxFind(pc->pmat, &m));
+  if (m && MatBoxIsSaddlePoint(m) && !PATCHMG(pc)->symmetric && PCPatchMGCycleIsFree(pc)) PetscCall(PCMGSetType(pc, PC_MG_FULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOptionsObject)
 {
   PC_PatchMG *p         = PATCHMG(pc);
-  PetscBool   symmetric = p->symmetric, graph = p->graph, flg;
+  PetscBool   symmetric = p->symmetric, graph = p->graph, flg, isfree;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PATCHMG options");
@@ -59,7 +89,10 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
   if (flg) PetscCall(PCPatchMGSetGraph(pc, graph));
   PetscOptionsHeadEnd();
   PetscCall(PCPatchMGSetLevels(pc));
-  PetscCall(p->setfromoptions(pc, PetscOptionsObject));
+  isfree = PCPatchMGCycleIsFree(pc);
+  PetscCall(p->setfromoptions(pc, PetscOptionsObject)); /* -pc_mg_levels calls PCMGSetType(), too */
+  PetscCall(PetscOptionsHasName(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_mg_type", &flg));
+  if (isfree && !flg) pc->ops->applyrichardson = PCApplyRichardson_PatchMG;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -324,6 +357,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
       if (p->symmetric) PetscCall(PetscObjectAddOptionsHandler((PetscObject)downpc, PCPatchMGMirror, NULL, levels[l]));
     }
   }
+  PetscCall(PCPatchMGSetCycle(pc));
   PetscCall(p->setup(pc));
   PetscCall(PCPatchMGSetCoefficients(pc));
   if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric(pc));
@@ -723,7 +757,9 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   Notes:
   The defaults: as many levels as the mesh can be halved; on each, one step of `KSPRICHARDSON` with `PCPATCHFD` before and one after
   the coarse correction; on the coarsest, `PCPATCHFD` with the whole box as one patch. That is the V-cycle of Algorithm 2.1 in
-  C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU.
+  C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU. For the operator `stokes` it is the
+  full cycle of such V-cycles, `PC_MG_FULL`, unless `PCMGSetType()` or `-pc_mg_type` chooses another, `PCMGSetLevels()` has been called (then it is the V-cycle), or the
+  cycle is to be symmetric.
 
   A mesh that cannot be halved has one level: the direct solver, with the options prefix `mg_coarse_`.
 
@@ -752,6 +788,8 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   p->apply                      = pc->ops->apply;
   p->reset                      = pc->ops->reset;
   p->destroy                    = pc->ops->destroy;
+  p->applyrichardson            = pc->ops->applyrichardson;
+  pc->ops->applyrichardson      = PCApplyRichardson_PatchMG;
   pc->ops->presolve             = PCPreSolve_CheckKrylov;
   pc->ops->setfromoptions       = PCSetFromOptions_PatchMG;
   pc->ops->setup                = PCSetUp_PatchMG;
