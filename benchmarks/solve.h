@@ -114,7 +114,7 @@ static PetscErrorCode BreakdownBegin(PetscInt nm, char *const modes[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* mode: mixed, the V-cycle in single precision, or double */
+/* mode: mixed, the V-cycle in single precision, or double.  What does not converge in so many iterations has to end, too: the residual that is printed says so */
 static PetscErrorCode CreateSolver(DM dm, Mat A, const char *mode, PetscReal rtol, KSP *ksp)
 {
   PC        pc, inner;
@@ -130,7 +130,7 @@ static PetscErrorCode CreateSolver(DM dm, Mat A, const char *mode, PetscReal rto
   PetscCall(KSPSetDMActive(*ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
   PetscCall(KSPSetOperators(*ksp, A, A));
   PetscCall(KSPSetType(*ksp, KSPFGMRES));
-  PetscCall(KSPSetTolerances(*ksp, rtol, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(KSPSetTolerances(*ksp, rtol, PETSC_CURRENT, PETSC_CURRENT, 200));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetDM(pc, dm));
   PetscCall(PCSetType(pc, mixed ? PCSINGLE : PCPATCHMG));

@@ -406,6 +406,16 @@ int main(int argc, char **argv)
      test:
        suffix: 3d_thin
        args: -cells 1,4,2 -degrees 1,2,3
+     # the coarsest mesh, by all threads
+     test:
+       suffix: 2d_one
+       args: -dim 2 -cells 2,2 -degrees 1,2,3,4,5,6,7
+     test:
+       suffix: 3d_one
+       args: -cells 2,2,2 -degrees 1,2,3,4,5
+     test:
+       suffix: 3d_one_open
+       args: -cells 2,1,2 -degrees 1,2,3 -open 1,0,0
      test:
        suffix: schur_2d
        args: -schur -dim 2 -cells 7,6 -degrees 1,2,3,4,5,6

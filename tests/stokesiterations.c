@@ -309,6 +309,7 @@ static PetscErrorCode Row(PetscInt d, PetscInt k, PetscInt L, PetscInt N, const 
 
 int main(int argc, char **argv)
 {
+  const char *const types[] = {"-exact_pc_mg_type", "-single_pc_mg_type", "-float_single_pc_mg_type"};
   PetscInt  dim = 2, degrees[16] = {1, 2, 3, 4}, nd = 16, levels[2] = {2, 4}, nl = 2, deviations = 0, compared = 0;
   PetscReal max = 2.e5, divergence = 1e-13;
   PetscBool set, compare = PETSC_FALSE;
@@ -327,6 +328,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsHasName(NULL, NULL, "-exact_mg_levels_pc_patchfd_classes", &set));
   if (!set) PetscCall(PetscOptionsSetValue(NULL, "-exact_mg_levels_pc_patchfd_classes", "exact"));
   PetscCall(PetscOptionsSetValue(NULL, "-float_single_pc_type", PCPATCHMG));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(types); i++) { /* the references have V-cycles */
+    PetscCall(PetscOptionsHasName(NULL, NULL, types[i], &set));
+    if (!set) PetscCall(PetscOptionsSetValue(NULL, types[i], "multiplicative"));
+  }
 
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  k   L    unknowns |   exact    nu |  single    nu |   float    nu |\n"));
   for (PetscInt i = 0; i < nd; i++) {

@@ -171,12 +171,21 @@ struct LocalDoor {
     FIELDS
   };
 
+  /* one patch that is a whole line in each direction, which has an inverse and no eigenvectors */
+  static bool whole(const PatchFDLocalDesc *desc)
+  {
+    bool is = desc->kind == PATCHFD_LOCAL_DENSE;
+
+    for (int d = 0; d < 3; d++) is = is && desc->field->dir[d]->npatch == 1 && !desc->field->dir[d]->eigen[0].S;
+    return is;
+  }
+
   static PetscErrorCode create(const PatchFDLocalDesc *desc, void **plan)
   {
     DoorPlan *p;
 
     PetscFunctionBegin;
-    PetscCall(DoorCreate(desc->nfield > 1 ? FIELDS : (desc->nterm ? TERMS : (desc->nphase > 1 ? DG : SUM)), plan, &p));
+    PetscCall(DoorCreate(desc->nfield > 1 || whole(desc) ? FIELDS : (desc->nterm ? TERMS : (desc->nphase > 1 ? DG : SUM)), plan, &p));
     PetscCall(call(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); }));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

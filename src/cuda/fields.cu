@@ -58,7 +58,7 @@ void FieldsOctets(const PatchFDDense *dense, std::vector<FieldsOctet> &octets)
   }
 }
 
-/* ---- the generic kernel: one team a patch; all teams of a block meet at each barrier, those that have no patch (not active) take part in nothing else ---- */
+/* ---- patches, in steps ---- */
 
 template <typename T>
 struct FieldsClass {
@@ -83,6 +83,8 @@ struct FieldsPatch {
   bool                  active;
   const FieldsClass<T> *c;
 
+  /* the only one */
+  __device__ __forceinline__ FieldsPatch(const FieldsData<T> &s) : number{0, 0, 0}, active(true), c(s.classes) { }
   __device__ __forceinline__ FieldsPatch(const FieldsData<T> &s, const FieldsPatches &g, size_t item) : active(g.find(item, number))
   {
     c = s.classes + s.cls[0][number[0]] + s.nclass[0] * (s.cls[1][number[1]] + s.nclass[1] * s.cls[2][number[2]]);
@@ -98,11 +100,11 @@ struct FieldsPatch {
   }
 };
 
-/* u = U' r; numbers that do not exist are zero */
+/* u = U' r, by thread `first` of `step`; numbers that do not exist are zero */
 template <typename T>
-static __device__ inline void FieldsGather(const FieldsData<T> &s, const FieldsPatch<T> &p, const T *r, T *u)
+static __device__ inline void FieldsGather(const FieldsData<T> &s, const FieldsPatch<T> &p, int first, int step, const T *r, T *u)
 {
-  for (int q = threadIdx.x; q < p.c->noctet; q += blockDim.x) {
+  for (int q = first; q < p.c->noctet; q += step) {
     const FieldsOctet o = p.c->octet[q];
     T                 v[8];
 
@@ -141,9 +143,9 @@ static __device__ inline void FieldsBlocks(const FieldsPatch<T> &p, const T *u, 
 
 /* x = beta x + omega U w; patches that overlap add with atomics */
 template <typename T>
-static __device__ inline void FieldsScatter(const FieldsData<T> &s, const FieldsPatches &g, const FieldsPatch<T> &p, T omega, T beta, const T *w, T *x)
+static __device__ inline void FieldsScatter(const FieldsData<T> &s, const FieldsPatch<T> &p, int first, int step, bool overlap, T omega, T beta, const T *w, T *x)
 {
-  for (int q = threadIdx.x; q < p.c->noctet; q += blockDim.x) {
+  for (int q = first; q < p.c->noctet; q += step) {
     const FieldsOctet o = p.c->octet[q];
     T                 v[8];
 
@@ -155,11 +157,13 @@ static __device__ inline void FieldsScatter(const FieldsData<T> &s, const Fields
       const ptrdiff_t at = p.at(s, o, b);
 
       if (at < 0) continue;
-      if (g.overlap()) atomicAdd(&x[at], omega * v[b]);
+      if (overlap) atomicAdd(&x[at], omega * v[b]);
       else x[at] = (beta == 0 ? T(0) : beta * x[at]) + omega * v[b];
     }
   }
 }
+
+/* ---- the generic kernel: one team a patch; all teams of a block meet at each barrier, those that have no patch (not active) take part in nothing else ---- */
 
 template <typename T>
 static __global__ void FieldsKernel(const __grid_constant__ FieldsData<T> s, const __grid_constant__ FieldsPatches g, T omega, T beta, const T *r, T *x)
@@ -169,12 +173,55 @@ static __global__ void FieldsKernel(const __grid_constant__ FieldsData<T> s, con
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < g.shell.size(); base += (size_t)gridDim.x * blockDim.y) {
     const FieldsPatch<T> p(s, g, base + threadIdx.y);
 
-    if (p.active) FieldsGather(s, p, r, u);
+    if (p.active) FieldsGather(s, p, threadIdx.x, blockDim.x, r, u);
     __syncthreads();
     if (p.active) FieldsBlocks(p, u, w);
     __syncthreads();
-    if (p.active) FieldsScatter(s, g, p, omega, beta, w, x);
+    if (p.active) FieldsScatter(s, p, threadIdx.x, blockDim.x, g.overlap(), omega, beta, w, x);
   }
+}
+
+/* ---- one patch alone, the coarsest mesh: all blocks of threads work on it, in three kernels ---- */
+
+template <typename T>
+static __global__ void FieldsOneGather(const __grid_constant__ FieldsData<T> s, const T *r, T *u)
+{
+  FieldsGather(s, FieldsPatch<T>(s), blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x, r, u);
+}
+
+enum {
+  FIELDS_ONE_ROWS  = 32, /* of a block of threads */
+  FIELDS_ONE_PARTS = 8   /* of a row, which as many threads sum up */
+};
+
+template <typename T>
+static __global__ void FieldsOneBlocks(const __grid_constant__ FieldsData<T> s, const T *u, T *w)
+{
+  __shared__ T           part[FIELDS_ONE_PARTS][FIELDS_ONE_ROWS];
+  const FieldsClass<T>  &c   = *s.classes;
+  const int              row = blockIdx.x * FIELDS_ONE_ROWS + threadIdx.x;
+  int                    b = 0, first = 0; /* the row's block, and that one's first row */
+  T                      sum = 0;
+
+  while (b < 8 && row - first >= c.size[b]) first += c.size[b++];
+  if (b < 8) {
+    const int n = c.size[b];
+    const T  *X = c.block[b] + row - first;
+
+#pragma unroll 8
+    for (int j = threadIdx.y; j < n; j += FIELDS_ONE_PARTS) sum += X[(size_t)j * n] * u[first + j];
+  }
+  part[threadIdx.y][threadIdx.x] = sum;
+  __syncthreads();
+  if (b == 8 || threadIdx.y) return;
+  for (int i = 1; i < FIELDS_ONE_PARTS; i++) sum += part[i][threadIdx.x];
+  w[row] = sum;
+}
+
+template <typename T>
+static __global__ void FieldsOneScatter(const __grid_constant__ FieldsData<T> s, T omega, T beta, const T *w, T *x)
+{
+  FieldsScatter(s, FieldsPatch<T>(s), blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x, false, omega, beta, w, x);
 }
 
 /* ---- which patches are for the fast kernels ---- */
@@ -259,6 +306,8 @@ template <typename T>
 struct FieldsPlan : FieldsSolver<T> {
   FieldsData<T>  data = {};
   int            phases;
+  T             *one = NULL; /* if there is one patch alone: its numbers before and after the products, `size` each */
+  int            size = 0, noctet = 0;
   PetscLogDouble flops; /* of a patch */
   PlanMemory     memory;
 
@@ -270,6 +319,7 @@ struct FieldsPlan : FieldsSolver<T> {
   PetscErrorCode apply(const PatchFDColor &, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t) const override;
 
 private:
+  PetscErrorCode applyOne(PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t) const;
   PetscErrorCode octets(const PatchFDDense *, FieldsClass<T> *);
   PetscErrorCode classes(const PatchFDLocalDesc *);
   PetscErrorCode forms(const PatchFDLocalDesc *);
@@ -335,7 +385,8 @@ PetscErrorCode FieldsPlan<T>::classes(const PatchFDLocalDesc *desc)
     PetscCall(octets(dense, &all[i]));
   }
   PetscCall(memory.upload(all.size(), all.data(), (FieldsClass<T> **)&data.classes));
-  PetscCall(data.team.create((int)largest, 2 * largest));
+  size   = (int)largest;
+  noctet = all[0].noctet;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -381,6 +432,11 @@ PetscErrorCode FieldsPlan<T>::create(const PatchFDLocalDesc *desc)
   flops = 0;
   for (int b = 0; b < 8; b++) flops += 2.0 * (PetscLogDouble)desc->dense->size[b] * (PetscLogDouble)desc->dense->size[b];
   PetscCall(classes(desc));
+  if (desc->field->dir[0]->npatch * desc->field->dir[1]->npatch * desc->field->dir[2]->npatch == 1) {
+    PetscCall(memory.malloc(2 * (size_t)size, &one));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(data.team.create(size, 2 * (size_t)size));
   PetscCall(AllowShared(FieldsKernel<T>, shared_limit)); /* not what this plan needs: others may need more */
   PetscCall(forms(desc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -399,6 +455,20 @@ PetscErrorCode FieldsPlan<T>::free()
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+template <typename T>
+PetscErrorCode FieldsPlan<T>::applyOne(PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t stream) const
+{
+  const unsigned threads = 128, octets = ((unsigned)noctet + threads - 1) / threads, rows = ((unsigned)size + FIELDS_ONE_ROWS - 1) / FIELDS_ONE_ROWS;
+
+  PetscFunctionBegin;
+  FieldsOneGather<T><<<octets, threads, 0, stream>>>(data, r, one);
+  FieldsOneBlocks<T><<<rows, dim3(FIELDS_ONE_ROWS, FIELDS_ONE_PARTS), 0, stream>>>(data, one, one + size);
+  FieldsOneScatter<T><<<octets, threads, 0, stream>>>(data, (T)omega, (T)beta, one + size, x);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PetscLogGpuFlops(flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* one colour: the patches that fast kernels can do, and the others */
 template <typename T>
 PetscErrorCode FieldsPlan<T>::apply(const PatchFDColor &color, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t stream) const
@@ -408,6 +478,8 @@ PetscErrorCode FieldsPlan<T>::apply(const PatchFDColor &color, const PatchFDRang
   PetscInt64         left    = (PetscInt64)all.count[0] * all.count[1] * all.count[2];
 
   PetscFunctionBegin;
+  if (one && left && !(all.phases == 2 && all.phase & 1)) PetscCall(applyOne(omega, beta, r, x, stream));
+  if (one) PetscFunctionReturn(PETSC_SUCCESS);
   if (fast.empty()) largest.count[0] = 0;
   for (size_t i = 0; i < fast.size(); i++) {
     PatchFDRange inner;

@@ -269,7 +269,8 @@ static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const D
 static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBoxLocal *l)
 {
   const DM_Box     *box = (const DM_Box *)m->dm->data;
-  const PetscBool   whole = (PetscBool)(type == MATBOX_LOCAL_WHOLE), dense = (PetscBool)(whole || type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE), alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE || type == MATBOX_LOCAL_SCHUR_ALONE);
+  const PetscBool   alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE || type == MATBOX_LOCAL_SCHUR_ALONE), whole = (PetscBool)(type == MATBOX_LOCAL_WHOLE);
+  const PetscBool   dense = (PetscBool)(whole || type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE);
   DirectionMatrices x[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
 
   PetscFunctionBegin;

@@ -9,6 +9,7 @@
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
+#include "patchmg.h"
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/logimpl.h>
 
@@ -28,15 +29,30 @@ typedef struct {
   PetscBool     symmetric, graph;
   PatchMGRecord record;
   PetscErrorCode (*setfromoptions)(PC, PetscOptionItems), (*setup)(PC), (*apply)(PC, Vec, Vec), (*reset)(PC), (*destroy)(PC); /* PCMG's */
+  PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
 } PC_PatchMG;
 
 #define PATCHMG(pc) ((PC_PatchMG *)((PC_MG *)(pc)->data)->innerctx)
 
+/* PCMG's.  As long as a PC has this one nobody has called PCMGSetType(), which sets what goes with the type: the kind of cycle is left to us */
+static PetscErrorCode PCApplyRichardson_PatchMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its, PetscBool zeroguess, PetscInt *outits, PCRichardsonConvergedReason *reason)
+{
+  PetscFunctionBegin;
+  PetscCall(PATCHMG(pc)->applyrichardson(pc, b, x, w, rtol, abstol, dtol, its, zeroguess, outits, reason));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscBool PCPatchMGCycleIsFree(PC pc)
+{
+  return (PetscBool)(pc->ops->applyrichardson == PCApplyRichardson_PatchMG);
+}
+
 /* as many levels as the mesh can be coarsened, or degrees halved, unless the user chose */
 static PetscErrorCode PCPatchMGSetLevels(PC pc)
 {
-  PetscBool isbox = PETSC_FALSE;
-  PetscInt  n;
+  const PetscBool isfree = PCPatchMGCycleIsFree(pc);
+  PetscBool       isbox  = PETSC_FALSE;
+  PetscInt        n;
 
   PetscFunctionBegin;
   if (((PC_MG *)pc->data)->levels) PetscFunctionReturn(PETSC_SUCCESS);
@@ -46,14 +62,29 @@ static PetscErrorCode PCPatchMGSetLevels(PC pc)
     PetscCall(DMBoxGetNumCoarsenings(pc->dm, &n));
     n++;
   }
-  if (n) PetscCall(PCMGSetLevels(pc, n, NULL));
+  if (n) PetscCall(PCMGSetLevels(pc, n, NULL)); /* which calls PCMGSetType() */
+  if (isfree) pc->ops->applyrichardson = PCApplyRichardson_PatchMG;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  For flows full cycles, unless the user chose: a V-cycle needs ever more iterations at low degree, since penalties differ from level to level, and up to
+  twice as many at any (doc/performance.md)
+*/
+static PetscErrorCode PCPatchMGSetCycle(PC pc)
+{
+  Mat_Box *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxFind(pc->pmat, &m));
+  if (m && MatBoxIsSaddlePoint(m) && !PATCHMG(pc)->symmetric && PCPatchMGCycleIsFree(pc)) PetscCall(PCMGSetType(pc, PC_MG_FULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOptionsObject)
 {
   PC_PatchMG *p         = PATCHMG(pc);
-  PetscBool   symmetric = p->symmetric, graph = p->graph, flg;
+  PetscBool   symmetric = p->symmetric, graph = p->graph, flg, isfree;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PATCHMG options");
@@ -63,7 +94,10 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
   if (flg) PetscCall(PCPatchMGSetGraph(pc, graph));
   PetscOptionsHeadEnd();
   PetscCall(PCPatchMGSetLevels(pc));
-  PetscCall(p->setfromoptions(pc, PetscOptionsObject));
+  isfree = PCPatchMGCycleIsFree(pc);
+  PetscCall(p->setfromoptions(pc, PetscOptionsObject)); /* -pc_mg_levels calls PCMGSetType(), too */
+  PetscCall(PetscOptionsHasName(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_mg_type", &flg));
+  if (isfree && !flg) pc->ops->applyrichardson = PCApplyRichardson_PatchMG;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -85,177 +119,6 @@ static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest)
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
   PetscCall(PCSetType(pc, PCPATCHFD));
   if (coarsest) PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  The scale of a KSPRICHARDSON, and whether it takes its own at each step.  PETSc has no routine that tells, nor does it install the header of its data:
-  that these begin as below is tried out first, and where they do not, nothing is claimed to be known.
-*/
-static PetscErrorCode KSPRichardsonGetScale_Private(KSP ksp, PetscReal *scale, PetscBool *selfscale)
-{
-  typedef struct {
-    PetscReal scale;
-    PetscBool selfscale;
-  } Richardson;
-  static enum {UNTRIED, KNOWN, UNKNOWN} layout = UNTRIED;
-  const Richardson *r;
-
-  PetscFunctionBegin;
-  if (layout == UNTRIED) {
-    PetscBool known;
-    KSP       probe;
-
-    PetscCall(KSPCreate(PETSC_COMM_SELF, &probe));
-    PetscCall(KSPSetType(probe, KSPRICHARDSON));
-    r     = (const Richardson *)probe->data;
-    known = (PetscBool)(r->scale == 1 && !r->selfscale);
-    PetscCall(KSPRichardsonSetScale(probe, 0.375));
-    known = (PetscBool)(known && r->scale == 0.375 && !r->selfscale);
-    PetscCall(KSPRichardsonSetSelfScale(probe, PETSC_TRUE));
-    layout = known && r->selfscale == PETSC_TRUE ? KNOWN : UNKNOWN;
-    PetscCall(KSPDestroy(&probe));
-  }
-  r          = (const Richardson *)ksp->data;
-  *scale     = layout == KNOWN ? r->scale : 1;
-  *selfscale = layout == KNOWN ? r->selfscale : PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- symmetric cycles: the post-smoother is the adjoint of the pre-smoother ---- */
-
-#define PRESMOOTHER "PCPatchMGPreSmoother" /* under this name a PC that is the adjoint of it keeps it */
-
-/* x = S'b, where S stands for the steps of the pre-smoother from a zero guess */
-static PetscErrorCode PCApply_Adjoint(PC pc, Vec b, Vec x)
-{
-  KSP down;
-
-  PetscFunctionBegin;
-  PetscCall(PCShellGetContext(pc, &down));
-  PetscCall(VecSet(x, 0));
-  PetscCall(KSPSolveTranspose(down, b, x));
-  PetscCall(KSPCheckSolve(down, pc, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
-{
-  KSP down;
-
-  PetscFunctionBegin;
-  PetscCall(PCShellGetContext(pc, &down));
-  PetscCall(VecSet(x, 0));
-  PetscCall(KSPSolve(down, b, x));
-  PetscCall(KSPCheckSolve(down, pc, x));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*
-  PCMG reads the options of all pre-smoothers, and then those of the post-smoothers (-mg_levels_up_).  This is called in between, at the end of a
-  pre-smoother's: whatever it is now, the post-smoother becomes its adjoint, and the options to come are changes to that.
-
-  The pre-smoother makes I - S A of the error, the post-smoother is to make I - S' A of it.  Steps of Richardson's method with PCPATCHFD: the same number
-  of the same steps, each with its colours in reverse.  Any other fixed linear iteration: one step x += S'(b - A x), by the transpose of the pre-smoother.
-*/
-static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED PetscOptionItems PetscOptionsObject, void *ctx)
-{
-  const PC_MG_Levels *level = (const PC_MG_Levels *)ctx;
-  KSP                 down = level->smoothd, up = level->smoothu;
-  MPI_Comm            comm = PetscObjectComm((PetscObject)down);
-  const char         *prefix, *downprefix;
-  PC                  downpc, uppc;
-  PetscBool           richardson, linear, patchfd, own, pcset, selfscale = PETSC_FALSE;
-  PetscReal           scale = 1;
-  PetscInt            its;
-
-  PetscFunctionBegin;
-  PetscCall(KSPGetPC(down, &downpc));
-  PetscCall(KSPGetPC(up, &uppc));
-  PetscCall(KSPGetOptionsPrefix(down, &downprefix));
-  PetscCall(KSPGetOptionsPrefix(up, &prefix));
-  PetscCall(PetscOptionsHasName(((PetscObject)up)->options, prefix, "-ksp_type", &own));
-  PetscCall(PetscOptionsHasName(((PetscObject)up)->options, prefix, "-pc_type", &pcset));
-  own = (PetscBool)(own || pcset); /* the post-smoother is of the user's own choice */
-  PetscCall(PetscObjectTypeCompare((PetscObject)down, KSPRICHARDSON, &richardson));
-  PetscCall(PetscObjectTypeCompareAny((PetscObject)down, &linear, KSPRICHARDSON, KSPCHEBYSHEV, KSPPREONLY, ""));
-  PetscCall(PetscObjectTypeCompare((PetscObject)downpc, PCPATCHFD, &patchfd));
-  PetscCall(KSPGetTolerances(down, NULL, NULL, NULL, &its));
-  if (richardson) PetscCall(KSPRichardsonGetScale_Private(down, &scale, &selfscale));
-  PetscCall(KSPSetNormType(up, KSP_NORM_NONE));
-  PetscCall(KSPSetConvergenceTest(up, KSPConvergedSkip, NULL, NULL));
-  PetscCheck(linear || own, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_type %s has not: "
-             "allowed are richardson, chebyshev and preonly, or choose the post-smoother with -%sksp_type",
-             downprefix, ((PetscObject)down)->type_name, prefix);
-  PetscCheck(!selfscale || own, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, which -%sksp_richardson_self_scale has not; use -%sksp_richardson_scale",
-             downprefix, downprefix);
-  PetscCheck(down->converged == KSPConvergedSkip || down->normtype == KSP_NORM_NONE || own, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, whose number of steps must be fixed: "
-             "use -%sksp_convergence_test skip or -%sksp_norm_type none",
-             downprefix, downprefix);
-  if (richardson && patchfd) {
-    PetscCall(KSPSetType(up, KSPRICHARDSON));
-    PetscCall(KSPRichardsonSetScale(up, scale));
-    PetscCall(KSPSetTolerances(up, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, its));
-    PetscCall(PCPatchFDSetAdjoint(uppc, downpc));
-  } else if (own) { /* it only begins with what the pre-smoother is */
-    PetscCall(KSPSetType(up, ((PetscObject)down)->type_name));
-    PetscCall(KSPSetTolerances(up, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, its));
-    PetscCall(PCSetType(uppc, ((PetscObject)downpc)->type_name));
-  } else {
-    PetscCall(KSPSetType(up, KSPRICHARDSON));
-    PetscCall(KSPRichardsonSetScale(up, 1));
-    PetscCall(KSPSetTolerances(up, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
-    PetscCall(PCSetType(uppc, PCSHELL));
-    PetscCall(PCShellSetName(uppc, "adjoint of the pre-smoother"));
-    PetscCall(PetscObjectCompose((PetscObject)uppc, PRESMOOTHER, (PetscObject)down));
-    PetscCall(PCShellSetContext(uppc, down));
-    PetscCall(PCShellSetApply(uppc, PCApply_Adjoint));
-    PetscCall(PCShellSetApplyTranspose(uppc, PCApplyTranspose_Adjoint));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* what else a symmetric cycle needs, known when all is set up */
-static PetscErrorCode PCPatchMGCheckSymmetric(PC pc)
-{
-  PC_MG         *mg = (PC_MG *)pc->data;
-  PC             coarse;
-  PCPatchFDType  type;
-  PCPatchFDPatch patch;
-  PCPatchFDOrder order;
-  const char    *prefix;
-  PetscBool      patchfd;
-
-  PetscFunctionBegin;
-  PetscCheck(mg->am == PC_MG_MULTIPLICATIVE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
-             "PCPATCHMG: -pc_patchmg_symmetric makes V- and W-cycles symmetric, -pc_mg_type multiplicative; found -pc_mg_type %s", PCMGTypes[mg->am]);
-  for (PetscInt l = 1; l < mg->nlevels; l++) {
-    PetscObject down;
-    PetscBool   exists = PETSC_TRUE;
-
-    PetscCall(PetscObjectQuery((PetscObject)mg->levels[l]->smoothu->pc, PRESMOOTHER, &down));
-    if (!down) continue;
-    PetscCall(PCApplyTransposeExists(((KSP)down)->pc, &exists));
-    PetscCall(KSPGetOptionsPrefix((KSP)down, &prefix));
-    PetscCheck(exists, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
-               "PCPATCHMG: with -pc_patchmg_symmetric the post-smoother is the adjoint of the pre-smoother, but -%spc_type %s has no transpose: "
-               "choose another, or the post-smoother with -%sup_pc_type",
-               prefix, ((PetscObject)((KSP)down)->pc)->type_name, prefix);
-  }
-  PetscCall(KSPGetPC(mg->levels[0]->smoothd, &coarse));
-  PetscCall(PetscObjectTypeCompare((PetscObject)coarse, PCPATCHFD, &patchfd));
-  if (!patchfd) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PCGetOptionsPrefix(coarse, &prefix));
-  PetscCall(PCPatchFDGetType(coarse, &type));
-  PetscCall(PCPatchFDGetPatch(coarse, &patch));
-  PetscCall(PCPatchFDGetOrder(coarse, &order));
-  PetscCheck(patch == PC_PATCHFD_BOX || type == PC_PATCHFD_ADDITIVE || order == PC_PATCHFD_SYMMETRIC, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
-             "PCPATCHMG: with -pc_patchmg_symmetric the coarsest level needs a symmetric solver, too: found -%spc_patchfd_order %s, "
-             "allowed are symmetric, or -%spc_patchfd_type additive, or -%spc_patchfd_patch box",
-             prefix, PCPatchFDOrders[order], prefix, prefix);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -326,13 +189,14 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
       if (levels[l]->smoothu == levels[l]->smoothd) continue;
       PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE));
       PetscCall(KSPGetPC(levels[l]->smoothd, &downpc));
-      if (p->symmetric) PetscCall(PetscObjectAddOptionsHandler((PetscObject)downpc, PCPatchMGMirror, NULL, levels[l]));
+      if (p->symmetric) PetscCall(PetscObjectAddOptionsHandler((PetscObject)downpc, PCPatchMGMirror_Private, NULL, levels[l]));
     }
   }
   if (degrees) PetscCall(PCPatchMGSetUpDegrees(pc));
+  PetscCall(PCPatchMGSetCycle(pc));
   PetscCall(p->setup(pc));
   PetscCall(PCPatchMGSetCoefficients(pc));
-  if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric(pc));
+  if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -730,7 +594,9 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   Notes:
   The defaults: as many levels as the mesh can be halved; on each, one step of `KSPRICHARDSON` with `PCPATCHFD` before and one after
   the coarse correction; on the coarsest, `PCPATCHFD` with the whole box as one patch. That is the V-cycle of Algorithm 2.1 in
-  C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU.
+  C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU. For the operator `stokes` it is the
+  full cycle of such V-cycles, `PC_MG_FULL`, unless `PCMGSetType()` or `-pc_mg_type` chooses another, `PCMGSetLevels()` has been called (then it is the V-cycle), or the
+  cycle is to be symmetric.
 
   A matrix of `MatCreateBakeoff()` (in the layout `MAT_BAKEOFF_GLOBAL`) of degree N gets levels of the degrees N, N/2, ..., 1 on the same mesh: on each two steps of
   `KSPCHEBYSHEV` with `PCJACOBI` before and after the coarse correction, whatever the cells look like; on the coarsest one cycle of `PCGAMG` on the assembled matrix,
@@ -764,6 +630,8 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   p->apply                      = pc->ops->apply;
   p->reset                      = pc->ops->reset;
   p->destroy                    = pc->ops->destroy;
+  p->applyrichardson            = pc->ops->applyrichardson;
+  pc->ops->applyrichardson      = PCApplyRichardson_PatchMG;
   pc->ops->presolve             = PCPreSolve_CheckKrylov;
   pc->ops->setfromoptions       = PCSetFromOptions_PatchMG;
   pc->ops->setup                = PCSetUp_PatchMG;
