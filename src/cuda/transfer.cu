@@ -5,7 +5,6 @@
   restriction neighbouring cells add to the same coarse nodes, with atomics.
 */
 #include "lines.cuh"
-#include "plan.cuh"
 #include "transfer.cuh"
 #include <algorithm>
 
@@ -85,12 +84,13 @@ static __global__ void TransferKernel(const __grid_constant__ TransferKernelData
   }
 }
 
-/* for halved cells, all alike and of one degree, in 2D or 3D; NULL for others */
+/* for halved cells of one degree, in 2D or 3D; NULL for others */
 template <typename T>
-static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, TransferFast **fast)
+static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, PlanMemory *memory, TransferFast **fast)
 {
-  const int               dim = desc->dir[2]->nf == 1 ? 2 : 3;
-  const PatchFDEmbedding *e   = desc->dir[0];
+  const int               dim   = desc->dir[2]->nf == 1 ? 2 : 3;
+  const PatchFDEmbedding *e     = desc->dir[0];
+  bool                    equal = true;
 
   PetscFunctionBegin;
   *fast = NULL;
@@ -98,10 +98,11 @@ static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, Transf
   for (int d = 0; d < dim; d++) {
     const PatchFDEmbedding *f = desc->dir[d];
 
-    if (f->nclass != 1 || f->nf != e->nf || f->nc != e->nc || !std::equal(e->P, e->P + e->nf * e->nc, f->P)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (f->ratio != 2 || f->nf != e->nf || f->nc != e->nc) PetscFunctionReturn(PETSC_SUCCESS);
+    equal = equal && f->nclass == 1 && std::equal(e->P, e->P + e->nf * e->nc, f->P);
   }
-  if (dim == 2) PetscCall((TransferFastCreate<T, 2>(desc, fast)));
-  else PetscCall((TransferFastCreate<T, 3>(desc, fast)));
+  if (dim == 2) PetscCall((equal ? TransferFastCreate<T, 2, false> : TransferFastCreate<T, 2, true>)(desc, memory, fast));
+  else PetscCall((equal ? TransferFastCreate<T, 3, false> : TransferFastCreate<T, 3, true>)(desc, memory, fast));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -133,7 +134,7 @@ PetscErrorCode Transfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
   }
   p->flops = 2.0 * (nf[0] * nc[0] * nc[1] * nc[2] + nf[0] * nf[1] * nc[1] * nc[2] + nf[0] * nf[1] * nf[2] * nc[2]) * (PetscLogDouble)cell.cells;
   if (!cell.cells) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(TransferFastChoose<T>(desc, &p->fast));
+  PetscCall(TransferFastChoose<T>(desc, &p->memory, &p->fast));
   if (p->fast) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) {
     const PatchFDEmbedding *e = desc->dir[d];
