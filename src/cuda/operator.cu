@@ -139,11 +139,12 @@ static PetscErrorCode OperatorFastChoose(const SumDesc *desc, PlanMemory *memory
   for (int d = 0; d < 3; d++) {
     if (desc->dir[d].nloc != n && !(d == 2 && plane)) PetscFunctionReturn(PETSC_SUCCESS);
     equal  = equal && desc->dir[d].nclass == 1;
-    scaled = scaled && !ClassScales(desc, d).empty();
+    scaled = scaled && ((d == 2 && plane) || !ClassScales(desc, d).empty());
   }
-  if (plane && equal) PetscCall(OperatorPlaneCreate<T>(desc, fast));
+  if (plane && equal) PetscCall((OperatorPlaneCreate<T, false>(desc, memory, fast)));
   else if (equal) PetscCall((OperatorMarchCreate<T, false>(desc, memory, fast)));
-  else if (scaled && !plane) PetscCall((OperatorMarchCreate<T, true>(desc, memory, fast)));
+  else if (plane && scaled) PetscCall((OperatorPlaneCreate<T, true>(desc, memory, fast)));
+  else if (scaled) PetscCall((OperatorMarchCreate<T, true>(desc, memory, fast)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
