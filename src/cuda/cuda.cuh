@@ -152,6 +152,7 @@ template <typename T>
 struct Operator {
   static PetscErrorCode create(const SumDesc *, void **);
   static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
+  static const char    *name(void *);
   static PetscErrorCode destroy(void **);
 };
 
@@ -160,6 +161,7 @@ struct Transfer {
   static PetscErrorCode create(const PatchFDTransferDesc *, void **);
   static PetscErrorCode prolong(void *, const void *, void *);
   static PetscErrorCode restrict_(void *, const void *, void *);
+  static const char    *name(void *);
   static PetscErrorCode destroy(void **);
 };
 
@@ -167,6 +169,7 @@ template <typename T>
 struct Smoother {
   static PetscErrorCode create(const PatchFDLocalDesc *, void **);
   static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
+  static const char    *name(void *);
   static PetscErrorCode destroy(void **);
 };
 

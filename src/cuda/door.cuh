@@ -131,6 +131,7 @@ struct OperatorDoor {
 
     return p->kind == BANDS ? BandOperator<T>::residual(p->plan, color, x, b, r) : apply(plan, -1, x, b, r);
   }
+  static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == SUM ? Operator<T>::name(((DoorPlan *)plan)->plan) : NULL; }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>>(plan); }
 };
 
@@ -160,6 +161,7 @@ struct LocalDoor {
 
     return call(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r); });
   }
+  static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == SUM ? Smoother<T>::name(((DoorPlan *)plan)->plan) : NULL; }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Smoother<T>, DGSmoother<T>, TermsSmoother<T>, FieldsSmoother<T>>(plan); }
 
 private:
@@ -198,6 +200,7 @@ struct TransferDoor {
 
     return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::restrict_(p->plan, fine, coarse); });
   }
+  static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == 0 ? Transfer<T>::name(((DoorPlan *)plan)->plan) : NULL; }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Transfer<T>, DGTransfer<T>, MixedTransfer<T>>(plan); }
 };
 

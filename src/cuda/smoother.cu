@@ -102,6 +102,28 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* has the run of each direction all patches? */
+static bool IsWhole(const int run[3][2], const std::vector<PetscInt> first[3])
+{
+  bool whole = true;
+
+  for (int d = 0; d < 3; d++) whole = whole && run[d][0] == 0 && run[d][1] == (int)first[d].size();
+  return whole;
+}
+
+template <typename T>
+const char *Smoother<T>::name(void *plan)
+{
+  const SmootherPlan<T> *p = (SmootherPlan<T> *)plan;
+
+  if (p->uniform && IsWhole(p->ones, p->first)) return p->stencil.byplace ? "stencil by place: patches are not equal" : "stencil";
+  if (p->uniform) return p->stencil.byplace ? "stencil by place: patches are not equal; others, at free ends, by place" : "stencil; others, at free ends, by place";
+  if (p->fast && IsWhole(p->fast->run, p->first)) return "equal patches";
+  if (p->fast) return p->place ? "equal patches; others, at free ends, by place" : "equal patches; others, at free ends, by the kernel for any: they are too large";
+  if (p->place) return "patches by place: they are not equal, or their degree has no kernel of its own";
+  return "any patches: 1D, larger than other kernels take, or on a GPU without the instructions of others";
+}
+
 template <typename T>
 PetscErrorCode Smoother<T>::destroy(void **plan)
 {

@@ -26,6 +26,7 @@ template <typename T>
 struct TransferPlan {
   TransferKernelData<T> cell   = {};
   TransferFast         *fast   = NULL; /* or NULL */
+  const char           *name   = NULL;
   PetscLogDouble        flops  = 0;
   PlanMemory            memory = {};
 
@@ -86,7 +87,7 @@ static __global__ void TransferKernel(const __grid_constant__ TransferKernelData
 
 /* for halved cells of one degree, in 2D or 3D; NULL for others */
 template <typename T>
-static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, PlanMemory *memory, TransferFast **fast)
+static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, PlanMemory *memory, TransferFast **fast, const char **name)
 {
   const int               dim   = desc->dir[2]->nf == 1 ? 2 : 3;
   const PatchFDEmbedding *e     = desc->dir[0];
@@ -94,6 +95,7 @@ static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, PlanMe
 
   PetscFunctionBegin;
   *fast = NULL;
+  *name = "any cells, by atomics: not halved cells of one degree that has a kernel of its own";
   if (e->ratio != 2 || e->nf != 2 * e->nc - 1 || e->nc < 2 || e->nc - 1 > transfer_fast_degrees(dim)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < dim; d++) {
     const PatchFDEmbedding *f = desc->dir[d];
@@ -101,6 +103,7 @@ static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, PlanMe
     if (f->ratio != 2 || f->nf != e->nf || f->nc != e->nc) PetscFunctionReturn(PETSC_SUCCESS);
     equal = equal && f->nclass == 1 && std::equal(e->P, e->P + e->nf * e->nc, f->P);
   }
+  *name = equal ? "equal cells" : "cells by place: they are not equal";
   if (dim == 2) PetscCall((equal ? TransferFastCreate<T, 2, false> : TransferFastCreate<T, 2, true>)(desc, memory, fast));
   else PetscCall((equal ? TransferFastCreate<T, 3, false> : TransferFastCreate<T, 3, true>)(desc, memory, fast));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -134,7 +137,7 @@ PetscErrorCode Transfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
   }
   p->flops = 2.0 * (nf[0] * nc[0] * nc[1] * nc[2] + nf[0] * nf[1] * nc[1] * nc[2] + nf[0] * nf[1] * nf[2] * nc[2]) * (PetscLogDouble)cell.cells;
   if (!cell.cells) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(TransferFastChoose<T>(desc, &p->memory, &p->fast));
+  PetscCall(TransferFastChoose<T>(desc, &p->memory, &p->fast, &p->name));
   if (p->fast) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) {
     const PatchFDEmbedding *e = desc->dir[d];
@@ -146,6 +149,12 @@ PetscErrorCode Transfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
   PetscCall(AllowShared(TransferKernel<T, true>, cell.team.shared));
   PetscCall(AllowShared(TransferKernel<T, false>, cell.team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+const char *Transfer<T>::name(void *plan)
+{
+  return ((TransferPlan<T> *)plan)->name;
 }
 
 template <typename T>
