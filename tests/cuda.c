@@ -58,7 +58,7 @@ static PetscErrorCode MeshCreate(PetscInt dim, PetscInt degree, const PetscInt c
       const PetscReal s = (PetscReal)(i / refine) / (n / refine), t = (PetscReal)(i / refine + 1) / (n / refine);
       const PetscReal a = kind->graded ? s + 0.3 * s * s : s * (1 + d), b = kind->graded ? t + 0.3 * t * t : t * (1 + d);
 
-      v[i] = a + (b - a) * (i % refine) / refine;
+      v[i] = a + (b - a) * (i % refine) * (kind->graded ? 0.4 + 0.15 * s : 1. / refine);
     }
     m->cells[d] = n;
     PetscCall(PatchFDLineCreate(kind->dg && k ? PATCHFD_DISCONTINUOUS : PATCHFD_CONTINUOUS, k, n, v, fixed, &m->line[d]));

@@ -156,6 +156,7 @@ template <typename T>
 struct Operator {
   static PetscErrorCode create(const SumDesc *, void **);
   static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
+  static const char    *name(void *);
   static PetscErrorCode destroy(void **);
 };
 
@@ -173,6 +174,7 @@ struct Transfer {
   static PetscErrorCode create(const PatchFDTransferDesc *, void **);
   static PetscErrorCode prolong(void *, const void *, void *);
   static PetscErrorCode restrict_(void *, const void *, void *);
+  static const char    *name(void *);
   static PetscErrorCode destroy(void **);
 };
 
@@ -180,6 +182,7 @@ template <typename T>
 struct Smoother {
   static PetscErrorCode create(const PatchFDLocalDesc *, void **);
   static PetscErrorCode apply(void *, PatchFDPatchOp, PetscInt, const PatchFDColor[], const PatchFDRange, PetscReal, PetscBool, void *, const void *, void *);
+  static const char    *name(void *);
   static PetscErrorCode destroy(void **);
 };
 

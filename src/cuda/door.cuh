@@ -139,6 +139,7 @@ struct OperatorDoor {
 
     return p->kind == BANDS ? BandOperator<T>::residual(p->plan, color, x, b, r) : apply(plan, -1, x, b, r);
   }
+  static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == SUM ? Operator<T>::name(((DoorPlan *)plan)->plan) : NULL; }
   static PetscErrorCode diagonal(void *plan, void *diagonal)
   {
     DoorPlan *p = (DoorPlan *)plan;
@@ -195,6 +196,7 @@ struct LocalDoor {
 
     return call(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, op, ncolors, colors, patches, omega, zero, x, b, r); });
   }
+  static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == SUM ? Smoother<T>::name(((DoorPlan *)plan)->plan) : NULL; }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Smoother<T>, DGSmoother<T>, TermsSmoother<T>, FieldsSmoother<T>>(plan); }
 
 private:
@@ -243,6 +245,7 @@ struct TransferDoor {
 
     return DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::restrict_(p->plan, fine, coarse); });
   }
+  static const char    *name(void *plan) { return ((DoorPlan *)plan)->kind == 0 ? Transfer<T>::name(((DoorPlan *)plan)->plan) : NULL; }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(plan); }
 };
 

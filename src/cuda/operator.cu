@@ -22,6 +22,7 @@ template <typename T>
 struct OperatorPlan {
   CellKernelData<T> cell   = {};
   OperatorFast     *fast   = NULL; /* or NULL */
+  const char       *name   = NULL;
   size_t            size   = 0;    /* nodes of y */
   PetscLogDouble    flops  = 0;
   PlanMemory        memory = {};
@@ -127,7 +128,7 @@ std::vector<CellScale<PetscReal>> ClassScales(const SumDesc *desc, int d)
 
 /* for cells of one degree, in 2D or 3D, that are equal or nearly so; NULL for others */
 template <typename T>
-static PetscErrorCode OperatorFastChoose(const SumDesc *desc, PlanMemory *memory, OperatorFast **fast)
+static PetscErrorCode OperatorFastChoose(const SumDesc *desc, PlanMemory *memory, OperatorFast **fast, const char **name)
 {
   const bool     plane = desc->dir[2].nloc == 1;
   const PetscInt n     = desc->dir[0].nloc;
@@ -135,15 +136,18 @@ static PetscErrorCode OperatorFastChoose(const SumDesc *desc, PlanMemory *memory
 
   PetscFunctionBegin;
   *fast = NULL;
+  *name = "any cells, by atomics: directions or degrees that have no kernel of their own";
   if (n < 2 || n - 1 > (plane ? operator_plane_degrees : operator_march_degrees)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) {
     if (desc->dir[d].nloc != n && !(d == 2 && plane)) PetscFunctionReturn(PETSC_SUCCESS);
     equal  = equal && desc->dir[d].nclass == 1;
-    scaled = scaled && !ClassScales(desc, d).empty();
+    scaled = scaled && ((d == 2 && plane) || !ClassScales(desc, d).empty());
   }
-  if (plane && equal) PetscCall(OperatorPlaneCreate<T>(desc, fast));
+  *name = equal ? "equal cells" : scaled ? "cells by place: they are not equal" : "any cells, by atomics: their matrices are not multiples of each other";
+  if (plane && equal) PetscCall((OperatorPlaneCreate<T, false>(desc, memory, fast)));
   else if (equal) PetscCall((OperatorMarchCreate<T, false>(desc, memory, fast)));
-  else if (scaled && !plane) PetscCall((OperatorMarchCreate<T, true>(desc, memory, fast)));
+  else if (plane && scaled) PetscCall((OperatorPlaneCreate<T, true>(desc, memory, fast)));
+  else if (scaled) PetscCall((OperatorMarchCreate<T, true>(desc, memory, fast)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -172,7 +176,7 @@ PetscErrorCode Operator<T>::create(const SumDesc *desc, void **plan)
     size *= cell.n[d];
   }
   p->flops = 2.0 * size * (2 * cell.n[0] + 3 * cell.n[1] + 2 * cell.n[2] + 1) * (PetscLogDouble)cell.cells;
-  PetscCall(OperatorFastChoose<T>(desc, &p->memory, &p->fast));
+  PetscCall(OperatorFastChoose<T>(desc, &p->memory, &p->fast, &p->name));
   if (p->fast) { /* works with lines of the assembled matrices, k + 2 entries a row on average */
     PetscLogDouble products = 1, nodes = (PetscLogDouble)cell.cells;
 
@@ -194,6 +198,12 @@ PetscErrorCode Operator<T>::create(const SumDesc *desc, void **plan)
   PetscCall(cell.team.create(size, 3 * (size_t)size));
   PetscCall(AllowShared(CellKernel<T>, cell.team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+const char *Operator<T>::name(void *plan)
+{
+  return ((OperatorPlan<T> *)plan)->name;
 }
 
 template <typename T>

@@ -51,7 +51,7 @@ static std::vector<CellScale<T>> CellScales(const SumDesc *desc, int d, int firs
 /* BY_PLACE: the cells are not equal, but have such numbers in all directions */
 template <typename T, bool BY_PLACE>
 PetscErrorCode OperatorMarchCreate(const SumDesc *, PlanMemory *, OperatorFast **);
-template <typename T>
-PetscErrorCode OperatorPlaneCreate(const SumDesc *, OperatorFast **);
+template <typename T, bool BY_PLACE>
+PetscErrorCode OperatorPlaneCreate(const SumDesc *, PlanMemory *, OperatorFast **);
 
 } // namespace patchfd

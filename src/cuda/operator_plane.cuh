@@ -1,5 +1,6 @@
 /*
-  The operator (operator.cuh) in 2D,  A = A0 (x) M1 + M0 (x) A1 summed over cells: all cells equal, the same degree K in both directions.
+  The operator (operator.cuh) in 2D,  A = A0 (x) M1 + M0 (x) A1 summed over cells: all cells equal, or by place (operator_march.cuh), the same degree K in both
+  directions.
 
   A block of threads owns the nodes of OWN cells in x and of `chunk` cells in y, but those of their upper ends, which are their
   neighbours': every node is written once, without atomics.  So it computes the cells below and left of its own as well.  It marches in
@@ -28,9 +29,33 @@ struct PlaneGeometry {
   Range  read, write, store; /* nodes of x that are not zero, rows that are not zero, all of y */
 };
 
-template <typename T, int K>
+template <typename T, int K, bool PLACE>
 struct PlaneCellMatrices {
   T M[2][(K + 1) * (K + 1)], A[2][(K + 1) * (K + 1)];
+
+  __device__ __forceinline__ void scale(int, int, T &, T &) const { }
+  __device__ __forceinline__ T    sum(int, int, T mq, T ap, T) const { return mq + ap; }
+};
+template <typename T, int K>
+struct PlaneCellMatrices<T, K, true> {
+  T                   M[2][(K + 1) * (K + 1)], A[2][(K + 1) * (K + 1)];
+  const CellScale<T> *place[2]; /* in device memory, from cell -1 on */
+
+  /* M u and A u of cell c of direction d, from those of the first class */
+  __device__ __forceinline__ void scale(int d, int c, T &p, T &q) const
+  {
+    const CellScale<T> s = place[d][c + 1];
+
+    q = s.a * q + s.s * p;
+    p *= s.m;
+  }
+  /* M q + A p from M q, A p and M p */
+  __device__ __forceinline__ T sum(int d, int c, T mq, T ap, T mp) const
+  {
+    const CellScale<T> s = place[d][c + 1];
+
+    return s.m * mq + s.a * ap + s.s * mp;
+  }
 };
 
 /* measured on an H200 */
@@ -42,7 +67,7 @@ struct PlaneTile {
 };
 
 /* a thread's part of a march: node t of the block's y-lines, and what it carries from step to step */
-template <typename T, int K>
+template <typename T, int K, bool PLACE>
 struct PlaneMarch {
   using S                = PlaneTile<T, K>;
   static constexpr int N = S::N, R = S::ROWS * K;
@@ -79,7 +104,7 @@ struct PlaneMarch {
   __device__ T value(const PlaneGeometry &g, const T *x, int j) const { return load && j <= m1 * K && Inside(g.read, 1, j0 + j) ? x[from + j * g.xl.row] : T(0); }
 
   /* the first values, and what the cell below gives to its upper end */
-  __device__ void begin(const PlaneCellMatrices<T, K> &m, const PlaneGeometry &g, const T *x)
+  __device__ void begin(const PlaneCellMatrices<T, K, PLACE> &m, const PlaneGeometry &g, const T *x)
   {
     carryp = carryq = 0;
 #pragma unroll
@@ -95,6 +120,7 @@ struct PlaneMarch {
         carryp += m.M[1][K * N + j] * v;
         carryq += m.A[1][K * N + j] * v;
       }
+      m.scale(1, c1 - 1, carryp, carryq);
     }
   }
 
@@ -115,7 +141,7 @@ struct PlaneMarch {
   }
 
   /* 1: P = p, Q = q */
-  __device__ void applyy(const PlaneCellMatrices<T, K> &m, const PlaneGeometry &g, int c, T *P, T *Q)
+  __device__ void applyy(const PlaneCellMatrices<T, K, PLACE> &m, const PlaneGeometry &g, int c, T *P, T *Q)
   {
 #pragma unroll
     for (int s = 0; s < S::ROWS; s++) {
@@ -130,6 +156,7 @@ struct PlaneMarch {
           p += m.M[1][r * N + j] * u[s * K + j];
           q += m.A[1][r * N + j] * u[s * K + j];
         }
+        m.scale(1, c1 + c + s, p, q);
         p = (active ? p : T(0)) + (r ? T(0) : carryp);
         q = (active ? q : T(0)) + (r ? T(0) : carryq);
         if (r == K) {
@@ -152,7 +179,7 @@ struct PlaneMarch {
   }
 
   /* 2: P = M0 q + A0 p for x-line t of each row of cells */
-  __device__ void applyx(const PlaneCellMatrices<T, K> &m, const PlaneGeometry &g, T *P, const T *Q) const
+  __device__ void applyx(const PlaneCellMatrices<T, K, PLACE> &m, const PlaneGeometry &g, T *P, const T *Q) const
   {
 #pragma unroll
     for (int s = 0; s < S::ROWS; s++) {
@@ -166,13 +193,15 @@ struct PlaneMarch {
       }
 #pragma unroll
       for (int r = 0; r < N; r++) {
-        T v = 0;
+        T v = 0, ap = 0, mp = 0;
 
 #pragma unroll
         for (int k = 0; k < N; k++) {
           v += m.M[0][r * N + k] * q[k];
-          v += m.A[0][r * N + k] * p[k];
+          (PLACE ? ap : v) += m.A[0][r * N + k] * p[k];
+          if (PLACE) mp += m.M[0][r * N + k] * p[k];
         }
+        v       = m.sum(0, c0 + t % S::CELLS, v, ap, mp);
         line[r] = active ? v : T(0);
       }
     }
@@ -194,14 +223,14 @@ struct PlaneMarch {
   }
 };
 
-template <typename T, int K>
+template <typename T, int K, bool PLACE>
 __launch_bounds__(PlaneTile<T, K>::THREADS)
-static __global__ void PlaneOperatorKernel(const __grid_constant__ PlaneCellMatrices<T, K> m, const __grid_constant__ PlaneGeometry g, int groups, T alpha, const T *__restrict__ x, const T *y0, T *y)
+static __global__ void PlaneOperatorKernel(const __grid_constant__ PlaneCellMatrices<T, K, PLACE> m, const __grid_constant__ PlaneGeometry g, int groups, T alpha, const T *__restrict__ x, const T *y0, T *y)
 {
   using S = PlaneTile<T, K>;
   extern __shared__ double shared_memory[];
   T               *P = (T *)shared_memory, *Q = P + S::ROWS * K * S::ROW;
-  PlaneMarch<T, K> march(g, groups);
+  PlaneMarch<T, K, PLACE> march(g, groups);
 
   march.begin(m, g, x);
   for (int c = 0; c * K < march.rows; c += S::ROWS) {
@@ -217,12 +246,12 @@ static __global__ void PlaneOperatorKernel(const __grid_constant__ PlaneCellMatr
 
 /* ---- how the generic part calls it ---- */
 
-template <typename T, int K>
+template <typename T, int K, bool PLACE>
 struct OperatorPlane : OperatorFast {
   using S = PlaneTile<T, K>;
-  PlaneCellMatrices<T, K> m;
-  PlaneGeometry           g;
-  int                     groups;
+  PlaneCellMatrices<T, K, PLACE> m;
+  PlaneGeometry                  g;
+  int                            groups;
 
   OperatorPlane(const SumDesc *desc, int multiprocessors)
   {
@@ -254,26 +283,49 @@ struct OperatorPlane : OperatorFast {
     }
   }
 
+  /* by place: the numbers of the cells to visit, from the one before all tiles to the last one of the last tile */
+  PetscErrorCode upload(const SumDesc *desc, PlanMemory *memory)
+  {
+    const PetscReal point    = desc->dir[2].A[0] / desc->dir[2].M[0]; /* of which A[1] has M[1] times so much */
+    const int       cells[2] = {(groups + 1) * S::CELLS, g.count[1] + g.chunk + S::ROWS};
+
+    PetscFunctionBegin;
+    if constexpr (PLACE) {
+      for (int d = 0; d < 2; d++) {
+        std::vector<CellScale<T>> s = CellScales<T>(desc, d, g.first[d] - 1, cells[d] + 1);
+        CellScale<T>             *to;
+
+        for (CellScale<T> &c : s) c.s += d ? (T)((c.m - c.a) * point) : T(0);
+        PetscCall(memory->upload(s.size(), s.data(), &to));
+        m.place[d] = to;
+      }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
-    PlaneOperatorKernel<T, K><<<groups * ((g.count[1] + g.chunk - 1) / g.chunk), S::THREADS, S::SIZE * sizeof(T), stream>>>(m, g, groups, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
+    PlaneOperatorKernel<T, K, PLACE><<<groups * ((g.count[1] + g.chunk - 1) / g.chunk), S::THREADS, S::SIZE * sizeof(T), stream>>>(m, g, groups, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 };
 
-template <typename T>
-PetscErrorCode OperatorPlaneCreate(const SumDesc *desc, OperatorFast **fast)
+template <typename T, bool PLACE>
+PetscErrorCode OperatorPlaneCreate(const SumDesc *desc, PlanMemory *memory, OperatorFast **fast)
 {
   int multiprocessors;
 
   PetscFunctionBegin;
   PetscCall(Multiprocessors(&multiprocessors));
   PetscCall((ForDegree<1, operator_plane_degrees>(desc->dir[0].nloc - 1, [&](auto degree) {
+    OperatorPlane<T, degree, PLACE> *p = new OperatorPlane<T, degree, PLACE>(desc, multiprocessors);
+
     PetscFunctionBegin;
-    *fast = new OperatorPlane<T, degree>(desc, multiprocessors);
-    PetscCall(AllowShared(PlaneOperatorKernel<T, degree>, PlaneTile<T, degree>::SIZE * sizeof(T)));
+    *fast = p;
+    PetscCall(p->upload(desc, memory));
+    PetscCall(AllowShared(PlaneOperatorKernel<T, degree, PLACE>, PlaneTile<T, degree>::SIZE * sizeof(T)));
     PetscFunctionReturn(PETSC_SUCCESS);
   })));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -97,9 +97,31 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   }
   PetscCall(p->any.create(desc));
   PetscCall(CreateFast<T>(desc, &p->fast));
-  PetscCall(SmootherPlaceCreate<T>(desc, &p->place));
-  PetscCall(p->stencil.create(desc, &p->uniform));
+  if (!IsPoint(desc, 1)) PetscCall((IsPoint(desc, 2) ? SmootherPlaceCreate<T, true> : SmootherPlaceCreate<T, false>)(desc, &p->place));
+  PetscCall(p->stencil.create(desc, p->ones, &p->uniform));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* has the run of each direction all patches? */
+static bool IsWhole(const int run[3][2], const std::vector<PetscInt> first[3])
+{
+  bool whole = true;
+
+  for (int d = 0; d < 3; d++) whole = whole && run[d][0] == 0 && run[d][1] == (int)first[d].size();
+  return whole;
+}
+
+template <typename T>
+const char *Smoother<T>::name(void *plan)
+{
+  const SmootherPlan<T> *p = (SmootherPlan<T> *)plan;
+
+  if (p->uniform && IsWhole(p->ones, p->first)) return p->stencil.byplace ? "stencil by place: patches are not equal" : "stencil";
+  if (p->uniform) return p->stencil.byplace ? "stencil by place: patches are not equal; others, at free ends, by place" : "stencil; others, at free ends, by place";
+  if (p->fast && IsWhole(p->fast->run, p->first)) return "equal patches";
+  if (p->fast) return p->place ? "equal patches; others, at free ends, by place" : "equal patches; others, at free ends, by the kernel for any: they are too large";
+  if (p->place) return "patches by place: they are not equal, or their degree has no kernel of its own";
+  return "any patches: 1D, larger than other kernels take, or on a GPU without the instructions of others";
 }
 
 template <typename T>
@@ -112,6 +134,7 @@ PetscErrorCode Smoother<T>::destroy(void **plan)
   PetscCall(p->any.destroy());
   if (p->fast) PetscCall(p->fast->destroy());
   if (p->place) PetscCall(p->place->destroy());
+  PetscCall(p->stencil.destroy());
   delete p->fast;
   delete p->place;
   delete p;
@@ -223,20 +246,26 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
 {
   Steps        s;
   ColorPatches c, next;
+  bool         rest = false; /* are there patches of more than one unknown? */
 
   if (p->uniform && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_FUSED)) s.colors = p->stencil.colors(ncolors, colors, patches);
   if (s.colors) {
+    c = FindPatches(p, call.op, colors[0].parity, patches);
+    for (int d = 0; d < 3; d++) rest = rest || patches[d][0] < p->ones[d][0] || patches[d][1] > p->ones[d][1];
+    if (rest) s.colors = PetscMin(s.colors, 2);
+    s.add(Step::ANY, zero, c.any);
     Step &step = s.add(Step::STENCIL, zero);
 
     step.colors = s.colors;
     step.color  = colors[0].parity;
+    if (rest && s.colors == 2) s.add(Step::ANY, false, FindPatches(p, call.op, colors[1].parity, patches).any);
     return s;
   }
   c = FindPatches(p, call.op, colors[0].parity, patches);
   if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity)) next = FindPatches(p, call.op, colors[1].parity, patches);
   else next.fast = false;
   if (next.fast) {
-    /* the others of the first colour come before, those of the second one after: they find each other's values as they do colour by colour */
+    /* as with a stencil, the others of the first colour come before, those of the second one after: they find each other's values as they do colour by colour */
     s.colors = 2;
     s.add(Step::ANY, zero, c.any);
     Step &pair = s.add(Step::PAIR, zero);

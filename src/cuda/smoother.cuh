@@ -4,8 +4,8 @@
     smoother.cu           what is chosen when
     smoother_any.cu       the generic kernel (any sizes, graded meshes, free ends, 1D, all operations) and one for patches of one unknown
                           (degree 1)
-    smoother_place.cuh    patches with matrices of their own in 3D, on tensor instructions: graded meshes, free ends, other degrees
-    smoother_stencil.cu   patches of one unknown on a uniform mesh, several colours at once
+    smoother_place.cuh    patches with matrices of their own, on tensor instructions: graded meshes, free ends, other degrees
+    smoother_stencil.cu   patches of one unknown, equal or not, several colours at once
     smoother_volume.cuh   equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D, the interior of every uniform mesh, all of
                           it with Dirichlet conditions: which of these
       smoother_fast.cuh   a thread a line
@@ -123,7 +123,7 @@ private:
 };
 
 /*
-  Patches in 3D with any matrices, as many as there are places in a direction, and up to 24 unknowns in each: those for which there is no SmootherFast.
+  Patches in 2D or 3D with any matrices, as many as there are places in a direction, and up to 24 unknowns in each: those for which there is no SmootherFast.
   x = beta x + omega u as there.
 */
 struct PlaceSmoother {
@@ -132,26 +132,37 @@ struct PlaceSmoother {
   virtual PetscErrorCode destroy() = 0;
 };
 
-/* NULL where there is none: in 1D and 2D, for larger patches, on a GPU without the instructions */
-template <typename T>
+/* *place stays as it is where there is none: for larger patches, on a GPU without the instructions.  FLAT: 2D */
+template <typename T, bool FLAT>
 PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *, PlaceSmoother **);
 
-/* equal patches of one unknown: several colours in one pass.  PATCHFD_OP_BOUNDARY and PATCHFD_OP_FUSED are the same for them */
+/* a patch of one unknown in one direction: its row, from the node below on */
+template <typename T>
+struct StencilPlace {
+  T M[3], A[3];
+};
+
+/* patches of one unknown: several colours in one pass.  PATCHFD_OP_BOUNDARY and PATCHFD_OP_FUSED are the same for them */
 template <typename T>
 struct Stencil {
-  T         w[2][2][2]; /* weights by distance in x, y, z */
-  PetscReal scale;      /* 1 / w[0][0][0] */
-  int       first[3];   /* node of the first patch */
-  Layout    l;
-  Range     read;
-  int       multiprocessors;
+  int              run[3][2]; /* the patches: first, end */
+  bool             byplace;   /* they are not equal */
+  T                w[2][2][2]; /* weights of equal ones by distance in x, y, z */
+  PetscReal        scale;      /* 1 / w[0][0][0], or by place 1 */
+  int              first[3];   /* node of patch 0, if that had one unknown, too */
+  StencilPlace<T> *place[3];
+  Layout           l;
+  Range            read;
+  int              multiprocessors;
 
-  PetscErrorCode create(const PatchFDLocalDesc *, bool *exists);
+  PetscErrorCode create(const PatchFDLocalDesc *, const int ones[3][2], bool *exists); /* ones: the patches of one unknown in each direction */
   PetscInt       colors(PetscInt n, const PatchFDColor colors[], const PatchFDRange patches) const; /* so many of these colours can be taken at once: 4, 2, 1, or 0 for none */
   PetscErrorCode apply(PetscInt n, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, void *x, const void *b, cudaStream_t) const; /* 4, 2 or 1 */
+  PetscErrorCode destroy();
 
 private:
-  void nodes(int d, const PatchFDRange patches, const PetscInt color[3], int *lo, int *hi, int *base) const;
+  PetscErrorCode upload(const PatchFDPatches *, int d);
+  void           nodes(int d, const PatchFDRange patches, const PetscInt color[3], int *lo, int *hi, int *base) const;
 };
 
 } // namespace patchfd

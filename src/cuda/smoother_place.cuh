@@ -1,5 +1,5 @@
 /*
-  Patches with matrices of their own (a class by place) in 3D, on tensor instructions: graded meshes, patches that reach free ends, degrees that have no
+  Patches with matrices of their own (a class by place), on tensor instructions: graded meshes, patches that reach free ends, degrees that have no
   kernel of their own, coefficients that differ.  Sizes are known at run time: a direction has n <= 8 B unknowns.
 
   Formula, notation and the order of directions are those of smoother_fast.cuh, without parity: the faces below and above (s = 0, 1) enter one by one,
@@ -16,6 +16,8 @@
     4. x-lines, patch by patch: to modes, alpha_x X, 1 / D, mu_x X, to nodes
     5. y-lines: mu_y G, to nodes
     6. z-lines: mu_z FZ, to nodes, and to x
+
+  In 2D (FLAT) directions 1 and 2 change places, y is the point, and what there is to do along y is left out; alpha_z Z is subtracted from x-lines.
 */
 #pragma once
 #include "dispatch.cuh"
@@ -53,11 +55,16 @@ struct PlaceShell {
   unsigned   end[6];
   int        most;
 
-  PlaceShell(const PatchShell &s, int most) : shell(s), most(most)
+  PlaceShell(const PatchShell &s, int most, bool flat) : shell(s), most(most)
   {
     unsigned total = 0;
 
-    for (int i = 0; i < 6; i++) end[i] = total += s.part[i].empty() ? 0 : (unsigned)(s.part[i].size() / (s.part[i].hi[0] - s.part[i].lo[0])) * inx(i);
+    for (int i = 0; i < 6 && flat; i++) {
+      std::swap(shell.part[i].lo[1], shell.part[i].lo[2]);
+      std::swap(shell.part[i].hi[1], shell.part[i].hi[2]);
+    }
+    if (flat) std::swap(shell.start[1], shell.start[2]);
+    for (int i = 0; i < 6; i++) end[i] = total += shell.part[i].empty() ? 0 : (unsigned)(shell.part[i].size() / (shell.part[i].hi[0] - shell.part[i].lo[0])) * inx(i);
   }
   __host__ __device__ unsigned inx(int i) const { return (unsigned)(shell.part[i].hi[0] - shell.part[i].lo[0] + most - 1) / most; }
   unsigned                     rows() const { return end[5]; }
@@ -233,13 +240,19 @@ static __device__ __forceinline__ void PlaceFetchNode(const PlaceBlock<T, B> &me
   Fetch(to, from + (here ? me.g.l.at(i, j, k) : 0), here);
 }
 
-template <bool BOUNDARY, typename T, int B>
+template <bool BOUNDARY, bool FLAT, typename T, int B>
 static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<T, B> &me, const T *x, const T *b)
 {
   const int o[3] = {me.first[0] - 1, me.first[1] - 1, me.first[2] - 1}, ny = me.y.n, nz = me.z.n;
 
   EachNode(me.width, ny, nz, [&](int c, int j, int k) { PlaceFetchNode(me, me.V(c, j, k), b, o[0] + 1 + c, o[1] + 1 + j, o[2] + 1 + k); });
   if (!BOUNDARY) return;
+  if (FLAT) {
+    EachNode(me.width + 2, 2, 1, [&](int e, int s, int) { PlaceFetchNode(me, me.Z(s, 0, e), x, o[0] + e, me.first[1], o[2] + s * (nz + 1)); });
+    EachNode(me.width, 2, 1, [&](int c, int s, int) { PlaceFetchNode(me, me.FZ(s, 0, c), x, me.first[0] + c, me.first[1], o[2] + s * (nz + 1)); });
+    EachNode(me.row.count + 1, nz + 2, 1, [&](int q, int k, int) { PlaceFetchNode(me, me.X(q, k, 0), x, me.row.first[q] - 1, me.first[1], o[2] + k); });
+    return;
+  }
   EachNode(me.width + 2, 2, nz + 2, [&](int e, int s, int k) { PlaceFetchNode(me, me.G(s, k, e), x, o[0] + e, o[1] + s * (ny + 1), o[2] + k); });
   EachNode(me.width + 2, ny + 2, 2, [&](int e, int j, int s) { PlaceFetchNode(me, me.Z(s, j, e), x, o[0] + e, o[1] + j, o[2] + s * (nz + 1)); });
   EachNode(ny + 2, me.row.count + 1, nz + 2, [&](int j, int q, int k) { PlaceFetchNode(me, me.X(q, k, j), x, me.row.first[q] - 1, o[1] + j, o[2] + k); });
@@ -285,21 +298,22 @@ static __device__ __forceinline__ void PlaceFace(const PlaceClass<T, B> &m, cons
 }
 
 /* stage 1; tile: the warp's first */
-template <typename T, int B>
+template <bool FLAT, typename T, int B>
 static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<T, B> &me, int tile)
 {
-  const int ny = me.y.n, nodes = me.width + 2;
+  const int ny = me.y.n, cy = FLAT ? 1 : ny + 2, nodes = me.width + 2;
 
   {
     const PlaceMatrix<T, B> modes(me.z, FACE_MODES);
-    const Divisor           x(ny + 2), y(nodes);
+    const Divisor           x(cy), y(nodes);
 
-    tile = EachTile(tile, (me.row.count + 1) * (ny + 2), [&](const int l[2], const bool *) {
+    tile = EachTile(tile, (me.row.count + 1) * cy, [&](const int l[2], const bool *) {
       const int q[2]    = {x.quotient(l[0]), x.quotient(l[1])};
-      T *const  line[2] = {me.X(q[0], 0, l[0] - q[0] * (ny + 2)), me.X(q[1], 0, l[1] - q[1] * (ny + 2))};
+      T *const  line[2] = {me.X(q[0], 0, l[0] - q[0] * cy), me.X(q[1], 0, l[1] - q[1] * cy)};
 
       PlaceFace(me.z, modes, MU_PLACE, line, me.g.xrow, line, me.g.xrow);
     });
+    if (FLAT) return;
     tile = EachTile(tile, 2 * nodes, [&](const int l[2], const bool *) {
       const int s[2]    = {y.quotient(l[0]), y.quotient(l[1])};
       T *const  line[2] = {me.G(s[0], 0, l[0] - s[0] * nodes), me.G(s[1], 0, l[1] - s[1] * nodes)};
@@ -326,14 +340,14 @@ static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<T, B> &me, i
 }
 
 /* stage 2 */
-template <typename T, int B>
+template <bool FLAT, typename T, int B>
 static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<T, B> &me)
 {
   const int     ny = me.y.n, nz = me.z.n;
   const Divisor z(nz), y(ny);
   int           tile = threadIdx.x / 32;
 
-  {
+  if (!FLAT) {
     const PlaceMatrix<T, B> modes(me.y, FACE_MODES);
 
     tile = EachTile(tile, (me.row.count + 1) * nz, [&](const int l[2], const bool *) {
@@ -349,13 +363,13 @@ static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<T, B> &me)
     const int               c = me.column(p);
 
     /* 2 nz lines of y-faces, then 2 ny of z-faces, whose results stay clear of the ends that they share with the patches beside */
-    tile = EachTile(tile, 2 * (ny + nz), [&](const int l[2], const bool *) {
+    tile = EachTile(tile, 2 * (FLAT ? ny : ny + nz), [&](const int l[2], const bool *) {
       T *from[2], *to[2];
 
 #pragma unroll
       for (int i = 0; i < 2; i++) {
-        const bool face = l[i] >= 2 * nz; /* in z? */
-        const int  m = face ? l[i] - 2 * nz : l[i], s = face ? y.quotient(m) : z.quotient(m), a = m - s * (face ? ny : nz);
+        const bool face = FLAT || l[i] >= 2 * nz; /* in z? */
+        const int  m = face && !FLAT ? l[i] - 2 * nz : l[i], s = face ? y.quotient(m) : z.quotient(m), a = m - s * (face ? ny : nz);
 
         from[i] = face ? me.Z(s, a, c) : me.G(s, a, c);
         to[i]   = face ? me.Z(s, a, c + 1) : me.HY(s, a, c);
@@ -389,8 +403,25 @@ static __device__ __forceinline__ int PlaceVolume(const PlaceBlock<T, B> &me, Ti
   });
 }
 
+/* v -= what the faces in z give, where z is in modes (k): lines in a z-face from h[] on */
+template <typename T, int B>
+static __device__ __forceinline__ void PlaceZFaces(const PlaceBlock<T, B> &me, const int k[2], const T *const h[2][2], int stride, int n, PlaceValues<T, B> &v)
+{
+#pragma unroll
+  for (int s = 0; s < 2; s++) {
+    const T alpha[2] = {me.z.weight(ALPHA + s, k[0]), me.z.weight(ALPHA + s, k[1])};
+
+    v.each([&](int i, T &a0, T &a1) {
+      const int at = min(i, n - 1) * stride;
+
+      a0 -= alpha[0] * h[s][0][at];
+      a1 -= alpha[1] * h[s][1][at];
+    });
+  }
+}
+
 /* x-lines of patch p, with the planes p and p + 1 */
-template <bool BOUNDARY, typename T, int B>
+template <bool BOUNDARY, bool FLAT, typename T, int B>
 static __device__ __forceinline__ int PlaceSolve(const PlaceBlock<T, B> &me, int p, int tile)
 {
   const PlaceClass<T, B>  m = me.x(p);
@@ -404,6 +435,12 @@ static __device__ __forceinline__ int PlaceSolve(const PlaceBlock<T, B> &me, int
     PlaceValues<T, B> v;
 
     v.load(line, 1, m.n);
+    if (BOUNDARY && FLAT) {
+      const int      c = me.column(p) + 1;
+      const T *const h[2][2] = {{me.Z(0, 0, c), me.Z(0, 0, c)}, {me.Z(1, 0, c), me.Z(1, 0, c)}};
+
+      PlaceZFaces(me, k, h, 1, m.n, v);
+    }
     __syncwarp();
     PlaceMatrix<T, B>(m, TO_MODES).apply(v);
 #pragma unroll
@@ -450,7 +487,7 @@ static __device__ __forceinline__ void PlaceWrite(const PlaceBlock<T, B> &me, un
   });
 }
 
-template <typename T, int B, bool BOUNDARY>
+template <typename T, int B, bool BOUNDARY, bool FLAT>
 __launch_bounds__(PlaceSizes<T, B>::THREADS, PlaceSizes<T, B>::BLOCKS) static __global__
 void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__ PlaceShell shell, T omega, T beta, T *x, const T *__restrict__ b)
 {
@@ -471,48 +508,43 @@ void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__
   const auto             nothing = [](const int *, const int *, PlaceValues<T, B> &) {};
 
   for (int p = 1; p < row.count; p++) between |= 1ull << (me.column(p) - 1);
-  PlaceFetch<BOUNDARY>(me, x, b);
+  PlaceFetch<BOUNDARY, FLAT>(me, x, b);
   FetchWait();
   __syncthreads();
   int tile = PlaceVolume<2>(me, TO_MODES, nothing, [&](const int *, const int *, const bool *, T *const line[2], PlaceValues<T, B> &v) { v.store(line, g.plane, me.z.n); });
   if (BOUNDARY) {
-    PlaceFaces1(me, tile);
+    PlaceFaces1<FLAT>(me, tile);
     __syncthreads();
-    PlaceFaces2(me);
+    PlaceFaces2<FLAT>(me);
   }
   __syncthreads();
-  PlaceVolume<1>(
-    me, TO_MODES,
-    [&](const int c[2], const int k[2], PlaceValues<T, B> &v) {
-#pragma unroll
-      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) {
-        const T   alpha[2] = {me.z.weight(ALPHA + s, k[0]), me.z.weight(ALPHA + s, k[1])};
-        const T  *h[2]     = {me.Z(s, 0, c[0] + 1), me.Z(s, 0, c[1] + 1)};
+  if (!FLAT) {
+    PlaceVolume<1>(
+      me, TO_MODES,
+      [&](const int c[2], const int k[2], PlaceValues<T, B> &v) {
+        const T *const h[2][2] = {{me.Z(0, 0, c[0] + 1), me.Z(0, 0, c[1] + 1)}, {me.Z(1, 0, c[0] + 1), me.Z(1, 0, c[1] + 1)}};
 
-        v.each([&](int j, T &a0, T &a1) {
-          const int at = min(j, me.y.n - 1) * g.frow;
-
-          a0 -= alpha[0] * h[0][at];
-          a1 -= alpha[1] * h[1][at];
-        });
-      }
-    },
-    [&](const int c[2], const int k[2], const bool *, T *const line[2], PlaceValues<T, B> &v) {
+        if (BOUNDARY) PlaceZFaces(me, k, h, g.frow, me.y.n, v);
+      },
+      [&](const int c[2], const int k[2], const bool *, T *const line[2], PlaceValues<T, B> &v) {
 #pragma unroll
-      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, ALPHA + s, -*me.HY(s, k[0], c[0]), -*me.HY(s, k[1], c[1]));
-      v.store(line, g.row, me.y.n);
-    });
+        for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, ALPHA + s, -*me.HY(s, k[0], c[0]), -*me.HY(s, k[1], c[1]));
+        v.store(line, g.row, me.y.n);
+      });
+    __syncthreads();
+  }
+  for (int p = 0, next = threadIdx.x / 32; p < row.count; p++) next = PlaceSolve<BOUNDARY, FLAT>(me, p, next);
   __syncthreads();
-  for (int p = 0, next = threadIdx.x / 32; p < row.count; p++) next = PlaceSolve<BOUNDARY>(me, p, next);
-  __syncthreads();
-  PlaceVolume<1>(
-    me, TO_NODES,
-    [&](const int c[2], const int k[2], PlaceValues<T, B> &v) {
+  if (!FLAT) {
+    PlaceVolume<1>(
+      me, TO_NODES,
+      [&](const int c[2], const int k[2], PlaceValues<T, B> &v) {
 #pragma unroll
-      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, MU_PLACE + s, -*me.G(s, k[0], c[0] + 1), -*me.G(s, k[1], c[1] + 1));
-    },
-    [&](const int *, const int *, const bool *, T *const line[2], PlaceValues<T, B> &v) { v.store(line, g.row, me.y.n); });
-  __syncthreads();
+        for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, MU_PLACE + s, -*me.G(s, k[0], c[0] + 1), -*me.G(s, k[1], c[1] + 1));
+      },
+      [&](const int *, const int *, const bool *, T *const line[2], PlaceValues<T, B> &v) { v.store(line, g.row, me.y.n); });
+    __syncthreads();
+  }
   PlaceVolume<2>(
     me, TO_NODES,
     [&](const int c[2], const int j[2], PlaceValues<T, B> &v) {
@@ -524,7 +556,7 @@ void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__
 
 /* ---- launch ---- */
 
-template <typename T, int B>
+template <typename T, int B, bool FLAT>
 struct PlaceSmootherBlocks : PlaceSmoother {
   using F = PlaceSizes<T, B>;
   PlaceData<T> data;
@@ -538,7 +570,7 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     cudaFuncAttributes attributes;
 
     PetscFunctionBegin;
-    PetscCallCUDA(cudaFuncGetAttributes(&attributes, PlaceKernel<T, B, true>));
+    PetscCallCUDA(cudaFuncGetAttributes(&attributes, PlaceKernel<T, B, true, FLAT>));
     *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= (sizeof(T) == 4 ? 80 : 90);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -546,23 +578,29 @@ struct PlaceSmootherBlocks : PlaceSmoother {
   PetscErrorCode create(const PatchFDLocalDesc *desc, const int n[3])
   {
     PetscFunctionBegin;
-    for (int d = 0; d < 3; d++) PetscCall(upload(desc->field->dir[d], &data.d[d]));
+    for (int d = 0; d < 3; d++) PetscCall(upload(desc->field->dir[FLAT && d ? 3 - d : d], &data.d[d]));
     data.l    = Layout(desc->field->box);
     data.read = Range(desc->field->read);
-    patches   = B > 1 ? 1 : PetscMin(PLACE_ROW, PetscMax(1, 32 / (n[0] + 1)));
+    if (FLAT) {
+      std::swap(data.l.row, data.l.plane);
+      std::swap(data.read.lo[1], data.read.lo[2]);
+      std::swap(data.read.hi[1], data.read.hi[2]);
+    }
+    /* rows of about 32 nodes; in 2D, where there is less to do for each, of 64, the bits of a mask */
+    patches   = B > 1 && !FLAT ? 1 : PetscMin(PLACE_ROW, PetscMax(1, (FLAT ? 64 : 32) / (n[0] + 1)));
     places(n);
-    PetscCall(AllowShared(PlaceKernel<T, B, true>, bytes));
-    PetscCall(AllowShared(PlaceKernel<T, B, false>, bytes_solve));
+    PetscCall(AllowShared(PlaceKernel<T, B, true, FLAT>, bytes));
+    PetscCall(AllowShared(PlaceKernel<T, B, false, FLAT>, bytes_solve));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
   PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
   {
-    const PlaceShell shell(s, patches);
+    const PlaceShell shell(s, patches, FLAT);
 
     PetscFunctionBegin;
-    if (boundary) PlaceKernel<T, B, true><<<shell.rows(), threads, bytes, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
-    else PlaceKernel<T, B, false><<<shell.rows(), threads, bytes_solve, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    if (boundary) PlaceKernel<T, B, true, FLAT><<<shell.rows(), threads, bytes, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    else PlaceKernel<T, B, false, FLAT><<<shell.rows(), threads, bytes_solve, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -634,34 +672,34 @@ private:
   }
 };
 
-template <typename T, int B>
+template <typename T, int B, bool FLAT>
 static PetscErrorCode PlaceSmootherNew(const PatchFDLocalDesc *desc, const int n[3], PlaceSmoother **place)
 {
   bool supported;
 
   PetscFunctionBegin;
-  PetscCall((PlaceSmootherBlocks<T, B>::supported(&supported)));
+  PetscCall((PlaceSmootherBlocks<T, B, FLAT>::supported(&supported)));
   if (!supported) PetscFunctionReturn(PETSC_SUCCESS);
-  PlaceSmootherBlocks<T, B> *p = new PlaceSmootherBlocks<T, B>;
+  PlaceSmootherBlocks<T, B, FLAT> *p = new PlaceSmootherBlocks<T, B, FLAT>;
 
   *place = p; /* there before its arrays, so that it can be destroyed after an error */
   PetscCall(p->create(desc, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename T>
+template <typename T, bool FLAT>
 PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *desc, PlaceSmoother **place)
 {
   int n[3] = {0, 0, 0}, most = 0;
 
   PetscFunctionBegin;
-  *place = NULL;
-  if (IsPoint(desc, 1) || IsPoint(desc, 2)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) {
-    for (PetscInt i = 0; i < desc->field->dir[d]->npatch; i++) n[d] = PetscMax(n[d], (int)desc->field->dir[d]->n[i]);
+    const PatchFDPatches *pd = desc->field->dir[FLAT && d ? 3 - d : d];
+
+    for (PetscInt i = 0; i < pd->npatch; i++) n[d] = PetscMax(n[d], (int)pd->n[i]);
     most = PetscMax(most, n[d]);
   }
-  if (most > 1 && most <= 8 * place_blocks) PetscCall((ForDegree<1, place_blocks>((most + 7) / 8, [&](auto blocks) { return PlaceSmootherNew<T, blocks>(desc, n, place); })));
+  if (most > 1 && most <= 8 * place_blocks) PetscCall((ForDegree<1, place_blocks>((most + 7) / 8, [&](auto blocks) { return PlaceSmootherNew<T, blocks, FLAT>(desc, n, place); })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -62,6 +62,9 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .localcreate      = patchfd::LocalDoor<T>::create, \
     .localapply       = patchfd::LocalDoor<T>::apply, \
     .localdestroy     = patchfd::LocalDoor<T>::destroy, \
+    .operatorname     = patchfd::OperatorDoor<T>::name, \
+    .transfername     = patchfd::TransferDoor<T>::name, \
+    .localname        = patchfd::LocalDoor<T>::name, \
     .boxsolvecreate   = patchfd::BoxSolve<T>::create, \
     .boxsolveapply    = patchfd::BoxSolve<T>::apply, \
     .boxsolvedestroy  = patchfd::BoxSolve<T>::destroy, \

@@ -5,7 +5,6 @@
   restriction neighbouring cells add to the same coarse nodes, with atomics.
 */
 #include "lines.cuh"
-#include "plan.cuh"
 #include "transfer.cuh"
 #include <algorithm>
 
@@ -27,6 +26,7 @@ template <typename T>
 struct TransferPlan {
   TransferKernelData<T> cell   = {};
   TransferFast         *fast   = NULL; /* or NULL */
+  const char           *name   = NULL;
   PetscLogDouble        flops  = 0;
   PlanMemory            memory = {};
 
@@ -85,23 +85,27 @@ static __global__ void TransferKernel(const __grid_constant__ TransferKernelData
   }
 }
 
-/* for halved cells, all alike and of one degree, in 2D or 3D; NULL for others */
+/* for halved cells of one degree, in 2D or 3D; NULL for others */
 template <typename T>
-static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, TransferFast **fast)
+static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, PlanMemory *memory, TransferFast **fast, const char **name)
 {
-  const int               dim = desc->dir[2]->nf == 1 ? 2 : 3;
-  const PatchFDEmbedding *e   = desc->dir[0];
+  const int               dim   = desc->dir[2]->nf == 1 ? 2 : 3;
+  const PatchFDEmbedding *e     = desc->dir[0];
+  bool                    equal = true;
 
   PetscFunctionBegin;
   *fast = NULL;
+  *name = "any cells, by atomics: not halved cells of one degree that has a kernel of its own";
   if (e->ratio != 2 || e->nf != 2 * e->nc - 1 || e->nc < 2 || e->nc - 1 > transfer_fast_degrees(dim)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < dim; d++) {
     const PatchFDEmbedding *f = desc->dir[d];
 
-    if (f->nclass != 1 || f->nf != e->nf || f->nc != e->nc || !std::equal(e->P, e->P + e->nf * e->nc, f->P)) PetscFunctionReturn(PETSC_SUCCESS);
+    if (f->ratio != 2 || f->nf != e->nf || f->nc != e->nc) PetscFunctionReturn(PETSC_SUCCESS);
+    equal = equal && f->nclass == 1 && std::equal(e->P, e->P + e->nf * e->nc, f->P);
   }
-  if (dim == 2) PetscCall((TransferFastCreate<T, 2>(desc, fast)));
-  else PetscCall((TransferFastCreate<T, 3>(desc, fast)));
+  *name = equal ? "equal cells" : "cells by place: they are not equal";
+  if (dim == 2) PetscCall((equal ? TransferFastCreate<T, 2, false> : TransferFastCreate<T, 2, true>)(desc, memory, fast));
+  else PetscCall((equal ? TransferFastCreate<T, 3, false> : TransferFastCreate<T, 3, true>)(desc, memory, fast));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -133,7 +137,7 @@ PetscErrorCode Transfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
   }
   p->flops = 2.0 * (nf[0] * nc[0] * nc[1] * nc[2] + nf[0] * nf[1] * nc[1] * nc[2] + nf[0] * nf[1] * nf[2] * nc[2]) * (PetscLogDouble)cell.cells;
   if (!cell.cells) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(TransferFastChoose<T>(desc, &p->fast));
+  PetscCall(TransferFastChoose<T>(desc, &p->memory, &p->fast, &p->name));
   if (p->fast) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) {
     const PatchFDEmbedding *e = desc->dir[d];
@@ -145,6 +149,12 @@ PetscErrorCode Transfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
   PetscCall(AllowShared(TransferKernel<T, true>, cell.team.shared));
   PetscCall(AllowShared(TransferKernel<T, false>, cell.team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+const char *Transfer<T>::name(void *plan)
+{
+  return ((TransferPlan<T> *)plan)->name;
 }
 
 template <typename T>

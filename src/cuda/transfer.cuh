@@ -2,12 +2,12 @@
   fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0; owners are coarse cells.
 
     transfer.cu        what is chosen when; the generic kernel (any degrees, split cells, 1D)
-    transfer_fast.cuh  the kernels for halved cells of the same degree, all alike: every uniform mesh in 2D and 3D
+    transfer_fast.cuh  the kernels for halved cells of the same degree in 2D and 3D, all alike (every uniform mesh) or by place: with matrices of their own
 
   As for the operator, the last template of transfer_fast.cuh is the door, and transfer_double_2d.cu and the like instantiate it.
 */
 #pragma once
-#include "cuda.cuh"
+#include "plan.cuh"
 
 namespace patchfd
 {
@@ -24,7 +24,7 @@ static constexpr int transfer_fast_degrees(int dim)
   return dim == 2 ? 10 : 8;
 }
 
-template <typename T, int DIM>
-PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *, TransferFast **);
+template <typename T, int DIM, bool BY_PLACE>
+PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *, PlanMemory *, TransferFast **);
 
 } // namespace patchfd

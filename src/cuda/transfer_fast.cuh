@@ -1,10 +1,11 @@
 /*
-  Transfers between a mesh and the mesh of its halved cells, both of degree K, with the same matrix P for all cells and directions.
+  Transfers between a mesh and the mesh of its halved cells, both of degree K, with the same matrix P for all cells and directions, or by place: with one
+  for each cell of a direction.
 
   A block of threads owns a tile of Q x MY coarse cells in x and y, W = 2 K Q by H = 2 K MY fine nodes, one thread a fine node, and
   marches through z, KZ = K MZ coarse planes and twice as many fine ones a step.  A thread's z-line of the step, fine values and coarse
   ones of which the last is the first of the next step, is in registers, and the matrix between them a kernel parameter: operands from
-  the constant bank.  Consecutive lanes are consecutive in x wherever global memory is accessed.
+  the constant bank, or by place in global memory, where all threads want the same number.  Consecutive lanes are consecutive in x wherever global memory is accessed.
 
     prolongation:  coarse planes to shared memory (asynchronously, a step ahead), contraction in x, from there in y to the z-lines'
                    coarse values, z, added to the fine values, which were loaded a step ahead, too.
@@ -34,9 +35,18 @@ struct TransferGeometry {
 };
 
 /* rows 0 ... 2 K - 1 */
-template <typename T, int K>
+template <typename T, int K, bool PLACE>
 struct TransferMatrix {
   T P[2 * K * (K + 1)];
+
+  /* entry a of row r of direction d, rows of all cells one after another */
+  __device__ __forceinline__ T at(int, int r, int a) const { return P[r % (2 * K) * (K + 1) + a]; }
+};
+template <typename T, int K>
+struct TransferMatrix<T, K, true> {
+  const T *P[3]; /* in device memory, from the first cell on; cells that do not exist have the first row of the others */
+
+  __device__ __forceinline__ T at(int d, int r, int a) const { return __ldg(P[d] + r * (K + 1) + a); }
 };
 
 /* cells of a tile in x and y, and of a step: a few hundred threads with about eight fine values each, rows as long as can be */
@@ -49,7 +59,7 @@ struct TransferTile<K, 3> {
   static constexpr int Q = K == 1 ? 32 : (K == 2 ? 16 : (K == 3 ? 11 : (K == 4 ? 8 : (K == 5 ? 4 : 2)))), MY = K == 1 ? 2 : 1, MZ = K == 1 ? 4 : (K == 2 ? 2 : 1);
 };
 
-template <typename T, int K, int DIM>
+template <typename T, int K, int DIM, bool PLACE>
 struct TransferSizes : TransferTile<K, DIM> {
   using Tile                   = TransferTile<K, DIM>;
   static constexpr int KZ      = K * Tile::MZ;                                        /* coarse planes of a step */
@@ -58,6 +68,8 @@ struct TransferSizes : TransferTile<K, DIM> {
   static constexpr int THREADS = RoundUp(W * H, 32);
   /* resident threads on a multiprocessor: as many as can be without many spilled registers */
   static constexpr int RESIDENT = DIM == 2 && sizeof(T) * KZ >= 64 ? 512 : 1024, BLOCKS = RESIDENT / THREADS;
+  /* rows of matrices in shared memory: of all cells of the tile in x and y, or of one */
+  static constexpr int RX = PLACE ? W : 2 * K, RY = PLACE ? H : 2 * K, RC = PLACE ? Tile::Q * (K + 1) : K + 1;
   /* the restriction's contraction in x: GROUPS rows side by side, LANES threads each */
   static constexpr int LANES = Tile::Q * (K + 1), GROUPS = THREADS / LANES;
 };
@@ -90,10 +102,10 @@ struct TransferPlace {
 /* ---- prolongation ---- */
 
 /* the coarse planes of a step, all but the first, which is the last of the step before; the step before the first has no others */
-template <typename T, int K, int DIM>
-__device__ inline void FetchCoarse(const TransferGeometry &g, const TransferPlace<TransferSizes<T, K, DIM>, K> &place, int step, const T *from, T *coarse)
+template <typename T, int K, int DIM, bool PLACE>
+__device__ inline void FetchCoarse(const TransferGeometry &g, const TransferPlace<TransferSizes<T, K, DIM, PLACE>, K> &place, int step, const T *from, T *coarse)
 {
-  using S              = TransferSizes<T, K, DIM>;
+  using S              = TransferSizes<T, K, DIM, PLACE>;
   constexpr int COARSE = S::HC * S::WC;
 
 #pragma unroll 1
@@ -106,16 +118,16 @@ __device__ inline void FetchCoarse(const TransferGeometry &g, const TransferPlac
   __pipeline_commit();
 }
 
-/* w, the coarse values of the thread's z-line, all but the first: row r of P times numbers that are `stride` apart, and `plane` from one w to the next */
+/* w, the coarse values of the thread's z-line, all but the first: row r of the `rows` rows of P times numbers that are `stride` apart, and `plane` from one w to the next */
 template <typename T, int K, int KZ>
-__device__ inline void ContractToLine(const T weights[K + 1][2 * K], int r, const T *in, int stride, int plane, T w[KZ + 1])
+__device__ inline void ContractToLine(const T *weights, int rows, int r, const T *in, int stride, int plane, T w[KZ + 1])
 {
   w[0] = w[KZ];
 #pragma unroll
   for (int k = 1; k <= KZ; k++) w[k] = 0;
 #pragma unroll
   for (int a = 0; a <= K; a++) {
-    const T p = weights[a][r];
+    const T p = weights[a * rows + r];
 
 #pragma unroll
     for (int k = 0; k < KZ; k++) w[k + 1] += p * in[a * stride + k * plane];
@@ -123,15 +135,15 @@ __device__ inline void ContractToLine(const T weights[K + 1][2 * K], int r, cons
 }
 
 /* lines = the contraction in x of the tile's coarse planes, node i of their rows from row j on */
-template <typename T, int K, int DIM>
-__device__ inline void ProlongX(const T weights[K + 1][2 * K], int step, int i, int j, const T *coarse, T *lines)
+template <typename T, int K, int DIM, bool PLACE>
+__device__ inline void ProlongX(const T *weights, int step, int i, int j, const T *coarse, T *lines)
 {
-  using S = TransferSizes<T, K, DIM>;
-  const int cell = i / (2 * K), r = i % (2 * K);
+  using S = TransferSizes<T, K, DIM, PLACE>;
+  const int cell = i / (2 * K), r = i % S::RX;
   T         p[K + 1];
 
 #pragma unroll
-  for (int a = 0; a <= K; a++) p[a] = weights[a][r];
+  for (int a = 0; a <= K; a++) p[a] = weights[a * S::RX + r];
 #pragma unroll 1
   for (int row = j + (step < 0 ? (S::KZ - 1) * S::HC : 0); row < S::KZ * S::HC; row += S::H) {
     T v = 0;
@@ -142,44 +154,47 @@ __device__ inline void ProlongX(const T weights[K + 1][2 * K], int step, int i, 
   }
 }
 
-/* v += row k of P times the coarse values of its cell of the z-line */
-template <typename T, int K>
-__device__ inline void ProlongZ(const TransferMatrix<T, K> &m, int k, const T *w, T &v)
+/* v += row k of P of the step whose first row is `first`, times the coarse values of its cell of the z-line */
+template <typename T, int K, bool PLACE>
+__device__ inline void ProlongZ(const TransferMatrix<T, K, PLACE> &m, int first, int k, const T *w, T &v)
 {
-  const T *line = w + k / (2 * K) * K, *row = m.P + k % (2 * K) * (K + 1);
+  const T *line = w + k / (2 * K) * K;
 
   if (k % (2 * K)) {
 #pragma unroll
-    for (int a = 0; a <= K; a++) v += row[a] * line[a];
+    for (int a = 0; a <= K; a++) v += m.at(2, first + k, a) * line[a];
   } else v += line[0];
 }
 
-template <typename T, int K, int DIM>
-__launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS)
-static __global__ void ProlongKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
+template <typename T, int K, int DIM, bool PLACE>
+__launch_bounds__(TransferSizes<T, K, DIM, PLACE>::THREADS, TransferSizes<T, K, DIM, PLACE>::BLOCKS)
+static __global__ void ProlongKernel(const __grid_constant__ TransferMatrix<T, K, PLACE> m, const __grid_constant__ TransferGeometry g, const T *__restrict__ from, T *__restrict__ to)
 {
-  using S          = TransferSizes<T, K, DIM>;
+  using S          = TransferSizes<T, K, DIM, PLACE>;
   constexpr int KZ = S::KZ, COARSE = S::HC * S::WC; /* coarse nodes of a plane */
-  __shared__ T  weights[K + 1][2 * K], coarse[KZ * COARSE], lines[DIM == 3 ? KZ * S::HC * S::W : 1];
+  __shared__ T  weightsx[(K + 1) * S::RX], weightsy[PLACE ? (K + 1) * S::RY : 1], coarse[KZ * COARSE], lines[DIM == 3 ? KZ * S::HC * S::W : 1];
   const int     t = threadIdx.x, i = t % S::W, j = min(t / S::W, S::H - 1);
   T             w[KZ + 1] = {0}, f[2 * KZ];
   const TransferPlace<S, K> place(g, i, j);
+  const int                 first[3] = {(int)blockIdx.x * S::W, (int)blockIdx.y * S::H, (place.cell[2] - g.cell[2]) * 2 * K};
+  T                        *wy       = PLACE ? weightsy : weightsx; /* equal cells have the same rows in all directions */
 
-  for (int e = t; e < 2 * K * (K + 1); e += S::THREADS) weights[e % (K + 1)][e / (K + 1)] = m.P[e];
-  FetchCoarse<T, K, DIM>(g, place, -1, from, coarse);
+  for (int e = t; e < (K + 1) * S::RX; e += S::THREADS) weightsx[e % (K + 1) * S::RX + e / (K + 1)] = m.at(0, first[0] + e / (K + 1), e % (K + 1));
+  for (int e = t; PLACE && DIM == 3 && e < (K + 1) * S::RY; e += S::THREADS) wy[e % (K + 1) * S::RY + e / (K + 1)] = m.at(1, first[1] + e / (K + 1), e % (K + 1));
+  FetchCoarse<T, K, DIM, PLACE>(g, place, -1, from, coarse);
   to += place.line;
   for (int step = -1; step < place.steps; step++) { /* step -1 is for the first coarse plane, and to load the first fine values */
     __pipeline_wait_prior(0);
     __syncthreads(); /* the coarse planes are there, and nobody reads `lines` any more */
-    if (DIM == 2) ContractToLine<T, K, KZ>(weights, i % (2 * K), coarse + i / (2 * K) * K, 1, COARSE, w);
-    else if (t < S::W * S::H) ProlongX<T, K, DIM>(weights, step, i, j, coarse, lines);
+    if (DIM == 2) ContractToLine<T, K, KZ>(weightsx, S::RX, i % S::RX, coarse + i / (2 * K) * K, 1, COARSE, w);
+    else if (t < S::W * S::H) ProlongX<T, K, DIM, PLACE>(weightsx, step, i, j, coarse, lines);
     __syncthreads(); /* nobody reads `coarse` any more, and `lines` are there */
-    if (step + 1 < place.steps) FetchCoarse<T, K, DIM>(g, place, step + 1, from, coarse);
-    if (DIM == 3) ContractToLine<T, K, KZ>(weights, j % (2 * K), lines + j / (2 * K) * K * S::W + i, S::W, S::HC * S::W, w);
+    if (step + 1 < place.steps) FetchCoarse<T, K, DIM, PLACE>(g, place, step + 1, from, coarse);
+    if (DIM == 3) ContractToLine<T, K, KZ>(wy, S::RY, j % S::RY, lines + j / (2 * K) * K * S::W + i, S::W, S::HC * S::W, w);
     if (step >= 0) {
 #pragma unroll
       for (int k = 0; k < 2 * KZ; k++, to += g.fl.plane) {
-        ProlongZ(m, k, w, f[k]);
+        ProlongZ(m, first[2] + 2 * KZ * step, k, w, f[k]);
         if (place.has(2 * KZ * step + k)) *to = f[k];
       }
     }
@@ -190,30 +205,29 @@ static __global__ void ProlongKernel(const __grid_constant__ TransferMatrix<T, K
 
 /* ---- restriction ---- */
 
-/* w, the coarse values of the thread's z-line, from its fine ones f; w[0] has what the step before gives */
-template <typename T, int K, int KZ>
-__device__ inline void RestrictZ(const TransferMatrix<T, K> &m, const T f[2 * KZ], T w[KZ + 1])
+/* w, the coarse values of the thread's z-line, from its fine ones f, the rows from `first` on; w[0] has what the step before gives */
+template <typename T, int K, int KZ, bool PLACE>
+__device__ inline void RestrictZ(const TransferMatrix<T, K, PLACE> &m, int first, const T f[2 * KZ], T w[KZ + 1])
 {
   w[0] = w[KZ];
 #pragma unroll
   for (int k = 1; k <= KZ; k++) w[k] = 0;
 #pragma unroll
   for (int k = 0; k < 2 * KZ; k++) {
-    T       *line = w + k / (2 * K) * K;
-    const T *row  = m.P + k % (2 * K) * (K + 1);
+    T *line = w + k / (2 * K) * K;
 
     if (k % (2 * K)) {
 #pragma unroll
-      for (int a = 0; a <= K; a++) line[a] += row[a] * f[k];
+      for (int a = 0; a <= K; a++) line[a] += m.at(2, first + k, a) * f[k];
     } else line[0] += f[k];
   }
 }
 
-/* rows = the contraction in y of the planes in `in`, a thread a line of the tile */
-template <typename T, int K, int DIM>
-__device__ inline void RestrictY(const TransferMatrix<T, K> &m, int planes, const T *in, T *rows)
+/* rows = the contraction in y, from row `first` of P on, of the planes in `in`, a thread a line of the tile */
+template <typename T, int K, int DIM, bool PLACE>
+__device__ inline void RestrictY(const TransferMatrix<T, K, PLACE> &m, int first, int planes, const T *in, T *rows)
 {
-  using S            = TransferSizes<T, K, DIM>;
+  using S            = TransferSizes<T, K, DIM, PLACE>;
   constexpr int FINE = S::H * S::W;
 
 #pragma unroll 1
@@ -231,7 +245,7 @@ __device__ inline void RestrictY(const TransferMatrix<T, K> &m, int planes, cons
         const T s = x[r * S::W];
 
 #pragma unroll
-        for (int a = 0; a <= K; a++) v[a] += m.P[r * (K + 1) + a] * s;
+        for (int a = 0; a <= K; a++) v[a] += m.at(1, first + c * 2 * K + r, a) * s;
       }
 #pragma unroll
       for (int a = 0; a < K; a++) y[a * S::W] = v[a];
@@ -244,10 +258,10 @@ __device__ inline void RestrictY(const TransferMatrix<T, K> &m, int planes, cons
   to += the contraction in x of the rows in `in`, a thread a coarse node of a cell.  All threads take part: cells' common nodes are
   summed by a shuffle
 */
-template <typename T, int K, int DIM>
-__device__ inline void RestrictX(const TransferGeometry &g, const TransferPlace<TransferSizes<T, K, DIM>, K> &place, int step, int planes, const T *weights, const T *in, T *to)
+template <typename T, int K, int DIM, bool PLACE>
+__device__ inline void RestrictX(const TransferGeometry &g, const TransferPlace<TransferSizes<T, K, DIM, PLACE>, K> &place, int step, int planes, const T *weights, const T *in, T *to)
 {
-  using S     = TransferSizes<T, K, DIM>;
+  using S     = TransferSizes<T, K, DIM, PLACE>;
   const int t = threadIdx.x, cell = t % S::LANES / (K + 1), a1 = t % (K + 1), row1 = t / S::LANES;
 
 #pragma unroll 1
@@ -259,7 +273,7 @@ __device__ inline void RestrictX(const TransferGeometry &g, const TransferPlace<
 
     if (work) {
 #pragma unroll
-      for (int r = 0; r < 2 * K; r++) v += weights[a1 * (2 * K + 1) + r] * in[row * S::W + cell * 2 * K + r];
+      for (int r = 0; r < 2 * K; r++) v += weights[t % S::RC * (2 * K + 1) + r] * in[row * S::W + cell * 2 * K + r];
     }
     const T before = __shfl_up_sync(0xffffffff, v, 1);
 
@@ -269,20 +283,25 @@ __device__ inline void RestrictX(const TransferGeometry &g, const TransferPlace<
 }
 
 /* my = m: constants that are used at two places of a loop would be kept in registers */
-template <typename T, int K, int DIM>
-__launch_bounds__(TransferSizes<T, K, DIM>::THREADS, TransferSizes<T, K, DIM>::BLOCKS)
-static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, K> m, const __grid_constant__ TransferMatrix<T, K> my, const __grid_constant__ TransferGeometry g,
+template <typename T, int K, int DIM, bool PLACE>
+__launch_bounds__(TransferSizes<T, K, DIM, PLACE>::THREADS, TransferSizes<T, K, DIM, PLACE>::BLOCKS)
+static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, K, PLACE> m, const __grid_constant__ TransferMatrix<T, K, PLACE> my, const __grid_constant__ TransferGeometry g,
                                       const T *__restrict__ from, T *__restrict__ to)
 {
-  using S          = TransferSizes<T, K, DIM>;
+  using S          = TransferSizes<T, K, DIM, PLACE>;
   constexpr int KZ = S::KZ, FINE = S::H * S::W; /* fine nodes of a plane */
   extern __shared__ double shared_memory[];
-  T                        *weights = (T *)shared_memory, *lines = weights + (K + 1) * (2 * K + 1), *rows = lines + KZ * FINE; /* in 2D both are rows, of even and odd steps */
+  T                        *weights = (T *)shared_memory, *lines = weights + S::RC * (2 * K + 1), *rows = lines + KZ * FINE; /* in 2D both are rows, of even and odd steps */
   const int                 t = threadIdx.x;
   T                         f[2 * KZ], w[KZ + 1] = {0};
   const TransferPlace<S, K> place(g, t % S::W, t / S::W);
+  const int                 first[3] = {(int)blockIdx.x * S::W, (int)blockIdx.y * S::H, (place.cell[2] - g.cell[2]) * 2 * K};
 
-  for (int e = t; e < 2 * K * (K + 1); e += S::THREADS) weights[e % (K + 1) * (2 * K + 1) + e / (K + 1)] = m.P[e];
+  for (int e = t; e < 2 * K * S::RC; e += S::THREADS) { /* entry a of row r of a cell */
+    const int a = e % (K + 1), r = e / (K + 1) % (2 * K), cell = e / (2 * K * (K + 1));
+
+    weights[(cell * (K + 1) + a) * (2 * K + 1) + r] = m.at(0, first[0] + cell * 2 * K + r, a);
+  }
   from += place.line;
 #pragma unroll
   for (int k = 0; k < 2 * KZ; k++, from += g.fl.plane) f[k] = place.has(k) ? *from : T(0);
@@ -290,7 +309,7 @@ static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, 
     const int planes = step < place.steps ? KZ : 1;
     T        *in     = DIM == 2 && step % 2 ? rows : lines;
 
-    RestrictZ<T, K, KZ>(m, f, w);
+    RestrictZ<T, K, KZ>(m, first[2] + 2 * KZ * step, f, w);
     if (t < FINE) {
 #pragma unroll
       for (int k = 0; k < KZ; k++) in[k * FINE + t] = w[k];
@@ -299,21 +318,21 @@ static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, 
     for (int k = 0; k < 2 * KZ; k++, from += g.fl.plane) f[k] = place.has(2 * KZ * (step + 1) + k) ? *from : T(0);
     __syncthreads(); /* the lines are there */
     if (DIM == 3) {
-      RestrictY<T, K, DIM>(my, planes, in, rows);
+      RestrictY<T, K, DIM, PLACE>(my, first[1], planes, in, rows);
       __syncthreads(); /* the rows are, and nobody reads the lines any more */
       in = rows;
     }
-    RestrictX<T, K, DIM>(g, place, step, planes, weights, in, to);
+    RestrictX<T, K, DIM, PLACE>(g, place, step, planes, weights, in, to);
   }
 }
 
 /* ---- how the generic part calls it ---- */
 
-template <typename T, int K, int DIM>
+template <typename T, int K, int DIM, bool PLACE>
 struct TransferFastDegree : TransferFast {
-  using S                        = TransferSizes<T, K, DIM>;
-  static constexpr size_t shared = ((K + 1) * (2 * K + 1) + S::KZ * S::W * (S::H + (DIM == 2 ? 1 : S::HC))) * sizeof(T); /* of the restriction */
-  TransferMatrix<T, K> m;
+  using S                        = TransferSizes<T, K, DIM, PLACE>;
+  static constexpr size_t shared = (S::RC * (2 * K + 1) + S::KZ * S::W * (S::H + (DIM == 2 ? 1 : S::HC))) * sizeof(T); /* of the restriction */
+  TransferMatrix<T, K, PLACE> m;
   TransferGeometry     g, prolonged, restricted;
   int                  n[3]; /* tiles */
 
@@ -322,7 +341,7 @@ struct TransferFastDegree : TransferFast {
     const int dir[3]  = {0, DIM == 2 ? 2 : 1, DIM == 2 ? 1 : 2}; /* the kernels' directions */
     const int tile[3] = {S::W, S::H, 2 * S::KZ};
 
-    for (int e = 0; e < 2 * K * (K + 1); e++) m.P[e] = (T)desc->dir[0]->P[e];
+    if constexpr (!PLACE) std::copy(desc->dir[0]->P, desc->dir[0]->P + 2 * K * (K + 1), m.P);
     g.cl = Layout(desc->cbox);
     g.fl = Layout(desc->fbox);
     if (DIM == 2) {
@@ -344,6 +363,32 @@ struct TransferFastDegree : TransferFast {
     restricted = cut(15 * (size_t)multiprocessors);
   }
 
+  /* by place: the rows of the cells of all tiles, and of one step more */
+  PetscErrorCode upload(const PatchFDTransferDesc *desc, PlanMemory *memory)
+  {
+    const int cells[3] = {S::Q, DIM == 2 ? 0 : S::MY, S::MZ};
+
+    PetscFunctionBegin;
+    if constexpr (PLACE) {
+      for (int d = 0; d < 3; d++) {
+        const PatchFDEmbedding *e     = desc->dir[DIM == 2 && d ? 3 - d : d];
+        const size_t            entries = 2 * K * (K + 1), count = (size_t)(n[d] + 1) * cells[d];
+        std::vector<PetscReal>  rows(count * entries, 0);
+        T                      *to;
+
+        for (size_t c = 0; c < count; c++) {
+          const PetscInt cell = g.cell[d] + (PetscInt)c;
+
+          if (cell < e->ncells) std::copy(e->P + e->cls[cell] * (PetscInt)(e->nf * e->nc), e->P + e->cls[cell] * (PetscInt)(e->nf * e->nc) + entries, &rows[c * entries]);
+          else rows[c * entries] = 1;
+        }
+        PetscCall(memory->upload(rows.size(), rows.data(), &to));
+        m.P[d] = to;
+      }
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
   /* enough blocks to fill the device, few enough to share work between the steps of a march; each kernel fills its last wave best with a number of its own */
   TransferGeometry cut(size_t blocks) const
   {
@@ -357,7 +402,7 @@ struct TransferFastDegree : TransferFast {
   PetscErrorCode prolong(const void *coarse, void *fine, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
-    ProlongKernel<T, K, DIM><<<grid(prolonged), S::THREADS, 0, stream>>>(m, prolonged, (const T *)coarse, (T *)fine);
+    ProlongKernel<T, K, DIM, PLACE><<<grid(prolonged), S::THREADS, 0, stream>>>(m, prolonged, (const T *)coarse, (T *)fine);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -365,25 +410,26 @@ struct TransferFastDegree : TransferFast {
   PetscErrorCode restrict_(const void *fine, void *coarse, cudaStream_t stream) const override
   {
     PetscFunctionBegin;
-    RestrictKernel<T, K, DIM><<<grid(restricted), S::THREADS, shared, stream>>>(m, m, restricted, (const T *)fine, (T *)coarse);
+    RestrictKernel<T, K, DIM, PLACE><<<grid(restricted), S::THREADS, shared, stream>>>(m, m, restricted, (const T *)fine, (T *)coarse);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 };
 
-template <typename T, int DIM>
-PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *desc, TransferFast **fast)
+template <typename T, int DIM, bool PLACE>
+PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *desc, PlanMemory *memory, TransferFast **fast)
 {
   int multiprocessors;
 
   PetscFunctionBegin;
   PetscCall(Multiprocessors(&multiprocessors));
   PetscCall((ForDegree<1, transfer_fast_degrees(DIM)>(desc->dir[0]->nc - 1, [&](auto degree) {
-    TransferFastDegree<T, degree, DIM> *p = new TransferFastDegree<T, degree, DIM>(desc, multiprocessors);
+    TransferFastDegree<T, degree, DIM, PLACE> *p = new TransferFastDegree<T, degree, DIM, PLACE>(desc, multiprocessors);
 
     PetscFunctionBegin;
     *fast = p;
-    PetscCall(AllowShared(RestrictKernel<T, degree, DIM>, p->shared));
+    PetscCall(p->upload(desc, memory));
+    PetscCall(AllowShared(RestrictKernel<T, degree, DIM, PLACE>, p->shared));
     PetscFunctionReturn(PETSC_SUCCESS);
   })));
   PetscFunctionReturn(PETSC_SUCCESS);

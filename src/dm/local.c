@@ -156,6 +156,17 @@ static PetscErrorCode DMBoxLocalToGlobalAdd(DM dm, PatchFDKernels kern, const vo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode DMBoxInfoKernels(DM dm, PatchFDKernels kern, const char what[], const char kernels[])
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  if (kernels)
+    PetscCall(PetscInfo(dm, "%s kernels of degree %" PetscInt_FMT " for %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells, %s: %s\n", kern->name, box->degree, box->cells[0],
+                        dm->dim > 1 ? box->cells[1] : 1, dm->dim > 2 ? box->cells[2] : 1, what, kernels));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode DMLocalToGlobalBegin_Box(DM dm, Vec local, InsertMode mode, Vec global)
 {
   DM_Box        *box;

@@ -188,6 +188,7 @@ static PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels kern, void **
 
     MatBoxDescribe(m, field, &desc);
     PetscCall(MatBoxOperatorCreate(m, kern, &desc, &m->mult[kern->id]));
+    PetscCall(DMBoxInfoKernels(m->dm, kern, "operator", kern->operatorname ? kern->operatorname(m->mult[kern->id]) : NULL));
   }
   *plan = m->mult[kern->id];
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -323,6 +323,13 @@ PetscErrorCode MatBoxLocalSetTolerances(Mat_Box *m, MatBoxLocalType type, PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+const char *MatBoxLocalKernels(const Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision)
+{
+  void *plan = m->local[type].plan[kern->id][precision];
+
+  return kern->localname && plan ? kern->localname(plan) : NULL;
+}
+
 PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision)
 {
   const DM_Box    *box = (const DM_Box *)m->dm->data;
@@ -348,6 +355,7 @@ PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
     desc.cls[d]    = l->cls[d];
   }
   PetscCall(kern->localcreate(&desc, &l->plan[kern->id][precision]));
+  PetscCall(DMBoxInfoKernels(m->dm, kern, "patches", MatBoxLocalKernels(m, type, kern, precision)));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -51,6 +51,7 @@ static PetscErrorCode MatTransferSetUp(Mat_Transfer *t, PatchFDKernels kern)
     if (t->plan[f][kern->id]) continue;
     PetscCall(MatTransferDescribe(t, f, &desc));
     PetscCall(kern->transfercreate(&desc, &t->plan[f][kern->id]));
+    PetscCall(DMBoxInfoKernels(t->fine, kern, "transfers", kern->transfername ? kern->transfername(t->plan[f][kern->id]) : NULL));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -447,6 +447,7 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
   PetscBool      ascii;
   PatchFDKernels kern;
+  const char    *kernels;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
@@ -465,6 +466,8 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  pressures by conjugate gradients, relative tolerance %g, at most %" PetscInt_FMT " iterations\n", (double)p->matbox->local[p->solver].rtol, p->schurmaxit));
   if (p->patch == PC_PATCHFD_VERTEX) PetscCall(MatBoxLocalView(p->matbox, p->solver, kern, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels: %s (%s memory, %d bytes a number)\n", kern->name, PetscMemTypeHost(kern->memtype) ? "host" : "device", (int)kern->size));
+  kernels = p->patch == PC_PATCHFD_VERTEX ? MatBoxLocalKernels(p->matbox, p->solver, kern, p->products) : NULL;
+  if (kernels) PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels for patches: %s\n", kernels));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

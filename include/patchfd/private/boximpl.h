@@ -141,6 +141,8 @@ PETSC_INTERN PetscErrorCode DMBoxGetContextSetUp(DM, DM_Box **);
 PETSC_INTERN PetscErrorCode DMBoxCheckVec(DM, Vec);
 /* a ghosted array of the kernel table's precision and memory, kept until the DM is destroyed */
 PETSC_INTERN PetscErrorCode DMBoxGetWork(DM, PatchFDKernels, int slot, void **);
+/* -info: which kernels the plans for `what` have, if they have a choice (kernels is not NULL) */
+PETSC_INTERN PetscErrorCode DMBoxInfoKernels(DM, PatchFDKernels, const char what[], const char kernels[]);
 /* fill the ghosts of a local array; no-op on one rank */
 PETSC_INTERN PetscErrorCode DMBoxHaloBegin(DM, PatchFDKernels, void *local);
 PETSC_INTERN PetscErrorCode DMBoxHaloEnd(DM, PatchFDKernels, void *local);

@@ -321,6 +321,11 @@ struct _PatchFDKernels {
   PetscErrorCode (*localapply)(void *plan, PatchFDPatchOp, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r);
   PetscErrorCode (*localdestroy)(void **plan);
 
+  /* which kernels a plan has, and if they are not the fastest, why; NULL for plans that have no choice.  The functions may be NULL */
+  const char *(*operatorname)(void *plan);
+  const char *(*transfername)(void *plan);
+  const char *(*localname)(void *plan);
+
   PetscErrorCode (*boxsolvecreate)(const PatchFDBoxSolveDesc *, void **plan);
   PetscErrorCode (*boxsolveapply)(void *plan, const void *b, void *x);
   PetscErrorCode (*boxsolvedestroy)(void **plan);

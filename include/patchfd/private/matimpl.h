@@ -178,6 +178,8 @@ PETSC_INTERN PetscErrorCode MatBoxCheckRegular(const Mat_Box *);
 PETSC_INTERN PetscErrorCode MatBoxLocalSetTolerances(Mat_Box *, MatBoxLocalType, PetscReal rtol, PetscInt maxit);
 /* Patches, colours and the kernels' plan.  Collective, as everything here */
 PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision);
+/* which kernels it has then, for people to read; NULL where there is no choice */
+PETSC_INTERN const char    *MatBoxLocalKernels(const Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision);
 PETSC_INTERN PetscErrorCode MatBoxLocalReset(MatBoxLocal *);
 /* do dense inverses converge faster in time than fast diagonalization of what is separable?  By measurement (benchmarks/poisson -dm_box_operator biharmonic) */
 PETSC_INTERN PetscBool MatBoxLocalIsDenseBest(const Mat_Box *, PatchFDKernels);

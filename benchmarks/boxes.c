@@ -1,0 +1,110 @@
+static char help[] = "What an iteration costs on other boxes and with other variants than the fastest: FGMRES with V-cycles in double precision for Poisson's equation, random right-hand side,\n\
+to 1e-9, the best of three solves, set-up not included.\n\
+  -dim <2,3>, -degrees <k,...>, -unknowns <n,...> : about so many unknowns, cells a direction a power of 2 times at most 7 (default 3, 1,3,7, 2e5)\n\
+  -modes <mixed,double>, -breakdown : as in poisson.c (default double)\n\
+  -kinds <dirichlet,neumann,graded,fused,separate> : Neumann conditions on all sides but one; graded in all directions; -pc_patchfd_variant\n\n";
+
+#include "solve.h"
+
+/* a power of 2 times at most 7 cells, for about so many unknowns */
+static PetscInt Cells(PetscInt dim, PetscInt degree, PetscReal unknowns)
+{
+  const PetscReal n = PetscPowReal(unknowns, 1. / dim) / degree;
+  PetscInt        best = 2;
+
+  for (PetscInt power = 2; power <= 1 << 20; power *= 2)
+    for (PetscInt i = 1; i <= 7; i += 2)
+      if (PetscAbsReal(power * i - n) < PetscAbsReal(best - n)) best = power * i;
+  return best;
+}
+
+static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, PetscInt n, const char kind[], DM *dm)
+{
+  const PetscInt    cells[] = {n, n, n};
+  DMBoxBoundaryType sides[6];
+  PetscBool         neumann, graded;
+  PetscReal        *v;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrcmp(kind, "neumann", &neumann));
+  PetscCall(PetscStrcmp(kind, "graded", &graded));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, dm));
+  for (int i = 0; i < 6; i++) sides[i] = neumann && i ? DMBOX_NEUMANN : DMBOX_DIRICHLET;
+  PetscCall(DMBoxSetBoundary(*dm, sides));
+  PetscCall(PetscMalloc1(n + 1, &v));
+  for (PetscInt i = 0; i <= n; i++) v[i] = (PetscReal)i / n + 0.3 * PetscSqr((PetscReal)i / n);
+  for (PetscInt d = 0; d < dim && graded; d++) PetscCall(DMBoxSetVertices(*dm, d, n + 1, v));
+  PetscCall(PetscFree(v));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMSetUp(*dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a line: picoseconds an unknown and iteration, and how many times those of the first */
+static PetscErrorCode Solve(const Solves *s, PetscInt degree, PetscReal unknowns, const char kind[], const char mode[], PetscReal *first)
+{
+  DM          dm;
+  Mat         A;
+  KSP         ksp;
+  Vec         x, b;
+  PetscRandom rnd;
+  SolveTimes  t;
+  PetscInt    N;
+  PetscReal   each;
+  PetscBool   variant;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrcmpAny(kind, &variant, "fused", "separate", ""));
+  PetscCall(PetscOptionsSetValue(NULL, "-double_mg_levels_pc_patchfd_variant", variant ? kind : "auto"));
+  PetscCall(PetscOptionsSetValue(NULL, "-mixed_single_mg_levels_pc_patchfd_variant", variant ? kind : "auto"));
+  PetscCall(CreateBox(s->dim, degree, Cells(s->dim, degree, unknowns), kind, &dm));
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(DMCreateGlobalVector(dm, &x));
+  PetscCall(VecDuplicate(x, &b));
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &rnd));
+  PetscCall(VecSetRandom(b, rnd));
+  PetscCall(PetscRandomDestroy(&rnd));
+  PetscCall(VecGetSize(x, &N));
+  PetscCall(CreateSolver(dm, A, mode, 1e-9, &ksp));
+  PetscCall(TimeSolves(ksp, b, x, &t));
+  each = t.best / t.its / N * 1e12;
+  if (*first == 0) *first = each;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-10s %-7s %2" PetscInt_FMT " %10" PetscInt_FMT " %6" PetscInt_FMT " | %10.1f %6.2f\n", kind, mode, degree, N, t.its, (double)each, (double)(each / *first)));
+  if (s->breakdown) PetscCall(Breakdown(ksp, b, x, t.best, N));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const char *const all[] = {"dirichlet", "neumann", "graded", "fused", "separate"};
+  char                    *chosen[5];
+  Solves                   s     = {.degree = {1, 3, 7}, .ndegree = 3};
+  PetscInt                 nk    = 5;
+  PetscBool                set, modes;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(SolvesCreate(&s));
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-modes", &modes));
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-kinds", chosen, &nk, &set));
+  if (!set) nk = 5;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "kind       mode     k   unknowns   its | ps each, times the first kind\n"));
+  for (PetscInt i = 0; i < s.ndegree; i++) {
+    for (PetscInt u = 0; u < s.nunknowns; u++) {
+      for (PetscInt m = modes ? 0 : s.nmode - 1; m < s.nmode; m++) {
+        PetscReal first = 0;
+
+        for (PetscInt j = 0; j < nk; j++) PetscCall(Solve(&s, s.degree[i], s.unknowns[u], set ? chosen[j] : all[j], s.mode[m], &first));
+      }
+    }
+  }
+  for (PetscInt j = 0; j < nk && set; j++) PetscCall(PetscFree(chosen[j]));
+  PetscCall(SolvesDestroy(&s));
+  PetscCall(PetscFinalize());
+  return 0;
+}
