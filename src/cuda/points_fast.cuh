@@ -72,7 +72,8 @@ struct PointsShape {
   static constexpr int  N = K, n = K + 1, c = RULE == POINTS_COLLOCATED ? K + 1 : K + 2, LINES = c * c, PER = PointsPerBlock(LINES) * (VARIANT == 3 ? 2 : 1), THREADS = RoundUp(PER * LINES, 32);
   static constexpr int  OWN = RULE == POINTS_COLLOCATED ? 2 : 0, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* cyclic */
   static constexpr bool MASS = RULE == POINTS_MASS;
-  static constexpr int  REGISTERS = MASS ? 32 + 4 * c : 40 + 6 * c + (COMPUTED ? 20 : 0); /* of double precision */
+  static constexpr int  LINE = c * (int)sizeof(T) / 4; /* registers of a line */
+  static constexpr int  REGISTERS = MASS ? 36 + 2 * LINE : 38 + 3 * LINE + (COMPUTED ? (int)sizeof(T) * 3 : 0);
   static constexpr int  BLOCKS0 = 65536 / THREADS / REGISTERS, BLOCKS = VARIANT == 1 ? BLOCKS0 + 1 : VARIANT == 2 ? BLOCKS0 - 1 : BLOCKS0;
   static constexpr bool GAUSS = RULE != POINTS_COLLOCATED;
   static constexpr int  ROW = c, PLANE = ROW * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 0), CELL = PLANE * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 1);
