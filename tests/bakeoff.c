@@ -690,6 +690,7 @@ static PetscErrorCode Vectors(PetscInt degree, PetscBool turn, MatBakeoffProblem
   PetscCall(VecNorm(b, NORM_2, &found[1]));
   PetscCall(Check("residual after a solve", name, degree, found[0] / found[1], 0, 1.1e-10));
   PetscCall(Solve(A, PCJACOBI, 1e-4, b, x, &its[0], NULL));
+  PetscCall(PetscOptionsSetValue(NULL, "-single_pc_type", PCJACOBI));
   PetscCall(Solve(A, PCSINGLE, 1e-4, b, x, &its[1], NULL));
   PetscCall(Check("iterations with PCSINGLE of Jacobi", name, degree, its[1], its[0], 1));
   PetscCall(VecDestroy(&g));
@@ -991,7 +992,7 @@ int main(int argc, char **argv)
     test:
       suffix: vectors
       nsize: {{1 3}}
-      args: -part vectors -degrees 2 -turn -single_pc_type jacobi
+      args: -part vectors -degrees 2 -turn
     test:
       suffix: errors
       args: -part errors -malloc_dump 0

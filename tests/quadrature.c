@@ -1,5 +1,5 @@
 static char help[] = "Operators by quadrature behind the door: the host kernels against reference numbers, identities and each other, in both precisions.\n\
-  -part <reference,variants,entries,coefficients,errors>\n\
+  -part <reference,variants,entries,coefficients,straight,rule,errors>\n\
   -time <n> -degrees <k,...> : in place of tests, the time of a product on about n nodes\n\n";
 
 #include "catch.h"
@@ -488,6 +488,111 @@ static PetscErrorCode Coefficients(PatchFDKernels k, PetscInt dim, PetscInt degr
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On a box with straight cells BP3 is the Kronecker sum of stiffness and mass matrices */
+static PetscErrorCode Straight(PatchFDKernels k, PetscInt dim, PetscInt degree)
+{
+  const PetscReal     eps = k->size == sizeof(double) ? 1e-12 : 2e-5, length[3] = {1, 2, 0.5};
+  const PetscBool     free[2] = {PETSC_FALSE, PETSC_FALSE};
+  PatchFDBand         M[3], A[3];
+  PatchFDTerm         term[3];
+  PatchFDField        field = {.x0 = 0};
+  PatchFDOperatorDesc desc  = {.nfield = 1, .nterm = 3, .field = &field, .term = term};
+  PetscReal          *x, *y, *z;
+  void               *plan = NULL;
+  Mesh                m;
+  PatchFDPoints       p;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(dim, box, degree, &m));
+  for (PetscInt v = 0, n = (box[0] + 1) * (box[1] + 1) * (dim == 3 ? box[2] + 1 : 1); v < n; v++) {
+    const PetscInt at[3] = {v % (box[0] + 1), v / (box[0] + 1) % (box[1] + 1), v / (box[0] + 1) / (box[1] + 1)};
+
+    for (int d = 0; d < dim; d++) m.vertex[v * dim + d] = length[d] * at[d] / box[d];
+  }
+  for (int d = 0; d < 3; d++) {
+    const PetscInt n      = d < dim ? box[d] : 1;
+    PetscReal      at[5] = {0, 0, 0, 0, 0};
+    PatchFDLine    line;
+
+    for (PetscInt i = 0; i <= n && d < dim; i++) at[i] = length[d] * i / n;
+    PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, d < dim ? degree : 0, n, at, free, &line));
+    PetscCall(PatchFDBandMass(&line, &M[d]));
+    PetscCall(PatchFDBandLaplace(&line, 1, 0, 0, 0, &A[d]));
+    field.xbox.n[d]  = line.nnodes;
+    field.read[d][1] = line.nnodes;
+    desc.cells[d][1] = n;
+    PetscCall(PatchFDLineDestroy(&line));
+  }
+  field.ybox = field.xbox;
+  PetscCall(PetscArraycpy(field.write, field.read, 3));
+  for (int t = 0; t < 3; t++) {
+    term[t] = (PatchFDTerm){0, 0, 1, {&M[0], &M[1], &M[2]}};
+    term[t].dir[t] = &A[t];
+  }
+  PetscCall(PetscMalloc3(m.nnodes, &x, m.nnodes, &y, m.nnodes, &z));
+  for (PetscCount i = 0; i < m.nnodes; i++) x[i] = PetscSinReal(1 + i * i);
+  p = Describe(&m, 1, PATCHFD_NODES_BOX, PATCHFD_FACTORS_AUTO, PETSC_FALSE);
+  PetscCall(Apply(k, &p, &field, 1, x, NULL, y, NULL));
+  PetscCall((*PatchFDKernelsHostDouble.operatorcreate)(&desc, &plan));
+  PetscCall((*PatchFDKernelsHostDouble.operatorapply)(plan, 1, x, NULL, z));
+  PetscCall((*PatchFDKernelsHostDouble.operatordestroy)(&plan));
+  PetscCall(Compare("Kronecker sum", 1, degree, m.nnodes, y, z, eps));
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PatchFDBandDestroy(&M[d]));
+    PetscCall(PatchFDBandDestroy(&A[d]));
+  }
+  PetscCall(PetscFree3(x, y, z));
+  PetscCall(MeshDestroy(&m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- one direction ---- */
+
+/* of constants and of x: B 1 = 1, D 1 = 0, D x = 1; D = C B; mirror images; and the integrals of powers up to the last that the points have exactly */
+static PetscErrorCode Rule(PetscInt degree, PetscBool gauss)
+{
+  const int       problem = gauss ? 1 : 2;
+  const PetscReal eps     = 1e-12;
+  PetscReal       nodes[16], ends[2] = {0, 1};
+  PetscBool       none[2] = {PETSC_FALSE, PETSC_FALSE};
+  PatchFDLine     line;
+  PatchFDRule     r;
+
+  PetscFunctionBeginUser;
+  PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, degree, 1, ends, none, &line));
+  PetscCall(PatchFDLineNodes(&line, nodes));
+  PetscCall(PatchFDLineDestroy(&line));
+  PetscCall(PatchFDRuleCreate(degree, gauss, &r));
+  PetscCall(Check("number of points", problem, degree, r.points, gauss ? degree + 2 : degree + 1, 0));
+  for (PetscInt q = 0; q < r.points; q++) {
+    PetscReal sum[3] = {0, 0, 0};
+
+    for (PetscInt i = 0; i < r.nodes; i++) {
+      const PetscInt here = q * r.nodes + i, mirror = (r.points - 1 - q) * r.nodes + r.nodes - 1 - i;
+      PetscReal      CB   = 0;
+
+      sum[0] += r.B[here];
+      sum[1] += r.D[here];
+      sum[2] += r.D[here] * nodes[i];
+      for (PetscInt s = 0; s < r.points; s++) CB += r.C[q * r.points + s] * r.B[s * r.nodes + i];
+      PetscCall(Check("D = C B", problem, degree, CB, r.D[here], 100 * eps));
+      PetscCall(Check("mirror image of B", problem, degree, r.B[mirror], r.B[here], eps));
+      PetscCall(Check("mirror image of D", problem, degree, -r.D[mirror], r.D[here], 100 * eps));
+    }
+    PetscCall(Check("B 1", problem, degree, sum[0], 1, eps));
+    PetscCall(Check("D 1", problem, degree, sum[1], 0, 100 * eps));
+    PetscCall(Check("D x", problem, degree, sum[2], 1, 100 * eps));
+  }
+  for (PetscInt power = 0; power <= 2 * r.points - (gauss ? 1 : 3); power++) {
+    PetscReal integral = 0;
+
+    for (PetscInt q = 0; q < r.points; q++) integral += r.w[q] * PetscPowRealInt(r.x[q], power);
+    PetscCall(Check("an integral", problem, degree, integral, 1 / (PetscReal)(power + 1), eps));
+  }
+  PetscCall(PatchFDRuleDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- what is refused ---- */
 
 static PetscErrorCode Refuse(PatchFDKernels k, const PatchFDPoints *p, const char *message)
@@ -618,6 +723,12 @@ int main(int argc, char **argv)
     } else if (!strcmp(part, "coefficients")) {
       for (PetscInt dim = 2; dim <= 3; dim++)
         for (PetscInt degree = 1; degree <= 9; degree += 2) PetscCall(Coefficients(k, dim, degree));
+    } else if (!strcmp(part, "straight")) {
+      for (PetscInt dim = 2; dim <= 3; dim++)
+        for (PetscInt degree = 1; degree <= 9; degree++) PetscCall(Straight(k, dim, degree));
+    } else if (!strcmp(part, "rule")) {
+      for (PetscInt degree = 1; degree <= 15; degree++)
+        for (int gauss = 0; gauss < 2; gauss++) PetscCall(Rule(degree, (PetscBool)gauss));
     } else if (!strcmp(part, "errors")) PetscCall(Errors(k));
     else SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-part %s", part);
   }
@@ -645,6 +756,16 @@ int main(int argc, char **argv)
   test:
     suffix: coefficients
     args: -part coefficients
+    output_file: output/ok.out
+
+  test:
+    suffix: straight
+    args: -part straight
+    output_file: output/ok.out
+
+  test:
+    suffix: rule
+    args: -part rule
     output_file: output/ok.out
 
   test:

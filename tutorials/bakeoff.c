@@ -139,7 +139,7 @@ static PetscErrorCode Solve(Mat A, Vec b, Vec x, PetscInt *its, PetscLogDouble *
 /* an iteration of CG with a diagonal preconditioner reads or writes 19 numbers of its vectors an unknown, if each product reads one vector and writes one; the operator has factors to read, too */
 static PetscErrorCode Report(Vec x, PetscInt N, PetscInt its, PetscLogDouble seconds)
 {
-  PetscLogDouble copy, size, bytes;
+  PetscLogDouble copy = 0, size, bytes;
   PetscBool      single;
   PetscInt       n;
 
@@ -161,7 +161,7 @@ int main(int argc, char **argv)
   PetscInt         problem = MAT_BAKEOFF_BP5, degree = 4, N, its;
   MatBakeoffLayout layout  = MAT_BAKEOFF_GLOBAL;
   PetscBool        natural = PETSC_FALSE, times = PETSC_TRUE, element;
-  PetscLogDouble   seconds;
+  PetscLogDouble   seconds = 0;
   PetscReal        norm, error;
   Vec              u, b, x, global;
   Mat              A;

@@ -151,12 +151,13 @@ static PetscErrorCode OperatorCreate(const PatchFDOperatorDesc *desc, void **pla
 
 static PetscErrorCode OperatorApply(void *plan, PetscReal alpha, const void *x, const void *y0, void *y)
 {
-  OperatorPlan *p = (OperatorPlan *)plan;
+  OperatorPlan   *p         = (OperatorPlan *)plan;
+  const PetscBool overwrite = (PetscBool)(!y0 && p->points && p->points->covers);
 
   PetscFunctionBegin;
-  if (!y0) PetscCall(PetscMemzero(y, p->size * sizeof(REAL)));
-  else if (y0 != y) PetscCall(PetscMemcpy(y, y0, p->size * sizeof(REAL)));
-  if (p->points) PetscCall(PointsApply(p->points, alpha, (const REAL *)x, (REAL *)y));
+  if (!y0 && !overwrite) PetscCall(PetscMemzero(y, p->size * sizeof(REAL)));
+  else if (y0 && y0 != y) PetscCall(PetscMemcpy(y, y0, p->size * sizeof(REAL)));
+  if (p->points) PetscCall(PointsApply(p->points, alpha, (const REAL *)x, overwrite ? 0 : 1, (REAL *)y));
   else if (p->sum) PetscCall(SumApply(p->sum, alpha, (const REAL *)x, (REAL *)y));
   else PetscCall(TermsApply(p->terms, alpha, (const REAL *)x, (REAL *)y));
   PetscFunctionReturn(PETSC_SUCCESS);

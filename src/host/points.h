@@ -32,6 +32,7 @@ struct _PointsPlan {
   PetscInt     block[3], stride[3];
   PetscInt    *index;     /* [nbatch][size][VL] nodes, or -1; or NULL */
   PetscBool   *whole;     /* [nbatch]: no -1 in it */
+  PetscBool    covers;    /* all numbers of y are written, each by one cell */
   REAL        *B, *Bt, *D, *Dt, *C, *Ct, *x, *w;
   PetscInt     nfactor;
   V           *factor;    /* [nbatch][npoint][nfactor] */
@@ -385,6 +386,7 @@ static PetscErrorCode PointsNodes(const PatchFDOperatorDesc *desc, PointsPlan *p
     PetscCall(PetscArraycpy(p->field.read, all, 3));
     PetscCall(PetscArraycpy(p->field.write, all, 3));
     PetscCall(PetscArraycpy(p->cells, cells, 3));
+    p->covers = (PetscBool)(points->nnodes == p->ncells * p->size);
   }
   p->nbatch = (p->ncells + VL - 1) / VL;
   if (points->nodes == PATCHFD_NODES_BOX || (points->nodes == PATCHFD_NODES_CELL && p->ncomp == 1)) PetscFunctionReturn(PETSC_SUCCESS);
@@ -575,7 +577,8 @@ static void PointsGather(const PointsPlan *p, PetscCount batch, PetscInt comp, c
   Gather(&b, p->block, &p->field.xbox, x + p->field.x0, p->u);
 }
 
-static void PointsScatter(const PointsPlan *p, PetscCount batch, PetscInt comp, REAL alpha, REAL *y)
+/* y = beta y + alpha u there; beta is 1 where cells share nodes */
+static void PointsScatter(const PointsPlan *p, PetscCount batch, PetscInt comp, REAL alpha, REAL beta, REAL *y)
 {
   Batch b;
 
@@ -587,17 +590,17 @@ static void PointsScatter(const PointsPlan *p, PetscCount batch, PetscInt comp, 
     return;
   }
   PointsBatchAt(p, batch, p->field.write, &b);
-  Scatter(&b, p->block, alpha, p->u, 1, &p->field.ybox, y + p->field.y0);
+  Scatter(&b, p->block, alpha, p->u, beta, &p->field.ybox, y + p->field.y0);
 }
 
-static PetscErrorCode PointsApply(PointsPlan *p, PetscReal alpha, const REAL *x, REAL *y)
+static PetscErrorCode PointsApply(PointsPlan *p, PetscReal alpha, const REAL *x, REAL beta, REAL *y)
 {
   PetscFunctionBegin;
   for (PetscCount batch = 0; batch < p->nbatch; batch++) {
     for (PetscInt comp = 0; comp < p->ncomp; comp++) {
       PointsGather(p, batch, comp, x);
       (*p->apply)(p, batch);
-      PointsScatter(p, batch, comp, (REAL)alpha, y);
+      PointsScatter(p, batch, comp, (REAL)alpha, beta, y);
     }
   }
   PetscCall(PetscLogFlops(p->flops));
@@ -672,7 +675,7 @@ static PetscErrorCode PointsDiagonal(PointsPlan *p, REAL *diagonal)
         f++;
       }
     }
-    for (PetscInt comp = 0; comp < p->ncomp; comp++) PointsScatter(p, batch, comp, 1, diagonal);
+    for (PetscInt comp = 0; comp < p->ncomp; comp++) PointsScatter(p, batch, comp, 1, 1, diagonal);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
