@@ -1,7 +1,7 @@
 /*
   What the kernel tables call: each function hands a description to the kind of kernels that takes it, and remembers which: those for Kronecker sums
-  in continuous fields, in discontinuous ones (dg.cuh), for other sums of bands (band_operator.cuh, terms_operator.cuh, terms.cuh), or for several fields
-  (fields.cuh).
+  in continuous fields, in discontinuous ones (dg.cuh), for other sums of bands (band_operator.cuh, terms_operator.cuh, terms.cuh), for several fields
+  (fields.cuh), or by quadrature (points.cuh).
 */
 #pragma once
 #include "band_operator.cuh"
@@ -9,6 +9,7 @@
 #include "dg.cuh"
 #include "fields.cuh"
 #include "mixed_transfer.cuh"
+#include "points.cuh"
 #include "terms.cuh"
 #include "terms_operator.cuh"
 
@@ -91,17 +92,23 @@ struct OperatorDoor {
     SUM,
     DG,
     BANDS,
-    TERMS
+    TERMS,
+    POINTS
   };
 
   static PetscErrorCode create(const PatchFDOperatorDesc *desc, void **plan)
   {
     const PatchFDBand *A[3], *M[3];
-    const bool         sum = PatchFDKroneckerSum(desc, A, M);
+    const bool         sum = !desc->points && PatchFDKroneckerSum(desc, A, M);
     bool               dg = false, match = false;
     DoorPlan          *p;
 
     PetscFunctionBegin;
+    if (desc->points) {
+      PetscCall(DoorCreate(POINTS, plan, &p));
+      PetscCall(PointsOperator<T>::create(desc, &p->plan));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
     if (sum) {
       const PetscInt nloc[] = {M[0]->nloc, M[1]->nloc, M[2]->nloc}, stride[] = {M[0]->stride, M[1]->stride, M[2]->stride};
 
@@ -123,7 +130,7 @@ struct OperatorDoor {
   {
     DoorPlan *p = (DoorPlan *)plan;
 
-    return DoorCall<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, alpha, x, y0, y); });
+    return DoorCall<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::apply(p->plan, alpha, x, y0, y); });
   }
   static PetscErrorCode residual(void *plan, const PatchFDColor *color, const void *x, const void *b, void *r)
   {
@@ -131,7 +138,25 @@ struct OperatorDoor {
 
     return p->kind == BANDS ? BandOperator<T>::residual(p->plan, color, x, b, r) : apply(plan, -1, x, b, r);
   }
-  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>>(plan); }
+  static PetscErrorCode diagonal(void *plan, void *diagonal)
+  {
+    DoorPlan *p = (DoorPlan *)plan;
+
+    PetscFunctionBegin;
+    PetscCheck(p->kind == POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP, "The diagonal of an operator of terms is made by PatchFDHostDiagonal()");
+    PetscCall(PointsOperator<T>::diagonal(p->plan, diagonal));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  static PetscErrorCode sweep(void *plan, const void *d, const void *r, const void *q, void *dir, void *w, PatchFDSweep *sweep)
+  {
+    DoorPlan *p = (DoorPlan *)plan;
+
+    PetscFunctionBegin;
+    PetscCheck(p->kind == POINTS, PETSC_COMM_SELF, PETSC_ERR_SUP, "Only operators given by points have sweeps of conjugate gradients");
+    PetscCall(PointsOperator<T>::sweep(p->plan, d, r, q, dir, w, sweep));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(plan); }
 };
 
 /* ---- local solvers ---- */

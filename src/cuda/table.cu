@@ -46,6 +46,8 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .operatorcreate   = patchfd::OperatorDoor<T>::create, \
     .operatorapply    = patchfd::OperatorDoor<T>::apply, \
     .operatorresidual = patchfd::OperatorDoor<T>::residual, \
+    .operatordiagonal = patchfd::OperatorDoor<T>::diagonal, \
+    .operatorsweep    = patchfd::OperatorDoor<T>::sweep, \
     .operatordestroy  = patchfd::OperatorDoor<T>::destroy, \
     .transfercreate   = patchfd::TransferDoor<T>::create, \
     .transferprolong  = patchfd::TransferDoor<T>::prolong, \

@@ -1,8 +1,8 @@
 /*
   Lines: one-dimensional spaces of piecewise polynomials with Gauss-Lobatto nodes, continuous or not.
 
-  The routines come in the order in which they are used: make a line, its nodes, the basis on the reference cell [0, 1], and
-  the tabulation of a line for quadrature.
+  The routines come in the order in which they are used: make a line, its nodes, the basis on the reference cell [0, 1],
+  the tabulation of a line for quadrature, and of the reference cell alone.
 */
 #include <patchfd/private/fe.h>
 #include <petscdt.h>
@@ -203,5 +203,44 @@ PetscErrorCode PatchFDLineTabulate(const PatchFDLine *line, PetscInt nq, PetscRe
   }
   PetscCall(PatchFDBasis(line->degree, nq, xq, B, D, D2));
   PetscCall(PetscFree2(xq, wq));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* The Gauss-Lobatto points, which are the nodes of degree n - 1, and their weights 1 / (n (n - 1) P_{n-1}^2) on [0, 1] */
+static PetscErrorCode ReferenceLobatto(PetscInt n, PetscReal x[], PetscReal w[])
+{
+  PetscFunctionBegin;
+  PetscCall(PetscDTGaussLobattoLegendreQuadrature(n, PETSCGAUSSLOBATTOLEGENDRE_VIA_NEWTON, x, w));
+  PetscCall(ReferenceNodes(n - 1, x));
+  for (PetscInt q = 0; q < (n + 1) / 2; q++) w[q] = w[n - 1 - q] = 0.25 * (w[q] + w[n - 1 - q]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDRuleCreate(PetscInt degree, PetscBool gauss, PatchFDRule *rule)
+{
+  const PetscInt n = degree + 1, c = gauss ? degree + 2 : n;
+  PetscReal     *w;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(rule, sizeof(*rule)));
+  PetscCheck(degree >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of the polynomials; it has to be 1 or more", degree);
+  rule->nodes  = n;
+  rule->points = c;
+  PetscCall(PetscMalloc5(c, &rule->x, c, &rule->w, c * n, &rule->B, c * n, &rule->D, c * c, &rule->C));
+  if (gauss) PetscCall(ReferenceGauss(c, rule->x, rule->w));
+  else PetscCall(ReferenceLobatto(c, rule->x, rule->w));
+  PetscCall(PatchFDBasis(degree, c, rule->x, rule->B, rule->D, NULL));
+  PetscCall(PetscMalloc1(c, &w));
+  BarycentricWeights(c, rule->x, w);
+  NodeDerivatives(c, rule->x, w, rule->C);
+  PetscCall(PetscFree(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDRuleDestroy(PatchFDRule *rule)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree5(rule->x, rule->w, rule->B, rule->D, rule->C));
+  PetscCall(PetscMemzero(rule, sizeof(*rule)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

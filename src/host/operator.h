@@ -7,9 +7,10 @@
     s = M1 q + A1 p,  t = M1 p
     y += M2 s + A2 t
 
-  seven contractions (Cui, Grosse-Bley, Kanschat, Strzodka, eq. 2.12 with the common factors taken out).  Any other sum of terms: terms.h.
+  seven contractions (Cui, Grosse-Bley, Kanschat, Strzodka, eq. 2.12 with the common factors taken out).  Any other sum of terms: terms.h; operators by quadrature: points.h.
 */
 #pragma once
+#include "points.h"
 #include "terms.h"
 
 typedef struct {
@@ -107,9 +108,10 @@ static PetscErrorCode SumApply(SumPlan *p, PetscReal alpha, const REAL *x, REAL 
 /* ---- the door ---- */
 
 typedef struct {
-  SumPlan   *sum;   /* one of the two */
-  TermsPlan *terms;
-  size_t     size;  /* of y */
+  SumPlan    *sum;    /* one of the three */
+  TermsPlan  *terms;
+  PointsPlan *points;
+  size_t      size;   /* of y */
 } OperatorPlan;
 
 static PetscErrorCode OperatorDestroy(void **plan)
@@ -120,6 +122,7 @@ static PetscErrorCode OperatorDestroy(void **plan)
   if (!p) PetscFunctionReturn(PETSC_SUCCESS);
   if (p->sum) PetscCall(SumDestroy(p->sum));
   if (p->terms) PetscCall(TermsDestroy(p->terms));
+  if (p->points) PetscCall(PointsDestroy(p->points));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -128,12 +131,18 @@ static PetscErrorCode OperatorCreate(const PatchFDOperatorDesc *desc, void **pla
 {
   OperatorPlan      *p;
   const PatchFDBand *A[3], *M[3];
-  PetscBool          simple = PatchFDKroneckerSum(desc, A, M);
+  PetscBool          simple;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
   *plan = p;
   for (PetscInt f = 0; f < desc->nfield; f++) p->size = PetscMax(p->size, desc->field[f].y0 + PatchFDBoxSize(&desc->field[f].ybox));
+  if (desc->points) {
+    if (desc->points->nodes != PATCHFD_NODES_BOX) p->size = (size_t)(desc->points->nnodes * desc->points->ncomp);
+    PetscCall(PointsCreate(desc, &p->points));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  simple = PatchFDKroneckerSum(desc, A, M);
   for (int d = 0; d < 3 && simple; d++) simple = PatchFDBandsMatch(A[d], M[d]);
   if (simple) PetscCall(SumCreate(desc, A, M, &p->sum));
   else PetscCall(TermsCreate(desc, &p->terms));
@@ -147,7 +156,8 @@ static PetscErrorCode OperatorApply(void *plan, PetscReal alpha, const void *x, 
   PetscFunctionBegin;
   if (!y0) PetscCall(PetscMemzero(y, p->size * sizeof(REAL)));
   else if (y0 != y) PetscCall(PetscMemcpy(y, y0, p->size * sizeof(REAL)));
-  if (p->sum) PetscCall(SumApply(p->sum, alpha, (const REAL *)x, (REAL *)y));
+  if (p->points) PetscCall(PointsApply(p->points, alpha, (const REAL *)x, (REAL *)y));
+  else if (p->sum) PetscCall(SumApply(p->sum, alpha, (const REAL *)x, (REAL *)y));
   else PetscCall(TermsApply(p->terms, alpha, (const REAL *)x, (REAL *)y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -157,5 +167,16 @@ static PetscErrorCode OperatorResidual(void *plan, PETSC_UNUSED const PatchFDCol
 {
   PetscFunctionBegin;
   PetscCall(OperatorApply(plan, -1, x, b, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode OperatorDiagonal(void *plan, void *diagonal)
+{
+  OperatorPlan *p = (OperatorPlan *)plan;
+
+  PetscFunctionBegin;
+  PetscCheck(p->points, PETSC_COMM_SELF, PETSC_ERR_SUP, "The diagonal of an operator of terms is made by PatchFDHostDiagonal()");
+  PetscCall(PetscMemzero(diagonal, p->size * sizeof(REAL)));
+  PetscCall(PointsDiagonal(p->points, (REAL *)diagonal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -27,6 +27,7 @@ const struct _PatchFDKernels TABLE = {
   .operatorcreate   = OperatorCreate,
   .operatorapply    = OperatorApply,
   .operatorresidual = OperatorResidual,
+  .operatordiagonal = OperatorDiagonal,
   .operatordestroy  = OperatorDestroy,
   .transfercreate   = TransferCreate,
   .transferprolong  = TransferProlong,

@@ -75,3 +75,20 @@ PETSC_INTERN PetscErrorCode PatchFDHostDenseParity(PetscInt nterm, const PatchFD
 PETSC_INTERN PetscCount     PatchFDHostDenseSizes(PatchFDDense *);
 PETSC_INTERN PetscErrorCode PatchFDHostDenseCreate(PetscInt nterm, const PatchFDMatrixTerm[], PetscBool spd, PetscInt constants, PatchFDDense *, PetscBool *regular);
 PETSC_INTERN PetscErrorCode PatchFDHostDenseDestroy(PatchFDDense *);
+
+/*
+  What an operator by quadrature (PatchFDPoints) has at each point of a cell: w |J| J^{-1} K J^{-T}, the numbers rr rs rt ss st tt or rr rs ss of it, where
+  there is kappa; then w |J| shift, where there is shift.
+*/
+typedef struct {
+  const PatchFDPoints *p;
+  PatchFDRule          rule;
+  PetscInt             npoint, nfactor; /* of a cell; of a point */
+  PetscReal           *B, *D;           /* [points][geodegree + 1]: basis of the geometry at the points */
+  PetscReal           *x, *J, *work;
+} PatchFDGeometry;
+
+PETSC_INTERN PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *, PatchFDGeometry *);
+/* factor[npoint][nfactor]; an error where the cell is inverted or kappa not positive */
+PETSC_INTERN PetscErrorCode PatchFDGeometryCell(PatchFDGeometry *, PetscCount cell, PetscReal factor[]);
+PETSC_INTERN PetscErrorCode PatchFDGeometryDestroy(PatchFDGeometry *);

@@ -1,0 +1,631 @@
+/*
+  Operators by quadrature on cubes (points.cuh), degrees 1 to 15: sums along lines, a thread a line.
+
+  A block of threads takes PER cells, c^2 threads a cell, c points in a direction: n = k + 1 (collocated) or c = k + 2 (Gauss).  A thread has a line of numbers in
+  registers and multiplies it by a matrix in even and odd halves, whose entries are operands from the constant bank; between the stages numbers lie in
+  shared memory, in three arrays U, V, W of c^3 numbers a cell, whose pitches keep lanes on different banks as far as can be (found by counting).  u = values at
+  the points, C = derivatives there; 'own' is the direction of the lines in which a thread meets the points: x with Gauss points, z where the nodes are the points.
+
+    Gauss      z    U = B_z x                           n^2 lines, x from global memory: lanes follow x
+               y    U = B_y U                           n c lines
+               own  u = B_x U, U = u
+    collocated own  u = x, U = u
+    both       a, b V = C_a U, W = C_b U                the directions other than the own one
+               own  g = G (C_own u, V, W), V = g_a, W = g_b, u = C_own' g_own + G_7 u       factors G from global memory, or from the cell's geometry
+               a, b V = C_a' V, W = C_b' W
+    collocated own  y = u + V + W
+    Gauss      own  U = B_x' (u + V + W)
+               y    U = B_y' U
+               z    y = B_z' U
+
+  The mass matrix has none of the stages between.  y: nodes inside a cell are written, sums of several cells are made by atomics.  Two runs need not give the same bits.
+
+  Computed factors: along a line the tangents x_a, x_b are linear, x_own is constant; the cofactors x_b x x_own and x_own x x_a are linear, too, x_a x x_b
+  and the determinant x_own . (x_a x x_b) are quadratic: 14 multiply-adds a point.
+
+  What bounds it, in numbers (of eight bytes, in double precision) a point of a cell: memory, stored factors 6 or 7 (mass 1) and x and y once a node; shared memory 15
+  (collocated), about 23 (Gauss), about 8 (mass); products n (collocated: 3 n), half of what the dense matrices have.
+*/
+#pragma once
+#include "dispatch.cuh"
+#include "points.cuh"
+#include "reciprocal.cuh"
+
+namespace patchfd
+{
+
+/* ---- shapes ---- */
+
+static constexpr int points_prefetch = 32 * 1024; /* bytes of a block's factors, at most */
+
+/*
+  So that lanes are on different banks as far as can be: what planes and cells of c points have beyond their numbers, and the orders in which threads take the lines in
+  x, y and z.  Found by counting; double, float; collocated, Gauss points.
+*/
+__host__ __device__ constexpr int PointsBanks(bool single, bool gauss, int c, int what)
+{
+  constexpr int table[2][2][18][5] = {
+    {{{}, {}, {1, 0, 5, 0, 0}, {2, 2, 2, 4, 0}, {1, 0, 1, 0, 0}, {0, 8, 1, 0, 0}, {5, 0, 4, 0, 0}, {0, 0, 1, 0, 0}, {1, 0, 3, 0, 0}, {0, 0, 1, 0, 0}, {5, 0, 4, 0, 0}, {}, {1, 0, 4, 0, 0}, {}, {5, 0, 4, 0, 0}, {}, {1, 0, 4, 0, 0}, {}},
+     {{}, {}, {}, {0, 0, 1, 5, 1}, {1, 0, 1, 5, 1}, {0, 0, 1, 5, 2}, {1, 6, 3, 2, 1}, {0, 0, 1, 5, 4}, {1, 0, 3, 3, 0}, {0, 2, 3, 2, 2}, {5, 14, 3, 2, 2}, {}, {1, 0, 4, 0, 0}, {}, {5, 0, 4, 0, 0}, {}, {1, 0, 4, 4, 0}, {}}},
+    {{{}, {}, {1, 0, 5, 0, 0}, {2, 2, 5, 4, 0}, {1, 4, 5, 0, 0}, {0, 0, 1, 1, 0}, {1, 10, 3, 0, 0}, {0, 0, 1, 0, 0}, {1, 8, 3, 0, 0}, {0, 30, 1, 0, 0}, {13, 10, 4, 0, 0}, {}, {1, 0, 4, 0, 0}, {}, {13, 0, 4, 0, 0}, {}, {1, 0, 4, 0, 0}, {}},
+     {{}, {}, {}, {0, 0, 1, 5, 2}, {3, 4, 1, 1, 1}, {4, 8, 0, 0, 1}, {1, 10, 3, 2, 2}, {2, 12, 0, 3, 1}, {7, 0, 4, 1, 1}, {2, 6, 0, 3, 1}, {5, 22, 3, 2, 2}, {}, {1, 0, 4, 0, 0}, {}, {13, 0, 4, 0, 0}, {13, 0, 0, 0, 0}, {15, 0, 4, 0, 0}, {}}}
+  };
+
+  return table[single][gauss][c][what];
+}
+
+/* cells of a block: as few as use nine of ten threads, if there are three warps of them */
+__host__ __device__ constexpr int PointsPerBlock(int lines)
+{
+  int best = 1;
+
+  for (int per = 1; per * lines <= 256; per++) {
+    const int all = RoundUp(per * lines, 32), most = RoundUp(best * lines, 32);
+
+    if (per * lines >= 96 && per * lines * 10 >= all * 9) return per;
+    if (per * lines * most > best * lines * all) best = per;
+  }
+  return best;
+}
+
+template <typename T, int K, PointsRule RULE, bool COMPUTED, int VARIANT = 0>
+struct PointsShape {
+  static constexpr int  N = K, n = K + 1, c = RULE == POINTS_COLLOCATED ? K + 1 : K + 2, LINES = c * c, PER = PointsPerBlock(LINES), THREADS = RoundUp(PER * LINES, 32);
+  static constexpr int  OWN = RULE == POINTS_COLLOCATED ? 2 : 0, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* cyclic */
+  static constexpr bool MASS = RULE == POINTS_MASS;
+  static constexpr int V = VARIANT;
+  static constexpr int  BLOCKS = VARIANT == 1 ? 1024 / THREADS : VARIANT == 2 ? 1280 / THREADS : VARIANT == 3 ? 640 / THREADS : 65536 / THREADS / (40 + 6 * c + (COMPUTED && !MASS ? (VARIANT == 5 ? 20 : VARIANT == 6 ? 30 : 40) : 0));
+  static constexpr bool PREFETCH = VARIANT != 4;
+  static constexpr bool GAUSS = RULE != POINTS_COLLOCATED;
+  static constexpr int  ROW = c, PLANE = ROW * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 0), CELL = PLANE * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 1);
+  template <int D>
+  static constexpr int order = PointsBanks(sizeof(T) == 4, GAUSS, c, 2 + D);
+  static constexpr int  ARRAYS = MASS ? 1 : 3;
+  static constexpr int  LANES = RoundUp(PER * LINES, 16 / sizeof(T)); /* of stored factors */
+  static constexpr int  SHARED = PER * CELL * ARRAYS, GEOMETRY = COMPUTED ? PER * points_geometry : 0;
+
+  template <int D>
+  static constexpr int stride = D == 0 ? 1 : (D == 1 ? ROW : PLANE);
+  /* where a line in direction D begins */
+  template <int D>
+  static __device__ __forceinline__ int line(int p, int q)
+  {
+    return D == 0 ? p * ROW + q * PLANE : (D == 1 ? p + q * PLANE : p + q * ROW);
+  }
+};
+
+/* ---- lines ---- */
+
+/* which of P x Q lines of PER cells a thread has */
+template <int ORDER, int P, int Q, int PER>
+struct PointsLane {
+  unsigned v[3];
+
+  __device__ __forceinline__ PointsLane(unsigned thread)
+  {
+    constexpr unsigned size[3] = {P, PER, Q};
+    constexpr int      first = PointsRole(ORDER, 0), second = PointsRole(ORDER, 1), last = PointsRole(ORDER, 2);
+
+    v[first]  = thread % size[first];
+    v[second] = thread / size[first] % size[second];
+    v[last]   = thread / size[first] / size[second];
+  }
+  __device__ __forceinline__ int p() const { return (int)v[0]; }
+  __device__ __forceinline__ int e() const { return (int)v[1]; }
+  __device__ __forceinline__ int q() const { return (int)v[2]; }
+};
+
+/* put(i, (X in)_i), or X' in if TRANSPOSED, for X as in PointsMatrix, ROWS numbers from COLS */
+template <int ROWS, int COLS, bool ANTI, bool TRANSPOSED, typename T, typename F>
+__device__ __forceinline__ void PointsMultiply(const PointsMatrix<T> &X, const T in[COLS], F &&put)
+{
+  constexpr int  he = (COLS + 1) / 2, ho = COLS / 2, cols = TRANSPOSED ? ROWS : COLS;
+  constexpr bool swapped = ANTI && !TRANSPOSED; /* the odd matrix makes what is even */
+  T              e[he], o[ho ? ho : 1];
+
+#pragma unroll
+  for (int i = 0; i < ho; i++) {
+    e[i] = in[i] + in[COLS - 1 - i];
+    o[i] = in[i] - in[COLS - 1 - i];
+  }
+  if (COLS % 2) e[he - 1] = in[ho];
+  auto sum = [&](bool odd, int count, const T *v, int a) {
+    const T  *m     = odd ? X.odd : X.even;
+    const int pitch = odd ? cols / 2 : (cols + 1) / 2;
+    T         s     = 0;
+
+#pragma unroll
+    for (int i = 0; i < count; i++) s += m[TRANSPOSED ? i * pitch + a : a * pitch + i] * v[i];
+    return s;
+  };
+#pragma unroll
+  for (int a = 0; a < (ROWS + 1) / 2; a++) {
+    const T even = ANTI ? sum(swapped, ho, o, a) : sum(false, he, e, a);
+
+    if (a == ROWS / 2) put(a, even);
+    else {
+      const T odd = ANTI ? sum(!swapped, he, e, a) : sum(true, ho, o, a);
+
+      put(a, even + odd);
+      put(ROWS - 1 - a, even - odd);
+    }
+  }
+}
+
+/* ---- the nodes of a cell ---- */
+
+/* a column of nodes of a cell: what threads have before and after the work of a cell.  Threads beside each other in a warp have columns beside each other in x */
+template <int n>
+struct PointsNodesColumn {
+  PointsColumn c;
+  int          i;
+  bool         mine;
+
+  __device__ __forceinline__ PointsNodesColumn(const PointsNodes &a, bool mine, int cell, int i, int j, bool write) : i(i), mine(mine)
+  {
+    if (mine) c = PointsPlace(a, n, 3, cell, i, j, write);
+    else c = {NULL, 0, 0, 0, 0, false, false, false, false, false, false};
+  }
+
+  /* u = component comp of x; of sweeps the new direction.  All loads come first: stores would hold them up */
+  template <typename T>
+  __device__ __forceinline__ void load(const PointsArguments<T> &a, int comp, T u[n]) const
+  {
+    auto each = [&](auto &&f) {
+#pragma unroll
+      for (int k = 0; k < n; k++) {
+        const PointsColumn::Place p = c.place(n, k);
+
+        if (p.at >= 0) f(k, p, p.at * a.nodes.ncomp + comp);
+        else u[k] = 0;
+      }
+    };
+
+    each([&](int k, const PointsColumn::Place &, ptrdiff_t at) { u[k] = a.x[at]; });
+    if (!a.sweep) return;
+    const T b = (T)a.sweep->b;
+    if (a.d) each([&](int k, const PointsColumn::Place &, ptrdiff_t at) { u[k] *= a.d[at]; });
+    if (b != 0) each([&](int k, const PointsColumn::Place &, ptrdiff_t at) { u[k] += b * a.q[at]; });
+    each([&](int k, const PointsColumn::Place &p, ptrdiff_t at) {
+      if (p.own) a.p[at] = u[k];
+    });
+  }
+
+  /* does the thread before, or behind, have the same node k, as the last one of the cell beside? */
+  __device__ __forceinline__ bool joinedLeft(const PointsNodes &a, int local, int k) const
+  {
+    const bool can = mine && i == 0 && local > 0 && threadIdx.x % 32 > 0;
+
+    if (a.kind != PATCHFD_NODES_INDEX) return can && c.left;
+    const unsigned v = c.index ? c.index[k * n * n] : points_none, left = __shfl_up_sync(~0u, v, 1);
+    return can && v != points_none && (left & points_node) == (v & points_node);
+  }
+  __device__ __forceinline__ bool joinedRight(const PointsNodes &a, int per, int local, int k) const
+  {
+    const bool can = mine && i == n - 1 && local + 1 < per && threadIdx.x % 32 < 31;
+
+    if (a.kind != PATCHFD_NODES_INDEX) return can && c.right;
+    const unsigned v = c.index ? c.index[k * n * n] : points_none, right = __shfl_down_sync(~0u, v, 1);
+    return can && v != points_none && (right & points_node) == (v & points_node);
+  }
+
+  /* y += alpha w; all threads of a warp call this */
+  template <typename T>
+  __device__ __forceinline__ void store(const PointsArguments<T> &a, int per, int local, int comp, T w[n]) const
+  {
+    const bool box = a.nodes.kind == PATCHFD_NODES_BOX, join = box && joinedLeft(a.nodes, local, 0), drop = box && joinedRight(a.nodes, per, local, 0);
+    const bool sides = (c.left && !join) || c.right || c.front || c.back;
+    T          old[n];
+
+    if (a.nodes.kind != PATCHFD_NODES_CELL) {
+#pragma unroll
+      for (int k = 0; k < n; k++) {
+        const T left = __shfl_up_sync(~0u, w[k], 1);
+
+        if (box ? join : joinedLeft(a.nodes, local, k)) w[k] += left;
+      }
+    }
+    auto each = [&](auto &&f) {
+#pragma unroll
+      for (int k = 0; k < n; k++) {
+        const bool                skip = box ? drop : a.nodes.kind == PATCHFD_NODES_INDEX && joinedRight(a.nodes, per, local, k);
+        const PointsColumn::Place p    = c.place(n, k);
+
+        if (p.at >= 0 && !skip) f(k, box ? sides || c.ends(n, k) : p.shared, p.at * a.nodes.ncomp + comp);
+      }
+    };
+    each([&](int k, bool shared, ptrdiff_t at) { old[k] = a.y0 && !shared ? a.y0[at] : T(0); });
+    each([&](int k, bool shared, ptrdiff_t at) {
+      if (shared) atomicAdd(a.y + at, a.alpha * w[k]);
+      else a.y[at] = old[k] + a.alpha * w[k];
+    });
+  }
+};
+
+/* ---- factors ---- */
+
+template <typename T>
+struct Vector3 {
+  T x, y, z;
+
+  __device__ __forceinline__ T         dot(const Vector3 &b) const { return x * b.x + y * b.y + z * b.z; }
+  __device__ __forceinline__ Vector3   cross(const Vector3 &b) const { return {y * b.z - z * b.y, z * b.x - x * b.z, x * b.y - y * b.x}; }
+  __device__ __forceinline__ Vector3   plus(T s, const Vector3 &b) const { return {x + s * b.x, y + s * b.y, z + s * b.z}; }
+};
+
+/* values g[3] (own, a, b) and u at a point become fluxes, factors from memory.  Returns what the point adds to u'A u */
+template <typename S, typename T>
+struct PointsStored {
+  const T *f;
+  int      level;
+
+  __device__ __forceinline__ PointsStored(const PointsArguments<T> &a, const T *, int, int) : f(a.factors + blockIdx.x * (size_t)(S::c * a.numbers) * S::LANES + threadIdx.x), level(a.numbers * S::LANES) { }
+  __device__ __forceinline__ T number(int i, int m) const { return __ldcs(f + i * level + m * S::LANES); }
+  __device__ __forceinline__ T mass(const PointsArguments<T> &a, int i) const { return number(i, a.numbers - 1); }
+  __device__ __forceinline__ void flux(const PointsArguments<T> &a, int i, T g[3]) const
+  {
+    constexpr int at[3][3] = {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}};
+    T             G[6], in[3];
+
+#pragma unroll
+    for (int m = 0; m < 6; m++) G[m] = number(i, m);
+#pragma unroll
+    for (int d = 0; d < 3; d++) in[d] = g[(d + 3 - S::OWN) % 3];
+#pragma unroll
+    for (int d = 0; d < 3; d++) {
+      constexpr int own = S::OWN;
+
+      g[(d + 3 - own) % 3] = G[at[d][0]] * in[0] + G[at[d][1]] * in[1] + G[at[d][2]] * in[2];
+    }
+  }
+};
+
+/* the same from the map of the cell */
+template <typename S, typename T>
+struct PointsComputed {
+  using V = Vector3<T>;
+  V o0, o1, o2, a0, a1, b0, b1; /* cofactors: polynomials along the line */
+  T d0, d1, d2, w;
+
+  static __device__ __forceinline__ V vector(const T *X, int m) { return {X[3 * m], X[3 * m + 1], X[3 * m + 2]}; }
+
+  __device__ __forceinline__ PointsComputed(const PointsArguments<T> &arg, const T *geometry, int p, int q)
+  {
+    /* bilinear terms of two directions stand at 3 ab, 4 bc, 5 ac */
+    constexpr int mixed[3] = {4, 5, 3}, oa = mixed[S::B], ob = mixed[S::A], ab = mixed[S::OWN];
+    constexpr bool swapped = S::OWN == 1;
+    const T       a = arg.point[swapped ? q : p], b = arg.point[swapped ? p : q];
+    const V       abo = vector(geometry, 6), xoa = vector(geometry, oa), xob = vector(geometry, ob), xab = vector(geometry, ab);
+    const V       qa = xoa.plus(b, abo), qb = xob.plus(a, abo);                       /* d x_a, d x_b along the line */
+    const V       o = vector(geometry, S::OWN).plus(a, xoa).plus(b, qb);
+    const V       pa = vector(geometry, S::A).plus(b, xab), pb = vector(geometry, S::B).plus(a, xab);
+
+    w  = arg.weight[p] * arg.weight[q];
+    o0 = pa.cross(pb);
+    o1 = pa.cross(qb).plus(1, qa.cross(pb));
+    o2 = qa.cross(qb);
+    a0 = pb.cross(o);
+    a1 = qb.cross(o);
+    b0 = o.cross(pa);
+    b1 = o.cross(qa);
+    d0 = o.dot(o0);
+    d1 = o.dot(o1);
+    d2 = o.dot(o2);
+  }
+  __device__ __forceinline__ T determinant(T s) const { return d0 + s * (d1 + s * d2); }
+  __device__ __forceinline__ T mass(const PointsArguments<T> &arg, int i) const { return arg.s * arg.weight[i] * w * determinant(arg.point[i]); }
+  __device__ __forceinline__ void flux(const PointsArguments<T> &arg, int i, T g[3]) const
+  {
+    const T s  = arg.point[i];
+    const V co = o0.plus(s, o1.plus(s, o2)), ca = a0.plus(s, a1), cb = b0.plus(s, b1);
+    const T r  = arg.weight[i] * w * ReciprocalOrZero(determinant(s));
+    V       t  = V{co.x * g[0], co.y * g[0], co.z * g[0]}.plus(g[1], ca).plus(g[2], cb);
+
+    if (arg.tensor) t = {arg.K[0] * t.x + arg.K[1] * t.y + arg.K[2] * t.z, arg.K[1] * t.x + arg.K[3] * t.y + arg.K[4] * t.z, arg.K[2] * t.x + arg.K[4] * t.y + arg.K[5] * t.z};
+    else t = {arg.K[0] * t.x, arg.K[0] * t.y, arg.K[0] * t.z};
+    g[0] = r * co.dot(t);
+    g[1] = r * ca.dot(t);
+    g[2] = r * cb.dot(t);
+  }
+};
+
+template <typename S, typename T>
+struct PointsComputed2 {
+  using V = Vector3<T>;
+  V pa, qa, pb, qb, o;
+  T w;
+
+  static __device__ __forceinline__ V vector(const T *X, int m) { return {X[3 * m], X[3 * m + 1], X[3 * m + 2]}; }
+  __device__ __forceinline__ PointsComputed2(const PointsArguments<T> &arg, const T *geometry, int p, int q)
+  {
+    constexpr int mixed[3] = {4, 5, 3}, oa = mixed[S::B], ob = mixed[S::A], ab = mixed[S::OWN];
+    const T       a = arg.point[p], b = arg.point[q];
+    const V       abo = vector(geometry, 6), xoa = vector(geometry, oa), xob = vector(geometry, ob), xab = vector(geometry, ab);
+
+    w  = arg.weight[p] * arg.weight[q];
+    qa = xoa.plus(b, abo);
+    qb = xob.plus(a, abo);
+    o  = vector(geometry, S::OWN).plus(a, xoa).plus(b, qb);
+    pa = vector(geometry, S::A).plus(b, xab);
+    pb = vector(geometry, S::B).plus(a, xab);
+  }
+  __device__ __forceinline__ T mass(const PointsArguments<T> &arg, int i) const
+  {
+    const T s  = arg.point[i];
+    const V xa = pa.plus(s, qa), xb = pb.plus(s, qb);
+
+    return arg.s * arg.weight[i] * w * o.dot(xa.cross(xb));
+  }
+  __device__ __forceinline__ void flux(const PointsArguments<T> &arg, int i, T g[3]) const
+  {
+    const T s  = arg.point[i];
+    const V xa = pa.plus(s, qa), xb = pb.plus(s, qb), co = xa.cross(xb);
+    const T r  = arg.weight[i] * w * ReciprocalOrZero(o.dot(co));
+    V       t  = V{g[1] * xb.x - g[2] * xa.x, g[1] * xb.y - g[2] * xa.y, g[1] * xb.z - g[2] * xa.z}.cross(o).plus(g[0], co);
+
+    if (arg.tensor) t = {arg.K[0] * t.x + arg.K[1] * t.y + arg.K[2] * t.z, arg.K[1] * t.x + arg.K[3] * t.y + arg.K[4] * t.z, arg.K[2] * t.x + arg.K[4] * t.y + arg.K[5] * t.z};
+    else t = {arg.K[0] * t.x, arg.K[0] * t.y, arg.K[0] * t.z};
+    t = {r * t.x, r * t.y, r * t.z};
+    const V ot = o.cross(t);
+    g[0] = co.dot(t);
+    g[1] = xb.dot(ot);
+    g[2] = -xa.dot(ot);
+  }
+};
+
+/* ---- a block of threads ---- */
+
+template <typename S, bool COMPUTED, typename T>
+struct PointsBlock {
+  static constexpr int n = S::n, c = S::c;
+  using Factors = std::conditional_t<COMPUTED, std::conditional_t<S::V == 5 || S::V == 6, PointsComputed2<S, T>, PointsComputed<S, T>>, PointsStored<S, T>>;
+
+  const PointsArguments<T> &arg;
+  T                        *U, *V, *W, *geometry;
+
+  __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared) : arg(arg), U(shared), V(U + S::PER * S::CELL), W(V + S::PER * S::CELL), geometry(shared + S::SHARED) { }
+
+  /* factors on their way to the L2 cache, or the cells' maps to shared memory */
+  __device__ __forceinline__ void fetch()
+  {
+    if constexpr (COMPUTED) {
+      const int count = min(S::PER, arg.cells - (int)blockIdx.x * S::PER) * points_geometry;
+
+      for (int i = threadIdx.x; i < count; i += S::THREADS) geometry[i] = arg.factors[blockIdx.x * (size_t)(S::PER * points_geometry) + i];
+    } else {
+#if __CUDA_ARCH__ >= 900
+      const unsigned bytes = min(c * arg.numbers * S::LANES * (int)sizeof(T), points_prefetch);
+
+      if (S::PREFETCH && threadIdx.x == 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(arg.factors + blockIdx.x * (size_t)(c * arg.numbers) * S::LANES), "r"(bytes));
+#endif
+    }
+  }
+
+  /* f(cell, p, q) for the thread's line in direction D among P x Q lines of a cell, if it has one: those in x are at j, k, in y at i, k, in z at i, j */
+  template <int D, int P, int Q, typename F>
+  __device__ __forceinline__ void lines(F &&f)
+  {
+    const PointsLane<S::template order<D>, P, Q, S::PER> lane(threadIdx.x);
+
+    if (threadIdx.x < P * Q * S::PER && (int)blockIdx.x * S::PER + lane.e() < arg.cells) f(lane.e() * S::CELL, lane.p(), lane.q());
+  }
+  /* columns of nodes: lanes follow x, from cell to cell */
+  using Columns = PointsLane<0, n, n, S::PER>;
+  __device__ __forceinline__ PointsNodesColumn<n> column(bool write) const
+  {
+    const Columns lane(threadIdx.x);
+    const int     cell = blockIdx.x * S::PER + lane.e();
+
+    return PointsNodesColumn<n>(arg.nodes, threadIdx.x < n * n * S::PER && cell < arg.cells, cell, lane.p(), lane.q(), write);
+  }
+
+  template <typename F>
+  __device__ __forceinline__ void columns(F &&f)
+  {
+    const Columns lane(threadIdx.x);
+
+    if (threadIdx.x < n * n * S::PER && (int)blockIdx.x * S::PER + lane.e() < arg.cells) f(lane.e() * S::CELL, lane.p(), lane.q());
+  }
+
+  /* a line in direction D from shared memory */
+  template <int D, int COUNT>
+  static __device__ __forceinline__ void read(const T *from, T u[COUNT])
+  {
+#pragma unroll
+    for (int i = 0; i < COUNT; i++) u[i] = from[i * S::template stride<D>];
+  }
+
+  /* to = X from, or X' from, on a line in direction D */
+  template <int D, int ROWS, int COLS, bool ANTI, bool TRANSPOSED>
+  static __device__ __forceinline__ void multiply(const PointsMatrix<T> &X, const T *from, T *to)
+  {
+    T u[COLS];
+
+    read<D, COLS>(from, u);
+    PointsMultiply<ROWS, COLS, ANTI, TRANSPOSED>(X, u, [&](int i, T v) { to[i * S::template stride<D>] = v; });
+  }
+
+  /* u = x at the points of the own line */
+  __device__ __forceinline__ void load(int comp, T u[c])
+  {
+    if constexpr (S::OWN == 2) column(false).load(arg, comp, u);
+    else {
+      T x[n];
+
+      column(false).load(arg, comp, x);
+      columns([&](int cell, int i, int j) { PointsMultiply<c, n, false, false>(arg.B, x, [&](int k, T v) { U[cell + S::template line<2>(i, j) + k * S::template stride<2>] = v; }); });
+      __syncthreads();
+      lines<1, n, c>([&](int cell, int i, int k) {
+        T *at = U + cell + S::template line<1>(i, k);
+
+        multiply<1, c, n, false, false>(arg.B, at, at);
+      });
+      __syncthreads();
+      lines<0, c, c>([&](int cell, int j, int k) {
+        T in[n];
+
+        read<0, n>(U + cell + S::template line<0>(j, k), in);
+        PointsMultiply<c, n, false, false>(arg.B, in, [&](int i, T v) { u[i] = v; });
+      });
+    }
+  }
+
+  /* V = C_a U, W = C_b U, or C_a' V and C_b' W */
+  template <bool TRANSPOSED>
+  __device__ __forceinline__ void derivatives()
+  {
+    lines<S::A, c, c>([&](int cell, int p, int q) {
+      const int at = cell + S::template line<S::A>(p, q);
+
+      multiply<S::A, c, c, true, TRANSPOSED>(arg.C, (TRANSPOSED ? V : U) + at, V + at);
+    });
+    lines<S::B, c, c>([&](int cell, int p, int q) {
+      const int at = cell + S::template line<S::B>(p, q);
+
+      multiply<S::B, c, c, true, TRANSPOSED>(arg.C, (TRANSPOSED ? W : U) + at, W + at);
+    });
+  }
+
+  /* V, W = fluxes of a and b, u = C' flux of the own direction + mass u; energy += u'A u.  For the mass u is read once more: registers are what is short */
+  __device__ __forceinline__ void fluxes(const Factors &factors, T u[c], T &energy)
+  {
+    lines<S::OWN, c, c>([&](int cell, int p, int q) {
+      const int at = cell + S::template line<S::OWN>(p, q);
+      T         g[c];
+
+      PointsMultiply<c, c, true, false>(arg.C, u, [&](int i, T v) { g[i] = v; });
+#pragma unroll
+      for (int i = 0; i < c; i++) {
+        const int place = at + i * S::template stride<S::OWN>;
+        const T   in[3] = {g[i], V[place], W[place]};
+        T         out[3] = {in[0], in[1], in[2]};
+
+        factors.flux(arg, i, out);
+        energy += in[0] * out[0] + in[1] * out[1] + in[2] * out[2];
+        g[i]     = out[0];
+        V[place] = out[1];
+        W[place] = out[2];
+      }
+      if (arg.shift) {
+        read<S::OWN, c>(U + at, u);
+        masses(factors, u, energy);
+      } else {
+#pragma unroll
+        for (int i = 0; i < c; i++) u[i] = 0;
+      }
+      PointsMultiply<c, c, true, true>(arg.C, g, [&](int i, T v) { u[i] += v; });
+    });
+  }
+
+  /* u = mass u */
+  __device__ __forceinline__ void masses(const Factors &factors, T u[c], T &energy)
+  {
+#pragma unroll
+    for (int i = 0; i < c; i++) {
+      const T v = factors.mass(arg, i) * u[i];
+
+      energy += u[i] * v;
+      u[i] = v;
+    }
+  }
+
+  /* what is between u = values and u = rows at the points */
+  __device__ __forceinline__ void points(const Factors &factors, T u[c], T &energy)
+  {
+    if (S::MASS || !arg.stiff) {
+      lines<S::OWN, c, c>([&](int, int, int) { masses(factors, u, energy); });
+      return;
+    }
+    lines<S::OWN, c, c>([&](int cell, int p, int q) {
+#pragma unroll
+      for (int i = 0; i < c; i++) U[cell + S::template line<S::OWN>(p, q) + i * S::template stride<S::OWN>] = u[i];
+    });
+    __syncthreads();
+    derivatives<false>();
+    __syncthreads();
+    fluxes(factors, u, energy);
+    __syncthreads();
+    derivatives<true>();
+    __syncthreads();
+    lines<S::OWN, c, c>([&](int cell, int p, int q) {
+      const int at = cell + S::template line<S::OWN>(p, q);
+
+#pragma unroll
+      for (int i = 0; i < c; i++) u[i] += V[at + i * S::template stride<S::OWN>] + W[at + i * S::template stride<S::OWN>];
+    });
+  }
+
+  /* y += rows */
+  __device__ __forceinline__ void store(int comp, T u[c])
+  {
+    if constexpr (S::OWN == 2) column(true).store(arg, S::PER, Columns(threadIdx.x).e(), comp, u);
+    else {
+      T w[n] = {};
+
+      lines<0, c, c>([&](int cell, int j, int k) { PointsMultiply<n, c, false, true>(arg.B, u, [&](int i, T v) { U[cell + S::template line<0>(j, k) + i] = v; }); });
+      __syncthreads();
+      lines<1, n, c>([&](int cell, int i, int k) {
+        T *at = U + cell + S::template line<1>(i, k);
+
+        multiply<1, n, c, false, true>(arg.B, at, at);
+      });
+      __syncthreads();
+      columns([&](int cell, int i, int j) {
+        T in[c];
+
+        read<2, c>(U + cell + S::template line<2>(i, j), in);
+        PointsMultiply<n, c, false, true>(arg.B, in, [&](int k, T v) { w[k] = v; });
+      });
+      column(true).store(arg, S::PER, Columns(threadIdx.x).e(), comp, w);
+    }
+  }
+};
+
+template <typename S, bool COMPUTED, typename T>
+static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel(const __grid_constant__ PointsArguments<T> arg)
+{
+  extern __shared__ double       shared_memory[];
+  PointsBlock<S, COMPUTED, T>    block(arg, (T *)shared_memory);
+  T                              energy = 0, u[S::c] = {};
+
+  if (arg.sweep && arg.sweep->stop) return;
+  block.fetch();
+  for (int comp = 0; comp < arg.nodes.ncomp; comp++) {
+    block.load(comp, u);
+    if (COMPUTED && comp == 0) __syncthreads();
+    const PointsLane<S::template order<S::OWN>, S::c, S::c, S::PER> lane(min(threadIdx.x, S::PER * S::LINES - 1));
+    const typename PointsBlock<S, COMPUTED, T>::Factors             factors(arg, block.geometry + lane.e() * points_geometry, lane.p(), lane.q());
+
+    block.points(factors, u, energy);
+    block.store(comp, u);
+  }
+  if (arg.sweep) PointsSum(energy, &arg.sweep->pw);
+}
+
+template <typename S, bool COMPUTED, typename T>
+static PointsKernel<T> PointsKernelOf()
+{
+  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::THREADS, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
+}
+
+template <typename T, PointsRule RULE>
+PetscErrorCode PointsFind(PetscInt degree, bool computed, PointsKernel<T> *kernel)
+{
+  PetscFunctionBegin;
+  PetscCall((ForDegree<1, points_degrees>(degree, [&](auto k) {
+    constexpr int K = decltype(k)::value;
+
+    const char *v = getenv("POINTS_VARIANT");
+    const int variant = v ? atoi(v) : 0;
+    if constexpr (sizeof(T) == 8 && (K == 2 || K == 4 || K == 7)) {
+#define VAR(V) if (variant == V) { *kernel = computed ? PointsKernelOf<PointsShape<T, K, RULE, true, V>, true, T>() : PointsKernelOf<PointsShape<T, K, RULE, false, V>, false, T>(); return PETSC_SUCCESS; }
+VAR(1) VAR(2) VAR(4) VAR(5) VAR(6)
+    }
+    *kernel = computed ? PointsKernelOf<PointsShape<T, K, RULE, true>, true, T>() : PointsKernelOf<PointsShape<T, K, RULE, false>, false, T>();
+    return PETSC_SUCCESS;
+  })));
+  PetscCall(AllowShared(kernel->kernel, kernel->shared));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace patchfd
