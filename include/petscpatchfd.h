@@ -123,6 +123,76 @@ PETSC_EXTERN PetscErrorCode DMBoxOperatorRegister(const char name[], PetscErrorC
 /* ---- matrices made by a DMBOX ---- */
 PETSC_EXTERN PetscErrorCode MatBoxUpdate(Mat);
 
+/* ---- bake-off problems on a DMPLEX ---- */
+/*E
+  MatBakeoffProblem - A bake-off problem of CEED
+
+  Values:
++ `MAT_BAKEOFF_BP1` (`bp1`) - mass matrix, N + 2 Gauss points in a direction
+. `MAT_BAKEOFF_BP2` (`bp2`) - the same for a vector
+. `MAT_BAKEOFF_BP3` (`bp3`) - stiffness matrix, N + 2 Gauss points in a direction
+. `MAT_BAKEOFF_BP4` (`bp4`) - the same for a vector
+. `MAT_BAKEOFF_BP5` (`bp5`) - stiffness matrix, N + 1 Gauss-Lobatto points in a direction; also called bp3.5
+- `MAT_BAKEOFF_BP6` (`bp6`) - the same for a vector
+
+  Level: intermediate
+
+.seealso: `MatCreateBakeoff()`
+E*/
+typedef enum {
+  MAT_BAKEOFF_BP1,
+  MAT_BAKEOFF_BP2,
+  MAT_BAKEOFF_BP3,
+  MAT_BAKEOFF_BP4,
+  MAT_BAKEOFF_BP5,
+  MAT_BAKEOFF_BP6
+} MatBakeoffProblem;
+PETSC_EXTERN const char *const MatBakeoffProblems[];
+
+/*E
+  MatBakeoffLayout - The vectors of a matrix of `MatCreateBakeoff()`
+
+  Values:
++ `MAT_BAKEOFF_GLOBAL` (`global`)   - those of the `DM`
+- `MAT_BAKEOFF_ELEMENT` (`element`) - all nodes of one cell after the other
+
+  Level: intermediate
+
+.seealso: `MatCreateBakeoff()`
+E*/
+typedef enum {
+  MAT_BAKEOFF_GLOBAL,
+  MAT_BAKEOFF_ELEMENT
+} MatBakeoffLayout;
+PETSC_EXTERN const char *const MatBakeoffLayouts[];
+
+/*E
+  MatBakeoffFactors - Where a matrix of `MatCreateBakeoff()` has the geometric factors of its quadrature points from
+
+  Values:
++ `MAT_BAKEOFF_FACTORS_AUTO` (`auto`)         - what is faster
+. `MAT_BAKEOFF_FACTORS_STORED` (`stored`)     - from memory: one number a point for mass, six or seven with stiffness in three dimensions
+- `MAT_BAKEOFF_FACTORS_COMPUTED` (`computed`) - from the corners of the cell, in each product; for coordinates of degree 1
+
+  Level: intermediate
+
+.seealso: `MatCreateBakeoff()`, `MatBakeoffSetFactors()`
+E*/
+typedef enum {
+  MAT_BAKEOFF_FACTORS_AUTO,
+  MAT_BAKEOFF_FACTORS_STORED,
+  MAT_BAKEOFF_FACTORS_COMPUTED
+} MatBakeoffFactors;
+PETSC_EXTERN const char *const MatBakeoffFactorses[];
+
+PETSC_EXTERN PetscErrorCode MatCreateBakeoff(DM, MatBakeoffProblem, MatBakeoffLayout, Mat *);
+PETSC_EXTERN PetscErrorCode MatBakeoffSetLambda(Mat, PetscReal);
+PETSC_EXTERN PetscErrorCode MatBakeoffGetLambda(Mat, PetscReal *);
+PETSC_EXTERN PetscErrorCode MatBakeoffSetFactors(Mat, MatBakeoffFactors);
+PETSC_EXTERN PetscErrorCode MatBakeoffGetFactors(Mat, MatBakeoffFactors *);
+PETSC_EXTERN PetscErrorCode MatBakeoffGlobalToElement(Mat, Vec global, Vec element);
+PETSC_EXTERN PetscErrorCode MatBakeoffElementToGlobal(Mat, Vec element, Vec global);
+
 /* ---- a DMBOX's operator in SNES and TS ---- */
 PETSC_EXTERN PetscErrorCode DMBoxSNESComputeFunction(SNES, Vec, Vec, void *);
 PETSC_EXTERN PetscErrorCode DMBoxSNESComputeJacobian(SNES, Vec, Mat, Mat, void *);

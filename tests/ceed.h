@@ -6,7 +6,7 @@
 #include <petscsys.h>
 
 /* q_m = sin(1 + m) at node m of cell after cell, lambda = 1: |A q| and the sum of sin(2 + m) (A q)_m, for degrees 1 to 15 */
-static const PetscReal cellnumbers[15][3][2] = {
+static PETSC_UNUSED const PetscReal cellnumbers[15][3][2] = {
   {{1.4403896624e-02, 5.4370714469e-02}, {1.9956473743e+00, 9.3342410855e+00}, {4.5510650000e+00, 2.2499230586e+01}},
   {{1.6529659488e-02, 6.4960604391e-02}, {1.2178586955e+01, 6.9090110288e+01}, {2.3721294432e+01, 1.4867311729e+02}},
   {{1.4321281108e-02, 1.0848702830e-01}, {2.4038869567e+01, 2.3772639020e+02}, {3.5417578715e+01, 3.5428676020e+02}},
@@ -28,7 +28,7 @@ static const PetscReal cellnumbers[15][3][2] = {
   x = cos(2 X + 3 Y + 5 Z) at the nodes, lambda = 0, BP3 and BP5 with rows and columns of the identity for nodes of the boundary: |A x|, x.A x and the diagonal at the
   vertex (1, 1, 2), for degrees 1 to 8
 */
-static const PetscReal nodenumbers[8][3][3] = {
+static PETSC_UNUSED const PetscReal nodenumbers[8][3][3] = {
   {{6.2341993000e-02, +2.75507748e-01, 1.14538877e-02}, {5.5026002539e+00, +3.00942658e+01, 1.06035148e+00}, {6.3801878237e+00, +3.33168854e+01, 2.44995556e+00}},
   {{5.4574893068e-02, +4.97238957e-01, 7.20905899e-04}, {1.1045661045e+01, +1.27745308e+02, 3.99576221e-01}, {1.1378218867e+01, +1.30157805e+02, 6.33155474e-01}},
   {{3.2746139056e-02, +5.01680033e-01, 1.10187361e-04}, {1.5939475893e+01, +2.77505822e+02, 2.14015235e-01}, {1.5996099182e+01, +2.78515333e+02, 2.93818092e-01}},
@@ -39,6 +39,50 @@ static const PetscReal nodenumbers[8][3][3] = {
   {{8.1684253337e-03, +5.01720785e-01, 6.70279057e-07}, {4.1215714877e+01, +1.85821151e+03, 4.05026127e-02}, {4.1218445030e+01, +1.85851960e+03, 4.58321364e-02}}
 };
 
+/*
+  Conjugate gradients from zero to |r| <= 1e-8 |b|: iterations without preconditioner and with Jacobi's, on 4^3 cells of the mesh below, degrees 1 to 8, for
+  BP1, BP3, BP5 with Dirichlet conditions but for BP1, lambda = 0, and for BP5 with lambda = 1 without conditions.  Right-hand sides: the load vector of
+  3 pi^2 sin(pi x) sin(pi y) sin(pi z), or of cos(2 X + 3 Y + 5 Z) where there are no conditions; ones
+*/
+static PETSC_UNUSED const PetscInt iterations[8][4][2][2] = {
+  {{{45, 30}, {46, 28}}, {{9, 9}, {9, 9}}, {{12, 12}, {13, 13}}, {{53, 38}, {43, 34}}},
+  {{{93, 19}, {110, 29}}, {{32, 22}, {33, 24}}, {{43, 33}, {44, 34}}, {{136, 85}, {102, 74}}},
+  {{{132, 11}, {164, 24}}, {{54, 44}, {56, 47}}, {{71, 56}, {72, 58}}, {{213, 141}, {160, 126}}},
+  {{{180, 10}, {226, 24}}, {{82, 69}, {83, 72}}, {{104, 81}, {105, 84}}, {{290, 201}, {217, 188}}},
+  {{{211, 9}, {278, 21}}, {{114, 95}, {115, 100}}, {{138, 107}, {138, 112}}, {{364, 264}, {293, 254}}},
+  {{{253, 8}, {349, 22}}, {{149, 123}, {150, 128}}, {{172, 135}, {174, 141}}, {{441, 331}, {359, 317}}},
+  {{{284, 8}, {415, 20}}, {{185, 152}, {188, 159}}, {{208, 165}, {210, 173}}, {{527, 401}, {427, 385}}},
+  {{{338, 8}, {493, 21}}, {{226, 182}, {229, 191}}, {{246, 196}, {249, 206}}, {{612, 474}, {507, 456}}}
+};
+/* the same on 6^3 cells of Kershaw's mesh for some degrees, without the last problem */
+static PETSC_UNUSED const PetscInt kershawdegrees[4] = {1, 2, 4, 6};
+static PETSC_UNUSED const PetscInt kershawiterations[4][3][2][2] = {
+  {{{107, 37}, {106, 37}}, {{31, 28}, {30, 29}}, {{42, 33}, {39, 33}}},
+  {{{273, 26}, {317, 37}}, {{147, 97}, {145, 100}}, {{166, 112}, {168, 111}}},
+  {{{569, 18}, {770, 31}}, {{489, 268}, {502, 276}}, {{550, 290}, {554, 299}}},
+  {{{926, 15}, {1386, 29}}, {{971, 498}, {979, 505}}, {{1003, 528}, {1031, 528}}}
+};
+
+/* Errors in L2 on n and 2 n cells in each direction, n the first number: of the projection of cos(2 X + 3 Y + 5 Z) (BP1), and for -Laplace u = f, u = prod sin(pi x) */
+static PETSC_UNUSED const PetscReal errors[8][3][2] = {
+  {{1.1579e-02, 2.8134e-03}, {6.4966e-03, 1.6224e-03}, {1.0847e-02, 2.7333e-03}},
+  {{9.1886e-04, 1.2318e-04}, {2.3533e-04, 2.9594e-05}, {2.4079e-04, 2.9769e-05}},
+  {{3.8358e-04, 2.2657e-05}, {9.9378e-05, 6.2879e-06}, {1.0254e-04, 6.3492e-06}},
+  {{2.6965e-05, 9.4068e-07}, {3.9491e-06, 1.2549e-07}, {4.0105e-06, 1.2601e-07}},
+  {{1.2502e-06, 1.8784e-08}, {1.6348e-07, 2.5619e-09}, {1.6489e-07, 2.5690e-09}},
+  {{6.1376e-08, 5.2042e-10}, {4.8020e-09, 3.8104e-11}, {4.8308e-09, 3.8168e-11}},
+  {{5.7289e-07, 2.2337e-09}, {4.2535e-08, 1.6229e-10}, {4.3064e-08, 1.6305e-10}},
+  {{3.8545e-08, 8.4236e-11}, {1.7342e-09, 3.7777e-12}, {1.7571e-09, 3.7908e-12}}
+};
+static PETSC_UNUSED const PetscInt errorcells[8] = {8, 8, 4, 4, 4, 4, 2, 2};
+
+/* condition numbers with Jacobi's preconditioner, BP1, BP3, BP5, degrees 1 to 8, on 4^3 cells */
+static PETSC_UNUSED const PetscReal condition[3][8] = {
+  {27.0, 16.0, 13.0, 11.6, 10.8, 10.3, 9.99, 9.73},
+  {2.378, 15.22, 58.67, 136.6, 252.2, 411.1, 619.5, 883.1},
+  {5.834, 33.37, 90.13, 181.1, 311.7, 491.0, 725.1, 1018}
+};
+
 /* X + 0.1 sin(pi x) sin(pi y) sin(pi z) (1, x - 1.3, 0.3 + 0.6 y): moves no point of the boundary of the unit cube; in two dimensions without z */
 static PETSC_UNUSED void Sine(PetscInt dim, PetscReal x[])
 {
@@ -47,4 +91,21 @@ static PETSC_UNUSED void Sine(PetscInt dim, PetscReal x[])
 
   for (PetscInt d = 0; d < dim; d++) s *= PetscSinReal(PETSC_PI * x[d]);
   for (PetscInt d = 0; d < dim; d++) x[d] += s * dir[d];
+}
+
+/* Kershaw's mesh with parameter 0.3 and linear transitions between its layers in x, whose boundaries are at sixths */
+static PETSC_UNUSED void Kershaw(PETSC_UNUSED PetscInt dim, PetscReal x[])
+{
+  const PetscInt  layer = PetscMin(6, (PetscInt)(6 * x[0] + 1e-12));
+  const PetscReal t     = 6 * x[0] - layer;
+
+  for (int d = 1; d < 3; d++) {
+    const PetscReal v = x[d], right = v <= 0.5 ? 1.7 * v : 1 + 0.3 * (v - 1), left = 1 - (1 - v <= 0.5 ? 1.7 * (1 - v) : 1 - 0.3 * v);
+
+    if (layer == 0) x[d] = left;
+    else if (layer == 1 || layer == 4) x[d] = left + (right - left) * t;
+    else if (layer == 2) x[d] = right + (left - right) * t / 2;
+    else if (layer == 3) x[d] = right + (left - right) * (1 + t) / 2;
+    else x[d] = right;
+  }
 }

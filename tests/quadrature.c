@@ -1,9 +1,11 @@
 static char help[] = "Operators by quadrature behind the door: the host kernels against reference numbers, identities and each other, in both precisions.\n\
-  -part <reference,variants,coefficients,plane,errors>\n\n";
+  -part <reference,variants,entries,coefficients,errors>\n\
+  -time <n> -degrees <k,...> : in place of tests, the time of a product on about n nodes\n\n";
 
 #include "catch.h"
 #include "ceed.h"
 #include <patchfd/private/kernels.h>
+#include <petsctime.h>
 
 /* ---- meshes: a box of cells with moved vertices ---- */
 
@@ -289,22 +291,365 @@ static PetscErrorCode ReferenceNodes(PatchFDKernels k, PetscInt degree)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- against each other ---- */
+
+/* Nodes on a box, by index and in cells; factors stored and computed; one component and three; y0 and alpha; geometry of higher degree */
+static PetscErrorCode Variants(PatchFDKernels k, PetscInt dim, PetscInt degree, int problem)
+{
+  const PetscReal eps = k->size == sizeof(double) ? 1e-12 : 2e-5;
+  PetscReal      *x, *y, *z, *d, *X, *cx, *cy, *cd;
+  PetscInt       *geoindex;
+  PetscCount      n;
+  Mesh            m;
+  PatchFDPoints   p, other;
+  PatchFDField    field;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(dim, box, degree, &m));
+  n = m.nnodes;
+  PetscCall(PetscMalloc4(3 * n, &x, 3 * n, &y, 3 * n, &z, 3 * n, &d));
+  PetscCall(PetscMalloc3(m.ncells * m.size, &cx, m.ncells * m.size, &cy, m.ncells * m.size, &cd));
+  for (PetscCount i = 0; i < 3 * n; i++) x[i] = PetscSinReal(1 + i * i);
+  p       = Describe(&m, problem, PATCHFD_NODES_INDEX, PATCHFD_FACTORS_STORED, PETSC_TRUE);
+  p.index = m.inner;
+  PetscCall(Apply(k, &p, NULL, 1, x, NULL, y, d));
+
+  other         = p;
+  other.factors = PATCHFD_FACTORS_COMPUTED;
+  PetscCall(Apply(k, &other, NULL, 1, x, NULL, z, cd));
+  PetscCall(Compare("computed factors", problem, degree, n, z, y, eps));
+  PetscCall(Compare("computed factors, diagonal", problem, degree, n, cd, d, eps));
+
+  /* fixed nodes by ranges */
+  field = (PatchFDField){.x0 = 0};
+  for (int a = 0; a < 3; a++) {
+    const PetscInt nodes = a < dim ? box[a] * degree + 1 : 1, edge = a < dim;
+
+    field.xbox.n[a]  = nodes;
+    field.read[a][0] = edge;
+    field.read[a][1] = nodes - edge;
+  }
+  field.ybox = field.xbox;
+  PetscCall(PetscArraycpy(field.write, field.read, 3));
+  other       = p;
+  other.nodes = PATCHFD_NODES_BOX;
+  PetscCall(Apply(k, &other, &field, 1, x, NULL, z, cd));
+  PetscCall(Compare("nodes of a box", problem, degree, n, z, y, eps));
+  PetscCall(Compare("nodes of a box, diagonal", problem, degree, n, cd, d, eps));
+
+  /* x scattered to cells, y summed */
+  for (PetscCount i = 0; i < m.ncells * m.size; i++) cx[i] = m.inner[i] < 0 ? 0 : x[m.inner[i]];
+  other        = p;
+  other.nodes  = PATCHFD_NODES_CELL;
+  other.nnodes = m.ncells * m.size;
+  PetscCall(Apply(k, &other, NULL, 1, cx, NULL, cy, NULL));
+  PetscCall(PetscArrayzero(z, n));
+  for (PetscCount i = 0; i < m.ncells * m.size; i++)
+    if (m.inner[i] >= 0) z[m.inner[i]] += cy[i];
+  PetscCall(Compare("nodes of cells", problem, degree, n, z, y, eps));
+
+  /* y0 and alpha; z is y0 */
+  for (PetscCount i = 0; i < n; i++) z[i] = x[n + i] - 2 * y[i];
+  PetscCall(Apply(k, &p, NULL, -2, x, x + n, cd, NULL));
+  PetscCall(Compare("y0 + alpha A x", problem, degree, n, cd, z, eps));
+
+  /* a geometry of degree 2 and 3 that is multilinear */
+  for (PetscInt g = 2; g <= 3; g++) {
+    PetscCall(MeshIndex(&m, g, PETSC_FALSE, &geoindex));
+    other           = p;
+    other.geodegree = g;
+    other.geoindex  = geoindex;
+    PetscCall(MeshNodes(&m, g, geoindex, (box[0] * g + 1) * (box[1] * g + 1) * (dim == 3 ? box[2] * g + 1 : 1), &X));
+    other.coordinate = X;
+    other.factors    = PATCHFD_FACTORS_AUTO;
+    PetscCall(Apply(k, &other, NULL, 1, x, NULL, z, NULL));
+    PetscCall(Compare("geometry of higher degree", problem, degree, n, z, y, eps));
+    PetscCall(PetscFree(geoindex));
+    PetscCall(PetscFree(X));
+  }
+
+  /* three components */
+  for (PetscInt c = 0; c < 3; c++) {
+    for (PetscCount i = 0; i < n; i++) cd[i] = x[3 * i + c];
+    PetscCall(Apply(k, &p, NULL, 1, cd, NULL, z, NULL));
+    for (PetscCount i = 0; i < n; i++) y[3 * i + c] = z[i];
+  }
+  other       = p;
+  other.ncomp = 3;
+  PetscCall(Apply(k, &other, NULL, 1, x, NULL, z, NULL));
+  PetscCall(Compare("three components", problem, degree, 3 * n, z, y, eps));
+  PetscCall(PetscFree4(x, y, z, d));
+  PetscCall(PetscFree3(cx, cy, cd));
+  PetscCall(MeshDestroy(&m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Symmetry, and the diagonal entry by entry */
+static PetscErrorCode Entries(PatchFDKernels k, PetscInt dim, PetscInt degree, int problem, PatchFDFactors factors)
+{
+  const PetscInt  cells[3] = {2, 1, 2};
+  const PetscReal eps      = k->size == sizeof(double) ? 1e-13 : 1e-5;
+  PetscReal      *x, *A, *d, max = 0;
+  PetscCount      n;
+  Mesh            m;
+  PatchFDPoints   p;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(dim, cells, degree, &m));
+  n = m.nnodes;
+  p = Describe(&m, problem, PATCHFD_NODES_INDEX, factors, PETSC_TRUE);
+  PetscCall(PetscMalloc3(n, &x, n * n, &A, n, &d));
+  PetscCall(PetscArrayzero(x, n));
+  for (PetscCount i = 0; i < n; i++) {
+    x[i] = 1;
+    PetscCall(Apply(k, &p, NULL, 1, x, NULL, A + i * n, d));
+    x[i] = 0;
+    max  = PetscMax(max, d[i]);
+  }
+  for (PetscCount i = 0; i < n; i++) {
+    PetscCall(Check("a diagonal entry", problem, degree, d[i], A[i * n + i], eps * max));
+    for (PetscCount j = 0; j < i; j++) PetscCall(Check("symmetry", problem, degree, A[i * n + j], A[j * n + i], eps * max));
+  }
+  PetscCall(PetscFree3(x, A, d));
+  PetscCall(MeshDestroy(&m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Integrals that are known: 1'M1 = volume, S 1 = 0, and x'S x for a linear function with gradient a is the integral of a'K a.  Coefficients: a number; a tensor;
+  the same at each point; and, at the points of cells, numbers that differ from cell to cell and change with the cells' volumes.
+*/
+static PetscErrorCode Coefficients(PatchFDKernels k, PetscInt dim, PetscInt degree)
+{
+  const PetscReal eps = k->size == sizeof(double) ? 1e-12 : 2e-5, gradient[3] = {1, -2, 0.5}, volume = 1;
+  const PetscReal full[2][6] = {{2, 0.5, 3, 0, 0, 0}, {2, 0.5, -0.25, 3, 0.75, 1.5}}, *K = full[dim - 2];
+  const PetscInt  nK = dim * (dim + 1) / 2;
+  PetscReal      *x, *y, *z, *X, *values, energy = 0, norm = 0, number = 3;
+  PetscInt        npoint;
+  Mesh            m;
+  PatchFDPoints   p;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(dim, box, degree, &m));
+  PetscCall(MeshNodes(&m, degree, m.index, m.nnodes, &X));
+  npoint = (degree + 2) * (degree + 2) * (dim == 3 ? degree + 2 : 1);
+  PetscCall(PetscMalloc4(m.nnodes, &x, m.nnodes, &y, m.nnodes, &z, m.ncells * npoint * nK, &values));
+  for (PetscCount i = 0; i < m.nnodes; i++) {
+    x[i] = 0.7;
+    for (int d = 0; d < dim; d++) x[i] += gradient[d] * X[i * dim + d];
+  }
+  for (int a = 0, i = 0; a < dim; a++) {
+    norm += gradient[a] * gradient[a];
+    for (int b = a; b < dim; b++, i++) energy += (a == b ? 1 : 2) * gradient[a] * K[i] * gradient[b];
+  }
+  for (PatchFDFactors f = PATCHFD_FACTORS_STORED; f <= PATCHFD_FACTORS_COMPUTED; f++) {
+    p       = Describe(&m, 1, PATCHFD_NODES_INDEX, f, PETSC_FALSE);
+    p.kappa = &number;
+    PetscCall(Apply(k, &p, NULL, 1, x, NULL, y, NULL));
+    PetscCall(Check("energy", 1, degree, Dot(m.nnodes, x, y), number * norm * volume, 10 * eps * norm));
+    p.kappa  = K;
+    p.nkappa = nK;
+    PetscCall(Apply(k, &p, NULL, 1, x, NULL, z, NULL));
+    PetscCall(Check("energy of a tensor", 1, degree, Dot(m.nnodes, x, z), energy * volume, 10 * eps * energy));
+    p       = Describe(&m, 0, PATCHFD_NODES_INDEX, f, PETSC_FALSE);
+    p.shift = &number;
+    for (PetscCount i = 0; i < m.nnodes; i++) y[i] = 1;
+    PetscCall(Apply(k, &p, NULL, 1, y, NULL, z, NULL));
+    PetscCall(Check("mass", 0, degree, Dot(m.nnodes, y, z), number * volume, 10 * eps));
+  }
+  /* constants at every point */
+  p       = Describe(&m, 1, PATCHFD_NODES_INDEX, PATCHFD_FACTORS_COMPUTED, PETSC_TRUE);
+  p.kappa = K;
+  p.nkappa = nK;
+  p.shift = &number;
+  PetscCall(Apply(k, &p, NULL, 1, x, NULL, y, NULL));
+  for (PetscCount i = 0; i < m.ncells * npoint * nK; i++) values[i] = K[i % nK];
+  p.factors       = PATCHFD_FACTORS_AUTO;
+  p.kappa         = values;
+  p.kappaconstant = PETSC_FALSE;
+  PetscCall(Apply(k, &p, NULL, 1, x, NULL, z, NULL));
+  PetscCall(Compare("a tensor at each point", 1, degree, m.nnodes, z, y, eps));
+  /* a number for each cell: the sum over cells of number times volume, which the mass matrix gives with such a shift */
+  for (PetscCount i = 0; i < m.ncells * npoint; i++) values[i] = 1 + i / npoint;
+  p        = Describe(&m, 1, PATCHFD_NODES_INDEX, PATCHFD_FACTORS_AUTO, PETSC_FALSE);
+  p.kappa  = values;
+  p.kappaconstant = PETSC_FALSE;
+  PetscCall(Apply(k, &p, NULL, 1, x, NULL, y, NULL));
+  energy          = Dot(m.nnodes, x, y);
+  p               = Describe(&m, 0, PATCHFD_NODES_INDEX, PATCHFD_FACTORS_AUTO, PETSC_FALSE);
+  p.shift         = values;
+  p.shiftconstant = PETSC_FALSE;
+  for (PetscCount i = 0; i < m.nnodes; i++) y[i] = 1;
+  PetscCall(Apply(k, &p, NULL, 1, y, NULL, z, NULL));
+  PetscCall(Check("energy by cells", 1, degree, energy, norm * Dot(m.nnodes, y, z), 10 * eps * energy));
+  PetscCall(PetscFree4(x, y, z, values));
+  PetscCall(PetscFree(X));
+  PetscCall(MeshDestroy(&m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what is refused ---- */
+
+static PetscErrorCode Refuse(PatchFDKernels k, const PatchFDPoints *p, const char *message)
+{
+  PatchFDOperatorDesc desc = {.points = p};
+  PetscErrorCode      ierr;
+  void               *plan = NULL;
+
+  PetscFunctionBeginUser;
+  CATCH(ierr, k->operatorcreate(&desc, &plan));
+  if (!ierr || !strstr(lastmessage, message)) {
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "\"%s\" in place of \"%s\"\n", lastmessage, message));
+    failures++;
+  }
+  PetscCall(k->operatordestroy(&plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Errors(PatchFDKernels k)
+{
+  const PetscReal zero = 0, indefinite[6] = {1, 2, 0, 1, 0, 1};
+  PetscReal      *values, keep;
+  Mesh            m;
+  PatchFDPoints   p, good;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(3, box, 3, &m));
+  good = Describe(&m, 1, PATCHFD_NODES_INDEX, PATCHFD_FACTORS_AUTO, PETSC_TRUE);
+#define REFUSE(change, message) \
+  do { \
+    p = good; \
+    change; \
+    PetscCall(Refuse(k, &p, message)); \
+  } while (0)
+  REFUSE(p.degree = 0, "Degree 0 of an operator by quadrature; it has to be 1 to 15");
+  REFUSE(p.degree = 16, "Degree 16 of an operator by quadrature; it has to be 1 to 15");
+  REFUSE(p.dim = 1, "in 1 dimensions");
+  REFUSE(p.geodegree = 0, "Degree 0 of the geometry");
+  REFUSE(p.ncomp = 0, "0 components");
+  REFUSE(p.nkappa = 3, "3 numbers for the coefficient of the stiffness; there have to be 0, 1 or 6");
+  REFUSE((p.nkappa = 0, p.shift = NULL), "without stiffness and mass");
+  REFUSE((p.kappaconstant = PETSC_FALSE, p.factors = PATCHFD_FACTORS_COMPUTED), "constant coefficients");
+  REFUSE(p.kappa = &zero, "The coefficient of the stiffness is 0. in cell 0; it has to be positive");
+  REFUSE((p.kappa = indefinite, p.nkappa = 6), "it has to be positive definite");
+  PetscCall(PetscMalloc1(m.ncells * 125, &values));
+  for (PetscCount i = 0; i < m.ncells * 125; i++) values[i] = i / 125 == 17 ? -3 : 1;
+  REFUSE((p.kappa = values, p.kappaconstant = PETSC_FALSE), "The coefficient of the stiffness is -3. in cell 17");
+  PetscCall(PetscFree(values));
+  keep = m.vertex[3 * 59]; /* the last corner of the last cell, which is moved to the other side of it */
+  m.vertex[3 * 59] = 0;
+  for (PatchFDFactors f = PATCHFD_FACTORS_STORED; f <= PATCHFD_FACTORS_COMPUTED; f++) REFUSE(p.factors = f, "Cell 23 is inverted");
+  m.vertex[3 * 59] = NAN;
+  REFUSE(p.factors = PATCHFD_FACTORS_AUTO, "Cell 23 is inverted");
+  m.vertex[3 * 59] = keep;
+#undef REFUSE
+  PetscCall(MeshDestroy(&m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- times ---- */
+
+/* of a product on a mesh of about n nodes, in ns a node: the fastest of 20 */
+static PetscErrorCode Time(PatchFDKernels k, PetscInt degree, PetscInt n)
+{
+  const char *const nodes[] = {"box", "index", "cell"};
+  const PetscInt    e = PetscMax(1, (PetscInt)(PetscPowReal((PetscReal)n, 1. / 3) / degree + 0.5)), cells[3] = {e, e, e};
+  Mesh              m;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(3, cells, degree, &m));
+  for (int problem = 0; problem < 3; problem++) {
+    for (PatchFDNodes layout = PATCHFD_NODES_INDEX; layout <= PATCHFD_NODES_CELL; layout++) {
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s degree %2" PetscInt_FMT " BP%d %-5s", k->name, degree, 2 * problem + 1, nodes[layout]));
+      for (PatchFDFactors f = PATCHFD_FACTORS_STORED; f <= PATCHFD_FACTORS_COMPUTED; f++) {
+        PatchFDPoints       p    = Describe(&m, problem, layout, f, PETSC_FALSE);
+        PatchFDOperatorDesc desc = {.points = &p};
+        PetscLogDouble      from, to, t = PETSC_MAX_REAL;
+        void               *plan = NULL, *x, *y;
+
+        PetscCall(k->malloc(p.nnodes, &x));
+        PetscCall(k->malloc(p.nnodes, &y));
+        PetscCall(k->operatorcreate(&desc, &plan));
+        for (int i = 0; i < 20; i++) {
+          PetscCall(PetscTime(&from));
+          PetscCall(k->operatorapply(plan, 1, x, NULL, y));
+          PetscCall(PetscTime(&to));
+          t = PetscMin(t, to - from);
+        }
+        PetscCall(PetscPrintf(PETSC_COMM_SELF, "  %s %7.3f", f == PATCHFD_FACTORS_STORED ? "stored" : "computed", 1e9 * t / m.nnodes));
+        PetscCall(k->operatordestroy(&plan));
+        PetscCall(k->free(x));
+        PetscCall(k->free(y));
+      }
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "\n"));
+    }
+  }
+  PetscCall(MeshDestroy(&m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  char part[32] = "reference";
+  char     part[32] = "reference";
+  PetscInt time     = 0, degrees[15], ndegree = 15;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-part", part, sizeof(part), NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-time", &time, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &ndegree, NULL));
   for (int i = 0; i < 2; i++) {
     const PatchFDKernels k = i ? &PatchFDKernelsHostFloat : &PatchFDKernelsHostDouble;
 
-    if (!strcmp(part, "reference")) {
+    if (time) {
+      for (PetscInt d = 0; d < ndegree; d++) PetscCall(Time(k, degrees[d], time));
+    } else if (!strcmp(part, "reference")) {
       for (PetscInt degree = 1; degree <= 15; degree++) PetscCall(ReferenceCells(k, degree));
       for (PetscInt degree = 1; degree <= 8; degree++) PetscCall(ReferenceNodes(k, degree));
-    }
+    } else if (!strcmp(part, "variants")) {
+      for (PetscInt dim = 2; dim <= 3; dim++)
+        for (PetscInt degree = 1; degree <= (dim == 3 ? 10 : 15); degree++)
+          for (int problem = 0; problem < 3; problem++) PetscCall(Variants(k, dim, degree, problem));
+    } else if (!strcmp(part, "entries")) {
+      for (PetscInt dim = 2; dim <= 3; dim++)
+        for (PetscInt degree = 1; degree <= 3; degree++)
+          for (int problem = 0; problem < 3; problem++)
+            for (PatchFDFactors f = PATCHFD_FACTORS_STORED; f <= PATCHFD_FACTORS_COMPUTED; f++) PetscCall(Entries(k, dim, degree, problem, f));
+    } else if (!strcmp(part, "coefficients")) {
+      for (PetscInt dim = 2; dim <= 3; dim++)
+        for (PetscInt degree = 1; degree <= 9; degree += 2) PetscCall(Coefficients(k, dim, degree));
+    } else if (!strcmp(part, "errors")) PetscCall(Errors(k));
+    else SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-part %s", part);
   }
   PetscCall(PetscPrintf(PETSC_COMM_SELF, failures ? "%" PetscInt_FMT " failures\n" : "ok\n", failures));
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+  test:
+    suffix: reference
+    output_file: output/ok.out
+
+  test:
+    suffix: variants
+    args: -part variants
+    output_file: output/ok.out
+
+  test:
+    suffix: entries
+    args: -part entries
+    output_file: output/ok.out
+
+  test:
+    suffix: coefficients
+    args: -part coefficients
+    output_file: output/ok.out
+
+  test:
+    suffix: errors
+    args: -part errors -malloc_dump 0
+    output_file: output/ok.out
+
+TEST*/

@@ -1,5 +1,5 @@
 /*
-  Operators by quadrature: the factors at the points of a cell, from the geometry and the coefficients.
+  Operators by quadrature: the factors at the points of a cell, from the geometry and the coefficients, and assembled matrices.
 
   With J = dx / d(r, s, t) and its cofactors C = |J| J^{-T} (column l is |J| grad of reference coordinate l), the factors are
   w / |J| C' K C and w |J| shift.
@@ -131,16 +131,55 @@ PetscErrorCode PatchFDGeometryCell(PatchFDGeometry *g, PetscCount cell, PetscRea
       PetscCheck(Tensor(dim, p->nkappa, k, K), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The coefficient of the stiffness is %g%s in cell %" PetscCount_FMT "; it has to be positive%s", (double)k[0],
                  p->nkappa == 1 ? "" : ", ...", cell, p->nkappa == 1 ? "" : " definite");
       for (int l = 0; l < dim; l++) {
-        for (int m = l; m < dim; m++) {
-          PetscReal sum = 0;
+        PetscReal KC[3] = {0, 0, 0};
 
-          for (int a = 0; a < dim; a++)
-            for (int b = 0; b < dim; b++) sum += C[l][a] * K[a][b] * C[m][b];
-          *factor++ = weight / det * sum;
-        }
+        for (int a = 0; a < dim; a++)
+          for (int b = 0; b < dim; b++) KC[a] += K[a][b] * C[l][b];
+        for (int m = l; m < dim; m++) *factor++ = weight / det * (C[m][0] * KC[0] + C[m][1] * KC[1] + C[m][2] * KC[2]);
       }
     }
     if (p->shift) *factor++ = weight * det * p->shift[p->shiftconstant ? 0 : at];
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* One column of all cells' matrices at a time: the product with a unit vector in each cell */
+PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const PetscInt number[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  const PatchFDKernels kern = &PatchFDKernelsHostDouble;
+  const PetscInt       size = Power(points->degree + 1, points->dim), ncomp = points->ncomp;
+  PatchFDPoints        cell = *points;
+  PatchFDOperatorDesc  desc = {.points = &cell};
+  PetscCount           at   = 0;
+  PetscReal           *x, *y;
+  void                *plan = NULL;
+
+  PetscFunctionBegin;
+  *count = points->ncells * size * size * ncomp;
+  if (!i) PetscFunctionReturn(PETSC_SUCCESS);
+  cell.nodes  = PATCHFD_NODES_CELL;
+  cell.nnodes = points->ncells * size;
+  cell.ncomp  = 1;
+  PetscCall(PetscMalloc2(cell.nnodes, &x, cell.nnodes, &y));
+  PetscCall(PetscArrayzero(x, cell.nnodes));
+  PetscCall((*kern->operatorcreate)(&desc, &plan));
+  for (PetscInt col = 0; col < size; col++) {
+    for (PetscCount c = 0; c < points->ncells; c++) x[c * size + col] = 1;
+    PetscCall((*kern->operatorapply)(plan, 1, x, NULL, y));
+    for (PetscCount c = 0; c < points->ncells; c++) {
+      const PetscInt *node = number + c * size;
+
+      x[c * size + col] = 0;
+      for (PetscInt row = 0; row < size; row++) {
+        for (PetscInt k = 0; k < ncomp; k++, at++) {
+          i[at] = node[row] < 0 ? -1 : node[row] * ncomp + k;
+          j[at] = node[col] < 0 ? -1 : node[col] * ncomp + k;
+          v[at] = y[c * size + row];
+        }
+      }
+    }
+  }
+  PetscCall((*kern->operatordestroy)(&plan));
+  PetscCall(PetscFree2(x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

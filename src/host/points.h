@@ -94,7 +94,7 @@ static inline __attribute__((always_inline)) void PointsSliceAt(int dim, const V
 /* columns C[b] of cofactors of dx/d(r, s, t) at (r, s), and the determinant */
 static inline __attribute__((always_inline)) V PointsCofactors(int dim, const PointsSlice *slice, REAL r, REAL s, V C[3][3])
 {
-  V J[3][3];
+  V J[3][3] = {{{0}}};
 
   for (int a = 0; a < dim; a++) {
     J[0][a] = slice->r[a] + s * slice->rs[a];
@@ -467,7 +467,7 @@ static PetscErrorCode PointsCheck(const PatchFDPoints *points)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Reading factors costs 8 bytes each, computing them as much time as reading six: measured by benchmarks/bakeoff */
+/* Six factors take at least as long to be read as to be computed, at low degrees longer; one does not (tests/quadrature -time) */
 static PetscBool PointsIsComputed(const PatchFDPoints *points)
 {
   if (points->factors != PATCHFD_FACTORS_AUTO) return (PetscBool)(points->factors == PATCHFD_FACTORS_COMPUTED);

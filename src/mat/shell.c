@@ -67,6 +67,22 @@ static PetscErrorCode MatProductSetFromOptions_BoxShell(Mat C)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType type, MatReuse reuse, Mat *B)
+{
+  Mat N = reuse == MAT_REUSE_MATRIX ? *B : NULL;
+
+  PetscFunctionBegin;
+  if (reuse != MAT_REUSE_MATRIX) {
+    PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &N));
+    PetscCall(MatSetSizes(N, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
+    PetscCall(MatSetType(N, type));
+  }
+  PetscCall(MatSetPreallocationCOO(N, count, i, j));
+  PetscCall(MatSetValuesCOO(N, v, INSERT_VALUES));
+  *B = N;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatConvert_BoxShell(Mat A, MatType type, MatReuse reuse, Mat *B)
 {
   MatBoxTriplesFn *triples;
@@ -87,16 +103,8 @@ static PetscErrorCode MatConvert_BoxShell(Mat A, MatType type, MatReuse reuse, M
   }
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxTriples_C", &triples));
   PetscCall((*triples)(A, &count, &i, &j, &v));
-  if (reuse == MAT_REUSE_MATRIX) N = *B;
-  else {
-    PetscCall(MatCreate(PetscObjectComm((PetscObject)A), &N));
-    PetscCall(MatSetSizes(N, A->rmap->n, A->cmap->n, A->rmap->N, A->cmap->N));
-    PetscCall(MatSetType(N, type));
-  }
-  PetscCall(MatSetPreallocationCOO(N, count, i, j));
-  PetscCall(MatSetValuesCOO(N, v, INSERT_VALUES));
+  PetscCall(MatConvertTriples(A, count, i, j, v, type, reuse, B));
   PetscCall(PetscFree3(i, j, v));
-  *B = N;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -61,6 +61,19 @@ PetscErrorCode PatchFDCiteStokes(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PatchFDCiteBakeoff(void)
+{
+  static PetscBool cite = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  PetscCall(PetscCitationsRegister("@article{SwirydowiczChalmersKarakusWarburton2017,\n"
+                                   "  title  = {Acceleration of tensor-product operations for high-order finite element methods},\n"
+                                   "  author = {Kasia {\\'S}wirydowicz and Noel Chalmers and Ali Karakus and Timothy Warburton},\n"
+                                   "  year   = {2017}\n}\n",
+                                   &cite));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   PatchFDFinalizePackage - Forgets that libpatchfd was initialized; called by `PetscFinalize()`
 

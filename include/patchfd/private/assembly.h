@@ -92,3 +92,8 @@ PETSC_INTERN PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *, PatchFD
 /* factor[npoint][nfactor]; an error where the cell is inverted or kappa not positive */
 PETSC_INTERN PetscErrorCode PatchFDGeometryCell(PatchFDGeometry *, PetscCount cell, PetscReal factor[]);
 PETSC_INTERN PetscErrorCode PatchFDGeometryDestroy(PatchFDGeometry *);
+/*
+  Triples (row, column, value) of an operator by quadrature, cell by cell: number[ncells][nodes] is the global number of a node, or -1, its components have the numbers
+  ncomp * number + c.  Call with i = NULL for the count only.
+*/
+PETSC_INTERN PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *, const PetscInt number[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);

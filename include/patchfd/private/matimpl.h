@@ -47,6 +47,8 @@ typedef PetscErrorCode MatBoxTriplesFn(Mat, PetscCount *count, PetscInt **i, Pet
 /* a MATSHELL with nrows x ncols local entries that refuses what its maker does not set (src/mat/shell.c) */
 PETSC_INTERN PetscErrorCode MatBoxShellCreate(DM, size_t nrows, size_t ncols, void *ctx, MatBoxTriplesFn *, Mat *);
 PETSC_INTERN PetscErrorCode MatBoxShellDestroy(Mat);
+/* an assembled matrix of the sizes of A; duplicate entries are summed, negative ones dropped */
+PETSC_INTERN PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType, MatReuse, Mat *B);
 /* is there something to print?  An error for viewers that want entries */
 PETSC_INTERN PetscErrorCode MatBoxShellViewASCII(Mat, PetscViewer, PetscBool *ascii);
 

@@ -6,6 +6,7 @@ PETSC_INTERN PetscLogEvent PATCHFD_SetUp, PATCHFD_Mult, PATCHFD_Smooth, PATCHFD_
 PETSC_INTERN PetscErrorCode PatchFDCite(void);
 PETSC_INTERN PetscErrorCode PatchFDCiteBiharmonic(void);
 PETSC_INTERN PetscErrorCode PatchFDCiteStokes(void);
+PETSC_INTERN PetscErrorCode PatchFDCiteBakeoff(void);
 
 PETSC_INTERN PetscErrorCode PCCreate_PatchFD(PC);
 PETSC_INTERN PetscErrorCode PCCreate_PatchMG(PC);

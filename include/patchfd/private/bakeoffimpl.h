@@ -1,0 +1,47 @@
+#pragma once
+/* The bake-off problems: src/mat/bakeoff.c, bakeoffset.c */
+#include <patchfd/private/matimpl.h>
+#include <patchfd/private/plexcells.h>
+#include <patchfd/private/vecimpl.h>
+
+/* what there is for each kernel table, made when it is first needed */
+typedef struct {
+  void *plan;
+  void *x, *y;           /* global: arrays with ghosts; element: x is the array of the nodes */
+  void *leaf, *root;     /* copies in another precision, where this one cannot be summed */
+  Vec   scale, inverse;  /* element: S, and S^{-1}; zero at nodes that are not in the global vectors */
+  Vec   work[2];
+} BakeoffKernels;
+
+typedef struct {
+  DM                dm;
+  MatBakeoffProblem problem;
+  MatBakeoffLayout  layout;
+  MatBakeoffFactors factors;
+  PetscReal         lambda;
+  PlexCells         cells;
+  PetscSF           sf;      /* from nodes to ghosts, or to the nodes of cells; NULL on one rank in the layout global */
+  size_t            nowned, nleaf, nlocal; /* numbers: of nodes of this rank, of the leaves' array, of the kernels' arrays */
+  BakeoffKernels    kern[PATCHFD_NUM_KERNELS];
+} Mat_Bakeoff;
+
+static inline PetscBool BakeoffIsMass(const Mat_Bakeoff *m)
+{
+  return (PetscBool)(m->problem == MAT_BAKEOFF_BP1 || m->problem == MAT_BAKEOFF_BP2);
+}
+
+/* the data of a matrix of MatCreateBakeoff(), or an error */
+PETSC_INTERN PetscErrorCode BakeoffGet(Mat, Mat_Bakeoff **);
+/* forget what was made for kernels: coefficients have changed */
+PETSC_INTERN PetscErrorCode BakeoffReset(Mat_Bakeoff *);
+/* the plan and arrays for a table */
+PETSC_INTERN PetscErrorCode BakeoffGetKernels(Mat_Bakeoff *, PatchFDKernels, BakeoffKernels **);
+/* leaf = the numbers of its nodes, other leaves stay as they are; root += the sum of the leaves */
+PETSC_INTERN PetscErrorCode BakeoffBroadcast(Mat_Bakeoff *, PatchFDKernels, const void *root, void *leaf);
+PETSC_INTERN PetscErrorCode BakeoffSum(Mat_Bakeoff *, PatchFDKernels, const void *leaf, void *root);
+/* S and its inverse */
+PETSC_INTERN PetscErrorCode BakeoffGetScale(Mat_Bakeoff *, PatchFDKernels, Vec like, Vec *scale, Vec *inverse);
+/* k->work[i] is there */
+PETSC_INTERN PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like);
+PETSC_INTERN PetscErrorCode MatSetNullSpace_Bakeoff(Mat, const Mat_Bakeoff *);
+PETSC_INTERN PetscErrorCode MatSetFromOptions_Bakeoff(Mat, PetscOptionItems);

@@ -1,0 +1,326 @@
+/*
+  From a DMPLEX with a PetscFE of Q_N to lists of nodes: DMPlexSetClosurePermutationTensor() knows in which order the points of a cell's closure give its nodes
+  lexicographically, and the symmetries of the section know how neighbours are turned.  Sections are copied, since that order would be seen by everybody.
+*/
+#include <patchfd/private/plexcells.h>
+#include <petscfe.h>
+#include <petscsf.h>
+
+static PetscInt Nodes(PetscInt degree, PetscInt dim)
+{
+  const PetscInt n = degree + 1;
+
+  return dim == 3 ? n * n * n : n * n;
+}
+
+/* NULL, or what is wrong with a dual space; a sum of several, for vectors, has to be all right and of one degree in each */
+static PetscErrorCode CheckDual(PetscDualSpace dual, PetscInt degree, const char **wrong)
+{
+  PetscDTNodeType node;
+  PetscBool       lagrange, sum, tensor, continuous, ends;
+  PetscReal       exponent;
+  PetscInt        order, n = 0;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)dual, PETSCDUALSPACELAGRANGE, &lagrange));
+  PetscCall(PetscObjectTypeCompare((PetscObject)dual, PETSCDUALSPACESUM, &sum));
+  if (sum) PetscCall(PetscDualSpaceSumGetNumSubspaces(dual, &n));
+  for (PetscInt i = 0; i < n && !*wrong; i++) {
+    PetscDualSpace one;
+
+    PetscCall(PetscDualSpaceSumGetSubspace(dual, i, &one));
+    PetscCall(CheckDual(one, degree, wrong));
+  }
+  if (sum || *wrong) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!lagrange) {
+    *wrong = "is not of Lagrange type";
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscDualSpaceGetOrder(dual, &order));
+  PetscCall(PetscDualSpaceLagrangeGetTensor(dual, &tensor));
+  PetscCall(PetscDualSpaceLagrangeGetContinuity(dual, &continuous));
+  PetscCall(PetscDualSpaceLagrangeGetNodeType(dual, &node, &ends, &exponent));
+  /* the default are Gauss-Lobatto nodes on products of lines; up to degree 2 all with ends are */
+  if (!tensor) *wrong = "is for simplices";
+  else if (!continuous) *wrong = "is discontinuous";
+  else if (order != degree) *wrong = "has components of several degrees";
+  else if (degree > 2 && node != PETSCDTNODES_DEFAULT && (node != PETSCDTNODES_GAUSSJACOBI || !ends || exponent != 0)) *wrong = "has other nodes";
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the degree of a PetscFE, which must be Q_N with Gauss-Lobatto nodes */
+static PetscErrorCode GetTensorDegree(PetscFE fe, const char *what, PetscInt *degree, PetscInt *ncomp)
+{
+  PetscDualSpace dual;
+  const char    *wrong = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscFEGetNumComponents(fe, ncomp));
+  PetscCall(PetscFEGetDualSpace(fe, &dual));
+  PetscCall(PetscDualSpaceGetOrder(dual, degree));
+  PetscCall(CheckDual(dual, *degree, &wrong));
+  PetscCheck(!wrong, PetscObjectComm((PetscObject)fe), PETSC_ERR_ARG_INCOMP,
+             "The %s of the DMPLEX %s; it has to be a continuous PetscFE with Gauss-Lobatto nodes on quadrilaterals or hexahedra, as PetscFECreateLagrange() makes it without simplices", what, wrong);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetSpace(DM dm, PlexCells *p)
+{
+  PetscObject  obj;
+  PetscClassId id;
+  PetscInt     nfield, cdim;
+  PetscBool    plex;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMPLEX, &plex));
+  PetscCheck(plex, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "The DM is of type %s; it has to be a DMPLEX", ((PetscObject)dm)->type_name);
+  PetscCall(DMGetDimension(dm, &p->dim));
+  PetscCall(DMGetCoordinateDim(dm, &cdim));
+  PetscCheck((p->dim == 2 || p->dim == 3) && cdim == p->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "The DMPLEX has cells of dimension %" PetscInt_FMT " and %" PetscInt_FMT " coordinates; both have to be 2 or 3", p->dim, cdim);
+  PetscCall(DMGetNumFields(dm, &nfield));
+  PetscCheck(nfield == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "The DMPLEX has %" PetscInt_FMT " fields; it has to have 1, a PetscFE: DMSetField(), DMCreateDS()", nfield);
+  PetscCall(DMGetField(dm, 0, NULL, &obj));
+  PetscCall(PetscObjectGetClassId(obj, &id));
+  PetscCheck(id == PETSCFE_CLASSID, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "The field of the DMPLEX is no PetscFE");
+  PetscCall(GetTensorDegree((PetscFE)obj, "field", &p->degree, &p->ncomp));
+  PetscCheck(p->degree >= 1 && p->degree <= 15, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "The PetscFE of the DMPLEX has degree %" PetscInt_FMT "; it has to be 1 to 15", p->degree);
+  p->size = Nodes(p->degree, p->dim);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the cells of this rank that are not owned by another one */
+static PetscErrorCode GetCells(DM dm, PetscInt dim, PetscCount *ncells, PetscInt **cells)
+{
+  const DMPolytopeType wanted = dim == 3 ? DM_POLYTOPE_HEXAHEDRON : DM_POLYTOPE_QUADRILATERAL;
+  const PetscInt      *leaf;
+  PetscInt             first, end, nleaf;
+  PetscSF              sf;
+
+  PetscFunctionBegin;
+  *ncells = 0;
+  PetscCall(DMPlexGetHeightStratum(dm, 0, &first, &end));
+  PetscCall(DMGetPointSF(dm, &sf));
+  PetscCall(PetscSFGetGraph(sf, NULL, &nleaf, &leaf, NULL));
+  PetscCall(PetscMalloc1(end - first, cells));
+  for (PetscInt c = first; c < end; c++) {
+    DMPolytopeType type;
+    PetscInt       at = -1;
+
+    PetscCall(DMPlexGetCellType(dm, c, &type));
+    PetscCheck(type == wanted, PETSC_COMM_SELF, PETSC_ERR_ARG_WRONG, "Cell %" PetscInt_FMT " of the DMPLEX is a %s; all cells have to be of type %s", c, DMPolytopeTypes[type], DMPolytopeTypes[wanted]);
+    if (nleaf > 0 && leaf) PetscCall(PetscFindInt(c, nleaf, leaf, &at));
+    else if (nleaf > 0 && c < nleaf) at = c;
+    if (at < 0) (*cells)[(*ncells)++] = c;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a copy of a section that gives the nodes of cells lexicographically */
+static PetscErrorCode CreateTensorSection(DM dm, PetscSection from, PetscSection *section)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSectionClone(from, section));
+  PetscCall(DMPlexSetClosurePermutationTensor(dm, PETSC_DETERMINE, *section));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the global number of node i among the indices of a cell's closure, or -1 */
+static PetscErrorCode GlobalNode(const PlexCells *p, PetscInt cell, const PetscInt closure[], PetscInt i, PetscInt *node)
+{
+  const PetscInt *c     = closure + i * p->ncomp;
+  PetscInt        fixed = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt k = 0; k < p->ncomp; k++) fixed += c[k] < 0;
+  PetscCheck(fixed == 0 || fixed == p->ncomp, PETSC_COMM_SELF, PETSC_ERR_SUP, "A node of cell %" PetscInt_FMT " has Dirichlet conditions for %" PetscInt_FMT " of its %" PetscInt_FMT " components; they have to be for none or all", cell,
+             fixed, p->ncomp);
+  for (PetscInt k = 1; k < p->ncomp && !fixed; k++)
+    PetscCheck(c[k] == c[0] + k, PETSC_COMM_SELF, PETSC_ERR_SUP, "The components of a node of cell %" PetscInt_FMT " are not one after another in the section of the DMPLEX", cell);
+  *node = fixed ? -1 : c[0] / p->ncomp;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* nodes of other ranks, in increasing order, and their places in the arrays of this rank */
+static PetscErrorCode NumberGhosts(PlexCells *p)
+{
+  const PetscCount n     = p->ncells * p->size;
+  PetscInt         first = p->nodes->rstart, end = p->nodes->rend, at;
+
+  PetscFunctionBegin;
+  for (PetscCount i = 0; i < n; i++)
+    if (p->index[i] >= 0 && (p->index[i] < first || p->index[i] >= end)) p->nghost++;
+  PetscCall(PetscMalloc1(p->nghost, &p->ghost));
+  p->nghost = 0;
+  for (PetscCount i = 0; i < n; i++)
+    if (p->index[i] >= 0 && (p->index[i] < first || p->index[i] >= end)) p->ghost[p->nghost++] = p->index[i];
+  PetscCall(PetscSortRemoveDupsInt(&p->nghost, p->ghost));
+  for (PetscCount i = 0; i < n; i++) {
+    if (p->index[i] < 0) continue;
+    if (p->index[i] >= first && p->index[i] < end) p->index[i] -= first;
+    else {
+      PetscCall(PetscFindInt(p->index[i], p->nghost, p->ghost, &at));
+      p->index[i] = end - first + at;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetNodes(DM dm, const PetscInt cells[], PlexCells *p)
+{
+  PetscSection local, global, section;
+  PetscInt     nowned;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetLocalSection(dm, &local));
+  PetscCall(DMGetGlobalSection(dm, &global));
+  PetscCall(CreateTensorSection(dm, local, &section));
+  PetscCall(PetscSectionGetConstrainedStorageSize(global, &nowned));
+  PetscCall(PetscLayoutCreateFromSizes(PetscObjectComm((PetscObject)dm), nowned / p->ncomp, PETSC_DETERMINE, 1, &p->nodes));
+  PetscCall(PetscMalloc1(p->ncells * p->size, &p->index));
+  for (PetscCount c = 0; c < p->ncells; c++) {
+    PetscInt n, *closure;
+
+    PetscCall(DMPlexGetClosureIndices(dm, section, global, cells[c], PETSC_TRUE, &n, &closure, NULL, NULL));
+    PetscCheck(n == p->size * p->ncomp, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Cell %" PetscInt_FMT " has %" PetscInt_FMT " unknowns in the section of the DMPLEX; degree %" PetscInt_FMT " has %" PetscInt_FMT, cells[c], n,
+               p->degree, p->size * p->ncomp);
+    for (PetscInt i = 0; i < p->size; i++) PetscCall(GlobalNode(p, cells[c], closure, i, &p->index[c * p->size + i]));
+    PetscCall(DMPlexRestoreClosureIndices(dm, section, global, cells[c], PETSC_TRUE, &n, &closure, NULL, NULL));
+  }
+  PetscCall(PetscSectionDestroy(&section));
+  for (PetscCount i = 0; i < p->ncells * p->size && !p->fixed; i++) p->fixed = (PetscBool)(p->index[i] < 0);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &p->fixed, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)dm)));
+  PetscCall(NumberGhosts(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* which corner of a cell's closure is corner i, x fastest */
+static const PetscInt *CornersOfClosure(PetscInt dim)
+{
+  static const PetscInt quad[4] = {0, 1, 3, 2}, hex[8] = {0, 3, 1, 2, 4, 5, 7, 6};
+
+  return dim == 3 ? hex : quad;
+}
+
+/* cells that have coordinates of their own: on periodic meshes */
+static PetscErrorCode GetOwnCoordinates(DM dm, const PetscInt cells[], PlexCells *p)
+{
+  const PetscInt *corner = CornersOfClosure(p->dim), size = Nodes(1, p->dim);
+
+  PetscFunctionBegin;
+  PetscCheck(p->geodegree == 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "The cells of the DMPLEX have coordinates of their own, as on periodic meshes, and these are of degree %" PetscInt_FMT "; there it has to be 1", p->geodegree);
+  PetscCall(PetscMalloc2(p->ncells * size, &p->geoindex, p->ncells * size * p->dim, &p->coordinate));
+  for (PetscCount c = 0; c < p->ncells; c++) {
+    const PetscScalar *array;
+    PetscScalar       *x;
+    PetscInt           n;
+    PetscBool          own;
+
+    PetscCall(DMPlexGetCellCoordinates(dm, cells[c], &own, &n, &array, &x));
+    PetscCheck(n == size * p->dim, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Cell %" PetscInt_FMT " has %" PetscInt_FMT " coordinates; there have to be %" PetscInt_FMT, cells[c], n, size * p->dim);
+    for (PetscInt i = 0; i < size; i++) {
+      p->geoindex[c * size + i] = (PetscInt)(c * size + i);
+      for (PetscInt d = 0; d < p->dim; d++) p->coordinate[(c * size + i) * p->dim + d] = PetscRealPart(x[corner[i] * p->dim + d]);
+    }
+    PetscCall(DMPlexRestoreCellCoordinates(dm, cells[c], &own, &n, &array, &x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Coordinates that cells share.  The closure's own order serves for corners, whose section may have no other points, which the tensor order would ask for */
+static PetscErrorCode GetSharedCoordinates(DM cdm, Vec coordinates, const PetscInt cells[], PlexCells *p)
+{
+  const PetscInt     size   = Nodes(p->geodegree, p->dim), *corner = CornersOfClosure(p->dim);
+  const PetscBool    tensor = (PetscBool)(p->geodegree > 1);
+  const PetscScalar *x;
+  PetscSection       local, section;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetLocalSection(cdm, &local));
+  if (tensor) PetscCall(CreateTensorSection(cdm, local, &section));
+  else PetscCall(PetscObjectReference((PetscObject)(section = local)));
+  PetscCall(VecGetLocalSize(coordinates, &n));
+  PetscCall(PetscMalloc2(p->ncells * size, &p->geoindex, n, &p->coordinate));
+  PetscCall(VecGetArrayRead(coordinates, &x));
+  for (PetscInt i = 0; i < n; i++) p->coordinate[i] = PetscRealPart(x[i]);
+  PetscCall(VecRestoreArrayRead(coordinates, &x));
+  for (PetscCount c = 0; c < p->ncells; c++) {
+    PetscInt *closure;
+
+    PetscCall(DMPlexGetClosureIndices(cdm, section, section, cells[c], tensor, &n, &closure, NULL, NULL));
+    PetscCheck(n == size * p->dim, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "Cell %" PetscInt_FMT " has %" PetscInt_FMT " coordinates; degree %" PetscInt_FMT " has %" PetscInt_FMT, cells[c], n, p->geodegree, size * p->dim);
+    for (PetscInt i = 0; i < size; i++) p->geoindex[c * size + i] = closure[(tensor ? i : corner[i]) * p->dim] / p->dim;
+    PetscCall(DMPlexRestoreClosureIndices(cdm, section, section, cells[c], tensor, &n, &closure, NULL, NULL));
+  }
+  PetscCall(PetscSectionDestroy(&section));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* do coordinates belong to vertices alone? */
+static PetscErrorCode GetGeometryDegree(DM cdm, PetscInt *degree)
+{
+  PetscSection section;
+  PetscObject  fe;
+  PetscClassId id;
+  PetscInt     first, end, lo, hi, n, ncomp, corners = 1;
+
+  PetscFunctionBegin;
+  *degree = 1;
+  PetscCall(DMGetLocalSection(cdm, &section));
+  PetscCall(DMPlexGetDepthStratum(cdm, 0, &lo, &hi));
+  PetscCall(PetscSectionGetChart(section, &first, &end));
+  for (PetscInt q = first; q < end && corners; q++) {
+    PetscCall(PetscSectionGetDof(section, q, &n));
+    corners = n == 0 || (q >= lo && q < hi);
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &corners, 1, MPIU_INT, MPI_MIN, PetscObjectComm((PetscObject)cdm)));
+  if (corners) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMGetField(cdm, 0, NULL, &fe));
+  PetscCall(PetscObjectGetClassId(fe, &id));
+  PetscCheck(id == PETSCFE_CLASSID, PetscObjectComm((PetscObject)cdm), PETSC_ERR_SUP, "The coordinates of the DMPLEX are of more points than vertices, but have no PetscFE");
+  PetscCall(GetTensorDegree((PetscFE)fe, "coordinate field", degree, &ncomp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode GetGeometry(DM dm, const PetscInt cells[], PlexCells *p)
+{
+  DM  cdm;
+  Vec coordinates, own;
+
+  PetscFunctionBegin;
+  PetscCall(DMGetCoordinatesLocal(dm, &coordinates));
+  PetscCheck(coordinates, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "The DMPLEX has no coordinates");
+  PetscCall(DMGetCoordinateDM(dm, &cdm));
+  PetscCall(GetGeometryDegree(cdm, &p->geodegree));
+  PetscCall(DMGetCellCoordinatesLocal(dm, &own));
+  if (own) PetscCall(GetOwnCoordinates(dm, cells, p));
+  else PetscCall(GetSharedCoordinates(cdm, coordinates, cells, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PlexCellsCreate(DM dm, PlexCells *p)
+{
+  PetscInt *cells;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  PetscCall(GetSpace(dm, p));
+  PetscCall(GetCells(dm, p->dim, &p->ncells, &cells));
+  PetscCall(GetNodes(dm, cells, p));
+  PetscCall(GetGeometry(dm, cells, p));
+  PetscCall(PetscFree(cells));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PlexCellsDestroy(PlexCells *p)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLayoutDestroy(&p->nodes));
+  PetscCall(PetscFree(p->index));
+  PetscCall(PetscFree(p->ghost));
+  PetscCall(PetscFree2(p->geoindex, p->coordinate));
+  PetscCall(PetscMemzero(p, sizeof(*p)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

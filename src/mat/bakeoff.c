@@ -1,0 +1,588 @@
+/*
+  The bake-off problems of CEED on a DMPLEX of hexahedra, as a MATSHELL.
+
+  Layout global: the vectors of the DM.  The kernels take nodes by their numbers: on one rank out of the vector itself, on several out of an array [owned | ghosts].
+  Layout element: vectors of all nodes of cell after cell.  With Z the scatter to cells, S the square root of the inverse multiplicity of each node and Q = S Z,
+  Q'Q = 1: the operator is Q A Q' = S Z Z' A_E S^{-1} on vectors Q x, A_E the kernels' product cell by cell, Z Z' one PetscSF with a root for each node.
+*/
+#include <patchfd/private/assembly.h>
+#include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/sysimpl.h>
+
+static const PetscReal one = 1;
+
+static PetscErrorCode MatView_Bakeoff(Mat, PetscViewer);
+
+PetscErrorCode BakeoffGet(Mat A, Mat_Bakeoff **m)
+{
+  PetscErrorCodeFn *view;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetOperation(A, MATOP_VIEW, &view));
+  PetscCheck(view == (PetscErrorCodeFn *)MatView_Bakeoff, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix, of type %s, was not made by MatCreateBakeoff()", ((PetscObject)A)->type_name);
+  PetscCall(MatShellGetContext(A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- plans ---- */
+
+static void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
+{
+  const PlexCells *c       = &m->cells;
+  const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_ELEMENT);
+
+  *p = (PatchFDPoints){.nodes = element ? PATCHFD_NODES_CELL : PATCHFD_NODES_INDEX, .dim = c->dim, .degree = c->degree, .ncomp = c->ncomp, .ncells = c->ncells, .index = c->index};
+  p->gauss      = (PetscBool)(m->problem < MAT_BAKEOFF_BP5);
+  p->nnodes     = (PetscCount)(m->nlocal / (size_t)c->ncomp);
+  p->geodegree  = c->geodegree;
+  p->geoindex   = c->geoindex;
+  p->coordinate = c->coordinate;
+  p->factors    = (PatchFDFactors)m->factors;
+  if (!BakeoffIsMass(m)) {
+    p->kappa         = &one;
+    p->nkappa        = 1;
+    p->kappaconstant = PETSC_TRUE;
+  }
+  if (BakeoffIsMass(m) || m->lambda > 0) {
+    p->shift         = BakeoffIsMass(m) ? &one : &m->lambda;
+    p->shiftconstant = PETSC_TRUE;
+  }
+}
+
+PetscErrorCode BakeoffReset(Mat_Bakeoff *m)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++) {
+    BakeoffKernels *k = &m->kern[i];
+
+    if (!PatchFDKernelTables[i]) continue;
+    PetscCall(PatchFDKernelTables[i]->operatordestroy(&k->plan));
+    PetscCall(PatchFDKernelTables[i]->free(k->x));
+    PetscCall(PatchFDKernelTables[i]->free(k->y));
+    if (PatchFDKernelTables[i]->wide) {
+      PetscCall(PatchFDKernelTables[i]->wide->free(k->leaf));
+      PetscCall(PatchFDKernelTables[i]->wide->free(k->root));
+    }
+    PetscCall(VecDestroy(&k->scale));
+    PetscCall(VecDestroy(&k->inverse));
+    for (int j = 0; j < 2; j++) PetscCall(VecDestroy(&k->work[j]));
+    PetscCall(PetscMemzero(k, sizeof(*k)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the plan and arrays for a table */
+PetscErrorCode BakeoffGetKernels(Mat_Bakeoff *m, PatchFDKernels kern, BakeoffKernels **own)
+{
+  BakeoffKernels *k = *own = &m->kern[kern->id];
+
+  PetscFunctionBegin;
+  if (!k->plan) {
+    PatchFDPoints       points;
+    PatchFDOperatorDesc desc = {.points = &points};
+
+    PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
+    BakeoffDescribe(m, &points);
+    PetscCall((*kern->operatorcreate)(&desc, &k->plan));
+    PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
+  }
+  if (m->sf && !k->x) PetscCall((*kern->malloc)(m->layout == MAT_BAKEOFF_ELEMENT ? m->nowned : m->nlocal, &k->x));
+  if (m->sf && !k->y && m->layout == MAT_BAKEOFF_GLOBAL) PetscCall((*kern->malloc)(m->nlocal, &k->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- between ranks, and between nodes and cells ---- */
+
+/* leaf = the numbers of its nodes; other leaves stay as they are */
+PetscErrorCode BakeoffBroadcast(Mat_Bakeoff *m, PatchFDKernels kern, const void *root, void *leaf)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PATCHFD_Halo, m->dm, 0, 0, 0));
+  PetscCall(PetscSFBcastWithMemTypeBegin(m->sf, (*kern->datatype)(), kern->memtype, root, kern->memtype, leaf, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(m->sf, (*kern->datatype)(), root, leaf, MPI_REPLACE));
+  PetscCall(PetscLogEventEnd(PATCHFD_Halo, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* root += the sum of the leaves */
+PetscErrorCode BakeoffSum(Mat_Bakeoff *m, PatchFDKernels kern, const void *leaf, void *root)
+{
+  BakeoffKernels *k = &m->kern[kern->id];
+
+  PetscFunctionBegin;
+  if (kern->widen) { /* PetscSF adds nothing but PetscScalars in this memory */
+    if (!k->leaf) PetscCall((*kern->wide->malloc)(m->nleaf, &k->leaf));
+    if (!k->root) PetscCall((*kern->wide->malloc)(m->nowned, &k->root));
+    PetscCall((*kern->widen)(m->nleaf, leaf, k->leaf));
+    PetscCall((*kern->widen)(m->nowned, root, k->root));
+    PetscCall(BakeoffSum(m, kern->wide, k->leaf, k->root));
+    PetscCall((*kern->narrow)(m->nowned, k->root, root));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscLogEventBegin(PATCHFD_Halo, m->dm, 0, 0, 0));
+  PetscCall(PetscSFReduceWithMemTypeBegin(m->sf, (*kern->datatype)(), kern->memtype, leaf, kern->memtype, root, MPI_SUM));
+  PetscCall(PetscSFReduceEnd(m->sf, (*kern->datatype)(), leaf, root, MPI_SUM));
+  PetscCall(PetscLogEventEnd(PATCHFD_Halo, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the leaves of each node get their sum */
+static PetscErrorCode BakeoffSumLeaves(Mat_Bakeoff *m, PatchFDKernels kern, void *leaf)
+{
+  BakeoffKernels *k = &m->kern[kern->id];
+
+  PetscFunctionBegin;
+  PetscCall((*kern->zero)(m->nowned, k->x));
+  PetscCall(BakeoffSum(m, kern, leaf, k->x));
+  PetscCall(BakeoffBroadcast(m, kern, k->x, leaf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* S and its inverse, from the number of leaves of each node */
+PetscErrorCode BakeoffGetScale(Mat_Bakeoff *m, PatchFDKernels kern, Vec like, Vec *scale, Vec *inverse)
+{
+  BakeoffKernels *k;
+
+  PetscFunctionBegin;
+  PetscCall(BakeoffGetKernels(m, kern, &k));
+  if (!k->scale) {
+    void *a;
+
+    PetscCall(VecDuplicate(like, &k->inverse));
+    PetscCall(VecSet(k->inverse, 1));
+    PetscCall(PatchFDVecGetArray(k->inverse, kern, &a));
+    PetscCall((*kern->zero)(m->nowned, k->x));
+    PetscCall(BakeoffSum(m, kern, a, k->x));
+    PetscCall((*kern->zero)(m->nleaf, a)); /* the nodes without a root */
+    PetscCall(BakeoffBroadcast(m, kern, k->x, a));
+    PetscCall(PatchFDVecRestoreArray(k->inverse, kern, &a));
+    PetscCall(VecSqrtAbs(k->inverse));
+    PetscCall(VecDuplicate(like, &k->scale));
+    PetscCall(VecCopy(k->inverse, k->scale));
+    PetscCall(VecReciprocal(k->scale)); /* zeros stay */
+  }
+  *scale   = k->scale;
+  *inverse = k->inverse;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- products: y = y0 + alpha A x; y0 may be NULL for zero, or y ---- */
+
+/* y = a y + b x for global arrays */
+static PetscErrorCode BakeoffAXPBY(const Mat_Bakeoff *m, PatchFDKernels kern, PetscReal a, void *y, PetscReal b, const void *x)
+{
+  const PatchFDBox   box   = {{0, 0, 0}, {(PetscInt)m->nowned, 1, 1}};
+  const PatchFDRange range = {{0, (PetscInt)m->nowned}, {0, 1}, {0, 1}}, none = {{0, 0}, {0, 0}, {0, 0}};
+
+  PetscFunctionBegin;
+  if (a == 0 && b == 1) PetscCall((*kern->copy)(range, &box, x, &box, y));
+  else PetscCall((*kern->fixed)(range, none, a, &box, y, b, &box, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* on arrays of the layout global */
+static PetscErrorCode BakeoffApply(Mat_Bakeoff *m, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
+{
+  BakeoffKernels *k;
+
+  PetscFunctionBegin;
+  PetscCall(BakeoffGetKernels(m, kern, &k));
+  if (!m->sf) {
+    PetscCall((*kern->operatorapply)(k->plan, alpha, x, y0, y));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(BakeoffAXPBY(m, kern, 0, k->x, 1, x));
+  PetscCall(BakeoffBroadcast(m, kern, k->x, (char *)k->x + m->nowned * kern->size));
+  PetscCall((*kern->operatorapply)(k->plan, alpha, k->x, NULL, k->y));
+  PetscCall(BakeoffSum(m, kern, (char *)k->y + m->nowned * kern->size, k->y));
+  if (y0 && y0 != y) PetscCall(BakeoffAXPBY(m, kern, 0, y, 1, y0));
+  PetscCall(BakeoffAXPBY(m, kern, y0 ? 1 : 0, y, 1, k->y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatApplyGlobal(Mat_Bakeoff *m, PatchFDKernels kern, PetscReal alpha, Vec x, Vec y0, Vec y)
+{
+  const void *ax, *ay0 = NULL;
+  void       *ay;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+  if (y0 == y) {
+    PetscCall(PatchFDVecGetArray(y, kern, &ay));
+    PetscCall(BakeoffApply(m, kern, alpha, ax, ay, ay));
+    PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
+  } else {
+    if (y0) PetscCall(PatchFDVecGetArrayRead(y0, kern, &ay0));
+    PetscCall(PatchFDVecGetArrayWrite(y, kern, &ay));
+    PetscCall(BakeoffApply(m, kern, alpha, ax, ay0, ay));
+    PetscCall(PatchFDVecRestoreArrayWrite(y, kern, &ay));
+    if (y0) PetscCall(PatchFDVecRestoreArrayRead(y0, kern, &ay0));
+  }
+  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BakeoffGetWork(BakeoffKernels *k, int i, Vec like)
+{
+  PetscFunctionBegin;
+  if (!k->work[i]) PetscCall(VecDuplicate(like, &k->work[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatApplyElement(Mat_Bakeoff *m, PatchFDKernels kern, PetscReal alpha, Vec x, Vec y0, Vec y)
+{
+  BakeoffKernels *k;
+  Vec             scale, inverse, w, sum = y;
+  const void     *aw;
+  void           *as;
+
+  PetscFunctionBegin;
+  PetscCall(BakeoffGetKernels(m, kern, &k));
+  PetscCall(BakeoffGetScale(m, kern, x, &scale, &inverse));
+  PetscCall(BakeoffGetWork(k, 0, x));
+  w = k->work[0];
+  if (y0 == y) {
+    PetscCall(BakeoffGetWork(k, 1, x));
+    sum = k->work[1];
+  }
+  PetscCall(VecPointwiseMult(w, inverse, x));
+  PetscCall(PatchFDVecGetArrayRead(w, kern, &aw));
+  PetscCall(PatchFDVecGetArrayWrite(sum, kern, &as));
+  PetscCall((*kern->operatorapply)(k->plan, alpha, aw, NULL, as));
+  PetscCall(BakeoffSumLeaves(m, kern, as));
+  PetscCall(PatchFDVecRestoreArrayWrite(sum, kern, &as));
+  PetscCall(PatchFDVecRestoreArrayRead(w, kern, &aw));
+  PetscCall(VecPointwiseMult(sum, scale, sum));
+  if (y0) PetscCall(VecAXPY(y, 1, sum == y ? y0 : sum));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatApply_Bakeoff(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
+{
+  Mat_Bakeoff   *m;
+  PatchFDKernels kern;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PatchFDVecGetKernels(x, &kern));
+  PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
+  if (m->layout == MAT_BAKEOFF_ELEMENT) PetscCall(MatApplyElement(m, kern, alpha, x, y0, y));
+  else PetscCall(MatApplyGlobal(m, kern, alpha, x, y0, y));
+  PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMult_Bakeoff(Mat A, Vec x, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatApply_Bakeoff(A, 1, x, NULL, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatMultAdd_Bakeoff(Mat A, Vec x, Vec v, Vec y)
+{
+  PetscFunctionBegin;
+  PetscCall(MatApply_Bakeoff(A, 1, x, v, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatResidual_Bakeoff(Mat A, Vec b, Vec x, Vec r)
+{
+  PetscFunctionBegin;
+  PetscCall(MatApply_Bakeoff(A, -1, x, b, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- other operations ---- */
+
+/* In the layout element the diagonal of A at each node, not that of Q A Q': the same for all leaves of a node, so that Jacobi's method is that of A */
+static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
+{
+  Mat_Bakeoff    *m;
+  PatchFDKernels  kern;
+  BakeoffKernels *k;
+  void           *a;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(PatchFDVecGetKernels(d, &kern));
+  PetscCall(BakeoffGetKernels(m, kern, &k));
+  PetscCall(PatchFDVecGetArrayWrite(d, kern, &a));
+  if (!m->sf) PetscCall((*kern->operatordiagonal)(k->plan, a));
+  else if (m->layout == MAT_BAKEOFF_GLOBAL) {
+    PetscCall((*kern->operatordiagonal)(k->plan, k->y));
+    PetscCall(BakeoffSum(m, kern, (char *)k->y + m->nowned * kern->size, k->y));
+    PetscCall(BakeoffAXPBY(m, kern, 0, a, 1, k->y));
+  } else {
+    PetscCall((*kern->operatordiagonal)(k->plan, a));
+    PetscCall((*kern->zero)(m->nowned, k->x));
+    PetscCall(BakeoffSum(m, kern, a, k->x));
+    PetscCall(PatchFDVecRestoreArrayWrite(d, kern, &a));
+    PetscCall(VecSet(d, 1)); /* for nodes without a root */
+    PetscCall(PatchFDVecGetArray(d, kern, &a));
+    PetscCall(BakeoffBroadcast(m, kern, k->x, a));
+  }
+  PetscCall(PatchFDVecRestoreArrayWrite(d, kern, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* global numbers of the nodes of cells, or -1 */
+static PetscErrorCode BakeoffGetNumbers(const PlexCells *c, PetscInt **number)
+{
+  const PetscInt owned = c->nodes->n;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(c->ncells * c->size, number));
+  for (PetscCount i = 0; i < c->ncells * c->size; i++) {
+    const PetscInt node = c->index[i];
+
+    (*number)[i] = node < 0 ? -1 : (node < owned ? c->nodes->rstart + node : c->ghost[node - owned]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Mat *B)
+{
+  Mat_Bakeoff  *m;
+  PatchFDPoints points;
+  PetscCount    count;
+  PetscInt     *number, *i, *j;
+  PetscScalar  *v;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCheck(reuse != MAT_INPLACE_MATRIX, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of MatCreateBakeoff() cannot be converted in place");
+  PetscCheck(m->layout == MAT_BAKEOFF_GLOBAL, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Only in the layout global can a matrix of MatCreateBakeoff() be converted to %s", type);
+  BakeoffDescribe(m, &points);
+  PetscCall(BakeoffGetNumbers(&m->cells, &number));
+  PetscCall(PatchFDHostPointsTriples(&points, number, &count, NULL, NULL, NULL));
+  PetscCall(PetscMalloc3(count, &i, count, &j, count, &v));
+  PetscCall(PatchFDHostPointsTriples(&points, number, &count, i, j, v));
+  PetscCall(PetscFree(number));
+  PetscCall(MatConvertTriples(A, count, i, j, v, type, reuse, B));
+  PetscCall(PetscFree3(i, j, v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
+{
+  Mat_Bakeoff *m;
+  PetscBool    ascii;
+  PetscInt     ncells;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
+  PetscCheck(ascii, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of MatCreateBakeoff() has no entries for a viewer of type %s: MatConvert() it to MATAIJ", ((PetscObject)viewer)->type_name);
+  PetscCall(MatShellGetContext(A, &m));
+  ncells = (PetscInt)m->cells.ncells;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &ncells, 1, MPIU_INT, MPI_SUM, PetscObjectComm((PetscObject)A)));
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "bake-off problem %s: degree %" PetscInt_FMT ", %" PetscInt_FMT " cells of dimension %" PetscInt_FMT " and geometry of degree %" PetscInt_FMT "\n",
+                                   MatBakeoffProblems[m->problem], m->cells.degree, ncells, m->cells.dim, m->cells.geodegree));
+  if (!BakeoffIsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorses[m->factors]));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatIsSymmetric_Bakeoff(PETSC_UNUSED Mat A, PETSC_UNUSED PetscReal tol, PetscBool *symmetric)
+{
+  PetscFunctionBegin;
+  *symmetric = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatDestroy_Bakeoff(Mat A)
+{
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(BakeoffReset(m));
+  PetscCall(PetscSFDestroy(&m->sf));
+  PetscCall(PlexCellsDestroy(&m->cells));
+  PetscCall(DMDestroy(&m->dm));
+  PetscCall(PetscFree(m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* stiffness without lambda and Dirichlet nodes: the constants of each component */
+PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
+{
+  const PetscBool singular = (PetscBool)(!BakeoffIsMass(m) && m->lambda == 0 && !m->cells.fixed);
+  MatNullSpace    constants = NULL;
+  Vec             z[3] = {NULL, NULL, NULL}, g;
+
+  PetscFunctionBegin;
+  for (PetscInt c = 0; c < m->cells.ncomp && singular; c++) {
+    PetscCall(DMCreateGlobalVector(m->dm, &g));
+    PetscCall(VecSetBlockSize(g, m->cells.ncomp));
+    PetscCall(VecSet(g, 0));
+    PetscCall(VecStrideSet(g, c, 1));
+    if (m->layout == MAT_BAKEOFF_ELEMENT) {
+      PetscCall(MatCreateVecs(A, &z[c], NULL));
+      PetscCall(MatBakeoffGlobalToElement(A, g, z[c]));
+      PetscCall(VecDestroy(&g));
+    } else z[c] = g;
+    PetscCall(VecNormalize(z[c], NULL));
+  }
+  if (singular) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, m->cells.ncomp, z, &constants));
+  for (int c = 0; c < 3; c++) PetscCall(VecDestroy(&z[c]));
+  PetscCall(MatSetNullSpace(A, constants));
+  PetscCall(MatSetTransposeNullSpace(A, constants));
+  PetscCall(MatNullSpaceDestroy(&constants));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
+  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!singular && m->layout == MAT_BAKEOFF_GLOBAL))); /* in the layout element definite on consistent vectors only */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- creation ---- */
+
+/* from the nodes of this and other ranks to ghosts, or to all nodes of cells; a leaf for each component */
+static PetscErrorCode BakeoffCreateSF(Mat_Bakeoff *m)
+{
+  const PlexCells *c       = &m->cells;
+  const PetscInt   ncomp   = c->ncomp;
+  const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_ELEMENT);
+  MPI_Comm         comm    = PetscObjectComm((PetscObject)m->dm);
+  PetscCount       n       = element ? c->ncells * c->size : c->nghost, nleaf = 0;
+  PetscInt        *number  = NULL, *local, *remote;
+  PetscLayout      layout;
+
+  PetscFunctionBegin;
+  if (element) PetscCall(BakeoffGetNumbers(c, &number));
+  PetscCall(PetscMalloc2(n * ncomp, &local, n * ncomp, &remote));
+  for (PetscCount i = 0; i < n; i++) {
+    const PetscInt node = element ? number[i] : c->ghost[i];
+
+    for (PetscInt k = 0; k < ncomp && node >= 0; k++, nleaf++) {
+      local[nleaf]  = (PetscInt)(i * ncomp + k);
+      remote[nleaf] = node * ncomp + k;
+    }
+  }
+  PetscCall(PetscLayoutCreateFromSizes(comm, c->nodes->n * ncomp, PETSC_DETERMINE, 1, &layout));
+  PetscCall(PetscSFCreate(comm, &m->sf));
+  PetscCall(PetscSFSetGraphLayout(m->sf, layout, (PetscInt)nleaf, local, PETSC_COPY_VALUES, remote));
+  PetscCall(PetscSFSetUp(m->sf));
+  PetscCall(PetscLayoutDestroy(&layout));
+  PetscCall(PetscFree2(local, remote));
+  PetscCall(PetscFree(number));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat_Bakeoff **bakeoff)
+{
+  const PetscBool scalar = (PetscBool)(problem == MAT_BAKEOFF_BP1 || problem == MAT_BAKEOFF_BP3 || problem == MAT_BAKEOFF_BP5);
+  PetscMPIInt     size;
+  Mat_Bakeoff    *m;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&m));
+  *bakeoff = m;
+  PetscCall(PetscObjectReference((PetscObject)dm));
+  m->dm      = dm;
+  m->problem = problem;
+  m->layout  = layout;
+  PetscCall(PlexCellsCreate(dm, &m->cells));
+  PetscCheck(m->cells.ncomp == (scalar ? 1 : m->cells.dim), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "The PetscFE of the DMPLEX has %" PetscInt_FMT " components; %s has %" PetscInt_FMT, m->cells.ncomp,
+             MatBakeoffProblems[problem], scalar ? 1 : m->cells.dim);
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
+  if (size > 1 || layout == MAT_BAKEOFF_ELEMENT) PetscCall(BakeoffCreateSF(m));
+  m->nowned = (size_t)(m->cells.nodes->n * m->cells.ncomp);
+  m->nleaf  = (size_t)((layout == MAT_BAKEOFF_ELEMENT ? m->cells.ncells * m->cells.size : m->cells.nghost) * m->cells.ncomp);
+  m->nlocal = layout == MAT_BAKEOFF_ELEMENT ? m->nleaf : m->nowned + m->nleaf;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatCreateBakeoff - Creates the matrix-free operator of one of CEED's bake-off problems on a `DMPLEX` of hexahedra or quadrilaterals
+
+  Collective
+
+  Input Parameters:
++ dm      - a `DMPLEX` with one field, a continuous Lagrange `PetscFE` of degree 1 to 15 without simplices
+. problem - bp1 to bp6
+- layout  - of the vectors: `MAT_BAKEOFF_GLOBAL`, those of `dm`, or `MAT_BAKEOFF_ELEMENT`
+
+  Output Parameter:
+. A - the matrix, a `MATSHELL`
+
+  Options Database Keys:
++ -mat_bakeoff_lambda <0>     - coefficient of the mass term of bp3 to bp6, with `MatSetFromOptions()`; see `MatBakeoffSetLambda()`
+- -mat_bakeoff_factors <auto> - where geometric factors come from, with `MatSetFromOptions()`; see `MatBakeoffSetFactors()`
+
+  Level: intermediate
+
+  Notes:
+  With N the degree of the space, the problems are
+.vb
+  bp1, bp2   mass, N + 2 Gauss points in a direction
+  bp3, bp4   stiffness + lambda mass, N + 2 Gauss points in a direction
+  bp5, bp6   stiffness + lambda mass, the N + 1 Gauss-Lobatto points, which are the nodes (bp5 is also called bp3.5)
+.ve
+  with one component in bp1, bp3 and bp5, and as many as there are dimensions in bp2, bp4 and bp6.
+
+  Cells may be turned in any way. Their geometry is that of the coordinates of `dm`: multilinear, or polynomials of higher degree. Nodes with Dirichlet conditions
+  (`DMAddBoundary()`, all components of a node) are not in the vectors; what they would add is left out. Without any, and with lambda 0, the matrix has the constants as its null space.
+
+  The types of vectors are those of `dm` (`-dm_vec_type`), `VECSINGLE` and `VECSINGLECUDA` included. `MatGetDiagonal()` gives the exact diagonal, `MatConvert()` to `MATAIJ` the
+  assembled matrix, both in the layout global.
+
+  In the layout `MAT_BAKEOFF_ELEMENT` vectors hold all nodes of one cell after the other, x fastest, so that a product is one of cells, whose results at common nodes are summed. A whole `KSP`
+  runs on them. For scalar products to weigh each node once, the numbers in a vector are those of the nodes divided by the square root of how many cells have the node: then all scalar products
+  and norms, and so iterations, are those of the global vectors. `MatBakeoffGlobalToElement()` and `MatBakeoffElementToGlobal()` convert. The matrix is symmetric, and zero on vectors that
+  have no such numbers behind them; Krylov methods never see those if right-hand side and initial guess come from global vectors, and preconditioners keep it so, as `PCJACOBI` does:
+  `MatGetDiagonal()` gives the diagonal of the global operator at each node.
+
+  The operators and their evaluation are those of Swirydowicz, Chalmers, Karakus and Warburton, "Acceleration of tensor-product operations for high-order finite element methods".
+
+.seealso: `MatBakeoffProblem`, `MatBakeoffLayout`, `MatBakeoffSetLambda()`, `MatBakeoffSetFactors()`, `MatBakeoffGlobalToElement()`, `MatBakeoffElementToGlobal()`
+@*/
+PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat *A)
+{
+  static const struct {
+    MatOperation      op;
+    PetscErrorCodeFn *f;
+  } operations[] = {
+    {MATOP_MULT,               (PetscErrorCodeFn *)MatMult_Bakeoff       },
+    {MATOP_MULT_ADD,           (PetscErrorCodeFn *)MatMultAdd_Bakeoff    },
+    {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMult_Bakeoff       },
+    {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultAdd_Bakeoff    },
+    {MATOP_RESIDUAL,           (PetscErrorCodeFn *)MatResidual_Bakeoff   },
+    {MATOP_GET_DIAGONAL,       (PetscErrorCodeFn *)MatGetDiagonal_Bakeoff},
+    {MATOP_IS_SYMMETRIC,       (PetscErrorCodeFn *)MatIsSymmetric_Bakeoff},
+    {MATOP_IS_HERMITIAN,       (PetscErrorCodeFn *)MatIsSymmetric_Bakeoff},
+    {MATOP_VIEW,               (PetscErrorCodeFn *)MatView_Bakeoff       },
+    {MATOP_DESTROY,            (PetscErrorCodeFn *)MatDestroy_Bakeoff    }
+  };
+  static const MatOperation none[] = {MATOP_DUPLICATE, MATOP_COPY, MATOP_ZERO_ROWS, MATOP_ZERO_ROWS_COLUMNS}; /* MATSHELL's are for matrices whose scaling it keeps */
+  Mat_Bakeoff              *m;
+  PatchFDKernels            kern;
+  BakeoffKernels           *own;
+  PetscInt                  n;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(dm, DM_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(dm, problem, 2);
+  PetscValidLogicalCollectiveEnum(dm, layout, 3);
+  PetscAssertPointer(A, 4);
+  PetscCheck(problem >= MAT_BAKEOFF_BP1 && problem <= MAT_BAKEOFF_BP6, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Bake-off problem %d; it has to be 0 to 5, bp1 to bp6", (int)problem);
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PatchFDCiteBakeoff());
+  PetscCall(BakeoffCreate(dm, problem, layout, &m));
+  PetscCall(PetscIntCast((PetscCount)(layout == MAT_BAKEOFF_ELEMENT ? m->nleaf : m->nowned), &n));
+  PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
+  PetscCall(MatShellSetManageScalingShifts(*A));
+  PetscCall(MatShellSetVecType(*A, dm->vectype));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(operations); i++) PetscCall(MatShellSetOperation(*A, operations[i].op, operations[i].f));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(none); i++) PetscCall(MatSetOperation(*A, none[i], NULL));
+  PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscErrorCodeFn *)MatConvert_Bakeoff));
+  (*A)->ops->setfromoptions = MatSetFromOptions_Bakeoff;
+  PetscCall(PetscLayoutSetBlockSize((*A)->rmap, m->cells.ncomp));
+  PetscCall(PetscLayoutSetBlockSize((*A)->cmap, m->cells.ncomp));
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
+  PetscCall(MatSetNullSpace_Bakeoff(*A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

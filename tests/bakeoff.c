@@ -1,0 +1,1003 @@
+static char help[] = "The bake-off problems on a DMPLEX: reference numbers, PETSc's own finite elements, vectors of elements, ranks and precisions.\n\
+  -part <nodes,solve,errors_l2,fem,periodic,vectors,options,errors>\n\
+  -degrees <k,...>\n\
+  -turn : cells are turned at random\n\n";
+
+#include "catch.h"
+#include "ceed.h"
+#include <petscdmplex.h>
+#include <petscfe.h>
+#include <petscds.h>
+#include <petscsnes.h>
+#include <petscpatchfd.h>
+
+/* ---- meshes ---- */
+
+typedef struct {
+  PetscInt dim, n[3], degree, ncomp;
+  PetscInt points; /* of the PetscFE's quadrature: Gauss points in a direction; 0: the Gauss-Lobatto points that are the nodes */
+  PetscBool turn, dirichlet, simplex;
+  void (*move)(PetscInt dim, PetscReal x[]);
+} Mesh;
+
+/* the corner, with its coordinates as bits, that corner i of a turned cell is: quarter turns around z, x and z once more.  64 turns are all 24 of a cube, the first 4 those of a square */
+static PetscInt Turn(PetscInt turn, PetscInt corner)
+{
+  PetscInt bit[3] = {corner & 1, corner >> 1 & 1, corner >> 2 & 1};
+
+  for (int step = 0; turn; turn /= 4, step++) {
+    PetscInt *x = bit + step % 2;
+
+    for (PetscInt quarter = turn % 4; quarter; quarter--) {
+      const PetscInt keep = x[0];
+
+      x[0] = 1 - x[1];
+      x[1] = keep;
+    }
+  }
+  return bit[0] + 2 * bit[1] + 4 * bit[2];
+}
+
+static PetscErrorCode QuadratureCreate(PetscInt dim, PetscInt degree, PetscInt points, PetscQuadrature *q)
+{
+  PetscReal *x1, *w1, *x, *w;
+  PetscInt   n = degree + 1, all = dim == 3 ? n * n * n : n * n;
+
+  PetscFunctionBeginUser;
+  if (points) {
+    PetscCall(PetscDTGaussTensorQuadrature(dim, 1, points, -1, 1, q));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscMalloc2(n, &x1, n, &w1));
+  PetscCall(PetscMalloc1(all * dim, &x));
+  PetscCall(PetscMalloc1(all, &w));
+  PetscCall(PetscDTGaussLobattoLegendreQuadrature(n, PETSCGAUSSLOBATTOLEGENDRE_VIA_NEWTON, x1, w1));
+  for (PetscInt i = 0; i < all; i++) {
+    const PetscInt at[3] = {i % n, i / n % n, i / n / n};
+
+    w[i] = 1;
+    for (int d = 0; d < dim; d++) {
+      x[i * dim + d] = x1[at[d]];
+      w[i] *= w1[at[d]];
+    }
+  }
+  PetscCall(PetscFree2(x1, w1));
+  PetscCall(PetscQuadratureCreate(PETSC_COMM_SELF, q));
+  PetscCall(PetscQuadratureSetOrder(*q, 2 * degree - 1));
+  PetscCall(PetscQuadratureSetData(*q, dim, 1, all, x, w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Zero(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, PETSC_UNUSED const PetscReal x[], PetscInt Nc, PetscScalar *u, PETSC_UNUSED void *ctx)
+{
+  for (PetscInt c = 0; c < Nc; c++) u[c] = 0;
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode SpaceCreate(DM dm, const Mesh *m)
+{
+  PetscFE         fe;
+  PetscQuadrature q;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscFECreateLagrange(PETSC_COMM_SELF, m->dim, m->ncomp, m->simplex, m->degree, m->degree + 1, &fe));
+  if (!m->simplex) {
+    PetscCall(QuadratureCreate(m->dim, m->degree, m->points, &q));
+    PetscCall(PetscFESetQuadrature(fe, q));
+    PetscCall(PetscQuadratureDestroy(&q));
+  }
+  PetscCall(DMSetField(dm, 0, NULL, (PetscObject)fe));
+  PetscCall(DMCreateDS(dm));
+  if (m->dirichlet) {
+    const PetscInt id = 1;
+    DMLabel        label;
+
+    PetscCall(DMGetLabel(dm, "wall", &label));
+    PetscCall(DMAddBoundary(dm, DM_BC_ESSENTIAL, "wall", label, 1, &id, 0, 0, NULL, (PetscVoidFn *)Zero, NULL, NULL, NULL));
+  }
+  PetscCall(PetscFEDestroy(&fe));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the cells and vertices of a box, on rank 0 */
+static PetscErrorCode BoxCreate(const Mesh *m, DM *dm)
+{
+  static const PetscInt quad[4] = {0, 1, 3, 2}, hex[8] = {0, 2, 3, 1, 4, 5, 7, 6}; /* the corners of PETSc's cells, x fastest in each */
+  const PetscInt        n[3] = {m->n[0], m->n[1], m->dim == 3 ? m->n[2] : 1}, corners = 1 << m->dim, third = m->dim == 3;
+  PetscInt              ncells = n[0] * n[1] * n[2], nvertices = (n[0] + 1) * (n[1] + 1) * (n[2] * third + 1), *cells;
+  PetscReal            *x;
+  PetscRandom           rnd;
+  PetscMPIInt           rank;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCall(PetscMalloc2(ncells * corners, &cells, nvertices * m->dim, &x));
+  PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &rnd));
+  for (PetscInt c = 0; c < ncells; c++) {
+    const PetscInt at[3] = {c % n[0], c / n[0] % n[1], c / n[0] / n[1]};
+    PetscReal      r;
+
+    PetscCall(PetscRandomGetValueReal(rnd, &r));
+    for (PetscInt i = 0; i < corners; i++) {
+      const PetscInt corner = Turn(m->turn ? (PetscInt)(r * (third ? 64 : 4)) : 0, third ? hex[i] : quad[i]);
+
+      cells[c * corners + i] = ((at[2] + (corner >> 2 & 1)) * (n[1] + 1) + at[1] + (corner >> 1 & 1)) * (n[0] + 1) + at[0] + (corner & 1);
+    }
+  }
+  PetscCall(PetscRandomDestroy(&rnd));
+  for (PetscInt v = 0; v < nvertices; v++) {
+    const PetscInt at[3] = {v % (n[0] + 1), v / (n[0] + 1) % (n[1] + 1), v / (n[0] + 1) / (n[1] + 1)};
+
+    for (int d = 0; d < m->dim; d++) x[v * m->dim + d] = (PetscReal)at[d] / n[d];
+    if (m->move) (*m->move)(m->dim, x + v * m->dim);
+  }
+  PetscCall(DMPlexCreateFromCellListPetsc(PETSC_COMM_WORLD, m->dim, rank ? 0 : ncells, rank ? 0 : nvertices, corners, PETSC_TRUE, cells, m->dim, x, dm));
+  PetscCall(PetscFree2(cells, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MeshCreate(const Mesh *m, PetscInt refine, DM *dm)
+{
+  PetscPartitioner part;
+  DMLabel          label;
+  DM               other;
+
+  PetscFunctionBeginUser;
+  PetscCall(BoxCreate(m, dm));
+  for (PetscInt i = 0; i < refine; i++) {
+    PetscCall(DMPlexSetRefinementUniform(*dm, PETSC_TRUE));
+    PetscCall(DMRefine(*dm, PETSC_COMM_WORLD, &other));
+    PetscCall(DMDestroy(dm));
+    *dm = other;
+  }
+  PetscCall(DMCreateLabel(*dm, "wall"));
+  PetscCall(DMGetLabel(*dm, "wall", &label));
+  PetscCall(DMPlexMarkBoundaryFaces(*dm, 1, label));
+  PetscCall(DMPlexLabelComplete(*dm, label));
+  PetscCall(DMPlexGetPartitioner(*dm, &part));
+  PetscCall(PetscPartitionerSetFromOptions(part));
+  {
+    PetscInt overlap = 0;
+
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-overlap", &overlap, NULL));
+    PetscCall(DMPlexDistribute(*dm, overlap, NULL, &other));
+  }
+  if (other) {
+    PetscCall(DMDestroy(dm));
+    *dm = other;
+  }
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(SpaceCreate(*dm, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- functions ---- */
+
+static PetscErrorCode Wave(PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PetscInt Nc, PetscScalar *u, PETSC_UNUSED void *ctx)
+{
+  for (PetscInt c = 0; c < Nc; c++) u[c] = PetscCosReal(2 * x[0] + 3 * x[1] + (dim == 3 ? 5 * x[2] : 0) + c);
+  return PETSC_SUCCESS;
+}
+
+static PetscErrorCode Sines(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar *u, PETSC_UNUSED void *ctx)
+{
+  u[0] = PetscSinReal(PETSC_PI * x[0]) * PetscSinReal(PETSC_PI * x[1]) * PetscSinReal(PETSC_PI * x[2]);
+  return PETSC_SUCCESS;
+}
+
+/* one at the vertex (1, 1, 2) of the mesh of 2 x 3 x 4 cells */
+static PetscErrorCode AtVertex(PetscInt dim, PETSC_UNUSED PetscReal t, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar *u, PETSC_UNUSED void *ctx)
+{
+  PetscReal v[3] = {0.5, 1. / 3, 0.5};
+
+  Sine(dim, v);
+  u[0] = PetscAbsReal(x[0] - v[0]) + PetscAbsReal(x[1] - v[1]) + PetscAbsReal(x[2] - v[2]) < 1e-9;
+  return PETSC_SUCCESS;
+}
+
+typedef PetscErrorCode (*Function)(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar *, void *);
+
+/* the values of a function at the nodes */
+static PetscErrorCode Interpolate(DM dm, Function f, Vec *v)
+{
+  PetscFunctionBeginUser;
+  PetscCall(DMCreateGlobalVector(dm, v));
+  PetscCall(DMProjectFunction(dm, 0, &f, NULL, INSERT_VALUES, *v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- PETSc's own finite elements ---- */
+
+#define POINT \
+  PetscInt dim, PetscInt Nf, PetscInt NfAux, const PetscInt uOff[], const PetscInt uOff_x[], const PetscScalar u[], const PetscScalar u_t[], const PetscScalar u_x[], const PetscInt aOff[], \
+    const PetscInt aOff_x[], const PetscScalar a[], const PetscScalar a_t[], const PetscScalar a_x[], PetscReal t
+#define UNUSED \
+  (void)Nf, (void)NfAux, (void)uOff, (void)uOff_x, (void)u, (void)u_t, (void)u_x, (void)aOff, (void)aOff_x, (void)a, (void)a_t, (void)a_x, (void)t, (void)dim, (void)x, (void)numConstants, (void)constants
+
+/* constants: coefficients of mass and stiffness, the number of components */
+static void MassJacobian(POINT, PetscReal shift, const PetscReal x[], PetscInt numConstants, const PetscScalar constants[], PetscScalar g0[])
+{
+  const PetscInt nc = (PetscInt)constants[2];
+
+  (void)shift, UNUSED;
+  for (PetscInt c = 0; c < nc; c++) g0[c * nc + c] = constants[0];
+}
+
+static void StiffnessJacobian(POINT, PetscReal shift, const PetscReal x[], PetscInt numConstants, const PetscScalar constants[], PetscScalar g3[])
+{
+  const PetscInt nc = (PetscInt)constants[2];
+
+  (void)shift, UNUSED;
+  for (PetscInt c = 0; c < nc; c++)
+    for (PetscInt d = 0; d < dim; d++) g3[((c * nc + c) * dim + d) * dim + d] = constants[1];
+}
+
+static void SinesLoad(POINT, const PetscReal x[], PetscInt numConstants, const PetscScalar constants[], PetscScalar f0[])
+{
+  UNUSED;
+  f0[0] = -3 * PETSC_PI * PETSC_PI * PetscSinReal(PETSC_PI * x[0]) * PetscSinReal(PETSC_PI * x[1]) * PetscSinReal(PETSC_PI * x[2]);
+}
+
+static void WaveLoad(POINT, const PetscReal x[], PetscInt numConstants, const PetscScalar constants[], PetscScalar f0[])
+{
+  UNUSED;
+  f0[0] = -PetscCosReal(2 * x[0] + 3 * x[1] + 5 * x[2]);
+}
+
+/* the load vector by the quadrature of the PetscFE */
+static PetscErrorCode Load(DM dm, PetscBool wave, Vec *b)
+{
+  PetscDS ds;
+  Vec     x, f;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetDS(dm, &ds));
+  PetscCall(PetscDSSetResidual(ds, 0, wave ? WaveLoad : SinesLoad, NULL));
+  PetscCall(DMGetLocalVector(dm, &x));
+  PetscCall(DMGetLocalVector(dm, &f));
+  PetscCall(VecSet(x, 0));
+  PetscCall(VecSet(f, 0));
+  PetscCall(DMPlexSNESComputeResidualFEM(dm, x, f, NULL));
+  PetscCall(DMCreateGlobalVector(dm, b));
+  PetscCall(VecSet(*b, 0));
+  PetscCall(DMLocalToGlobal(dm, f, ADD_VALUES, *b));
+  PetscCall(VecScale(*b, -1));
+  PetscCall(DMRestoreLocalVector(dm, &x));
+  PetscCall(DMRestoreLocalVector(dm, &f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Assemble(DM dm, const Mesh *m, PetscReal mass, PetscReal stiffness, Mat *J)
+{
+  const PetscScalar constants[3] = {mass, stiffness, (PetscScalar)m->ncomp};
+  PetscDS           ds;
+  Vec               x;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetDS(dm, &ds));
+  PetscCall(PetscDSSetConstants(ds, 3, (PetscScalar *)constants));
+  PetscCall(PetscDSSetJacobian(ds, 0, 0, MassJacobian, NULL, NULL, StiffnessJacobian));
+  PetscCall(DMCreateMatrix(dm, J));
+  PetscCall(DMGetLocalVector(dm, &x));
+  PetscCall(VecSet(x, 0));
+  PetscCall(DMPlexSNESComputeJacobianFEM(dm, x, *J, *J, NULL));
+  PetscCall(MatAssemblyBegin(*J, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*J, MAT_FINAL_ASSEMBLY));
+  PetscCall(DMRestoreLocalVector(dm, &x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- checks ---- */
+
+static PetscInt failures = 0;
+
+static PetscErrorCode Check(const char *what, const char *problem, PetscInt degree, PetscReal found, PetscReal wanted, PetscReal tolerance)
+{
+  PetscFunctionBeginUser;
+  if (PetscAbsReal(found - wanted) <= tolerance) PetscFunctionReturn(PETSC_SUCCESS); /* not for NaN */
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, degree %" PetscInt_FMT ", %s: %.12g, not %.12g\n", problem, degree, what, (double)found, (double)wanted));
+  failures++;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Compare(const char *what, const char *problem, PetscInt degree, Vec found, Vec wanted, PetscReal tolerance)
+{
+  PetscReal norm, diff;
+  Vec       d;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecNorm(wanted, NORM_2, &norm));
+  PetscCall(VecDuplicate(wanted, &d));
+  PetscCall(VecWAXPY(d, -1, wanted, found));
+  PetscCall(VecNorm(d, NORM_2, &diff));
+  PetscCall(VecDestroy(&d));
+  if (norm == 0) PetscCall(Check("the norm", problem, degree, 0, 1, 0));
+  PetscCall(Check(what, problem, degree, diff / norm, 0, tolerance));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const MatBakeoffProblem scalar[3] = {MAT_BAKEOFF_BP1, MAT_BAKEOFF_BP3, MAT_BAKEOFF_BP5};
+
+/* the vector of the layout for a global one, and back */
+static PetscErrorCode ToLayout(Mat A, MatBakeoffLayout layout, Vec g, Vec *v)
+{
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, v, NULL));
+  if (layout == MAT_BAKEOFF_ELEMENT) PetscCall(MatBakeoffGlobalToElement(A, g, *v));
+  else PetscCall(VecCopy(g, *v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ToGlobal(Mat A, MatBakeoffLayout layout, Vec v, Vec g)
+{
+  PetscFunctionBeginUser;
+  if (layout == MAT_BAKEOFF_ELEMENT) PetscCall(MatBakeoffElementToGlobal(A, v, g));
+  else PetscCall(VecCopy(v, g));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- |A x|, x.A x and a diagonal entry against reference numbers ---- */
+
+static PetscErrorCode NodesOf(PetscInt degree, PetscBool turn, int i, MatBakeoffLayout layout)
+{
+  Mesh        m = {3, {2, 3, 4}, degree, 1, degree + 2, turn, (PetscBool)(i > 0), PETSC_FALSE, Sine}, all = m;
+  const char *name = MatBakeoffProblems[scalar[i]];
+  Vec         x, y, gx, gy, d, at;
+  PetscReal   norm, dot, whole, inner, entry, tolerance;
+  Mat         A;
+  DM          dm, dmall;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(&m, 0, &dm));
+  PetscCall(Interpolate(dm, Wave, &gx));
+  PetscCall(VecNorm(gx, NORM_2, &inner));
+  /* nodes of the boundary are not in these vectors: what they are in the reference comes from a mesh without conditions */
+  all.dirichlet = PETSC_FALSE;
+  PetscCall(MeshCreate(&all, 0, &dmall));
+  PetscCall(Interpolate(dmall, Wave, &y));
+  PetscCall(VecNorm(y, NORM_2, &whole));
+  PetscCall(VecDestroy(&y));
+  PetscCall(DMDestroy(&dmall));
+  whole = whole * whole - inner * inner;
+
+  PetscCall(MatCreateBakeoff(dm, scalar[i], layout, &A));
+  PetscCall(ToLayout(A, layout, gx, &x));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecNorm(y, NORM_2, &norm));
+  PetscCall(VecDot(x, y, &dot));
+  PetscCall(VecDuplicate(gx, &gy));
+  PetscCall(ToGlobal(A, layout, y, gy));
+  PetscCall(Check("|A x| of the global vector", name, degree, PetscSqrtReal(norm * norm + whole), nodenumbers[degree - 1][i][0], 5e-9 * nodenumbers[degree - 1][i][0]));
+  PetscCall(Check("x.A x", name, degree, dot + whole, nodenumbers[degree - 1][i][1], 5e-9 * nodenumbers[degree - 1][i][1]));
+  PetscCall(VecDot(gx, gy, &dot));
+  PetscCall(Check("x.A x of global vectors", name, degree, dot + whole, nodenumbers[degree - 1][i][1], 5e-9 * nodenumbers[degree - 1][i][1]));
+
+  PetscCall(VecDuplicate(x, &d));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(Interpolate(dm, AtVertex, &at));
+  PetscCall(VecNorm(at, NORM_1, &entry));
+  PetscCall(Check("number of such vertices", name, degree, entry, 1, 0));
+  PetscCall(VecDestroy(&y));
+  PetscCall(ToLayout(A, layout, at, &y));
+  PetscCall(VecPointwiseMult(d, d, y));
+  PetscCall(VecDot(d, y, &entry));
+  tolerance = 5e-8 * nodenumbers[degree - 1][i][2];
+  PetscCall(Check("a diagonal entry", name, degree, entry, nodenumbers[degree - 1][i][2], tolerance));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&gx));
+  PetscCall(VecDestroy(&gy));
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&at));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- conjugate gradients ---- */
+
+static PetscErrorCode Solve(Mat A, PCType type, PetscReal rtol, Vec b, Vec x, PetscInt *its, PetscReal *condition)
+{
+  KSP       ksp;
+  PC        pc;
+  PetscReal max, min;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)A), &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPCG));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, type));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
+  PetscCall(KSPSetTolerances(ksp, rtol, PETSC_DEFAULT, PETSC_DEFAULT, 5000));
+  PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
+  if (condition) PetscCall(KSPSetComputeSingularValues(ksp, PETSC_TRUE));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  if (condition) {
+    PetscCall(KSPComputeExtremeSingularValues(ksp, &max, &min));
+    *condition = max / min;
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* problem 0 to 3: BP1, BP3, BP5 with Dirichlet conditions but for BP1, and BP5 with lambda = 1 without */
+static PetscErrorCode SolveOf(const Mesh *mesh, int i, MatBakeoffLayout layout, const PetscInt wanted[2][2], const PetscReal *kappa)
+{
+  const char *name = i == 3 ? "bp5, lambda 1" : MatBakeoffProblems[scalar[i]];
+  Mesh        m    = *mesh;
+  DM          dm;
+  Mat         A;
+
+  PetscFunctionBeginUser;
+  m.dirichlet = (PetscBool)(i == 1 || i == 2);
+  m.points    = i < 2 ? m.degree + 2 : 0;
+  PetscCall(MeshCreate(&m, 0, &dm));
+  PetscCall(MatCreateBakeoff(dm, scalar[PetscMin(i, 2)], layout, &A));
+  if (i == 3) PetscCall(MatBakeoffSetLambda(A, 1));
+  for (int rhs = 0; rhs < 2; rhs++) {
+    Vec       g, b, x;
+    PetscInt  its;
+    PetscReal found;
+
+    if (rhs) {
+      PetscCall(DMCreateGlobalVector(dm, &g));
+      PetscCall(VecSet(g, 1));
+    } else PetscCall(Load(dm, (PetscBool)!m.dirichlet, &g));
+    PetscCall(ToLayout(A, layout, g, &b));
+    PetscCall(VecDuplicate(b, &x));
+    for (int jacobi = 0; jacobi < 2; jacobi++) {
+      const PetscInt want = wanted[rhs][jacobi];
+
+      PetscCall(Solve(A, jacobi ? PCJACOBI : PCNONE, 1e-8, b, x, &its, NULL));
+      PetscCall(Check(rhs ? (jacobi ? "iterations, ones, Jacobi" : "iterations, ones") : (jacobi ? "iterations, load, Jacobi" : "iterations, load"), name, m.degree, its, want, want < 100 ? 1 : 0.01 * want));
+    }
+    if (rhs && kappa) {
+      PetscCall(Solve(A, PCJACOBI, 1e-13, b, x, &its, &found));
+      PetscCall(Check("condition number", name, m.degree, found, *kappa, (i ? 6e-4 : 4e-3) * *kappa));
+    }
+    PetscCall(VecDestroy(&g));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&x));
+  }
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* errors of solutions on two meshes */
+static PetscErrorCode ErrorsOf(PetscInt degree, int i)
+{
+  PetscFunctionBeginUser;
+  for (int level = 0; level < 2; level++) {
+    Mesh            m        = {3, {2, 2, 2}, degree, 1, i < 2 ? degree + 2 : 0, PETSC_FALSE, (PetscBool)(i > 0), PETSC_FALSE, Sine};
+    Function        exact[1] = {i ? Sines : Wave};
+    PetscReal       want = errors[degree - 1][i][level], error;
+    PetscInt        its, refine = level;
+    PetscQuadrature q;
+    PetscObject     fe;
+    Vec             b, x;
+    Mat             A;
+    DM              dm;
+
+    for (PetscInt n = errorcells[degree - 1]; n > 2; n /= 2) refine++;
+    PetscCall(MeshCreate(&m, refine, &dm));
+    PetscCall(MatCreateBakeoff(dm, scalar[i], MAT_BAKEOFF_GLOBAL, &A));
+    PetscCall(Load(dm, (PetscBool)(i == 0), &b));
+    PetscCall(VecDuplicate(b, &x));
+    PetscCall(Solve(A, PCJACOBI, 1e-13, b, x, &its, NULL));
+    PetscCall(DMGetField(dm, 0, NULL, &fe));
+    PetscCall(PetscDTGaussTensorQuadrature(3, 1, degree + 4, -1, 1, &q));
+    PetscCall(PetscFESetQuadrature((PetscFE)fe, q));
+    PetscCall(PetscQuadratureDestroy(&q));
+    PetscCall(DMComputeL2Diff(dm, 0, exact, NULL, x, &error));
+    PetscCall(Check(level ? "error, fine mesh" : "error", MatBakeoffProblems[scalar[i]], degree, error, want, 1e-3 * want));
+    PetscCall(VecDestroy(&b));
+    PetscCall(VecDestroy(&x));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&dm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- against PETSc's finite elements ---- */
+
+/* coordinates of degree k, moved */
+static PetscErrorCode Bend(DM dm, PetscInt dim, PetscInt k)
+{
+  Vec          local, global;
+  PetscScalar *x;
+  PetscInt     n;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMPlexCreateCoordinateSpace(dm, k, PETSC_FALSE, PETSC_TRUE));
+  PetscCall(DMGetCoordinatesLocal(dm, &local));
+  PetscCall(VecGetLocalSize(local, &n));
+  PetscCall(VecGetArray(local, &x));
+  for (PetscInt i = 0; i < n; i += dim) Sine(dim, x + i);
+  PetscCall(VecRestoreArray(local, &x));
+  PetscCall(DMGetCoordinates(dm, &global));
+  PetscCall(VecGetLocalSize(global, &n));
+  PetscCall(VecGetArray(global, &x));
+  for (PetscInt i = 0; i < n; i += dim) Sine(dim, x + i);
+  PetscCall(VecRestoreArray(global, &x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CompareFEM(DM dm, const Mesh *m, MatBakeoffProblem problem, PetscReal lambda, MatBakeoffFactors factors)
+{
+  const PetscBool mass = (PetscBool)(problem <= MAT_BAKEOFF_BP2);
+  const char     *name = MatBakeoffProblems[problem];
+  Vec             x, y, z, e, f;
+  Mat             A, B, C;
+
+  PetscFunctionBeginUser;
+  PetscCall(Assemble(dm, m, mass ? 1 : lambda, mass ? 0 : 1, &B));
+  PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_GLOBAL, &A));
+  if (!mass) PetscCall(MatBakeoffSetLambda(A, lambda));
+  PetscCall(MatBakeoffSetFactors(A, factors));
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(y, &z));
+  PetscCall(VecSetRandom(x, NULL));
+  PetscCall(MatMult(B, x, z));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(Compare("product", name, m->degree, y, z, 1e-12));
+  PetscCall(MatMult(C, x, y));
+  PetscCall(Compare("product with the assembled matrix", name, m->degree, y, z, 1e-12));
+  PetscCall(MatGetDiagonal(B, z));
+  PetscCall(MatGetDiagonal(A, y));
+  PetscCall(Compare("diagonal", name, m->degree, y, z, 1e-12));
+  PetscCall(MatDestroy(&C));
+  PetscCall(MatDestroy(&A));
+
+  /* vectors of elements */
+  PetscCall(MatMult(B, x, z));
+  PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_ELEMENT, &A));
+  if (!mass) PetscCall(MatBakeoffSetLambda(A, lambda));
+  PetscCall(MatBakeoffSetFactors(A, factors));
+  PetscCall(MatCreateVecs(A, &e, &f));
+  PetscCall(MatBakeoffGlobalToElement(A, x, e));
+  PetscCall(MatMult(A, e, f));
+  PetscCall(MatBakeoffElementToGlobal(A, f, y));
+  PetscCall(Compare("product on elements", name, m->degree, y, z, 1e-12));
+  PetscCall(MatBakeoffGlobalToElement(A, z, e));
+  PetscCall(Compare("numbers of elements", name, m->degree, f, e, 1e-12));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&e));
+  PetscCall(VecDestroy(&f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FEM(PetscInt dim, PetscInt degree, PetscInt bend)
+{
+  PetscFunctionBeginUser;
+  for (MatBakeoffProblem problem = MAT_BAKEOFF_BP1; problem <= MAT_BAKEOFF_BP6; problem++) {
+    const PetscBool vector = (PetscBool)(problem == MAT_BAKEOFF_BP2 || problem == MAT_BAKEOFF_BP4 || problem == MAT_BAKEOFF_BP6);
+    const PetscInt  few = vector || bend > 1; /* PETSc's assembly takes most of the time */
+    const Mesh      m   = {dim, {3 - few, 2, 2 - few}, degree, vector ? dim : 1, problem < MAT_BAKEOFF_BP5 ? degree + 2 : 0, PETSC_TRUE, (PetscBool)(problem % 3 != 1 && few * degree != 1), PETSC_FALSE, bend > 1 ? NULL : Sine};
+    DM              dm;
+
+    PetscCall(MeshCreate(&m, 0, &dm));
+    if (bend > 1) PetscCall(Bend(dm, dim, bend));
+    PetscCall(CompareFEM(dm, &m, problem, 0, MAT_BAKEOFF_FACTORS_AUTO));
+    if (problem > MAT_BAKEOFF_BP2) PetscCall(CompareFEM(dm, &m, problem, 3.5, MAT_BAKEOFF_FACTORS_STORED));
+    if (bend == 1 && !vector) PetscCall(CompareFEM(dm, &m, problem, 0, MAT_BAKEOFF_FACTORS_COMPUTED));
+    PetscCall(DMDestroy(&dm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a periodic box, straight, with coordinates of its own in each cell */
+static PetscErrorCode Periodic(PetscInt dim, PetscInt degree)
+{
+  const PetscInt       cells[3]  = {3, 4, 3};
+  const PetscReal      lower[3] = {0, 0, 0}, upper[3] = {1, 2, 3};
+  const DMBoundaryType type[3]  = {DM_BOUNDARY_PERIODIC, DM_BOUNDARY_NONE, DM_BOUNDARY_PERIODIC};
+
+  PetscFunctionBeginUser;
+  for (MatBakeoffProblem problem = MAT_BAKEOFF_BP1; problem <= MAT_BAKEOFF_BP5; problem += 2) {
+    const Mesh m = {dim, {3, 4, 3}, degree, 1, problem < MAT_BAKEOFF_BP5 ? degree + 2 : 0, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, NULL};
+    DM         dm, other;
+
+    PetscCall(DMPlexCreateBoxMesh(PETSC_COMM_WORLD, dim, PETSC_FALSE, cells, lower, upper, type, PETSC_TRUE, 0, PETSC_FALSE, &dm));
+    PetscCall(DMPlexDistribute(dm, 0, NULL, &other));
+    if (other) {
+      PetscCall(DMDestroy(&dm));
+      dm = other;
+    }
+    PetscCall(DMSetFromOptions(dm));
+    PetscCall(SpaceCreate(dm, &m));
+    PetscCall(CompareFEM(dm, &m, problem, 0, MAT_BAKEOFF_FACTORS_AUTO));
+    PetscCall(DMDestroy(&dm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- operations, precisions, options ---- */
+
+static PetscErrorCode Vectors(PetscInt degree, PetscBool turn, MatBakeoffProblem problem, MatBakeoffLayout layout)
+{
+  const PetscBool vector = (PetscBool)(problem == MAT_BAKEOFF_BP2 || problem == MAT_BAKEOFF_BP4 || problem == MAT_BAKEOFF_BP6);
+  const Mesh      m      = {3, {2, 3, 4}, degree, vector ? 3 : 1, degree + 2, turn, PETSC_TRUE, PETSC_FALSE, Sine};
+  const char     *name   = MatBakeoffProblems[problem];
+  Vec             g, b, x, y, z, single, result;
+  PetscReal       found[2];
+  PetscInt        its[2];
+  PetscBool       symmetric;
+  Mat             A;
+  DM              dm;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(&m, 0, &dm));
+  PetscCall(MatCreateBakeoff(dm, problem, layout, &A));
+  PetscCall(Interpolate(dm, Wave, &g));
+  PetscCall(ToLayout(A, layout, g, &x));
+  PetscCall(VecNorm(g, NORM_2, &found[0]));
+  PetscCall(VecNorm(x, NORM_2, &found[1]));
+  PetscCall(Check("norm", name, degree, found[1], found[0], 1e-13 * found[0]));
+  PetscCall(VecSetRandom(g, NULL));
+  PetscCall(ToLayout(A, layout, g, &b));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecDuplicate(x, &z));
+  PetscCall(MatMult(A, x, y));
+
+  /* b + A x and b - A x, out of place and in place */
+  PetscCall(VecWAXPY(z, 1, b, y));
+  PetscCall(VecDuplicate(x, &result));
+  PetscCall(MatMultAdd(A, x, b, result));
+  PetscCall(Compare("MatMultAdd()", name, degree, result, z, 1e-13));
+  PetscCall(VecCopy(b, result));
+  PetscCall(MatMultAdd(A, x, result, result));
+  PetscCall(Compare("MatMultAdd() in place", name, degree, result, z, 1e-13));
+  PetscCall(VecWAXPY(z, -1, y, b));
+  PetscCall(MatResidual(A, b, x, result));
+  PetscCall(Compare("MatResidual()", name, degree, result, z, 1e-13));
+  PetscCall(MatMultTranspose(A, x, z));
+  PetscCall(Compare("MatMultTranspose()", name, degree, z, y, 1e-14));
+  PetscCall(MatIsSymmetric(A, 0, &symmetric));
+  PetscCall(Check("is symmetric", name, degree, symmetric, 1, 0));
+
+  /* single precision: the product, the diagonal, and a solve with PCSINGLE inside */
+  PetscCall(VecCreate(PETSC_COMM_WORLD, &single));
+  {
+    PetscInt n;
+
+    PetscCall(VecGetLocalSize(x, &n));
+    PetscCall(VecSetSizes(single, n, PETSC_DETERMINE));
+  }
+  PetscCall(VecSetType(single, VECSINGLE));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDuplicate(single, &z));
+  PetscCall(VecSingleConvert(x, 1, single));
+  PetscCall(MatMult(A, single, z));
+  PetscCall(VecSingleConvert(z, 1, result));
+  PetscCall(Compare("product in single precision", name, degree, result, y, 3e-6));
+  PetscCall(MatGetDiagonal(A, z));
+  PetscCall(VecSingleConvert(z, 1, result));
+  PetscCall(MatGetDiagonal(A, y));
+  PetscCall(Compare("diagonal in single precision", name, degree, result, y, 1e-6));
+  PetscCall(Solve(A, PCJACOBI, 1e-10, b, x, &its[0], NULL));
+  PetscCall(MatResidual(A, b, x, y));
+  PetscCall(VecNorm(y, NORM_2, &found[0]));
+  PetscCall(VecNorm(b, NORM_2, &found[1]));
+  PetscCall(Check("residual after a solve", name, degree, found[0] / found[1], 0, 1.1e-10));
+  PetscCall(Solve(A, PCJACOBI, 1e-4, b, x, &its[0], NULL));
+  PetscCall(Solve(A, PCSINGLE, 1e-4, b, x, &its[1], NULL));
+  PetscCall(Check("iterations with PCSINGLE of Jacobi", name, degree, its[1], its[0], 1));
+  PetscCall(VecDestroy(&g));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(VecDestroy(&single));
+  PetscCall(VecDestroy(&result));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* without conditions and lambda: the constants of each component are the null space, and a compatible problem is solved */
+static PetscErrorCode NullSpace(PetscInt degree, MatBakeoffProblem problem, MatBakeoffLayout layout)
+{
+  const Mesh   m = {3, {2, 3, 2}, degree, problem == MAT_BAKEOFF_BP4 ? 3 : 1, degree + 2, PETSC_TRUE, PETSC_FALSE, PETSC_FALSE, Sine};
+  const char  *name = MatBakeoffProblems[problem];
+  MatNullSpace null;
+  PetscBool    is, known, spd;
+  PetscInt     its;
+  Vec          b, x, y, g;
+  Mat          A;
+  DM           dm;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(&m, 0, &dm));
+  PetscCall(MatCreateBakeoff(dm, problem, layout, &A));
+  PetscCall(MatGetNullSpace(A, &null));
+  PetscCall(MatNullSpaceTest(null, A, &is));
+  PetscCall(Check("null space", name, degree, is, 1, 0));
+  PetscCall(Interpolate(dm, Wave, &g));
+  PetscCall(ToLayout(A, layout, g, &y));
+  PetscCall(VecDuplicate(y, &b));
+  PetscCall(VecDuplicate(y, &x));
+  PetscCall(MatMult(A, y, b));
+  PetscCall(Solve(A, PCJACOBI, 1e-12, b, x, &its, NULL));
+  PetscCall(MatNullSpaceRemove(null, x));
+  PetscCall(MatNullSpaceRemove(null, y));
+  PetscCall(Compare("solution", name, degree, x, y, 1e-9));
+  PetscCall(MatBakeoffSetLambda(A, 1));
+  PetscCall(MatGetNullSpace(A, &null));
+  PetscCall(Check("no null space with lambda", name, degree, null == NULL, 1, 0));
+  PetscCall(MatIsSPDKnown(A, &known, &spd));
+  PetscCall(Check("definite with lambda", name, degree, layout == MAT_BAKEOFF_ELEMENT || (known && spd), 1, 0));
+  PetscCall(VecDestroy(&g));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* options do what setters do; views */
+static PetscErrorCode Options(void)
+{
+  const Mesh        m = {3, {2, 1, 3}, 3, 1, 5, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, Sine};
+  MatBakeoffFactors factors;
+  PetscReal         lambda;
+  Vec               x, y, z;
+  Mat               A, B;
+  DM                dm;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(&m, 0, &dm));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_GLOBAL, &A));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_ELEMENT, &B));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_GLOBAL, &B));
+  PetscCall(PetscOptionsSetValue(NULL, "-other_mat_bakeoff_lambda", "2.5"));
+  PetscCall(PetscOptionsSetValue(NULL, "-other_mat_bakeoff_factors", "stored"));
+  PetscCall(MatSetOptionsPrefix(B, "other_"));
+  PetscCall(MatSetFromOptions(B));
+  PetscCall(MatBakeoffGetLambda(B, &lambda));
+  PetscCall(MatBakeoffGetFactors(B, &factors));
+  PetscCall(Check("-mat_bakeoff_lambda", "bp3", 3, lambda, 2.5, 0));
+  PetscCall(Check("-mat_bakeoff_factors", "bp3", 3, factors, MAT_BAKEOFF_FACTORS_STORED, 0));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  PetscCall(VecDuplicate(x, &z));
+  PetscCall(VecSetRandom(x, NULL));
+  PetscCall(MatMult(B, x, z));
+  PetscCall(MatMult(A, x, y)); /* without lambda before, so that it is seen that products change */
+  PetscCall(MatBakeoffSetLambda(A, 2.5));
+  PetscCall(MatMult(A, x, y));
+  PetscCall(Compare("lambda set after a product", "bp3", 3, y, z, 1e-13));
+  PetscCall(MatView(A, PETSC_VIEWER_STDOUT_WORLD));
+  PetscCall(MatView(B, PETSC_VIEWER_STDOUT_WORLD));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&z));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what is refused ---- */
+
+static PetscErrorCode Message(PetscErrorCode ierr, const char *message)
+{
+  PetscFunctionBeginUser;
+  if (!ierr || !strstr(lastmessage, message)) {
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\"%s\" in place of \"%s\"\n", lastmessage, message));
+    failures++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Refuse(const Mesh *m, MatBakeoffProblem problem, const char *message)
+{
+  PetscErrorCode ierr;
+  DM             dm;
+  Mat            A = NULL;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(m, 0, &dm));
+  CATCH(ierr, MatCreateBakeoff(dm, problem, MAT_BAKEOFF_GLOBAL, &A));
+  PetscCall(Message(ierr, message));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void TurnOver(PETSC_UNUSED PetscInt dim, PetscReal x[])
+{
+  x[0] = -x[0];
+}
+
+static void Fold(PETSC_UNUSED PetscInt dim, PetscReal x[])
+{
+  if (x[0] > 0.9 && x[1] > 0.9) x[0] = x[1] = -1;
+}
+
+static PetscErrorCode Errors(void)
+{
+  const Mesh     good = {3, {2, 2, 2}, 2, 1, 4, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, NULL};
+  Mesh           m;
+  PetscErrorCode ierr;
+  DM             dm, box;
+  Mat            A, M, E;
+  Vec            x, y;
+
+  PetscFunctionBeginUser;
+#define REFUSE(change, problem, message) \
+  do { \
+    m = good; \
+    change; \
+    PetscCall(Refuse(&m, problem, message)); \
+  } while (0)
+  REFUSE((m.dim = 2, m.degree = 16), MAT_BAKEOFF_BP3, "degree 16; it has to be 1 to 15");
+  REFUSE(m.degree = 0, MAT_BAKEOFF_BP3, "is discontinuous");
+  REFUSE(m.ncomp = 2, MAT_BAKEOFF_BP3, "2 components; bp3 has 1");
+  REFUSE(m.ncomp = 2, MAT_BAKEOFF_BP4, "2 components; bp4 has 3");
+  REFUSE(m.simplex = PETSC_TRUE, MAT_BAKEOFF_BP3, "is for simplices");
+  REFUSE(m.move = TurnOver, MAT_BAKEOFF_BP1, "Cell 0 is inverted");
+  REFUSE(m.move = Fold, MAT_BAKEOFF_BP5, "Cell 3 is inverted");
+  REFUSE((void)m, (MatBakeoffProblem)6, "Bake-off problem 6");
+#undef REFUSE
+
+  PetscCall(DMPlexCreateReferenceCell(PETSC_COMM_SELF, DM_POLYTOPE_TETRAHEDRON, &dm));
+  CATCH(ierr, MatCreateBakeoff(dm, MAT_BAKEOFF_BP1, MAT_BAKEOFF_GLOBAL, &A));
+  PetscCall(Message(ierr, "has 0 fields"));
+  PetscCall(SpaceCreate(dm, &good));
+  CATCH(ierr, MatCreateBakeoff(dm, MAT_BAKEOFF_BP1, MAT_BAKEOFF_GLOBAL, &A));
+  PetscCall(Message(ierr, "Cell 0 of the DMPLEX is a tetrahedron"));
+  PetscCall(DMDestroy(&dm));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, good.n, 2, &box));
+  CATCH(ierr, MatCreateBakeoff(box, MAT_BAKEOFF_BP1, MAT_BAKEOFF_GLOBAL, &A));
+  PetscCall(Message(ierr, "type box; it has to be a DMPLEX"));
+  PetscCall(DMDestroy(&box));
+
+  PetscCall(MeshCreate(&good, 0, &dm));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_GLOBAL, &A));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP1, MAT_BAKEOFF_GLOBAL, &M));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_ELEMENT, &E));
+  CATCH(ierr, MatBakeoffSetLambda(A, -1));
+  PetscCall(Message(ierr, "-mat_bakeoff_lambda must be 0 or more, found -1"));
+  CATCH(ierr, MatBakeoffSetLambda(A, NAN));
+  PetscCall(Message(ierr, "-mat_bakeoff_lambda must be 0 or more"));
+  CATCH(ierr, MatBakeoffSetLambda(M, 1));
+  PetscCall(Message(ierr, "for the problems bp3 to bp6; this one is bp1"));
+  CATCH(ierr, MatScale(A, 2));
+  PetscCall(Message(ierr, "scale"));
+  PetscCall(MatCreateVecs(A, &x, &y));
+  CATCH(ierr, MatBakeoffGlobalToElement(A, x, y));
+  PetscCall(Message(ierr, "has the layout global"));
+  CATCH(ierr, MatBakeoffGlobalToElement(E, x, y));
+  PetscCall(Message(ierr, "local sizes 125 and 125; a global one has 125, one of elements 216"));
+  CATCH(ierr, MatConvert(E, MATAIJ, MAT_INITIAL_MATRIX, &M));
+  PetscCall(Message(ierr, "Only in the layout global"));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(MatDestroy(&M));
+  PetscCall(MatDestroy(&E));
+  PetscCall(MatCreateShell(PETSC_COMM_WORLD, 1, 1, PETSC_DETERMINE, PETSC_DETERMINE, NULL, &A));
+  CATCH(ierr, MatBakeoffSetLambda(A, 1));
+  PetscCall(Message(ierr, "was not made by MatCreateBakeoff()"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(Bend(dm, 3, 2));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_GLOBAL, &A));
+  CATCH(ierr, MatBakeoffSetFactors(A, MAT_BAKEOFF_FACTORS_COMPUTED));
+  PetscCall(Message(ierr, "needs coordinates of degree 1; those of the DMPLEX have degree 2"));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char      part[32] = "nodes";
+  PetscInt  degrees[15] = {1, 2, 3, 4}, ndegree = 15;
+  PetscBool turn = PETSC_FALSE, set;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-part", part, sizeof(part), NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-turn", &turn, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &ndegree, &set));
+  if (!set) ndegree = 4;
+  for (PetscInt d = 0; d < ndegree; d++) {
+    for (MatBakeoffLayout layout = MAT_BAKEOFF_GLOBAL; layout <= MAT_BAKEOFF_ELEMENT; layout++) {
+      if (!strcmp(part, "nodes")) {
+        for (int i = 0; i < 3; i++) PetscCall(NodesOf(degrees[d], turn, i, layout));
+      } else if (!strcmp(part, "solve")) {
+        const Mesh sine = {3, {4, 4, 4}, degrees[d], 1, 0, turn, PETSC_FALSE, PETSC_FALSE, Sine}, kershaw = {3, {6, 6, 6}, degrees[d], 1, 0, turn, PETSC_FALSE, PETSC_FALSE, Kershaw};
+
+        for (int i = 0; i < 4; i++) PetscCall(SolveOf(&sine, i, layout, iterations[degrees[d] - 1][i], i < 3 ? &condition[i][degrees[d] - 1] : NULL));
+        for (int i = 0; i < 3; i++)
+          for (int k = 0; k < 4; k++)
+            if (kershawdegrees[k] == degrees[d] && layout == MAT_BAKEOFF_GLOBAL) PetscCall(SolveOf(&kershaw, i, layout, kershawiterations[k][i], NULL));
+      } else if (!strcmp(part, "errors_l2") && layout == MAT_BAKEOFF_GLOBAL) {
+        for (int i = 0; i < 3; i++) PetscCall(ErrorsOf(degrees[d], i));
+      } else if (!strcmp(part, "vectors")) {
+        for (MatBakeoffProblem p = MAT_BAKEOFF_BP1; p <= MAT_BAKEOFF_BP6; p++) PetscCall(Vectors(degrees[d], turn, p, layout));
+        for (MatBakeoffProblem p = MAT_BAKEOFF_BP3; p <= MAT_BAKEOFF_BP5; p++) PetscCall(NullSpace(degrees[d], p, layout));
+      } else if (!strcmp(part, "fem") && layout == MAT_BAKEOFF_GLOBAL) {
+        for (PetscInt dim = 2; dim <= 3; dim++)
+          for (PetscInt bend = 1; bend <= 3; bend++) PetscCall(FEM(dim, degrees[d], bend));
+      } else if (!strcmp(part, "periodic") && layout == MAT_BAKEOFF_GLOBAL) {
+        for (PetscInt dim = 2; dim <= 3; dim++) PetscCall(Periodic(dim, degrees[d]));
+      }
+    }
+  }
+  if (!strcmp(part, "options")) PetscCall(Options());
+  if (!strcmp(part, "errors")) PetscCall(Errors());
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, failures ? "%" PetscInt_FMT " failures\n" : "ok\n", failures));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    output_file: output/ok.out
+    args: -petscpartitioner_type simple
+    test:
+      suffix: nodes
+      args: -degrees 1,2,3,5
+    test:
+      suffix: nodes_turned
+      args: -degrees 1,2,4,8 -turn
+    test:
+      suffix: nodes_ranks
+      nsize: {{2 3 4 8}}
+      args: -degrees 2,3 -turn
+    test:
+      suffix: nodes_overlap
+      nsize: 3
+      args: -degrees 3 -turn -overlap 1
+    test:
+      suffix: nodes_parmetis
+      requires: parmetis
+      nsize: 4
+      args: -degrees 3 -turn -petscpartitioner_type parmetis
+    test:
+      suffix: solve
+      args: -part solve -degrees 1,2
+    test:
+      suffix: solve_ranks
+      nsize: 4
+      args: -part solve -degrees 3 -turn
+    test:
+      suffix: errors_l2
+      args: -part errors_l2 -degrees 3,4
+    test:
+      suffix: fem
+      args: -part fem -degrees 1,2
+    test:
+      suffix: fem_ranks
+      nsize: 3
+      args: -part fem -degrees 1
+    test:
+      suffix: periodic
+      nsize: {{1 2}}
+      args: -part periodic -degrees 3
+    test:
+      suffix: vectors
+      nsize: {{1 3}}
+      args: -part vectors -degrees 2 -turn -single_pc_type jacobi
+    test:
+      suffix: errors
+      args: -part errors -malloc_dump 0
+
+  test:
+    suffix: options
+    args: -part options
+
+TEST*/
