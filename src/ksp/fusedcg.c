@@ -476,12 +476,17 @@ static PetscErrorCode FusedCGIsRecorded(KSP ksp, KSP_FusedCG *cg, PetscBool *rea
 /* as many iterations as the numbers allow: after it, the norms of all but the last one have been seen to */
 static PetscErrorCode FusedCGLoop(KSP ksp, KSP_FusedCG *cg, PetscBool *done)
 {
-  PatchFDCG     *s     = &cg->s;
-  const PetscInt first = s->it;
+  PatchFDCG     *s        = &cg->s;
+  const PetscInt first    = s->it;
+  const Vec      writes[] = {ksp->vec_sol, ksp->work[0], ksp->work[2], cg->p[0], cg->p[1]};
+  void          *a[FUSEDCG_MAX_VECS];
 
   PetscFunctionBegin;
   PetscCall(FusedCGIsRecorded(ksp, cg, done));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
+  /* from here on copies elsewhere, and norms that are known, are those of old values */
+  PetscCall(FusedCGGetArrays(cg, 5, 5, writes, a));
+  PetscCall(FusedCGRestoreArrays(cg, 5, 5, writes, a));
   FusedCGSetLoop(ksp, cg);
   PetscCall(FusedCGPut(cg));
   PetscCall(PetscLogEventBegin(PATCHFD_Replay, ksp, 0, 0, 0));
@@ -496,11 +501,6 @@ static PetscErrorCode FusedCGLoop(KSP ksp, KSP_FusedCG *cg, PetscBool *done)
   PetscCall(PetscLogEventEnd(PATCHFD_Replay, ksp, 0, 0, 0));
   if (!*done) PetscFunctionReturn(PETSC_SUCCESS);
   cg->turn = (s->it - first) % 2;
-  for (int i = 0; i < 2; i++)
-    if (cg->p[i]) PetscCall(PetscObjectStateIncrease((PetscObject)cg->p[i]));
-  PetscCall(PetscObjectStateIncrease((PetscObject)ksp->vec_sol));
-  PetscCall(PetscObjectStateIncrease((PetscObject)ksp->work[0]));
-  PetscCall(PetscObjectStateIncrease((PetscObject)ksp->work[2]));
   for (PetscInt i = first + 1; i < s->it + (s->sweep.stop == PATCHFD_CG_BREAKDOWN); i++) PetscCall(KSPLogResidualHistory(ksp, s->history[i % PATCHFD_CG_HISTORY]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
