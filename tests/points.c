@@ -1,8 +1,10 @@
 static char help[] = "Operators by quadrature: the kernels of all tables against those of the host in double precision with stored factors, on deformed cells and random data.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...> : the meshes\n\
+  -errors : what is to be refused\n\
   -time <n> : no comparison, but the times of the CUDA kernels on a mesh of about n nodes, as many cells in each direction; -nodes <box,index,cell> : where cells have their nodes;\n\
               -components <n>, -precision <double,float>\n\n";
 
+#include "catch.h"
 #include "ceed.h"
 #include <patchfd/private/kernels.h>
 #if defined(PETSC_HAVE_CUDA)
@@ -461,6 +463,65 @@ static PetscErrorCode TestDegree(PetscInt dim, const PetscInt cells[3], PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- errors ---- */
+
+/* create of every table has to fail with these words */
+static PetscErrorCode TestError(const Case *c, const char *words, PetscInt *failures)
+{
+  PatchFDKernels tables[PATCHFD_NUM_KERNELS];
+  int            ntables;
+
+  PetscFunctionBeginUser;
+  PetscCall(Tables(tables, &ntables));
+  for (int t = 0; t < ntables; t++) {
+    void          *plan = NULL;
+    char          *found;
+    PetscErrorCode ierr;
+
+    CATCH(ierr, tables[t]->operatorcreate(&c->desc, &plan));
+    PetscCall(PetscStrstr(lastmessage, words, &found));
+    if (!ierr || !found) {
+      PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s, %s: error %d, \"%s\", not \"%s\"\n", tables[t]->name, c->name, (int)ierr, lastmessage, words));
+      (*failures)++;
+    }
+    PetscCall(tables[t]->operatordestroy(&plan));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* an inverted cell, a coefficient that is not positive, factors that cannot be computed */
+static PetscErrorCode TestErrors(PetscInt dim, const PetscInt cells[3], PetscInt *failures)
+{
+  const PetscReal none = 0;
+  Mesh            mesh;
+  Case            c;
+  PetscReal       x;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(dim, cells, 3, 1, PETSC_FALSE, PETSC_TRUE, &mesh));
+  for (int p = 0; p < 3; p++) {
+    const PetscInt last = (PetscInt)mesh.ncells - 1, a = mesh.geoindex[(last << dim)] * dim, b = mesh.geoindex[(last << dim) + 1] * dim;
+
+    PetscCall(CaseCreate(&mesh, &problems[p], PATCHFD_NODES_INDEX, 1, 1, (PetscBool)(p > 0), &c));
+    if (p) { /* the first corners of the last cell change places */
+      x                  = mesh.coordinate[a];
+      mesh.coordinate[a] = mesh.coordinate[b];
+      mesh.coordinate[b] = x;
+      PetscCall(TestError(&c, "is inverted or degenerate", failures));
+      mesh.coordinate[b] = mesh.coordinate[a];
+      mesh.coordinate[a] = x;
+      c.points.kappa     = &none;
+      PetscCall(TestError(&c, "has to be positive", failures));
+    } else {
+      c.points.factors = PATCHFD_FACTORS_COMPUTED;
+      PetscCall(TestError(&c, "constant coefficients", failures));
+    }
+    PetscCall(CaseDestroy(&c));
+  }
+  PetscCall(MeshDestroy(&mesh));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- times ---- */
 
 #if defined(PETSC_HAVE_CUDA)
@@ -481,10 +542,10 @@ static PetscErrorCode TimeCase(PatchFDKernels k, Case *c, const Mesh *m, const P
   const PetscReal bytes = ((2 * unknowns + words * cells) * (PetscReal)k->size + (c->points.nodes == PATCHFD_NODES_INDEX ? 4 * cells * (PetscReal)m->size : 0)) / unknowns;
   const PetscReal dofs  = c->points.nodes == PATCHFD_NODES_CELL ? cells * m->degree * m->degree * m->degree * c->points.ncomp : unknowns; /* as if cells shared nodes */
   PetscReal       t, s;
-  void           *v[6], *plan = NULL, *sweep;
+  void           *v[5], *plan = NULL, *sweep;
 
   PetscFunctionBeginUser;
-  for (int i = 0; i < 4; i++) PetscCall(Numbers(k, c->nx, i, &v[i]));
+  for (int i = 0; i < 5; i++) PetscCall(Numbers(k, c->nx, i, &v[i]));
   PetscCall(k->malloc(64 / k->size, &sweep));
   PetscCall(k->zero(64 / k->size, sweep));
   PetscCall(k->operatorcreate(&c->desc, &plan));
@@ -493,10 +554,10 @@ static PetscErrorCode TimeCase(PatchFDKernels k, Case *c, const Mesh *m, const P
                         (double)(dofs / unknowns / t), (double)(Flops(m->degree, problem) * cells * c->points.ncomp / unknowns / t * 1e-3), (double)(100 * bytes / copy / t)));
   TIME(s, k->operatorapply(plan, 1, v[0], v[1], v[1]));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %8.2f", (double)(s * 1e3)));
-  TIME(s, k->operatorsweep(plan, v[0], v[1], v[2], v[3], v[1], (PatchFDSweep *)sweep));
+  TIME(s, k->operatorsweep(plan, v[0], v[1], v[2], v[3], v[4], (PatchFDSweep *)sweep));
   PetscCall(PetscPrintf(PETSC_COMM_SELF, " | %8.2f\n", (double)(s * 1e3)));
   PetscCall(k->operatordestroy(&plan));
-  for (int i = 0; i < 4; i++) PetscCall(k->free(v[i]));
+  for (int i = 0; i < 5; i++) PetscCall(k->free(v[i]));
   PetscCall(k->free(sweep));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -551,7 +612,7 @@ int main(int argc, char **argv)
 {
   PetscReal   unknowns = 0;
   PetscInt    dim = 3, degrees[16], nd = 16, cells[3] = {3, 2, 4}, nc = 3, failures = 0, ncomp = 1, nodes = PATCHFD_NODES_BOX;
-  PetscBool   set, table;
+  PetscBool   set, table, errors = PETSC_FALSE;
   char        precision[16];
   PetscRandom rnd;
 
@@ -559,6 +620,13 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &nd, &set));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-errors", &errors, NULL));
+  if (errors) {
+    PetscCall(TestErrors(dim, cells, &failures));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", failures ? "other errors" : "errors as they should be"));
+    PetscCall(PetscFinalize());
+    return 0;
+  }
   PetscCheck(set, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-degrees is needed: a list of degrees");
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", cells, &nc, NULL));
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
@@ -603,6 +671,12 @@ int main(int argc, char **argv)
      test:
        suffix: 3d_thin
        args: -degrees 2,3 -cells 1,17,2
+     test:
+       suffix: errors
+       args: -errors
+     test:
+       suffix: errors_2d
+       args: -errors -dim 2
      test:
        suffix: 2d
        args: -dim 2 -degrees 1,2,3,4,5,6,7,8,9,15 -cells 4,5

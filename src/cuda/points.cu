@@ -1,321 +1,11 @@
 /*
-  Operators by quadrature (points.cuh): plans, factors, and the kernels that need not be fast.
+  Operators by quadrature (points.cuh): plans, and the choice of kernels.
 */
-#include "lines.cuh"
-#include "points.cuh"
+#include "points_generic.cuh"
+#include <climits>
 
 namespace patchfd
 {
-
-/* ---- the geometry and the factors at the points ---- */
-
-/* maps of the cells and coefficients, always in double precision; c points in a direction, m nodes of the map */
-struct PointsMap {
-  int           dim, c, m, nkappa;
-  bool          kappaconstant, shiftconstant;
-  const double *B, *D, *w; /* [c][m], [c][m], [c] */
-  const int    *index;     /* [cells][m^dim] */
-  const double *coordinate, *kappa, *shift; /* NULL: no such term */
-};
-
-/* which cell is not as it should be */
-struct PointsBad {
-  int inverted, kappa; /* the first such cells */
-};
-
-__host__ __device__ static int PointsPower(int n, int dim)
-{
-  return dim == 3 ? n * n * n : n * n;
-}
-
-/* J[b] = dx / d(reference direction b) at a point of a cell */
-__device__ static void PointsJacobian(const PointsMap &map, int cell, const int q[3], double J[3][3])
-{
-  const int m = map.m, mz = map.dim == 3 ? m : 1, *node = map.index + (ptrdiff_t)cell * PointsPower(m, map.dim);
-
-  for (int b = 0; b < 3; b++) J[b][0] = J[b][1] = J[b][2] = 0;
-  for (int k = 0; k < mz; k++) {
-    const double Bk = mz > 1 ? map.B[q[2] * m + k] : 1, Dk = mz > 1 ? map.D[q[2] * m + k] : 0;
-
-    for (int j = 0; j < m; j++) {
-      const double Bj = map.B[q[1] * m + j], Dj = map.D[q[1] * m + j];
-
-      for (int i = 0; i < m; i++) {
-        const double  Bi = map.B[q[0] * m + i], Di = map.D[q[0] * m + i], weight[3] = {Di * Bj * Bk, Bi * Dj * Bk, Bi * Bj * Dk};
-        const double *x = map.coordinate + (ptrdiff_t)node[(k * m + j) * m + i] * map.dim;
-
-        for (int b = 0; b < map.dim; b++)
-          for (int a = 0; a < map.dim; a++) J[b][a] += weight[b] * x[a];
-      }
-    }
-  }
-}
-
-/* cofactors C[b] and determinant of a matrix whose rows are M[b] */
-__device__ static double PointsCofactors(int dim, const double M[3][3], double C[3][3])
-{
-  if (dim == 2) {
-    C[0][0] = M[1][1];
-    C[0][1] = -M[1][0];
-    C[1][0] = -M[0][1];
-    C[1][1] = M[0][0];
-    return M[0][0] * C[0][0] + M[0][1] * C[0][1];
-  }
-  for (int b = 0; b < 3; b++) {
-    const double *u = M[(b + 1) % 3], *v = M[(b + 2) % 3];
-
-    for (int a = 0; a < 3; a++) C[b][a] = u[(a + 1) % 3] * v[(a + 2) % 3] - u[(a + 2) % 3] * v[(a + 1) % 3];
-  }
-  return M[0][0] * C[0][0] + M[0][1] * C[0][1] + M[0][2] * C[0][2];
-}
-
-/* K at a point as a matrix; is it positive definite (Sylvester's criterion)? */
-__device__ static bool PointsTensor(int dim, int nkappa, const double *k, double K[3][3])
-{
-  double C[3][3], det;
-
-  for (int a = 0, i = 0; a < dim; a++)
-    for (int b = a; b < dim; b++) K[a][b] = K[b][a] = nkappa == 1 ? (a == b ? k[0] : 0) : k[i++];
-  det = PointsCofactors(dim, K, C);
-  return K[0][0] > 0 && det > 0 && (dim == 2 || C[2][2] > 0) && isfinite(det);
-}
-
-/* f = w / |J| C' K C (rr rs rt ss st tt, or rr rs ss) and w |J| shift at a point; *bad may be lowered to the cell */
-__device__ static void PointsFactorsAt(const PointsMap &map, int cell, int point, double f[7], PointsBad *bad)
-{
-  const int       c = map.c, dim = map.dim, q[3] = {point % c, point / c % c, point / c / c};
-  const ptrdiff_t at     = (ptrdiff_t)cell * PointsPower(c, dim) + point;
-  const double    weight = map.w[q[0]] * map.w[q[1]] * (dim == 3 ? map.w[q[2]] : 1);
-  double          J[3][3], C[3][3], K[3][3], det;
-
-  PointsJacobian(map, cell, q, J);
-  det = PointsCofactors(dim, J, C);
-  if (bad && !(det > 0 && isfinite(det))) atomicMin(&bad->inverted, cell);
-  if (map.kappa) {
-    if (!PointsTensor(dim, map.nkappa, map.kappa + (map.kappaconstant ? 0 : at * map.nkappa), K) && bad) atomicMin(&bad->kappa, cell);
-    for (int l = 0; l < dim; l++) {
-      for (int m = l; m < dim; m++) {
-        double sum = 0;
-
-        for (int a = 0; a < dim; a++)
-          for (int b = 0; b < dim; b++) sum += C[l][a] * K[a][b] * C[m][b];
-        *f++ = weight / det * sum;
-      }
-    }
-  }
-  if (map.shift) *f = weight * det * map.shift[map.shiftconstant ? 0 : at];
-}
-
-/* a thread a point.  factors NULL: nothing but the check */
-template <typename T>
-static __global__ void PointsFactorsKernel(const PointsMap map, const PointsLayout layout, int cells, T *factors, PointsBad *bad)
-{
-  const int points = PointsPower(map.c, map.dim);
-
-  for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < (size_t)cells * points; e += (size_t)gridDim.x * blockDim.x) {
-    const int cell = (int)(e / points), point = (int)(e % points);
-    double    f[7];
-
-    PointsFactorsAt(map, cell, point, f, bad);
-    if (!factors) continue;
-    for (int m = 0; m < layout.numbers; m++) factors[layout.at(cell, point) + (ptrdiff_t)m * layout.lanes] = (T)f[m];
-  }
-}
-
-/* the coefficients of trilinear maps, a thread a coordinate of a cell */
-template <typename T>
-static __global__ void PointsGeometryKernel(const PointsMap map, int cells, T *geometry)
-{
-  const int order[] = {1, 2, 4, 3, 6, 5, 7}; /* bits of the reference coordinates in a term, as in points_geometry */
-
-  for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < (size_t)cells * 3; e += (size_t)gridDim.x * blockDim.x) {
-    const size_t cell = e / 3, a = e % 3;
-    double       x[8];
-
-    for (int i = 0; i < 8; i++) x[i] = map.coordinate[(ptrdiff_t)map.index[cell * 8 + i] * 3 + a];
-    for (int bit = 1; bit < 8; bit *= 2)
-      for (int i = 0; i < 8; i++)
-        if (i & bit) x[i] -= x[i ^ bit];
-    for (int i = 0; i < 7; i++) geometry[cell * points_geometry + 3 * i + a] = (T)x[order[i]];
-  }
-}
-
-/* ---- the generic kernels: a team of threads a cell, squares or cubes ---- */
-
-template <typename T>
-struct PointsGeneric {
-  PointsLayout layout;
-  PointsMap    map;
-  const T     *factors;      /* NULL: from the map */
-  const T     *B, *C;        /* [c][n], [c][c] */
-  const T     *product[3];   /* [c][n]: B B, B D, D D entry by entry, for the diagonal */
-  bool         stiff, shift;
-  int          n, c, dim, cells, ncomp;
-  Team<T>      team;
-  size_t       size;         /* of a block of numbers */
-
-  /* factors of a point */
-  __device__ void at(int cell, int point, T f[7]) const
-  {
-    double g[7];
-
-    if (!factors) PointsFactorsAt(map, cell, point, g, NULL);
-    for (int m = 0; m < layout.numbers; m++) f[m] = factors ? factors[layout.at(cell, point) + (ptrdiff_t)m * layout.lanes] : (T)g[m];
-  }
-  /* the place of the number e of a cell */
-  __device__ PointsColumn::Place place(const PointsNodes &nodes, int cell, int e, bool write) const
-  {
-    return PointsPlace(nodes, n, dim, cell, e % n, e / n % n, write).place(n, e / n / n);
-  }
-};
-
-/* from[] becomes the product with X or X' in all directions; returns where it is: one of the two blocks */
-template <typename T>
-static __device__ T *PointsAll(int dim, int rows, int cols, const T *X, bool transposed, T *from, T *to)
-{
-  int n[3] = {cols, cols, dim == 3 ? cols : 1};
-
-  for (int d = 0; d < dim; d++) {
-    T *in = from;
-
-    Contract(d, n, rows, transposed ? Matrix<T>{X, 1, rows} : Matrix<T>{X, cols, 1}, in, to, false);
-    n[d] = rows;
-    from = to;
-    to   = in;
-    __syncthreads();
-  }
-  return from;
-}
-
-/* fluxes g and rows u of the points of a cell; returns the sum of u'A u of the thread's points */
-template <typename T>
-static __device__ T PointsGenericFluxes(const PointsGeneric<T> &p, int cell, T *u, T *const g[3])
-{
-  const int dim = p.dim, at[2][3][3] = {{{0, 1}, {1, 2}}, {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}}};
-  T         energy = 0;
-
-  for (int q = threadIdx.x; q < PointsPower(p.c, dim); q += blockDim.x) {
-    T f[7], in[3], mass;
-
-    p.at(cell, q, f);
-    mass = p.shift ? f[p.layout.numbers - 1] * u[q] : T(0);
-    energy += u[q] * mass;
-    u[q] = mass;
-    if (!p.stiff) continue;
-    for (int d = 0; d < dim; d++) in[d] = g[d][q];
-    for (int d = 0; d < dim; d++) {
-      T sum = 0;
-
-      for (int b = 0; b < dim; b++) sum += f[at[dim - 2][d][b]] * in[b];
-      energy += in[d] * sum;
-      g[d][q] = sum;
-    }
-  }
-  return energy;
-}
-
-/* y += alpha A x; blocks u and v, and one for each derivative */
-template <typename T>
-static __global__ void PointsGenericKernel(const __grid_constant__ PointsGeneric<T> p, const __grid_constant__ PointsArguments<T> arg)
-{
-  const int n = p.n, c = p.c, dim = p.dim, nodes = PointsPower(n, dim), points[3] = {c, c, dim == 3 ? c : 1};
-  T        *u = TeamMemory<T>(p.team.global, p.team.size), *v = u + p.size, *g[3] = {v + p.size, v + 2 * p.size, v + 3 * p.size}, energy = 0;
-
-  if (arg.sweep && arg.sweep->stop) return;
-  for (size_t base = blockIdx.x * (size_t)blockDim.y; base < (size_t)p.cells * p.ncomp; base += (size_t)gridDim.x * blockDim.y) {
-    const size_t item = base + threadIdx.y;
-    const int    cell = (int)(item / p.ncomp), comp = (int)(item % p.ncomp);
-    const bool   active = cell < p.cells;
-    T           *in, *rows;
-
-    for (int e = threadIdx.x; e < nodes; e += blockDim.x) {
-      const PointsColumn::Place place = active ? p.place(arg.nodes, cell, e, false) : PointsColumn::Place{-1, false, false};
-
-      u[e] = place.at < 0 ? T(0) : PointsRead(arg, place.at * p.ncomp + comp);
-    }
-    __syncthreads();
-    in   = c == n ? u : PointsAll(dim, c, n, p.B, false, u, v);
-    rows = in == u ? v : u;
-    for (int d = 0; d < dim && p.stiff; d++) Contract(d, points, c, Matrix<T>{p.C, c, 1}, in, g[d], false);
-    __syncthreads();
-    if (active) energy += PointsGenericFluxes(p, cell, in, g);
-    __syncthreads();
-    for (int d = 0; d < dim && p.stiff; d++) {
-      Contract(d, points, c, Matrix<T>{p.C, 1, c}, g[d], in, true);
-      __syncthreads();
-    }
-    if (c != n) in = PointsAll(dim, n, c, p.B, true, in, rows);
-    for (int e = threadIdx.x; e < nodes && active; e += blockDim.x) PointsAdd(arg, p.place(arg.nodes, cell, e, true), comp, in[e]);
-    __syncthreads();
-  }
-  if (arg.sweep) PointsSum(energy, &arg.sweep->pw);
-}
-
-/* y += the diagonal: for derivatives l and m, twice if they differ, the factor at the points times products of entries of B and D */
-template <typename T>
-static __global__ void PointsDiagonalKernel(const __grid_constant__ PointsGeneric<T> p, const __grid_constant__ PointsArguments<T> arg)
-{
-  const int n = p.n, c = p.c, dim = p.dim, nodes = PointsPower(n, dim);
-  T        *sum = TeamMemory<T>(p.team.global, p.team.size), *u = sum + p.size, *v = u + p.size;
-
-  for (size_t base = blockIdx.x * (size_t)blockDim.y; base < (size_t)p.cells; base += (size_t)gridDim.x * blockDim.y) {
-    const int  cell   = (int)(base + threadIdx.y);
-    const bool active = cell < p.cells;
-    int        number = 0;
-
-    for (int e = threadIdx.x; e < nodes; e += blockDim.x) sum[e] = 0;
-    for (int l = 0; l <= dim; l++) {
-      for (int m = l; m <= dim; m++) { /* dim: the value itself */
-        int size[3] = {c, c, dim == 3 ? c : 1};
-        T  *from = u, *to = v;
-
-        if (l == dim ? !p.shift : (m == dim || !p.stiff)) continue;
-        for (int q = threadIdx.x; q < PointsPower(c, dim) && active; q += blockDim.x) {
-          T f[7];
-
-          p.at(cell, q, f);
-          u[q] = f[number];
-        }
-        __syncthreads();
-        for (int d = 0; d < dim; d++) {
-          T *out = to;
-
-          Contract(d, size, n, Matrix<T>{p.product[(d == l) + (d == m)], 1, n}, from, out, false);
-          size[d] = n;
-          to      = from;
-          from    = out;
-          __syncthreads();
-        }
-        for (int e = threadIdx.x; e < nodes; e += blockDim.x) sum[e] += (l == m ? 1 : 2) * from[e];
-        __syncthreads();
-        number++;
-      }
-    }
-    for (int e = threadIdx.x; e < nodes && active; e += blockDim.x)
-      for (int comp = 0; comp < p.ncomp; comp++) PointsAdd(arg, p.place(arg.nodes, cell, e, true), comp, sum[e]);
-    __syncthreads();
-  }
-}
-
-/* p = z + b q, w = p at nodes that no row has */
-template <typename T>
-static __global__ void PointsRestKernel(const __grid_constant__ PointsArguments<T> arg, int count, const int *rest)
-{
-  const int e = blockIdx.x * blockDim.x + threadIdx.x;
-  T         energy = 0;
-
-  if (arg.sweep->stop) return;
-  for (int comp = 0; comp < arg.nodes.ncomp && e < count; comp++) {
-    const ptrdiff_t at = (ptrdiff_t)rest[e] * arg.nodes.ncomp + comp;
-    const T         p  = PointsRead(arg, at);
-
-    arg.y[at] = p;
-    energy += p * p;
-  }
-  PointsSum(energy, &arg.sweep->pw);
-}
-
-/* ---- plans ---- */
 
 template <typename T>
 struct PointsPlan {
@@ -370,7 +60,7 @@ static bool PointsIsComputed(const PatchFDPoints *points)
 template <typename T>
 static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p, std::vector<int> &rest)
 {
-  const size_t               size = (size_t)points->ncells * (size_t)PointsPower(p->arg.nodes.n, p->arg.nodes.dim);
+  const size_t               n = (size_t)p->arg.nodes.n, nodes = (size_t)PointsPower((int)n, p->arg.nodes.dim), size = (size_t)points->ncells * nodes;
   std::vector<unsigned char> cells(points->nnodes, 0);
   std::vector<unsigned>      index(size);
   unsigned                  *device;
@@ -389,6 +79,13 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
     index[i] = v < 0 ? points_none : (unsigned)v | (cells[v] > 1 ? points_shared : 0) | (cells[v] < 3 ? points_own : 0);
     if (v >= 0 && cells[v] > 1) cells[v] = 3; /* somebody owns it */
   }
+  for (size_t i = 0; i + nodes < size; i += n) {
+    const size_t other = i + nodes, last = i + n - 1;
+
+    if (points->index[last] < 0 || points->index[last] != points->index[other]) continue;
+    index[last] |= points_joined;
+    index[other] |= points_joined;
+  }
   for (PetscCount v = 0; v < points->nnodes; v++)
     if (!cells[v]) rest.push_back((int)v);
   PetscCall(p->memory.upload(size, index.data(), &device));
@@ -400,33 +97,35 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
 
 /* the cells `cells` on a box of nodes */
 template <typename T>
-static PetscErrorCode PointsBox(const PatchFDOperatorDesc *desc, PointsPlan<T> *p, std::vector<int> &rest)
+static PetscErrorCode PointsBoxCreate(const PatchFDOperatorDesc *desc, PointsPlan<T> *p, std::vector<int> &rest)
 {
   const PatchFDField *f     = desc->field;
   PointsNodes        &nodes = p->arg.nodes;
-  Range               rows;
-  int                 at = 0;
+  Range               rows  = f->write;
+  int                 first[3], at = 0;
 
   PetscFunctionBegin;
   PetscCheck(desc->nfield == 1 && desc->points->ncomp == 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " fields with %" PetscInt_FMT " components; operators by quadrature on a box of nodes have 1 of 1",
              desc->nfield, desc->points->ncomp);
   PetscCheck(!f->x0 && !f->y0, PETSC_COMM_SELF, PETSC_ERR_SUP, "Operators by quadrature begin where their arrays begin");
-  nodes.xl    = f->xbox;
-  nodes.yl    = f->ybox;
-  nodes.read  = f->read;
-  nodes.write = rows = f->write;
-  p->size            = PatchFDBoxSize(&f->ybox);
-  p->square          = true;
+  p->size   = PatchFDBoxSize(&f->ybox);
+  p->square = true;
   for (int d = 0; d < 3; d++) {
     const int step = d < desc->points->dim ? (int)desc->points->degree : 0;
 
-    nodes.first[d] = (int)desc->cells[d][0];
+    first[d]       = (int)desc->cells[d][0] * step;
     nodes.count[d] = (int)PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
-    rows.lo[d]     = PetscMax(rows.lo[d], nodes.first[d] * step);
-    rows.hi[d]     = PetscMin(rows.hi[d], (nodes.first[d] + nodes.count[d]) * step + 1);
+    rows.lo[d]     = PetscMax(rows.lo[d], first[d]);
+    rows.hi[d]     = PetscMin(rows.hi[d], first[d] + nodes.count[d] * step + 1);
     p->square      = p->square && f->xbox.lo[d] == f->ybox.lo[d] && f->xbox.n[d] == f->ybox.n[d];
   }
-  if (p->size > PETSC_INT_MAX || !p->square) PetscFunctionReturn(PETSC_SUCCESS); /* no sweeps */
+  nodes.x     = PointsBox(f->xbox, f->read, first);
+  nodes.y     = PointsBox(f->ybox, f->write, first);
+  nodes.row   = PointsDivisor(PetscMax(1, nodes.count[0]));
+  nodes.plane = PointsDivisor(PetscMax(1, nodes.count[0] * nodes.count[1]));
+  PetscCheck(PatchFDBoxSize(&f->xbox) <= UINT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu nodes; on GPUs an operator by quadrature has up to %u on a rank", PatchFDBoxSize(&f->xbox), UINT_MAX);
+  if (p->size > INT_MAX || !p->square) p->square = false;
+  if (!p->square) PetscFunctionReturn(PETSC_SUCCESS); /* no sweeps */
   for (int k = 0; k < f->ybox.n[2]; k++)
     for (int j = 0; j < f->ybox.n[1]; j++)
       for (int i = 0; i < f->ybox.n[0]; i++, at++)
@@ -446,9 +145,9 @@ static PetscErrorCode PointsNodesCreate(const PatchFDOperatorDesc *desc, PointsP
   nodes.kind  = points->nodes;
   nodes.n     = (int)points->degree + 1;
   nodes.dim   = (int)points->dim;
-  nodes.ncomp = (int)points->ncomp;
+  nodes.ncomp = (unsigned)points->ncomp;
   if (points->nodes == PATCHFD_NODES_BOX) {
-    PetscCall(PointsBox(desc, p, rest));
+    PetscCall(PointsBoxCreate(desc, p, rest));
     cells = (PetscCount)nodes.count[0] * nodes.count[1] * nodes.count[2];
   } else if (points->nodes == PATCHFD_NODES_INDEX) PetscCall(PointsIndex(points, p, rest));
   else {
@@ -456,7 +155,8 @@ static PetscErrorCode PointsNodesCreate(const PatchFDOperatorDesc *desc, PointsP
     p->square = true;
     p->size   = (size_t)(cells * points->ncomp) * (size_t)PointsPower(nodes.n, nodes.dim);
   }
-  PetscCheck(cells < PETSC_INT_MAX / 8, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " cells; on GPUs there can be up to %d on a rank", cells, (int)(PETSC_INT_MAX / 8));
+  PetscCheck(cells < INT_MAX / 8, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " cells; on GPUs there can be up to %d on a rank", cells, (int)(INT_MAX / 8));
+  PetscCheck(p->size <= UINT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu numbers in a vector; on GPUs an operator by quadrature has up to %u on a rank", p->size, UINT_MAX);
   p->arg.cells = (int)cells;
   p->nrest     = (int)rest.size();
   PetscCall(p->memory.upload(rest.size(), rest.data(), &p->rest));
@@ -508,7 +208,7 @@ static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool comp
   const int     cells = p->arg.cells;
   const size_t  threads = (size_t)cells * (size_t)PointsPower(p->generic.c, p->generic.dim);
   const int     blocks = (int)PetscMin(threads / 128 + 1, (size_t)1 << 20);
-  const PointsBad none = {PETSC_INT_MAX, PETSC_INT_MAX};
+  const PointsBad none = {INT_MAX, INT_MAX};
   PointsBad      found, *bad;
   T             *factors = NULL;
   cudaStream_t   stream;
@@ -635,13 +335,15 @@ PetscErrorCode PointsOperator<T>::create(const PatchFDOperatorDesc *desc, void *
 {
   PointsPlan<T> *p = new PointsPlan<T>;
   PatchFDRule    rule;
+  PetscErrorCode ierr;
 
   PetscFunctionBegin;
   *plan = p;
   PetscCall(PointsCheck(desc->points));
   PetscCall(PatchFDRuleCreate(desc->points->degree, desc->points->gauss, &rule));
-  PetscCall(PointsPlanCreate(desc, &rule, p));
+  ierr = PointsPlanCreate(desc, &rule, p);
   PetscCall(PatchFDRuleDestroy(&rule));
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,8 +1,10 @@
 /*
   y = y0 + alpha A x for operators by quadrature, A = R' (B' shift w |J| B + D' w |J| J^{-1} K J^{-T} D) R: the bake-off problems.
 
-    points.cu         plans: the choice of kernels, the factors at the points, the generic kernel (any degree, squares), the diagonal
-    points_fast.cuh   cubes of degrees 1 to 15: a thread a line
+    points.cu             plans, the choice of kernels
+    points_factors.cuh    the factors at the points, or maps of the cells for factors that are computed
+    points_generic.cuh    the generic kernel, for squares, and the diagonal
+    points_fast.cuh       cubes: a thread a line
 
   points_double_mass.cu and the like instantiate the fast ones, a precision and a kind each.
 */
@@ -22,66 +24,110 @@ enum PointsRule {
   POINTS_NUM_RULES
 };
 
-/*
-  Which numbers of an array are the nodes of a cell.  An index is points_none, or the node with two bits: points_shared where it is in several places, whose sums need
-  atomics, and points_own in one of these.
-*/
-static constexpr unsigned points_shared = 1u << 31, points_own = 1u << 30, points_node = points_own - 1, points_none = ~0u;
+/* e / d for numbers below 2^31, without a division: d > 1 by the upper half of a product */
+struct PointsDivisor {
+  unsigned d, hi, lo;
 
-struct PointsNodes {
-  int             kind, n, dim, ncomp; /* PatchFDNodes; nodes in a direction */
-  const unsigned *index;
-  int             first[3], count[3]; /* NODES_BOX: the cells */
-  Layout          xl, yl;
-  Range           read, write;
+  PointsDivisor() = default;
+  PointsDivisor(int d) : d(d)
+  {
+    const unsigned long long m = d > 1 ? ~0ull / d + 1 : 0;
+
+    hi = (unsigned)(m >> 32);
+    lo = (unsigned)m;
+  }
+  __device__ __forceinline__ int operator()(int e) const { return d == 1 ? e : (int)(((unsigned long long)e * hi + __umulhi(e, lo)) >> 32); }
 };
 
-/* a column of nodes of a cell in z: either index numbers are read, or places are base + k * stride for lo <= k < hi */
+/*
+  Which numbers of an array are the nodes of a cell.  An index is points_none, or the node with bits: points_shared where it is in several places, whose sums need
+  atomics, points_own in one of these, points_joined in the upper x-side of a cell and the lower one of the next cell where both have it at the same place.
+*/
+static constexpr unsigned points_shared = 1u << 31, points_own = 1u << 30, points_joined = 1u << 29, points_node = points_joined - 1, points_none = ~0u;
+
+/* one of the boxes of nodes; nodes are counted from the first of the first cell.  Offsets are below 2^32: sums may overflow on their way */
+struct PointsBox {
+  unsigned base, row, plane;
+  int      lo[3];
+  unsigned count[3]; /* nodes lo .. lo + count - 1 are read, or written */
+
+  PointsBox() = default;
+  PointsBox(const Layout &l, const Range &r, const int first[3]) : base((unsigned)l.at(first[0], first[1], first[2])), row((unsigned)l.row), plane((unsigned)l.plane)
+  {
+    for (int d = 0; d < 3; d++) {
+      lo[d]    = r.lo[d] - first[d];
+      count[d] = (unsigned)(r.hi[d] > r.lo[d] ? r.hi[d] - r.lo[d] : 0);
+    }
+  }
+  __device__ __forceinline__ bool has(int d, int i) const { return (unsigned)(i - lo[d]) < count[d]; }
+};
+
+struct PointsNodes {
+  int             kind, n, dim; /* PatchFDNodes; nodes in a direction */
+  unsigned        ncomp;
+  const unsigned *index;
+  int             count[3];     /* NODES_BOX: of the cells */
+  PointsDivisor   row, plane;   /* count[0], count[0] * count[1] */
+  PointsBox       x, y;
+};
+
+/* a column of nodes of a cell in z: one component of them.  Either numbers are read, or places are base + k * stride for lo <= k < lo + count */
 struct PointsColumn {
   const unsigned *index;
-  ptrdiff_t       base;
-  int             stride, lo, hi;
-  bool            left, right, front, back, below, above; /* is it the side of the cells before, behind in x, in y; are there cells below, above? */
+  unsigned        ncomp, comp, base, stride;
+  int             lo;
+  unsigned        count;
+  bool            left, right, back, sides, below, above; /* is it the side of the cell before or behind in x, behind in y, or one of both in y; are there cells below, above? */
 
-  struct Place {
-    ptrdiff_t at; /* the node, negative if it is none */
-    bool      shared, own;
-  };
-  static __device__ __forceinline__ Place indexed(unsigned v) { return {v == points_none ? -1 : (ptrdiff_t)(v & points_node), (v & points_shared) != 0, (v & points_own) != 0}; }
-  __device__ __forceinline__ bool      ends(int n, int k) const { return (k == 0 && below) || (k == n - 1 && above); }
-  __device__ __forceinline__ bool      has(int k) const { return k >= lo && k < hi; }
-  __device__ __forceinline__ ptrdiff_t at(int k) const { return base + (ptrdiff_t)k * stride; }
-  /* one of n nodes */
-  __device__ __forceinline__ Place place(int n, int k) const
+  __device__ __forceinline__ bool     ends(int n, int k) const { return (k == 0 && below) || (k == n - 1 && above); }
+  __device__ __forceinline__ unsigned number(int n, int k) const { return index[k * n * n]; }
+
+  /* of n nodes node k: does it exist, where is it, is it in other cells, too, and is this cell the one that owns it? */
+  template <bool INDEX>
+  __device__ __forceinline__ bool has(int n, int k) const
   {
-    if (index) return indexed(index[k * n * n]);
-    return {has(k) ? at(k) : -1, left || right || front || back || ends(n, k), !right && !back && !(k == n - 1 && above)};
+    return INDEX ? number(n, k) != points_none : (unsigned)(k - lo) < count;
+  }
+  template <bool INDEX>
+  __device__ __forceinline__ unsigned at(int n, int k) const
+  {
+    return INDEX ? (number(n, k) & points_node) * ncomp + comp : base + k * stride;
+  }
+  template <bool INDEX>
+  __device__ __forceinline__ bool shared(int n, int k) const
+  {
+    return INDEX ? (number(n, k) & points_shared) != 0 : left || right || sides || ends(n, k);
+  }
+  template <bool INDEX>
+  __device__ __forceinline__ bool own(int n, int k) const
+  {
+    return INDEX ? (number(n, k) & points_own) != 0 : !right && !back && !(k == n - 1 && above);
   }
 };
 
 /* of cell `cell`, for reading, or for writing; n and dim as in a, known to the compiler or not */
-__device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int n, int dim, int cell, int i, int j, bool write)
+__device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int n, int dim, int cell, int i, int j, int comp, bool write)
 {
-  const int    size = dim == 3 ? n * n * n : n * n;
-  PointsColumn c    = {NULL, (ptrdiff_t)cell * size + j * n + i, n * n, 0, n, false, false, false, false, false, false};
+  const int      size = dim == 3 ? n * n * n : n * n;
+  const unsigned first = (unsigned)cell * size + j * n + i;
+  PointsColumn   c    = {NULL, a.ncomp, (unsigned)comp, first * a.ncomp + comp, n * n * a.ncomp, 0, (unsigned)n, false, false, false, false, false, false};
 
-  if (a.kind == PATCHFD_NODES_INDEX) c.index = a.index + c.base;
+  if (a.kind == PATCHFD_NODES_INDEX) c.index = a.index + first;
   if (a.kind == PATCHFD_NODES_BOX) {
-    const Layout &l     = write ? a.yl : a.xl;
-    const Range  &r     = write ? a.write : a.read;
-    const int     at[3] = {cell % a.count[0], cell / a.count[0] % a.count[1], cell / a.count[0] / a.count[1]};
-    const int     node[3] = {(a.first[0] + at[0]) * (n - 1) + i, (a.first[1] + at[1]) * (n - 1) + j, (a.first[2] + at[2]) * (n - 1)};
+    const PointsBox &b = write ? a.y : a.x;
+    const int        z = a.plane(cell), rest = cell - z * a.count[0] * a.count[1], y = a.row(rest), x = rest - y * a.count[0];
+    const int        node[3] = {x * (n - 1) + i, y * (n - 1) + j, z * (n - 1)};
 
-    c.base   = l.at(node[0], node[1], node[2]);
-    c.stride = (int)l.plane;
-    c.lo     = r.lo[2] - node[2];
-    c.hi     = Inside(r, 0, node[0]) && Inside(r, 1, node[1]) ? r.hi[2] - node[2] : c.lo;
-    c.left   = i == 0 && at[0] > 0;
-    c.right  = i == n - 1 && at[0] + 1 < a.count[0];
-    c.front  = j == 0 && at[1] > 0;
-    c.back   = j == n - 1 && at[1] + 1 < a.count[1];
-    c.below  = dim == 3 && at[2] > 0;
-    c.above  = dim == 3 && at[2] + 1 < a.count[2];
+    c.base   = b.base + node[0] + node[1] * b.row + node[2] * b.plane;
+    c.stride = b.plane;
+    c.lo     = b.lo[2] - node[2];
+    c.count  = b.has(0, node[0]) && b.has(1, node[1]) ? b.count[2] : 0;
+    c.left   = i == 0 && x > 0;
+    c.right  = i == n - 1 && x + 1 < a.count[0];
+    c.back   = j == n - 1 && y + 1 < a.count[1];
+    c.sides  = (j == 0 && y > 0) || c.back;
+    c.below  = dim == 3 && z > 0;
+    c.above  = dim == 3 && z + 1 < a.count[2];
   }
   return c;
 }
@@ -147,7 +193,7 @@ struct PointsArguments {
 
 /* one number of x, or of a sweep's p = z + b q */
 template <typename T>
-__device__ __forceinline__ T PointsRead(const PointsArguments<T> &a, ptrdiff_t at)
+__device__ __forceinline__ T PointsRead(const PointsArguments<T> &a, unsigned at)
 {
   if (!a.sweep) return a.x[at];
   const T b = (T)a.sweep->b, z = a.d ? a.d[at] * a.x[at] : a.x[at], p = b == 0 ? z : z + b * a.q[at];
@@ -156,14 +202,11 @@ __device__ __forceinline__ T PointsRead(const PointsArguments<T> &a, ptrdiff_t a
   return p;
 }
 
-/* y += alpha w at a node of a cell */
+/* y += alpha w */
 template <typename T>
-__device__ __forceinline__ void PointsAdd(const PointsArguments<T> &a, PointsColumn::Place place, int comp, T w)
+__device__ __forceinline__ void PointsAdd(const PointsArguments<T> &a, unsigned at, bool shared, T w)
 {
-  const ptrdiff_t at = place.at * a.nodes.ncomp + comp;
-
-  if (place.at < 0) return;
-  if (place.shared) atomicAdd(a.y + at, a.alpha * w);
+  if (shared) atomicAdd(a.y + at, a.alpha * w);
   else a.y[at] = (a.y0 ? a.y0[at] : T(0)) + a.alpha * w;
 }
 

@@ -20,8 +20,7 @@
 
   The mass matrix has none of the stages between.  y: nodes inside a cell are written, sums of several cells are made by atomics.  Two runs need not give the same bits.
 
-  Computed factors: along a line the tangents x_a, x_b are linear, x_own is constant; the cofactors x_b x x_own and x_own x x_a are linear, too, x_a x x_b
-  and the determinant x_own . (x_a x x_b) are quadratic: 14 multiply-adds a point.
+  Computed factors: along a line the tangents x_a and x_b of the map are linear, x_own is constant: 15 numbers in registers, and about 50 multiply-adds a point.
 
   What bounds it, in numbers (of eight bytes, in double precision) a point of a cell: memory, stored factors 6 or 7 (mass 1) and x and y once a node; shared memory 15
   (collocated), about 23 (Gauss), about 8 (mass); products n (collocated: 3 n), half of what the dense matrices have.
@@ -70,12 +69,11 @@ __host__ __device__ constexpr int PointsPerBlock(int lines)
 
 template <typename T, int K, PointsRule RULE, bool COMPUTED, int VARIANT = 0>
 struct PointsShape {
-  static constexpr int  N = K, n = K + 1, c = RULE == POINTS_COLLOCATED ? K + 1 : K + 2, LINES = c * c, PER = PointsPerBlock(LINES), THREADS = RoundUp(PER * LINES, 32);
+  static constexpr int  N = K, n = K + 1, c = RULE == POINTS_COLLOCATED ? K + 1 : K + 2, LINES = c * c, PER = PointsPerBlock(LINES) * (VARIANT == 3 ? 2 : 1), THREADS = RoundUp(PER * LINES, 32);
   static constexpr int  OWN = RULE == POINTS_COLLOCATED ? 2 : 0, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* cyclic */
   static constexpr bool MASS = RULE == POINTS_MASS;
-  static constexpr int V = VARIANT;
-  static constexpr int  BLOCKS = VARIANT == 1 ? 1024 / THREADS : VARIANT == 2 ? 1280 / THREADS : VARIANT == 3 ? 640 / THREADS : 65536 / THREADS / (40 + 6 * c + (COMPUTED && !MASS ? (VARIANT == 5 ? 20 : VARIANT == 6 ? 30 : 40) : 0));
-  static constexpr bool PREFETCH = VARIANT != 4;
+  static constexpr int  REGISTERS = MASS ? 32 + 4 * c : 40 + 6 * c + (COMPUTED ? 20 : 0); /* of double precision */
+  static constexpr int  BLOCKS0 = 65536 / THREADS / REGISTERS, BLOCKS = VARIANT == 1 ? BLOCKS0 + 1 : VARIANT == 2 ? BLOCKS0 - 1 : BLOCKS0;
   static constexpr bool GAUSS = RULE != POINTS_COLLOCATED;
   static constexpr int  ROW = c, PLANE = ROW * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 0), CELL = PLANE * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 1);
   template <int D>
@@ -155,90 +153,92 @@ __device__ __forceinline__ void PointsMultiply(const PointsMatrix<T> &X, const T
 /* ---- the nodes of a cell ---- */
 
 /* a column of nodes of a cell: what threads have before and after the work of a cell.  Threads beside each other in a warp have columns beside each other in x */
-template <int n>
-struct PointsNodesColumn {
-  PointsColumn c;
-  int          i;
-  bool         mine;
+template <int n, int PER, typename T>
+struct PointsColumns {
+  const PointsArguments<T> &a;
+  PointsColumn              c;
+  bool                      mine, before, behind; /* is there a cell; do the threads before and behind have the cells before and behind in the block? */
 
-  __device__ __forceinline__ PointsNodesColumn(const PointsNodes &a, bool mine, int cell, int i, int j, bool write) : i(i), mine(mine)
+  __device__ __forceinline__ PointsColumns(const PointsArguments<T> &a, int comp, bool write) : a(a)
   {
-    if (mine) c = PointsPlace(a, n, 3, cell, i, j, write);
-    else c = {NULL, 0, 0, 0, 0, false, false, false, false, false, false};
+    const PointsLane<0, n, n, PER> lane(threadIdx.x);
+    const int                      cell = blockIdx.x * PER + lane.e();
+
+    mine   = threadIdx.x < n * n * PER && cell < a.cells;
+    before = mine && lane.p() == 0 && lane.e() > 0 && threadIdx.x % 32 > 0;
+    behind = mine && lane.p() == n - 1 && lane.e() + 1 < PER && cell + 1 < a.cells && threadIdx.x % 32 < 31;
+    c      = PointsPlace(a.nodes, n, 3, mine ? cell : 0, lane.p(), lane.q(), comp, write);
   }
 
-  /* u = component comp of x; of sweeps the new direction.  All loads come first: stores would hold them up */
-  template <typename T>
-  __device__ __forceinline__ void load(const PointsArguments<T> &a, int comp, T u[n]) const
+  template <bool INDEX>
+  __device__ __forceinline__ void fetch(const T *x, T u[n]) const
   {
-    auto each = [&](auto &&f) {
 #pragma unroll
-      for (int k = 0; k < n; k++) {
-        const PointsColumn::Place p = c.place(n, k);
-
-        if (p.at >= 0) f(k, p, p.at * a.nodes.ncomp + comp);
-        else u[k] = 0;
-      }
-    };
-
-    each([&](int k, const PointsColumn::Place &, ptrdiff_t at) { u[k] = a.x[at]; });
+    for (int k = 0; k < n; k++) u[k] = c.template has<INDEX>(n, k) ? x[c.template at<INDEX>(n, k)] : T(0);
+  }
+  /* u = x; of sweeps the new direction, which the nodes' owners keep */
+  template <bool INDEX>
+  __device__ __forceinline__ void read(T u[n]) const
+  {
+    fetch<INDEX>(a.x, u);
     if (!a.sweep) return;
     const T b = (T)a.sweep->b;
-    if (a.d) each([&](int k, const PointsColumn::Place &, ptrdiff_t at) { u[k] *= a.d[at]; });
-    if (b != 0) each([&](int k, const PointsColumn::Place &, ptrdiff_t at) { u[k] += b * a.q[at]; });
-    each([&](int k, const PointsColumn::Place &p, ptrdiff_t at) {
-      if (p.own) a.p[at] = u[k];
-    });
+    T       d[n], q[n];
+
+    if (b != 0) fetch<INDEX>(a.q, q);
+    if (a.d) {
+      fetch<INDEX>(a.d, d);
+#pragma unroll
+      for (int k = 0; k < n; k++) u[k] *= d[k];
+    }
+#pragma unroll
+    for (int k = 0; k < n; k++) {
+      if (b != 0) u[k] += b * q[k];
+      if (c.template own<INDEX>(n, k) && c.template has<INDEX>(n, k)) a.p[c.template at<INDEX>(n, k)] = u[k];
+    }
+  }
+  __device__ __forceinline__ void load(T u[n]) const
+  {
+    if (!mine) return;
+    if (a.nodes.kind == PATCHFD_NODES_INDEX) read<true>(u);
+    else read<false>(u);
   }
 
-  /* does the thread before, or behind, have the same node k, as the last one of the cell beside? */
-  __device__ __forceinline__ bool joinedLeft(const PointsNodes &a, int local, int k) const
+  /* y += alpha w at all nodes that `skip` does not name, by atomics at those that `shared` names */
+  template <bool INDEX, typename Skip, typename Shared>
+  __device__ __forceinline__ void add(Skip &&skip, Shared &&shared, const T w[n]) const
   {
-    const bool can = mine && i == 0 && local > 0 && threadIdx.x % 32 > 0;
+    T old[n] = {};
 
-    if (a.kind != PATCHFD_NODES_INDEX) return can && c.left;
-    const unsigned v = c.index ? c.index[k * n * n] : points_none, left = __shfl_up_sync(~0u, v, 1);
-    return can && v != points_none && (left & points_node) == (v & points_node);
-  }
-  __device__ __forceinline__ bool joinedRight(const PointsNodes &a, int per, int local, int k) const
-  {
-    const bool can = mine && i == n - 1 && local + 1 < per && threadIdx.x % 32 < 31;
-
-    if (a.kind != PATCHFD_NODES_INDEX) return can && c.right;
-    const unsigned v = c.index ? c.index[k * n * n] : points_none, right = __shfl_down_sync(~0u, v, 1);
-    return can && v != points_none && (right & points_node) == (v & points_node);
+    if (a.y0) {
+#pragma unroll
+      for (int k = 0; k < n; k++)
+        if (c.template has<INDEX>(n, k) && !shared(k)) old[k] = a.y0[c.template at<INDEX>(n, k)];
+    }
+#pragma unroll
+    for (int k = 0; k < n; k++) {
+      if (!c.template has<INDEX>(n, k) || skip(k)) continue;
+      if (shared(k)) atomicAdd(a.y + c.template at<INDEX>(n, k), a.alpha * w[k]);
+      else a.y[c.template at<INDEX>(n, k)] = old[k] + a.alpha * w[k];
+    }
   }
 
   /* y += alpha w; all threads of a warp call this */
-  template <typename T>
-  __device__ __forceinline__ void store(const PointsArguments<T> &a, int per, int local, int comp, T w[n]) const
+  __device__ __forceinline__ void store(T w[n]) const
   {
-    const bool box = a.nodes.kind == PATCHFD_NODES_BOX, join = box && joinedLeft(a.nodes, local, 0), drop = box && joinedRight(a.nodes, per, local, 0);
-    const bool sides = (c.left && !join) || c.right || c.front || c.back;
-    T          old[n];
+    const bool index = a.nodes.kind == PATCHFD_NODES_INDEX, join = before && c.left, drop = behind && c.right, sides = (c.left && !join) || c.right || c.sides;
 
     if (a.nodes.kind != PATCHFD_NODES_CELL) {
 #pragma unroll
       for (int k = 0; k < n; k++) {
         const T left = __shfl_up_sync(~0u, w[k], 1);
 
-        if (box ? join : joinedLeft(a.nodes, local, k)) w[k] += left;
+        if (index ? before && (c.number(n, k) & points_joined) : join) w[k] += left;
       }
     }
-    auto each = [&](auto &&f) {
-#pragma unroll
-      for (int k = 0; k < n; k++) {
-        const bool                skip = box ? drop : a.nodes.kind == PATCHFD_NODES_INDEX && joinedRight(a.nodes, per, local, k);
-        const PointsColumn::Place p    = c.place(n, k);
-
-        if (p.at >= 0 && !skip) f(k, box ? sides || c.ends(n, k) : p.shared, p.at * a.nodes.ncomp + comp);
-      }
-    };
-    each([&](int k, bool shared, ptrdiff_t at) { old[k] = a.y0 && !shared ? a.y0[at] : T(0); });
-    each([&](int k, bool shared, ptrdiff_t at) {
-      if (shared) atomicAdd(a.y + at, a.alpha * w[k]);
-      else a.y[at] = old[k] + a.alpha * w[k];
-    });
+    if (!mine) return;
+    if (index) add<true>([&](int k) { return behind && (c.number(n, k) & points_joined); }, [&](int k) { return c.template shared<true>(n, k); }, w);
+    else add<false>([&](int) { return drop; }, [&](int k) { return sides || c.ends(n, k); }, w);
   }
 };
 
@@ -280,93 +280,53 @@ struct PointsStored {
   }
 };
 
-/* the same from the map of the cell */
+/* the same from the map of the cell: tangents x_a and x_b are linear along the line, x_own is constant */
 template <typename S, typename T>
 struct PointsComputed {
   using V = Vector3<T>;
-  V o0, o1, o2, a0, a1, b0, b1; /* cofactors: polynomials along the line */
-  T d0, d1, d2, w;
+  V pa, qa, pb, qb, o;
+  T w, d0, d1, d2; /* weight; the determinant x_own . (x_a x x_b), a polynomial along the line */
 
   static __device__ __forceinline__ V vector(const T *X, int m) { return {X[3 * m], X[3 * m + 1], X[3 * m + 2]}; }
 
   __device__ __forceinline__ PointsComputed(const PointsArguments<T> &arg, const T *geometry, int p, int q)
   {
-    /* bilinear terms of two directions stand at 3 ab, 4 bc, 5 ac */
-    constexpr int mixed[3] = {4, 5, 3}, oa = mixed[S::B], ob = mixed[S::A], ab = mixed[S::OWN];
-    constexpr bool swapped = S::OWN == 1;
-    const T       a = arg.point[swapped ? q : p], b = arg.point[swapped ? p : q];
-    const V       abo = vector(geometry, 6), xoa = vector(geometry, oa), xob = vector(geometry, ob), xab = vector(geometry, ab);
-    const V       qa = xoa.plus(b, abo), qb = xob.plus(a, abo);                       /* d x_a, d x_b along the line */
-    const V       o = vector(geometry, S::OWN).plus(a, xoa).plus(b, qb);
-    const V       pa = vector(geometry, S::A).plus(b, xab), pb = vector(geometry, S::B).plus(a, xab);
-
-    w  = arg.weight[p] * arg.weight[q];
-    o0 = pa.cross(pb);
-    o1 = pa.cross(qb).plus(1, qa.cross(pb));
-    o2 = qa.cross(qb);
-    a0 = pb.cross(o);
-    a1 = qb.cross(o);
-    b0 = o.cross(pa);
-    b1 = o.cross(qa);
-    d0 = o.dot(o0);
-    d1 = o.dot(o1);
-    d2 = o.dot(o2);
-  }
-  __device__ __forceinline__ T determinant(T s) const { return d0 + s * (d1 + s * d2); }
-  __device__ __forceinline__ T mass(const PointsArguments<T> &arg, int i) const { return arg.s * arg.weight[i] * w * determinant(arg.point[i]); }
-  __device__ __forceinline__ void flux(const PointsArguments<T> &arg, int i, T g[3]) const
-  {
-    const T s  = arg.point[i];
-    const V co = o0.plus(s, o1.plus(s, o2)), ca = a0.plus(s, a1), cb = b0.plus(s, b1);
-    const T r  = arg.weight[i] * w * ReciprocalOrZero(determinant(s));
-    V       t  = V{co.x * g[0], co.y * g[0], co.z * g[0]}.plus(g[1], ca).plus(g[2], cb);
-
-    if (arg.tensor) t = {arg.K[0] * t.x + arg.K[1] * t.y + arg.K[2] * t.z, arg.K[1] * t.x + arg.K[3] * t.y + arg.K[4] * t.z, arg.K[2] * t.x + arg.K[4] * t.y + arg.K[5] * t.z};
-    else t = {arg.K[0] * t.x, arg.K[0] * t.y, arg.K[0] * t.z};
-    g[0] = r * co.dot(t);
-    g[1] = r * ca.dot(t);
-    g[2] = r * cb.dot(t);
-  }
-};
-
-template <typename S, typename T>
-struct PointsComputed2 {
-  using V = Vector3<T>;
-  V pa, qa, pb, qb, o;
-  T w;
-
-  static __device__ __forceinline__ V vector(const T *X, int m) { return {X[3 * m], X[3 * m + 1], X[3 * m + 2]}; }
-  __device__ __forceinline__ PointsComputed2(const PointsArguments<T> &arg, const T *geometry, int p, int q)
-  {
-    constexpr int mixed[3] = {4, 5, 3}, oa = mixed[S::B], ob = mixed[S::A], ab = mixed[S::OWN];
+    constexpr int mixed[3] = {4, 5, 3}; /* bilinear terms are without direction 0, 1, 2 */
     const T       a = arg.point[p], b = arg.point[q];
-    const V       abo = vector(geometry, 6), xoa = vector(geometry, oa), xob = vector(geometry, ob), xab = vector(geometry, ab);
+    const V       all = vector(geometry, 6), oa = vector(geometry, mixed[S::B]), ob = vector(geometry, mixed[S::A]), ab = vector(geometry, mixed[S::OWN]);
 
+    static_assert(S::OWN != 1, "lines (p, q) are in the cyclic order of the other directions");
     w  = arg.weight[p] * arg.weight[q];
-    qa = xoa.plus(b, abo);
-    qb = xob.plus(a, abo);
-    o  = vector(geometry, S::OWN).plus(a, xoa).plus(b, qb);
-    pa = vector(geometry, S::A).plus(b, xab);
-    pb = vector(geometry, S::B).plus(a, xab);
+    qa = oa.plus(b, all);
+    qb = ob.plus(a, all);
+    o  = vector(geometry, S::OWN).plus(a, oa).plus(b, qb);
+    pa = vector(geometry, S::A).plus(b, ab);
+    pb = vector(geometry, S::B).plus(a, ab);
+    if constexpr (S::MASS) {
+      d0 = o.dot(pa.cross(pb));
+      d1 = o.dot(pa.cross(qb)) + o.dot(qa.cross(pb));
+      d2 = o.dot(qa.cross(qb));
+    }
   }
   __device__ __forceinline__ T mass(const PointsArguments<T> &arg, int i) const
   {
-    const T s  = arg.point[i];
-    const V xa = pa.plus(s, qa), xb = pb.plus(s, qb);
+    const T s = arg.point[i], det = S::MASS ? d0 + s * (d1 + s * d2) : o.dot(pa.plus(s, qa).cross(pb.plus(s, qb)));
 
-    return arg.s * arg.weight[i] * w * o.dot(xa.cross(xb));
+    return arg.s * arg.weight[i] * w * det;
   }
+  /* with C the cofactors, C_own = x_a x x_b and so on, and t = K C g / |J|: C't = x_a x x_b . t, x_b . (x_own x t), -x_a . (x_own x t) */
   __device__ __forceinline__ void flux(const PointsArguments<T> &arg, int i, T g[3]) const
   {
-    const T s  = arg.point[i];
-    const V xa = pa.plus(s, qa), xb = pb.plus(s, qb), co = xa.cross(xb);
-    const T r  = arg.weight[i] * w * ReciprocalOrZero(o.dot(co));
-    V       t  = V{g[1] * xb.x - g[2] * xa.x, g[1] * xb.y - g[2] * xa.y, g[1] * xb.z - g[2] * xa.z}.cross(o).plus(g[0], co);
+    const T  s  = arg.point[i];
+    const V  xa = pa.plus(s, qa), xb = pb.plus(s, qb), co = xa.cross(xb);
+    const T  r  = arg.weight[i] * w * ReciprocalOrZero(o.dot(co));
+    V        t  = V{g[1] * xb.x - g[2] * xa.x, g[1] * xb.y - g[2] * xa.y, g[1] * xb.z - g[2] * xa.z}.cross(o).plus(g[0], co);
+    const T *K  = arg.K;
 
-    if (arg.tensor) t = {arg.K[0] * t.x + arg.K[1] * t.y + arg.K[2] * t.z, arg.K[1] * t.x + arg.K[3] * t.y + arg.K[4] * t.z, arg.K[2] * t.x + arg.K[4] * t.y + arg.K[5] * t.z};
-    else t = {arg.K[0] * t.x, arg.K[0] * t.y, arg.K[0] * t.z};
-    t = {r * t.x, r * t.y, r * t.z};
+    if (arg.tensor) t = {r * (K[0] * t.x + K[1] * t.y + K[2] * t.z), r * (K[1] * t.x + K[3] * t.y + K[4] * t.z), r * (K[2] * t.x + K[4] * t.y + K[5] * t.z)};
+    else t = {r * K[0] * t.x, r * K[0] * t.y, r * K[0] * t.z};
     const V ot = o.cross(t);
+
     g[0] = co.dot(t);
     g[1] = xb.dot(ot);
     g[2] = -xa.dot(ot);
@@ -378,7 +338,7 @@ struct PointsComputed2 {
 template <typename S, bool COMPUTED, typename T>
 struct PointsBlock {
   static constexpr int n = S::n, c = S::c;
-  using Factors = std::conditional_t<COMPUTED, std::conditional_t<S::V == 5 || S::V == 6, PointsComputed2<S, T>, PointsComputed<S, T>>, PointsStored<S, T>>;
+  using Factors = std::conditional_t<COMPUTED, PointsComputed<S, T>, PointsStored<S, T>>;
 
   const PointsArguments<T> &arg;
   T                        *U, *V, *W, *geometry;
@@ -396,7 +356,7 @@ struct PointsBlock {
 #if __CUDA_ARCH__ >= 900
       const unsigned bytes = min(c * arg.numbers * S::LANES * (int)sizeof(T), points_prefetch);
 
-      if (S::PREFETCH && threadIdx.x == 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(arg.factors + blockIdx.x * (size_t)(c * arg.numbers) * S::LANES), "r"(bytes));
+      if (S::GAUSS && threadIdx.x == 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(arg.factors + blockIdx.x * (size_t)(c * arg.numbers) * S::LANES), "r"(bytes));
 #endif
     }
   }
@@ -410,19 +370,11 @@ struct PointsBlock {
     if (threadIdx.x < P * Q * S::PER && (int)blockIdx.x * S::PER + lane.e() < arg.cells) f(lane.e() * S::CELL, lane.p(), lane.q());
   }
   /* columns of nodes: lanes follow x, from cell to cell */
-  using Columns = PointsLane<0, n, n, S::PER>;
-  __device__ __forceinline__ PointsNodesColumn<n> column(bool write) const
-  {
-    const Columns lane(threadIdx.x);
-    const int     cell = blockIdx.x * S::PER + lane.e();
-
-    return PointsNodesColumn<n>(arg.nodes, threadIdx.x < n * n * S::PER && cell < arg.cells, cell, lane.p(), lane.q(), write);
-  }
-
+  using Columns = PointsColumns<n, S::PER, T>;
   template <typename F>
   __device__ __forceinline__ void columns(F &&f)
   {
-    const Columns lane(threadIdx.x);
+    const PointsLane<0, n, n, S::PER> lane(threadIdx.x);
 
     if (threadIdx.x < n * n * S::PER && (int)blockIdx.x * S::PER + lane.e() < arg.cells) f(lane.e() * S::CELL, lane.p(), lane.q());
   }
@@ -448,11 +400,11 @@ struct PointsBlock {
   /* u = x at the points of the own line */
   __device__ __forceinline__ void load(int comp, T u[c])
   {
-    if constexpr (S::OWN == 2) column(false).load(arg, comp, u);
+    if constexpr (S::OWN == 2) Columns(arg, comp, false).load(u);
     else {
       T x[n];
 
-      column(false).load(arg, comp, x);
+      Columns(arg, comp, false).load(x);
       columns([&](int cell, int i, int j) { PointsMultiply<c, n, false, false>(arg.B, x, [&](int k, T v) { U[cell + S::template line<2>(i, j) + k * S::template stride<2>] = v; }); });
       __syncthreads();
       lines<1, n, c>([&](int cell, int i, int k) {
@@ -558,7 +510,7 @@ struct PointsBlock {
   /* y += rows */
   __device__ __forceinline__ void store(int comp, T u[c])
   {
-    if constexpr (S::OWN == 2) column(true).store(arg, S::PER, Columns(threadIdx.x).e(), comp, u);
+    if constexpr (S::OWN == 2) Columns(arg, comp, true).store(u);
     else {
       T w[n] = {};
 
@@ -576,7 +528,7 @@ struct PointsBlock {
         read<2, c>(U + cell + S::template line<2>(i, j), in);
         PointsMultiply<n, c, false, true>(arg.B, in, [&](int k, T v) { w[k] = v; });
       });
-      column(true).store(arg, S::PER, Columns(threadIdx.x).e(), comp, w);
+      Columns(arg, comp, true).store(w);
     }
   }
 };
@@ -619,7 +571,7 @@ PetscErrorCode PointsFind(PetscInt degree, bool computed, PointsKernel<T> *kerne
     const int variant = v ? atoi(v) : 0;
     if constexpr (sizeof(T) == 8 && (K == 2 || K == 4 || K == 7)) {
 #define VAR(V) if (variant == V) { *kernel = computed ? PointsKernelOf<PointsShape<T, K, RULE, true, V>, true, T>() : PointsKernelOf<PointsShape<T, K, RULE, false, V>, false, T>(); return PETSC_SUCCESS; }
-VAR(1) VAR(2) VAR(4) VAR(5) VAR(6)
+VAR(1) VAR(2) VAR(3)
     }
     *kernel = computed ? PointsKernelOf<PointsShape<T, K, RULE, true>, true, T>() : PointsKernelOf<PointsShape<T, K, RULE, false>, false, T>();
     return PETSC_SUCCESS;

@@ -1,0 +1,143 @@
+/*
+  The geometry of cells, and from it the factors at the points, for operators by quadrature (points.cuh): kernels that run once.
+
+  With J = dx / d(r, s, t) and its cofactors C = |J| J^{-T}, whose rows are |J| grad of the reference coordinates, the factors are w / |J| C K C' and w |J| shift.
+*/
+#pragma once
+#include "points.cuh"
+
+namespace patchfd
+{
+
+/* maps of the cells and coefficients, always in double precision; c points in a direction, m nodes of the map */
+struct PointsMap {
+  int           dim, c, m, nkappa;
+  bool          kappaconstant, shiftconstant;
+  const double *B, *D, *w; /* [c][m], [c][m], [c] */
+  const int    *index;     /* [cells][m^dim] */
+  const double *coordinate, *kappa, *shift; /* NULL: no such term */
+};
+
+/* which cell is not as it should be */
+struct PointsBad {
+  int inverted, kappa; /* the first such cells */
+};
+
+__host__ __device__ static int PointsPower(int n, int dim)
+{
+  return dim == 3 ? n * n * n : n * n;
+}
+
+/* J[b] = dx / d(reference direction b) at a point of a cell */
+__device__ static void PointsJacobian(const PointsMap &map, int cell, const int q[3], double J[3][3])
+{
+  const int m = map.m, mz = map.dim == 3 ? m : 1, *node = map.index + (ptrdiff_t)cell * PointsPower(m, map.dim);
+
+  for (int b = 0; b < 3; b++) J[b][0] = J[b][1] = J[b][2] = 0;
+  for (int k = 0; k < mz; k++) {
+    const double Bk = mz > 1 ? map.B[q[2] * m + k] : 1, Dk = mz > 1 ? map.D[q[2] * m + k] : 0;
+
+    for (int j = 0; j < m; j++) {
+      const double Bj = map.B[q[1] * m + j], Dj = map.D[q[1] * m + j];
+
+      for (int i = 0; i < m; i++) {
+        const double  Bi = map.B[q[0] * m + i], Di = map.D[q[0] * m + i], weight[3] = {Di * Bj * Bk, Bi * Dj * Bk, Bi * Bj * Dk};
+        const double *x = map.coordinate + (ptrdiff_t)node[(k * m + j) * m + i] * map.dim;
+
+        for (int b = 0; b < map.dim; b++)
+          for (int a = 0; a < map.dim; a++) J[b][a] += weight[b] * x[a];
+      }
+    }
+  }
+}
+
+/* cofactors C[b] and determinant of a matrix whose rows are M[b] */
+__device__ static double PointsCofactors(int dim, const double M[3][3], double C[3][3])
+{
+  if (dim == 2) {
+    C[0][0] = M[1][1];
+    C[0][1] = -M[1][0];
+    C[1][0] = -M[0][1];
+    C[1][1] = M[0][0];
+    return M[0][0] * C[0][0] + M[0][1] * C[0][1];
+  }
+  for (int b = 0; b < 3; b++) {
+    const double *u = M[(b + 1) % 3], *v = M[(b + 2) % 3];
+
+    for (int a = 0; a < 3; a++) C[b][a] = u[(a + 1) % 3] * v[(a + 2) % 3] - u[(a + 2) % 3] * v[(a + 1) % 3];
+  }
+  return M[0][0] * C[0][0] + M[0][1] * C[0][1] + M[0][2] * C[0][2];
+}
+
+/* K at a point as a matrix; is it positive definite (Sylvester's criterion)? */
+__device__ static bool PointsTensor(int dim, int nkappa, const double *k, double K[3][3])
+{
+  double C[3][3], det;
+
+  for (int a = 0, i = 0; a < dim; a++)
+    for (int b = a; b < dim; b++) K[a][b] = K[b][a] = nkappa == 1 ? (a == b ? k[0] : 0) : k[i++];
+  det = PointsCofactors(dim, K, C);
+  return K[0][0] > 0 && det > 0 && (dim == 2 || C[2][2] > 0) && isfinite(det);
+}
+
+/* f = w / |J| C' K C (rr rs rt ss st tt, or rr rs ss) and w |J| shift at a point; *bad may be lowered to the cell */
+__device__ static void PointsFactorsAt(const PointsMap &map, int cell, int point, double f[7], PointsBad *bad)
+{
+  const int       c = map.c, dim = map.dim, q[3] = {point % c, point / c % c, point / c / c};
+  const ptrdiff_t at     = (ptrdiff_t)cell * PointsPower(c, dim) + point;
+  const double    weight = map.w[q[0]] * map.w[q[1]] * (dim == 3 ? map.w[q[2]] : 1);
+  double          J[3][3], C[3][3], K[3][3], det;
+
+  PointsJacobian(map, cell, q, J);
+  det = PointsCofactors(dim, J, C);
+  if (bad && !(det > 0 && isfinite(det))) atomicMin(&bad->inverted, cell);
+  if (map.kappa) {
+    if (!PointsTensor(dim, map.nkappa, map.kappa + (map.kappaconstant ? 0 : at * map.nkappa), K) && bad) atomicMin(&bad->kappa, cell);
+    for (int l = 0; l < dim; l++) {
+      for (int m = l; m < dim; m++) {
+        double sum = 0;
+
+        for (int a = 0; a < dim; a++)
+          for (int b = 0; b < dim; b++) sum += C[l][a] * K[a][b] * C[m][b];
+        *f++ = weight / det * sum;
+      }
+    }
+  }
+  if (map.shift) *f = weight * det * map.shift[map.shiftconstant ? 0 : at];
+}
+
+/* a thread a point.  factors NULL: nothing but the check */
+template <typename T>
+static __global__ void PointsFactorsKernel(const PointsMap map, const PointsLayout layout, int cells, T *factors, PointsBad *bad)
+{
+  const int points = PointsPower(map.c, map.dim);
+
+  for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < (size_t)cells * points; e += (size_t)gridDim.x * blockDim.x) {
+    const int cell = (int)(e / points), point = (int)(e % points);
+    double    f[7];
+
+    PointsFactorsAt(map, cell, point, f, bad);
+    if (!factors) continue;
+    for (int m = 0; m < layout.numbers; m++) factors[layout.at(cell, point) + (ptrdiff_t)m * layout.lanes] = (T)f[m];
+  }
+}
+
+/* the coefficients of trilinear maps, a thread a coordinate of a cell */
+template <typename T>
+static __global__ void PointsGeometryKernel(const PointsMap map, int cells, T *geometry)
+{
+  const int order[] = {1, 2, 4, 3, 6, 5, 7}; /* bits of the reference coordinates in a term, as in points_geometry */
+
+  for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < (size_t)cells * 3; e += (size_t)gridDim.x * blockDim.x) {
+    const size_t cell = e / 3, a = e % 3;
+    double       x[8];
+
+    for (int i = 0; i < 8; i++) x[i] = map.coordinate[(ptrdiff_t)map.index[cell * 8 + i] * 3 + a];
+    for (int bit = 1; bit < 8; bit *= 2)
+      for (int i = 0; i < 8; i++)
+        if (i & bit) x[i] -= x[i ^ bit];
+    for (int i = 0; i < 7; i++) geometry[cell * points_geometry + 3 * i + a] = (T)x[order[i]];
+  }
+}
+
+} // namespace patchfd

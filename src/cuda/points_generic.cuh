@@ -1,0 +1,189 @@
+/*
+  Operators by quadrature (points.cuh): a team of threads a cell, for squares; the diagonal, for squares and cubes; nodes of no cell.
+*/
+#pragma once
+#include "lines.cuh"
+#include "points_factors.cuh"
+
+namespace patchfd
+{
+
+template <typename T>
+struct PointsGeneric {
+  PointsLayout layout;
+  PointsMap    map;
+  const T     *factors;      /* NULL: from the map */
+  const T     *B, *C;        /* [c][n], [c][c] */
+  const T     *product[3];   /* [c][n]: B B, B D, D D entry by entry, for the diagonal */
+  bool         stiff, shift;
+  int          n, c, dim, cells, ncomp;
+  Team<T>      team;
+  size_t       size;         /* of a block of numbers */
+
+  /* factors of a point */
+  __device__ void at(int cell, int point, T f[7]) const
+  {
+    double g[7];
+
+    if (!factors) PointsFactorsAt(map, cell, point, g, NULL);
+    for (int m = 0; m < layout.numbers; m++) f[m] = factors ? factors[layout.at(cell, point) + (ptrdiff_t)m * layout.lanes] : (T)g[m];
+  }
+  /* f(where node e of a cell is, do other cells have it, too?) if it exists */
+  template <typename F>
+  __device__ void node(const PointsNodes &nodes, int cell, int e, int comp, bool write, F &&f) const
+  {
+    const PointsColumn column = PointsPlace(nodes, n, dim, cell, e % n, e / n % n, comp, write);
+    const int          k      = e / n / n;
+
+    if (column.index) {
+      if (column.has<true>(n, k)) f(column.at<true>(n, k), column.shared<true>(n, k));
+    } else if (column.has<false>(n, k)) f(column.at<false>(n, k), column.shared<false>(n, k));
+  }
+};
+
+/* from[] becomes the product with X or X' in all directions; returns where it is: one of the two blocks */
+template <typename T>
+static __device__ T *PointsAll(int dim, int rows, int cols, const T *X, bool transposed, T *from, T *to)
+{
+  int n[3] = {cols, cols, dim == 3 ? cols : 1};
+
+  for (int d = 0; d < dim; d++) {
+    T *in = from;
+
+    Contract(d, n, rows, transposed ? Matrix<T>{X, 1, rows} : Matrix<T>{X, cols, 1}, in, to, false);
+    n[d] = rows;
+    from = to;
+    to   = in;
+    __syncthreads();
+  }
+  return from;
+}
+
+/* fluxes g and rows u of the points of a cell; returns the sum of u'A u of the thread's points */
+template <typename T>
+static __device__ T PointsGenericFluxes(const PointsGeneric<T> &p, int cell, T *u, T *const g[3])
+{
+  const int dim = p.dim, at[2][3][3] = {{{0, 1}, {1, 2}}, {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}}};
+  T         energy = 0;
+
+  for (int q = threadIdx.x; q < PointsPower(p.c, dim); q += blockDim.x) {
+    T f[7], in[3], mass;
+
+    p.at(cell, q, f);
+    mass = p.shift ? f[p.layout.numbers - 1] * u[q] : T(0);
+    energy += u[q] * mass;
+    u[q] = mass;
+    if (!p.stiff) continue;
+    for (int d = 0; d < dim; d++) in[d] = g[d][q];
+    for (int d = 0; d < dim; d++) {
+      T sum = 0;
+
+      for (int b = 0; b < dim; b++) sum += f[at[dim - 2][d][b]] * in[b];
+      energy += in[d] * sum;
+      g[d][q] = sum;
+    }
+  }
+  return energy;
+}
+
+/* y += alpha A x; blocks u and v, and one for each derivative */
+template <typename T>
+static __global__ void PointsGenericKernel(const __grid_constant__ PointsGeneric<T> p, const __grid_constant__ PointsArguments<T> arg)
+{
+  const int n = p.n, c = p.c, dim = p.dim, nodes = PointsPower(n, dim), points[3] = {c, c, dim == 3 ? c : 1};
+  T        *u = TeamMemory<T>(p.team.global, p.team.size), *v = u + p.size, *g[3] = {v + p.size, v + 2 * p.size, v + 3 * p.size}, energy = 0;
+
+  if (arg.sweep && arg.sweep->stop) return;
+  for (size_t base = blockIdx.x * (size_t)blockDim.y; base < (size_t)p.cells * p.ncomp; base += (size_t)gridDim.x * blockDim.y) {
+    const size_t item = base + threadIdx.y;
+    const int    cell = (int)(item / p.ncomp), comp = (int)(item % p.ncomp);
+    const bool   active = cell < p.cells;
+    T           *in, *rows;
+
+    for (int e = threadIdx.x; e < nodes; e += blockDim.x) {
+      u[e] = 0;
+      if (active) p.node(arg.nodes, cell, e, comp, false, [&](unsigned at, bool) { u[e] = PointsRead(arg, at); });
+    }
+    __syncthreads();
+    in   = c == n ? u : PointsAll(dim, c, n, p.B, false, u, v);
+    rows = in == u ? v : u;
+    for (int d = 0; d < dim && p.stiff; d++) Contract(d, points, c, Matrix<T>{p.C, c, 1}, in, g[d], false);
+    __syncthreads();
+    if (active) energy += PointsGenericFluxes(p, cell, in, g);
+    __syncthreads();
+    for (int d = 0; d < dim && p.stiff; d++) {
+      Contract(d, points, c, Matrix<T>{p.C, 1, c}, g[d], in, true);
+      __syncthreads();
+    }
+    if (c != n) in = PointsAll(dim, n, c, p.B, true, in, rows);
+    for (int e = threadIdx.x; e < nodes && active; e += blockDim.x) p.node(arg.nodes, cell, e, comp, true, [&](unsigned at, bool shared) { PointsAdd(arg, at, shared, in[e]); });
+    __syncthreads();
+  }
+  if (arg.sweep) PointsSum(energy, &arg.sweep->pw);
+}
+
+/* y += the diagonal: for derivatives l and m, twice if they differ, the factor at the points times products of entries of B and D */
+template <typename T>
+static __global__ void PointsDiagonalKernel(const __grid_constant__ PointsGeneric<T> p, const __grid_constant__ PointsArguments<T> arg)
+{
+  const int n = p.n, c = p.c, dim = p.dim, nodes = PointsPower(n, dim);
+  T        *sum = TeamMemory<T>(p.team.global, p.team.size), *u = sum + p.size, *v = u + p.size;
+
+  for (size_t base = blockIdx.x * (size_t)blockDim.y; base < (size_t)p.cells; base += (size_t)gridDim.x * blockDim.y) {
+    const int  cell   = (int)(base + threadIdx.y);
+    const bool active = cell < p.cells;
+    int        number = 0;
+
+    for (int e = threadIdx.x; e < nodes; e += blockDim.x) sum[e] = 0;
+    for (int l = 0; l <= dim; l++) {
+      for (int m = l; m <= dim; m++) { /* dim: the value itself */
+        int size[3] = {c, c, dim == 3 ? c : 1};
+        T  *from = u, *to = v;
+
+        if (l == dim ? !p.shift : (m == dim || !p.stiff)) continue;
+        for (int q = threadIdx.x; q < PointsPower(c, dim) && active; q += blockDim.x) {
+          T f[7];
+
+          p.at(cell, q, f);
+          u[q] = f[number];
+        }
+        __syncthreads();
+        for (int d = 0; d < dim; d++) {
+          T *out = to;
+
+          Contract(d, size, n, Matrix<T>{p.product[(d == l) + (d == m)], 1, n}, from, out, false);
+          size[d] = n;
+          to      = from;
+          from    = out;
+          __syncthreads();
+        }
+        for (int e = threadIdx.x; e < nodes; e += blockDim.x) sum[e] += (l == m ? 1 : 2) * from[e];
+        __syncthreads();
+        number++;
+      }
+    }
+    for (int e = threadIdx.x; e < nodes && active; e += blockDim.x)
+      for (int comp = 0; comp < p.ncomp; comp++) p.node(arg.nodes, cell, e, comp, true, [&](unsigned at, bool shared) { PointsAdd(arg, at, shared, sum[e]); });
+    __syncthreads();
+  }
+}
+
+/* p = z + b q, w = p at nodes that no row has */
+template <typename T>
+static __global__ void PointsRestKernel(const __grid_constant__ PointsArguments<T> arg, int count, const int *rest)
+{
+  const int e = blockIdx.x * blockDim.x + threadIdx.x;
+  T         energy = 0;
+
+  if (arg.sweep->stop) return;
+  for (unsigned comp = 0; comp < arg.nodes.ncomp && e < count; comp++) {
+    const unsigned at = rest[e] * arg.nodes.ncomp + comp;
+    const T        p  = PointsRead(arg, at);
+
+    arg.y[at] = p;
+    energy += p * p;
+  }
+  PointsSum(energy, &arg.sweep->pw);
+}
+
+} // namespace patchfd
