@@ -49,9 +49,17 @@ def _petsc4py(name, result, *arguments):
 
 _raise = _petsc4py('PyPetscError_Set', ctypes.c_int, ctypes.c_int)  # raises PETSc.Error with PETSc's traceback
 _newpc = _petsc4py('PyPetscPC_New', ctypes.py_object, ctypes.c_void_p)
+_wrapmat = _petsc4py('PyPetscMat_New', ctypes.py_object, ctypes.c_void_p)
 
 _Function = ctypes.CFUNCTYPE(ctypes.c_int, Int, Real, ctypes.POINTER(Real), Int, ctypes.POINTER(Real), ctypes.c_void_p)
 _ERR_PYTHON = 101  # PETSC_ERR_PYTHON
+
+
+def _newmat(handle):
+    """A Mat that a routine has created: petsc4py counts its own reference."""
+    mat = _wrapmat(handle)
+    mat.decRef()
+    return mat
 
 
 class _Call:
@@ -263,6 +271,14 @@ _routine('DMBoxComputeError', _dm, _real, _function, _vec, _real_out, _real_out)
 _routine('DMBoxComputeBendingError', _dm, _real, _matrix_function, _vec, _real_out)
 _routine('DMBoxComputeStokesError', _dm, _real, _first_function, _second_matrix_function, _vec, _real_out, _real_out, _real_out, _real_out)
 _routine('MatBoxUpdate', _mat)
+
+_routine('MatCreateBakeoff', _dm, _enum('MatBakeoffProblems'), _enum('MatBakeoffLayouts'), _out(ctypes.c_void_p, _newmat))
+_routine('MatBakeoffSetLambda', _mat, _real)
+_routine('MatBakeoffGetLambda', _mat, _real_out)
+_routine('MatBakeoffSetFactors', _mat, _enum('MatBakeoffFactorses'))
+_routine('MatBakeoffGetFactors', _mat, _enum_out('MatBakeoffFactorses'))
+_routine('MatBakeoffGlobalToElement', _mat, _vec, _vec)
+_routine('MatBakeoffElementToGlobal', _mat, _vec, _vec)
 
 for _name, _symbol in (('Type', 'PCPatchFDTypes'), ('Patch', 'PCPatchFDPatches'), ('Variant', 'PCPatchFDVariants'), ('Order', 'PCPatchFDOrders'),
                        ('Local', 'PCPatchFDLocals'), ('Classes', 'PCPatchFDClassesTypes'), ('Precision', 'PCPatchFDPrecisions'), ('Update', 'PCPatchFDUpdates')):

@@ -163,6 +163,33 @@ inner = patchfd.PCSingleGetPC(pc)
 inner.setType('jacobi')
 assert patchfd.PCSingleGetPC(pc).type == 'jacobi'
 
+# ---- bake-off problems ----
+plex = PETSc.DMPlex().createBoxMesh((2, 2, 2), simplex=False)
+fe = PETSc.FE().createLagrange(3, 1, False, 2, 4, comm=PETSc.COMM_SELF)
+plex.setField(0, fe)
+plex.createDS()
+for layout in ('global', 'element'):
+    A = patchfd.MatCreateBakeoff(plex, 'bp3', layout)
+    assert A.getRefCount() == 1
+    patchfd.MatBakeoffSetLambda(A, 2)
+    assert patchfd.MatBakeoffGetLambda(A) == 2
+    for value in ('stored', 'computed', 'auto'):
+        patchfd.MatBakeoffSetFactors(A, value)
+        assert patchfd.MatBakeoffGetFactors(A) == value
+    one = plex.createGlobalVec()
+    one.set(1)
+    x, y = A.createVecs()
+    if layout == 'element':
+        patchfd.MatBakeoffGlobalToElement(A, one, x)
+        back = one.duplicate()
+        patchfd.MatBakeoffElementToGlobal(A, x, back)
+        close((back - one).norm(), 0, 1e-12)
+    else:
+        one.copy(x)
+    A.mult(x, y)
+    close(x.dot(y), 2, 1e-12)  # lambda times the volume
+raises(PETSc.Error, '-mat_bakeoff_lambda', patchfd.MatBakeoffSetLambda, A, -1)
+
 # ---- VECSINGLE ----
 x, y = PETSc.Vec().create(), PETSc.Vec().createMPI(10)
 x.setSizes(10)

@@ -497,8 +497,7 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&m));
-  *bakeoff = m;
-  PetscCall(PetscObjectReference((PetscObject)dm));
+  *bakeoff   = m;
   m->dm      = dm;
   m->problem = problem;
   m->layout  = layout;
@@ -589,6 +588,9 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   PetscCall(PatchFDInitializePackage());
   PetscCall(PatchFDCiteBakeoff());
   PetscCall(BakeoffCreate(dm, problem, layout, &m));
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
+  PetscCall(PetscObjectReference((PetscObject)dm));
   PetscCall(PetscIntCast((PetscCount)(layout == MAT_BAKEOFF_ELEMENT ? m->nleaf : m->nowned), &n));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
   PetscCall(MatShellSetManageScalingShifts(*A));
@@ -600,8 +602,6 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   (*A)->ops->setfromoptions = MatSetFromOptions_Bakeoff;
   PetscCall(PetscLayoutSetBlockSize((*A)->rmap, m->cells.ncomp));
   PetscCall(PetscLayoutSetBlockSize((*A)->cmap, m->cells.ncomp));
-  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
   PetscCall(MatSetNullSpace_Bakeoff(*A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
