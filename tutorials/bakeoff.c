@@ -235,6 +235,10 @@ int main(int argc, char **argv)
       suffix: cuda
       output_file: output/bakeoff_bp3.out
       requires: cuda gpu
-      args: -problem bp3 -dm_vec_type cuda
+      args: -problem bp3 -dm_vec_type cuda -ksp_type {{cg fusedcg}}
+    test:
+      suffix: fusedcg
+      output_file: output/bakeoff_bp3.out
+      args: -problem bp3 -ksp_type fusedcg
 
 TEST*/

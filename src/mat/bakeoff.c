@@ -340,6 +340,23 @@ static PetscErrorCode MatResidual_Bakeoff(Mat A, Vec b, Vec x, Vec r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the first sweep of KSPFUSEDCG, where the kernels' array is the vector itself */
+static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep, PetscBool *can)
+{
+  Mat_Bakeoff    *m;
+  BakeoffKernels *k;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  *can = (PetscBool)(m->layout == MAT_BAKEOFF_GLOBAL && !m->sf && kern->operatorsweep);
+  if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscCall(BakeoffGetKernels(m, kern, &k));
+  PetscCall((*kern->operatorsweep)(k->plan, d, r, q, p, w, sweep));
+  PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- other operations ---- */
 
 /* In the layout element the diagonal of A at each node, not that of Q A Q': the same for all leaves of a node, so that Jacobi's method is that of A */
@@ -450,6 +467,7 @@ static PetscErrorCode MatDestroy_Bakeoff(Mat A)
   PetscCall(PlexCellsDestroy(&m->cells));
   PetscCall(DMDestroy(&m->dm));
   PetscCall(PetscFree(m));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFusedCGSweep_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -625,6 +643,7 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   PetscCall(MatShellSetManageScalingShifts(*A));
   PetscCall(MatShellSetVecType(*A, dm->vectype));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(operations); i++) PetscCall(MatShellSetOperation(*A, operations[i].op, operations[i].f));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatFusedCGSweep_C", MatFusedCGSweep_Bakeoff));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(none); i++) PetscCall(MatSetOperation(*A, none[i], NULL));
   PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscErrorCodeFn *)MatConvert_Bakeoff));
   (*A)->ops->setfromoptions = MatSetFromOptions_Bakeoff;

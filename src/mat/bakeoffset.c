@@ -100,6 +100,7 @@ PetscErrorCode MatBakeoffSetFactors(Mat A, MatBakeoffFactors factors)
   if (factors == m->factors) PetscFunctionReturn(PETSC_SUCCESS);
   m->factors = factors;
   PetscCall(BakeoffReset(m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)A)); /* for recordings of the plan that there was */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
