@@ -28,7 +28,7 @@
 namespace patchfd
 {
 
-static constexpr int PLACE_ROW = 8, place_blocks = 3; /* patches of a block, at most; 8 of these are the unknowns of a direction, at most */
+static constexpr int PLACE_ROW = 8, place_blocks[] = {3, 4}; /* patches of a block, at most; 8 of these are the unknowns of a direction, at most, in 3D and 2D */
 
 struct PlacePatch {
   int first, n, cls;
@@ -91,7 +91,7 @@ enum PlaceWeight { ALPHA, MU_PLACE = 2, RIM_PLACE = 4, LAMBDA = 6, PLACE_WEIGHTS
 /* threads of a block, at most; blocks of so many on a multiprocessor (a bound for the compiler's registers) */
 template <typename T, int B>
 struct PlaceSizes {
-  static constexpr int WARPS = 8, THREADS = 32 * WARPS, BLOCKS = B == 3 ? 2 : B == 2 && sizeof(T) == 8 ? 3 : 4;
+  static constexpr int WARPS = 8, THREADS = 32 * WARPS, BLOCKS = B == 4 ? 1 : B == 3 ? 2 : B == 2 && sizeof(T) == 8 ? 3 : 4;
   static constexpr int MATRIX = B * B * 64, CLASS = 4 * MATRIX + PLACE_WEIGHTS * 8 * B; /* numbers of a class */
 };
 
@@ -699,7 +699,7 @@ PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *desc, PlaceSmoother *
     for (PetscInt i = 0; i < pd->npatch; i++) n[d] = PetscMax(n[d], (int)pd->n[i]);
     most = PetscMax(most, n[d]);
   }
-  if (most > 1 && most <= 8 * place_blocks) PetscCall((ForDegree<1, place_blocks>((most + 7) / 8, [&](auto blocks) { return PlaceSmootherNew<T, blocks, FLAT>(desc, n, place); })));
+  if (most > 1 && most <= 8 * place_blocks[FLAT]) PetscCall((ForDegree<1, place_blocks[FLAT]>((most + 7) / 8, [&](auto blocks) { return PlaceSmootherNew<T, blocks, FLAT>(desc, n, place); })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
