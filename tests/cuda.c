@@ -906,7 +906,10 @@ int main(int argc, char **argv)
        args: -dim 2 -cells 13,6 -degrees 1,2,3,4,5,6,7,8,9,10
      test:
        suffix: 2d_graded
-       args: -dim 2 -cells 7,5 -degrees 1,2,3,4,5 -graded -neumann
+       args: -dim 2 -cells 19,5 -degrees 1,2,3,4,5,6,9,10 -graded -neumann
+     test:
+       suffix: 2d_higher
+       args: -dim 2 -cells 5,3 -degrees 11,12,16 -graded
      test:
        suffix: 3d
        args: -cells 19,6,5 -degrees 1,2,3,4
@@ -921,13 +924,22 @@ int main(int argc, char **argv)
        args: -cells 7,4,5 -degrees 5,6,7,8
      test:
        suffix: 3d_higher
-       args: -cells 3,3,2 -degrees 9,10
+       args: -cells 3,3,2 -degrees 9,10,11,12
+     test:
+       suffix: 3d_higher_graded
+       args: -cells 3,2,2 -degrees 9,12 -graded -neumann
      test:
        suffix: 3d_graded
        args: -cells 5,4,3 -degrees 1,2,3,5 -graded
      test:
+       suffix: 3d_graded_rows
+       args: -cells 41,40,70 -degrees 1 -graded
+     test:
+       suffix: 3d_graded_high
+       args: -cells 4,3,3 -degrees 4,6,7,8 -graded -neumann
+     test:
        suffix: 3d_neumann
-       args: -cells 9,6,7 -degrees 1,2,3,4 -neumann
+       args: -cells 21,6,7 -degrees 1,2,3,4 -neumann
      test:
        suffix: 3d_neumann_high
        args: -cells 2,3,2 -degrees 7,8,9 -neumann

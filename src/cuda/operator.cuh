@@ -22,7 +22,7 @@ struct OperatorFast {
   virtual PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t) const = 0;
 };
 
-static constexpr int operator_march_degrees = 8, operator_plane_degrees = 10; /* from 1 on */
+static constexpr int operator_march_degrees = 12, operator_plane_degrees = 16; /* from 1 on */
 
 /* the matrices of a cell are m M and a A + s M, M and A those of the first class */
 template <typename T>

@@ -59,7 +59,7 @@ __host__ __device__ constexpr bool Couples(int i, int j)
 }
 
 /*
-  By precision and degree, as measured on an H200: cells R of a block of cells, lanes C, least number B of resident blocks of threads, and whether
+  By precision and degree, up to 8 as measured on an H200: cells R of a block of cells, lanes C, least number B of resident blocks of threads, and whether
   registers are so short that x is loaded LATE.
 */
 template <typename T, int K>
@@ -78,6 +78,10 @@ TILE(double, 5, 1, 8, 3, false);
 TILE(double, 6, 1, 8, 2, true);
 TILE(double, 7, 1, 4, 2, false);
 TILE(double, 8, 1, 8, 1, true);
+TILE(double, 9, 1, 4, 1, true);
+TILE(double, 10, 1, 4, 1, true);
+TILE(double, 11, 1, 2, 1, true);
+TILE(double, 12, 1, 2, 1, true);
 TILE(float, 1, 6, 8, 4, false);
 TILE(float, 2, 3, 8, 4, false);
 TILE(float, 3, 2, 8, 4, false);
@@ -86,6 +90,10 @@ TILE(float, 5, 1, 8, 5, false);
 TILE(float, 6, 1, 8, 3, false);
 TILE(float, 7, 1, 4, 4, true);
 TILE(float, 8, 1, 8, 2, false);
+TILE(float, 9, 1, 4, 2, true);
+TILE(float, 10, 1, 4, 2, true);
+TILE(float, 11, 1, 4, 1, true);
+TILE(float, 12, 1, 4, 1, true);
 #undef TILE
 
 /* sizes, and the arithmetic of a line */
@@ -96,7 +104,7 @@ struct March {
   static constexpr int  LINES1 = NX * L, LINES2 = C * L * L, LINES3 = Q * L * L, THREADS = RoundUp(LINES1 > LINES2 ? LINES1 : LINES2, 32);
   static constexpr bool PARITY = R == 1, LATE = Tile::LATE;
 
-  using Row = SharedRow<T, C, L, L % 4 == 0>;
+  using Row = SharedRow<T, C, L, L % 4 == 0 && 128 / sizeof(T) % L == 0>; /* blocks lie in one piece */
   __host__ __device__ static constexpr int at(int e) { return Row::at(e); }
   static constexpr int    ROW = Row::pitch(C * L + 1), PLANE = L * ROW;
   static constexpr size_t SHARED = 4 * sizeof(T) * L * PLANE;

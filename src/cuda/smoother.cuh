@@ -123,7 +123,7 @@ private:
 };
 
 /*
-  Patches in 2D or 3D with any matrices, as many as there are places in a direction, and up to 24 unknowns in each: those for which there is no SmootherFast.
+  Patches in 2D or 3D with any matrices, as many as there are places in a direction, and up to 24 (in 2D 32) unknowns in each: those for which there is no SmootherFast.
   x = beta x + omega u as there.
 */
 struct PlaceSmoother {

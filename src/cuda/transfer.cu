@@ -96,13 +96,14 @@ static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, PlanMe
   PetscFunctionBegin;
   *fast = NULL;
   *name = "any cells, by atomics: not halved cells of one degree that has a kernel of its own";
-  if (e->ratio != 2 || e->nf != 2 * e->nc - 1 || e->nc < 2 || e->nc - 1 > transfer_fast_degrees(dim)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (e->ratio != 2 || e->nf != 2 * e->nc - 1 || e->nc < 2) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < dim; d++) {
     const PatchFDEmbedding *f = desc->dir[d];
 
     if (f->ratio != 2 || f->nf != e->nf || f->nc != e->nc) PetscFunctionReturn(PETSC_SUCCESS);
     equal = equal && f->nclass == 1 && std::equal(e->P, e->P + e->nf * e->nc, f->P);
   }
+  if (e->nc - 1 > transfer_fast_degrees(dim, !equal)) PetscFunctionReturn(PETSC_SUCCESS);
   *name = equal ? "equal cells" : "cells by place: they are not equal";
   if (dim == 2) PetscCall((equal ? TransferFastCreate<T, 2, false> : TransferFastCreate<T, 2, true>)(desc, memory, fast));
   else PetscCall((equal ? TransferFastCreate<T, 3, false> : TransferFastCreate<T, 3, true>)(desc, memory, fast));

@@ -18,10 +18,10 @@ struct TransferFast {
   virtual PetscErrorCode restrict_(const void *fine, void *coarse, cudaStream_t) const = 0;
 };
 
-/* for degrees from 1 on */
-static constexpr int transfer_fast_degrees(int dim)
+/* for degrees from 1 on; by place there is one less in the shared memory of a block */
+static constexpr int transfer_fast_degrees(int dim, bool byplace)
 {
-  return dim == 2 ? 10 : 8;
+  return dim == 2 ? 16 : (byplace ? 11 : 12);
 }
 
 template <typename T, int DIM, bool BY_PLACE>

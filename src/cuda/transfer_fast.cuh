@@ -56,7 +56,7 @@ struct TransferTile {
 };
 template <int K>
 struct TransferTile<K, 3> {
-  static constexpr int Q = K == 1 ? 32 : (K == 2 ? 16 : (K == 3 ? 11 : (K == 4 ? 8 : (K == 5 ? 4 : 2)))), MY = K == 1 ? 2 : 1, MZ = K == 1 ? 4 : (K == 2 ? 2 : 1);
+  static constexpr int Q = K == 1 ? 32 : (K == 2 ? 16 : (K == 3 ? 11 : (K == 4 ? 8 : (K == 5 ? 4 : (K <= 8 ? 2 : 1))))), MY = K == 1 ? 2 : 1, MZ = K == 1 ? 4 : (K == 2 ? 2 : 1);
 };
 
 template <typename T, int K, int DIM, bool PLACE>
@@ -423,7 +423,7 @@ PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *desc, PlanMemory *m
 
   PetscFunctionBegin;
   PetscCall(Multiprocessors(&multiprocessors));
-  PetscCall((ForDegree<1, transfer_fast_degrees(DIM)>(desc->dir[0]->nc - 1, [&](auto degree) {
+  PetscCall((ForDegree<1, transfer_fast_degrees(DIM, PLACE)>(desc->dir[0]->nc - 1, [&](auto degree) {
     TransferFastDegree<T, degree, DIM, PLACE> *p = new TransferFastDegree<T, degree, DIM, PLACE>(desc, multiprocessors);
 
     PetscFunctionBegin;
