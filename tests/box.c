@@ -879,8 +879,8 @@ static PetscErrorCode TestBadCalls(MPI_Comm comm, PetscInt *n)
   Fails(PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_boundary (DMBoxSetBoundary()) is 7", DMSetUp(dm));
   PetscCall(DMDestroy(&dm));
   PetscCall(DMBoxCreate(comm, 3, cells, 2, &dm));
-  PetscCall(DMBoxSetSpace(dm, (DMBoxSpace)3));
-  Fails(PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is 3", DMSetUp(dm));
+  PetscCall(DMBoxSetSpace(dm, (DMBoxSpace)7));
+  Fails(PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is 7", DMSetUp(dm));
   PetscCall(DMBoxSetSpace(dm, DMBOX_Q));
   PetscCall(DMSetUp(dm));
   Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetCells(dm, cells));
