@@ -93,7 +93,7 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
   Mat             B;
 
   PetscFunctionBeginUser;
-  PetscCall(TestBox("-dm_box_operator plate", PETSC_ERR_ARG_UNKNOWN_TYPE, "plate", "poisson, biharmonic and stokes"));
+  PetscCall(TestBox("-dm_box_operator plate", PETSC_ERR_ARG_UNKNOWN_TYPE, "plate", "poisson, biharmonic, stokes and heat"));
   PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_degree 1", PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is 1", "2 or more"));
   PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_space dgq", PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is dgq", "takes q"));
   PetscCall(TestBox("-dm_box_operator biharmonic -dm_box_boundary dirichlet,dirichlet,supported,neumann", PETSC_ERR_ARG_INCOMP, "neumann at the upper side of direction 1", "supported"));
