@@ -190,8 +190,8 @@ PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator op)
 @*/
 PetscErrorCode DMBoxSetHeat(DM dm, PetscReal capacity, const PetscReal conductivity[], PetscReal shift)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscAssertPointer(conductivity, 3);
@@ -229,8 +229,8 @@ PetscErrorCode DMBoxSetHeat(DM dm, PetscReal capacity, const PetscReal conductiv
 @*/
 PetscErrorCode DMBoxGetHeat(DM dm, PetscReal *capacity, PetscReal conductivity[], PetscReal *shift)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeat()", &op, &heat));
@@ -264,8 +264,8 @@ static PetscErrorCode HeatCopyField(DM dm, const char what[], PetscBool zero, Ve
 /* the body with other fields; it takes those over */
 static PetscErrorCode HeatSetFields(DM dm, Vec field[4])
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
   HeatBody      body;
 
   PetscFunctionBegin;
@@ -305,8 +305,8 @@ static PetscErrorCode HeatSetFields(DM dm, Vec field[4])
 PetscErrorCode DMBoxSetHeatFields(DM dm, Vec capacity, PetscInt n, const Vec conductivity[])
 {
   DM_Box       *box;
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
   Vec           field[4] = {NULL, NULL, NULL, NULL};
 
   PetscFunctionBegin;
@@ -347,8 +347,8 @@ PetscErrorCode DMBoxSetHeatFields(DM dm, Vec capacity, PetscInt n, const Vec con
 @*/
 PetscErrorCode DMBoxGetHeatFields(DM dm, Vec *capacity, Vec conductivity[])
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatFields()", &op, &heat));
@@ -378,8 +378,8 @@ PetscErrorCode DMBoxGetHeatFields(DM dm, Vec *capacity, Vec conductivity[])
 @*/
 PetscErrorCode DMBoxSetHeatFunctions(DM dm, PetscReal time, DMBoxFunction capacity, DMBoxFunction conductivity, void *ctx)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
   DM_Box       *box;
   Vec           c = NULL, k = NULL;
 
@@ -435,8 +435,8 @@ static PetscErrorCode HeatCheckSide(DM dm, const char who[], PetscInt side)
 @*/
 PetscErrorCode DMBoxSetHeatRobin(DM dm, PetscInt side, PetscReal h, PetscReal outside)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatRobin()", &op, &heat));
@@ -470,8 +470,8 @@ PetscErrorCode DMBoxSetHeatRobin(DM dm, PetscInt side, PetscReal h, PetscReal ou
 @*/
 PetscErrorCode DMBoxGetHeatRobin(DM dm, PetscInt side, PetscReal *h, PetscReal *outside)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatRobin()", &op, &heat));
@@ -500,8 +500,8 @@ PetscErrorCode DMBoxGetHeatRobin(DM dm, PetscInt side, PetscReal *h, PetscReal *
 @*/
 PetscErrorCode DMBoxSetHeatSource(DM dm, DMBoxFunction f, void *ctx)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatSource()", &op, &heat));
@@ -530,8 +530,8 @@ PetscErrorCode DMBoxSetHeatSource(DM dm, DMBoxFunction f, void *ctx)
 @*/
 PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunction f, void *ctx)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFlux()", &op, &heat));
@@ -560,8 +560,8 @@ PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunction f, void *ctx
 @*/
 PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunction f, void *ctx)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatDirichlet()", &op, &heat));
@@ -588,8 +588,8 @@ PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunction f, void *ctx)
 @*/
 PetscErrorCode DMBoxSetHeatSteady(DM dm, PetscBool steady)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatSteady()", &op, &heat));
@@ -616,8 +616,8 @@ PetscErrorCode DMBoxSetHeatSteady(DM dm, PetscBool steady)
 @*/
 PetscErrorCode DMBoxGetHeatSteady(DM dm, PetscBool *steady)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscAssertPointer(steady, 2);

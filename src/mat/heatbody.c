@@ -249,8 +249,8 @@ static PetscErrorCode HeatVoxelField(DM dm, HeatBody body, PetscInt n, const Pet
 @*/
 PetscErrorCode DMBoxSetHeatVoxels(DM dm, const unsigned char voxel[], PetscInt n, const PetscReal capacity[], const PetscReal conductivity[])
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
   DM_Box       *box;
   HeatBody      body;
   size_t        cubes, inside = 0;
