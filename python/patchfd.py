@@ -181,6 +181,22 @@ def _second_matrix_function(call, function):
     call.arguments += [None if function is None else _callback(call, function, _matrix_of), None]
 
 
+_kept = []  # functions that a DM calls later: for as long as the program runs
+
+
+def _kept_function(call, function):
+    _kept.append(None if function is None else _callback(call, function, _numbers_of))
+    call.arguments += [_kept[-1], None]
+
+
+def _voxels(call, voxels):
+    """an image, then two sequences of as many numbers: bytes, capacities, conductivities"""
+    image, capacity, conductivity = voxels
+    if len(capacity) != len(conductivity):
+        raise ValueError(f'{call.name}(): {len(capacity)} capacities and {len(conductivity)} conductivities')
+    call.arguments += [ctypes.c_char_p(bytes(image)), Int(len(capacity)), (Real * len(capacity))(*capacity), (Real * len(capacity))(*conductivity)]
+
+
 # ---- kinds of results: not given in Python ----
 def _out(ctype, convert=lambda value: value):
     def put(call):
@@ -229,7 +245,7 @@ def _routine(name, *kinds):
     globals()[name] = routine
 
 
-_dm, _vec, _mat, _pc, _ksp = (_object(cls) for cls in (PETSc.DM, PETSc.Vec, PETSc.Mat, PETSc.PC, PETSc.KSP))
+_dm, _vec, _mat, _pc, _ksp, _ts, _viewer = (_object(cls) for cls in (PETSc.DM, PETSc.Vec, PETSc.Mat, PETSc.PC, PETSc.KSP, PETSc.TS, PETSc.Viewer))
 _int, _real, _bool = (_scalar(ctype) for ctype in (Int, Real, Bool))
 _int_out, _real_out, _bool_out = _out(Int), _out(Real), _out(Bool)
 _string_out = _out(ctypes.c_char_p, lambda value: value.decode())
@@ -257,6 +273,24 @@ _routine('DMBoxSetBiharmonic', _dm, _real, _real)
 _routine('DMBoxGetBiharmonic', _dm, _real_out, _real_out)
 _routine('DMBoxSetStokes', _dm, _real, _real)
 _routine('DMBoxGetStokes', _dm, _real_out, _real_out)
+_routine('DMBoxSetHeat', _dm, _real, _reals, _real)
+_routine('DMBoxGetHeat', _dm, _real_out, _reals_out, _real_out)
+_routine('DMBoxSetHeatFunctions', _dm, _real, _first_function, _second_function)
+_routine('DMBoxSetHeatVoxels', _dm, _voxels)
+_routine('DMBoxSetHeatRobin', _dm, _int, _real, _real)
+_routine('DMBoxGetHeatRobin', _dm, _int, _real_out, _real_out)
+_routine('DMBoxSetHeatSource', _dm, _kept_function)
+_routine('DMBoxSetHeatFlux', _dm, _int, _kept_function)
+_routine('DMBoxSetHeatDirichlet', _dm, _kept_function)
+_routine('DMBoxSetHeatSteady', _dm, _bool)
+_routine('DMBoxGetHeatSteady', _dm, _bool_out)
+_routine('DMBoxAddHeatLoad', _dm, _real, _vec)
+_routine('DMBoxTSSetHeat', _ts)
+for _name, _symbol in (('Guess', 'DMBoxHeatGuesses'), ('Solver', 'DMBoxHeatSolvers')):
+    _routine('DMBoxTSSetHeat' + _name, _ts, _enum(_symbol))
+    _routine('DMBoxTSGetHeat' + _name, _ts, _enum_out(_symbol))
+_routine('DMBoxTSHeatView', _ts, _viewer)
+_routine('DMBoxTSHeatLoad', _ts, _viewer)
 _routine('DMBoxSetOperator', _dm, _string)
 _routine('DMBoxGetOperator', _dm, _string_out)
 _routine('DMBoxSetPenalty', _dm, _real, _real)

@@ -201,6 +201,7 @@ static PetscErrorCode CreateTS(DM dm, March *m, TS *ts)
   PetscCall(TSThetaSetEndpoint(*ts, (PetscBool)!m->midpoint));
   PetscCall(DMBoxTSSetHeat(*ts));
   PetscCall(DMBoxTSSetHeatGuess(*ts, m->guess));
+  PetscCall(DMBoxTSSetHeatSolver(*ts, DMBOX_HEAT_SOLVER_JACOBI));
   PetscCall(TSSetTimeStep(*ts, m->dt));
   PetscCall(TSSetMaxSteps(*ts, m->steps));
   PetscCall(TSSetMaxTime(*ts, PETSC_MAX_REAL));

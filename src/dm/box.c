@@ -263,9 +263,9 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_lower x,y,z         - lower corner; one number is for all (default 0)
 .  -dm_box_upper x,y,z         - upper corner; one number is for all (default 1)
 .  -dm_box_degree k            - polynomial degree in each direction, at least 1 (default 1)
-.  -dm_box_space (q|dgq|rt)    - finite element space: continuous, discontinuous with interior penalties, or velocity and pressure (default q)
+.  -dm_box_space (q|dgq|rt|p1) - finite element space: continuous, discontinuous with interior penalties, velocity and pressure, or linear on simplices (default q)
 .  -dm_box_boundary b0,b1,...  - dirichlet, neumann or supported at each side, in the order lower x, upper x, lower y, ...; one word is for all (default dirichlet)
-.  -dm_box_operator name       - the operator: poisson (default), biharmonic, stokes, diffusion, or one that was registered
+.  -dm_box_operator name       - the operator: poisson (default), biharmonic, stokes, diffusion, heat, or one that was registered
 .  -dm_box_mapping type        - diffusion: the image of the box, none (default), sine, sine1, sine2, kershaw, kershaw_smooth or annulus
 .  -dm_box_mapping_parameter a - its parameter, see `DMBoxMappingType`
 .  -dm_box_mapping_degree m    - of the images of cells: 1, or -1 (default) for the degree of the space
@@ -274,6 +274,11 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u (default 0); also for biharmonic, stokes and diffusion
 .  -dm_box_bending D           - biharmonic: bending stiffness (default 1)
 .  -dm_box_viscosity nu        - stokes: viscosity (default 1)
+.  -dm_box_capacity c          - heat: capacity of a volume (default 1)
+.  -dm_box_conductivity kx,... - heat: conductivity in each direction (default 1)
+.  -dm_box_robin h0,...        - heat: coefficient of heat transfer to the outside of each side (default 0)
+.  -dm_box_outside T0,...      - heat: temperature outside of each side (default 0)
+.  -dm_box_steady              - heat: source, fluxes and given values do not depend on time (default false)
 .  -dm_box_penalty in,bd       - factors of the penalties on faces between cells and on Dirichlet sides, for dgq, biharmonic and stokes (default 1)
 .  -dm_vec_type type           - type of the vectors: standard (default), single or cuda
 -  -dm_mat_type type           - type of the matrices
@@ -304,7 +309,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
    `VecView()` of a vector of a `DMBOX` writes a file for ParaView if the viewer is `PETSCVIEWERVTK`, for instance `-ksp_view_solution vtk:u.vts`.
    With rt it has velocities as vectors and pressures, at the Gauss-Lobatto points of degree k + 1 in each cell.
 
-   Coefficients are constant and the mesh is the box itself, but for the operator diffusion: `DMBoxSetDiffusionFunction()`, `DMBoxSetMapping()`.
+   Coefficients are constant and the mesh is the box itself, but for the operators diffusion (`DMBoxSetDiffusionFunction()`, `DMBoxSetMapping()`) and heat.
 
 .seealso: `DMBoxCreate()`, `DMBoxSetCells()`, `DMBoxSetBounds()`, `DMBoxSetVertices()`, `DMBoxSetDegree()`, `DMBoxSetSpace()`, `DMBoxSetBoundary()`,
           `DMBoxSetProcesses()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `DMBoxGetNumCoarsenings()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,

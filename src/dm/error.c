@@ -198,7 +198,7 @@ PetscErrorCode DMBoxComputeBendingError(DM dm, PetscReal time, DMBoxFunction hes
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCheck(box->nfield == 1 && box->space != DMBOX_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeBendingError() is for the spaces q and dgq; -dm_box_space (DMBoxSetSpace()) is %s",
+  PetscCheck(box->nfield == 1 && box->space != DMBOX_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeBendingError() is for a space with one field, q or dgq; -dm_box_space (DMBoxSetSpace()) is %s",
              DMBoxSpaces[box->space]);
   PetscCheck(!box->shape, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMBoxComputeBendingError() is for meshes that are boxes; -dm_box_operator %s has them mapped", box->op->name);
   for (PetscInt i = 0; i < dm->dim * dm->dim; i++) {

@@ -274,10 +274,10 @@ PetscErrorCode DMBoxGetDegree(DM dm, PetscInt *degree)
 
   Input Parameters:
 + dm    - the `DM` of type `DMBOX`
-- space - `DMBOX_Q`: continuous, or `DMBOX_DGQ`: discontinuous, of the degree of `DMBoxSetDegree()` in each direction; `DMBOX_RT`: a velocity and a pressure
+- space - `DMBOX_Q`: continuous, or `DMBOX_DGQ`: discontinuous, of the degree of `DMBoxSetDegree()` in each direction; `DMBOX_RT`: a velocity and a pressure; `DMBOX_P1`: linear on simplices
 
   Options Database Key:
-. -dm_box_space (q|dgq|rt) - finite element space
+. -dm_box_space (q|dgq|rt|p1) - finite element space
 
   Level: beginner
 

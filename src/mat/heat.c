@@ -190,8 +190,8 @@ PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator op)
 @*/
 PetscErrorCode DMBoxSetHeat(DM dm, PetscReal capacity, const PetscReal conductivity[], PetscReal shift)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscAssertPointer(conductivity, 3);
@@ -229,8 +229,8 @@ PetscErrorCode DMBoxSetHeat(DM dm, PetscReal capacity, const PetscReal conductiv
 @*/
 PetscErrorCode DMBoxGetHeat(DM dm, PetscReal *capacity, PetscReal conductivity[], PetscReal *shift)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeat()", &op, &heat));
@@ -264,8 +264,8 @@ static PetscErrorCode HeatCopyField(DM dm, const char what[], PetscBool zero, Ve
 /* the body with other fields; it takes those over */
 static PetscErrorCode HeatSetFields(DM dm, Vec field[4])
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
   HeatBody      body;
 
   PetscFunctionBegin;
@@ -305,8 +305,8 @@ static PetscErrorCode HeatSetFields(DM dm, Vec field[4])
 PetscErrorCode DMBoxSetHeatFields(DM dm, Vec capacity, PetscInt n, const Vec conductivity[])
 {
   DM_Box       *box;
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
   Vec           field[4] = {NULL, NULL, NULL, NULL};
 
   PetscFunctionBegin;
@@ -347,8 +347,8 @@ PetscErrorCode DMBoxSetHeatFields(DM dm, Vec capacity, PetscInt n, const Vec con
 @*/
 PetscErrorCode DMBoxGetHeatFields(DM dm, Vec *capacity, Vec conductivity[])
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatFields()", &op, &heat));
@@ -378,8 +378,8 @@ PetscErrorCode DMBoxGetHeatFields(DM dm, Vec *capacity, Vec conductivity[])
 @*/
 PetscErrorCode DMBoxSetHeatFunctions(DM dm, PetscReal time, DMBoxFunction capacity, DMBoxFunction conductivity, void *ctx)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
   DM_Box       *box;
   Vec           c = NULL, k = NULL;
 
@@ -397,90 +397,6 @@ PetscErrorCode DMBoxSetHeatFunctions(DM dm, PetscReal time, DMBoxFunction capaci
   PetscCall(DMBoxSetHeatFields(dm, c, k ? 1 : 0, &k));
   if (c) PetscCall(DMRestoreGlobalVector(dm, &c));
   if (k) PetscCall(DMRestoreGlobalVector(dm, &k));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- voxels ---- */
-
-/* at the nodes the mean of the materials of the voxels around */
-static PetscErrorCode HeatVoxelField(DM dm, HeatBody body, PetscInt n, const PetscReal material[], PetscInt i)
-{
-  const DM_Box *box = (const DM_Box *)dm->data;
-  PetscReal     table[256] = {0};
-  PetscScalar  *a;
-  Vec           v;
-
-  PetscFunctionBegin;
-  for (PetscInt m = 0; m <= n; m++) table[m] = material[PetscMax(m - 1, 0)]; /* nodes outside have some number that is allowed */
-  PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), &v));
-  PetscCall(VecSetSizes(v, (PetscInt)box->nglobal, PETSC_DETERMINE));
-  PetscCall(VecSetType(v, VECSTANDARD));
-  PetscCall(VecGetArrayWrite(v, &a));
-  PatchFDHostVoxelMean(dm->dim, body->cells, body->voxel, table, &box->field[0].global, a);
-  PetscCall(VecRestoreArrayWrite(v, &a));
-  PetscCall(HeatBodySetField(body, i, v));
-  PetscCall(VecDestroy(&v));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxSetHeatVoxels - Sets the body that the operator `heat` lives on, and its materials, from an image with a number for each cell
-
-  Collective
-
-  Input Parameters:
-+ dm           - the `DM` of type `DMBOX`, set up
-. voxel        - for each cell of the whole mesh, x fastest, 0 if it is not part of the body, otherwise the number of its material, from 1 on; the same on all processes
-. n            - number of materials; 0 if materials are set otherwise, then all numbers but 0 mean the same
-. capacity     - heat capacity of a volume of each material, n positive numbers
-- conductivity - conductivity of each material, n numbers, not negative
-
-  Level: beginner
-
-  Notes:
-  A node has the mean of the materials of the cells of the body around it.  Nodes that touch no cell of the body have rows of the identity in matrices, and keep their values in time steps.
-  Surfaces of the body inside of the box are insulated; conditions of the sides of the box hold where cells of the body touch them.
-
-  The image is copied, all of it on each process.  `DMBoxLoadVoxels()` reads one from a file.
-
-.seealso: `DMBOX`, `DMBoxLoadVoxels()`, `DMBoxSetHeat()`, `DMBoxSetHeatFields()`
-@*/
-PetscErrorCode DMBoxSetHeatVoxels(DM dm, const unsigned char voxel[], PetscInt n, const PetscReal capacity[], const PetscReal conductivity[])
-{
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
-  DM_Box       *box;
-  HeatBody      body;
-  size_t        cubes, inside = 0;
-  int           largest = 0;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatVoxels()", &op, &heat));
-  PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscAssertPointer(voxel, 2);
-  PetscValidLogicalCollectiveInt(dm, n, 3);
-  PetscCheck(n >= 0 && n <= 255, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetHeatVoxels() has %" PetscInt_FMT " materials; there may be 0 to 255", n);
-  cubes = (size_t)box->cells[0] * (size_t)box->cells[1] * (size_t)box->cells[2];
-  for (size_t i = 0; i < cubes; i++) {
-    inside += voxel[i] > 0;
-    largest = PetscMax(largest, voxel[i]);
-  }
-  PetscCheck(inside, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "No voxel is part of the body: all are zero");
-  PetscCheck(!n || largest <= n, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "The voxels have material %d, but DMBoxSetHeatVoxels() was given %" PetscInt_FMT " materials", largest, n);
-  for (PetscInt m = 0; m < n; m++)
-    PetscCheck(capacity[m] > 0 && conductivity[m] >= 0 && !PetscIsInfOrNanReal(capacity[m] + conductivity[m]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-               "Material %" PetscInt_FMT " has capacity %g and conductivity %g; they must be finite, positive and not negative", m + 1, (double)capacity[m], (double)conductivity[m]);
-  PetscCall(HeatBodyCreate(dm, heat->body, &body));
-  if (!body->voxel) PetscCall(PetscMalloc1(cubes, &body->voxel));
-  PetscCall(PetscArraycpy(body->voxel, voxel, cubes));
-  if (n) {
-    PetscCall(HeatVoxelField(dm, body, n, capacity, 0));
-    PetscCall(HeatVoxelField(dm, body, n, conductivity, 1));
-    for (PetscInt i = 2; i < 4; i++) PetscCall(HeatBodySetField(body, i, body->field[1]));
-  }
-  PetscCall(HeatBodyDestroy(&heat->body));
-  heat->body = body;
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -519,8 +435,8 @@ static PetscErrorCode HeatCheckSide(DM dm, const char who[], PetscInt side)
 @*/
 PetscErrorCode DMBoxSetHeatRobin(DM dm, PetscInt side, PetscReal h, PetscReal outside)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatRobin()", &op, &heat));
@@ -554,8 +470,8 @@ PetscErrorCode DMBoxSetHeatRobin(DM dm, PetscInt side, PetscReal h, PetscReal ou
 @*/
 PetscErrorCode DMBoxGetHeatRobin(DM dm, PetscInt side, PetscReal *h, PetscReal *outside)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatRobin()", &op, &heat));
@@ -584,8 +500,8 @@ PetscErrorCode DMBoxGetHeatRobin(DM dm, PetscInt side, PetscReal *h, PetscReal *
 @*/
 PetscErrorCode DMBoxSetHeatSource(DM dm, DMBoxFunction f, void *ctx)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatSource()", &op, &heat));
@@ -614,8 +530,8 @@ PetscErrorCode DMBoxSetHeatSource(DM dm, DMBoxFunction f, void *ctx)
 @*/
 PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunction f, void *ctx)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFlux()", &op, &heat));
@@ -644,8 +560,8 @@ PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunction f, void *ctx
 @*/
 PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunction f, void *ctx)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatDirichlet()", &op, &heat));
@@ -672,8 +588,8 @@ PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunction f, void *ctx)
 @*/
 PetscErrorCode DMBoxSetHeatSteady(DM dm, PetscBool steady)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatSteady()", &op, &heat));
@@ -700,8 +616,8 @@ PetscErrorCode DMBoxSetHeatSteady(DM dm, PetscBool steady)
 @*/
 PetscErrorCode DMBoxGetHeatSteady(DM dm, PetscBool *steady)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
 
   PetscFunctionBegin;
   PetscAssertPointer(steady, 2);

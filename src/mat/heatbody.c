@@ -1,7 +1,7 @@
 /*
   What a body is made of: voxels that say which cubes exist, fields of the capacity and the conductivity at the nodes, and their averages on coarser meshes.
 */
-#include <patchfd/private/heatimpl.h>
+#include <patchfd/private/heatimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/vecimpl.h>
 
 PetscErrorCode HeatBodyReference(HeatBody body)
@@ -199,5 +199,89 @@ PetscErrorCode HeatBodyCoarsen(DM fine, HeatBody body, DM coarse, HeatBody *resu
   PetscCall(DMDestroy(&f));
   PetscCall(DMDestroy(&c));
   *result = b;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- voxels ---- */
+
+/* at the nodes the mean of the materials of the voxels around */
+static PetscErrorCode HeatVoxelField(DM dm, HeatBody body, PetscInt n, const PetscReal material[], PetscInt i)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PetscReal     table[256] = {0};
+  PetscScalar  *a;
+  Vec           v;
+
+  PetscFunctionBegin;
+  for (PetscInt m = 0; m <= n; m++) table[m] = material[PetscMax(m - 1, 0)]; /* nodes outside have some number that is allowed */
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), &v));
+  PetscCall(VecSetSizes(v, (PetscInt)box->nglobal, PETSC_DETERMINE));
+  PetscCall(VecSetType(v, VECSTANDARD));
+  PetscCall(VecGetArrayWrite(v, &a));
+  PatchFDHostVoxelMean(dm->dim, body->cells, body->voxel, table, &box->field[0].global, a);
+  PetscCall(VecRestoreArrayWrite(v, &a));
+  PetscCall(HeatBodySetField(body, i, v));
+  PetscCall(VecDestroy(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetHeatVoxels - Sets the body that the operator `heat` lives on, and its materials, from an image with a number for each cell
+
+  Collective
+
+  Input Parameters:
++ dm           - the `DM` of type `DMBOX`, set up
+. voxel        - for each cell of the whole mesh, x fastest, 0 if it is not part of the body, otherwise the number of its material, from 1 on; the same on all processes
+. n            - number of materials; 0 if materials are set otherwise, then all numbers but 0 mean the same
+. capacity     - heat capacity of a volume of each material, n positive numbers
+- conductivity - conductivity of each material, n numbers, not negative
+
+  Level: beginner
+
+  Notes:
+  A node has the mean of the materials of the cells of the body around it.  Nodes that touch no cell of the body have rows of the identity in matrices, and keep their values in time steps.
+  Surfaces of the body inside of the box are insulated; conditions of the sides of the box hold where cells of the body touch them.
+
+  The image is copied, all of it on each process.  `DMBoxLoadVoxels()` reads one from a file.
+
+.seealso: `DMBOX`, `DMBoxLoadVoxels()`, `DMBoxSetHeat()`, `DMBoxSetHeatFields()`
+@*/
+PetscErrorCode DMBoxSetHeatVoxels(DM dm, const unsigned char voxel[], PetscInt n, const PetscReal capacity[], const PetscReal conductivity[])
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+  DM_Box       *box;
+  HeatBody      body;
+  size_t        cubes, inside = 0;
+  int           largest = 0;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatVoxels()", &op, &heat));
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscAssertPointer(voxel, 2);
+  PetscValidLogicalCollectiveInt(dm, n, 3);
+  PetscCheck(n >= 0 && n <= 255, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetHeatVoxels() has %" PetscInt_FMT " materials; there may be 0 to 255", n);
+  cubes = (size_t)box->cells[0] * (size_t)box->cells[1] * (size_t)box->cells[2];
+  for (size_t i = 0; i < cubes; i++) {
+    inside += voxel[i] > 0;
+    largest = PetscMax(largest, voxel[i]);
+  }
+  PetscCheck(inside, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "No voxel is part of the body: all are zero");
+  PetscCheck(!n || largest <= n, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "The voxels have material %d, but DMBoxSetHeatVoxels() was given %" PetscInt_FMT " materials", largest, n);
+  for (PetscInt m = 0; m < n; m++)
+    PetscCheck(capacity[m] > 0 && conductivity[m] >= 0 && !PetscIsInfOrNanReal(capacity[m] + conductivity[m]), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+               "Material %" PetscInt_FMT " has capacity %g and conductivity %g; they must be finite, positive and not negative", m + 1, (double)capacity[m], (double)conductivity[m]);
+  PetscCall(HeatBodyCreate(dm, heat->body, &body));
+  if (!body->voxel) PetscCall(PetscMalloc1(cubes, &body->voxel));
+  PetscCall(PetscArraycpy(body->voxel, voxel, cubes));
+  if (n) {
+    PetscCall(HeatVoxelField(dm, body, n, capacity, 0));
+    PetscCall(HeatVoxelField(dm, body, n, conductivity, 1));
+    for (PetscInt i = 2; i < 4; i++) PetscCall(HeatBodySetField(body, i, body->field[1]));
+  }
+  PetscCall(HeatBodyDestroy(&heat->body));
+  heat->body = body;
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -87,7 +87,7 @@ PetscErrorCode DMBoxAddHeatLoad(DM dm, PetscReal time, Vec b)
   const HeatFunction none = {NULL, NULL};
   DM_Box            *box;
   DMBoxOperator      op;
-  DMBox_Heat        *heat;
+  DMBox_Heat        *heat = NULL;
   Vec                v;
 
   PetscFunctionBegin;
@@ -201,7 +201,7 @@ static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, 
   MatLatticeForm       A    = {.stiffness = 1, .whole = PETSC_TRUE};
   HeatSteps           *s = (HeatSteps *)ctx;
   DMBoxOperator        op;
-  DMBox_Heat          *heat;
+  DMBox_Heat          *heat = NULL;
   DM                   dm;
   Mat                  M, K;
 
@@ -235,8 +235,8 @@ static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, 
 /* TSARKIMEX may begin with a solve for u' at the beginning of a step, in place of u: zero, and at fixed nodes a difference in time of what is given there */
 static PetscErrorCode HeatGuessRate(DM dm, HeatSteps *s, Vec x)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
   PetscReal     dt;
   Vec           w;
 
@@ -412,7 +412,7 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
 PetscErrorCode DMBoxTSSetHeat(TS ts)
 {
   DMBoxOperator  op;
-  DMBox_Heat    *heat;
+  DMBox_Heat    *heat = NULL;
   HeatSteps     *s;
   PetscContainer c;
   TSType         type;

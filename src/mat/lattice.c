@@ -270,8 +270,8 @@ static PetscErrorCode MatDestroy_Lattice(Mat A)
 /* the materials of the matrix's DM, as they are now; plans depend on the body's shape and the sides */
 static PetscErrorCode MatLatticeTakeBody(Mat_Lattice *m, PetscBool *changed)
 {
-  DMBoxOperator op;
-  DMBox_Heat   *heat;
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
   PetscBool     same;
 
   PetscFunctionBegin;
