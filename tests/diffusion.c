@@ -428,6 +428,13 @@ static PetscErrorCode TestAction(Problem *p)
   PetscCall(MatGetDiagonal(A, y));
   PetscCall(Natural(dm, y, nd, &error));
   PetscCall(Say("diagonal", error, tolerance));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatScale(B, 3));
+  PetscCall(MatAXPY(B, -2, A, SAME_NONZERO_PATTERN));
+  PetscCall(MatMult(B, x, y));
+  PetscCall(Natural(dm, y, ny, &error));
+  PetscCall(Say("scaled and added", error, 10 * tolerance));
+  PetscCall(MatDestroy(&B));
   if (!single) {
     PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
     PetscCall(MatMult(B, x, y));
