@@ -1021,6 +1021,10 @@ static PetscErrorCode TestErrors(Problem *p)
   PetscCall(Expect(ierr, "wrong count"));
   CATCH(ierr, DMBoxSetMappingDegree(dm, 3));
   PetscCall(Expect(ierr, "wrong degree"));
+  PetscCall(DMSetOptionsPrefix(dm, "bad_"));
+  PetscCall(PetscOptionsSetValue(NULL, "-bad_dm_box_mapping_parameter", "0.2"));
+  CATCH(ierr, DMSetFromOptions(dm));
+  PetscCall(Expect(ierr, "a parameter without a map"));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

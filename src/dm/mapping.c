@@ -356,6 +356,7 @@ PetscErrorCode DMBoxOptionsMapping(DM dm, PetscOptionItems PetscOptionsObject)
   PetscCall(PetscOptionsEnum("-dm_box_mapping", "The image of the box", "DMBoxSetMappingType", DMBoxMappingTypes, (PetscEnum)type, (PetscEnum *)&type, &flgs[0]));
   if (flgs[0]) parameter = parameters[type];
   PetscCall(PetscOptionsReal("-dm_box_mapping_parameter", "Parameter of the map", "DMBoxSetMappingType", parameter, &parameter, &flgs[1]));
+  PetscCheck(!flgs[1] || type != DMBOX_MAP_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_mapping_parameter is for maps with a name: -dm_box_mapping is none");
   if (flgs[0] || flgs[1]) PetscCall(DMBoxSetMappingType(dm, type, parameter));
   PetscCall(PetscOptionsInt("-dm_box_mapping_degree", "Degree of the images of cells: 1, or -1 for that of the space", "DMBoxSetMappingDegree", degree, &degree, &flg));
   if (flg) PetscCall(DMBoxSetMappingDegree(dm, degree));
