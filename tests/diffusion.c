@@ -996,6 +996,28 @@ static PetscErrorCode BadDM(const char what[], const char operator[], PetscInt d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode BadSmoother(PCPatchFDLocal local, PCPatchFDVariant variant)
+{
+  const PetscInt cells[2] = {4, 4};
+  DM             dm;
+  Mat            A;
+  PC             pc;
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
+  PetscCall(DMBoxSetOperator(dm, "diffusion"));
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCPatchFDSetLocal(pc, local));
+  PetscCall(PCPatchFDSetVariant(pc, variant));
+  CATCH(ierr, PCSetUp(pc));
+  PetscCall(Expect(ierr, "wrong smoother"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestErrors(Problem *p)
 {
   const PetscReal K[4] = {1, 1, 1, 1};
@@ -1025,6 +1047,8 @@ static PetscErrorCode TestErrors(Problem *p)
   PetscCall(PetscOptionsSetValue(NULL, "-bad_dm_box_mapping_parameter", "0.2"));
   CATCH(ierr, DMSetFromOptions(dm));
   PetscCall(Expect(ierr, "a parameter without a map"));
+  PetscCall(BadSmoother(PC_PATCHFD_LOCAL_DENSE, PC_PATCHFD_AUTO));
+  PetscCall(BadSmoother(PC_PATCHFD_LOCAL_AUTO, PC_PATCHFD_FUSED));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
