@@ -48,6 +48,7 @@ def _petsc4py(name, result, *arguments):
 
 
 _raise = _petsc4py('PyPetscError_Set', ctypes.c_int, ctypes.c_int)  # raises PETSc.Error with PETSc's traceback
+_newvec = _petsc4py('PyPetscVec_New', ctypes.py_object, ctypes.c_void_p)
 _newpc = _petsc4py('PyPetscPC_New', ctypes.py_object, ctypes.c_void_p)
 _wrapmat = _petsc4py('PyPetscMat_New', ctypes.py_object, ctypes.c_void_p)
 
@@ -245,6 +246,10 @@ def _routine(name, *kinds):
     globals()[name] = routine
 
 
+def _vec_or_none(call, value):
+    _vec(call, value) if value is not None else call.arguments.append(None)
+
+
 _dm, _vec, _mat, _pc, _ksp, _ts, _viewer = (_object(cls) for cls in (PETSc.DM, PETSc.Vec, PETSc.Mat, PETSc.PC, PETSc.KSP, PETSc.TS, PETSc.Viewer))
 _int, _real, _bool = (_scalar(ctype) for ctype in (Int, Real, Bool))
 _int_out, _real_out, _bool_out = _out(Int), _out(Real), _out(Bool)
@@ -291,6 +296,13 @@ for _name, _symbol in (('Guess', 'DMBoxHeatGuesses'), ('Solver', 'DMBoxHeatSolve
     _routine('DMBoxTSGetHeat' + _name, _ts, _enum_out(_symbol))
 _routine('DMBoxTSHeatView', _ts, _viewer)
 _routine('DMBoxTSHeatLoad', _ts, _viewer)
+_routine('DMBoxSetDiffusion', _dm, _array(Real, 0), _real)
+_routine('DMBoxSetDiffusionVec', _dm, _int, _vec_or_none, _vec_or_none)
+_routine('DMBoxCreateDiffusionVec', _dm, _bool, _int, _out(ctypes.c_void_p, _newvec))
+_routine('DMBoxComputeDiffusionPoints', _dm, _vec)
+_routine('DMBoxSetMappingType', _dm, _enum('DMBoxMappingTypes'), _real)
+_routine('DMBoxSetMappingDegree', _dm, _int)
+_routine('DMBoxSetMappingCoordinates', _dm, _vec)
 _routine('DMBoxSetOperator', _dm, _string)
 _routine('DMBoxGetOperator', _dm, _string_out)
 _routine('DMBoxSetPenalty', _dm, _real, _real)
@@ -302,6 +314,7 @@ _routine('DMBoxAddNeumannLoad', _dm, _real, _function, _vec)
 _routine('DMBoxAddBendingLoad', _dm, _real, _first_function, _second_function, _vec)
 _routine('DMBoxLiftDirichlet', _dm, _vec, _vec)
 _routine('DMBoxComputeError', _dm, _real, _function, _vec, _real_out, _real_out)
+_routine('DMBoxComputeGradientError', _dm, _real, _second_function, _vec, _real_out)
 _routine('DMBoxComputeBendingError', _dm, _real, _matrix_function, _vec, _real_out)
 _routine('DMBoxComputeStokesError', _dm, _real, _first_function, _second_matrix_function, _vec, _real_out, _real_out, _real_out, _real_out)
 _routine('MatBoxUpdate', _mat)

@@ -428,6 +428,13 @@ static PetscErrorCode TestAction(Problem *p)
   PetscCall(MatGetDiagonal(A, y));
   PetscCall(Natural(dm, y, nd, &error));
   PetscCall(Say("diagonal", error, tolerance));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &B));
+  PetscCall(MatScale(B, 3));
+  PetscCall(MatAXPY(B, -2, A, SAME_NONZERO_PATTERN));
+  PetscCall(MatMult(B, x, y));
+  PetscCall(Natural(dm, y, ny, &error));
+  PetscCall(Say("scaled and added", error, 10 * tolerance));
+  PetscCall(MatDestroy(&B));
   if (!single) {
     PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
     PetscCall(MatMult(B, x, y));
@@ -829,68 +836,93 @@ static PetscErrorCode TestVecs(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* one KSP, whose problem changes, against new ones */
-static PetscErrorCode TestUpdate(Problem *p)
+/* other functions, constants, and coordinates: the box, or what the map made of it, is stretched */
+static PetscErrorCode Change(DM dm, int i, Problem *p)
 {
   const PetscReal K[2] = {3, 0.5};
-  const char     *what[] = {"functions", "constants", "coordinates"};
-  DM              dm, other;
-  KSP             ksp;
-  PC              pc;
-  Vec             b, u, v, x;
-  PetscReal       error, norm;
-  PetscInt        its;
+  Vec             x, y;
+
+  PetscFunctionBeginUser;
+  p->medium = i == 0 ? "scalar" : "constant";
+  if (i == 0) PetscCall(DMBoxSetDiffusionFunction(dm, 1, Conductivity, ShiftFunction, p));
+  else if (i == 1) PetscCall(DMBoxSetDiffusion(dm, 2, K, 0.25));
+  else {
+    PetscCall(DMGetCoordinates(dm, &x));
+    PetscCall(VecDuplicate(x, &y));
+    PetscCall(VecCopy(x, y));
+    PetscCall(VecScale(y, 1.5));
+    PetscCall(DMBoxSetMappingCoordinates(dm, y));
+    PetscCall(VecDestroy(&y));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Compare(const char what[], Vec u, Vec v)
+{
+  PetscReal error, norm;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecNorm(v, NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(u, -1, v));
+  PetscCall(VecNorm(u, NORM_INFINITY, &error));
+  PetscCall(Say(what, error / norm, 1e-7));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a KSP and a SNES, whose problems change, against new solvers; each has a DM of its own, as PETSc wants it */
+static PetscErrorCode TestUpdate(Problem *p)
+{
+  const char *what[] = {"functions", "constants", "coordinates"};
+  DM          dm[2], other;
+  KSP         ksp[2];
+  SNES        snes;
+  Mat         A, P;
+  Vec         b, u, v;
+  PetscInt    its;
 
   PetscFunctionBeginUser;
   p->medium = "constant";
-  PetscCall(CreateDM(2, 8, 2, p, &dm));
-  PetscCall(DMCreateGlobalVector(dm, &b));
+  for (int i = 0; i < 2; i++) PetscCall(CreateDM(2, 8, 2, p, &dm[i]));
+  PetscCall(DMCreateGlobalVector(dm[0], &b));
   PetscCall(VecDuplicate(b, &u));
   PetscCall(VecDuplicate(b, &v));
-  PetscCall(DMBoxAddLoad(dm, 0, One, NULL, b));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
-  PetscCall(KSPSetDM(ksp, dm));
-  PetscCall(KSPSetType(ksp, KSPFGMRES));
-  PetscCall(KSPSetTolerances(ksp, 1e-11, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, PCPATCHMG));
-  PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSolve(ksp, b, u));
+  PetscCall(DMBoxAddLoad(dm[0], 0, One, NULL, b));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp[0]));
+  PetscCall(KSPSetDM(ksp[0], dm[0]));
+  PetscCall(SNESCreate(PETSC_COMM_WORLD, &snes));
+  PetscCall(SNESSetDM(snes, dm[1]));
+  PetscCall(SNESSetTolerances(snes, PETSC_CURRENT, 1e-11, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+  PetscCall(SNESGetKSP(snes, &ksp[1]));
+  for (int i = 0; i < 2; i++) {
+    PC pc;
+
+    PetscCall(KSPSetType(ksp[i], KSPFGMRES));
+    PetscCall(KSPSetTolerances(ksp[i], 1e-11, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
+    PetscCall(KSPGetPC(ksp[i], &pc));
+    PetscCall(PCSetType(pc, PCPATCHMG));
+  }
+  PetscCall(KSPSetFromOptions(ksp[0]));
+  PetscCall(SNESSetFromOptions(snes));
+  PetscCall(KSPSolve(ksp[0], b, u));
   for (int i = 0; i < 3; i++) {
-    Mat A, P;
-
-    p->medium = i == 0 ? "scalar" : "constant";
-    if (i == 0) PetscCall(DMBoxSetDiffusionFunction(dm, 1, Conductivity, ShiftFunction, p));
-    else if (i == 1) PetscCall(DMBoxSetDiffusion(dm, 2, K, 0.25));
-    else { /* back to the box as it is, but for a stretch */
-      PetscCall(DMGetCoordinates(dm, &x));
-      PetscCall(VecDuplicate(x, &x));
-      {
-        Vec y;
-
-        PetscCall(DMGetCoordinates(dm, &y));
-        PetscCall(VecCopy(y, x));
-      }
-      PetscCall(VecScale(x, 1.5));
-      PetscCall(DMBoxSetMappingCoordinates(dm, x));
-      PetscCall(VecDestroy(&x));
-    }
-    PetscCall(KSPGetOperators(ksp, &A, &P));
-    PetscCall(KSPSetOperators(ksp, A, P));
-    PetscCall(KSPSolve(ksp, b, u));
-    PetscCall(DMClone(dm, &other));
+    for (int j = 0; j < 2; j++) PetscCall(Change(dm[j], i, p));
+    PetscCall(DMClone(dm[0], &other));
     PetscCall(Solve(other, b, 1e-11, KSPFGMRES, PCPATCHMG, v, &its));
-    PetscCall(VecNorm(v, NORM_INFINITY, &norm));
-    PetscCall(VecAXPY(u, -1, v));
-    PetscCall(VecNorm(u, NORM_INFINITY, &error));
-    PetscCall(Say(what[i], error / norm, 1e-8));
+    PetscCall(KSPGetOperators(ksp[0], &A, &P));
+    PetscCall(KSPSetOperators(ksp[0], A, P));
+    PetscCall(KSPSolve(ksp[0], b, u));
+    PetscCall(Compare(what[i], u, v));
+    PetscCall(VecSet(u, 0));
+    PetscCall(SNESSolve(snes, b, u));
+    PetscCall(Compare("SNES", u, v));
     PetscCall(DMDestroy(&other));
   }
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&u));
   PetscCall(VecDestroy(&v));
-  PetscCall(KSPDestroy(&ksp));
-  PetscCall(DMDestroy(&dm));
+  PetscCall(KSPDestroy(&ksp[0]));
+  PetscCall(SNESDestroy(&snes));
+  for (int i = 0; i < 2; i++) PetscCall(DMDestroy(&dm[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -964,6 +996,28 @@ static PetscErrorCode BadDM(const char what[], const char operator[], PetscInt d
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode BadSmoother(PCPatchFDLocal local, PCPatchFDVariant variant)
+{
+  const PetscInt cells[2] = {4, 4};
+  DM             dm;
+  Mat            A;
+  PC             pc;
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
+  PetscCall(DMBoxSetOperator(dm, "diffusion"));
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCPatchFDSetLocal(pc, local));
+  PetscCall(PCPatchFDSetVariant(pc, variant));
+  CATCH(ierr, PCSetUp(pc));
+  PetscCall(Expect(ierr, "wrong smoother"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestErrors(Problem *p)
 {
   const PetscReal K[4] = {1, 1, 1, 1};
@@ -989,6 +1043,12 @@ static PetscErrorCode TestErrors(Problem *p)
   PetscCall(Expect(ierr, "wrong count"));
   CATCH(ierr, DMBoxSetMappingDegree(dm, 3));
   PetscCall(Expect(ierr, "wrong degree"));
+  PetscCall(DMSetOptionsPrefix(dm, "bad_"));
+  PetscCall(PetscOptionsSetValue(NULL, "-bad_dm_box_mapping_parameter", "0.2"));
+  CATCH(ierr, DMSetFromOptions(dm));
+  PetscCall(Expect(ierr, "a parameter without a map"));
+  PetscCall(BadSmoother(PC_PATCHFD_LOCAL_DENSE, PC_PATCHFD_AUTO));
+  PetscCall(BadSmoother(PC_PATCHFD_LOCAL_AUTO, PC_PATCHFD_FUSED));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

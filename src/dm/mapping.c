@@ -248,6 +248,7 @@ PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* at the points of loads and errors; operators look at theirs */
 static PetscErrorCode DMBoxCheckShape(DM dm)
 {
   const DM_Box       *box    = (const DM_Box *)dm->data;
@@ -257,7 +258,7 @@ static PetscErrorCode DMBoxCheckShape(DM dm)
   PatchFDFieldPoints  field[DMBOX_MAX_FIELDS];
 
   PetscFunctionBegin;
-  PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
+  PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_TRUE, field));
   PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, &m));
   PetscCall(DMBoxFieldPointsDestroy(dm, field));
   PetscCall(DMBoxReduceMetric(dm, &m));
@@ -355,6 +356,7 @@ PetscErrorCode DMBoxOptionsMapping(DM dm, PetscOptionItems PetscOptionsObject)
   PetscCall(PetscOptionsEnum("-dm_box_mapping", "The image of the box", "DMBoxSetMappingType", DMBoxMappingTypes, (PetscEnum)type, (PetscEnum *)&type, &flgs[0]));
   if (flgs[0]) parameter = parameters[type];
   PetscCall(PetscOptionsReal("-dm_box_mapping_parameter", "Parameter of the map", "DMBoxSetMappingType", parameter, &parameter, &flgs[1]));
+  PetscCheck(!flgs[1] || type != DMBOX_MAP_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_mapping_parameter is for maps with a name: -dm_box_mapping is none");
   if (flgs[0] || flgs[1]) PetscCall(DMBoxSetMappingType(dm, type, parameter));
   PetscCall(PetscOptionsInt("-dm_box_mapping_degree", "Degree of the images of cells: 1, or -1 for that of the space", "DMBoxSetMappingDegree", degree, &degree, &flg));
   if (flg) PetscCall(DMBoxSetMappingDegree(dm, degree));

@@ -61,6 +61,7 @@ static PetscErrorCode CellBuffersCreate(PetscInt nfield, const PatchFDFieldPoint
   }
   PetscCall(PetscMalloc7(size, &c->node, size, &c->point, size, &c->work[0], size, &c->work[1], size, &c->sum, Nc * size, &c->f, size, &c->weight));
   PetscCall(PetscMalloc4(size, &c->gradient[0], size, &c->gradient[1], size, &c->gradient[2], size, &c->at));
+  for (PetscInt p = 0; p < size; p++) c->at[p] = (PointShape){.J = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, .det = 1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -152,7 +153,7 @@ static void GetShapeNodes(PetscInt dim, const PatchFDFieldPoints *field, const P
   }
 }
 
-/* fills c->at */
+/* fills in c->at, where J and its determinant are those of the box to begin with */
 static void ShapeAtPoints(PetscInt dim, const PatchFDFieldPoints *field, const PetscInt cell[3], CellBuffers *c)
 {
   const PatchFDQuadrature *q      = field->q;
@@ -161,13 +162,10 @@ static void ShapeAtPoints(PetscInt dim, const PatchFDFieldPoints *field, const P
   for (PetscInt p = 0; p < npoint; p++) {
     const PetscInt at[3] = {p % q[0].nq, p / q[0].nq % q[1].nq, p / q[0].nq / q[1].nq};
 
-    c->at[p] = (PointShape){.det = 1};
-    for (PetscInt d = 0; d < 3; d++) {
-      c->at[p].x[d]    = q[d].x[cell[d] * q[d].nq + at[d]];
-      c->at[p].J[d][d] = 1;
-    }
+    for (PetscInt d = 0; d < 3; d++) c->at[p].x[d] = q[d].x[cell[d] * q[d].nq + at[d]];
   }
-  for (PetscInt a = 0; a < dim && field->shape; a++) {
+  if (!field->shape) return;
+  for (PetscInt a = 0; a < dim; a++) {
     for (PetscInt e = -1; e < dim; e++) { /* positions, then derivatives */
       const PetscInt  order[3] = {e == 0, e == 1, e == 2};
       const PetscReal scale    = e < 0 ? 1 : 1 / q[e].h[cell[e]];

@@ -67,6 +67,7 @@ static PetscErrorCode DMBoxGetMatrix(DM dm, const char name[], const PetscReal c
   }
   PetscCall(MatGetDM(*A, &clone));
   box = (DM_Box *)clone->data;
+  PetscCall(DMBoxCopyOperatorData(dm, clone));
   PetscCall(PetscArraycpy(box->op->coefficient, coefficient, DMBOX_MAX_COEFFICIENTS));
   PetscCall(MatBoxUpdate(*A));
   PetscFunctionReturn(PETSC_SUCCESS);

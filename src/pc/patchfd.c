@@ -312,6 +312,9 @@ static PetscErrorCode PatchFDChooseLocal(PC pc, PatchFDKernels kern)
   PetscCheck(separable || local != PC_PATCHFD_LOCAL_FD, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_local fd is for operators that fast diagonalization solves; this one has other terms, use fd_inexact, which leaves them out, or dense");
   PetscCheck(!separable || local != PC_PATCHFD_LOCAL_FD_INEXACT, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_local fd_inexact is for operators that fast diagonalization does not solve; use fd, which solves this one");
+  PetscCheck(!points || local == PC_PATCHFD_LOCAL_AUTO || local == PC_PATCHFD_LOCAL_FD_INEXACT, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_local %s is for operators whose patches have matrices of their own; -dm_box_operator %s takes fd_inexact",
+             PCPatchFDLocals[local], MatBoxName(p->matbox));
   if (local == PC_PATCHFD_LOCAL_AUTO) {
     local = saddle ? PC_PATCHFD_LOCAL_SCHUR : PC_PATCHFD_LOCAL_FD_INEXACT;
     if (separable) local = PC_PATCHFD_LOCAL_FD;
