@@ -976,6 +976,15 @@ int main(int argc, char **argv)
       nsize: 4
       args: -part solve -degrees 3 -turn
     test:
+      suffix: cuda
+      requires: cuda gpu
+      nsize: {{1 2}}
+      args: -degrees 1,2,4,8 -turn -dm_vec_type cuda
+    test:
+      suffix: cuda_solve
+      requires: cuda gpu
+      args: -part solve -degrees 3 -dm_vec_type cuda
+    test:
       suffix: errors_l2
       args: -part errors_l2 -degrees 3,4
     test:
