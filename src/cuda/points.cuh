@@ -189,6 +189,7 @@ struct PointsArguments {
   const T            *x, *y0, *d, *q;
   T                  *y, *p, alpha; /* of a sweep: d, q, p */
   PatchFDSweep       *sweep;
+  double             *sums; /* [points_sums], of a sweep */
 };
 
 /* one number of x, or of a sweep's p = z + b q */
@@ -210,15 +211,17 @@ __device__ __forceinline__ void PointsAdd(const PointsArguments<T> &a, unsigned 
   else a.y[at] = (a.y0 ? a.y0[at] : T(0)) + a.alpha * w;
 }
 
-/* the sum of the threads' numbers goes to *sum */
+/* what threads have for p'w goes to one of many sums: so many atomics on one would take longer than all else */
+static constexpr int points_sums = 4096;
+
 template <typename T>
-__device__ __forceinline__ void PointsSum(T energy, double *sum)
+__device__ __forceinline__ void PointsSum(const PointsArguments<T> &a, T energy)
 {
   double s = energy;
 
 #pragma unroll
   for (int i = 16; i; i /= 2) s += __shfl_down_sync(~0u, s, i);
-  if (threadIdx.x % 32 == 0) atomicAdd(sum, s);
+  if (threadIdx.x % 32 == 0) atomicAdd(a.sums + (blockIdx.x * (blockDim.x / 32) + threadIdx.x / 32) % points_sums, s);
 }
 
 /* x = sum over l, m, n in {0, 1} of X_lmn r^l s^m t^n: three numbers each of X_100 X_010 X_001 X_110 X_011 X_101 X_111 */

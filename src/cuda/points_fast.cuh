@@ -67,14 +67,14 @@ __host__ __device__ constexpr int PointsPerBlock(int lines)
   return best;
 }
 
-template <typename T, int K, PointsRule RULE, bool COMPUTED, int VARIANT = 0>
+template <typename T, int K, PointsRule RULE, bool COMPUTED>
 struct PointsShape {
-  static constexpr int  N = K, n = K + 1, c = RULE == POINTS_COLLOCATED ? K + 1 : K + 2, LINES = c * c, PER = PointsPerBlock(LINES) * (VARIANT == 3 ? 2 : 1), THREADS = RoundUp(PER * LINES, 32);
+  static constexpr int  N = K, n = K + 1, c = RULE == POINTS_COLLOCATED ? K + 1 : K + 2, LINES = c * c, PER = PointsPerBlock(LINES), THREADS = RoundUp(PER * LINES, 32);
   static constexpr int  OWN = RULE == POINTS_COLLOCATED ? 2 : 0, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* cyclic */
   static constexpr bool MASS = RULE == POINTS_MASS;
   static constexpr int  LINE = c * (int)sizeof(T) / 4; /* registers of a line */
   static constexpr int  REGISTERS = MASS ? 36 + 2 * LINE : 38 + 3 * LINE + (COMPUTED ? (int)sizeof(T) * 3 : 0);
-  static constexpr int  BLOCKS0 = 65536 / THREADS / REGISTERS, BLOCKS = VARIANT == 1 ? BLOCKS0 + 1 : VARIANT == 2 ? BLOCKS0 - 1 : BLOCKS0;
+  static constexpr int  BLOCKS = 65536 / THREADS / REGISTERS;
   static constexpr bool GAUSS = RULE != POINTS_COLLOCATED;
   static constexpr int  ROW = c, PLANE = ROW * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 0), CELL = PLANE * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 1);
   template <int D>
@@ -552,7 +552,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
     block.points(factors, u, energy);
     block.store(comp, u);
   }
-  if (arg.sweep) PointsSum(energy, &arg.sweep->pw);
+  if (arg.sweep) PointsSum(arg, energy);
 }
 
 template <typename S, bool COMPUTED, typename T>
@@ -568,12 +568,6 @@ PetscErrorCode PointsFind(PetscInt degree, bool computed, PointsKernel<T> *kerne
   PetscCall((ForDegree<1, points_degrees>(degree, [&](auto k) {
     constexpr int K = decltype(k)::value;
 
-    const char *v = getenv("POINTS_VARIANT");
-    const int variant = v ? atoi(v) : 0;
-    if constexpr (sizeof(T) == 8 && (K == 2 || K == 4 || K == 7)) {
-#define VAR(V) if (variant == V) { *kernel = computed ? PointsKernelOf<PointsShape<T, K, RULE, true, V>, true, T>() : PointsKernelOf<PointsShape<T, K, RULE, false, V>, false, T>(); return PETSC_SUCCESS; }
-VAR(1) VAR(2) VAR(3)
-    }
     *kernel = computed ? PointsKernelOf<PointsShape<T, K, RULE, true>, true, T>() : PointsKernelOf<PointsShape<T, K, RULE, false>, false, T>();
     return PETSC_SUCCESS;
   })));

@@ -119,7 +119,7 @@ static __global__ void PointsGenericKernel(const __grid_constant__ PointsGeneric
     for (int e = threadIdx.x; e < nodes && active; e += blockDim.x) p.node(arg.nodes, cell, e, comp, true, [&](unsigned at, bool shared) { PointsAdd(arg, at, shared, in[e]); });
     __syncthreads();
   }
-  if (arg.sweep) PointsSum(energy, &arg.sweep->pw);
+  if (arg.sweep) PointsSum(arg, energy);
 }
 
 /* y += the diagonal: for derivatives l and m, twice if they differ, the factor at the points times products of entries of B and D */
@@ -183,7 +183,24 @@ static __global__ void PointsRestKernel(const __grid_constant__ PointsArguments<
     arg.y[at] = p;
     energy += p * p;
   }
-  PointsSum(energy, &arg.sweep->pw);
+  PointsSum(arg, energy);
+}
+
+/* pw = the sum of sums[], by one block of 1024 threads */
+static __global__ void PointsTotalKernel(const double *sums, PatchFDSweep *sweep)
+{
+  __shared__ double part[32];
+  double            s = 0;
+
+  if (sweep->stop) return;
+  for (int i = threadIdx.x; i < points_sums; i += blockDim.x) s += sums[i];
+  for (int i = 16; i; i /= 2) s += __shfl_down_sync(~0u, s, i);
+  if (threadIdx.x % 32 == 0) part[threadIdx.x / 32] = s;
+  __syncthreads();
+  if (threadIdx.x >= 32) return;
+  s = part[threadIdx.x];
+  for (int i = 16; i; i /= 2) s += __shfl_down_sync(~0u, s, i);
+  if (threadIdx.x == 0) sweep->pw = s;
 }
 
 } // namespace patchfd
