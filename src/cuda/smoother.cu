@@ -308,10 +308,13 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
     PetscCall(p->any.ones(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
     break;
   case Step::ANY:
-    if (p->place && (solve || call.op == PATCHFD_OP_BOUNDARY)) {
-      PetscCall(p->place->apply(step.shell, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
-      PetscCall(PetscLogGpuFlops((PetscLogDouble)step.shell.size() * p->any.flops(p->any.n, call.op, step.zero)));
-    } else PetscCall(p->any.apply(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
+    if (p->place && (solve || call.op == PATCHFD_OP_BOUNDARY)) PetscCall(p->place->apply(step.shell, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
+    else if (p->place && call.op == PATCHFD_OP_RESIDUAL && !step.zero && p->place->residuals()) PetscCall(p->place->residual(step.shell, call.x, call.b, call.r, stream));
+    else {
+      PetscCall(p->any.apply(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
+      break;
+    }
+    PetscCall(PetscLogGpuFlops((PetscLogDouble)step.shell.size() * p->any.flops(p->any.n, call.op, step.zero)));
     break;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -129,6 +129,8 @@ private:
 struct PlaceSmoother {
   virtual ~PlaceSmoother() { }
   virtual PetscErrorCode apply(const PatchShell &, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t) = 0;
+  virtual bool           residuals() const = 0; /* has it the next one, too? */
+  virtual PetscErrorCode residual(const PatchShell &, const void *x, const void *b, void *r, cudaStream_t) = 0; /* r = b - A x at the unknowns */
   virtual PetscErrorCode destroy() = 0;
 };
 

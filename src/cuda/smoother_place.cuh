@@ -59,6 +59,30 @@ struct PlaceBlock {
   __device__ __forceinline__ T *FZ(int s, int j, int c) const { return sm + g.FZ + (s * g.closure[1] + j) * g.row + c; }
 };
 
+/* the block's row; all threads take part */
+template <typename T>
+static __device__ __forceinline__ void PlaceFindRow(const PlaceData<T> &g, const PlaceShell &shell, PlaceRow &row)
+{
+  if (threadIdx.x == 0) shell.find(blockIdx.x, row.count, row.number);
+  __syncthreads();
+  if (threadIdx.x <= row.count) {
+    const PlacePatch last = g.d[0].patch[row.number[0] + 2 * min((int)threadIdx.x, row.count - 1)];
+
+    row.first[threadIdx.x] = threadIdx.x < row.count ? last.first : last.first + last.n + 1;
+  }
+  __syncthreads();
+}
+
+/* the columns between patches, a bit each */
+template <typename T, int B>
+static __device__ __forceinline__ unsigned long long PlaceBetween(const PlaceBlock<T, B> &me)
+{
+  unsigned long long between = 0;
+
+  for (int p = 1; p < me.row.count; p++) between |= 1ull << (me.column(p) - 1);
+  return between;
+}
+
 /* ---- from global memory: asynchronous copies, all under way at once ---- */
 
 /* to[at] = number (a, b, c) of n, for all that a thread has */
@@ -335,21 +359,13 @@ void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__
 {
   extern __shared__ int4 place_memory[];
   __shared__ PlaceRow row;
-  unsigned long long  between = 0; /* columns between patches */
 
-  if (threadIdx.x == 0) shell.find(blockIdx.x, row.count, row.number);
-  __syncthreads();
-  if (threadIdx.x <= row.count) {
-    const PlacePatch last = g.d[0].patch[row.number[0] + 2 * min((int)threadIdx.x, row.count - 1)];
+  PlaceFindRow(g, shell, row);
 
-    row.first[threadIdx.x] = threadIdx.x < row.count ? last.first : last.first + last.n + 1;
-  }
-  __syncthreads();
+  const PlaceBlock<T, B>   me(g, row, (T *)place_memory);
+  const unsigned long long between = PlaceBetween(me);
+  const auto               nothing = [](const int *, const int *, PlaceValues<T, B> &) {};
 
-  const PlaceBlock<T, B> me(g, row, (T *)place_memory);
-  const auto             nothing = [](const int *, const int *, PlaceValues<T, B> &) {};
-
-  for (int p = 1; p < row.count; p++) between |= 1ull << (me.column(p) - 1);
   PlaceFetch<BOUNDARY, FLAT>(me, x, b);
   FetchWait();
   __syncthreads();
@@ -396,6 +412,137 @@ void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__
     [&](const int c[2], const int j[2], const bool own[2], T *const *, PlaceValues<T, B> &v) { PlaceWrite(me, between, c, j, own, omega, beta, v, x); });
 }
 
+/* ---- the residual alone ---- */
+
+/*
+  r = b - A x at the unknowns, A = A_x M_y M_z + M_x A_y M_z + M_x M_y A_z: z-lines of the closure to p = M_z x and q = A_z x, y-lines to s = M_y q + A_y p and
+  t = M_y p, x-lines to M_x s + A_x t, patch by patch.  p, t and q, s are in shared memory, [k][j][e] with places of the closure in y and x; x has two planes more.
+*/
+template <typename T, int B>
+struct PlaceProduct {
+  PlaceClass<T, B>  m;
+  PlaceMatrix<T, B> mass, stiffness;
+
+  __device__ __forceinline__ PlaceProduct(const PlaceClass<T, B> &m) : m(m), mass(m, MASS), stiffness(m, STIFFNESS) { }
+  /* two lines of the closure */
+  __device__ __forceinline__ void load(const T *const line[2], int stride, PlaceValues<T, B> &v, T end[2][2]) const
+  {
+    const T *const inner[2] = {line[0] + stride, line[1] + stride};
+
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      end[0][i] = line[i][0];
+      end[1][i] = line[i][(m.n + 1) * stride];
+    }
+    v.load(inner, stride, m.n);
+  }
+  __device__ __forceinline__ void apply(bool stiff, const T end[2][2], PlaceValues<T, B> &v) const
+  {
+    (stiff ? stiffness : mass).apply(v);
+#pragma unroll
+    for (int s = 0; s < 2; s++) v.add(m, (stiff ? RIM_STIFFNESS : RIM_PLACE) + s, end[s][0], end[s][1]);
+  }
+  /* M v + A w, v's ends and w's: to v */
+  __device__ __forceinline__ void both(const T vend[2][2], const T wend[2][2], PlaceValues<T, B> &v, PlaceValues<T, B> w) const
+  {
+    apply(false, vend, v);
+    apply(true, wend, w);
+#pragma unroll
+    for (int i = 0; i < 4 * B; i++) v.a[i / 4][i / 2 % 2][i % 2] += w.a[i / 4][i / 2 % 2][i % 2];
+  }
+};
+
+template <typename T, int B, bool FLAT>
+__launch_bounds__(PlaceSizes<T, B>::THREADS, B < 3 ? 2 : 1) static __global__
+void PlaceResidualKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__ PlaceShell shell, const T *x, const T *b, T *r)
+{
+  extern __shared__ int4 place_memory[];
+  __shared__ PlaceRow row;
+
+  PlaceFindRow(g, shell, row);
+
+  const PlaceBlock<T, B> me(g, row, (T *)place_memory);
+  const int              ny = me.y.n, nz = me.z.n, cy = FLAT ? 1 : ny + 2, below = FLAT ? 0 : 1, nodes = me.width + 2, plane = g.rows * g.frow, tile = threadIdx.x / 32;
+  const int              o[3] = {me.first[0] - 1, me.first[1] - below, me.first[2] - 1};
+  T                     *P = me.sm, *Q = P + g.closure[2] * plane;
+  const Divisor          ey(nodes), yy(ny);
+
+  EachNode(nodes, cy, nz + 2, [&](int e, int j, int k) { PlaceFetchNode(me, P + k * plane + j * g.frow + e, x, o[0] + e, o[1] + j, o[2] + k); });
+  FetchWait();
+  __syncthreads();
+  {
+    const PlaceProduct<T, B> z(me.z);
+
+    EachTile(tile, nodes * cy, [&](const int l[2], const bool *) {
+      const int         j[2] = {ey.quotient(l[0]), ey.quotient(l[1])}, at[2] = {l[0] + j[0] * (g.frow - nodes), l[1] + j[1] * (g.frow - nodes)};
+      T *const          p[2] = {P + at[0], P + at[1]}, *const q[2] = {Q + at[0], Q + at[1]};
+      PlaceValues<T, B> v, w;
+      T                 end[2][2];
+
+      z.load(p, plane, v, end);
+      __syncwarp(); /* copies have read before lines are overwritten */
+      w = v;
+      z.apply(false, end, v);
+      v.store(p, plane, nz);
+      z.apply(true, end, w);
+      w.store(q, plane, nz);
+    });
+  }
+  __syncthreads();
+  if (!FLAT) {
+    const PlaceProduct<T, B> y(me.y);
+
+    EachTile(tile, nodes * nz, [&](const int l[2], const bool *) {
+      const int         k[2] = {ey.quotient(l[0]), ey.quotient(l[1])}, at[2] = {l[0] + k[0] * (plane - nodes), l[1] + k[1] * (plane - nodes)};
+      T *const          p[2] = {P + at[0], P + at[1]}, *const q[2] = {Q + at[0], Q + at[1]};
+      PlaceValues<T, B> v, w;
+      T                 pend[2][2], qend[2][2];
+
+      y.load(p, g.frow, v, pend);
+      y.load(q, g.frow, w, qend);
+      __syncwarp();
+      y.both(qend, pend, w, v);
+      w.store(q, g.frow, ny);
+      y.apply(false, pend, v);
+      v.store(p, g.frow, ny);
+    });
+    __syncthreads();
+  }
+  for (int p = 0, next = tile; p < row.count; p++) {
+    const PlaceProduct<T, B> m(me.x(p));
+    const int                c = me.column(p);
+    const T                  point = FLAT ? me.y.weight(LAMBDA, 0) : T(0); /* A_y of the point, whose mass is 1 */
+
+    next = EachTile(next, ny * nz, [&](const int l[2], const bool *) {
+      const int         k[2] = {yy.quotient(l[0]), yy.quotient(l[1])}, at[2] = {k[0] * plane + (l[0] - k[0] * ny) * g.frow + c, k[1] * plane + (l[1] - k[1] * ny) * g.frow + c};
+      T *const          t[2] = {P + at[0], P + at[1]}, *const s[2] = {Q + at[0], Q + at[1]}, *const to[2] = {s[0] + 1, s[1] + 1}; /* clear of the patches beside */
+      PlaceValues<T, B> v, w;
+      T                 send[2][2], tend[2][2];
+
+      m.load(s, 1, v, send);
+      m.load(t, 1, w, tend);
+      __syncwarp();
+      if (FLAT) {
+#pragma unroll
+        for (int i = 0; i < 4 * B; i++) v.a[i / 4][i / 2 % 2][i % 2] += point * w.a[i / 4][i / 2 % 2][i % 2];
+#pragma unroll
+        for (int i = 0; i < 4; i++) send[i / 2][i % 2] += point * tend[i / 2][i % 2];
+      }
+      m.both(send, tend, v, w);
+      v.store(to, 1, m.m.n);
+    });
+  }
+  __syncthreads();
+  const unsigned long long between = PlaceBetween(me);
+
+  EachNode(me.width, ny, nz, [&](int c, int j, int k) {
+    const int       node[3] = {me.first[0] + c, me.first[1] + j, me.first[2] + k};
+    const ptrdiff_t at      = g.l.at(node[0], node[1], node[2]);
+
+    if (!(between >> c & 1) && g.read.contains(node[0], node[1], node[2])) r[at] = b[at] - Q[k * plane + j * g.frow + c + 1];
+  });
+}
+
 /* ---- launch ---- */
 
 template <typename T, int B, bool FLAT>
@@ -403,7 +550,7 @@ struct PlaceSmootherBlocks : PlaceSmoother {
   using F = PlaceSizes<T, B>;
   PlaceData<T> data;
   PlanMemory   memory;
-  size_t       bytes, bytes_solve; /* of shared memory; without faces */
+  size_t       bytes, bytes_solve, bytes_residual; /* of shared memory; without faces; of the residual */
   int          patches, threads;   /* of a block */
 
   /* has the code been compiled for a GPU with these instructions? */
@@ -433,6 +580,7 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     places(n);
     PetscCall(AllowShared(PlaceKernel<T, B, true, FLAT>, bytes));
     PetscCall(AllowShared(PlaceKernel<T, B, false, FLAT>, bytes_solve));
+    if (residuals()) PetscCall(AllowShared(PlaceResidualKernel<T, B, FLAT>, bytes_residual));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -443,6 +591,17 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     PetscFunctionBegin;
     if (boundary) PlaceKernel<T, B, true, FLAT><<<shell.rows(), threads, bytes, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
     else PlaceKernel<T, B, false, FLAT><<<shell.rows(), threads, bytes_solve, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  bool           residuals() const override { return bytes_residual <= shared_limit; }
+  PetscErrorCode residual(const PatchShell &s, const void *x, const void *b, void *r, cudaStream_t stream) override
+  {
+    const PlaceShell shell(s, patches, FLAT);
+
+    PetscFunctionBegin;
+    PlaceResidualKernel<T, B, FLAT><<<shell.rows(), threads, bytes_residual, stream>>>(data, shell, (const T *)x, (const T *)b, (T *)r);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -469,13 +628,15 @@ private:
     data.FZ     = data.HY + 2 * data.closure[2] * data.row;
     bytes       = (data.FZ + 2 * data.closure[1] * data.row) * sizeof(T);
     bytes_solve = data.X * sizeof(T);
+    data.rows      = FLAT ? 1 : n[1] + 2;
+    bytes_residual = (size_t)(data.closure[2] + n[2]) * data.rows * data.frow * sizeof(T);
   }
 
-  /* a class: the four matrices as lanes want them, and weights; zero where there is nothing, but for eigenvalues, which are divided by */
+  /* a class: the matrices as lanes want them, and weights; zero where there is nothing, but for eigenvalues, which are divided by */
   static void numbers(const PatchFDEigen *e, PetscReal *to)
   {
     const int  n = (int)e->n, c = n + 2;
-    PetscReal *weight = to + 4 * F::MATRIX;
+    PetscReal *weight = to + 5 * F::MATRIX;
 
     for (int at = 0; at < F::MATRIX; at++) {
       const int  block = at / 64, lane = at / 2 % 32, i = block / B * 8 + lane % 4 + 4 * (at % 2), j = block % B * 8 + lane / 8 + 4 * (lane / 4 % 2);
@@ -485,12 +646,14 @@ private:
       to[TO_NODES * F::MATRIX + at]   = in ? e->S[j * n + i] : 0;
       to[FACE_MODES * F::MATRIX + at] = in ? e->T[j * n + i] : 0;
       to[MASS * F::MATRIX + at]       = in ? e->MI[j * c + 1 + i] : 0;
+      to[STIFFNESS * F::MATRIX + at]  = in ? e->AI[j * c + 1 + i] : 0;
     }
     for (int i = 0; i < 8 * B; i++) {
       for (int s = 0; s < 2; s++) {
         weight[(ALPHA + s) * 8 * B + i]     = i < n ? e->alpha[s][i] : 0;
         weight[(MU_PLACE + s) * 8 * B + i]  = i < n ? e->mu[s][i] : 0;
         weight[(RIM_PLACE + s) * 8 * B + i] = i < n ? e->MI[i * c + s * (n + 1)] : 0;
+        weight[(RIM_STIFFNESS + s) * 8 * B + i] = i < n ? e->AI[i * c + s * (n + 1)] : 0;
       }
       weight[LAMBDA * 8 * B + i] = i < n ? e->lambda[i] : 1;
     }

@@ -29,7 +29,7 @@ struct PlaceData {
   PlaceLine<T> d[3];
   Layout       l;
   Range        read;
-  int          row, plane, xrow, frow, closure[3], X, G, Z, HY, FZ; /* strides and places in shared memory */
+  int          row, plane, xrow, frow, rows, closure[3], X, G, Z, HY, FZ; /* strides and places in shared memory */
 };
 
 /* the patches of a shell in rows of at most `most` in x */
@@ -69,13 +69,14 @@ struct PlaceShell {
   }
 };
 
-enum PlaceWeight { ALPHA, MU_PLACE = 2, RIM_PLACE = 4, LAMBDA = 6, PLACE_WEIGHTS }; /* below and above; RIM_PLACE: mass matrix, columns of the ends */
+static constexpr TileMatrix STIFFNESS = (TileMatrix)(MASS + 1); /* beside those */
+enum PlaceWeight { ALPHA, MU_PLACE = 2, RIM_PLACE = 4, RIM_STIFFNESS = 6, LAMBDA = 8, PLACE_WEIGHTS }; /* below and above; RIM_: columns of the ends */
 
 /* threads of a block, at most; blocks of so many on a multiprocessor (a bound for the compiler's registers) */
 template <typename T, int B>
 struct PlaceSizes {
   static constexpr int WARPS = 8, THREADS = 32 * WARPS, BLOCKS = B == 4 ? 1 : B == 3 ? 2 : B == 2 && sizeof(T) == 8 ? 3 : 4;
-  static constexpr int MATRIX = B * B * 64, CLASS = 4 * MATRIX + PLACE_WEIGHTS * 8 * B; /* numbers of a class */
+  static constexpr int MATRIX = B * B * 64, CLASS = 5 * MATRIX + PLACE_WEIGHTS * 8 * B; /* numbers of a class */
 };
 
 /* x / n for x n < 2^32 */
@@ -96,7 +97,7 @@ struct PlaceClass {
   __device__ __forceinline__ PlaceClass(const PlaceLine<T> &line, int patch) : n(line.patch[patch].n), numbers(line.numbers + (size_t)line.patch[patch].cls * F::CLASS) { }
   __device__ __forceinline__ const T *matrix(TileMatrix which) const { return numbers + which * F::MATRIX; }
   /* of node or mode i */
-  __device__ __forceinline__ T weight(int which, int i) const { return __ldg(numbers + 4 * F::MATRIX + which * 8 * B + i); }
+  __device__ __forceinline__ T weight(int which, int i) const { return __ldg(numbers + 5 * F::MATRIX + which * 8 * B + i); }
 };
 
 /* a thread's part of two lines: entries 8 c + 4 h + lane % 4 */
