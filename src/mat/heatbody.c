@@ -128,29 +128,35 @@ PetscErrorCode HeatBodyInside(DM dm, HeatBody body, Vec inside)
 /* the mean of fine nodes with these weights; restricted: their sums */
 static PetscErrorCode HeatBodyAverage(Mat P, Vec weight, Vec restricted, Vec fine, Vec *coarse)
 {
-  Vec w;
+  Vec w, c;
 
   PetscFunctionBegin;
-  PetscCall(VecDuplicate(fine, &w));
-  PetscCall(VecDuplicate(restricted, coarse));
-  PetscCall(VecPointwiseMult(w, weight, fine));
-  PetscCall(MatMultTranspose(P, w, *coarse));
-  PetscCall(VecPointwiseDivide(*coarse, *coarse, restricted));
+  PetscCall(VecDuplicate(weight, &w));
+  PetscCall(VecDuplicate(restricted, &c));
+  PetscCall(VecSingleConvert(fine, 1, w));
+  PetscCall(VecPointwiseMult(w, w, weight));
+  PetscCall(MatMultTranspose(P, w, c));
+  PetscCall(VecPointwiseDivide(c, c, restricted));
+  PetscCall(VecCreateForKernels(c, &PatchFDKernelsHostDouble, coarse));
   PetscCall(VecDestroy(&w));
+  PetscCall(VecDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a DM on the same mesh with Vecs in double precision on the host, and without fixed nodes, so that interpolation from it reaches all nodes */
+/* a DM on the same mesh with Vecs in double precision, in the same memory, and without fixed nodes, so that interpolation from it reaches all nodes */
 static PetscErrorCode DMBoxCloneFree(DM dm, DM *clone)
 {
   const DMBoxBoundaryType neumann[6] = {DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN};
   const DM_Box           *box        = (const DM_Box *)dm->data;
   DM_Box                 *c;
+  PetscBool               cuda;
 
   PetscFunctionBegin;
   PetscCall(DMBoxCreate(PetscObjectComm((PetscObject)dm), dm->dim, box->cells, 1, clone));
   PetscCall(DMBoxSetBounds(*clone, box->lower, box->upper));
   PetscCall(DMBoxSetBoundary(*clone, neumann));
+  PetscCall(PetscStrcmpAny(dm->vectype, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, VECSINGLECUDA, ""));
+  PetscCall(DMSetVecType(*clone, cuda ? VECCUDA : VECSTANDARD));
   c = (DM_Box *)(*clone)->data;
   for (PetscInt d = 0; d < 3; d++) { /* the ranks' parts */
     c->processes[d] = box->processes[d];
