@@ -1015,6 +1015,9 @@ static PetscErrorCode BadSmoother(PCPatchFDLocal local, PCPatchFDVariant variant
   PetscCall(PCPatchFDSetVariant(pc, variant));
   CATCH(ierr, PCSetUp(pc));
   PetscCall(Expect(ierr, "wrong smoother"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
