@@ -127,6 +127,7 @@ static PetscErrorCode DestroyPair(Pair *p)
     PetscCall(VecDestroy(&p->x[i]));
   }
   PetscCall(VecDestroy(&p->b));
+  PetscCall(PetscObjectComposeFunction((PetscObject)p->A, "MatFusedCGSweep_C", NULL));
   PetscCall(MatDestroy(&p->A));
   PetscCall(DMDestroy(&p->dm));
   PetscFunctionReturn(PETSC_SUCCESS);
