@@ -498,5 +498,7 @@ PETSC_EXTERN PetscErrorCode PCPatchMGGetGraph(PC, PetscBool *);
 /* ---- KSPFUSEDCG ---- */
 PETSC_EXTERN PetscErrorCode KSPFusedCGSetGraph(KSP, PetscBool);
 PETSC_EXTERN PetscErrorCode KSPFusedCGGetGraph(KSP, PetscBool *);
+PETSC_EXTERN PetscErrorCode KSPFusedCGSetSweep(KSP, PetscBool);
+PETSC_EXTERN PetscErrorCode KSPFusedCGGetSweep(KSP, PetscBool *);
 
 #include <petscvecsingle.h>

@@ -338,8 +338,9 @@ _routine('PCPatchFDGetSweeps', _pc, _int_out)
 for _name in ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph', 'PCSingleSetScale', 'PCSingleSetWarn'):
     _routine(_name, _pc, _bool)
     _routine(_name.replace('Set', 'Get'), _pc, _bool_out)
-_routine('KSPFusedCGSetGraph', _ksp, _bool)
-_routine('KSPFusedCGGetGraph', _ksp, _bool_out)
+for _name in ('KSPFusedCGSetGraph', 'KSPFusedCGSetSweep'):
+    _routine(_name, _ksp, _bool)
+    _routine(_name.replace('Set', 'Get'), _ksp, _bool_out)
 _routine('PCSingleGetPC', _pc, _out(ctypes.c_void_p, _newpc))
 
 _routine('VecSingleConvert', _vec, _real, _vec)

@@ -59,6 +59,8 @@ static PetscErrorCode CreateKSPs(Pair *p, const char *pctype)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static int sweeps; /* calls of: */
+
 /* a sweep on one rank of the host, not fused at all, which forbids what KSPFUSEDCG must not rely on */
 static PetscErrorCode Sweep(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep, PetscBool *can)
 {
@@ -74,6 +76,7 @@ static PetscErrorCode Sweep(Mat A, PatchFDKernels kern, const void *d, const voi
   if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(p != q, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Directions in one array");
   PetscCheck(!sweep->stop, PETSC_COMM_SELF, PETSC_ERR_PLIB, "A sweep after the end");
+  sweeps++;
   PetscCall(MatGetLocalSize(A, &n, NULL));
   for (PetscInt i = 0; i < n; i++) ap[i] = (ad ? ad[i] : 1) * ar[i] + (sweep->b == 0 ? 0 : sweep->b * aq[i]);
   PetscCall(VecCreateSeqWithArray(PETSC_COMM_SELF, 1, n, ap, &P));
@@ -124,6 +127,7 @@ static PetscErrorCode DestroyPair(Pair *p)
     PetscCall(VecDestroy(&p->x[i]));
   }
   PetscCall(VecDestroy(&p->b));
+  PetscCall(PetscObjectComposeFunction((PetscObject)p->A, "MatFusedCGSweep_C", NULL));
   PetscCall(MatDestroy(&p->A));
   PetscCall(DMDestroy(&p->dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -367,8 +371,10 @@ static PetscErrorCode Settings(Pair *p)
   };
   PetscReal norm, h[2];
   PetscInt  its;
-  PetscBool graph;
+  PetscBool graph, sweep;
   PC        pc;
+  MatFusedCGSweepFn *f;
+  PetscMPIInt        size;
 
   PetscFunctionBeginUser;
   PetscCall(VecNorm(p->b, NORM_2, &norm));
@@ -386,6 +392,15 @@ static PetscErrorCode Settings(Pair *p)
   SETTING("no graph", PETSC_FALSE, PetscCall(KSPFusedCGSetGraph(p->ksp[i], PETSC_FALSE)));
   PetscCall(KSPFusedCGGetGraph(p->ksp[1], &graph));
   PetscCheck(!graph, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "KSPFusedCGSetGraph() without effect");
+  sweeps = 0;
+  SETTING("sweep", PETSC_TRUE, PetscCall(KSPFusedCGSetSweep(p->ksp[i], PETSC_TRUE)));
+  PetscCall(KSPFusedCGGetSweep(p->ksp[1], &sweep));
+  PetscCall(PetscObjectQueryFunction((PetscObject)p->A, "MatFusedCGSweep_C", &f));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCheck(sweep && (sweeps > 0) == (f && size == 1), PETSC_COMM_WORLD, PETSC_ERR_PLIB, "KSPFusedCGSetSweep(): %d sweeps", sweeps);
+  sweeps = 0;
+  SETTING("no sweep", PETSC_TRUE, PetscCall(KSPFusedCGSetSweep(p->ksp[i], PETSC_FALSE)));
+  PetscCheck(!sweeps, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%d sweeps that nobody wants", sweeps);
   SETTING("monitor", PETSC_FALSE, PetscCall(KSPMonitorSet(p->ksp[i], Monitor, &ctx[i], NULL)); PetscCall(KSPSetNormType(p->ksp[i], KSP_NORM_UNPRECONDITIONED)));
   PetscCall(KSPGetIterationNumber(p->ksp[1], &its));
   PetscCheck(ctx[1].calls == its + 1 && ctx[1].worst < p->tolerance, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "Monitor: %" PetscInt_FMT " calls in %" PetscInt_FMT " iterations, residual differs by %g", ctx[1].calls, its, (double)ctx[1].worst);
@@ -597,7 +612,7 @@ int main(int argc, char **argv)
     test:
       suffix: sweep
       nsize: {{1 2}}
-      args: -matrix sweep
+      args: -matrix sweep -ksp_fusedcg_sweep {{0 1}}
 
   testset:
     output_file: output/fusedcg_unfused.out
@@ -630,7 +645,7 @@ int main(int argc, char **argv)
       args: -dm_vec_type {{standard single}}
     test:
       suffix: settings_sweep
-      args: -matrix sweep
+      args: -matrix sweep -ksp_fusedcg_sweep
     test:
       requires: cuda gpu
       suffix: settings_cuda
@@ -656,7 +671,7 @@ int main(int argc, char **argv)
       args: -dm_vec_type {{standard single}}
     test:
       suffix: replay_sweep
-      args: -matrix sweep
+      args: -matrix sweep -ksp_fusedcg_sweep
     test:
       requires: cuda gpu
       suffix: replay_cuda

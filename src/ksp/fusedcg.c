@@ -107,23 +107,23 @@ static PetscErrorCode FusedCGCanRecord(KSP ksp, const KSP_FusedCG *cg, Mat A, Pe
   if (!cg->graph || !cg->alone || !cg->kern->cgrecordbegin || ksp->numbermonitors || ksp->err_hist || ksp->calc_sings || ksp->chknorm > 1 || A->erroriffailure) PetscFunctionReturn(PETSC_SUCCESS);
   if (PetscLogGpuTimeFlag || PetscLogGpuEnergyFlag || PetscLogGpuEnergyMeterFlag) PetscFunctionReturn(PETSC_SUCCESS);
   if (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip) PetscFunctionReturn(PETSC_SUCCESS);
-  *can = (PetscBool)(cg->sweep != NULL);
+  *can = cg->offered;
   if (!*can) PetscCall(MatBoxIsOwn(A, can));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode FusedCGSetMat(KSP ksp, KSP_FusedCG *cg)
 {
-  Mat       A;
-  PetscBool can = PETSC_FALSE;
+  Mat A;
 
   PetscFunctionBegin;
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatFusedCGSweep_C", &cg->sweep));
-  if (cg->sweep && cg->diagonal) PetscCall((*cg->sweep)(A, cg->kern, NULL, NULL, NULL, NULL, NULL, NULL, &can));
-  if (!can) cg->sweep = NULL;
+  cg->offered = PETSC_FALSE;
+  if (cg->sweep && cg->diagonal) PetscCall((*cg->sweep)(A, cg->kern, NULL, NULL, NULL, NULL, NULL, NULL, &cg->offered));
+  if (!cg->offered || !cg->wanted) cg->sweep = NULL;
   cg->p[0] = ksp->work[1];
-  if (!can) PetscCall(VecDestroy(&cg->p[1]));
+  if (!cg->sweep) PetscCall(VecDestroy(&cg->p[1]));
   else if (!cg->p[1]) PetscCall(VecDuplicate(cg->p[0], &cg->p[1]));
   cg->turn = 0;
   PetscCall(FusedCGCanRecord(ksp, cg, A, &cg->record));

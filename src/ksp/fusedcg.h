@@ -13,7 +13,8 @@ typedef struct {
 } FusedCGRecord;
 
 typedef struct {
-  PetscBool graph; /* may be recorded */
+  PetscBool graph;  /* may be recorded */
+  PetscBool wanted; /* may the matrix's sweep be used? */
 
   /* of a solve */
   PatchFDKernels     kern;
@@ -26,7 +27,8 @@ typedef struct {
   Vec                d;    /* of a diagonal preconditioner; NULL in the sweeps of none */
   Vec                p[2]; /* the direction, and where the matrix has a sweep the one before */
   PetscInt           turn; /* which is next */
-  MatFusedCGSweepFn *sweep;
+  PetscBool          offered; /* has the matrix a sweep? */
+  MatFusedCGSweepFn *sweep;   /* NULL if it is not used */
   FusedCGRecord      recorded;
 
   PetscInt   nritz; /* size of: */

@@ -67,6 +67,7 @@ static PetscErrorCode KSPSetFromOptions_FusedCG(KSP ksp, PetscOptionItems PetscO
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "KSP fusedcg options");
   PetscCall(PetscOptionsBool("-ksp_fusedcg_graph", "On GPUs record iterations and replay them", "KSPFusedCGSetGraph", cg->graph, &cg->graph, NULL));
+  PetscCall(PetscOptionsBool("-ksp_fusedcg_sweep", "Direction, product with the matrix and its own product in one pass, where the matrix offers it", "KSPFusedCGSetSweep", cg->wanted, &cg->wanted, NULL));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -94,6 +95,20 @@ static PetscErrorCode KSPFusedCGGetGraph_FusedCG(KSP ksp, PetscBool *graph)
 {
   PetscFunctionBegin;
   *graph = ((KSP_FusedCG *)ksp->data)->graph;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedCGSetSweep_FusedCG(KSP ksp, PetscBool sweep)
+{
+  PetscFunctionBegin;
+  ((KSP_FusedCG *)ksp->data)->wanted = sweep;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode KSPFusedCGGetSweep_FusedCG(KSP ksp, PetscBool *sweep)
+{
+  PetscFunctionBegin;
+  *sweep = ((KSP_FusedCG *)ksp->data)->wanted;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -156,12 +171,67 @@ PetscErrorCode KSPFusedCGGetGraph(KSP ksp, PetscBool *graph)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@
+  KSPFusedCGSetSweep - Tells whether a `KSPFUSEDCG` computes the new direction, the product with the matrix and its own product in one pass where the matrix offers it
+
+  Logically Collective
+
+  Input Parameters:
++ ksp   - the Krylov method
+- sweep - `PETSC_TRUE` for one pass (default `PETSC_FALSE`)
+
+  Options Database Key:
+. -ksp_fusedcg_sweep (true|false) - one pass
+
+  Level: advanced
+
+  Note:
+  One pass reads and writes fewer numbers, but the kernels that do it were slower than three passes on an H200: that is why it is not the default. It needs one more
+  vector, and a preconditioner `PCNONE` or `PCJACOBI`; `KSPView()` after a solve tells whether it was used.
+
+.seealso: `KSPFUSEDCG`, `KSPFusedCGGetSweep()`
+@*/
+PetscErrorCode KSPFusedCGSetSweep(KSP ksp, PetscBool sweep)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscValidLogicalCollectiveBool(ksp, sweep, 2);
+  PetscTryMethod(ksp, "KSPFusedCGSetSweep_C", (KSP, PetscBool), (ksp, sweep));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  KSPFusedCGGetSweep - Tells whether a `KSPFUSEDCG` uses the matrix's own pass where there is one
+
+  Not Collective
+
+  Input Parameter:
+. ksp - the Krylov method, of type `KSPFUSEDCG`
+
+  Output Parameter:
+. sweep - `PETSC_TRUE` if it does
+
+  Level: advanced
+
+.seealso: `KSPFUSEDCG`, `KSPFusedCGSetSweep()`
+@*/
+PetscErrorCode KSPFusedCGGetSweep(KSP ksp, PetscBool *sweep)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(ksp, KSP_CLASSID, 1);
+  PetscAssertPointer(sweep, 2);
+  PetscUseMethod(ksp, "KSPFusedCGGetSweep_C", (KSP, PetscBool *), (ksp, sweep));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode KSPDestroy_FusedCG(KSP ksp)
 {
   PetscFunctionBegin;
   PetscCall(KSPReset_FusedCG(ksp));
   PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGSetGraph_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGGetGraph_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGSetSweep_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGGetSweep_C", NULL));
   PetscCall(KSPDestroyDefault(ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -169,8 +239,9 @@ static PetscErrorCode KSPDestroy_FusedCG(KSP ksp)
 /*MC
   KSPFUSEDCG - "fusedcg": conjugate gradients in two sweeps over memory
 
-  Options Database Key:
-. -ksp_fusedcg_graph (true|false) - on GPUs record iterations and replay them, see `KSPFusedCGSetGraph()`
+  Options Database Keys:
++ -ksp_fusedcg_graph (true|false) - on GPUs record iterations and replay them, see `KSPFusedCGSetGraph()`
+- -ksp_fusedcg_sweep (true|false) - use a kernel of the matrix for the first sweep, see `KSPFusedCGSetSweep()`
 
   Level: intermediate
 
@@ -179,15 +250,15 @@ static PetscErrorCode KSPDestroy_FusedCG(KSP ksp)
   `KSPSetComputeEigenvalues()` work as there. It takes any matrix, any preconditioner that is symmetric and positive definite, and any number of ranks.
 
   Without preconditioner (`PCNONE`), or with a diagonal one (`PCJACOBI`, of any type), an iteration updates the solution and the residual and computes all
-  products with it in one pass over the vectors; the preconditioner is applied by the way. Where the matrix offers it, the new direction,
-  the product with the matrix and its own product are one pass, too; otherwise these are three. On GPUs the host gets one number an iteration on one rank; or
+  products with it in one pass over the vectors; the preconditioner is applied by the way. The new direction,
+  the product with the matrix and its own product are three passes, or one, where the matrix offers it and `KSPFusedCGSetSweep()` asks for it. On GPUs the host gets one number an iteration on one rank; or
   none, if iterations are recorded. Other preconditioners are applied between the passes.
   It is for the vectors of which `DMBOX` has kernels: PETSc's own in host memory or of type `VECCUDA`, `VECSINGLE` and `VECSINGLECUDA`; others are worked on in host memory.
 
   Not supported: the variants and trust regions of `KSPCG` (`KSPCGUseSingleReduction()`, `KSPCGSetRadius()`, `KSPCGSetObjectiveTarget()`), which are for `KSPCG` alone, and
   preconditioning from the right.
 
-.seealso: `KSPFusedCGSetGraph()`, `KSPCG`, `PatchFDInitializePackage()`
+.seealso: `KSPFusedCGSetGraph()`, `KSPFusedCGSetSweep()`, `KSPCG`, `PatchFDInitializePackage()`
 M*/
 PetscErrorCode KSPCreate_FusedCG(KSP ksp)
 {
@@ -213,5 +284,7 @@ PetscErrorCode KSPCreate_FusedCG(KSP ksp)
   ksp->ops->computeeigenvalues           = KSPComputeEigenvalues_FusedCG;
   PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGSetGraph_C", KSPFusedCGSetGraph_FusedCG));
   PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGGetGraph_C", KSPFusedCGGetGraph_FusedCG));
+  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGSetSweep_C", KSPFusedCGSetSweep_FusedCG));
+  PetscCall(PetscObjectComposeFunction((PetscObject)ksp, "KSPFusedCGGetSweep_C", KSPFusedCGGetSweep_FusedCG));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
