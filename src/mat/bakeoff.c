@@ -228,8 +228,9 @@ PetscErrorCode MatBakeoffSumEnd(Mat_Bakeoff *m, PatchFDKernels kern, void *globa
 }
 
 /* on arrays of the layout global */
-static PetscErrorCode BakeoffApply(Mat_Bakeoff *m, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
+static PetscErrorCode BakeoffApply(void *ctx, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
 {
+  Mat_Bakeoff    *m = (Mat_Bakeoff *)ctx;
   BakeoffKernels *k;
   const void     *local;
 
@@ -244,28 +245,6 @@ static PetscErrorCode BakeoffApply(Mat_Bakeoff *m, PatchFDKernels kern, PetscRea
   PetscCall(BakeoffSum(m, kern, (char *)k->y + m->nowned * kern->size, k->y));
   if (y0 && y0 != y) PetscCall(BakeoffAXPBY(m, kern, 0, y, 1, y0));
   PetscCall(BakeoffAXPBY(m, kern, y0 ? 1 : 0, y, 1, k->y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatApplyGlobal(Mat_Bakeoff *m, PatchFDKernels kern, PetscReal alpha, Vec x, Vec y0, Vec y)
-{
-  const void *ax, *ay0 = NULL;
-  void       *ay;
-
-  PetscFunctionBegin;
-  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
-  if (y0 == y) {
-    PetscCall(PatchFDVecGetArray(y, kern, &ay));
-    PetscCall(BakeoffApply(m, kern, alpha, ax, ay, ay));
-    PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
-  } else {
-    if (y0) PetscCall(PatchFDVecGetArrayRead(y0, kern, &ay0));
-    PetscCall(PatchFDVecGetArrayWrite(y, kern, &ay));
-    PetscCall(BakeoffApply(m, kern, alpha, ax, ay0, ay));
-    PetscCall(PatchFDVecRestoreArrayWrite(y, kern, &ay));
-    if (y0) PetscCall(PatchFDVecRestoreArrayRead(y0, kern, &ay0));
-  }
-  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -314,31 +293,12 @@ static PetscErrorCode MatApply_Bakeoff(Mat A, PetscReal alpha, Vec x, Vec y0, Ve
   PetscCall(PatchFDVecGetKernels(x, &kern));
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
   if (m->layout == MAT_BAKEOFF_ELEMENT) PetscCall(MatApplyElement(m, kern, alpha, x, y0, y));
-  else PetscCall(MatApplyGlobal(m, kern, alpha, x, y0, y));
+  else PetscCall(MatApplyArrays(BakeoffApply, m, alpha, x, y0, y));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMult_Bakeoff(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatApply_Bakeoff(A, 1, x, NULL, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultAdd_Bakeoff(Mat A, Vec x, Vec v, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatApply_Bakeoff(A, 1, x, v, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatResidual_Bakeoff(Mat A, Vec b, Vec x, Vec r)
-{
-  PetscFunctionBegin;
-  PetscCall(MatApply_Bakeoff(A, -1, x, b, r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+MAT_PRODUCTS(Bakeoff)
 
 /* the first sweep of KSPFUSEDCG, where the kernels' array is the vector itself */
 static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep, PetscBool *can)

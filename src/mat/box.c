@@ -222,8 +222,9 @@ static PetscErrorCode MatBoxGetOperands(Mat_Box *m, PatchFDKernels kern, const v
 }
 
 /* y = y0 + alpha A x, y0 = NULL for zero */
-static PetscErrorCode MatBoxApply(Mat_Box *m, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
+static PetscErrorCode MatBoxApply(void *ctx, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
 {
+  Mat_Box *m = (Mat_Box *)ctx;
   void *plan = NULL, *local;
 
   PetscFunctionBegin;
@@ -247,53 +248,16 @@ PetscErrorCode MatBoxResidual(Mat_Box *m, PatchFDKernels kern, const PatchFDColo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* MatBoxApply() with Vecs, y0 = y allowed */
 static PetscErrorCode MatApply_Box(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
 {
-  Mat_Box       *m;
-  PatchFDKernels kern;
-  const void    *ax, *ay0 = NULL;
-  void          *ay;
+  Mat_Box *m;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  PetscCall(PatchFDVecGetKernels(x, &kern));
-  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
-  if (y0 == y) {
-    PetscCall(PatchFDVecGetArray(y, kern, &ay));
-    PetscCall(MatBoxApply(m, kern, alpha, ax, ay, ay));
-    PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
-  } else {
-    if (y0) PetscCall(PatchFDVecGetArrayRead(y0, kern, &ay0));
-    PetscCall(PatchFDVecGetArrayWrite(y, kern, &ay));
-    PetscCall(MatBoxApply(m, kern, alpha, ax, ay0, ay));
-    PetscCall(PatchFDVecRestoreArrayWrite(y, kern, &ay));
-    if (y0) PetscCall(PatchFDVecRestoreArrayRead(y0, kern, &ay0));
-  }
-  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+  PetscCall(MatApplyArrays(MatBoxApply, m, alpha, x, y0, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-static PetscErrorCode MatMult_Box(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatApply_Box(A, 1, x, NULL, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultAdd_Box(Mat A, Vec x, Vec v, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatApply_Box(A, 1, x, v, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatResidual_Box(Mat A, Vec b, Vec x, Vec r)
-{
-  PetscFunctionBegin;
-  PetscCall(MatApply_Box(A, -1, x, b, r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+MAT_PRODUCTS(Box)
 
 PetscErrorCode MatBoxIsOwn(Mat A, PetscBool *own)
 {

@@ -103,8 +103,9 @@ static PetscErrorCode MatLatticeMaterial(const Mat_Lattice *m, PatchFDKernels ke
 /* ---- the operations ---- */
 
 /* y = y0 + alpha A x for global arrays, y0 = NULL for zero */
-static PetscErrorCode MatLatticeApply(Mat_Lattice *m, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
+static PetscErrorCode MatLatticeApply(void *ctx, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
 {
+  Mat_Lattice      *m = (Mat_Lattice *)ctx;
   const DMBoxField *f = &((const DM_Box *)m->dm->data)->field[0];
   PatchFDMaterial   material;
   void             *plan = NULL, *local;
@@ -121,47 +122,16 @@ static PetscErrorCode MatLatticeApply(Mat_Lattice *m, PatchFDKernels kern, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* with Vecs, y0 = y allowed */
 static PetscErrorCode MatApply_Lattice(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
 {
-  Mat_Lattice   *m;
-  PatchFDKernels kern;
-  const void    *ax, *ay0 = NULL;
-  void          *ay;
+  Mat_Lattice *m;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  PetscCall(PatchFDVecGetKernels(x, &kern));
-  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
-  if (y0 && y0 != y) PetscCall(PatchFDVecGetArrayRead(y0, kern, &ay0));
-  PetscCall((y0 == y ? PatchFDVecGetArray : PatchFDVecGetArrayWrite)(y, kern, &ay));
-  PetscCall(MatLatticeApply(m, kern, alpha, ax, y0 == y ? ay : ay0, ay));
-  PetscCall((y0 == y ? PatchFDVecRestoreArray : PatchFDVecRestoreArrayWrite)(y, kern, &ay));
-  if (y0 && y0 != y) PetscCall(PatchFDVecRestoreArrayRead(y0, kern, &ay0));
-  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+  PetscCall(MatApplyArrays(MatLatticeApply, m, alpha, x, y0, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
-
-static PetscErrorCode MatMult_Lattice(Mat A, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatApply_Lattice(A, 1, x, NULL, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultAdd_Lattice(Mat A, Vec x, Vec v, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatApply_Lattice(A, 1, x, v, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatResidual_Lattice(Mat A, Vec b, Vec x, Vec r)
-{
-  PetscFunctionBegin;
-  PetscCall(MatApply_Lattice(A, -1, x, b, r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+MAT_PRODUCTS(Lattice)
 
 static PetscErrorCode MatGetDiagonal_Lattice(Mat A, Vec diag)
 {

@@ -6,6 +6,7 @@
   such operation is either done by the matrix or refused here.
 */
 #include <patchfd/private/matimpl.h>
+#include <patchfd/private/vecimpl.h>
 
 #define MATBOX_REFUSE(function, arguments) \
   static PetscErrorCode function##_BoxShell arguments \
@@ -64,6 +65,30 @@ static PetscErrorCode MatProductSetFromOptions_BoxShell(Mat C)
              "Use -dm_mat_type aij: then -pc_mg_galerkin works, too. "
              "Or leave -pc_mg_galerkin at none: a DMBOX makes the operators on coarse meshes itself, and they are equal to the Galerkin products",
              MatProductTypes[p->type], ((PetscObject)p->A)->type_name, ((PetscObject)p->B)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatApplyArrays(MatArraysFn *apply, void *ctx, PetscReal alpha, Vec x, Vec y0, Vec y)
+{
+  PatchFDKernels kern;
+  const void    *ax, *ay0 = NULL;
+  void          *ay;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetKernels(x, &kern));
+  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+  if (y0 == y) {
+    PetscCall(PatchFDVecGetArray(y, kern, &ay));
+    PetscCall((*apply)(ctx, kern, alpha, ax, ay, ay));
+    PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
+  } else {
+    if (y0) PetscCall(PatchFDVecGetArrayRead(y0, kern, &ay0));
+    PetscCall(PatchFDVecGetArrayWrite(y, kern, &ay));
+    PetscCall((*apply)(ctx, kern, alpha, ax, ay0, ay));
+    PetscCall(PatchFDVecRestoreArrayWrite(y, kern, &ay));
+    if (y0) PetscCall(PatchFDVecRestoreArrayRead(y0, kern, &ay0));
+  }
+  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

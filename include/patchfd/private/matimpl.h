@@ -48,6 +48,29 @@ typedef PetscErrorCode MatBoxTriplesFn(Mat, PetscCount *count, PetscInt **i, Pet
 /* a MATSHELL with nrows x ncols local entries that refuses what its maker does not set (src/mat/shell.c) */
 PETSC_INTERN PetscErrorCode MatBoxShellCreate(DM, size_t nrows, size_t ncols, void *ctx, MatBoxTriplesFn *, Mat *);
 PETSC_INTERN PetscErrorCode MatBoxShellDestroy(Mat);
+/* y = y0 + alpha A x for arrays of a kernel table, y0 NULL for zero, or y; and the same with Vecs */
+typedef PetscErrorCode MatArraysFn(void *ctx, PatchFDKernels, PetscReal alpha, const void *x, const void *y0, void *y);
+PETSC_INTERN PetscErrorCode MatApplyArrays(MatArraysFn *, void *ctx, PetscReal alpha, Vec x, Vec y0, Vec y);
+/* MatMult_NAME(), MatMultAdd_NAME() and MatResidual_NAME() by MatApply_NAME(A, alpha, x, y0, y), which is y = y0 + alpha A x */
+#define MAT_PRODUCTS(NAME) \
+  static PetscErrorCode MatMult_##NAME(Mat A, Vec x, Vec y) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(MatApply_##NAME(A, 1, x, NULL, y)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatMultAdd_##NAME(Mat A, Vec x, Vec v, Vec y) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(MatApply_##NAME(A, 1, x, v, y)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatResidual_##NAME(Mat A, Vec b, Vec x, Vec r) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(MatApply_##NAME(A, -1, x, b, r)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
 /* an assembled matrix of the sizes of A; duplicate entries are summed, negative ones dropped */
 PETSC_INTERN PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType, MatReuse, Mat *B);
 /* for DMCreateMatrix() with -dm_mat_type aij or the like: the matrix assembled from the shell, which it keeps, in its place; nothing for shells */
