@@ -247,6 +247,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
   PetscFunctionBegin;
   PetscCall(DMBoxResetLayout(dm));
   PetscCall(DMBoxOperatorDestroy(&box->op));
+  PetscCall(DMBoxShapeDestroy(&box->shape));
   PetscCall(DMBoxShapeDestroy(&box->mapfrom));
   for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(box->vertices[d]));
   PetscCall(PetscFree(dm->data));

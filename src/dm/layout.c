@@ -496,7 +496,6 @@ PetscErrorCode DMBoxResetLayout(DM dm)
     }
   }
   PetscCall(PetscSFDestroy(&box->halo));
-  PetscCall(DMBoxShapeDestroy(&box->shape));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
