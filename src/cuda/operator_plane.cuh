@@ -34,7 +34,7 @@ struct PlaneCellMatrices {
   T M[2][(K + 1) * (K + 1)], A[2][(K + 1) * (K + 1)];
 
   __device__ __forceinline__ void scale(int, int, T &, T &) const { }
-  __device__ __forceinline__ T    sum(int, int, T mq, T ap, T) const { return mq + ap; }
+  __device__ __forceinline__ T    sum(int, int, T sum, T, T) const { return sum; }
 };
 template <typename T, int K>
 struct PlaneCellMatrices<T, K, true> {
@@ -49,7 +49,7 @@ struct PlaneCellMatrices<T, K, true> {
     q = s.a * q + s.s * p;
     p *= s.m;
   }
-  /* M q + A p from M q, A p and M p */
+  /* M q + A p from M q, A p and M p; of equal cells it is there already */
   __device__ __forceinline__ T sum(int d, int c, T mq, T ap, T mp) const
   {
     const CellScale<T> s = place[d][c + 1];

@@ -595,7 +595,7 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  bool           residuals() const override { return bytes_residual <= shared_limit; }
+  bool           residuals() const override { return bytes_residual + sizeof(PlaceRow) <= shared_limit; }
   PetscErrorCode residual(const PatchShell &s, const void *x, const void *b, void *r, cudaStream_t stream) override
   {
     const PlaceShell shell(s, patches, FLAT);

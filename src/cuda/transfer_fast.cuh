@@ -39,14 +39,17 @@ template <typename T, int K, bool PLACE>
 struct TransferMatrix {
   T P[2 * K * (K + 1)];
 
-  /* entry a of row r of direction d, rows of all cells one after another */
-  __device__ __forceinline__ T at(int, int r, int a) const { return P[r % (2 * K) * (K + 1) + a]; }
+  /* entry a of row first + r of direction d, rows of all cells one after another; `first` is that of a cell */
+  __device__ __forceinline__ T at(int, int, int r, int a) const { return P[r % (2 * K) * (K + 1) + a]; }
+  /* entry e of the rows from there on */
+  __device__ __forceinline__ T entry(int, int, int e) const { return P[e]; }
 };
 template <typename T, int K>
 struct TransferMatrix<T, K, true> {
   const T *P[3]; /* in device memory, from the first cell on; cells that do not exist have the first row of the others */
 
-  __device__ __forceinline__ T at(int d, int r, int a) const { return __ldg(P[d] + r * (K + 1) + a); }
+  __device__ __forceinline__ T at(int d, int first, int r, int a) const { return __ldg(P[d] + (first + r) * (K + 1) + a); }
+  __device__ __forceinline__ T entry(int d, int first, int e) const { return __ldg(P[d] + first * (K + 1) + e); }
 };
 
 /* cells of a tile in x and y, and of a step: a few hundred threads with about eight fine values each, rows as long as can be */
@@ -162,7 +165,7 @@ __device__ inline void ProlongZ(const TransferMatrix<T, K, PLACE> &m, int first,
 
   if (k % (2 * K)) {
 #pragma unroll
-    for (int a = 0; a <= K; a++) v += m.at(2, first + k, a) * line[a];
+    for (int a = 0; a <= K; a++) v += m.at(2, first, k, a) * line[a];
   } else v += line[0];
 }
 
@@ -179,8 +182,8 @@ static __global__ void ProlongKernel(const __grid_constant__ TransferMatrix<T, K
   const int                 first[3] = {(int)blockIdx.x * S::W, (int)blockIdx.y * S::H, (place.cell[2] - g.cell[2]) * 2 * K};
   T                        *wy       = PLACE ? weightsy : weightsx; /* equal cells have the same rows in all directions */
 
-  for (int e = t; e < (K + 1) * S::RX; e += S::THREADS) weightsx[e % (K + 1) * S::RX + e / (K + 1)] = m.at(0, first[0] + e / (K + 1), e % (K + 1));
-  for (int e = t; PLACE && DIM == 3 && e < (K + 1) * S::RY; e += S::THREADS) wy[e % (K + 1) * S::RY + e / (K + 1)] = m.at(1, first[1] + e / (K + 1), e % (K + 1));
+  for (int e = t; e < (K + 1) * S::RX; e += S::THREADS) weightsx[e % (K + 1) * S::RX + e / (K + 1)] = m.entry(0, first[0], e);
+  for (int e = t; PLACE && DIM == 3 && e < (K + 1) * S::RY; e += S::THREADS) wy[e % (K + 1) * S::RY + e / (K + 1)] = m.entry(1, first[1], e);
   FetchCoarse<T, K, DIM, PLACE>(g, place, -1, from, coarse);
   to += place.line;
   for (int step = -1; step < place.steps; step++) { /* step -1 is for the first coarse plane, and to load the first fine values */
@@ -218,7 +221,7 @@ __device__ inline void RestrictZ(const TransferMatrix<T, K, PLACE> &m, int first
 
     if (k % (2 * K)) {
 #pragma unroll
-      for (int a = 0; a <= K; a++) line[a] += m.at(2, first + k, a) * f[k];
+      for (int a = 0; a <= K; a++) line[a] += m.at(2, first, k, a) * f[k];
     } else line[0] += f[k];
   }
 }
@@ -245,7 +248,7 @@ __device__ inline void RestrictY(const TransferMatrix<T, K, PLACE> &m, int first
         const T s = x[r * S::W];
 
 #pragma unroll
-        for (int a = 0; a <= K; a++) v[a] += m.at(1, first + c * 2 * K + r, a) * s;
+        for (int a = 0; a <= K; a++) v[a] += m.at(1, first + c * 2 * K, r, a) * s;
       }
 #pragma unroll
       for (int a = 0; a < K; a++) y[a * S::W] = v[a];
@@ -298,9 +301,9 @@ static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, 
   const int                 first[3] = {(int)blockIdx.x * S::W, (int)blockIdx.y * S::H, (place.cell[2] - g.cell[2]) * 2 * K};
 
   for (int e = t; e < 2 * K * S::RC; e += S::THREADS) { /* entry a of row r of a cell */
-    const int a = e % (K + 1), r = e / (K + 1) % (2 * K), cell = e / (2 * K * (K + 1));
+    const int cell = PLACE ? e / (2 * K * (K + 1)) : 0, r = PLACE ? e / (K + 1) % (2 * K) : e / (K + 1);
 
-    weights[(cell * (K + 1) + a) * (2 * K + 1) + r] = m.at(0, first[0] + cell * 2 * K + r, a);
+    weights[(cell * (K + 1) + e % (K + 1)) * (2 * K + 1) + r] = m.entry(0, first[0], e);
   }
   from += place.line;
 #pragma unroll
