@@ -21,7 +21,7 @@ struct TransferFast {
 /* for degrees from 1 on; by place there is one less in the shared memory of a block */
 static constexpr int transfer_fast_degrees(int dim, bool byplace)
 {
-  return dim == 2 ? 16 : (byplace ? 11 : 12);
+  return (dim == 2 ? 16 : 12) - byplace;
 }
 
 template <typename T, int DIM, bool BY_PLACE>
