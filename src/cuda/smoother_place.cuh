@@ -25,12 +25,6 @@
 namespace patchfd
 {
 
-/* the patches of a block: numbers in y and z, and a row of them in x, in shared memory */
-struct PlaceRow {
-  int count, number[3];      /* patches in x; the first one */
-  int first[PLACE_ROW + 1]; /* first unknowns in x; the last one: where a patch after the row would begin */
-};
-
 template <typename T, int B>
 struct PlaceBlock {
   using F = PlaceSizes<T, B>;
@@ -58,20 +52,6 @@ struct PlaceBlock {
   __device__ __forceinline__ T *HY(int s, int k, int c) const { return sm + g.HY + (s * g.closure[2] + k) * g.row + c; }
   __device__ __forceinline__ T *FZ(int s, int j, int c) const { return sm + g.FZ + (s * g.closure[1] + j) * g.row + c; }
 };
-
-/* the block's row; all threads take part */
-template <typename T>
-static __device__ __forceinline__ void PlaceFindRow(const PlaceData<T> &g, const PlaceShell &shell, PlaceRow &row)
-{
-  if (threadIdx.x == 0) shell.find(blockIdx.x, row.count, row.number);
-  __syncthreads();
-  if (threadIdx.x <= row.count) {
-    const PlacePatch last = g.d[0].patch[row.number[0] + 2 * min((int)threadIdx.x, row.count - 1)];
-
-    row.first[threadIdx.x] = threadIdx.x < row.count ? last.first : last.first + last.n + 1;
-  }
-  __syncthreads();
-}
 
 /* the columns between patches, a bit each */
 template <typename T, int B>

@@ -167,4 +167,24 @@ struct PlaceMatrix {
   }
 };
 
+/* the patches of a block: numbers in y and z, and a row of them in x, in shared memory */
+struct PlaceRow {
+  int count, number[3];      /* patches in x; the first one */
+  int first[PLACE_ROW + 1]; /* first unknowns in x; the last one: where a patch after the row would begin */
+};
+
+/* the block's row; all threads take part */
+template <typename T>
+static __device__ __forceinline__ void PlaceFindRow(const PlaceData<T> &g, const PlaceShell &shell, PlaceRow &row)
+{
+  if (threadIdx.x == 0) shell.find(blockIdx.x, row.count, row.number);
+  __syncthreads();
+  if (threadIdx.x <= row.count) {
+    const PlacePatch last = g.d[0].patch[row.number[0] + 2 * min((int)threadIdx.x, row.count - 1)];
+
+    row.first[threadIdx.x] = threadIdx.x < row.count ? last.first : last.first + last.n + 1;
+  }
+  __syncthreads();
+}
+
 } // namespace patchfd
