@@ -97,7 +97,7 @@ static PetscErrorCode Bench(PetscInt k, PetscReal unknowns, PetscInt npc, char *
   VecType        type;
   PetscBool      single;
   PetscReal      size;
-  PetscLogDouble t[3], mult, copy;
+  PetscLogDouble t[3], mult = 0, copy = 0;
 
   PetscFunctionBeginUser;
   PetscCall(CreateBox(k, unknowns, &dm));

@@ -221,7 +221,7 @@ int main(int argc, char **argv)
       args: -pc_type single
     test:
       suffix: 3d_cuda
-      requires: cuda
+      requires: cuda gpu
       args: -dm_vec_type cuda -pc_type {{patchmg single}}
 
   testset:
@@ -234,7 +234,7 @@ int main(int argc, char **argv)
       args: -pc_type patchmg
     test:
       suffix: ranks_cuda
-      requires: cuda
+      requires: cuda gpu
       nsize: 2
       args: -pc_type patchmg -dm_vec_type cuda
 

@@ -202,7 +202,7 @@ static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
   PetscCall(DMSetUp(dm));
   FAILS("DMBoxComputeStokesError with a vector of another mesh", DMBoxComputeStokesError(dm, 0, One, One, NULL, other, &e, &e, &e, &e), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
   FAILS("DMBoxComputeStokesError of poisson", DMBoxComputeStokesError(poisson, 0, One, One, NULL, other, &e, &e, &e, &e), PETSC_ERR_ARG_WRONG, "-dm_box_space rt", "has q");
-  FAILS("DMBoxComputeBendingError of rt", DMBoxComputeBendingError(dm, 0, One, NULL, other, &e), PETSC_ERR_ARG_WRONG, "spaces q and dgq", "is rt");
+  FAILS("DMBoxComputeBendingError of rt", DMBoxComputeBendingError(dm, 0, One, NULL, other, &e), PETSC_ERR_ARG_WRONG, "one field", "is rt");
   PetscCall(DMCreateMatrix(dm, &B));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd is for operators of one field", "stokes takes dense or schur"));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_local", "fd_inexact", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd_inexact is for operators of one field", "stokes takes dense or schur"));

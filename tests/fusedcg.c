@@ -169,9 +169,8 @@ static PetscErrorCode Difference(const Pair *p, PetscReal *norm, PetscReal *diff
 /* solves with both and compares; x[] has the initial guesses */
 static PetscErrorCode Compare(Pair *p, const char *what)
 {
-  PetscReal          h[2][MAX_HISTORY] = {{0}}, rnorm[2], norm, diff;
-  PetscCount         n[2];
-  PetscInt           its[2], before, after;
+  PetscReal          h[2][MAX_HISTORY] = {{0}}, rnorm[2], norm = 0, diff = 0;
+  PetscInt           n[2], its[2], before, after;
   KSPConvergedReason reason[2];
   PetscBool          same, cuda;
 

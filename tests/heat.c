@@ -1528,7 +1528,7 @@ int main(int argc, char **argv)
       args: -part restart
     test:
       suffix: errors
-      args: -part errors
+      args: -part errors -malloc_dump 0
   testset:
     nsize: {{1 3}}
     test:

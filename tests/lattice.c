@@ -216,10 +216,8 @@ static PetscErrorCode ProblemDestroy(Problem *p)
 {
   PetscFunctionBeginUser;
   PetscCall(PetscFree(p->c));
-  if (p->k[0] != p->k[1]) {
-    PetscCall(PetscFree(p->k[1]));
-    PetscCall(PetscFree(p->k[2]));
-  }
+  for (int d = 1; d < 3; d++)
+    if (p->k[d] != p->k[0]) PetscCall(PetscFree(p->k[d]));
   PetscCall(PetscFree(p->k[0]));
   PetscCall(PetscFree(p->active));
   PetscFunctionReturn(PETSC_SUCCESS);

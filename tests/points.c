@@ -580,7 +580,7 @@ static PetscErrorCode TimeCopy(PetscReal *copy)
 
 static PetscErrorCode TimeAll(PetscReal unknowns, const PetscInt degrees[], PetscInt nd, PatchFDNodes nodes, PetscInt ncomp, const PatchFDKernels tables[], int ntables)
 {
-  PetscReal copy;
+  PetscReal copy = 1;
 
   PetscFunctionBeginUser;
   PetscCall(TimeCopy(&copy));
@@ -673,10 +673,10 @@ int main(int argc, char **argv)
        args: -degrees 2,3 -cells 1,17,2
      test:
        suffix: errors
-       args: -errors
+       args: -errors -malloc_dump 0
      test:
        suffix: errors_2d
-       args: -errors -dim 2
+       args: -errors -dim 2 -malloc_dump 0
      test:
        suffix: 2d
        args: -dim 2 -degrees 1,2,3,4,5,6,7,8,9,15 -cells 4,5
