@@ -1,5 +1,5 @@
 static char help[] = "The bake-off problems on a DMPLEX: reference numbers, PETSc's own finite elements, vectors of elements, ranks and precisions.\n\
-  -part <nodes,solve,errors_l2,fem,periodic,vectors,options,errors>\n\
+  -part <nodes,solve,eigenvalues,errors_l2,fem,periodic,vectors,options,errors>\n\
   -degrees <k,...>\n\
   -turn : cells are turned at random\n\n";
 
@@ -468,6 +468,46 @@ static PetscErrorCode SolveOf(const Mesh *mesh, int i, MatBakeoffLayout layout, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* problem 1 or 2, BP3 or BP5: inverse iteration from the interpolant of the eigenfunction; the mass matrix is what lambda = 1 adds */
+static PetscErrorCode EigenvalueOf(PetscInt degree, int i, MatBakeoffLayout layout)
+{
+  const Mesh      m      = {3, {2, 2, 2}, degree, 1, 0, PETSC_FALSE, PETSC_TRUE, PETSC_FALSE, NULL};
+  const PetscReal wanted = eigenvalue[i - 1][degree - 1];
+  DM              dm;
+  Mat             S, T;
+  Vec             g, v, Sv, Mv;
+  PetscReal       vSv = 0, vMv = 1, norm;
+  PetscInt        its;
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(&m, 0, &dm));
+  PetscCall(MatCreateBakeoff(dm, scalar[i], layout, &S));
+  PetscCall(MatCreateBakeoff(dm, scalar[i], layout, &T));
+  PetscCall(MatBakeoffSetLambda(T, 1));
+  PetscCall(Interpolate(dm, Sines, &g));
+  PetscCall(ToLayout(S, layout, g, &v));
+  PetscCall(VecDuplicate(v, &Sv));
+  PetscCall(VecDuplicate(v, &Mv));
+  for (int step = 0; step < 30; step++) {
+    PetscCall(MatMult(S, v, Sv));
+    PetscCall(MatMult(T, v, Mv));
+    PetscCall(VecAXPY(Mv, -1, Sv));
+    PetscCall(VecDot(v, Sv, &vSv));
+    PetscCall(VecDot(v, Mv, &vMv));
+    PetscCall(Solve(S, PCJACOBI, 1e-13, Mv, v, &its, NULL));
+    PetscCall(VecNormalize(v, &norm));
+  }
+  PetscCall(Check("smallest eigenvalue", MatBakeoffProblems[scalar[i]], degree, vSv / vMv / (3 * PETSC_PI * PETSC_PI) - 1, wanted, 6e-7 * PetscAbsReal(wanted) + 1e-12));
+  PetscCall(VecDestroy(&g));
+  PetscCall(VecDestroy(&v));
+  PetscCall(VecDestroy(&Sv));
+  PetscCall(VecDestroy(&Mv));
+  PetscCall(MatDestroy(&S));
+  PetscCall(MatDestroy(&T));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* errors of solutions on two meshes */
 static PetscErrorCode ErrorsOf(PetscInt degree, int i)
 {
@@ -924,6 +964,8 @@ int main(int argc, char **argv)
         for (int i = 0; i < 3; i++)
           for (int k = 0; k < 4; k++)
             if (kershawdegrees[k] == degrees[d] && layout == MAT_BAKEOFF_GLOBAL) PetscCall(SolveOf(&kershaw, i, layout, kershawiterations[k][i], NULL));
+      } else if (!strcmp(part, "eigenvalues")) {
+        for (int i = 1; i < 3; i++) PetscCall(EigenvalueOf(degrees[d], i, layout));
       } else if (!strcmp(part, "errors_l2") && layout == MAT_BAKEOFF_GLOBAL) {
         for (int i = 0; i < 3; i++) PetscCall(ErrorsOf(degrees[d], i));
       } else if (!strcmp(part, "vectors")) {
@@ -984,6 +1026,10 @@ int main(int argc, char **argv)
       suffix: cuda_solve
       requires: cuda gpu
       args: -part solve -degrees 3 -dm_vec_type cuda
+    test:
+      suffix: eigenvalues
+      nsize: {{1 2}}
+      args: -part eigenvalues
     test:
       suffix: errors_l2
       args: -part errors_l2 -degrees 3,4

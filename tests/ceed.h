@@ -83,6 +83,12 @@ static PETSC_UNUSED const PetscReal condition[3][8] = {
   {5.834, 33.37, 90.13, 181.1, 311.7, 491.0, 725.1, 1018}
 };
 
+/* smallest eigenvalue of S v = mu M v over 3 pi^2, less one, BP3 and BP5, degrees 1 to 4, on 2^3 straight cells with Dirichlet conditions */
+static PETSC_UNUSED const PetscReal eigenvalue[2][4] = {
+  {+2.158542e-01, +7.522327e-03, +1.366062e-04, +1.365596e-06},
+  {-1.894305e-01, -4.622210e-03, -4.992676e-05, -3.586534e-07}
+};
+
 /* X + 0.1 sin(pi x) sin(pi y) sin(pi z) (1, x - 1.3, 0.3 + 0.6 y): moves no point of the boundary of the unit cube; in two dimensions without z */
 static PETSC_UNUSED void Sine(PetscInt dim, PetscReal x[])
 {
