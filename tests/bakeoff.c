@@ -441,7 +441,7 @@ static PetscErrorCode SolveOf(const Mesh *mesh, int i, MatBakeoffLayout layout, 
   for (int rhs = 0; rhs < 2; rhs++) {
     Vec       g, b, x;
     PetscInt  its;
-    PetscReal found;
+    PetscReal found = 0;
 
     if (rhs) {
       PetscCall(DMCreateGlobalVector(dm, &g));
