@@ -1,6 +1,8 @@
 static char help[] = "The bake-off problems on a box of hexahedra: time of a product in ns an unknown, the fastest of several, and of one with the assembled matrix.\n\
   -degrees <k,...>, -unknowns <n>  : about n unknowns (default 1,2,4,8 and 25000)\n\
   -assembled <true>                : MatMult() of the AIJ matrix on the same mesh, too; its memory grows as the sixth power of the degree\n\
+  -iterations <n>                  : no products alone, but unknowns x iterations a second of n iterations of KSPCG and of KSPFUSEDCG in three passes and in two,\n\
+                                     without preconditioner; bp3 and bp5 with Dirichlet conditions\n\
   -dm_vec_type <standard,cuda>     : where vectors live\n\n";
 
 #include <petscdevice.h>
@@ -45,10 +47,43 @@ static PetscErrorCode Time(Mat A, PetscInt N, PetscReal *ns)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* GDoF/s of conjugate gradients, kinds as in Iterations() */
+static PetscErrorCode TimeSolve(Mat A, PetscInt N, PetscInt n, int kind, PetscReal *gdofs)
+{
+  PetscLogDouble t[2];
+  PetscInt       its;
+  Vec            b, x;
+  KSP            ksp;
+  PC             pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, kind ? KSPFUSEDCG : KSPCG));
+  PetscCall(KSPFusedCGSetSweep(ksp, (PetscBool)(kind == 2)));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
+  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, n));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCNONE));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSolve(ksp, b, x)); /* makes plans */
+  PetscCall(Now(&t[0]));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(Now(&t[1]));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  *gdofs = 1e-9 * N * its / (t[1] - t[0]);
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateMesh(PetscInt degree, PetscInt unknowns, DM *dm)
 {
   const PetscInt n = PetscMax(1, (PetscInt)(PetscPowReal((PetscReal)unknowns, 1. / 3) / degree + 0.5)), faces[3] = {n, n, n};
-  PetscFE        fe;
   DM             parallel;
 
   PetscFunctionBeginUser;
@@ -59,19 +94,78 @@ static PetscErrorCode CreateMesh(PetscInt degree, PetscInt unknowns, DM *dm)
     *dm = parallel;
   }
   PetscCall(DMSetFromOptions(*dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Zero(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  u[0] = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* polynomials on a mesh; with Dirichlet conditions on its whole boundary, or on none of it */
+static PetscErrorCode CreateSpace(DM mesh, PetscInt degree, PetscBool dirichlet, DM *dm)
+{
+  const PetscInt one = 1;
+  PetscFE        fe;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMClone(mesh, dm));
   PetscCall(PetscFECreateLagrange(PETSC_COMM_SELF, 3, 1, PETSC_FALSE, degree, degree, &fe));
   PetscCall(DMSetField(*dm, 0, NULL, (PetscObject)fe));
   PetscCall(PetscFEDestroy(&fe));
   PetscCall(DMCreateDS(*dm));
+  if (dirichlet) {
+    DMLabel wall;
+
+    PetscCall(DMCreateLabel(*dm, "wall"));
+    PetscCall(DMGetLabel(*dm, "wall", &wall));
+    PetscCall(DMPlexMarkBoundaryFaces(*dm, one, wall));
+    PetscCall(DMPlexLabelComplete(*dm, wall));
+    PetscCall(DMAddBoundary(*dm, DM_BC_ESSENTIAL, "wall", wall, 1, &one, 0, 0, NULL, (PetscVoidFn *)Zero, NULL, NULL, NULL));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Iterations(PetscInt degree, PetscInt unknowns, PetscInt n)
+{
+  PetscLogDouble t[2];
+  DM             mesh, dm;
+
+  PetscFunctionBeginUser;
+  PetscCall(Now(&t[0]));
+  PetscCall(CreateMesh(degree, unknowns, &mesh));
+  PetscCall(Now(&t[1]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%.1f s for the mesh\n", t[1] - t[0]));
+  for (MatBakeoffProblem problem = MAT_BAKEOFF_BP1; problem <= MAT_BAKEOFF_BP5; problem += 2) {
+    PetscReal gdofs[3];
+    PetscInt  N;
+    Mat       A;
+
+    PetscCall(Now(&t[0]));
+    PetscCall(CreateSpace(mesh, degree, (PetscBool)(problem > MAT_BAKEOFF_BP1), &dm));
+    PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_GLOBAL, &A));
+    PetscCall(MatSetFromOptions(A));
+    PetscCall(MatGetSize(A, &N, NULL));
+    for (int kind = 0; kind < 3; kind++) PetscCall(TimeSolve(A, N, n, kind, &gdofs[kind]));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&dm));
+    PetscCall(Now(&t[1]));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %2" PetscInt_FMT " %9" PetscInt_FMT " %9.2f %9.2f %9.2f   (%.1f s in all)\n", MatBakeoffProblems[problem], degree, N, (double)gdofs[0], (double)gdofs[1], (double)gdofs[2], t[1] - t[0]));
+  }
+  PetscCall(DMDestroy(&mesh));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode Degree(PetscInt degree, PetscInt unknowns, PetscBool assembled)
 {
-  DM dm;
+  DM mesh, dm;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateMesh(degree, unknowns, &dm));
+  PetscCall(CreateMesh(degree, unknowns, &mesh));
+  PetscCall(CreateSpace(mesh, degree, PETSC_FALSE, &dm));
+  PetscCall(DMDestroy(&mesh));
   for (MatBakeoffProblem problem = MAT_BAKEOFF_BP1; problem <= MAT_BAKEOFF_BP5; problem += 2) {
     PetscReal stored, computed, element, aij = 0;
     PetscInt  N;
@@ -102,7 +196,7 @@ static PetscErrorCode Degree(PetscInt degree, PetscInt unknowns, PetscBool assem
 
 int main(int argc, char **argv)
 {
-  PetscInt  degrees[15] = {1, 2, 4, 8}, n = 15, unknowns = 25000;
+  PetscInt  degrees[15] = {1, 2, 4, 8}, n = 15, unknowns = 25000, iterations = 0;
   PetscBool assembled = PETSC_TRUE, set;
 
   PetscFunctionBeginUser;
@@ -112,8 +206,13 @@ int main(int argc, char **argv)
   if (!set) n = 4;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-unknowns", &unknowns, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-assembled", &assembled, NULL));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "      k  unknowns    stored  computed   element%s\n", assembled ? "       AIJ   ratio" : ""));
-  for (PetscInt i = 0; i < n; i++) PetscCall(Degree(degrees[i], unknowns, assembled));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-iterations", &iterations, NULL));
+  if (iterations) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "GDoF/s\n      k  unknowns        cg   fusedcg     sweep\n"));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "      k  unknowns    stored  computed   element%s\n", assembled ? "       AIJ   ratio" : ""));
+  for (PetscInt i = 0; i < n; i++) {
+    if (iterations) PetscCall(Iterations(degrees[i], unknowns, iterations));
+    else PetscCall(Degree(degrees[i], unknowns, assembled));
+  }
   PetscCall(PetscFinalize());
   return 0;
 }
