@@ -384,9 +384,9 @@ static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Ma
   PetscCheck(m->layout == MAT_BAKEOFF_GLOBAL, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Only in the layout global can a matrix of MatCreateBakeoff() be converted to %s", type);
   BakeoffDescribe(m, &points);
   PetscCall(BakeoffGetNumbers(&m->cells, &number));
-  PetscCall(PatchFDHostPointsTriples(&points, number, &count, NULL, NULL, NULL));
+  PetscCall(PatchFDHostPointsTriples(&points, number, number, &count, NULL, NULL, NULL));
   PetscCall(PetscMalloc3(count, &i, count, &j, count, &v));
-  PetscCall(PatchFDHostPointsTriples(&points, number, &count, i, j, v));
+  PetscCall(PatchFDHostPointsTriples(&points, number, number, &count, i, j, v));
   PetscCall(PetscFree(number));
   PetscCall(MatConvertTriples(A, count, i, j, v, type, reuse, B));
   PetscCall(PetscFree3(i, j, v));

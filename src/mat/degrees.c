@@ -2,6 +2,7 @@
   Transfer between polynomials of two degrees on the cells of a mesh, as a MATSHELL: the embedding of the lower degree in the higher one, and its transpose as
   restriction.
 */
+#include <patchfd/private/assembly.h>
 #include <patchfd/private/bakeoffimpl.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -23,12 +24,11 @@ static PetscErrorCode DegreesGetPlan(Mat_Degrees *t, PatchFDKernels kern, void *
 
     PetscCall(MatBakeoffFind(t->coarse, &c));
     PetscCall(MatBakeoffFind(t->fine, &f));
-    mesh = (PatchFDMeshTransfer){.ncomp  = f->cells.ncomp,
-                                 .ncells = f->cells.ncells,
-                                 .nfine  = f->cells.nodes->n,
-                                 .coarse = c->cells.index,
-                                 .fine   = f->cells.index};
+    PetscCall(PetscMalloc1(f->cells.ncells * f->cells.size, &first));
+    PetscCall(PatchFDHostFirstNodes(f->cells.ncells * f->cells.size, f->cells.index, f->cells.nodes->n, first));
+    mesh = (PatchFDMeshTransfer){.ncomp = f->cells.ncomp, .ncells = f->cells.ncells, .coarse = c->cells.index, .fine = first};
     PetscCall((*kern->transfercreate)(&desc, &t->plan[kern->id]));
+    PetscCall(PetscFree(first));
   }
   *plan = t->plan[kern->id];
   PetscFunctionReturn(PETSC_SUCCESS);
