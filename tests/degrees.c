@@ -11,7 +11,7 @@
 
 typedef struct {
   PetscInt          dim, ncomp, cells[3];
-  PetscBool         warp, fixed;
+  PetscBool         warp, fixed, choose; /* choose: a smoother by the program */
   MatBakeoffProblem problem;
   PetscReal         lambda;
 } Case;
@@ -145,7 +145,8 @@ static PetscErrorCode TestSolve(const Case *c, PetscInt degree)
   Mat                A;
   MatNullSpace       constants;
   Vec                x, b, r;
-  KSP                ksp;
+  KSP                ksp, smoother;
+  PC                 pc;
   PetscInt           its;
   PetscReal          norm, residual;
   KSPConvergedReason reason;
@@ -164,7 +165,14 @@ static PetscErrorCode TestSolve(const Case *c, PetscInt degree)
   PetscCall(KSPSetNormType(ksp, KSP_NORM_UNPRECONDITIONED));
   PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, 100));
   PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  if (c->choose) {
+    PetscCall(PCMGGetSmoother(pc, 1, &smoother));
+    PetscCall(KSPGetPC(smoother, &pc));
+    PetscCall(PCSetType(pc, PCNONE));
+  }
   PetscCall(KSPSolve(ksp, b, x));
+  if (c->choose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "smoother: %s\n", ((PetscObject)pc)->type_name));
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(KSPGetConvergedReason(ksp, &reason));
   PetscCall(MatResidual(A, b, x, r));
@@ -195,6 +203,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsIntArray("-cells", "Cells in each direction", NULL, c.cells, &n, NULL));
   PetscCall(PetscOptionsBool("-warp", "Move the vertices", NULL, c.warp, &c.warp, NULL));
   PetscCall(PetscOptionsBool("-fixed", "Dirichlet conditions", NULL, c.fixed, &c.fixed, NULL));
+  PetscCall(PetscOptionsBool("-choose", "Choose a smoother", NULL, c.choose, &c.choose, NULL));
   PetscCall(PetscOptionsEnum("-problem", "Bake-off problem", NULL, MatBakeoffProblems, (PetscEnum)c.problem, (PetscEnum *)&c.problem, NULL));
   PetscCall(PetscOptionsReal("-lambda", "Coefficient of the mass term", NULL, c.lambda, &c.lambda, NULL));
   PetscOptionsEnd();
@@ -241,6 +250,9 @@ int main(int argc, char **argv)
   test:
     suffix: 2d
     args: -pc_type patchmg -dim 2 -cells 8,6 -degrees 2,4,9
+  test:
+    suffix: choose
+    args: -pc_type patchmg -dim 2 -cells 8,6 -degrees 2,4 -choose
   test:
     suffix: natural
     args: -pc_type patchmg -fixed 0 -degrees 2,4

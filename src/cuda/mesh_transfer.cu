@@ -1,6 +1,6 @@
 /*
   Transfers between degrees on a mesh.  A block takes a few cells: their nodes go to shared memory, are multiplied by the embedding (or its transpose)
-  along one direction after another, a thread a line, and go out.  A fine node is of the first cell that has it, coarse nodes are summed by atomics.
+  along one direction after another, a thread a line, and go out.  A fine node is of one cell, coarse nodes are summed by atomics.
 */
 #include "mesh_transfer.cuh"
 #include "plan.cuh"
@@ -111,28 +111,11 @@ struct MeshTransferPlan : PlanMemory {
   PetscLogDouble flops;
 };
 
-/* of the fine nodes only those that a cell is the first to have */
-static std::vector<int> FirstNodes(const PatchFDMeshTransfer *mesh, size_t size)
-{
-  std::vector<bool> seen((size_t)mesh->nfine);
-  std::vector<int>  node((size_t)mesh->ncells * size);
-
-  for (size_t i = 0; i < node.size(); i++) {
-    const PetscInt at    = mesh->fine[i];
-    const bool     first = at >= 0 && at < mesh->nfine && !seen[(size_t)at];
-
-    node[i] = first ? (int)at : -1;
-    if (first) seen[(size_t)at] = true;
-  }
-  return node;
-}
-
 template <typename T>
 PetscErrorCode MeshTransfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
 {
   const PatchFDMeshTransfer *mesh = desc->mesh;
   MeshTransferPlan<T>       *p    = new MeshTransferPlan<T>;
-  std::vector<int>           fine;
   std::vector<PetscReal>     m[2];
   double                     flops = 2, nf[3], nc[3];
   cudaStream_t               stream;
@@ -163,8 +146,7 @@ PetscErrorCode MeshTransfer<T>::create(const PatchFDTransferDesc *desc, void **p
     PetscCall(AllowShared(MeshKernel<T>, p->shared[r]));
   }
   PetscCall(p->upload((size_t)mesh->ncells * p->n[0].nfrom(), mesh->coarse, &p->node[0]));
-  fine = FirstNodes(mesh, (size_t)p->n[0].nto());
-  PetscCall(p->upload(fine.size(), fine.data(), &p->node[1]));
+  PetscCall(p->upload((size_t)mesh->ncells * p->n[0].nto(), mesh->fine, &p->node[1]));
   flops *= (double)mesh->ncells * (double)mesh->ncomp;
   p->flops = flops * (nf[0] * nc[0] * nc[1] * nc[2] + nf[0] * nf[1] * nc[1] * nc[2] + nf[0] * nf[1] * nf[2] * nc[2]);
   PetscFunctionReturn(PETSC_SUCCESS);

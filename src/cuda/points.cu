@@ -31,31 +31,12 @@ struct PointsPlan {
   }
 };
 
-static PetscErrorCode PointsCheck(const PatchFDPoints *points)
-{
-  const PetscInt dim = points->dim;
-  const bool     can = points->geodegree == 1 && (!points->nkappa || points->kappaconstant) && (!points->shift || points->shiftconstant);
-
-  PetscFunctionBegin;
-  PetscCheck(dim == 2 || dim == 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Operators by quadrature in %" PetscInt_FMT " dimensions; there have to be 2 or 3", dim);
-  PetscCheck(points->degree >= 1 && points->degree <= points_degrees, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of an operator by quadrature; it has to be 1 to %d", points->degree,
-             points_degrees);
-  PetscCheck(points->geodegree >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of the geometry; it has to be 1 or more", points->geodegree);
-  PetscCheck(points->ncomp >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " components; there have to be 1 or more", points->ncomp);
-  PetscCheck(points->nkappa == 0 || points->nkappa == 1 || points->nkappa == dim * (dim + 1) / 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "%" PetscInt_FMT " numbers for the coefficient of the stiffness; there have to be 0, 1 or %" PetscInt_FMT, points->nkappa, dim * (dim + 1) / 2);
-  PetscCheck(points->nkappa || points->shift, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "An operator by quadrature without stiffness and mass");
-  PetscCheck(can || points->factors != PATCHFD_FACTORS_COMPUTED, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-             "Factors are to be computed in each product: that needs multilinear geometry, found degree %" PetscInt_FMT ", and constant coefficients", points->geodegree);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Measured on an H200: reading one factor a point is faster than computing it, reading six is up to degree 3, in single precision up to 6 */
 template <typename T>
 static bool PointsIsComputed(const PatchFDPoints *points)
 {
   if (points->factors != PATCHFD_FACTORS_AUTO) return points->factors == PATCHFD_FACTORS_COMPUTED;
-  return points->dim == 3 && points->nkappa && points->geodegree == 1 && points->kappaconstant && (!points->shift || points->shiftconstant) && points->degree > (sizeof(T) == 8 ? 3 : 6);
+  return points->dim == 3 && points->nkappa && PatchFDPointsCanCompute(points) && points->degree > (sizeof(T) == 8 ? 3 : 6);
 }
 
 /* numbers of the nodes with what kernels want to know, and the nodes of no cell */
@@ -342,7 +323,7 @@ PetscErrorCode PointsOperator<T>::create(const PatchFDOperatorDesc *desc, void *
 
   PetscFunctionBegin;
   *plan = p;
-  PetscCall(PointsCheck(desc->points));
+  PetscCall(PatchFDPointsCheck(desc->points));
   PetscCall(PatchFDRuleCreate(desc->points->degree, desc->points->gauss, &rule));
   ierr = PointsPlanCreate(desc, &rule, p);
   PetscCall(PatchFDRuleDestroy(&rule));

@@ -14,7 +14,7 @@
 namespace patchfd
 {
 
-static constexpr int points_degrees = 15, points_max = points_degrees + 2; /* of the fast kernels; points in a direction */
+static constexpr int points_degrees = PATCHFD_POINTS_MAX_DEGREE, points_max = points_degrees + 2; /* of the fast kernels; points in a direction */
 
 /* what an operator has at the points of a cell */
 enum PointsRule {

@@ -1,5 +1,6 @@
 /* what set-up and tests need of the entries of operators and interpolations: the diagonal, and triples (row, column, value) */
 #include <patchfd/private/assembly.h>
+#include <petscbt.h>
 
 /* the diagonal entry of a square band at node i: the sum over the cells that share it, and over the columns that are node i */
 static PetscReal BandDiagonal(const PatchFDBand *b, PetscInt i)
@@ -57,11 +58,6 @@ PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *desc, PetscReal fi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscBool InRange(const PatchFDRange r, const PetscInt i[3])
-{
-  return (PetscBool)(i[0] >= r[0][0] && i[0] < r[0][1] && i[1] >= r[1][0] && i[1] < r[1][1] && i[2] >= r[2][0] && i[2] < r[2][1]);
-}
-
 /* nodes l of a block of n[] nodes, x fastest */
 static inline void Unflatten(PetscInt l, const PetscInt n[3], PetscInt at[3])
 {
@@ -85,7 +81,7 @@ static void CellTriples(const PatchFDOperatorDesc *desc, const PatchFDTerm *t, c
 
     Unflatten(r, n, a);
     for (int d = 0; d < 3; d++) row[d] = cell[d] * t->dir[d]->stride + a[d];
-    if (!InRange(rf->write, row)) continue;
+    if (!PatchFDRangeHas(rf->write, row)) continue;
     for (PetscInt c = 0; c < w[0] * w[1] * w[2]; c++) {
       PetscInt  b[3], col[3];
       PetscReal value = t->coef;
@@ -97,7 +93,7 @@ static void CellTriples(const PatchFDOperatorDesc *desc, const PatchFDTerm *t, c
         col[d] = (cell[d] - X->reach + b[d] / X->ncol) * X->cstride + b[d] % X->ncol;
         value *= X->X[(X->cls[cell[d]] * n[d] + a[d]) * w[d] + b[d]];
       }
-      if (!InRange(cf->read, col)) continue;
+      if (!PatchFDRangeHas(cf->read, col)) continue;
       if (i) {
         i[*count] = index[t->row][PatchFDBoxNode(&rf->xbox, row[0], row[1], row[2])];
         j[*count] = index[t->col][PatchFDBoxNode(&cf->xbox, col[0], col[1], col[2])];
@@ -121,43 +117,24 @@ PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *desc, const PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void PatchFDHostUnitVectors(PetscCount ncells, PetscInt size, PetscInt node, PetscReal x[])
+void PatchFDHostCellNumbers(PetscInt dim, PetscInt degree, const PatchFDRange cells, const PatchFDRange range, const PatchFDBox *box, const PetscInt index[], PetscInt number[])
 {
-  for (PetscCount i = 0; i < ncells * size; i++) x[i] = i % size == node ? 1 : 0;
-}
+  const PetscInt n[3] = {degree + 1, degree + 1, dim == 3 ? degree + 1 : 1};
+  PetscInt       at[3];
 
-PetscErrorCode PatchFDHostPointTriples(const PatchFDOperatorDesc *desc, PetscInt column, const PetscReal values[], const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
-{
-  const PatchFDField  *f      = &desc->field[0];
-  const PetscInt       degree = desc->points->degree, third = desc->points->dim == 3 ? degree : 0;
-  const PetscInt       n[3] = {degree + 1, degree + 1, third + 1}, size = n[0] * n[1] * n[2], stride[3] = {degree, degree, third};
-  PetscInt             at[3], b[3], col[3];
+  for (at[2] = cells[2][0]; at[2] < cells[2][1]; at[2]++) {
+    for (at[1] = cells[1][0]; at[1] < cells[1][1]; at[1]++) {
+      for (at[0] = cells[0][0]; at[0] < cells[0][1]; at[0]++) {
+        for (PetscInt l = 0; l < n[0] * n[1] * n[2]; l++) {
+          PetscInt node[3];
 
-  PetscFunctionBegin;
-  *count = 0;
-  Unflatten(column, n, b);
-  for (at[2] = desc->cells[2][0]; at[2] < desc->cells[2][1]; at[2]++) {
-    for (at[1] = desc->cells[1][0]; at[1] < desc->cells[1][1]; at[1]++) {
-      for (at[0] = desc->cells[0][0]; at[0] < desc->cells[0][1]; at[0]++, values += values ? size : 0) {
-        for (int d = 0; d < 3; d++) col[d] = at[d] * stride[d] + b[d];
-        if (!InRange(f->read, col)) continue;
-        for (PetscInt r = 0; r < size; r++) {
-          PetscInt a[3], row[3];
-
-          Unflatten(r, n, a);
-          for (int d = 0; d < 3; d++) row[d] = at[d] * stride[d] + a[d];
-          if (!InRange(f->write, row)) continue;
-          if (i) {
-            i[*count] = index[PatchFDBoxNode(&f->xbox, row[0], row[1], row[2])];
-            j[*count] = index[PatchFDBoxNode(&f->xbox, col[0], col[1], col[2])];
-            v[*count] = values[r];
-          }
-          (*count)++;
+          Unflatten(l, n, node);
+          for (int d = 0; d < dim; d++) node[d] += at[d] * degree;
+          *number++ = PatchFDRangeHas(range, node) ? index[PatchFDBoxNode(box, node[0], node[1], node[2])] : -1;
         }
       }
     }
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRange free, PetscReal value, const PatchFDBox *box, const PetscInt index[], PetscCount *count, PetscInt i[],
@@ -170,7 +147,7 @@ PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRa
   for (at[2] = range[2][0]; at[2] < range[2][1]; at[2]++) {
     for (at[1] = range[1][0]; at[1] < range[1][1]; at[1]++) {
       for (at[0] = range[0][0]; at[0] < range[0][1]; at[0]++) {
-        if (InRange(free, at)) continue;
+        if (PatchFDRangeHas(free, at)) continue;
         if (i) {
           i[*count] = j[*count] = index[PatchFDBoxNode(box, at[0], at[1], at[2])];
           v[*count]             = value;
@@ -211,7 +188,7 @@ static void CellTransferTriples(const PatchFDTransferDesc *desc, const PetscInt 
       if (i) {
         i[*count] = first + (PetscInt)PatchFDBoxNode(&desc->fbox, row[0], row[1], row[2]);
         j[*count] = column[PatchFDBoxNode(&desc->cbox, col[0], col[1], col[2])];
-        v[*count] = InRange(desc->fine, row) && InRange(desc->coarse, col) ? w : 0;
+        v[*count] = PatchFDRangeHas(desc->fine, row) && PatchFDRangeHas(desc->coarse, col) ? w : 0;
       }
       (*count)++;
     }
@@ -227,5 +204,16 @@ PetscErrorCode PatchFDHostTransferTriples(const PatchFDTransferDesc *desc, Petsc
   for (at[2] = desc->cells[2][0]; at[2] < desc->cells[2][1]; at[2]++)
     for (at[1] = desc->cells[1][0]; at[1] < desc->cells[1][1]; at[1]++)
       for (at[0] = desc->cells[0][0]; at[0] < desc->cells[0][1]; at[0]++) CellTransferTriples(desc, at, row, column, count, i, j, v);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostFirstNodes(PetscCount count, const PetscInt node[], PetscInt nnodes, PetscInt first[])
+{
+  PetscBT seen;
+
+  PetscFunctionBegin;
+  PetscCall(PetscBTCreate(nnodes, &seen));
+  for (PetscCount i = 0; i < count; i++) first[i] = node[i] < 0 || node[i] >= nnodes || PetscBTLookupSet(seen, node[i]) ? -1 : node[i];
+  PetscCall(PetscBTDestroy(&seen));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

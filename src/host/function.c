@@ -4,12 +4,8 @@
 
   Arrays over one cell have x fastest: nodes a[i2][i1][i0], points v[q2][q1][q0].
 */
+#include "cell.h"
 #include <patchfd/private/assembly.h>
-
-static inline PetscBool RangeIsEmpty(const PatchFDRange r)
-{
-  return (PetscBool)(r[0][0] >= r[0][1] || r[1][0] >= r[1][1] || r[2][0] >= r[2][1]);
-}
 
 PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDShape *shape, const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc,
                                       PetscInt first, PetscInt n, const PatchFDBox *box, PetscScalar u[])
@@ -78,24 +74,6 @@ static inline PetscInt NumPoints(const PatchFDQuadrature q[3])
   return q[0].nq * q[1].nq * q[2].nq;
 }
 
-/* out[o][i][s] = sum over j of X(i, j) in[o][j][s], where X(i, j) = X[i * row + j * col] */
-static void Contract(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt stride, const PetscReal X[], PetscInt row, PetscInt col, const PetscScalar in[], PetscScalar out[])
-{
-  for (PetscInt o = 0; o < outer; o++) {
-    for (PetscInt i = 0; i < ni; i++) {
-      PetscScalar *y = &out[(o * ni + i) * stride];
-
-      for (PetscInt s = 0; s < stride; s++) y[s] = 0;
-      for (PetscInt j = 0; j < nj; j++) {
-        const PetscScalar *x = &in[(o * nj + j) * stride];
-        const PetscReal    a = X[i * row + j * col];
-
-        for (PetscInt s = 0; s < stride; s++) y[s] += a * x[s];
-      }
-    }
-  }
-}
-
 /* node[i] = sum over points of B0[q0][i0] B1[q1][i1] B2[q2][i2] point[q] */
 static void PointsToNodes(const PatchFDQuadrature q[3], CellBuffers *c)
 {
@@ -117,26 +95,6 @@ static void NodesToPoints(const PatchFDQuadrature q[3], const PetscInt order[3],
 }
 
 /* ---- where the points of a cell are ---- */
-
-static inline PetscReal Determinant(PetscInt dim, const PetscReal J[3][3])
-{
-  if (dim == 1) return J[0][0];
-  if (dim == 2) return J[0][0] * J[1][1] - J[0][1] * J[1][0];
-  return J[0][0] * (J[1][1] * J[2][2] - J[1][2] * J[2][1]) - J[0][1] * (J[1][0] * J[2][2] - J[1][2] * J[2][0]) + J[0][2] * (J[1][0] * J[2][1] - J[1][1] * J[2][0]);
-}
-
-/* column e of the matrix of cofactors, the normal of the surfaces X_e = constant: det J times row e of the inverse of J */
-static inline void Cofactors(PetscInt dim, const PetscReal J[3][3], PetscInt e, PetscReal c[3])
-{
-  const PetscInt f = (e + 1) % 3, g = (e + 2) % 3;
-
-  if (dim == 1) c[0] = 1;
-  else if (dim == 2) {
-    c[0] = e == 0 ? J[1][1] : -J[1][0];
-    c[1] = e == 0 ? -J[0][1] : J[0][0];
-  } else
-    for (PetscInt a = 0; a < 3; a++) c[a] = J[(a + 1) % 3][f] * J[(a + 2) % 3][g] - J[(a + 2) % 3][f] * J[(a + 1) % 3][g];
-}
 
 /* a component of the positions of a cell's nodes */
 static void GetShapeNodes(PetscInt dim, const PatchFDFieldPoints *field, const PetscInt cell[3], PetscInt a, PetscScalar node[])
@@ -233,7 +191,7 @@ PetscErrorCode PatchFDHostLoad(PetscInt dim, PetscInt nfield, const PatchFDField
   PetscInt    cell[3];
 
   PetscFunctionBegin;
-  if (RangeIsEmpty(cells)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(nfield, field, nfield, &c));
   for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
     for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
@@ -297,7 +255,7 @@ PetscErrorCode PatchFDHostDeviation(PetscInt dim, PetscInt nfield, const PatchFD
   PetscInt       cell[3];
 
   PetscFunctionBegin;
-  if (RangeIsEmpty(cells)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(nfield, field, Nc, &c));
   for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
     for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
@@ -337,7 +295,7 @@ PetscErrorCode PatchFDHostGradientDeviation(PetscInt dim, const PatchFDFieldPoin
   PetscInt       cell[3];
 
   PetscFunctionBegin;
-  if (RangeIsEmpty(cells)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(1, field, dim, &c));
   for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
     for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
@@ -368,7 +326,7 @@ PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *field, const PatchFDR
   PetscInt       cell[3];
 
   PetscFunctionBegin;
-  if (RangeIsEmpty(cells)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(1, field, 1, &c));
   for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
     for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
@@ -396,7 +354,7 @@ PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *fi
   PetscInt       cell[3];
 
   PetscFunctionBegin;
-  if (RangeIsEmpty(cells)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(1, field, Nc, &c));
   for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
     for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
@@ -408,30 +366,6 @@ PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *fi
   }
   PetscCall(CellBuffersDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the symmetric matrix of n numbers: a multiple of the identity, a diagonal, or xx xy xz yy yz zz */
-static void FillTensor(PetscInt dim, PetscInt n, const PetscReal k[], PetscReal K[3][3])
-{
-  PetscInt next = 0;
-
-  for (PetscInt a = 0; a < dim; a++) {
-    for (PetscInt b = a; b < dim; b++) {
-      PetscReal value = 0;
-
-      if (n > dim) value = k[next++];
-      else if (a == b) value = k[n == 1 ? 0 : a];
-      K[a][b] = K[b][a] = value;
-    }
-  }
-}
-
-/* by its leading minors; not a number is not positive */
-static PetscBool TensorIsPositive(PetscInt dim, const PetscReal K[3][3])
-{
-  for (PetscInt n = 1; n <= dim; n++)
-    if (!(Determinant(n, K) > 0) || PetscIsInfReal(K[n - 1][n - 1])) return PETSC_FALSE;
-  return PETSC_TRUE;
 }
 
 void PatchFDHostTensors(PetscInt dim, PetscCount count, PetscInt n, PetscReal scale, const PetscReal in[], PetscReal out[])
@@ -506,7 +440,7 @@ PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, 
   PetscInt                 cell[3];
 
   PetscFunctionBegin;
-  if (RangeIsEmpty(cells)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(1, field, 1, &c));
   for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
     for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {

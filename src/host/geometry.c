@@ -4,11 +4,23 @@
   With J = dx / d(r, s, t) and its cofactors C = |J| J^{-T} (column l is |J| grad of reference coordinate l), the factors are
   w / |J| C' K C and w |J| shift.
 */
+#include "cell.h"
 #include <patchfd/private/assembly.h>
 
-static PetscInt Power(PetscInt n, PetscInt dim)
+PetscErrorCode PatchFDPointsCheck(const PatchFDPoints *p)
 {
-  return dim == 3 ? n * n * n : n * n;
+  PetscFunctionBegin;
+  PetscCheck(p->dim == 2 || p->dim == 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Operators by quadrature in %" PetscInt_FMT " dimensions; there have to be 2 or 3", p->dim);
+  PetscCheck(p->degree >= 1 && p->degree <= PATCHFD_POINTS_MAX_DEGREE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "Degree %" PetscInt_FMT " of an operator by quadrature; it has to be 1 to %d", p->degree, PATCHFD_POINTS_MAX_DEGREE);
+  PetscCheck(p->geodegree >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of the geometry; it has to be 1 or more", p->geodegree);
+  PetscCheck(p->ncomp >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " components; there have to be 1 or more", p->ncomp);
+  PetscCheck(p->nkappa == 0 || p->nkappa == 1 || p->nkappa == p->dim * (p->dim + 1) / 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "%" PetscInt_FMT " numbers for the coefficient of the stiffness; there have to be 0, 1 or %" PetscInt_FMT, p->nkappa, p->dim * (p->dim + 1) / 2);
+  PetscCheck(p->nkappa || p->shift, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "An operator by quadrature without stiffness and mass");
+  PetscCheck(PatchFDPointsCanCompute(p) || p->factors != PATCHFD_FACTORS_COMPUTED, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
+             "Factors are to be computed in each product: that needs multilinear geometry, found degree %" PetscInt_FMT ", and constant coefficients", p->geodegree);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *p, PatchFDGeometry *g)
@@ -21,9 +33,9 @@ PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *p, PatchFDGeometry *g)
   g->p = p;
   PetscCall(PatchFDRuleCreate(p->degree, p->gauss, &g->rule));
   c          = g->rule.points;
-  g->npoint  = Power(c, p->dim);
+  g->npoint  = PetscPowInt(c, p->dim);
   g->nfactor = (p->nkappa ? p->dim * (p->dim + 1) / 2 : 0) + (p->shift ? 1 : 0);
-  PetscCall(PetscMalloc5(c * m, &g->B, c * m, &g->D, p->dim * Power(m, p->dim), &g->x, p->dim * p->dim * g->npoint, &g->J, 2 * Power(PetscMax(c, m), p->dim), &g->work));
+  PetscCall(PetscMalloc5(c * m, &g->B, c * m, &g->D, p->dim * PetscPowInt(m, p->dim), &g->x, p->dim * p->dim * g->npoint, &g->J, 2 * PetscPowInt(PetscMax(c, m), p->dim), &g->work));
   PetscCall(PatchFDBasis(p->geodegree, c, g->rule.x, g->B, g->D, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -36,26 +48,11 @@ PetscErrorCode PatchFDGeometryDestroy(PatchFDGeometry *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* out[o][r][i] = sum_j M[r][j] in[o][j][i] */
-static void Contract(PetscInt outer, PetscInt rows, PetscInt cols, PetscInt inner, const PetscReal M[], const PetscReal in[], PetscReal out[])
-{
-  for (PetscInt o = 0; o < outer; o++) {
-    for (PetscInt r = 0; r < rows; r++) {
-      for (PetscInt i = 0; i < inner; i++) {
-        PetscReal sum = 0;
-
-        for (PetscInt j = 0; j < cols; j++) sum += M[r * cols + j] * in[(o * cols + j) * inner + i];
-        out[(o * rows + r) * inner + i] = sum;
-      }
-    }
-  }
-}
-
 /* J[(a * dim + b) * npoint + q] = derivative of coordinate a in reference direction b at point q */
 static void Jacobians(PatchFDGeometry *g, PetscCount cell)
 {
   const PatchFDPoints *p = g->p;
-  const PetscInt       dim = p->dim, m = p->geodegree + 1, c = g->rule.points, size = Power(m, dim);
+  const PetscInt       dim = p->dim, m = p->geodegree + 1, c = g->rule.points, size = PetscPowInt(m, dim);
   const PetscInt      *node = p->geoindex + cell * size;
 
   for (PetscInt i = 0; i < size; i++)
@@ -66,44 +63,15 @@ static void Jacobians(PatchFDGeometry *g, PetscCount cell)
       PetscInt         outer = size / m, inner = 1;
 
       for (PetscInt d = 0; d < dim; d++) {
-        PetscReal *out = d == dim - 1 ? g->J + (a * dim + b) * g->npoint : g->work + d * Power(PetscMax(c, m), dim);
+        PetscReal *out = d == dim - 1 ? g->J + (a * dim + b) * g->npoint : g->work + d * PetscPowInt(PetscMax(c, m), dim);
 
-        Contract(outer, c, m, inner, d == b ? g->D : g->B, in, out);
+        Contract(outer, c, m, inner, d == b ? g->D : g->B, m, 1, in, out);
         in = out;
         inner *= c;
         outer /= m;
       }
     }
   }
-}
-
-/* the cofactors C[b][a] of the matrix with columns J[b], and its determinant */
-static PetscReal Cofactors(PetscInt dim, PetscReal J[3][3], PetscReal C[3][3])
-{
-  if (dim == 2) {
-    C[0][0] = J[1][1];
-    C[0][1] = -J[1][0];
-    C[1][0] = -J[0][1];
-    C[1][1] = J[0][0];
-    return J[0][0] * J[1][1] - J[0][1] * J[1][0];
-  }
-  for (int b = 0; b < 3; b++) {
-    const PetscReal *u = J[(b + 1) % 3], *v = J[(b + 2) % 3];
-
-    for (int a = 0; a < 3; a++) C[b][a] = u[(a + 1) % 3] * v[(a + 2) % 3] - u[(a + 2) % 3] * v[(a + 1) % 3];
-  }
-  return J[0][0] * C[0][0] + J[0][1] * C[0][1] + J[0][2] * C[0][2];
-}
-
-/* K as a matrix; false if it is not positive definite (Sylvester's criterion) */
-static PetscBool Tensor(PetscInt dim, PetscInt nkappa, const PetscReal k[], PetscReal K[3][3])
-{
-  PetscReal C[3][3], det;
-
-  for (int a = 0, i = 0; a < dim; a++)
-    for (int b = a; b < dim; b++) K[a][b] = K[b][a] = nkappa == 1 ? (a == b ? k[0] : 0) : k[i++];
-  det = Cofactors(dim, K, C);
-  return (PetscBool)(K[0][0] > 0 && det > 0 && (dim == 2 || C[2][2] > 0) && det < PETSC_MAX_REAL);
 }
 
 PetscErrorCode PatchFDGeometryCell(PatchFDGeometry *g, PetscCount cell, PetscReal factor[])
@@ -119,17 +87,19 @@ PetscErrorCode PatchFDGeometryCell(PatchFDGeometry *g, PetscCount cell, PetscRea
     const PetscReal weight = w[q % c] * w[q / c % c] * (dim == 3 ? w[q / c / c] : 1);
     PetscReal       J[3][3] = {{0}}, C[3][3] = {{0}}, K[3][3] = {{0}}, det;
 
-    for (int b = 0; b < dim; b++)
-      for (int a = 0; a < dim; a++) J[b][a] = g->J[(a * dim + b) * g->npoint + q];
-    det = Cofactors(dim, J, C);
+    for (int a = 0; a < dim; a++)
+      for (int b = 0; b < dim; b++) J[a][b] = g->J[(a * dim + b) * g->npoint + q];
+    for (int b = 0; b < dim; b++) Cofactors(dim, (const PetscReal(*)[3])J, b, C[b]);
+    det = Determinant(dim, (const PetscReal(*)[3])J);
     PetscCheck(det > 0 && det < PETSC_MAX_REAL, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "Cell %" PetscCount_FMT " is inverted or degenerate: the determinant of its map from the unit %s is %g at one of its points; it has to be positive", cell,
                dim == 3 ? "cube" : "square", (double)det);
     if (p->nkappa) {
       const PetscReal *k = p->kappa + (p->kappaconstant ? 0 : at * p->nkappa);
 
-      PetscCheck(Tensor(dim, p->nkappa, k, K), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The coefficient of the stiffness is %g%s in cell %" PetscCount_FMT "; it has to be positive%s", (double)k[0],
-                 p->nkappa == 1 ? "" : ", ...", cell, p->nkappa == 1 ? "" : " definite");
+      FillTensor(dim, p->nkappa, k, K);
+      PetscCheck(TensorIsPositive(dim, (const PetscReal(*)[3])K), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+                 "The coefficient of the stiffness is %g%s in cell %" PetscCount_FMT "; it has to be positive%s", (double)k[0], p->nkappa == 1 ? "" : ", ...", cell, p->nkappa == 1 ? "" : " definite");
       for (int l = 0; l < dim; l++) {
         PetscReal KC[3] = {0, 0, 0};
 
@@ -144,10 +114,10 @@ PetscErrorCode PatchFDGeometryCell(PatchFDGeometry *g, PetscCount cell, PetscRea
 }
 
 /* One column of all cells' matrices at a time: the product with a unit vector in each cell */
-PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const PetscInt number[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const PetscInt rownumber[], const PetscInt colnumber[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   const PatchFDKernels kern = &PatchFDKernelsHostDouble;
-  const PetscInt       size = Power(points->degree + 1, points->dim), ncomp = points->ncomp;
+  const PetscInt       size = PetscPowInt(points->degree + 1, points->dim), ncomp = points->ncomp;
   PatchFDPoints        cell = *points;
   PatchFDOperatorDesc  desc = {.points = &cell};
   PetscCount           at   = 0;
@@ -167,13 +137,13 @@ PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const Petsc
     for (PetscCount c = 0; c < points->ncells; c++) x[c * size + col] = 1;
     PetscCall((*kern->operatorapply)(plan, 1, x, NULL, y));
     for (PetscCount c = 0; c < points->ncells; c++) {
-      const PetscInt *node = number + c * size;
+      const PetscInt *rows = rownumber + c * size, column = colnumber[c * size + col];
 
       x[c * size + col] = 0;
       for (PetscInt row = 0; row < size; row++) {
         for (PetscInt k = 0; k < ncomp; k++, at++) {
-          i[at] = node[row] < 0 ? -1 : node[row] * ncomp + k;
-          j[at] = node[col] < 0 ? -1 : node[col] * ncomp + k;
+          i[at] = rows[row] < 0 ? -1 : rows[row] * ncomp + k;
+          j[at] = column < 0 ? -1 : column * ncomp + k;
           v[at] = y[c * size + row];
         }
       }

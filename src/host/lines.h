@@ -377,44 +377,83 @@ static inline void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, cons
   else ScatterAny(b, n, alpha, block, beta, box, x);
 }
 
-/* ---- the same for cells of a mesh: `size` numbers of nodes each, one cell after another, or -1 for what does not exist; a node has `stride` numbers ---- */
+/* ---- the same for cells whose nodes have numbers ---- */
 
-static void NodesGather(int count, PetscInt size, const PetscInt node[], PetscInt stride, const REAL *restrict x, V *block)
+/* of the cells of all batches, or -1 for nodes that do not exist and for empty lanes */
+typedef struct {
+  PetscInt   size;  /* of a batch: nodes of a cell times VL */
+  PetscInt  *node;  /* [batch][node of a cell][VL] */
+  PetscBool *whole; /* [batch]: no -1 in it */
+} Index;
+
+/* from node[cell][size], or, if that is NULL, for cells that have their own nodes, one cell after another */
+static PetscErrorCode IndexCreate(PetscCount ncells, PetscInt size, const PetscInt node[], Index *x)
 {
-  REAL *restrict y = (REAL *)block;
+  const PetscCount nbatch = (ncells + VL - 1) / VL;
 
-  for (PetscInt i = 0; i < size; i++) {
-    for (int l = 0; l < VL; l++) {
-      const PetscInt at = l < count ? node[l * size + i] : -1;
+  PetscFunctionBegin;
+  x->size = size * VL;
+  PetscCall(PetscMalloc2(nbatch * x->size, &x->node, nbatch, &x->whole));
+  for (PetscCount b = 0; b < nbatch; b++) x->whole[b] = PETSC_TRUE;
+  for (PetscCount cell = 0; cell < nbatch * VL; cell++) {
+    for (PetscInt i = 0; i < size; i++) {
+      const PetscCount at   = cell * size + i;
+      const PetscInt   n = cell >= ncells ? -1 : (node ? node[at] : (PetscInt)at);
 
-      y[i * VL + l] = at < 0 ? 0 : x[at * stride];
+      x->node[cell / VL * x->size + i * VL + cell % VL] = n;
+      if (n < 0) x->whole[cell / VL] = PETSC_FALSE;
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode IndexDestroy(Index *x)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree2(x->node, x->whole));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline __attribute__((always_inline)) void NodesGather(PetscInt size, PetscBool whole, const PetscInt *restrict node, PetscInt stride, const REAL *restrict x, REAL *restrict u)
+{
+  if (whole)
+    for (PetscInt i = 0; i < size; i++) u[i] = x[(size_t)node[i] * stride];
+  else
+    for (PetscInt i = 0; i < size; i++) u[i] = node[i] < 0 ? 0 : x[(size_t)node[i] * stride];
+}
+
+static inline __attribute__((always_inline)) void NodesScatter(PetscInt size, PetscBool whole, const PetscInt *restrict node, PetscInt stride, REAL alpha, const REAL *restrict u, REAL *restrict y)
+{
+  if (whole)
+    for (PetscInt i = 0; i < size; i++) y[(size_t)node[i] * stride] += alpha * u[i];
+  else
+    for (PetscInt i = 0; i < size; i++)
+      if (node[i] >= 0) y[(size_t)node[i] * stride] += alpha * u[i];
+}
+
+/* block = x in the cells of a batch; a node has `stride` numbers, of which x is the first that is wanted */
+static void IndexGather(const Index *index, PetscCount batch, PetscInt stride, const REAL *x, V *block)
+{
+  const PetscInt *node = index->node + batch * index->size;
+
+  if (stride == 1) NodesGather(index->size, index->whole[batch], node, 1, x, (REAL *)block);
+  else NodesGather(index->size, index->whole[batch], node, stride, x, (REAL *)block);
 }
 
 /* x += alpha block; lanes may share nodes */
-static void NodesScatter(int count, PetscInt size, const PetscInt node[], PetscInt stride, REAL alpha, const V *block, REAL *restrict x)
+static void IndexScatter(const Index *index, PetscCount batch, PetscInt stride, REAL alpha, const V *block, REAL *x)
 {
-  const REAL *restrict y = (const REAL *)block;
+  const PetscInt *node = index->node + batch * index->size;
 
-  for (int l = 0; l < count; l++)
-    for (PetscInt i = 0; i < size; i++)
-      if (node[l * size + i] >= 0) x[node[l * size + i] * stride] += alpha * y[i * VL + l];
+  if (stride == 1) NodesScatter(index->size, index->whole[batch], node, 1, alpha, (const REAL *)block, x);
+  else NodesScatter(index->size, index->whole[batch], node, stride, alpha, (const REAL *)block, x);
 }
 
-/* the number of cells in a range, and those of the batch that begins at number t (x fastest) */
-static inline PetscInt64 RangeSize(const PatchFDRange r)
-{
-  PetscInt64 size = 1;
-
-  for (int d = 0; d < 3; d++) size *= PetscMax(0, r[d][1] - r[d][0]);
-  return size;
-}
-
+/* the cells of a range in the batch that begins at number t (x fastest); how many */
 static inline int RangeBatch(const PatchFDRange r, PetscInt64 t, PetscInt at[3][VL])
 {
   const PetscInt n0 = r[0][1] - r[0][0], n1 = r[1][1] - r[1][0];
-  const int      count = (int)PetscMin(VL, RangeSize(r) - t);
+  const int      count = (int)PetscMin(VL, PatchFDRangeSize(r) - t);
   PetscInt       i = (PetscInt)(t % n0), j = (PetscInt)(t / n0 % n1), k = (PetscInt)(t / n0 / n1);
 
   for (int l = 0; l < count; l++) {

@@ -60,7 +60,7 @@ static PetscErrorCode SumCreate(const PatchFDOperatorDesc *desc, const PatchFDBa
   PetscCall(VMalloc(5 * (size_t)size + lanes, &v, &p->base));
   for (int i = 0; i < 5; i++, v += size) p->block[i] = v;
   for (int i = 0; i < 6; i++, v += p->n[i / 2] * p->n[i / 2]) p->lanes[i] = v;
-  p->flops = 2.0 * RangeSize(desc->cells) * size * (2 * p->n[0] + 3 * p->n[1] + 2 * p->n[2] + 1);
+  p->flops = 2.0 * PatchFDRangeSize(desc->cells) * size * (2 * p->n[0] + 3 * p->n[1] + 2 * p->n[2] + 1);
   *plan = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -68,7 +68,7 @@ static PetscErrorCode SumCreate(const PatchFDOperatorDesc *desc, const PatchFDBa
 static PetscErrorCode SumApply(SumPlan *p, PetscReal alpha, const REAL *x, REAL *y)
 {
   const PetscInt  *n     = p->n;
-  const PetscInt64 total = RangeSize(p->cells);
+  const PetscInt64 total = PatchFDRangeSize(p->cells);
   V               *u = p->block[0], *P = p->block[1], *Q = p->block[2], *S = p->block[3], *T = p->block[4];
 
   PetscFunctionBegin;

@@ -19,7 +19,7 @@
 #include <patchfd/private/assembly.h>
 
 enum {
-  POINTS_MAX_POINTS = 17 /* in a direction */
+  POINTS_MAX_POINTS = PATCHFD_POINTS_MAX_DEGREE + 2 /* in a direction */
 };
 
 typedef struct _PointsPlan PointsPlan;
@@ -30,8 +30,7 @@ struct _PointsPlan {
   PatchFDField field;     /* cells on a box of nodes, or one after another on a line of them; where there are no indices */
   PatchFDRange cells;
   PetscInt     block[3], stride[3];
-  PetscInt    *index;     /* [nbatch][size][VL] nodes, or -1; or NULL */
-  PetscBool   *whole;     /* [nbatch]: no -1 in it */
+  Index        index;     /* where there are */
   PetscBool    covers;    /* all numbers of y are written, each by one cell */
   REAL        *B, *Bt, *D, *Dt, *C, *Ct, *x, *w;
   PetscInt     nfactor;
@@ -48,7 +47,7 @@ struct _PointsPlan {
 static PetscErrorCode PointsDestroy(PointsPlan *p)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree2(p->index, p->whole));
+  PetscCall(IndexDestroy(&p->index));
   PetscCall(PetscFree(p->B));
   PetscCall(PetscFree(p->Bt));
   PetscCall(PetscFree(p->D));
@@ -151,7 +150,7 @@ static inline __attribute__((always_inline)) void PointsRead(int dim, const V *g
 /* the same with factors that are computed; kappa is a number or, with K, one.  Returns the determinant */
 static inline __attribute__((always_inline)) V PointsCompute(int dim, const PointsSlice *slice, REAL r, REAL s, REAL kappa, const REAL *K, V d[3])
 {
-  V       C[3][3], g[3];
+  V       C[3][3], g[3] = {{0}};
   const V det = PointsCofactors(dim, slice, r, s, C), scale = kappa / det;
 
   for (int a = 0; a < dim; a++) {
@@ -371,7 +370,7 @@ static PetscErrorCode PointsNodes(const PatchFDOperatorDesc *desc, PointsPlan *p
                p->ncomp);
     p->field = desc->field[0];
     PetscCall(PetscArraycpy(p->cells, desc->cells, 3));
-    p->ncells = (PetscCount)RangeSize(p->cells);
+    p->ncells = PatchFDRangeSize(p->cells);
   } else if (points->nodes == PATCHFD_NODES_CELL && p->ncomp == 1) { /* a row of nodes, `size` from one cell to the next */
     PetscInt       nodes;
     PatchFDRange   all = {{0, 0}, {0, 1}, {0, 1}}, cells = {{0, (PetscInt)p->ncells}, {0, 1}, {0, 1}};
@@ -387,24 +386,8 @@ static PetscErrorCode PointsNodes(const PatchFDOperatorDesc *desc, PointsPlan *p
     PetscCall(PetscArraycpy(p->field.write, all, 3));
     PetscCall(PetscArraycpy(p->cells, cells, 3));
     p->covers = (PetscBool)(points->nnodes == p->ncells * p->size);
-  }
+  } else PetscCall(IndexCreate(p->ncells, p->size, points->nodes == PATCHFD_NODES_CELL ? NULL : points->index, &p->index));
   p->nbatch = (p->ncells + VL - 1) / VL;
-  if (points->nodes == PATCHFD_NODES_BOX || (points->nodes == PATCHFD_NODES_CELL && p->ncomp == 1)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc2(p->nbatch * p->size * VL, &p->index, p->nbatch, &p->whole));
-  for (PetscCount b = 0; b < p->nbatch; b++) {
-    p->whole[b] = PETSC_TRUE;
-    for (int l = 0; l < VL; l++) {
-      const PetscCount cell = b * VL + l;
-
-      for (PetscInt i = 0; i < p->size; i++) {
-        const PetscCount at   = cell * p->size + i;
-        const PetscInt   node = cell >= p->ncells ? -1 : (points->nodes == PATCHFD_NODES_CELL ? (PetscInt)at : points->index[at]);
-
-        p->index[(b * p->size + i) * VL + l] = node;
-        if (node < 0) p->whole[b] = PETSC_FALSE;
-      }
-    }
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -450,30 +433,11 @@ static PetscErrorCode PointsFactors(const PatchFDPoints *points, PatchFDGeometry
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PointsCheck(const PatchFDPoints *points)
-{
-  const PetscInt  dim = points->dim;
-  const PetscBool can = (PetscBool)(points->geodegree == 1 && (!points->nkappa || points->kappaconstant) && (!points->shift || points->shiftconstant));
-
-  PetscFunctionBegin;
-  PetscCheck(dim == 2 || dim == 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Operators by quadrature in %" PetscInt_FMT " dimensions; there have to be 2 or 3", dim);
-  PetscCheck(points->degree >= 1 && points->degree < POINTS_MAX_POINTS - 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of an operator by quadrature; it has to be 1 to %d", points->degree,
-             POINTS_MAX_POINTS - 2);
-  PetscCheck(points->geodegree >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of the geometry; it has to be 1 or more", points->geodegree);
-  PetscCheck(points->ncomp >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " components; there have to be 1 or more", points->ncomp);
-  PetscCheck(points->nkappa == 0 || points->nkappa == 1 || points->nkappa == dim * (dim + 1) / 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "%" PetscInt_FMT " numbers for the coefficient of the stiffness; there have to be 0, 1 or %" PetscInt_FMT, points->nkappa, dim * (dim + 1) / 2);
-  PetscCheck(points->nkappa || points->shift, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP, "An operator by quadrature without stiffness and mass");
-  PetscCheck(can || points->factors != PATCHFD_FACTORS_COMPUTED, PETSC_COMM_SELF, PETSC_ERR_ARG_INCOMP,
-             "Factors are to be computed in each product: that needs multilinear geometry, found degree %" PetscInt_FMT ", and constant coefficients", points->geodegree);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* Six factors take at least as long to be read as to be computed, at low degrees longer; one does not (tests/quadrature -time) */
 static PetscBool PointsIsComputed(const PatchFDPoints *points)
 {
   if (points->factors != PATCHFD_FACTORS_AUTO) return (PetscBool)(points->factors == PATCHFD_FACTORS_COMPUTED);
-  return (PetscBool)(points->geodegree == 1 && points->nkappa && points->kappaconstant && (!points->shift || points->shiftconstant));
+  return (PetscBool)(points->nkappa && PatchFDPointsCanCompute(points));
 }
 
 static PetscErrorCode PointsCreate(const PatchFDOperatorDesc *desc, PointsPlan **plan)
@@ -485,7 +449,7 @@ static PetscErrorCode PointsCreate(const PatchFDOperatorDesc *desc, PointsPlan *
   V                   *v = NULL;
 
   PetscFunctionBegin;
-  PetscCall(PointsCheck(points));
+  PetscCall(PatchFDPointsCheck(points));
   PetscCall(PatchFDGeometryCreate(points, &geometry));
   PetscCall(PetscNew(&p));
   *plan       = p;
@@ -544,33 +508,13 @@ static void PointsBatchAt(const PointsPlan *p, PetscCount batch, const PatchFDRa
   BatchClip(b, p->block, clip);
 }
 
-static inline __attribute__((always_inline)) void IndexGather(PetscInt size, PetscBool whole, const PetscInt *restrict index, PetscInt ncomp, const REAL *restrict x, REAL *restrict u)
-{
-  if (whole)
-    for (PetscInt i = 0; i < size; i++) u[i] = x[(size_t)index[i] * ncomp];
-  else
-    for (PetscInt i = 0; i < size; i++) u[i] = index[i] < 0 ? 0 : x[(size_t)index[i] * ncomp];
-}
-
-static inline __attribute__((always_inline)) void IndexScatter(PetscInt size, PetscBool whole, const PetscInt *restrict index, PetscInt ncomp, REAL alpha, const REAL *restrict u, REAL *restrict y)
-{
-  if (whole)
-    for (PetscInt i = 0; i < size; i++) y[(size_t)index[i] * ncomp] += alpha * u[i];
-  else
-    for (PetscInt i = 0; i < size; i++)
-      if (index[i] >= 0) y[(size_t)index[i] * ncomp] += alpha * u[i];
-}
-
 /* u = component `comp` of x in the cells of a batch */
 static void PointsGather(const PointsPlan *p, PetscCount batch, PetscInt comp, const REAL *x)
 {
   Batch b;
 
-  if (p->index) {
-    const PetscInt size = p->size * VL, *index = p->index + batch * size;
-
-    if (p->ncomp == 1) IndexGather(size, p->whole[batch], index, 1, x, (REAL *)p->u);
-    else IndexGather(size, p->whole[batch], index, p->ncomp, x + comp, (REAL *)p->u);
+  if (p->index.node) {
+    IndexGather(&p->index, batch, p->ncomp, x + comp, p->u);
     return;
   }
   PointsBatchAt(p, batch, p->field.read, &b);
@@ -582,11 +526,8 @@ static void PointsScatter(const PointsPlan *p, PetscCount batch, PetscInt comp, 
 {
   Batch b;
 
-  if (p->index) {
-    const PetscInt size = p->size * VL, *index = p->index + batch * size;
-
-    if (p->ncomp == 1) IndexScatter(size, p->whole[batch], index, 1, alpha, (const REAL *)p->u, y);
-    else IndexScatter(size, p->whole[batch], index, p->ncomp, alpha, (const REAL *)p->u, y + comp);
+  if (p->index.node) {
+    IndexScatter(&p->index, batch, p->ncomp, alpha, p->u, y + comp);
     return;
   }
   PointsBatchAt(p, batch, p->field.write, &b);

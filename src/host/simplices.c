@@ -126,16 +126,11 @@ static void CubeMatrix(const PatchFDLatticeDesc *desc, const PatchFDMaterial *m,
   }
 }
 
-static inline PetscBool NodeInRange(const PatchFDRange r, const PetscInt i[3])
-{
-  return (PetscBool)(i[0] >= r[0][0] && i[0] < r[0][1] && i[1] >= r[1][0] && i[1] < r[1][1] && i[2] >= r[2][0] && i[2] < r[2][1]);
-}
-
 static inline PetscBool NodeInBox(const PatchFDBox *b, const PetscInt i[3])
 {
   const PatchFDRange r = {{b->lo[0], b->lo[0] + b->n[0]}, {b->lo[1], b->lo[1] + b->n[1]}, {b->lo[2], b->lo[2] + b->n[2]}};
 
-  return NodeInRange(r, i);
+  return PatchFDRangeHas(r, i);
 }
 
 /* the triples of a cube; without one of a body those are zeros on the diagonals of its nodes, in case that nobody else has any */
@@ -156,13 +151,13 @@ static void CubeTriples(const PatchFDLatticeDesc *desc, const PatchFDMaterial *m
     PetscInt row[3];
 
     CubeNode(cube, a, row);
-    if (!NodeInRange(desc->write, row) || !NodeInBox(&desc->ybox, row)) continue;
+    if (!PatchFDRangeHas(desc->write, row) || !NodeInBox(&desc->ybox, row)) continue;
     for (int b = 0; b < all; b++) {
       PetscInt col[3];
 
       CubeNode(cube, b, col);
       if ((a & b) != a && (a & b) != b) continue; /* no edge */
-      if (!NodeInRange(desc->read, col)) continue;
+      if (!PatchFDRangeHas(desc->read, col)) continue;
       if (i) {
         i[*count] = index[at[a]];
         j[*count] = index[at[b]];
@@ -206,7 +201,7 @@ PetscErrorCode PatchFDHostLatticeTriples(const PatchFDLatticeDesc *desc, const P
         PetscBool touched = PETSC_FALSE;
 
         for (int a = 0; a < all; a++) touched = (PetscBool)(touched || NodeHasCube(desc, node, a));
-        if (touched && NodeInRange(desc->write, node)) continue;
+        if (touched && PatchFDRangeHas(desc->write, node)) continue;
         if (i) {
           i[*count] = j[*count] = index[PatchFDBoxNode(x, node[0], node[1], node[2])];
           v[*count]             = m->identity;

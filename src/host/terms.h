@@ -85,7 +85,7 @@ static PetscErrorCode TermsCreate(const PatchFDOperatorDesc *desc, TermsPlan **p
       lanes = PetscMax(lanes, m->rows * m->cols);
     }
     size = PetscMax(size, block);
-    p->flops += 2.0 * RangeSize(desc->cells) * (n[0] * c[0] * c[1] * c[2] + n[0] * n[1] * c[1] * c[2] + n[0] * n[1] * n[2] * (c[2] + 1));
+    p->flops += 2.0 * PatchFDRangeSize(desc->cells) * (n[0] * c[0] * c[1] * c[2] + n[0] * n[1] * c[1] * c[2] + n[0] * n[1] * n[2] * (c[2] + 1));
   }
   PetscCall(VMalloc(3 * (size_t)size + lanes, &v, &p->base));
   p->block[0] = v;
@@ -125,7 +125,7 @@ static void TermBlock(TermsPlan *p, const TermMatrices *t, const PetscInt cell[3
 
 static PetscErrorCode TermsApply(TermsPlan *p, PetscReal alpha, const REAL *x, REAL *y)
 {
-  const PetscInt64 total = RangeSize(p->cells);
+  const PetscInt64 total = PatchFDRangeSize(p->cells);
 
   PetscFunctionBegin;
   for (PetscInt f = 0; f < p->nfield; f++) {

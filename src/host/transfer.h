@@ -11,7 +11,7 @@ typedef struct {
   REAL               *P[3], *Pt[3]; /* [nclass][nf][nc] and the transpose */
   V                  *block[2], *lanes[3];
   void               *base;
-  PetscInt           *node[2]; /* of a mesh: [ncells][nodes of a cell], coarse and fine */
+  Index               node[2]; /* of a mesh: coarse and fine */
   PetscInt            ncomp;
   PetscInt64          ncells;
   PetscLogDouble      flops;
@@ -25,29 +25,18 @@ static PetscErrorCode TransferDestroy(void **plan)
   if (!p) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) PetscCall(PetscFree2(p->P[d], p->Pt[d]));
   PetscCall(PetscFree(p->base));
-  PetscCall(PetscFree2(p->node[0], p->node[1]));
+  for (int i = 0; i < 2; i++) PetscCall(IndexDestroy(&p->node[i]));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the nodes of a mesh; of the fine ones those that a cell is the first to have */
 static PetscErrorCode TransferNodes(const PatchFDMeshTransfer *mesh, TransferPlan *p)
 {
-  const size_t nc = (size_t)mesh->ncells * p->nc[0] * p->nc[1] * p->nc[2], nf = (size_t)mesh->ncells * p->nf[0] * p->nf[1] * p->nf[2];
-  PetscBT      seen;
-
   PetscFunctionBegin;
   p->ncomp  = mesh->ncomp;
   p->ncells = mesh->ncells;
-  PetscCall(PetscMalloc2(nc, &p->node[0], nf, &p->node[1]));
-  PetscCall(PetscArraycpy(p->node[0], mesh->coarse, nc));
-  PetscCall(PetscBTCreate(mesh->nfine, &seen));
-  for (size_t i = 0; i < nf; i++) {
-    const PetscInt n = mesh->fine[i];
-
-    p->node[1][i] = n < 0 || n >= mesh->nfine || PetscBTLookupSet(seen, n) ? -1 : n;
-  }
-  PetscCall(PetscBTDestroy(&seen));
+  PetscCall(IndexCreate(mesh->ncells, p->nc[0] * p->nc[1] * p->nc[2], mesh->coarse, &p->node[0]));
+  PetscCall(IndexCreate(mesh->ncells, p->nf[0] * p->nf[1] * p->nf[2], mesh->fine, &p->node[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -82,7 +71,7 @@ static PetscErrorCode TransferCreate(const PatchFDTransferDesc *desc, void **pla
     v += p->nf[d] * p->nc[d];
   }
   if (desc->mesh) PetscCall(TransferNodes(desc->mesh, p));
-  else p->ncells = RangeSize(desc->cells);
+  else p->ncells = PatchFDRangeSize(desc->cells);
   p->flops = 2.0 * PetscMax(1, p->ncomp) * p->ncells * (p->nf[0] * p->nc[0] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nf[2] * p->nc[2]);
   *plan = p;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -155,18 +144,14 @@ static PetscErrorCode TransferApplyBox(const TransferPlan *p, PetscBool restrict
 
 static PetscErrorCode TransferApplyMesh(const TransferPlan *p, PetscBool restriction, const REAL *from, REAL *to)
 {
-  const PetscInt nc = p->nc[0] * p->nc[1] * p->nc[2], nf = p->nf[0] * p->nf[1] * p->nf[2];
-  const PetscInt sfrom = restriction ? nf : nc, sto = restriction ? nc : nf;
-  PetscInt       cls[3][VL] = {{0}}, n[3];
+  const Index *nfrom = &p->node[restriction ? 1 : 0], *nto = &p->node[restriction ? 0 : 1];
+  PetscInt     cls[3][VL] = {{0}}, n[3];
 
   PetscFunctionBegin;
-  for (PetscInt64 t = 0; t < p->ncells; t += VL) {
-    const int       count = (int)PetscMin(VL, p->ncells - t);
-    const PetscInt *nfrom = p->node[restriction ? 1 : 0] + t * sfrom, *nto = p->node[restriction ? 0 : 1] + t * sto;
-
+  for (PetscCount batch = 0; batch * VL < p->ncells; batch++) {
     for (PetscInt c = 0; c < p->ncomp; c++) {
-      NodesGather(count, sfrom, nfrom, p->ncomp, from + c, p->block[0]);
-      NodesScatter(count, sto, nto, p->ncomp, 1, TransferContract(p, restriction, count, cls, n), to + c);
+      IndexGather(nfrom, batch, p->ncomp, from + c, p->block[0]);
+      IndexScatter(nto, batch, p->ncomp, 1, TransferContract(p, restriction, VL, cls, n), to + c);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -175,7 +160,7 @@ static PetscErrorCode TransferApplyMesh(const TransferPlan *p, PetscBool restric
 static PetscErrorCode TransferApply(TransferPlan *p, PetscBool restriction, const REAL *from, REAL *to)
 {
   PetscFunctionBegin;
-  PetscCall((p->node[0] ? TransferApplyMesh : TransferApplyBox)(p, restriction, from, to));
+  PetscCall((p->node[0].size ? TransferApplyMesh : TransferApplyBox)(p, restriction, from, to));
   PetscCall(PetscLogFlops(p->flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

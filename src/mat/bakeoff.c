@@ -13,18 +13,8 @@ static const PetscReal one = 1;
 
 static PetscErrorCode MatView_Bakeoff(Mat, PetscViewer);
 
-PetscErrorCode BakeoffGet(Mat A, Mat_Bakeoff **m)
-{
-  PetscErrorCodeFn *view;
-
-  PetscFunctionBegin;
-  PetscCall(MatGetOperation(A, MATOP_VIEW, &view));
-  PetscCheck(view == (PetscErrorCodeFn *)MatView_Bakeoff, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix, of type %s, was not made by MatCreateBakeoff()", ((PetscObject)A)->type_name);
-  PetscCall(MatShellGetContext(A, m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBakeoffFind(Mat A, Mat_Bakeoff **m)
+/* NULL for other matrices */
+static PetscErrorCode BakeoffFind(Mat A, Mat_Bakeoff **m)
 {
   PetscErrorCodeFn *view;
 
@@ -32,6 +22,21 @@ PetscErrorCode MatBakeoffFind(Mat A, Mat_Bakeoff **m)
   PetscCall(MatGetOperation(A, MATOP_VIEW, &view));
   *m = NULL;
   if (view == (PetscErrorCodeFn *)MatView_Bakeoff) PetscCall(MatShellGetContext(A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode BakeoffGet(Mat A, Mat_Bakeoff **m)
+{
+  PetscFunctionBegin;
+  PetscCall(BakeoffFind(A, m));
+  PetscCheck(*m, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONG, "The matrix, of type %s, was not made by MatCreateBakeoff()", ((PetscObject)A)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBakeoffFind(Mat A, Mat_Bakeoff **m)
+{
+  PetscFunctionBegin;
+  PetscCall(BakeoffFind(A, m));
   if (*m && (*m)->layout != MAT_BAKEOFF_GLOBAL) *m = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -379,9 +384,9 @@ static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Ma
   PetscCheck(m->layout == MAT_BAKEOFF_GLOBAL, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Only in the layout global can a matrix of MatCreateBakeoff() be converted to %s", type);
   BakeoffDescribe(m, &points);
   PetscCall(BakeoffGetNumbers(&m->cells, &number));
-  PetscCall(PatchFDHostPointsTriples(&points, number, &count, NULL, NULL, NULL));
+  PetscCall(PatchFDHostPointsTriples(&points, number, number, &count, NULL, NULL, NULL));
   PetscCall(PetscMalloc3(count, &i, count, &j, count, &v));
-  PetscCall(PatchFDHostPointsTriples(&points, number, &count, i, j, v));
+  PetscCall(PatchFDHostPointsTriples(&points, number, number, &count, i, j, v));
   PetscCall(PetscFree(number));
   PetscCall(MatConvertTriples(A, count, i, j, v, type, reuse, B));
   PetscCall(PetscFree3(i, j, v));

@@ -337,42 +337,23 @@ static PetscBool MatBoxHasDiagonal(const Mat_Box *m, PetscInt f)
   return has;
 }
 
-/*
-  The triples of an operator by quadrature.  The kernel for cells that have nodes of their own multiplies the matrices of all cells by a unit vector of each:
-  a column of each at a time.
-*/
-static PetscErrorCode MatBoxPointTriples(const Mat_Box *m, PatchFDOperatorDesc *desc, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+static PetscErrorCode MatBoxPointTriples(const Mat_Box *m, const PatchFDOperatorDesc *desc, const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
-  const DMBoxOperator op   = ((const DM_Box *)m->dm->data)->op;
-  const PetscInt      size = PetscPowInt(MatBoxDegree(m) + 1, m->dm->dim);
-  PatchFDKernels      kern;
-  PatchFDPoints       points;
-  PetscCount          n;
-  PetscReal          *x = NULL, *y = NULL;
-  void               *plan = NULL;
+  const DMBoxOperator op    = ((const DM_Box *)m->dm->data)->op;
+  const PatchFDField *f     = &desc->field[0];
+  const PetscInt(*cells)[2] = desc->cells;
+  PatchFDPoints points;
+  PetscCount    n;
+  PetscInt     *row, *column;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDVecTypeGetKernels(VECSTANDARD, &kern));
-  PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc->cells, &points));
-  points.nodes  = PATCHFD_NODES_CELL;
-  points.nnodes = points.ncells * size;
-  desc->points  = &points;
-  if (i) {
-    PetscCall(PetscMalloc2(points.nnodes, &x, points.nnodes, &y));
-    PetscCall(kern->operatorcreate(desc, &plan));
-  }
-  *count = 0;
-  for (PetscInt column = 0; column < size; column++) {
-    if (i) {
-      PatchFDHostUnitVectors(points.ncells, size, column, x);
-      PetscCall(kern->operatorapply(plan, 1, x, NULL, y));
-    }
-    PetscCall(PatchFDHostPointTriples(desc, column, y, index, &n, i ? i + *count : NULL, i ? j + *count : NULL, i ? v + *count : NULL));
-    *count += n;
-  }
-  PetscCall(kern->operatordestroy(&plan));
-  PetscCall(PetscFree2(x, y));
-  desc->points = NULL;
+  PetscCall(MatBoxGetPoints(m, cells, &points));
+  n = points.ncells * PetscPowInt(points.degree + 1, points.dim);
+  PetscCall(PetscMalloc2(n, &row, n, &column));
+  PatchFDHostCellNumbers(points.dim, points.degree, cells, f->write, &f->xbox, index, row);
+  PatchFDHostCellNumbers(points.dim, points.degree, cells, f->read, &f->xbox, index, column);
+  PetscCall(PatchFDHostPointsTriples(&points, row, column, count, i, j, v));
+  PetscCall(PetscFree2(row, column));
   PetscCall((*op->ops.pointsdestroy)(&points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,6 +2,7 @@
   Transfer between polynomials of two degrees on the cells of a mesh, as a MATSHELL: the embedding of the lower degree in the higher one, and its transpose as
   restriction.
 */
+#include <patchfd/private/assembly.h>
 #include <patchfd/private/bakeoffimpl.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -19,22 +20,22 @@ static PetscErrorCode DegreesGetPlan(Mat_Degrees *t, PatchFDKernels kern, void *
     Mat_Bakeoff        *c, *f;
     PatchFDMeshTransfer mesh;
     PatchFDTransferDesc desc = {.mesh = &mesh, .dir = {&t->dir[0], &t->dir[1], &t->dir[2]}};
+    PetscInt           *first;
 
     PetscCall(MatBakeoffFind(t->coarse, &c));
     PetscCall(MatBakeoffFind(t->fine, &f));
-    mesh = (PatchFDMeshTransfer){.ncomp  = f->cells.ncomp,
-                                 .ncells = f->cells.ncells,
-                                 .nfine  = f->cells.nodes->n,
-                                 .coarse = c->cells.index,
-                                 .fine   = f->cells.index};
+    PetscCall(PetscMalloc1(f->cells.ncells * f->cells.size, &first));
+    PetscCall(PatchFDHostFirstNodes(f->cells.ncells * f->cells.size, f->cells.index, f->cells.nodes->n, first));
+    mesh = (PatchFDMeshTransfer){.ncomp = f->cells.ncomp, .ncells = f->cells.ncells, .coarse = c->cells.index, .fine = first};
     PetscCall((*kern->transfercreate)(&desc, &t->plan[kern->id]));
+    PetscCall(PetscFree(first));
   }
   *plan = t->plan[kern->id];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* fine = fine0 + P coarse, fine0 = NULL for zero */
-static PetscErrorCode DegreesProlong(Mat P, Vec coarse, Vec fine0, Vec fine)
+static PetscErrorCode MatProlong_Degrees(Mat P, Vec coarse, Vec fine0, Vec fine)
 {
   Mat_Degrees   *t;
   Mat_Bakeoff   *m;
@@ -61,7 +62,7 @@ static PetscErrorCode DegreesProlong(Mat P, Vec coarse, Vec fine0, Vec fine)
 }
 
 /* coarse = coarse0 + P' fine */
-static PetscErrorCode DegreesRestrict(Mat P, Vec fine, Vec coarse0, Vec coarse)
+static PetscErrorCode MatRestrict_Degrees(Mat P, Vec fine, Vec coarse0, Vec coarse)
 {
   Mat_Degrees   *t;
   Mat_Bakeoff   *m;
@@ -88,33 +89,7 @@ static PetscErrorCode DegreesRestrict(Mat P, Vec fine, Vec coarse0, Vec coarse)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMult_Degrees(Mat P, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(DegreesProlong(P, x, NULL, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultAdd_Degrees(Mat P, Vec x, Vec v, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(DegreesProlong(P, x, v, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTranspose_Degrees(Mat P, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(DegreesRestrict(P, x, NULL, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTransposeAdd_Degrees(Mat P, Vec x, Vec v, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(DegreesRestrict(P, x, v, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+MAT_TRANSFERS(Degrees)
 
 static PetscErrorCode MatDestroy_Degrees(Mat P)
 {

@@ -100,18 +100,10 @@ static PetscErrorCode DMBoxOperatorDestroy_Diffusion(DMBoxOperator op)
 
 /* ---- points ---- */
 
-static PetscCount RangeCount(const PatchFDRange r)
-{
-  PetscCount n = 1;
-
-  for (int d = 0; d < 3; d++) n *= PetscMax(0, r[d][1] - r[d][0]);
-  return n;
-}
-
 /* f or the data at all points of these cells, or the numbers `constant` for all of them: out = scale times them, in the order of PatchFDPoints */
 static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, const PetscReal constant[], DMBoxFunction f, void *ctx, const DMBoxCellData *data, PetscReal scale, const PetscReal **out)
 {
-  const PetscCount   count = f || data ? RangeCount(cells) * DMBoxNumPoints(dm) : 1;
+  const PetscCount   count = f || data ? PatchFDRangeSize(cells) * DMBoxNumPoints(dm) : 1;
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
   PetscReal         *value = NULL, *v;
 
@@ -140,7 +132,7 @@ static PetscErrorCode PointsMedium(DM dm, const Medium *m, const PetscReal c[], 
   if (p->nkappa) PetscCall(PointsCoefficient(dm, cells, m->nK, m->K, m->Kfunction, m->ctx, m->Kdata, c[KAPPA], &p->kappa));
   if (!p->shiftconstant || c[SHIFT] * m->shift + c[MASS] != 0 || !p->nkappa) {
     PetscCall(PointsCoefficient(dm, cells, 1, &m->shift, m->shiftfunction, m->ctx, m->shiftdata, c[SHIFT], &p->shift));
-    if (c[MASS] != 0) PatchFDHostAdd(p->shiftconstant ? 1 : RangeCount(cells) * DMBoxNumPoints(dm), c[MASS], (PetscReal *)p->shift);
+    if (c[MASS] != 0) PatchFDHostAdd(p->shiftconstant ? 1 : PatchFDRangeSize(cells) * DMBoxNumPoints(dm), c[MASS], (PetscReal *)p->shift);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -153,7 +145,7 @@ static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const Petsc
 
   PetscFunctionBegin;
   PetscCheck(c[KAPPA] >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "MatScale() or MatAXPY() made the factor of K in -dm_box_operator diffusion %g; it must be at least 0", (double)c[KAPPA]);
-  *p = (PatchFDPoints){.nodes = PATCHFD_NODES_BOX, .dim = dm->dim, .degree = box->degree, .ncomp = 1, .gauss = PETSC_TRUE, .ncells = RangeCount(cells), .geodegree = geo, .factors = PATCHFD_FACTORS_AUTO};
+  *p = (PatchFDPoints){.nodes = PATCHFD_NODES_BOX, .dim = dm->dim, .degree = box->degree, .ncomp = 1, .gauss = PETSC_TRUE, .ncells = PatchFDRangeSize(cells), .geodegree = geo, .factors = PATCHFD_FACTORS_AUTO};
   PetscCall(PetscMalloc1(p->ncells * PetscPowInt(geo + 1, dm->dim), &index));
   PatchFDHostCellNodes(dm->dim, box->degree, geo == 1 ? box->degree : 1, cells, &box->shape->nodes.box, index);
   p->geoindex   = index;
@@ -312,7 +304,8 @@ static PetscErrorCode DMBoxOperatorCheck_Diffusion(DM dm, PETSC_UNUSED DMBoxOper
 
   PetscFunctionBegin;
   PetscCheck(box->space == DMBOX_Q, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator diffusion takes q", DMBoxSpaces[box->space]);
-  PetscCheck(box->degree <= 15, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; -dm_box_operator diffusion takes 1 to 15", box->degree);
+  PetscCheck(box->degree <= PATCHFD_POINTS_MAX_DEGREE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; -dm_box_operator diffusion takes 1 to %d", box->degree, PATCHFD_POINTS_MAX_DEGREE);
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
     PetscCheck(box->boundary[i] != DMBOX_SUPPORTED, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
                "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator diffusion takes dirichlet and neumann", i % 2 ? "upper" : "lower", i / 2);
@@ -494,7 +487,7 @@ PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec 
   PetscValidLogicalCollectiveInt(dm, n, 3);
   PetscCheck(n >= 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxCreateDiffusionVec() for %" PetscInt_FMT " numbers; there have to be 1 or more", n);
   PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
-  PetscCall(VecSetSizes(*v, (PetscInt)RangeCount((const PetscInt(*)[2])box->owncells) * (points ? DMBoxNumPoints(dm) : 1) * n, PETSC_DETERMINE));
+  PetscCall(VecSetSizes(*v, (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * (points ? DMBoxNumPoints(dm) : 1) * n, PETSC_DETERMINE));
   PetscCall(VecSetType(*v, VECSTANDARD));
   PetscCall(VecSetBlockSize(*v, n));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -533,7 +526,7 @@ PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
   PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxComputeDiffusionPoints()", &op));
   PetscCheckSameComm(dm, 1, x, 2);
   PetscCall(VecGetLocalSize(x, &n));
-  expected = (PetscInt)RangeCount((const PetscInt(*)[2])box->owncells) * DMBoxNumPoints(dm) * dm->dim;
+  expected = (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * DMBoxNumPoints(dm) * dm->dim;
   PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "DMBoxComputeDiffusionPoints(): the Vec has local size %" PetscInt_FMT "; the points here have %" PetscInt_FMT " coordinates", n, expected);
   PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
   PetscCall(VecGetArrayWrite(x, &array));

@@ -144,7 +144,7 @@ static PetscErrorCode MatTransferRestrict(Mat P, Vec fine, Vec coarse0, Vec coar
 }
 
 /* with a mask, which is not for matrices that are converted, since their entries are not masked */
-static PetscErrorCode MatTransferProlongMasked(Mat P, Vec coarse, Vec fine0, Vec fine)
+static PetscErrorCode MatProlong_Transfer(Mat P, Vec coarse, Vec fine0, Vec fine)
 {
   Mat_Transfer *t;
 
@@ -162,7 +162,7 @@ static PetscErrorCode MatTransferProlongMasked(Mat P, Vec coarse, Vec fine0, Vec
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatTransferRestrictMasked(Mat P, Vec fine, Vec coarse0, Vec coarse)
+static PetscErrorCode MatRestrict_Transfer(Mat P, Vec fine, Vec coarse0, Vec coarse)
 {
   Mat_Transfer *t;
 
@@ -185,33 +185,7 @@ PetscErrorCode MatTransferSetMask(Mat P, Vec mask)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatMult_Transfer(Mat P, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatTransferProlongMasked(P, x, NULL, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultAdd_Transfer(Mat P, Vec x, Vec v, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatTransferProlongMasked(P, x, v, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTranspose_Transfer(Mat P, Vec x, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatTransferRestrictMasked(P, x, NULL, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode MatMultTransposeAdd_Transfer(Mat P, Vec x, Vec v, Vec y)
-{
-  PetscFunctionBegin;
-  PetscCall(MatTransferRestrictMasked(P, x, v, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+MAT_TRANSFERS(Transfer)
 
 PetscErrorCode MatTransferIsOwn(Mat P, PetscBool *own)
 {

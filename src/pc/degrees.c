@@ -33,14 +33,6 @@ typedef struct {
   Vec b, x;
 } Assembled;
 
-static PetscErrorCode VecConvert(Vec from, Vec to)
-{
-  PetscFunctionBegin;
-  if (VecIsSingle_Private(from) || VecIsSingle_Private(to)) PetscCall(VecSingleConvert(from, 1, to));
-  else PetscCall(VecCopy(from, to));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode PCReset_Assembled(Assembled *s)
 {
   PetscFunctionBegin;
@@ -79,10 +71,10 @@ static PetscErrorCode PCApply_Assembled(PC pc, Vec b, Vec x)
 
   PetscFunctionBegin;
   PetscCall(PCShellGetContext(pc, &s));
-  PetscCall(VecConvert(b, s->b));
+  PetscCall(VecSingleConvert(b, 1, s->b));
   PetscCall(KSPSolve(s->ksp, s->b, s->x));
   PetscCall(KSPCheckSolve(s->ksp, pc, s->x));
-  PetscCall(VecConvert(s->x, x));
+  PetscCall(VecSingleConvert(s->x, 1, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -110,7 +102,7 @@ static PetscErrorCode PCDestroy_Assembled(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSetAssembled(PC pc)
+PetscErrorCode PCPatchMGSetAssembled(PC pc)
 {
   Assembled  *s;
   const char *prefix;
@@ -139,19 +131,6 @@ static PetscErrorCode PCSetAssembled(PC pc)
 
 /* ---- levels ---- */
 
-/* what PCMG chose for a level and the user has not changed */
-static PetscErrorCode PCPatchMGSetDegreeSmoother(KSP ksp, PetscBool coarsest)
-{
-  PC pc;
-
-  PetscFunctionBegin;
-  PetscCall(KSPGetPC(ksp, &pc));
-  if (coarsest) PetscCall(KSPSetType(ksp, KSPPREONLY));
-  if (coarsest) PetscCall(PCSetAssembled(pc));
-  else PetscCall(PCSetType(pc, PCJACOBI));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode PCPatchMGSetUpDegrees(PC pc)
 {
   PC_MG_Levels **level = ((PC_MG *)pc->data)->levels;
@@ -167,8 +146,6 @@ PetscErrorCode PCPatchMGSetUpDegrees(PC pc)
              m->cells.degree, most);
   PetscCall(PetscObjectReference((PetscObject)fine));
   for (PetscInt l = n - 1; l >= 0; l--) {
-    if (!pc->setupcalled) PetscCall(PCPatchMGSetDegreeSmoother(level[l]->smoothd, (PetscBool)(l == 0)));
-    if (!pc->setupcalled && level[l]->smoothu != level[l]->smoothd) PetscCall(PCPatchMGSetDegreeSmoother(level[l]->smoothu, PETSC_FALSE));
     if (l < n - 1) { /* the finest level's are those of the PC */
       PetscCall(KSPSetOperators(level[l]->smoothd, fine, fine));
       if (level[l]->smoothu != level[l]->smoothd) PetscCall(KSPSetOperators(level[l]->smoothu, fine, fine));

@@ -101,8 +101,8 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Richardson and patchfd in place of what PCMG chose for this level; anything else is the user's choice */
-static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest)
+/* Richardson and patchfd, or for degrees Chebyshev and Jacobi, in place of what PCMG chose for this level; anything else is the user's choice */
+static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PetscBool degrees)
 {
   PC        pc;
   PetscBool kspdefault, pcdefault;
@@ -112,6 +112,11 @@ static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest)
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &kspdefault, coarsest ? KSPPREONLY : KSPCHEBYSHEV, KSPCHEBYSHEV, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc, &pcdefault, PCSOR, coarsest ? PCLU : PCSOR, coarsest ? PCREDUNDANT : PCSOR, ""));
   if (!kspdefault || !pcdefault) PetscFunctionReturn(PETSC_SUCCESS);
+  if (degrees) {
+    if (coarsest) PetscCall(KSPSetType(ksp, KSPPREONLY));
+    PetscCall(coarsest ? PCPatchMGSetAssembled(pc) : PCSetType(pc, PCJACOBI));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   /* preonly would cost a reduction a cycle */
   PetscCall(KSPSetType(ksp, KSPRICHARDSON));
   PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
@@ -182,14 +187,14 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
       PetscCall(KSPSetOptionsPrefix(levels[0]->smoothd, prefix));
       PetscCall(KSPAppendOptionsPrefix(levels[0]->smoothd, "mg_coarse_"));
     }
-    for (PetscInt l = 0; l < n && !degrees; l++) {
+    for (PetscInt l = 0; l < n; l++) {
       PC downpc;
 
-      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0)));
+      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), (PetscBool)(degrees > 0)));
       if (levels[l]->smoothu == levels[l]->smoothd) continue;
-      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE));
+      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, (PetscBool)(degrees > 0)));
       PetscCall(KSPGetPC(levels[l]->smoothd, &downpc));
-      if (p->symmetric) PetscCall(PetscObjectAddOptionsHandler((PetscObject)downpc, PCPatchMGMirror_Private, NULL, levels[l]));
+      if (p->symmetric && !degrees) PetscCall(PetscObjectAddOptionsHandler((PetscObject)downpc, PCPatchMGMirror_Private, NULL, levels[l]));
     }
   }
   if (degrees) PetscCall(PCPatchMGSetUpDegrees(pc));

@@ -111,10 +111,6 @@ PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, Pet
   i = NULL for the count only.
 */
 PETSC_INTERN PetscErrorCode PatchFDHostTriples(const PatchFDOperatorDesc *, const PetscInt *const index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
-/* the same for an operator by quadrature on a box of nodes: from one column after another of the matrices of all its cells, [cell][node], which `column` fills in */
-PETSC_INTERN PetscErrorCode PatchFDHostPointTriples(const PatchFDOperatorDesc *, PetscInt column, const PetscReal values[], const PetscInt index[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
-/* the unit vector of a node in each cell, [cell][node] */
-PETSC_INTERN void PatchFDHostUnitVectors(PetscCount ncells, PetscInt size, PetscInt node, PetscReal x[]);
 /* the same for the fixed nodes, those of `range` outside `free`: (node, node, value) */
 PETSC_INTERN PetscErrorCode PatchFDHostFixedTriples(const PatchFDRange range, const PatchFDRange free, PetscReal value, const PatchFDBox *, const PetscInt index[], PetscCount *count, PetscInt i[],
                                                     PetscInt j[], PetscScalar v[]);
@@ -176,7 +172,11 @@ PETSC_INTERN PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *, PatchFD
 PETSC_INTERN PetscErrorCode PatchFDGeometryCell(PatchFDGeometry *, PetscCount cell, PetscReal factor[]);
 PETSC_INTERN PetscErrorCode PatchFDGeometryDestroy(PatchFDGeometry *);
 /*
-  Triples (row, column, value) of an operator by quadrature, cell by cell: number[ncells][nodes] is the global number of a node, or -1, its components have the numbers
-  ncomp * number + c.  Call with i = NULL for the count only.
+  Triples (row, column, value) of an operator by quadrature, cell by cell: rownumber[ncells][nodes] and colnumber are the global numbers of a node as a row and as
+  a column, or -1, as rows and columns of such triples then are; its components have the numbers ncomp * number + c.  Call with i = NULL for the count only.
 */
-PETSC_INTERN PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *, const PetscInt number[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
+PETSC_INTERN PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *, const PetscInt rownumber[], const PetscInt colnumber[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[]);
+/* number[cell][...]: index[] on the box for the nodes of these cells, x fastest, -1 for those outside `range` */
+PETSC_INTERN void PatchFDHostCellNumbers(PetscInt dim, PetscInt degree, const PatchFDRange cells, const PatchFDRange range, const PatchFDBox *, const PetscInt index[], PetscInt number[]);
+/* first = node where a node less than nnodes, and not negative, stands in the list for the first time, otherwise -1 */
+PETSC_INTERN PetscErrorCode PatchFDHostFirstNodes(PetscCount count, const PetscInt node[], PetscInt nnodes, PetscInt first[]);

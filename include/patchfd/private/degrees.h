@@ -4,5 +4,7 @@
 
 /* of how many levels, with halved degrees, is there a choice?  0 if the matrix is none that this is for */
 PETSC_INTERN PetscErrorCode PCPatchMGGetNumDegrees(PC, PetscInt *);
-/* matrices, interpolations, and at first smoothers and the coarsest solver of all levels, before PCMG sets up */
+/* the solver of the coarsest level: one of the assembled matrix */
+PETSC_INTERN PetscErrorCode PCPatchMGSetAssembled(PC);
+/* matrices and interpolations of all levels, before PCMG sets up */
 PETSC_INTERN PetscErrorCode PCPatchMGSetUpDegrees(PC);

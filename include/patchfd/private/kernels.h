@@ -30,6 +30,19 @@ static inline ptrdiff_t PatchFDBoxNode(const PatchFDBox *b, PetscInt i, PetscInt
 
 typedef PetscInt PatchFDRange[3][2]; /* first, end of each direction */
 
+static inline PetscCount PatchFDRangeSize(const PatchFDRange r)
+{
+  PetscCount size = 1;
+
+  for (int d = 0; d < 3; d++) size *= PetscMax(0, r[d][1] - r[d][0]);
+  return size;
+}
+
+static inline PetscBool PatchFDRangeHas(const PatchFDRange r, const PetscInt i[3])
+{
+  return (PetscBool)(i[0] >= r[0][0] && i[0] < r[0][1] && i[1] >= r[1][0] && i[1] < r[1][1] && i[2] >= r[2][0] && i[2] < r[2][1]);
+}
+
 /*
   A field is a scalar grid function on a product of three lines; the fields of a problem lie one after another in a Vec.  Ranges say which of its
   nodes exist: reads outside `read` give zero, writes outside `write` are dropped.
@@ -81,6 +94,18 @@ typedef struct {
   PetscBool        shiftconstant;
   PatchFDFactors   factors;
 } PatchFDPoints;
+
+enum {
+  PATCHFD_POINTS_MAX_DEGREE = 15
+};
+
+/* can factors be computed in each apply? */
+static inline PetscBool PatchFDPointsCanCompute(const PatchFDPoints *p)
+{
+  return (PetscBool)(p->geodegree == 1 && (!p->nkappa || p->kappaconstant) && (!p->shift || p->shiftconstant));
+}
+/* an error where the numbers are none that kernels take (src/host/geometry.c) */
+PETSC_INTERN PetscErrorCode PatchFDPointsCheck(const PatchFDPoints *);
 
 /* y = y0 + alpha A x, A the sum of the terms, or given by points; owners are cells */
 typedef struct {
@@ -147,11 +172,12 @@ static inline PetscBool PatchFDBandsMatch(const PatchFDBand *a, const PatchFDBan
 
 /*
   The cells of a mesh, for transfers between polynomials of two degrees on it: numbers of the nodes of each cell, x fastest, or -1 for those that do not
-  exist.  A fine node is of the first cell that has it; those from nfine on are of other ranks and are left alone, or not read.
+  exist.  A fine node is one of the first cell that has it and -1 in all others, and those of other ranks are -1: each is written, or read, once
+  (PatchFDHostFirstNodes()).
 */
 typedef struct {
   PetscInt        ncomp; /* numbers of a node, one after another */
-  PetscCount      ncells, nfine;
+  PetscCount      ncells;
   const PetscInt *coarse, *fine; /* [ncells][nodes of a cell] */
 } PatchFDMeshTransfer;
 

@@ -71,6 +71,32 @@ PETSC_INTERN PetscErrorCode MatApplyArrays(MatArraysFn *, void *ctx, PetscReal a
     PetscCall(MatApply_##NAME(A, -1, x, b, r)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
+/* the four products of an interpolation by MatProlong_NAME(P, x, y0, y), which is y = y0 + P x, and MatRestrict_NAME(P, x, y0, y), y = y0 + P' x; y0 = NULL for zero */
+#define MAT_TRANSFERS(NAME) \
+  static PetscErrorCode MatMult_##NAME(Mat P, Vec x, Vec y) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(MatProlong_##NAME(P, x, NULL, y)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatMultAdd_##NAME(Mat P, Vec x, Vec v, Vec y) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(MatProlong_##NAME(P, x, v, y)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatMultTranspose_##NAME(Mat P, Vec x, Vec y) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(MatRestrict_##NAME(P, x, NULL, y)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatMultTransposeAdd_##NAME(Mat P, Vec x, Vec v, Vec y) \
+  { \
+    PetscFunctionBegin; \
+    PetscCall(MatRestrict_##NAME(P, x, v, y)); \
+    PetscFunctionReturn(PETSC_SUCCESS); \
+  }
 /* an assembled matrix of the sizes of A; duplicate entries are summed, negative ones dropped */
 PETSC_INTERN PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType, MatReuse, Mat *B);
 /* for DMCreateMatrix() with -dm_mat_type aij or the like: the matrix assembled from the shell, which it keeps, in its place; nothing for shells */
