@@ -206,13 +206,14 @@ PetscErrorCode DMBoxAddSideLoad(DM dm, PetscInt d, PetscInt end, const PetscReal
   DMBoxLoadCells(box, cells);
   cells[d][0] = PetscMax(cells[d][0], cell);
   cells[d][1] = PetscMin(cells[d][1], cell + 1);
-  if (cells[d][0] >= cells[d][1]) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_FALSE, points));
-  PetscCall(DMBoxFieldPointsSetEnd(dm, d, end, B, points));
-  PetscCall(VecGetArray(b, &array));
-  PetscCall(PatchFDHostLoad(dm->dim, Nc, points, (const PetscInt(*)[2])cells, f, ctx, time, array));
+  PetscCall(VecGetArray(b, &array)); /* on all ranks: none knows the norm that the vector had */
+  if (cells[d][0] < cells[d][1]) {
+    PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_FALSE, points));
+    PetscCall(DMBoxFieldPointsSetEnd(dm, d, end, B, points));
+    PetscCall(PatchFDHostLoad(dm->dim, Nc, points, (const PetscInt(*)[2])cells, f, ctx, time, array));
+    PetscCall(DMBoxFieldPointsDestroy(dm, points));
+  }
   PetscCall(VecRestoreArray(b, &array));
-  PetscCall(DMBoxFieldPointsDestroy(dm, points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

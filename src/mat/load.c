@@ -16,13 +16,13 @@ enum {
   LOAD_MASS,
   ERROR_MASS,
   ERROR_ENERGY,
+  PRESSURE_MASS,
   LOAD_SIDE, /* and 5 more */
   NUM_MATRICES = LOAD_SIDE + 6
 };
 
 typedef struct {
   Mat_Box *matrix[NUM_MATRICES]; /* made on first use */
-  void    *pressure[2][PATCHFD_NUM_KERNELS]; /* plans for the mass matrix of the pressure, beside LOAD_MASS and ERROR_MASS */
 } Loads;
 
 /* ---- what the DM keeps ---- */
@@ -36,8 +36,6 @@ static PetscErrorCode LoadsDestroy(PetscCtxRt ctx)
     if (l->matrix[i]) PetscCall(MatBoxReset(l->matrix[i]));
     PetscCall(PetscFree(l->matrix[i]));
   }
-  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
-    for (int j = 0; j < 2 && PatchFDKernelTables[i]; j++) PetscCall(PatchFDKernelTables[i]->operatordestroy(&l->pressure[j][i]));
   PetscCall(PetscFree(l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -94,32 +92,37 @@ static PetscErrorCode SideGetPlan(Mat_Box *m, PatchFDKernels kern, PetscInt side
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the mass matrix of the pressure, whose nodes belong to one cell each: on a field's part of global arrays */
-static PetscErrorCode PressureGetPlan(DM dm, PatchFDKernels kern, void **plan)
+static PetscErrorCode PressureForm(DM dm, MatBoxForm *form)
 {
-  const DM_Box       *box = (const DM_Box *)dm->data;
-  const DMBoxField   *p   = &box->field[dm->dim];
-  PatchFDBand         A[3], M[3];
-  PatchFDTerm         term[3];
-  PatchFDField        field = {.xbox = p->global, .ybox = p->global};
-  PatchFDOperatorDesc desc  = {.nfield = 1, .nterm = 3, .field = &field, .term = term};
+  const PatchFDLine *line = ((const DM_Box *)dm->data)->field[dm->dim].line;
+  PatchFDBand       *A = form->band, *M = A + 3;
 
   PetscFunctionBegin;
-  if (*plan) PetscFunctionReturn(PETSC_SUCCESS);
+  form->nband = 6;
+  form->nterm = 3;
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PatchFDBandLaplace(&line[d], 0, d == 0 ? 1 : 0, 0, 0, &A[d]));
+    PetscCall(PatchFDBandMass(&line[d], &M[d]));
+    form->term[d]        = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
+    form->term[d].dir[d] = &A[d];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* on the pressure's part of global arrays: its nodes belong to one cell each */
+static PetscErrorCode PressureGetPlan(Mat_Box *m, PatchFDKernels kern)
+{
+  const DM_Box       *box   = (const DM_Box *)m->dm->data;
+  const DMBoxField   *p     = &box->field[m->dm->dim];
+  PatchFDField        field = {.xbox = p->global, .ybox = p->global};
+  PatchFDOperatorDesc desc  = {.nfield = 1, .nterm = m->form.nterm, .field = &field, .term = m->form.term};
+
+  PetscFunctionBegin;
+  if (m->mult[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArraycpy(field.read, p->own, 3));
   PetscCall(PetscArraycpy(field.write, p->own, 3));
   PetscCall(PetscArraycpy(desc.cells, box->owncells, 3));
-  for (int d = 0; d < 3; d++) {
-    PetscCall(PatchFDBandLaplace(&p->line[d], 0, d == 0 ? 1 : 0, 0, 0, &A[d]));
-    PetscCall(PatchFDBandMass(&p->line[d], &M[d]));
-    term[d]        = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
-    term[d].dir[d] = &A[d];
-  }
-  PetscCall(kern->operatorcreate(&desc, plan));
-  for (int d = 0; d < 3; d++) {
-    PetscCall(PatchFDBandDestroy(&A[d]));
-    PetscCall(PatchFDBandDestroy(&M[d]));
-  }
+  PetscCall(kern->operatorcreate(&desc, &m->mult[kern->id]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,8 +143,8 @@ static PetscErrorCode LoadsGetMatrix(DM dm, Loads *l, int which, Mat_Box **matri
   else c.operator[op->mass] = 1;
   PetscCall(PetscArraycmp(c.operator, m->c.operator, DMBOX_MAX_COEFFICIENTS, &same));
   if (m->form.nterm && same && m->version == op->version) PetscFunctionReturn(PETSC_SUCCESS);
-  if (which < LOAD_SIDE) PetscCall(MatBoxBuild(m, &c));
-  else if (!m->form.nterm) PetscCall(SideForm(dm, which - LOAD_SIDE, &m->form));
+  if (which < PRESSURE_MASS) PetscCall(MatBoxBuild(m, &c));
+  else if (!m->form.nterm) PetscCall(which == PRESSURE_MASS ? PressureForm(dm, &m->form) : SideForm(dm, which - LOAD_SIDE, &m->form));
   m->c       = c;
   m->version = op->version;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -160,18 +163,18 @@ static PetscErrorCode ProductApply(void *ctx, PatchFDKernels kern, PetscReal alp
 {
   const Product *p   = (const Product *)ctx;
   const DM_Box  *box = (const DM_Box *)p->dm->data;
-  Mat_Box       *m;
+  Mat_Box       *m, *pressure;
 
   PetscFunctionBegin;
   PetscCall(LoadsGetMatrix(p->dm, p->l, p->which, &m));
   if (p->which >= LOAD_SIDE) PetscCall(SideGetPlan(m, kern, p->which - LOAD_SIDE));
   PetscCall(MatBoxApply(m, kern, alpha, x, y0, y));
-  if (box->nfield > 1 && p->which <= ERROR_MASS) {
+  if (box->nfield > 1 && (p->which == LOAD_MASS || p->which == ERROR_MASS)) { /* which has added nothing there */
     const size_t at = box->field[p->dm->dim].global0 * kern->size;
-    void       **plan = &p->l->pressure[p->which][kern->id];
 
-    PetscCall(PressureGetPlan(p->dm, kern, plan));
-    PetscCall(kern->operatorapply(*plan, alpha, (const char *)x + at, (char *)y + at, (char *)y + at));
+    PetscCall(LoadsGetMatrix(p->dm, p->l, PRESSURE_MASS, &pressure));
+    PetscCall(PressureGetPlan(pressure, kern));
+    PetscCall(kern->operatorapply(pressure->mult[kern->id], alpha, (const char *)x + at, (char *)y + at, (char *)y + at));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
