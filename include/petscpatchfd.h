@@ -105,9 +105,32 @@ PETSC_EXTERN const char *const DMBoxMappingTypes[];
   Level: beginner
 
 .seealso: `DMBOX`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`, `DMBoxAddBendingLoad()`, `DMBoxComputeError()`,
-          `DMBoxComputeBendingError()`, `DMBoxComputeStokesError()`
+          `DMBoxComputeBendingError()`, `DMBoxComputeStokesError()`, `DMBoxFunctionBatch`
 S*/
 typedef PetscErrorCode (*DMBoxFunction)(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
+
+/*S
+  DMBoxFunctionBatch - A function of space and time on a `DMBOX` that gets many points at once
+
+  Calling Sequence:
++ dim  - number of coordinates
+. time - the time
+. n    - number of points
+. x    - the points: coordinate d of point i is `x[dim * i + d]`
+. Nc   - number of components, as for a `DMBoxFunction`
+. u    - the values, to be set: component c at point i is `u[Nc * i + c]`
+- ctx  - the context given with the function
+
+  Level: intermediate
+
+  Note:
+  Much faster than a `DMBoxFunction`: one call for the points of a cell or for a row of nodes, with a loop over them that the compiler sees whole.  What does not depend on
+  the point is done once in a call.  Points come with the first coordinate running fastest, so on a mesh that is not mapped the others are mostly those of the point before.
+
+.seealso: `DMBOX`, `DMBoxFunction`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddLoadBatch()`, `DMBoxAddNeumannLoadBatch()`, `DMBoxComputeErrorBatch()`,
+          `DMBoxComputeGradientErrorBatch()`, `DMBoxComputeStokesErrorBatch()`, `DMBoxAddLoadVec()`
+S*/
+typedef PetscErrorCode (*DMBoxFunctionBatch)(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
 
 PETSC_EXTERN PetscErrorCode DMBoxCreate(MPI_Comm, PetscInt dim, const PetscInt cells[], PetscInt degree, DM *);
 PETSC_EXTERN PetscErrorCode DMBoxSetCells(DM, const PetscInt[]);
@@ -153,6 +176,19 @@ PETSC_EXTERN PetscErrorCode DMBoxComputeError(DM, PetscReal time, DMBoxFunction,
 PETSC_EXTERN PetscErrorCode DMBoxComputeGradientError(DM, PetscReal time, DMBoxFunction gradient, void *ctx, Vec, PetscReal *h1);
 PETSC_EXTERN PetscErrorCode DMBoxComputeBendingError(DM, PetscReal time, DMBoxFunction hessian, void *ctx, Vec, PetscReal *h2);
 PETSC_EXTERN PetscErrorCode DMBoxComputeStokesError(DM, PetscReal time, DMBoxFunction, DMBoxFunction gradient, void *ctx, Vec, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div);
+
+/* the same with functions that get many points at once */
+PETSC_EXTERN PetscErrorCode DMBoxInterpolateFunctionBatch(DM, PetscReal time, DMBoxFunctionBatch, void *ctx, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxAddLoadBatch(DM, PetscReal time, DMBoxFunctionBatch, void *ctx, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxAddNeumannLoadBatch(DM, PetscReal time, DMBoxFunctionBatch flux, void *ctx, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxComputeErrorBatch(DM, PetscReal time, DMBoxFunctionBatch, void *ctx, Vec, PetscReal *l2, PetscReal *max);
+PETSC_EXTERN PetscErrorCode DMBoxComputeGradientErrorBatch(DM, PetscReal time, DMBoxFunctionBatch gradient, void *ctx, Vec, PetscReal *h1);
+PETSC_EXTERN PetscErrorCode DMBoxComputeStokesErrorBatch(DM, PetscReal time, DMBoxFunctionBatch, DMBoxFunctionBatch gradient, void *ctx, Vec, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div);
+
+/* and with values at the nodes in their place: where the vectors are, on the GPU if they are there */
+PETSC_EXTERN PetscErrorCode DMBoxAddLoadVec(DM, Vec f, Vec b);
+PETSC_EXTERN PetscErrorCode DMBoxAddNeumannLoadVec(DM, PetscInt side, Vec flux, Vec b);
+PETSC_EXTERN PetscErrorCode DMBoxComputeErrorVec(DM, Vec u, Vec v, PetscReal *l2, PetscReal *energy);
 
 /* ---- the operator heat ---- */
 PETSC_EXTERN PetscErrorCode DMBoxSetHeat(DM, PetscReal capacity, const PetscReal conductivity[], PetscReal shift);

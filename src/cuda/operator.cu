@@ -1,5 +1,5 @@
 /*
-  The operator (operator.cuh): the choice of the kernel, and the generic one, a team of threads a cell.  Cells add to y = y0 with atomics.
+  The operator (operator.cuh): the choice of the kernel, that of 1D, a thread a node, and the generic one, a team of threads a cell.  Cells add to y = y0 with atomics.
 */
 #include "lines.cuh"
 #include "operator.cuh"
@@ -86,6 +86,84 @@ static __global__ void CellKernel(const __grid_constant__ CellKernelData<T> c, T
   }
 }
 
+/* ---- 1D ---- */
+
+template <typename T>
+struct LineKernelData {
+  int        k, first, end;               /* nodes from one cell to the next, the cells to visit */
+  int        y, size, x, read[2], write[2]; /* first node of y, their number, first node of x */
+  const T   *X;                           /* [class][k + 1][k + 1] */
+  const int *cls;
+};
+
+/* row r of a cell times x */
+template <typename T>
+static __device__ T LineRow(const LineKernelData<T> &c, int cell, int r, const T *__restrict__ x)
+{
+  const T *row = c.X + ((size_t)c.cls[cell] * (c.k + 1) + r) * (c.k + 1);
+  T        sum = 0;
+
+  for (int j = 0; j <= c.k; j++) {
+    const int node = cell * c.k + j;
+
+    if (node >= c.read[0] && node < c.read[1]) sum += row[j] * x[node - c.x];
+  }
+  return sum;
+}
+
+/* a node is the first one of its cell, and then the last one of that before, or inside; y may be y0 */
+template <typename T>
+static __global__ void LineKernel(const __grid_constant__ LineKernelData<T> c, T alpha, const T *__restrict__ x, const T *y0, T *y)
+{
+  const int i = blockIdx.x * blockDim.x + threadIdx.x, node = c.y + i, cell = node / c.k, r = node % c.k;
+  T         sum = 0;
+
+  if (i >= c.size) return;
+  if (node >= c.write[0] && node < c.write[1]) {
+    if (cell >= c.first && cell < c.end) sum += LineRow(c, cell, r, x);
+    if (r == 0 && cell - 1 >= c.first && cell - 1 < c.end) sum += LineRow(c, cell - 1, c.k, x);
+  }
+  y[i] = (y0 ? y0[i] : T(0)) + alpha * sum;
+}
+
+template <typename T>
+struct OperatorLine : OperatorFast {
+  LineKernelData<T> data;
+
+  PetscErrorCode create(const SumDesc *desc, PlanMemory *memory)
+  {
+    const SumDesc::Line   &line = desc->dir[0];
+    const PetscReal        M1 = desc->dir[1].M[0], M2 = desc->dir[2].M[0], point = desc->dir[1].A[0] * M2 + M1 * desc->dir[2].A[0];
+    std::vector<PetscReal> X((size_t)(line.nclass * line.nloc * line.nloc));
+    T                     *device;
+    int                   *cls;
+
+    PetscFunctionBegin;
+    for (size_t i = 0; i < X.size(); i++) X[i] = line.A[i] * M1 * M2 + line.M[i] * point;
+    PetscCall(memory->upload(X.size(), X.data(), &device));
+    PetscCall(memory->upload((size_t)line.ncells, line.cls, &cls));
+    data = {(int)line.nloc - 1, (int)desc->cells[0][0], (int)desc->cells[0][1], (int)desc->ybox.lo[0], (int)desc->ybox.n[0], (int)desc->xbox.lo[0], {}, {}, device, cls};
+    for (int e = 0; e < 2; e++) {
+      data.read[e]  = (int)desc->read[0][e];
+      data.write[e] = (int)desc->write[0][e];
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
+  {
+    const int threads = 256;
+
+    PetscFunctionBegin;
+    if (!data.size) PetscFunctionReturn(PETSC_SUCCESS);
+    LineKernel<T><<<(data.size + threads - 1) / threads, threads, 0, stream>>>(data, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+};
+
+/* ---- what is chosen ---- */
+
 /* is X = a A + s M for n numbers, to rounding?  These have the least squares of the rest */
 static bool Combination(PetscInt n, const PetscReal *X, const PetscReal *A, const PetscReal *M, PetscReal *a, PetscReal *s)
 {
@@ -99,9 +177,10 @@ static bool Combination(PetscInt n, const PetscReal *X, const PetscReal *A, cons
     XM += X[i] * M[i];
   }
   const PetscReal det = AA * MM - AM * AM;
+  const bool      two = det > 1e-15 * AA * MM; /* otherwise A is zero or a multiple of M: mass matrices */
 
-  *a = det ? (XA * MM - XM * AM) / det : XA / AA;
-  *s = det ? (XM * AA - XA * AM) / det : 0;
+  *a = two ? (XA * MM - XM * AM) / det : 0;
+  *s = two ? (XM * AA - XA * AM) / det : XM / MM;
   for (PetscInt i = 0; i < n; i++) {
     rest = PetscMax(rest, PetscAbsReal(X[i] - *a * A[i] - *s * M[i]));
     most = PetscMax(most, PetscAbsReal(X[i]));
@@ -126,7 +205,7 @@ std::vector<CellScale<PetscReal>> ClassScales(const SumDesc *desc, int d)
   return scales;
 }
 
-/* for cells of one degree, in 2D or 3D, that are equal or nearly so; NULL for others */
+/* in 1D, and for cells of one degree, in 2D or 3D, that are equal or nearly so; NULL for others */
 template <typename T>
 static PetscErrorCode OperatorFastChoose(const SumDesc *desc, PlanMemory *memory, OperatorFast **fast, const char **name)
 {
@@ -136,6 +215,14 @@ static PetscErrorCode OperatorFastChoose(const SumDesc *desc, PlanMemory *memory
 
   PetscFunctionBegin;
   *fast = NULL;
+  if (n > 1 && desc->dir[1].nloc == 1 && plane) {
+    OperatorLine<T> *line = new OperatorLine<T>;
+
+    *fast = line;
+    *name = "a line";
+    PetscCall(line->create(desc, memory));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   *name = "any cells, by atomics: directions or degrees that have no kernel of their own";
   if (n < 2 || n - 1 > (plane ? operator_plane_degrees : operator_march_degrees)) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) {

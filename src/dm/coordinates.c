@@ -28,10 +28,10 @@ static PetscErrorCode DMBoxNodesDestroy(PetscCtxRt ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxIdentity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode DMBoxIdentity(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBegin;
-  for (PetscInt c = 0; c < Nc; c++) u[c] = x[c];
+  for (PetscInt i = 0; i < Nc * n; i++) u[i] = x[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -181,7 +181,7 @@ static PetscErrorCode DMBoxShapeEvaluate(DM dm, const DMBoxShape *from, DMBoxSha
 static PetscErrorCode DMBoxShapeInterpolate(DM dm, DMBoxShape *shape)
 {
   const DM_Box       *box = (const DM_Box *)dm->data;
-  const DMBoxFunction map = box->map ? box->map : DMBoxNamedMap;
+  PatchFDPointwise    map = {box->map ? box->map : DMBoxNamedMap, box->map ? box->mapctx : dm->data};
   PetscReal          *nodes[3];
   PatchFDRange        all;
 
@@ -192,7 +192,7 @@ static PetscErrorCode DMBoxShapeInterpolate(DM dm, DMBoxShape *shape)
     PetscCall(PetscMalloc1(shape->line[d].nnodes, &nodes[d]));
     PetscCall(PatchFDLineNodes(&shape->line[d], nodes[d]));
   }
-  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, NULL, (const PetscInt(*)[2])all, map, box->map ? box->mapctx : dm->data, 0, dm->dim, 0, dm->dim, &shape->nodes.box, shape->nodes.x));
+  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, NULL, (const PetscInt(*)[2])all, PatchFDHostPointwise, &map, 0, dm->dim, 0, dm->dim, &shape->nodes.box, shape->nodes.x));
   for (int d = 0; d < 3; d++) PetscCall(PetscFree(nodes[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

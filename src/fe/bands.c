@@ -330,6 +330,22 @@ PetscErrorCode PatchFDBandMass(const PatchFDLine *line, PatchFDBand *b)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PatchFDBandEnd(const PatchFDLine *line, int e, PatchFDBand *b)
+{
+  const PetscInt n = line->degree + 1, at = e ? n - 1 : 0;
+  Cells          cells;
+  PetscInt      *cell;
+
+  PetscFunctionBegin;
+  PetscCall(CellsCreate(line, &cells));
+  PetscCall(BandCreate(&cells, line, 1, b, &cell)); /* so that the cells at the ends are classes of their own */
+  b->reach = 0;
+  b->X[b->cls[e ? line->ncells - 1 : 0] * n * n + at * n + at] = 1;
+  PetscCall(PetscFree(cell));
+  PetscCall(CellsDestroy(&cells));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PatchFDLineIntegrals(const PatchFDLine *line, PetscReal **w)
 {
   PatchFDBand M;

@@ -7,40 +7,63 @@
 #include "cell.h"
 #include <patchfd/private/assembly.h>
 
-PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDShape *shape, const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc,
-                                      PetscInt first, PetscInt n, const PatchFDBox *box, PetscScalar u[])
+PetscErrorCode PatchFDHostPointwise(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *pointwise)
 {
-  PetscScalar value[PATCHFD_MAX_FIELDS];
-  PetscInt    i[3];
+  const PatchFDPointwise *p = (const PatchFDPointwise *)pointwise;
 
   PetscFunctionBegin;
-  PetscAssert(Nc <= PATCHFD_MAX_FIELDS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " components", Nc);
-  for (i[2] = range[2][0]; i[2] < range[2][1]; i[2]++) {
-    for (i[1] = range[1][0]; i[1] < range[1][1]; i[1]++) {
-      for (i[0] = range[0][0]; i[0] < range[0][1]; i[0]++) {
-        const PetscReal  straight[3] = {nodes[0][i[0]], nodes[1][i[1]], nodes[2][i[2]]};
-        const PetscReal *x           = shape ? &shape->x[dim * PatchFDBoxNode(&shape->box, i[0], i[1], i[2])] : straight;
-
-        PetscCallBack("DMBOX callback function", (*f)(dim, time, x, Nc, value, ctx));
-        PetscCall(PetscArraycpy(&u[n * PatchFDBoxNode(box, i[0], i[1], i[2])], &value[first], n));
-      }
-    }
-  }
+  for (PetscInt i = 0; i < n; i++) PetscCall((*p->f)(dim, time, &x[dim * i], Nc, &u[Nc * i], p->ctx));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* where a point of a cell is, and how that depends on its coordinates in the box: J[a][e] = dx_a / dX_e, and its determinant */
+/* nodes whose values are asked for at once */
+enum {
+  NODES = 256
+};
+
+/* `count` nodes of a row, from (i, j, k) on */
+static PetscErrorCode InterpolateRow(PetscInt dim, PetscReal *const nodes[3], const PatchFDShape *shape, const PetscInt i[3], PetscInt count, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc,
+                                     PetscInt first, PetscInt n, PetscScalar u[])
+{
+  const PetscReal *x = shape ? &shape->x[dim * PatchFDBoxNode(&shape->box, i[0], i[1], i[2])] : NULL;
+  PetscReal        straight[3 * NODES];
+  PetscScalar      value[PATCHFD_MAX_FIELDS * NODES];
+
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < dim && !x; d++)
+    for (PetscInt p = 0; p < count; p++) straight[dim * p + d] = nodes[d][i[d] + (d == 0 ? p : 0)];
+  PetscCallBack("DMBOX callback function", (*f)(dim, time, count, x ? x : straight, Nc, value, ctx));
+  for (PetscInt p = 0; p < count; p++)
+    for (PetscInt c = 0; c < n; c++) u[n * p + c] = value[Nc * p + first + c];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostInterpolate(PetscInt dim, PetscReal *const nodes[3], const PatchFDShape *shape, const PatchFDRange range, PatchFDFunction f, void *ctx, PetscReal time, PetscInt Nc,
+                                      PetscInt first, PetscInt n, const PatchFDBox *box, PetscScalar u[])
+{
+  PetscInt i[3];
+
+  PetscFunctionBegin;
+  PetscAssert(Nc <= PATCHFD_MAX_FIELDS, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " components", Nc);
+  for (i[2] = range[2][0]; i[2] < range[2][1]; i[2]++)
+    for (i[1] = range[1][0]; i[1] < range[1][1]; i[1]++)
+      for (i[0] = range[0][0]; i[0] < range[0][1]; i[0] += NODES)
+        PetscCall(InterpolateRow(dim, nodes, shape, i, PetscMin(NODES, range[0][1] - i[0]), f, ctx, time, Nc, first, n, &u[n * PatchFDBoxNode(box, i[0], i[1], i[2])]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* how the place of a point of a cell depends on its coordinates in the box: J[a][e] = dx_a / dX_e, and its determinant */
 typedef struct {
-  PetscReal x[3], J[3][3], det;
+  PetscReal J[3][3], det;
 } PointShape;
 
 /*
   Room for a cell's values of a field at nodes, at points, and in between, for a sum of such values, for derivatives in three directions, for those of a function
-  of Nc components, for weights and positions
+  of Nc components, for weights, positions [points][dim] and what they depend on
 */
 typedef struct {
   PetscScalar *node, *point, *work[2], *sum, *gradient[3], *f;
-  PetscReal   *weight;
+  PetscReal   *weight, *x;
   PointShape  *at;
 } CellBuffers;
 
@@ -56,7 +79,7 @@ static PetscErrorCode CellBuffersCreate(PetscInt nfield, const PatchFDFieldPoint
     size *= n;
   }
   PetscCall(PetscMalloc7(size, &c->node, size, &c->point, size, &c->work[0], size, &c->work[1], size, &c->sum, Nc * size, &c->f, size, &c->weight));
-  PetscCall(PetscMalloc4(size, &c->gradient[0], size, &c->gradient[1], size, &c->gradient[2], size, &c->at));
+  PetscCall(PetscMalloc5(size, &c->gradient[0], size, &c->gradient[1], size, &c->gradient[2], 3 * size, &c->x, size, &c->at));
   for (PetscInt p = 0; p < size; p++) c->at[p] = (PointShape){.J = {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, .det = 1};
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -65,7 +88,7 @@ static PetscErrorCode CellBuffersDestroy(CellBuffers *c)
 {
   PetscFunctionBegin;
   PetscCall(PetscFree7(c->node, c->point, c->work[0], c->work[1], c->sum, c->f, c->weight));
-  PetscCall(PetscFree4(c->gradient[0], c->gradient[1], c->gradient[2], c->at));
+  PetscCall(PetscFree5(c->gradient[0], c->gradient[1], c->gradient[2], c->x, c->at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -111,18 +134,33 @@ static void GetShapeNodes(PetscInt dim, const PatchFDFieldPoints *field, const P
   }
 }
 
-/* fills in c->at, where J and its determinant are those of the box to begin with */
+/* coordinates in the box of the points of a cell, and the products of their weights */
+static void PointsOfCell(PetscInt dim, const PatchFDQuadrature q[3], const PetscInt cell[3], PetscReal x[], PetscReal weight[])
+{
+  const PetscReal *xd[3], *w[3];
+
+  for (PetscInt d = 0; d < 3; d++) {
+    xd[d] = &q[d].x[cell[d] * q[d].nq];
+    w[d]  = &q[d].w[cell[d] * q[d].nq];
+  }
+  for (PetscInt k = 0; k < q[2].nq; k++) {
+    for (PetscInt j = 0; j < q[1].nq; j++) {
+      for (PetscInt i = 0; i < q[0].nq; i++, x += dim) {
+        const PetscReal place[3] = {xd[0][i], xd[1][j], xd[2][k]};
+
+        for (PetscInt d = 0; d < dim; d++) x[d] = place[d];
+        *weight++ = w[0][i] * w[1][j] * w[2][k];
+      }
+    }
+  }
+}
+
+/* places in space in c->x and what belongs to them in c->at, where J and its determinant are those of the box to begin with */
 static void ShapeAtPoints(PetscInt dim, const PatchFDFieldPoints *field, const PetscInt cell[3], CellBuffers *c)
 {
   const PatchFDQuadrature *q      = field->q;
   const PetscInt           npoint = NumPoints(q);
 
-  for (PetscInt p = 0; p < npoint; p++) {
-    const PetscInt at[3] = {p % q[0].nq, p / q[0].nq % q[1].nq, p / q[0].nq / q[1].nq};
-
-    for (PetscInt d = 0; d < 3; d++) c->at[p].x[d] = q[d].x[cell[d] * q[d].nq + at[d]];
-  }
-  if (!field->shape) return;
   for (PetscInt a = 0; a < dim; a++) {
     for (PetscInt e = -1; e < dim; e++) { /* positions, then derivatives */
       const PetscInt  order[3] = {e == 0, e == 1, e == 2};
@@ -130,7 +168,7 @@ static void ShapeAtPoints(PetscInt dim, const PatchFDFieldPoints *field, const P
 
       GetShapeNodes(dim, field, cell, a, c->node);
       NodesToPoints(q, order, c);
-      for (PetscInt p = 0; p < npoint; p++) *(e < 0 ? &c->at[p].x[a] : &c->at[p].J[a][e]) = scale * PetscRealPart(c->point[p]);
+      for (PetscInt p = 0; p < npoint; p++) *(e < 0 ? &c->x[dim * p + a] : &c->at[p].J[a][e]) = scale * PetscRealPart(c->point[p]);
     }
   }
   for (PetscInt p = 0; p < npoint; p++) c->at[p].det = Determinant(dim, (const PetscReal(*)[3])c->at[p].J);
@@ -149,18 +187,16 @@ static PetscReal Measure(PetscInt dim, PetscInt side, const PointShape *at)
 /* values of f (NULL: zero), positions and weights at the points of a cell */
 static PetscErrorCode FunctionAtPoints(PetscInt dim, const PatchFDFieldPoints *field, const PetscInt cell[3], PetscInt Nc, PatchFDFunction f, void *ctx, PetscReal time, CellBuffers *c)
 {
-  const PatchFDQuadrature *q = field->q;
+  const PetscInt npoint = NumPoints(field->q);
 
   PetscFunctionBegin;
-  ShapeAtPoints(dim, field, cell, c);
-  for (PetscInt p = 0; p < NumPoints(q); p++) {
-    const PetscInt at[3] = {p % q[0].nq, p / q[0].nq % q[1].nq, p / q[0].nq / q[1].nq};
-
-    if (f) PetscCallBack("DMBOX callback function", (*f)(dim, time, c->at[p].x, Nc, &c->f[Nc * p], ctx));
-    else PetscCall(PetscArrayzero(&c->f[Nc * p], Nc));
-    c->weight[p] = Measure(dim, field->side, &c->at[p]);
-    for (PetscInt d = 0; d < 3; d++) c->weight[p] *= q[d].w[cell[d] * q[d].nq + at[d]];
+  PointsOfCell(dim, field->q, cell, c->x, c->weight);
+  if (field->shape) {
+    ShapeAtPoints(dim, field, cell, c);
+    for (PetscInt p = 0; p < npoint; p++) c->weight[p] *= Measure(dim, field->side, &c->at[p]);
   }
+  if (f) PetscCallBack("DMBOX callback function", (*f)(dim, time, npoint, c->x, Nc, c->f, ctx));
+  else PetscCall(PetscArrayzero(c->f, Nc * npoint));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

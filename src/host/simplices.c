@@ -219,27 +219,36 @@ PetscErrorCode PatchFDHostLatticeTriples(const PatchFDLatticeDesc *desc, const P
 static PetscErrorCode SimplexError(PetscInt dim, const PetscReal q[], const PetscReal w[], PetscReal X[4][3], const PetscScalar value[4], PetscReal V, PatchFDFunction f, void *ctx, PetscReal time,
                                    PetscReal *sum, PetscReal *largest)
 {
-  PetscInt points = 1;
+  enum {
+    MOST = PATCHFD_SIMPLEX_POINTS * PATCHFD_SIMPLEX_POINTS * PATCHFD_SIMPLEX_POINTS
+  };
+  PetscReal   x[3 * MOST], weight[MOST];
+  PetscScalar u[MOST], exact[MOST];
+  PetscInt    points = 1;
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < dim; d++) points *= PATCHFD_SIMPLEX_POINTS;
   for (PetscInt p = 0; p < points; p++) {
-    PetscReal   lambda[4], rest = 1, weight = V, x[3] = {0, 0, 0}; /* V dim! is the volume of the cube's image without the factors below */
-    PetscScalar u = 0, exact;
+    PetscReal lambda[4], rest = 1;
 
+    weight[p] = V; /* V dim! is the volume of the cube's image without the factors below */
     for (PetscInt d = 0, r = p; d < dim; d++, r /= PATCHFD_SIMPLEX_POINTS) { /* d numbers are left to be chosen, and dim - 1 - d after it */
       lambda[d] = rest * q[r % PATCHFD_SIMPLEX_POINTS];
-      weight *= w[r % PATCHFD_SIMPLEX_POINTS] * rest * (PetscReal)(d + 1);
+      weight[p] *= w[r % PATCHFD_SIMPLEX_POINTS] * rest * (PetscReal)(d + 1);
       rest -= lambda[d];
+      x[dim * p + d] = 0;
     }
     lambda[dim] = rest;
+    u[p]        = 0;
     for (PetscInt s = 0; s <= dim; s++) {
-      u += lambda[s] * value[s];
-      for (PetscInt d = 0; d < dim; d++) x[d] += lambda[s] * X[s][d];
+      u[p] += lambda[s] * value[s];
+      for (PetscInt d = 0; d < dim; d++) x[dim * p + d] += lambda[s] * X[s][d];
     }
-    PetscCallBack("DMBOX callback function", (*f)(dim, time, x, 1, &exact, ctx));
-    *sum += weight * PetscSqr(u - exact);
-    *largest = PetscMax(*largest, PetscAbsScalar(u - exact));
+  }
+  PetscCallBack("DMBOX callback function", (*f)(dim, time, points, x, 1, exact, ctx));
+  for (PetscInt p = 0; p < points; p++) {
+    *sum += weight[p] * PetscSqr(u[p] - exact[p]);
+    *largest = PetscMax(*largest, PetscAbsScalar(u[p] - exact[p]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

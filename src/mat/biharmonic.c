@@ -268,11 +268,11 @@ PetscErrorCode DMBoxAddBendingLoad(DM dm, PetscReal time, DMBoxFunction slope, D
   PetscCall(PetscMalloc1(box->degree + 1, &load));
   for (PetscInt d = 0; d < dm->dim; d++) {
     for (int end = 0; end < 2; end++) {
-      const DMBoxFunction f = box->boundary[2 * d + end] == DMBOX_SUPPORTED ? moment : slope;
+      PatchFDPointwise f = {box->boundary[2 * d + end] == DMBOX_SUPPORTED ? moment : slope, ctx};
 
-      if (!f) continue;
+      if (!f.f) continue;
       PetscCall(PatchFDLineEndLoad(&box->field[0].line[d], end, op->coefficient[BENDING], op->penalty[1] * 2 * DMBoxPenalty(dm), load));
-      PetscCall(DMBoxAddSideLoad(dm, d, end, load, time, 1, f, ctx, b));
+      PetscCall(DMBoxAddSideLoad(dm, d, end, load, time, 1, PatchFDHostPointwise, &f, b));
     }
   }
   PetscCall(PetscFree(load));

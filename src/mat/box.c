@@ -65,7 +65,7 @@ PetscErrorCode MatBoxCheckRegular(const Mat_Box *m)
 
 /* ---- one-dimensional objects and plans ---- */
 
-static PetscErrorCode MatBoxReset(Mat_Box *m)
+PetscErrorCode MatBoxReset(Mat_Box *m)
 {
   PetscFunctionBegin;
   for (int i = 0; i < PATCHFD_NUM_KERNELS; i++) {
@@ -123,8 +123,7 @@ PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the operator on this rank's part, with the fields in `field`, an array of DMBOX_MAX_FIELDS */
-static void MatBoxDescribe(const Mat_Box *m, PatchFDField field[], PatchFDOperatorDesc *desc)
+void MatBoxDescribe(const Mat_Box *m, PatchFDField field[], PatchFDOperatorDesc *desc)
 {
   const DM_Box *box    = (const DM_Box *)m->dm->data;
   PetscInt      shared = 0;
@@ -138,8 +137,13 @@ static void MatBoxDescribe(const Mat_Box *m, PatchFDField field[], PatchFDOperat
     field[i].ybox = f->global;
     field[i].x0   = f->local0;
     field[i].y0   = f->global0;
-    for (int d = 0; d < 3; d++)
+    for (int d = 0; d < 3; d++) {
       if (f->line[d].continuity == PATCHFD_CONTINUOUS) shared = 1;
+      for (int e = 0; e < 2; e++) {
+        if (m->fixed == MATBOX_FIXED_BOTH) field[i].write[d][e] = f->own[d][e];
+        if (m->fixed != MATBOX_FIXED_IDENTITY) field[i].read[d][e] = f->local.lo[d] + (e ? f->local.n[d] : 0);
+      }
+    }
   }
   *desc = (PatchFDOperatorDesc){.nfield = box->nfield, .field = field, .nterm = m->form.nterm, .term = m->form.term};
   for (int d = 0; d < 3; d++) { /* the rank's cells, and those below, which touch nodes that they share with them */
@@ -162,8 +166,8 @@ static PetscErrorCode MatBoxGetPoints(const Mat_Box *m, const PatchFDRange cells
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a plan for a description; for operators by quadrature, of their points, whatever the terms are */
-static PetscErrorCode MatBoxOperatorCreate(const Mat_Box *m, PatchFDKernels kern, PatchFDOperatorDesc *desc, void **plan)
+/* for operators by quadrature, of their points, whatever the terms are */
+PetscErrorCode MatBoxOperatorCreate(const Mat_Box *m, PatchFDKernels kern, PatchFDOperatorDesc *desc, void **plan)
 {
   const DMBoxOperator op = ((const DM_Box *)m->dm->data)->op;
   PatchFDPoints       points;
@@ -222,7 +226,7 @@ static PetscErrorCode MatBoxGetOperands(Mat_Box *m, PatchFDKernels kern, const v
 }
 
 /* y = y0 + alpha A x, y0 = NULL for zero */
-static PetscErrorCode MatBoxApply(void *ctx, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
+PetscErrorCode MatBoxApply(void *ctx, PatchFDKernels kern, PetscReal alpha, const void *x, const void *y0, void *y)
 {
   Mat_Box *m = (Mat_Box *)ctx;
   void *plan = NULL, *local;
@@ -231,7 +235,7 @@ static PetscErrorCode MatBoxApply(void *ctx, PatchFDKernels kern, PetscReal alph
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscCall(MatBoxGetOperands(m, kern, x, &plan, &local));
   PetscCall(kern->operatorapply(plan, alpha, local, y0, y));
-  PetscCall(MatBoxFixed(m, kern, 1, y, alpha * m->c.identity, x));
+  if (m->fixed == MATBOX_FIXED_IDENTITY) PetscCall(MatBoxFixed(m, kern, 1, y, alpha * m->c.identity, x));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -480,7 +484,6 @@ static PetscErrorCode MatIsSymmetric_Box(PETSC_UNUSED Mat A, PETSC_UNUSED PetscR
 /* b += alpha times the operator's terms on w, whatever is fixed, on free rows only; w and b are global arrays */
 static PetscErrorCode LiftApply(const Mat_Box *m, PatchFDKernels kern, PetscInt nterm, const PatchFDTerm term[], PetscReal alpha, const void *w, void *b)
 {
-  const DM_Box       *box = (const DM_Box *)m->dm->data;
   PatchFDOperatorDesc desc;
   PatchFDField        field[DMBOX_MAX_FIELDS];
   void               *plan = NULL, *local;
@@ -489,12 +492,6 @@ static PetscErrorCode LiftApply(const Mat_Box *m, PatchFDKernels kern, PetscInt 
   MatBoxDescribe(m, field, &desc);
   desc.nterm = nterm;
   desc.term  = term;
-  for (PetscInt i = 0; i < box->nfield; i++) {
-    for (int d = 0; d < 3; d++) {
-      field[i].read[d][0] = box->field[i].local.lo[d];
-      field[i].read[d][1] = box->field[i].local.lo[d] + box->field[i].local.n[d];
-    }
-  }
   PetscCall(MatBoxOperatorCreate(m, kern, &desc, &plan));
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, w, DMBOX_WORK_X, &local));
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, w, DMBOX_WORK_X, &local));
@@ -507,7 +504,7 @@ static PetscErrorCode LiftApply(const Mat_Box *m, PatchFDKernels kern, PetscInt 
 PetscErrorCode DMBoxLift_MatBox(DM dm, Vec g, Vec b)
 {
   const MatBoxCoefficients c = MatBoxCoefficientsOfDM(dm, 0);
-  Mat_Box                  m = {.dm = dm};
+  Mat_Box                  m = {.dm = dm, .fixed = MATBOX_FIXED_COLUMNS};
   PatchFDKernels           kern;
   Vec                      w;
   const void              *ag;

@@ -104,6 +104,7 @@ static PetscErrorCode DMBoxOperatorDestroy_Diffusion(DMBoxOperator op)
 static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, const PetscReal constant[], DMBoxFunction f, void *ctx, const DMBoxCellData *data, PetscReal scale, const PetscReal **out)
 {
   const PetscCount   count = f || data ? PatchFDRangeSize(cells) * DMBoxNumPoints(dm) : 1;
+  PatchFDPointwise   pointwise = {f, ctx};
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
   PetscReal         *value = NULL, *v;
 
@@ -113,7 +114,7 @@ static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscIn
   if (f || data) PetscCall(PetscMalloc1(n * count, &value));
   if (f) {
     PetscCall(DMBoxFieldPointsCreateGauss(dm, ((const DM_Box *)dm->data)->degree + 2, PETSC_TRUE, field));
-    PetscCall(PatchFDHostPointValues(dm->dim, field, cells, f, ctx, n, value));
+    PetscCall(PatchFDHostPointValues(dm->dim, field, cells, PatchFDHostPointwise, &pointwise, n, value));
     PetscCall(DMBoxFieldPointsDestroy(dm, field));
   } else if (data) PetscCall(DMBoxCellDataGet(dm, data, cells, value));
   PatchFDHostTensors(dm->dim, count, n, scale, value ? value : constant, v);
@@ -493,10 +494,10 @@ PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PointItself(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode PointItself(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
 {
   PetscFunctionBegin;
-  for (PetscInt c = 0; c < Nc; c++) u[c] = x[c];
+  for (PetscInt i = 0; i < Nc * n; i++) u[i] = x[i];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -21,6 +21,7 @@ static PetscErrorCode HeatInterpolateSide(DM dm, PetscInt side, PetscReal t, con
   const DMBoxField *field = &box->field[0];
   const PetscInt    d = side / 2, node = side % 2 ? box->cells[d] : 0;
   PatchFDRange      range;
+  PatchFDPointwise  f = {h->f, h->ctx};
   PetscReal        *nodes[3];
   PetscScalar      *a;
 
@@ -35,7 +36,7 @@ static PetscErrorCode HeatInterpolateSide(DM dm, PetscInt side, PetscReal t, con
     PetscCall(PatchFDLineNodes(&field->line[i], nodes[i]));
   }
   PetscCall(VecGetArray(v, &a));
-  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, NULL, (const PetscInt(*)[2])range, h->f, h->ctx, t, 1, 0, 1, &field->global, a));
+  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, NULL, (const PetscInt(*)[2])range, PatchFDHostPointwise, &f, t, 1, 0, 1, &field->global, a));
   PetscCall(VecRestoreArray(v, &a));
   for (int i = 0; i < 3; i++) PetscCall(PetscFree(nodes[i]));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,7 +2,13 @@
 /* What set-up needs of loops: functions at nodes and quadrature points, sums, entries of operators.  On the host, in double precision: not part of the kernel tables. */
 #include <patchfd/private/kernels.h>
 
-typedef PetscErrorCode (*PatchFDFunction)(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
+/* A function of space at n points at once, u[n][Nc] from x[n][dim]; and one that gets a single point, which PatchFDHostPointwise() calls n times: this is its context */
+typedef PetscErrorCode (*PatchFDFunction)(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
+typedef struct {
+  PetscErrorCode (*f)(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
+  void *ctx;
+} PatchFDPointwise;
+PETSC_INTERN PetscErrorCode PatchFDHostPointwise(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *pointwise);
 
 /* The image of a mesh: where the nodes of a box are, dim numbers each.  Within cells it is the polynomial with these values */
 typedef struct {

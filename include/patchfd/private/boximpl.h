@@ -242,6 +242,6 @@ static inline PetscBool DMBoxIsClosed(DM dm)
   return closed;
 }
 /* b += what a function on a side brings in, for as many fields as it has components: B holds numbers for the nodes of the cell at the end of direction d; NULL for the values there */
-PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, PetscInt Nc, DMBoxFunction, void *ctx, Vec b);
+PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, PetscInt Nc, DMBoxFunctionBatch, void *ctx, Vec b);
 /* options with one value for all directions or one for each: box.c; also for operators */
 PETSC_INTERN PetscErrorCode DMBoxOptionsReal(DM, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg, PetscOptionItems);

@@ -140,12 +140,20 @@ typedef struct {
   void          *plan[PATCHFD_NUM_KERNELS][PATCHFD_NUM_PRECISIONS];
 } MatBoxLocal;
 
+/* What the nodes that are fixed by the boundary conditions have in a matrix */
+typedef enum {
+  MATBOX_FIXED_IDENTITY, /* rows and columns of the identity */
+  MATBOX_FIXED_COLUMNS,  /* the columns of the operator's terms; their rows are zero */
+  MATBOX_FIXED_BOTH      /* rows and columns of the terms, as other nodes */
+} MatBoxFixedNodes;
+
 /*
   An operator matrix.  The one-dimensional objects are made on first use and live here, so that all smoothers of a level share them; plans are made
   for each kernel table that meets the matrix.
 */
 typedef struct {
   DM                 dm;
+  MatBoxFixedNodes   fixed;
   MatBoxCoefficients c;     /* what the objects below were made for */
   MatBoxCoefficients taken; /* those of the DM's operator when the matrix last took them over */
   PetscInt64         version; /* of the operator's data, and which of them the objects were made for */
@@ -180,6 +188,13 @@ PETSC_INTERN PetscErrorCode DMBoxSetSNESDefaults(DM);
 /* a matrix of these coefficients, of the DM's operator for example; or other coefficients for one that is there, and the null space that they make */
 PETSC_INTERN PetscErrorCode MatBoxCreate(DM, const MatBoxCoefficients *, Mat *);
 PETSC_INTERN PetscErrorCode MatBoxBuild(Mat_Box *, const MatBoxCoefficients *);
+/* frees what was made */
+PETSC_INTERN PetscErrorCode MatBoxReset(Mat_Box *);
+/* its products with global arrays; the context is a Mat_Box */
+PETSC_INTERN MatArraysFn    MatBoxApply;
+/* the terms on this rank's part, for a plan: the fields go to `field`, an array of DMBOX_MAX_FIELDS; and the plan */
+PETSC_INTERN void           MatBoxDescribe(const Mat_Box *, PatchFDField field[], PatchFDOperatorDesc *);
+PETSC_INTERN PetscErrorCode MatBoxOperatorCreate(const Mat_Box *, PatchFDKernels, PatchFDOperatorDesc *, void **plan);
 PETSC_INTERN PetscErrorCode MatBoxSetNullSpace(Mat, const Mat_Box *);
 
 /* ---- coefficients, src/mat/algebra.c ---- */
