@@ -189,18 +189,16 @@ static __global__ void FieldsOneGather(const __grid_constant__ FieldsData<T> s, 
   FieldsGather(s, FieldsPatch<T>(s), blockIdx.x * blockDim.x + threadIdx.x, gridDim.x * blockDim.x, r, u);
 }
 
-enum {
-  FIELDS_ONE_ROWS  = 32, /* of a block of threads */
-  FIELDS_ONE_PARTS = 8   /* of a row, which as many threads sum up */
-};
+static constexpr int fields_one = 32; /* rows of a block of threads; warps, which have the columns in turn */
 
+/* many threads, so that nearly all of the inverse is under way at once */
 template <typename T>
-static __global__ void FieldsOneBlocks(const __grid_constant__ FieldsData<T> s, const T *u, T *w)
+__launch_bounds__(fields_one * fields_one) static __global__ void FieldsOneBlocks(const __grid_constant__ FieldsData<T> s, unsigned size, const T *u, T *w)
 {
-  __shared__ T           part[FIELDS_ONE_PARTS][FIELDS_ONE_ROWS];
+  __shared__ T           part[fields_one][fields_one + 1];
   const FieldsClass<T>  &c   = *s.classes;
-  const int              row = blockIdx.x * FIELDS_ONE_ROWS + threadIdx.x;
-  int                    b = 0, first = 0; /* the row's block, and that one's first row */
+  const unsigned         rows = blockIdx.x * fields_one;
+  int                    row = (int)(rows + threadIdx.x), b = 0, first = 0; /* the row's block, and that one's first row */
   T                      sum = 0;
 
   while (b < 8 && row - first >= c.size[b]) first += c.size[b++];
@@ -209,13 +207,13 @@ static __global__ void FieldsOneBlocks(const __grid_constant__ FieldsData<T> s, 
     const T  *X = c.block[b] + row - first;
 
 #pragma unroll 8
-    for (int j = threadIdx.y; j < n; j += FIELDS_ONE_PARTS) sum += X[(size_t)j * n] * u[first + j];
+    for (int j = threadIdx.y; j < n; j += fields_one) sum += X[(size_t)j * n] * u[first + j];
   }
   part[threadIdx.y][threadIdx.x] = sum;
   __syncthreads();
-  if (b == 8 || threadIdx.y) return;
-  for (int i = 1; i < FIELDS_ONE_PARTS; i++) sum += part[i][threadIdx.x];
-  w[row] = sum;
+  sum = part[threadIdx.x][threadIdx.y]; /* a warp sums up a row */
+  for (int step = fields_one / 2; step; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+  if (threadIdx.x == 0 && rows + threadIdx.y < size) w[rows + threadIdx.y] = sum;
 }
 
 template <typename T>
@@ -458,11 +456,11 @@ PetscErrorCode FieldsPlan<T>::free()
 template <typename T>
 PetscErrorCode FieldsPlan<T>::applyOne(PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t stream) const
 {
-  const unsigned threads = 128, octets = ((unsigned)noctet + threads - 1) / threads, rows = ((unsigned)size + FIELDS_ONE_ROWS - 1) / FIELDS_ONE_ROWS;
+  const unsigned threads = 128, octets = ((unsigned)noctet + threads - 1) / threads, rows = ((unsigned)size + fields_one - 1) / fields_one;
 
   PetscFunctionBegin;
   FieldsOneGather<T><<<octets, threads, 0, stream>>>(data, r, one);
-  FieldsOneBlocks<T><<<rows, dim3(FIELDS_ONE_ROWS, FIELDS_ONE_PARTS), 0, stream>>>(data, one, one + size);
+  FieldsOneBlocks<T><<<rows, dim3(fields_one, fields_one), 0, stream>>>(data, (unsigned)size, one, one + size);
   FieldsOneScatter<T><<<octets, threads, 0, stream>>>(data, (T)omega, (T)beta, one + size, x);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(PetscLogGpuFlops(flops));

@@ -1,6 +1,6 @@
 /*
   The whole box as one patch: fast diagonalization of a separable operator, or a factorization of the assembled matrix.  Coarse problems are small: every rank
-  has all of it.
+  has all of it.  On one rank a dense inverse takes the place of the factors (src/mat/local.c): here is for which meshes.
 */
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>
@@ -62,6 +62,51 @@ PetscErrorCode MatBoxDirectSolve(Mat_Box *m, PatchFDKernels kern, const void *b,
     PetscCall(kern->copy(own, &desc.box, whole_x, &box->field[0].global, x));
   } else PetscCall(kern->boxsolveapply(m->boxsolve[kern->id], b, x));
   PetscCall(PetscLogEventEnd(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- by an inverse in parity blocks ---- */
+
+/* their number and size on the mesh that comes from so many coarsenings; nodes that are fixed are counted, too */
+static void WholeBlocks(DM dm, PetscInt coarsenings, PetscInt *nblock, PetscLogDouble *size)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  *nblock = 1;
+  *size   = 0;
+  for (PetscInt f = 0; f < box->nfield; f++) {
+    PetscLogDouble nodes = 1;
+
+    for (int d = 0; d < 3; d++) {
+      const PatchFDLine *line = &box->field[f].line[d];
+
+      nodes *= (PetscLogDouble)((d < dm->dim ? line->ncells >> coarsenings : 1) * line->stride + line->nnodes - line->ncells * line->stride);
+    }
+    *size += nodes;
+  }
+  for (PetscInt d = 0; d < dm->dim; d++)
+    if (!box->nvertices[d] && box->boundary[2 * d] == box->boundary[2 * d + 1]) *nblock *= 2;
+  *size /= (PetscLogDouble)*nblock;
+}
+
+PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
+{
+  const PetscLogDouble limit = 4e9; /* operations: 0.2 s of a core; such inverses have 10 MB in single precision */
+  const DM_Box        *box   = (const DM_Box *)dm->data;
+  PatchFDKernels       kern;
+
+  PetscFunctionBegin;
+  if (!dm->setupcalled || box->nfield == 1 || box->halo) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  if (PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt fewer = *n - 1; fewer > 0; fewer--) {
+    PetscInt       nblock;
+    PetscLogDouble size;
+
+    WholeBlocks(dm, fewer, &nblock, &size);
+    if (2 * (PetscLogDouble)nblock * size * size * size > limit) break;
+    *n = fewer;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

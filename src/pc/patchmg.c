@@ -47,7 +47,7 @@ static PetscBool PCPatchMGCycleIsFree(PC pc)
   return (PetscBool)(pc->ops->applyrichardson == PCApplyRichardson_PatchMG);
 }
 
-/* as many levels as the mesh can be coarsened, or degrees halved, unless the user chose */
+/* as many levels as the mesh can be coarsened, less those whose product with a dense inverse is cheaper; or as degrees can be halved; unless the user chose */
 static PetscErrorCode PCPatchMGSetLevels(PC pc)
 {
   const PetscBool isfree = PCPatchMGCycleIsFree(pc);
@@ -60,6 +60,7 @@ static PetscErrorCode PCPatchMGSetLevels(PC pc)
   PetscCall(PCPatchMGGetNumDegrees(pc, &n));
   if (isbox) {
     PetscCall(DMBoxGetNumCoarsenings(pc->dm, &n));
+    PetscCall(MatBoxWholeCoarsenings(pc->dm, &n));
     n++;
   }
   if (n) PetscCall(PCMGSetLevels(pc, n, NULL)); /* which calls PCMGSetType() */
@@ -601,7 +602,8 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   the coarse correction; on the coarsest, `PCPATCHFD` with the whole box as one patch. That is the V-cycle of Algorithm 2.1 in
   C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU. For the operator `stokes` it is the
   full cycle of such V-cycles, `PC_MG_FULL`, unless `PCMGSetType()` or `-pc_mg_type` chooses another, `PCMGSetLevels()` has been called (then it is the V-cycle), or the
-  cycle is to be symmetric.
+  cycle is to be symmetric. On a GPU and one rank it has fewer levels: a coarsest mesh of some thousand unknowns, 16 x 16 cells of degree 1, is solved by one product with its dense
+  inverse, which takes less time than the small kernels of the levels below it.
 
   A matrix of `MatCreateBakeoff()` (in the layout `MAT_BAKEOFF_GLOBAL`) of degree N gets levels of the degrees N, N/2, ..., 1 on the same mesh: on each two steps of
   `KSPCHEBYSHEV` with `PCJACOBI` before and after the coarse correction, whatever the cells look like; on the coarsest one cycle of `PCGAMG` on the assembled matrix,

@@ -287,6 +287,11 @@ PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, MatBoxLocalType, PatchFDK
 /* x = A^{-1} b on the free nodes of a separable operator, by fast diagonalization of the whole box */
 PETSC_INTERN PetscErrorCode MatBoxDirectSetUp(Mat_Box *, PatchFDKernels);
 PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const void *b, void *x);
+/*
+  n, which is how often a mesh can be coarsened, becomes how often it should be: on a GPU kernels on small meshes take no longer than their launches, and one
+  product with the dense inverse of a larger mesh, some microseconds, less than a visit of the levels below.  For operators of several fields on one rank
+*/
+PETSC_INTERN PetscErrorCode MatBoxWholeCoarsenings(DM, PetscInt *n);
 /* x = A^{-1} b for any operator, by a factorization of the assembled matrix, which every rank has: for coarse meshes */
 PETSC_INTERN PetscErrorCode MatBoxFactorSetUp(Mat, Mat_Box *);
 PETSC_INTERN PetscErrorCode MatBoxFactorSolve(Mat_Box *, Vec b, Vec x);
