@@ -1,62 +1,51 @@
 /*
   y = y0 + alpha A x for linear elements on a lattice of cubes, each cut into the simplices whose corners are a monotone path from corner 0 to the opposite
-  one (Kuhn 1960).  Every node gathers its row: nothing is assembled or stored.
-
-  A node v has neighbours v + e and v - e, e a corner of the unit cube written as a mask of directions: 14 in three dimensions.  A simplex with the mean
-  capacity c and conductivity k of its corners adds
+  one (Kuhn 1960).  A simplex with the mean capacity c and conductivity k of its corners adds
 
     mass V c / ((dim + 1) (dim + 2)) to each edge and twice that to each corner,   stiffness V k / h_d^2 to the edge in direction d, no other
 
-  so that rows need the sums of c around their edges (LatticeEdge()), and of k around those along axes.  That is the fast kernel, for VL consecutive nodes
-  of a row at a time all of whose cubes exist.  All other nodes (sides of the box or of the body) go, VL of them wherever they are, through a loop over simplices.
+  so that with the entries a_e of edges the rows of A are sums of a_e (x_w - x_v) over the edges from v to w, and x_v times that of the row of M.  Rows of cubes are
+  worked on one after the other, layer by layer (latticerow.h): entries of the edges from each first corner, then what these give to the rows of both ends.  Rows of
+  numbers wait in between in memory that caches should hold, so that each number of a field is read once: there all nodes of a row are there, with zeros for those that do not exist.
 */
 #pragma once
-#include "lines.h"
+#include "latticerow.h"
 
 enum {
-  LATTICE_NEAR  = 15, /* a node and its neighbours: 0, then the masks of v + e, then 7 + the masks of v - e */
-  LATTICE_TILE  = 1 << 20, /* bytes that the rows of a tile may take, so that planes are still in cache when the next one wants them */
-  LATTICE_NONE  = 0,  /* what a node touches of existing cubes: none, some, all */
-  LATTICE_SOME  = 1,
-  LATTICE_WHOLE = 2
+  LATTICE_TILE   = 1 << 20, /* bytes that the waiting rows of a tile may take */
+  LATTICE_FIELDS = 5        /* x, capacities, what edges in axes have in each direction */
 };
-
-/* the simplices of a cube: orders of directions, [dim - 1] */
-static const int LatticeCount[3]      = {1, 2, 6};
-static const int LatticePath[3][6][3] = {{{0}}, {{0, 1}, {1, 0}}, {{0, 1, 2}, {1, 0, 2}, {2, 0, 1}, {0, 2, 1}, {1, 2, 0}, {2, 1, 0}}};
 
 typedef struct {
   PatchFDLatticeDesc desc;
   unsigned char     *active; /* a copy of the description's */
-  unsigned char     *touch;  /* of the nodes of ybox, with `active` only */
-  ptrdiff_t          near[LATTICE_NEAR]; /* from a node of xbox to its neighbours */
-  PetscInt           fast[3][2];         /* nodes all of whose neighbours are in xbox and read */
+  unsigned char     *empty;  /* with it: the nodes of ybox that touch no cube */
   PetscBool          robin;
+  PetscInt           n, length, height; /* numbers of a row that are worked on, and that it has; rows of ybox in a tile */
+  PetscInt           cubes[3][2];       /* those between the nodes of xbox */
+  PetscInt           there[2], read[2]; /* nodes of a row that are copied, of materials and of x */
+  void              *memory;
+  REAL              *field[LATTICE_FIELDS][2], *sum[2], *below[LATTICE_BELOW]; /* rows of a tile, of two planes */
+  REAL              *before[LATTICE_BEFORE], *edge, *none, *all, *body;        /* rows */
+  REAL              *constant;                                                 /* edges of constant materials, for each kind of row */
 } LatticePlan;
 
-/* one apply: the materials in this precision, x = NULL for the diagonal */
+/* one apply: the materials in this precision; x = NULL for the diagonal */
 typedef struct {
   const REAL *capacity, *conductivity[3];
   REAL        constcapacity, constconductivity[3];
-  REAL        mass, stiffness[3], side[6]; /* factors of an edge's sum, of a simplex without its mean */
-  PetscBool   same; /* one conductivity for all directions */
+  REAL        mass, stiffness[3], side[6]; /* factors of sums over the corners of a simplex; of a triangle on a side */
+  int         ndir;                        /* conductivities that are copied */
+  PetscBool   constant, robin;
+  unsigned    have;                        /* bits of the kinds of rows whose edges of constants are there */
   REAL        identity, alpha;
   const REAL *x, *y0;
   REAL       *y;
+  /* of a sweep: x = d r + b q is written to p, and p'y is summed */
+  const REAL *d, *r, *q;
+  REAL       *p, b;
+  double      energy;
 } LatticeCall;
-
-/* VL nodes at most, wherever they are; or `row`: VL nodes of a row, whose neighbours in direction 0 are all there and read */
-typedef struct {
-  int       count;
-  PetscInt  node[VL][3];
-  PetscBool row;
-} LatticeBlock;
-
-/* the number of the neighbour v + sign m */
-static inline __attribute__((always_inline)) int LatticeIndex(int sign, int m)
-{
-  return sign > 0 || !m ? m : 7 + m;
-}
 
 /* ---- plans ---- */
 
@@ -67,51 +56,102 @@ static PetscErrorCode LatticeDestroy(void **plan)
   PetscFunctionBegin;
   if (!p) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscFree(p->active));
-  PetscCall(PetscFree(p->touch));
+  PetscCall(PetscFree(p->empty));
+  PetscCall(PetscFree(p->memory));
   PetscCall(PetscFree(p));
   *plan = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static inline PetscBool LatticeInside(const PetscInt range[2], PetscInt i)
+{
+  return (PetscBool)(i >= range[0] && i < range[1]);
+}
+
+/* `active` from the first cube of a row that exists on */
+static inline const unsigned char *LatticeBodyRow(const LatticePlan *p, PetscInt j, PetscInt k)
+{
+  const PatchFDBox *b  = &p->desc.xbox;
+  const PetscInt    n1 = p->desc.dim > 1 ? b->n[1] - 1 : 1;
+
+  return p->active + ((k - b->lo[2]) * n1 + j - b->lo[1]) * (b->n[0] - 1) + p->cubes[0][0] - b->lo[0];
+}
+
 /* does the cube exist of which the node is corner a? */
 static inline PetscBool LatticeHasCube(const LatticePlan *p, const PetscInt node[3], int a)
 {
-  const PatchFDLatticeDesc *desc = &p->desc;
-  PetscInt                  at   = 0;
+  PetscInt cube[3];
 
-  for (int d = desc->dim - 1; d >= 0; d--) {
-    const PetscInt cube = node[d] - (a >> d & 1);
-
-    if (cube < 0 || cube >= desc->n[d]) return PETSC_FALSE;
-    at = at * (desc->xbox.n[d] - 1) + cube - desc->xbox.lo[d];
+  for (int d = 0; d < 3; d++) {
+    cube[d] = node[d] - (a >> d & 1);
+    if (!LatticeInside(p->cubes[d], cube[d])) return PETSC_FALSE;
   }
-  return (PetscBool)(!p->active || p->active[at]);
+  return (PetscBool)(!p->active || LatticeBodyRow(p, cube[1], cube[2])[cube[0] - p->cubes[0][0]]);
 }
 
-static void LatticeTouch(LatticePlan *p)
+static PetscErrorCode LatticeSetBody(LatticePlan *p, const unsigned char *active)
 {
-  const PatchFDBox *box = &p->desc.ybox;
-  const int         all = 1 << p->desc.dim;
-  unsigned char    *t   = p->touch;
+  const PatchFDBox *box    = &p->desc.ybox;
+  size_t            ncubes = 1;
+  unsigned char    *empty;
 
+  PetscFunctionBegin;
+  for (int d = 0; d < p->desc.dim; d++) ncubes *= (size_t)PetscMax(p->desc.xbox.n[d] - 1, 0);
+  PetscCall(PetscMalloc1(ncubes, &p->active));
+  PetscCall(PetscMemcpy(p->active, active, ncubes));
+  PetscCall(PetscMalloc1(PatchFDBoxSize(box), &p->empty));
+  empty = p->empty;
   for (PetscInt k = box->lo[2]; k < box->lo[2] + box->n[2]; k++) {
     for (PetscInt j = box->lo[1]; j < box->lo[1] + box->n[1]; j++) {
       for (PetscInt i = box->lo[0]; i < box->lo[0] + box->n[0]; i++) {
         const PetscInt node[3] = {i, j, k};
-        int            n       = 0;
+        PetscBool      touches = PETSC_FALSE;
 
-        for (int a = 0; a < all; a++) n += LatticeHasCube(p, node, a);
-        *t++ = n == 0 ? LATTICE_NONE : (n < all ? LATTICE_SOME : LATTICE_WHOLE);
+        for (int a = 0; a < 1 << p->desc.dim; a++) touches = (PetscBool)(touches || LatticeHasCube(p, node, a));
+        *empty++ = !touches;
       }
     }
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LatticeSetMemory(LatticePlan *p)
+{
+  const PatchFDBox *box   = &p->desc.ybox;
+  const size_t      kinds = (size_t)1 << (2 * (p->desc.dim - 1)), planes = 2 * LATTICE_FIELDS + 2 + LATTICE_BELOW;
+  size_t            rows, plane;
+  V                *memory;
+  REAL             *at;
+
+  PetscFunctionBegin;
+  p->n      = (box->n[0] + 1 + VL - 1) / VL * VL;
+  p->length = p->n + VL;
+  p->height = PetscMin(PetscMax(box->n[1], 1), PetscMax(8, (PetscInt)(LATTICE_TILE / (planes * (size_t)p->length * sizeof(REAL)))));
+  plane     = (size_t)(p->height + 2) * (size_t)p->length;
+  rows      = LATTICE_BEFORE + LATTICE_EDGES + 3 + kinds * LATTICE_EDGES;
+  PetscCall(VMalloc((planes * plane + rows * (size_t)p->length) / VL, &memory, &p->memory));
+  at = (REAL *)memory;
+  for (int s = 0; s < 2; s++) {
+    for (int f = 0; f < LATTICE_FIELDS; f++, at += plane) p->field[f][s] = at;
+    p->sum[s] = at;
+    at += plane;
+  }
+  for (int i = 0; i < LATTICE_BELOW; i++, at += plane) p->below[i] = at;
+  for (int i = 0; i < LATTICE_BEFORE; i++, at += p->length) p->before[i] = at;
+  p->edge     = at;
+  p->none     = p->edge + LATTICE_EDGES * p->length;
+  p->all      = p->none + p->length;
+  p->body     = p->all + p->length;
+  p->constant = p->body + p->length;
+  for (PetscInt i = p->cubes[0][0]; i < p->cubes[0][1]; i++)
+    if (i >= box->lo[0] - 1 && i < box->lo[0] + box->n[0]) p->all[i - box->lo[0] + 1] = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode LatticeCreate(const PatchFDLatticeDesc *desc, void **plan)
 {
-  const PatchFDBox *box = &desc->xbox;
+  const PatchFDBox *x = &desc->xbox, *y = &desc->ybox;
   LatticePlan      *p;
-  size_t            ncubes = 1;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
@@ -121,412 +161,359 @@ static PetscErrorCode LatticeCreate(const PatchFDLatticeDesc *desc, void **plan)
   for (int d = 0; d < 3; d++) {
     const PetscBool exists = (PetscBool)(d < desc->dim);
 
-    p->fast[d][0] = exists ? PetscMax(PetscMax(1, box->lo[d] + 1), desc->read[d][0] + 1) : box->lo[d];
-    p->fast[d][1] = exists ? PetscMin(PetscMin(desc->n[d], box->lo[d] + box->n[d] - 1), desc->read[d][1] - 1) : box->lo[d] + 1;
-    if (exists) ncubes *= (size_t)PetscMax(box->n[d] - 1, 0);
+    p->cubes[d][0] = exists ? PetscMax(0, x->lo[d]) : x->lo[d];
+    p->cubes[d][1] = exists ? PetscMin(desc->n[d], x->lo[d] + x->n[d] - 1) : x->lo[d] + x->n[d];
   }
-  for (int m = 0; m < 8; m++) {
-    p->near[m] = ((m >> 2 & 1) * (ptrdiff_t)box->n[1] + (m >> 1 & 1)) * box->n[0] + (m & 1);
-    if (m) p->near[7 + m] = -p->near[m];
-  }
-  for (int s = 0; s < 6; s++) p->robin = (PetscBool)(p->robin || desc->robin[s] != 0);
-  if (desc->active) {
-    PetscCall(PetscMalloc1(ncubes, &p->active));
-    PetscCall(PetscMemcpy(p->active, desc->active, ncubes));
-    PetscCall(PetscMalloc1(PatchFDBoxSize(&desc->ybox), &p->touch));
-    LatticeTouch(p);
-  }
+  p->there[0] = PetscMax(x->lo[0], y->lo[0] - 1);
+  p->there[1] = PetscMin(x->lo[0] + x->n[0], y->lo[0] + y->n[0] + 1);
+  p->read[0]  = PetscMax(p->there[0], desc->read[0][0]);
+  p->read[1]  = PetscMin(p->there[1], desc->read[0][1]);
+  for (int s = 0; s < 2 * desc->dim; s++) p->robin = (PetscBool)(p->robin || desc->robin[s] != 0);
+  if (desc->active) PetscCall(LatticeSetBody(p, desc->active));
+  PetscCall(LatticeSetMemory(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- a row's nodes with all cubes ---- */
+/* ---- rows of nodes, copied ---- */
 
-typedef REAL LatticeRow __attribute__((vector_size(VBYTES), aligned(REAL_BYTES), may_alias)); /* VL numbers anywhere in memory */
-
-/*
-  The sum over the simplices around the edge from v to v + sign e of the sums over their corners of c, times 1/2 in three dimensions: v and v + e are in all
-  of them, corners between, behind and before the two in as many each.  For the edge to v - e all is reflected.
-*/
-static inline __attribute__((always_inline)) V LatticeEdge(const int dim, const int e, const int sign, const V c[])
+/* a row of a tile */
+static inline REAL *LatticeRow(const LatticePlan *p, REAL *rows, PetscInt row)
 {
-  const int all = (1 << dim) - 1;
-  V         sum = (c[0] + c[LatticeIndex(sign, e)]) * (REAL)(dim < 3 ? dim : (e == 3 || e == 5 || e == 6 ? 2 : 3));
-
-  _Pragma("GCC unroll 8") for (int q = 1; q <= all; q++)
-  {
-    if ((q & e) == q && q != e) sum += c[LatticeIndex(sign, q)];
-    if (!(q & e)) sum += c[LatticeIndex(sign, e | q)] + c[LatticeIndex(-sign, q)];
-  }
-  return sum;
+  return rows + row * p->length;
 }
 
-static inline __attribute__((always_inline)) V LatticeValue(const REAL *from, REAL constant)
+/* where node i is in a row */
+static inline PetscInt LatticePlace(const LatticePlan *p, PetscInt i)
 {
-  V v;
-
-  if (from) v = *(const LatticeRow *)from;
-  else v = Splat(constant);
-  return v;
+  return i - p->desc.ybox.lo[0] + 1;
 }
 
-/* the nodes' values and those of their neighbours; from = NULL for a constant */
-static inline __attribute__((always_inline)) void LatticeLoad(const int dim, const LatticePlan *p, const REAL *from, REAL constant, V c[])
+static void LatticeZero(const LatticePlan *p, REAL *row, PetscInt rows)
 {
-  const int all = (1 << dim) - 1;
-
-  c[0] = LatticeValue(from, constant);
-  _Pragma("GCC unroll 8") for (int m = 1; m <= all; m++)
-  {
-    c[m]     = LatticeValue(from ? from + p->near[m] : NULL, constant);
-    c[7 + m] = LatticeValue(from ? from - p->near[m] : NULL, constant);
-  }
+  (void)memset(row, 0, (size_t)(rows * p->length) * sizeof(REAL));
 }
 
-/* rows of A x for the VL nodes from `at` on; mass, conductivity: which fields there are, 1 or 3 conductivities */
-static inline __attribute__((always_inline)) V LatticeNodes(const int dim, const PetscBool mass, const int conductivity, const PetscBool diagonal, const LatticePlan *p, const LatticeCall *call,
-                                                            const REAL *const capacity, const REAL *const k[3], ptrdiff_t at)
+static inline REAL LatticeValue(const REAL *from, REAL constant, PetscInt i)
 {
-  const int all = (1 << dim) - 1, ndir = conductivity ? dim : 0;
-  V         c[LATTICE_NEAR], x[LATTICE_NEAR], y = {0};
-
-  if (diagonal) {
-    for (int m = 0; m < LATTICE_NEAR; m++) x[m] = (V){0};
-    x[0] += 1;
-  } else LatticeLoad(dim, p, call->x + at, 0, x);
-  if (mass) {
-    V sum = {0}, row = {0};
-
-    LatticeLoad(dim, p, capacity ? capacity + at : NULL, call->constcapacity, c);
-    _Pragma("GCC unroll 8") for (int e = 1; e <= all; e++)
-    {
-      _Pragma("GCC unroll 2") for (int sign = -1; sign <= 1; sign += 2)
-      {
-        const V w = LatticeEdge(dim, e, sign, c);
-
-        sum += w;
-        row += w * x[LatticeIndex(sign, e)];
-      }
-    }
-    y = (row + sum * x[0] * ((REAL)2 / (REAL)dim)) * call->mass;
-  }
-  _Pragma("GCC unroll 3") for (int d = 0; d < ndir; d++)
-  {
-    V row = {0};
-
-    if (d == 0 || conductivity == 3) LatticeLoad(dim, p, k[d] ? k[d] + at : NULL, call->constconductivity[d], c);
-    _Pragma("GCC unroll 2") for (int sign = -1; sign <= 1; sign += 2) row += LatticeEdge(dim, 1 << d, sign, c) * (x[0] - x[LatticeIndex(sign, 1 << d)]);
-    y += row * call->stiffness[d];
-  }
-  return y;
+  return from ? from[i] : constant;
 }
 
-/* n >= VL nodes of a row, which lie at x and y: the last VL nodes may be some of which the first were done before */
-static inline __attribute__((always_inline)) void LatticeRun(const int dim, const PetscBool mass, const int conductivity, const PetscBool constant, const PetscBool diagonal, const LatticePlan *p,
-                                                             const LatticeCall *call, ptrdiff_t x, ptrdiff_t y, PetscInt n)
+/* p = d r + b q of a whole row */
+static void LatticeDirection(const LatticePlan *p, const LatticeCall *call, ptrdiff_t at)
 {
-  const REAL *const  capacity = constant ? NULL : call->capacity;
-  const REAL *const  k[3]     = {constant ? NULL : call->conductivity[0], constant ? NULL : call->conductivity[1], constant ? NULL : call->conductivity[2]};
-  const LatticeCall  c        = *call; /* numbers that stores cannot change */
-  PetscInt           i        = 0;
+  const REAL *const d = call->d ? call->d + at : NULL, *const r = call->r + at, *const q = call->b != 0 ? call->q + at : NULL, b = call->b;
+  REAL *const       to = call->p + at;
 
-  for (; i + VL <= n; i += VL) {
-    V r = LatticeNodes(dim, mass, conductivity, diagonal, p, &c, capacity, k, x + i) * c.alpha;
-
-    if (c.y0) r += *(const LatticeRow *)(c.y0 + y + i);
-    *(LatticeRow *)(c.y + y + i) = r;
-  }
-  if (i < n) {
-    const V r = LatticeNodes(dim, mass, conductivity, diagonal, p, &c, capacity, k, x + n - VL);
-
-    for (; i < n; i++) c.y[y + i] = (c.y0 ? c.y0[y + i] : 0) + c.alpha * r[i - n + VL];
-  }
+  for (PetscInt i = 0; i < p->desc.xbox.n[0]; i++) to[i] = LatticeValue(d, 1, i) * r[i] + (q ? b * q[i] : 0);
 }
 
-typedef void LatticeRunFn(const LatticePlan *, const LatticeCall *, ptrdiff_t, ptrdiff_t, PetscInt);
-
-#define RUN(DIM, MASS, CONDUCTIVITY, CONSTANT, DIAGONAL) \
-  static void LatticeRun_##DIM##MASS##CONDUCTIVITY##CONSTANT##DIAGONAL(const LatticePlan *p, const LatticeCall *call, ptrdiff_t x, ptrdiff_t y, PetscInt n) \
-  { \
-    LatticeRun(DIM, (PetscBool)MASS, CONDUCTIVITY, (PetscBool)CONSTANT, (PetscBool)DIAGONAL, p, call, x, y, n); \
-  }
-#define RUNS(DIM, DIAGONAL) RUN(DIM, 1, 0, 0, DIAGONAL) RUN(DIM, 0, 1, 0, DIAGONAL) RUN(DIM, 0, 3, 0, DIAGONAL) RUN(DIM, 1, 1, 0, DIAGONAL) RUN(DIM, 1, 3, 0, DIAGONAL) RUN(DIM, 1, 3, 1, DIAGONAL)
-#define LIST(DIM, DIAGONAL) \
-  {LatticeRun_##DIM##100##DIAGONAL, LatticeRun_##DIM##010##DIAGONAL, LatticeRun_##DIM##030##DIAGONAL, LatticeRun_##DIM##110##DIAGONAL, LatticeRun_##DIM##130##DIAGONAL, LatticeRun_##DIM##131##DIAGONAL}
-RUNS(1, 0)
-RUNS(1, 1)
-RUNS(2, 0)
-RUNS(2, 1)
-RUNS(3, 0)
-RUNS(3, 1)
-static LatticeRunFn *const LatticeRuns[3][2][6] = {{LIST(1, 0), LIST(1, 1)}, {LIST(2, 0), LIST(2, 1)}, {LIST(3, 0), LIST(3, 1)}};
-#undef RUN
-#undef RUNS
-#undef LIST
-
-/* which of the runs above, in their order, has no work that is multiplied by zero */
-static LatticeRunFn *LatticeChooseRun(const LatticePlan *p, const LatticeCall *call)
-{
-  const int dim  = (int)p->desc.dim;
-  PetscBool constant = (PetscBool)!call->capacity, stiffness = PETSC_FALSE;
-  int       which;
-
-  for (int d = 0; d < dim; d++) {
-    constant  = (PetscBool)(constant && !call->conductivity[d]);
-    stiffness = (PetscBool)(stiffness || call->stiffness[d] != 0);
-  }
-  if (constant) which = 5;
-  else if (call->mass == 0) which = call->same ? 1 : 2;
-  else which = !stiffness ? 0 : (call->same ? 3 : 4);
-  return LatticeRuns[dim - 1][!call->x][which];
-}
-
-/* ---- all other nodes ---- */
-
-/* a block's values: neighbours that do not exist may have any finite material, their cubes do not exist either */
-typedef struct {
-  V c[LATTICE_NEAR], k[3][LATTICE_NEAR], x[LATTICE_NEAR];
-  V cube[8], side[6]; /* 1 or 0: does the cube exist of which the node is this corner; is it on this side? */
-} LatticeValues;
-
-/* the directions in which node - 1, node, node + 1 are not in xbox, and not read */
-static inline void LatticeMissing(const int dim, const PatchFDLatticeDesc *desc, const PetscInt node[3], int out[3], int unread[3])
-{
-  const PatchFDBox *box = &desc->xbox;
-
-  for (int s = 0; s < 3; s++) {
-    out[s] = unread[s] = 0;
-    for (int d = 0; d < dim; d++) {
-      const PetscInt i = node[d] + s - 1;
-
-      out[s] |= (i < box->lo[d] || i >= box->lo[d] + box->n[d]) << d;
-      unread[s] |= (i < desc->read[d][0] || i >= desc->read[d][1]) << d;
-    }
-  }
-}
-
-static inline __attribute__((always_inline)) void LatticeGatherRow(const int dim, const int conductivity, const LatticePlan *p, const LatticeCall *call, const LatticeBlock *b, LatticeValues *v)
-{
-  const PetscInt *node = b->node[0];
-  const ptrdiff_t at   = PatchFDBoxNode(&p->desc.xbox, node[0], node[1], node[2]);
-  const int       all  = (1 << dim) - 1;
-  int             out[3], unread[3];
-
-  LatticeMissing(dim, &p->desc, node, out, unread);
-  for (int d = 0; d < dim; d++) {
-    v->side[2 * d]     = Splat(d && node[d] == 0);
-    v->side[2 * d + 1] = Splat(d && node[d] == p->desc.n[d]);
-  }
-  for (int a = 0; a <= all; a++) {
-    if (!p->active) v->cube[a] = Splat(LatticeHasCube(p, node, a));
-    else
-      for (int l = 0; l < VL; l++) v->cube[a][l] = LatticeHasCube(p, b->node[l], a);
-  }
-  for (int m = 0; m <= all; m++) {
-    for (int sign = m ? -1 : 1; sign <= 1; sign += 2) {
-      const int       u    = LatticeIndex(sign, m);
-      const PetscBool in   = (PetscBool)!(m & out[1 + sign]);
-      const PetscBool read = (PetscBool)(in && !(m & unread[1 + sign]) && !(~m & unread[1] & all));
-      const ptrdiff_t from = in ? at + p->near[u] : at;
-
-      v->c[u] = LatticeValue(call->capacity ? call->capacity + from : NULL, call->constcapacity);
-      for (int d = 0; d < conductivity; d++) v->k[d][u] = LatticeValue(call->conductivity[d] ? call->conductivity[d] + from : NULL, call->constconductivity[d]);
-      v->x[u] = LatticeValue(call->x && read ? call->x + from : NULL, (REAL)(!call->x && !m));
-    }
-  }
-}
-
-static inline __attribute__((always_inline)) void LatticeGather(const int dim, const int conductivity, const LatticePlan *p, const LatticeCall *call, const LatticeBlock *b, LatticeValues *v)
+static void LatticeCopyX(const LatticePlan *p, const LatticeCall *call, PetscInt j, PetscInt k, REAL *to)
 {
   const PatchFDLatticeDesc *desc = &p->desc;
-  const int                 all  = (1 << dim) - 1;
+  const PatchFDBox         *box  = &desc->xbox;
+  const PetscInt            n    = p->read[1] - p->read[0];
 
-  for (int l = 0; l < VL; l++) {
-    const PetscInt *node = b->node[l < b->count ? l : 0];
-    const ptrdiff_t at   = PatchFDBoxNode(&desc->xbox, node[0], node[1], node[2]);
-    int             out[3], unread[3];
+  if (!call->x) return;
+  if (j < box->lo[1] || j >= box->lo[1] + box->n[1] || k < box->lo[2] || k >= box->lo[2] + box->n[2]) LatticeZero(p, to, 1);
+  else {
+    const ptrdiff_t at = PatchFDBoxNode(box, box->lo[0], j, k);
 
-    LatticeMissing(dim, desc, node, out, unread);
-    for (int d = 0; d < dim; d++) {
-      v->side[2 * d][l]     = node[d] == 0;
-      v->side[2 * d + 1][l] = node[d] == desc->n[d];
-    }
-    for (int a = 0; a <= all; a++) v->cube[a][l] = LatticeHasCube(p, node, a);
-    for (int m = 0; m <= all; m++) {
-      for (int sign = m ? -1 : 1; sign <= 1; sign += 2) {
-        const int       u    = LatticeIndex(sign, m);
-        const PetscBool in   = (PetscBool)!(m & out[1 + sign]);
-        const PetscBool read = (PetscBool)(in && !(m & unread[1 + sign]) && !(~m & unread[1] & all));
-        const ptrdiff_t from = in ? at + p->near[u] : at;
-
-        v->c[u][l] = call->capacity ? call->capacity[from] : call->constcapacity;
-        for (int d = 0; d < conductivity; d++) v->k[d][u][l] = call->conductivity[d] ? call->conductivity[d][from] : call->constconductivity[d];
-        v->x[u][l] = call->x ? (read ? call->x[from] : 0) : !m;
-      }
-    }
+    if (call->p) LatticeDirection(p, call, at);
+    if (!LatticeInside(desc->read[1], j) || !LatticeInside(desc->read[2], k)) LatticeZero(p, to, 1);
+    else if (n > 0) (void)memcpy(to + LatticePlace(p, p->read[0]), call->x + at + p->read[0] - box->lo[0], (size_t)n * sizeof(REAL));
   }
 }
 
-/* what a simplex with these directions, of which the node is the corner number t, adds to the node's row */
-static inline __attribute__((always_inline)) V LatticeSimplex(const int dim, const int conductivity, const LatticePlan *p, const LatticeCall *call, const LatticeValues *v, const int path[3], const int t)
+/* with their factors, so that the sums over the corners of a simplex are entries */
+static void LatticeCopyMaterials(const LatticePlan *p, const LatticeCall *call, PetscInt j, PetscInt k, REAL *const to[])
 {
-  int corner[4], u[4];
-  V   c = {0}, x = {0}, k[3] = {{0}}, y;
+  const PatchFDBox *box   = &p->desc.xbox;
+  const PetscInt    place = LatticePlace(p, p->there[0]), n = p->there[1] - p->there[0];
 
-  corner[0] = 0;
-  _Pragma("GCC unroll 3") for (int s = 0; s < dim; s++) corner[s + 1] = corner[s] | 1 << path[s];
-  _Pragma("GCC unroll 4") for (int s = 0; s <= dim; s++)
-  {
-    u[s] = LatticeIndex(s < t ? -1 : 1, corner[s] ^ corner[t]);
-    c += v->c[u[s]];
-    x += v->x[u[s]];
-    _Pragma("GCC unroll 3") for (int d = 0; d < conductivity; d++) k[d] += v->k[d][u[s]];
+  if (call->constant) return;
+  if (j < box->lo[1] || j >= box->lo[1] + box->n[1] || k < box->lo[2] || k >= box->lo[2] + box->n[2]) {
+    for (int f = 0; f <= call->ndir; f++) LatticeZero(p, to[f], 1);
+    return;
   }
-  y = c * (x + v->x[0]) * call->mass;
-  /* the edges before and after the node */
-  if (t > 0) y += k[conductivity > 1 ? path[t - 1] : 0] * (v->x[0] - v->x[u[t - 1]]) * call->stiffness[path[t - 1]];
-  if (t < dim) y += k[conductivity > 1 ? path[t] : 0] * (v->x[0] - v->x[u[t + 1]]) * call->stiffness[path[t]];
-  if (p->robin && t < dim) y += v->side[2 * path[dim - 1]] * (x - v->x[u[dim]] + v->x[0]) * call->side[2 * path[dim - 1]];
-  if (p->robin && t > 0) y += v->side[2 * path[0] + 1] * (x - v->x[u[0]] + v->x[0]) * call->side[2 * path[0] + 1];
-  return y;
-}
+  const ptrdiff_t   at   = PatchFDBoxNode(box, p->there[0], j, k);
+  const REAL *const c    = call->capacity ? call->capacity + at : NULL;
+  REAL *const       toc  = to[0] + place;
+  const REAL        mass = call->mass, constant = call->constcapacity;
 
-static inline __attribute__((always_inline)) void LatticeBlockRows(const int dim, const int conductivity, const LatticePlan *p, const LatticeCall *call, const LatticeBlock *b)
-{
-  LatticeValues v;
-  LatticeCall   simplex = *call; /* edges' sums are half the sums over simplices in three dimensions */
-  V             y = {0}, touched = {0};
+  for (PetscInt i = 0; i < n; i++) toc[i] = mass * LatticeValue(c, constant, i);
+  for (int d = 0; d < call->ndir; d++) {
+    const REAL *const kd        = call->conductivity[d] ? call->conductivity[d] + at : NULL;
+    REAL *const       tok       = to[1 + d] + place;
+    const REAL        stiffness = call->stiffness[d], constk = call->constconductivity[d];
 
-  if (b->row) LatticeGatherRow(dim, conductivity, p, call, b, &v);
-  else LatticeGather(dim, conductivity, p, call, b, &v);
-  if (dim == 3) {
-    simplex.mass *= (REAL)0.5;
-    for (int d = 0; d < dim; d++) simplex.stiffness[d] *= (REAL)0.5;
-  }
-  _Pragma("GCC unroll 6") for (int i = 0; i < LatticeCount[dim - 1]; i++)
-  {
-    int a = 0;
-
-    _Pragma("GCC unroll 4") for (int t = 0; t <= dim; t++)
-    {
-      y += v.cube[a] * LatticeSimplex(dim, conductivity, p, &simplex, &v, LatticePath[dim - 1][i], t);
-      touched += v.cube[a];
-      if (t < dim) a |= 1 << LatticePath[dim - 1][i][t];
-    }
-  }
-  for (int l = 0; l < b->count; l++) {
-    const ptrdiff_t at = PatchFDBoxNode(&p->desc.ybox, b->node[l][0], b->node[l][1], b->node[l][2]);
-
-    call->y[at] = (call->y0 ? call->y0[at] : 0) + call->alpha * (touched[l] != 0 ? y[l] : call->identity * v.x[0][l]);
+    _Pragma("GCC ivdep") for (PetscInt i = 0; i < n; i++) tok[i] = toc[i] - stiffness * LatticeValue(kd, constk, i);
   }
 }
 
-static void LatticeFlush(const LatticePlan *p, const LatticeCall *call, LatticeBlock *b)
+/* row j of plane k becomes row `row` of a tile */
+static void LatticeCopy(const LatticePlan *p, const LatticeCall *call, PetscInt j, PetscInt k, PetscInt row)
 {
-  if (b->count == 0) return;
-  if (p->desc.dim == 1) LatticeBlockRows(1, 1, p, call, b);
-  else if (p->desc.dim == 2) LatticeBlockRows(2, 2, p, call, b);
-  else if (call->same) LatticeBlockRows(3, 1, p, call, b);
-  else LatticeBlockRows(3, 3, p, call, b);
-  b->count = 0;
+  REAL *to[LATTICE_FIELDS];
+
+  for (int f = 0; f < LATTICE_FIELDS; f++) to[f] = LatticeRow(p, p->field[f][k & 1], row);
+  LatticeCopyX(p, call, j, k, to[0]);
+  LatticeCopyMaterials(p, call, j, k, to + 1);
 }
 
-static inline void LatticePush(const LatticePlan *p, const LatticeCall *call, LatticeBlock *b, PetscInt i, PetscInt j, PetscInt k)
+/* ---- rows of cubes ---- */
+
+static inline PetscBool LatticeHasRow(const LatticePlan *p, PetscInt j, PetscInt k)
 {
-  b->node[b->count][0]   = i;
-  b->node[b->count][1]   = j;
-  b->node[b->count++][2] = k;
-  if (b->count == VL) LatticeFlush(p, call, b);
+  return (PetscBool)(LatticeInside(p->cubes[1], j) && LatticeInside(p->cubes[2], k));
 }
 
-/* VL nodes of a row from node i on */
-static void LatticePushRow(const LatticePlan *p, const LatticeCall *call, PetscInt i, PetscInt j, PetscInt k)
+/* which cubes exist */
+static const REAL *LatticeExists(const LatticePlan *p, PetscInt j, PetscInt k)
 {
-  LatticeBlock b = {.count = VL, .row = PETSC_TRUE};
+  if (!LatticeHasRow(p, j, k)) return p->none;
+  if (!p->active) return p->all;
+  const unsigned char *active = LatticeBodyRow(p, j, k);
 
-  for (int l = 0; l < VL; l++) {
-    b.node[l][0] = i + l;
-    b.node[l][1] = j;
-    b.node[l][2] = k;
+  for (PetscInt i = PetscMax(p->cubes[0][0], p->desc.ybox.lo[0] - 1); i < p->cubes[0][1] && LatticePlace(p, i) < p->n; i++) p->body[LatticePlace(p, i)] = (REAL)(active[i - p->cubes[0][0]] != 0);
+  return p->body;
+}
+
+/* edges of constants, which depend on what rows of cubes exist around those of nodes */
+static void LatticeConstants(const LatticePlan *p, LatticeCall *call, PetscInt j, PetscInt k, REAL *edge[])
+{
+  const int  dim = (int)p->desc.dim;
+  const REAL c = (REAL)(dim + 1) * call->mass * call->constcapacity;
+  REAL       y[2], z[2], axis[3];
+  int        kind = 0;
+
+  for (int i = 0; i < 2; i++) {
+    y[i] = LatticeInside(p->cubes[1], j - 1 + i);
+    z[i] = LatticeInside(p->cubes[2], k - 1 + i);
+    if (dim > 1 && y[i] != 0) kind |= 1 << i;
+    if (dim > 2 && z[i] != 0) kind |= 4 << i;
   }
-  LatticeFlush(p, call, &b);
+  for (int e = 0; e < LATTICE_EDGES; e++) edge[e] = p->constant + (kind * LATTICE_EDGES + e) * p->length;
+  if (call->have >> kind & 1) return;
+  call->have |= 1u << kind;
+  for (int d = 0; d < dim; d++) axis[d] = c - (REAL)(dim + 1) * call->stiffness[d] * call->constconductivity[d];
+  LatticeEdgesConstant(dim, p->n, p->all, y, z, axis, c, edge);
 }
 
-/* ---- rows ---- */
-
-/* nodes that are not written: y = y0, or `fixed` without y0 */
-static inline void LatticeSkip(const LatticeCall *call, ptrdiff_t y, PetscInt n, REAL fixed)
+static void LatticeEdges(int dim, const LatticeCall *call, const LatticeRows *rows)
 {
-  for (PetscInt i = 0; i < n; i++) call->y[y + i] = call->y0 ? call->y0[y + i] : fixed;
+  if (dim == 1) LatticeEdges1(rows);
+  else if (dim == 2) LatticeEdges2(rows);
+  else if (call->mass != 0) {
+    if (call->ndir == 1) LatticeEdges3(PETSC_TRUE, 1, rows);
+    else LatticeEdges3(PETSC_TRUE, 3, rows);
+  } else if (call->ndir == 1) LatticeEdges3(PETSC_FALSE, 1, rows);
+  else LatticeEdges3(PETSC_FALSE, 3, rows);
 }
 
-static void LatticeRowApply(const LatticePlan *p, const LatticeCall *call, LatticeRunFn *run, PetscInt j, PetscInt k, LatticeBlock *b)
+static void LatticeFlows(int dim, const LatticeCall *call, const LatticeRows *rows)
+{
+  const PetscBool diagonal = (PetscBool)!call->x;
+
+  if (dim == 1) {
+    if (diagonal) LatticeFlows2(1, PETSC_TRUE, rows);
+    else LatticeFlows2(1, PETSC_FALSE, rows);
+  } else if (dim == 2) {
+    if (diagonal) LatticeFlows2(2, PETSC_TRUE, rows);
+    else LatticeFlows2(2, PETSC_FALSE, rows);
+  } else if (diagonal) LatticeFlows3(PETSC_TRUE, PETSC_TRUE, rows);
+  else if (call->mass != 0) LatticeFlows3(PETSC_TRUE, PETSC_FALSE, rows);
+  else LatticeFlows3(PETSC_FALSE, PETSC_FALSE, rows);
+}
+
+/* row `row` of a tile; now: which of the sums are those of plane k */
+static void LatticeRowOfCubes(const LatticePlan *p, LatticeCall *call, PetscInt j, PetscInt k, PetscInt row, int now)
+{
+  LatticeRows r = {.n = p->n};
+
+  for (int a = 0; a < 4; a++) { /* in less than three dimensions there are no rows above, and these are not looked at */
+    const int      s  = (int)((k + a / 2) & 1);
+    const PetscInt at = row + a % 2;
+
+    r.x[a] = LatticeRow(p, p->field[0][s], at);
+    r.c[a] = LatticeRow(p, p->field[1][s], at);
+    for (int d = 0; d < 3; d++) r.k[d][a] = LatticeRow(p, p->field[2 + d][s], at);
+  }
+  for (int i = 0; i < 2; i++) {
+    r.now[i] = LatticeRow(p, p->sum[now], row + i);
+    r.up[i]  = LatticeRow(p, p->sum[1 - now], row + i);
+  }
+  if (call->constant) LatticeConstants(p, call, j, k, r.edge);
+  else {
+    r.exists = LatticeExists(p, j, k);
+    for (int i = 0; i < LATTICE_BEFORE; i++) r.before[i] = p->before[i];
+    for (int i = 0; i < LATTICE_BELOW; i++) r.below[i] = LatticeRow(p, p->below[i], row);
+    for (int e = 0; e < LATTICE_EDGES; e++) r.edge[e] = p->edge + e * p->length;
+    LatticeEdges((int)p->desc.dim, call, &r);
+  }
+  LatticeFlows((int)p->desc.dim, call, &r);
+}
+
+/* ---- rows of A x ---- */
+
+/* n nodes of a row that are written */
+static void LatticeWrite(const LatticeCall *call, const REAL *sum, ptrdiff_t at, PetscInt n)
+{
+  const REAL *const y0    = call->y0 ? call->y0 + at : NULL;
+  REAL *const       y     = call->y + at;
+  const REAL        alpha = call->alpha;
+
+  _Pragma("GCC ivdep") for (PetscInt i = 0; i < n; i++) y[i] = LatticeValue(y0, 0, i) + alpha * sum[i];
+}
+
+/* nodes that are not: y = y0, the identity's rows in a sweep and on the diagonal */
+static void LatticeSkip(const LatticeCall *call, ptrdiff_t at, PetscInt n)
+{
+  for (PetscInt i = 0; i < n; i++) call->y[at + i] = call->p ? call->p[at + i] : (!call->x ? call->identity : LatticeValue(call->y0, 0, at + i));
+}
+
+/* row j of plane k, whose sums are complete; x is the copied row */
+static void LatticeFinish(const LatticePlan *p, LatticeCall *call, PetscInt j, PetscInt k, REAL *sum, const REAL *x)
 {
   const PatchFDLatticeDesc *desc = &p->desc;
   const PatchFDBox         *box  = &desc->ybox;
-  const ptrdiff_t           y = PatchFDBoxNode(box, 0, j, k), x = PatchFDBoxNode(&desc->xbox, 0, j, k); /* of node 0 of the row, which may not be there */
-  const PetscInt            lo = box->lo[0], hi = lo + box->n[0];
-  const PetscBool           written = (PetscBool)(j >= desc->write[1][0] && j < desc->write[1][1] && k >= desc->write[2][0] && k < desc->write[2][1]);
-  const PetscBool           fast    = (PetscBool)(j >= p->fast[1][0] && j < p->fast[1][1] && k >= p->fast[2][0] && k < p->fast[2][1]);
-  const PetscInt            first   = written ? PetscMin(PetscMax(lo, desc->write[0][0]), hi) : hi, end = written ? PetscMax(first, PetscMin(hi, desc->write[0][1])) : hi;
-  const REAL                fixed   = call->x ? 0 : call->identity;
+  const ptrdiff_t           at   = PatchFDBoxNode(box, box->lo[0], j, k);
+  const PetscInt            n    = box->n[0];
+  PetscInt                  first = 0, end = 0;
 
-  LatticeSkip(call, y + lo, first - lo, fixed);
-  for (PetscInt i = first; i < end;) {
-    const PetscInt stop = i >= p->fast[0][0] ? PetscMin(end, p->fast[0][1]) : i; /* up to where neighbours in the row are there */
-    PetscInt       next = fast ? stop : i;
-
-    if (fast && p->touch)
-      for (next = i; next < stop && p->touch[y + next] == LATTICE_WHOLE;) next++;
-    if (next - i >= VL) {
-      (*run)(p, call, x + i, y + i, next - i);
-      i = next;
-    } else if (stop - i >= VL) {
-      LatticePushRow(p, call, i, j, k);
-      i += VL;
-    } else LatticePush(p, call, b, i++, j, k);
+  if (LatticeInside(desc->write[1], j) && LatticeInside(desc->write[2], k)) {
+    first = PetscMin(PetscMax(desc->write[0][0] - box->lo[0], 0), n);
+    end   = PetscMax(first, PetscMin(desc->write[0][1] - box->lo[0], n));
   }
-  LatticeSkip(call, y + end, hi - end, fixed);
+  for (PetscInt i = first; i < end && p->empty; i++)
+    if (p->empty[at + i]) sum[i + 1] = call->identity * (call->x ? x[i + 1] : 1);
+  LatticeSkip(call, at, first);
+  LatticeWrite(call, sum + 1 + first, at + first, end - first);
+  LatticeSkip(call, at + end, n - end);
+  if (call->p) {
+    REAL energy = 0;
+
+    _Pragma("GCC ivdep") for (PetscInt i = 0; i < n; i++) energy += call->p[at + i] * call->y[at + i];
+    call->energy += (double)energy;
+  }
 }
 
-static void LatticeRows(const LatticePlan *p, const LatticeCall *call)
-{
-  const PatchFDBox   *box    = &p->desc.ybox;
-  const size_t        bytes  = 3 * 3 * (size_t)p->desc.xbox.n[0] * sizeof(REAL); /* a row in three planes of three fields */
-  const PetscInt      height = PetscMax(8, (PetscInt)(LATTICE_TILE / bytes));
-  LatticeRunFn *const run    = LatticeChooseRun(p, call);
-  LatticeBlock        b      = {.count = 0};
+/* ---- marches ---- */
 
-  for (PetscInt tile = 0; tile < box->n[1]; tile += height) {
-    for (PetscInt k = 0; k < box->n[2]; k++) {
-      for (PetscInt j = tile; j < PetscMin(tile + height, box->n[1]); j++) LatticeRowApply(p, call, run, box->lo[1] + j, box->lo[2] + k, &b);
+/* rows from first to end */
+static void LatticeTile(const LatticePlan *p, LatticeCall *call, PetscInt first, PetscInt end)
+{
+  const PatchFDBox *box   = &p->desc.ybox;
+  const PetscInt    behind = p->desc.dim > 1, above = p->desc.dim > 2, rows = end - first + behind + 1; /* of nodes */
+
+  for (int s = 0; s < 2; s++) LatticeZero(p, p->sum[s], rows);
+  for (int i = 0; i < LATTICE_BELOW; i++) LatticeZero(p, p->below[i], rows);
+  for (PetscInt r = 0; above && r < rows; r++) LatticeCopy(p, call, first - 1 + r, box->lo[2] - 1, r);
+  for (PetscInt k = box->lo[2] - above, now = 0; k < box->lo[2] + box->n[2]; k++, now = 1 - now) {
+    for (int i = 0; i < LATTICE_BEFORE; i++) LatticeZero(p, p->before[i], 1);
+    LatticeZero(p, p->sum[1 - now], 1);
+    LatticeCopy(p, call, first - behind, k + above, 0);
+    for (PetscInt j = first - behind, r = 0; j < end; j++, r++) {
+      if (behind) LatticeCopy(p, call, j + 1, k + above, r + 1);
+      LatticeRowOfCubes(p, call, j, k, r, (int)now);
+      if (j >= first && k >= box->lo[2]) LatticeFinish(p, call, j, k, LatticeRow(p, p->sum[now], r), LatticeRow(p, p->field[0][k & 1], r));
     }
   }
-  LatticeFlush(p, call, &b);
+}
+
+/* ---- Robin terms ---- */
+
+/* x at the node, or zero; for the diagonal it is one at the node itself */
+static inline REAL LatticeRead(const LatticePlan *p, const LatticeCall *call, const PetscInt node[3], int d, int i, int e, int j)
+{
+  const PatchFDLatticeDesc *desc  = &p->desc;
+  PetscInt                  at[3] = {node[0], node[1], node[2]};
+
+  if (!call->x) return (REAL)(!i && !j);
+  at[d] += i;
+  at[e] += j;
+  for (int s = 0; s < 3; s++)
+    if (!LatticeInside(desc->read[s], at[s]) || at[s] < desc->xbox.lo[s] || at[s] >= desc->xbox.lo[s] + desc->xbox.n[s]) return 0;
+  return call->x[PatchFDBoxNode(&desc->xbox, at[0], at[1], at[2])];
+}
+
+/* the mass matrices of the triangles (segments, points) around a node of a side; in 2D the other direction e of a side is z, of one node */
+static void LatticeRobinNode(const LatticePlan *p, LatticeCall *call, const PetscInt node[3], int side)
+{
+  const int       s = side / 2, high = side % 2, d = s == 0 ? 1 : 0, e = s == 2 ? 1 : 2;
+  const REAL      x  = LatticeRead(p, call, node, 0, 0, 1, 0);
+  const ptrdiff_t at = PatchFDBoxNode(&p->desc.ybox, node[0], node[1], node[2]);
+  REAL            sum = 0;
+
+  for (int a = 0; a < 1 << (p->desc.dim - 1); a++) { /* the square of which the node is corner a */
+    const int i = a & 1, j = a >> 1;
+
+    if (!LatticeHasCube(p, node, high << s | i << d | j << e)) continue;
+    if (p->desc.dim == 1) sum += 2 * x;
+    else if (p->desc.dim == 2) sum += 2 * x + LatticeRead(p, call, node, d, i ? -1 : 1, e, 0);
+    else if (i == j) sum += 4 * x + LatticeRead(p, call, node, d, i ? -1 : 1, e, 0) + LatticeRead(p, call, node, d, 0, e, i ? -1 : 1) + 2 * LatticeRead(p, call, node, d, i ? -1 : 1, e, i ? -1 : 1);
+    else sum += 2 * x + LatticeRead(p, call, node, d, i ? -1 : 1, e, 0) + LatticeRead(p, call, node, d, 0, e, j ? -1 : 1);
+  }
+  call->y[at] += call->alpha * call->side[side] * sum;
+  call->energy += (double)(call->side[side] * sum * x);
+}
+
+static void LatticeRobin(const LatticePlan *p, LatticeCall *call)
+{
+  const PatchFDLatticeDesc *desc = &p->desc;
+  const PatchFDBox         *box  = &desc->ybox;
+
+  for (int side = 0; side < 2 * desc->dim; side++) {
+    PetscInt range[3][2], i[3];
+
+    if (call->side[side] == 0) continue;
+    for (int d = 0; d < 3; d++) {
+      const PetscInt on = side % 2 ? desc->n[d] : 0;
+
+      range[d][0] = PetscMax(PetscMax(box->lo[d], desc->write[d][0]), d == side / 2 ? on : box->lo[d]);
+      range[d][1] = PetscMin(PetscMin(box->lo[d] + box->n[d], desc->write[d][1]), d == side / 2 ? on + 1 : box->lo[d] + box->n[d]);
+    }
+    for (i[2] = range[2][0]; i[2] < range[2][1]; i[2]++)
+      for (i[1] = range[1][0]; i[1] < range[1][1]; i[1]++)
+        for (i[0] = range[0][0]; i[0] < range[0][1]; i[0]++) LatticeRobinNode(p, call, i, side);
+  }
+}
+
+/* ---- products ---- */
+
+static void LatticeRun(const LatticePlan *p, LatticeCall *call)
+{
+  const PatchFDBox *box = &p->desc.ybox;
+
+  if (!PatchFDBoxSize(box)) return;
+  for (PetscInt j = 0; j < box->n[1]; j += p->height) LatticeTile(p, call, box->lo[1] + j, box->lo[1] + PetscMin(j + p->height, box->n[1]));
+  LatticeRobin(p, call);
 }
 
 /* the factors, and the materials that are not multiplied by zero */
 static void LatticePrepare(const LatticePlan *p, const PatchFDMaterial *m, LatticeCall *call)
 {
-  const PatchFDLatticeDesc *desc  = &p->desc;
-  const int                 dim   = (int)desc->dim;
-  const PetscReal           twice = dim == 3 ? 2 : 1;
-  PetscReal                 V = 1; /* volume of a simplex */
+  const PatchFDLatticeDesc *desc = &p->desc;
+  const int                 dim  = (int)desc->dim;
+  PetscReal                 V    = 1; /* volume of a simplex */
+  PetscBool                 same = (PetscBool)(dim == 3);
 
   for (int d = 0; d < dim; d++) V *= desc->h[d] / (d + 1);
-  call->mass          = (REAL)(m->mass * V * twice / ((dim + 1) * (dim + 1) * (dim + 2)));
-  call->capacity      = (const REAL *)m->capacity;
+  call->mass          = (REAL)(m->mass * V / ((dim + 1) * (dim + 1) * (dim + 2)));
+  call->capacity      = m->mass != 0 ? (const REAL *)m->capacity : NULL;
   call->constcapacity = (REAL)m->constcapacity;
   call->identity      = (REAL)m->identity;
-  call->same          = PETSC_TRUE;
+  call->constant      = (PetscBool)(!p->active && !call->capacity);
   for (int d = 0; d < dim; d++) {
-    const PetscReal area = V * dim / desc->h[d]; /* of a simplex on the side */
+    const PetscReal area = V * dim / desc->h[d]; /* of the side of a simplex */
 
-    call->stiffness[d]         = (REAL)(m->stiffness * V * twice / (desc->h[d] * desc->h[d] * (dim + 1)));
-    call->conductivity[d]      = (const REAL *)m->conductivity[d];
+    call->stiffness[d]         = (REAL)(m->stiffness * V / (desc->h[d] * desc->h[d] * (dim + 1)));
+    call->conductivity[d]      = m->stiffness != 0 ? (const REAL *)m->conductivity[d] : NULL;
     call->constconductivity[d] = (REAL)m->constconductivity[d];
-    call->same                 = (PetscBool)(call->same && m->conductivity[d] == m->conductivity[0] && (m->conductivity[d] || m->constconductivity[d] == m->constconductivity[0]));
+    call->constant             = (PetscBool)(call->constant && !call->conductivity[d]);
+    same = (PetscBool)(same && call->stiffness[d] == call->stiffness[0] && m->conductivity[d] == m->conductivity[0] && (m->conductivity[d] || m->constconductivity[d] == m->constconductivity[0]));
     for (int e = 0; e < 2; e++) call->side[2 * d + e] = (REAL)(m->side * desc->robin[2 * d + e] * area / (dim * (dim + 1)));
   }
+  call->ndir = same ? 1 : dim;
 }
 
 static PetscErrorCode LatticeApply(void *plan, const PatchFDMaterial *material, PetscReal alpha, const void *x, const void *y0, void *y)
@@ -536,8 +523,8 @@ static PetscErrorCode LatticeApply(void *plan, const PatchFDMaterial *material, 
 
   PetscFunctionBegin;
   LatticePrepare(p, material, &call);
-  LatticeRows(p, &call);
-  PetscCall(PetscLogFlops(160.0 * (PetscLogDouble)PatchFDBoxSize(&p->desc.ybox)));
+  LatticeRun(p, &call);
+  PetscCall(PetscLogFlops(90.0 * (PetscLogDouble)PatchFDBoxSize(&p->desc.ybox)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -548,6 +535,20 @@ static PetscErrorCode LatticeDiagonal(void *plan, const PatchFDMaterial *materia
 
   PetscFunctionBegin;
   LatticePrepare(p, material, &call);
-  LatticeRows(p, &call);
+  LatticeRun(p, &call);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LatticeSweep(void *plan, const PatchFDMaterial *material, const void *d, const void *r, const void *q, void *dir, void *w, PatchFDSweep *sweep)
+{
+  const LatticePlan *p    = (const LatticePlan *)plan;
+  LatticeCall        call = {.alpha = 1, .x = (const REAL *)dir, .y = (REAL *)w, .d = (const REAL *)d, .r = (const REAL *)r, .q = (const REAL *)q, .p = (REAL *)dir, .b = (REAL)sweep->b};
+
+  PetscFunctionBegin;
+  if (sweep->stop) PetscFunctionReturn(PETSC_SUCCESS);
+  LatticePrepare(p, material, &call);
+  LatticeRun(p, &call);
+  sweep->pw = call.energy;
+  PetscCall(PetscLogFlops(96.0 * (PetscLogDouble)PatchFDBoxSize(&p->desc.ybox)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

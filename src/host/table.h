@@ -34,6 +34,7 @@ const struct _PatchFDKernels TABLE = {
   .latticecreate    = LatticeCreate,
   .latticeapply     = LatticeApply,
   .latticediagonal  = LatticeDiagonal,
+  .latticesweep     = LatticeSweep,
   .latticedestroy   = LatticeDestroy,
   .transfercreate   = TransferCreate,
   .transferprolong  = TransferProlong,
