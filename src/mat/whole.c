@@ -4,6 +4,7 @@
 */
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
 
 /* ---- by fast diagonalization ---- */
 
