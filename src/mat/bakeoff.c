@@ -414,13 +414,6 @@ static PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatIsSymmetric_Bakeoff(PETSC_UNUSED Mat A, PETSC_UNUSED PetscReal tol, PetscBool *symmetric)
-{
-  PetscFunctionBegin;
-  *symmetric = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatDestroy_Bakeoff(Mat A)
 {
   Mat_Bakeoff *m;
@@ -570,20 +563,11 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
 @*/
 PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat *A)
 {
-  static const struct {
-    MatOperation      op;
-    PetscErrorCodeFn *f;
-  } operations[] = {
-    {MATOP_MULT,               (PetscErrorCodeFn *)MatMult_Bakeoff       },
-    {MATOP_MULT_ADD,           (PetscErrorCodeFn *)MatMultAdd_Bakeoff    },
-    {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMult_Bakeoff       },
-    {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultAdd_Bakeoff    },
-    {MATOP_RESIDUAL,           (PetscErrorCodeFn *)MatResidual_Bakeoff   },
-    {MATOP_GET_DIAGONAL,       (PetscErrorCodeFn *)MatGetDiagonal_Bakeoff},
-    {MATOP_IS_SYMMETRIC,       (PetscErrorCodeFn *)MatIsSymmetric_Bakeoff},
-    {MATOP_IS_HERMITIAN,       (PetscErrorCodeFn *)MatIsSymmetric_Bakeoff},
-    {MATOP_VIEW,               (PetscErrorCodeFn *)MatView_Bakeoff       },
-    {MATOP_DESTROY,            (PetscErrorCodeFn *)MatDestroy_Bakeoff    }
+  static const MatShellOperation operations[] = {
+    MAT_PRODUCT_OPERATIONS(Bakeoff),
+    {MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_Bakeoff},
+    {MATOP_VIEW,         (PetscErrorCodeFn *)MatView_Bakeoff       },
+    {MATOP_DESTROY,      (PetscErrorCodeFn *)MatDestroy_Bakeoff    }
   };
   static const MatOperation none[] = {MATOP_DUPLICATE, MATOP_COPY, MATOP_ZERO_ROWS, MATOP_ZERO_ROWS_COLUMNS}; /* MATSHELL's are for matrices whose scaling it keeps */
   Mat_Bakeoff              *m;
@@ -607,7 +591,7 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
   PetscCall(MatShellSetManageScalingShifts(*A));
   PetscCall(MatShellSetVecType(*A, dm->vectype));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(operations); i++) PetscCall(MatShellSetOperation(*A, operations[i].op, operations[i].f));
+  PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatFusedCGSweep_C", MatFusedCGSweep_Bakeoff));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(none); i++) PetscCall(MatSetOperation(*A, none[i], NULL));
   PetscCall(MatSetOperation(*A, MATOP_CONVERT, (PetscErrorCodeFn *)MatConvert_Bakeoff));

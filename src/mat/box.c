@@ -472,13 +472,6 @@ PetscErrorCode MatBoxSetNullSpace(Mat A, const Mat_Box *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatIsSymmetric_Box(PETSC_UNUSED Mat A, PETSC_UNUSED PetscReal tol, PetscBool *symmetric)
-{
-  PetscFunctionBegin;
-  *symmetric = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* ---- Dirichlet data ---- */
 
 /* b += alpha times the operator's terms on w, whatever is fixed, on free rows only; w and b are global arrays */
@@ -536,21 +529,12 @@ PetscErrorCode DMBoxLift_MatBox(DM dm, Vec g, Vec b)
 
 PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
 {
-  static const struct {
-    MatOperation      op;
-    PetscErrorCodeFn *f;
-  } operations[] = {
-    {MATOP_MULT,               (PetscErrorCodeFn *)MatMult_Box       },
-    {MATOP_MULT_ADD,           (PetscErrorCodeFn *)MatMultAdd_Box    },
-    {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMult_Box       },
-    {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultAdd_Box    },
-    {MATOP_RESIDUAL,           (PetscErrorCodeFn *)MatResidual_Box   },
-    {MATOP_GET_DIAGONAL,       (PetscErrorCodeFn *)MatGetDiagonal_Box},
-    {MATOP_CREATE_VECS,        (PetscErrorCodeFn *)MatCreateVecs_Box },
-    {MATOP_IS_SYMMETRIC,       (PetscErrorCodeFn *)MatIsSymmetric_Box},
-    {MATOP_IS_HERMITIAN,       (PetscErrorCodeFn *)MatIsSymmetric_Box},
-    {MATOP_VIEW,               (PetscErrorCodeFn *)MatView_Box       },
-    {MATOP_DESTROY,            (PetscErrorCodeFn *)MatDestroy_Box    }
+  static const MatShellOperation operations[] = {
+    MAT_PRODUCT_OPERATIONS(Box),
+    {MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_Box},
+    {MATOP_CREATE_VECS,  (PetscErrorCodeFn *)MatCreateVecs_Box },
+    {MATOP_VIEW,         (PetscErrorCodeFn *)MatView_Box       },
+    {MATOP_DESTROY,      (PetscErrorCodeFn *)MatDestroy_Box    }
   };
   const DM_Box *box = (const DM_Box *)dm->data;
   Mat_Box      *m;
@@ -562,7 +546,7 @@ PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
   PetscCall(MatBoxBuild(m, c));
   m->taken = *c;
   PetscCall(MatBoxShellCreate(dm, box->nglobal, box->nglobal, m, MatBoxTriples_Box, A));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(operations); i++) PetscCall(MatShellSetOperation(*A, operations[i].op, operations[i].f));
+  PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
   PetscCall(MatBoxSetAlgebra(*A));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxGet_C", MatBoxGet_Box));
   PetscCall(MatSetUp(*A));

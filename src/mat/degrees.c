@@ -124,15 +124,9 @@ static PetscErrorCode DegreesEmbed(PetscInt coarse, PetscInt fine, PatchFDEmbedd
 
 PetscErrorCode MatCreateDegrees(Mat coarse, Mat fine, Mat *P)
 {
-  static const struct {
-    MatOperation      op;
-    PetscErrorCodeFn *f;
-  } operations[] = {
-    {MATOP_MULT,               (PetscErrorCodeFn *)MatMult_Degrees            },
-    {MATOP_MULT_ADD,           (PetscErrorCodeFn *)MatMultAdd_Degrees         },
-    {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMultTranspose_Degrees   },
-    {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultTransposeAdd_Degrees},
-    {MATOP_DESTROY,            (PetscErrorCodeFn *)MatDestroy_Degrees         }
+  static const MatShellOperation operations[] = {
+    MAT_TRANSFER_OPERATIONS(Degrees),
+    {MATOP_DESTROY, (PetscErrorCodeFn *)MatDestroy_Degrees}
   };
   Mat_Degrees *t;
   Mat_Bakeoff *c, *f;
@@ -153,7 +147,7 @@ PetscErrorCode MatCreateDegrees(Mat coarse, Mat fine, Mat *P)
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)fine), fine->rmap->n, coarse->rmap->n, fine->rmap->N, coarse->rmap->N, t, P));
   PetscCall(MatShellSetManageScalingShifts(*P));
   PetscCall(MatShellSetVecType(*P, fine->defaultvectype));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(operations); i++) PetscCall(MatShellSetOperation(*P, operations[i].op, operations[i].f));
+  PetscCall(MatShellSetOperations(*P, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
   PetscCall(MatSetUp(*P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -183,13 +183,6 @@ static PetscErrorCode MatBoxTriples_Lattice(Mat A, PetscCount *count, PetscInt *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatIsSymmetric_Lattice(PETSC_UNUSED Mat A, PETSC_UNUSED PetscReal tol, PetscBool *symmetric)
-{
-  PetscFunctionBegin;
-  *symmetric = PETSC_TRUE;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode MatView_Lattice(Mat A, PetscViewer viewer)
 {
   Mat_Lattice *m;
@@ -295,22 +288,13 @@ PetscErrorCode MatLatticeFollow(Mat A, DM dm, const Mat_Lattice *l)
 
 PetscErrorCode MatLatticeCreate(DM dm, const MatLatticeForm *form, Mat *A)
 {
-  static const struct {
-    MatOperation      op;
-    PetscErrorCodeFn *f;
-  } operations[] = {
-    {MATOP_MULT,               (PetscErrorCodeFn *)MatMult_Lattice       },
-    {MATOP_MULT_ADD,           (PetscErrorCodeFn *)MatMultAdd_Lattice    },
-    {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMult_Lattice       },
-    {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultAdd_Lattice    },
-    {MATOP_RESIDUAL,           (PetscErrorCodeFn *)MatResidual_Lattice   },
-    {MATOP_GET_DIAGONAL,       (PetscErrorCodeFn *)MatGetDiagonal_Lattice},
-    {MATOP_CREATE_VECS,        (PetscErrorCodeFn *)MatCreateVecs_Lattice },
-    {MATOP_SCALE,              (PetscErrorCodeFn *)MatScale_Lattice      },
-    {MATOP_IS_SYMMETRIC,       (PetscErrorCodeFn *)MatIsSymmetric_Lattice},
-    {MATOP_IS_HERMITIAN,       (PetscErrorCodeFn *)MatIsSymmetric_Lattice},
-    {MATOP_VIEW,               (PetscErrorCodeFn *)MatView_Lattice       },
-    {MATOP_DESTROY,            (PetscErrorCodeFn *)MatDestroy_Lattice    }
+  static const MatShellOperation operations[] = {
+    MAT_PRODUCT_OPERATIONS(Lattice),
+    {MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_Lattice},
+    {MATOP_CREATE_VECS,  (PetscErrorCodeFn *)MatCreateVecs_Lattice },
+    {MATOP_SCALE,        (PetscErrorCodeFn *)MatScale_Lattice      },
+    {MATOP_VIEW,         (PetscErrorCodeFn *)MatView_Lattice       },
+    {MATOP_DESTROY,      (PetscErrorCodeFn *)MatDestroy_Lattice    }
   };
   const DM_Box *box     = (const DM_Box *)dm->data;
   PetscBool     changed = PETSC_FALSE;
@@ -323,7 +307,7 @@ PetscErrorCode MatLatticeCreate(DM dm, const MatLatticeForm *form, Mat *A)
   m->form = *form;
   PetscCall(MatLatticeTakeBody(m, &changed));
   PetscCall(MatBoxShellCreate(dm, box->nglobal, box->nglobal, m, MatBoxTriples_Lattice, A));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(operations); i++) PetscCall(MatShellSetOperation(*A, operations[i].op, operations[i].f));
+  PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatLatticeGet_C", MatLatticeGet_Lattice));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxTake_C", MatBoxTake_Lattice));
   PetscCall(MatSetUp(*A));

@@ -27,10 +27,7 @@ MATBOX_REFUSE(MatDiagonalScale, (Mat A, PETSC_UNUSED Vec l, PETSC_UNUSED Vec r))
 MATBOX_REFUSE(MatZeroRows, (Mat A, PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscInt rows[], PETSC_UNUSED PetscScalar diag, PETSC_UNUSED Vec x, PETSC_UNUSED Vec b))
 MATBOX_REFUSE(MatZeroRowsColumns, (Mat A, PETSC_UNUSED PetscInt n, PETSC_UNUSED const PetscInt rows[], PETSC_UNUSED PetscScalar diag, PETSC_UNUSED Vec x, PETSC_UNUSED Vec b))
 
-static const struct {
-  MatOperation      op;
-  PetscErrorCodeFn *f;
-} refused[] = {
+static const MatShellOperation refused[] = {
   {MATOP_AXPY,              (PetscErrorCodeFn *)MatAXPY_BoxShell           },
   {MATOP_COPY,              (PetscErrorCodeFn *)MatCopy_BoxShell           },
   {MATOP_SCALE,             (PetscErrorCodeFn *)MatScale_BoxShell          },
@@ -65,6 +62,13 @@ static PetscErrorCode MatProductSetFromOptions_BoxShell(Mat C)
              "Use -dm_mat_type aij: then -pc_mg_galerkin works, too. "
              "Or leave -pc_mg_galerkin at none: a DMBOX makes the operators on coarse meshes itself, and they are equal to the Galerkin products",
              MatProductTypes[p->type], ((PetscObject)p->A)->type_name, ((PetscObject)p->B)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatShellSetOperations(Mat A, size_t n, const MatShellOperation list[])
+{
+  PetscFunctionBegin;
+  for (size_t i = 0; i < n; i++) PetscCall(MatShellSetOperation(A, list[i].op, list[i].f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -282,6 +282,13 @@ static PetscErrorCode MatDestroy_Transfer(Mat P)
 
 static PetscErrorCode MatTransferCreate(DM coarse, DM fine, Mat *P)
 {
+  static const MatShellOperation operations[] = {
+    MAT_TRANSFER_OPERATIONS(Transfer),
+    {MATOP_CREATE_VECS, (PetscErrorCodeFn *)MatCreateVecs_Transfer},
+    {MATOP_DUPLICATE,   (PetscErrorCodeFn *)MatDuplicate_Transfer },
+    {MATOP_VIEW,        (PetscErrorCodeFn *)MatView_Transfer      },
+    {MATOP_DESTROY,     (PetscErrorCodeFn *)MatDestroy_Transfer   }
+  };
   const DM_Box *cb = (const DM_Box *)coarse->data, *fb = (const DM_Box *)fine->data;
   Mat_Transfer *t;
 
@@ -296,14 +303,7 @@ static PetscErrorCode MatTransferCreate(DM coarse, DM fine, Mat *P)
   t->coarse = coarse;
   t->fine   = fine;
   PetscCall(MatBoxShellCreate(fine, fb->nglobal, cb->nglobal, t, MatBoxTriples_Transfer, P));
-  PetscCall(MatShellSetOperation(*P, MATOP_MULT, (PetscErrorCodeFn *)MatMult_Transfer));
-  PetscCall(MatShellSetOperation(*P, MATOP_MULT_ADD, (PetscErrorCodeFn *)MatMultAdd_Transfer));
-  PetscCall(MatShellSetOperation(*P, MATOP_MULT_TRANSPOSE, (PetscErrorCodeFn *)MatMultTranspose_Transfer));
-  PetscCall(MatShellSetOperation(*P, MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultTransposeAdd_Transfer));
-  PetscCall(MatShellSetOperation(*P, MATOP_CREATE_VECS, (PetscErrorCodeFn *)MatCreateVecs_Transfer));
-  PetscCall(MatShellSetOperation(*P, MATOP_DUPLICATE, (PetscErrorCodeFn *)MatDuplicate_Transfer));
-  PetscCall(MatShellSetOperation(*P, MATOP_VIEW, (PetscErrorCodeFn *)MatView_Transfer));
-  PetscCall(MatShellSetOperation(*P, MATOP_DESTROY, (PetscErrorCodeFn *)MatDestroy_Transfer));
+  PetscCall(MatShellSetOperations(*P, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
   PetscCall(MatSetUp(*P));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -51,7 +51,12 @@ PETSC_INTERN PetscErrorCode MatBoxShellDestroy(Mat);
 /* y = y0 + alpha A x for arrays of a kernel table, y0 NULL for zero, or y; and the same with Vecs */
 typedef PetscErrorCode MatArraysFn(void *ctx, PatchFDKernels, PetscReal alpha, const void *x, const void *y0, void *y);
 PETSC_INTERN PetscErrorCode MatApplyArrays(MatArraysFn *, void *ctx, PetscReal alpha, Vec x, Vec y0, Vec y);
-/* MatMult_NAME(), MatMultAdd_NAME() and MatResidual_NAME() by MatApply_NAME(A, alpha, x, y0, y), which is y = y0 + alpha A x */
+typedef struct {
+  MatOperation      op;
+  PetscErrorCodeFn *f;
+} MatShellOperation;
+PETSC_INTERN PetscErrorCode MatShellSetOperations(Mat, size_t n, const MatShellOperation[]);
+/* MatMult_NAME(), MatMultAdd_NAME(), MatResidual_NAME() and MatIsSymmetric_NAME() by MatApply_NAME(A, alpha, x, y0, y), which is y = y0 + alpha A x with A = A' */
 #define MAT_PRODUCTS(NAME) \
   static PetscErrorCode MatMult_##NAME(Mat A, Vec x, Vec y) \
   { \
@@ -70,7 +75,22 @@ PETSC_INTERN PetscErrorCode MatApplyArrays(MatArraysFn *, void *ctx, PetscReal a
     PetscFunctionBegin; \
     PetscCall(MatApply_##NAME(A, -1, x, b, r)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
+  } \
+  static PetscErrorCode MatIsSymmetric_##NAME(PETSC_UNUSED Mat A, PETSC_UNUSED PetscReal tol, PetscBool *symmetric) \
+  { \
+    PetscFunctionBegin; \
+    *symmetric = PETSC_TRUE; \
+    PetscFunctionReturn(PETSC_SUCCESS); \
   }
+/* and what they are in a table of operations */
+#define MAT_PRODUCT_OPERATIONS(NAME) \
+  {MATOP_MULT,               (PetscErrorCodeFn *)MatMult_##NAME       }, \
+  {MATOP_MULT_ADD,           (PetscErrorCodeFn *)MatMultAdd_##NAME    }, \
+  {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMult_##NAME       }, \
+  {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultAdd_##NAME    }, \
+  {MATOP_RESIDUAL,           (PetscErrorCodeFn *)MatResidual_##NAME   }, \
+  {MATOP_IS_SYMMETRIC,       (PetscErrorCodeFn *)MatIsSymmetric_##NAME}, \
+  {MATOP_IS_HERMITIAN,       (PetscErrorCodeFn *)MatIsSymmetric_##NAME}
 /* the four products of an interpolation by MatProlong_NAME(P, x, y0, y), which is y = y0 + P x, and MatRestrict_NAME(P, x, y0, y), y = y0 + P' x; y0 = NULL for zero */
 #define MAT_TRANSFERS(NAME) \
   static PetscErrorCode MatMult_##NAME(Mat P, Vec x, Vec y) \
@@ -97,6 +117,11 @@ PETSC_INTERN PetscErrorCode MatApplyArrays(MatArraysFn *, void *ctx, PetscReal a
     PetscCall(MatRestrict_##NAME(P, x, v, y)); \
     PetscFunctionReturn(PETSC_SUCCESS); \
   }
+#define MAT_TRANSFER_OPERATIONS(NAME) \
+  {MATOP_MULT,               (PetscErrorCodeFn *)MatMult_##NAME            }, \
+  {MATOP_MULT_ADD,           (PetscErrorCodeFn *)MatMultAdd_##NAME         }, \
+  {MATOP_MULT_TRANSPOSE,     (PetscErrorCodeFn *)MatMultTranspose_##NAME   }, \
+  {MATOP_MULT_TRANSPOSE_ADD, (PetscErrorCodeFn *)MatMultTransposeAdd_##NAME}
 /* an assembled matrix of the sizes of A; duplicate entries are summed, negative ones dropped */
 PETSC_INTERN PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType, MatReuse, Mat *B);
 /* for DMCreateMatrix() with -dm_mat_type aij or the like: the matrix assembled from the shell, which it keeps, in its place; nothing for shells */
