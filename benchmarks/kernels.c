@@ -1,4 +1,4 @@
-static char help[] = "Speed of the kernels through PETSc: a smoothing step (nonzero guess), the operator, the residual, the transfers.  A line each: nanoseconds\n\
+static char help[] = "Speed of the kernels through PETSc: a smoothing step (nonzero guess), the operator, the residual, a load and an error from nodal values, the transfers.  A line each: nanoseconds\n\
 an unknown; GB/s, every operand read once and the result written once, and per cent of the bandwidth of a copy; TFLOP/s of the flops that the\n\
 algorithm needs, and on a GPU per cent of the rate of multiply-adds; both ceilings are measured in the same run.\n\
   -dim <d>, -degrees <k,...>, -unknowns <n> : about n unknowns\n\
@@ -82,6 +82,25 @@ static PetscErrorCode CreateBox(PetscInt dim, PetscInt k, PetscReal unknowns, Ve
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* r += M v, and the L2 norm of x - v */
+static PetscErrorCode BenchLoads(const Rates *rates, DM dm, PetscInt N, Vec v, Vec x, Vec r)
+{
+  PetscReal      l2;
+  const char    *operator;
+  PetscBool      heat;
+  PetscLogDouble t, flops;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxGetOperator(dm, &operator));
+  PetscCall(PetscStrcmp(operator, "heat", &heat));
+  if (heat) PetscFunctionReturn(PETSC_SUCCESS);
+  TIME(t, flops, DMBoxAddLoadVec(dm, v, r));
+  PetscCall(Report(rates, "load", N, 3, t, flops));
+  TIME(t, flops, DMBoxComputeErrorVec(dm, x, v, &l2, NULL));
+  PetscCall(Report(rates, "error", N, 7, t, flops));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* to the next coarser mesh and back */
 static PetscErrorCode BenchTransfers(const Rates *rates, DM dm, PetscInt N, Vec r, Vec x)
 {
@@ -162,6 +181,7 @@ static PetscErrorCode Bench(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   PetscCall(Report(&rates, "A x", N, 2, t, flops));
   TIME(t, flops, MatResidual(A, b, x, r));
   PetscCall(Report(&rates, "b - A x", N, 3, t, flops));
+  PetscCall(BenchLoads(&rates, dm, N, b, x, r));
   PetscCall(DMBoxGetNumCoarsenings(dm, &levels));
   if (levels > 0) PetscCall(BenchTransfers(&rates, dm, N, r, x));
   PetscCall(KSPDestroy(&ksp));

@@ -13,13 +13,15 @@ What a C routine returns through pointers is returned, as a tuple if there are s
 An enumeration is a string, as on the command line.  A DMBoxFunction is a function f(time, x) -> number, x a tuple of dim coordinates, or
 -> dim + 1 numbers with the space rt (dim for DMBoxAddNeumannLoad()), or -> rows of a matrix, for DMBoxComputeBendingError() and the gradient
 of DMBoxComputeStokesError(); it has no context, since Python's functions bring theirs.  DMBoxAddBendingLoad() and DMBoxComputeStokesError() take
-None for a function that is zero.  A PETSc error is raised as PETSc.Error, and if an exception in a callback was the reason, that is its
+None for a function that is zero.  A DMBoxFunctionBatch is a function f(time, x) of many points, x a NumPy array [points][dim], -> an array of as
+many numbers, or [points][numbers] where a DMBoxFunction returns several; rows of matrices follow each other.  This is the fast way.  A PETSc error is raised as PETSc.Error, and if an exception in a callback was the reason, that is its
 __cause__.
 """
 import ctypes
 import os
 from itertools import takewhile
 
+from numpy.ctypeslib import as_array
 from petsc4py import PETSc
 
 Int, Real, Bool = (ctypes.c_int64 if PETSc.IntType().itemsize == 8 else ctypes.c_int32), ctypes.c_double, ctypes.c_bool
@@ -53,6 +55,7 @@ _newpc = _petsc4py('PyPetscPC_New', ctypes.py_object, ctypes.c_void_p)
 _wrapmat = _petsc4py('PyPetscMat_New', ctypes.py_object, ctypes.c_void_p)
 
 _Function = ctypes.CFUNCTYPE(ctypes.c_int, Int, Real, ctypes.POINTER(Real), Int, ctypes.POINTER(Real), ctypes.c_void_p)
+_FunctionBatch = ctypes.CFUNCTYPE(ctypes.c_int, Int, Real, Int, ctypes.POINTER(Real), Int, ctypes.POINTER(Real), ctypes.c_void_p)
 _ERR_PYTHON = 101  # PETSC_ERR_PYTHON
 
 
@@ -144,6 +147,18 @@ def _callback(call, function, values):
     return _Function(callback)
 
 
+def _batch_callback(call, function):
+    def callback(dim, time, n, x, nc, u, ctx):
+        try:
+            values = as_array(u, (n, nc))
+            (values[:, 0] if nc == 1 else values)[...] = function(time, as_array(x, (n, dim)))
+            return 0
+        except BaseException as exception:
+            call.exception = exception
+            return _ERR_PYTHON
+    return _FunctionBatch(callback)
+
+
 def _numbers_of(value, dim, nc):
     if nc == 1:
         return value,
@@ -182,6 +197,15 @@ def _second_matrix_function(call, function):
     call.arguments += [None if function is None else _callback(call, function, _matrix_of), None]
 
 
+def _first_batch(call, function):
+    call.arguments.append(None if function is None else _batch_callback(call, function))
+
+
+def _batch(call, function):
+    _first_batch(call, function)
+    call.arguments.append(None)
+
+
 _kept = []  # functions that a DM calls later: for as long as the program runs
 
 
@@ -206,6 +230,11 @@ def _out(ctype, convert=lambda value: value):
         call.results.append(lambda: convert(result.value))
     put.out = True
     return put
+
+
+def _real_out_if(call, wanted):
+    """A result only if it is wanted, which Python says."""
+    _real_out(call) if wanted else call.arguments.append(None)
 
 
 def _outs(ctype, factor, convert=lambda value: value):
@@ -317,6 +346,15 @@ _routine('DMBoxComputeError', _dm, _real, _function, _vec, _real_out, _real_out)
 _routine('DMBoxComputeGradientError', _dm, _real, _second_function, _vec, _real_out)
 _routine('DMBoxComputeBendingError', _dm, _real, _matrix_function, _vec, _real_out)
 _routine('DMBoxComputeStokesError', _dm, _real, _first_function, _second_matrix_function, _vec, _real_out, _real_out, _real_out, _real_out)
+_routine('DMBoxInterpolateFunctionBatch', _dm, _real, _batch, _vec)
+_routine('DMBoxAddLoadBatch', _dm, _real, _batch, _vec)
+_routine('DMBoxAddNeumannLoadBatch', _dm, _real, _batch, _vec)
+_routine('DMBoxComputeErrorBatch', _dm, _real, _batch, _vec, _real_out, _real_out)
+_routine('DMBoxComputeGradientErrorBatch', _dm, _real, _batch, _vec, _real_out)
+_routine('DMBoxComputeStokesErrorBatch', _dm, _real, _first_batch, _batch, _vec, _real_out, _real_out, _real_out, _real_out)
+_routine('DMBoxAddLoadVec', _dm, _vec, _vec)
+_routine('DMBoxAddNeumannLoadVec', _dm, _int, _vec, _vec)
+_routine('DMBoxComputeErrorVec', _dm, _vec, _vec_or_none, _real_out, _real_out_if)
 _routine('MatBoxUpdate', _mat)
 
 _routine('MatCreateBakeoff', _dm, _enum('MatBakeoffProblems'), _enum('MatBakeoffLayouts'), _out(ctypes.c_void_p, _newmat))

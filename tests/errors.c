@@ -256,6 +256,61 @@ static PetscErrorCode TestMemory(void)
 }
 #endif
 
+/* loads and errors from nodal values, for a DMBOX with the operator poisson, two of its vectors and that of another mesh */
+static PetscErrorCode TestLoads(DM poisson, Vec x, Vec b, Vec small)
+{
+  const PetscInt    cells[]  = {4, 4};
+  DMBoxBoundaryType sides[4] = {DMBOX_NEUMANN, DMBOX_DIRICHLET, DMBOX_NEUMANN, DMBOX_DIRICHLET};
+  DM                dm;
+  Vec               single, v, w;
+  PetscReal         e, D[3], shift;
+  PetscInt          n;
+
+  PetscFunctionBeginUser;
+  FAILS("a load from a vector of another mesh", DMBoxAddLoadVec(poisson, small, b), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
+  FAILS("a load into a vector of another mesh", DMBoxAddLoadVec(poisson, x, small), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
+  FAILS("a load in place", DMBoxAddLoadVec(poisson, x, x), PETSC_ERR_ARG_IDN, "DMBoxAddLoadVec()", "two different ones");
+  FAILS("an error of a vector of another mesh", DMBoxComputeErrorVec(poisson, x, small, &e, NULL), PETSC_ERR_ARG_SIZ, "local size", "DMCreateGlobalVector");
+  FAILS("a flux on a Dirichlet side", DMBoxAddNeumannLoadVec(poisson, 1, x, b), PETSC_ERR_ARG_INCOMP, "dirichlet on side 1", "neumann");
+  FAILS("a flux on side 6", DMBoxAddNeumannLoadVec(poisson, 6, x, b), PETSC_ERR_ARG_OUTOFRANGE, "side 6", "from 0 to 5");
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(VecCreate(PETSC_COMM_WORLD, &single));
+  PetscCall(VecSetSizes(single, n, PETSC_DETERMINE));
+  PetscCall(VecSetType(single, VECSINGLE));
+  FAILS("a load from single precision into double", DMBoxAddLoadVec(poisson, single, b), PETSC_ERR_ARG_INCOMP, "another precision", "VecSingleConvert()");
+  FAILS("an error in single precision for a DM with double", DMBoxComputeErrorVec(poisson, single, NULL, &e, NULL), PETSC_ERR_ARG_INCOMP, "type single", "DMCreateGlobalVector");
+  PetscCall(VecDestroy(&single));
+  PetscCall(DMBoxGetPoisson(poisson, D, &shift));
+  PetscCall(DMBoxSetPoisson(poisson, D, -1));
+  FAILS("an energy with a negative shift", DMBoxComputeErrorVec(poisson, x, NULL, NULL, &e), PETSC_ERR_SUP, "poisson is not positive semidefinite", "NULL for the energy");
+  PetscCall(DMBoxSetPoisson(poisson, D, shift));
+
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
+  FAILS("DMBoxAddLoadVec before set-up", DMBoxAddLoadVec(dm, x, b), PETSC_ERR_ARG_WRONGSTATE, "DMSetUp()", "first");
+  PetscCall(DMBoxSetOperator(dm, "diffusion"));
+  PetscCall(DMBoxSetBoundary(dm, sides));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMCreateGlobalVector(dm, &v));
+  PetscCall(VecDuplicate(v, &w));
+  FAILS("a flux from nodal values for diffusion", DMBoxAddNeumannLoadVec(dm, 0, v, w), PETSC_ERR_SUP, "diffusion", "DMBoxAddNeumannLoadBatch()");
+  PetscCall(VecDestroy(&w));
+  PetscCall(VecDestroy(&v));
+  PetscCall(DMDestroy(&dm));
+
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_P1));
+  PetscCall(DMBoxSetOperator(dm, "heat"));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMCreateGlobalVector(dm, &v));
+  PetscCall(VecDuplicate(v, &w));
+  FAILS("a load from nodal values for heat", DMBoxAddLoadVec(dm, v, w), PETSC_ERR_SUP, "this DMBOX has heat", "DMBoxAddHeatLoad()");
+  FAILS("an error from nodal values for heat", DMBoxComputeErrorVec(dm, v, w, &e, NULL), PETSC_ERR_SUP, "this DMBOX has heat", "DMBoxComputeErrorBatch()");
+  PetscCall(VecDestroy(&w));
+  PetscCall(VecDestroy(&v));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt     cells[] = {4, 4, 4}, odd[] = {6, 4, 4};
@@ -324,6 +379,7 @@ int main(int argc, char **argv)
   PetscCall(NewPC(A, PCPATCHFD, "", &pc));
   FAILS("PCApply with a vector of another mesh", PCApply(pc, small, b), PETSC_ERR_ARG_SIZ, "Preconditioner", "vec");
   PetscCall(PCDestroy(&pc));
+  PetscCall(TestLoads(dm, x, b, small));
   PetscCall(VecDestroy(&small));
   PetscCall(DMDestroy(&other));
 

@@ -60,6 +60,31 @@ l2, largest = patchfd.DMBoxComputeError(dm, 3, lambda time, x: polynomial(time, 
 close(l2, 2 * 4 ** 0.5)
 close(largest, 2)
 
+# many points at once, and values at the nodes: a load of the polynomial, its norm
+v, b, c = u.duplicate(), u.duplicate(), u.duplicate()
+polynomials = lambda time, x: time * x[:, 0] ** 3 * x[:, 1] ** 2 + 1
+patchfd.DMBoxInterpolateFunctionBatch(dm, 3, polynomials, v)
+close((u - v).norm(), 0)
+close(patchfd.DMBoxComputeErrorBatch(dm, 3, lambda time, x: polynomials(time, x) - 2, u)[0], 2 * 4 ** 0.5)
+patchfd.DMBoxAddLoad(dm, 3, polynomial, b)
+patchfd.DMBoxAddLoadBatch(dm, 3, polynomials, c)
+close((b - c).norm(), 0)
+patchfd.DMBoxAddLoadVec(dm, u, b)
+close((b - 2 * c).norm(), 0)
+patchfd.DMBoxAddNeumannLoad(dm, 3, polynomial, b)
+patchfd.DMBoxAddNeumannLoadBatch(dm, 3, polynomials, c)
+patchfd.DMBoxAddNeumannLoadVec(dm, 1, u, b)
+patchfd.DMBoxAddLoadBatch(dm, 3, polynomials, c)
+patchfd.DMBoxAddNeumannLoadBatch(dm, 3, lambda time, x: polynomials(time, x), c)
+close((b - c).norm(), 0, 1e-11)
+v.set(1)
+l2, energy = patchfd.DMBoxComputeErrorVec(dm, v, None, True)
+close(l2, 4 ** 0.5)
+close(energy, (0.5 * 4) ** 0.5)  # of the shift
+close(patchfd.DMBoxComputeErrorVec(dm, u, v, False), patchfd.DMBoxComputeError(dm, 0, lambda time, x: 1, u)[0])
+close(patchfd.DMBoxComputeGradientErrorBatch(dm, 0, lambda time, x: x, v), (2 ** 4 / 3 + 4 / 3) ** 0.5)
+raises(PETSc.Error, 'DMBoxAddLoadBatch', patchfd.DMBoxAddLoadBatch, dm, 0, lambda time, x: x, b)  # two numbers a point
+
 # an exception in a callback arrives as the cause of PETSc's error, and the next call is none the wiser
 division = raises(PETSc.Error, 'DMBoxInterpolateFunction', patchfd.DMBoxInterpolateFunction, dm, 0, lambda time, x: 1 / (time * 0), u)
 assert isinstance(division.__cause__, ZeroDivisionError), division.__cause__

@@ -326,14 +326,15 @@ static PetscErrorCode MatrixNorm(DM dm, int which, Vec e, Vec w, PetscReal *norm
 
   Norms are over all fields together.  The energy needs coefficients that make the operator positive semidefinite, so for `stokes` there is none.
 
-  In one precision for vectors and products, digits are lost in u - v when both are nearly equal.
+  The `DM` keeps two vectors to work with: `DMClearGlobalVectors()` frees them.
 
 .seealso: `DMBOX`, `DMBoxComputeError()`, `DMBoxComputeErrorBatch()`, `DMBoxComputeGradientError()`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddLoadVec()`
 @*/
 PetscErrorCode DMBoxComputeErrorVec(DM dm, Vec u, Vec v, PetscReal *l2, PetscReal *energy)
 {
-  DM_Box *box;
-  Vec     e = u, w;
+  DM_Box        *box;
+  PatchFDKernels kern[2];
+  Vec            e = u, w;
 
   PetscFunctionBegin;
   PetscCall(LoadsCheck(dm, "DMBoxComputeErrorVec()", "DMBoxComputeErrorBatch()", u, v, &box));
@@ -346,15 +347,19 @@ PetscErrorCode DMBoxComputeErrorVec(DM dm, Vec u, Vec v, PetscReal *l2, PetscRea
     PetscCall(LoadsGetMatrix(dm, l, ERROR_ENERGY, &m));
     PetscCheck(m->form.spd, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMBoxComputeErrorVec(): -dm_box_operator %s is not positive semidefinite with these coefficients, so it makes no norm: pass NULL for the energy", box->op->name);
   }
-  PetscCall(VecDuplicate(u, &w));
+  PetscCall(DMGetGlobalVector(dm, &w));
+  PetscCall(PatchFDVecGetKernels(u, &kern[0]));
+  PetscCall(PatchFDVecGetKernels(w, &kern[1]));
+  PetscCheck(kern[0] == kern[1], PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "DMBoxComputeErrorVec(): the Vec is of type %s, but those of the DM (-dm_vec_type) are %s; take a Vec from DMCreateGlobalVector()",
+             ((PetscObject)u)->type_name, ((PetscObject)w)->type_name);
   if (v) {
-    PetscCall(VecDuplicate(u, &e));
+    PetscCall(DMGetGlobalVector(dm, &e));
     PetscCall(VecWAXPY(e, -1, v, u));
   }
   if (l2) PetscCall(MatrixNorm(dm, ERROR_MASS, e, w, l2));
   if (energy) PetscCall(MatrixNorm(dm, ERROR_ENERGY, e, w, energy));
-  if (v) PetscCall(VecDestroy(&e));
-  PetscCall(VecDestroy(&w));
+  if (v) PetscCall(DMRestoreGlobalVector(dm, &e));
+  PetscCall(DMRestoreGlobalVector(dm, &w));
   PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, u, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
