@@ -5,6 +5,7 @@ Crank-Nicolson on n^3 cubes of the unit cube, capacity and conductivity from fie
   -dt <dt>       : length of a step (default 1e-3)\n\
   -rtol <rtol>   : tolerance in the natural norm (default 1e-8)\n\
   -aij 0         : without assembled matrices\n\
+  -solvers <...> : which of jacobi, mg and auto (default all)\n\
   -cpu           : time of the processor, for machines that others use, too; on one rank\n\
   -products      : products and copies instead: bytes in the time of a copy\n\n";
 
@@ -326,11 +327,38 @@ static PetscErrorCode Print(const Problem *p, const char name[], const Result *r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* is the solver in the list of -solvers, or is there no list? */
+static PetscErrorCode Wanted(const char solver[], PetscBool *wanted)
+{
+  char     *name[3];
+  PetscInt  n = 3;
+  PetscBool list, same;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-solvers", name, &n, &list));
+  *wanted = (PetscBool)!list;
+  for (PetscInt i = 0; i < n && list; i++) {
+    PetscCall(PetscStrcmp(name[i], solver, &same));
+    *wanted = (PetscBool)(*wanted || same);
+    PetscCall(PetscFree(name[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
-  Problem   p = {.n = 100, .steps = 10, .dt = 1e-3, .rtol = 1e-8};
-  Result    r[6];
-  PetscBool aij = PETSC_TRUE, products = PETSC_FALSE;
+  static const struct {
+    DMBoxHeatSolver type;
+    const char     *name;
+  } solvers[] = {
+    {DMBOX_HEAT_SOLVER_JACOBI, "DMBOX, Jacobi"                       },
+    {DMBOX_HEAT_SOLVER_MG,     "DMBOX, multigrid in single precision"},
+    {DMBOX_HEAT_SOLVER_AUTO,   "DMBOX, what the library chooses"     }
+  };
+  Problem       p = {.n = 100, .steps = 10, .dt = 1e-3, .rtol = 1e-8};
+  Result        r[6];
+  const Result *first = NULL;
+  PetscBool     aij = PETSC_TRUE, products = PETSC_FALSE, wanted = PETSC_TRUE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -351,19 +379,20 @@ int main(int argc, char **argv)
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-36s %10s  %11s  %6s  %10s  %6s  %6s  %s\n", "", "first step", "a step", "its", "all", "step", "all", "|u|"));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-36s %10s  %11s  %6s  %10s  %14s\n", "", "", "", "a step", "", "over the first"));
-  PetscCall(MatrixFree(&p, DMBOX_HEAT_SOLVER_JACOBI, &r[0]));
-  PetscCall(Print(&p, "DMBOX, Jacobi", &r[0], &r[0]));
-  PetscCall(MatrixFree(&p, DMBOX_HEAT_SOLVER_MG, &r[1]));
-  PetscCall(Print(&p, "DMBOX, multigrid in single precision", &r[1], &r[0]));
-  PetscCall(MatrixFree(&p, DMBOX_HEAT_SOLVER_AUTO, &r[2]));
-  PetscCall(Print(&p, "DMBOX, what the library chooses", &r[2], &r[0]));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(solvers); i++) {
+    PetscCall(Wanted(DMBoxHeatSolvers[solvers[i].type], &wanted));
+    if (!wanted) continue;
+    PetscCall(MatrixFree(&p, solvers[i].type, &r[i]));
+    if (!first) first = &r[i];
+    PetscCall(Print(&p, solvers[i].name, &r[i], first));
+  }
   if (aij) {
     PetscCall(Assembled(&p, PCJACOBI, PETSC_FALSE, &r[3]));
-    PetscCall(Print(&p, "MATAIJ, Jacobi, last solution", &r[3], &r[0]));
+    PetscCall(Print(&p, "MATAIJ, Jacobi, last solution", &r[3], first ? first : &r[3]));
     PetscCall(Assembled(&p, PCJACOBI, PETSC_TRUE, &r[4]));
-    PetscCall(Print(&p, "MATAIJ, Jacobi, extrapolation", &r[4], &r[0]));
+    PetscCall(Print(&p, "MATAIJ, Jacobi, extrapolation", &r[4], first ? first : &r[3]));
     PetscCall(Assembled(&p, PCGAMG, PETSC_FALSE, &r[5]));
-    PetscCall(Print(&p, "MATAIJ, GAMG, last solution", &r[5], &r[0]));
+    PetscCall(Print(&p, "MATAIJ, GAMG, last solution", &r[5], first ? first : &r[3]));
   }
   PetscCall(PetscFinalize());
   return 0;

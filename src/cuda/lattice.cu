@@ -173,7 +173,7 @@ static __global__ void RobinKernel(const __grid_constant__ LatticeGather<T> p)
 {
   const T energy = RobinRow(p, blockIdx.x * (size_t)blockDim.x + threadIdx.x);
 
-  if (p.v.sweep) AddEnergy(energy, p.v.sweep);
+  if (p.v.sweep && p.dim == 3) AddEnergy(energy, p.v.sweep);
 }
 
 template <typename T>
@@ -188,12 +188,21 @@ static PetscErrorCode Robin(const LatticeGather<T> &p, cudaStream_t stream)
 
 /* ---- sweeps ---- */
 
-/* node by node: p; or p'y, where rows that are not written are those of the identity */
-template <typename T, bool DIRECTION, bool ENERGY>
-static __global__ void SweepKernel(const __grid_constant__ LatticeGather<T> p)
+/* p = d r + b q, where d may be NULL for ones */
+template <typename T>
+static __global__ void DirectionKernel(size_t n, const PatchFDSweep *sweep, const T *d, const T *r, const T *q, T *p)
 {
-  const T b      = (T)p.v.sweep->b;
-  double  energy = 0;
+  const T b = (T)sweep->b;
+
+  if (sweep->stop) return;
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) p[i] = (d ? d[i] : T(1)) * r[i] + (b == 0 ? T(0) : b * q[i]);
+}
+
+/* rows that are not written are those of the identity; what these nodes give to x'y */
+template <typename T>
+static __global__ void EnergyKernel(const __grid_constant__ LatticeGather<T> p)
+{
+  double energy = 0;
 
   for (size_t item = blockIdx.x * (size_t)blockDim.x + threadIdx.x; item < p.nodes.size(); item += (size_t)gridDim.x * blockDim.x) {
     int node[3];
@@ -201,24 +210,33 @@ static __global__ void SweepKernel(const __grid_constant__ LatticeGather<T> p)
     p.nodes.template find<size_t>(item, node);
     const ptrdiff_t at = p.g.yl.at(node[0], node[1], node[2]);
 
-    if (DIRECTION) p.v.p[at] = p.v.direction(b, p.v.x[at], p.v.q[at], p.v.d[at]);
-    if (ENERGY) {
-      if (!p.g.write.contains(node[0], node[1], node[2])) p.v.y[at] = p.v.p[at];
-      energy += (double)p.v.p[at] * p.v.y[at];
-    }
+    if (!p.g.write.contains(node[0], node[1], node[2])) p.v.y[at] = p.v.x[at];
+    energy += (double)p.v.x[at] * p.v.y[at];
   }
-  if (ENERGY) AddEnergy(energy, p.v.sweep);
+  AddEnergy(energy, p.v.sweep);
 }
 
-template <typename T, bool DIRECTION, bool ENERGY>
-static PetscErrorCode Sweep(const LatticeGather<T> &p, cudaStream_t stream)
+template <typename T>
+static PetscErrorCode Direction(size_t n, const PatchFDSweep *sweep, const T *d, const T *r, const T *q, T *p, cudaStream_t stream)
+{
+  int blocks;
+
+  PetscFunctionBegin;
+  PetscCall(Multiprocessors(&blocks));
+  DirectionKernel<<<(unsigned)PetscMin((n + 255) / 256, (size_t)blocks * 64), 256, 0, stream>>>(n, sweep, d, r, q, p);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+static PetscErrorCode Energy(const LatticeGather<T> &p, cudaStream_t stream)
 {
   int blocks;
 
   PetscFunctionBegin;
   if (!p.nodes.size()) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Multiprocessors(&blocks));
-  SweepKernel<T, DIRECTION, ENERGY><<<(unsigned)PetscMin((p.nodes.size() + 127) / 128, (size_t)blocks * 16), 128, 0, stream>>>(p);
+  EnergyKernel<<<(unsigned)PetscMin((p.nodes.size() + 127) / 128, (size_t)blocks * 16), 128, 0, stream>>>(p);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -231,7 +249,7 @@ struct LatticePlan {
   PetscReal       h[3], robin[6];
   bool            equal; /* are the cubes cubes? */
   LatticeGeometry g;
-  LatticeCut      march[LATTICE_KINDS][LATTICE_MODES], stencil;
+  LatticeCut      march[LATTICE_KINDS][LATTICE_MODES], stencil[LATTICE_MODES];
   Shell           all, sides, outside; /* nodes: of y; with Robin terms, among others; that are not written */
   bool            square;              /* have x and y the same nodes, and are all that are written read? */
   PlanMemory      memory;
@@ -320,9 +338,10 @@ PetscErrorCode Lattice<T>::create(const PatchFDLatticeDesc *desc, void **plan)
   }
   if (g.store.empty()) PetscFunctionReturn(PETSC_SUCCESS);
   if (p->dim < 3) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int kind = 0; kind < LATTICE_KINDS; kind++)
-    for (int mode = 0; mode < LATTICE_MODES; mode++) PetscCall(LatticeMarchCut<T>((LatticeKind)kind, (LatticeMode)mode, g, &p->march[kind][mode]));
-  PetscCall(LatticeStencilCut<T>(g, &p->stencil));
+  for (int mode = 0; mode < LATTICE_MODES; mode++) {
+    for (int kind = 0; kind < LATTICE_KINDS; kind++) PetscCall(LatticeMarchCut<T>((LatticeKind)kind, (LatticeMode)mode, g, &p->march[kind][mode]));
+    PetscCall(LatticeStencilCut<T>((LatticeMode)mode, g, &p->stencil[mode]));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -371,12 +390,12 @@ static LatticeKind Kind(const LatticePlan<T> *p, const LatticeMaterial<T> &m)
   return p->equal ? LATTICE_CUBES : LATTICE_SCALAR;
 }
 
-/* y = y0 + alpha A x */
+/* in 3D with the energy of rows that are written, if there is a sweep */
 template <typename T>
 static PetscErrorCode Multiply(const LatticePlan<T> *p, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
 {
   const LatticeKind kind = Kind(p, m);
-  const LatticeMode mode = v.y0 ? LATTICE_ADD : LATTICE_MULT;
+  const LatticeMode mode = Mode(v);
 
   PetscFunctionBegin;
   if (p->dim == 1) {
@@ -384,7 +403,7 @@ static PetscErrorCode Multiply(const LatticePlan<T> *p, const LatticeMaterial<T>
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (p->dim == 2) PetscCall(LatticePlaneApply(p->g, m, v, stream));
-  else if (!p->g.body && !m.c && !m.k[0] && !m.k[1] && !m.k[2]) PetscCall(LatticeStencilApply(p->stencil, p->g, m, v, stream));
+  else if (!p->g.body && !m.c && !m.k[0] && !m.k[1] && !m.k[2]) PetscCall(LatticeStencilApply(mode, p->stencil[mode], p->g, m, v, stream));
   else PetscCall(LatticeMarchApply(kind, mode, p->march[kind][mode], p->g, m, v, stream));
   PetscCall(Robin(PrepareGather(p, m, v, p->sides), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -417,38 +436,22 @@ PetscErrorCode Lattice<T>::sweep(void *plan, const PatchFDMaterial *material, co
 {
   LatticePlan<T>          *p = (LatticePlan<T> *)plan;
   const LatticeMaterial<T> m = PrepareMaterial(p, material);
-  const LatticeKind        kind = Kind(p, m);
   LatticeVectors<T>        v = {};
   cudaStream_t             stream;
 
   PetscFunctionBegin;
   PetscCheck(p->square, PETSC_COMM_SELF, PETSC_ERR_SUP, "A sweep of conjugate gradients wants the same box for what is read and what is written");
-  v.alpha  = T(1);
-  v.x      = (const T *)r;
-  v.q      = (const T *)q;
-  v.d      = (const T *)(d ? d : r);
-  v.dscale = d ? T(1) : T(0);
-  v.d0     = d ? T(0) : T(1);
-  v.p      = (T *)dir;
-  v.y      = (T *)w;
-  v.sweep  = sweep;
+  v.alpha = T(1);
+  v.x     = (const T *)dir;
+  v.y     = (T *)w;
+  v.sweep = sweep;
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   PetscCallCUDA(cudaMemsetAsync(&sweep->pw, 0, sizeof(sweep->pw), stream));
-  if (p->g.store.empty()) { /* nothing but p'y = 0 */
-  } else if (p->dim == 3) {
-    PetscCall(LatticeMarchApply(kind, LATTICE_SWEEP, p->march[kind][LATTICE_SWEEP], p->g, m, v, stream));
-    PetscCall((Sweep<T, true, true>(PrepareGather(p, m, v, p->outside), stream)));
-    v.x = v.p;
-    PetscCall(Robin(PrepareGather(p, m, v, p->sides), stream));
-  } else {
-    PetscCall((Sweep<T, true, false>(PrepareGather(p, m, v, p->all), stream)));
-    LatticeVectors<T> product = v;
-
-    product.x     = v.p;
-    product.sweep = NULL;
-    PetscCall(Multiply(p, m, product, stream));
-    PetscCall((Sweep<T, false, true>(PrepareGather(p, m, v, p->all), stream)));
+  if (!p->g.store.empty()) {
+    PetscCall(Direction(p->all.size(), sweep, (const T *)d, (const T *)r, (const T *)q, (T *)dir, stream));
+    PetscCall(Multiply(p, m, v, stream));
+    PetscCall(Energy(PrepareGather(p, m, v, p->dim == 3 ? p->outside : p->all), stream));
   }
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(96. * (PetscLogDouble)p->all.size()));

@@ -43,53 +43,44 @@ struct LatticeMaterial {
   bool     robin; /* is any of the sides' not zero? */
 };
 
-/* y = y0 + alpha A x; or, if there is a sweep, p = d x + b q, y = A p and p'y (kernels.h), where d is dscale d + d0 */
+/* y = y0 + alpha A x; or, if there is a sweep (kernels.h), y = A x and what rows of A give to x'y, of which the sweep has the sum */
 template <typename T>
 struct LatticeVectors {
   T             alpha;
   const T      *x, *y0;
   T            *y;
-  const T      *q, *d;
-  T             dscale, d0;
-  T            *p;
   PatchFDSweep *sweep;
-
-  /* node by node */
-  __device__ __forceinline__ T direction(T b, T x, T q, T d) const { return (dscale * d + d0) * x + (b == 0 ? T(0) : b * q); }
 };
 
 /* what is done with x and y */
 enum LatticeMode {
   LATTICE_MULT,
-  LATTICE_ADD, /* there is y0 */
-  LATTICE_SWEEP,
+  LATTICE_ADD,    /* there is y0 */
+  LATTICE_ENERGY, /* there is a sweep */
   LATTICE_MODES
 };
 
-/*
-  How the nodes are cut into marches of `chunk` planes: those of the planes from lo to hi, where all cubes below and above exist, of which there are `parts`,
-  then one of the planes before lo, and one of those from hi on
-*/
+template <typename T>
+static LatticeMode Mode(const LatticeVectors<T> &v)
+{
+  return v.y0 ? LATTICE_ADD : (v.sweep ? LATTICE_ENERGY : LATTICE_MULT);
+}
+
+/* How the planes from lo to hi are cut into marches of `chunk` planes, of which there are `parts` */
 struct LatticeCut {
   dim3 grid;
   int  lo, hi, chunk, parts;
 
   /* the planes of a block */
-  __device__ void planes(const LatticeGeometry &g, int *first, int *end, bool *inner) const
-  {
-    const int z = (int)blockIdx.z;
-
-    *inner = z < parts;
-    *first = z < parts ? lo + z * chunk : (z == parts ? g.store.lo[2] : hi);
-    *end   = z < parts ? min(*first + chunk, hi) : (z == parts ? lo : g.store.hi[2]);
-  }
+  __device__ int first() const { return lo + (int)blockIdx.z * chunk; }
+  __device__ int end() const { return min(first() + chunk, hi); }
 };
 
-/* so many parts that a device is full several times, since marches at sides take longer, but not shorter than `shortest`, since each begins with planes that give nothing */
+/* so many parts that a device is full several times, but not shorter than `shortest`, since each begins with planes that give nothing */
 template <typename Tile, typename Kernel>
-static PetscErrorCode LatticeCutPlanes(Kernel kernel, size_t shared, const LatticeGeometry &g, LatticeCut *cut)
+static PetscErrorCode LatticeCutPlanes(Kernel kernel, size_t shared, const Range &nodes, LatticeCut *cut)
 {
-  constexpr int full = 8, shortest = 24;
+  constexpr int full = 4, shortest = 32;
   int           processors, blocks, planes;
 
   PetscFunctionBegin;
@@ -97,14 +88,14 @@ static PetscErrorCode LatticeCutPlanes(Kernel kernel, size_t shared, const Latti
   PetscCall(AllowShared(kernel, shared));
   PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, Tile::THREADS, shared));
-  cut->lo    = PetscMin(PetscMax(g.store.lo[2], g.cubes.lo[2] + 1), g.store.hi[2]);
-  cut->hi    = PetscMax(cut->lo, PetscMin(g.store.hi[2], g.cubes.hi[2]));
-  cut->grid  = Tile::grid(g, 1);
-  planes     = cut->hi - cut->lo;
+  cut->lo    = nodes.lo[2];
+  cut->hi    = nodes.hi[2];
+  cut->grid  = Tile::grid(nodes);
+  planes     = PetscMax(cut->hi - cut->lo, 1);
   cut->parts = PetscMax(1, PetscMin(planes / shortest, (int)((size_t)full * blocks * processors / ((size_t)cut->grid.x * cut->grid.y)) + 1));
   cut->chunk = (planes + cut->parts - 1) / cut->parts;
-  cut->parts = cut->chunk ? (planes + cut->chunk - 1) / cut->chunk : 0;
-  cut->grid.z = (unsigned)cut->parts + 2;
+  cut->parts = (planes + cut->chunk - 1) / cut->chunk;
+  cut->grid.z = (unsigned)cut->parts;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -117,31 +108,24 @@ enum LatticeKind {
 };
 
 /*
-  Materials without branches: a constant is any array times zero.  Capacities become c0 + cscale c, which has their factor; what edges in axes need
-  besides them becomes
-
-    LATTICE_CUBES   k0 + cscale c + kscale k, their entries: these are linear in both
-    LATTICE_SCALAR  k0 + kscale k, to be multiplied by `stiffness` in each direction
-    LATTICE_TENSOR  k0[d] + kscale[d] k[d], with the factor
+  Materials without branches: a constant is any array times zero.  Capacities become c0 + cscale c, which have their factor; what edges in axes need becomes
+  k0 + cscale c + kscale k, their entries: these are linear in both.  For LATTICE_CUBES that is the same in all directions, for LATTICE_SCALAR only k is.
 */
 template <typename T>
 struct LatticeScaled {
   const T *c, *k[3];
-  T        c0, cscale, k0[3], kscale[3], stiffness[3], identity;
+  T        c0, cscale, k0[3], kscale[3], identity;
 
-  LatticeScaled(LatticeKind kind, const LatticeMaterial<T> &m, const T *any)
+  LatticeScaled(const LatticeMaterial<T> &m, const T *any)
   {
     c        = m.c ? m.c : any;
     c0       = m.c ? T(0) : m.mass * m.constc;
     cscale   = m.c ? m.mass : T(0);
     identity = m.identity;
     for (int d = 0; d < 3; d++) {
-      const T factor = kind == LATTICE_SCALAR ? T(1) : (kind == LATTICE_CUBES ? -m.stiffness[d] : m.stiffness[d]);
-
-      k[d]         = m.k[d] ? m.k[d] : any;
-      k0[d]        = (m.k[d] ? T(0) : factor * m.constk[d]) + (kind == LATTICE_CUBES ? c0 : T(0));
-      kscale[d]    = m.k[d] ? factor : T(0);
-      stiffness[d] = m.stiffness[d];
+      k[d]      = m.k[d] ? m.k[d] : any;
+      k0[d]     = c0 - (m.k[d] ? T(0) : m.stiffness[d] * m.constk[d]);
+      kscale[d] = m.k[d] ? -m.stiffness[d] : T(0);
     }
   }
 };
@@ -151,69 +135,62 @@ PetscErrorCode LatticeMarchCut(LatticeKind, LatticeMode, const LatticeGeometry &
 template <typename T>
 PetscErrorCode LatticeMarchApply(LatticeKind, LatticeMode, const LatticeCut &, const LatticeGeometry &, const LatticeMaterial<T> &, const LatticeVectors<T> &, cudaStream_t);
 template <typename T>
-PetscErrorCode LatticeStencilCut(const LatticeGeometry &, LatticeCut *);
+PetscErrorCode LatticeStencilCut(LatticeMode, const LatticeGeometry &, LatticeCut *);
 template <typename T>
-PetscErrorCode LatticeStencilApply(const LatticeCut &, const LatticeGeometry &, const LatticeMaterial<T> &, const LatticeVectors<T> &, cudaStream_t);
+PetscErrorCode LatticeStencilApply(LatticeMode, const LatticeCut &, const LatticeGeometry &, const LatticeMaterial<T> &, const LatticeVectors<T> &, cudaStream_t);
 template <typename T>
 PetscErrorCode LatticePlaneApply(const LatticeGeometry &, const LatticeMaterial<T> &, const LatticeVectors<T> &, cudaStream_t);
 
 /*
-  What the fast kernels have in common: a warp has the nodes of ROWS rows of 30 nodes.  Lane l is node i of the row, lanes 0 and 31 for what their neighbours
-  need of them, as rows 0 and ROWS + 1; values of neighbours in x are in the neighbouring lanes.
+  What the fast kernels have in common: LANES threads have the nodes of ROWS rows of LANES - 2 nodes.  Thread l of them is node i of the row, the first and the
+  last one for what their neighbours need of them, as rows 0 and ROWS + 1.  A block has several such groups, one behind the other.
 */
-template <int ROWS>
+template <int ROWS_, int LANES = 32, int GROUPS_ = 4>
 struct LatticeTile {
-  static constexpr int WARPS = 4, THREADS = 32 * WARPS, NX = 30, NY = ROWS * WARPS;
+  static constexpr int ROWS = ROWS_, GROUPS = GROUPS_, THREADS = LANES * GROUPS, NX = LANES - 2, NY = ROWS * GROUPS;
+  const int            column, group;
   int                  i, j; /* of row 0 */
 
-  __device__ LatticeTile(const LatticeGeometry &g)
+  /* of the tiles of `nodes` */
+  __device__ LatticeTile(const Range &nodes) : column((int)threadIdx.x % LANES), group((int)threadIdx.x / LANES)
   {
-    i = g.store.lo[0] + (int)blockIdx.x * NX + (int)(threadIdx.x % 32) - 1;
-    j = g.store.lo[1] + ((int)blockIdx.y * WARPS + (int)(threadIdx.x / 32)) * ROWS - 1;
+    i = nodes.lo[0] + (int)blockIdx.x * NX + column - 1;
+    j = nodes.lo[1] + ((int)blockIdx.y * GROUPS + group) * ROWS - 1;
   }
-  /* bit r: is row r of the range, if the lane's column is?  first: of what is left of it when so many columns and rows before it go */
-  __device__ unsigned rows(const Range &range, int first = 0) const
+  /* bit r: is row r of the range, if the thread's column is? */
+  __device__ unsigned rows(const Range &range) const
   {
-    const int lo = max(range.lo[1] + first - j, 0), hi = min(range.hi[1] - j, ROWS + 2);
+    const int lo = max(range.lo[1] - j, 0), hi = min(range.hi[1] - j, ROWS + 2);
 
-    return i >= range.lo[0] + first && i < range.hi[0] && lo < hi ? (1u << hi) - (1u << lo) : 0;
+    return i >= range.lo[0] && i < range.hi[0] && lo < hi ? (1u << hi) - (1u << lo) : 0;
   }
-  /* bits of the rows that this lane writes */
-  __device__ unsigned stored(const LatticeGeometry &g) const
-  {
-    const int lane = threadIdx.x % 32;
+  /* bits of the rows of `nodes` that this thread writes */
+  __device__ unsigned stored(const Range &nodes) const { return column > 0 && column <= NX ? rows(nodes) & ((2u << ROWS) - 2) : 0; }
 
-    return lane > 0 && lane <= NX ? rows(g.store) & ((2u << ROWS) - 2) : 0;
-  }
-  /* have all the nodes that the warp writes all their cubes in x and y? */
-  __device__ bool inner(const LatticeGeometry &g) const { return __all_sync(0xffffffff, !(stored(g) & ~rows(g.cubes, 1))); }
-
-  static dim3 grid(const LatticeGeometry &g, int z)
-  {
-    return dim3((g.store.hi[0] - g.store.lo[0] + NX - 1) / NX, (g.store.hi[1] - g.store.lo[1] + NY - 1) / NY, z);
-  }
+  static dim3 grid(const Range &nodes) { return dim3(PetscMax(1, (nodes.hi[0] - nodes.lo[0] + NX - 1) / NX), PetscMax(1, (nodes.hi[1] - nodes.lo[1] + NY - 1) / NY)); }
 };
 
 /*
-  The values of N fields in the planes to come, in shared memory: a warp asks for a plane, and has it two planes later.  Nodes that do not exist have zero,
-  in the first NX fields those that are not read.  All 32 lanes call its functions.
+  The values of N fields, of which the first is x, in the planes that a block works on and in those to come, in shared memory: all of its threads ask for a plane, and
+  have it two planes later.  Nodes that do not exist have zero, in x those that are not read.
 */
-template <typename T, int NX, int N, int ROWS>
+template <typename T, int N, typename Tile, int SLOTS_>
 struct LatticeRing {
-  static constexpr int    SLOTS = 3, ROW = 32, FIELD = ROW * (ROWS + 2), SLOT = N * FIELD;
-  static constexpr int    WARP = SLOTS * SLOT + 2; /* the first and the last lane read one too many */
-  static constexpr size_t SHARED = sizeof(T) * LatticeTile<ROWS>::WARPS * WARP;
+  static constexpr int    ROWS = Tile::ROWS, SLOTS = SLOTS_, ROW = Tile::NX + 2, FIELD = ROW * (Tile::NY + 2), SLOT = N * FIELD;
+  static constexpr size_t SHARED = sizeof(T) * SLOTS * SLOT;
 
-  T             *mine;          /* the lane's first number */
-  const T       *from[N];       /* row 0 of the plane that is asked for next */
-  unsigned       there, others; /* bits of rows of the first NX fields and of the other ones that exist */
-  const bool     all;           /* do all? */
+  T *const       mine;        /* the thread's first number */
+  const int      left, right; /* where its neighbours' are; there is none at the ends of a row */
+  const bool     first, last; /* do the rows 0 and ROWS + 1 of this group belong to no other? */
+  const T       *from[N];     /* row 0 of the plane that is asked for next */
+  const unsigned there, others; /* bits of rows of x and of the other fields that exist */
+  const bool     all;         /* do all, for the warp? */
   const unsigned row;
-  int            ask, have; /* slots */
+  int            ask, have, had; /* slots: for the next plane, of the last one that is there, of the one before */
 
-  __device__ __forceinline__ LatticeRing(const LatticeTile<ROWS> &tile, const LatticeGeometry &g, T *shared) :
-    mine(shared + (threadIdx.x / 32) * WARP + 1 + threadIdx.x % 32), there(tile.rows(g.read)), others(N > NX ? tile.rows(g.box) : there),
-    all(__all_sync(0xffffffff, (there & others) == (4u << ROWS) - 1)), row((unsigned)g.xl.row), ask(0), have(SLOTS - 1)
+  __device__ __forceinline__ LatticeRing(const Tile &tile, const LatticeGeometry &g, T *shared, int have) :
+    mine(shared + tile.group * ROWS * ROW + tile.column), left(tile.column > 0 ? -1 : 0), right(tile.column < ROW - 1 ? 1 : 0), first(tile.group == 0), last(tile.group == Tile::GROUPS - 1),
+    there(tile.rows(g.read)), others(N > 1 ? tile.rows(g.box) : there), all(__all_sync(0xffffffff, (there & others) == (4u << ROWS) - 1)), row((unsigned)g.xl.row), ask(0), have(have), had(0)
   {
   }
 
@@ -221,7 +198,7 @@ struct LatticeRing {
   __device__ __forceinline__ void request(const LatticeGeometry &g, int z)
   {
     const unsigned slot = (unsigned)__cvta_generic_to_shared(mine + ask * SLOT);
-    const bool     read = Inside(g.read, 2, z), box = N == NX || Inside(g.box, 2, z);
+    const bool     read = Inside(g.read, 2, z), box = N == 1 || Inside(g.box, 2, z);
 
     if (all && read && box) copy<true>(slot, 0, 0);
     else copy<false>(slot, read ? there : 0, box ? others : 0);
@@ -230,16 +207,15 @@ struct LatticeRing {
     asm volatile("cp.async.commit_group;" ::: "memory");
     ask = ask == SLOTS - 1 ? 0 : ask + 1;
   }
-  /* the plane that was asked for before the last one is there */
+  /* the plane that was asked for before the last one is there, and nobody needs that of SLOTS - 1 planes before it */
   __device__ __forceinline__ void wait()
   {
     asm volatile("cp.async.wait_group 1;" ::: "memory");
-    __syncwarp();
+    __syncthreads();
+    had  = have;
     have = have == SLOTS - 1 ? 0 : have + 1;
   }
-  __device__ __forceinline__ T get(int f, int r) const { return mine[have * SLOT + f * FIELD + r * ROW]; }
-  __device__ __forceinline__ T left(int f, int r) const { return mine[have * SLOT + f * FIELD + r * ROW - 1]; }
-  __device__ __forceinline__ T right(int f, int r) const { return mine[have * SLOT + f * FIELD + r * ROW + 1]; }
+  __device__ __forceinline__ T get(int slot, int f, int r, int to) const { return mine[slot * SLOT + f * FIELD + r * ROW + to]; }
 
 private:
   template <bool ALL>
@@ -247,13 +223,14 @@ private:
   {
 #pragma unroll
     for (int r = 0; r < ROWS + 2; r++) {
+      if ((r == 0 && !first) || (r == ROWS + 1 && !last)) continue;
 #pragma unroll
       for (int f = 0; f < N; f++) {
         const unsigned to    = slot + (unsigned)sizeof(T) * (f * FIELD + r * ROW);
         const T       *where = from[f] + r * (size_t)Opaque(row);
 
         if constexpr (ALL) asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(where), "n"(sizeof(T)) : "memory");
-        else asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(where), "n"(sizeof(T)), "r"((f < NX ? bits : otherbits) >> r & 1 ? (int)sizeof(T) : 0) : "memory"); /* without reading */
+        else asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(where), "n"(sizeof(T)), "r"((f ? otherbits : bits) >> r & 1 ? (int)sizeof(T) : 0) : "memory"); /* without reading */
       }
     }
   }

@@ -1,17 +1,18 @@
 /*
   The operator on a lattice (lattice.cuh) in 3D with constant materials: a stencil of 15 points.
 
-  A warp marches in z.  A plane of x, which comes through shared memory, two planes ahead, gives to the rows of the plane below, of its own and of the plane
-  above, whose sums are in registers.  Around nodes of the sides some cubes are missing: there the weights are found from which of them exist.  The cubes around
-  an edge in x are those on either side of it in y and in z, of which those on the same side in both have two tetrahedra with it, the others one; an edge in
-  xy has two in either cube, that in xyz all six.  Memory bounds it.
+  Where all cubes around a node exist, a block marches in z.  A plane of x, which comes through shared memory, two planes ahead, gives to the rows of the plane
+  below, of its own and of the plane above, whose sums are in registers.  Nodes of the sides are left to threads that have one each, in blocks of the same launch:
+  there the weights are found from which cubes exist.  The cubes around an edge in x are those on either side of it in y and in z, of which those on the
+  same side in both have two tetrahedra with it, the others one; an edge in xy has two in either cube, that in xyz all six.  Memory bounds it.
 */
 #include "lattice.cuh"
+#include "shell.cuh"
 
 namespace patchfd
 {
 
-static constexpr int stencil_rows = 8;
+using StencilTile = LatticeTile<8, 64>;
 
 /* what tetrahedra give to edges: one to that of an axis, those of a cube to that of a face, to that through it */
 template <typename T>
@@ -21,15 +22,14 @@ struct StencilEntries {
 
 /* do the cubes on either side exist, in each direction: those before (0) and behind (1) the node? */
 template <typename T>
-struct StencilSides {
+struct StencilCubes {
   T x[2], y[2], z[2];
 };
 
 /* weights of the neighbours before and behind, in the plane and in the planes below and above: of v -+ x, v -+ (x + y), ... */
 template <typename T>
 struct StencilWeights {
-  T own, x[2], y[2], xy[2];
-  T z, xz[2], yz[2], xyz[2];
+  T own, x[2], y[2], xy[2], z[2], xz[2], yz[2], xyz[2];
 };
 
 template <typename T>
@@ -39,20 +39,20 @@ static __host__ __device__ T Around(const T a[2], const T b[2])
 }
 
 template <typename T>
-static __host__ __device__ StencilWeights<T> Weights(const StencilEntries<T> &e, const StencilSides<T> &s)
+static __host__ __device__ StencilWeights<T> Weights(const StencilEntries<T> &e, const StencilCubes<T> &s)
 {
   StencilWeights<T> w;
   T                 tetrahedra = 2 * (s.x[0] + s.x[1]) * (s.y[0] + s.y[1]) * (s.z[0] + s.z[1]), off = 0; /* around the node: six of cubes of corner 0 or 7, two of others */
 
-  w.z = Around(s.x, s.y) * e.axis[2];
   for (int i = 0; i < 2; i++) {
     w.x[i]   = s.x[i] * Around(s.y, s.z) * e.axis[0];
     w.y[i]   = s.y[i] * Around(s.x, s.z) * e.axis[1];
     w.xy[i]  = s.x[i] * s.y[i] * (s.z[0] + s.z[1]) * e.face;
-    w.xz[i]  = s.x[i] * (s.y[0] + s.y[1]) * e.face; /* there is a plane below or above, or else x is zero there */
-    w.yz[i]  = s.y[i] * (s.x[0] + s.x[1]) * e.face;
-    w.xyz[i] = s.x[i] * s.y[i] * e.space;
-    off += w.x[i] + w.y[i] + w.xy[i] + s.z[i] * (w.z + w.xz[i] + w.yz[i] + w.xyz[i]);
+    w.z[i]   = s.z[i] * Around(s.x, s.y) * e.axis[2];
+    w.xz[i]  = s.z[i] * s.x[i] * (s.y[0] + s.y[1]) * e.face;
+    w.yz[i]  = s.z[i] * s.y[i] * (s.x[0] + s.x[1]) * e.face;
+    w.xyz[i] = s.z[i] * s.x[i] * s.y[i] * e.space;
+    off += w.x[i] + w.y[i] + w.xy[i] + w.z[i] + w.xz[i] + w.yz[i] + w.xyz[i];
     tetrahedra += 4 * s.x[i] * s.y[i] * s.z[i];
   }
   w.own = tetrahedra * e.node - off;
@@ -64,81 +64,81 @@ struct StencilRow {
   T left, own, right;
 };
 
-/* entries, and the weights where all cubes exist */
+/* entries, the weights where all cubes exist, and which nodes these are, and the other ones */
 template <typename T>
 struct StencilTable {
   StencilEntries<T> entries;
   StencilWeights<T> whole;
+  Range             inner;
+  Shell             sides;
 };
 
-/* WHOLE: have all nodes all their cubes?  ADD: is there y0? */
-template <typename T, bool WHOLE, bool ADD>
-struct LatticeStencil {
-  static constexpr int ROWS = stencil_rows;
-  using Tile                = LatticeTile<ROWS>;
-  using Ring                = LatticeRing<T, 1, 1, ROWS>;
+/* ---- where all cubes exist ---- */
 
-  const LatticeGeometry  &g;
-  const StencilTable<T>  &table;
+template <typename T, LatticeMode MODE>
+struct StencilMarch {
+  static constexpr int ROWS = StencilTile::ROWS;
+  using Ring                = LatticeRing<T, 1, StencilTile, 3>;
+
+  const LatticeGeometry   &g;
+  const StencilWeights<T> &w;
   const LatticeVectors<T> &v;
-  const Tile             &tile;
-  Ring                    ring;
-  const unsigned          store, write; /* bits of rows */
-  T                      *y;            /* row 0 of the plane to be written */
-  T                       sum[ROWS + 1], own[ROWS + 1]; /* of the planes below: of that to be written, of the next one */
+  Ring                     ring;
+  const unsigned           store, write; /* bits of rows */
+  T                       *y;            /* row 0 of the plane to be written */
+  T                        sum[ROWS + 1], own[ROWS + 1]; /* of the planes below: of that to be written, of the next one */
+  T                        x[ROWS + 1];                  /* of the plane to be written, for its energy */
+  double                   energy;
 
-  __device__ __forceinline__ LatticeStencil(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, const Tile &tile, T *shared, int z) :
-    g(g), table(table), v(v), tile(tile), ring(tile, g, shared), store(tile.stored(g)), write(tile.rows(g.write)), y(v.y + g.yl.at(tile.i, tile.j, z - 2))
+  __device__ __forceinline__ StencilMarch(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, const StencilTile &tile, T *shared, int z) :
+    g(g), w(table.whole), v(v), ring(tile, g, shared, Ring::SLOTS - 1), store(tile.stored(table.inner)), write(tile.rows(g.write)), y(v.y + g.yl.at(tile.i, tile.j, z - 2)), energy(0)
   {
     ring.from[0] = v.x + g.xl.at(tile.i, tile.j, z - 1);
 #pragma unroll
-    for (int r = 0; r <= ROWS; r++) sum[r] = own[r] = 0;
+    for (int r = 0; r <= ROWS; r++) sum[r] = own[r] = x[r] = 0;
   }
 
-  __device__ __forceinline__ StencilRow<T> row(int r) const { return {ring.left(0, r), ring.get(0, r), ring.right(0, r)}; }
+  __device__ __forceinline__ StencilRow<T> row(int r) const { return {ring.get(ring.have, 0, r, ring.left), ring.get(ring.have, 0, r, 0), ring.get(ring.have, 0, r, ring.right)}; }
 
-  /* the weights of row r of plane z */
-  __device__ __forceinline__ StencilWeights<T> weights(int r, int z) const
+  /* row b of a plane, between rows a and c: to row r of the plane below, which is complete then, of its own plane and of that above */
+  __device__ __forceinline__ T add(int r, const StencilRow<T> &a, const StencilRow<T> &b, const StencilRow<T> &c)
   {
-    const auto has = [&](int d, int i) { return Inside(g.cubes, d, i) ? T(1) : T(0); };
-    const int  i = (int)Opaque((unsigned)tile.i), j = (int)Opaque((unsigned)tile.j) + r; /* or all of them would be kept */
-
-    return Weights<T>(table.entries, {{has(0, i - 1), has(0, i)}, {has(1, j - 1), has(1, j)}, {has(2, z - 1), has(2, z)}});
-  }
-
-  /* plane z, whose row r is b, between rows a and c: to row r of the plane below, which is complete then, of its own plane and of that above */
-  __device__ __forceinline__ T add(const StencilWeights<T> &w, int r, const StencilRow<T> &a, const StencilRow<T> &b, const StencilRow<T> &c)
-  {
-    const T below = sum[r] + (w.z * b.own + w.xz[1] * b.right + (w.yz[1] * c.own + w.xyz[1] * c.right));
+    const T below = sum[r] + (w.z[1] * b.own + w.xz[1] * b.right + (w.yz[1] * c.own + w.xyz[1] * c.right));
 
     sum[r] = own[r] + (w.own * b.own + w.x[0] * b.left + w.x[1] * b.right) + (w.y[0] * a.own + w.y[1] * c.own + w.xy[0] * a.left + w.xy[1] * c.right);
-    own[r] = w.z * b.own + w.xz[0] * b.left + (w.yz[0] * a.own + w.xyz[0] * a.left);
+    own[r] = w.z[0] * b.own + w.xz[0] * b.left + (w.yz[0] * a.own + w.xyz[0] * a.left);
     return below;
   }
 
   __device__ __forceinline__ void layer(int z, bool last)
   {
-    const unsigned put = last ? store : 0, rows = Inside(g.write, 2, z - 1) ? write : 0;
-    StencilRow<T>  x[3];
-    T              old[ROWS + 1];
+    const unsigned rows = Inside(g.write, 2, z - 1) ? write : 0, put = !last ? 0 : (MODE == LATTICE_ENERGY ? store & rows : store);
+    StencilRow<T>  row3[3];
+    T              old[ROWS + 1], partial = 0;
 
     ring.wait();
     ring.request(g, z + 2);
-    if constexpr (ADD) {
+    if constexpr (MODE == LATTICE_ADD) {
 #pragma unroll
       for (int r = 1; r <= ROWS; r++) old[r] = put >> r & 1 ? (y + (v.y0 - v.y))[r * (size_t)Opaque((unsigned)g.yl.row)] : T(0);
     }
-    x[0] = row(0);
-    x[1] = row(1);
+    row3[0] = row(0);
+    row3[1] = row(1);
 #pragma unroll
     for (int r = 1; r <= ROWS; r++) {
-      x[2] = row(r + 1);
-      const T below = WHOLE ? add(table.whole, r, x[0], x[1], x[2]) : add(weights(r, z), r, x[0], x[1], x[2]), alpha = rows >> r & 1 ? v.alpha : T(0);
+      row3[2] = row(r + 1);
+      T below = (rows >> r & 1 ? v.alpha : T(0)) * add(r, row3[0], row3[1], row3[2]);
 
-      if (put >> r & 1) y[r * (size_t)Opaque((unsigned)g.yl.row)] = ADD ? alpha * below + old[r] : alpha * below;
-      x[0] = x[1];
-      x[1] = x[2];
+      if constexpr (MODE == LATTICE_ADD) below += old[r];
+      if (put >> r & 1) {
+        y[r * (size_t)Opaque((unsigned)g.yl.row)] = below;
+        if (MODE == LATTICE_ENERGY) partial += below * x[r];
+      }
+      if (MODE == LATTICE_ENERGY) x[r] = row3[1].own;
+      row3[0] = row3[1];
+      row3[1] = row3[2];
     }
+    if (MODE == LATTICE_ENERGY) energy += partial;
   }
 
   /* planes from first to end */
@@ -150,67 +150,133 @@ struct LatticeStencil {
       layer(z, z > first);
       y += g.yl.plane;
     }
+    if constexpr (MODE == LATTICE_ENERGY) AddEnergy(energy, v.sweep);
   }
 };
 
-template <typename T, bool ADD>
-__launch_bounds__(LatticeTile<stencil_rows>::THREADS)
+/* ---- nodes of the sides ---- */
+
+template <typename T>
+static __device__ StencilWeights<T> Weights(const LatticeGeometry &g, const StencilEntries<T> &e, const int node[3])
+{
+  const auto has = [&](int d, int i) { return Inside(g.cubes, d, i) ? T(1) : T(0); };
+
+  return Weights<T>(e, {{has(0, node[0] - 1), has(0, node[0])}, {has(1, node[1] - 1), has(1, node[1])}, {has(2, node[2] - 1), has(2, node[2])}});
+}
+
+/* what the row gives to x'y */
+template <typename T, LatticeMode MODE>
+static __device__ T StencilNode(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, const int node[3])
+{
+  const auto x = [&](int i, int j, int k) { return g.read.contains(node[0] + i, node[1] + j, node[2] + k) ? v.x[g.xl.at(node[0] + i, node[1] + j, node[2] + k)] : T(0); };
+  const bool written = g.write.contains(node[0], node[1], node[2]);
+  T         *y       = v.y + g.yl.at(node[0], node[1], node[2]), sum = 0;
+
+  if (written) {
+    const StencilWeights<T> w = Weights(g, table.entries, node);
+
+    sum = w.own * x(0, 0, 0);
+#pragma unroll
+    for (int i = 0; i < 2; i++) {
+      const int s = 2 * i - 1;
+
+      sum += w.x[i] * x(s, 0, 0) + w.y[i] * x(0, s, 0) + w.z[i] * x(0, 0, s) + w.xy[i] * x(s, s, 0) + w.xz[i] * x(s, 0, s) + w.yz[i] * x(0, s, s) + w.xyz[i] * x(s, s, s);
+    }
+    sum *= v.alpha;
+  } else if (MODE == LATTICE_ENERGY) return 0;
+  *y = MODE == LATTICE_ADD ? sum + y[v.y0 - v.y] : sum;
+  return MODE == LATTICE_ENERGY ? sum * x(0, 0, 0) : T(0);
+}
+
+template <typename T, LatticeMode MODE>
+static __device__ void StencilSides(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, int parts)
+{
+  const size_t block = ((size_t)(blockIdx.z - parts) * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x, blocks = (size_t)(gridDim.z - parts) * gridDim.y * gridDim.x;
+  double       energy = 0;
+
+  for (size_t item = block * StencilTile::THREADS + threadIdx.x; item < table.sides.size(); item += blocks * StencilTile::THREADS) {
+    int node[3];
+
+    table.sides.template find<unsigned>(item, node);
+    energy += StencilNode<T, MODE>(g, table, v, node);
+  }
+  if (MODE == LATTICE_ENERGY) AddEnergy(energy, v.sweep);
+}
+
+/* ---- launches ---- */
+
+template <typename T, LatticeMode MODE>
+__launch_bounds__(StencilTile::THREADS, sizeof(T) == 4 ? 4 : 3)
 static __global__ void LatticeStencilKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ StencilTable<T> table, const __grid_constant__ LatticeVectors<T> v, const __grid_constant__ LatticeCut cut)
 {
-  using Whole = LatticeStencil<T, true, ADD>;
-  using Sides = LatticeStencil<T, false, ADD>;
   extern __shared__ double shared_memory[];
-  const typename Whole::Tile tile(g);
-  int                        first, end;
-  bool                       inner;
 
-  cut.planes(g, &first, &end, &inner);
-  if (tile.j + 1 >= g.store.hi[1] || first >= end) return; /* a warp without rows */
-  if (inner && tile.inner(g)) {
-    Whole march(g, table, v, tile, (T *)shared_memory, first);
+  if (MODE == LATTICE_ENERGY && v.sweep->stop) return;
+  if ((int)blockIdx.z >= cut.parts) StencilSides<T, MODE>(g, table, v, cut.parts);
+  else if (cut.first() < cut.end()) {
+    StencilMarch<T, MODE> march(g, table, v, StencilTile(table.inner), (T *)shared_memory, cut.first());
 
-    march.march(first, end);
-  } else {
-    Sides march(g, table, v, tile, (T *)shared_memory, first);
-
-    march.march(first, end);
+    march.march(cut.first(), cut.end());
   }
 }
 
-template <typename T>
-PetscErrorCode LatticeStencilCut(const LatticeGeometry &g, LatticeCut *cut)
+/* f(its kernel) */
+template <typename T, typename F>
+static PetscErrorCode ForStencil(LatticeMode mode, F &&f)
 {
-  constexpr size_t shared = LatticeStencil<T, true, true>::Ring::SHARED;
+  return mode == LATTICE_MULT ? f(LatticeStencilKernel<T, LATTICE_MULT>) : (mode == LATTICE_ADD ? f(LatticeStencilKernel<T, LATTICE_ADD>) : f(LatticeStencilKernel<T, LATTICE_ENERGY>));
+}
 
-  PetscFunctionBegin;
-  PetscCall(AllowShared(LatticeStencilKernel<T, true>, shared));
-  PetscCall(LatticeCutPlanes<LatticeTile<stencil_rows>>(LatticeStencilKernel<T, false>, shared, g, cut));
-  PetscFunctionReturn(PETSC_SUCCESS);
+/* the nodes of y that have all their cubes */
+static Range InnerNodes(const LatticeGeometry &g)
+{
+  Range r;
+
+  for (int d = 0; d < 3; d++) {
+    r.lo[d] = PetscMin(PetscMax(g.store.lo[d], g.cubes.lo[d] + 1), g.store.hi[d]);
+    r.hi[d] = PetscMax(r.lo[d], PetscMin(g.store.hi[d], g.cubes.hi[d]));
+  }
+  return r;
 }
 
 template <typename T>
-PetscErrorCode LatticeStencilApply(const LatticeCut &cut, const LatticeGeometry &g, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
+PetscErrorCode LatticeStencilCut(LatticeMode mode, const LatticeGeometry &g, LatticeCut *cut)
 {
-  constexpr int    threads = LatticeTile<stencil_rows>::THREADS;
-  constexpr size_t shared  = LatticeStencil<T, true, true>::Ring::SHARED;
-  const T          edge    = 4 * m.mass * m.constc; /* an element's mass on an edge */
-  StencilTable<T>  table;
+  constexpr size_t shared = StencilMarch<T, LATTICE_MULT>::Ring::SHARED;
+  const Range      inner  = InnerNodes(g);
 
-  PetscFunctionBegin;
+  return ForStencil<T>(mode, [&](auto kernel) {
+    PetscFunctionBegin;
+    PetscCall(LatticeCutPlanes<StencilTile>(kernel, shared, inner, cut));
+    cut->grid.z += (unsigned)(Shell(g.store, inner).size() / ((size_t)cut->grid.x * cut->grid.y * StencilTile::THREADS * 2) + 1); /* for those of the sides */
+    PetscFunctionReturn(PETSC_SUCCESS);
+  });
+}
+
+template <typename T>
+PetscErrorCode LatticeStencilApply(LatticeMode mode, const LatticeCut &cut, const LatticeGeometry &g, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
+{
+  const T         edge = 4 * m.mass * m.constc; /* an element's mass on an edge */
+  StencilTable<T> table;
+
   for (int d = 0; d < 3; d++) table.entries.axis[d] = edge - 4 * m.stiffness[d] * m.constk[d];
   table.entries.face  = 2 * edge; /* of the two in a cube */
   table.entries.space = 6 * edge;
   table.entries.node  = 5 * edge;
   table.whole         = Weights<T>(table.entries, {{1, 1}, {1, 1}, {1, 1}});
-  if (v.y0) LatticeStencilKernel<T, true><<<cut.grid, threads, shared, stream>>>(g, table, v, cut);
-  else LatticeStencilKernel<T, false><<<cut.grid, threads, shared, stream>>>(g, table, v, cut);
-  PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
+  table.inner         = InnerNodes(g);
+  table.sides         = Shell(g.store, table.inner);
+  return ForStencil<T>(mode, [&](auto kernel) {
+    PetscFunctionBegin;
+    kernel<<<cut.grid, StencilTile::THREADS, StencilMarch<T, LATTICE_MULT>::Ring::SHARED, stream>>>(g, table, v, cut);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  });
 }
 
 #define INSTANTIATE(T) \
-  template PetscErrorCode LatticeStencilCut<T>(const LatticeGeometry &, LatticeCut *); \
-  template PetscErrorCode LatticeStencilApply(const LatticeCut &, const LatticeGeometry &, const LatticeMaterial<T> &, const LatticeVectors<T> &, cudaStream_t)
+  template PetscErrorCode LatticeStencilCut<T>(LatticeMode, const LatticeGeometry &, LatticeCut *); \
+  template PetscErrorCode LatticeStencilApply(LatticeMode, const LatticeCut &, const LatticeGeometry &, const LatticeMaterial<T> &, const LatticeVectors<T> &, cudaStream_t)
 INSTANTIATE(double);
 INSTANTIATE(float);
 #undef INSTANTIATE

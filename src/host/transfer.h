@@ -1,6 +1,8 @@
 /*
   fine += P coarse and coarse += P' fine with P = P2 (x) P1 (x) P0, coarse cell by coarse cell.  A fine node that several coarse cells
   share belongs to the last of them in a box, to the first of them in a mesh: each fine node is visited once, so that adding is right.
+
+  Linear elements on cells that are halved go row by row instead: cells of so few nodes would be mostly gathering.
 */
 #pragma once
 #include "lines.h"
@@ -15,6 +17,9 @@ typedef struct {
   PetscInt            ncomp;
   PetscInt64          ncells;
   PetscLogDouble      flops;
+  PetscBool           linear;
+  REAL               *row;           /* then: for a row of fine nodes and one more on either side */
+  PetscInt            range[2][3][2]; /* and the nodes that are visited, coarse and fine */
 } TransferPlan;
 
 static PetscErrorCode TransferDestroy(void **plan)
@@ -26,6 +31,7 @@ static PetscErrorCode TransferDestroy(void **plan)
   for (int d = 0; d < 3; d++) PetscCall(PetscFree2(p->P[d], p->Pt[d]));
   PetscCall(PetscFree(p->base));
   for (int i = 0; i < 2; i++) PetscCall(IndexDestroy(&p->node[i]));
+  PetscCall(PetscFree(p->row));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -37,6 +43,41 @@ static PetscErrorCode TransferNodes(const PatchFDMeshTransfer *mesh, TransferPla
   p->ncells = mesh->ncells;
   PetscCall(IndexCreate(mesh->ncells, p->nc[0] * p->nc[1] * p->nc[2], mesh->coarse, &p->node[0]));
   PetscCall(IndexCreate(mesh->ncells, p->nf[0] * p->nf[1] * p->nf[2], mesh->fine, &p->node[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* is P that of linear elements on halves of cells in all directions, but for those that there are not? */
+static PetscBool TransferIsLinear(const PatchFDTransferDesc *desc)
+{
+  const PetscReal P[] = {1, 0, 0.5, 0.5, 0, 1};
+
+  for (int d = 0; d < 3; d++) {
+    const PatchFDEmbedding *e = desc->dir[d];
+
+    if (e->nf == 1 && e->nc == 1) continue;
+    if (e->nf != 3 || e->nc != 2 || e->fstride != 2 || e->cstride != 1) return PETSC_FALSE;
+    for (PetscInt i = 0; i < 6 * e->nclass; i++)
+      if (e->P[i] != P[i % 6]) return PETSC_FALSE;
+  }
+  return (PetscBool)(desc->dir[0]->nf == 3 && !desc->mesh);
+}
+
+static PetscErrorCode TransferSetLinear(TransferPlan *p)
+{
+  const PatchFDTransferDesc *desc = &p->desc;
+
+  PetscFunctionBegin;
+  p->linear = PETSC_TRUE;
+  for (int d = 0; d < 3; d++) {
+    const PetscInt first = desc->cells[d][0], end = desc->cells[d][1], last = end == desc->dir[d]->ncells;
+    const PetscInt box[2][2] = {{first, desc->dir[d]->nf == 1 ? end : end + 1}, {2 * first, desc->dir[d]->nf == 1 ? end : 2 * end + last}};
+
+    for (int f = 0; f < 2; f++) {
+      p->range[f][d][0] = PetscMax(box[f][0], f ? desc->fine[d][0] : desc->coarse[d][0]);
+      p->range[f][d][1] = PetscMax(p->range[f][d][0], PetscMin(box[f][1], f ? desc->fine[d][1] : desc->coarse[d][1]));
+    }
+  }
+  PetscCall(PetscCalloc1((size_t)(2 * (desc->cells[0][1] - desc->cells[0][0]) + 5), &p->row));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -73,6 +114,7 @@ static PetscErrorCode TransferCreate(const PatchFDTransferDesc *desc, void **pla
   if (desc->mesh) PetscCall(TransferNodes(desc->mesh, p));
   else p->ncells = PatchFDRangeSize(desc->cells);
   p->flops = 2.0 * PetscMax(1, p->ncomp) * p->ncells * (p->nf[0] * p->nc[0] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nc[1] * p->nc[2] + p->nf[0] * p->nf[1] * p->nf[2] * p->nc[2]);
+  if (TransferIsLinear(desc)) PetscCall(TransferSetLinear(p));
   *plan = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -157,10 +199,87 @@ static PetscErrorCode TransferApplyMesh(const TransferPlan *p, PetscBool restric
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- linear elements, row by row ---- */
+
+/* the coarse nodes that a fine one is made of in a direction, each with the same weight */
+static inline PetscReal TransferParents(const TransferPlan *p, int d, PetscInt fine, PetscInt *first, PetscInt *end)
+{
+  const PetscInt halves = p->nf[d] > 1;
+
+  *first = PetscMax(p->range[0][d][0], halves ? fine / 2 : fine);
+  *end   = PetscMin(p->range[0][d][1], halves ? (fine + 1) / 2 + 1 : fine + 1);
+  return halves && fine % 2 ? 0.5 : 1;
+}
+
+/* row[1] is the first coarse node of the cells: a row of the sum over the parents in y and z, zero where there are none */
+static void TransferProlongRow(const TransferPlan *p, const REAL *coarse, PetscInt j, PetscInt k, REAL *fine)
+{
+  const PetscInt lo = p->desc.cells[0][0] - 1, n = p->desc.cells[0][1] - lo + 2, c0 = p->range[0][0][0], nc = p->range[0][0][1] - c0, first = p->range[1][0][0], end = p->range[1][0][1];
+  REAL *const    row = p->row;
+  PetscInt       j0, j1, k0, k1, i = first;
+  const REAL     weight = (REAL)(TransferParents(p, 1, j, &j0, &j1) * TransferParents(p, 2, k, &k0, &k1));
+
+  for (PetscInt l = 0; l < n; l++) row[l] = 0;
+  for (PetscInt kk = k0; kk < k1; kk++) {
+    for (PetscInt jj = j0; jj < j1; jj++) {
+      const REAL *const from = coarse + PatchFDBoxNode(&p->desc.cbox, c0, jj, kk);
+
+      for (PetscInt l = 0; l < nc; l++) row[c0 - lo + l] += weight * from[l];
+    }
+  }
+  if (i % 2 && i < end) {
+    fine[0] += (REAL)0.5 * (row[i / 2 - lo] + row[i / 2 + 1 - lo]);
+    i++;
+  }
+  for (; i + 1 < end; i += 2) {
+    fine[i - first] += row[i / 2 - lo];
+    fine[i + 1 - first] += (REAL)0.5 * (row[i / 2 - lo] + row[i / 2 + 1 - lo]);
+  }
+  if (i < end) fine[i - first] += row[i / 2 - lo];
+}
+
+/* row[1] is the first fine node of the cells: a row of the sum over the children in y and z, zero where there are none */
+static void TransferRestrictRow(const TransferPlan *p, const REAL *fine, PetscInt j, PetscInt k, REAL *coarse)
+{
+  const PetscInt lo = 2 * p->desc.cells[0][0] - 1, n = 2 * p->desc.cells[0][1] - lo + 2, c0 = p->range[0][0][0], nc = p->range[0][0][1] - c0, first = p->range[1][0][0], nf = p->range[1][0][1] - first;
+  const PetscInt wy = p->nf[1] > 1, wz = p->nf[2] > 1, jf = wy ? 2 * j : j, kf = wz ? 2 * k : k;
+  REAL *const    row = p->row;
+
+  for (PetscInt l = 0; l < n; l++) row[l] = 0;
+  for (PetscInt kk = PetscMax(kf - wz, p->range[1][2][0]); kk < PetscMin(kf + wz + 1, p->range[1][2][1]); kk++) {
+    for (PetscInt jj = PetscMax(jf - wy, p->range[1][1][0]); jj < PetscMin(jf + wy + 1, p->range[1][1][1]); jj++) {
+      const REAL *const from   = fine + PatchFDBoxNode(&p->desc.fbox, first, jj, kk);
+      const REAL        weight = (REAL)((jj == jf ? 1 : 0.5) * (kk == kf ? 1 : 0.5));
+
+      for (PetscInt l = 0; l < nf; l++) row[first - lo + l] += weight * from[l];
+    }
+  }
+  for (PetscInt l = 0; l < nc; l++) {
+    const REAL *const at = row + 2 * (c0 + l) - lo;
+
+    coarse[l] += at[0] + (REAL)0.5 * (at[-1] + at[1]);
+  }
+}
+
+static PetscErrorCode TransferApplyLinear(const TransferPlan *p, PetscBool restriction, const REAL *from, REAL *to)
+{
+  const PetscInt(*r)[2] = p->range[restriction ? 0 : 1];
+
+  PetscFunctionBegin;
+  if (r[0][0] >= r[0][1]) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt k = r[2][0]; k < r[2][1]; k++) {
+    for (PetscInt j = r[1][0]; j < r[1][1]; j++) {
+      if (restriction) TransferRestrictRow(p, from, j, k, to + PatchFDBoxNode(&p->desc.cbox, r[0][0], j, k));
+      else TransferProlongRow(p, from, j, k, to + PatchFDBoxNode(&p->desc.fbox, r[0][0], j, k));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TransferApply(TransferPlan *p, PetscBool restriction, const REAL *from, REAL *to)
 {
   PetscFunctionBegin;
-  PetscCall((p->node[0].size ? TransferApplyMesh : TransferApplyBox)(p, restriction, from, to));
+  PetscCall((p->linear ? TransferApplyLinear : (p->node[0].size ? TransferApplyMesh : TransferApplyBox))(p, restriction, from, to));
   PetscCall(PetscLogFlops(p->flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

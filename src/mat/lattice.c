@@ -2,6 +2,7 @@
   Matrices of the operator "heat" of a DMBOX, without entries: mass M(capacity) + stiffness K(conductivity), with Robin terms, of linear elements on a lattice.
   All numbers come from the fields of the materials in each product (src/host/lattice.h).  Rows of fixed nodes, and of nodes outside of the body, are rows of the identity.
 */
+#include <patchfd/private/cg.h>
 #include <patchfd/private/heatimpl.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
@@ -133,6 +134,27 @@ static PetscErrorCode MatApply_Lattice(Mat A, PetscReal alpha, Vec x, Vec y0, Ve
 }
 MAT_PRODUCTS(Lattice)
 
+/* the first sweep of KSPFUSEDCG, where the kernels' arrays are the vectors themselves; it takes rows of fixed nodes for those of the identity */
+static PetscErrorCode MatFusedCGSweep_Lattice(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep, PetscBool *can)
+{
+  Mat_Lattice    *m;
+  PatchFDMaterial material;
+  PetscMPIInt     size;
+  void           *plan = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  *can = (PetscBool)(size == 1 && kern->latticesweep && m->form.identity == 1);
+  if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscCall(MatLatticeGetPlan(m, kern, &plan));
+  PetscCall(MatLatticeMaterial(m, kern, &material));
+  PetscCall((*kern->latticesweep)(plan, &material, d, r, q, p, w, sweep));
+  PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode MatGetDiagonal_Lattice(Mat A, Vec diag)
 {
   Mat_Lattice    *m;
@@ -224,6 +246,7 @@ static PetscErrorCode MatDestroy_Lattice(Mat A)
   PetscCall(PetscFree(m));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatLatticeGet_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxTake_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFusedCGSweep_C", NULL));
   PetscCall(MatBoxShellDestroy(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -310,6 +333,7 @@ PetscErrorCode MatLatticeCreate(DM dm, const MatLatticeForm *form, Mat *A)
   PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatLatticeGet_C", MatLatticeGet_Lattice));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxTake_C", MatBoxTake_Lattice));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatFusedCGSweep_C", MatFusedCGSweep_Lattice));
   PetscCall(MatSetUp(*A));
   PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(*A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
