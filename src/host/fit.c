@@ -569,6 +569,7 @@ PetscErrorCode PatchFDHostFitCreate(const PatchFDFitMesh *mesh, PetscBool shared
   PetscFunctionBegin;
   PetscCall(PetscMemzero(fit, sizeof(*fit)));
   fit->dim    = mesh->points->dim;
+  fit->degree = mesh->degree;
   fit->box    = *box;
   fit->npatch = 1;
   for (int d = 0; d < 3; d++) fit->npatch *= mesh->patches[d][1] - mesh->patches[d][0];

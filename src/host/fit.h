@@ -332,7 +332,7 @@ static V FitDot(PetscInt size, const V *x, const V *y)
 /* a of the step that ends: r'z / p'q; 1, and nothing is done, where the residual has become rounding */
 static V FitLength(FitPlan *p, const FitBatch *b, V pq, PetscReal a[])
 {
-  const double tiny = REAL_BYTES == 8 ? 1e-26 : 1e-11;
+  const double tiny = REAL_BYTES == 8 ? 1e-20 : 1e-9;
   V            length = {0};
 
   for (int l = 0; l < b->count; l++) {

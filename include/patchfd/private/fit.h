@@ -18,7 +18,7 @@ enum {
 };
 
 struct PatchFDFit {
-  PetscInt    dim;
+  PetscInt    dim, degree;
   PatchFDBox  box;      /* of the arrays */
   PetscCount  npatch, nrecord;
   PetscInt   *cell, *first, *n; /* [npatch][3] first cell, first node, unknowns */
