@@ -444,6 +444,27 @@ typedef enum {
 PETSC_EXTERN const char *const PCPatchFDLocals[];
 
 /*E
+  PCPatchFDFit - What the matrices that a `PCPATCHFD` diagonalizes are fitted to, where coefficients vary or meshes are mapped
+
+  Values:
++ `PC_PATCHFD_FIT_AUTO` (`auto`)     - `own`
+. `PC_PATCHFD_FIT_OWN` (`own`)       - each patch has eigenvectors of its own, from means over its lines
+. `PC_PATCHFD_FIT_SHARED` (`shared`) - all patches have the eigenvectors of constants, and each has numbers for the directions, from means over it: needs least memory
+- `PC_PATCHFD_FIT_LINE` (`line`)     - all patches of a place on a line share their matrices, from means over the mesh: exact, and fastest, where the mesh is graded or coefficients are layered
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetFit()`, `PCPatchFDSetFitSteps()`
+E*/
+typedef enum {
+  PC_PATCHFD_FIT_AUTO,
+  PC_PATCHFD_FIT_OWN,
+  PC_PATCHFD_FIT_SHARED,
+  PC_PATCHFD_FIT_LINE
+} PCPatchFDFit;
+PETSC_EXTERN const char *const PCPatchFDFits[];
+
+/*E
   PCPatchFDClasses - Which matrices the patches of a `PCPATCHFD` have
 
   Values:
@@ -508,6 +529,10 @@ PETSC_EXTERN PetscErrorCode PCPatchFDSetPatch(PC, PCPatchFDPatch);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetPatch(PC, PCPatchFDPatch *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetLocal(PC, PCPatchFDLocal);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetLocal(PC, PCPatchFDLocal *);
+PETSC_EXTERN PetscErrorCode PCPatchFDSetFit(PC, PCPatchFDFit);
+PETSC_EXTERN PetscErrorCode PCPatchFDGetFit(PC, PCPatchFDFit *);
+PETSC_EXTERN PetscErrorCode PCPatchFDSetFitSteps(PC, PetscInt, PetscReal, PetscReal, PetscInt);
+PETSC_EXTERN PetscErrorCode PCPatchFDGetFitSteps(PC, PetscInt *, PetscReal *, PetscReal *, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetClasses(PC, PCPatchFDClasses);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetClasses(PC, PCPatchFDClasses *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetPrecision(PC, PCPatchFDPrecision);

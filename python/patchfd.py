@@ -366,7 +366,7 @@ _routine('MatBakeoffGlobalToElement', _mat, _vec, _vec)
 _routine('MatBakeoffElementToGlobal', _mat, _vec, _vec)
 
 for _name, _symbol in (('Type', 'PCPatchFDTypes'), ('Patch', 'PCPatchFDPatches'), ('Variant', 'PCPatchFDVariants'), ('Order', 'PCPatchFDOrders'),
-                       ('Local', 'PCPatchFDLocals'), ('Classes', 'PCPatchFDClassesTypes'), ('Precision', 'PCPatchFDPrecisions'), ('Update', 'PCPatchFDUpdates')):
+                       ('Local', 'PCPatchFDLocals'), ('Fit', 'PCPatchFDFits'), ('Classes', 'PCPatchFDClassesTypes'), ('Precision', 'PCPatchFDPrecisions'), ('Update', 'PCPatchFDUpdates')):
     _routine('PCPatchFDSet' + _name, _pc, _enum(_symbol))
     _routine('PCPatchFDGet' + _name, _pc, _enum_out(_symbol))
 _routine('PCPatchFDSetDamping', _pc, _real)

@@ -1,5 +1,6 @@
 /* the CUDA kernel tables of both precisions */
 #include "door.cuh"
+#include "fit.cuh"
 #include <patchfd/private/vecimpl.h>
 
 namespace patchfd
@@ -62,6 +63,11 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .localcreate      = patchfd::LocalDoor<T>::create, \
     .localapply       = patchfd::LocalDoor<T>::apply, \
     .localdestroy     = patchfd::LocalDoor<T>::destroy, \
+    .fitcreate        = patchfd::Fit<T>::create, \
+    .fitapply         = patchfd::Fit<T>::apply, \
+    .fitwork          = patchfd::Fit<T>::work, \
+    .fitcg            = patchfd::Fit<T>::cg, \
+    .fitdestroy       = patchfd::Fit<T>::destroy, \
     .operatorname     = patchfd::OperatorDoor<T>::name, \
     .transfername     = patchfd::TransferDoor<T>::name, \
     .localname        = patchfd::LocalDoor<T>::name, \

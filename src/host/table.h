@@ -6,6 +6,7 @@
 #include "lattice.h"
 #include "transfer.h"
 #include "local.h"
+#include "fit.h"
 #include "boxsolve.h"
 #include "cg.h"
 
@@ -43,6 +44,11 @@ const struct _PatchFDKernels TABLE = {
   .localcreate      = LocalCreate,
   .localapply       = LocalApply,
   .localdestroy     = LocalDestroy,
+  .fitcreate        = FitCreate,
+  .fitapply         = FitApply,
+  .fitwork          = FitWork,
+  .fitcg            = FitCG,
+  .fitdestroy       = FitDestroy,
   .boxsolvecreate   = BoxSolveCreate,
   .boxsolveapply    = BoxSolveApply,
   .boxsolvedestroy  = BoxSolveDestroy,

@@ -155,7 +155,7 @@ void MatBoxDescribe(const Mat_Box *m, PatchFDField field[], PatchFDOperatorDesc 
 }
 
 /* the points of an operator by quadrature in these cells; what they are made of must be what the rest of the matrix was made of */
-static PetscErrorCode MatBoxGetPoints(const Mat_Box *m, const PatchFDRange cells, PatchFDPoints *points)
+PetscErrorCode MatBoxGetPoints(const Mat_Box *m, const PatchFDRange cells, PatchFDPoints *points)
 {
   const DMBoxOperator op = ((const DM_Box *)m->dm->data)->op;
 
@@ -183,7 +183,7 @@ PetscErrorCode MatBoxOperatorCreate(const Mat_Box *m, PatchFDKernels kern, Patch
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels kern, void **plan)
+PetscErrorCode MatBoxGetOperator(Mat_Box *m, PatchFDKernels kern, void **plan)
 {
   PetscFunctionBegin;
   if (!m->mult[kern->id]) {

@@ -301,6 +301,7 @@ PetscErrorCode MatBoxLocalReset(MatBoxLocal *l)
   PetscFunctionBegin;
   for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
     for (int p = 0; p < PATCHFD_NUM_PRECISIONS && PatchFDKernelTables[i]; p++) PetscCall(PatchFDKernelTables[i]->localdestroy(&l->plan[i][p]));
+  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++) PetscCall(MatBoxFitDestroy(PatchFDKernelTables[i], &l->fit[i]));
   for (int d = 0; d < 3; d++) {
     for (int f = 0; f < DMBOX_MAX_FIELDS; f++) PetscCall(PatchFDPatchesDestroy(&l->patches[f][d]));
     PetscCall(PetscFree(l->cls[d]));
@@ -323,6 +324,16 @@ PetscErrorCode MatBoxLocalSetTolerances(Mat_Box *m, MatBoxLocalType type, PetscR
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode MatBoxLocalSetFitRule(Mat_Box *m, MatBoxLocalType type, const PatchFDFitRule *rule)
+{
+  MatBoxLocal *l = &m->local[type];
+
+  PetscFunctionBegin;
+  if (l->rule.lanczos != rule->lanczos || l->rule.maxsteps != rule->maxsteps || l->rule.reduction != rule->reduction || l->rule.stable != rule->stable) PetscCall(MatBoxLocalReset(l));
+  l->rule = *rule;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 const char *MatBoxLocalKernels(const Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision)
 {
   void *plan = m->local[type].plan[kern->id][precision];
@@ -337,10 +348,15 @@ PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
   PatchFDLocalDesc desc;
 
   PetscFunctionBegin;
-  if (l->plan[kern->id][precision]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (l->plan[kern->id][precision] || l->fit[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
   if (!l->havepatches) PetscCall(LocalCreate(m, type, l));
+  if (type == MATBOX_LOCAL_OWN || type == MATBOX_LOCAL_SHARED) {
+    PetscCall(MatBoxFitSetUp(m, l, (PetscBool)(type == MATBOX_LOCAL_SHARED), kern, &l->fit[kern->id]));
+    PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscInt f = 0; f < box->nfield; f++) {
     const DMBoxField *field = &box->field[f];
 
@@ -454,14 +470,13 @@ typedef struct {
   const void    *b;
 } LocalStep;
 
-/* the patches that touch this rank's unknowns */
-static void LocalPatchRange(const LocalStep *s, PatchFDRange r)
+void MatBoxLocalRange(const Mat_Box *m, const MatBoxLocal *l, PatchFDRange r)
 {
-  const DM_Box *box = (const DM_Box *)s->m->dm->data;
+  const DM_Box *box = (const DM_Box *)m->dm->data;
 
   for (int d = 0; d < 3; d++) {
     r[d][0] = PetscMax(0, box->owncells[d][0] - 1);
-    r[d][1] = box->owncells[d][1] > box->owncells[d][0] ? PetscMin(s->local->patches[0][d].npatch, box->owncells[d][1]) : r[d][0];
+    r[d][1] = box->owncells[d][1] > box->owncells[d][0] ? PetscMin(l->patches[0][d].npatch, box->owncells[d][1]) : r[d][0];
   }
 }
 
@@ -493,7 +508,7 @@ static PetscErrorCode LocalApplyAll(const LocalStep *s, PetscInt n, const PatchF
   PatchFDRange all;
 
   PetscFunctionBegin;
-  LocalPatchRange(s, all);
+  MatBoxLocalRange(s->m, s->local, all);
   PetscCall(LocalApply(s, n, colors, all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -508,7 +523,7 @@ static PetscErrorCode LocalApplyExchange(const LocalStep *s, PetscInt n, const P
   PatchFDRange  inner;
 
   PetscFunctionBegin;
-  LocalPatchRange(s, inner);
+  MatBoxLocalRange(s->m, s->local, inner);
   for (int d = 0; d < 3; d++) {
     for (int side = 0; side < 2; side++) {
       PatchFDRange slab;
@@ -569,6 +584,10 @@ PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, MatBoxLocalType type, PatchFDKerne
   LocalStep s = {.m = m, .local = &m->local[type], .kern = kern, .plan = m->local[type].plan[kern->id][precision], .operation = PATCHFD_OP_SOLVE, .omega = omega};
 
   PetscFunctionBegin;
+  if (s.local->fit[kern->id]) {
+    PetscCall(MatBoxFitCorrect(m, s.local, kern, n, colors, omega, r, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, r, DMBOX_WORK_R, &s.r));
   PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, r, DMBOX_WORK_R, &s.r));
   PetscCall(DMBoxGlobalToLocalOwned(m->dm, kern, x, DMBOX_WORK_X, &s.x)); /* updates only add to x: its ghosts need no values */
@@ -615,6 +634,7 @@ PetscErrorCode MatBoxLocalView(Mat_Box *m, MatBoxLocalType type, PatchFDKernels 
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, " unknowns in %" PetscInt_FMT " colours, %.0f bytes of %s\n", l->ncolor, LocalBytes(l, kern), l->dense ? "inverses and 1D matrices" : "1D matrices"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  if (l->fit[kern->id]) PetscCall(MatBoxFitView(m, l, kern, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

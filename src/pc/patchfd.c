@@ -19,6 +19,7 @@ const char *const PCPatchFDTypes[]    = {"multiplicative", "additive", "PCPatchF
 const char *const PCPatchFDPatches[]  = {"vertex", "box", "PCPatchFDPatch", "PC_PATCHFD_", NULL};
 const char *const PCPatchFDVariants[] = {"auto", "boundary", "fused", "separate", "global", "PCPatchFDVariant", "PC_PATCHFD_", NULL};
 const char *const PCPatchFDLocals[]   = {"auto", "fd", "fd_inexact", "dense", "schur", "PCPatchFDLocal", "PC_PATCHFD_LOCAL_", NULL};
+const char *const PCPatchFDFits[]     = {"auto", "own", "shared", "line", "PCPatchFDFit", "PC_PATCHFD_FIT_", NULL};
 const char *const PCPatchFDClassesTypes[] = {"auto", "single", "exact", "PCPatchFDClasses", "PC_PATCHFD_CLASSES_", NULL};
 const char *const PCPatchFDPrecisions[] = {"auto", "same", "single", "tf32", "bf16", "PCPatchFDPrecision", "PC_PATCHFD_PRECISION_", NULL};
 const char *const PCPatchFDUpdates[]  = {"colored", "atomic", "PCPatchFDUpdate", "PC_PATCHFD_UPDATE_", NULL};
@@ -29,6 +30,8 @@ typedef struct {
   PCPatchFDPatch   patch;
   PCPatchFDVariant variant;
   PCPatchFDLocal   local;
+  PCPatchFDFit     fit;
+  PatchFDFitRule   rule; /* its inner steps */
   PCPatchFDClasses classes;
   PCPatchFDPrecision precision;
   PCPatchFDUpdate  update;
@@ -61,6 +64,7 @@ static PetscErrorCode PatchFDSetTolerances(PC_PatchFD *p)
   const PetscInt degree = MatBoxDegree(p->matbox);
 
   PetscFunctionBegin;
+  if (p->method == PATCHES && (p->solver == MATBOX_LOCAL_OWN || p->solver == MATBOX_LOCAL_SHARED)) PetscCall(MatBoxLocalSetFitRule(p->matbox, p->solver, &p->rule));
   if (p->method != PATCHES || (p->solver != MATBOX_LOCAL_SCHUR && p->solver != MATBOX_LOCAL_SCHUR_ALONE)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxLocalSetTolerances(p->matbox, p->solver, p->schurrtol == PETSC_DETERMINE ? (degree <= 3 ? 1e-3 : 1e-4) : p->schurrtol, p->schurmaxit));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -145,12 +149,12 @@ static PetscErrorCode SweepGlobal(PC pc, PatchFDKernels kern, PetscInt n, const 
 {
   PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
   const PetscInt step = p->type == PC_PATCHFD_ADDITIVE ? n : 1;
-  Vec            s;
+  Vec            s = NULL;
   PetscBool      own;
 
   PetscFunctionBegin;
   PetscCall(MatBoxIsOwn(pc->pmat, &own));
-  PetscCall(MatBoxGetScaling(p->matbox, b, &s));
+  if (p->solver == MATBOX_LOCAL_FD || p->solver == MATBOX_LOCAL_FD_ALONE) PetscCall(MatBoxGetScaling(p->matbox, b, &s)); /* fits have theirs */
   if (!p->r) PetscCall(VecDuplicate(b, &p->r));
   if (s && !p->z) PetscCall(VecDuplicate(b, &p->z));
   for (PetscInt i = 0; i < n; i += step) {
@@ -279,9 +283,9 @@ static PetscErrorCode PatchFDCheckOptions(PC pc)
                PCPatchFDTypes[p->type], PCPatchFDOrders[p->order]);
     PetscCheck(p->variant == PC_PATCHFD_AUTO, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch box has no patches to choose kernels for: -pc_patchfd_variant %s does not apply, use auto",
                PCPatchFDVariants[p->variant]);
-    PetscCheck(p->local == PC_PATCHFD_LOCAL_AUTO && p->classes == PC_PATCHFD_CLASSES_AUTO && p->precision == PC_PATCHFD_PRECISION_AUTO, comm, PETSC_ERR_ARG_INCOMP,
-               "PCPATCHFD: -pc_patchfd_patch box has a solver of its own: -pc_patchfd_local %s, -pc_patchfd_classes %s and -pc_patchfd_precision %s do not apply, use auto", PCPatchFDLocals[p->local],
-               PCPatchFDClassesTypes[p->classes], PCPatchFDPrecisions[p->precision]);
+    PetscCheck(p->local == PC_PATCHFD_LOCAL_AUTO && p->fit == PC_PATCHFD_FIT_AUTO && p->classes == PC_PATCHFD_CLASSES_AUTO && p->precision == PC_PATCHFD_PRECISION_AUTO, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_patch box has a solver of its own: -pc_patchfd_local %s, -pc_patchfd_fit %s, -pc_patchfd_classes %s and -pc_patchfd_precision %s do not apply, use auto",
+               PCPatchFDLocals[p->local], PCPatchFDFits[p->fit], PCPatchFDClassesTypes[p->classes], PCPatchFDPrecisions[p->precision]);
   }
   PetscCheck(p->type == PC_PATCHFD_ADDITIVE || p->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_update %s is for -pc_patchfd_type additive; with %s leave it at colored", PCPatchFDUpdates[p->update], PCPatchFDTypes[p->type]);
@@ -315,6 +319,10 @@ static PetscErrorCode PatchFDChooseLocal(PC pc, PatchFDKernels kern)
   PetscCheck(!points || local == PC_PATCHFD_LOCAL_AUTO || local == PC_PATCHFD_LOCAL_FD_INEXACT, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_local %s is for operators whose patches have matrices of their own; -dm_box_operator %s takes fd_inexact",
              PCPatchFDLocals[local], MatBoxName(p->matbox));
+  PetscCheck(points || p->fit == PC_PATCHFD_FIT_AUTO, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_fit %s is for operators with varying coefficients; -dm_box_operator %s takes auto", PCPatchFDFits[p->fit],
+             MatBoxName(p->matbox));
+  PetscCheck(!points || p->fit == PC_PATCHFD_FIT_LINE || p->classes == PC_PATCHFD_CLASSES_AUTO, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_classes %s is for patches that share matrices, as with -pc_patchfd_fit line; with %s use auto", PCPatchFDClassesTypes[p->classes], PCPatchFDFits[p->fit]);
   if (local == PC_PATCHFD_LOCAL_AUTO) {
     local = saddle ? PC_PATCHFD_LOCAL_SCHUR : PC_PATCHFD_LOCAL_FD_INEXACT;
     if (separable) local = PC_PATCHFD_LOCAL_FD;
@@ -322,6 +330,7 @@ static PetscErrorCode PatchFDChooseLocal(PC pc, PatchFDKernels kern)
   }
   if (local == PC_PATCHFD_LOCAL_DENSE) p->solver = single ? MATBOX_LOCAL_DENSE_ALONE : MATBOX_LOCAL_DENSE;
   else if (local == PC_PATCHFD_LOCAL_SCHUR) p->solver = single ? MATBOX_LOCAL_SCHUR_ALONE : MATBOX_LOCAL_SCHUR;
+  else if (points && p->fit != PC_PATCHFD_FIT_LINE) p->solver = p->fit == PC_PATCHFD_FIT_SHARED ? MATBOX_LOCAL_SHARED : MATBOX_LOCAL_OWN;
   else p->solver = single ? MATBOX_LOCAL_FD_ALONE : MATBOX_LOCAL_FD;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -388,7 +397,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   PetscCall(PatchFDChooseProducts(pc, kern));
   p->omega = p->damping == PETSC_DETERMINE ? PatchFDBestDamping(p) : p->damping;
   PetscCall(PatchFDSetUpKernels(pc, kern));
-  if (p->matbox->form.points && p->method == PATCHES && p->type == PC_PATCHFD_MULTIPLICATIVE && p->damping == PETSC_DETERMINE) PetscCall(MatBoxGetDamping(p->matbox, p->solver, p->products, &p->omega));
+  if (p->matbox->form.points && p->fit == PC_PATCHFD_FIT_LINE && p->method == PATCHES && p->type == PC_PATCHFD_MULTIPLICATIVE && p->damping == PETSC_DETERMINE) PetscCall(MatBoxGetDamping(p->matbox, p->solver, p->products, &p->omega));
   p->use = p->variant;
   if (p->type == PC_PATCHFD_ADDITIVE) p->use = PC_PATCHFD_GLOBAL;
   else if (p->variant == PC_PATCHFD_AUTO) p->use = PatchFDBestVariant(p, kern);
@@ -406,6 +415,8 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   PCPatchFDPatch   patch   = p->patch;
   PCPatchFDVariant variant = p->variant;
   PCPatchFDLocal   local   = p->local;
+  PCPatchFDFit     fit     = p->fit;
+  PatchFDFitRule   rule    = p->rule;
   PCPatchFDClasses classes = p->classes;
   PCPatchFDPrecision precision = p->precision;
   PCPatchFDUpdate  update  = p->update;
@@ -413,7 +424,7 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   PetscReal        damping = p->damping;
   PetscInt         sweeps  = p->sweeps, maxit = p->schurmaxit;
   PetscReal        rtol    = p->schurrtol;
-  PetscBool        flg, flgs[2];
+  PetscBool        flg, flgs[4];
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PATCHFD options");
@@ -423,6 +434,13 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   if (flg) PetscCall(PCPatchFDSetPatch(pc, patch));
   PetscCall(PetscOptionsEnum("-pc_patchfd_local", "How the problem of a patch is solved", "PCPatchFDSetLocal", PCPatchFDLocals, (PetscEnum)local, (PetscEnum *)&local, &flg));
   if (flg) PetscCall(PCPatchFDSetLocal(pc, local));
+  PetscCall(PetscOptionsEnum("-pc_patchfd_fit", "What diagonalized matrices are fitted to", "PCPatchFDSetFit", PCPatchFDFits, (PetscEnum)fit, (PetscEnum *)&fit, &flg));
+  if (flg) PetscCall(PCPatchFDSetFit(pc, fit));
+  PetscCall(PetscOptionsInt("-pc_patchfd_fit_max_steps", "Most inner steps of a patch", "PCPatchFDSetFitSteps", rule.maxsteps, &rule.maxsteps, &flgs[0]));
+  PetscCall(PetscOptionsReal("-pc_patchfd_fit_reduction", "Factor by which they reduce errors", "PCPatchFDSetFitSteps", rule.reduction, &rule.reduction, &flgs[1]));
+  PetscCall(PetscOptionsReal("-pc_patchfd_fit_stable", "Largest eigenvalue of single steps without damping", "PCPatchFDSetFitSteps", rule.stable, &rule.stable, &flgs[2]));
+  PetscCall(PetscOptionsInt("-pc_patchfd_fit_lanczos", "Steps to estimate eigenvalues", "PCPatchFDSetFitSteps", rule.lanczos, &rule.lanczos, &flgs[3]));
+  if (flgs[0] || flgs[1] || flgs[2] || flgs[3]) PetscCall(PCPatchFDSetFitSteps(pc, rule.maxsteps, rule.reduction, rule.stable, rule.lanczos));
   PetscCall(PetscOptionsEnum("-pc_patchfd_classes", "Which matrices the patches have", "PCPatchFDSetClasses", PCPatchFDClassesTypes, (PetscEnum)classes, (PetscEnum *)&classes, &flg));
   if (flg) PetscCall(PCPatchFDSetClasses(pc, classes));
   PetscCall(PetscOptionsEnum("-pc_patchfd_precision", "Precision of products with dense inverses", "PCPatchFDSetPrecision", PCPatchFDPrecisions, (PetscEnum)precision, (PetscEnum *)&precision, &flg));
@@ -446,7 +464,7 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
 
 static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
 {
-  static const char *const solvers[] = {"fd_inexact", "dense", "schur"}; /* of pairs of a MatBoxLocalType */
+  static const char *const solvers[] = {"fd_inexact", "dense", "schur", "fd_inexact"}; /* of pairs of a MatBoxLocalType */
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
   PetscBool      ascii;
   PatchFDKernels kern;
@@ -463,7 +481,8 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
   if (p->patch == PC_PATCHFD_VERTEX && !p->matbox->form.separable)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver %s, %s matrices%s%s%s\n", solvers[p->solver / 2], p->solver % 2 ? "single" : "exact", p->products ? ", products in " : "",
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver %s, %s matrices%s%s%s\n", solvers[p->solver / 2],
+                                     p->solver == MATBOX_LOCAL_OWN ? "own" : (p->solver == MATBOX_LOCAL_SHARED ? "shared" : (p->solver % 2 ? "single" : "exact")), p->products ? ", products in " : "",
                                      p->products ? PCPatchFDPrecisions[PC_PATCHFD_PRECISION_SAME + (int)p->products] : "", p->atomic ? ", atomic updates" : ""));
   if (p->patch == PC_PATCHFD_VERTEX && solvers[p->solver / 2] == solvers[MATBOX_LOCAL_SCHUR / 2])
     PetscCall(PetscViewerASCIIPrintf(viewer, "  pressures by conjugate gradients, relative tolerance %g, at most %" PetscInt_FMT " iterations\n", (double)p->matbox->local[p->solver].rtol, p->schurmaxit));
@@ -512,6 +531,7 @@ Setting(Type, PCPatchFDType, type, )
 Setting(Patch, PCPatchFDPatch, patch, )
 Setting(Variant, PCPatchFDVariant, variant, )
 Setting(Local, PCPatchFDLocal, local, )
+Setting(Fit, PCPatchFDFit, fit, )
 Setting(Classes, PCPatchFDClasses, classes, )
 Setting(Precision, PCPatchFDPrecision, precision, )
 Setting(Update, PCPatchFDUpdate, update, )
@@ -543,10 +563,42 @@ static PetscErrorCode PCPatchFDGetSchurTolerances_PatchFD(PC pc, PetscReal *rtol
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCPatchFDSetFitSteps_PatchFD(PC pc, PetscInt maxsteps, PetscReal reduction, PetscReal stable, PetscInt lanczos)
+{
+  PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)pc);
+
+  PetscFunctionBegin;
+  PetscCheck(maxsteps >= 1 && maxsteps <= PATCHFD_FIT_MAX_STEPS, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_max_steps must be 1 to %d, found %" PetscInt_FMT, PATCHFD_FIT_MAX_STEPS, maxsteps);
+  PetscCheck(reduction > 0 && reduction < 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_reduction must be in (0, 1), found %g", (double)reduction);
+  PetscCheck(stable > 0 && stable < 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_stable must be in (0, 2), found %g", (double)stable);
+  PetscCheck(lanczos == 0 || lanczos >= 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_lanczos must be 0 or at least 2, found %" PetscInt_FMT, lanczos);
+  pc->setupcalled = PETSC_FALSE;
+  p->rule         = (PatchFDFitRule){.maxsteps = maxsteps, .reduction = reduction, .stable = stable, .lanczos = lanczos};
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPatchFDGetFitSteps_PatchFD(PC pc, PetscInt *maxsteps, PetscReal *reduction, PetscReal *stable, PetscInt *lanczos)
+{
+  const PatchFDFitRule *rule = &((const PC_PatchFD *)pc->data)->rule;
+
+  PetscFunctionBegin;
+  if (maxsteps) *maxsteps = rule->maxsteps;
+  if (reduction) *reduction = rule->reduction;
+  if (stable) *stable = rule->stable;
+  if (lanczos) *lanczos = rule->lanczos;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static const struct {
   const char       *name;
   PetscErrorCodeFn *fn;
 } methods[] = {
+  {"PCPatchFDSetFit_C",     (PetscErrorCodeFn *)PCPatchFDSetFit_PatchFD    },
+  {"PCPatchFDGetFit_C",     (PetscErrorCodeFn *)PCPatchFDGetFit_PatchFD    },
+  {"PCPatchFDSetFitSteps_C", (PetscErrorCodeFn *)PCPatchFDSetFitSteps_PatchFD},
+  {"PCPatchFDGetFitSteps_C", (PetscErrorCodeFn *)PCPatchFDGetFitSteps_PatchFD},
   {"PCPatchFDSetSchurTolerances_C", (PetscErrorCodeFn *)PCPatchFDSetSchurTolerances_PatchFD},
   {"PCPatchFDGetSchurTolerances_C", (PetscErrorCodeFn *)PCPatchFDGetSchurTolerances_PatchFD},
   {"PCPatchFDSetType_C",    (PetscErrorCodeFn *)PCPatchFDSetType_PatchFD   },
@@ -586,6 +638,8 @@ PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
   PetscCall(PCPatchFDSetPatch(adjoint, p->patch));
   PetscCall(PCPatchFDSetVariant(adjoint, p->variant));
   PetscCall(PCPatchFDSetLocal(adjoint, p->local));
+  PetscCall(PCPatchFDSetFit(adjoint, p->fit));
+  PetscCall(PCPatchFDSetFitSteps(adjoint, p->rule.maxsteps, p->rule.reduction, p->rule.stable, p->rule.lanczos));
   PetscCall(PCPatchFDSetClasses(adjoint, p->classes));
   PetscCall(PCPatchFDSetPrecision(adjoint, p->precision));
   PetscCall(PCPatchFDSetUpdate(adjoint, p->update));
@@ -621,6 +675,8 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 . -pc_patchfd_patch (vertex|box)                            - the cells around each vertex (default), or the whole box as one patch (a direct solver)
 . -pc_patchfd_variant (auto|boundary|fused|separate|global) - which kernels compute a step; all give the same result (default auto)
 . -pc_patchfd_local (auto|fd|fd_inexact|dense|schur)        - how the problem of a patch is solved (default auto)
+. -pc_patchfd_fit (auto|own|shared|line)                    - what `fd_inexact` diagonalizes where coefficients vary (default auto), see `PCPatchFDSetFit()`
+. -pc_patchfd_fit_max_steps m, -pc_patchfd_fit_reduction q, -pc_patchfd_fit_stable l, -pc_patchfd_fit_lanczos n - inner steps of its patches, see `PCPatchFDSetFitSteps()`
 . -pc_patchfd_classes (auto|single|exact)                   - which matrices the patches have (default auto)
 . -pc_patchfd_precision (auto|same|single|tf32|bf16)         - of products with dense inverses, on GPUs (default auto)
 . -pc_patchfd_update (colored|atomic)                       - how additive corrections are summed (default colored)
@@ -657,7 +713,7 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic problems;
   C. Cui, G. Kanschat, Multigrid methods for the Stokes problem on GPU systems.
 
-.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`, `PCPatchFDSetClasses()`, `PCPatchFDSetPrecision()`, `PCPatchFDSetUpdate()`,
+.seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`, `PCPatchFDSetFit()`, `PCPatchFDSetFitSteps()`, `PCPatchFDSetClasses()`, `PCPatchFDSetPrecision()`, `PCPatchFDSetUpdate()`,
           `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPatchFDSetSchurTolerances()`, `PCPATCH`, `PCASM`
 M*/
 PetscErrorCode PCCreate_PatchFD(PC pc)
@@ -671,6 +727,7 @@ PetscErrorCode PCCreate_PatchFD(PC pc)
   p->sweeps  = 1;
   p->schurrtol  = PETSC_DETERMINE;
   p->schurmaxit = 200;
+  p->rule       = (PatchFDFitRule){.maxsteps = 6, .reduction = 0.7, .stable = 1.8, .lanczos = 10};
   pc->data   = p;
 
   pc->ops->setup           = PCSetUp_PatchFD;

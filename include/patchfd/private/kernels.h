@@ -285,7 +285,8 @@ typedef struct {
   PatchFDBox          box;      /* of x and b: the whole box of nodes */
 } PatchFDBoxSolveDesc;
 
-typedef struct PatchFDCG PatchFDCG; /* patchfd/private/cg.h */
+typedef struct PatchFDCG  PatchFDCG;  /* patchfd/private/cg.h */
+typedef struct PatchFDFit PatchFDFit; /* patchfd/private/fit.h */
 
 typedef const struct _PatchFDKernels *PatchFDKernels;
 struct _PatchFDKernels {
@@ -346,6 +347,19 @@ struct _PatchFDKernels {
   /* The patches with numbers in `patches`, colour by colour in the order given.  zero: x is known to be zero before the first colour */
   PetscErrorCode (*localapply)(void *plan, PatchFDPatchOp, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r);
   PetscErrorCode (*localdestroy)(void **plan);
+
+  /* local solvers that are fitted to each patch; all arrays on the box of the description, but those of fitwork */
+  PetscErrorCode (*fitcreate)(const PatchFDFit *, void **plan);
+  /* step `step` of the patches of a group, from the residual r (step 0) or that of fitwork; then x += omega z.  diagonal: that of A */
+  PetscErrorCode (*fitapply)(void *plan, PetscInt group, PetscInt step, PetscReal omega, const void *diagonal, const void *r, void *x);
+  /* residual and correction of the patches of a group between two of its steps, in PatchFDFit's compact order */
+  PetscErrorCode (*fitwork)(void *plan, void **r, void **z);
+  /*
+    A step of preconditioned conjugate gradients on each patch of a group, from a residual without a pattern: r -= a q, a = r'z / p'q with q = A p (not in
+    step 0, which makes r), then p = z + b p.  a of this step and b are returned, on the host
+  */
+  PetscErrorCode (*fitcg)(void *plan, PetscInt group, PetscInt step, const void *diagonal, const void *q, void *r, void *p, PetscReal a[], PetscReal b[]);
+  PetscErrorCode (*fitdestroy)(void **plan);
 
   /* which kernels a plan has, and if they are not the fastest, why; NULL for plans that have no choice.  The functions may be NULL */
   const char *(*operatorname)(void *plan);

@@ -1,6 +1,7 @@
 #pragma once
 /* The matrices of a DMBOX: what operators are made of, and what a preconditioner can ask of them */
 #include <patchfd/private/boximpl.h>
+#include <patchfd/private/fit.h>
 #include <petsc/private/matimpl.h>
 
 enum {
@@ -144,9 +145,13 @@ typedef enum {
   MATBOX_LOCAL_DENSE_ALONE,
   MATBOX_LOCAL_SCHUR,       /* fast diagonalization of the velocities, conjugate gradients for the pressure */
   MATBOX_LOCAL_SCHUR_ALONE,
+  MATBOX_LOCAL_OWN,         /* fast diagonalization of a fit to each patch: matrices of its own, */
+  MATBOX_LOCAL_SHARED,      /* or numbers of its own and matrices of constants */
   MATBOX_LOCAL_WHOLE,       /* the inverse of the matrix itself: the whole mesh is one patch */
   MATBOX_NUM_LOCALS
 } MatBoxLocalType;
+
+typedef struct _MatBoxFit *MatBoxFit; /* fit.c */
 
 typedef struct {
   PatchFDPatches patches[DMBOX_MAX_FIELDS][3];
@@ -163,6 +168,8 @@ typedef struct {
   PetscInt       nphase, ncolor;
   PatchFDColor   color[MATBOX_MAX_COLORS];
   void          *plan[PATCHFD_NUM_KERNELS][PATCHFD_NUM_PRECISIONS];
+  PatchFDFitRule rule;
+  MatBoxFit      fit[PATCHFD_NUM_KERNELS]; /* in place of plans */
 } MatBoxLocal;
 
 /* What the nodes that are fixed by the boundary conditions have in a matrix */
@@ -265,6 +272,8 @@ PETSC_INTERN PetscErrorCode MatBoxCheckRegular(const Mat_Box *);
 
 /* Tolerance and limit of the iterations in patches, before set-up; those that set it up otherwise lose their plans */
 PETSC_INTERN PetscErrorCode MatBoxLocalSetTolerances(Mat_Box *, MatBoxLocalType, PetscReal rtol, PetscInt maxit);
+/* the same for the inner steps of fits */
+PETSC_INTERN PetscErrorCode MatBoxLocalSetFitRule(Mat_Box *, MatBoxLocalType, const PatchFDFitRule *);
 /* Patches, colours and the kernels' plan.  Collective, as everything here */
 PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision);
 /* which kernels it has then, for people to read; NULL where there is no choice */
@@ -307,6 +316,21 @@ PETSC_INTERN PetscErrorCode MatBoxPointDiagonal(Mat_Box *, Vec);
 /* x += omega times the corrections of all patches of these colours, from one residual */
 PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
 PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, MatBoxLocalType, PatchFDKernels, PetscViewer);
+/* numbers of the patches that touch this rank's unknowns */
+PETSC_INTERN void MatBoxLocalRange(const Mat_Box *, const MatBoxLocal *, PatchFDRange);
+
+/* ---- fits to each patch, src/mat/fit.c, for local.c ---- */
+
+PETSC_INTERN PetscErrorCode MatBoxFitSetUp(Mat_Box *, const MatBoxLocal *, PetscBool shared, PatchFDKernels, MatBoxFit *);
+PETSC_INTERN PetscErrorCode MatBoxFitDestroy(PatchFDKernels, MatBoxFit *);
+/* x += omega times the corrections of all patches of these colours, from one residual; global arrays */
+PETSC_INTERN PetscErrorCode MatBoxFitCorrect(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
+/* how many patches take how many steps */
+PETSC_INTERN PetscErrorCode MatBoxFitView(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscViewer);
+/* of an operator by quadrature, box.c: its points in these cells (until ops.pointsdestroy), and a plan, which belongs to the matrix */
+PETSC_INTERN PetscErrorCode MatBoxGetPoints(const Mat_Box *, const PatchFDRange cells, PatchFDPoints *);
+PETSC_INTERN PetscErrorCode MatBoxGetOperator(Mat_Box *, PatchFDKernels, void **plan);
+
 /* ---- the whole box, src/mat/whole.c ---- */
 
 /* x = A^{-1} b on the free nodes of a separable operator, by fast diagonalization of the whole box */

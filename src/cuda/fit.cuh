@@ -1,0 +1,17 @@
+/* local solvers that are fitted to each patch (patchfd/private/fit.h): the functions of the kernel table */
+#pragma once
+#include "cuda.cuh"
+
+namespace patchfd
+{
+
+template <typename T>
+struct Fit {
+  static PetscErrorCode create(const PatchFDFit *, void **);
+  static PetscErrorCode apply(void *, PetscInt, PetscInt, PetscReal, const void *, const void *, void *);
+  static PetscErrorCode work(void *, void **, void **);
+  static PetscErrorCode cg(void *, PetscInt, PetscInt, const void *, const void *, void *, void *, PetscReal[], PetscReal[]);
+  static PetscErrorCode destroy(void **);
+};
+
+} // namespace patchfd

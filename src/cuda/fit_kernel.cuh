@@ -1,0 +1,520 @@
+/*
+  Local solvers that are fitted to each patch (patchfd/private/fit.h).  A team of threads has a patch, a block several teams; a thread has a line of the patch in
+  registers:
+
+    last     r of its line in the last direction, C, S' of that direction            to shared memory
+    middle   (3D) S' of y                                                            in place
+    first    S' of x, 1 / D, S of x                                                  in place
+    middle   (3D) S of y                                                             in place
+    last     S of the last direction, C, and what is to be done with the correction
+
+  with a barrier between two of them.  Threads (a, b) of a team have the lines of nodes or modes (i, j), (i, k) and (j, k), a first.  Shared memory holds the block of the
+  patch, entry (i, j, k) at (k M + j) M + i with M the length that lines have room for, which is odd: no conflicts of banks; and the patch's records, of which all
+  threads of a team read the same number at a time.
+
+  Patches of two cells inside of the mesh have M = 2 k - 1 unknowns in all directions, which the compiler knows; others up to 2 k + 1.
+*/
+#pragma once
+#include "dispatch.cuh"
+#include "fit.cuh"
+#include "plan.cuh"
+#include <patchfd/private/fit.h>
+
+namespace patchfd
+{
+
+static constexpr int fit_degrees = 8;
+
+/* of a run of patches of equal size */
+template <typename T>
+struct FitArguments {
+  Layout        box;
+  int           n[3], count;
+  const int    *first;   /* [count][3] */
+  const size_t *record;  /* [count][3] */
+  const size_t *compact; /* [count] */
+  const T      *records, *g /* [count][4] */, *coef /* [count][2] */;
+  const T      *diagonal;
+  /* a step */
+  bool     begins, several; /* is it the first one, are there more? */
+  T        omega;
+  const T *r;
+  T       *x, *rwork, *zwork;
+  /* a step of conjugate gradients */
+  const T *q;
+  T       *residual, *direction;
+  double  *rz, *a, *b; /* [count][2], [count], [count] */
+};
+
+template <typename T, int dim, int k, bool inner>
+struct FitTile {
+  static constexpr int M = inner ? 2 * k - 1 : 2 * k + 1, lines = dim == 3 ? M * M : M, volume = lines * M, record = M * (M + 3), size = volume + dim * record;
+  static constexpr int teams = lines >= 96 ? 1 : 128 / lines, threads = RoundUp(teams * lines, 32);
+  static constexpr size_t shared = teams * size * sizeof(T) + threads * sizeof(double);
+};
+
+/* v = S' v or S v for n numbers in room for M */
+template <int M, bool inner, bool modes, typename T>
+__device__ __forceinline__ void FitLine(int n, const T *S, T v[M])
+{
+  T w[M];
+
+#pragma unroll
+  for (int a = 0; a < M; a++) w[a] = 0;
+#pragma unroll
+  for (int s = 0; s < M; s++) {
+    if (!inner && s >= n) break;
+#pragma unroll
+    for (int a = 0; a < M; a++)
+      if (inner || a < n) w[a] += (modes ? S[s * n + a] : S[a * n + s]) * v[s];
+  }
+#pragma unroll
+  for (int a = 0; a < M; a++) v[a] = w[a];
+}
+
+/* what a thread knows of its patch */
+template <typename T, int dim, int k, bool inner>
+struct FitThread {
+  using Tile                = FitTile<T, dim, k, inner>;
+  static constexpr int M    = Tile::M;
+  static constexpr int last = dim - 1;
+
+  const FitArguments<T> &arg;
+  T                     *block, *record;
+  double                *sums;
+  int                    team, thread, a, b, patch, n[3];
+  bool                   live;
+
+  __device__ FitThread(const FitArguments<T> &arg, T *memory) : arg(arg)
+  {
+    team   = (int)threadIdx.x / Tile::lines;
+    thread = (int)threadIdx.x % Tile::lines;
+    a      = thread % M;
+    b      = thread / M;
+    patch  = (int)blockIdx.x * Tile::teams + team;
+    live   = team < Tile::teams && patch < arg.count;
+    sums   = (double *)memory;
+    block  = (T *)(sums + Tile::threads) + team * Tile::size;
+    record = block + Tile::volume;
+    for (int d = 0; d < 3; d++) n[d] = inner ? (d < dim ? M : 1) : arg.n[d];
+  }
+  __device__ const T *matrix(int d) const { return record + d * Tile::record; }
+  /* has the thread a line of direction d? */
+  __device__ bool has(int d) const
+  {
+    if (dim == 2) return live && a < n[1 - d];
+    return live && a < n[d == 0 ? 1 : 0] && b < n[d == 2 ? 1 : 2];
+  }
+  /* its entry s in the block, where the line has direction d */
+  __device__ int at(int d, int s) const
+  {
+    if (dim == 2) return d ? s * M + a : a * M + s;
+    return d == 0 ? (b * M + a) * M + s : (d == 1 ? (b * M + s) * M + a : (s * M + b) * M + a);
+  }
+  /* and, for the last direction, in grid functions and in compact arrays */
+  __device__ ptrdiff_t node(int s) const
+  {
+    const int *f = arg.first + 3 * patch;
+
+    return dim == 2 ? arg.box.at(f[0] + a, f[1] + s, f[2]) : arg.box.at(f[0] + a, f[1] + b, f[2] + s);
+  }
+  __device__ size_t compact(int s) const { return arg.compact[patch] + (size_t)(dim == 2 ? s * n[0] + a : (s * n[1] + b) * n[0] + a); }
+
+  __device__ void loadrecords()
+  {
+    for (int d = 0; d < dim && live; d++) {
+      const T  *from = arg.records + arg.record[3 * patch + d];
+      const int size = n[d] * (n[d] + 3);
+
+      for (int i = thread; i < size; i += Tile::lines) record[d * Tile::record + i] = from[i];
+    }
+    __syncthreads();
+  }
+  __device__ void load(int d, T v[M]) const
+  {
+#pragma unroll
+    for (int s = 0; s < M; s++) v[s] = inner || s < n[d] ? block[at(d, s)] : T(0);
+  }
+  __device__ void store(int d, const T v[M])
+  {
+#pragma unroll
+    for (int s = 0; s < M; s++)
+      if (inner || s < n[d]) block[at(d, s)] = v[s];
+  }
+  /* c[s] = C on the line in the last direction */
+  __device__ void scale(T c[M]) const
+  {
+    const T *g = arg.g + 4 * patch, *x = matrix(0), *y = matrix(1), *z = matrix(last);
+    const T  A0 = g[0] * x[n[0] * (n[0] + 1) + a], M0 = x[n[0] * (n[0] + 2) + a];
+    const T  A1 = dim == 3 ? g[1] * y[n[1] * (n[1] + 1) + b] : T(0), M1 = dim == 3 ? y[n[1] * (n[1] + 2) + b] : T(1);
+    const T  mass = M0 * M1, rest = A0 * M1 + M0 * A1 + g[3] * mass;
+
+#pragma unroll
+    for (int s = 0; s < M; s++) {
+      if (!inner && s >= n[last]) break;
+      c[s] = sqrt((rest * z[n[last] * (n[last] + 2) + s] + mass * g[last] * z[n[last] * (n[last] + 1) + s]) / arg.diagonal[node(s)]);
+    }
+  }
+  /* v /= D on the line of modes in the first direction; nothing where D is zero: the constants of a patch without Dirichlet nodes */
+  __device__ void divide(T v[M]) const
+  {
+    const T *g    = arg.g + 4 * patch, *x = matrix(0) + n[0] * n[0];
+    T        rest = g[1] * matrix(1)[n[1] * n[1] + a] + g[3];
+
+    if (dim == 3) rest += g[2] * matrix(2)[n[2] * n[2] + b];
+#pragma unroll
+    for (int s = 0; s < M; s++) {
+      const T D = inner || s < n[0] ? g[0] * x[s] + rest : T(0);
+
+      v[s] = D == 0 ? T(0) : v[s] / D;
+    }
+  }
+  /* the line of the last direction in v: v = B v; all threads of a block call it */
+  __device__ void solve(T v[M])
+  {
+    const bool mine = has(last);
+    T          c[M], w[M];
+
+    if (mine) {
+      scale(c);
+#pragma unroll
+      for (int s = 0; s < M; s++) v[s] = inner || s < n[last] ? v[s] * c[s] : T(0);
+      FitLine<M, inner, true>(n[last], matrix(last), v);
+      store(last, v);
+    }
+    __syncthreads();
+    if (dim == 3) middle<true>(w);
+    if (has(0)) {
+      load(0, w);
+      FitLine<M, inner, true>(n[0], matrix(0), w);
+      divide(w);
+      FitLine<M, inner, false>(n[0], matrix(0), w);
+      store(0, w);
+    }
+    __syncthreads();
+    if (dim == 3) middle<false>(w);
+    if (mine) {
+      load(last, v);
+      FitLine<M, inner, false>(n[last], matrix(last), v);
+#pragma unroll
+      for (int s = 0; s < M; s++)
+        if (inner || s < n[last]) v[s] *= c[s];
+    }
+  }
+  template <bool modes>
+  __device__ void middle(T w[M])
+  {
+    if (has(1)) {
+      load(1, w);
+      FitLine<M, inner, modes>(n[1], matrix(1), w);
+      store(1, w);
+    }
+    __syncthreads();
+  }
+  /* the sum of the team's values, in the same order each time */
+  __device__ double sum(double mine)
+  {
+    double total = 0;
+
+    __syncthreads();
+    sums[threadIdx.x] = mine;
+    __syncthreads();
+    for (int i = 0; i < Tile::lines && team < Tile::teams; i++) total += sums[team * Tile::lines + i];
+    return total;
+  }
+};
+
+template <typename T, int dim, int k, bool inner>
+__global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitApplyKernel(FitArguments<T> arg)
+{
+  extern __shared__ double fit_memory[];
+
+  FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
+  constexpr int               M = t.M, last = dim - 1;
+  const bool                  mine = t.has(last);
+  T                           v[M];
+
+  t.loadrecords();
+#pragma unroll
+  for (int s = 0; s < M; s++) {
+    v[s] = 0;
+    if (!mine || (!inner && s >= t.n[last])) continue;
+    v[s] = arg.begins ? arg.r[t.node(s)] : arg.rwork[t.compact(s)];
+    if (arg.begins && arg.several) arg.rwork[t.compact(s)] = v[s];
+  }
+  t.solve(v);
+  if (!mine) return;
+#pragma unroll
+  for (int s = 0; s < M; s++) {
+    if (!inner && s >= t.n[last]) break;
+    v[s] *= arg.coef[2 * t.patch + 1];
+    if (!arg.begins) v[s] += arg.coef[2 * t.patch] * arg.zwork[t.compact(s)];
+    if (arg.several) arg.zwork[t.compact(s)] = v[s];
+    arg.x[t.node(s)] += arg.omega * v[s];
+  }
+}
+
+template <typename T, int dim, int k, bool inner>
+__global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKernel(FitArguments<T> arg)
+{
+  extern __shared__ double fit_memory[];
+
+  FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
+  constexpr int               M = t.M, last = dim - 1;
+  const double                tiny = sizeof(T) == 8 ? 1e-20 : 1e-9;
+  const bool                  mine = t.has(last);
+  double                      partial = 0, old = 0, begin = 0, product, length = 0, factor = 0;
+  T                           v[M];
+
+  t.loadrecords();
+  if (t.live && !arg.begins) {
+    old   = arg.rz[2 * t.patch];
+    begin = arg.rz[2 * t.patch + 1];
+  }
+#pragma unroll
+  for (int s = 0; s < M; s++) {
+    v[s] = 0;
+    if (!mine || (!inner && s >= t.n[last])) continue;
+    if (arg.begins) v[s] = (T)PatchFDFitNoise(t.a, dim == 2 ? s : t.b, dim == 2 ? 0 : s);
+    else {
+      v[s] = arg.residual[t.node(s)];
+      partial += (double)arg.direction[t.node(s)] * (double)arg.q[t.node(s)];
+    }
+  }
+  product = t.sum(partial);
+  if (!arg.begins) {
+    const bool go = old > tiny * begin && product > 0;
+
+    length = go ? old / product : 0;
+    if (!go) old = 0; /* it ends here */
+    if (t.live && t.thread == 0) arg.a[t.patch] = go ? (double)(T)length : 1;
+  }
+  partial = 0;
+#pragma unroll
+  for (int s = 0; s < M; s++) {
+    if (!mine || (!inner && s >= t.n[last])) continue;
+    if (!arg.begins) v[s] -= (T)length * arg.q[t.node(s)];
+    arg.residual[t.node(s)] = v[s];
+  }
+  t.solve(v);
+#pragma unroll
+  for (int s = 0; s < M; s++)
+    if (mine && (inner || s < t.n[last])) partial += (double)v[s] * (double)arg.residual[t.node(s)];
+  product = t.sum(partial);
+  if (!arg.begins && old > 0) factor = product > 0 ? product / old : 0;
+  if (t.live && t.thread == 0) {
+    arg.b[t.patch]          = (double)(T)factor;
+    arg.rz[2 * t.patch]     = product;
+    arg.rz[2 * t.patch + 1] = arg.begins ? product : begin;
+  }
+#pragma unroll
+  for (int s = 0; s < M; s++) {
+    if (!mine || (!inner && s >= t.n[last])) continue;
+    if (!arg.begins) v[s] += (T)factor * arg.direction[t.node(s)];
+    arg.direction[t.node(s)] = v[s];
+  }
+}
+
+/* ---- plans ---- */
+
+/* patches of a group that have equal sizes: first .. first + count - 1 */
+struct FitRun {
+  PetscCount first;
+  int        count, n[3];
+  bool       inner;
+};
+
+template <typename T>
+struct FitPlan {
+  const PatchFDFit   *desc;
+  std::vector<FitRun> run;
+  std::vector<size_t> at; /* runs of group i: at[i] .. at[i + 1] - 1 */
+  FitArguments<T>     arg = {};
+  double             *rz = NULL, *a = NULL, *b = NULL;
+  const T            *coef = NULL;
+  PlanMemory          memory;
+
+  PetscErrorCode free() { return memory.free(); }
+};
+
+template <typename T>
+static void FitMakeRuns(FitPlan<T> *p)
+{
+  const PatchFDFit *f = p->desc;
+  const int         M = (int)(2 * f->degree - 1);
+
+  for (PetscInt group = 0; group < f->ngroup; group++) {
+    p->at.push_back(p->run.size());
+    for (PetscCount i = f->group[group]; i < f->group[group + 1]; i++) {
+      const PetscInt *n = f->n + 3 * i;
+
+      if (i == f->group[group] || n[0] != n[-3] || n[1] != n[-2] || n[2] != n[-1])
+        p->run.push_back({i, 0, {(int)n[0], (int)n[1], (int)n[2]}, f->dim == 3 && n[0] == M && n[1] == M && n[2] == M});
+      p->run.back().count++;
+    }
+  }
+  p->at.push_back(p->run.size());
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::create(const PatchFDFit *desc, void **plan)
+{
+  const size_t      n       = (size_t)desc->npatch;
+  FitPlan<T>       *p       = new FitPlan<T>;
+  PetscCount        compact = 0;
+  FitArguments<T>  &arg     = p->arg;
+  int              *first;
+  size_t           *place;
+  T                *numbers;
+
+  PetscFunctionBegin;
+  *plan   = p;
+  p->desc = desc;
+  PetscCheck(desc->degree <= fit_degrees, PETSC_COMM_SELF, PETSC_ERR_SUP, "-pc_patchfd_fit own and shared have kernels for degrees up to %d on GPUs, found %" PetscInt_FMT "; use line", fit_degrees, desc->degree);
+  PetscCheck(desc->npatch <= PETSC_INT32_MAX / 4, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " patches; on GPUs there can be up to %d on a rank", desc->npatch, PETSC_INT32_MAX / 4);
+  FitMakeRuns(p);
+  for (PetscInt i = 0; i < desc->ngroup; i++) {
+    const PetscCount last = desc->group[i + 1] - 1;
+
+    if (desc->steps[i] > 1) compact = PetscMax(compact, desc->compact[last] + (PetscCount)(desc->n[3 * last] * desc->n[3 * last + 1] * desc->n[3 * last + 2]));
+  }
+  arg.box = Layout(desc->box);
+  PetscCall(p->memory.upload(3 * n, desc->first, &first));
+  arg.first = first;
+  PetscCall(p->memory.upload(3 * n, desc->record, &place));
+  arg.record = place;
+  PetscCall(p->memory.upload(n, desc->compact, &place));
+  arg.compact = place;
+  PetscCall(p->memory.upload((size_t)desc->nrecord, desc->records, &numbers));
+  arg.records = numbers;
+  PetscCall(p->memory.upload(4 * n, desc->g, &numbers));
+  arg.g = numbers;
+  PetscCall(p->memory.upload((size_t)desc->coefat[desc->ngroup], desc->coef, &numbers));
+  p->coef = numbers;
+  PetscCall(p->memory.malloc((size_t)compact, &arg.rwork));
+  PetscCall(p->memory.malloc((size_t)compact, &arg.zwork));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::destroy(void **plan)
+{
+  return DestroyPlan<FitPlan<T>>(plan);
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::work(void *plan, void **r, void **z)
+{
+  PetscFunctionBegin;
+  *r = ((FitPlan<T> *)plan)->arg.rwork;
+  *z = ((FitPlan<T> *)plan)->arg.zwork;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the arguments for a run of a group */
+template <typename T>
+static FitArguments<T> FitRunArguments(const FitPlan<T> *p, const FitRun &run, PetscInt group, PetscInt step)
+{
+  const PatchFDFit *f     = p->desc;
+  FitArguments<T>   arg   = p->arg;
+  const PetscCount  count = f->group[group + 1] - f->group[group];
+
+  for (int d = 0; d < 3; d++) arg.n[d] = run.n[d];
+  arg.count   = run.count;
+  arg.begins  = step == 0;
+  arg.several = f->steps[group] > 1;
+  arg.first += 3 * run.first;
+  arg.record += 3 * run.first;
+  arg.compact += run.first;
+  arg.g += 4 * run.first;
+  if (step < f->steps[group]) arg.coef = p->coef + f->coefat[group] + 2 * (step * count + run.first - f->group[group]);
+  if (p->rz) {
+    arg.rz = p->rz + 2 * run.first;
+    arg.a  = p->a + run.first;
+    arg.b  = p->b + run.first;
+  }
+  return arg;
+}
+
+template <typename T, int dim, int k, bool inner, class Kernel>
+static PetscErrorCode FitStart(Kernel kernel, const FitArguments<T> &arg, cudaStream_t stream)
+{
+  using Tile = FitTile<T, dim, k, inner>;
+
+  PetscFunctionBegin;
+  PetscCall(AllowShared(kernel, Tile::shared));
+  kernel<<<(unsigned)((arg.count + Tile::teams - 1) / Tile::teams), Tile::threads, Tile::shared, stream>>>(arg);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::apply(void *plan, PetscInt group, PetscInt step, PetscReal omega, const void *diagonal, const void *r, void *x)
+{
+  const FitPlan<T> *p = (const FitPlan<T> *)plan;
+  cudaStream_t      stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  for (size_t i = p->at[group]; i < p->at[group + 1]; i++) {
+    const FitRun   &run = p->run[i];
+    FitArguments<T> arg = FitRunArguments(p, run, group, step);
+
+    arg.omega    = (T)omega;
+    arg.diagonal = (const T *)diagonal;
+    arg.r        = (const T *)r;
+    arg.x        = (T *)x;
+    PetscCall((ForDegree<1, fit_degrees>(p->desc->degree, [&](auto degree) {
+      constexpr int k = decltype(degree)::value;
+
+      PetscFunctionBegin;
+      if (run.inner) PetscCall((FitStart<T, 3, k, true>(FitApplyKernel<T, 3, k, true>, arg, stream)));
+      else if (p->desc->dim == 3) PetscCall((FitStart<T, 3, k, false>(FitApplyKernel<T, 3, k, false>, arg, stream)));
+      else PetscCall((FitStart<T, 2, k, false>(FitApplyKernel<T, 2, k, false>, arg, stream)));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    })));
+  }
+  PetscCall(PetscLogGpuTimeEnd());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, const void *diagonal, const void *q, void *r, void *direction, PetscReal a[], PetscReal b[])
+{
+  FitPlan<T>      *p     = (FitPlan<T> *)plan;
+  const size_t     n     = (size_t)p->desc->npatch;
+  const PetscCount first = p->desc->group[group];
+  const size_t     bytes = (size_t)(p->desc->group[group + 1] - first) * sizeof(double);
+  cudaStream_t     stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  if (!p->rz) {
+    PetscCall(p->memory.malloc(2 * n, &p->rz));
+    PetscCall(p->memory.malloc(n, &p->a));
+    PetscCall(p->memory.malloc(n, &p->b));
+  }
+  for (size_t i = p->at[group]; i < p->at[group + 1]; i++) {
+    FitArguments<T> arg = FitRunArguments(p, p->run[i], group, step);
+
+    arg.diagonal  = (const T *)diagonal;
+    arg.q         = (const T *)q;
+    arg.residual  = (T *)r;
+    arg.direction = (T *)direction;
+    PetscCall((ForDegree<1, fit_degrees>(p->desc->degree, [&](auto degree) {
+      constexpr int k = decltype(degree)::value;
+
+      PetscFunctionBegin;
+      if (p->desc->dim == 3) PetscCall((FitStart<T, 3, k, false>(FitCGKernel<T, 3, k, false>, arg, stream)));
+      else PetscCall((FitStart<T, 2, k, false>(FitCGKernel<T, 2, k, false>, arg, stream)));
+      PetscFunctionReturn(PETSC_SUCCESS);
+    })));
+  }
+  PetscCallCUDA(cudaMemcpyAsync(a, p->a + first, bytes, cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(b, p->b + first, bytes, cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+} // namespace patchfd

@@ -1,0 +1,404 @@
+/*
+  Local solvers that are fitted to each patch (patchfd/private/fit.h).  A batch is VL patches of equal size; where their matrices differ they are stored
+  with one patch in each lane.
+*/
+#pragma once
+#include "lines.h"
+#include <math.h>
+#include <patchfd/private/fit.h>
+
+typedef struct {
+  PetscCount first; /* patches first .. first + count - 1 */
+  int        count;
+  Coef       record[3];
+  const V   *g;
+} FitBatch;
+
+typedef struct {
+  PatchFDFit desc;
+  FitBatch  *batch;
+  PetscCount nbatch, *at; /* batches of group i: at[i] .. at[i + 1] - 1 */
+  REAL      *records;     /* of matrices that whole batches share */
+  V         *lanes;       /* of the others, and g */
+  REAL      *r, *z;       /* compact */
+  double    *rz;          /* of each patch: r'z, and at the beginning */
+  V         *u, *v, *p, *q, *scale, *St;
+  void      *base, *lanesbase;
+} FitPlan;
+
+static PetscErrorCode FitDestroy(void **plan)
+{
+  FitPlan *p = (FitPlan *)*plan;
+
+  PetscFunctionBegin;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFree2(p->batch, p->at));
+  PetscCall(PetscFree(p->records));
+  PetscCall(PetscFree2(p->r, p->z));
+  PetscCall(PetscFree(p->rz));
+  PetscCall(PetscFree(p->lanesbase));
+  PetscCall(PetscFree(p->base));
+  PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static inline PetscCount FitRecordSize(PetscInt n)
+{
+  return (PetscCount)n * (n + 3);
+}
+
+/* batches of neighbours of equal size */
+static PetscErrorCode FitMakeBatches(FitPlan *p)
+{
+  const PatchFDFit *f = &p->desc;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(f->npatch, &p->batch, f->ngroup + 1, &p->at));
+  for (PetscInt group = 0; group < f->ngroup; group++) {
+    p->at[group] = p->nbatch;
+    for (PetscCount i = f->group[group]; i < f->group[group + 1]; i += p->batch[p->nbatch++].count) {
+      FitBatch *b    = &p->batch[p->nbatch];
+      int       same = 1;
+
+      *b = (FitBatch){.first = i};
+      while (same) {
+        b->count++;
+        same = b->count < VL && i + b->count < f->group[group + 1];
+        for (int d = 0; d < 3 && same; d++) same = f->n[3 * (i + b->count) + d] == f->n[3 * i + d];
+      }
+    }
+  }
+  p->at[f->ngroup] = p->nbatch;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static int FitSameRecord(const FitPlan *p, const FitBatch *b, int d)
+{
+  int same = 1;
+
+  for (int l = 1; l < b->count; l++) same = same && p->desc.record[3 * (b->first + l) + d] == p->desc.record[3 * b->first + d];
+  return same;
+}
+
+/* a vector for each of n numbers of the patches, from where they begin */
+static V *FitInterleave(int count, PetscCount n, const PetscReal *const from[VL], V *to)
+{
+  for (PetscCount i = 0; i < n; i++, to++)
+    for (int l = 0; l < VL; l++) ((REAL *)to)[l] = (REAL)from[PetscMin(l, count - 1)][i];
+  return to;
+}
+
+static PetscErrorCode FitMakeRecords(FitPlan *p)
+{
+  const PatchFDFit *f    = &p->desc;
+  size_t            size = 4 * (size_t)p->nbatch;
+  V                *v    = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(RealCopy((size_t)f->nrecord, f->records, &p->records));
+  for (PetscCount i = 0; i < p->nbatch; i++)
+    for (int d = 0; d < 3; d++)
+      if (!FitSameRecord(p, &p->batch[i], d)) size += (size_t)FitRecordSize(f->n[3 * p->batch[i].first + d]);
+  PetscCall(VMalloc(size, &v, &p->lanesbase));
+  for (PetscCount i = 0; i < p->nbatch; i++) {
+    FitBatch        *b = &p->batch[i];
+    const PetscReal *from[VL];
+
+    for (int d = 0; d < 3; d++) {
+      const PetscCount *record = f->record + 3 * b->first + d;
+
+      b->record[d] = (Coef){p->records + record[0], NULL};
+      if (FitSameRecord(p, b, d)) continue;
+      for (int l = 0; l < b->count; l++) from[l] = f->records + record[3 * l];
+      b->record[d] = (Coef){NULL, v};
+      v            = FitInterleave(b->count, FitRecordSize(f->n[3 * b->first + d]), from, v);
+    }
+    for (int l = 0; l < b->count; l++) from[l] = f->g + 4 * (b->first + l);
+    b->g = v;
+    v    = FitInterleave(b->count, 4, from, v);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FitCreate(const PatchFDFit *fit, void **plan)
+{
+  FitPlan   *p;
+  PetscCount compact = 0;
+  PetscInt   volume  = 1, longest = 1;
+  V         *v = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  *plan   = p;
+  p->desc = *fit;
+  PetscCall(FitMakeBatches(p));
+  PetscCall(FitMakeRecords(p));
+  for (PetscCount i = 0; i < fit->npatch; i++) {
+    const PetscInt *n = fit->n + 3 * i;
+
+    volume  = PetscMax(volume, n[0] * n[1] * n[2]);
+    longest = PetscMax(longest, PetscMax(n[0], PetscMax(n[1], n[2])));
+  }
+  for (PetscInt i = 0; i < fit->ngroup; i++) {
+    const PetscCount last = fit->group[i + 1] - 1;
+
+    if (fit->steps[i] > 1) compact = PetscMax(compact, fit->compact[last] + (PetscCount)fit->n[3 * last] * fit->n[3 * last + 1] * fit->n[3 * last + 2]);
+  }
+  PetscCall(PetscMalloc2(compact, &p->r, compact, &p->z));
+  PetscCall(PetscMalloc1(2 * fit->npatch, &p->rz));
+  PetscCall(VMalloc(5 * (size_t)volume + (size_t)(longest * longest), &v, &p->base));
+  p->u     = v;
+  p->v     = v + volume;
+  p->p     = v + 2 * volume;
+  p->q     = v + 3 * volume;
+  p->scale = v + 4 * volume;
+  p->St    = v + 5 * volume;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- a batch ---- */
+
+static inline V FitAt(Coef c, PetscInt i)
+{
+  return c.s ? Splat(c.s[i]) : c.v[i];
+}
+
+static inline V FitRoot(V x)
+{
+  V y;
+
+  for (int l = 0; l < VL; l++) y[l] = (REAL)sqrt((double)x[l]);
+  return y;
+}
+
+static void FitNodes(const FitPlan *p, const FitBatch *b, Batch *nodes, PetscInt n[3])
+{
+  PatchFDRange all;
+
+  nodes->count = b->count;
+  for (int d = 0; d < 3; d++) {
+    n[d]      = p->desc.n[3 * b->first + d];
+    all[d][0] = p->desc.box.lo[d];
+    all[d][1] = p->desc.box.lo[d] + p->desc.box.n[d];
+    for (int l = 0; l < b->count; l++) nodes->first[d][l] = p->desc.first[3 * (b->first + l) + d];
+  }
+  BatchClip(nodes, n, all);
+}
+
+/* p->scale = C, the root of the ratio of the diagonals of T and A */
+static void FitScale(FitPlan *p, const FitBatch *b, const PetscInt n[3], const Batch *nodes, const REAL *diagonal)
+{
+  V *c = p->scale;
+
+  Gather(nodes, n, &p->desc.box, diagonal, c);
+  for (PetscInt k = 0; k < n[2]; k++) {
+    const V A2 = b->g[2] * FitAt(b->record[2], n[2] * (n[2] + 1) + k), M2 = FitAt(b->record[2], n[2] * (n[2] + 2) + k);
+
+    for (PetscInt j = 0; j < n[1]; j++) {
+      const V A1 = b->g[1] * FitAt(b->record[1], n[1] * (n[1] + 1) + j), M1 = FitAt(b->record[1], n[1] * (n[1] + 2) + j);
+      const V rest = A1 * M2 + M1 * A2 + b->g[3] * M1 * M2, M = b->g[0] * M1 * M2;
+
+      for (PetscInt i = 0; i < n[0]; i++, c++) *c = FitRoot((FitAt(b->record[0], n[0] * (n[0] + 1) + i) * M + FitAt(b->record[0], n[0] * (n[0] + 2) + i) * rest) / *c);
+    }
+  }
+}
+
+/* out = S in, or S' in, along direction d */
+static void FitTransform(FitPlan *p, const FitBatch *b, const PetscInt n[3], int d, PetscBool transpose, const V *in, V *out)
+{
+  const PetscInt m = n[d];
+  Coef           S = b->record[d];
+
+  if (transpose) {
+    for (PetscInt i = 0; i < m; i++) {
+      for (PetscInt j = 0; j < m; j++) {
+        if (S.s) ((REAL *)p->St)[i * m + j] = S.s[j * m + i];
+        else p->St[i * m + j] = S.v[j * m + i];
+      }
+    }
+    S = S.s ? (Coef){(const REAL *)p->St, NULL} : (Coef){NULL, p->St};
+  }
+  Contract(d, n, m, S, in, out, PETSC_FALSE);
+}
+
+/* u /= D; nothing where D is zero: the constants of a patch without Dirichlet nodes */
+static void FitDivide(const FitBatch *b, const PetscInt n[3], V *u)
+{
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      const V rest = b->g[1] * FitAt(b->record[1], n[1] * n[1] + j) + b->g[2] * FitAt(b->record[2], n[2] * n[2] + k) + b->g[3];
+
+      for (PetscInt i = 0; i < n[0]; i++, u++) {
+        const V D = b->g[0] * FitAt(b->record[0], n[0] * n[0] + i) + rest;
+
+        for (int l = 0; l < VL; l++) (*u)[l] = D[l] == 0 ? 0 : (*u)[l] / D[l];
+      }
+    }
+  }
+}
+
+/* *u = B *u with the scale at hand; *u and *v may be exchanged */
+static void FitSolve(FitPlan *p, const FitBatch *b, const PetscInt n[3], V **u, V **v)
+{
+  const PetscInt size = n[0] * n[1] * n[2];
+
+  for (PetscInt i = 0; i < size; i++) (*u)[i] *= p->scale[i];
+  for (int step = 0; step < 2 * p->desc.dim; step++) {
+    V *swap = *v;
+
+    if (step == p->desc.dim) FitDivide(b, n, *u);
+    FitTransform(p, b, n, step % p->desc.dim, (PetscBool)(step < p->desc.dim), *u, *v);
+    *v = *u;
+    *u = swap;
+  }
+  for (PetscInt i = 0; i < size; i++) (*u)[i] *= p->scale[i];
+}
+
+/* the compact numbers of a batch, of `size` each, into lanes, and back */
+static void FitCompactRead(int count, PetscInt size, const REAL *from, V *to)
+{
+  for (PetscInt i = 0; i < size; i++)
+    for (int l = 0; l < VL; l++) ((REAL *)(to + i))[l] = l < count ? from[l * size + i] : 0;
+}
+
+static void FitCompactWrite(int count, PetscInt size, const V *from, REAL *to)
+{
+  for (int l = 0; l < count; l++)
+    for (PetscInt i = 0; i < size; i++) to[l * size + i] = ((const REAL *)(from + i))[l];
+}
+
+/* ---- the door ---- */
+
+/* the coefficient a (0) or b (1) of the patches of a batch */
+static V FitCoefficient(const FitPlan *p, PetscInt group, PetscInt step, const FitBatch *b, int i)
+{
+  const PetscCount first = p->desc.group[group], count = p->desc.group[group + 1] - first;
+  const PetscReal *coef  = p->desc.coef + p->desc.coefat[group] + 2 * (step * count + b->first - first) + i;
+  V                c     = {0};
+
+  for (int l = 0; l < b->count; l++) c[l] = (REAL)coef[2 * l];
+  return c;
+}
+
+static PetscErrorCode FitApply(void *plan, PetscInt group, PetscInt step, PetscReal omega, const void *diagonal, const void *r, void *x)
+{
+  FitPlan        *p    = (FitPlan *)plan;
+  const PetscBool more = (PetscBool)(p->desc.steps[group] > 1);
+
+  PetscFunctionBegin;
+  for (PetscCount i = p->at[group]; i < p->at[group + 1]; i++) {
+    const FitBatch *b  = &p->batch[i];
+    REAL           *rc = p->r + p->desc.compact[b->first], *zc = p->z + p->desc.compact[b->first];
+    V              *u = p->u, *v = p->v, c;
+    Batch           nodes;
+    PetscInt        n[3], size;
+
+    FitNodes(p, b, &nodes, n);
+    size = n[0] * n[1] * n[2];
+    if (step == 0) Gather(&nodes, n, &p->desc.box, (const REAL *)r, u);
+    else FitCompactRead(b->count, size, rc, u);
+    if (more && step == 0) FitCompactWrite(b->count, size, u, rc);
+    FitScale(p, b, n, &nodes, (const REAL *)diagonal);
+    FitSolve(p, b, n, &u, &v);
+    c = FitCoefficient(p, group, step, b, 1);
+    for (PetscInt j = 0; j < size; j++) u[j] *= c;
+    if (step > 0) {
+      c = FitCoefficient(p, group, step, b, 0);
+      FitCompactRead(b->count, size, zc, v);
+      for (PetscInt j = 0; j < size; j++) u[j] += c * v[j];
+    }
+    if (more) FitCompactWrite(b->count, size, u, zc);
+    Scatter(&nodes, n, (REAL)omega, u, 1, &p->desc.box, (REAL *)x);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FitWork(void *plan, void **r, void **z)
+{
+  PetscFunctionBegin;
+  *r = ((FitPlan *)plan)->r;
+  *z = ((FitPlan *)plan)->z;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static V FitDot(PetscInt size, const V *x, const V *y)
+{
+  V sum = {0};
+
+  for (PetscInt i = 0; i < size; i++) sum += x[i] * y[i];
+  return sum;
+}
+
+/* a of the step that ends: r'z / p'q; 1, and nothing is done, where the residual has become rounding */
+static V FitLength(FitPlan *p, const FitBatch *b, V pq, PetscReal a[])
+{
+  const double tiny = REAL_BYTES == 8 ? 1e-20 : 1e-9;
+  V            length = {0};
+
+  for (int l = 0; l < b->count; l++) {
+    double   *rz = p->rz + 2 * (b->first + l);
+    const int go = rz[0] > tiny * rz[1] && pq[l] > 0;
+
+    if (go) length[l] = (REAL)(rz[0] / pq[l]);
+    else rz[0] = 0; /* and it ends here */
+    a[l] = go ? (PetscReal)length[l] : 1;
+  }
+  return length;
+}
+
+/* b of the next step */
+static V FitOrthogonal(FitPlan *p, const FitBatch *b, PetscBool first, V rz, PetscReal out[])
+{
+  V factor = {0};
+
+  for (int l = 0; l < b->count; l++) {
+    double *old = p->rz + 2 * (b->first + l);
+
+    if (first) old[1] = rz[l];
+    else if (old[0] > 0) factor[l] = (REAL)PetscMax(0, rz[l] / old[0]);
+    old[0] = rz[l];
+    out[l] = (PetscReal)factor[l];
+  }
+  return factor;
+}
+
+static void FitStart(const PetscInt n[3], V *r)
+{
+  for (PetscInt k = 0; k < n[2]; k++)
+    for (PetscInt j = 0; j < n[1]; j++)
+      for (PetscInt i = 0; i < n[0]; i++) *r++ = Splat((REAL)PatchFDFitNoise((unsigned)i, (unsigned)j, (unsigned)k));
+}
+
+static PetscErrorCode FitCG(void *plan, PetscInt group, PetscInt step, const void *diagonal, const void *q, void *r, void *dir, PetscReal a[], PetscReal beta[])
+{
+  FitPlan          *p   = (FitPlan *)plan;
+  const PatchFDBox *box = &p->desc.box;
+
+  PetscFunctionBegin;
+  for (PetscCount i = p->at[group]; i < p->at[group + 1]; i++) {
+    const FitBatch  *b  = &p->batch[i];
+    const PetscCount at = b->first - p->desc.group[group];
+    V               *u = p->u, *v = p->v, factor;
+    Batch            nodes;
+    PetscInt         n[3], size;
+
+    FitNodes(p, b, &nodes, n);
+    size = n[0] * n[1] * n[2];
+    if (step == 0) FitStart(n, u);
+    else {
+      Gather(&nodes, n, box, (const REAL *)r, u);
+      Gather(&nodes, n, box, (const REAL *)q, p->q);
+      Gather(&nodes, n, box, (const REAL *)dir, p->p);
+      factor = FitLength(p, b, FitDot(size, p->p, p->q), a + at);
+      for (PetscInt j = 0; j < size; j++) u[j] -= factor * p->q[j];
+    }
+    Scatter(&nodes, n, 1, u, 0, box, (REAL *)r);
+    for (PetscInt j = 0; j < size; j++) p->q[j] = u[j];
+    FitScale(p, b, n, &nodes, (const REAL *)diagonal);
+    FitSolve(p, b, n, &u, &v);
+    factor = FitOrthogonal(p, b, (PetscBool)(step == 0), FitDot(size, p->q, u), beta + at);
+    for (PetscInt j = 0; j < size && step > 0; j++) u[j] += factor * p->p[j];
+    Scatter(&nodes, n, 1, u, 0, box, (REAL *)dir);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

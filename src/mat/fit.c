@@ -1,0 +1,218 @@
+/*
+  Local solvers that are fitted to each patch of an operator by quadrature (patchfd/private/fit.h): set-up and corrections on distributed arrays.
+
+  A rank fits all patches that touch its unknowns, from the points of all their cells, so that nothing is exchanged between ranks but residuals.
+*/
+#include <patchfd/private/fit.h>
+#include <patchfd/private/matimpl.h>
+
+struct _MatBoxFit {
+  PatchFDFit desc;
+  void      *plan;
+  void      *diagonal; /* of A, a local array */
+  void     **inner;  /* A on the cells of the groups that take several steps; NULL for others */
+};
+
+PetscErrorCode MatBoxFitDestroy(PatchFDKernels kern, MatBoxFit *fit)
+{
+  MatBoxFit f = *fit;
+
+  PetscFunctionBegin;
+  if (!f) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt i = 0; i < f->desc.ngroup && f->inner; i++) PetscCall(kern->operatordestroy(&f->inner[i]));
+  PetscCall(PetscFree(f->inner));
+  PetscCall(kern->fitdestroy(&f->plan));
+  PetscCall(kern->free(f->diagonal));
+  PetscCall(PatchFDHostFitDestroy(&f->desc));
+  PetscCall(PetscFree(f));
+  *fit = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what patches are here; the points are still to be had */
+static void FitMesh(const Mat_Box *m, const MatBoxLocal *l, PatchFDFitMesh *mesh)
+{
+  const DM_Box *box   = (const DM_Box *)m->dm->data;
+  PetscBool     empty = PETSC_FALSE;
+
+  *mesh = (PatchFDFitMesh){.degree = box->degree, .ncolor = l->ncolor, .color = l->color};
+  MatBoxLocalRange(m, l, mesh->patches);
+  for (int d = 0; d < 3; d++) empty = (PetscBool)(empty || mesh->patches[d][1] <= mesh->patches[d][0]);
+  for (int d = 0; d < 3; d++) {
+    const PatchFDPatches *p = mesh->dir[d] = &l->patches[0][d];
+
+    mesh->ncells[d] = box->cells[d];
+    if (empty) mesh->patches[d][1] = mesh->patches[d][0] = 0;
+    mesh->cells[d][0] = empty ? 0 : p->cell[mesh->patches[d][0]];
+    mesh->cells[d][1] = empty ? 0 : PetscMin(box->cells[d], p->cell[mesh->patches[d][1] - 1] + 2);
+  }
+}
+
+/* diagonal = that of A, with its ghosts */
+static PetscErrorCode FitDiagonal(Mat_Box *m, PatchFDKernels kern, void **diagonal)
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+  void         *plan = NULL, *global;
+
+  PetscFunctionBegin;
+  PetscCall(MatBoxGetOperator(m, kern, &plan));
+  PetscCall(kern->malloc(box->nlocal, diagonal));
+  if (!box->halo) {
+    PetscCall(kern->operatordiagonal(plan, *diagonal));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(kern->malloc(box->nglobal, &global));
+  PetscCall(kern->operatordiagonal(plan, global));
+  PetscCall(DMBoxCopyOwned(m->dm, kern, PETSC_FALSE, global, PETSC_TRUE, *diagonal));
+  PetscCall(kern->free(global));
+  PetscCall(DMBoxHaloBegin(m->dm, kern, *diagonal));
+  PetscCall(DMBoxHaloEnd(m->dm, kern, *diagonal));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* A on local arrays, in all cells of the patches; on one rank it is that of the matrix, which is not to be destroyed */
+static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFDFitMesh *mesh, void **plan)
+{
+  const DM_Box       *box = (const DM_Box *)m->dm->data;
+  PatchFDField        field = {.xbox = box->field[0].local, .ybox = box->field[0].local};
+  PatchFDOperatorDesc desc  = {.nfield = 1, .field = &field, .points = mesh->points};
+
+  PetscFunctionBegin;
+  if (!box->halo) {
+    PetscCall(MatBoxGetOperator(m, kern, plan));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  DMBoxFreeNodes(&box->field[0], PETSC_TRUE, field.read);
+  DMBoxFreeNodes(&box->field[0], PETSC_TRUE, field.write);
+  PetscCall(PetscArraycpy(desc.cells, mesh->cells, 3));
+  PetscCall(kern->operatorcreate(&desc, plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* extreme eigenvalues of the corrected matrices of all patches, whose groups are colours: conjugate gradients on all patches of a colour at once */
+static PetscErrorCode FitBounds(Mat_Box *m, PatchFDKernels kern, MatBoxFit fit, const PatchFDFitMesh *mesh, PetscInt steps, PetscReal bound[])
+{
+  const DM_Box     *box = (const DM_Box *)m->dm->data;
+  const PatchFDFit *f   = &fit->desc;
+  void             *work[3], *plan = NULL;
+  PetscReal        *a, *b;
+
+  PetscFunctionBegin;
+  PetscCall(FitOperator(m, kern, mesh, &plan));
+  for (int i = 0; i < 3; i++) PetscCall(kern->malloc(box->nlocal, &work[i]));
+  PetscCall(PetscMalloc2(f->npatch * steps, &a, f->npatch * steps, &b));
+  for (PetscInt group = 0; group < f->ngroup; group++) {
+    const PetscCount count = f->group[group + 1] - f->group[group];
+    void            *r = work[0], *p = work[1], *q = work[2];
+
+    PetscCall(kern->zero(box->nlocal, p)); /* nothing but what these patches have */
+    PetscCall(kern->fitcg(fit->plan, group, 0, fit->diagonal, NULL, r, p, a, b));
+    for (PetscInt i = 0; i < steps; i++) {
+      PetscCall(kern->operatorapply(plan, 1, p, NULL, q));
+      PetscCall(kern->fitcg(fit->plan, group, i + 1, fit->diagonal, q, r, p, a + i * count, b + i * count));
+    }
+    PetscCall(PatchFDHostFitBounds(count, steps, a, b, bound + 2 * f->group[group]));
+  }
+  PetscCall(PetscFree2(a, b));
+  for (int i = 0; i < 3; i++) PetscCall(kern->free(work[i]));
+  if (box->halo) PetscCall(kern->operatordestroy(&plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* how many steps the patches take, and A on the cells of those that take several */
+static PetscErrorCode FitSteps(Mat_Box *m, PatchFDKernels kern, MatBoxFit fit, const PatchFDFitMesh *mesh, const PatchFDFitRule *rule)
+{
+  PetscReal *bound;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(2 * fit->desc.npatch, &bound));
+  PetscCall(FitBounds(m, kern, fit, mesh, rule->lanczos, bound));
+  PetscCall(kern->fitdestroy(&fit->plan));
+  PetscCall(PatchFDHostFitSetSteps(rule, bound, &fit->desc));
+  PetscCall(PetscFree(bound));
+  PetscCall(kern->fitcreate(&fit->desc, &fit->plan));
+  PetscCall(PetscCalloc1(fit->desc.ngroup, &fit->inner));
+  for (PetscInt group = 0; group < fit->desc.ngroup; group++) {
+    PatchFDPoints       points;
+    PatchFDOperatorDesc desc = {.points = &points};
+
+    if (fit->desc.steps[group] == 1) continue;
+    PetscCall(PatchFDHostFitPoints(&fit->desc, group, mesh, &points));
+    PetscCall(kern->operatorcreate(&desc, &fit->inner[group]));
+    PetscCall(PatchFDHostFitPointsDestroy(&points));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared, PatchFDKernels kern, MatBoxFit *fit)
+{
+  const DM_Box  *box = (const DM_Box *)m->dm->data;
+  PatchFDFitMesh mesh;
+  PatchFDPoints  points;
+
+  PetscFunctionBegin;
+  PetscCheck(kern->fitcreate, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_SUP, "-pc_patchfd_fit %s has no kernels for %s yet; use line", shared ? "shared" : "own", kern->name);
+  PetscCall(PetscNew(fit));
+  FitMesh(m, l, &mesh);
+  PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])mesh.cells, &points));
+  mesh.points = &points;
+  PetscCall(PatchFDHostFitCreate(&mesh, shared, &box->field[0].local, &(*fit)->desc));
+  PetscCall(kern->fitcreate(&(*fit)->desc, &(*fit)->plan));
+  PetscCall(FitDiagonal(m, kern, &(*fit)->diagonal));
+  if (l->rule.lanczos) PetscCall(FitSteps(m, kern, *fit, &mesh, &l->rule));
+  PetscCall((*box->op->ops.pointsdestroy)(&points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* all steps of a group */
+static PetscErrorCode FitGroup(PatchFDKernels kern, MatBoxFit fit, PetscInt group, PetscReal omega, const void *r, void *x)
+{
+  void *residual, *z;
+
+  PetscFunctionBegin;
+  PetscCall(kern->fitapply(fit->plan, group, 0, omega, fit->diagonal, r, x));
+  PetscCall(kern->fitwork(fit->plan, &residual, &z));
+  for (PetscInt i = 1; i < fit->desc.steps[group]; i++) {
+    PetscCall(kern->operatorapply(fit->inner[group], -1, z, residual, residual));
+    PetscCall(kern->fitapply(fit->plan, group, i, omega, fit->diagonal, NULL, x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxFitCorrect(const Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
+{
+  MatBoxFit fit = l->fit[kern->id];
+  void     *rl, *xl;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, r, DMBOX_WORK_R, &rl));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, r, DMBOX_WORK_R, &rl));
+  PetscCall(DMBoxGlobalToLocalOwned(m->dm, kern, x, DMBOX_WORK_X, &xl)); /* updates only add to x: its ghosts need no values */
+  for (PetscInt i = 0; i < n; i++)
+    for (PetscInt group = 0; group < fit->desc.ngroup; group++)
+      if (!memcmp(l->color[fit->desc.color[group]].parity, colors[i].parity, sizeof(colors[i].parity))) PetscCall(FitGroup(kern, fit, group, omega, rl, xl));
+  PetscCall(DMBoxLocalToGlobal(m->dm, kern, xl, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxFitView(const Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern, PetscViewer viewer)
+{
+  const DM_Box    *box = (const DM_Box *)m->dm->data;
+  const MatBoxFit  fit = l->fit[kern->id];
+  PetscInt64       count[PATCHFD_FIT_MAX_STEPS + 1] = {0};
+  const char      *separator = "";
+
+  PetscFunctionBegin;
+  PatchFDHostFitCount(&fit->desc, (const PetscInt(*)[2])box->owncells, count);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, count, PATCHFD_FIT_MAX_STEPS + 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)m->dm)));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  patches by inner steps:"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
+  for (int i = 0; i <= PATCHFD_FIT_MAX_STEPS; i++) {
+    if (!count[i]) continue;
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s %d: %" PetscInt64_FMT, separator, i, count[i]));
+    separator = ",";
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
