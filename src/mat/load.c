@@ -358,7 +358,7 @@ PetscErrorCode DMBoxComputeErrorVec(DM dm, Vec u, Vec v, PetscReal *l2, PetscRea
              ((PetscObject)u)->type_name, ((PetscObject)w)->type_name);
   if (v) {
     PetscCall(DMGetGlobalVector(dm, &e));
-    PetscCall(VecWAXPY(e, -1, v, u));
+    PetscCall(PatchFDVecDifference(e, u, v));
   }
   if (l2) PetscCall(MatrixNorm(dm, ERROR_MASS, e, w, l2));
   if (energy) PetscCall(MatrixNorm(dm, ERROR_ENERGY, e, w, energy));
