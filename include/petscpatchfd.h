@@ -124,8 +124,9 @@ typedef PetscErrorCode (*DMBoxFunction)(PetscInt dim, PetscReal time, const Pets
   Level: intermediate
 
   Note:
-  Much faster than a `DMBoxFunction`: one call for the points of a cell or for a row of nodes, with a loop over them that the compiler sees whole.  What does not depend on
-  the point is done once in a call.  Points come with the first coordinate running fastest, so on a mesh that is not mapped the others are mostly those of the point before.
+  Much faster than a `DMBoxFunction`: one call for the points of a cell or for a row of nodes, with a loop over them that the compiler sees whole.  What does
+  not depend on the point is done once in a call.  Points come with the first coordinate running fastest, so on a mesh that is not mapped the others are
+  mostly those of the point before.
 
 .seealso: `DMBOX`, `DMBoxFunction`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddLoadBatch()`, `DMBoxAddNeumannLoadBatch()`, `DMBoxComputeErrorBatch()`,
           `DMBoxComputeGradientErrorBatch()`, `DMBoxComputeStokesErrorBatch()`, `DMBoxAddLoadVec()`

@@ -227,7 +227,7 @@ struct TransferDoor {
 
     PetscFunctionBegin;
     if (desc->mesh) kind = MESH;
-    else if (AllCells(false, nf, fstride)) kind = CONTINUOUS;
+    else if (AllCells(false, nf, fstride)) kind = nf[1] > 1 || nf[2] > 1 ? CONTINUOUS : MIXED; /* lines by products: those have no atomics */
     else if (AllCells(true, nf, fstride) && !MixedTransfer<T>::fast(desc, &k, &shared)) kind = DG;
     PetscCall(DoorCreate(kind, plan, &p));
     PetscCall((DoorCall<Transfer<T>, DGTransfer<T>, MixedTransfer<T>, MeshTransfer<T>>(p->kind, [&](auto kind) { return decltype(kind)::type::create(desc, &p->plan); })));

@@ -563,7 +563,21 @@ static PetscErrorCode FromHost(PetscInt n, double a, const double *x, float *y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- of PETSc's own Vecs ---- */
+
+struct Minus {
+  __device__ double operator()(double x, double y) const { return x - y; }
+};
+
 } // namespace patchfd
+
+PetscErrorCode PatchFDCUDADifference(PetscInt n, const double *x, const double *y, double *w)
+{
+  PetscFunctionBegin;
+  PetscCall(patchfd::Map(n, patchfd::Minus(), w, x, y));
+  PetscCall(PetscLogGpuFlops((PetscLogDouble)n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 const struct _VecSingleKernels VecSingleKernelsCUDA = {
   .type            = VECSINGLECUDA,

@@ -90,8 +90,8 @@ static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionB
   Functions have one component.  With the space `DMBOX_RT` they have dim + 1, the velocity and the pressure, and the norms are those of all
   of them together, as in `DMComputeL2Diff()`; `DMBoxComputeStokesError()` tells them apart.
 
-  The function is called at each of these points, on the host.  `DMBoxComputeErrorBatch()` is several times faster, and `DMBoxComputeErrorVec()`, which compares with nodal
-  values, faster by orders of magnitude, above all on a GPU.
+  The function is called at each of these points, on the host.  `DMBoxComputeErrorBatch()` is several times faster, and `DMBoxComputeErrorVec()`, which
+  compares with nodal values, faster by orders of magnitude, above all on a GPU.
 
 .seealso: `DMBOX`, `DMBoxComputeErrorBatch()`, `DMBoxComputeErrorVec()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxComputeBendingError()`, `DMBoxComputeStokesError()`
 @*/

@@ -167,8 +167,8 @@ PetscErrorCode DMBoxAddLoad(DM dm, PetscReal time, DMBoxFunction f, void *ctx, V
   Level: intermediate
 
   Note:
-  A call gets the quadrature points of a cell, (degree + 4)^dim.  Integrals are the same as those of `DMBoxAddLoad()`.  Where the function is smooth, the load of its values at the
-  nodes, `DMBoxInterpolateFunctionBatch()` and `DMBoxAddLoadVec()`, is as good and takes a fraction of the time.
+  A call gets the quadrature points of a cell, (degree + 4)^dim.  Integrals are the same as those of `DMBoxAddLoad()`.  Where the function is smooth, the load
+  of its values at the nodes, `DMBoxInterpolateFunctionBatch()` and `DMBoxAddLoadVec()`, is as good and takes a fraction of the time.
 
 .seealso: `DMBOX`, `DMBoxFunctionBatch`, `DMBoxAddLoad()`, `DMBoxAddLoadVec()`, `DMBoxAddNeumannLoadBatch()`
 @*/

@@ -33,8 +33,8 @@ static PetscErrorCode InterpolateRow(PetscInt dim, PetscReal *const nodes[3], co
   for (PetscInt d = 0; d < dim && !x; d++)
     for (PetscInt p = 0; p < count; p++) straight[dim * p + d] = nodes[d][i[d] + (d == 0 ? p : 0)];
   PetscCallBack("DMBOX callback function", (*f)(dim, time, count, x ? x : straight, Nc, value, ctx));
-  for (PetscInt p = 0; p < count; p++)
-    for (PetscInt c = 0; c < n; c++) u[n * p + c] = value[Nc * p + first + c];
+  for (PetscInt c = 0; c < n; c++)
+    for (PetscInt p = 0; p < count; p++) u[n * p + c] = value[Nc * p + first + c];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -146,9 +146,9 @@ static void PointsOfCell(PetscInt dim, const PatchFDQuadrature q[3], const Petsc
   for (PetscInt k = 0; k < q[2].nq; k++) {
     for (PetscInt j = 0; j < q[1].nq; j++) {
       for (PetscInt i = 0; i < q[0].nq; i++, x += dim) {
-        const PetscReal place[3] = {xd[0][i], xd[1][j], xd[2][k]};
-
-        for (PetscInt d = 0; d < dim; d++) x[d] = place[d];
+        x[0] = xd[0][i];
+        if (dim > 1) x[1] = xd[1][j]; /* a loop would be a call of memcpy() */
+        if (dim > 2) x[2] = xd[2][k];
         *weight++ = w[0][i] * w[1][j] * w[2][k];
       }
     }

@@ -1,9 +1,10 @@
 /*
-  Load vectors, Neumann data and errors from values at the nodes in a Vec: products with matrices that the kernels of the DM's operator apply, where the vectors are.
+  Load vectors, Neumann data and errors from values at the nodes in a Vec: products with matrices that the kernels of the DM's operator apply, where the
+  vectors are.
 
-  Operators are linear in their coefficients, and one of these multiplies the mass matrix: with it alone the form of an operator is that of the mass matrix, on mapped
-  meshes, too.  Only the pressure of `stokes` has no mass there: it is a discontinuous field by itself, with the terms of `poisson`.  The mass matrix of a
-  side has the values at the end of the line in one direction, and masses in the others.
+  Operators are linear in their coefficients, and one of these multiplies the mass matrix: with it alone the form of an operator is that of the mass matrix,
+  on mapped meshes, too.  Only the pressure of `stokes` has no mass there: it is a discontinuous field by itself, with the terms of `poisson`.  The mass
+  matrix of a side has the values at the end of the line in one direction, and masses in the others.
 
   The DM keeps the matrices and their plans: loads may be wanted in each time step.
 */
@@ -207,7 +208,7 @@ static PetscErrorCode LoadsCheck(DM dm, const char who[], const char instead[], 
 /* ---- public routines ---- */
 
 /*@
-  DMBoxAddLoadVec - Adds the integrals of a function times each basis function to a vector, the function being given by its values at the nodes
+  DMBoxAddLoadVec - Adds the integrals of a function, given by its values at the nodes, times each basis function to a vector
 
   Collective
 
@@ -219,13 +220,16 @@ static PetscErrorCode LoadsCheck(DM dm, const char who[], const char instead[], 
   Level: beginner
 
   Notes:
-  The fast way to a load vector: b += M f with the mass matrix M, one product by the kernels of the operator, on the GPU if the vectors are there, in their precision.
-  What this costs is evaluating the function once a node, if not even that is done on the GPU, where `DMBoxAddLoadBatch()` needs it at (1 + 4 / degree)^dim times as many points.
+  The fast way to a load vector: b += M f with the mass matrix M, one product by the kernels of the operator, on the GPU if the vectors are there, in their
+  precision.  What is left is to evaluate the function once a node, if not even that is done on the GPU: `DMBoxAddLoadBatch()` needs it at
+  (1 + 4 / degree)^dim times as many points.
 
-  The function is replaced by its interpolant, whose error has the order of the space: with smooth functions the solution has the same order as that with `DMBoxAddLoad()`.
-  The two agree to rounding where `f` is in the space, and with the operator `diffusion` on mapped meshes to the error of the quadrature, which has degree + 2 points in each direction.
+  The function is replaced by its interpolant, whose error has the order of the space: with smooth functions the solution has the same order as that with
+  `DMBoxAddLoad()`.  The two agree to rounding where `f` is in the space, and with the operator `diffusion` on mapped meshes to the error of the quadrature,
+  which has degree + 2 points in each direction.
 
-  With the space `DMBOX_RT` `f` has the force at the nodes of the velocity and the right-hand side g of -div u = g at those of the pressure, as in `DMBoxAddLoad()`.
+  With the space `DMBOX_RT` `f` has the force at the nodes of the velocity and the right-hand side g of -div u = g at those of the pressure, as in
+  `DMBoxAddLoad()`.
 
   For the operator `heat` there is `DMBoxAddHeatLoad()`.
 
@@ -244,7 +248,7 @@ PetscErrorCode DMBoxAddLoadVec(DM dm, Vec f, Vec b)
 }
 
 /*@
-  DMBoxAddNeumannLoadVec - Adds the integrals of a flux times each basis function over Neumann sides to a vector, the flux being given by its values at the nodes
+  DMBoxAddNeumannLoadVec - Adds the integrals of a flux, given by its values at the nodes, times each basis function over Neumann sides to a vector
 
   Collective
 
@@ -320,9 +324,9 @@ static PetscErrorCode MatrixNorm(DM dm, int which, Vec e, Vec w, PetscReal *norm
 
   All nodes count, those on Dirichlet sides, too, whatever the matrix from `DMCreateMatrix()` has there.
 
-  The values of an exact solution at the nodes, `DMBoxInterpolateFunctionBatch()`, are those of its interpolant.  The difference to that is not the error that `DMBoxComputeError()`
-  finds: it does not have what interpolation loses, which in general has the same order, and may be much smaller.  It is what is wanted to watch a solver converge, or against
-  the solution of another solver.
+  The values of an exact solution at the nodes, `DMBoxInterpolateFunctionBatch()`, are those of its interpolant.  The difference to that is not the error that
+  `DMBoxComputeError()` finds: it does not have what interpolation loses, which in general has the same order, and may be much smaller.  It is what is wanted
+  to watch a solver converge, or against the solution of another solver.
 
   Norms are over all fields together.  The energy needs coefficients that make the operator positive semidefinite, so for `stokes` there is none.
 
@@ -354,7 +358,7 @@ PetscErrorCode DMBoxComputeErrorVec(DM dm, Vec u, Vec v, PetscReal *l2, PetscRea
              ((PetscObject)u)->type_name, ((PetscObject)w)->type_name);
   if (v) {
     PetscCall(DMGetGlobalVector(dm, &e));
-    PetscCall(VecWAXPY(e, -1, v, u));
+    PetscCall(PatchFDVecDifference(e, u, v));
   }
   if (l2) PetscCall(MatrixNorm(dm, ERROR_MASS, e, w, l2));
   if (energy) PetscCall(MatrixNorm(dm, ERROR_ENERGY, e, w, energy));

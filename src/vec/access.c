@@ -117,3 +117,30 @@ PetscErrorCode PatchFDVecRestoreArrayWrite(Vec v, PatchFDKernels kern, void **a)
   else PetscCall(VecRestoreArrayWrite(v, (PetscScalar **)a));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode PatchFDVecDifference(Vec w, Vec x, Vec y)
+{
+  PatchFDKernels kern;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetKernels(w, &kern));
+#if defined(PETSC_HAVE_CUDA)
+  if (kern == CUDA_TABLE) {
+    const void *ax, *ay;
+    void       *aw;
+    PetscInt    n;
+
+    PetscCall(VecGetLocalSize(w, &n));
+    PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+    PetscCall(PatchFDVecGetArrayRead(y, kern, &ay));
+    PetscCall(PatchFDVecGetArrayWrite(w, kern, &aw));
+    PetscCall(PatchFDCUDADifference(n, (const double *)ax, (const double *)ay, (double *)aw));
+    PetscCall(PatchFDVecRestoreArrayWrite(w, kern, &aw));
+    PetscCall(PatchFDVecRestoreArrayRead(y, kern, &ay));
+    PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
+  PetscCall(VecWAXPY(w, -1, y, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -22,6 +22,12 @@ PETSC_INTERN PetscErrorCode PatchFDVecRestoreArray(Vec, PatchFDKernels, void **)
 PETSC_INTERN PetscErrorCode PatchFDVecGetArrayWrite(Vec, PatchFDKernels, void **);
 PETSC_INTERN PetscErrorCode PatchFDVecRestoreArrayWrite(Vec, PatchFDKernels, void **);
 
+/* w = x - y, Vecs of one type, in one pass: VecWAXPY() of PETSc's device Vecs takes two */
+PETSC_INTERN PetscErrorCode PatchFDVecDifference(Vec w, Vec x, Vec y);
+#if defined(PETSC_HAVE_CUDA)
+PETSC_INTERN PetscErrorCode PatchFDCUDADifference(PetscInt n, const double *x, const double *y, double *w);
+#endif
+
 /* KSP presolve of our PCs: a warning where a method on single Vecs is asked for more than floats can hold */
 PETSC_INTERN PetscErrorCode PCPreSolve_CheckKrylov(PC, KSP, Vec b, Vec x);
 /* once, a warning about a method outside a PCSINGLE that does not see what single precision does to the preconditioner */
