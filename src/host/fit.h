@@ -165,7 +165,7 @@ static inline V FitAt(Coef c, PetscInt i)
 
 static inline V FitRoot(V x)
 {
-  V y;
+  V y = {0};
 
   for (int l = 0; l < VL; l++) y[l] = (REAL)sqrt((double)x[l]);
   return y;

@@ -120,7 +120,7 @@ static PetscErrorCode LatticeSetMemory(LatticePlan *p)
   const PatchFDBox *box   = &p->desc.ybox;
   const size_t      kinds = (size_t)1 << (2 * (p->desc.dim - 1)), planes = 2 * LATTICE_FIELDS + 2 + LATTICE_BELOW;
   size_t            rows, plane;
-  V                *memory;
+  V                *memory = NULL;
   REAL             *at;
 
   PetscFunctionBegin;

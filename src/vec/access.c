@@ -120,7 +120,7 @@ PetscErrorCode PatchFDVecRestoreArrayWrite(Vec v, PatchFDKernels kern, void **a)
 
 PetscErrorCode PatchFDVecDifference(Vec w, Vec x, Vec y)
 {
-  PatchFDKernels kern;
+  PatchFDKernels kern = NULL;
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetKernels(w, &kern));
