@@ -91,6 +91,8 @@ static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool constant)
   PetscCall(PCCreate(PETSC_COMM_WORLD, &smoother));
   PetscCall(PCSetOperators(smoother, w[0].A, w[0].A));
   PetscCall(PCSetType(smoother, PCPATCHFD));
+  PetscCall(PCSetOptionsPrefix(smoother, "mg_levels_")); /* that of the finest level */
+  PetscCall(PCSetFromOptions(smoother));
   PetscCall(PCSetUp(smoother));
   w[1].pc = smoother;
   for (int i = 0; i < 3; i++) PetscCall(Time(&w[i], &seconds[i]));
