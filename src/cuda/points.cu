@@ -13,7 +13,7 @@ struct PointsPlan {
   PointsKernel<T>    fast    = {}; /* or no kernel: the generic one */
   PointsGeneric<T>   generic = {};
   Team<T>            diagonal = {};
-  size_t             size    = 0; /* numbers of y */
+  size_t             size    = 0, alone = 0; /* numbers of y, and how many of the first ones are written by one cell */
   bool               own     = false; /* do the cells have all nodes for themselves? */
   bool               square  = false; /* are the boxes of x and y the same? */
   int                nrest   = 0, *rest = NULL; /* nodes that no row has */
@@ -88,8 +88,10 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
     index[last] |= points_joined;
     index[other] |= points_joined;
   }
-  for (PetscCount v = 0; v < points->nnodes; v++)
+  for (PetscCount v = 0; v < points->nnodes; v++) {
     if (!cells[v]) rest.push_back((int)v);
+    if (cells[v] == 1 && p->alone == (size_t)(v * points->ncomp)) p->alone += (size_t)points->ncomp;
+  }
   PetscCall(p->memory.upload(size, index.data(), &device));
   p->arg.nodes.index = device;
   p->size            = (size_t)(points->nnodes * points->ncomp);
@@ -276,9 +278,9 @@ static PetscErrorCode PointsChoose(const PatchFDPoints *points, bool computed, P
 
   PetscFunctionBegin;
   if (points->dim == 3) {
-    if (!points->gauss) PetscCall((PointsFind<T, POINTS_COLLOCATED>(points->degree, computed, &p->fast)));
-    else if (points->nkappa) PetscCall((PointsFind<T, POINTS_GAUSS>(points->degree, computed, &p->fast)));
-    else PetscCall((PointsFind<T, POINTS_MASS>(points->degree, computed, &p->fast)));
+    if (!points->gauss) PetscCall((PointsFind<T, POINTS_COLLOCATED>(points->degree, (int)points->nodes, computed, &p->fast)));
+    else if (points->nkappa) PetscCall((PointsFind<T, POINTS_GAUSS>(points->degree, (int)points->nodes, computed, &p->fast)));
+    else PetscCall((PointsFind<T, POINTS_MASS>(points->degree, (int)points->nodes, computed, &p->fast)));
     g.layout = p->fast.layout;
   } else {
     g.layout = {g.c, 2, 0, 1, g.c * g.c, 1, 0};
@@ -325,6 +327,11 @@ static PetscErrorCode PointsPlanCreate(const PatchFDOperatorDesc *desc, const Pa
   g.cells = arg.cells;
   g.ncomp = (int)points->ncomp;
   PetscCall(p->memory.malloc(points_sums, &arg.sums));
+  {
+    PetscBool join = PETSC_TRUE;
+    PetscCall(PetscOptionsGetBool(NULL, NULL, "-points_join", &join, NULL));
+    arg.join = join;
+  }
   PetscCall(PointsMatrices(rule, p));
   PetscCall(PointsChoose(points, computed, p));
   PetscCall(PointsMapCreate(points, rule, p));
@@ -362,9 +369,18 @@ static PetscErrorCode PointsLaunch(const PointsPlan<T> *p, const PointsArguments
 {
   PetscFunctionBegin;
   if (!arg.cells) PetscFunctionReturn(PETSC_SUCCESS);
-  if (p->fast.kernel) p->fast.kernel<<<(unsigned)p->fast.layout.blocks((size_t)arg.cells), p->fast.threads, p->fast.shared, stream>>>(arg);
+  if (p->fast.kernel) p->fast.kernel<<<(unsigned)((arg.cells + p->fast.cells - 1) / p->fast.cells), p->fast.threads, p->fast.shared, stream>>>(arg);
   else PointsGenericKernel<T><<<p->generic.team.grid((size_t)arg.cells * arg.nodes.ncomp), p->generic.team.block(), p->generic.team.shared, stream>>>(p->generic, arg);
   PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = y0 where sums go to.  Interior nodes of cells are the first ones of a DMPLEX */
+template <typename T>
+static PetscErrorCode PointsStart(const PointsPlan<T> *p, const void *y0, void *y, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(StartSum<T>(p->size - p->alone, y0 ? (const T *)y0 + p->alone : NULL, (T *)y + p->alone, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -382,7 +398,7 @@ PetscErrorCode PointsOperator<T>::apply(void *plan, PetscReal alpha, const void 
   arg.x     = (const T *)x;
   arg.y0    = (const T *)y0;
   arg.y     = (T *)y;
-  if (!p->own) PetscCall(StartSum<T>(p->size, y0, y, stream));
+  if (!p->own) PetscCall(PointsStart(p, y0, y, stream));
   PetscCall(PointsLaunch(p, arg, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(p->flops));
@@ -408,7 +424,7 @@ PetscErrorCode PointsOperator<T>::sweep(void *plan, const void *d, const void *r
   arg.y     = (T *)w;
   arg.sweep = sweep;
   PetscCallCUDA(cudaMemsetAsync(arg.sums, 0, points_sums * sizeof(*arg.sums), stream));
-  if (!p->own) PetscCall(StartSum<T>(p->size, NULL, w, stream));
+  if (!p->own) PetscCall(PointsStart(p, NULL, w, stream));
   PetscCall(PointsLaunch(p, arg, stream));
   if (p->nrest) PointsRestKernel<T><<<(p->nrest + 255) / 256, 256, 0, stream>>>(arg, p->nrest, p->rest);
   PointsTotalKernel<<<1, 1024, 0, stream>>>(arg.sums, sweep);

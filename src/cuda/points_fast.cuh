@@ -168,35 +168,34 @@ struct PointsColumns {
     mine   = threadIdx.x < n * n * PER && cell < a.cells;
     before = mine && lane.p() == 0 && lane.e() > 0 && threadIdx.x % 32 > 0;
     behind = mine && lane.p() == n - 1 && lane.e() + 1 < PER && cell + 1 < a.cells && threadIdx.x % 32 < 31;
-    c      = PointsPlace(a.nodes, n, 3, mine ? cell : 0, lane.p(), lane.q(), comp, write);
+    c      = PointsPlace(a.nodes, a.nodes.kind, n, 3, mine ? cell : 0, lane.p(), lane.q(), comp, write);
   }
 
-  template <bool INDEX>
-  __device__ __forceinline__ void fetch(const T *x, T u[n]) const
-  {
-#pragma unroll
-    for (int k = 0; k < n; k++) u[k] = c.template has<INDEX>(n, k) ? x[c.template at<INDEX>(n, k)] : T(0);
-  }
   /* u = x; of sweeps the new direction, which the nodes' owners keep */
   template <bool INDEX>
   __device__ __forceinline__ void read(T u[n]) const
   {
-    fetch<INDEX>(a.x, u);
+    unsigned number[n];
+
+    c.template numbers<INDEX, n>(number);
+    c.template fetch<INDEX, n>(number, a.x, u);
     if (!a.sweep) return;
     const T b = (T)a.sweep->b;
-    T       d[n], q[n];
+    T       v[n];
 
-    if (b != 0) fetch<INDEX>(a.q, q);
     if (a.d) {
-      fetch<INDEX>(a.d, d);
+      c.template fetch<INDEX, n>(number, a.d, v);
 #pragma unroll
-      for (int k = 0; k < n; k++) u[k] *= d[k];
+      for (int k = 0; k < n; k++) u[k] *= v[k];
+    }
+    if (b != 0) {
+      c.template fetch<INDEX, n>(number, a.q, v);
+#pragma unroll
+      for (int k = 0; k < n; k++) u[k] += b * v[k];
     }
 #pragma unroll
-    for (int k = 0; k < n; k++) {
-      if (b != 0) u[k] += b * q[k];
-      if (c.template own<INDEX>(n, k) && c.template has<INDEX>(n, k)) a.p[c.template at<INDEX>(n, k)] = u[k];
-    }
+    for (int k = 0; k < n; k++)
+      if (c.template own<INDEX>(n, k, number[k]) && c.template has<INDEX>(k, number[k])) a.p[c.template at<INDEX>(k, number[k])] = u[k];
   }
   __device__ __forceinline__ void load(T u[n]) const
   {
@@ -205,41 +204,40 @@ struct PointsColumns {
     else read<false>(u);
   }
 
-  /* y += alpha w at all nodes that `skip` does not name, by atomics at those that `shared` names */
-  template <bool INDEX, typename Skip, typename Shared>
-  __device__ __forceinline__ void add(Skip &&skip, Shared &&shared, const T w[n]) const
+  /* y += alpha w, atomics where other cells have the node, too; the x-side of a cell behind or before is summed by way of the warp, if its thread is there */
+  template <bool INDEX>
+  __device__ __forceinline__ void add(T w[n]) const
   {
-    T old[n] = {};
+    const bool sides = (c.left && !before) || c.right || c.sides;
+    unsigned   number[n];
+    T          old[n] = {};
 
-    if (a.y0) {
-#pragma unroll
-      for (int k = 0; k < n; k++)
-        if (c.template has<INDEX>(n, k) && !shared(k)) old[k] = a.y0[c.template at<INDEX>(n, k)];
-    }
-#pragma unroll
-    for (int k = 0; k < n; k++) {
-      if (!c.template has<INDEX>(n, k) || skip(k)) continue;
-      if (shared(k)) atomicAdd(a.y + c.template at<INDEX>(n, k), a.alpha * w[k]);
-      else a.y[c.template at<INDEX>(n, k)] = old[k] + a.alpha * w[k];
-    }
-  }
-
-  /* y += alpha w; all threads of a warp call this */
-  __device__ __forceinline__ void store(T w[n]) const
-  {
-    const bool index = a.nodes.kind == PATCHFD_NODES_INDEX, join = before && c.left, drop = behind && c.right, sides = (c.left && !join) || c.right || c.sides;
-
+    if (mine) c.template numbers<INDEX, n>(number);
     if (a.nodes.kind != PATCHFD_NODES_CELL) {
 #pragma unroll
       for (int k = 0; k < n; k++) {
         const T left = __shfl_up_sync(~0u, w[k], 1);
 
-        if (index ? before && (c.number(n, k) & points_joined) : join) w[k] += left;
+        w[k] += before & (INDEX ? (number[k] & points_joined) != 0 : c.left) ? left : T(0);
       }
     }
     if (!mine) return;
-    if (index) add<true>([&](int k) { return behind && (c.number(n, k) & points_joined); }, [&](int k) { return c.template shared<true>(n, k); }, w);
-    else add<false>([&](int) { return drop; }, [&](int k) { return sides || c.ends(n, k); }, w);
+    if (a.y0) c.template fetch<INDEX, n>(number, a.y0, old);
+#pragma unroll
+    for (int k = 0; k < n; k++) {
+      const bool here   = c.template has<INDEX>(k, number[k]) & !(behind & (INDEX ? (number[k] & points_joined) != 0 : c.right));
+      const bool shared = INDEX ? (number[k] & points_shared) != 0 : sides || c.ends(n, k);
+      T         *y      = a.y + c.template at<INDEX>(k, number[k]);
+
+      if (here & shared) atomicAdd(y, a.alpha * w[k]);
+      if (here & !shared) *y = old[k] + a.alpha * w[k];
+    }
+  }
+  /* all threads of a warp call this */
+  __device__ __forceinline__ void store(T w[n]) const
+  {
+    if (a.nodes.kind == PATCHFD_NODES_INDEX) add<true>(w);
+    else add<false>(w);
   }
 };
 
@@ -260,7 +258,7 @@ struct PointsStored {
   const T *f;
   int      level;
 
-  __device__ __forceinline__ PointsStored(const PointsArguments<T> &a, const T *, int, int) : f(a.factors + blockIdx.x * (size_t)(S::c * a.numbers) * S::LANES + threadIdx.x), level(a.numbers * S::LANES) { }
+  __device__ __forceinline__ PointsStored(const PointsArguments<T> &a, const T *f, int, int) : f(f), level(a.numbers * S::LANES) { }
   __device__ __forceinline__ T number(int i, int m) const { return __ldcs(f + i * level + m * S::LANES); }
   __device__ __forceinline__ T mass(const PointsArguments<T> &a, int i) const { return number(i, a.numbers - 1); }
   __device__ __forceinline__ void flux(const PointsArguments<T> &a, int i, T g[3]) const
@@ -296,7 +294,6 @@ struct PointsComputed {
     const T       a = arg.point[p], b = arg.point[q];
     const V       all = vector(geometry, 6), oa = vector(geometry, mixed[S::B]), ob = vector(geometry, mixed[S::A]), ab = vector(geometry, mixed[S::OWN]);
 
-    static_assert(S::OWN != 1, "lines (p, q) are in the cyclic order of the other directions");
     w  = arg.weight[p] * arg.weight[q];
     qa = oa.plus(b, all);
     qb = ob.plus(a, all);
@@ -361,6 +358,9 @@ struct PointsBlock {
 #endif
     }
   }
+
+  /* where the factors of the thread come from */
+  __device__ __forceinline__ const T *source(int e) const { return COMPUTED ? geometry + e * points_geometry : arg.factors + blockIdx.x * (size_t)(c * arg.numbers) * S::LANES + threadIdx.x; }
 
   /* f(cell, p, q) for the thread's line in direction D among P x Q lines of a cell, if it has one: those in x are at j, k, in y at i, k, in z at i, j */
   template <int D, int P, int Q, typename F>
@@ -547,7 +547,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
     block.load(comp, u);
     if (COMPUTED && comp == 0) __syncthreads();
     const PointsLane<S::template order<S::OWN>, S::c, S::c, S::PER> lane(min(threadIdx.x, S::PER * S::LINES - 1));
-    const typename PointsBlock<S, COMPUTED, T>::Factors             factors(arg, block.geometry + lane.e() * points_geometry, lane.p(), lane.q());
+    const typename PointsBlock<S, COMPUTED, T>::Factors             factors(arg, block.source(lane.e()), lane.p(), lane.q());
 
     block.points(factors, u, energy);
     block.store(comp, u);
@@ -558,21 +558,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
 template <typename S, bool COMPUTED, typename T>
 static PointsKernel<T> PointsKernelOf()
 {
-  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::THREADS, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
-}
-
-template <typename T, PointsRule RULE>
-PetscErrorCode PointsFind(PetscInt degree, bool computed, PointsKernel<T> *kernel)
-{
-  PetscFunctionBegin;
-  PetscCall((ForDegree<1, points_degrees>(degree, [&](auto k) {
-    constexpr int K = decltype(k)::value;
-
-    *kernel = computed ? PointsKernelOf<PointsShape<T, K, RULE, true>, true, T>() : PointsKernelOf<PointsShape<T, K, RULE, false>, false, T>();
-    return PETSC_SUCCESS;
-  })));
-  PetscCall(AllowShared(kernel->kernel, kernel->shared));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::PER, S::THREADS, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
 }
 
 } // namespace patchfd
