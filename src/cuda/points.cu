@@ -205,6 +205,28 @@ static PetscErrorCode PointsMapCreate(const PatchFDPoints *points, const PatchFD
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* what the kernel computes factors from */
+template <typename T>
+static PetscErrorCode PointsGeometryCreate(int blocks, PointsPlan<T> *p, cudaStream_t stream)
+{
+  const int    cells = p->arg.cells;
+  const bool   mass  = p->fast.geometry == points_determinant;
+  const size_t size  = (size_t)cells * points_geometry;
+  double      *map;
+  T           *numbers;
+
+  PetscFunctionBegin;
+  PetscCall(p->memory.malloc((size_t)cells * p->fast.geometry, &numbers));
+  if (mass) {
+    PetscCall(p->setup.malloc(size, &map));
+    PointsGeometryKernel<double><<<blocks, 128, 0, stream>>>(p->generic.map, cells, map);
+    PointsDeterminantKernel<T><<<blocks, 128, 0, stream>>>(cells, (double)p->arg.s, map, numbers);
+  } else PointsGeometryKernel<T><<<blocks, 128, 0, stream>>>(p->generic.map, cells, numbers);
+  PetscCallCUDA(cudaGetLastError());
+  p->arg.factors = numbers;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* factors, or maps for computing them; all cells are checked */
 template <typename T>
 static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool computed, PointsPlan<T> *p)
@@ -225,12 +247,7 @@ static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool comp
   PointsFactorsKernel<T><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
   PetscCallCUDA(cudaGetLastError());
   p->generic.factors = p->arg.factors = factors;
-  if (computed && p->fast.kernel) {
-    PetscCall(p->memory.malloc((size_t)cells * points_geometry, &factors));
-    PointsGeometryKernel<T><<<blocks, 128, 0, stream>>>(p->generic.map, cells, factors);
-    PetscCallCUDA(cudaGetLastError());
-    p->arg.factors = factors;
-  }
+  if (computed && p->fast.kernel) PetscCall(PointsGeometryCreate(blocks, p, stream));
   PetscCallCUDA(cudaMemcpyAsync(&found, bad, sizeof(found), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCheck(found.inverted == none.inverted, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Cell %d is inverted or degenerate: the determinant of its map from the unit %s has to be positive at all of its points",
@@ -251,7 +268,8 @@ static PetscErrorCode PointsMatrices(const PatchFDRule *rule, PointsPlan<T> *p)
   T                     *a;
 
   PetscFunctionBegin;
-  arg.B.set(c, n, false, rule->B);
+  for (int i = 0; i < c * n; i++) product[i] = rule->B[i] * (p->fast.geometry == points_determinant ? PetscSqrtReal(rule->w[i / n]) : 1);
+  arg.B.set(c, n, false, product.data());
   arg.C.set(c, c, true, rule->C);
   for (int i = 0; i < c; i++) {
     arg.point[i]  = (T)rule->x[i];
@@ -332,8 +350,8 @@ static PetscErrorCode PointsPlanCreate(const PatchFDOperatorDesc *desc, const Pa
     PetscCall(PetscOptionsGetBool(NULL, NULL, "-points_join", &join, NULL));
     arg.join = join;
   }
-  PetscCall(PointsMatrices(rule, p));
   PetscCall(PointsChoose(points, computed, p));
+  PetscCall(PointsMatrices(rule, p));
   PetscCall(PointsMapCreate(points, rule, p));
   PetscCall(PointsFactorsCreate(points, computed, p));
   p->flops = PointsFlops(points, g.n, g.c) * arg.cells * g.ncomp;

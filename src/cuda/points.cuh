@@ -256,11 +256,15 @@ __device__ __forceinline__ void PointsSum(const PointsArguments<T> &a, T energy)
 /* x = sum over l, m, n in {0, 1} of X_lmn r^l s^m t^n: three numbers each of X_100 X_010 X_001 X_110 X_011 X_101 X_111 */
 static constexpr int points_geometry = 21;
 
+/* the determinant of this map, which is a quadratic polynomial in r, in s and in t: [t][s][r] */
+static constexpr int points_determinant = 27;
+
 /* a fast kernel, and what is to be known to launch it */
 template <typename T>
 struct PointsKernel {
   PointsLayout layout;
   int          cells, threads; /* of a block */
+  int          geometry;       /* numbers of a cell that it computes factors from, if it does that */
   size_t       shared;
   void (*kernel)(const PointsArguments<T>);
 };

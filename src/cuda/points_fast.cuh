@@ -79,9 +79,9 @@ struct PointsShape {
   static constexpr int  ROW = c, PLANE = ROW * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 0), CELL = PLANE * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 1);
   template <int D>
   static constexpr int order = PointsBanks(sizeof(T) == 4, GAUSS, c, 2 + D);
-  static constexpr int  ARRAYS = MASS ? 1 : 3;
+  static constexpr int  ARRAYS = MASS ? 1 : 3, NUMBERS = MASS ? points_determinant : points_geometry;
   static constexpr int  LANES = RoundUp(PER * LINES, 16 / sizeof(T)); /* of stored factors */
-  static constexpr int  SHARED = PER * CELL * ARRAYS, GEOMETRY = COMPUTED ? PER * points_geometry : 0;
+  static constexpr int  SHARED = PER * CELL * ARRAYS, GEOMETRY = COMPUTED ? PER * NUMBERS : 0;
 
   template <int D>
   static constexpr int stride = D == 0 ? 1 : (D == 1 ? ROW : PLANE);
@@ -258,7 +258,7 @@ struct PointsStored {
   const T *f;
   int      level;
 
-  __device__ __forceinline__ PointsStored(const PointsArguments<T> &a, const T *f, int, int) : f(f), level(a.numbers * S::LANES) { }
+  __device__ __forceinline__ PointsStored(const PointsArguments<T> &a, const T *f) : f(f), level(a.numbers * S::LANES) { }
   __device__ __forceinline__ T number(int i, int m) const { return __ldcs(f + i * level + m * S::LANES); }
   __device__ __forceinline__ T mass(const PointsArguments<T> &a, int i) const { return number(i, a.numbers - 1); }
   __device__ __forceinline__ void flux(const PointsArguments<T> &a, int i, T g[3]) const
@@ -284,7 +284,7 @@ template <typename S, typename T>
 struct PointsComputed {
   using V = Vector3<T>;
   V pa, qa, pb, qb, o;
-  T w, d0, d1, d2; /* weight; the determinant x_own . (x_a x x_b), a polynomial along the line */
+  T w; /* weight */
 
   static __device__ __forceinline__ V vector(const T *X, int m) { return {X[3 * m], X[3 * m + 1], X[3 * m + 2]}; }
 
@@ -300,17 +300,12 @@ struct PointsComputed {
     o  = vector(geometry, S::OWN).plus(a, oa).plus(b, qb);
     pa = vector(geometry, S::A).plus(b, ab);
     pb = vector(geometry, S::B).plus(a, ab);
-    if constexpr (S::MASS) {
-      d0 = o.dot(pa.cross(pb));
-      d1 = o.dot(pa.cross(qb)) + o.dot(qa.cross(pb));
-      d2 = o.dot(qa.cross(qb));
-    }
   }
   __device__ __forceinline__ T mass(const PointsArguments<T> &arg, int i) const
   {
-    const T s = arg.point[i], det = S::MASS ? d0 + s * (d1 + s * d2) : o.dot(pa.plus(s, qa).cross(pb.plus(s, qb)));
+    const T s = arg.point[i];
 
-    return arg.s * arg.weight[i] * w * det;
+    return arg.s * arg.weight[i] * w * o.dot(pa.plus(s, qa).cross(pb.plus(s, qb)));
   }
   /* with C the cofactors, C_own = x_a x x_b and so on, and t = K C g / |J|: C't = x_a x x_b . t, x_b . (x_own x t), -x_a . (x_own x t) */
   __device__ __forceinline__ void flux(const PointsArguments<T> &arg, int i, T g[3]) const
@@ -331,13 +326,44 @@ struct PointsComputed {
   }
 };
 
+/* the mass alone from the determinant, a quadratic polynomial along a line in x; the square roots of the weights are in the matrices */
+template <typename T>
+struct PointsQuadratic {
+  T d[3];
+
+  __device__ __forceinline__ T mass(const PointsArguments<T> &arg, int i) const { return d[0] + arg.point[i] * (d[1] + arg.point[i] * d[2]); }
+};
+
+/* lines of one place in y */
+template <typename T>
+struct PointsDeterminant {
+  T e[3][3]; /* [t][r] */
+
+  __device__ __forceinline__ PointsDeterminant(const PointsArguments<T> &arg, const T *determinant, int p)
+  {
+    const T s = arg.point[p];
+
+#pragma unroll
+    for (int t = 0; t < 3; t++)
+#pragma unroll
+      for (int r = 0; r < 3; r++) e[t][r] = determinant[9 * t + r] + s * (determinant[9 * t + 3 + r] + s * determinant[9 * t + 6 + r]);
+  }
+  __device__ __forceinline__ PointsQuadratic<T> line(const PointsArguments<T> &arg, int q) const
+  {
+    const T            t = arg.point[q];
+    PointsQuadratic<T> l;
+
+#pragma unroll
+    for (int r = 0; r < 3; r++) l.d[r] = e[0][r] + t * (e[1][r] + t * e[2][r]);
+    return l;
+  }
+};
+
 /* ---- a block of threads ---- */
 
 template <typename S, bool COMPUTED, typename T>
 struct PointsBlock {
   static constexpr int n = S::n, c = S::c;
-  using Factors = std::conditional_t<COMPUTED, PointsComputed<S, T>, PointsStored<S, T>>;
-
   const PointsArguments<T> &arg;
   T                        *U, *V, *W, *geometry;
 
@@ -347,9 +373,9 @@ struct PointsBlock {
   __device__ __forceinline__ void fetch()
   {
     if constexpr (COMPUTED) {
-      const int count = min(S::PER, arg.cells - (int)blockIdx.x * S::PER) * points_geometry;
+      const int count = min(S::PER, arg.cells - (int)blockIdx.x * S::PER) * S::NUMBERS;
 
-      for (int i = threadIdx.x; i < count; i += S::THREADS) geometry[i] = arg.factors[blockIdx.x * (size_t)(S::PER * points_geometry) + i];
+      for (int i = threadIdx.x; i < count; i += S::THREADS) geometry[i] = arg.factors[blockIdx.x * (size_t)(S::PER * S::NUMBERS) + i];
     } else {
 #if __CUDA_ARCH__ >= 900
       const unsigned bytes = min(c * arg.numbers * S::LANES * (int)sizeof(T), points_prefetch);
@@ -359,8 +385,16 @@ struct PointsBlock {
     }
   }
 
-  /* where the factors of the thread come from */
-  __device__ __forceinline__ const T *source(int e) const { return COMPUTED ? geometry + e * points_geometry : arg.factors + blockIdx.x * (size_t)(c * arg.numbers) * S::LANES + threadIdx.x; }
+  /* the factors of the thread's line */
+  __device__ __forceinline__ auto factors() const
+  {
+    const PointsLane<S::template order<S::OWN>, c, c, S::PER> lane(min(threadIdx.x, S::PER * S::LINES - 1));
+    const T                                                  *from = geometry + lane.e() * S::NUMBERS;
+
+    if constexpr (!COMPUTED) return PointsStored<S, T>(arg, arg.factors + blockIdx.x * (size_t)(c * arg.numbers) * S::LANES + threadIdx.x);
+    else if constexpr (S::MASS) return PointsDeterminant<T>(arg, from, lane.p()).line(arg, lane.q());
+    else return PointsComputed<S, T>(arg, from, lane.p(), lane.q());
+  }
 
   /* f(cell, p, q) for the thread's line in direction D among P x Q lines of a cell, if it has one: those in x are at j, k, in y at i, k, in z at i, j */
   template <int D, int P, int Q, typename F>
@@ -440,6 +474,7 @@ struct PointsBlock {
   }
 
   /* V, W = fluxes of a and b, u = C' flux of the own direction + mass u; energy += u'A u.  For the mass u is read once more: registers are what is short */
+  template <typename Factors>
   __device__ __forceinline__ void fluxes(const Factors &factors, T u[c], T &energy)
   {
     lines<S::OWN, c, c>([&](int cell, int p, int q) {
@@ -471,6 +506,7 @@ struct PointsBlock {
   }
 
   /* u = mass u */
+  template <typename Factors>
   __device__ __forceinline__ void masses(const Factors &factors, T u[c], T &energy)
   {
 #pragma unroll
@@ -483,12 +519,16 @@ struct PointsBlock {
   }
 
   /* what is between u = values and u = rows at the points */
+  template <typename Factors>
   __device__ __forceinline__ void points(const Factors &factors, T u[c], T &energy)
   {
-    if (S::MASS || !arg.stiff) {
-      lines<S::OWN, c, c>([&](int, int, int) { masses(factors, u, energy); });
-      return;
-    }
+    if constexpr (S::MASS) lines<S::OWN, c, c>([&](int, int, int) { masses(factors, u, energy); });
+    else if (arg.stiff) stiffness(factors, u, energy);
+    else lines<S::OWN, c, c>([&](int, int, int) { masses(factors, u, energy); });
+  }
+  template <typename Factors>
+  __device__ __forceinline__ void stiffness(const Factors &factors, T u[c], T &energy)
+  {
     lines<S::OWN, c, c>([&](int cell, int p, int q) {
 #pragma unroll
       for (int i = 0; i < c; i++) U[cell + S::template line<S::OWN>(p, q) + i * S::template stride<S::OWN>] = u[i];
@@ -546,10 +586,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
   for (int comp = 0; comp < arg.nodes.ncomp; comp++) {
     block.load(comp, u);
     if (COMPUTED && comp == 0) __syncthreads();
-    const PointsLane<S::template order<S::OWN>, S::c, S::c, S::PER> lane(min(threadIdx.x, S::PER * S::LINES - 1));
-    const typename PointsBlock<S, COMPUTED, T>::Factors             factors(arg, block.source(lane.e()), lane.p(), lane.q());
-
-    block.points(factors, u, energy);
+    block.points(block.factors(), u, energy);
     block.store(comp, u);
   }
   if (arg.sweep) PointsSum(arg, energy);
@@ -558,7 +595,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
 template <typename S, bool COMPUTED, typename T>
 static PointsKernel<T> PointsKernelOf()
 {
-  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::PER, S::THREADS, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
+  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
 }
 
 } // namespace patchfd

@@ -63,10 +63,10 @@ struct PointsPlaneShape {
   static constexpr bool MASS = RULE == POINTS_MASS, GAUSS = RULE != POINTS_COLLOCATED;
   static constexpr int  OWN = GAUSS ? 0 : 1, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* of rows in planes */
   static constexpr int  NORMAL = GAUSS ? 1 : 0;                                    /* to planes of points */
-  static constexpr int  PLANE = c * c * (int)sizeof(T) / 4, REGISTERS = (MASS ? PLANE + 4 * c + 32 : 2 * PLANE + (GAUSS ? 70 : 60)) + (COMPUTED ? 4 * (int)sizeof(T) : 0);
+  static constexpr int  PLANE = c * c * (int)sizeof(T) / 4, REGISTERS = (MASS ? PLANE + 4 * c + 32 : 2 * PLANE + (GAUSS ? 70 : 60)) + (COMPUTED && !MASS ? 4 * (int)sizeof(T) : 0);
   static constexpr int  BLOCKS = 65536 / (32 * WARPS) / (REGISTERS > 255 ? 255 : REGISTERS);
   static constexpr int  BANKS = 128 / (int)sizeof(T), ROW = PointsPitch(BANKS, c, PER, MASS ? n : c, false), CELL = PointsPitch(BANKS, c, PER, MASS ? n : c, true);
-  static constexpr int  GEOMETRY = COMPUTED ? PER * points_geometry : 0, SHARED = PER * CELL + GEOMETRY; /* of a warp */
+  static constexpr int  NUMBERS = MASS ? points_determinant : points_geometry, GEOMETRY = COMPUTED ? PER * NUMBERS : 0, SHARED = PER * CELL + GEOMETRY; /* of a warp */
 };
 
 /* the nodes of a plane normal to x, of which a thread has one */
@@ -175,8 +175,6 @@ struct PointsPlane {
 template <typename S, int KIND, bool COMPUTED, typename T>
 struct PointsWarp {
   static constexpr int n = S::n, c = S::c;
-  using Factors = std::conditional_t<COMPUTED, PointsComputed<S, T>, PointsStored<S, T>>;
-
   const PointsArguments<T> &arg;
   int                       first, e, p; /* first cell; which cell of the warp and which plane of it the thread has */
   bool                      mine;
@@ -195,18 +193,19 @@ struct PointsWarp {
     own   = U + e * S::CELL + (S::MASS ? min(p, n - 1) : p);
     line  = U + e * S::CELL + p * S::ROW;
     if constexpr (COMPUTED) {
-      const int count = min(S::PER, arg.cells - first) * points_geometry;
+      const int count = min(S::PER, arg.cells - first) * S::NUMBERS;
 
-      for (int i = lane; i < count; i += 32) geometry[i] = arg.factors[first * (ptrdiff_t)points_geometry + i];
-      source = geometry + e * points_geometry;
+      for (int i = lane; i < count; i += 32) geometry[i] = arg.factors[first * (ptrdiff_t)S::NUMBERS + i];
+      source = geometry + e * S::NUMBERS;
       __syncwarp();
     } else source = arg.factors + warp * ((size_t)(c * c * arg.numbers) * S::LANES) + lane;
   }
 
   /* factors of row k of the plane */
-  __device__ __forceinline__ Factors factors(int k) const
+  __device__ __forceinline__ auto factors(int k) const
   {
-    return Factors(arg, COMPUTED ? source : source + (size_t)(k * c * arg.numbers) * S::LANES, S::GAUSS ? p : k, S::GAUSS ? k : p);
+    if constexpr (!COMPUTED) return PointsStored<S, T>(arg, source + (size_t)(k * c * arg.numbers) * S::LANES);
+    else return PointsComputed<S, T>(arg, source, S::GAUSS ? p : k, S::GAUSS ? k : p);
   }
   static __device__ __forceinline__ constexpr int at(int k, int f) { return (k * c + f) * S::ROW; }
   static __device__ __forceinline__ constexpr int along(int k) { return k * c * S::ROW; }
@@ -289,7 +288,7 @@ struct PointsWarp {
   /* a row of the plane: u = mass u + C'flux, w = flux in z, and that normal to the plane in shared memory */
   __device__ __forceinline__ void fluxes(int k, T u[c], T w[c], T &energy) const
   {
-    const Factors G = factors(k);
+    const auto G = factors(k);
     T             g[c];
 
     PointsMultiply<c, c, true, false>(arg.C, u, [&](int f, T s) { g[f] = s; });
@@ -314,6 +313,7 @@ struct PointsWarp {
     PointsMultiply<c, c, true, true>(arg.C, g, [&](int f, T s) { u[f] += s; });
   }
   /* a row: u = mass u */
+  template <typename Factors>
   __device__ __forceinline__ void masses(const Factors &G, T u[c], T &energy) const
   {
 #pragma unroll
@@ -336,15 +336,23 @@ struct PointsWarp {
   /* lines through the planes of nodes: u = B'mass B u */
   __device__ __forceinline__ void mass(T &energy) const
   {
+    auto lines = [&](auto &&factors) {
 #pragma unroll 2
-    for (int k = 0; k < c; k++) {
-      T in[n], u[c];
+      for (int k = 0; k < c; k++) {
+        T in[n], u[c];
 
-      read<n>(line + along(k), in);
-      PointsMultiply<c, n, false, false>(arg.B, in, [&](int i, T s) { u[i] = s; });
-      masses(factors(k), u, energy);
-      PointsMultiply<n, c, false, true>(arg.B, u, [&](int i, T s) { line[along(k) + i] = s; });
-    }
+        read<n>(line + along(k), in);
+        PointsMultiply<c, n, false, false>(arg.B, in, [&](int i, T s) { u[i] = s; });
+        masses(factors(k), u, energy);
+        PointsMultiply<n, c, false, true>(arg.B, u, [&](int i, T s) { line[along(k) + i] = s; });
+      }
+    };
+
+    if constexpr (COMPUTED) {
+      const PointsDeterminant<T> determinant(arg, source, p);
+
+      lines([&](int k) { return determinant.line(arg, k); });
+    } else lines([&](int k) { return factors(k); });
   }
   /* the same with planes of points between */
   __device__ __forceinline__ void stiffness(T u[c][c], T &energy) const
@@ -412,7 +420,7 @@ static __global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS) PointsPlaneKe
 template <typename S, int KIND, bool COMPUTED, typename T>
 static PointsKernel<T> PointsPlaneKernelOf()
 {
-  return {{S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0}, S::WARPS * S::PER, 32 * S::WARPS, (size_t)(S::WARPS * S::SHARED) * sizeof(T), PointsPlaneKernel<S, KIND, COMPUTED, T>};
+  return {{S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0}, S::WARPS * S::PER, 32 * S::WARPS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::WARPS * S::SHARED) * sizeof(T), PointsPlaneKernel<S, KIND, COMPUTED, T>};
 }
 
 /* up to which degree planes are better than lines */
