@@ -50,12 +50,12 @@ static PetscErrorCode PointsCheck(const PatchFDPoints *points)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Measured on an H200: reading one factor a point is faster than computing it, reading six is up to degree 3, in single precision up to 6 */
+/* Measured on an H200: computing factors is faster than reading them, but for those of stiffnesses in single precision up to degree 6 */
 template <typename T>
 static bool PointsIsComputed(const PatchFDPoints *points)
 {
   if (points->factors != PATCHFD_FACTORS_AUTO) return points->factors == PATCHFD_FACTORS_COMPUTED;
-  return points->dim == 3 && points->nkappa && points->geodegree == 1 && points->kappaconstant && (!points->shift || points->shiftconstant) && points->degree > (sizeof(T) == 8 ? 3 : 6);
+  return points->dim == 3 && points->geodegree == 1 && (!points->nkappa || points->kappaconstant) && (!points->shift || points->shiftconstant) && (sizeof(T) == 8 || !points->nkappa || points->degree > 6);
 }
 
 /* numbers of the nodes with what kernels want to know, and the nodes of no cell */
@@ -63,7 +63,8 @@ template <typename T>
 static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p, std::vector<int> &rest)
 {
   const size_t               n = (size_t)p->arg.nodes.n, nodes = (size_t)PointsPower((int)n, p->arg.nodes.dim), size = (size_t)points->ncells * nodes;
-  std::vector<unsigned char> cells(points->nnodes, 0);
+  const unsigned char        owned = 4;
+  std::vector<unsigned char> cells(points->nnodes, 0); /* how many have it, at most 3 */
   std::vector<unsigned>      index(size);
   unsigned                  *device;
 
@@ -73,24 +74,26 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
     const PetscInt v = points->index[i];
 
     PetscCheck(v >= -1 && v < (PetscInt)points->nnodes, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Node %" PetscInt_FMT " in a cell; there are 0 to %" PetscCount_FMT ", and -1 for none", v, points->nnodes - 1);
-    if (v >= 0 && cells[v] < 2) cells[v]++;
+    if (v >= 0 && cells[v] < 3) cells[v]++;
   }
   for (size_t i = 0; i < size; i++) {
     const PetscInt v = points->index[i];
 
-    index[i] = v < 0 ? points_none : (unsigned)v | (cells[v] > 1 ? points_shared : 0) | (cells[v] < 3 ? points_own : 0);
-    if (v >= 0 && cells[v] > 1) cells[v] = 3; /* somebody owns it */
+    index[i] = v < 0 ? points_none : (unsigned)v | (cells[v] > 1 ? points_shared : 0) | (cells[v] & owned ? 0 : points_own);
+    if (v >= 0) cells[v] |= owned;
   }
   for (size_t i = 0; i + nodes < size; i += n) {
     const size_t other = i + nodes, last = i + n - 1;
 
     if (points->index[last] < 0 || points->index[last] != points->index[other]) continue;
-    index[last] |= points_joined;
-    index[other] |= points_joined;
+    for (const size_t j : {last, other}) {
+      index[j] |= points_joined;
+      if (cells[points->index[last]] == (2 | owned)) index[j] &= ~points_shared;
+    }
   }
   for (PetscCount v = 0; v < points->nnodes; v++) {
     if (!cells[v]) rest.push_back((int)v);
-    if (cells[v] == 1 && p->alone == (size_t)(v * points->ncomp)) p->alone += (size_t)points->ncomp;
+    if (cells[v] == (1 | owned) && p->alone == (size_t)(v * points->ncomp)) p->alone += (size_t)points->ncomp;
   }
   PetscCall(p->memory.upload(size, index.data(), &device));
   p->arg.nodes.index = device;
@@ -345,11 +348,6 @@ static PetscErrorCode PointsPlanCreate(const PatchFDOperatorDesc *desc, const Pa
   g.cells = arg.cells;
   g.ncomp = (int)points->ncomp;
   PetscCall(p->memory.malloc(points_sums, &arg.sums));
-  {
-    PetscBool join = PETSC_TRUE;
-    PetscCall(PetscOptionsGetBool(NULL, NULL, "-points_join", &join, NULL));
-    arg.join = join;
-  }
   PetscCall(PointsChoose(points, computed, p));
   PetscCall(PointsMatrices(rule, p));
   PetscCall(PointsMapCreate(points, rule, p));

@@ -41,7 +41,8 @@ struct PointsDivisor {
 
 /*
   Which numbers of an array are the nodes of a cell.  An index is points_none, or the node with bits: points_shared where it is in several places, whose sums need
-  atomics, points_own in one of these, points_joined in the upper x-side of a cell and the lower one of the next cell where both have it at the same place.
+  atomics, points_own in one of these, points_joined in the upper x-side of a cell and the lower one of the next cell where both have it at the same place.  Joined nodes
+  of these two cells alone are not called shared: their sum is complete where both cells are in a warp.
 */
 static constexpr unsigned points_shared = 1u << 31, points_own = 1u << 30, points_joined = 1u << 29, points_node = points_joined - 1, points_none = ~0u;
 
@@ -96,7 +97,7 @@ struct PointsColumn {
   template <bool INDEX>
   __device__ __forceinline__ bool shared(int n, int k, unsigned number) const
   {
-    return INDEX ? (number & points_shared) != 0 : left || right || sides || ends(n, k);
+    return INDEX ? (number & (points_shared | points_joined)) != 0 : left || right || sides || ends(n, k);
   }
   template <bool INDEX>
   __device__ __forceinline__ bool own(int n, int k, unsigned number) const
@@ -212,7 +213,7 @@ struct PointsArguments {
   T                   point[points_max], weight[points_max];
   PointsNodes         nodes;
   int                 cells, numbers;
-  bool                stiff, shift, tensor, join;
+  bool                stiff, shift, tensor;
   T                   K[6], s; /* for factors that are computed: K, or kappa in K[0]; shift */
   const T            *factors; /* as PointsLayout says; for those that are computed the geometry, points_geometry numbers a cell */
   const T            *x, *y0, *d, *q;

@@ -226,7 +226,7 @@ struct PointsColumns {
 #pragma unroll
     for (int k = 0; k < n; k++) {
       const bool here   = c.template has<INDEX>(k, number[k]) & !(behind & (INDEX ? (number[k] & points_joined) != 0 : c.right));
-      const bool shared = INDEX ? (number[k] & points_shared) != 0 : sides || c.ends(n, k);
+      const bool shared = INDEX ? (number[k] & (before ? points_shared : points_shared | points_joined)) != 0 : sides || c.ends(n, k);
       T         *y      = a.y + c.template at<INDEX>(k, number[k]);
 
       if (here & shared) atomicAdd(y, a.alpha * w[k]);

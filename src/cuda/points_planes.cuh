@@ -81,8 +81,8 @@ struct PointsPlane {
   __device__ __forceinline__ PointsPlane(const PointsArguments<T> &a, int first, int e, int i, int comp) : a(a), cell(first + e), i(i), comp(comp)
   {
     mine   = i < n && cell < a.cells;
-    before = mine && i == 0 && e > 0 && a.join;
-    behind = mine && i == n - 1 && e + 1 < S::PER && cell + 1 < a.cells && a.join;
+    before = mine && i == 0 && e > 0;
+    behind = mine && i == n - 1 && e + 1 < S::PER && cell + 1 < a.cells;
     if (!mine) this->cell = this->i = 0; /* some node that exists */
   }
   __device__ __forceinline__ PointsColumn column(int j, bool write) const { return PointsPlace(a.nodes, KIND, n, 3, cell, i, j, comp, write); }
@@ -149,7 +149,7 @@ struct PointsPlane {
     unsigned number[n][n];
 
     numbers(number);
-    if (KIND != PATCHFD_NODES_CELL && a.join) join(number, w);
+    if (KIND != PATCHFD_NODES_CELL) join(number, w);
     if (!mine) return;
 #pragma unroll
     for (int j = 0; j < n; j++) {
@@ -161,7 +161,7 @@ struct PointsPlane {
 #pragma unroll
       for (int k = 0; k < n; k++) {
         const bool here   = col.template has<INDEX>(k, number[j][k]) & !(behind & (INDEX ? (number[j][k] & points_joined) != 0 : col.right));
-        const bool shared = INDEX ? (number[j][k] & points_shared) != 0 : KIND == PATCHFD_NODES_BOX && (sides || col.ends(n, k));
+        const bool shared = INDEX ? (number[j][k] & (before ? points_shared : points_shared | points_joined)) != 0 : KIND == PATCHFD_NODES_BOX && (sides || col.ends(n, k));
         T         *y      = a.y + col.template at<INDEX>(k, number[j][k]);
 
         if (here & shared) atomicAdd(y, a.alpha * w[k][j]);
@@ -423,41 +423,40 @@ static PointsKernel<T> PointsPlaneKernelOf()
   return {{S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0}, S::WARPS * S::PER, 32 * S::WARPS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::WARPS * S::SHARED) * sizeof(T), PointsPlaneKernel<S, KIND, COMPUTED, T>};
 }
 
-/* up to which degree planes are better than lines */
-constexpr int PointsPlaneDegrees(PointsRule rule)
+/* Measured on an H200: up to which degree planes are better than lines */
+constexpr int PointsPlaneDegrees(PointsRule rule, bool computed)
 {
-  return rule == POINTS_MASS ? 8 : (rule == POINTS_GAUSS ? 5 : 6);
+  return rule == POINTS_MASS ? 6 : (!computed ? 0 : (rule == POINTS_GAUSS ? 2 : 3));
+}
+
+template <typename T, PointsRule RULE, bool COMPUTED>
+static PetscErrorCode PointsFindAny(PetscInt degree, int nodes, PointsKernel<T> *kernel)
+{
+  constexpr int planes = PointsPlaneDegrees(RULE, COMPUTED);
+
+  PetscFunctionBegin;
+  PetscCall((ForDegree<1, points_degrees>(degree, [&](auto k) {
+    constexpr int K = decltype(k)::value;
+
+    if constexpr (K > planes) *kernel = PointsKernelOf<PointsShape<T, K, RULE, COMPUTED>, COMPUTED, T>();
+    else {
+      using S = PointsPlaneShape<T, K, RULE, COMPUTED>;
+
+      if (nodes == PATCHFD_NODES_BOX) *kernel = PointsPlaneKernelOf<S, PATCHFD_NODES_BOX, COMPUTED, T>();
+      else if (nodes == PATCHFD_NODES_INDEX) *kernel = PointsPlaneKernelOf<S, PATCHFD_NODES_INDEX, COMPUTED, T>();
+      else *kernel = PointsPlaneKernelOf<S, PATCHFD_NODES_CELL, COMPUTED, T>();
+    }
+    return PETSC_SUCCESS;
+  })));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename T, PointsRule RULE>
 PetscErrorCode PointsFind(PetscInt degree, int nodes, bool computed, PointsKernel<T> *kernel)
 {
-  constexpr int planes = PointsPlaneDegrees(RULE);
-  PetscBool lines = PETSC_FALSE; /* TODO experiment */
-
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-points_lines", &lines, NULL));
-  if (degree > planes || lines) {
-    PetscCall((ForDegree<1, points_degrees>(degree, [&](auto k) {
-      constexpr int K = decltype(k)::value;
-
-      *kernel = computed ? PointsKernelOf<PointsShape<T, K, RULE, true>, true, T>() : PointsKernelOf<PointsShape<T, K, RULE, false>, false, T>();
-      return PETSC_SUCCESS;
-    })));
-  } else {
-    PetscCall((ForDegree<1, planes>(degree, [&](auto k) {
-      auto find = [&](auto kind) {
-        constexpr int K = decltype(k)::value, KIND = decltype(kind)::value;
-
-        *kernel = computed ? PointsPlaneKernelOf<PointsPlaneShape<T, K, RULE, true>, KIND, true, T>() : PointsPlaneKernelOf<PointsPlaneShape<T, K, RULE, false>, KIND, false, T>();
-      };
-
-      if (nodes == PATCHFD_NODES_BOX) find(std::integral_constant<int, PATCHFD_NODES_BOX>());
-      else if (nodes == PATCHFD_NODES_INDEX) find(std::integral_constant<int, PATCHFD_NODES_INDEX>());
-      else find(std::integral_constant<int, PATCHFD_NODES_CELL>());
-      return PETSC_SUCCESS;
-    })));
-  }
+  if (computed) PetscCall((PointsFindAny<T, RULE, true>(degree, nodes, kernel)));
+  else PetscCall((PointsFindAny<T, RULE, false>(degree, nodes, kernel)));
   PetscCall(AllowShared(kernel->kernel, kernel->shared));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
