@@ -69,7 +69,7 @@ static __device__ __forceinline__ void AddSums(CGSums &s, const Group<V, T> &r, 
 }
 
 template <int W, bool DIAGONAL, typename T>
-static __global__ void __launch_bounds__(THREADS) DirectionKernel(size_t n, const PatchFDCG *s, const T *d, const T *r, T *p)
+static __global__ void __launch_bounds__(THREADS) DirectionKernel(size_t n, const PatchFDCG *s, const T *__restrict__ d, const T *__restrict__ r, T *__restrict__ p)
 {
   const T b = (T)s->sweep.b;
 
@@ -123,7 +123,7 @@ static __global__ void __launch_bounds__(THREADS) SumsKernel(size_t n, PatchFDCG
 }
 
 template <int W, bool DIAGONAL, typename T>
-static __global__ void __launch_bounds__(THREADS) AdvanceKernel(size_t n, PatchFDCG *s, CGSums *partial, unsigned *ticket, LoopCondition loop, const T *d, const T *p, const T *w, T *x, T *r)
+static __global__ void __launch_bounds__(THREADS) AdvanceKernel(size_t n, PatchFDCG *s, CGSums *partial, unsigned *ticket, LoopCondition loop, const T *__restrict__ d, const T *__restrict__ p, const T *__restrict__ w, T *__restrict__ x, T *__restrict__ r)
 {
   const T a   = (T)(s->rz / s->sweep.pw);
   CGSums  sum = CGSums::none();

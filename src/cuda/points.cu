@@ -13,7 +13,7 @@ struct PointsPlan {
   PointsKernel<T>    fast    = {}; /* or no kernel: the generic one */
   PointsGeneric<T>   generic = {};
   Team<T>            diagonal = {};
-  size_t             size    = 0; /* numbers of y */
+  size_t             size    = 0, alone = 0; /* numbers of y, and how many of the first ones are written by one cell */
   bool               own     = false; /* do the cells have all nodes for themselves? */
   bool               square  = false; /* are the boxes of x and y the same? */
   int                nrest   = 0, *rest = NULL; /* nodes that no row has */
@@ -31,12 +31,12 @@ struct PointsPlan {
   }
 };
 
-/* Measured on an H200: reading one factor a point is faster than computing it, reading six is up to degree 3, in single precision up to 6 */
+/* Measured on an H200: computing factors is faster than reading them, but for those of stiffnesses in single precision up to degree 6 */
 template <typename T>
 static bool PointsIsComputed(const PatchFDPoints *points)
 {
   if (points->factors != PATCHFD_FACTORS_AUTO) return points->factors == PATCHFD_FACTORS_COMPUTED;
-  return points->dim == 3 && points->nkappa && PatchFDPointsCanCompute(points) && points->degree > (sizeof(T) == 8 ? 3 : 6);
+  return points->dim == 3 && PatchFDPointsCanCompute(points) && (sizeof(T) == 8 || !points->nkappa || points->degree > 6);
 }
 
 /* numbers of the nodes with what kernels want to know, and the nodes of no cell */
@@ -44,7 +44,8 @@ template <typename T>
 static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p, std::vector<int> &rest)
 {
   const size_t               n = (size_t)p->arg.nodes.n, nodes = (size_t)PointsPower((int)n, p->arg.nodes.dim), size = (size_t)points->ncells * nodes;
-  std::vector<unsigned char> cells(points->nnodes, 0);
+  const unsigned char        owned = 4;
+  std::vector<unsigned char> cells(points->nnodes, 0); /* how many have it, at most 3 */
   std::vector<unsigned>      index(size);
   unsigned                  *device;
 
@@ -54,23 +55,27 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
     const PetscInt v = points->index[i];
 
     PetscCheck(v >= -1 && v < (PetscInt)points->nnodes, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Node %" PetscInt_FMT " in a cell; there are 0 to %" PetscCount_FMT ", and -1 for none", v, points->nnodes - 1);
-    if (v >= 0 && cells[v] < 2) cells[v]++;
+    if (v >= 0 && cells[v] < 3) cells[v]++;
   }
   for (size_t i = 0; i < size; i++) {
     const PetscInt v = points->index[i];
 
-    index[i] = v < 0 ? points_none : (unsigned)v | (cells[v] > 1 ? points_shared : 0) | (cells[v] < 3 ? points_own : 0);
-    if (v >= 0 && cells[v] > 1) cells[v] = 3; /* somebody owns it */
+    index[i] = v < 0 ? points_none : (unsigned)v | (cells[v] > 1 ? points_shared : 0) | (cells[v] & owned ? 0 : points_own);
+    if (v >= 0) cells[v] |= owned;
   }
   for (size_t i = 0; i + nodes < size; i += n) {
     const size_t other = i + nodes, last = i + n - 1;
 
     if (points->index[last] < 0 || points->index[last] != points->index[other]) continue;
-    index[last] |= points_joined;
-    index[other] |= points_joined;
+    for (const size_t j : {last, other}) {
+      index[j] |= points_joined;
+      if (cells[points->index[last]] == (2 | owned)) index[j] &= ~points_shared;
+    }
   }
-  for (PetscCount v = 0; v < points->nnodes; v++)
+  for (PetscCount v = 0; v < points->nnodes; v++) {
     if (!cells[v]) rest.push_back((int)v);
+    if (cells[v] == (1 | owned) && p->alone == (size_t)(v * points->ncomp)) p->alone += (size_t)points->ncomp;
+  }
   PetscCall(p->memory.upload(size, index.data(), &device));
   p->arg.nodes.index = device;
   p->size            = (size_t)(points->nnodes * points->ncomp);
@@ -184,6 +189,28 @@ static PetscErrorCode PointsMapCreate(const PatchFDPoints *points, const PatchFD
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* what the kernel computes factors from */
+template <typename T>
+static PetscErrorCode PointsGeometryCreate(int blocks, PointsPlan<T> *p, cudaStream_t stream)
+{
+  const int    cells = p->arg.cells;
+  const bool   mass  = p->fast.geometry == points_determinant;
+  const size_t size  = (size_t)cells * points_geometry;
+  double      *map;
+  T           *numbers;
+
+  PetscFunctionBegin;
+  PetscCall(p->memory.malloc((size_t)cells * p->fast.geometry, &numbers));
+  if (mass) {
+    PetscCall(p->setup.malloc(size, &map));
+    PointsGeometryKernel<double><<<blocks, 128, 0, stream>>>(p->generic.map, cells, map);
+    PointsDeterminantKernel<T><<<blocks, 128, 0, stream>>>(cells, (double)p->arg.s, map, numbers);
+  } else PointsGeometryKernel<T><<<blocks, 128, 0, stream>>>(p->generic.map, cells, numbers);
+  PetscCallCUDA(cudaGetLastError());
+  p->arg.factors = numbers;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* factors, or maps for computing them; all cells are checked */
 template <typename T>
 static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool computed, PointsPlan<T> *p)
@@ -204,12 +231,7 @@ static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool comp
   PointsFactorsKernel<T><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
   PetscCallCUDA(cudaGetLastError());
   p->generic.factors = p->arg.factors = factors;
-  if (computed && p->fast.kernel) {
-    PetscCall(p->memory.malloc((size_t)cells * points_geometry, &factors));
-    PointsGeometryKernel<T><<<blocks, 128, 0, stream>>>(p->generic.map, cells, factors);
-    PetscCallCUDA(cudaGetLastError());
-    p->arg.factors = factors;
-  }
+  if (computed && p->fast.kernel) PetscCall(PointsGeometryCreate(blocks, p, stream));
   PetscCallCUDA(cudaMemcpyAsync(&found, bad, sizeof(found), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCheck(found.inverted == none.inverted, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Cell %d is inverted or degenerate: the determinant of its map from the unit %s has to be positive at all of its points",
@@ -230,7 +252,8 @@ static PetscErrorCode PointsMatrices(const PatchFDRule *rule, PointsPlan<T> *p)
   T                     *a;
 
   PetscFunctionBegin;
-  arg.B.set(c, n, false, rule->B);
+  for (int i = 0; i < c * n; i++) product[i] = rule->B[i] * (p->fast.geometry == points_determinant ? PetscSqrtReal(rule->w[i / n]) : 1);
+  arg.B.set(c, n, false, product.data());
   arg.C.set(c, c, true, rule->C);
   for (int i = 0; i < c; i++) {
     arg.point[i]  = (T)rule->x[i];
@@ -257,9 +280,9 @@ static PetscErrorCode PointsChoose(const PatchFDPoints *points, bool computed, P
 
   PetscFunctionBegin;
   if (points->dim == 3) {
-    if (!points->gauss) PetscCall((PointsFind<T, POINTS_COLLOCATED>(points->degree, computed, &p->fast)));
-    else if (points->nkappa) PetscCall((PointsFind<T, POINTS_GAUSS>(points->degree, computed, &p->fast)));
-    else PetscCall((PointsFind<T, POINTS_MASS>(points->degree, computed, &p->fast)));
+    if (!points->gauss) PetscCall((PointsFind<T, POINTS_COLLOCATED>(points->degree, (int)points->nodes, computed, &p->fast)));
+    else if (points->nkappa) PetscCall((PointsFind<T, POINTS_GAUSS>(points->degree, (int)points->nodes, computed, &p->fast)));
+    else PetscCall((PointsFind<T, POINTS_MASS>(points->degree, (int)points->nodes, computed, &p->fast)));
     g.layout = p->fast.layout;
   } else {
     g.layout = {g.c, 2, 0, 1, g.c * g.c, 1, 0};
@@ -306,8 +329,8 @@ static PetscErrorCode PointsPlanCreate(const PatchFDOperatorDesc *desc, const Pa
   g.cells = arg.cells;
   g.ncomp = (int)points->ncomp;
   PetscCall(p->memory.malloc(points_sums, &arg.sums));
-  PetscCall(PointsMatrices(rule, p));
   PetscCall(PointsChoose(points, computed, p));
+  PetscCall(PointsMatrices(rule, p));
   PetscCall(PointsMapCreate(points, rule, p));
   PetscCall(PointsFactorsCreate(points, computed, p));
   p->flops = PointsFlops(points, g.n, g.c) * arg.cells * g.ncomp;
@@ -343,9 +366,18 @@ static PetscErrorCode PointsLaunch(const PointsPlan<T> *p, const PointsArguments
 {
   PetscFunctionBegin;
   if (!arg.cells) PetscFunctionReturn(PETSC_SUCCESS);
-  if (p->fast.kernel) p->fast.kernel<<<(unsigned)p->fast.layout.blocks((size_t)arg.cells), p->fast.threads, p->fast.shared, stream>>>(arg);
+  if (p->fast.kernel) p->fast.kernel<<<(unsigned)((arg.cells + p->fast.cells - 1) / p->fast.cells), p->fast.threads, p->fast.shared, stream>>>(arg);
   else PointsGenericKernel<T><<<p->generic.team.grid((size_t)arg.cells * arg.nodes.ncomp), p->generic.team.block(), p->generic.team.shared, stream>>>(p->generic, arg);
   PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* y = y0 where sums go to.  Interior nodes of cells are the first ones of a DMPLEX */
+template <typename T>
+static PetscErrorCode PointsStart(const PointsPlan<T> *p, const void *y0, void *y, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(StartSum<T>(p->size - p->alone, y0 ? (const T *)y0 + p->alone : NULL, (T *)y + p->alone, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -363,7 +395,7 @@ PetscErrorCode PointsOperator<T>::apply(void *plan, PetscReal alpha, const void 
   arg.x     = (const T *)x;
   arg.y0    = (const T *)y0;
   arg.y     = (T *)y;
-  if (!p->own) PetscCall(StartSum<T>(p->size, y0, y, stream));
+  if (!p->own) PetscCall(PointsStart(p, y0, y, stream));
   PetscCall(PointsLaunch(p, arg, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(p->flops));
@@ -389,7 +421,7 @@ PetscErrorCode PointsOperator<T>::sweep(void *plan, const void *d, const void *r
   arg.y     = (T *)w;
   arg.sweep = sweep;
   PetscCallCUDA(cudaMemsetAsync(arg.sums, 0, points_sums * sizeof(*arg.sums), stream));
-  if (!p->own) PetscCall(StartSum<T>(p->size, NULL, w, stream));
+  if (!p->own) PetscCall(PointsStart(p, NULL, w, stream));
   PetscCall(PointsLaunch(p, arg, stream));
   if (p->nrest) PointsRestKernel<T><<<(p->nrest + 255) / 256, 256, 0, stream>>>(arg, p->nrest, p->rest);
   PointsTotalKernel<<<1, 1024, 0, stream>>>(arg.sums, sweep);

@@ -41,7 +41,8 @@ struct PointsDivisor {
 
 /*
   Which numbers of an array are the nodes of a cell.  An index is points_none, or the node with bits: points_shared where it is in several places, whose sums need
-  atomics, points_own in one of these, points_joined in the upper x-side of a cell and the lower one of the next cell where both have it at the same place.
+  atomics, points_own in one of these, points_joined in the upper x-side of a cell and the lower one of the next cell where both have it at the same place.  Joined nodes
+  of these two cells alone are not called shared: their sum is complete where both cells are in a warp.
 */
 static constexpr unsigned points_shared = 1u << 31, points_own = 1u << 30, points_joined = 1u << 29, points_node = points_joined - 1, points_none = ~0u;
 
@@ -82,38 +83,57 @@ struct PointsColumn {
   __device__ __forceinline__ bool     ends(int n, int k) const { return (k == 0 && below) || (k == n - 1 && above); }
   __device__ __forceinline__ unsigned number(int n, int k) const { return index[k * n * n]; }
 
-  /* of n nodes node k: does it exist, where is it, is it in other cells, too, and is this cell the one that owns it? */
+  /* of n nodes node k, which has that number in the array, if there is one: does it exist, where is it, is it in other cells, too, and is this cell the one that owns it? */
   template <bool INDEX>
-  __device__ __forceinline__ bool has(int n, int k) const
+  __device__ __forceinline__ bool has(int k, unsigned number) const
   {
-    return INDEX ? number(n, k) != points_none : (unsigned)(k - lo) < count;
+    return INDEX ? number != points_none : (unsigned)(k - lo) < count;
   }
   template <bool INDEX>
-  __device__ __forceinline__ unsigned at(int n, int k) const
+  __device__ __forceinline__ unsigned at(int k, unsigned number) const
   {
-    return INDEX ? (number(n, k) & points_node) * ncomp + comp : base + k * stride;
+    return INDEX ? (number & points_node) * ncomp + comp : base + k * stride;
   }
   template <bool INDEX>
-  __device__ __forceinline__ bool shared(int n, int k) const
+  __device__ __forceinline__ bool shared(int n, int k, unsigned number) const
   {
-    return INDEX ? (number(n, k) & points_shared) != 0 : left || right || sides || ends(n, k);
+    return INDEX ? (number & (points_shared | points_joined)) != 0 : left || right || sides || ends(n, k);
   }
   template <bool INDEX>
-  __device__ __forceinline__ bool own(int n, int k) const
+  __device__ __forceinline__ bool own(int n, int k, unsigned number) const
   {
-    return INDEX ? (number(n, k) & points_own) != 0 : !right && !back && !(k == n - 1 && above);
+    return INDEX ? (number & points_own) != 0 : !right && !back && !(k == n - 1 && above);
+  }
+  /* all numbers at once, so that loads do not wait for each other */
+  template <bool INDEX, int n>
+  __device__ __forceinline__ void numbers(unsigned number[n]) const
+  {
+#pragma unroll
+    for (int k = 0; k < n; k++) number[k] = INDEX ? this->number(n, k) : 0;
+  }
+  /* the same for what x has at the nodes, 0 where there is none */
+  template <bool INDEX, int n, typename T>
+  __device__ __forceinline__ void fetch(const unsigned number[n], const T *x, T u[n]) const
+  {
+#pragma unroll
+    for (int k = 0; k < n; k++) {
+      const bool here = has<INDEX>(k, number[k]);
+      const T    v    = x[here ? at<INDEX>(k, number[k]) : 0];
+
+      u[k] = here ? v : T(0);
+    }
   }
 };
 
-/* of cell `cell`, for reading, or for writing; n and dim as in a, known to the compiler or not */
-__device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int n, int dim, int cell, int i, int j, int comp, bool write)
+/* of cell `cell`, for reading, or for writing; kind, n and dim as in a, known to the compiler or not */
+__device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int kind, int n, int dim, int cell, int i, int j, int comp, bool write)
 {
   const int      size = dim == 3 ? n * n * n : n * n;
   const unsigned first = (unsigned)cell * size + j * n + i;
   PointsColumn   c    = {NULL, a.ncomp, (unsigned)comp, first * a.ncomp + comp, n * n * a.ncomp, 0, (unsigned)n, false, false, false, false, false, false};
 
-  if (a.kind == PATCHFD_NODES_INDEX) c.index = a.index + first;
-  if (a.kind == PATCHFD_NODES_BOX) {
+  if (kind == PATCHFD_NODES_INDEX) c.index = a.index + first;
+  if (kind == PATCHFD_NODES_BOX) {
     const PointsBox &b = write ? a.y : a.x;
     const int        z = a.plane(cell), rest = cell - z * a.count[0] * a.count[1], y = a.row(rest), x = rest - y * a.count[0];
     const int        node[3] = {x * (n - 1) + i, y * (n - 1) + j, z * (n - 1)};
@@ -142,14 +162,24 @@ __host__ __device__ constexpr int PointsRole(int order, int place)
   return roles[order][place];
 }
 
-/* how the factors of a mesh lie: f[block][level][number][line], of `per` cells a block; a level is what is at one place of the lines in direction `own`, in their order */
+/*
+  How the factors of a mesh lie: f[block][level][number][lane], of `per` cells a block.  A level is what is at one place of the lines in direction `own`, in their order,
+  a lane a line; or, if `order` is points_planes, a level is what is at one place of the planes of points that are normal to `own`, a lane a plane.
+*/
+static constexpr int points_planes = -1;
+
 struct PointsLayout {
-  int c, own, order, per, lanes, levels, numbers; /* points in a direction; lines of a block, with gaps for alignment */
+  int c, own, order, per, lanes, levels, numbers; /* points in a direction; lanes with gaps for alignment */
 
   size_t                      blocks(size_t cells) const { return (cells + per - 1) / per; }
   size_t                      size(size_t cells) const { return blocks(cells) * levels * numbers * lanes; }
   __host__ __device__ ptrdiff_t at(int cell, int point) const
   {
+    if (order == points_planes) {
+      const int x[3] = {point % c, point / c % c, point / c / c};
+
+      return ((cell / per * (ptrdiff_t)levels + x[2] * c + x[1 - own]) * numbers) * lanes + cell % per * c + x[own];
+    }
     const int plane = c * c, level = own == 2 ? point / plane : point % c, line = own == 2 ? point % plane : point / c;
     const int size[3] = {c, per, c}, lane[3] = {line % c, cell % per, line / c}, a = PointsRole(order, 0), b = PointsRole(order, 1);
 
@@ -227,17 +257,21 @@ __device__ __forceinline__ void PointsSum(const PointsArguments<T> &a, T energy)
 /* x = sum over l, m, n in {0, 1} of X_lmn r^l s^m t^n: three numbers each of X_100 X_010 X_001 X_110 X_011 X_101 X_111 */
 static constexpr int points_geometry = 21;
 
+/* the determinant of this map, which is a quadratic polynomial in r, in s and in t: [t][s][r] */
+static constexpr int points_determinant = 27;
+
 /* a fast kernel, and what is to be known to launch it */
 template <typename T>
 struct PointsKernel {
   PointsLayout layout;
-  int          threads;
+  int          cells, threads; /* of a block */
+  int          geometry;       /* numbers of a cell that it computes factors from, if it does that */
   size_t       shared;
   void (*kernel)(const PointsArguments<T>);
 };
 
 template <typename T, PointsRule>
-PetscErrorCode PointsFind(PetscInt degree, bool computed, PointsKernel<T> *);
+PetscErrorCode PointsFind(PetscInt degree, int nodes, bool computed, PointsKernel<T> *);
 
 template <typename T>
 struct PointsOperator {

@@ -1,4 +1,4 @@
 /* the mass matrix with Gauss points, in double precision */
-#include "points_fast.cuh"
+#include "points_planes.cuh"
 
-template PetscErrorCode patchfd::PointsFind<double, patchfd::POINTS_MASS>(PetscInt, bool, PointsKernel<double> *);
+template PetscErrorCode patchfd::PointsFind<double, patchfd::POINTS_MASS>(PetscInt, int, bool, PointsKernel<double> *);

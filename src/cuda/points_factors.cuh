@@ -140,4 +140,28 @@ static __global__ void PointsGeometryKernel(const PointsMap map, int cells, T *g
   }
 }
 
+/* from these the coefficients of the determinants, times a number, a thread a cell */
+template <typename T>
+static __global__ void PointsDeterminantKernel(int cells, double scale, const double *geometry, T *determinant)
+{
+  const int at[] = {-1, 0, 1, 3, 2, 5, 4, 6}; /* in points_geometry, of the bits of the reference coordinates */
+
+  for (size_t cell = blockIdx.x * (size_t)blockDim.x + threadIdx.x; cell < (size_t)cells; cell += (size_t)gridDim.x * blockDim.x) {
+    const double *X = geometry + cell * points_geometry;
+    double        d[points_determinant] = {};
+
+    for (int r = 1; r < 8; r += 2) {
+      for (int s = 2; s < 8; s += s == 3 ? 3 : 1) {
+        for (int t = 4; t < 8; t++) { /* terms of the derivatives in r, s and t */
+          const double *x = X + 3 * at[r], *y = X + 3 * at[s], *z = X + 3 * at[t];
+          const int     power[3] = {(s & 1) + (t & 1), (r & 2) / 2 + (t & 2) / 2, (r & 4) / 4 + (s & 4) / 4};
+
+          d[(power[2] * 3 + power[1]) * 3 + power[0]] += x[0] * (y[1] * z[2] - y[2] * z[1]) + x[1] * (y[2] * z[0] - y[0] * z[2]) + x[2] * (y[0] * z[1] - y[1] * z[0]);
+        }
+      }
+    }
+    for (int i = 0; i < points_determinant; i++) determinant[cell * points_determinant + i] = (T)(scale * d[i]);
+  }
+}
+
 } // namespace patchfd

@@ -79,9 +79,9 @@ struct PointsShape {
   static constexpr int  ROW = c, PLANE = ROW * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 0), CELL = PLANE * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 1);
   template <int D>
   static constexpr int order = PointsBanks(sizeof(T) == 4, GAUSS, c, 2 + D);
-  static constexpr int  ARRAYS = MASS ? 1 : 3;
+  static constexpr int  ARRAYS = MASS ? 1 : 3, NUMBERS = MASS ? points_determinant : points_geometry;
   static constexpr int  LANES = RoundUp(PER * LINES, 16 / sizeof(T)); /* of stored factors */
-  static constexpr int  SHARED = PER * CELL * ARRAYS, GEOMETRY = COMPUTED ? PER * points_geometry : 0;
+  static constexpr int  SHARED = PER * CELL * ARRAYS, GEOMETRY = COMPUTED ? PER * NUMBERS : 0;
 
   template <int D>
   static constexpr int stride = D == 0 ? 1 : (D == 1 ? ROW : PLANE);
@@ -168,35 +168,34 @@ struct PointsColumns {
     mine   = threadIdx.x < n * n * PER && cell < a.cells;
     before = mine && lane.p() == 0 && lane.e() > 0 && threadIdx.x % 32 > 0;
     behind = mine && lane.p() == n - 1 && lane.e() + 1 < PER && cell + 1 < a.cells && threadIdx.x % 32 < 31;
-    c      = PointsPlace(a.nodes, n, 3, mine ? cell : 0, lane.p(), lane.q(), comp, write);
+    c      = PointsPlace(a.nodes, a.nodes.kind, n, 3, mine ? cell : 0, lane.p(), lane.q(), comp, write);
   }
 
-  template <bool INDEX>
-  __device__ __forceinline__ void fetch(const T *x, T u[n]) const
-  {
-#pragma unroll
-    for (int k = 0; k < n; k++) u[k] = c.template has<INDEX>(n, k) ? x[c.template at<INDEX>(n, k)] : T(0);
-  }
   /* u = x; of sweeps the new direction, which the nodes' owners keep */
   template <bool INDEX>
   __device__ __forceinline__ void read(T u[n]) const
   {
-    fetch<INDEX>(a.x, u);
+    unsigned number[n];
+
+    c.template numbers<INDEX, n>(number);
+    c.template fetch<INDEX, n>(number, a.x, u);
     if (!a.sweep) return;
     const T b = (T)a.sweep->b;
-    T       d[n], q[n];
+    T       v[n];
 
-    if (b != 0) fetch<INDEX>(a.q, q);
     if (a.d) {
-      fetch<INDEX>(a.d, d);
+      c.template fetch<INDEX, n>(number, a.d, v);
 #pragma unroll
-      for (int k = 0; k < n; k++) u[k] *= d[k];
+      for (int k = 0; k < n; k++) u[k] *= v[k];
+    }
+    if (b != 0) {
+      c.template fetch<INDEX, n>(number, a.q, v);
+#pragma unroll
+      for (int k = 0; k < n; k++) u[k] += b * v[k];
     }
 #pragma unroll
-    for (int k = 0; k < n; k++) {
-      if (b != 0) u[k] += b * q[k];
-      if (c.template own<INDEX>(n, k) && c.template has<INDEX>(n, k)) a.p[c.template at<INDEX>(n, k)] = u[k];
-    }
+    for (int k = 0; k < n; k++)
+      if (c.template own<INDEX>(n, k, number[k]) && c.template has<INDEX>(k, number[k])) a.p[c.template at<INDEX>(k, number[k])] = u[k];
   }
   __device__ __forceinline__ void load(T u[n]) const
   {
@@ -205,41 +204,40 @@ struct PointsColumns {
     else read<false>(u);
   }
 
-  /* y += alpha w at all nodes that `skip` does not name, by atomics at those that `shared` names */
-  template <bool INDEX, typename Skip, typename Shared>
-  __device__ __forceinline__ void add(Skip &&skip, Shared &&shared, const T w[n]) const
+  /* y += alpha w, atomics where other cells have the node, too; the x-side of a cell behind or before is summed by way of the warp, if its thread is there */
+  template <bool INDEX>
+  __device__ __forceinline__ void add(T w[n]) const
   {
-    T old[n] = {};
+    const bool sides = (c.left && !before) || c.right || c.sides;
+    unsigned   number[n];
+    T          old[n] = {};
 
-    if (a.y0) {
-#pragma unroll
-      for (int k = 0; k < n; k++)
-        if (c.template has<INDEX>(n, k) && !shared(k)) old[k] = a.y0[c.template at<INDEX>(n, k)];
-    }
-#pragma unroll
-    for (int k = 0; k < n; k++) {
-      if (!c.template has<INDEX>(n, k) || skip(k)) continue;
-      if (shared(k)) atomicAdd(a.y + c.template at<INDEX>(n, k), a.alpha * w[k]);
-      else a.y[c.template at<INDEX>(n, k)] = old[k] + a.alpha * w[k];
-    }
-  }
-
-  /* y += alpha w; all threads of a warp call this */
-  __device__ __forceinline__ void store(T w[n]) const
-  {
-    const bool index = a.nodes.kind == PATCHFD_NODES_INDEX, join = before && c.left, drop = behind && c.right, sides = (c.left && !join) || c.right || c.sides;
-
+    if (mine) c.template numbers<INDEX, n>(number);
     if (a.nodes.kind != PATCHFD_NODES_CELL) {
 #pragma unroll
       for (int k = 0; k < n; k++) {
         const T left = __shfl_up_sync(~0u, w[k], 1);
 
-        if (index ? before && (c.number(n, k) & points_joined) : join) w[k] += left;
+        w[k] += before & (INDEX ? (number[k] & points_joined) != 0 : c.left) ? left : T(0);
       }
     }
     if (!mine) return;
-    if (index) add<true>([&](int k) { return behind && (c.number(n, k) & points_joined); }, [&](int k) { return c.template shared<true>(n, k); }, w);
-    else add<false>([&](int) { return drop; }, [&](int k) { return sides || c.ends(n, k); }, w);
+    if (a.y0) c.template fetch<INDEX, n>(number, a.y0, old);
+#pragma unroll
+    for (int k = 0; k < n; k++) {
+      const bool here   = c.template has<INDEX>(k, number[k]) & !(behind & (INDEX ? (number[k] & points_joined) != 0 : c.right));
+      const bool shared = INDEX ? (number[k] & (before ? points_shared : points_shared | points_joined)) != 0 : sides || c.ends(n, k);
+      T         *y      = a.y + c.template at<INDEX>(k, number[k]);
+
+      if (here & shared) atomicAdd(y, a.alpha * w[k]);
+      if (here & !shared) *y = old[k] + a.alpha * w[k];
+    }
+  }
+  /* all threads of a warp call this */
+  __device__ __forceinline__ void store(T w[n]) const
+  {
+    if (a.nodes.kind == PATCHFD_NODES_INDEX) add<true>(w);
+    else add<false>(w);
   }
 };
 
@@ -260,7 +258,7 @@ struct PointsStored {
   const T *f;
   int      level;
 
-  __device__ __forceinline__ PointsStored(const PointsArguments<T> &a, const T *, int, int) : f(a.factors + blockIdx.x * (size_t)(S::c * a.numbers) * S::LANES + threadIdx.x), level(a.numbers * S::LANES) { }
+  __device__ __forceinline__ PointsStored(const PointsArguments<T> &a, const T *f) : f(f), level(a.numbers * S::LANES) { }
   __device__ __forceinline__ T number(int i, int m) const { return __ldcs(f + i * level + m * S::LANES); }
   __device__ __forceinline__ T mass(const PointsArguments<T> &a, int i) const { return number(i, a.numbers - 1); }
   __device__ __forceinline__ void flux(const PointsArguments<T> &a, int i, T g[3]) const
@@ -286,7 +284,7 @@ template <typename S, typename T>
 struct PointsComputed {
   using V = Vector3<T>;
   V pa, qa, pb, qb, o;
-  T w, d0, d1, d2; /* weight; the determinant x_own . (x_a x x_b), a polynomial along the line */
+  T w; /* weight */
 
   static __device__ __forceinline__ V vector(const T *X, int m) { return {X[3 * m], X[3 * m + 1], X[3 * m + 2]}; }
 
@@ -296,24 +294,18 @@ struct PointsComputed {
     const T       a = arg.point[p], b = arg.point[q];
     const V       all = vector(geometry, 6), oa = vector(geometry, mixed[S::B]), ob = vector(geometry, mixed[S::A]), ab = vector(geometry, mixed[S::OWN]);
 
-    static_assert(S::OWN != 1, "lines (p, q) are in the cyclic order of the other directions");
     w  = arg.weight[p] * arg.weight[q];
     qa = oa.plus(b, all);
     qb = ob.plus(a, all);
     o  = vector(geometry, S::OWN).plus(a, oa).plus(b, qb);
     pa = vector(geometry, S::A).plus(b, ab);
     pb = vector(geometry, S::B).plus(a, ab);
-    if constexpr (S::MASS) {
-      d0 = o.dot(pa.cross(pb));
-      d1 = o.dot(pa.cross(qb)) + o.dot(qa.cross(pb));
-      d2 = o.dot(qa.cross(qb));
-    }
   }
   __device__ __forceinline__ T mass(const PointsArguments<T> &arg, int i) const
   {
-    const T s = arg.point[i], det = S::MASS ? d0 + s * (d1 + s * d2) : o.dot(pa.plus(s, qa).cross(pb.plus(s, qb)));
+    const T s = arg.point[i];
 
-    return arg.s * arg.weight[i] * w * det;
+    return arg.s * arg.weight[i] * w * o.dot(pa.plus(s, qa).cross(pb.plus(s, qb)));
   }
   /* with C the cofactors, C_own = x_a x x_b and so on, and t = K C g / |J|: C't = x_a x x_b . t, x_b . (x_own x t), -x_a . (x_own x t) */
   __device__ __forceinline__ void flux(const PointsArguments<T> &arg, int i, T g[3]) const
@@ -334,13 +326,44 @@ struct PointsComputed {
   }
 };
 
+/* the mass alone from the determinant, a quadratic polynomial along a line in x; the square roots of the weights are in the matrices */
+template <typename T>
+struct PointsQuadratic {
+  T d[3];
+
+  __device__ __forceinline__ T mass(const PointsArguments<T> &arg, int i) const { return d[0] + arg.point[i] * (d[1] + arg.point[i] * d[2]); }
+};
+
+/* lines of one place in y */
+template <typename T>
+struct PointsDeterminant {
+  T e[3][3]; /* [t][r] */
+
+  __device__ __forceinline__ PointsDeterminant(const PointsArguments<T> &arg, const T *determinant, int p)
+  {
+    const T s = arg.point[p];
+
+#pragma unroll
+    for (int t = 0; t < 3; t++)
+#pragma unroll
+      for (int r = 0; r < 3; r++) e[t][r] = determinant[9 * t + r] + s * (determinant[9 * t + 3 + r] + s * determinant[9 * t + 6 + r]);
+  }
+  __device__ __forceinline__ PointsQuadratic<T> line(const PointsArguments<T> &arg, int q) const
+  {
+    const T            t = arg.point[q];
+    PointsQuadratic<T> l;
+
+#pragma unroll
+    for (int r = 0; r < 3; r++) l.d[r] = e[0][r] + t * (e[1][r] + t * e[2][r]);
+    return l;
+  }
+};
+
 /* ---- a block of threads ---- */
 
 template <typename S, bool COMPUTED, typename T>
 struct PointsBlock {
   static constexpr int n = S::n, c = S::c;
-  using Factors = std::conditional_t<COMPUTED, PointsComputed<S, T>, PointsStored<S, T>>;
-
   const PointsArguments<T> &arg;
   T                        *U, *V, *W, *geometry;
 
@@ -350,9 +373,9 @@ struct PointsBlock {
   __device__ __forceinline__ void fetch()
   {
     if constexpr (COMPUTED) {
-      const int count = min(S::PER, arg.cells - (int)blockIdx.x * S::PER) * points_geometry;
+      const int count = min(S::PER, arg.cells - (int)blockIdx.x * S::PER) * S::NUMBERS;
 
-      for (int i = threadIdx.x; i < count; i += S::THREADS) geometry[i] = arg.factors[blockIdx.x * (size_t)(S::PER * points_geometry) + i];
+      for (int i = threadIdx.x; i < count; i += S::THREADS) geometry[i] = arg.factors[blockIdx.x * (size_t)(S::PER * S::NUMBERS) + i];
     } else {
 #if __CUDA_ARCH__ >= 900
       const unsigned bytes = min(c * arg.numbers * S::LANES * (int)sizeof(T), points_prefetch);
@@ -360,6 +383,17 @@ struct PointsBlock {
       if (S::GAUSS && threadIdx.x == 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(arg.factors + blockIdx.x * (size_t)(c * arg.numbers) * S::LANES), "r"(bytes));
 #endif
     }
+  }
+
+  /* the factors of the thread's line */
+  __device__ __forceinline__ auto factors() const
+  {
+    const PointsLane<S::template order<S::OWN>, c, c, S::PER> lane(min(threadIdx.x, S::PER * S::LINES - 1));
+    const T                                                  *from = geometry + lane.e() * S::NUMBERS;
+
+    if constexpr (!COMPUTED) return PointsStored<S, T>(arg, arg.factors + blockIdx.x * (size_t)(c * arg.numbers) * S::LANES + threadIdx.x);
+    else if constexpr (S::MASS) return PointsDeterminant<T>(arg, from, lane.p()).line(arg, lane.q());
+    else return PointsComputed<S, T>(arg, from, lane.p(), lane.q());
   }
 
   /* f(cell, p, q) for the thread's line in direction D among P x Q lines of a cell, if it has one: those in x are at j, k, in y at i, k, in z at i, j */
@@ -440,6 +474,7 @@ struct PointsBlock {
   }
 
   /* V, W = fluxes of a and b, u = C' flux of the own direction + mass u; energy += u'A u.  For the mass u is read once more: registers are what is short */
+  template <typename Factors>
   __device__ __forceinline__ void fluxes(const Factors &factors, T u[c], T &energy)
   {
     lines<S::OWN, c, c>([&](int cell, int p, int q) {
@@ -471,6 +506,7 @@ struct PointsBlock {
   }
 
   /* u = mass u */
+  template <typename Factors>
   __device__ __forceinline__ void masses(const Factors &factors, T u[c], T &energy)
   {
 #pragma unroll
@@ -483,12 +519,16 @@ struct PointsBlock {
   }
 
   /* what is between u = values and u = rows at the points */
+  template <typename Factors>
   __device__ __forceinline__ void points(const Factors &factors, T u[c], T &energy)
   {
-    if (S::MASS || !arg.stiff) {
-      lines<S::OWN, c, c>([&](int, int, int) { masses(factors, u, energy); });
-      return;
-    }
+    if constexpr (S::MASS) lines<S::OWN, c, c>([&](int, int, int) { masses(factors, u, energy); });
+    else if (arg.stiff) stiffness(factors, u, energy);
+    else lines<S::OWN, c, c>([&](int, int, int) { masses(factors, u, energy); });
+  }
+  template <typename Factors>
+  __device__ __forceinline__ void stiffness(const Factors &factors, T u[c], T &energy)
+  {
     lines<S::OWN, c, c>([&](int cell, int p, int q) {
 #pragma unroll
       for (int i = 0; i < c; i++) U[cell + S::template line<S::OWN>(p, q) + i * S::template stride<S::OWN>] = u[i];
@@ -546,10 +586,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
   for (int comp = 0; comp < arg.nodes.ncomp; comp++) {
     block.load(comp, u);
     if (COMPUTED && comp == 0) __syncthreads();
-    const PointsLane<S::template order<S::OWN>, S::c, S::c, S::PER> lane(min(threadIdx.x, S::PER * S::LINES - 1));
-    const typename PointsBlock<S, COMPUTED, T>::Factors             factors(arg, block.geometry + lane.e() * points_geometry, lane.p(), lane.q());
-
-    block.points(factors, u, energy);
+    block.points(block.factors(), u, energy);
     block.store(comp, u);
   }
   if (arg.sweep) PointsSum(arg, energy);
@@ -558,21 +595,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
 template <typename S, bool COMPUTED, typename T>
 static PointsKernel<T> PointsKernelOf()
 {
-  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::THREADS, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
-}
-
-template <typename T, PointsRule RULE>
-PetscErrorCode PointsFind(PetscInt degree, bool computed, PointsKernel<T> *kernel)
-{
-  PetscFunctionBegin;
-  PetscCall((ForDegree<1, points_degrees>(degree, [&](auto k) {
-    constexpr int K = decltype(k)::value;
-
-    *kernel = computed ? PointsKernelOf<PointsShape<T, K, RULE, true>, true, T>() : PointsKernelOf<PointsShape<T, K, RULE, false>, false, T>();
-    return PETSC_SUCCESS;
-  })));
-  PetscCall(AllowShared(kernel->kernel, kernel->shared));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
 }
 
 } // namespace patchfd

@@ -32,12 +32,14 @@ struct PointsGeneric {
   template <typename F>
   __device__ void node(const PointsNodes &nodes, int cell, int e, int comp, bool write, F &&f) const
   {
-    const PointsColumn column = PointsPlace(nodes, n, dim, cell, e % n, e / n % n, comp, write);
+    const PointsColumn column = PointsPlace(nodes, nodes.kind, n, dim, cell, e % n, e / n % n, comp, write);
     const int          k      = e / n / n;
 
     if (column.index) {
-      if (column.has<true>(n, k)) f(column.at<true>(n, k), column.shared<true>(n, k));
-    } else if (column.has<false>(n, k)) f(column.at<false>(n, k), column.shared<false>(n, k));
+      const unsigned number = column.number(n, k);
+
+      if (column.has<true>(k, number)) f(column.at<true>(k, number), column.shared<true>(n, k, number));
+    } else if (column.has<false>(k, 0)) f(column.at<false>(k, 0), column.shared<false>(n, k, 0));
   }
 };
 
