@@ -423,6 +423,10 @@ int main(int argc, char **argv)
      test:
        suffix: 2d
        args: -dim 2 -cells 35,13 -degrees 1,2,3,4,5,6,7
+     # tiles away from the sides
+     test:
+       suffix: 2d_inner
+       args: -dim 2 -cells 70,33 -degrees 1
      test:
        suffix: 2d_graded
        args: -dim 2 -cells 9,16 -degrees 1,2,3,4,5,6 -graded -open

@@ -16,13 +16,11 @@ struct StokesShape;
   struct StokesShape<T, K, DIM> { \
     static constexpr int PX = px, PY = py, BLOCKS = blocks; \
   }
-SHAPE(double, 1, 2, 16, 12, 3);
 SHAPE(double, 2, 2, 10, 8, 3);
 SHAPE(double, 3, 2, 8, 6, 3);
 SHAPE(double, 4, 2, 8, 4, 3);
 SHAPE(double, 5, 2, 6, 4, 2);
 SHAPE(double, 6, 2, 6, 3, 2);
-SHAPE(float, 1, 2, 16, 12, 3);
 SHAPE(float, 2, 2, 10, 8, 3);
 SHAPE(float, 3, 2, 8, 6, 3);
 SHAPE(float, 4, 2, 8, 4, 3);

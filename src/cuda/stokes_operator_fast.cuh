@@ -30,7 +30,7 @@
   k = 5; shared memory about 17 words, 4 ps.
 */
 #pragma once
-#include "stokes_lines.cuh"
+#include "stokes_cell.cuh"
 
 namespace patchfd
 {
@@ -359,11 +359,18 @@ void StokesKernel(const __grid_constant__ StokesMatrices<T, K> m, const __grid_c
 
 template <typename T, int K, int DIM>
 struct StokesDegree : StokesFast {
-  using S = StokesTile<T, K, DIM>;
+  static constexpr bool CELLS = DIM == 2 && K == 1; /* a thread a cell */
+  using S                     = typename std::conditional_t<CELLS, std::type_identity<StokesCells<T, K>>, std::type_identity<StokesTile<T, K, DIM>>>::type;
   StokesMatrices<T, K> m;
   StokesData<T>        d;
   dim3                 grid;
   PlanMemory           memory;
+
+  static constexpr auto kernel()
+  {
+    if constexpr (CELLS) return StokesCellKernel<T, K>;
+    else return StokesKernel<T, K, DIM>;
+  }
 
   PetscErrorCode create(const StokesForm *form)
   {
@@ -392,12 +399,12 @@ struct StokesDegree : StokesFast {
       d.closing[e]    = d.field[e].write.hi[e] > d.end[e] * n;
       d.gradient[e]   = (T)form->gradient[e];
       d.divergence[e] = (T)form->divergence[e];
-      PetscCall(upload(form, e, form->h[e], 1, tiles[e] * size[e], &d.h[e]));
-      for (int c = 0; c < DIM; c++) PetscCall(upload(form, e, form->numbers[c][e], c == e ? (int)STOKES_CELL : (int)DG_CELL, tiles[e] * size[e], &d.numbers[c][e]));
+      PetscCall(upload(form, e, form->h[e], 1, tiles[e] * size[e] + 1, &d.h[e]));
+      for (int c = 0; c < DIM; c++) PetscCall(upload(form, e, form->numbers[c][e], c == e ? (int)STOKES_CELL : (int)DG_CELL, tiles[e] * size[e] + 1, &d.numbers[c][e]));
     }
     for (int e = 0; e < DIM; e++) inner(form, e, size[e]);
     grid = dim3(tiles[0], tiles[1], tiles[2]);
-    PetscCall(AllowShared(StokesKernel<T, K, DIM>, S::SHARED));
+    PetscCall(AllowShared(kernel(), S::SHARED));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -463,7 +470,7 @@ struct StokesDegree : StokesFast {
     }
   }
 
-  /* `size` numbers of each of the cells from the one before the first tile on, zero for those that are not to be visited */
+  /* `size` numbers of each of the cells from the one before the first tile to the one after the last, zero for those that are not to be visited */
   PetscErrorCode upload(const StokesForm *form, int e, const std::vector<PetscReal> &numbers, int size, int count, const T **to)
   {
     std::vector<PetscReal> v((size_t)(count + 1) * size);
@@ -484,7 +491,7 @@ struct StokesDegree : StokesFast {
   {
     PetscFunctionBegin;
     if (!grid.x || !grid.y || !grid.z) PetscFunctionReturn(PETSC_SUCCESS); /* no nodes here */
-    StokesKernel<T, K, DIM><<<grid, S::THREADS, S::SHARED, stream>>>(m, d, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
+    kernel()<<<grid, S::THREADS, S::SHARED, stream>>>(m, d, (T)alpha, (const T *)x, (const T *)y0, (T *)y);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }

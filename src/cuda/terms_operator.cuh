@@ -4,6 +4,7 @@
     terms_operator.cu         what is chosen when
     stokes_operator.cu        is it the Stokes operator?  From bands to the numbers of cells
     stokes_operator_fast.cuh  the kernel for that, degree 1 to 6, 2D and 3D, any meshes; stokes_operator_double_2d.cu and the like instantiate it
+    stokes_cell.cuh           another one for degree 1 in 2D
     products.cu               the generic kernel
 */
 #pragma once
