@@ -1,4 +1,4 @@
-static char help[] = "The host kernels for linear elements on a lattice against a loop over simplices that has nothing in common with them: products, diagonals, in both precisions.\n\
+static char help[] = "The host kernels for linear elements on a lattice against a loop over simplices that has nothing in common with them: products, diagonals, sweeps of conjugate gradients, in both precisions.\n\
   -time n : instead, measure a product on n^3 cubes\n\n";
 
 #include <patchfd/private/kernels.h>
@@ -166,7 +166,7 @@ static PetscErrorCode RandomField(PetscRandom r, size_t n, double lo, double hi,
 /* a lattice of a dimension, a part of it as a rank has it, sides with fixed values, materials and a body of any kind */
 static PetscErrorCode ProblemCreate(PetscRandom r, PetscInt dim, Problem *p)
 {
-  const PetscInt kind   = RandomInt(r, 0, 4);
+  const PetscInt kind = RandomInt(r, 0, 4), whole = RandomInt(r, 0, 2) == 0, cubes = RandomInt(r, 0, 1);
   size_t         ncubes = 1;
 
   PetscFunctionBeginUser;
@@ -177,7 +177,7 @@ static PetscErrorCode ProblemCreate(PetscRandom r, PetscInt dim, Problem *p)
     const PetscInt  n      = exists ? RandomInt(r, 1, d ? 5 : 40) : 1;
 
     p->desc.n[d] = n;
-    p->desc.h[d] = Random(r, 0.5, 2);
+    p->desc.h[d] = cubes ? 0.5 : Random(r, 0.5, 2);
     p->all.n[d]  = exists ? n + 1 : 1;
     ncubes *= (size_t)n;
     p->desc.ybox.lo[d] = exists ? RandomInt(r, 0, n) : 0;
@@ -187,6 +187,9 @@ static PetscErrorCode ProblemCreate(PetscRandom r, PetscInt dim, Problem *p)
     p->desc.read[d][0] = exists ? RandomInt(r, 0, 1) : 0;
     p->desc.read[d][1] = exists ? n + RandomInt(r, 0, 1) : 1;
     PetscCall(PetscArraycpy(p->desc.write[d], p->desc.read[d], 2));
+    if (!whole) continue;
+    p->desc.xbox.lo[d] = p->desc.ybox.lo[d] = 0;
+    p->desc.xbox.n[d] = p->desc.ybox.n[d] = p->all.n[d];
   }
   p->material.mass      = kind == 1 ? 0 : Random(r, 0.5, 2);
   p->material.stiffness = kind == 2 ? 0 : Random(r, 0.5, 2);
@@ -239,6 +242,48 @@ static PetscErrorCode PartOfBody(const Problem *p, unsigned char **active)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static void SetValue(PatchFDKernels kern, void *a, size_t i, double v)
+{
+  if (kern->size == sizeof(double)) ((double *)a)[i] = v;
+  else ((float *)a)[i] = (float)v;
+}
+
+/* p = d r + b q, w = A p, where rows that are not written are those of the identity, and p'w; with d and without, with b = 0, where q may be anything */
+static PetscErrorCode CompareSweep(PetscRandom rnd, PatchFDKernels kern, const Problem *p, void *plan, const PatchFDMaterial *m, double *error)
+{
+  const PatchFDRange *write = &p->desc.write;
+  const size_t        n     = PatchFDBoxSize(&p->all);
+  void               *v[5]; /* d, r, q; p and w */
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 5; i++) PetscCall(PetscMalloc1(n * kern->size, (char **)&v[i]));
+  for (int mode = 0; mode < 3; mode++) {
+    PatchFDSweep sweep = {.b = mode == 2 ? 0 : 0.7, .pw = 3};
+    double       pw = 0, scale = 0;
+    size_t       at = 0;
+
+    for (size_t i = 0; i < n; i++) {
+      for (int j = 0; j < 3; j++) SetValue(kern, v[j], i, j == 2 && mode == 2 ? NAN : Random(rnd, -1, 1));
+    }
+    PetscCall((*kern->latticesweep)(plan, m, mode == 1 ? NULL : v[0], v[1], v[2], v[3], v[4], &sweep));
+    for (size_t i = 0; i < n; i++) *error = PetscMax(*error, PetscAbsReal((mode == 1 ? 1 : Value(kern, v[0], i)) * Value(kern, v[1], i) + (mode == 2 ? 0 : 0.7 * Value(kern, v[2], i)) - Value(kern, v[3], i)));
+    PetscCall((*kern->latticeapply)(plan, m, 1, v[3], NULL, v[2]));
+    for (PetscInt k = 0; k < p->all.n[2]; k++)
+      for (PetscInt j = 0; j < p->all.n[1]; j++)
+        for (PetscInt i = 0; i < p->all.n[0]; i++, at++) {
+          const PetscBool written = (PetscBool)(i >= (*write)[0][0] && i < (*write)[0][1] && j >= (*write)[1][0] && j < (*write)[1][1] && k >= (*write)[2][0] && k < (*write)[2][1]);
+          const double    want = Value(kern, v[written ? 2 : 3], at);
+
+          *error = PetscMax(*error, PetscAbsReal(want - Value(kern, v[4], at)));
+          pw += want * Value(kern, v[3], at);
+          scale += PetscAbsReal(want * Value(kern, v[3], at));
+        }
+    *error = PetscMax(*error, PetscAbsReal(pw - sweep.pw) / PetscMax(scale, 1));
+  }
+  for (int i = 0; i < 5; i++) PetscCall(PetscFree(v[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* the largest difference between what the kernels make of a problem and the reference */
 static PetscErrorCode Compare(PetscRandom r, PatchFDKernels kern, Problem *p, double *error)
 {
@@ -279,6 +324,7 @@ static PetscErrorCode Compare(PetscRandom r, PatchFDKernels kern, Problem *p, do
   p->desc.active = NULL;
   PetscCall((*kern->latticeapply)(plan, &m, alpha, ax, mode == 0 ? NULL : (mode == 1 ? ay0 : ay), ay));
   PetscCall((*kern->latticediagonal)(plan, &m, ad));
+  if (PatchFDBoxSize(ybox) == n) PetscCall(CompareSweep(r, kern, p, plan, &m, error));
   PetscCall((*kern->latticedestroy)(&plan));
   for (PetscInt k = 0, i = 0; k < ybox->n[2]; k++)
     for (PetscInt j = 0; j < ybox->n[1]; j++)

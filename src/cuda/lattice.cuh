@@ -66,36 +66,47 @@ static LatticeMode Mode(const LatticeVectors<T> &v)
   return v.y0 ? LATTICE_ADD : (v.sweep ? LATTICE_ENERGY : LATTICE_MULT);
 }
 
-/* How the planes from lo to hi are cut into marches of `chunk` planes, of which there are `parts` */
+/*
+  How the nodes are cut into marches of `chunk` planes: those of the planes from lo to hi, where all cubes below and above exist, of which there are `parts`,
+  then one of the planes before lo, and one of those from hi on
+*/
 struct LatticeCut {
   dim3 grid;
   int  lo, hi, chunk, parts;
 
   /* the planes of a block */
-  __device__ int first() const { return lo + (int)blockIdx.z * chunk; }
-  __device__ int end() const { return min(first() + chunk, hi); }
+  __device__ void planes(const LatticeGeometry &g, int *first, int *end, bool *inner) const
+  {
+    const int z = (int)blockIdx.z;
+
+    *inner = z < parts;
+    *first = z < parts ? lo + z * chunk : (z == parts ? g.store.lo[2] : hi);
+    *end   = z < parts ? min(*first + chunk, hi) : (z == parts ? lo : g.store.hi[2]);
+  }
 };
 
-/* so many parts that a device is full several times, but not shorter than `shortest`, since each begins with planes that give nothing */
+/*
+  So many parts that a device is full several times, since marches at sides take longer, but not shorter than `shortest`, since each begins with planes that give
+  nothing.  How much of a multiprocessor's memory is to be shared is left to the driver: what warps beside each other both read is found in the rest of it
+*/
 template <typename Tile, typename Kernel>
-static PetscErrorCode LatticeCutPlanes(Kernel kernel, size_t shared, const Range &nodes, LatticeCut *cut)
+static PetscErrorCode LatticeCutPlanes(Kernel kernel, size_t shared, const LatticeGeometry &g, LatticeCut *cut)
 {
-  constexpr int full = 4, shortest = 32;
+  constexpr int full = 8, shortest = 24;
   int           processors, blocks, planes;
 
   PetscFunctionBegin;
   PetscCall(Multiprocessors(&processors));
   PetscCall(AllowShared(kernel, shared));
-  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributePreferredSharedMemoryCarveout, cudaSharedmemCarveoutMaxShared));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, Tile::THREADS, shared));
-  cut->lo    = nodes.lo[2];
-  cut->hi    = nodes.hi[2];
-  cut->grid  = Tile::grid(nodes);
-  planes     = PetscMax(cut->hi - cut->lo, 1);
+  cut->lo    = PetscMin(PetscMax(g.store.lo[2], g.cubes.lo[2] + 1), g.store.hi[2]);
+  cut->hi    = PetscMax(cut->lo, PetscMin(g.store.hi[2], g.cubes.hi[2]));
+  cut->grid  = Tile::grid(g.store);
+  planes     = cut->hi - cut->lo;
   cut->parts = PetscMax(1, PetscMin(planes / shortest, (int)((size_t)full * blocks * processors / ((size_t)cut->grid.x * cut->grid.y)) + 1));
   cut->chunk = (planes + cut->parts - 1) / cut->parts;
-  cut->parts = (planes + cut->chunk - 1) / cut->chunk;
-  cut->grid.z = (unsigned)cut->parts;
+  cut->parts = cut->chunk ? (planes + cut->chunk - 1) / cut->chunk : 0;
+  cut->grid.z = (unsigned)cut->parts + 2;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,24 +119,31 @@ enum LatticeKind {
 };
 
 /*
-  Materials without branches: a constant is any array times zero.  Capacities become c0 + cscale c, which have their factor; what edges in axes need becomes
-  k0 + cscale c + kscale k, their entries: these are linear in both.  For LATTICE_CUBES that is the same in all directions, for LATTICE_SCALAR only k is.
+  Materials without branches: a constant is any array times zero.  Capacities become c0 + cscale c, which has their factor; what edges in axes need
+  besides them becomes
+
+    LATTICE_CUBES   k0 + cscale c + kscale k, their entries: these are linear in both
+    LATTICE_SCALAR  k0 + kscale k, to be multiplied by `stiffness` in each direction
+    LATTICE_TENSOR  k0[d] + kscale[d] k[d], with the factor
 */
 template <typename T>
 struct LatticeScaled {
   const T *c, *k[3];
-  T        c0, cscale, k0[3], kscale[3], identity;
+  T        c0, cscale, k0[3], kscale[3], stiffness[3], identity;
 
-  LatticeScaled(const LatticeMaterial<T> &m, const T *any)
+  LatticeScaled(LatticeKind kind, const LatticeMaterial<T> &m, const T *any)
   {
     c        = m.c ? m.c : any;
     c0       = m.c ? T(0) : m.mass * m.constc;
     cscale   = m.c ? m.mass : T(0);
     identity = m.identity;
     for (int d = 0; d < 3; d++) {
-      k[d]      = m.k[d] ? m.k[d] : any;
-      k0[d]     = c0 - (m.k[d] ? T(0) : m.stiffness[d] * m.constk[d]);
-      kscale[d] = m.k[d] ? -m.stiffness[d] : T(0);
+      const T factor = kind == LATTICE_SCALAR ? T(1) : (kind == LATTICE_CUBES ? -m.stiffness[d] : m.stiffness[d]);
+
+      k[d]         = m.k[d] ? m.k[d] : any;
+      k0[d]        = (m.k[d] ? T(0) : factor * m.constk[d]) + (kind == LATTICE_CUBES ? c0 : T(0));
+      kscale[d]    = m.k[d] ? factor : T(0);
+      stiffness[d] = m.stiffness[d];
     }
   }
 };
@@ -157,40 +175,42 @@ struct LatticeTile {
     i = nodes.lo[0] + (int)blockIdx.x * NX + column - 1;
     j = nodes.lo[1] + ((int)blockIdx.y * GROUPS + group) * ROWS - 1;
   }
-  /* bit r: is row r of the range, if the thread's column is? */
-  __device__ unsigned rows(const Range &range) const
+  /* bit r: is row r of the range, if the thread's column is?  first: of what is left of it when so many columns and rows before it go */
+  __device__ unsigned rows(const Range &range, int first = 0) const
   {
-    const int lo = max(range.lo[1] - j, 0), hi = min(range.hi[1] - j, ROWS + 2);
+    const int lo = max(range.lo[1] + first - j, 0), hi = min(range.hi[1] - j, ROWS + 2);
 
-    return i >= range.lo[0] && i < range.hi[0] && lo < hi ? (1u << hi) - (1u << lo) : 0;
+    return i >= range.lo[0] + first && i < range.hi[0] && lo < hi ? (1u << hi) - (1u << lo) : 0;
   }
   /* bits of the rows of `nodes` that this thread writes */
   __device__ unsigned stored(const Range &nodes) const { return column > 0 && column <= NX ? rows(nodes) & ((2u << ROWS) - 2) : 0; }
+  /* have all the nodes that the warp writes all their cubes in x and y? */
+  __device__ bool inner(const LatticeGeometry &g) const { return __all_sync(0xffffffff, !(stored(g.store) & ~rows(g.cubes, 1))); }
 
   static dim3 grid(const Range &nodes) { return dim3(PetscMax(1, (nodes.hi[0] - nodes.lo[0] + NX - 1) / NX), PetscMax(1, (nodes.hi[1] - nodes.lo[1] + NY - 1) / NY)); }
 };
 
 /*
-  The values of N fields, of which the first is x, in the planes that a block works on and in those to come, in shared memory: all of its threads ask for a plane, and
-  have it two planes later.  Nodes that do not exist have zero, in x those that are not read.
+  The values of N fields, of which the first is x, in the planes to come, in shared memory: all threads of a block, or of a warp by itself, ask for a plane, and have it
+  two planes later.  Nodes that do not exist have zero, in x those that are not read.
 */
-template <typename T, int N, typename Tile, int SLOTS_>
+template <typename T, int N, typename Tile, bool BLOCK>
 struct LatticeRing {
-  static constexpr int    ROWS = Tile::ROWS, SLOTS = SLOTS_, ROW = Tile::NX + 2, FIELD = ROW * (Tile::NY + 2), SLOT = N * FIELD;
-  static constexpr size_t SHARED = sizeof(T) * SLOTS * SLOT;
+  static constexpr int    ROWS = Tile::ROWS, SLOTS = 3, ROW = Tile::NX + 2, FIELD = ROW * ((BLOCK ? Tile::NY : ROWS) + 2), SLOT = N * FIELD;
+  static constexpr size_t SHARED = sizeof(T) * SLOTS * SLOT * (BLOCK ? 1 : Tile::GROUPS);
 
   T *const       mine;        /* the thread's first number */
   const int      left, right; /* where its neighbours' are; there is none at the ends of a row */
-  const bool     first, last; /* do the rows 0 and ROWS + 1 of this group belong to no other? */
+  const bool     first, last; /* are the rows 0 and ROWS + 1 of this group those of no other? */
   const T       *from[N];     /* row 0 of the plane that is asked for next */
   const unsigned there, others; /* bits of rows of x and of the other fields that exist */
   const bool     all;         /* do all, for the warp? */
   const unsigned row;
-  int            ask, have, had; /* slots: for the next plane, of the last one that is there, of the one before */
+  int            ask, have;   /* slots: for the next plane, of the last one that is there */
 
-  __device__ __forceinline__ LatticeRing(const Tile &tile, const LatticeGeometry &g, T *shared, int have) :
-    mine(shared + tile.group * ROWS * ROW + tile.column), left(tile.column > 0 ? -1 : 0), right(tile.column < ROW - 1 ? 1 : 0), first(tile.group == 0), last(tile.group == Tile::GROUPS - 1),
-    there(tile.rows(g.read)), others(N > 1 ? tile.rows(g.box) : there), all(__all_sync(0xffffffff, (there & others) == (4u << ROWS) - 1)), row((unsigned)g.xl.row), ask(0), have(have), had(0)
+  __device__ __forceinline__ LatticeRing(const Tile &tile, const LatticeGeometry &g, T *shared) :
+    mine(shared + tile.group * (BLOCK ? ROWS * ROW : SLOTS * SLOT) + tile.column), left(tile.column > 0 ? -1 : 0), right(tile.column < ROW - 1 ? 1 : 0), first(!BLOCK || tile.group == 0), last(!BLOCK || tile.group == Tile::GROUPS - 1),
+    there(tile.rows(g.read)), others(N > 1 ? tile.rows(g.box) : there), all(__all_sync(0xffffffff, (there & others) == (4u << ROWS) - 1)), row((unsigned)g.xl.row), ask(0), have(SLOTS - 1)
   {
   }
 
@@ -207,15 +227,15 @@ struct LatticeRing {
     asm volatile("cp.async.commit_group;" ::: "memory");
     ask = ask == SLOTS - 1 ? 0 : ask + 1;
   }
-  /* the plane that was asked for before the last one is there, and nobody needs that of SLOTS - 1 planes before it */
+  /* the plane that was asked for before the last one is there, and nobody needs the one before it */
   __device__ __forceinline__ void wait()
   {
     asm volatile("cp.async.wait_group 1;" ::: "memory");
-    __syncthreads();
-    had  = have;
+    if (BLOCK) __syncthreads();
+    else __syncwarp();
     have = have == SLOTS - 1 ? 0 : have + 1;
   }
-  __device__ __forceinline__ T get(int slot, int f, int r, int to) const { return mine[slot * SLOT + f * FIELD + r * ROW + to]; }
+  __device__ __forceinline__ T get(int f, int r, int to = 0) const { return mine[have * SLOT + f * FIELD + r * ROW + to]; }
 
 private:
   template <bool ALL>

@@ -13,7 +13,7 @@ namespace patchfd
 
 static constexpr int plane_rows = 8;
 
-/* a node: x; capacity; what edges in axes need */
+/* a node: x, capacity and conductivities, with their factors */
 template <typename T>
 struct PlaneNode {
   T x, c, k[2];
@@ -60,7 +60,7 @@ struct PlaneLoad {
     n.x = x[r];
     n.c = m.cscale * c[r] + m.c0;
 #pragma unroll
-    for (int d = 0; d < 2; d++) n.k[d] = m.kscale[d] * k[TENSOR ? d : 0][r] + (m.cscale * c[r] + m.k0[d]);
+    for (int d = 0; d < 2; d++) n.k[d] = m.kscale[d] * k[TENSOR ? d : 0][r] + m.k0[d];
     return n;
   }
 };
@@ -76,7 +76,7 @@ static __global__ void LatticePlaneKernel(const __grid_constant__ LatticeGeometr
   T                      *y = v.y + g.yl.at(tile.i, tile.j, g.store.lo[2]), old[ROWS + 1];
   unsigned                cubes = tile.rows(g.cubes), empty = 0;
   PlaneLoad<T, TENSOR>    loaded;
-  T                       c1 = 0, c2 = 0, k2 = 0; /* of the row of squares before: t_1 and t_2 of capacities, t_2 of what edges in x need */
+  T                       c1 = 0, c2 = 0, k2 = 0; /* of the row of squares before: t_1 and t_2 of capacities, t_2 of conductivities in x */
   T                       Y = 0, S = 0;           /* what the row before gives to this node and to the one to the right */
 
   if (tile.j + 1 >= g.store.hi[1]) return; /* a warp without rows */
@@ -106,7 +106,7 @@ static __global__ void LatticePlaneKernel(const __grid_constant__ LatticeGeometr
     const PlaneNode<T>   up = loaded.node(m, r + 1), upright = up.right();
     const T              on = cubes >> r & 1 ? T(1) : T(0);
     const PlaneSquare<T> c(on, own.c, right.c, up.c, upright.c), kx(on, own.k[0], right.k[0], up.k[0], upright.k[0]), ky(on, own.k[1], right.k[1], up.k[1], upright.k[1]);
-    const T              ax = kx.t1 + k2, ay = ky.t2 + FromLeft(ky.t1), axy = c.t1 + c.t2, node = axy + c2 + FromLeft(c.t1 + c1 + c2);
+    const T              ax = c.t1 + c2 - kx.t1 - k2, ay = c.t2 - ky.t2 + FromLeft(c.t1 - ky.t1), axy = c.t1 + c.t2, node = axy + c2 + FromLeft(c.t1 + c1 + c2);
     const T              dx = right.x - own.x, dy = up.x - own.x, dxy = upright.x - own.x;
 
     if (r) {
@@ -134,7 +134,7 @@ template <typename T>
 PetscErrorCode LatticePlaneApply(const LatticeGeometry &g, const LatticeMaterial<T> &m, const LatticeVectors<T> &v, cudaStream_t stream)
 {
   using Tile = LatticeTile<plane_rows>;
-  const LatticeScaled<T> material(m, v.x);
+  const LatticeScaled<T> material(LATTICE_TENSOR, m, v.x);
   const dim3             grid   = Tile::grid(g.store);
   const bool             tensor = m.k[0] != m.k[1];
 

@@ -78,7 +78,7 @@ struct StencilTable {
 template <typename T, LatticeMode MODE>
 struct StencilMarch {
   static constexpr int ROWS = StencilTile::ROWS;
-  using Ring                = LatticeRing<T, 1, StencilTile, 3>;
+  using Ring                = LatticeRing<T, 1, StencilTile, true>;
 
   const LatticeGeometry   &g;
   const StencilWeights<T> &w;
@@ -91,14 +91,14 @@ struct StencilMarch {
   double                   energy;
 
   __device__ __forceinline__ StencilMarch(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, const StencilTile &tile, T *shared, int z) :
-    g(g), w(table.whole), v(v), ring(tile, g, shared, Ring::SLOTS - 1), store(tile.stored(table.inner)), write(tile.rows(g.write)), y(v.y + g.yl.at(tile.i, tile.j, z - 2)), energy(0)
+    g(g), w(table.whole), v(v), ring(tile, g, shared), store(tile.stored(table.inner)), write(tile.rows(g.write)), y(v.y + g.yl.at(tile.i, tile.j, z - 2)), energy(0)
   {
     ring.from[0] = v.x + g.xl.at(tile.i, tile.j, z - 1);
 #pragma unroll
     for (int r = 0; r <= ROWS; r++) sum[r] = own[r] = x[r] = 0;
   }
 
-  __device__ __forceinline__ StencilRow<T> row(int r) const { return {ring.get(ring.have, 0, r, ring.left), ring.get(ring.have, 0, r, 0), ring.get(ring.have, 0, r, ring.right)}; }
+  __device__ __forceinline__ StencilRow<T> row(int r) const { return {ring.get(0, r, ring.left), ring.get(0, r), ring.get(0, r, ring.right)}; }
 
   /* row b of a plane, between rows a and c: to row r of the plane below, which is complete then, of its own plane and of that above */
   __device__ __forceinline__ T add(int r, const StencilRow<T> &a, const StencilRow<T> &b, const StencilRow<T> &c)
@@ -210,13 +210,16 @@ __launch_bounds__(StencilTile::THREADS, sizeof(T) == 4 ? 4 : 3)
 static __global__ void LatticeStencilKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ StencilTable<T> table, const __grid_constant__ LatticeVectors<T> v, const __grid_constant__ LatticeCut cut)
 {
   extern __shared__ double shared_memory[];
+  int                      first, end;
+  bool                     inner;
 
   if (MODE == LATTICE_ENERGY && v.sweep->stop) return;
   if ((int)blockIdx.z >= cut.parts) StencilSides<T, MODE>(g, table, v, cut.parts);
-  else if (cut.first() < cut.end()) {
-    StencilMarch<T, MODE> march(g, table, v, StencilTile(table.inner), (T *)shared_memory, cut.first());
+  else {
+    cut.planes(g, &first, &end, &inner);
+    StencilMarch<T, MODE> march(g, table, v, StencilTile(table.inner), (T *)shared_memory, first);
 
-    march.march(cut.first(), cut.end());
+    march.march(first, end);
   }
 }
 
@@ -247,8 +250,9 @@ PetscErrorCode LatticeStencilCut(LatticeMode mode, const LatticeGeometry &g, Lat
 
   return ForStencil<T>(mode, [&](auto kernel) {
     PetscFunctionBegin;
-    PetscCall(LatticeCutPlanes<StencilTile>(kernel, shared, inner, cut));
-    cut->grid.z += (unsigned)(Shell(g.store, inner).size() / ((size_t)cut->grid.x * cut->grid.y * StencilTile::THREADS * 2) + 1); /* for those of the sides */
+    PetscCall(LatticeCutPlanes<StencilTile>(kernel, shared, g, cut));
+    cut->grid   = StencilTile::grid(inner);
+    cut->grid.z = (unsigned)cut->parts + (unsigned)(Shell(g.store, inner).size() / ((size_t)cut->grid.x * cut->grid.y * StencilTile::THREADS * 2) + 1); /* for those of the sides */
     PetscFunctionReturn(PETSC_SUCCESS);
   });
 }

@@ -83,20 +83,25 @@ static inline void CGTotal(double s[PATCHFD_CG_NUM_SUMS][CG_LANES], double sum[]
   }
 }
 
+static double CGDot(PetscCount n, const REAL *p, const REAL *w)
+{
+  double     s[CG_LANES] = {0}, t = 0;
+  PetscCount i = 0;
+
+  for (; i + CG_LANES <= n; i += CG_LANES) {
+    for (int l = 0; l < CG_LANES; l++) s[l] += (double)p[i + l] * (double)w[i + l];
+  }
+  for (; i < n; i++) t += (double)p[i] * (double)w[i];
+  for (int l = 0; l < CG_LANES; l++) t += s[l];
+  return t;
+}
+
 static PetscErrorCode CGProduct(void *plan, const void *p, const void *w)
 {
-  CGPlan     *cg = (CGPlan *)plan;
-  const REAL *rp = (const REAL *)p, *rw = (const REAL *)w;
-  double      s[CG_LANES] = {0}, t = 0;
-  PetscCount  i = 0;
+  CGPlan *cg = (CGPlan *)plan;
 
   PetscFunctionBegin;
-  for (; i + CG_LANES <= cg->n; i += CG_LANES) {
-    for (int l = 0; l < CG_LANES; l++) s[l] += (double)rp[i + l] * (double)rw[i + l];
-  }
-  for (; i < cg->n; i++) t += (double)rp[i] * (double)rw[i];
-  for (int l = 0; l < CG_LANES; l++) t += s[l];
-  cg->state.sweep.pw = t;
+  cg->state.sweep.pw = CGDot(cg->n, (const REAL *)p, (const REAL *)w);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

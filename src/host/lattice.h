@@ -9,6 +9,7 @@
   numbers wait in between in memory that caches should hold, so that each number of a field is read once: there all nodes of a row are there, with zeros for those that do not exist.
 */
 #pragma once
+#include "cg.h"
 #include "latticerow.h"
 
 enum {
@@ -389,12 +390,7 @@ static void LatticeFinish(const LatticePlan *p, LatticeCall *call, PetscInt j, P
   LatticeSkip(call, at, first);
   LatticeWrite(call, sum + 1 + first, at + first, end - first);
   LatticeSkip(call, at + end, n - end);
-  if (call->p) {
-    REAL energy = 0;
-
-    _Pragma("GCC ivdep") for (PetscInt i = 0; i < n; i++) energy += call->p[at + i] * call->y[at + i];
-    call->energy += (double)energy;
-  }
+  if (call->p) call->energy += CGDot(n, call->p + at, call->y + at);
 }
 
 /* ---- marches ---- */
