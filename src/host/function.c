@@ -279,7 +279,7 @@ static void AddDeviation(const CellBuffers *c, PetscInt npoint, PetscInt Nc, Pet
 
     e->integral += c->weight[p] * PetscRealPart(difference);
     e->square += c->weight[p] * error * error;
-    if (error > e->largest || PetscIsNanReal(error)) e->largest = error;
+    e->largest = PetscMax(e->largest, error); /* not a number: the sums know */
   }
 }
 
