@@ -201,11 +201,13 @@ PetscErrorCode MatBoxFitView(const Mat_Box *m, const MatBoxLocal *l, PatchFDKern
   const MatBoxFit  fit = l->fit[kern->id];
   PetscInt64       count[PATCHFD_FIT_MAX_STEPS + 1] = {0};
   const char      *separator = "";
+  PetscLogDouble   bytes     = (PetscLogDouble)kern->size * (PetscLogDouble)(fit->desc.nrecord + 4 * fit->desc.npatch + fit->desc.coefat[fit->desc.ngroup]);
 
   PetscFunctionBegin;
   PatchFDHostFitCount(&fit->desc, (const PetscInt(*)[2])box->owncells, count);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, count, PATCHFD_FIT_MAX_STEPS + 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)m->dm)));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  patches by inner steps:"));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &bytes, 1, MPI_DOUBLE, MPI_SUM, PetscObjectComm((PetscObject)m->dm)));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  fits of %.0f bytes; patches by inner steps:", bytes));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   for (int i = 0; i <= PATCHFD_FIT_MAX_STEPS; i++) {
     if (!count[i]) continue;

@@ -632,7 +632,9 @@ PetscErrorCode MatBoxLocalView(Mat_Box *m, MatBoxLocalType type, PatchFDKernels 
       for (PetscInt i = 0; i < l->patches[f][d].npatch; i++) n[d] = PetscMax(n[d], l->patches[f][d].n[i]);
     PetscCall(PetscViewerASCIIPrintf(viewer, "%s%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT, f ? ", " : "", n[0], n[1], n[2]));
   }
-  PetscCall(PetscViewerASCIIPrintf(viewer, " unknowns in %" PetscInt_FMT " colours, %.0f bytes of %s\n", l->ncolor, LocalBytes(l, kern), l->dense ? "inverses and 1D matrices" : "1D matrices"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, " unknowns in %" PetscInt_FMT " colours", l->ncolor));
+  if (!l->fit[kern->id]) PetscCall(PetscViewerASCIIPrintf(viewer, ", %.0f bytes of %s", LocalBytes(l, kern), l->dense ? "inverses and 1D matrices" : "1D matrices"));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   if (l->fit[kern->id]) PetscCall(MatBoxFitView(m, l, kern, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
