@@ -672,6 +672,9 @@ int main(int argc, char **argv)
        suffix: 3d_thin
        args: -degrees 2,3 -cells 1,17,2
      test:
+       suffix: 3d_rows
+       args: -degrees 2,3 -cells 11,2,1
+     test:
        suffix: errors
        args: -errors -malloc_dump 0
      test:

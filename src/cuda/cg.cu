@@ -123,7 +123,8 @@ static __global__ void __launch_bounds__(THREADS) SumsKernel(size_t n, PatchFDCG
 }
 
 template <int W, bool DIAGONAL, typename T>
-static __global__ void __launch_bounds__(THREADS) AdvanceKernel(size_t n, PatchFDCG *s, CGSums *partial, unsigned *ticket, LoopCondition loop, const T *__restrict__ d, const T *__restrict__ p, const T *__restrict__ w, T *__restrict__ x, T *__restrict__ r)
+static __global__ void __launch_bounds__(THREADS) AdvanceKernel(size_t n, PatchFDCG *s, CGSums *partial, unsigned *ticket, LoopCondition loop, const T *__restrict__ d,
+                                                                      const T *__restrict__ p, const T *__restrict__ w, T *__restrict__ x, T *__restrict__ r)
 {
   const T a   = (T)(s->rz / s->sweep.pw);
   CGSums  sum = CGSums::none();

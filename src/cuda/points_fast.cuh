@@ -20,7 +20,8 @@
 
   The mass matrix has none of the stages between.  y: nodes inside a cell are written, sums of several cells are made by atomics.  Two runs need not give the same bits.
 
-  Computed factors: along a line the tangents x_a and x_b of the map are linear, x_own is constant: 15 numbers in registers, and about 50 multiply-adds a point.
+  Computed factors: along a line the tangents x_a and x_b of the map are linear, x_own is constant: 15 numbers in registers, and about 50 multiply-adds a point.  The mass
+  alone needs the determinant, a quadratic polynomial along a line: two multiply-adds.
 
   What bounds it, in numbers (of eight bytes, in double precision) a point of a cell: memory, stored factors 6 or 7 (mass 1) and x and y once a node; shared memory 15
   (collocated), about 23 (Gauss), about 8 (mass); products n (collocated: 3 n), half of what the dense matrices have.

@@ -4,7 +4,7 @@
   A warp takes PER cells, c threads a cell, c points in a direction.  A thread has a plane of numbers in registers and multiplies it by the matrices of its two
   directions there, in even and odd halves; the third direction's sums are along lines that cross the threads of a cell, by way of shared memory, where each thread takes
   the lines of one place in its plane.  So a number goes through shared memory a third as often as with a thread a line (points_fast.cuh), and no warp waits for
-  another; a thread has many loads under way.  Planes have to fit in registers.
+  another; a thread has many loads under way.  Planes have to fit in registers, and where factors are read, in so few that there are enough warps: so stiffnesses are computed.
 
     Gauss      thread i: u = B_z B_y x, planes normal to x; lines: u = B_x u; thread j: planes normal to y
     collocated thread i: u = x, planes normal to x
@@ -87,7 +87,7 @@ struct PointsPlane {
   }
   __device__ __forceinline__ PointsColumn column(int j, bool write) const { return PointsPlace(a.nodes, KIND, n, 3, cell, i, j, comp, write); }
 
-  /* number[j] = numbers of a column; f(j) for all columns */
+  /* number[j] = numbers of a column, all at once */
   __device__ __forceinline__ void numbers(unsigned number[n][n]) const
   {
 #pragma unroll
@@ -210,7 +210,7 @@ struct PointsWarp {
   static __device__ __forceinline__ constexpr int at(int k, int f) { return (k * c + f) * S::ROW; }
   static __device__ __forceinline__ constexpr int along(int k) { return k * c * S::ROW; }
 
-  /* u[.][f] = X u[.][f], or X' u */
+  /* v[.][f] = X u[.][f], u = X u, or with X' */
   template <int ROWS, int COLS, bool ANTI, bool TRANSPOSED>
   static __device__ __forceinline__ void column(const PointsMatrix<T> &X, const T u[c][c], int f, T v[c][c])
   {
@@ -235,7 +235,7 @@ struct PointsWarp {
 #pragma unroll
     for (int i = 0; i < COUNT; i++) u[i] = from[i];
   }
-  /* places of planes become those of shared memory, or of as many threads as have planes */
+  /* the plane to shared memory */
   __device__ __forceinline__ void publish(const T u[c][c]) const
   {
     if (p >= n && S::GAUSS && S::MASS) return; /* rows have room for n */
@@ -260,11 +260,9 @@ struct PointsWarp {
     for (int k = 0; k < c; k++) fluxes(k, u[k], w[k], energy);
 #pragma unroll
     for (int f = 0; f < c; f++) {
-      T in[c];
-
+      column<c, c, true, true>(arg.C, w, f, w);
 #pragma unroll
-      for (int k = 0; k < c; k++) in[k] = w[k][f];
-      PointsMultiply<c, c, true, true>(arg.C, in, [&](int k, T s) { u[k][f] += s; });
+      for (int k = 0; k < c; k++) u[k][f] += w[k][f];
     }
     __syncwarp(S::MASK);
     derivatives<true>();

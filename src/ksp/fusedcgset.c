@@ -178,7 +178,7 @@ PetscErrorCode KSPFusedCGGetGraph(KSP ksp, PetscBool *graph)
 
   Input Parameters:
 + ksp   - the Krylov method
-- sweep - `PETSC_TRUE` for one pass (default `PETSC_FALSE`)
+- sweep - `PETSC_FALSE` for three passes (default `PETSC_TRUE`)
 
   Options Database Key:
 . -ksp_fusedcg_sweep (true|false) - one pass
@@ -186,8 +186,7 @@ PetscErrorCode KSPFusedCGGetGraph(KSP ksp, PetscBool *graph)
   Level: advanced
 
   Note:
-  One pass reads and writes fewer numbers, but the kernels that do it were slower than three passes on an H200: that is why it is not the default. It needs one more
-  vector, and a preconditioner `PCNONE` or `PCJACOBI`; `KSPView()` after a solve tells whether it was used.
+  One pass reads and writes fewer numbers. It needs one more vector, and a preconditioner `PCNONE` or `PCJACOBI`; `KSPView()` after a solve tells whether it was used.
 
 .seealso: `KSPFUSEDCG`, `KSPFusedCGGetSweep()`
 @*/
@@ -251,7 +250,7 @@ static PetscErrorCode KSPDestroy_FusedCG(KSP ksp)
 
   Without preconditioner (`PCNONE`), or with a diagonal one (`PCJACOBI`, of any type), an iteration updates the solution and the residual and computes all
   products with it in one pass over the vectors; the preconditioner is applied by the way. The new direction,
-  the product with the matrix and its own product are three passes, or one, where the matrix offers it and `KSPFusedCGSetSweep()` asks for it. On GPUs the host gets one number an iteration on one rank; or
+  the product with the matrix and its own product are one pass where the matrix offers it (`KSPFusedCGSetSweep()`), else three. On GPUs the host gets one number an iteration on one rank; or
   none, if iterations are recorded. Other preconditioners are applied between the passes.
   It is for the vectors of which `DMBOX` has kernels: PETSc's own in host memory or of type `VECCUDA`, `VECSINGLE` and `VECSINGLECUDA`; others are worked on in host memory.
 
@@ -266,7 +265,7 @@ PetscErrorCode KSPCreate_FusedCG(KSP ksp)
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&cg));
-  cg->graph = PETSC_TRUE;
+  cg->graph = cg->wanted = PETSC_TRUE;
   ksp->data = cg;
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_PRECONDITIONED, PC_LEFT, 3));
   PetscCall(KSPSetSupportedNorm(ksp, KSP_NORM_UNPRECONDITIONED, PC_LEFT, 2));
