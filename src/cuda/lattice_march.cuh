@@ -308,7 +308,8 @@ struct LatticeMarch {
   double                      energy;
 
   __device__ __forceinline__ LatticeMarch(const LatticeGeometry &g, const LatticeScaled<T> &m, const LatticeVectors<T> &v, const Tile &tile, T *shared, int z, T factor) :
-    g(g), m(m), v(v), ring(tile, g, shared), sums(g, m, tile, z - 1), store(tile.stored(g.store) & (MODE == LATTICE_ENERGY ? tile.rows(g.write) : ~0u)), write(tile.rows(g.write)), alpha(factor * v.alpha), y(v.y + g.yl.at(tile.i, tile.j, z - 1)), energy(0)
+    g(g), m(m), v(v), ring(tile, g, shared), sums(g, m, tile, z - 1), store(tile.stored(g.store) & (MODE == LATTICE_ENERGY ? tile.rows(g.write) : ~0u)),
+    write(tile.rows(g.write)), alpha(factor * v.alpha), y(v.y + g.yl.at(tile.i, tile.j, z - 1)), energy(0)
   {
     const ptrdiff_t at = g.xl.at(tile.i, tile.j, z - 1);
 

@@ -401,7 +401,8 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
 
   Notes:
   Sets the functions M u' + K u - N(t) and a M + K, with what `DMBoxSetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatRobin()` and `DMBoxSetHeatDirichlet()` say, and as
-  defaults, which options of `TSSetFromOptions()` may change, the method of Crank and Nicolson (`TSCN`), one linear solve a step by `KSPFUSEDCG`, which gives what `KSPCG` does, in the natural norm with relative tolerance 1e-8, and the preconditioner of `DMBoxTSSetHeatSolver()`.
+  defaults, which options of `TSSetFromOptions()` may change, the method of Crank and Nicolson (`TSCN`), one linear solve a step by `KSPFUSEDCG`,
+  which gives what `KSPCG` does, in the natural norm with relative tolerance 1e-8, and the preconditioner of `DMBoxTSSetHeatSolver()`.
   All implicit types work: `TSTHETA`, `TSBEULER`, `TSCN`, `TSBDF`, `TSARKIMEX`, with adaptive steps or without.
 
   Relative tolerances are relative to the right-hand side of the step, wherever its solve begins; see `DMBoxTSSetHeatGuess()`.
