@@ -451,7 +451,8 @@ static PetscErrorCode FitStart(Kernel kernel, const FitArguments<T> &arg, cudaSt
 template <typename T>
 PetscErrorCode Fit<T>::apply(void *plan, PetscInt group, PetscInt step, PetscReal omega, const void *diagonal, const void *r, void *x)
 {
-  const FitPlan<T> *p = (const FitPlan<T> *)plan;
+  const FitPlan<T> *p     = (const FitPlan<T> *)plan;
+  PetscLogDouble    flops = 0;
   cudaStream_t      stream;
 
   PetscFunctionBegin;
@@ -465,6 +466,7 @@ PetscErrorCode Fit<T>::apply(void *plan, PetscInt group, PetscInt step, PetscRea
     arg.diagonal = (const T *)diagonal;
     arg.r        = (const T *)r;
     arg.x        = (T *)x;
+    flops += (PetscLogDouble)run.count * run.n[0] * run.n[1] * run.n[2] * (4 * (run.n[0] + run.n[1] + (p->desc->dim == 3 ? run.n[2] : 0)) + 16); /* transforms there and back, C, D */
     PetscCall((ForDegree<1, fit_degrees>(p->desc->degree, [&](auto degree) {
       constexpr int k = decltype(degree)::value;
 
@@ -476,6 +478,7 @@ PetscErrorCode Fit<T>::apply(void *plan, PetscInt group, PetscInt step, PetscRea
     })));
   }
   PetscCall(PetscLogGpuTimeEnd());
+  PetscCall(PetscLogGpuFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -9,14 +9,12 @@
 
   and g_3 = <|J| s> in both.
 */
+#include "lanes.h"
 #include <patchfd/private/fit.h>
 
 enum {
-  LANES     = 8, /* small eigenvalue problems are solved so many at a time */
-  MAX_CELLS = 2  /* of a patch in a direction */
+  MAX_CELLS = 2 /* of a patch in a direction */
 };
-
-typedef PetscReal Lanes[LANES];
 
 /* What patches of a direction can be like: cells and unknowns; lower is 1 if the unknowns begin behind the first node */
 typedef struct {
@@ -128,157 +126,6 @@ static void LaneMatrix(const Kind *kind, const PatchFDRule *rule, const PetscRea
       }
     }
   }
-}
-
-/* Z = X Y or X' Y; Z is none of them */
-static void LaneProduct(PetscInt n, PetscBool transpose, const Lanes X[], const Lanes Y[], Lanes Z[])
-{
-  for (PetscInt i = 0; i < n; i++) {
-    for (PetscInt j = 0; j < n; j++) {
-      Lanes sum = {0};
-
-      for (PetscInt k = 0; k < n; k++) {
-        const PetscReal *x = X[transpose ? k * n + i : i * n + k];
-
-        for (int l = 0; l < LANES; l++) sum[l] += x[l] * Y[k * n + j][l];
-      }
-      for (int l = 0; l < LANES; l++) Z[i * n + j][l] = sum[l];
-    }
-  }
-}
-
-/* M = L L', in place of M; above the diagonal are zeros */
-static void LaneCholesky(PetscInt n, Lanes M[])
-{
-  for (PetscInt j = 0; j < n; j++) {
-    for (PetscInt i = j; i < n; i++) {
-      for (PetscInt k = 0; k < j; k++)
-        for (int l = 0; l < LANES; l++) M[i * n + j][l] -= M[i * n + k][l] * M[j * n + k][l];
-      for (int l = 0; l < LANES; l++) M[i * n + j][l] = i == j ? PetscSqrtReal(M[i * n + j][l]) : M[i * n + j][l] / M[j * n + j][l];
-    }
-    for (PetscInt i = 0; i < j; i++)
-      for (int l = 0; l < LANES; l++) M[i * n + j][l] = 0;
-  }
-}
-
-/* X = L^{-1} X */
-static void LaneForward(PetscInt n, const Lanes L[], Lanes X[])
-{
-  for (PetscInt i = 0; i < n; i++) {
-    for (PetscInt j = 0; j < n; j++) {
-      for (PetscInt k = 0; k < i; k++)
-        for (int l = 0; l < LANES; l++) X[i * n + j][l] -= L[i * n + k][l] * X[k * n + j][l];
-      for (int l = 0; l < LANES; l++) X[i * n + j][l] /= L[i * n + i][l];
-    }
-  }
-}
-
-/* X = L^{-T} X */
-static void LaneBackward(PetscInt n, const Lanes L[], Lanes X[])
-{
-  for (PetscInt i = n - 1; i >= 0; i--) {
-    for (PetscInt j = 0; j < n; j++) {
-      for (PetscInt k = i + 1; k < n; k++)
-        for (int l = 0; l < LANES; l++) X[i * n + j][l] -= L[k * n + i][l] * X[k * n + j][l];
-      for (int l = 0; l < LANES; l++) X[i * n + j][l] /= L[i * n + i][l];
-    }
-  }
-}
-
-static void LaneTranspose(PetscInt n, Lanes X[])
-{
-  for (PetscInt i = 0; i < n; i++) {
-    for (PetscInt j = 0; j < i; j++) {
-      for (int l = 0; l < LANES; l++) {
-        const PetscReal x = X[i * n + j][l];
-
-        X[i * n + j][l] = X[j * n + i][l];
-        X[j * n + i][l] = x;
-      }
-    }
-  }
-}
-
-/* is what is left of C outside of its diagonal so small that a further sweep would change nothing? */
-static PetscBool LaneIsDiagonal(PetscInt n, const Lanes C[])
-{
-  const PetscReal tolerance = 1e-13;
-
-  for (int l = 0; l < LANES; l++) {
-    PetscReal trace = 0, off = 0;
-
-    for (PetscInt i = 0; i < n; i++) trace += C[i * n + i][l];
-    for (PetscInt i = 0; i < n; i++)
-      for (PetscInt j = 0; j < i; j++) off = PetscMax(off, PetscAbsReal(C[i * n + j][l]));
-    if (off > tolerance * PetscAbsReal(trace)) return PETSC_FALSE;
-  }
-  return PETSC_TRUE;
-}
-
-/* the rotation of rows and columns p and q that makes C[p][q] zero: by c and s (Golub and Van Loan, Matrix Computations, 8.5) */
-static void LaneRotation(PetscInt n, const Lanes C[], PetscInt p, PetscInt q, Lanes c, Lanes s)
-{
-  for (int l = 0; l < LANES; l++) {
-    const PetscReal off = C[p * n + q][l], theta = off == 0 ? 0 : (C[q * n + q][l] - C[p * n + p][l]) / (2 * off);
-    const PetscReal t = off == 0 ? 0 : (theta < 0 ? -1 : 1) / (PetscAbsReal(theta) + PetscSqrtReal(theta * theta + 1));
-
-    c[l] = 1 / PetscSqrtReal(t * t + 1);
-    s[l] = t * c[l];
-  }
-}
-
-/* x, y = c x - s y, s x + c y */
-static inline void LaneRotate(const Lanes c, const Lanes s, Lanes x, Lanes y)
-{
-  for (int l = 0; l < LANES; l++) {
-    const PetscReal u = x[l], v = y[l];
-
-    x[l] = c[l] * u - s[l] * v;
-    y[l] = s[l] * u + c[l] * v;
-  }
-}
-
-/* the eigenvalues of symmetric matrices, on the diagonal of C afterwards, and V times their eigenvectors: Jacobi's method */
-static void LaneJacobi(PetscInt n, Lanes C[], Lanes V[])
-{
-  const PetscInt most = 30;
-
-  for (PetscInt sweep = 0; sweep < most && !LaneIsDiagonal(n, (const Lanes *)C); sweep++) {
-    for (PetscInt p = 0; p < n; p++) {
-      for (PetscInt q = p + 1; q < n; q++) {
-        Lanes c, s;
-
-        LaneRotation(n, (const Lanes *)C, p, q, c, s);
-        for (PetscInt i = 0; i < n; i++) LaneRotate(c, s, C[i * n + p], C[i * n + q]);
-        for (PetscInt i = 0; i < n; i++) LaneRotate(c, s, C[p * n + i], C[q * n + i]);
-        for (PetscInt i = 0; i < n; i++) LaneRotate(c, s, V[i * n + p], V[i * n + q]);
-      }
-    }
-  }
-}
-
-/*
-  S with S' A S = diag(lambda) and S' M S = 1, on the diagonal of A afterwards, from a guess S.  M and A are overwritten; work has room for two matrices
-*/
-static void LaneEigen(PetscInt n, Lanes A[], Lanes M[], Lanes S[], Lanes work[])
-{
-  Lanes *V = work + n * n;
-
-  LaneProduct(n, PETSC_FALSE, (const Lanes *)A, (const Lanes *)S, work);
-  LaneProduct(n, PETSC_TRUE, (const Lanes *)S, (const Lanes *)work, A);
-  LaneProduct(n, PETSC_FALSE, (const Lanes *)M, (const Lanes *)S, work);
-  LaneProduct(n, PETSC_TRUE, (const Lanes *)S, (const Lanes *)work, M);
-  LaneCholesky(n, M);
-  LaneForward(n, (const Lanes *)M, A);
-  LaneTranspose(n, A);
-  LaneForward(n, (const Lanes *)M, A);
-  for (PetscInt i = 0; i < n * n; i++)
-    for (int l = 0; l < LANES; l++) V[i][l] = i % (n + 1) == 0;
-  LaneJacobi(n, A, V);
-  LaneBackward(n, (const Lanes *)M, V);
-  LaneProduct(n, PETSC_FALSE, (const Lanes *)S, (const Lanes *)V, work);
-  for (PetscInt i = 0; i < n * n; i++)
-    for (int l = 0; l < LANES; l++) S[i][l] = work[i][l];
 }
 
 /* ---- records ---- */

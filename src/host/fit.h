@@ -165,7 +165,7 @@ static inline V FitAt(Coef c, PetscInt i)
 
 static inline V FitRoot(V x)
 {
-  V y = {0};
+  V y = x;
 
   for (int l = 0; l < VL; l++) y[l] = (REAL)sqrt((double)x[l]);
   return y;
@@ -269,6 +269,14 @@ static void FitCompactWrite(int count, PetscInt size, const V *from, REAL *to)
 
 /* ---- the door ---- */
 
+/* of a step of a patch: transforms there and back, C, D */
+static PetscLogDouble FitFlops(PetscInt dim, const PetscInt n[3])
+{
+  const PetscLogDouble lines = n[0] + n[1] + (dim == 3 ? n[2] : 0);
+
+  return (PetscLogDouble)(n[0] * n[1] * n[2]) * (4 * lines + 16);
+}
+
 /* the coefficient a (0) or b (1) of the patches of a batch */
 static V FitCoefficient(const FitPlan *p, PetscInt group, PetscInt step, const FitBatch *b, int i)
 {
@@ -282,8 +290,9 @@ static V FitCoefficient(const FitPlan *p, PetscInt group, PetscInt step, const F
 
 static PetscErrorCode FitApply(void *plan, PetscInt group, PetscInt step, PetscReal omega, const void *diagonal, const void *r, void *x)
 {
-  FitPlan        *p    = (FitPlan *)plan;
-  const PetscBool more = (PetscBool)(p->desc.steps[group] > 1);
+  FitPlan        *p     = (FitPlan *)plan;
+  const PetscBool more  = (PetscBool)(p->desc.steps[group] > 1);
+  PetscLogDouble  flops = 0;
 
   PetscFunctionBegin;
   for (PetscCount i = p->at[group]; i < p->at[group + 1]; i++) {
@@ -309,7 +318,9 @@ static PetscErrorCode FitApply(void *plan, PetscInt group, PetscInt step, PetscR
     }
     if (more) FitCompactWrite(b->count, size, u, zc);
     Scatter(&nodes, n, (REAL)omega, u, 1, &p->desc.box, (REAL *)x);
+    flops += b->count * FitFlops(p->desc.dim, n);
   }
+  PetscCall(PetscLogFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -1,0 +1,129 @@
+/* The public routines of PCPATCHFD about fits of its local solvers to coefficients that vary; what they do is in patchfd.c */
+#include <patchfd/private/sysimpl.h> /*I "petscpatchfd.h" I*/
+#include <petsc/private/pcimpl.h>
+
+/*@
+  PCPatchFDSetFit - Sets what the matrices that a `PCPATCHFD` diagonalizes are fitted to, where coefficients vary or meshes are mapped
+
+  Logically Collective
+
+  Input Parameters:
++ pc  - the preconditioner
+- fit - the choice, `PC_PATCHFD_FIT_AUTO` by default
+
+  Options Database Key:
+. -pc_patchfd_fit (auto|own|shared|line) - the choice
+
+  Level: intermediate
+
+  Notes:
+  It is for the operator `diffusion` (`DMBoxSetOperator()`) alone: others have separable matrices, which are diagonalized as they are.
+
+  Let G_i be the diagonal of the metric |J| J^{-1} K J^{-T} in the coordinates of a patch's cells, J the derivatives of the map.  All choices take geometric means of G_i: over the other directions,
+  which gives weights along the lines of a patch (`own`), over the patch (`shared`), or over the whole mesh in the other directions (`line`).  What the patch solvers then make is scaled, so that the diagonals of
+  their matrices are those of the operator's.  `own` is exact where each G_i is a product of functions of one coordinate each within every patch: layers, grading, annuli.
+
+  With `own` and `shared` each patch takes as many steps as it needs, see `PCPatchFDSetFitSteps()`; with `line` all corrections are damped by one factor where that is necessary.
+
+  Setting up `own` and `shared` takes about 10 applications of the smoother, which is what the estimates cost.
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetFit()`, `PCPatchFDSetFitSteps()`, `DMBoxSetDiffusion()`
+@*/
+PetscErrorCode PCPatchFDSetFit(PC pc, PCPatchFDFit fit)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(pc, fit, 2);
+  PetscTryMethod(pc, "PCPatchFDSetFit_C", (PC, PCPatchFDFit), (pc, fit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetFit - Gets what the matrices that a `PCPATCHFD` diagonalizes are fitted to
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameter:
+. fit - the choice that was set
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetFit()`
+@*/
+PetscErrorCode PCPatchFDGetFit(PC pc, PCPatchFDFit *fit)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(fit, 2);
+  PetscUseMethod(pc, "PCPatchFDGetFit_C", (PC, PCPatchFDFit *), (pc, fit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDSetFitSteps - Sets how many inner steps a `PCPATCHFD` takes on the patches that its local solvers do not fit well
+
+  Logically Collective
+
+  Input Parameters:
++ pc        - the preconditioner
+. maxsteps  - the most steps, 1 to 16
+. reduction - how far the steps reduce the error of a patch, between 0 and 1
+. stable    - the largest eigenvalue with which a single step is not damped, between 0 and 2
+- lanczos   - steps of Lanczos' method in set-up, at least 2, from which the extreme eigenvalues of each patch are estimated; or 0 for one step on all patches, without estimates
+
+  Options Database Keys:
++ -pc_patchfd_fit_max_steps maxsteps - (default 6)
+. -pc_patchfd_fit_reduction reduction - (default 0.7)
+. -pc_patchfd_fit_stable stable      - (default 1.8)
+- -pc_patchfd_fit_lanczos lanczos    - (default 10)
+
+  Level: advanced
+
+  Notes:
+  With the local solver B_j for the matrix A_j of a patch and the extreme eigenvalues lo and hi of B_j A_j, the patch takes as many steps of Chebyshev's iteration on [lo, hi] as reduce its error by the factor
+  `reduction`; a single step has the factor 1 if hi is not above `stable`, otherwise 2 / (lo + hi).  `-ksp_view` prints how many patches take how many steps.
+
+  A smoother in which hi times the factor is below 2 on all patches does not diverge, whatever the coefficients are.
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetFitSteps()`, `PCPatchFDSetFit()`
+@*/
+PetscErrorCode PCPatchFDSetFitSteps(PC pc, PetscInt maxsteps, PetscReal reduction, PetscReal stable, PetscInt lanczos)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, maxsteps, 2);
+  PetscValidLogicalCollectiveReal(pc, reduction, 3);
+  PetscValidLogicalCollectiveReal(pc, stable, 4);
+  PetscValidLogicalCollectiveInt(pc, lanczos, 5);
+  PetscTryMethod(pc, "PCPatchFDSetFitSteps_C", (PC, PetscInt, PetscReal, PetscReal, PetscInt), (pc, maxsteps, reduction, stable, lanczos));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetFitSteps - Gets how many inner steps a `PCPATCHFD` takes on the patches that its local solvers do not fit well
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameters:
++ maxsteps  - the most steps, or `NULL`
+. reduction - how far they reduce the error of a patch, or `NULL`
+. stable    - the largest eigenvalue with which a single step is not damped, or `NULL`
+- lanczos   - steps of Lanczos' method in set-up, or `NULL`
+
+  Level: advanced
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetFitSteps()`
+@*/
+PetscErrorCode PCPatchFDGetFitSteps(PC pc, PetscInt *maxsteps, PetscReal *reduction, PetscReal *stable, PetscInt *lanczos)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscUseMethod(pc, "PCPatchFDGetFitSteps_C", (PC, PetscInt *, PetscReal *, PetscReal *, PetscInt *), (pc, maxsteps, reduction, stable, lanczos));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
