@@ -170,7 +170,7 @@ static PetscErrorCode SweepCompare(const Problem *p, const PatchFDKernels tables
   for (int i = 0; i < 5; i++) PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&p->desc.xbox), &v[i]));
   v[3].tolerance = v[4].tolerance = h->size == sizeof(double) ? 1e-13 : 2e-6;
   for (int mode = 0; mode < 3; mode++) {
-    double pw;
+    double pw = 0;
 
     for (int i = 0; i < 5; i++) PetscCall(ArrayRandom(&v[i], rnd));
     sweep = (PatchFDSweep){.b = mode == 2 ? 0 : 0.7, .pw = 3};
