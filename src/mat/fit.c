@@ -32,12 +32,12 @@ PetscErrorCode MatBoxFitDestroy(PatchFDKernels kern, MatBoxFit *fit)
 /* what patches are here; the points are still to be had */
 static void FitMesh(const Mat_Box *m, const MatBoxLocal *l, PatchFDFitMesh *mesh)
 {
-  const DM_Box *box   = (const DM_Box *)m->dm->data;
-  PetscBool     empty = PETSC_FALSE;
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+  PetscBool     empty;
 
   *mesh = (PatchFDFitMesh){.degree = box->degree, .ncolor = l->ncolor, .color = l->color};
   MatBoxLocalRange(m, l, mesh->patches);
-  for (int d = 0; d < 3; d++) empty = (PetscBool)(empty || mesh->patches[d][1] <= mesh->patches[d][0]);
+  empty = (PetscBool)!PatchFDRangeSize((const PetscInt(*)[2])mesh->patches);
   for (int d = 0; d < 3; d++) {
     const PatchFDPatches *p = mesh->dir[d] = &l->patches[0][d];
 
@@ -151,7 +151,6 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   PatchFDPoints  points;
 
   PetscFunctionBegin;
-  PetscCheck(kern->fitcreate, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_SUP, "-pc_patchfd_fit %s has no kernels for %s yet; use line", shared ? "shared" : "own", kern->name);
   PetscCall(PetscNew(fit));
   FitMesh(m, l, &mesh);
   PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])mesh.cells, &points));
