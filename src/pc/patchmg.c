@@ -462,6 +462,21 @@ static PetscErrorCode PCPatchMGIsKnown(PC pc, PatchFDKernels kern, PetscBool *kn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* The finest smoothers hold the vectors of the last cycle, perhaps as the last ones who do: they let go of them in the next cycle,
+   and memory that is freed there would end a recording. */
+static PetscErrorCode PCPatchMGHoldVectors(PC pc, Vec last[4])
+{
+  const PC_MG *mg = (const PC_MG *)pc->data;
+
+  PetscFunctionBegin;
+  PetscCall(KSPGetRhs(mg->levels[mg->nlevels - 1]->smoothd, &last[0]));
+  PetscCall(KSPGetSolution(mg->levels[mg->nlevels - 1]->smoothd, &last[1]));
+  PetscCall(KSPGetRhs(mg->levels[mg->nlevels - 1]->smoothu, &last[2]));
+  PetscCall(KSPGetSolution(mg->levels[mg->nlevels - 1]->smoothu, &last[3]));
+  for (int i = 0; i < 4; i++) PetscCall(PetscObjectReference((PetscObject)last[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   The first application after a change makes plans and work arrays.  The second is recorded, for the arrays that it is given: PCSINGLE and CG always
   give the same.  If the next one brings others, the recording is made again with vectors of its own.
@@ -500,11 +515,14 @@ static PetscErrorCode PCPatchMGReplay(PC pc, Vec b, Vec x)
     PetscCall((*kern->recordreplay)(r->record));
     PetscCall(PetscLogEventEnd(PATCHFD_Replay, pc, b, x, 0));
   } else {
+    Vec            last[4];
     PetscErrorCode ierr;
 
+    PetscCall(PCPatchMGHoldVectors(pc, last));
     PetscCall((*kern->recordbegin)(&r->record));
     ierr = PCPatchMGCycle(pc, r->vb ? r->vb : b, r->vx ? r->vx : x);
     PetscCall((*kern->recordend)((PetscBool)!ierr, &r->record));
+    for (int i = 0; i < 4; i++) PetscCall(VecDestroy(&last[i]));
     r->failed = (PetscBool)!r->record;
     PetscCall(ierr);
     if (r->failed) {
