@@ -31,12 +31,12 @@ struct PointsPlan {
   }
 };
 
-/* Measured on an H200: computing factors is faster than reading them, but for those of stiffnesses in single precision up to degree 6 */
+/* Measured on an H200: computing factors is faster than reading them, but for masses of degree 1 and 2 and, in single precision, for stiffnesses with Gauss points */
 template <typename T>
 static bool PointsIsComputed(const PatchFDPoints *points)
 {
   if (points->factors != PATCHFD_FACTORS_AUTO) return points->factors == PATCHFD_FACTORS_COMPUTED;
-  return points->dim == 3 && PatchFDPointsCanCompute(points) && (sizeof(T) == 8 || !points->nkappa || points->degree > 6);
+  return points->dim == 3 && PatchFDPointsCanCompute(points) && (points->nkappa ? sizeof(T) == 8 || !points->gauss : points->degree > 2);
 }
 
 /* numbers of the nodes with what kernels want to know, and the nodes of no cell */
@@ -406,7 +406,7 @@ template <typename T>
 PetscErrorCode PointsOperator<T>::sweep(void *plan, const void *d, const void *r, const void *q, void *dir, void *w, PatchFDSweep *sweep)
 {
   PointsPlan<T>     *p   = (PointsPlan<T> *)plan;
-  PointsArguments<T> arg = p->arg;
+  PointsArguments<T> arg = p->arg, product;
   cudaStream_t       stream;
 
   PetscFunctionBegin;
@@ -422,7 +422,13 @@ PetscErrorCode PointsOperator<T>::sweep(void *plan, const void *d, const void *r
   arg.sweep = sweep;
   PetscCallCUDA(cudaMemsetAsync(arg.sums, 0, points_sums * sizeof(*arg.sums), stream));
   if (!p->own) PetscCall(PointsStart(p, NULL, w, stream));
-  PetscCall(PointsLaunch(p, arg, stream));
+  product = arg;
+  if (p->fast.kernel && !p->fast.direction && p->size) {
+    PointsDirectionKernel<T><<<(unsigned)((p->size + 255) / 256), 256, 0, stream>>>(arg, (unsigned)p->size);
+    PetscCallCUDA(cudaGetLastError());
+    product.x = arg.p;
+  }
+  PetscCall(PointsLaunch(p, product, stream));
   if (p->nrest) PointsRestKernel<T><<<(p->nrest + 255) / 256, 256, 0, stream>>>(arg, p->nrest, p->rest);
   PointsTotalKernel<<<1, 1024, 0, stream>>>(arg.sums, sweep);
   PetscCallCUDA(cudaGetLastError());

@@ -267,6 +267,7 @@ struct PointsKernel {
   PointsLayout layout;
   int          cells, threads; /* of a block */
   int          geometry;       /* numbers of a cell that it computes factors from, if it does that */
+  bool         direction;      /* does it compute the new direction of a sweep, or find it in x? */
   size_t       shared;
   void (*kernel)(const PointsArguments<T>);
 };

@@ -170,7 +170,16 @@ static __global__ void PointsDiagonalKernel(const __grid_constant__ PointsGeneri
   }
 }
 
-/* p = z + b q, w = p at nodes that no row has */
+/* p = z + b q */
+template <typename T>
+static __global__ void PointsDirectionKernel(const __grid_constant__ PointsArguments<T> arg, unsigned size)
+{
+  const unsigned at = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (at < size && !arg.sweep->stop) PointsRead(arg, at);
+}
+
+/* the same, and w = p, at nodes that no row has */
 template <typename T>
 static __global__ void PointsRestKernel(const __grid_constant__ PointsArguments<T> arg, int count, const int *rest)
 {
