@@ -172,7 +172,6 @@ struct PointsColumns {
     c      = PointsPlace(a.nodes, a.nodes.kind, n, 3, mine ? cell : 0, lane.p(), lane.q(), comp, write);
   }
 
-  /* u = x; of sweeps the new direction, which the nodes' owners keep */
   template <bool INDEX>
   __device__ __forceinline__ void read(T u[n]) const
   {
@@ -180,23 +179,6 @@ struct PointsColumns {
 
     c.template numbers<INDEX, n>(number);
     c.template fetch<INDEX, n>(number, a.x, u);
-    if (!a.sweep) return;
-    const T b = (T)a.sweep->b;
-    T       v[n];
-
-    if (a.d) {
-      c.template fetch<INDEX, n>(number, a.d, v);
-#pragma unroll
-      for (int k = 0; k < n; k++) u[k] *= v[k];
-    }
-    if (b != 0) {
-      c.template fetch<INDEX, n>(number, a.q, v);
-#pragma unroll
-      for (int k = 0; k < n; k++) u[k] += b * v[k];
-    }
-#pragma unroll
-    for (int k = 0; k < n; k++)
-      if (c.template own<INDEX>(n, k, number[k]) && c.template has<INDEX>(k, number[k])) a.p[c.template at<INDEX>(k, number[k])] = u[k];
   }
   __device__ __forceinline__ void load(T u[n]) const
   {
@@ -596,7 +578,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
 template <typename S, bool COMPUTED, typename T>
 static PointsKernel<T> PointsKernelOf()
 {
-  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, true, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
+  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
 }
 
 } // namespace patchfd
