@@ -362,7 +362,7 @@ static PetscErrorCode PointsLaunch(const PointsPlan<T> *p, const PointsArguments
 {
   PetscFunctionBegin;
   if (!arg.cells) PetscFunctionReturn(PETSC_SUCCESS);
-  if (p->fast.kernel) p->fast.kernel<<<(unsigned)((arg.cells + p->fast.cells - 1) / p->fast.cells), p->fast.threads, p->fast.shared, stream>>>(arg);
+  if (p->fast.kernel) p->fast.kernel<<<(unsigned)PetscMin((arg.cells + p->fast.cells - 1) / p->fast.cells, p->fast.blocks), p->fast.threads, p->fast.shared, stream>>>(arg);
   else PointsGenericKernel<T><<<p->generic.team.grid((size_t)arg.cells * arg.nodes.ncomp), p->generic.team.block(), p->generic.team.shared, stream>>>(p->generic, arg);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -251,6 +251,7 @@ struct PointsKernel {
   int          cells, threads; /* of a block */
   int          geometry;       /* numbers of a cell that it computes factors from, if it does that */
   size_t       shared;
+  int          blocks;         /* at most: they go on to other cells.  0: as many as there is room for */
   void (*kernel)(const PointsArguments<T>);
 };
 

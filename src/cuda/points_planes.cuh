@@ -13,6 +13,7 @@
 */
 #pragma once
 #include "points_fast.cuh"
+#include <climits>
 
 namespace patchfd
 {
@@ -397,7 +398,7 @@ static __global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS) PointsPlaneKe
 template <typename S, int KIND, bool COMPUTED, typename T>
 static PointsKernel<T> PointsPlaneKernelOf()
 {
-  return {{S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0}, S::WARPS * S::PER, 32 * S::WARPS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::WARPS * S::SHARED) * sizeof(T), PointsPlaneKernel<S, KIND, COMPUTED, T>};
+  return {{S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0}, S::WARPS * S::PER, 32 * S::WARPS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::WARPS * S::SHARED) * sizeof(T), INT_MAX, PointsPlaneKernel<S, KIND, COMPUTED, T>};
 }
 
 /* Measured on an H200: up to which degree planes are better than lines */
@@ -435,6 +436,13 @@ PetscErrorCode PointsFind(PetscInt degree, int nodes, bool computed, PointsKerne
   if (computed) PetscCall((PointsFindAny<T, RULE, true>(degree, nodes, kernel)));
   else PetscCall((PointsFindAny<T, RULE, false>(degree, nodes, kernel)));
   PetscCall(AllowShared(kernel->kernel, kernel->shared));
+  if (!kernel->blocks) {
+    int processors;
+
+    PetscCall(Multiprocessors(&processors));
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&kernel->blocks, kernel->kernel, kernel->threads, kernel->shared));
+    kernel->blocks *= processors;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
