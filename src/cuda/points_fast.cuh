@@ -36,7 +36,7 @@ namespace patchfd
 
 /* ---- shapes ---- */
 
-static constexpr int points_prefetch = 64 * 1024; /* bytes of a block's factors, at most */
+static constexpr int points_prefetch = 32 * 1024; /* bytes of a block's factors, at most */
 
 /*
   So that lanes are on different banks as far as can be: what planes and cells of c points have beyond their numbers, and the orders in which threads take the lines in
@@ -70,11 +70,12 @@ __host__ __device__ constexpr int PointsPerBlock(int lines)
 
 template <typename T, int K, PointsRule RULE, bool COMPUTED>
 struct PointsShape {
-  static constexpr int  N = K, n = K + 1, c = RULE == POINTS_COLLOCATED ? K + 1 : K + 2, LINES = c * c, PER = PointsPerBlock(LINES), THREADS = RoundUp(PER * LINES, 32);
+  static constexpr int  N = K, n = K + 1, c = RULE == POINTS_COLLOCATED ? K + 1 : K + 2, LINES = c * c;
   static constexpr int  OWN = RULE == POINTS_COLLOCATED ? 2 : 0, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* cyclic */
   static constexpr bool MASS = RULE == POINTS_MASS;
+  static constexpr int  PER = MASS && LINES >= 96 ? 1 : PointsPerBlock(LINES), THREADS = RoundUp(PER * LINES, 32);
   static constexpr int  LINE = c * (int)sizeof(T) / 4; /* registers of a line */
-  static constexpr int  REGISTERS = MASS ? 36 + 2 * LINE : 38 + 3 * LINE + (COMPUTED ? (int)sizeof(T) * 3 : 0);
+  static constexpr int  REGISTERS = MASS ? (PER == 1 ? 52 : 36) + 2 * LINE : 38 + 3 * LINE + (COMPUTED ? (int)sizeof(T) * 3 : 0);
   static constexpr int  BLOCKS = 65536 / THREADS / REGISTERS;
   static constexpr bool GAUSS = RULE != POINTS_COLLOCATED;
   static constexpr int  ROW = c, PLANE = ROW * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 0), CELL = PLANE * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 1);
@@ -82,7 +83,8 @@ struct PointsShape {
   static constexpr int order = PointsBanks(sizeof(T) == 4, GAUSS, c, 2 + D);
   static constexpr int  ARRAYS = MASS ? 1 : 3, NUMBERS = MASS ? points_determinant : points_geometry;
   static constexpr int  LANES = RoundUp(PER * LINES, 16 / sizeof(T)); /* of stored factors */
-  static constexpr int  SHARED = PER * CELL * ARRAYS, GEOMETRY = COMPUTED ? PER * NUMBERS : 0;
+  static constexpr bool ROUNDS = MASS;
+  static constexpr int  SHARED = PER * CELL * ARRAYS, X = ROUNDS ? n * THREADS : 0, GEOMETRY = COMPUTED ? PER * NUMBERS : 0;
 
   template <int D>
   static constexpr int stride = D == 0 ? 1 : (D == 1 ? ROW : PLANE);
@@ -185,6 +187,21 @@ struct PointsColumns {
     c      = PointsPlace(a.nodes, a.nodes.kind, n, 3, mine ? cell : 0, lane.p(), lane.q(), comp, write);
   }
 
+  template <bool INDEX>
+  __device__ __forceinline__ void read(T u[n]) const
+  {
+    unsigned number[n];
+
+    c.template numbers<INDEX, n>(number);
+    c.template fetch<INDEX, n>(number, a.x, u);
+  }
+  /* u = x */
+  __device__ __forceinline__ void read(T u[n]) const
+  {
+    if (!mine) return;
+    if (a.nodes.kind == PATCHFD_NODES_INDEX) read<true>(u);
+    else read<false>(u);
+  }
   /* x on its way to the thread's numbers in shared memory */
   template <bool INDEX>
   __device__ __forceinline__ void copy(T *to) const
@@ -369,27 +386,27 @@ struct PointsDeterminant {
 
 /* ---- a block of threads ---- */
 
-/* goes through groups of PER cells, one in gridDim.x; what it reads of the next one is on its way meanwhile */
+/*
+  Of a group of PER cells; for masses, which wait for memory otherwise, of one group in gridDim.x after the other, and what is read of the next one is on its way meanwhile.
+  Stiffnesses have work enough, and registers are what is short.
+*/
 template <typename S, bool COMPUTED, typename T>
 struct PointsBlock {
   static constexpr int n = S::n, c = S::c;
   const PointsArguments<T> &arg;
-  T                        *U, *V, *W, *x, *geometry; /* x: a column of nodes for each thread.  geometry: of two groups, which take turns */
+  T                        *U, *V, *W, *x, *geometry; /* S::ROUNDS: x, a column of nodes for each thread, and two geometries, which take turns */
   int                       group, turn = 0;
 
   __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared) :
-    arg(arg), U(shared), V(U + S::PER * S::CELL), W(V + S::PER * S::CELL), x(shared + S::SHARED), geometry(x + n * S::THREADS), group(blockIdx.x)
+    arg(arg), U(shared), V(U + S::PER * S::CELL), W(V + S::PER * S::CELL), x(shared + S::SHARED), geometry(x + S::X), group(blockIdx.x)
   {
   }
 
   __device__ __forceinline__ bool any(int group) const { return (size_t)group * S::PER < (size_t)arg.cells; }
 
-  /* of a group x, and with the first component factors to the L2 cache, or the cells' maps to shared memory */
-  __device__ __forceinline__ void request(int group, int comp, int turn)
+  /* factors of a group on their way to the L2 cache, or the cells' maps to shared memory */
+  __device__ __forceinline__ void fetch(int group, int turn)
   {
-    if (!any(group)) return;
-    Columns(arg, group, comp, false).request(x + threadIdx.x);
-    if (comp) return;
     if constexpr (COMPUTED) {
       const int count = min(S::PER, arg.cells - group * S::PER) * S::NUMBERS;
 
@@ -398,9 +415,16 @@ struct PointsBlock {
 #if __CUDA_ARCH__ >= 900
       const unsigned bytes = min(c * arg.numbers * S::LANES * (int)sizeof(T), points_prefetch);
 
-      if (threadIdx.x == 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(arg.factors + group * (size_t)(c * arg.numbers) * S::LANES), "r"(bytes));
+      if (S::GAUSS && threadIdx.x == 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(arg.factors + group * (size_t)(c * arg.numbers) * S::LANES), "r"(bytes));
 #endif
     }
+  }
+  /* the same, if there is such a group and comp is 0, and x */
+  __device__ __forceinline__ void request(int group, int comp, int turn)
+  {
+    if (!any(group)) return;
+    Columns(arg, group, comp, false).request(x + threadIdx.x);
+    if (!comp) fetch(group, turn);
   }
 
   /* the factors of the thread's line */
@@ -450,15 +474,17 @@ struct PointsBlock {
     PointsMultiply<ROWS, COLS, ANTI, TRANSPOSED>(X, u, [&](int i, T v) { to[i * S::template stride<D>] = v; });
   }
 
-  /* u = x, of which the next component, or that of the next group, is on its way then */
+  /* u = x; then what is next is on its way */
   __device__ __forceinline__ void nodes(int comp, T u[n])
   {
     const bool last = comp + 1 == (int)arg.nodes.ncomp;
 
+    if constexpr (!S::ROUNDS) Columns(arg, group, comp, false).read(u);
     PointsWait();
-    Columns(arg, group, comp, false).load(x + threadIdx.x, u);
-    if (COMPUTED && S::OWN == 2 && comp == 0) __syncthreads(); /* for the maps; with Gauss points there are others */
-    request(last ? group + (int)gridDim.x : group, last ? 0 : comp + 1, turn ^ last);
+    if constexpr (S::ROUNDS) {
+      Columns(arg, group, comp, false).load(x + threadIdx.x, u);
+      request(last ? group + (int)gridDim.x : group, last ? 0 : comp + 1, turn ^ last);
+    }
   }
   /* u = x at the points of the own line */
   __device__ __forceinline__ void load(int comp, T u[c])
@@ -610,21 +636,25 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
   T                              energy = 0, u[S::c] = {};
 
   if (arg.sweep && arg.sweep->stop) return;
-  block.request(block.group, 0, 0);
-  for (; block.any(block.group); block.group += gridDim.x, block.turn ^= 1) {
+  if constexpr (S::ROUNDS) block.request(block.group, 0, 0);
+  else block.fetch(block.group, 0);
+  do {
     for (int comp = 0; comp < arg.nodes.ncomp; comp++) {
       block.load(comp, u);
+      if (COMPUTED && S::OWN == 2 && comp == 0) __syncthreads();
       block.points(block.factors(), u, energy);
       block.store(comp, u);
     }
-  }
+    block.group += gridDim.x;
+    block.turn ^= 1;
+  } while (S::ROUNDS && block.any(block.group));
   if (arg.sweep) PointsSum(arg, energy);
 }
 
 template <typename S, bool COMPUTED, typename T>
 static PointsKernel<T> PointsKernelOf()
 {
-  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::SHARED + S::n * S::THREADS + 2 * S::GEOMETRY) * sizeof(T), 0, PointsFastKernel<S, COMPUTED, T>};
+  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::SHARED + S::X + (S::ROUNDS ? 2 : 1) * S::GEOMETRY) * sizeof(T), S::ROUNDS ? 0 : INT_MAX, PointsFastKernel<S, COMPUTED, T>};
 }
 
 } // namespace patchfd

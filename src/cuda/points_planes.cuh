@@ -13,7 +13,6 @@
 */
 #pragma once
 #include "points_fast.cuh"
-#include <climits>
 
 namespace patchfd
 {
