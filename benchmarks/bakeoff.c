@@ -97,34 +97,55 @@ static PetscErrorCode CreateMesh(PetscInt degree, PetscInt unknowns, DM *dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Zero(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+/* Q_k: not by PetscFECreateLagrange(), which inverts a matrix of all nodes of a cell */
+static PetscErrorCode CreateElement(PetscInt degree, PetscFE *fe)
 {
+  PetscDualSpace dual;
+  DM             cell;
+
   PetscFunctionBeginUser;
-  u[0] = 0;
+  PetscCall(DMPlexCreateReferenceCell(PETSC_COMM_SELF, DM_POLYTOPE_HEXAHEDRON, &cell));
+  PetscCall(PetscDualSpaceCreate(PETSC_COMM_SELF, &dual));
+  PetscCall(PetscDualSpaceSetType(dual, PETSCDUALSPACELAGRANGE));
+  PetscCall(PetscDualSpaceSetDM(dual, cell));
+  PetscCall(PetscDualSpaceSetNumComponents(dual, 1));
+  PetscCall(PetscDualSpaceSetOrder(dual, degree));
+  PetscCall(PetscDualSpaceLagrangeSetTensor(dual, PETSC_TRUE));
+  PetscCall(PetscDualSpaceSetUp(dual));
+  PetscCall(PetscFECreate(PETSC_COMM_SELF, fe));
+  PetscCall(PetscFESetNumComponents(*fe, 1));
+  PetscCall(PetscFESetDualSpace(*fe, dual));
+  PetscCall(PetscDualSpaceDestroy(&dual));
+  PetscCall(DMDestroy(&cell));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* polynomials on a mesh; with Dirichlet conditions on its whole boundary, or on none of it */
 static PetscErrorCode CreateSpace(DM mesh, PetscInt degree, PetscBool dirichlet, DM *dm)
 {
-  const PetscInt one = 1;
-  PetscFE        fe;
+  const PetscInt  one = 1, field = 0, *ndof;
+  PetscDualSpace  dual;
+  PetscSection    section;
+  PetscFE         fe;
+  DMLabel         wall;
+  IS              points;
 
   PetscFunctionBeginUser;
   PetscCall(DMClone(mesh, dm));
-  PetscCall(PetscFECreateLagrange(PETSC_COMM_SELF, 3, 1, PETSC_FALSE, degree, degree, &fe));
+  PetscCall(CreateElement(degree, &fe));
   PetscCall(DMSetField(*dm, 0, NULL, (PetscObject)fe));
+  PetscCall(DMCreateLabel(*dm, "wall"));
+  PetscCall(DMGetLabel(*dm, "wall", &wall));
+  PetscCall(DMPlexMarkBoundaryFaces(*dm, one, wall));
+  PetscCall(DMPlexLabelComplete(*dm, wall));
+  PetscCall(DMLabelGetStratumIS(wall, one, &points));
+  PetscCall(PetscFEGetDualSpace(fe, &dual));
+  PetscCall(PetscDualSpaceGetNumDof(dual, &ndof));
+  PetscCall(DMPlexCreateSection(*dm, NULL, &one, ndof, dirichlet && points ? 1 : 0, &field, NULL, &points, NULL, &section));
+  PetscCall(DMSetLocalSection(*dm, section));
+  PetscCall(PetscSectionDestroy(&section));
+  PetscCall(ISDestroy(&points));
   PetscCall(PetscFEDestroy(&fe));
-  PetscCall(DMCreateDS(*dm));
-  if (dirichlet) {
-    DMLabel wall;
-
-    PetscCall(DMCreateLabel(*dm, "wall"));
-    PetscCall(DMGetLabel(*dm, "wall", &wall));
-    PetscCall(DMPlexMarkBoundaryFaces(*dm, one, wall));
-    PetscCall(DMPlexLabelComplete(*dm, wall));
-    PetscCall(DMAddBoundary(*dm, DM_BC_ESSENTIAL, "wall", wall, 1, &one, 0, 0, NULL, (PetscVoidFn *)Zero, NULL, NULL, NULL));
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,8 +13,7 @@ struct PointsPlan {
   PointsKernel<T>    fast    = {}; /* or no kernel: the generic one */
   PointsGeneric<T>   generic = {};
   Team<T>            diagonal = {};
-  size_t             size    = 0, alone = 0; /* numbers of y, and how many of the first ones are written by one cell */
-  bool               own     = false; /* do the cells have all nodes for themselves? */
+  size_t             size    = 0, alone = 0; /* numbers of y, and how many of the first ones are written by one cell: the interior nodes of a DMPLEX come first */
   bool               square  = false; /* are the boxes of x and y the same? */
   int                nrest   = 0, *rest = NULL; /* nodes that no row has */
   PetscLogDouble     flops   = 0;
@@ -31,12 +30,12 @@ struct PointsPlan {
   }
 };
 
-/* Measured on an H200: computing factors is faster than reading them, but for those of stiffnesses in single precision up to degree 6 */
+/* Measured on an H200: computing factors is faster than reading them, but for masses of degree 1 and 2 and, in single precision, for stiffnesses with Gauss points */
 template <typename T>
 static bool PointsIsComputed(const PatchFDPoints *points)
 {
   if (points->factors != PATCHFD_FACTORS_AUTO) return points->factors == PATCHFD_FACTORS_COMPUTED;
-  return points->dim == 3 && PatchFDPointsCanCompute(points) && (sizeof(T) == 8 || !points->nkappa || points->degree > 6);
+  return points->dim == 3 && PatchFDPointsCanCompute(points) && (points->nkappa ? sizeof(T) == 8 || !points->gauss : points->degree > 2);
 }
 
 /* numbers of the nodes with what kernels want to know, and the nodes of no cell */
@@ -44,7 +43,6 @@ template <typename T>
 static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p, std::vector<int> &rest)
 {
   const size_t               n = (size_t)p->arg.nodes.n, nodes = (size_t)PointsPower((int)n, p->arg.nodes.dim), size = (size_t)points->ncells * nodes;
-  const unsigned char        owned = 4;
   std::vector<unsigned char> cells(points->nnodes, 0); /* how many have it, at most 3 */
   std::vector<unsigned>      index(size);
   unsigned                  *device;
@@ -60,8 +58,7 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
   for (size_t i = 0; i < size; i++) {
     const PetscInt v = points->index[i];
 
-    index[i] = v < 0 ? points_none : (unsigned)v | (cells[v] > 1 ? points_shared : 0) | (cells[v] & owned ? 0 : points_own);
-    if (v >= 0) cells[v] |= owned;
+    index[i] = v < 0 ? points_none : (unsigned)v | (cells[v] > 1 ? points_shared : 0);
   }
   for (size_t i = 0; i + nodes < size; i += n) {
     const size_t other = i + nodes, last = i + n - 1;
@@ -69,12 +66,12 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
     if (points->index[last] < 0 || points->index[last] != points->index[other]) continue;
     for (const size_t j : {last, other}) {
       index[j] |= points_joined;
-      if (cells[points->index[last]] == (2 | owned)) index[j] &= ~points_shared;
+      if (cells[points->index[last]] == 2) index[j] &= ~points_shared;
     }
   }
   for (PetscCount v = 0; v < points->nnodes; v++) {
     if (!cells[v]) rest.push_back((int)v);
-    if (cells[v] == (1 | owned) && p->alone == (size_t)(v * points->ncomp)) p->alone += (size_t)points->ncomp;
+    if (cells[v] == 1 && p->alone == (size_t)(v * points->ncomp)) p->alone += (size_t)points->ncomp;
   }
   PetscCall(p->memory.upload(size, index.data(), &device));
   p->arg.nodes.index = device;
@@ -139,9 +136,8 @@ static PetscErrorCode PointsNodesCreate(const PatchFDOperatorDesc *desc, PointsP
     cells = (PetscCount)nodes.count[0] * nodes.count[1] * nodes.count[2];
   } else if (points->nodes == PATCHFD_NODES_INDEX) PetscCall(PointsIndex(points, p, rest));
   else {
-    p->own    = true;
     p->square = true;
-    p->size   = (size_t)(cells * points->ncomp) * (size_t)PointsPower(nodes.n, nodes.dim);
+    p->size = p->alone = (size_t)(cells * points->ncomp) * (size_t)PointsPower(nodes.n, nodes.dim);
   }
   PetscCheck(cells < INT_MAX / 8, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " cells; on GPUs there can be up to %d on a rank", cells, (int)(INT_MAX / 8));
   PetscCheck(p->size <= UINT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu numbers in a vector; on GPUs an operator by quadrature has up to %u on a rank", p->size, UINT_MAX);
@@ -366,18 +362,9 @@ static PetscErrorCode PointsLaunch(const PointsPlan<T> *p, const PointsArguments
 {
   PetscFunctionBegin;
   if (!arg.cells) PetscFunctionReturn(PETSC_SUCCESS);
-  if (p->fast.kernel) p->fast.kernel<<<(unsigned)((arg.cells + p->fast.cells - 1) / p->fast.cells), p->fast.threads, p->fast.shared, stream>>>(arg);
+  if (p->fast.kernel) p->fast.kernel<<<(unsigned)PetscMin((arg.cells + p->fast.cells - 1) / p->fast.cells, p->fast.blocks), p->fast.threads, p->fast.shared, stream>>>(arg);
   else PointsGenericKernel<T><<<p->generic.team.grid((size_t)arg.cells * arg.nodes.ncomp), p->generic.team.block(), p->generic.team.shared, stream>>>(p->generic, arg);
   PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* y = y0 where sums go to.  Interior nodes of cells are the first ones of a DMPLEX */
-template <typename T>
-static PetscErrorCode PointsStart(const PointsPlan<T> *p, const void *y0, void *y, cudaStream_t stream)
-{
-  PetscFunctionBegin;
-  PetscCall(StartSum<T>(p->size - p->alone, y0 ? (const T *)y0 + p->alone : NULL, (T *)y + p->alone, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -395,7 +382,7 @@ PetscErrorCode PointsOperator<T>::apply(void *plan, PetscReal alpha, const void 
   arg.x     = (const T *)x;
   arg.y0    = (const T *)y0;
   arg.y     = (T *)y;
-  if (!p->own) PetscCall(PointsStart(p, y0, y, stream));
+  PetscCall(StartSum<T>(p->size - p->alone, y0 ? (const T *)y0 + p->alone : NULL, (T *)y + p->alone, stream)); /* where sums go to */
   PetscCall(PointsLaunch(p, arg, stream));
   PetscCall(PetscLogGpuTimeEnd());
   PetscCall(PetscLogGpuFlops(p->flops));
@@ -413,15 +400,13 @@ PetscErrorCode PointsOperator<T>::sweep(void *plan, const void *d, const void *r
   PetscCheck(p->square, PETSC_COMM_SELF, PETSC_ERR_SUP, "A sweep of conjugate gradients wants the same box for what is read and what is written");
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
+  PetscCallCUDA(cudaMemsetAsync(arg.sums, 0, points_sums * sizeof(*arg.sums), stream));
+  if (p->size) PointsDirectionKernel<T><<<(unsigned)((p->size + 255) / 256), 256, 0, stream>>>(sweep, p->size, p->alone, (const T *)d, (const T *)r, (const T *)q, (T *)dir, (T *)w);
+  PetscCallCUDA(cudaGetLastError());
   arg.alpha = 1;
-  arg.d     = (const T *)d;
-  arg.x     = (const T *)r;
-  arg.q     = (const T *)q;
-  arg.p     = (T *)dir;
+  arg.x     = (const T *)dir;
   arg.y     = (T *)w;
   arg.sweep = sweep;
-  PetscCallCUDA(cudaMemsetAsync(arg.sums, 0, points_sums * sizeof(*arg.sums), stream));
-  if (!p->own) PetscCall(PointsStart(p, NULL, w, stream));
   PetscCall(PointsLaunch(p, arg, stream));
   if (p->nrest) PointsRestKernel<T><<<(p->nrest + 255) / 256, 256, 0, stream>>>(arg, p->nrest, p->rest);
   PointsTotalKernel<<<1, 1024, 0, stream>>>(arg.sums, sweep);

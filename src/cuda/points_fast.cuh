@@ -70,11 +70,12 @@ __host__ __device__ constexpr int PointsPerBlock(int lines)
 
 template <typename T, int K, PointsRule RULE, bool COMPUTED>
 struct PointsShape {
-  static constexpr int  N = K, n = K + 1, c = RULE == POINTS_COLLOCATED ? K + 1 : K + 2, LINES = c * c, PER = PointsPerBlock(LINES), THREADS = RoundUp(PER * LINES, 32);
+  static constexpr int  N = K, n = K + 1, c = RULE == POINTS_COLLOCATED ? K + 1 : K + 2, LINES = c * c;
   static constexpr int  OWN = RULE == POINTS_COLLOCATED ? 2 : 0, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* cyclic */
   static constexpr bool MASS = RULE == POINTS_MASS;
+  static constexpr int  PER = MASS && LINES >= 96 ? 1 : PointsPerBlock(LINES), THREADS = RoundUp(PER * LINES, 32);
   static constexpr int  LINE = c * (int)sizeof(T) / 4; /* registers of a line */
-  static constexpr int  REGISTERS = MASS ? 36 + 2 * LINE : 38 + 3 * LINE + (COMPUTED ? (int)sizeof(T) * 3 : 0);
+  static constexpr int  REGISTERS = MASS ? (PER == 1 ? 52 : 36) + 2 * LINE : 38 + 3 * LINE + (COMPUTED ? (int)sizeof(T) * 3 : 0);
   static constexpr int  BLOCKS = 65536 / THREADS / REGISTERS;
   static constexpr bool GAUSS = RULE != POINTS_COLLOCATED;
   static constexpr int  ROW = c, PLANE = ROW * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 0), CELL = PLANE * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 1);
@@ -82,7 +83,8 @@ struct PointsShape {
   static constexpr int order = PointsBanks(sizeof(T) == 4, GAUSS, c, 2 + D);
   static constexpr int  ARRAYS = MASS ? 1 : 3, NUMBERS = MASS ? points_determinant : points_geometry;
   static constexpr int  LANES = RoundUp(PER * LINES, 16 / sizeof(T)); /* of stored factors */
-  static constexpr int  SHARED = PER * CELL * ARRAYS, GEOMETRY = COMPUTED ? PER * NUMBERS : 0;
+  static constexpr bool ROUNDS = MASS;
+  static constexpr int  SHARED = PER * CELL * ARRAYS, X = ROUNDS ? n * THREADS : 0, GEOMETRY = COMPUTED ? PER * NUMBERS : 0;
 
   template <int D>
   static constexpr int stride = D == 0 ? 1 : (D == 1 ? ROW : PLANE);
@@ -154,17 +156,30 @@ __device__ __forceinline__ void PointsMultiply(const PointsMatrix<T> &X, const T
 
 /* ---- the nodes of a cell ---- */
 
+/* a number goes from global to shared memory while the thread goes on, or 0 */
+template <typename T>
+__device__ __forceinline__ void PointsCopy(T *to, const T *from, bool here)
+{
+  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)), "r"(here ? (unsigned)sizeof(T) : 0u) : "memory");
+}
+
+/* all of the thread's numbers have arrived */
+static __device__ __forceinline__ void PointsWait()
+{
+  asm volatile("cp.async.wait_all;" ::: "memory");
+}
+
 /* a column of nodes of a cell: what threads have before and after the work of a cell.  Threads beside each other in a warp have columns beside each other in x */
-template <int n, int PER, typename T>
+template <int n, int PER, int THREADS, typename T>
 struct PointsColumns {
   const PointsArguments<T> &a;
   PointsColumn              c;
   bool                      mine, before, behind; /* is there a cell; do the threads before and behind have the cells before and behind in the block? */
 
-  __device__ __forceinline__ PointsColumns(const PointsArguments<T> &a, int comp, bool write) : a(a)
+  __device__ __forceinline__ PointsColumns(const PointsArguments<T> &a, int group, int comp, bool write) : a(a)
   {
     const PointsLane<0, n, n, PER> lane(threadIdx.x);
-    const int                      cell = blockIdx.x * PER + lane.e();
+    const int                      cell = group * PER + lane.e();
 
     mine   = threadIdx.x < n * n * PER && cell < a.cells;
     before = mine && lane.p() == 0 && lane.e() > 0 && threadIdx.x % 32 > 0;
@@ -172,7 +187,6 @@ struct PointsColumns {
     c      = PointsPlace(a.nodes, a.nodes.kind, n, 3, mine ? cell : 0, lane.p(), lane.q(), comp, write);
   }
 
-  /* u = x; of sweeps the new direction, which the nodes' owners keep */
   template <bool INDEX>
   __device__ __forceinline__ void read(T u[n]) const
   {
@@ -180,29 +194,39 @@ struct PointsColumns {
 
     c.template numbers<INDEX, n>(number);
     c.template fetch<INDEX, n>(number, a.x, u);
-    if (!a.sweep) return;
-    const T b = (T)a.sweep->b;
-    T       v[n];
-
-    if (a.d) {
-      c.template fetch<INDEX, n>(number, a.d, v);
-#pragma unroll
-      for (int k = 0; k < n; k++) u[k] *= v[k];
-    }
-    if (b != 0) {
-      c.template fetch<INDEX, n>(number, a.q, v);
-#pragma unroll
-      for (int k = 0; k < n; k++) u[k] += b * v[k];
-    }
-#pragma unroll
-    for (int k = 0; k < n; k++)
-      if (c.template own<INDEX>(n, k, number[k]) && c.template has<INDEX>(k, number[k])) a.p[c.template at<INDEX>(k, number[k])] = u[k];
   }
-  __device__ __forceinline__ void load(T u[n]) const
+  /* u = x */
+  __device__ __forceinline__ void read(T u[n]) const
   {
     if (!mine) return;
     if (a.nodes.kind == PATCHFD_NODES_INDEX) read<true>(u);
     else read<false>(u);
+  }
+  /* x on its way to the thread's numbers in shared memory */
+  template <bool INDEX>
+  __device__ __forceinline__ void copy(T *to) const
+  {
+    unsigned number[n];
+
+    c.template numbers<INDEX, n>(number);
+#pragma unroll
+    for (int k = 0; k < n; k++) {
+      const bool here = c.template has<INDEX>(k, number[k]);
+
+      PointsCopy(to + k * THREADS, a.x + (here ? c.template at<INDEX>(k, number[k]) : 0), here);
+    }
+  }
+  __device__ __forceinline__ void request(T *to) const
+  {
+    if (!mine) return;
+    if (a.nodes.kind == PATCHFD_NODES_INDEX) copy<true>(to);
+    else copy<false>(to);
+  }
+  /* u = x, when it has arrived */
+  __device__ __forceinline__ void load(const T *from, T u[n]) const
+  {
+#pragma unroll
+    for (int k = 0; k < n && mine; k++) u[k] = from[k * THREADS];
   }
 
   /* y += alpha w, atomics where other cells have the node, too; the x-side of a cell behind or before is summed by way of the warp, if its thread is there */
@@ -362,37 +386,54 @@ struct PointsDeterminant {
 
 /* ---- a block of threads ---- */
 
+/*
+  Of a group of PER cells; for masses, which wait for memory otherwise, of one group in gridDim.x after the other, and what is read of the next one is on its way meanwhile.
+  Stiffnesses have work enough, and registers are what is short.
+*/
 template <typename S, bool COMPUTED, typename T>
 struct PointsBlock {
   static constexpr int n = S::n, c = S::c;
   const PointsArguments<T> &arg;
-  T                        *U, *V, *W, *geometry;
+  T                        *U, *V, *W, *x, *geometry; /* S::ROUNDS: x, a column of nodes for each thread, and two geometries, which take turns */
+  int                       group, turn = 0;
 
-  __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared) : arg(arg), U(shared), V(U + S::PER * S::CELL), W(V + S::PER * S::CELL), geometry(shared + S::SHARED) { }
+  __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared) :
+    arg(arg), U(shared), V(U + S::PER * S::CELL), W(V + S::PER * S::CELL), x(shared + S::SHARED), geometry(x + S::X), group(blockIdx.x)
+  {
+  }
 
-  /* factors on their way to the L2 cache, or the cells' maps to shared memory */
-  __device__ __forceinline__ void fetch()
+  __device__ __forceinline__ bool any(int group) const { return (size_t)group * S::PER < (size_t)arg.cells; }
+
+  /* factors of a group on their way to the L2 cache, or the cells' maps to shared memory */
+  __device__ __forceinline__ void fetch(int group, int turn)
   {
     if constexpr (COMPUTED) {
-      const int count = min(S::PER, arg.cells - (int)blockIdx.x * S::PER) * S::NUMBERS;
+      const int count = min(S::PER, arg.cells - group * S::PER) * S::NUMBERS;
 
-      for (int i = threadIdx.x; i < count; i += S::THREADS) geometry[i] = arg.factors[blockIdx.x * (size_t)(S::PER * S::NUMBERS) + i];
+      for (int i = threadIdx.x; i < count; i += S::THREADS) PointsCopy(geometry + turn * S::GEOMETRY + i, arg.factors + group * (size_t)(S::PER * S::NUMBERS) + i, true);
     } else {
 #if __CUDA_ARCH__ >= 900
       const unsigned bytes = min(c * arg.numbers * S::LANES * (int)sizeof(T), points_prefetch);
 
-      if (S::GAUSS && threadIdx.x == 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(arg.factors + blockIdx.x * (size_t)(c * arg.numbers) * S::LANES), "r"(bytes));
+      if (S::GAUSS && threadIdx.x == 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(arg.factors + group * (size_t)(c * arg.numbers) * S::LANES), "r"(bytes));
 #endif
     }
+  }
+  /* the same, if there is such a group and comp is 0, and x */
+  __device__ __forceinline__ void request(int group, int comp, int turn)
+  {
+    if (!any(group)) return;
+    Columns(arg, group, comp, false).request(x + threadIdx.x);
+    if (!comp) fetch(group, turn);
   }
 
   /* the factors of the thread's line */
   __device__ __forceinline__ auto factors() const
   {
     const PointsLane<S::template order<S::OWN>, c, c, S::PER> lane(min(threadIdx.x, S::PER * S::LINES - 1));
-    const T                                                  *from = geometry + lane.e() * S::NUMBERS;
+    const T                                                  *from = geometry + turn * S::GEOMETRY + lane.e() * S::NUMBERS;
 
-    if constexpr (!COMPUTED) return PointsStored<S, T>(arg, arg.factors + blockIdx.x * (size_t)(c * arg.numbers) * S::LANES + threadIdx.x);
+    if constexpr (!COMPUTED) return PointsStored<S, T>(arg, arg.factors + group * (size_t)(c * arg.numbers) * S::LANES + threadIdx.x);
     else if constexpr (S::MASS) return PointsDeterminant<T>(arg, from, lane.p()).line(arg, lane.q());
     else return PointsComputed<S, T>(arg, from, lane.p(), lane.q());
   }
@@ -403,16 +444,16 @@ struct PointsBlock {
   {
     const PointsLane<S::template order<D>, P, Q, S::PER> lane(threadIdx.x);
 
-    if (threadIdx.x < P * Q * S::PER && (int)blockIdx.x * S::PER + lane.e() < arg.cells) f(lane.e() * S::CELL, lane.p(), lane.q());
+    if (threadIdx.x < P * Q * S::PER && group * S::PER + lane.e() < arg.cells) f(lane.e() * S::CELL, lane.p(), lane.q());
   }
   /* columns of nodes: lanes follow x, from cell to cell */
-  using Columns = PointsColumns<n, S::PER, T>;
+  using Columns = PointsColumns<n, S::PER, S::THREADS, T>;
   template <typename F>
   __device__ __forceinline__ void columns(F &&f)
   {
     const PointsLane<0, n, n, S::PER> lane(threadIdx.x);
 
-    if (threadIdx.x < n * n * S::PER && (int)blockIdx.x * S::PER + lane.e() < arg.cells) f(lane.e() * S::CELL, lane.p(), lane.q());
+    if (threadIdx.x < n * n * S::PER && group * S::PER + lane.e() < arg.cells) f(lane.e() * S::CELL, lane.p(), lane.q());
   }
 
   /* a line in direction D from shared memory */
@@ -433,15 +474,27 @@ struct PointsBlock {
     PointsMultiply<ROWS, COLS, ANTI, TRANSPOSED>(X, u, [&](int i, T v) { to[i * S::template stride<D>] = v; });
   }
 
+  /* u = x; then what is next is on its way */
+  __device__ __forceinline__ void nodes(int comp, T u[n])
+  {
+    const bool last = comp + 1 == (int)arg.nodes.ncomp;
+
+    if constexpr (!S::ROUNDS) Columns(arg, group, comp, false).read(u);
+    PointsWait();
+    if constexpr (S::ROUNDS) {
+      Columns(arg, group, comp, false).load(x + threadIdx.x, u);
+      request(last ? group + (int)gridDim.x : group, last ? 0 : comp + 1, turn ^ last);
+    }
+  }
   /* u = x at the points of the own line */
   __device__ __forceinline__ void load(int comp, T u[c])
   {
-    if constexpr (S::OWN == 2) Columns(arg, comp, false).load(u);
+    if constexpr (S::OWN == 2) nodes(comp, u);
     else {
-      T x[n];
+      T in[n];
 
-      Columns(arg, comp, false).load(x);
-      columns([&](int cell, int i, int j) { PointsMultiply<c, n, false, false>(arg.B, x, [&](int k, T v) { U[cell + S::template line<2>(i, j) + k * S::template stride<2>] = v; }); });
+      nodes(comp, in);
+      columns([&](int cell, int i, int j) { PointsMultiply<c, n, false, false>(arg.B, in, [&](int k, T v) { U[cell + S::template line<2>(i, j) + k * S::template stride<2>] = v; }); });
       __syncthreads();
       lines<1, n, c>([&](int cell, int i, int k) {
         T *at = U + cell + S::template line<1>(i, k);
@@ -552,7 +605,7 @@ struct PointsBlock {
   /* y += rows */
   __device__ __forceinline__ void store(int comp, T u[c])
   {
-    if constexpr (S::OWN == 2) Columns(arg, comp, true).store(u);
+    if constexpr (S::OWN == 2) Columns(arg, group, comp, true).store(u);
     else {
       T w[n] = {};
 
@@ -570,7 +623,7 @@ struct PointsBlock {
         read<2, c>(U + cell + S::template line<2>(i, j), in);
         PointsMultiply<n, c, false, true>(arg.B, in, [&](int k, T v) { w[k] = v; });
       });
-      Columns(arg, comp, true).store(w);
+      Columns(arg, group, comp, true).store(w);
     }
   }
 };
@@ -583,20 +636,25 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
   T                              energy = 0, u[S::c] = {};
 
   if (arg.sweep && arg.sweep->stop) return;
-  block.fetch();
-  for (int comp = 0; comp < arg.nodes.ncomp; comp++) {
-    block.load(comp, u);
-    if (COMPUTED && comp == 0) __syncthreads();
-    block.points(block.factors(), u, energy);
-    block.store(comp, u);
-  }
+  if constexpr (S::ROUNDS) block.request(block.group, 0, 0);
+  else block.fetch(block.group, 0);
+  do {
+    for (int comp = 0; comp < arg.nodes.ncomp; comp++) {
+      block.load(comp, u);
+      if (COMPUTED && S::OWN == 2 && comp == 0) __syncthreads();
+      block.points(block.factors(), u, energy);
+      block.store(comp, u);
+    }
+    block.group += gridDim.x;
+    block.turn ^= 1;
+  } while (S::ROUNDS && block.any(block.group));
   if (arg.sweep) PointsSum(arg, energy);
 }
 
 template <typename S, bool COMPUTED, typename T>
 static PointsKernel<T> PointsKernelOf()
 {
-  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::SHARED + S::GEOMETRY) * sizeof(T), PointsFastKernel<S, COMPUTED, T>};
+  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::SHARED + S::X + (S::ROUNDS ? 2 : 1) * S::GEOMETRY) * sizeof(T), S::ROUNDS ? 0 : INT_MAX, PointsFastKernel<S, COMPUTED, T>};
 }
 
 } // namespace patchfd

@@ -104,7 +104,7 @@ static __global__ void PointsGenericKernel(const __grid_constant__ PointsGeneric
 
     for (int e = threadIdx.x; e < nodes; e += blockDim.x) {
       u[e] = 0;
-      if (active) p.node(arg.nodes, cell, e, comp, false, [&](unsigned at, bool) { u[e] = PointsRead(arg, at); });
+      if (active) p.node(arg.nodes, cell, e, comp, false, [&](unsigned at, bool) { u[e] = arg.x[at]; });
     }
     __syncthreads();
     in   = c == n ? u : PointsAll(dim, c, n, p.B, false, u, v);
@@ -170,7 +170,22 @@ static __global__ void PointsDiagonalKernel(const __grid_constant__ PointsGeneri
   }
 }
 
-/* p = z + b q, w = p at nodes that no row has */
+/* p = z + b q, z = d r or r; and w = 0 from number `sum` on, where sums go to */
+template <typename T>
+static __global__ void PointsDirectionKernel(const PatchFDSweep *sweep, size_t size, size_t sum, const T *d, const T *r, const T *q, T *p, T *w)
+{
+  const T b = (T)sweep->b;
+
+  if (sweep->stop) return;
+  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < size; i += (size_t)gridDim.x * blockDim.x) {
+    const T z = d ? d[i] * r[i] : r[i];
+
+    p[i] = b == 0 ? z : z + b * q[i];
+    if (i >= sum) w[i] = 0;
+  }
+}
+
+/* y = x at nodes that no row has */
 template <typename T>
 static __global__ void PointsRestKernel(const __grid_constant__ PointsArguments<T> arg, int count, const int *rest)
 {
@@ -180,7 +195,7 @@ static __global__ void PointsRestKernel(const __grid_constant__ PointsArguments<
   if (arg.sweep->stop) return;
   for (unsigned comp = 0; comp < arg.nodes.ncomp && e < count; comp++) {
     const unsigned at = rest[e] * arg.nodes.ncomp + comp;
-    const T        p  = PointsRead(arg, at);
+    const T        p  = arg.x[at];
 
     arg.y[at] = p;
     energy += p * p;

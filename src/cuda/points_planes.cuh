@@ -93,39 +93,18 @@ struct PointsPlane {
 #pragma unroll
     for (int j = 0; j < n; j++) column(j, false).template numbers<INDEX, n>(number[j]);
   }
-  /* f(u, x at a node) for all nodes */
-  template <typename F>
-  __device__ __forceinline__ void fetch(const unsigned number[n][n], const T *x, T u[S::c][S::c], F &&f) const
-  {
-    T v[n][n];
-
-#pragma unroll
-    for (int j = 0; j < n; j++) column(j, false).template fetch<INDEX, n>(number[j], x, v[j]);
-#pragma unroll
-    for (int j = 0; j < n; j++)
-#pragma unroll
-      for (int k = 0; k < n; k++) f(u[k][j], v[j][k]);
-  }
-  /* u = x; of sweeps the new direction, which the nodes' owners keep */
   __device__ __forceinline__ void load(T u[S::c][S::c]) const
   {
     unsigned number[n][n];
+    T        v[n][n];
 
     numbers(number);
-    fetch(number, a.x, u, [](T &u, T x) { u = x; });
-    if (!a.sweep) return;
-    const T b = (T)a.sweep->b;
-
-    if (a.d) fetch(number, a.d, u, [](T &u, T d) { u *= d; });
-    if (b != 0) fetch(number, a.q, u, [&](T &u, T q) { u += b * q; });
 #pragma unroll
-    for (int j = 0; j < n; j++) {
-      const PointsColumn col = column(j, false);
-
+    for (int j = 0; j < n; j++) column(j, false).template fetch<INDEX, n>(number[j], a.x, v[j]);
 #pragma unroll
-      for (int k = 0; k < n; k++)
-        if (mine && col.template own<INDEX>(n, k, number[j][k]) && col.template has<INDEX>(k, number[j][k])) a.p[col.template at<INDEX>(k, number[j][k])] = u[k][j];
-    }
+    for (int j = 0; j < n; j++)
+#pragma unroll
+      for (int k = 0; k < n; k++) u[k][j] = v[j][k];
   }
 
   /* sums of sides that two cells of the warp have in common are at the latter's */
@@ -418,7 +397,7 @@ static __global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS) PointsPlaneKe
 template <typename S, int KIND, bool COMPUTED, typename T>
 static PointsKernel<T> PointsPlaneKernelOf()
 {
-  return {{S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0}, S::WARPS * S::PER, 32 * S::WARPS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::WARPS * S::SHARED) * sizeof(T), PointsPlaneKernel<S, KIND, COMPUTED, T>};
+  return {{S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0}, S::WARPS * S::PER, 32 * S::WARPS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::WARPS * S::SHARED) * sizeof(T), INT_MAX, PointsPlaneKernel<S, KIND, COMPUTED, T>};
 }
 
 /* Measured on an H200: up to which degree planes are better than lines */
@@ -456,6 +435,13 @@ PetscErrorCode PointsFind(PetscInt degree, int nodes, bool computed, PointsKerne
   if (computed) PetscCall((PointsFindAny<T, RULE, true>(degree, nodes, kernel)));
   else PetscCall((PointsFindAny<T, RULE, false>(degree, nodes, kernel)));
   PetscCall(AllowShared(kernel->kernel, kernel->shared));
+  if (!kernel->blocks) {
+    int processors;
+
+    PetscCall(Multiprocessors(&processors));
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&kernel->blocks, kernel->kernel, kernel->threads, kernel->shared));
+    kernel->blocks *= processors;
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
