@@ -95,6 +95,34 @@ static PetscErrorCode HeatGetFixed(DM dm, const DMBox_Heat *heat, HeatSteps *s, 
 
 /* ---- functions of TS ---- */
 
+/* was the Vec set to zero, as far as is known without reading it? */
+static PetscErrorCode VecKnownZero(Vec v, PetscBool *zero)
+{
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(VecNormAvailable(v, NORM_2, zero, &norm));
+  *zero = (PetscBool)(*zero && norm == 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* f = M udot + K u: in a step with values at both ends one of them is zero twice */
+static PetscErrorCode HeatMultiply(Mat M, Vec udot, Mat K, Vec u, Vec f)
+{
+  PetscBool zero[2];
+
+  PetscFunctionBegin;
+  PetscCall(VecKnownZero(udot, &zero[0]));
+  PetscCall(VecKnownZero(u, &zero[1]));
+  if (zero[0]) {
+    PetscCall(MatMult(K, u, f));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatMult(M, udot, f));
+  if (!zero[1]) PetscCall(MatMultAdd(K, u, f, f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Columns of fixed nodes are there: u and u' have what is given.  Nodes outside of the body have F = 0: they stay as they are. */
 static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, Vec f, void *ctx)
 {
@@ -113,8 +141,7 @@ static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, 
   A.mass   = op->coefficient[HEAT_SHIFT];
   PetscCall(DMBoxGetHeatMatrix(dm, "DMBoxHeatM", &mass, &M));
   PetscCall(DMBoxGetHeatMatrix(dm, "DMBoxHeatK", &A, &K));
-  PetscCall(MatMult(M, udot, f));
-  PetscCall(MatMultAdd(K, u, f, f));
+  PetscCall(HeatMultiply(M, udot, K, u, f));
   if (DMBoxHeatHasLoad(dm, heat)) {
     PetscCall(HeatGetLoad(dm, heat, s, t));
     PetscCall(VecAXPY(f, -1, s->load));
