@@ -212,10 +212,11 @@ PETSC_EXTERN PetscErrorCode DMBoxAddHeatLoad(DM, PetscReal time, Vec);
   DMBoxHeatGuess - Where the linear solve of a time step of the operator `heat` begins
 
   Values:
-+ `DMBOX_HEAT_GUESS_NONE` (`none`)         - what `TS` does by itself
-. `DMBOX_HEAT_GUESS_ZERO` (`zero`)         - zero
-. `DMBOX_HEAT_GUESS_PREVIOUS` (`previous`) - the solution of the step before
-- `DMBOX_HEAT_GUESS_LINEAR` (`linear`)     - extrapolation of the solutions of the two steps before
++ `DMBOX_HEAT_GUESS_NONE` (`none`)           - what `TS` does by itself
+. `DMBOX_HEAT_GUESS_ZERO` (`zero`)           - zero
+. `DMBOX_HEAT_GUESS_PREVIOUS` (`previous`)   - the solution of the step before
+. `DMBOX_HEAT_GUESS_LINEAR` (`linear`)       - extrapolation of the solutions of the two steps before
+- `DMBOX_HEAT_GUESS_RECURSIVE` (`recursive`) - twice the solution of the step before less the guess of that step, for comparison
 
   Level: intermediate
 
@@ -225,7 +226,8 @@ typedef enum {
   DMBOX_HEAT_GUESS_NONE,
   DMBOX_HEAT_GUESS_ZERO,
   DMBOX_HEAT_GUESS_PREVIOUS,
-  DMBOX_HEAT_GUESS_LINEAR
+  DMBOX_HEAT_GUESS_LINEAR,
+  DMBOX_HEAT_GUESS_RECURSIVE
 } DMBoxHeatGuess;
 PETSC_EXTERN const char *const DMBoxHeatGuesses[];
 PETSC_EXTERN PetscErrorCode DMBoxTSSetHeat(TS);

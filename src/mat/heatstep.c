@@ -1,5 +1,5 @@
 /*
-  Loads of the operator "heat" of a DMBOX, and its time steps with TS: F(t, u, u') = M u' + K u - N(t), Jacobian a M + K, at fixed nodes u - g(t).
+  Time steps of the operator "heat" of a DMBOX with TS: F(t, u, u') = M u' + K u - N(t), Jacobian a M + K, at fixed nodes u - g(t).
 
   A step has one linear solve, for which TS would begin at the last solution and measure convergence by the residual of that.  Instead it begins at an extrapolation of
   the last two solutions, and stops where a solve from zero would: at the KSP's relative tolerance times the norm of the right-hand side.
@@ -10,110 +10,7 @@
 #include <petscts.h>
 
 const char *const DMBoxHeatSolvers[] = {"auto", "jacobi", "mg", "DMBoxHeatSolver", "DMBOX_HEAT_SOLVER_", NULL};
-const char *const DMBoxHeatGuesses[] = {"none", "zero", "previous", "linear", "DMBoxHeatGuess", "DMBOX_HEAT_GUESS_", NULL};
-
-/* ---- loads ---- */
-
-/* v = f at the nodes of a side, zero at others */
-static PetscErrorCode HeatInterpolateSide(DM dm, PetscInt side, PetscReal t, const HeatFunction *h, PetscReal constant, Vec v)
-{
-  const DM_Box     *box   = (const DM_Box *)dm->data;
-  const DMBoxField *field = &box->field[0];
-  const PetscInt    d = side / 2, node = side % 2 ? box->cells[d] : 0;
-  PatchFDRange      range;
-  PatchFDPointwise  f = {h->f, h->ctx};
-  PetscReal        *nodes[3];
-  PetscScalar      *a;
-
-  PetscFunctionBegin;
-  PetscCall(PetscArraycpy(range, field->own, 3));
-  range[d][0] = PetscMax(range[d][0], node);
-  range[d][1] = PetscMin(range[d][1], node + 1);
-  PetscCall(VecSet(v, constant));
-  if (!h->f) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int i = 0; i < 3; i++) {
-    PetscCall(PetscMalloc1(field->line[i].nnodes, &nodes[i]));
-    PetscCall(PatchFDLineNodes(&field->line[i], nodes[i]));
-  }
-  PetscCall(VecGetArray(v, &a));
-  PetscCall(PatchFDHostInterpolate(dm->dim, nodes, NULL, (const PetscInt(*)[2])range, PatchFDHostPointwise, &f, t, 1, 0, 1, &field->global, a));
-  PetscCall(VecRestoreArray(v, &a));
-  for (int i = 0; i < 3; i++) PetscCall(PetscFree(nodes[i]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* b += factor times the mass matrix of a side, or with side = -1 of the volume, times v */
-static PetscErrorCode HeatAddLoad(DM dm, PetscInt side, PetscReal factor, Vec v, Vec b)
-{
-  const MatLatticeForm form = {.mass = side < 0 ? factor : 0, .stiffness = side < 0 ? 0 : factor, .unit = PETSC_TRUE, .sides = side < 0 ? 0 : 1 << side, .whole = PETSC_TRUE};
-  char                 name[32];
-  Mat                  A;
-
-  PetscFunctionBegin;
-  PetscCall(PetscSNPrintf(name, sizeof(name), "DMBoxHeatLoad%" PetscInt_FMT, side));
-  PetscCall(DMBoxGetHeatMatrix(dm, name, &form, &A));
-  PetscCall(MatMultAdd(A, v, b, b));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscBool HeatHasLoad(DM dm, const DMBox_Heat *heat)
-{
-  PetscBool has = (PetscBool)(heat->source.f != NULL);
-
-  for (PetscInt s = 0; s < 2 * dm->dim; s++) has = (PetscBool)(has || heat->flux[s].f || heat->robin[s] * heat->outside[s] != 0);
-  return has;
-}
-
-/*@
-  DMBoxAddHeatLoad - Adds the load vector of the operator `heat` to a vector: source, fluxes into the sides and exchange with what is outside
-
-  Collective
-
-  Input Parameters:
-+ dm   - the `DM` of type `DMBOX`, set up
-. time - the time that the functions get
-- b    - the vector, from `DMCreateGlobalVector()`; entries at Dirichlet nodes are left as they are
-
-  Level: intermediate
-
-  Notes:
-  Without time derivative A u = b with A from `DMCreateMatrix()`; `DMBoxLiftDirichlet()` brings values into b.
-
-  `DMBoxTSSetHeat()` does this in each step.
-
-.seealso: `DMBOX`, `DMBoxSetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatRobin()`, `DMBoxLiftDirichlet()`, `DMBoxTSSetHeat()`
-@*/
-PetscErrorCode DMBoxAddHeatLoad(DM dm, PetscReal time, Vec b)
-{
-  const HeatFunction none = {NULL, NULL};
-  DM_Box            *box;
-  DMBoxOperator      op;
-  DMBox_Heat        *heat = NULL;
-  Vec                v;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(dm, "DMBoxAddHeatLoad()", &op, &heat));
-  PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCall(DMBoxCheckVec(dm, b));
-  PetscCall(DMGetGlobalVector(dm, &v));
-  if (heat->source.f) {
-    PetscCall(DMBoxInterpolateFunction(dm, time, heat->source.f, heat->source.ctx, v));
-    PetscCall(HeatAddLoad(dm, -1, 1, v, b));
-  }
-  for (PetscInt s = 0; s < 2 * dm->dim; s++) {
-    if (box->boundary[s] != DMBOX_NEUMANN) continue;
-    if (heat->flux[s].f) {
-      PetscCall(HeatInterpolateSide(dm, s, time, &heat->flux[s], 0, v));
-      PetscCall(HeatAddLoad(dm, s, 1, v, b));
-    }
-    if (heat->robin[s] * heat->outside[s] != 0) {
-      PetscCall(HeatInterpolateSide(dm, s, time, &none, heat->outside[s], v));
-      PetscCall(HeatAddLoad(dm, s, heat->robin[s], v, b));
-    }
-  }
-  PetscCall(DMRestoreGlobalVector(dm, &v));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+const char *const DMBoxHeatGuesses[] = {"none", "zero", "previous", "linear", "recursive", "DMBoxHeatGuess", "DMBOX_HEAT_GUESS_", NULL};
 
 /* ---- what a TS keeps ---- */
 
@@ -126,6 +23,7 @@ typedef struct {
   PetscReal        rtol;         /* of the KSP, as the user set it */
   Vec              last, before; /* the solutions at the beginning of this step and of the one before */
   PetscReal        tlast, tbefore;
+  Vec              begun, begunbefore; /* for DMBOX_HEAT_GUESS_RECURSIVE: where the solves of these steps began */
   Vec              load, fixed;  /* N and g at a time, kept until another one or other data are asked for */
   PetscReal        tload, tfixed;
   PetscObjectState load_state, fixed_state;
@@ -138,6 +36,8 @@ static PetscErrorCode HeatStepsDestroy(PetscCtxRt ctx)
   PetscFunctionBegin;
   PetscCall(VecDestroy(&s->last));
   PetscCall(VecDestroy(&s->before));
+  PetscCall(VecDestroy(&s->begun));
+  PetscCall(VecDestroy(&s->begunbefore));
   PetscCall(VecDestroy(&s->load));
   PetscCall(VecDestroy(&s->fixed));
   PetscCall(PetscFree(s));
@@ -195,6 +95,34 @@ static PetscErrorCode HeatGetFixed(DM dm, const DMBox_Heat *heat, HeatSteps *s, 
 
 /* ---- functions of TS ---- */
 
+/* was the Vec set to zero, as far as is known without reading it? */
+static PetscErrorCode VecKnownZero(Vec v, PetscBool *zero)
+{
+  PetscReal norm;
+
+  PetscFunctionBegin;
+  PetscCall(VecNormAvailable(v, NORM_2, zero, &norm));
+  *zero = (PetscBool)(*zero && norm == 0);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* f = M udot + K u: in a step with values at both ends one of them is zero twice */
+static PetscErrorCode HeatMultiply(Mat M, Vec udot, Mat K, Vec u, Vec f)
+{
+  PetscBool zero[2];
+
+  PetscFunctionBegin;
+  PetscCall(VecKnownZero(udot, &zero[0]));
+  PetscCall(VecKnownZero(u, &zero[1]));
+  if (zero[0]) {
+    PetscCall(MatMult(K, u, f));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(MatMult(M, udot, f));
+  if (!zero[1]) PetscCall(MatMultAdd(K, u, f, f));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Columns of fixed nodes are there: u and u' have what is given.  Nodes outside of the body have F = 0: they stay as they are. */
 static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, Vec f, void *ctx)
 {
@@ -213,9 +141,8 @@ static PetscErrorCode HeatComputeIFunction(TS ts, PetscReal t, Vec u, Vec udot, 
   A.mass   = op->coefficient[HEAT_SHIFT];
   PetscCall(DMBoxGetHeatMatrix(dm, "DMBoxHeatM", &mass, &M));
   PetscCall(DMBoxGetHeatMatrix(dm, "DMBoxHeatK", &A, &K));
-  PetscCall(MatMult(M, udot, f));
-  PetscCall(MatMultAdd(K, u, f, f));
-  if (HeatHasLoad(dm, heat)) {
+  PetscCall(HeatMultiply(M, udot, K, u, f));
+  if (DMBoxHeatHasLoad(dm, heat)) {
     PetscCall(HeatGetLoad(dm, heat, s, t));
     PetscCall(VecAXPY(f, -1, s->load));
   }
@@ -259,25 +186,43 @@ static PetscErrorCode HeatGuessRate(DM dm, HeatSteps *s, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the solution at the beginning of the step, and that of the step before, for x at the time of the stage */
+/* what is kept is that of a new step, if there is one, at time t */
+static PetscErrorCode HeatNewStep(HeatSteps *s, PetscReal t)
+{
+  Vec u, oldest = s->before, begun = s->begunbefore;
+
+  PetscFunctionBegin;
+  if (s->last && t == s->tlast) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(TSGetSolution(s->ts, &u));
+  if (!oldest) PetscCall(VecDuplicate(u, &oldest));
+  s->before      = s->last;
+  s->tbefore     = s->tlast;
+  s->last        = oldest;
+  s->tlast       = t;
+  s->begunbefore = s->begun;
+  s->begun       = begun;
+  PetscCall(VecCopy(u, s->last));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x = the last solution and its difference to where the solve for it began */
+static PetscErrorCode HeatGuessRecursive(HeatSteps *s, Vec x)
+{
+  PetscFunctionBegin;
+  if (s->begunbefore) PetscCall(VecAXPBY(x, -1, 2, s->begunbefore));
+  if (!s->begun) PetscCall(VecDuplicate(x, &s->begun));
+  PetscCall(VecCopy(x, s->begun));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* from the solution at the beginning of the step, and that of the step before, for x at the time of the stage */
 static PetscErrorCode HeatExtrapolate(DM dm, HeatSteps *s, Vec x)
 {
   PetscReal t, a;
-  Vec       u;
 
   PetscFunctionBegin;
   PetscCall(TSGetTime(s->ts, &t));
-  PetscCall(TSGetSolution(s->ts, &u));
-  if (!s->last || t != s->tlast) { /* a new step */
-    Vec v = s->before;
-
-    s->before  = s->last;
-    s->tbefore = s->tlast;
-    if (!v) PetscCall(VecDuplicate(u, &v));
-    s->last  = v;
-    s->tlast = t;
-    PetscCall(VecCopy(u, s->last));
-  }
+  PetscCall(HeatNewStep(s, t));
   if (s->stage == t) {
     PetscCall(HeatGuessRate(dm, s, x));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -288,6 +233,7 @@ static PetscErrorCode HeatExtrapolate(DM dm, HeatSteps *s, Vec x)
     a = (s->stage - s->tlast) / (s->tlast - s->tbefore);
     PetscCall(VecAXPBY(x, -a, 1 + a, s->before));
   }
+  if (s->guess == DMBOX_HEAT_GUESS_RECURSIVE) PetscCall(HeatGuessRecursive(s, x));
   if (DMBoxHeatHasFixed(dm)) PetscCall(DMBoxHeatSetFixed(dm, s->fixed, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -394,8 +340,8 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
 . ts - the `TS`; its `DM`, from `TSSetDM()`, is a `DMBOX` with the space `DMBOX_P1` and the operator `heat`
 
   Options Database Keys:
-+ -ts_heat_guess (none|zero|previous|linear) - where the linear solve of a step begins, see `DMBoxTSSetHeatGuess()`
-- -ts_heat_solver (auto|jacobi|mg)           - the preconditioner, see `DMBoxTSSetHeatSolver()`
++ -ts_heat_guess (none|zero|previous|linear|recursive) - where the linear solve of a step begins, see `DMBoxTSSetHeatGuess()`
+- -ts_heat_solver (auto|jacobi|mg)                     - the preconditioner, see `DMBoxTSSetHeatSolver()`
 
   Level: beginner
 
@@ -464,17 +410,20 @@ PetscErrorCode DMBoxTSSetHeat(TS ts)
 
   Input Parameters:
 + ts    - the `TS`, after `DMBoxTSSetHeat()`
-- guess - `DMBOX_HEAT_GUESS_LINEAR`, from the last two solutions (default), `DMBOX_HEAT_GUESS_PREVIOUS`, the last one, `DMBOX_HEAT_GUESS_ZERO`; or
-          `DMBOX_HEAT_GUESS_NONE`: what the `TS` does by itself
+- guess - `DMBOX_HEAT_GUESS_LINEAR`, from the last two solutions (default), `DMBOX_HEAT_GUESS_PREVIOUS`, the last one, `DMBOX_HEAT_GUESS_ZERO`,
+          `DMBOX_HEAT_GUESS_RECURSIVE`, from the last solution and where the solve for that began; or `DMBOX_HEAT_GUESS_NONE`: what the `TS` does by itself
 
   Options Database Key:
-. -ts_heat_guess (none|zero|previous|linear) - where it begins; read by `DMBoxTSSetHeat()`
+. -ts_heat_guess (none|zero|previous|linear|recursive) - where it begins; read by `DMBoxTSSetHeat()`
 
   Level: intermediate
 
-  Note:
+  Notes:
   But for `DMBOX_HEAT_GUESS_NONE` the relative tolerance of the `KSP` is relative to the norm of the step's right-hand side, as for a solve from zero, in the norm of `KSPSetNormType()`:
   in each step the absolute tolerance of the `KSP` is set to their product, so that a better guess saves iterations.  By itself PETSc measures relative to the residual of the guess.
+
+  `DMBOX_HEAT_GUESS_RECURSIVE` is 2 u - v with the last solution u and v the guess that its solve began with, for comparison: with v in place of the solution before u, errors of guesses are not damped, good
+  and bad ones alternate, and it takes more iterations than `DMBOX_HEAT_GUESS_PREVIOUS`.
 
 .seealso: `DMBOX`, `DMBoxTSSetHeat()`, `DMBoxTSGetHeatGuess()`, `KSPSetTolerances()`, `KSPSetNormType()`
 @*/
@@ -487,6 +436,10 @@ PetscErrorCode DMBoxTSSetHeatGuess(TS ts, DMBoxHeatGuess guess)
   PetscValidHeaderSpecific(ts, TS_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(ts, guess, 2);
   PetscCall(TSGetHeatSteps(ts, "DMBoxTSSetHeatGuess()", &s));
+  if (guess != s->guess) { /* not where solves of long ago began */
+    PetscCall(VecDestroy(&s->begun));
+    PetscCall(VecDestroy(&s->begunbefore));
+  }
   s->guess = guess;
   PetscCall(TSGetSNES(ts, &snes));
   PetscCall(SNESSetComputeInitialGuess(snes, guess == DMBOX_HEAT_GUESS_NONE ? NULL : HeatInitialGuess, s));
@@ -590,7 +543,8 @@ enum {
   HEAT_CHECKPOINT_TIME,
   HEAT_CHECKPOINT_STEP,
   HEAT_CHECKPOINT_DT,
-  HEAT_CHECKPOINT_HAVE, /* is there a solution before? */
+  HEAT_CHECKPOINT_HAVE,  /* is there a solution before? */
+  HEAT_CHECKPOINT_BEGUN, /* is there where the solve for the solution began? */
   HEAT_CHECKPOINT_BEFORE,
   HEAT_CHECKPOINT_SIZE
 };
@@ -623,7 +577,7 @@ static PetscErrorCode HeatCheckViewer(TS ts, PetscViewer viewer, const char who[
 
   Notes:
   Written are the solution, in an order that does not depend on the number of processes, time, number of steps, the length of the next step, and the solution before, from which the next solve's initial guess is
-  extrapolated.  Call it between steps, for instance from a monitor (`TSMonitorSet()`).
+  extrapolated, or what `DMBOX_HEAT_GUESS_RECURSIVE` needs for it.  Call it between steps, for instance from a monitor (`TSMonitorSet()`).
 
   With methods of one step (`TSTHETA`, `TSCN`, `TSBEULER`, `TSARKIMEX`) of fixed length, a run that goes on from a checkpoint gives the same numbers as one that was not
   interrupted, on the same number of processes bit for bit.  `TSBDF` begins again with a method of first order.
@@ -644,10 +598,12 @@ PetscErrorCode DMBoxTSHeatView(TS ts, PetscViewer viewer)
   PetscCall(TSGetTimeStep(ts, &number[HEAT_CHECKPOINT_DT]));
   number[HEAT_CHECKPOINT_STEP]   = (PetscReal)step;
   number[HEAT_CHECKPOINT_HAVE]   = s->last != NULL;
+  number[HEAT_CHECKPOINT_BEGUN]  = s->begun != NULL;
   number[HEAT_CHECKPOINT_BEFORE] = s->tlast;
   PetscCall(PetscViewerBinaryWrite(viewer, number, HEAT_CHECKPOINT_SIZE, PETSC_REAL));
   PetscCall(VecView(u, viewer));
   if (s->last) PetscCall(VecView(s->last, viewer));
+  if (s->begun) PetscCall(VecView(s->begun, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -682,10 +638,16 @@ PetscErrorCode DMBoxTSHeatLoad(TS ts, PetscViewer viewer)
   PetscCall(TSSetTimeStep(ts, number[HEAT_CHECKPOINT_DT]));
   PetscCall(VecDestroy(&s->before));
   PetscCall(VecDestroy(&s->last));
+  PetscCall(VecDestroy(&s->begun));
+  PetscCall(VecDestroy(&s->begunbefore));
   if (number[HEAT_CHECKPOINT_HAVE] != 0) {
     PetscCall(VecDuplicate(u, &s->last));
     PetscCall(VecLoad(s->last, viewer));
     s->tlast = number[HEAT_CHECKPOINT_BEFORE];
+  }
+  if (number[HEAT_CHECKPOINT_BEGUN] != 0) {
+    PetscCall(VecDuplicate(u, &s->begun));
+    PetscCall(VecLoad(s->begun, viewer));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -73,6 +73,8 @@ PETSC_INTERN PetscErrorCode MatLatticeFollow(Mat A, DM, const Mat_Lattice *);
 PETSC_INTERN PetscErrorCode DMBoxHeatSetMG(DM, PC);
 /* is multigrid, in single precision, expected to be faster for this matrix than Jacobi's preconditioner? */
 PETSC_INTERN PetscErrorCode DMBoxHeatPrefersMG(DM, Mat, PetscReal rtol, PetscBool *);
+/* is there any source, flux, or exchange with what is not zero outside? */
+PETSC_INTERN PetscBool DMBoxHeatHasLoad(DM, const DMBox_Heat *);
 /* a matrix with the DM's materials as they are now, kept with the DM under a name */
 PETSC_INTERN PetscErrorCode DMBoxGetHeatMatrix(DM, const char name[], const MatLatticeForm *, Mat *);
 /* y = b at fixed nodes, y = 0 there for b = NULL */
