@@ -128,7 +128,7 @@ static __device__ __forceinline__ int EachTile(int tile, int count, F f)
 
 /* lines of the closure to[], times M or to modes: matrix and columns of the ends; from the first node of the closure on, to entries 0 .. n - 1 of `to` */
 template <typename T, int B>
-static __device__ __forceinline__ void PlaceFace(const PlaceClass<T, B> &m, const PlaceMatrix<T, B> &matrix, int rim, const T *const from[2], int stride, T *const to[2], int tostride)
+static __device__ __forceinline__ void PlaceFace(const PlaceClass<T, B> &m, const PlaceMatrix<T, B> &matrix, int rim, const T *const from[2], int stride, T *const to[2], int tostride, const bool own[2])
 {
   const T          *const inner[2] = {from[0] + stride, from[1] + stride};
   const int         above          = (m.n + 1) * stride;
@@ -140,7 +140,7 @@ static __device__ __forceinline__ void PlaceFace(const PlaceClass<T, B> &m, cons
   matrix.apply(v);
 #pragma unroll
   for (int s = 0; s < 2; s++) v.add(m, rim + s, end[s][0], end[s][1]);
-  v.store(to, tostride, m.n);
+  v.store(to, own, tostride, m.n);
 }
 
 /* stage 1; tile: the warp's first */
@@ -153,18 +153,18 @@ static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<T, B> &me, i
     const PlaceMatrix<T, B> modes(me.z, FACE_MODES);
     const Divisor           x(cy), y(nodes);
 
-    tile = EachTile(tile, (me.row.count + 1) * cy, [&](const int l[2], const bool *) {
+    tile = EachTile(tile, (me.row.count + 1) * cy, [&](const int l[2], const bool own[2]) {
       const int q[2]    = {x.quotient(l[0]), x.quotient(l[1])};
       T *const  line[2] = {me.X(q[0], 0, l[0] - q[0] * cy), me.X(q[1], 0, l[1] - q[1] * cy)};
 
-      PlaceFace(me.z, modes, MU_PLACE, line, me.g.xrow, line, me.g.xrow);
+      PlaceFace(me.z, modes, MU_PLACE, line, me.g.xrow, line, me.g.xrow, own);
     });
     if (FLAT) return;
-    tile = EachTile(tile, 2 * nodes, [&](const int l[2], const bool *) {
+    tile = EachTile(tile, 2 * nodes, [&](const int l[2], const bool own[2]) {
       const int s[2]    = {y.quotient(l[0]), y.quotient(l[1])};
       T *const  line[2] = {me.G(s[0], 0, l[0] - s[0] * nodes), me.G(s[1], 0, l[1] - s[1] * nodes)};
 
-      PlaceFace(me.z, modes, MU_PLACE, line, me.g.frow, line, me.g.frow);
+      PlaceFace(me.z, modes, MU_PLACE, line, me.g.frow, line, me.g.frow, own);
     });
   }
   const PlaceMatrix<T, B> mass(me.y, MASS);
@@ -181,7 +181,7 @@ static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<T, B> &me, i
       if (own[i] && e > 0 && e <= me.width)
         for (int j = threadIdx.x % 4; j < ny; j += 4) *me.FZ(s[i], j, e - 1) = line[i][(j + 1) * me.g.frow];
     }
-    PlaceFace(me.y, mass, RIM_PLACE, line, me.g.frow, line, me.g.frow);
+    PlaceFace(me.y, mass, RIM_PLACE, line, me.g.frow, line, me.g.frow, own);
   });
 }
 
@@ -196,11 +196,11 @@ static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<T, B> &me)
   if (!FLAT) {
     const PlaceMatrix<T, B> modes(me.y, FACE_MODES);
 
-    tile = EachTile(tile, (me.row.count + 1) * nz, [&](const int l[2], const bool *) {
+    tile = EachTile(tile, (me.row.count + 1) * nz, [&](const int l[2], const bool own[2]) {
       const int q[2]    = {z.quotient(l[0]), z.quotient(l[1])};
       T *const  line[2] = {me.X(q[0], l[0] - q[0] * nz, 0), me.X(q[1], l[1] - q[1] * nz, 0)};
 
-      PlaceFace(me.y, modes, MU_PLACE, line, 1, line, 1);
+      PlaceFace(me.y, modes, MU_PLACE, line, 1, line, 1, own);
     });
   }
   for (int p = 0; p < me.row.count; p++) {
@@ -209,7 +209,7 @@ static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<T, B> &me)
     const int               c = me.column(p);
 
     /* 2 nz lines of y-faces, then 2 ny of z-faces, whose results stay clear of the ends that they share with the patches beside */
-    tile = EachTile(tile, 2 * (FLAT ? ny : ny + nz), [&](const int l[2], const bool *) {
+    tile = EachTile(tile, 2 * (FLAT ? ny : ny + nz), [&](const int l[2], const bool own[2]) {
       T *from[2], *to[2];
 
 #pragma unroll
@@ -220,7 +220,7 @@ static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<T, B> &me)
         from[i] = face ? me.Z(s, a, c) : me.G(s, a, c);
         to[i]   = face ? me.Z(s, a, c + 1) : me.HY(s, a, c);
       }
-      PlaceFace(mx, mass, RIM_PLACE, from, 1, to, 1);
+      PlaceFace(mx, mass, RIM_PLACE, from, 1, to, 1, own);
     });
   }
 }
@@ -273,7 +273,7 @@ static __device__ __forceinline__ int PlaceSolve(const PlaceBlock<T, B> &me, int
   const PlaceClass<T, B>  m = me.x(p);
   const Divisor           y(me.y.n);
 
-  return EachTile(tile, me.y.n * me.z.n, [&](const int l[2], const bool *) {
+  return EachTile(tile, me.y.n * me.z.n, [&](const int l[2], const bool own[2]) {
     const int         k[2] = {y.quotient(l[0]), y.quotient(l[1])}, j[2] = {l[0] - k[0] * me.y.n, l[1] - k[1] * me.y.n};
     T *const          line[2] = {me.V(me.column(p), j[0], k[0]), me.V(me.column(p), j[1], k[1])};
     const T           shift[2] = {me.y.weight(LAMBDA, j[0]) + me.z.weight(LAMBDA, k[0]), me.y.weight(LAMBDA, j[1]) + me.z.weight(LAMBDA, k[1])};
@@ -304,7 +304,7 @@ static __device__ __forceinline__ int PlaceSolve(const PlaceBlock<T, B> &me, int
 #pragma unroll
     for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(m, MU_PLACE + s, -face[s][0], -face[s][1]);
     PlaceMatrix<T, B>(m, TO_NODES).apply(v);
-    v.store(line, 1, m.n);
+    v.store(line, own, 1, m.n);
   });
 }
 
@@ -349,7 +349,7 @@ void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__
   PlaceFetch<BOUNDARY, FLAT>(me, x, b);
   FetchWait();
   __syncthreads();
-  int tile = PlaceVolume<2>(me, TO_MODES, nothing, [&](const int *, const int *, const bool *, T *const line[2], PlaceValues<T, B> &v) { v.store(line, g.plane, me.z.n); });
+  int tile = PlaceVolume<2>(me, TO_MODES, nothing, [&](const int *, const int *, const bool own[2], T *const line[2], PlaceValues<T, B> &v) { v.store(line, own, g.plane, me.z.n); });
   if (BOUNDARY) {
     PlaceFaces1<FLAT>(me, tile);
     __syncthreads();
@@ -364,10 +364,10 @@ void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__
 
         if (BOUNDARY) PlaceZFaces(me, k, h, g.frow, me.y.n, v);
       },
-      [&](const int c[2], const int k[2], const bool *, T *const line[2], PlaceValues<T, B> &v) {
+      [&](const int c[2], const int k[2], const bool own[2], T *const line[2], PlaceValues<T, B> &v) {
 #pragma unroll
         for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, ALPHA + s, -*me.HY(s, k[0], c[0]), -*me.HY(s, k[1], c[1]));
-        v.store(line, g.row, me.y.n);
+        v.store(line, own, g.row, me.y.n);
       });
     __syncthreads();
   }
@@ -380,7 +380,7 @@ void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__
 #pragma unroll
         for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, MU_PLACE + s, -*me.G(s, k[0], c[0] + 1), -*me.G(s, k[1], c[1] + 1));
       },
-      [&](const int *, const int *, const bool *, T *const line[2], PlaceValues<T, B> &v) { v.store(line, g.row, me.y.n); });
+      [&](const int *, const int *, const bool own[2], T *const line[2], PlaceValues<T, B> &v) { v.store(line, own, g.row, me.y.n); });
     __syncthreads();
   }
   PlaceVolume<2>(
@@ -453,7 +453,7 @@ void PlaceResidualKernel(const __grid_constant__ PlaceData<T> g, const __grid_co
   {
     const PlaceProduct<T, B> z(me.z);
 
-    EachTile(tile, nodes * cy, [&](const int l[2], const bool *) {
+    EachTile(tile, nodes * cy, [&](const int l[2], const bool own[2]) {
       const int         j[2] = {ey.quotient(l[0]), ey.quotient(l[1])}, at[2] = {l[0] + j[0] * (g.frow - nodes), l[1] + j[1] * (g.frow - nodes)};
       T *const          p[2] = {P + at[0], P + at[1]}, *const q[2] = {Q + at[0], Q + at[1]};
       PlaceValues<T, B> v, w;
@@ -463,16 +463,16 @@ void PlaceResidualKernel(const __grid_constant__ PlaceData<T> g, const __grid_co
       __syncwarp(); /* copies have read before lines are overwritten */
       w = v;
       z.apply(false, end, v);
-      v.store(p, plane, nz);
+      v.store(p, own, plane, nz);
       z.apply(true, end, w);
-      w.store(q, plane, nz);
+      w.store(q, own, plane, nz);
     });
   }
   __syncthreads();
   if (!FLAT) {
     const PlaceProduct<T, B> y(me.y);
 
-    EachTile(tile, nodes * nz, [&](const int l[2], const bool *) {
+    EachTile(tile, nodes * nz, [&](const int l[2], const bool own[2]) {
       const int         k[2] = {ey.quotient(l[0]), ey.quotient(l[1])}, at[2] = {l[0] + k[0] * (plane - nodes), l[1] + k[1] * (plane - nodes)};
       T *const          p[2] = {P + at[0], P + at[1]}, *const q[2] = {Q + at[0], Q + at[1]};
       PlaceValues<T, B> v, w;
@@ -482,9 +482,9 @@ void PlaceResidualKernel(const __grid_constant__ PlaceData<T> g, const __grid_co
       y.load(q, g.frow, w, qend);
       __syncwarp();
       y.both(qend, pend, w, v);
-      w.store(q, g.frow, ny);
+      w.store(q, own, g.frow, ny);
       y.apply(false, pend, v);
-      v.store(p, g.frow, ny);
+      v.store(p, own, g.frow, ny);
     });
     __syncthreads();
   }
@@ -493,7 +493,7 @@ void PlaceResidualKernel(const __grid_constant__ PlaceData<T> g, const __grid_co
     const int                c = me.column(p);
     const T                  point = FLAT ? me.y.weight(LAMBDA, 0) : T(0); /* A_y of the point, whose mass is 1 */
 
-    next = EachTile(next, ny * nz, [&](const int l[2], const bool *) {
+    next = EachTile(next, ny * nz, [&](const int l[2], const bool own[2]) {
       const int         k[2] = {yy.quotient(l[0]), yy.quotient(l[1])}, at[2] = {k[0] * plane + (l[0] - k[0] * ny) * g.frow + c, k[1] * plane + (l[1] - k[1] * ny) * g.frow + c};
       T *const          t[2] = {P + at[0], P + at[1]}, *const s[2] = {Q + at[0], Q + at[1]}, *const to[2] = {s[0] + 1, s[1] + 1}; /* clear of the patches beside */
       PlaceValues<T, B> v, w;
@@ -509,7 +509,7 @@ void PlaceResidualKernel(const __grid_constant__ PlaceData<T> g, const __grid_co
         for (int i = 0; i < 4; i++) send[i / 2][i % 2] += point * tend[i / 2][i % 2];
       }
       m.both(send, tend, v, w);
-      v.store(to, 1, m.m.n);
+      v.store(to, own, 1, m.m.n);
     });
   }
   __syncthreads();

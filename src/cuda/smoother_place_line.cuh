@@ -123,12 +123,12 @@ struct PlaceValues {
       a1 = line[1][at];
     });
   }
-  __device__ __forceinline__ void store(T *const line[2], int stride, int n)
+  /* own: not a copy of the tile's last line, which another thread writes */
+  __device__ __forceinline__ void store(T *const line[2], const bool own[2], int stride, int n)
   {
     each([&](int i, T &a0, T &a1) {
-      if (i >= n) return;
-      line[0][i * stride] = a0;
-      line[1][i * stride] = a1;
+      if (i < n && own[0]) line[0][i * stride] = a0;
+      if (i < n && own[1]) line[1][i * stride] = a1;
     });
   }
   /* += weights times a number for each line */
