@@ -25,14 +25,14 @@
 namespace patchfd
 {
 
-template <typename T, int B>
+template <class W>
 struct PlaceBlock {
-  using F = PlaceSizes<T, B>;
+  using T = typename W::REAL;
 
   const PlaceData<T>  &g;
   const PlaceRow      &row;
   T                   *sm;
-  PlaceClass<T, B>     y, z;
+  PlaceClass<W>     y, z;
   int                  first[3], width; /* first unknown; columns */
   Divisor              columns;
 
@@ -43,7 +43,7 @@ struct PlaceBlock {
     first[1] = g.d[1].patch[row.number[1]].first;
     first[2] = g.d[2].patch[row.number[2]].first;
   }
-  __device__ __forceinline__ PlaceClass<T, B> x(int p) const { return PlaceClass<T, B>(g.d[0], row.number[0] + 2 * p); }
+  __device__ __forceinline__ PlaceClass<W> x(int p) const { return PlaceClass<W>(g.d[0], row.number[0] + 2 * p); }
   __device__ __forceinline__ int              column(int p) const { return row.first[p] - row.first[0]; } /* of patch p's first unknown */
   __device__ __forceinline__ T *V(int c, int j, int k) const { return sm + k * g.plane + j * g.row + c; }
   __device__ __forceinline__ T *X(int q, int k, int j) const { return sm + g.X + (q * g.closure[2] + k) * g.xrow + j; }
@@ -54,8 +54,8 @@ struct PlaceBlock {
 };
 
 /* the columns between patches, a bit each */
-template <typename T, int B>
-static __device__ __forceinline__ unsigned long long PlaceBetween(const PlaceBlock<T, B> &me)
+template <class W>
+static __device__ __forceinline__ unsigned long long PlaceBetween(const PlaceBlock<W> &me)
 {
   unsigned long long between = 0;
 
@@ -78,16 +78,16 @@ static __device__ __forceinline__ void EachNode(int n0, int n1, int n2, F f)
   }
 }
 
-template <typename T, int B>
-static __device__ __forceinline__ void PlaceFetchNode(const PlaceBlock<T, B> &me, T *to, const T *from, int i, int j, int k)
+template <class W>
+static __device__ __forceinline__ void PlaceFetchNode(const PlaceBlock<W> &me, typename W::REAL *to, const typename W::REAL *from, int i, int j, int k)
 {
   const bool here = me.g.read.contains(i, j, k);
 
-  Fetch(to, from + (here ? me.g.l.at(i, j, k) : 0), here);
+  Fetch(to, from + (here ? me.g.at(i, j, k) : 0), here);
 }
 
-template <bool BOUNDARY, bool FLAT, typename T, int B>
-static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<T, B> &me, const T *x, const T *b)
+template <bool BOUNDARY, bool FLAT, class W>
+static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<W> &me, const typename W::REAL *x, const typename W::REAL *b)
 {
   const int o[3] = {me.first[0] - 1, me.first[1] - 1, me.first[2] - 1}, ny = me.y.n, nz = me.z.n;
 
@@ -107,249 +107,306 @@ static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<T, B> &me, co
 /* ---- tiles ---- */
 
 /*
-  The lines 0 .. count - 1 in tiles, from tile `tile` on one for each warp: f(l, own) with the numbers of a thread's two lines, the last one again (a copy,
-  not its own) where there are no more.  Returns the warp's tile after all.
+  The lines 0 .. count - 1 in tiles, from tile `tile` on one for each warp: f(l, own) with the numbers of a thread's lines.  Of tensor instructions all threads
+  take part: the last line again (a copy, not its own) where there are no more.  Returns the warp's tile after all.
 */
-template <typename F>
+template <class W, typename F>
 static __device__ __forceinline__ int EachTile(int tile, int count, F f)
 {
-  const int tiles = (count + 15) / 16;
+  const int tiles = (count + W::WARP - 1) / W::WARP;
 
 #pragma unroll 1
   for (; tile < tiles; tile += blockDim.x / 32) {
-    const int  at   = tile * 16 + threadIdx.x % 32 / 4;
-    const int  l[2] = {min(at, count - 1), min(at + 8, count - 1)};
-    const bool own[2] = {at < count, at + 8 < count};
+    int  l[W::LINES];
+    bool own[W::LINES];
 
-    f(l, own);
+#pragma unroll
+    for (int h = 0; h < W::LINES; h++) {
+      const int at = tile * W::WARP + W::line(h);
+
+      own[h] = at < count;
+      l[h]   = min(at, count - 1);
+    }
+    if (W::TILES || own[0]) f(l, own);
   }
   return tile - tiles;
 }
 
-/* lines of the closure to[], times M or to modes: matrix and columns of the ends; from the first node of the closure on, to entries 0 .. n - 1 of `to` */
-template <typename T, int B>
-static __device__ __forceinline__ void PlaceFace(const PlaceClass<T, B> &m, const PlaceMatrix<T, B> &matrix, int rim, const T *const from[2], int stride, T *const to[2], int tostride, const bool own[2])
+/* f(p, l, own) with the numbers of `count` lines of each of the row's patches; a tile, whose lines have one matrix, is of one patch */
+template <class W, typename F>
+static __device__ __forceinline__ int EachPatchTile(const PlaceBlock<W> &me, int tile, int count, F f)
 {
-  const T          *const inner[2] = {from[0] + stride, from[1] + stride};
-  const int         above          = (m.n + 1) * stride;
-  const T           end[2][2]      = {{from[0][0], from[1][0]}, {from[0][above], from[1][above]}};
-  PlaceValues<T, B> v;
+  if constexpr (W::TILES) {
+    for (int p = 0; p < me.row.count; p++) tile = EachTile<W>(tile, count, [&](const int l[], const bool own[]) { f(p, l, own); });
+    return tile;
+  } else {
+    const Divisor patch(count);
 
-  v.load(inner, stride, m.n);
-  __syncwarp(); /* copies have read before lines are overwritten */
-  matrix.apply(v);
+    return EachTile<W>(tile, me.row.count * count, [&](const int l[], const bool own[]) {
+      const int p = patch.quotient(l[0]), m[1] = {l[0] - p * count};
+
+      f(p, m, own);
+    });
+  }
+}
+
+/* lines of the closure, times M or to modes: matrix and columns of the ends; from the first node of the closure on, to entries 0 .. n - 1 of `to` */
+template <class W>
+static __device__ __forceinline__ void PlaceFace(const PlaceClass<W> &m, const typename W::Matrix &matrix, int rim, typename W::REAL *const from[], int stride, typename W::REAL *const to[], int tostride,
+                                                 const bool own[])
+{
+  using T = typename W::REAL;
+  const int          above = (m.n + 1) * stride;
+  const T           *inner[W::LINES];
+  T                  end[2][W::LINES];
+  typename W::Values v;
+
 #pragma unroll
-  for (int s = 0; s < 2; s++) v.add(m, rim + s, end[s][0], end[s][1]);
-  v.store(to, own, tostride, m.n);
+  for (int h = 0; h < W::LINES; h++) {
+    inner[h]  = from[h] + stride;
+    end[0][h] = from[h][0];
+    end[1][h] = from[h][above];
+  }
+  v.load(inner, stride, m.n);
+  W::wait();
+  matrix.apply(v, m.n, [&](int i, T w[]) {
+#pragma unroll
+    for (int s = 0; s < 2; s++) AddWeight(m, rim + s, i, end[s], w);
+    PlaceStore<W>(to, own, tostride, m.n, i, w);
+  });
 }
 
 /* stage 1; tile: the warp's first */
-template <bool FLAT, typename T, int B>
-static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<T, B> &me, int tile)
+template <bool FLAT, class W>
+static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<W> &me, int tile)
 {
+  using T = typename W::REAL;
   const int ny = me.y.n, cy = FLAT ? 1 : ny + 2, nodes = me.width + 2;
 
   {
-    const PlaceMatrix<T, B> modes(me.z, FACE_MODES);
-    const Divisor           x(cy), y(nodes);
+    const typename W::Matrix modes(me.z, FACE_MODES);
+    const Divisor            x(cy), y(nodes);
 
-    tile = EachTile(tile, (me.row.count + 1) * cy, [&](const int l[2], const bool own[2]) {
-      const int q[2]    = {x.quotient(l[0]), x.quotient(l[1])};
-      T *const  line[2] = {me.X(q[0], 0, l[0] - q[0] * cy), me.X(q[1], 0, l[1] - q[1] * cy)};
-
-      PlaceFace(me.z, modes, MU_PLACE, line, me.g.xrow, line, me.g.xrow, own);
-    });
-    if (FLAT) return;
-    tile = EachTile(tile, 2 * nodes, [&](const int l[2], const bool own[2]) {
-      const int s[2]    = {y.quotient(l[0]), y.quotient(l[1])};
-      T *const  line[2] = {me.G(s[0], 0, l[0] - s[0] * nodes), me.G(s[1], 0, l[1] - s[1] * nodes)};
-
-      PlaceFace(me.z, modes, MU_PLACE, line, me.g.frow, line, me.g.frow, own);
-    });
-  }
-  const PlaceMatrix<T, B> mass(me.y, MASS);
-  const Divisor           z(nodes);
-
-  EachTile(tile, 2 * nodes, [&](const int l[2], const bool own[2]) {
-    const int s[2]    = {z.quotient(l[0]), z.quotient(l[1])};
-    T *const  line[2] = {me.Z(s[0], 0, l[0] - s[0] * nodes), me.Z(s[1], 0, l[1] - s[1] * nodes)};
+    tile = EachTile<W>(tile, (me.row.count + 1) * cy, [&](const int l[], const bool own[]) {
+      T *line[W::LINES];
 
 #pragma unroll
-    for (int i = 0; i < 2; i++) { /* the face itself, for the way back */
-      const int e = l[i] - s[i] * nodes;
+      for (int h = 0; h < W::LINES; h++) {
+        const int q = x.quotient(l[h]);
 
-      if (own[i] && e > 0 && e <= me.width)
-        for (int j = threadIdx.x % 4; j < ny; j += 4) *me.FZ(s[i], j, e - 1) = line[i][(j + 1) * me.g.frow];
+        line[h] = me.X(q, 0, l[h] - q * cy);
+      }
+      PlaceFace<W>(me.z, modes, MU_PLACE, line, me.g.xrow, line, me.g.xrow, own);
+    });
+    if (FLAT) return;
+    tile = EachTile<W>(tile, 2 * nodes, [&](const int l[], const bool own[]) {
+      T *line[W::LINES];
+
+#pragma unroll
+      for (int h = 0; h < W::LINES; h++) {
+        const int s = y.quotient(l[h]);
+
+        line[h] = me.G(s, 0, l[h] - s * nodes);
+      }
+      PlaceFace<W>(me.z, modes, MU_PLACE, line, me.g.frow, line, me.g.frow, own);
+    });
+  }
+  const typename W::Matrix mass(me.y, MASS);
+  const Divisor            z(nodes);
+
+  EachTile<W>(tile, 2 * nodes, [&](const int l[], const bool own[]) {
+    T *line[W::LINES];
+
+#pragma unroll
+    for (int h = 0; h < W::LINES; h++) { /* the face itself, for the way back */
+      const int s = z.quotient(l[h]), e = l[h] - s * nodes;
+
+      line[h] = me.Z(s, 0, e);
+      if (own[h] && e > 0 && e <= me.width)
+        for (int j = W::TILES ? threadIdx.x % 4 : 0; j < ny; j += W::TILES ? 4 : 1) *me.FZ(s, j, e - 1) = line[h][(j + 1) * me.g.frow];
     }
-    PlaceFace(me.y, mass, RIM_PLACE, line, me.g.frow, line, me.g.frow, own);
+    PlaceFace<W>(me.y, mass, RIM_PLACE, line, me.g.frow, line, me.g.frow, own);
   });
 }
 
 /* stage 2 */
-template <bool FLAT, typename T, int B>
-static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<T, B> &me)
+template <bool FLAT, class W>
+static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<W> &me)
 {
+  using T = typename W::REAL;
   const int     ny = me.y.n, nz = me.z.n;
   const Divisor z(nz), y(ny);
   int           tile = threadIdx.x / 32;
 
   if (!FLAT) {
-    const PlaceMatrix<T, B> modes(me.y, FACE_MODES);
+    const typename W::Matrix modes(me.y, FACE_MODES);
 
-    tile = EachTile(tile, (me.row.count + 1) * nz, [&](const int l[2], const bool own[2]) {
-      const int q[2]    = {z.quotient(l[0]), z.quotient(l[1])};
-      T *const  line[2] = {me.X(q[0], l[0] - q[0] * nz, 0), me.X(q[1], l[1] - q[1] * nz, 0)};
-
-      PlaceFace(me.y, modes, MU_PLACE, line, 1, line, 1, own);
-    });
-  }
-  for (int p = 0; p < me.row.count; p++) {
-    const PlaceClass<T, B>  mx = me.x(p);
-    const PlaceMatrix<T, B> mass(mx, MASS);
-    const int               c = me.column(p);
-
-    /* 2 nz lines of y-faces, then 2 ny of z-faces, whose results stay clear of the ends that they share with the patches beside */
-    tile = EachTile(tile, 2 * (FLAT ? ny : ny + nz), [&](const int l[2], const bool own[2]) {
-      T *from[2], *to[2];
+    tile = EachTile<W>(tile, (me.row.count + 1) * nz, [&](const int l[], const bool own[]) {
+      T *line[W::LINES];
 
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        const bool face = FLAT || l[i] >= 2 * nz; /* in z? */
-        const int  m = face && !FLAT ? l[i] - 2 * nz : l[i], s = face ? y.quotient(m) : z.quotient(m), a = m - s * (face ? ny : nz);
+      for (int h = 0; h < W::LINES; h++) {
+        const int q = z.quotient(l[h]);
 
-        from[i] = face ? me.Z(s, a, c) : me.G(s, a, c);
-        to[i]   = face ? me.Z(s, a, c + 1) : me.HY(s, a, c);
+        line[h] = me.X(q, l[h] - q * nz, 0);
       }
-      PlaceFace(mx, mass, RIM_PLACE, from, 1, to, 1, own);
+      PlaceFace<W>(me.y, modes, MU_PLACE, line, 1, line, 1, own);
     });
   }
+  /* 2 nz lines of y-faces, then 2 ny of z-faces, whose results stay clear of the ends that they share with the patches beside */
+  EachPatchTile(me, tile, 2 * (FLAT ? ny : ny + nz), [&](int p, const int l[], const bool own[]) {
+    const PlaceClass<W> mx = me.x(p);
+    const int           c  = me.column(p);
+    T                  *from[W::LINES], *to[W::LINES];
+
+#pragma unroll
+    for (int h = 0; h < W::LINES; h++) {
+      const bool face = FLAT || l[h] >= 2 * nz; /* in z? */
+      const int  m = face && !FLAT ? l[h] - 2 * nz : l[h], s = face ? y.quotient(m) : z.quotient(m), a = m - s * (face ? ny : nz);
+
+      from[h] = face ? me.Z(s, a, c) : me.G(s, a, c);
+      to[h]   = face ? me.Z(s, a, c + 1) : me.HY(s, a, c);
+    }
+    PlaceFace<W>(mx, typename W::Matrix(mx, MASS), RIM_PLACE, from, 1, to, 1, own);
+  });
 }
 
 /* ---- volume ---- */
 
-/* lines along z (or y) of the volume, from[] by column and the other direction; before(l, v), the product, after(l, v) */
-template <int D, typename T, int B, typename Before, typename After>
-static __device__ __forceinline__ int PlaceVolume(const PlaceBlock<T, B> &me, TileMatrix which, Before before, After after)
+/* lines along z (or y) of the volume, by column and the other direction: before(c, a, v), the product, after(c, a, own, i, w) with its entries, to the lines if STORE */
+template <int D, bool STORE, class W, typename Before, typename After>
+static __device__ __forceinline__ int PlaceVolume(const PlaceBlock<W> &me, TileMatrix which, Before before, After after)
 {
-  const PlaceClass<T, B> &m = D == 2 ? me.z : me.y;
-  const PlaceMatrix<T, B> matrix(m, which);
-  const int               stride = D == 2 ? me.g.plane : me.g.row;
+  using T = typename W::REAL;
+  const PlaceClass<W>     &m = D == 2 ? me.z : me.y;
+  const typename W::Matrix matrix(m, which);
+  const int                stride = D == 2 ? me.g.plane : me.g.row;
 
-  return EachTile(threadIdx.x / 32, me.width * (D == 2 ? me.y.n : me.z.n), [&](const int l[2], const bool own[2]) {
-    const int         a[2]    = {me.columns.quotient(l[0]), me.columns.quotient(l[1])}; /* y, or mode in z */
-    const int         c[2]    = {l[0] - a[0] * me.width, l[1] - a[1] * me.width};
-    T *const          line[2] = {D == 2 ? me.V(c[0], a[0], 0) : me.V(c[0], 0, a[0]), D == 2 ? me.V(c[1], a[1], 0) : me.V(c[1], 0, a[1])};
-    PlaceValues<T, B> v;
+  return EachTile<W>(threadIdx.x / 32, me.width * (D == 2 ? me.y.n : me.z.n), [&](const int l[], const bool own[]) {
+    int                a[W::LINES], c[W::LINES]; /* y, or mode in z; column */
+    T                 *line[W::LINES];
+    typename W::Values v;
 
+#pragma unroll
+    for (int h = 0; h < W::LINES; h++) {
+      a[h]    = me.columns.quotient(l[h]);
+      c[h]    = l[h] - a[h] * me.width;
+      line[h] = D == 2 ? me.V(c[h], a[h], 0) : me.V(c[h], 0, a[h]);
+    }
     v.load(line, stride, m.n);
     before(c, a, v);
-    __syncwarp();
-    matrix.apply(v);
-    after(c, a, own, line, v);
+    W::wait();
+    matrix.apply(v, m.n, [&](int i, T w[]) {
+      after(c, a, own, i, w);
+      if (STORE) PlaceStore<W>(line, own, stride, m.n, i, w);
+    });
   });
 }
 
 /* v -= what the faces in z give, where z is in modes (k): lines in a z-face from h[] on */
-template <typename T, int B>
-static __device__ __forceinline__ void PlaceZFaces(const PlaceBlock<T, B> &me, const int k[2], const T *const h[2][2], int stride, int n, PlaceValues<T, B> &v)
+template <class W>
+static __device__ __forceinline__ void PlaceZFaces(const PlaceBlock<W> &me, const int k[], const typename W::REAL *const h[][W::LINES], int stride, int n, typename W::Values &v)
 {
+  using T = typename W::REAL;
+
 #pragma unroll
   for (int s = 0; s < 2; s++) {
-    const T alpha[2] = {me.z.weight(ALPHA + s, k[0]), me.z.weight(ALPHA + s, k[1])};
+    T alpha[W::LINES];
 
-    v.each([&](int i, T &a0, T &a1) {
+#pragma unroll
+    for (int q = 0; q < W::LINES; q++) alpha[q] = me.z.weight(ALPHA + s, k[q]);
+    v.each([&](int i, T a[]) {
       const int at = min(i, n - 1) * stride;
 
-      a0 -= alpha[0] * h[s][0][at];
-      a1 -= alpha[1] * h[s][1][at];
+#pragma unroll
+      for (int q = 0; q < W::LINES; q++) a[q] -= alpha[q] * h[s][q][at];
     });
   }
 }
 
-/* x-lines of patch p, with the planes p and p + 1 */
-template <bool BOUNDARY, bool FLAT, typename T, int B>
-static __device__ __forceinline__ int PlaceSolve(const PlaceBlock<T, B> &me, int p, int tile)
+/* x-lines patch by patch, with the planes below and above */
+template <bool BOUNDARY, bool FLAT, class W>
+static __device__ __forceinline__ void PlaceSolve(const PlaceBlock<W> &me)
 {
-  const PlaceClass<T, B>  m = me.x(p);
-  const Divisor           y(me.y.n);
+  using T = typename W::REAL;
+  const Divisor y(me.y.n);
 
-  return EachTile(tile, me.y.n * me.z.n, [&](const int l[2], const bool own[2]) {
-    const int         k[2] = {y.quotient(l[0]), y.quotient(l[1])}, j[2] = {l[0] - k[0] * me.y.n, l[1] - k[1] * me.y.n};
-    T *const          line[2] = {me.V(me.column(p), j[0], k[0]), me.V(me.column(p), j[1], k[1])};
-    const T           shift[2] = {me.y.weight(LAMBDA, j[0]) + me.z.weight(LAMBDA, k[0]), me.y.weight(LAMBDA, j[1]) + me.z.weight(LAMBDA, k[1])};
-    T                 face[2][2];
-    PlaceValues<T, B> v;
+  EachPatchTile(me, threadIdx.x / 32, me.y.n * me.z.n, [&](int p, const int l[], const bool own[]) {
+    const PlaceClass<W> m = me.x(p);
+    int                 k[W::LINES];
+    T                  *line[W::LINES], shift[W::LINES], face[2][W::LINES];
+    typename W::Values  v;
 
+#pragma unroll
+    for (int h = 0; h < W::LINES; h++) {
+      k[h] = y.quotient(l[h]);
+
+      const int j = l[h] - k[h] * me.y.n;
+
+      line[h]  = me.V(me.column(p), j, k[h]);
+      shift[h] = me.y.weight(LAMBDA, j) + me.z.weight(LAMBDA, k[h]);
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) face[s][h] = -*me.X(p + s, k[h], j);
+    }
     v.load(line, 1, m.n);
     if (BOUNDARY && FLAT) {
-      const int      c = me.column(p) + 1;
-      const T *const h[2][2] = {{me.Z(0, 0, c), me.Z(0, 0, c)}, {me.Z(1, 0, c), me.Z(1, 0, c)}};
+      const T *faces[2][W::LINES];
 
-      PlaceZFaces(me, k, h, 1, m.n, v);
-    }
-    __syncwarp();
-    PlaceMatrix<T, B>(m, TO_MODES).apply(v);
 #pragma unroll
-    for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) {
-#pragma unroll
-      for (int i = 0; i < 2; i++) face[s][i] = *me.X(p + s, k[i], j[i]);
-      v.add(m, ALPHA + s, -face[s][0], -face[s][1]);
+      for (int h = 0; h < 2 * W::LINES; h++) faces[h / W::LINES][h % W::LINES] = me.Z(h / W::LINES, 0, me.column(p) + 1);
+      PlaceZFaces<W>(me, k, faces, 1, m.n, v);
     }
-    v.each([&](int i, T &a0, T &a1) {
+    W::wait();
+    typename W::Matrix(m, TO_MODES).replace(v, line, own, 1, m.n, [&](int i, T w[]) {
       const T lambda = m.weight(LAMBDA, i);
 
-      a0 *= ReciprocalOrZero(lambda + shift[0]);
-      a1 *= ReciprocalOrZero(lambda + shift[1]);
+#pragma unroll
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) AddWeight(m, ALPHA + s, i, face[s], w);
+#pragma unroll
+      for (int h = 0; h < W::LINES; h++) w[h] *= ReciprocalOrZero(lambda + shift[h]);
+#pragma unroll
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) AddWeight(m, MU_PLACE + s, i, face[s], w);
     });
-#pragma unroll
-    for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(m, MU_PLACE + s, -face[s][0], -face[s][1]);
-    PlaceMatrix<T, B>(m, TO_NODES).apply(v);
-    v.store(line, own, 1, m.n);
+    typename W::Matrix(m, TO_NODES).apply(v, m.n, [&](int i, T w[]) { PlaceStore<W>(line, own, 1, m.n, i, w); });
   });
 }
 
-/* z-lines to x = beta x + omega v, where they are unknowns that exist */
-template <typename T, int B>
-static __device__ __forceinline__ void PlaceWrite(const PlaceBlock<T, B> &me, unsigned long long between, const int c[2], const int j[2], const bool own[2], T omega, T beta, PlaceValues<T, B> &v, T *x)
-{
-  bool      here[2];
-  ptrdiff_t at[2];
+/* where z-lines go in x, if they are unknowns that exist */
+template <class W>
+struct PlaceTarget {
+  bool      here[W::LINES];
+  ptrdiff_t at[W::LINES];
 
+  __device__ __forceinline__ PlaceTarget(const PlaceBlock<W> &me, unsigned long long between, const int c[], const int j[], const bool own[])
+  {
 #pragma unroll
-  for (int i = 0; i < 2; i++) {
-    here[i] = own[i] && !(between >> c[i] & 1) && Inside(me.g.read, 0, me.first[0] + c[i]) && Inside(me.g.read, 1, me.first[1] + j[i]);
-    at[i]   = me.g.l.at(me.first[0] + c[i], me.first[1] + j[i], me.first[2]);
-  }
-  v.each([&](int k, T &a0, T &a1) {
-    const bool in = k < me.z.n && Inside(me.g.read, 2, me.first[2] + k);
-
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      T *const to    = x + at[i] + k * me.g.l.plane;
-      const T  value = i ? a1 : a0;
-
-      if (in && here[i]) *to = beta == 0 ? omega * value : beta * *to + omega * value;
+    for (int h = 0; h < W::LINES; h++) {
+      here[h] = own[h] && !(between >> c[h] & 1) && Inside(me.g.read, 0, me.first[0] + c[h]) && Inside(me.g.read, 1, me.first[1] + j[h]);
+      at[h]   = me.g.at(me.first[0] + c[h], me.first[1] + j[h], me.first[2]);
     }
-  });
-}
+  }
+};
 
-template <typename T, int B, bool BOUNDARY, bool FLAT>
-__launch_bounds__(PlaceSizes<T, B>::THREADS, PlaceSizes<T, B>::BLOCKS) static __global__
-void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__ PlaceShell shell, T omega, T beta, T *x, const T *__restrict__ b)
+template <class W, bool BOUNDARY, bool FLAT>
+__launch_bounds__(PLACE_THREADS, W::BLOCKS) static __global__
+void PlaceKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShell shell, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x,
+                 const typename W::REAL *__restrict__ b)
 {
+  using T = typename W::REAL;
   extern __shared__ int4 place_memory[];
   __shared__ PlaceRow row;
 
   PlaceFindRow(g, shell, row);
 
-  const PlaceBlock<T, B>   me(g, row, (T *)place_memory);
+  const PlaceBlock<W>      me(g, row, (T *)place_memory);
   const unsigned long long between = PlaceBetween(me);
-  const auto               nothing = [](const int *, const int *, PlaceValues<T, B> &) {};
+  const auto               nothing = [](const int *, const int *, typename W::Values &) {};
+  const auto               as      = [](const int *, const int *, const bool *, int, T *) {};
 
   PlaceFetch<BOUNDARY, FLAT>(me, x, b);
   FetchWait();
   __syncthreads();
-  int tile = PlaceVolume<2>(me, TO_MODES, nothing, [&](const int *, const int *, const bool own[2], T *const line[2], PlaceValues<T, B> &v) { v.store(line, own, g.plane, me.z.n); });
+  const int tile = PlaceVolume<2, true>(me, TO_MODES, nothing, as);
+
   if (BOUNDARY) {
     PlaceFaces1<FLAT>(me, tile);
     __syncthreads();
@@ -357,39 +414,57 @@ void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__
   }
   __syncthreads();
   if (!FLAT) {
-    PlaceVolume<1>(
+    PlaceVolume<1, true>(
       me, TO_MODES,
-      [&](const int c[2], const int k[2], PlaceValues<T, B> &v) {
-        const T *const h[2][2] = {{me.Z(0, 0, c[0] + 1), me.Z(0, 0, c[1] + 1)}, {me.Z(1, 0, c[0] + 1), me.Z(1, 0, c[1] + 1)}};
+      [&](const int c[], const int k[], typename W::Values &v) {
+        const T *h[2][W::LINES];
 
-        if (BOUNDARY) PlaceZFaces(me, k, h, g.frow, me.y.n, v);
-      },
-      [&](const int c[2], const int k[2], const bool own[2], T *const line[2], PlaceValues<T, B> &v) {
 #pragma unroll
-        for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, ALPHA + s, -*me.HY(s, k[0], c[0]), -*me.HY(s, k[1], c[1]));
-        v.store(line, own, g.row, me.y.n);
+        for (int q = 0; q < 2 * W::LINES; q++) h[q / W::LINES][q % W::LINES] = me.Z(q / W::LINES, 0, c[q % W::LINES] + 1);
+        if (BOUNDARY) PlaceZFaces<W>(me, k, h, g.frow, me.y.n, v);
+      },
+      [&](const int c[], const int k[], const bool *, int j, T w[]) {
+#pragma unroll
+        for (int s = 0; s < (BOUNDARY ? 2 : 0); s++)
+          for (int h = 0; h < W::LINES; h++) w[h] -= me.y.weight(ALPHA + s, j) * *me.HY(s, k[h], c[h]);
       });
     __syncthreads();
   }
-  for (int p = 0, next = threadIdx.x / 32; p < row.count; p++) next = PlaceSolve<BOUNDARY, FLAT>(me, p, next);
+  PlaceSolve<BOUNDARY, FLAT>(me);
   __syncthreads();
   if (!FLAT) {
-    PlaceVolume<1>(
+    PlaceVolume<1, true>(
       me, TO_NODES,
-      [&](const int c[2], const int k[2], PlaceValues<T, B> &v) {
+      [&](const int c[], const int k[], typename W::Values &v) {
 #pragma unroll
-        for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, MU_PLACE + s, -*me.G(s, k[0], c[0] + 1), -*me.G(s, k[1], c[1] + 1));
+        for (int s = 0; s < (BOUNDARY ? 2 : 0); s++)
+          v.each([&](int j, T a[]) {
+            for (int h = 0; h < W::LINES; h++) a[h] -= me.y.weight(MU_PLACE + s, j) * *me.G(s, k[h], c[h] + 1);
+          });
       },
-      [&](const int *, const int *, const bool own[2], T *const line[2], PlaceValues<T, B> &v) { v.store(line, own, g.row, me.y.n); });
+      as);
     __syncthreads();
   }
-  PlaceVolume<2>(
+  PlaceVolume<2, false>(
     me, TO_NODES,
-    [&](const int c[2], const int j[2], PlaceValues<T, B> &v) {
+    [&](const int c[], const int j[], typename W::Values &v) {
 #pragma unroll
-      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.z, MU_PLACE + s, -*me.FZ(s, j[0], c[0]), -*me.FZ(s, j[1], c[1]));
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++)
+        v.each([&](int k, T a[]) {
+          for (int h = 0; h < W::LINES; h++) a[h] -= me.z.weight(MU_PLACE + s, k) * *me.FZ(s, j[h], c[h]);
+        });
     },
-    [&](const int c[2], const int j[2], const bool own[2], T *const *, PlaceValues<T, B> &v) { PlaceWrite(me, between, c, j, own, omega, beta, v, x); });
+    [&](const int c[], const int j[], const bool own[], int k, T w[]) {
+      const PlaceTarget<W> to(me, between, c, j, own);
+
+      if (k >= me.z.n || !Inside(g.read, 2, me.first[2] + k)) return;
+#pragma unroll
+      for (int h = 0; h < W::LINES; h++) {
+        T *const xk = x + to.at[h] + k * g.stride[2];
+
+        if (to.here[h]) *xk = beta == 0 ? omega * w[h] : beta * *xk + omega * w[h];
+      }
+    });
 }
 
 /* ---- the residual alone ---- */
@@ -398,126 +473,141 @@ void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__
   r = b - A x at the unknowns, A = A_x M_y M_z + M_x A_y M_z + M_x M_y A_z: z-lines of the closure to p = M_z x and q = A_z x, y-lines to s = M_y q + A_y p and
   t = M_y p, x-lines to M_x s + A_x t, patch by patch.  p, t and q, s are in shared memory, [k][j][e] with places of the closure in y and x; x has two planes more.
 */
-template <typename T, int B>
+template <class W>
 struct PlaceProduct {
-  PlaceClass<T, B>  m;
-  PlaceMatrix<T, B> mass, stiffness;
+  using T = typename W::REAL;
+  PlaceClass<W>      m;
+  typename W::Matrix mass, stiffness;
 
-  __device__ __forceinline__ PlaceProduct(const PlaceClass<T, B> &m) : m(m), mass(m, MASS), stiffness(m, STIFFNESS) { }
-  /* two lines of the closure */
-  __device__ __forceinline__ void load(const T *const line[2], int stride, PlaceValues<T, B> &v, T end[2][2]) const
+  __device__ __forceinline__ PlaceProduct(const PlaceClass<W> &m) : m(m), mass(m, MASS), stiffness(m, STIFFNESS) { }
+  /* lines of the closure */
+  __device__ __forceinline__ void load(T *const line[], int stride, typename W::Values &v, T end[2][W::LINES]) const
   {
-    const T *const inner[2] = {line[0] + stride, line[1] + stride};
+    const T *inner[W::LINES];
 
 #pragma unroll
-    for (int i = 0; i < 2; i++) {
-      end[0][i] = line[i][0];
-      end[1][i] = line[i][(m.n + 1) * stride];
+    for (int h = 0; h < W::LINES; h++) {
+      inner[h]  = line[h] + stride;
+      end[0][h] = line[h][0];
+      end[1][h] = line[h][(m.n + 1) * stride];
     }
     v.load(inner, stride, m.n);
   }
-  __device__ __forceinline__ void apply(bool stiff, const T end[2][2], PlaceValues<T, B> &v) const
+  /* M v or A v */
+  __device__ __forceinline__ void apply(bool stiff, const T end[2][W::LINES], const typename W::Values &v, T *const to[], const bool own[], int stride) const
   {
-    (stiff ? stiffness : mass).apply(v);
+    (stiff ? stiffness : mass).apply(v, m.n, [&](int i, T w[]) {
 #pragma unroll
-    for (int s = 0; s < 2; s++) v.add(m, (stiff ? RIM_STIFFNESS : RIM_PLACE) + s, end[s][0], end[s][1]);
+      for (int s = 0; s < 2; s++) AddWeight(m, (stiff ? RIM_STIFFNESS : RIM_PLACE) + s, i, end[s], w);
+      PlaceStore<W>(to, own, stride, m.n, i, w);
+    });
   }
-  /* M v + A w, v's ends and w's: to v */
-  __device__ __forceinline__ void both(const T vend[2][2], const T wend[2][2], PlaceValues<T, B> &v, PlaceValues<T, B> w) const
+  /* M v + A u */
+  __device__ __forceinline__ void both(const T vend[2][W::LINES], const T uend[2][W::LINES], const typename W::Values &v, const typename W::Values &u, T *const to[], const bool own[], int stride) const
   {
-    apply(false, vend, v);
-    apply(true, wend, w);
+    mass.apply(v, stiffness, u, m.n, [&](int i, T w[]) {
 #pragma unroll
-    for (int i = 0; i < 4 * B; i++) v.a[i / 4][i / 2 % 2][i % 2] += w.a[i / 4][i / 2 % 2][i % 2];
+      for (int s = 0; s < 2; s++) {
+        AddWeight(m, RIM_PLACE + s, i, vend[s], w);
+        AddWeight(m, RIM_STIFFNESS + s, i, uend[s], w);
+      }
+      PlaceStore<W>(to, own, stride, m.n, i, w);
+    });
   }
 };
 
-template <typename T, int B, bool FLAT>
-__launch_bounds__(PlaceSizes<T, B>::THREADS, B < 3 ? 2 : 1) static __global__
-void PlaceResidualKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__ PlaceShell shell, const T *x, const T *b, T *r)
+template <class W, bool FLAT>
+__launch_bounds__(PLACE_THREADS, W::N <= 16 ? 2 : 1) static __global__
+void PlaceResidualKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShell shell, const typename W::REAL *x, const typename W::REAL *b, typename W::REAL *r)
 {
+  using T = typename W::REAL;
   extern __shared__ int4 place_memory[];
   __shared__ PlaceRow row;
 
   PlaceFindRow(g, shell, row);
 
-  const PlaceBlock<T, B> me(g, row, (T *)place_memory);
-  const int              ny = me.y.n, nz = me.z.n, cy = FLAT ? 1 : ny + 2, below = FLAT ? 0 : 1, nodes = me.width + 2, plane = g.rows * g.frow, tile = threadIdx.x / 32;
-  const int              o[3] = {me.first[0] - 1, me.first[1] - below, me.first[2] - 1};
-  T                     *P = me.sm, *Q = P + g.closure[2] * plane;
-  const Divisor          ey(nodes), yy(ny);
+  const PlaceBlock<W> me(g, row, (T *)place_memory);
+  const int           ny = me.y.n, nz = me.z.n, cy = FLAT ? 1 : ny + 2, below = FLAT ? 0 : 1, nodes = me.width + 2, plane = g.rows * g.frow, tile = threadIdx.x / 32;
+  const int           o[3] = {me.first[0] - 1, me.first[1] - below, me.first[2] - 1};
+  T                  *P = me.sm, *Q = P + g.closure[2] * plane;
+  const Divisor       ey(nodes), yy(ny);
 
   EachNode(nodes, cy, nz + 2, [&](int e, int j, int k) { PlaceFetchNode(me, P + k * plane + j * g.frow + e, x, o[0] + e, o[1] + j, o[2] + k); });
   FetchWait();
   __syncthreads();
   {
-    const PlaceProduct<T, B> z(me.z);
+    const PlaceProduct<W> z(me.z);
 
-    EachTile(tile, nodes * cy, [&](const int l[2], const bool own[2]) {
-      const int         j[2] = {ey.quotient(l[0]), ey.quotient(l[1])}, at[2] = {l[0] + j[0] * (g.frow - nodes), l[1] + j[1] * (g.frow - nodes)};
-      T *const          p[2] = {P + at[0], P + at[1]}, *const q[2] = {Q + at[0], Q + at[1]};
-      PlaceValues<T, B> v, w;
-      T                 end[2][2];
+    EachTile<W>(tile, nodes * cy, [&](const int l[], const bool own[]) {
+      T                 *p[W::LINES], *q[W::LINES], end[2][W::LINES];
+      typename W::Values v;
 
+#pragma unroll
+      for (int h = 0; h < W::LINES; h++) {
+        const int at = l[h] + ey.quotient(l[h]) * (g.frow - nodes);
+
+        p[h] = P + at;
+        q[h] = Q + at;
+      }
       z.load(p, plane, v, end);
-      __syncwarp(); /* copies have read before lines are overwritten */
-      w = v;
-      z.apply(false, end, v);
-      v.store(p, own, plane, nz);
-      z.apply(true, end, w);
-      w.store(q, own, plane, nz);
+      W::wait();
+      z.apply(false, end, v, p, own, plane);
+      z.apply(true, end, v, q, own, plane);
     });
   }
   __syncthreads();
   if (!FLAT) {
-    const PlaceProduct<T, B> y(me.y);
+    const PlaceProduct<W> y(me.y);
 
-    EachTile(tile, nodes * nz, [&](const int l[2], const bool own[2]) {
-      const int         k[2] = {ey.quotient(l[0]), ey.quotient(l[1])}, at[2] = {l[0] + k[0] * (plane - nodes), l[1] + k[1] * (plane - nodes)};
-      T *const          p[2] = {P + at[0], P + at[1]}, *const q[2] = {Q + at[0], Q + at[1]};
-      PlaceValues<T, B> v, w;
-      T                 pend[2][2], qend[2][2];
+    EachTile<W>(tile, nodes * nz, [&](const int l[], const bool own[]) {
+      T                 *p[W::LINES], *q[W::LINES], pend[2][W::LINES], qend[2][W::LINES];
+      typename W::Values v, u;
 
-      y.load(p, g.frow, v, pend);
-      y.load(q, g.frow, w, qend);
-      __syncwarp();
-      y.both(qend, pend, w, v);
-      w.store(q, own, g.frow, ny);
-      y.apply(false, pend, v);
-      v.store(p, own, g.frow, ny);
+#pragma unroll
+      for (int h = 0; h < W::LINES; h++) {
+        const int at = l[h] + ey.quotient(l[h]) * (plane - nodes);
+
+        p[h] = P + at;
+        q[h] = Q + at;
+      }
+      y.load(p, g.frow, u, pend);
+      y.load(q, g.frow, v, qend);
+      W::wait();
+      y.both(qend, pend, v, u, q, own, g.frow);
+      y.apply(false, pend, u, p, own, g.frow);
     });
     __syncthreads();
   }
-  for (int p = 0, next = tile; p < row.count; p++) {
-    const PlaceProduct<T, B> m(me.x(p));
-    const int                c = me.column(p);
-    const T                  point = FLAT ? me.y.weight(LAMBDA, 0) : T(0); /* A_y of the point, whose mass is 1 */
+  EachPatchTile(me, tile, ny * nz, [&](int patch, const int l[], const bool own[]) {
+    const PlaceProduct<W> m(me.x(patch));
+    const T               point = FLAT ? me.y.weight(LAMBDA, 0) : T(0); /* A_y of the point, whose mass is 1 */
+    T                    *t[W::LINES], *s[W::LINES], *to[W::LINES], send[2][W::LINES], tend[2][W::LINES];
+    typename W::Values    v, u;
 
-    next = EachTile(next, ny * nz, [&](const int l[2], const bool own[2]) {
-      const int         k[2] = {yy.quotient(l[0]), yy.quotient(l[1])}, at[2] = {k[0] * plane + (l[0] - k[0] * ny) * g.frow + c, k[1] * plane + (l[1] - k[1] * ny) * g.frow + c};
-      T *const          t[2] = {P + at[0], P + at[1]}, *const s[2] = {Q + at[0], Q + at[1]}, *const to[2] = {s[0] + 1, s[1] + 1}; /* clear of the patches beside */
-      PlaceValues<T, B> v, w;
-      T                 send[2][2], tend[2][2];
+#pragma unroll
+    for (int h = 0; h < W::LINES; h++) {
+      const int k = yy.quotient(l[h]), at = k * plane + (l[h] - k * ny) * g.frow + me.column(patch);
 
-      m.load(s, 1, v, send);
-      m.load(t, 1, w, tend);
-      __syncwarp();
-      if (FLAT) {
+      t[h]  = P + at;
+      s[h]  = Q + at;
+      to[h] = s[h] + 1; /* clear of the patches beside */
+    }
+    m.load(s, 1, v, send);
+    m.load(t, 1, u, tend);
+    W::wait();
+    if (FLAT) {
+      v.add(point, u);
 #pragma unroll
-        for (int i = 0; i < 4 * B; i++) v.a[i / 4][i / 2 % 2][i % 2] += point * w.a[i / 4][i / 2 % 2][i % 2];
-#pragma unroll
-        for (int i = 0; i < 4; i++) send[i / 2][i % 2] += point * tend[i / 2][i % 2];
-      }
-      m.both(send, tend, v, w);
-      v.store(to, own, 1, m.m.n);
-    });
-  }
+      for (int i = 0; i < 2 * W::LINES; i++) send[i / W::LINES][i % W::LINES] += point * tend[i / W::LINES][i % W::LINES];
+    }
+    m.both(send, tend, v, u, to, own, 1);
+  });
   __syncthreads();
   const unsigned long long between = PlaceBetween(me);
 
   EachNode(me.width, ny, nz, [&](int c, int j, int k) {
     const int       node[3] = {me.first[0] + c, me.first[1] + j, me.first[2] + k};
-    const ptrdiff_t at      = g.l.at(node[0], node[1], node[2]);
+    const ptrdiff_t at      = g.at(node[0], node[1], node[2]);
 
     if (!(between >> c & 1) && g.read.contains(node[0], node[1], node[2])) r[at] = b[at] - Q[k * plane + j * g.frow + c + 1];
   });
@@ -525,13 +615,70 @@ void PlaceResidualKernel(const __grid_constant__ PlaceData<T> g, const __grid_co
 
 /* ---- launch ---- */
 
-template <typename T, int B, bool FLAT>
-struct PlaceSmootherBlocks : PlaceSmoother {
-  using F = PlaceSizes<T, B>;
+/* a choice of the directions in the kernels, and where arrays lie in shared memory */
+template <class W, bool FLAT>
+struct PlaceOrder {
+  using T = typename W::REAL;
+  int          dir[3]; /* of the mesh */
   PlaceData<T> data;
-  PlanMemory   memory;
   size_t       bytes, bytes_solve, bytes_residual; /* of shared memory; without faces; of the residual */
-  int          patches, threads;   /* of a block */
+  int          patches, threads;                   /* of a block */
+
+  /* for patches of at most n[] unknowns in the directions of the mesh */
+  void create(const PatchFDLocalDesc *desc, const PlaceLine<T> line[3], const int n[3])
+  {
+    const Layout    l(desc->field->box);
+    const Range     read(desc->field->read);
+    const ptrdiff_t stride[3] = {1, l.row, l.plane};
+
+    data.offset = l.offset;
+    for (int d = 0; d < 3; d++) {
+      data.d[d]       = line[dir[d]];
+      data.stride[d]  = stride[dir[d]];
+      data.read.lo[d] = read.lo[dir[d]];
+      data.read.hi[d] = read.hi[dir[d]];
+    }
+    places(n[dir[0]], n[dir[1]], n[dir[2]]);
+  }
+
+private:
+  /* Tiles have their lines beside each other, or a row apart: rows of 4 mod 8 numbers have no bank conflicts.  With a thread a line odd ones have none */
+  static int pad(int m) { return W::TILES ? m + (12 - m % 8) % 8 : m | 1; }
+
+  void places(int nx, int ny, int nz)
+  {
+    /* rows of about 32 nodes; in 2D, where there is less to do for each, of 64, the bits of a mask */
+    patches = W::TILES && W::N > 8 && !FLAT ? 1 : PetscMin(PLACE_ROW, PetscMax(1, (FLAT ? 64 : 32) / (nx + 1)));
+    while (!W::TILES && patches > 1 && (nx + 1) * patches * ny > PLACE_THREADS) patches--;
+
+    const int width = (nx + 1) * patches - 1, lines = width * ny, rounds = (lines + PLACE_THREADS - 1) / PLACE_THREADS;
+
+    /* a warp has two tiles in a stage; a thread a line, or a few */
+    threads         = W::TILES ? 32 * PetscMin(PLACE_WARPS, PetscMax(2, ((lines + 15) / 16 + 1) / 2)) : PetscMax(64, RoundUp((lines + rounds - 1) / rounds, 32));
+    data.row        = W::TILES && patches > 1 ? pad(width) : width | 1;
+    data.plane      = W::TILES ? pad(ny * data.row) : ny * data.row;
+    data.xrow       = pad(ny + 2);
+    data.frow       = pad(width + 2);
+    data.closure[0] = nx + 2;
+    data.closure[1] = ny + 2;
+    data.closure[2] = nz + 2;
+    data.X          = nz * data.plane;
+    data.G          = data.X + (patches + 1) * data.closure[2] * data.xrow;
+    data.Z          = data.G + 2 * data.closure[2] * data.frow;
+    data.HY         = data.Z + 2 * data.closure[1] * data.frow;
+    data.FZ         = data.HY + 2 * data.closure[2] * data.row;
+    bytes           = (data.FZ + 2 * data.closure[1] * data.row) * sizeof(T);
+    bytes_solve     = data.X * sizeof(T);
+    data.rows       = FLAT ? 1 : ny + 2;
+    bytes_residual  = (size_t)(data.closure[2] + nz) * data.rows * data.frow * sizeof(T);
+  }
+};
+
+template <class W, bool FLAT>
+struct PlaceSmootherBlocks : PlaceSmoother {
+  using T = typename W::REAL;
+  PlaceOrder<W, FLAT> order, turned; /* turned: the first two directions of the mesh in place of each other, for patches of which there are few in x */
+  PlanMemory          memory;
 
   /* has the code been compiled for a GPU with these instructions? */
   static PetscErrorCode supported(bool *yes)
@@ -539,49 +686,54 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     cudaFuncAttributes attributes;
 
     PetscFunctionBegin;
-    PetscCallCUDA(cudaFuncGetAttributes(&attributes, PlaceKernel<T, B, true, FLAT>));
-    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= (sizeof(T) == 4 ? 80 : 90);
+    PetscCallCUDA(cudaFuncGetAttributes(&attributes, PlaceKernel<W, true, FLAT>));
+    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= W::ARCH;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
   PetscErrorCode create(const PatchFDLocalDesc *desc, const int n[3])
   {
+    static const int dir[2][3] = {{0, FLAT ? 2 : 1, FLAT ? 1 : 2}, {1, FLAT ? 2 : 0, FLAT ? 0 : 2}};
+    PlaceLine<T>     line[3];
+
     PetscFunctionBegin;
-    for (int d = 0; d < 3; d++) PetscCall(upload(desc->field->dir[FLAT && d ? 3 - d : d], &data.d[d]));
-    data.l    = Layout(desc->field->box);
-    data.read = Range(desc->field->read);
-    if (FLAT) {
-      std::swap(data.l.row, data.l.plane);
-      std::swap(data.read.lo[1], data.read.lo[2]);
-      std::swap(data.read.hi[1], data.read.hi[2]);
+    for (int d = 0; d < 3; d++) {
+      PetscCall(upload(desc->field->dir[d], &line[d]));
+      order.dir[d]  = dir[0][d];
+      turned.dir[d] = dir[1][d];
     }
-    /* rows of about 32 nodes; in 2D, where there is less to do for each, of 64, the bits of a mask */
-    patches   = B > 1 && !FLAT ? 1 : PetscMin(PLACE_ROW, PetscMax(1, (FLAT ? 64 : 32) / (n[0] + 1)));
-    places(n);
-    PetscCall(AllowShared(PlaceKernel<T, B, true, FLAT>, bytes));
-    PetscCall(AllowShared(PlaceKernel<T, B, false, FLAT>, bytes_solve));
-    if (residuals()) PetscCall(AllowShared(PlaceResidualKernel<T, B, FLAT>, bytes_residual));
+    order.create(desc, line, n);
+    turned.create(desc, line, n);
+    PetscCall(AllowShared(PlaceKernel<W, true, FLAT>, PetscMax(order.bytes, turned.bytes)));
+    PetscCall(AllowShared(PlaceKernel<W, false, FLAT>, PetscMax(order.bytes_solve, turned.bytes_solve)));
+    if (residuals()) PetscCall(AllowShared(PlaceResidualKernel<W, FLAT>, order.bytes_residual));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
   PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
   {
-    const PlaceShell shell(s, patches, FLAT);
+    int inx = 0;
+
+    for (int i = 0; i < 6; i++)
+      if (!s.part[i].empty()) inx = PetscMax(inx, s.part[i].hi[0] - s.part[i].lo[0]);
+
+    const PlaceOrder<W, FLAT> &o = 2 * inx <= order.patches ? turned : order;
+    const PlaceShell           shell(s, o.patches, o.dir);
 
     PetscFunctionBegin;
-    if (boundary) PlaceKernel<T, B, true, FLAT><<<shell.rows(), threads, bytes, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
-    else PlaceKernel<T, B, false, FLAT><<<shell.rows(), threads, bytes_solve, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    if (boundary) PlaceKernel<W, true, FLAT><<<shell.rows(), o.threads, o.bytes, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    else PlaceKernel<W, false, FLAT><<<shell.rows(), o.threads, o.bytes_solve, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  bool           residuals() const override { return bytes_residual + sizeof(PlaceRow) <= shared_limit; }
+  bool           residuals() const override { return order.bytes_residual + sizeof(PlaceRow) <= shared_limit; }
   PetscErrorCode residual(const PatchShell &s, const void *x, const void *b, void *r, cudaStream_t stream) override
   {
-    const PlaceShell shell(s, patches, FLAT);
+    const PlaceShell shell(s, order.patches, order.dir);
 
     PetscFunctionBegin;
-    PlaceResidualKernel<T, B, FLAT><<<shell.rows(), threads, bytes_residual, stream>>>(data, shell, (const T *)x, (const T *)b, (T *)r);
+    PlaceResidualKernel<W, FLAT><<<shell.rows(), order.threads, order.bytes_residual, stream>>>(order.data, shell, (const T *)x, (const T *)b, (T *)r);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -589,65 +741,45 @@ struct PlaceSmootherBlocks : PlaceSmoother {
   PetscErrorCode destroy() override { return memory.free(); }
 
 private:
-  /* where arrays lie in shared memory, for the largest patch.  Lines of a tile lie beside each other, or a row apart: rows of 4 mod 8 numbers have no bank conflicts */
-  void places(const int n[3])
-  {
-    auto      pad   = [](int m) { return m + (12 - m % 8) % 8; };
-    const int width = (n[0] + 1) * patches - 1, tiles = (width * n[1] + 15) / 16;
-
-    threads = 32 * PetscMin(F::WARPS, PetscMax(2, (tiles + 1) / 2)); /* a warp has two tiles in a stage */
-    data.row   = patches > 1 ? pad(width) : width | 1;
-    data.plane = pad(n[1] * data.row);
-    data.xrow  = pad(n[1] + 2);
-    data.frow  = pad(width + 2);
-    for (int d = 0; d < 3; d++) data.closure[d] = n[d] + 2;
-    data.X      = n[2] * data.plane;
-    data.G      = data.X + (patches + 1) * data.closure[2] * data.xrow;
-    data.Z      = data.G + 2 * data.closure[2] * data.frow;
-    data.HY     = data.Z + 2 * data.closure[1] * data.frow;
-    data.FZ     = data.HY + 2 * data.closure[2] * data.row;
-    bytes       = (data.FZ + 2 * data.closure[1] * data.row) * sizeof(T);
-    bytes_solve = data.X * sizeof(T);
-    data.rows      = FLAT ? 1 : n[1] + 2;
-    bytes_residual = (size_t)(data.closure[2] + n[2]) * data.rows * data.frow * sizeof(T);
-  }
-
   /* a class: the matrices as lanes want them, and weights; zero where there is nothing, but for eigenvalues, which are divided by */
   static void numbers(const PatchFDEigen *e, PetscReal *to)
   {
     const int  n = (int)e->n, c = n + 2;
-    PetscReal *weight = to + 5 * F::MATRIX;
+    PetscReal *weight = to + 5 * W::MATRIX;
 
-    for (int at = 0; at < F::MATRIX; at++) {
-      const int  block = at / 64, lane = at / 2 % 32, i = block / B * 8 + lane % 4 + 4 * (at % 2), j = block % B * 8 + lane / 8 + 4 * (lane / 4 % 2);
-      const bool in = i < n && j < n; /* row i for the entry of the line, column j for that of the product */
+    for (int at = 0; at < W::MATRIX; at++) {
+      int i, j;
 
-      to[TO_MODES * F::MATRIX + at]   = in ? e->S[i * n + j] : 0;
-      to[TO_NODES * F::MATRIX + at]   = in ? e->S[j * n + i] : 0;
-      to[FACE_MODES * F::MATRIX + at] = in ? e->T[j * n + i] : 0;
-      to[MASS * F::MATRIX + at]       = in ? e->MI[j * c + 1 + i] : 0;
-      to[STIFFNESS * F::MATRIX + at]  = in ? e->AI[j * c + 1 + i] : 0;
+      W::place(at, &i, &j);
+
+      const bool in = i < n && j < n;
+
+      to[TO_MODES * W::MATRIX + at]   = in ? e->S[j * n + i] : 0;
+      to[TO_NODES * W::MATRIX + at]   = in ? e->S[i * n + j] : 0;
+      to[FACE_MODES * W::MATRIX + at] = in ? e->T[i * n + j] : 0;
+      to[MASS * W::MATRIX + at]       = in ? e->MI[i * c + 1 + j] : 0;
+      to[STIFFNESS * W::MATRIX + at]  = in ? e->AI[i * c + 1 + j] : 0;
     }
-    for (int i = 0; i < 8 * B; i++) {
+    for (int i = 0; i < W::N; i++) {
       for (int s = 0; s < 2; s++) {
-        weight[(ALPHA + s) * 8 * B + i]     = i < n ? e->alpha[s][i] : 0;
-        weight[(MU_PLACE + s) * 8 * B + i]  = i < n ? e->mu[s][i] : 0;
-        weight[(RIM_PLACE + s) * 8 * B + i] = i < n ? e->MI[i * c + s * (n + 1)] : 0;
-        weight[(RIM_STIFFNESS + s) * 8 * B + i] = i < n ? e->AI[i * c + s * (n + 1)] : 0;
+        weight[(ALPHA + s) * W::N + i]     = i < n ? e->alpha[s][i] : 0;
+        weight[(MU_PLACE + s) * W::N + i]  = i < n ? e->mu[s][i] : 0;
+        weight[(RIM_PLACE + s) * W::N + i] = i < n ? e->MI[i * c + s * (n + 1)] : 0;
+        weight[(RIM_STIFFNESS + s) * W::N + i] = i < n ? e->AI[i * c + s * (n + 1)] : 0;
       }
-      weight[LAMBDA * 8 * B + i] = i < n ? e->lambda[i] : 1;
+      weight[LAMBDA * W::N + i] = i < n ? e->lambda[i] : 1;
     }
   }
 
   PetscErrorCode upload(const PatchFDPatches *pd, PlaceLine<T> *line)
   {
-    std::vector<PetscReal>  all((size_t)pd->nclass * F::CLASS);
+    std::vector<PetscReal>  all((size_t)pd->nclass * PlaceClass<W>::SIZE);
     std::vector<PlacePatch> patch((size_t)pd->npatch);
     T                      *where;
     PlacePatch             *which;
 
     PetscFunctionBegin;
-    for (PetscInt i = 0; i < pd->nclass; i++) numbers(&pd->eigen[i], &all[(size_t)i * F::CLASS]);
+    for (PetscInt i = 0; i < pd->nclass; i++) numbers(&pd->eigen[i], &all[(size_t)i * PlaceClass<W>::SIZE]);
     for (PetscInt i = 0; i < pd->npatch; i++) patch[i] = {(int)pd->first[i], (int)pd->n[i], (int)pd->cls[i]};
     PetscCall(memory.upload(all.size(), all.data(), &where));
     PetscCall(memory.upload(patch.size(), patch.data(), &which));
@@ -657,15 +789,15 @@ private:
   }
 };
 
-template <typename T, int B, bool FLAT>
+template <class W, bool FLAT>
 static PetscErrorCode PlaceSmootherNew(const PatchFDLocalDesc *desc, const int n[3], PlaceSmoother **place)
 {
   bool supported;
 
   PetscFunctionBegin;
-  PetscCall((PlaceSmootherBlocks<T, B, FLAT>::supported(&supported)));
+  PetscCall((PlaceSmootherBlocks<W, FLAT>::supported(&supported)));
   if (!supported) PetscFunctionReturn(PETSC_SUCCESS);
-  PlaceSmootherBlocks<T, B, FLAT> *p = new PlaceSmootherBlocks<T, B, FLAT>;
+  PlaceSmootherBlocks<W, FLAT> *p = new PlaceSmootherBlocks<W, FLAT>;
 
   *place = p; /* there before its arrays, so that it can be destroyed after an error */
   PetscCall(p->create(desc, n));
@@ -675,16 +807,20 @@ static PetscErrorCode PlaceSmootherNew(const PatchFDLocalDesc *desc, const int n
 template <typename T, bool FLAT>
 PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *desc, PlaceSmoother **place)
 {
-  int n[3] = {0, 0, 0}, most = 0;
+  int      n[3] = {0, 0, 0}, most = 0;
+  PetscInt lines = 24;
 
   PetscFunctionBegin;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-place_lines", &lines, NULL));
   for (int d = 0; d < 3; d++) {
-    const PatchFDPatches *pd = desc->field->dir[FLAT && d ? 3 - d : d];
+    const PatchFDPatches *pd = desc->field->dir[d];
 
     for (PetscInt i = 0; i < pd->npatch; i++) n[d] = PetscMax(n[d], (int)pd->n[i]);
     most = PetscMax(most, n[d]);
   }
-  if (most > 1 && most <= 8 * place_blocks[FLAT]) PetscCall((ForDegree<1, place_blocks[FLAT]>((most + 7) / 8, [&](auto blocks) { return PlaceSmootherNew<T, blocks, FLAT>(desc, n, place); })));
+  if (most <= 1 || most > place_most[FLAT]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (most <= lines) PetscCall((ForDegree<1, place_most[FLAT] / 2>((most + 1) / 2, [&](auto half) { return PlaceSmootherNew<PlaceThreads<T, 2 * half>, FLAT>(desc, n, place); })));
+  else PetscCall((ForDegree<1, place_most[FLAT] / 8>((most + 7) / 8, [&](auto blocks) { return PlaceSmootherNew<PlaceTiles<T, blocks>, FLAT>(desc, n, place); })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
