@@ -1,5 +1,5 @@
 /* Vertex patches: which kernels are launched on which patches.  See smoother.cuh for what is where */
-#include "smoother.cuh"
+#include "smoother_1d.cuh"
 
 namespace patchfd
 {
@@ -77,6 +77,20 @@ static bool HasConstants(const PatchFDPatches *pd)
   return false;
 }
 
+/* those for which there is no SmootherFast, if they are not too large */
+template <typename T>
+static PetscErrorCode CreatePlace(const PatchFDLocalDesc *desc, PlaceSmoother **place)
+{
+  PetscFunctionBegin;
+  if (IsPoint(desc, 1)) {
+    LineSmoother<T> *line = new LineSmoother<T>;
+
+    *place = line;
+    PetscCall(line->create(desc));
+  } else PetscCall((IsPoint(desc, 2) ? SmootherPlaceCreate<T, true> : SmootherPlaceCreate<T, false>)(desc, place));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename T>
 PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
 {
@@ -101,7 +115,7 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   }
   PetscCall(p->any.create(desc));
   PetscCall(CreateFast<T>(desc, &p->fast));
-  if (!IsPoint(desc, 1)) PetscCall((IsPoint(desc, 2) ? SmootherPlaceCreate<T, true> : SmootherPlaceCreate<T, false>)(desc, &p->place));
+  PetscCall(CreatePlace<T>(desc, &p->place));
   PetscCall(p->stencil.create(desc, p->ones, &p->uniform));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-place_few", &p->few, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-place_fork", &p->forks, NULL));
@@ -129,8 +143,8 @@ const char *Smoother<T>::name(void *plan)
   if (p->uniform) return p->stencil.byplace ? "stencil by place: patches are not equal; others, at free ends, by place" : "stencil; others, at free ends, by place";
   if (p->fast && IsWhole(p->fast->run, p->first)) return "equal patches";
   if (p->fast) return p->place ? "equal patches; others, at free ends, by place" : "equal patches; others, at free ends, by the kernel for any: they are too large";
-  if (p->place) return "patches by place: they are not equal, or their degree has no kernel of its own";
-  return "any patches: 1D, larger than other kernels take, or on a GPU without the instructions of others";
+  if (p->place) return "patches by place: in 1D, not equal, or of a degree that has no kernel of its own";
+  return "any patches: larger than other kernels take, or on a GPU without the instructions of others";
 }
 
 template <typename T>
