@@ -184,6 +184,7 @@ struct Step {
     STENCIL, /* `colors` colours, from `color` on, of `patches` */
     FAST,    /* the equal patches g of a colour */
     PAIR,    /* those of two colours, g and then `next` */
+    SWEEP,   /* all patches of the colours `all`, few */
     ONES,    /* `shell`, patches of one unknown */
     ANY      /* `shell`, any patches */
   } kind;
@@ -193,6 +194,7 @@ struct Step {
   PatchShell      shell;
   PetscInt        colors;
   const PetscInt *color;
+  const PatchFDColor *all;
 };
 
 /* in this order, those beside others first */
@@ -309,9 +311,11 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
   Steps        s;
   ColorPatches c = FindPatches(p, call.op, colors[0].parity, patches), next;
 
-  if (p->place && call.op == PATCHFD_OP_BOUNDARY && c.any.size() && c.all.size() <= (size_t)p->few) { /* nothing is gained by another kernel for a part of them */
-    s.colors = 1;
-    s.add(Step::ANY, zero, c.all);
+  if (p->place && p->place->sweeps() && call.op == PATCHFD_OP_BOUNDARY && c.any.size() && c.all.size() <= (size_t)p->few) { /* launches would take the time */
+    Step &sweep = s.add(Step::SWEEP, zero);
+
+    s.colors = sweep.colors = ncolors;
+    sweep.all               = colors;
     return s;
   }
   if (p->uniform && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_FUSED)) s.colors = p->stencil.colors(ncolors, colors, patches);
@@ -366,6 +370,18 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
     PetscCall(p->fast->pair(step.g, step.next, boundary, call.x, call.b, stream));
     PetscCall(PetscLogGpuFlops((Count(step.g) + Count(step.next)) * p->fast->flops(boundary, true)));
     break;
+  case Step::SWEEP: {
+    std::vector<PatchShell> shells;
+    PetscLogDouble          count = 0;
+
+    for (PetscInt i = 0; i < step.colors; i++) {
+      shells.push_back(FindPatches(p, call.op, step.all[i].parity, patches).all);
+      count += (PetscLogDouble)shells.back().size();
+    }
+    PetscCall(p->place->sweep((int)step.colors, shells.data(), call.omega, call.x, call.b, stream));
+    PetscCall(PetscLogGpuFlops(count * p->any.flops(p->any.n, call.op, step.zero)));
+    break;
+  }
   case Step::ONES:
     PetscCall(p->any.ones(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
     break;

@@ -21,6 +21,7 @@
 */
 #pragma once
 #include "smoother_place_line.cuh"
+#include <cooperative_groups.h>
 
 namespace patchfd
 {
@@ -386,18 +387,12 @@ struct PlaceTarget {
   }
 };
 
-template <class W, bool BOUNDARY, bool FLAT>
-__launch_bounds__(PLACE_THREADS, W::BLOCKS) static __global__
-void PlaceKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShell shell, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x,
-                 const typename W::REAL *__restrict__ b)
+/* the block's row of patches */
+template <bool BOUNDARY, bool FLAT, class W>
+static __device__ __forceinline__ void PlaceRowOfPatches(const PlaceBlock<W> &me, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x, const typename W::REAL *__restrict__ b)
 {
   using T = typename W::REAL;
-  extern __shared__ int4 place_memory[];
-  __shared__ PlaceRow row;
-
-  PlaceFindRow(g, shell, row);
-
-  const PlaceBlock<W>      me(g, row, (T *)place_memory);
+  const PlaceData<T>      &g       = me.g;
   const unsigned long long between = PlaceBetween(me);
   const auto               nothing = [](const int *, const int *, typename W::Values &) {};
   const auto               as      = [](const int *, const int *, const bool *, int, T *) {};
@@ -467,6 +462,26 @@ void PlaceKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __
     });
 }
 
+/* colour by colour; more than one in a cooperative launch, whose blocks wait for each other */
+template <class W, bool BOUNDARY, bool FLAT>
+__launch_bounds__(PLACE_THREADS, W::BLOCKS) static __global__
+void PlaceKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShells shells, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x,
+                 const typename W::REAL *__restrict__ b)
+{
+  extern __shared__ int4 place_memory[];
+  __shared__ PlaceRow row;
+
+  for (int c = 0;;) {
+    for (unsigned item = blockIdx.x; item < shells.color[c].rows(); item += gridDim.x) {
+      PlaceFindRow(g, shells.color[c], item, row);
+      PlaceRowOfPatches<BOUNDARY, FLAT>(PlaceBlock<W>(g, row, (typename W::REAL *)place_memory), omega, beta, x, b);
+      if (shells.colors > 1) __syncthreads(); /* before the next row's numbers */
+    }
+    if (++c >= shells.colors) break;
+    cooperative_groups::this_grid().sync();
+  }
+}
+
 /* ---- the residual alone ---- */
 
 /*
@@ -524,7 +539,7 @@ void PlaceResidualKernel(const __grid_constant__ PlaceData<typename W::REAL> g, 
   extern __shared__ int4 place_memory[];
   __shared__ PlaceRow row;
 
-  PlaceFindRow(g, shell, row);
+  PlaceFindRow(g, shell, blockIdx.x, row);
 
   const PlaceBlock<W> me(g, row, (T *)place_memory);
   const int           ny = me.y.n, nz = me.z.n, cy = FLAT ? 1 : ny + 2, below = FLAT ? 0 : 1, nodes = me.width + 2, plane = g.rows * g.frow, tile = threadIdx.x / 32;
@@ -678,6 +693,7 @@ template <class W, bool FLAT>
 struct PlaceSmootherBlocks : PlaceSmoother {
   using T = typename W::REAL;
   PlaceOrder<W, FLAT> order, turned; /* turned: the first two directions of the mesh in place of each other, for patches of which there are few in x */
+  unsigned            resident; /* blocks that the device has room for, in `order` */
   PlanMemory          memory;
 
   /* has the code been compiled for a GPU with these instructions? */
@@ -706,24 +722,52 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     turned.create(desc, line, n);
     PetscCall(AllowShared(PlaceKernel<W, true, FLAT>, PetscMax(order.bytes, turned.bytes)));
     PetscCall(AllowShared(PlaceKernel<W, false, FLAT>, PetscMax(order.bytes_solve, turned.bytes_solve)));
+    int multiprocessors, blocks;
+
+    PetscCall(Multiprocessors(&multiprocessors));
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, PlaceKernel<W, true, FLAT>, order.threads, order.bytes));
+    resident = (unsigned)(multiprocessors * blocks);
     if (residuals()) PetscCall(AllowShared(PlaceResidualKernel<W, FLAT>, order.bytes_residual));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
   PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
   {
-    int inx = 0;
+    PlaceShells shells;
+    int         inx = 0;
 
     for (int i = 0; i < 6; i++)
       if (!s.part[i].empty()) inx = PetscMax(inx, s.part[i].hi[0] - s.part[i].lo[0]);
 
     const PlaceOrder<W, FLAT> &o = 2 * inx <= order.patches ? turned : order;
-    const PlaceShell           shell(s, o.patches, o.dir);
+
+    shells.color[shells.colors++] = PlaceShell(s, o.patches, o.dir);
+    PetscFunctionBegin;
+    if (boundary) PlaceKernel<W, true, FLAT><<<shells.color[0].rows(), o.threads, o.bytes, stream>>>(o.data, shells, (T)omega, (T)beta, (T *)x, (const T *)b);
+    else PlaceKernel<W, false, FLAT><<<shells.color[0].rows(), o.threads, o.bytes_solve, stream>>>(o.data, shells, (T)omega, (T)beta, (T *)x, (const T *)b);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  bool           sweeps() const override { return true; }
+  PetscErrorCode sweep(int colors, const PatchShell s[], PetscReal omega, void *x, const void *b, cudaStream_t stream) override
+  {
+    PlaceShells shells;
+    unsigned    rows = 0;
+    const T    *rhs = (const T *)b;
+    T          *to = (T *)x, factor = (T)omega, keep = (T)(1 - omega);
+    void       *arguments[] = {&order.data, &shells, &factor, &keep, &to, &rhs};
 
     PetscFunctionBegin;
-    if (boundary) PlaceKernel<W, true, FLAT><<<shell.rows(), o.threads, o.bytes, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
-    else PlaceKernel<W, false, FLAT><<<shell.rows(), o.threads, o.bytes_solve, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
-    PetscCallCUDA(cudaGetLastError());
+    for (int c = 0; c < colors; c++) {
+      const PlaceShell shell(s[c], order.patches, order.dir);
+
+      shells.color[shells.colors++] = shell;
+      rows                          = PetscMax(rows, shell.rows());
+      if (c + 1 < colors && shells.colors < PlaceShells::MOST) continue;
+      PetscCallCUDA(cudaLaunchCooperativeKernel((const void *)PlaceKernel<W, true, FLAT>, dim3(PetscMin(rows, resident)), dim3(order.threads), arguments, order.bytes, stream));
+      shells.colors = 0;
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
