@@ -17,7 +17,7 @@ struct SmootherPlan {
   std::vector<PetscInt> first[3];   /* node of each patch */
   cudaStream_t          side;       /* for patches that may be solved beside others */
   cudaEvent_t           fork, join; /* of PETSc's stream, of `side` */
-  PetscInt              few = 4096;
+  PetscReal             waves = 1;
   PetscBool             forks = PETSC_TRUE;
 };
 
@@ -117,7 +117,7 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   PetscCall(CreateFast<T>(desc, &p->fast));
   PetscCall(CreatePlace<T>(desc, &p->place));
   PetscCall(p->stencil.create(desc, p->ones, &p->uniform));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-place_few", &p->few, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-place_waves", &p->waves, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-place_fork", &p->forks, NULL));
   PetscCallCUDA(cudaStreamCreateWithFlags(&p->side, cudaStreamNonBlocking));
   PetscCallCUDA(cudaEventCreateWithFlags(&p->fork, cudaEventDisableTiming));
@@ -311,7 +311,7 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
   Steps        s;
   ColorPatches c = FindPatches(p, call.op, colors[0].parity, patches), next;
 
-  if (p->place && p->place->sweeps() && call.op == PATCHFD_OP_BOUNDARY && c.any.size() && c.all.size() <= (size_t)p->few) { /* launches would take the time */
+  if (p->place && call.op == PATCHFD_OP_BOUNDARY && c.any.size() && p->place->few(c.all, p->waves)) { /* launches would take the time */
     Step &sweep = s.add(Step::SWEEP, zero);
 
     s.colors = sweep.colors = ncolors;

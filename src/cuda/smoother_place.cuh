@@ -20,72 +20,11 @@
   In 2D (FLAT) directions 1 and 2 change places, y is the point, and what there is to do along y is left out; alpha_z Z is subtracted from x-lines.
 */
 #pragma once
-#include "smoother_place_line.cuh"
+#include "smoother_place_residual.cuh"
 #include <cooperative_groups.h>
 
 namespace patchfd
 {
-
-template <class W>
-struct PlaceBlock {
-  using T = typename W::REAL;
-
-  const PlaceData<T>  &g;
-  const PlaceRow      &row;
-  T                   *sm;
-  PlaceClass<W>     y, z;
-  int                  first[3], width; /* first unknown; columns */
-  Divisor              columns;
-
-  __device__ __forceinline__ PlaceBlock(const PlaceData<T> &g, const PlaceRow &row, T *sm) :
-    g(g), row(row), sm(sm), y(g.d[1], row.number[1]), z(g.d[2], row.number[2]), width(row.first[row.count] - 1 - row.first[0]), columns(width)
-  {
-    first[0] = row.first[0];
-    first[1] = g.d[1].patch[row.number[1]].first;
-    first[2] = g.d[2].patch[row.number[2]].first;
-  }
-  __device__ __forceinline__ PlaceClass<W> x(int p) const { return PlaceClass<W>(g.d[0], row.number[0] + 2 * p); }
-  __device__ __forceinline__ int              column(int p) const { return row.first[p] - row.first[0]; } /* of patch p's first unknown */
-  __device__ __forceinline__ T *V(int c, int j, int k) const { return sm + k * g.plane + j * g.row + c; }
-  __device__ __forceinline__ T *X(int q, int k, int j) const { return sm + g.X + (q * g.closure[2] + k) * g.xrow + j; }
-  __device__ __forceinline__ T *G(int s, int k, int e) const { return sm + g.G + (s * g.closure[2] + k) * g.frow + e; }
-  __device__ __forceinline__ T *Z(int s, int j, int e) const { return sm + g.Z + (s * g.closure[1] + j) * g.frow + e; }
-  __device__ __forceinline__ T *HY(int s, int k, int c) const { return sm + g.HY + (s * g.closure[2] + k) * g.row + c; }
-  __device__ __forceinline__ T *FZ(int s, int j, int c) const { return sm + g.FZ + (s * g.closure[1] + j) * g.row + c; }
-};
-
-/* the columns between patches, a bit each */
-template <class W>
-static __device__ __forceinline__ unsigned long long PlaceBetween(const PlaceBlock<W> &me)
-{
-  unsigned long long between = 0;
-
-  for (int p = 1; p < me.row.count; p++) between |= 1ull << (me.column(p) - 1);
-  return between;
-}
-
-/* ---- from global memory: asynchronous copies, all under way at once ---- */
-
-/* to[at] = number (a, b, c) of n, for all that a thread has */
-template <typename F>
-static __device__ __forceinline__ void EachNode(int n0, int n1, int n2, F f)
-{
-  const Divisor d0(n0), d1(n1);
-
-  for (int e = threadIdx.x; e < n0 * n1 * n2; e += blockDim.x) {
-    const int r = d0.quotient(e), c = d1.quotient(r);
-
-    f(e - r * n0, r - c * n1, c);
-  }
-}
-
-template <class W>
-static __device__ __forceinline__ void PlaceFetchNode(const PlaceBlock<W> &me, typename W::REAL *to, const typename W::REAL *from, int i, int j, int k)
-{
-  const bool here = me.g.read.contains(i, j, k);
-
-  Fetch(to, from + (here ? me.g.at(i, j, k) : 0), here);
-}
 
 template <bool BOUNDARY, bool FLAT, class W>
 static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<W> &me, const typename W::REAL *x, const typename W::REAL *b)
@@ -103,52 +42,6 @@ static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<W> &me, const
   EachNode(me.width + 2, 2, nz + 2, [&](int e, int s, int k) { PlaceFetchNode(me, me.G(s, k, e), x, o[0] + e, o[1] + s * (ny + 1), o[2] + k); });
   EachNode(me.width + 2, ny + 2, 2, [&](int e, int j, int s) { PlaceFetchNode(me, me.Z(s, j, e), x, o[0] + e, o[1] + j, o[2] + s * (nz + 1)); });
   EachNode(ny + 2, me.row.count + 1, nz + 2, [&](int j, int q, int k) { PlaceFetchNode(me, me.X(q, k, j), x, me.row.first[q] - 1, o[1] + j, o[2] + k); });
-}
-
-/* ---- tiles ---- */
-
-/*
-  The lines 0 .. count - 1 in tiles, from tile `tile` on one for each warp: f(l, own) with the numbers of a thread's lines.  Of tensor instructions all threads
-  take part: the last line again (a copy, not its own) where there are no more.  Returns the warp's tile after all.
-*/
-template <class W, typename F>
-static __device__ __forceinline__ int EachTile(int tile, int count, F f)
-{
-  const int tiles = (count + W::WARP - 1) / W::WARP;
-
-#pragma unroll 1
-  for (; tile < tiles; tile += blockDim.x / 32) {
-    int  l[W::LINES];
-    bool own[W::LINES];
-
-#pragma unroll
-    for (int h = 0; h < W::LINES; h++) {
-      const int at = tile * W::WARP + W::line(h);
-
-      own[h] = at < count;
-      l[h]   = min(at, count - 1);
-    }
-    if (W::TILES || own[0]) f(l, own);
-  }
-  return tile - tiles;
-}
-
-/* f(p, l, own) with the numbers of `count` lines of each of the row's patches; a tile, whose lines have one matrix, is of one patch */
-template <class W, typename F>
-static __device__ __forceinline__ int EachPatchTile(const PlaceBlock<W> &me, int tile, int count, F f)
-{
-  if constexpr (W::TILES) {
-    for (int p = 0; p < me.row.count; p++) tile = EachTile<W>(tile, count, [&](const int l[], const bool own[]) { f(p, l, own); });
-    return tile;
-  } else {
-    const Divisor patch(count);
-
-    return EachTile<W>(tile, me.row.count * count, [&](const int l[], const bool own[]) {
-      const int p = patch.quotient(l[0]), m[1] = {l[0] - p * count};
-
-      f(p, m, own);
-    });
-  }
 }
 
 /* lines of the closure, times M or to modes: matrix and columns of the ends; from the first node of the closure on, to entries 0 .. n - 1 of `to` */
@@ -482,152 +375,6 @@ void PlaceKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __
   }
 }
 
-/* ---- the residual alone ---- */
-
-/*
-  r = b - A x at the unknowns, A = A_x M_y M_z + M_x A_y M_z + M_x M_y A_z: z-lines of the closure to p = M_z x and q = A_z x, y-lines to s = M_y q + A_y p and
-  t = M_y p, x-lines to M_x s + A_x t, patch by patch.  p, t and q, s are in shared memory, [k][j][e] with places of the closure in y and x; x has two planes more.
-*/
-template <class W>
-struct PlaceProduct {
-  using T = typename W::REAL;
-  PlaceClass<W>      m;
-  typename W::Matrix mass, stiffness;
-
-  __device__ __forceinline__ PlaceProduct(const PlaceClass<W> &m) : m(m), mass(m, MASS), stiffness(m, STIFFNESS) { }
-  /* lines of the closure */
-  __device__ __forceinline__ void load(T *const line[], int stride, typename W::Values &v, T end[2][W::LINES]) const
-  {
-    const T *inner[W::LINES];
-
-#pragma unroll
-    for (int h = 0; h < W::LINES; h++) {
-      inner[h]  = line[h] + stride;
-      end[0][h] = line[h][0];
-      end[1][h] = line[h][(m.n + 1) * stride];
-    }
-    v.load(inner, stride, m.n);
-  }
-  /* M v or A v */
-  __device__ __forceinline__ void apply(bool stiff, const T end[2][W::LINES], const typename W::Values &v, T *const to[], const bool own[], int stride) const
-  {
-    (stiff ? stiffness : mass).apply(v, m.n, [&](int i, T w[]) {
-#pragma unroll
-      for (int s = 0; s < 2; s++) AddWeight(m, (stiff ? RIM_STIFFNESS : RIM_PLACE) + s, i, end[s], w);
-      PlaceStore<W>(to, own, stride, m.n, i, w);
-    });
-  }
-  /* M v + A u */
-  __device__ __forceinline__ void both(const T vend[2][W::LINES], const T uend[2][W::LINES], const typename W::Values &v, const typename W::Values &u, T *const to[], const bool own[], int stride) const
-  {
-    mass.apply(v, stiffness, u, m.n, [&](int i, T w[]) {
-#pragma unroll
-      for (int s = 0; s < 2; s++) {
-        AddWeight(m, RIM_PLACE + s, i, vend[s], w);
-        AddWeight(m, RIM_STIFFNESS + s, i, uend[s], w);
-      }
-      PlaceStore<W>(to, own, stride, m.n, i, w);
-    });
-  }
-};
-
-template <class W, bool FLAT>
-__launch_bounds__(PLACE_THREADS, W::N <= 16 ? 2 : 1) static __global__
-void PlaceResidualKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShell shell, const typename W::REAL *x, const typename W::REAL *b, typename W::REAL *r)
-{
-  using T = typename W::REAL;
-  extern __shared__ int4 place_memory[];
-  __shared__ PlaceRow row;
-
-  PlaceFindRow(g, shell, blockIdx.x, row);
-
-  const PlaceBlock<W> me(g, row, (T *)place_memory);
-  const int           ny = me.y.n, nz = me.z.n, cy = FLAT ? 1 : ny + 2, below = FLAT ? 0 : 1, nodes = me.width + 2, plane = g.rows * g.frow, tile = threadIdx.x / 32;
-  const int           o[3] = {me.first[0] - 1, me.first[1] - below, me.first[2] - 1};
-  T                  *P = me.sm, *Q = P + g.closure[2] * plane;
-  const Divisor       ey(nodes), yy(ny);
-
-  EachNode(nodes, cy, nz + 2, [&](int e, int j, int k) { PlaceFetchNode(me, P + k * plane + j * g.frow + e, x, o[0] + e, o[1] + j, o[2] + k); });
-  FetchWait();
-  __syncthreads();
-  {
-    const PlaceProduct<W> z(me.z);
-
-    EachTile<W>(tile, nodes * cy, [&](const int l[], const bool own[]) {
-      T                 *p[W::LINES], *q[W::LINES], end[2][W::LINES];
-      typename W::Values v;
-
-#pragma unroll
-      for (int h = 0; h < W::LINES; h++) {
-        const int at = l[h] + ey.quotient(l[h]) * (g.frow - nodes);
-
-        p[h] = P + at;
-        q[h] = Q + at;
-      }
-      z.load(p, plane, v, end);
-      W::wait();
-      z.apply(false, end, v, p, own, plane);
-      z.apply(true, end, v, q, own, plane);
-    });
-  }
-  __syncthreads();
-  if (!FLAT) {
-    const PlaceProduct<W> y(me.y);
-
-    EachTile<W>(tile, nodes * nz, [&](const int l[], const bool own[]) {
-      T                 *p[W::LINES], *q[W::LINES], pend[2][W::LINES], qend[2][W::LINES];
-      typename W::Values v, u;
-
-#pragma unroll
-      for (int h = 0; h < W::LINES; h++) {
-        const int at = l[h] + ey.quotient(l[h]) * (plane - nodes);
-
-        p[h] = P + at;
-        q[h] = Q + at;
-      }
-      y.load(p, g.frow, u, pend);
-      y.load(q, g.frow, v, qend);
-      W::wait();
-      y.both(qend, pend, v, u, q, own, g.frow);
-      y.apply(false, pend, u, p, own, g.frow);
-    });
-    __syncthreads();
-  }
-  EachPatchTile(me, tile, ny * nz, [&](int patch, const int l[], const bool own[]) {
-    const PlaceProduct<W> m(me.x(patch));
-    const T               point = FLAT ? me.y.weight(LAMBDA, 0) : T(0); /* A_y of the point, whose mass is 1 */
-    T                    *t[W::LINES], *s[W::LINES], *to[W::LINES], send[2][W::LINES], tend[2][W::LINES];
-    typename W::Values    v, u;
-
-#pragma unroll
-    for (int h = 0; h < W::LINES; h++) {
-      const int k = yy.quotient(l[h]), at = k * plane + (l[h] - k * ny) * g.frow + me.column(patch);
-
-      t[h]  = P + at;
-      s[h]  = Q + at;
-      to[h] = s[h] + 1; /* clear of the patches beside */
-    }
-    m.load(s, 1, v, send);
-    m.load(t, 1, u, tend);
-    W::wait();
-    if (FLAT) {
-      v.add(point, u);
-#pragma unroll
-      for (int i = 0; i < 2 * W::LINES; i++) send[i / W::LINES][i % W::LINES] += point * tend[i / W::LINES][i % W::LINES];
-    }
-    m.both(send, tend, v, u, to, own, 1);
-  });
-  __syncthreads();
-  const unsigned long long between = PlaceBetween(me);
-
-  EachNode(me.width, ny, nz, [&](int c, int j, int k) {
-    const int       node[3] = {me.first[0] + c, me.first[1] + j, me.first[2] + k};
-    const ptrdiff_t at      = g.at(node[0], node[1], node[2]);
-
-    if (!(between >> c & 1) && g.read.contains(node[0], node[1], node[2])) r[at] = b[at] - Q[k * plane + j * g.frow + c + 1];
-  });
-}
-
 /* ---- launch ---- */
 
 /* a choice of the directions in the kernels, and where arrays lie in shared memory */
@@ -749,7 +496,7 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  bool           sweeps() const override { return true; }
+  bool           few(const PatchShell &s, PetscReal waves) const override { return PlaceShell(s, order.patches, order.dir).rows() <= waves * resident; }
   PetscErrorCode sweep(int colors, const PatchShell s[], PetscReal omega, void *x, const void *b, cudaStream_t stream) override
   {
     PlaceShells shells;
