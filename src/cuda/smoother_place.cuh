@@ -26,6 +26,19 @@
 namespace patchfd
 {
 
+/* the matrices of the directions on their way to L1, before each stage in turn waits for its own */
+template <class W>
+static __device__ __forceinline__ void PlacePrefetch(const PlaceBlock<W> &me)
+{
+  constexpr int LINE = 128 / sizeof(typename W::REAL), LINES = (PlaceClass<W>::SIZE + LINE - 1) / LINE;
+
+  for (int e = threadIdx.x; e < (2 + me.row.count) * LINES; e += blockDim.x) {
+    const int which = e / LINES;
+
+    asm volatile("prefetch.global.L1 [%0];" : : "l"((which == 0 ? me.y : which == 1 ? me.z : me.x(which - 2)).numbers + (e - which * LINES) * LINE));
+  }
+}
+
 template <bool BOUNDARY, bool FLAT, class W>
 static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<W> &me, const typename W::REAL *x, const typename W::REAL *b)
 {
@@ -355,22 +368,40 @@ static __device__ __forceinline__ void PlaceRowOfPatches(const PlaceBlock<W> &me
     });
 }
 
-/* colour by colour; more than one in a cooperative launch, whose blocks wait for each other */
 template <class W, bool BOUNDARY, bool FLAT>
 __launch_bounds__(PLACE_THREADS, W::BLOCKS) static __global__
-void PlaceKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShells shells, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x,
+void PlaceKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShell shell, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x,
                  const typename W::REAL *__restrict__ b)
 {
   extern __shared__ int4 place_memory[];
   __shared__ PlaceRow row;
 
+  PlaceFindRow(g, shell, blockIdx.x, row);
+  PlaceRowOfPatches<BOUNDARY, FLAT>(PlaceBlock<W>(g, row, (typename W::REAL *)place_memory), omega, beta, x, b);
+}
+
+/* several colours, one after another, in a cooperative launch: blocks wait for each other */
+template <class W, bool FLAT>
+__launch_bounds__(PLACE_THREADS, W::BLOCKS) static __global__
+void PlaceSweepKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShells shells, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x,
+                      const typename W::REAL *__restrict__ b)
+{
+  extern __shared__ int4 place_memory[];
+  __shared__ PlaceRow row;
+
   for (int c = 0;;) {
-    for (unsigned item = blockIdx.x; item < shells.color[c].rows(); item += gridDim.x) {
-      PlaceFindRow(g, shells.color[c], item, row);
-      PlaceRowOfPatches<BOUNDARY, FLAT>(PlaceBlock<W>(g, row, (typename W::REAL *)place_memory), omega, beta, x, b);
-      if (shells.colors > 1) __syncthreads(); /* before the next row's numbers */
+    const PlaceShell &shell = shells.color[c];
+
+    for (unsigned item = blockIdx.x; item < shell.rows(); item += gridDim.x) {
+      if (c == 0 || item != blockIdx.x) PlaceFindRow(g, shell, item, row);
+      const PlaceBlock<W> me(g, row, (typename W::REAL *)place_memory);
+
+      PlacePrefetch(me);
+      PlaceRowOfPatches<true, FLAT>(me, omega, beta, x, b);
+      __syncthreads(); /* before the next row's numbers */
     }
     if (++c >= shells.colors) break;
+    if (blockIdx.x < shells.color[c].rows()) PlaceFindRow(g, shells.color[c], blockIdx.x, row); /* before the others are waited for */
     cooperative_groups::this_grid().sync();
   }
 }
@@ -456,7 +487,7 @@ struct PlaceSmootherBlocks : PlaceSmoother {
 
   PetscErrorCode create(const PatchFDLocalDesc *desc, const int n[3])
   {
-    static const int dir[2][3] = {{0, FLAT ? 2 : 1, FLAT ? 1 : 2}, {1, FLAT ? 2 : 0, FLAT ? 0 : 2}};
+    static constexpr int dir[2][3] = {{0, FLAT ? 2 : 1, FLAT ? 1 : 2}, {1, FLAT ? 2 : 0, FLAT ? 0 : 2}};
     PlaceLine<T>     line[3];
 
     PetscFunctionBegin;
@@ -468,11 +499,12 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     order.create(desc, line, n);
     turned.create(desc, line, n);
     PetscCall(AllowShared(PlaceKernel<W, true, FLAT>, PetscMax(order.bytes, turned.bytes)));
+    PetscCall(AllowShared(PlaceSweepKernel<W, FLAT>, order.bytes));
     PetscCall(AllowShared(PlaceKernel<W, false, FLAT>, PetscMax(order.bytes_solve, turned.bytes_solve)));
     int multiprocessors, blocks;
 
     PetscCall(Multiprocessors(&multiprocessors));
-    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, PlaceKernel<W, true, FLAT>, order.threads, order.bytes));
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, PlaceSweepKernel<W, FLAT>, order.threads, order.bytes));
     resident = (unsigned)(multiprocessors * blocks);
     if (residuals()) PetscCall(AllowShared(PlaceResidualKernel<W, FLAT>, order.bytes_residual));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -480,18 +512,17 @@ struct PlaceSmootherBlocks : PlaceSmoother {
 
   PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
   {
-    PlaceShells shells;
-    int         inx = 0;
+    int inx = 0;
 
     for (int i = 0; i < 6; i++)
       if (!s.part[i].empty()) inx = PetscMax(inx, s.part[i].hi[0] - s.part[i].lo[0]);
 
     const PlaceOrder<W, FLAT> &o = 2 * inx <= order.patches ? turned : order;
+    const PlaceShell           shell(s, o.patches, o.dir);
 
-    shells.color[shells.colors++] = PlaceShell(s, o.patches, o.dir);
     PetscFunctionBegin;
-    if (boundary) PlaceKernel<W, true, FLAT><<<shells.color[0].rows(), o.threads, o.bytes, stream>>>(o.data, shells, (T)omega, (T)beta, (T *)x, (const T *)b);
-    else PlaceKernel<W, false, FLAT><<<shells.color[0].rows(), o.threads, o.bytes_solve, stream>>>(o.data, shells, (T)omega, (T)beta, (T *)x, (const T *)b);
+    if (boundary) PlaceKernel<W, true, FLAT><<<shell.rows(), o.threads, o.bytes, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    else PlaceKernel<W, false, FLAT><<<shell.rows(), o.threads, o.bytes_solve, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -512,7 +543,7 @@ struct PlaceSmootherBlocks : PlaceSmoother {
       shells.color[shells.colors++] = shell;
       rows                          = PetscMax(rows, shell.rows());
       if (c + 1 < colors && shells.colors < PlaceShells::MOST) continue;
-      PetscCallCUDA(cudaLaunchCooperativeKernel((const void *)PlaceKernel<W, true, FLAT>, dim3(PetscMin(rows, resident)), dim3(order.threads), arguments, order.bytes, stream));
+      PetscCallCUDA(cudaLaunchCooperativeKernel((const void *)PlaceSweepKernel<W, FLAT>, dim3(PetscMin(rows, resident)), dim3(order.threads), arguments, order.bytes, stream));
       shells.colors = 0;
     }
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -598,11 +629,10 @@ static PetscErrorCode PlaceSmootherNew(const PatchFDLocalDesc *desc, const int n
 template <typename T, bool FLAT>
 PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *desc, PlaceSmoother **place)
 {
-  int      n[3] = {0, 0, 0}, most = 0;
-  PetscInt lines = 24;
+  constexpr int threads = sizeof(T) == 4 || FLAT ? 6 : 4; /* unknowns of a direction up to which a thread a line is faster on an H200 */
+  int           n[3]    = {0, 0, 0}, most = 0;
 
   PetscFunctionBegin;
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-place_lines", &lines, NULL));
   for (int d = 0; d < 3; d++) {
     const PatchFDPatches *pd = desc->field->dir[d];
 
@@ -610,7 +640,7 @@ PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *desc, PlaceSmoother *
     most = PetscMax(most, n[d]);
   }
   if (most <= 1 || most > place_most[FLAT]) PetscFunctionReturn(PETSC_SUCCESS);
-  if (most <= lines) PetscCall((ForDegree<1, place_most[FLAT] / 2>((most + 1) / 2, [&](auto half) { return PlaceSmootherNew<PlaceThreads<T, 2 * half>, FLAT>(desc, n, place); })));
+  if (most <= threads) PetscCall((ForDegree<1, threads / 2>((most + 1) / 2, [&](auto half) { return PlaceSmootherNew<PlaceThreads<T, 2 * half>, FLAT>(desc, n, place); })));
   else PetscCall((ForDegree<1, place_most[FLAT] / 8>((most + 7) / 8, [&](auto blocks) { return PlaceSmootherNew<PlaceTiles<T, blocks>, FLAT>(desc, n, place); })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

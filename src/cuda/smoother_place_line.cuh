@@ -238,7 +238,7 @@ template <typename T, int SIZE>
 struct PlaceThreads {
   using REAL = T;
   static constexpr int  N = SIZE, LINES = 1, WARP = 32, MATRIX = N * N, ARCH = 80;
-  static constexpr int  BLOCKS = sizeof(T) == 8 ? (N <= 4 ? 5 : N <= 8 ? 4 : N <= 16 ? 3 : 2) : (N <= 8 ? 5 : N <= 16 ? 4 : 3);
+  static constexpr int  BLOCKS = 4;
   static constexpr bool TILES = false;
 
   static void place(int at, int *i, int *j)
