@@ -4,7 +4,11 @@
     smoother.cu           what is chosen when
     smoother_any.cu       the generic kernel (any sizes, graded meshes, free ends, 1D, all operations) and one for patches of one unknown
                           (degree 1)
-    smoother_place.cuh    patches with matrices of their own, on tensor instructions: graded meshes, free ends, other degrees
+    smoother_1d.cuh       a thread an unknown in 1D
+    smoother_place.cuh    patches with matrices of their own: graded meshes, free ends, other degrees
+      smoother_place_line.cuh      where matrices lie, and lines: on tensor instructions, or a thread a line
+      smoother_place_block.cuh     a block of threads
+      smoother_place_residual.cuh  the residual of these patches
     smoother_stencil.cu   patches of one unknown, equal or not, several colours at once
     smoother_volume.cuh   equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D, the interior of every uniform mesh, all of
                           it with Dirichlet conditions: which of these

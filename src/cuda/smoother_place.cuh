@@ -1,11 +1,11 @@
 /*
-  Patches with matrices of their own (a class by place), on tensor instructions: graded meshes, patches that reach free ends, degrees that have no
-  kernel of their own, coefficients that differ.  Sizes are known at run time: a direction has n <= 8 B unknowns.
+  Patches with matrices of their own (a class by place): graded meshes, patches that reach free ends, degrees that have no kernel of their own, coefficients
+  that differ.  Sizes are known at run time.
 
   Formula, notation and the order of directions are those of smoother_fast.cuh, without parity: the faces below and above (s = 0, 1) enter one by one,
   with alpha_s and mu_s of their own.  All patches of a block have the same place in y and z, and so the same matrices there; in x each of its P patches
-  has others.  A product with a matrix is B x B products of smoother_mma.cuh: two numbers a lane for each, which a warp loads for all of its tiles of
-  16 lines (from L1: blocks beside each other want the same ones).  Rows and columns from n on are zero; entries from n on read the last one of the line.
+  has others.  Products with a matrix are in smoother_place_line.cuh: on tensor instructions in blocks of 8 x 8, a warp's tile of 16 lines at a time, or, for
+  patches of few unknowns, which blocks of 8 would fill badly, by a thread a line.  Matrices come from L1: blocks beside each other want the same ones.
 
   Patches of a colour lie side by side in x, with one node between two.  Column c of the volume is the node first_0 + c, the ones between patches are
   carried along; node e of faces is first_0 - 1 + e.  Plane q in x is below patch q, and above patch q - 1.  Stages, with a barrier between each two:
@@ -18,6 +18,9 @@
     6. z-lines: mu_z FZ, to nodes, and to x
 
   In 2D (FLAT) directions 1 and 2 change places, y is the point, and what there is to do along y is left out; alpha_z Z is subtracted from x-lines.
+
+  Where there are few patches beside each other in x, as at a free end, rows are along another direction (`turned`).  On meshes with few patches of a colour one
+  launch has several colours (PlaceSweepKernel).
 */
 #pragma once
 #include "smoother_place_residual.cuh"
