@@ -1,5 +1,5 @@
 /* Vertex patches: which kernels are launched on which patches.  See smoother.cuh for what is where */
-#include "smoother.cuh"
+#include "smoother_1d.cuh"
 
 namespace patchfd
 {
@@ -15,6 +15,10 @@ struct SmootherPlan {
   bool                  regular;    /* all patches' matrices are */
   int                   ones[3][2]; /* patches of one unknown in each direction, first and end */
   std::vector<PetscInt> first[3];   /* node of each patch */
+  cudaStream_t          side;       /* for patches that may be solved beside others */
+  cudaEvent_t           fork, join; /* of PETSc's stream, of `side` */
+  PetscReal             waves = 1;
+  PetscBool             forks = PETSC_TRUE;
 };
 
 /* ---- the longest runs of equal, mirror-symmetric patches of 2 K - 1 unknowns ---- */
@@ -73,6 +77,20 @@ static bool HasConstants(const PatchFDPatches *pd)
   return false;
 }
 
+/* those for which there is no SmootherFast, if they are not too large */
+template <typename T>
+static PetscErrorCode CreatePlace(const PatchFDLocalDesc *desc, PlaceSmoother **place)
+{
+  PetscFunctionBegin;
+  if (IsPoint(desc, 1)) {
+    LineSmoother<T> *line = new LineSmoother<T>;
+
+    *place = line;
+    PetscCall(line->create(desc));
+  } else PetscCall((IsPoint(desc, 2) ? SmootherPlaceCreate<T, true> : SmootherPlaceCreate<T, false>)(desc, place));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename T>
 PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
 {
@@ -97,8 +115,13 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   }
   PetscCall(p->any.create(desc));
   PetscCall(CreateFast<T>(desc, &p->fast));
-  if (!IsPoint(desc, 1)) PetscCall((IsPoint(desc, 2) ? SmootherPlaceCreate<T, true> : SmootherPlaceCreate<T, false>)(desc, &p->place));
+  PetscCall(CreatePlace<T>(desc, &p->place));
   PetscCall(p->stencil.create(desc, p->ones, &p->uniform));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-place_waves", &p->waves, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-place_fork", &p->forks, NULL));
+  PetscCallCUDA(cudaStreamCreateWithFlags(&p->side, cudaStreamNonBlocking));
+  PetscCallCUDA(cudaEventCreateWithFlags(&p->fork, cudaEventDisableTiming));
+  PetscCallCUDA(cudaEventCreateWithFlags(&p->join, cudaEventDisableTiming));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -120,8 +143,8 @@ const char *Smoother<T>::name(void *plan)
   if (p->uniform) return p->stencil.byplace ? "stencil by place: patches are not equal; others, at free ends, by place" : "stencil; others, at free ends, by place";
   if (p->fast && IsWhole(p->fast->run, p->first)) return "equal patches";
   if (p->fast) return p->place ? "equal patches; others, at free ends, by place" : "equal patches; others, at free ends, by the kernel for any: they are too large";
-  if (p->place) return "patches by place: they are not equal, or their degree has no kernel of its own";
-  return "any patches: 1D, larger than other kernels take, or on a GPU without the instructions of others";
+  if (p->place) return "patches by place: in 1D, not equal, or of a degree that has no kernel of its own";
+  return "any patches: larger than other kernels take, or on a GPU without the instructions of others";
 }
 
 template <typename T>
@@ -135,6 +158,9 @@ PetscErrorCode Smoother<T>::destroy(void **plan)
   if (p->fast) PetscCall(p->fast->destroy());
   if (p->place) PetscCall(p->place->destroy());
   PetscCall(p->stencil.destroy());
+  if (p->join) PetscCallCUDA(cudaEventDestroy(p->join));
+  if (p->fork) PetscCallCUDA(cudaEventDestroy(p->fork));
+  if (p->side) PetscCallCUDA(cudaStreamDestroy(p->side));
   delete p->fast;
   delete p->place;
   delete p;
@@ -158,31 +184,39 @@ struct Step {
     STENCIL, /* `colors` colours, from `color` on, of `patches` */
     FAST,    /* the equal patches g of a colour */
     PAIR,    /* those of two colours, g and then `next` */
+    SWEEP,   /* all patches of the colours `all`, few */
     ONES,    /* `shell`, patches of one unknown */
     ANY      /* `shell`, any patches */
   } kind;
-  bool            zero; /* x is known to be zero before */
+  bool            zero;   /* x is known to be zero before */
+  bool            beside; /* after those beside it that were added before, but not after the others */
   FastGeometry    g, next;
   PatchShell      shell;
   PetscInt        colors;
   const PetscInt *color;
+  const PatchFDColor *all;
 };
 
-/* in this order */
+/* in this order, those beside others first */
 struct Steps {
   PetscInt colors = 0; /* that are done with them */
   int      n      = 0;
-  Step     step[3];
+  Step     step[5];
 
   Step &add(Step::Kind kind, bool zero)
   {
-    step[n].kind = kind;
-    step[n].zero = zero;
+    step[n].kind   = kind;
+    step[n].zero   = zero;
+    step[n].beside = false;
     return step[n++];
   }
-  void add(Step::Kind kind, bool zero, const PatchShell &shell)
+  void add(Step::Kind kind, bool zero, const PatchShell &shell, bool beside = false)
   {
-    if (shell.size()) add(kind, zero).shell = shell;
+    if (!shell.size()) return;
+    Step &s = add(kind, zero);
+
+    s.shell  = shell;
+    s.beside = beside;
   }
 };
 
@@ -190,7 +224,7 @@ struct Steps {
 struct ColorPatches {
   bool         fast;
   FastGeometry g;
-  PatchShell   ones, any;
+  PatchShell   ones, any, all;
 };
 
 /* the equal patches `inner` of a colour for the fast kernel; false if not all unknowns may be read */
@@ -224,12 +258,13 @@ static ColorPatches FindPatches(const SmootherPlan<T> *p, PatchFDPatchOp op, con
     all.hi[d]   = PetscMax(0, (int)(patches[d][1] - start[d] + 1) / 2);
     inner.lo[d] = PetscMin(all.hi[d], PetscMax(0, run[d][0] - start[d] + 1) / 2);
     inner.hi[d] = PetscMin(all.hi[d], PetscMax(0, run[d][1] - start[d] + 1) / 2);
-    c.ones.start[d] = c.any.start[d] = start[d];
+    c.ones.start[d] = c.any.start[d] = c.all.start[d] = start[d];
   }
   c.fast = fast && !inner.empty() && FindFast(p, start, inner, &c.g);
   if (inner.empty() || (fast && !c.fast)) inner = Range::none();
   static_cast<Shell &>(c.ones) = Shell(fast ? Range::none() : inner);
   static_cast<Shell &>(c.any)  = Shell(all, inner);
+  static_cast<Shell &>(c.all)  = Shell(all);
   return c;
 }
 
@@ -240,43 +275,74 @@ static bool IsPair(const SmootherPlan<T> *p, const Call &call, const PetscInt a[
   return p->fast && p->fast->rows && call.op == PATCHFD_OP_BOUNDARY && call.omega == 1 && a[0] != b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
+/* the boxes from .. to - 1 of a shell */
+static PatchShell Parts(const PatchShell &shell, int from, int to)
+{
+  PatchShell s     = shell;
+  size_t     total = 0;
+
+  for (int i = 0; i < 6; i++) {
+    if (i < from || i >= to) s.part[i] = Range::none();
+    s.end[i] = total += s.part[i].size();
+  }
+  return s;
+}
+
+/*
+  One kernel or two for the patches in the middle, two colours that follow each other in x, of which the others are `a` and `b`.  Those below and above the middle in z and y are not coupled
+  to it meanwhile: they are solved beside it.  In x they are: the others of the first colour come before, those of the second one after.
+*/
+static Step &AddMiddle(Steps &s, Step::Kind kind, bool zero, const PatchShell &a, const PatchShell *b)
+{
+  s.add(Step::ANY, zero, Parts(a, 0, 4), true);
+  if (b) s.add(Step::ANY, false, Parts(*b, 0, 4), true);
+  s.add(Step::ANY, zero, Parts(a, 4, 6));
+  const int middle = s.n;
+
+  s.add(kind, zero);
+  if (b) s.add(Step::ANY, false, Parts(*b, 4, 6));
+  return s.step[middle];
+}
+
 /* The next of these colours, as many as can be taken at once; zero: x is known to be zero before */
 template <typename T>
 static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, bool zero)
 {
   Steps        s;
-  ColorPatches c, next;
-  bool         rest = false; /* are there patches of more than one unknown? */
+  ColorPatches c = FindPatches(p, call.op, colors[0].parity, patches), next;
 
+  if (p->place && call.op == PATCHFD_OP_BOUNDARY && c.any.size() && p->place->few(c.all, p->waves)) { /* launches would take the time */
+    Step &sweep = s.add(Step::SWEEP, zero);
+
+    s.colors = sweep.colors = ncolors;
+    sweep.all               = colors;
+    return s;
+  }
   if (p->uniform && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_FUSED)) s.colors = p->stencil.colors(ncolors, colors, patches);
   if (s.colors) {
-    c = FindPatches(p, call.op, colors[0].parity, patches);
+    bool rest = false; /* are there patches of more than one unknown? */
+
     for (int d = 0; d < 3; d++) rest = rest || patches[d][0] < p->ones[d][0] || patches[d][1] > p->ones[d][1];
     if (rest) s.colors = PetscMin(s.colors, 2);
-    s.add(Step::ANY, zero, c.any);
-    Step &step = s.add(Step::STENCIL, zero);
+    if (rest && s.colors == 2) next = FindPatches(p, call.op, colors[1].parity, patches);
+    Step &step = AddMiddle(s, Step::STENCIL, zero, c.any, rest && s.colors == 2 ? &next.any : NULL);
 
     step.colors = s.colors;
     step.color  = colors[0].parity;
-    if (rest && s.colors == 2) s.add(Step::ANY, false, FindPatches(p, call.op, colors[1].parity, patches).any);
     return s;
   }
-  c = FindPatches(p, call.op, colors[0].parity, patches);
   if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity)) next = FindPatches(p, call.op, colors[1].parity, patches);
   else next.fast = false;
   if (next.fast) {
-    /* as with a stencil, the others of the first colour come before, those of the second one after: they find each other's values as they do colour by colour */
-    s.colors = 2;
-    s.add(Step::ANY, zero, c.any);
-    Step &pair = s.add(Step::PAIR, zero);
+    s.colors   = 2;
+    Step &pair = AddMiddle(s, Step::PAIR, zero, c.any, &next.any);
     pair.g     = c.g;
     pair.next  = next.g;
-    s.add(Step::ANY, false, next.any);
   } else {
     s.colors = 1;
+    s.add(Step::ANY, zero, c.any, c.fast);
     if (c.fast) s.add(Step::FAST, zero).g = c.g;
     s.add(Step::ONES, zero, c.ones);
-    s.add(Step::ANY, zero, c.any);
   }
   return s;
 }
@@ -304,6 +370,18 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
     PetscCall(p->fast->pair(step.g, step.next, boundary, call.x, call.b, stream));
     PetscCall(PetscLogGpuFlops((Count(step.g) + Count(step.next)) * p->fast->flops(boundary, true)));
     break;
+  case Step::SWEEP: {
+    std::vector<PatchShell> shells;
+    PetscLogDouble          count = 0;
+
+    for (PetscInt i = 0; i < step.colors; i++) {
+      shells.push_back(FindPatches(p, call.op, step.all[i].parity, patches).all);
+      count += (PetscLogDouble)shells.back().size();
+    }
+    PetscCall(p->place->sweep((int)step.colors, shells.data(), call.omega, call.x, call.b, stream));
+    PetscCall(PetscLogGpuFlops(count * p->any.flops(p->any.n, call.op, step.zero)));
+    break;
+  }
   case Step::ONES:
     PetscCall(p->any.ones(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
     break;
@@ -316,6 +394,24 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
     }
     PetscCall(PetscLogGpuFlops((PetscLogDouble)step.shell.size() * p->any.flops(p->any.n, call.op, step.zero)));
     break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+static PetscErrorCode RunSteps(SmootherPlan<T> *p, const Call &call, const Steps &steps, const PatchFDRange patches, cudaStream_t stream)
+{
+  const bool forks = p->forks && p->place && call.op != PATCHFD_OP_FUSED && steps.n > 1 && steps.step[0].beside && !steps.step[steps.n - 1].beside; /* kernels without memory in common */
+
+  PetscFunctionBegin;
+  if (forks) {
+    PetscCallCUDA(cudaEventRecord(p->fork, stream));
+    PetscCallCUDA(cudaStreamWaitEvent(p->side, p->fork, 0));
+  }
+  for (int s = 0; s < steps.n; s++) PetscCall(Run(p, call, steps.step[s], patches, forks && steps.step[s].beside ? p->side : stream));
+  if (forks) {
+    PetscCallCUDA(cudaEventRecord(p->join, p->side));
+    PetscCallCUDA(cudaStreamWaitEvent(stream, p->join, 0));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -335,7 +431,7 @@ PetscErrorCode Smoother<T>::apply(void *plan, PatchFDPatchOp op, PetscInt ncolor
   for (PetscInt i = 0; i < ncolors;) {
     const Steps steps = NextSteps(p, call, ncolors - i, colors + i, patches, zero && i == 0);
 
-    for (int s = 0; s < steps.n; s++) PetscCall(Run(p, call, steps.step[s], patches, stream));
+    PetscCall(RunSteps(p, call, steps, patches, stream));
     i += steps.colors;
   }
   PetscCall(PetscLogGpuTimeEnd());

@@ -4,7 +4,11 @@
     smoother.cu           what is chosen when
     smoother_any.cu       the generic kernel (any sizes, graded meshes, free ends, 1D, all operations) and one for patches of one unknown
                           (degree 1)
-    smoother_place.cuh    patches with matrices of their own, on tensor instructions: graded meshes, free ends, other degrees
+    smoother_1d.cuh       a thread an unknown in 1D
+    smoother_place.cuh    patches with matrices of their own: graded meshes, free ends, other degrees
+      smoother_place_line.cuh      where matrices lie, and lines: on tensor instructions, or a thread a line
+      smoother_place_block.cuh     a block of threads
+      smoother_place_residual.cuh  the residual of these patches
     smoother_stencil.cu   patches of one unknown, equal or not, several colours at once
     smoother_volume.cuh   equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D, the interior of every uniform mesh, all of
                           it with Dirichlet conditions: which of these
@@ -129,6 +133,9 @@ private:
 struct PlaceSmoother {
   virtual ~PlaceSmoother() { }
   virtual PetscErrorCode apply(const PatchShell &, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t) = 0;
+  /* the same with boundary values for colours that follow each other, each with few patches: in one launch.  Not in 1D */
+  virtual PetscErrorCode sweep(int, const PatchShell[], PetscReal, void *, const void *, cudaStream_t) { SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for several colours"); }
+  virtual bool           few(const PatchShell &, PetscReal) const { return false; } /* are they so few that this pays? */
   virtual bool           residuals() const = 0; /* has it the next one, too? */
   virtual PetscErrorCode residual(const PatchShell &, const void *x, const void *b, void *r, cudaStream_t) = 0; /* r = b - A x at the unknowns */
   virtual PetscErrorCode destroy() = 0;

@@ -1,11 +1,11 @@
 /*
-  Patches with matrices of their own (a class by place), on tensor instructions: graded meshes, patches that reach free ends, degrees that have no
-  kernel of their own, coefficients that differ.  Sizes are known at run time: a direction has n <= 8 B unknowns.
+  Patches with matrices of their own (a class by place): graded meshes, patches that reach free ends, degrees that have no kernel of their own, coefficients
+  that differ.  Sizes are known at run time.
 
   Formula, notation and the order of directions are those of smoother_fast.cuh, without parity: the faces below and above (s = 0, 1) enter one by one,
   with alpha_s and mu_s of their own.  All patches of a block have the same place in y and z, and so the same matrices there; in x each of its P patches
-  has others.  A product with a matrix is B x B products of smoother_mma.cuh: two numbers a lane for each, which a warp loads for all of its tiles of
-  16 lines (from L1: blocks beside each other want the same ones).  Rows and columns from n on are zero; entries from n on read the last one of the line.
+  has others.  Products with a matrix are in smoother_place_line.cuh: on tensor instructions in blocks of 8 x 8, a warp's tile of 16 lines at a time, or, for
+  patches of few unknowns, which blocks of 8 would fill badly, by a thread a line.  Matrices come from L1: blocks beside each other want the same ones.
 
   Patches of a colour lie side by side in x, with one node between two.  Column c of the volume is the node first_0 + c, the ones between patches are
   carried along; node e of faces is first_0 - 1 + e.  Plane q in x is below patch q, and above patch q - 1.  Stages, with a barrier between each two:
@@ -18,76 +18,32 @@
     6. z-lines: mu_z FZ, to nodes, and to x
 
   In 2D (FLAT) directions 1 and 2 change places, y is the point, and what there is to do along y is left out; alpha_z Z is subtracted from x-lines.
+
+  Where there are few patches beside each other in x, as at a free end, rows are along another direction (`turned`).  On meshes with few patches of a colour one
+  launch has several colours (PlaceSweepKernel).
 */
 #pragma once
-#include "smoother_place_line.cuh"
+#include "smoother_place_residual.cuh"
+#include <cooperative_groups.h>
 
 namespace patchfd
 {
 
-template <typename T, int B>
-struct PlaceBlock {
-  using F = PlaceSizes<T, B>;
-
-  const PlaceData<T>  &g;
-  const PlaceRow      &row;
-  T                   *sm;
-  PlaceClass<T, B>     y, z;
-  int                  first[3], width; /* first unknown; columns */
-  Divisor              columns;
-
-  __device__ __forceinline__ PlaceBlock(const PlaceData<T> &g, const PlaceRow &row, T *sm) :
-    g(g), row(row), sm(sm), y(g.d[1], row.number[1]), z(g.d[2], row.number[2]), width(row.first[row.count] - 1 - row.first[0]), columns(width)
-  {
-    first[0] = row.first[0];
-    first[1] = g.d[1].patch[row.number[1]].first;
-    first[2] = g.d[2].patch[row.number[2]].first;
-  }
-  __device__ __forceinline__ PlaceClass<T, B> x(int p) const { return PlaceClass<T, B>(g.d[0], row.number[0] + 2 * p); }
-  __device__ __forceinline__ int              column(int p) const { return row.first[p] - row.first[0]; } /* of patch p's first unknown */
-  __device__ __forceinline__ T *V(int c, int j, int k) const { return sm + k * g.plane + j * g.row + c; }
-  __device__ __forceinline__ T *X(int q, int k, int j) const { return sm + g.X + (q * g.closure[2] + k) * g.xrow + j; }
-  __device__ __forceinline__ T *G(int s, int k, int e) const { return sm + g.G + (s * g.closure[2] + k) * g.frow + e; }
-  __device__ __forceinline__ T *Z(int s, int j, int e) const { return sm + g.Z + (s * g.closure[1] + j) * g.frow + e; }
-  __device__ __forceinline__ T *HY(int s, int k, int c) const { return sm + g.HY + (s * g.closure[2] + k) * g.row + c; }
-  __device__ __forceinline__ T *FZ(int s, int j, int c) const { return sm + g.FZ + (s * g.closure[1] + j) * g.row + c; }
-};
-
-/* the columns between patches, a bit each */
-template <typename T, int B>
-static __device__ __forceinline__ unsigned long long PlaceBetween(const PlaceBlock<T, B> &me)
+/* the matrices of the directions on their way to L1, before each stage in turn waits for its own */
+template <class W>
+static __device__ __forceinline__ void PlacePrefetch(const PlaceBlock<W> &me)
 {
-  unsigned long long between = 0;
+  constexpr int LINE = 128 / sizeof(typename W::REAL), LINES = (PlaceClass<W>::SIZE + LINE - 1) / LINE;
 
-  for (int p = 1; p < me.row.count; p++) between |= 1ull << (me.column(p) - 1);
-  return between;
-}
+  for (int e = threadIdx.x; e < (2 + me.row.count) * LINES; e += blockDim.x) {
+    const int which = e / LINES;
 
-/* ---- from global memory: asynchronous copies, all under way at once ---- */
-
-/* to[at] = number (a, b, c) of n, for all that a thread has */
-template <typename F>
-static __device__ __forceinline__ void EachNode(int n0, int n1, int n2, F f)
-{
-  const Divisor d0(n0), d1(n1);
-
-  for (int e = threadIdx.x; e < n0 * n1 * n2; e += blockDim.x) {
-    const int r = d0.quotient(e), c = d1.quotient(r);
-
-    f(e - r * n0, r - c * n1, c);
+    asm volatile("prefetch.global.L1 [%0];" : : "l"((which == 0 ? me.y : which == 1 ? me.z : me.x(which - 2)).numbers + (e - which * LINES) * LINE));
   }
 }
 
-template <typename T, int B>
-static __device__ __forceinline__ void PlaceFetchNode(const PlaceBlock<T, B> &me, T *to, const T *from, int i, int j, int k)
-{
-  const bool here = me.g.read.contains(i, j, k);
-
-  Fetch(to, from + (here ? me.g.l.at(i, j, k) : 0), here);
-}
-
-template <bool BOUNDARY, bool FLAT, typename T, int B>
-static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<T, B> &me, const T *x, const T *b)
+template <bool BOUNDARY, bool FLAT, class W>
+static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<W> &me, const typename W::REAL *x, const typename W::REAL *b)
 {
   const int o[3] = {me.first[0] - 1, me.first[1] - 1, me.first[2] - 1}, ny = me.y.n, nz = me.z.n;
 
@@ -104,252 +60,257 @@ static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<T, B> &me, co
   EachNode(ny + 2, me.row.count + 1, nz + 2, [&](int j, int q, int k) { PlaceFetchNode(me, me.X(q, k, j), x, me.row.first[q] - 1, o[1] + j, o[2] + k); });
 }
 
-/* ---- tiles ---- */
-
-/*
-  The lines 0 .. count - 1 in tiles, from tile `tile` on one for each warp: f(l, own) with the numbers of a thread's two lines, the last one again (a copy,
-  not its own) where there are no more.  Returns the warp's tile after all.
-*/
-template <typename F>
-static __device__ __forceinline__ int EachTile(int tile, int count, F f)
+/* lines of the closure, times M or to modes: matrix and columns of the ends; from the first node of the closure on, to entries 0 .. n - 1 of `to` */
+template <class W>
+static __device__ __forceinline__ void PlaceFace(const PlaceClass<W> &m, const typename W::Matrix &matrix, int rim, typename W::REAL *const from[], int stride, typename W::REAL *const to[], int tostride,
+                                                 const bool own[])
 {
-  const int tiles = (count + 15) / 16;
+  using T = typename W::REAL;
+  const int          above = (m.n + 1) * stride;
+  const T           *inner[W::LINES];
+  T                  end[2][W::LINES];
+  typename W::Values v;
 
-#pragma unroll 1
-  for (; tile < tiles; tile += blockDim.x / 32) {
-    const int  at   = tile * 16 + threadIdx.x % 32 / 4;
-    const int  l[2] = {min(at, count - 1), min(at + 8, count - 1)};
-    const bool own[2] = {at < count, at + 8 < count};
-
-    f(l, own);
-  }
-  return tile - tiles;
-}
-
-/* lines of the closure to[], times M or to modes: matrix and columns of the ends; from the first node of the closure on, to entries 0 .. n - 1 of `to` */
-template <typename T, int B>
-static __device__ __forceinline__ void PlaceFace(const PlaceClass<T, B> &m, const PlaceMatrix<T, B> &matrix, int rim, const T *const from[2], int stride, T *const to[2], int tostride)
-{
-  const T          *const inner[2] = {from[0] + stride, from[1] + stride};
-  const int         above          = (m.n + 1) * stride;
-  const T           end[2][2]      = {{from[0][0], from[1][0]}, {from[0][above], from[1][above]}};
-  PlaceValues<T, B> v;
-
-  v.load(inner, stride, m.n);
-  __syncwarp(); /* copies have read before lines are overwritten */
-  matrix.apply(v);
 #pragma unroll
-  for (int s = 0; s < 2; s++) v.add(m, rim + s, end[s][0], end[s][1]);
-  v.store(to, tostride, m.n);
+  for (int h = 0; h < W::LINES; h++) {
+    inner[h]  = from[h] + stride;
+    end[0][h] = from[h][0];
+    end[1][h] = from[h][above];
+  }
+  v.load(inner, stride, m.n);
+  W::wait();
+  matrix.apply(v, m.n, [&](int i, T w[]) {
+#pragma unroll
+    for (int s = 0; s < 2; s++) AddWeight(m, rim + s, i, end[s], w);
+    PlaceStore<W>(to, own, tostride, m.n, i, w);
+  });
 }
 
 /* stage 1; tile: the warp's first */
-template <bool FLAT, typename T, int B>
-static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<T, B> &me, int tile)
+template <bool FLAT, class W>
+static __device__ __forceinline__ void PlaceFaces1(const PlaceBlock<W> &me, int tile)
 {
+  using T = typename W::REAL;
   const int ny = me.y.n, cy = FLAT ? 1 : ny + 2, nodes = me.width + 2;
 
   {
-    const PlaceMatrix<T, B> modes(me.z, FACE_MODES);
-    const Divisor           x(cy), y(nodes);
+    const typename W::Matrix modes(me.z, FACE_MODES);
+    const Divisor            x(cy), y(nodes);
 
-    tile = EachTile(tile, (me.row.count + 1) * cy, [&](const int l[2], const bool *) {
-      const int q[2]    = {x.quotient(l[0]), x.quotient(l[1])};
-      T *const  line[2] = {me.X(q[0], 0, l[0] - q[0] * cy), me.X(q[1], 0, l[1] - q[1] * cy)};
-
-      PlaceFace(me.z, modes, MU_PLACE, line, me.g.xrow, line, me.g.xrow);
-    });
-    if (FLAT) return;
-    tile = EachTile(tile, 2 * nodes, [&](const int l[2], const bool *) {
-      const int s[2]    = {y.quotient(l[0]), y.quotient(l[1])};
-      T *const  line[2] = {me.G(s[0], 0, l[0] - s[0] * nodes), me.G(s[1], 0, l[1] - s[1] * nodes)};
-
-      PlaceFace(me.z, modes, MU_PLACE, line, me.g.frow, line, me.g.frow);
-    });
-  }
-  const PlaceMatrix<T, B> mass(me.y, MASS);
-  const Divisor           z(nodes);
-
-  EachTile(tile, 2 * nodes, [&](const int l[2], const bool own[2]) {
-    const int s[2]    = {z.quotient(l[0]), z.quotient(l[1])};
-    T *const  line[2] = {me.Z(s[0], 0, l[0] - s[0] * nodes), me.Z(s[1], 0, l[1] - s[1] * nodes)};
+    tile = EachTile<W>(tile, (me.row.count + 1) * cy, [&](const int l[], const bool own[]) {
+      T *line[W::LINES];
 
 #pragma unroll
-    for (int i = 0; i < 2; i++) { /* the face itself, for the way back */
-      const int e = l[i] - s[i] * nodes;
+      for (int h = 0; h < W::LINES; h++) {
+        const int q = x.quotient(l[h]);
 
-      if (own[i] && e > 0 && e <= me.width)
-        for (int j = threadIdx.x % 4; j < ny; j += 4) *me.FZ(s[i], j, e - 1) = line[i][(j + 1) * me.g.frow];
+        line[h] = me.X(q, 0, l[h] - q * cy);
+      }
+      PlaceFace<W>(me.z, modes, MU_PLACE, line, me.g.xrow, line, me.g.xrow, own);
+    });
+    if (FLAT) return;
+    tile = EachTile<W>(tile, 2 * nodes, [&](const int l[], const bool own[]) {
+      T *line[W::LINES];
+
+#pragma unroll
+      for (int h = 0; h < W::LINES; h++) {
+        const int s = y.quotient(l[h]);
+
+        line[h] = me.G(s, 0, l[h] - s * nodes);
+      }
+      PlaceFace<W>(me.z, modes, MU_PLACE, line, me.g.frow, line, me.g.frow, own);
+    });
+  }
+  const typename W::Matrix mass(me.y, MASS);
+  const Divisor            z(nodes);
+
+  EachTile<W>(tile, 2 * nodes, [&](const int l[], const bool own[]) {
+    T *line[W::LINES];
+
+#pragma unroll
+    for (int h = 0; h < W::LINES; h++) { /* the face itself, for the way back */
+      const int s = z.quotient(l[h]), e = l[h] - s * nodes;
+
+      line[h] = me.Z(s, 0, e);
+      if (own[h] && e > 0 && e <= me.width)
+        for (int j = W::TILES ? threadIdx.x % 4 : 0; j < ny; j += W::TILES ? 4 : 1) *me.FZ(s, j, e - 1) = line[h][(j + 1) * me.g.frow];
     }
-    PlaceFace(me.y, mass, RIM_PLACE, line, me.g.frow, line, me.g.frow);
+    PlaceFace<W>(me.y, mass, RIM_PLACE, line, me.g.frow, line, me.g.frow, own);
   });
 }
 
 /* stage 2 */
-template <bool FLAT, typename T, int B>
-static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<T, B> &me)
+template <bool FLAT, class W>
+static __device__ __forceinline__ void PlaceFaces2(const PlaceBlock<W> &me)
 {
+  using T = typename W::REAL;
   const int     ny = me.y.n, nz = me.z.n;
   const Divisor z(nz), y(ny);
   int           tile = threadIdx.x / 32;
 
   if (!FLAT) {
-    const PlaceMatrix<T, B> modes(me.y, FACE_MODES);
+    const typename W::Matrix modes(me.y, FACE_MODES);
 
-    tile = EachTile(tile, (me.row.count + 1) * nz, [&](const int l[2], const bool *) {
-      const int q[2]    = {z.quotient(l[0]), z.quotient(l[1])};
-      T *const  line[2] = {me.X(q[0], l[0] - q[0] * nz, 0), me.X(q[1], l[1] - q[1] * nz, 0)};
-
-      PlaceFace(me.y, modes, MU_PLACE, line, 1, line, 1);
-    });
-  }
-  for (int p = 0; p < me.row.count; p++) {
-    const PlaceClass<T, B>  mx = me.x(p);
-    const PlaceMatrix<T, B> mass(mx, MASS);
-    const int               c = me.column(p);
-
-    /* 2 nz lines of y-faces, then 2 ny of z-faces, whose results stay clear of the ends that they share with the patches beside */
-    tile = EachTile(tile, 2 * (FLAT ? ny : ny + nz), [&](const int l[2], const bool *) {
-      T *from[2], *to[2];
+    tile = EachTile<W>(tile, (me.row.count + 1) * nz, [&](const int l[], const bool own[]) {
+      T *line[W::LINES];
 
 #pragma unroll
-      for (int i = 0; i < 2; i++) {
-        const bool face = FLAT || l[i] >= 2 * nz; /* in z? */
-        const int  m = face && !FLAT ? l[i] - 2 * nz : l[i], s = face ? y.quotient(m) : z.quotient(m), a = m - s * (face ? ny : nz);
+      for (int h = 0; h < W::LINES; h++) {
+        const int q = z.quotient(l[h]);
 
-        from[i] = face ? me.Z(s, a, c) : me.G(s, a, c);
-        to[i]   = face ? me.Z(s, a, c + 1) : me.HY(s, a, c);
+        line[h] = me.X(q, l[h] - q * nz, 0);
       }
-      PlaceFace(mx, mass, RIM_PLACE, from, 1, to, 1);
+      PlaceFace<W>(me.y, modes, MU_PLACE, line, 1, line, 1, own);
     });
   }
+  /* 2 nz lines of y-faces, then 2 ny of z-faces, whose results stay clear of the ends that they share with the patches beside */
+  EachPatchTile(me, tile, 2 * (FLAT ? ny : ny + nz), [&](int p, const int l[], const bool own[]) {
+    const PlaceClass<W> mx = me.x(p);
+    const int           c  = me.column(p);
+    T                  *from[W::LINES], *to[W::LINES];
+
+#pragma unroll
+    for (int h = 0; h < W::LINES; h++) {
+      const bool face = FLAT || l[h] >= 2 * nz; /* in z? */
+      const int  m = face && !FLAT ? l[h] - 2 * nz : l[h], s = face ? y.quotient(m) : z.quotient(m), a = m - s * (face ? ny : nz);
+
+      from[h] = face ? me.Z(s, a, c) : me.G(s, a, c);
+      to[h]   = face ? me.Z(s, a, c + 1) : me.HY(s, a, c);
+    }
+    PlaceFace<W>(mx, typename W::Matrix(mx, MASS), RIM_PLACE, from, 1, to, 1, own);
+  });
 }
 
 /* ---- volume ---- */
 
-/* lines along z (or y) of the volume, from[] by column and the other direction; before(l, v), the product, after(l, v) */
-template <int D, typename T, int B, typename Before, typename After>
-static __device__ __forceinline__ int PlaceVolume(const PlaceBlock<T, B> &me, TileMatrix which, Before before, After after)
+/* lines along z (or y) of the volume, by column and the other direction: before(c, a, v), the product, after(c, a, own, i, w) with its entries, to the lines if STORE */
+template <int D, bool STORE, class W, typename Before, typename After>
+static __device__ __forceinline__ int PlaceVolume(const PlaceBlock<W> &me, TileMatrix which, Before before, After after)
 {
-  const PlaceClass<T, B> &m = D == 2 ? me.z : me.y;
-  const PlaceMatrix<T, B> matrix(m, which);
-  const int               stride = D == 2 ? me.g.plane : me.g.row;
+  using T = typename W::REAL;
+  const PlaceClass<W>     &m = D == 2 ? me.z : me.y;
+  const typename W::Matrix matrix(m, which);
+  const int                stride = D == 2 ? me.g.plane : me.g.row;
 
-  return EachTile(threadIdx.x / 32, me.width * (D == 2 ? me.y.n : me.z.n), [&](const int l[2], const bool own[2]) {
-    const int         a[2]    = {me.columns.quotient(l[0]), me.columns.quotient(l[1])}; /* y, or mode in z */
-    const int         c[2]    = {l[0] - a[0] * me.width, l[1] - a[1] * me.width};
-    T *const          line[2] = {D == 2 ? me.V(c[0], a[0], 0) : me.V(c[0], 0, a[0]), D == 2 ? me.V(c[1], a[1], 0) : me.V(c[1], 0, a[1])};
-    PlaceValues<T, B> v;
+  return EachTile<W>(threadIdx.x / 32, me.width * (D == 2 ? me.y.n : me.z.n), [&](const int l[], const bool own[]) {
+    int                a[W::LINES], c[W::LINES]; /* y, or mode in z; column */
+    T                 *line[W::LINES];
+    typename W::Values v;
 
+#pragma unroll
+    for (int h = 0; h < W::LINES; h++) {
+      a[h]    = me.columns.quotient(l[h]);
+      c[h]    = l[h] - a[h] * me.width;
+      line[h] = D == 2 ? me.V(c[h], a[h], 0) : me.V(c[h], 0, a[h]);
+    }
     v.load(line, stride, m.n);
     before(c, a, v);
-    __syncwarp();
-    matrix.apply(v);
-    after(c, a, own, line, v);
+    W::wait();
+    matrix.apply(v, m.n, [&](int i, T w[]) {
+      after(c, a, own, i, w);
+      if (STORE) PlaceStore<W>(line, own, stride, m.n, i, w);
+    });
   });
 }
 
 /* v -= what the faces in z give, where z is in modes (k): lines in a z-face from h[] on */
-template <typename T, int B>
-static __device__ __forceinline__ void PlaceZFaces(const PlaceBlock<T, B> &me, const int k[2], const T *const h[2][2], int stride, int n, PlaceValues<T, B> &v)
+template <class W>
+static __device__ __forceinline__ void PlaceZFaces(const PlaceBlock<W> &me, const int k[], const typename W::REAL *const h[][W::LINES], int stride, int n, typename W::Values &v)
 {
+  using T = typename W::REAL;
+
 #pragma unroll
   for (int s = 0; s < 2; s++) {
-    const T alpha[2] = {me.z.weight(ALPHA + s, k[0]), me.z.weight(ALPHA + s, k[1])};
+    T alpha[W::LINES];
 
-    v.each([&](int i, T &a0, T &a1) {
+#pragma unroll
+    for (int q = 0; q < W::LINES; q++) alpha[q] = me.z.weight(ALPHA + s, k[q]);
+    v.each([&](int i, T a[]) {
       const int at = min(i, n - 1) * stride;
 
-      a0 -= alpha[0] * h[s][0][at];
-      a1 -= alpha[1] * h[s][1][at];
+#pragma unroll
+      for (int q = 0; q < W::LINES; q++) a[q] -= alpha[q] * h[s][q][at];
     });
   }
 }
 
-/* x-lines of patch p, with the planes p and p + 1 */
-template <bool BOUNDARY, bool FLAT, typename T, int B>
-static __device__ __forceinline__ int PlaceSolve(const PlaceBlock<T, B> &me, int p, int tile)
+/* x-lines patch by patch, with the planes below and above */
+template <bool BOUNDARY, bool FLAT, class W>
+static __device__ __forceinline__ void PlaceSolve(const PlaceBlock<W> &me)
 {
-  const PlaceClass<T, B>  m = me.x(p);
-  const Divisor           y(me.y.n);
+  using T = typename W::REAL;
+  const Divisor y(me.y.n);
 
-  return EachTile(tile, me.y.n * me.z.n, [&](const int l[2], const bool *) {
-    const int         k[2] = {y.quotient(l[0]), y.quotient(l[1])}, j[2] = {l[0] - k[0] * me.y.n, l[1] - k[1] * me.y.n};
-    T *const          line[2] = {me.V(me.column(p), j[0], k[0]), me.V(me.column(p), j[1], k[1])};
-    const T           shift[2] = {me.y.weight(LAMBDA, j[0]) + me.z.weight(LAMBDA, k[0]), me.y.weight(LAMBDA, j[1]) + me.z.weight(LAMBDA, k[1])};
-    T                 face[2][2];
-    PlaceValues<T, B> v;
+  EachPatchTile(me, threadIdx.x / 32, me.y.n * me.z.n, [&](int p, const int l[], const bool own[]) {
+    const PlaceClass<W> m = me.x(p);
+    int                 k[W::LINES];
+    T                  *line[W::LINES], shift[W::LINES], face[2][W::LINES];
+    typename W::Values  v;
 
+#pragma unroll
+    for (int h = 0; h < W::LINES; h++) {
+      k[h] = y.quotient(l[h]);
+
+      const int j = l[h] - k[h] * me.y.n;
+
+      line[h]  = me.V(me.column(p), j, k[h]);
+      shift[h] = me.y.weight(LAMBDA, j) + me.z.weight(LAMBDA, k[h]);
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) face[s][h] = -*me.X(p + s, k[h], j);
+    }
     v.load(line, 1, m.n);
     if (BOUNDARY && FLAT) {
-      const int      c = me.column(p) + 1;
-      const T *const h[2][2] = {{me.Z(0, 0, c), me.Z(0, 0, c)}, {me.Z(1, 0, c), me.Z(1, 0, c)}};
+      const T *faces[2][W::LINES];
 
-      PlaceZFaces(me, k, h, 1, m.n, v);
-    }
-    __syncwarp();
-    PlaceMatrix<T, B>(m, TO_MODES).apply(v);
 #pragma unroll
-    for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) {
-#pragma unroll
-      for (int i = 0; i < 2; i++) face[s][i] = *me.X(p + s, k[i], j[i]);
-      v.add(m, ALPHA + s, -face[s][0], -face[s][1]);
+      for (int h = 0; h < 2 * W::LINES; h++) faces[h / W::LINES][h % W::LINES] = me.Z(h / W::LINES, 0, me.column(p) + 1);
+      PlaceZFaces<W>(me, k, faces, 1, m.n, v);
     }
-    v.each([&](int i, T &a0, T &a1) {
+    W::wait();
+    typename W::Matrix(m, TO_MODES).replace(v, line, own, 1, m.n, [&](int i, T w[]) {
       const T lambda = m.weight(LAMBDA, i);
 
-      a0 *= ReciprocalOrZero(lambda + shift[0]);
-      a1 *= ReciprocalOrZero(lambda + shift[1]);
+#pragma unroll
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) AddWeight(m, ALPHA + s, i, face[s], w);
+#pragma unroll
+      for (int h = 0; h < W::LINES; h++) w[h] *= ReciprocalOrZero(lambda + shift[h]);
+#pragma unroll
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) AddWeight(m, MU_PLACE + s, i, face[s], w);
     });
-#pragma unroll
-    for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(m, MU_PLACE + s, -face[s][0], -face[s][1]);
-    PlaceMatrix<T, B>(m, TO_NODES).apply(v);
-    v.store(line, 1, m.n);
+    typename W::Matrix(m, TO_NODES).apply(v, m.n, [&](int i, T w[]) { PlaceStore<W>(line, own, 1, m.n, i, w); });
   });
 }
 
-/* z-lines to x = beta x + omega v, where they are unknowns that exist */
-template <typename T, int B>
-static __device__ __forceinline__ void PlaceWrite(const PlaceBlock<T, B> &me, unsigned long long between, const int c[2], const int j[2], const bool own[2], T omega, T beta, PlaceValues<T, B> &v, T *x)
-{
-  bool      here[2];
-  ptrdiff_t at[2];
+/* where z-lines go in x, if they are unknowns that exist */
+template <class W>
+struct PlaceTarget {
+  bool      here[W::LINES];
+  ptrdiff_t at[W::LINES];
 
+  __device__ __forceinline__ PlaceTarget(const PlaceBlock<W> &me, unsigned long long between, const int c[], const int j[], const bool own[])
+  {
 #pragma unroll
-  for (int i = 0; i < 2; i++) {
-    here[i] = own[i] && !(between >> c[i] & 1) && Inside(me.g.read, 0, me.first[0] + c[i]) && Inside(me.g.read, 1, me.first[1] + j[i]);
-    at[i]   = me.g.l.at(me.first[0] + c[i], me.first[1] + j[i], me.first[2]);
-  }
-  v.each([&](int k, T &a0, T &a1) {
-    const bool in = k < me.z.n && Inside(me.g.read, 2, me.first[2] + k);
-
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      T *const to    = x + at[i] + k * me.g.l.plane;
-      const T  value = i ? a1 : a0;
-
-      if (in && here[i]) *to = beta == 0 ? omega * value : beta * *to + omega * value;
+    for (int h = 0; h < W::LINES; h++) {
+      here[h] = own[h] && !(between >> c[h] & 1) && Inside(me.g.read, 0, me.first[0] + c[h]) && Inside(me.g.read, 1, me.first[1] + j[h]);
+      at[h]   = me.g.at(me.first[0] + c[h], me.first[1] + j[h], me.first[2]);
     }
-  });
-}
+  }
+};
 
-template <typename T, int B, bool BOUNDARY, bool FLAT>
-__launch_bounds__(PlaceSizes<T, B>::THREADS, PlaceSizes<T, B>::BLOCKS) static __global__
-void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__ PlaceShell shell, T omega, T beta, T *x, const T *__restrict__ b)
+/* the block's row of patches */
+template <bool BOUNDARY, bool FLAT, class W>
+static __device__ __forceinline__ void PlaceRowOfPatches(const PlaceBlock<W> &me, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x, const typename W::REAL *__restrict__ b)
 {
-  extern __shared__ int4 place_memory[];
-  __shared__ PlaceRow row;
-
-  PlaceFindRow(g, shell, row);
-
-  const PlaceBlock<T, B>   me(g, row, (T *)place_memory);
+  using T = typename W::REAL;
+  const PlaceData<T>      &g       = me.g;
   const unsigned long long between = PlaceBetween(me);
-  const auto               nothing = [](const int *, const int *, PlaceValues<T, B> &) {};
+  const auto               nothing = [](const int *, const int *, typename W::Values &) {};
+  const auto               as      = [](const int *, const int *, const bool *, int, T *) {};
 
   PlaceFetch<BOUNDARY, FLAT>(me, x, b);
   FetchWait();
   __syncthreads();
-  int tile = PlaceVolume<2>(me, TO_MODES, nothing, [&](const int *, const int *, const bool *, T *const line[2], PlaceValues<T, B> &v) { v.store(line, g.plane, me.z.n); });
+  const int tile = PlaceVolume<2, true>(me, TO_MODES, nothing, as);
+
   if (BOUNDARY) {
     PlaceFaces1<FLAT>(me, tile);
     __syncthreads();
@@ -357,181 +318,164 @@ void PlaceKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__
   }
   __syncthreads();
   if (!FLAT) {
-    PlaceVolume<1>(
+    PlaceVolume<1, true>(
       me, TO_MODES,
-      [&](const int c[2], const int k[2], PlaceValues<T, B> &v) {
-        const T *const h[2][2] = {{me.Z(0, 0, c[0] + 1), me.Z(0, 0, c[1] + 1)}, {me.Z(1, 0, c[0] + 1), me.Z(1, 0, c[1] + 1)}};
+      [&](const int c[], const int k[], typename W::Values &v) {
+        const T *h[2][W::LINES];
 
-        if (BOUNDARY) PlaceZFaces(me, k, h, g.frow, me.y.n, v);
-      },
-      [&](const int c[2], const int k[2], const bool *, T *const line[2], PlaceValues<T, B> &v) {
 #pragma unroll
-        for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, ALPHA + s, -*me.HY(s, k[0], c[0]), -*me.HY(s, k[1], c[1]));
-        v.store(line, g.row, me.y.n);
+        for (int q = 0; q < 2 * W::LINES; q++) h[q / W::LINES][q % W::LINES] = me.Z(q / W::LINES, 0, c[q % W::LINES] + 1);
+        if (BOUNDARY) PlaceZFaces<W>(me, k, h, g.frow, me.y.n, v);
+      },
+      [&](const int c[], const int k[], const bool *, int j, T w[]) {
+#pragma unroll
+        for (int s = 0; s < (BOUNDARY ? 2 : 0); s++)
+          for (int h = 0; h < W::LINES; h++) w[h] -= me.y.weight(ALPHA + s, j) * *me.HY(s, k[h], c[h]);
       });
     __syncthreads();
   }
-  for (int p = 0, next = threadIdx.x / 32; p < row.count; p++) next = PlaceSolve<BOUNDARY, FLAT>(me, p, next);
+  PlaceSolve<BOUNDARY, FLAT>(me);
   __syncthreads();
   if (!FLAT) {
-    PlaceVolume<1>(
+    PlaceVolume<1, true>(
       me, TO_NODES,
-      [&](const int c[2], const int k[2], PlaceValues<T, B> &v) {
+      [&](const int c[], const int k[], typename W::Values &v) {
 #pragma unroll
-        for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.y, MU_PLACE + s, -*me.G(s, k[0], c[0] + 1), -*me.G(s, k[1], c[1] + 1));
+        for (int s = 0; s < (BOUNDARY ? 2 : 0); s++)
+          v.each([&](int j, T a[]) {
+            for (int h = 0; h < W::LINES; h++) a[h] -= me.y.weight(MU_PLACE + s, j) * *me.G(s, k[h], c[h] + 1);
+          });
       },
-      [&](const int *, const int *, const bool *, T *const line[2], PlaceValues<T, B> &v) { v.store(line, g.row, me.y.n); });
+      as);
     __syncthreads();
   }
-  PlaceVolume<2>(
+  PlaceVolume<2, false>(
     me, TO_NODES,
-    [&](const int c[2], const int j[2], PlaceValues<T, B> &v) {
+    [&](const int c[], const int j[], typename W::Values &v) {
 #pragma unroll
-      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++) v.add(me.z, MU_PLACE + s, -*me.FZ(s, j[0], c[0]), -*me.FZ(s, j[1], c[1]));
+      for (int s = 0; s < (BOUNDARY ? 2 : 0); s++)
+        v.each([&](int k, T a[]) {
+          for (int h = 0; h < W::LINES; h++) a[h] -= me.z.weight(MU_PLACE + s, k) * *me.FZ(s, j[h], c[h]);
+        });
     },
-    [&](const int c[2], const int j[2], const bool own[2], T *const *, PlaceValues<T, B> &v) { PlaceWrite(me, between, c, j, own, omega, beta, v, x); });
+    [&](const int c[], const int j[], const bool own[], int k, T w[]) {
+      const PlaceTarget<W> to(me, between, c, j, own);
+
+      if (k >= me.z.n || !Inside(g.read, 2, me.first[2] + k)) return;
+#pragma unroll
+      for (int h = 0; h < W::LINES; h++) {
+        T *const xk = x + to.at[h] + k * g.stride[2];
+
+        if (to.here[h]) *xk = beta == 0 ? omega * w[h] : beta * *xk + omega * w[h];
+      }
+    });
 }
 
-/* ---- the residual alone ---- */
-
-/*
-  r = b - A x at the unknowns, A = A_x M_y M_z + M_x A_y M_z + M_x M_y A_z: z-lines of the closure to p = M_z x and q = A_z x, y-lines to s = M_y q + A_y p and
-  t = M_y p, x-lines to M_x s + A_x t, patch by patch.  p, t and q, s are in shared memory, [k][j][e] with places of the closure in y and x; x has two planes more.
-*/
-template <typename T, int B>
-struct PlaceProduct {
-  PlaceClass<T, B>  m;
-  PlaceMatrix<T, B> mass, stiffness;
-
-  __device__ __forceinline__ PlaceProduct(const PlaceClass<T, B> &m) : m(m), mass(m, MASS), stiffness(m, STIFFNESS) { }
-  /* two lines of the closure */
-  __device__ __forceinline__ void load(const T *const line[2], int stride, PlaceValues<T, B> &v, T end[2][2]) const
-  {
-    const T *const inner[2] = {line[0] + stride, line[1] + stride};
-
-#pragma unroll
-    for (int i = 0; i < 2; i++) {
-      end[0][i] = line[i][0];
-      end[1][i] = line[i][(m.n + 1) * stride];
-    }
-    v.load(inner, stride, m.n);
-  }
-  __device__ __forceinline__ void apply(bool stiff, const T end[2][2], PlaceValues<T, B> &v) const
-  {
-    (stiff ? stiffness : mass).apply(v);
-#pragma unroll
-    for (int s = 0; s < 2; s++) v.add(m, (stiff ? RIM_STIFFNESS : RIM_PLACE) + s, end[s][0], end[s][1]);
-  }
-  /* M v + A w, v's ends and w's: to v */
-  __device__ __forceinline__ void both(const T vend[2][2], const T wend[2][2], PlaceValues<T, B> &v, PlaceValues<T, B> w) const
-  {
-    apply(false, vend, v);
-    apply(true, wend, w);
-#pragma unroll
-    for (int i = 0; i < 4 * B; i++) v.a[i / 4][i / 2 % 2][i % 2] += w.a[i / 4][i / 2 % 2][i % 2];
-  }
-};
-
-template <typename T, int B, bool FLAT>
-__launch_bounds__(PlaceSizes<T, B>::THREADS, B < 3 ? 2 : 1) static __global__
-void PlaceResidualKernel(const __grid_constant__ PlaceData<T> g, const __grid_constant__ PlaceShell shell, const T *x, const T *b, T *r)
+template <class W, bool BOUNDARY, bool FLAT>
+__launch_bounds__(PLACE_THREADS, W::BLOCKS) static __global__
+void PlaceKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShell shell, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x,
+                 const typename W::REAL *__restrict__ b)
 {
   extern __shared__ int4 place_memory[];
   __shared__ PlaceRow row;
 
-  PlaceFindRow(g, shell, row);
+  PlaceFindRow(g, shell, blockIdx.x, row);
+  PlaceRowOfPatches<BOUNDARY, FLAT>(PlaceBlock<W>(g, row, (typename W::REAL *)place_memory), omega, beta, x, b);
+}
 
-  const PlaceBlock<T, B> me(g, row, (T *)place_memory);
-  const int              ny = me.y.n, nz = me.z.n, cy = FLAT ? 1 : ny + 2, below = FLAT ? 0 : 1, nodes = me.width + 2, plane = g.rows * g.frow, tile = threadIdx.x / 32;
-  const int              o[3] = {me.first[0] - 1, me.first[1] - below, me.first[2] - 1};
-  T                     *P = me.sm, *Q = P + g.closure[2] * plane;
-  const Divisor          ey(nodes), yy(ny);
+/* several colours, one after another, in a cooperative launch: blocks wait for each other */
+template <class W, bool FLAT>
+__launch_bounds__(PLACE_THREADS, W::BLOCKS) static __global__
+void PlaceSweepKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShells shells, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x,
+                      const typename W::REAL *__restrict__ b)
+{
+  extern __shared__ int4 place_memory[];
+  __shared__ PlaceRow row;
 
-  EachNode(nodes, cy, nz + 2, [&](int e, int j, int k) { PlaceFetchNode(me, P + k * plane + j * g.frow + e, x, o[0] + e, o[1] + j, o[2] + k); });
-  FetchWait();
-  __syncthreads();
-  {
-    const PlaceProduct<T, B> z(me.z);
+  for (int c = 0;;) {
+    const PlaceShell &shell = shells.color[c];
 
-    EachTile(tile, nodes * cy, [&](const int l[2], const bool *) {
-      const int         j[2] = {ey.quotient(l[0]), ey.quotient(l[1])}, at[2] = {l[0] + j[0] * (g.frow - nodes), l[1] + j[1] * (g.frow - nodes)};
-      T *const          p[2] = {P + at[0], P + at[1]}, *const q[2] = {Q + at[0], Q + at[1]};
-      PlaceValues<T, B> v, w;
-      T                 end[2][2];
+    for (unsigned item = blockIdx.x; item < shell.rows(); item += gridDim.x) {
+      if (c == 0 || item != blockIdx.x) PlaceFindRow(g, shell, item, row);
+      const PlaceBlock<W> me(g, row, (typename W::REAL *)place_memory);
 
-      z.load(p, plane, v, end);
-      __syncwarp(); /* copies have read before lines are overwritten */
-      w = v;
-      z.apply(false, end, v);
-      v.store(p, plane, nz);
-      z.apply(true, end, w);
-      w.store(q, plane, nz);
-    });
+      PlacePrefetch(me);
+      PlaceRowOfPatches<true, FLAT>(me, omega, beta, x, b);
+      __syncthreads(); /* before the next row's numbers */
+    }
+    if (++c >= shells.colors) break;
+    if (blockIdx.x < shells.color[c].rows()) PlaceFindRow(g, shells.color[c], blockIdx.x, row); /* before the others are waited for */
+    cooperative_groups::this_grid().sync();
   }
-  __syncthreads();
-  if (!FLAT) {
-    const PlaceProduct<T, B> y(me.y);
-
-    EachTile(tile, nodes * nz, [&](const int l[2], const bool *) {
-      const int         k[2] = {ey.quotient(l[0]), ey.quotient(l[1])}, at[2] = {l[0] + k[0] * (plane - nodes), l[1] + k[1] * (plane - nodes)};
-      T *const          p[2] = {P + at[0], P + at[1]}, *const q[2] = {Q + at[0], Q + at[1]};
-      PlaceValues<T, B> v, w;
-      T                 pend[2][2], qend[2][2];
-
-      y.load(p, g.frow, v, pend);
-      y.load(q, g.frow, w, qend);
-      __syncwarp();
-      y.both(qend, pend, w, v);
-      w.store(q, g.frow, ny);
-      y.apply(false, pend, v);
-      v.store(p, g.frow, ny);
-    });
-    __syncthreads();
-  }
-  for (int p = 0, next = tile; p < row.count; p++) {
-    const PlaceProduct<T, B> m(me.x(p));
-    const int                c = me.column(p);
-    const T                  point = FLAT ? me.y.weight(LAMBDA, 0) : T(0); /* A_y of the point, whose mass is 1 */
-
-    next = EachTile(next, ny * nz, [&](const int l[2], const bool *) {
-      const int         k[2] = {yy.quotient(l[0]), yy.quotient(l[1])}, at[2] = {k[0] * plane + (l[0] - k[0] * ny) * g.frow + c, k[1] * plane + (l[1] - k[1] * ny) * g.frow + c};
-      T *const          t[2] = {P + at[0], P + at[1]}, *const s[2] = {Q + at[0], Q + at[1]}, *const to[2] = {s[0] + 1, s[1] + 1}; /* clear of the patches beside */
-      PlaceValues<T, B> v, w;
-      T                 send[2][2], tend[2][2];
-
-      m.load(s, 1, v, send);
-      m.load(t, 1, w, tend);
-      __syncwarp();
-      if (FLAT) {
-#pragma unroll
-        for (int i = 0; i < 4 * B; i++) v.a[i / 4][i / 2 % 2][i % 2] += point * w.a[i / 4][i / 2 % 2][i % 2];
-#pragma unroll
-        for (int i = 0; i < 4; i++) send[i / 2][i % 2] += point * tend[i / 2][i % 2];
-      }
-      m.both(send, tend, v, w);
-      v.store(to, 1, m.m.n);
-    });
-  }
-  __syncthreads();
-  const unsigned long long between = PlaceBetween(me);
-
-  EachNode(me.width, ny, nz, [&](int c, int j, int k) {
-    const int       node[3] = {me.first[0] + c, me.first[1] + j, me.first[2] + k};
-    const ptrdiff_t at      = g.l.at(node[0], node[1], node[2]);
-
-    if (!(between >> c & 1) && g.read.contains(node[0], node[1], node[2])) r[at] = b[at] - Q[k * plane + j * g.frow + c + 1];
-  });
 }
 
 /* ---- launch ---- */
 
-template <typename T, int B, bool FLAT>
-struct PlaceSmootherBlocks : PlaceSmoother {
-  using F = PlaceSizes<T, B>;
+/* a choice of the directions in the kernels, and where arrays lie in shared memory */
+template <class W, bool FLAT>
+struct PlaceOrder {
+  using T = typename W::REAL;
+  int          dir[3]; /* of the mesh */
   PlaceData<T> data;
-  PlanMemory   memory;
   size_t       bytes, bytes_solve, bytes_residual; /* of shared memory; without faces; of the residual */
-  int          patches, threads;   /* of a block */
+  int          patches, threads;                   /* of a block */
+
+  /* for patches of at most n[] unknowns in the directions of the mesh */
+  void create(const PatchFDLocalDesc *desc, const PlaceLine<T> line[3], const int n[3])
+  {
+    const Layout    l(desc->field->box);
+    const Range     read(desc->field->read);
+    const ptrdiff_t stride[3] = {1, l.row, l.plane};
+
+    data.offset = l.offset;
+    for (int d = 0; d < 3; d++) {
+      data.d[d]       = line[dir[d]];
+      data.stride[d]  = stride[dir[d]];
+      data.read.lo[d] = read.lo[dir[d]];
+      data.read.hi[d] = read.hi[dir[d]];
+    }
+    places(n[dir[0]], n[dir[1]], n[dir[2]]);
+  }
+
+private:
+  /* Tiles have their lines beside each other, or a row apart: rows of 4 mod 8 numbers have no bank conflicts.  With a thread a line odd ones have none */
+  static int pad(int m) { return W::TILES ? m + (12 - m % 8) % 8 : m | 1; }
+
+  void places(int nx, int ny, int nz)
+  {
+    /* rows of about 32 nodes; in 2D, where there is less to do for each, of 64, the bits of a mask */
+    patches = W::TILES && W::N > 8 && !FLAT ? 1 : PetscMin(PLACE_ROW, PetscMax(1, (FLAT ? 64 : 32) / (nx + 1)));
+    while (!W::TILES && patches > 1 && (nx + 1) * patches * ny > PLACE_THREADS) patches--;
+
+    const int width = (nx + 1) * patches - 1, lines = width * ny, rounds = (lines + PLACE_THREADS - 1) / PLACE_THREADS;
+
+    /* a warp has two tiles in a stage; a thread a line, or a few */
+    threads         = W::TILES ? 32 * PetscMin(PLACE_WARPS, PetscMax(2, ((lines + 15) / 16 + 1) / 2)) : PetscMax(64, RoundUp((lines + rounds - 1) / rounds, 32));
+    data.row        = W::TILES && patches > 1 ? pad(width) : width | 1;
+    data.plane      = W::TILES ? pad(ny * data.row) : ny * data.row;
+    data.xrow       = pad(ny + 2);
+    data.frow       = pad(width + 2);
+    data.closure[0] = nx + 2;
+    data.closure[1] = ny + 2;
+    data.closure[2] = nz + 2;
+    data.X          = nz * data.plane;
+    data.G          = data.X + (patches + 1) * data.closure[2] * data.xrow;
+    data.Z          = data.G + 2 * data.closure[2] * data.frow;
+    data.HY         = data.Z + 2 * data.closure[1] * data.frow;
+    data.FZ         = data.HY + 2 * data.closure[2] * data.row;
+    bytes           = (data.FZ + 2 * data.closure[1] * data.row) * sizeof(T);
+    bytes_solve     = data.X * sizeof(T);
+    data.rows       = FLAT ? 1 : ny + 2;
+    bytes_residual  = (size_t)(data.closure[2] + nz) * data.rows * data.frow * sizeof(T);
+  }
+};
+
+template <class W, bool FLAT>
+struct PlaceSmootherBlocks : PlaceSmoother {
+  using T = typename W::REAL;
+  PlaceOrder<W, FLAT> order, turned; /* turned: the first two directions of the mesh in place of each other, for patches of which there are few in x */
+  unsigned            resident; /* blocks that the device has room for, in `order` */
+  PlanMemory          memory;
 
   /* has the code been compiled for a GPU with these instructions? */
   static PetscErrorCode supported(bool *yes)
@@ -539,49 +483,82 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     cudaFuncAttributes attributes;
 
     PetscFunctionBegin;
-    PetscCallCUDA(cudaFuncGetAttributes(&attributes, PlaceKernel<T, B, true, FLAT>));
-    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= (sizeof(T) == 4 ? 80 : 90);
+    PetscCallCUDA(cudaFuncGetAttributes(&attributes, PlaceKernel<W, true, FLAT>));
+    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= W::ARCH;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
   PetscErrorCode create(const PatchFDLocalDesc *desc, const int n[3])
   {
+    static constexpr int dir[2][3] = {{0, FLAT ? 2 : 1, FLAT ? 1 : 2}, {1, FLAT ? 2 : 0, FLAT ? 0 : 2}};
+    PlaceLine<T>     line[3];
+
     PetscFunctionBegin;
-    for (int d = 0; d < 3; d++) PetscCall(upload(desc->field->dir[FLAT && d ? 3 - d : d], &data.d[d]));
-    data.l    = Layout(desc->field->box);
-    data.read = Range(desc->field->read);
-    if (FLAT) {
-      std::swap(data.l.row, data.l.plane);
-      std::swap(data.read.lo[1], data.read.lo[2]);
-      std::swap(data.read.hi[1], data.read.hi[2]);
+    for (int d = 0; d < 3; d++) {
+      PetscCall(upload(desc->field->dir[d], &line[d]));
+      order.dir[d]  = dir[0][d];
+      turned.dir[d] = dir[1][d];
     }
-    /* rows of about 32 nodes; in 2D, where there is less to do for each, of 64, the bits of a mask */
-    patches   = B > 1 && !FLAT ? 1 : PetscMin(PLACE_ROW, PetscMax(1, (FLAT ? 64 : 32) / (n[0] + 1)));
-    places(n);
-    PetscCall(AllowShared(PlaceKernel<T, B, true, FLAT>, bytes));
-    PetscCall(AllowShared(PlaceKernel<T, B, false, FLAT>, bytes_solve));
-    if (residuals()) PetscCall(AllowShared(PlaceResidualKernel<T, B, FLAT>, bytes_residual));
+    order.create(desc, line, n);
+    turned.create(desc, line, n);
+    PetscCall(AllowShared(PlaceKernel<W, true, FLAT>, PetscMax(order.bytes, turned.bytes)));
+    PetscCall(AllowShared(PlaceSweepKernel<W, FLAT>, order.bytes));
+    PetscCall(AllowShared(PlaceKernel<W, false, FLAT>, PetscMax(order.bytes_solve, turned.bytes_solve)));
+    int multiprocessors, blocks;
+
+    PetscCall(Multiprocessors(&multiprocessors));
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, PlaceSweepKernel<W, FLAT>, order.threads, order.bytes));
+    resident = (unsigned)(multiprocessors * blocks);
+    if (residuals()) PetscCall(AllowShared(PlaceResidualKernel<W, FLAT>, order.bytes_residual));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
   PetscErrorCode apply(const PatchShell &s, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t stream) override
   {
-    const PlaceShell shell(s, patches, FLAT);
+    int inx = 0;
+
+    for (int i = 0; i < 6; i++)
+      if (!s.part[i].empty()) inx = PetscMax(inx, s.part[i].hi[0] - s.part[i].lo[0]);
+
+    const PlaceOrder<W, FLAT> &o = 2 * inx <= order.patches ? turned : order;
+    const PlaceShell           shell(s, o.patches, o.dir);
 
     PetscFunctionBegin;
-    if (boundary) PlaceKernel<T, B, true, FLAT><<<shell.rows(), threads, bytes, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
-    else PlaceKernel<T, B, false, FLAT><<<shell.rows(), threads, bytes_solve, stream>>>(data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    if (boundary) PlaceKernel<W, true, FLAT><<<shell.rows(), o.threads, o.bytes, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
+    else PlaceKernel<W, false, FLAT><<<shell.rows(), o.threads, o.bytes_solve, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  bool           residuals() const override { return bytes_residual + sizeof(PlaceRow) <= shared_limit; }
-  PetscErrorCode residual(const PatchShell &s, const void *x, const void *b, void *r, cudaStream_t stream) override
+  bool           few(const PatchShell &s, PetscReal waves) const override { return PlaceShell(s, order.patches, order.dir).rows() <= waves * resident; }
+  PetscErrorCode sweep(int colors, const PatchShell s[], PetscReal omega, void *x, const void *b, cudaStream_t stream) override
   {
-    const PlaceShell shell(s, patches, FLAT);
+    PlaceShells shells;
+    unsigned    rows = 0;
+    const T    *rhs = (const T *)b;
+    T          *to = (T *)x, factor = (T)omega, keep = (T)(1 - omega);
+    void       *arguments[] = {&order.data, &shells, &factor, &keep, &to, &rhs};
 
     PetscFunctionBegin;
-    PlaceResidualKernel<T, B, FLAT><<<shell.rows(), threads, bytes_residual, stream>>>(data, shell, (const T *)x, (const T *)b, (T *)r);
+    for (int c = 0; c < colors; c++) {
+      const PlaceShell shell(s[c], order.patches, order.dir);
+
+      shells.color[shells.colors++] = shell;
+      rows                          = PetscMax(rows, shell.rows());
+      if (c + 1 < colors && shells.colors < PlaceShells::MOST) continue;
+      PetscCallCUDA(cudaLaunchCooperativeKernel((const void *)PlaceSweepKernel<W, FLAT>, dim3(PetscMin(rows, resident)), dim3(order.threads), arguments, order.bytes, stream));
+      shells.colors = 0;
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  bool           residuals() const override { return order.bytes_residual + sizeof(PlaceRow) <= shared_limit; }
+  PetscErrorCode residual(const PatchShell &s, const void *x, const void *b, void *r, cudaStream_t stream) override
+  {
+    const PlaceShell shell(s, order.patches, order.dir);
+
+    PetscFunctionBegin;
+    PlaceResidualKernel<W, FLAT><<<shell.rows(), order.threads, order.bytes_residual, stream>>>(order.data, shell, (const T *)x, (const T *)b, (T *)r);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -589,65 +566,45 @@ struct PlaceSmootherBlocks : PlaceSmoother {
   PetscErrorCode destroy() override { return memory.free(); }
 
 private:
-  /* where arrays lie in shared memory, for the largest patch.  Lines of a tile lie beside each other, or a row apart: rows of 4 mod 8 numbers have no bank conflicts */
-  void places(const int n[3])
-  {
-    auto      pad   = [](int m) { return m + (12 - m % 8) % 8; };
-    const int width = (n[0] + 1) * patches - 1, tiles = (width * n[1] + 15) / 16;
-
-    threads = 32 * PetscMin(F::WARPS, PetscMax(2, (tiles + 1) / 2)); /* a warp has two tiles in a stage */
-    data.row   = patches > 1 ? pad(width) : width | 1;
-    data.plane = pad(n[1] * data.row);
-    data.xrow  = pad(n[1] + 2);
-    data.frow  = pad(width + 2);
-    for (int d = 0; d < 3; d++) data.closure[d] = n[d] + 2;
-    data.X      = n[2] * data.plane;
-    data.G      = data.X + (patches + 1) * data.closure[2] * data.xrow;
-    data.Z      = data.G + 2 * data.closure[2] * data.frow;
-    data.HY     = data.Z + 2 * data.closure[1] * data.frow;
-    data.FZ     = data.HY + 2 * data.closure[2] * data.row;
-    bytes       = (data.FZ + 2 * data.closure[1] * data.row) * sizeof(T);
-    bytes_solve = data.X * sizeof(T);
-    data.rows      = FLAT ? 1 : n[1] + 2;
-    bytes_residual = (size_t)(data.closure[2] + n[2]) * data.rows * data.frow * sizeof(T);
-  }
-
   /* a class: the matrices as lanes want them, and weights; zero where there is nothing, but for eigenvalues, which are divided by */
   static void numbers(const PatchFDEigen *e, PetscReal *to)
   {
     const int  n = (int)e->n, c = n + 2;
-    PetscReal *weight = to + 5 * F::MATRIX;
+    PetscReal *weight = to + 5 * W::MATRIX;
 
-    for (int at = 0; at < F::MATRIX; at++) {
-      const int  block = at / 64, lane = at / 2 % 32, i = block / B * 8 + lane % 4 + 4 * (at % 2), j = block % B * 8 + lane / 8 + 4 * (lane / 4 % 2);
-      const bool in = i < n && j < n; /* row i for the entry of the line, column j for that of the product */
+    for (int at = 0; at < W::MATRIX; at++) {
+      int i, j;
 
-      to[TO_MODES * F::MATRIX + at]   = in ? e->S[i * n + j] : 0;
-      to[TO_NODES * F::MATRIX + at]   = in ? e->S[j * n + i] : 0;
-      to[FACE_MODES * F::MATRIX + at] = in ? e->T[j * n + i] : 0;
-      to[MASS * F::MATRIX + at]       = in ? e->MI[j * c + 1 + i] : 0;
-      to[STIFFNESS * F::MATRIX + at]  = in ? e->AI[j * c + 1 + i] : 0;
+      W::place(at, &i, &j);
+
+      const bool in = i < n && j < n;
+
+      to[TO_MODES * W::MATRIX + at]   = in ? e->S[j * n + i] : 0;
+      to[TO_NODES * W::MATRIX + at]   = in ? e->S[i * n + j] : 0;
+      to[FACE_MODES * W::MATRIX + at] = in ? e->T[i * n + j] : 0;
+      to[MASS * W::MATRIX + at]       = in ? e->MI[i * c + 1 + j] : 0;
+      to[STIFFNESS * W::MATRIX + at]  = in ? e->AI[i * c + 1 + j] : 0;
     }
-    for (int i = 0; i < 8 * B; i++) {
+    for (int i = 0; i < W::N; i++) {
       for (int s = 0; s < 2; s++) {
-        weight[(ALPHA + s) * 8 * B + i]     = i < n ? e->alpha[s][i] : 0;
-        weight[(MU_PLACE + s) * 8 * B + i]  = i < n ? e->mu[s][i] : 0;
-        weight[(RIM_PLACE + s) * 8 * B + i] = i < n ? e->MI[i * c + s * (n + 1)] : 0;
-        weight[(RIM_STIFFNESS + s) * 8 * B + i] = i < n ? e->AI[i * c + s * (n + 1)] : 0;
+        weight[(ALPHA + s) * W::N + i]     = i < n ? e->alpha[s][i] : 0;
+        weight[(MU_PLACE + s) * W::N + i]  = i < n ? e->mu[s][i] : 0;
+        weight[(RIM_PLACE + s) * W::N + i] = i < n ? e->MI[i * c + s * (n + 1)] : 0;
+        weight[(RIM_STIFFNESS + s) * W::N + i] = i < n ? e->AI[i * c + s * (n + 1)] : 0;
       }
-      weight[LAMBDA * 8 * B + i] = i < n ? e->lambda[i] : 1;
+      weight[LAMBDA * W::N + i] = i < n ? e->lambda[i] : 1;
     }
   }
 
   PetscErrorCode upload(const PatchFDPatches *pd, PlaceLine<T> *line)
   {
-    std::vector<PetscReal>  all((size_t)pd->nclass * F::CLASS);
+    std::vector<PetscReal>  all((size_t)pd->nclass * PlaceClass<W>::SIZE);
     std::vector<PlacePatch> patch((size_t)pd->npatch);
     T                      *where;
     PlacePatch             *which;
 
     PetscFunctionBegin;
-    for (PetscInt i = 0; i < pd->nclass; i++) numbers(&pd->eigen[i], &all[(size_t)i * F::CLASS]);
+    for (PetscInt i = 0; i < pd->nclass; i++) numbers(&pd->eigen[i], &all[(size_t)i * PlaceClass<W>::SIZE]);
     for (PetscInt i = 0; i < pd->npatch; i++) patch[i] = {(int)pd->first[i], (int)pd->n[i], (int)pd->cls[i]};
     PetscCall(memory.upload(all.size(), all.data(), &where));
     PetscCall(memory.upload(patch.size(), patch.data(), &which));
@@ -657,15 +614,15 @@ private:
   }
 };
 
-template <typename T, int B, bool FLAT>
+template <class W, bool FLAT>
 static PetscErrorCode PlaceSmootherNew(const PatchFDLocalDesc *desc, const int n[3], PlaceSmoother **place)
 {
   bool supported;
 
   PetscFunctionBegin;
-  PetscCall((PlaceSmootherBlocks<T, B, FLAT>::supported(&supported)));
+  PetscCall((PlaceSmootherBlocks<W, FLAT>::supported(&supported)));
   if (!supported) PetscFunctionReturn(PETSC_SUCCESS);
-  PlaceSmootherBlocks<T, B, FLAT> *p = new PlaceSmootherBlocks<T, B, FLAT>;
+  PlaceSmootherBlocks<W, FLAT> *p = new PlaceSmootherBlocks<W, FLAT>;
 
   *place = p; /* there before its arrays, so that it can be destroyed after an error */
   PetscCall(p->create(desc, n));
@@ -675,16 +632,19 @@ static PetscErrorCode PlaceSmootherNew(const PatchFDLocalDesc *desc, const int n
 template <typename T, bool FLAT>
 PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *desc, PlaceSmoother **place)
 {
-  int n[3] = {0, 0, 0}, most = 0;
+  constexpr int threads = sizeof(T) == 4 || FLAT ? 6 : 4; /* unknowns of a direction up to which a thread a line is faster on an H200 */
+  int           n[3]    = {0, 0, 0}, most = 0;
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
-    const PatchFDPatches *pd = desc->field->dir[FLAT && d ? 3 - d : d];
+    const PatchFDPatches *pd = desc->field->dir[d];
 
     for (PetscInt i = 0; i < pd->npatch; i++) n[d] = PetscMax(n[d], (int)pd->n[i]);
     most = PetscMax(most, n[d]);
   }
-  if (most > 1 && most <= 8 * place_blocks[FLAT]) PetscCall((ForDegree<1, place_blocks[FLAT]>((most + 7) / 8, [&](auto blocks) { return PlaceSmootherNew<T, blocks, FLAT>(desc, n, place); })));
+  if (most <= 1 || most > place_most[FLAT]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (most <= threads) PetscCall((ForDegree<1, threads / 2>((most + 1) / 2, [&](auto half) { return PlaceSmootherNew<PlaceThreads<T, 2 * half>, FLAT>(desc, n, place); })));
+  else PetscCall((ForDegree<1, place_most[FLAT] / 8>((most + 7) / 8, [&](auto blocks) { return PlaceSmootherNew<PlaceTiles<T, blocks>, FLAT>(desc, n, place); })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -11,7 +11,7 @@
 namespace patchfd
 {
 
-static constexpr int PLACE_ROW = 8, place_blocks[] = {3, 4}; /* patches of a block, at most; 8 of these are the unknowns of a direction, at most, in 3D and 2D */
+static constexpr int PLACE_ROW = 8, place_most[] = {24, 32}; /* patches of a block, and unknowns of a direction in 3D and 2D, at most */
 
 struct PlacePatch {
   int first, n, cls;
@@ -27,30 +27,35 @@ struct PlaceLine {
 template <typename T>
 struct PlaceData {
   PlaceLine<T> d[3];
-  Layout       l;
+  ptrdiff_t    offset, stride[3]; /* of nodes */
   Range        read;
   int          row, plane, xrow, frow, rows, closure[3], X, G, Z, HY, FZ; /* strides and places in shared memory */
+
+  __device__ __forceinline__ ptrdiff_t at(int i, int j, int k) const { return offset + i * stride[0] + j * stride[1] + k * stride[2]; }
 };
 
-/* the patches of a shell in rows of at most `most` in x */
+/* the patches of a shell in rows of at most `most` in x; direction d of the kernels is direction dir[d] of the mesh */
 struct PlaceShell {
   PatchShell shell;
   unsigned   end[6];
   int        most;
 
-  PlaceShell(const PatchShell &s, int most, bool flat) : shell(s), most(most)
+  PlaceShell(const PatchShell &s, int most, const int dir[3]) : shell(s), most(most)
   {
     unsigned total = 0;
 
-    for (int i = 0; i < 6 && flat; i++) {
-      std::swap(shell.part[i].lo[1], shell.part[i].lo[2]);
-      std::swap(shell.part[i].hi[1], shell.part[i].hi[2]);
+    for (int d = 0; d < 3; d++) {
+      shell.start[d] = s.start[dir[d]];
+      for (int i = 0; i < 6; i++) {
+        shell.part[i].lo[d] = s.part[i].lo[dir[d]];
+        shell.part[i].hi[d] = s.part[i].hi[dir[d]];
+      }
     }
-    if (flat) std::swap(shell.start[1], shell.start[2]);
     for (int i = 0; i < 6; i++) end[i] = total += shell.part[i].empty() ? 0 : (unsigned)(shell.part[i].size() / (shell.part[i].hi[0] - shell.part[i].lo[0])) * inx(i);
   }
+  PlaceShell() = default;
   __host__ __device__ unsigned inx(int i) const { return (unsigned)(shell.part[i].hi[0] - shell.part[i].lo[0] + most - 1) / most; }
-  unsigned                     rows() const { return end[5]; }
+  __host__ __device__ unsigned rows() const { return end[5]; }
   /* row `item`: its patches and the numbers of the first one */
   __device__ __forceinline__ void find(unsigned item, int &count, int number[3]) const
   {
@@ -69,15 +74,15 @@ struct PlaceShell {
   }
 };
 
+/* those of colours that follow each other */
+struct PlaceShells {
+  static constexpr int MOST = 8;
+  PlaceShell           color[MOST];
+  int                  colors = 0;
+};
+
 static constexpr TileMatrix STIFFNESS = (TileMatrix)(MASS + 1); /* beside those */
 enum PlaceWeight { ALPHA, MU_PLACE = 2, RIM_PLACE = 4, RIM_STIFFNESS = 6, LAMBDA = 8, PLACE_WEIGHTS }; /* below and above; RIM_: columns of the ends */
-
-/* threads of a block, at most; blocks of so many on a multiprocessor (a bound for the compiler's registers) */
-template <typename T, int B>
-struct PlaceSizes {
-  static constexpr int WARPS = 8, THREADS = 32 * WARPS, BLOCKS = B == 4 ? 1 : B == 3 ? 2 : B == 2 && sizeof(T) == 8 ? 3 : 4;
-  static constexpr int MATRIX = B * B * 64, CLASS = 5 * MATRIX + PLACE_WEIGHTS * 8 * B; /* numbers of a class */
-};
 
 /* x / n for x n < 2^32 */
 struct Divisor {
@@ -87,85 +92,256 @@ struct Divisor {
   __device__ __forceinline__ int quotient(int x) const { return n == 1 ? x : (int)__umulhi((unsigned)x, m); }
 };
 
+/*
+  How a warp works on lines, in two ways: the template argument W of all that follows.
+
+    REAL      type of the numbers
+    N         entries of a line, at most
+    LINES     lines of a thread, and of a warp
+    Values    a thread's entries of its lines; each(f) is f(i, v), v[] the entries i of its lines
+    Matrix    of a class; apply(v, n, f) is f(i, w) with the entries i of the product with v; those from n on, if there are any, are zero
+*/
+
+/* threads of a block, at most */
+static constexpr int PLACE_WARPS = 8, PLACE_THREADS = 32 * PLACE_WARPS;
+
 /* a patch in one direction */
-template <typename T, int B>
+template <class W>
 struct PlaceClass {
-  using F = PlaceSizes<T, B>;
+  using T = typename W::REAL;
+  static constexpr int MATRIX = W::MATRIX, SIZE = 5 * MATRIX + PLACE_WEIGHTS * W::N; /* numbers of a matrix, of a class */
   int      n;
   const T *numbers;
 
-  __device__ __forceinline__ PlaceClass(const PlaceLine<T> &line, int patch) : n(line.patch[patch].n), numbers(line.numbers + (size_t)line.patch[patch].cls * F::CLASS) { }
-  __device__ __forceinline__ const T *matrix(TileMatrix which) const { return numbers + which * F::MATRIX; }
+  __device__ __forceinline__ PlaceClass(const PlaceLine<T> &line, int patch) : n(line.patch[patch].n), numbers(line.numbers + (size_t)line.patch[patch].cls * SIZE) { }
+  __device__ __forceinline__ const T *matrix(TileMatrix which) const { return numbers + which * MATRIX; }
   /* of node or mode i */
-  __device__ __forceinline__ T weight(int which, int i) const { return __ldg(numbers + 5 * F::MATRIX + which * 8 * B + i); }
+  __device__ __forceinline__ T weight(int which, int i) const { return __ldg(numbers + 5 * MATRIX + which * W::N + i); }
 };
 
-/* a thread's part of two lines: entries 8 c + 4 h + lane % 4 */
+/* tensor instructions: tiles of 16 lines, B x B products of smoother_mma.cuh; entries that do not exist read the last one of the line, and meet zeros */
 template <typename T, int B>
-struct PlaceValues {
-  T a[B][2][2]; /* [c][line][h] */
+struct PlaceTiles {
+  using REAL = T;
+  static constexpr int  N = 8 * B, LINES = 2, WARP = 16, MATRIX = 64 * B * B, BLOCKS = B == 4 ? 1 : B == 3 ? 2 : B == 2 && sizeof(T) == 8 ? 3 : 4, ARCH = sizeof(T) == 4 ? 80 : 90;
+  static constexpr bool TILES = true;
 
-  static __device__ __forceinline__ int entry(int c, int h) { return 8 * c + 4 * h + (int)threadIdx.x % 4; }
-  template <typename F>
-  __device__ __forceinline__ void each(F f)
+  /* row i and column j of number `at` of a matrix: the entry of the product and of the line */
+  static void place(int at, int *i, int *j)
   {
+    const int block = at / 64, lane = at / 2 % 32;
+
+    *j = block / B * 8 + lane % 4 + 4 * (at % 2);
+    *i = block % B * 8 + lane / 8 + 4 * (lane / 4 % 2);
+  }
+  /* line h of the thread, in its tile */
+  static __device__ __forceinline__ int line(int h) { return (int)threadIdx.x % 32 / 4 + 8 * h; }
+  /* all copies of a line have been read */
+  static __device__ __forceinline__ void wait() { __syncwarp(); }
+
+  struct Values {
+    T a[B][2][2]; /* entries 8 c + 4 h + lane % 4: [c][line][h] */
+
+    template <typename F>
+    __device__ __forceinline__ void each(F f)
+    {
 #pragma unroll
-    for (int c = 0; c < B; c++)
+      for (int c = 0; c < B; c++)
 #pragma unroll
-      for (int h = 0; h < 2; h++) f(entry(c, h), a[c][0][h], a[c][1][h]);
-  }
-  __device__ __forceinline__ void load(const T *const line[2], int stride, int n)
-  {
-    each([&](int i, T &a0, T &a1) {
-      const int at = min(i, n - 1) * stride;
+        for (int h = 0; h < 2; h++) {
+          T v[2] = {a[c][0][h], a[c][1][h]};
 
-      a0 = line[0][at];
-      a1 = line[1][at];
-    });
-  }
-  __device__ __forceinline__ void store(T *const line[2], int stride, int n)
-  {
-    each([&](int i, T &a0, T &a1) {
-      if (i >= n) return;
-      line[0][i * stride] = a0;
-      line[1][i * stride] = a1;
-    });
-  }
-  /* += weights times a number for each line */
-  __device__ __forceinline__ void add(const PlaceClass<T, B> &m, int which, T f0, T f1)
-  {
-    each([&](int i, T &a0, T &a1) {
-      const T w = m.weight(which, i);
+          f(8 * c + 4 * h + (int)threadIdx.x % 4, v);
+          a[c][0][h] = v[0];
+          a[c][1][h] = v[1];
+        }
+    }
+    __device__ __forceinline__ void load(const T *const line[2], int stride, int n)
+    {
+      each([&](int i, T v[2]) {
+        const int at = min(i, n - 1) * stride;
 
-      a0 += w * f0;
-      a1 += w * f1;
-    });
-  }
+        v[0] = line[0][at];
+        v[1] = line[1][at];
+      });
+    }
+    __device__ __forceinline__ void add(T f, const Values &u)
+    {
+#pragma unroll
+      for (int i = 0; i < 4 * B; i++) a[i / 4][i / 2 % 2][i % 2] += f * u.a[i / 4][i / 2 % 2][i % 2];
+    }
+  };
+
+  struct Matrix {
+    MmaHalf<T> m[B][B]; /* [entries of the line][of the product] */
+
+    __device__ __forceinline__ Matrix(const PlaceClass<PlaceTiles> &c, TileMatrix which)
+    {
+      const T *from = c.matrix(which) + threadIdx.x % 32 * 2;
+
+#pragma unroll
+      for (int i = 0; i < B * B; i++) m[i / B][i % B] = MmaHalf<T>(__ldg(from + i * 64), __ldg(from + i * 64 + 1));
+    }
+    template <typename F>
+    __device__ __forceinline__ void apply(const Values &v, int, F f) const
+    {
+      Values w = {};
+
+      add(v, w);
+      w.each(f);
+    }
+    /* with b's product of u added to it */
+    template <typename F>
+    __device__ __forceinline__ void apply(const Values &v, const Matrix &b, const Values &u, int, F f) const
+    {
+      Values w = {};
+
+      add(v, w);
+      b.add(u, w);
+      w.each(f);
+    }
+    /* v = f(the product) */
+    template <typename F>
+    __device__ __forceinline__ void replace(Values &v, T *const[2], const bool[2], int, int, F f) const
+    {
+      Values w = {};
+
+      add(v, w);
+      w.each(f);
+      v = w;
+    }
+
+  private:
+    __device__ __forceinline__ void add(const Values &v, Values &w) const
+    {
+#pragma unroll
+      for (int i = 0; i < B; i++)
+#pragma unroll
+        for (int j = 0; j < B; j++) m[i][j].add(w.a[j], v.a[i]);
+    }
+  };
 };
 
-/* a matrix in registers */
-template <typename T, int B>
-struct PlaceMatrix {
-  MmaHalf<T> m[B][B]; /* [entries of the line][of the product] */
-
-  __device__ __forceinline__ PlaceMatrix(const PlaceClass<T, B> &c, TileMatrix which)
-  {
-    const T *from = c.matrix(which) + threadIdx.x % 32 * 2;
-
-#pragma unroll
-    for (int i = 0; i < B * B; i++) m[i / B][i % B] = MmaHalf<T>(__ldg(from + i * 64), __ldg(from + i * 64 + 1));
-  }
-  __device__ __forceinline__ void apply(PlaceValues<T, B> &v) const
-  {
-    PlaceValues<T, B> w = {};
-
-#pragma unroll
-    for (int i = 0; i < B; i++)
-#pragma unroll
-      for (int j = 0; j < B; j++) m[i][j].add(w.a[j], v.a[i]);
-    v = w;
-  }
+template <typename T>
+struct PlacePair;
+template <>
+struct PlacePair<double> {
+  using Type = double2;
 };
+template <>
+struct PlacePair<float> {
+  using Type = float2;
+};
+
+/* a thread a line: matrices by rows, from L1, where all threads of a warp want the same numbers or nearly so */
+template <typename T, int SIZE>
+struct PlaceThreads {
+  using REAL = T;
+  static constexpr int  N = SIZE, LINES = 1, WARP = 32, MATRIX = N * N, ARCH = 80;
+  static constexpr int  BLOCKS = 4;
+  static constexpr bool TILES = false;
+
+  static void place(int at, int *i, int *j)
+  {
+    *i = at / N;
+    *j = at % N;
+  }
+  static __device__ __forceinline__ int  line(int) { return (int)threadIdx.x % 32; }
+  static __device__ __forceinline__ void wait() { }
+
+  struct Values {
+    T a[N];
+
+    template <typename F>
+    __device__ __forceinline__ void each(F f)
+    {
+#pragma unroll
+      for (int i = 0; i < N; i++) f(i, &a[i]);
+    }
+    __device__ __forceinline__ void load(const T *const line[1], int stride, int n)
+    {
+#pragma unroll
+      for (int i = 0; i < N; i++) a[i] = line[0][min(i, n - 1) * stride];
+    }
+    __device__ __forceinline__ void add(T f, const Values &u)
+    {
+#pragma unroll
+      for (int i = 0; i < N; i++) a[i] += f * u.a[i];
+    }
+  };
+
+  struct Matrix {
+    const T *m;
+
+    __device__ __forceinline__ Matrix(const PlaceClass<PlaceThreads> &c, TileMatrix which) : m(c.matrix(which)) { }
+    template <typename F>
+    __device__ __forceinline__ void apply(const Values &v, int n, F f) const
+    {
+#pragma unroll 2
+      for (int i = 0; i < n; i++) {
+        T w[1] = {row(i, v)};
+
+        f(i, w);
+      }
+    }
+    template <typename F>
+    __device__ __forceinline__ void apply(const Values &v, const Matrix &b, const Values &u, int n, F f) const
+    {
+#pragma unroll 1
+      for (int i = 0; i < n; i++) {
+        T w[1] = {row(i, v) + b.row(i, u)};
+
+        f(i, w);
+      }
+    }
+    /* by way of the line */
+    template <typename F>
+    __device__ __forceinline__ void replace(Values &v, T *const line[1], const bool[1], int stride, int n, F f) const
+    {
+      apply(v, n, [&](int i, T w[1]) {
+        f(i, w);
+        line[0][i * stride] = w[0];
+      });
+      v.load(line, stride, n);
+    }
+
+  private:
+    __device__ __forceinline__ T row(int i, const Values &v) const
+    {
+      using Pair       = typename PlacePair<T>::Type;
+      const Pair *from = (const Pair *)(m + i * N);
+      T           even = 0, odd = 0;
+
+#pragma unroll
+      for (int j = 0; j < N / 2; j++) {
+        const Pair p = __ldg(from + j);
+
+        even += p.x * v.a[2 * j];
+        odd += p.y * v.a[2 * j + 1];
+      }
+      return even + odd;
+    }
+  };
+};
+
+/* v[] += the weight of entry i times numbers of the lines */
+template <class W>
+static __device__ __forceinline__ void AddWeight(const PlaceClass<W> &m, int which, int i, const typename W::REAL f[], typename W::REAL v[])
+{
+  const typename W::REAL w = m.weight(which, i);
+
+#pragma unroll
+  for (int h = 0; h < W::LINES; h++) v[h] += w * f[h];
+}
+
+/* to the lines, where they are the thread's own and not copies */
+template <class W>
+static __device__ __forceinline__ void PlaceStore(typename W::REAL *const line[], const bool own[], int stride, int n, int i, const typename W::REAL v[])
+{
+#pragma unroll
+  for (int h = 0; h < W::LINES; h++)
+    if (i < n && own[h]) line[h][i * stride] = v[h];
+}
 
 /* the patches of a block: numbers in y and z, and a row of them in x, in shared memory */
 struct PlaceRow {
@@ -173,11 +349,11 @@ struct PlaceRow {
   int first[PLACE_ROW + 1]; /* first unknowns in x; the last one: where a patch after the row would begin */
 };
 
-/* the block's row; all threads take part */
+/* row `item`; all threads take part */
 template <typename T>
-static __device__ __forceinline__ void PlaceFindRow(const PlaceData<T> &g, const PlaceShell &shell, PlaceRow &row)
+static __device__ __forceinline__ void PlaceFindRow(const PlaceData<T> &g, const PlaceShell &shell, unsigned item, PlaceRow &row)
 {
-  if (threadIdx.x == 0) shell.find(blockIdx.x, row.count, row.number);
+  if (threadIdx.x == 0) shell.find(item, row.count, row.number);
   __syncthreads();
   if (threadIdx.x <= row.count) {
     const PlacePatch last = g.d[0].patch[row.number[0] + 2 * min((int)threadIdx.x, row.count - 1)];

@@ -27,6 +27,7 @@ struct TransferPlan {
   TransferKernelData<T> cell   = {};
   TransferFast         *fast   = NULL; /* or NULL */
   const char           *name   = NULL;
+  bool                  line   = false; /* 1D, one point in the other directions */
   PetscLogDouble        flops  = 0;
   PlanMemory            memory = {};
 
@@ -85,6 +86,27 @@ static __global__ void TransferKernel(const __grid_constant__ TransferKernelData
   }
 }
 
+/*
+  The restriction in 1D, a thread a coarse node: the first one of its cell, and then the last one of that before, or inside.  Cells have all their fine nodes but the last one, which is
+  the first of the next
+*/
+template <typename T>
+static __global__ void RestrictLineKernel(const __grid_constant__ TransferKernelData<T> p, const T *__restrict__ from, T *__restrict__ to)
+{
+  const int k = p.nc[0] - 1, node = p.first[0] * k + (int)(blockIdx.x * blockDim.x + threadIdx.x), cell = node / k;
+  T         sum = 0;
+
+  if (node < p.coarse.lo[0] || node >= p.coarse.hi[0] || node > (p.first[0] + p.count[0]) * k) return;
+  for (int c = cell - (node % k == 0); c <= cell; c++) {
+    if (c < p.first[0] || c >= p.first[0] + p.count[0]) continue;
+    const T  *column = p.P[0] + (size_t)p.cls[0][c] * p.nf[0] * p.nc[0] + (node - c * k);
+    const int first = c * (p.nf[0] - 1), rows = p.nf[0] - (c < p.ncells[0] - 1);
+
+    for (int r = PetscMax(0, p.fine.lo[0] - first); r < PetscMin(rows, p.fine.hi[0] - first); r++) sum += column[r * p.nc[0]] * from[p.fl.at(first + r, p.fine.lo[1], p.fine.lo[2])];
+  }
+  to[p.cl.at(node, p.coarse.lo[1], p.coarse.lo[2])] += sum;
+}
+
 /* for halved cells of one degree, in 2D or 3D; NULL for others */
 template <typename T>
 static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, PlanMemory *memory, TransferFast **fast, const char **name)
@@ -140,6 +162,8 @@ PetscErrorCode Transfer<T>::create(const PatchFDTransferDesc *desc, void **plan)
   if (!cell.cells) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(TransferFastChoose<T>(desc, &p->memory, &p->fast, &p->name));
   if (p->fast) PetscFunctionReturn(PETSC_SUCCESS);
+  p->line = nc[0] > 1 && nf[1] == 1 && nc[1] == 1 && nf[2] == 1 && nc[2] == 1 && !cell.coarse.empty();
+  if (p->line) p->name = "a line";
   for (int d = 0; d < 3; d++) {
     const PatchFDEmbedding *e = desc->dir[d];
 
@@ -177,6 +201,11 @@ static PetscErrorCode TransferApply(void *plan, const void *from, void *to)
   if (p->fast) {
     if (RESTRICT) PetscCall(p->fast->restrict_(from, to, stream));
     else PetscCall(p->fast->prolong(from, to, stream));
+  } else if (RESTRICT && p->line) {
+    const int threads = 256, nodes = p->cell.count[0] * (p->cell.nc[0] - 1) + 1;
+
+    RestrictLineKernel<T><<<(nodes + threads - 1) / threads, threads, 0, stream>>>(p->cell, (const T *)from, (T *)to);
+    PetscCallCUDA(cudaGetLastError());
   } else {
     TransferKernel<T, RESTRICT><<<p->cell.team.grid(p->cell.cells), p->cell.team.block(), p->cell.team.shared, stream>>>(p->cell, (const T *)from, (T *)to);
     PetscCallCUDA(cudaGetLastError());

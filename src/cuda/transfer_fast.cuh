@@ -226,9 +226,23 @@ __device__ inline void RestrictZ(const TransferMatrix<T, K, PLACE> &m, int first
   }
 }
 
-/* rows = the contraction in y, from row `first` of P on, of the planes in `in`, a thread a line of the tile */
+/* the tile's rows of P in y: those of all cells, or by place in shared memory, from where the compiler does not keep them in registers, which are too few */
+template <typename T, int K, bool PLACE>
+struct TransferTileRows {
+  const TransferMatrix<T, K, PLACE> &m;
+
+  __device__ __forceinline__ T at(int r, int a) const { return m.at(1, 0, r, a); }
+};
+template <typename T, int K>
+struct TransferTileRows<T, K, true> {
+  const T *rows;
+
+  __device__ __forceinline__ T at(int r, int a) const { return rows[r * (K + 1) + a]; }
+};
+
+/* rows = the contraction in y of the planes in `in`, a thread a line of the tile */
 template <typename T, int K, int DIM, bool PLACE>
-__device__ inline void RestrictY(const TransferMatrix<T, K, PLACE> &m, int first, int planes, const T *in, T *rows)
+__device__ inline void RestrictY(const TransferTileRows<T, K, PLACE> &m, int planes, const T *in, T *rows)
 {
   using S            = TransferSizes<T, K, DIM, PLACE>;
   constexpr int FINE = S::H * S::W;
@@ -248,7 +262,7 @@ __device__ inline void RestrictY(const TransferMatrix<T, K, PLACE> &m, int first
         const T s = x[r * S::W];
 
 #pragma unroll
-        for (int a = 0; a <= K; a++) v[a] += m.at(1, first + c * 2 * K, r, a) * s;
+        for (int a = 0; a <= K; a++) v[a] += m.at(c * 2 * K + r, a) * s;
       }
 #pragma unroll
       for (int a = 0; a < K; a++) y[a * S::W] = v[a];
@@ -299,7 +313,13 @@ static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, 
   T                         f[2 * KZ], w[KZ + 1] = {0};
   const TransferPlace<S, K> place(g, t % S::W, t / S::W);
   const int                 first[3] = {(int)blockIdx.x * S::W, (int)blockIdx.y * S::H, (place.cell[2] - g.cell[2]) * 2 * K};
+  const auto                ry       = [&]() -> TransferTileRows<T, K, PLACE> {
+    if constexpr (PLACE) return {rows + KZ * S::HC * S::W};
+    else return {my};
+  }();
 
+  if constexpr (PLACE && DIM == 3)
+    for (int e = t; e < (K + 1) * S::RY; e += S::THREADS) rows[KZ * S::HC * S::W + e] = m.entry(1, first[1], e);
   for (int e = t; e < 2 * K * S::RC; e += S::THREADS) { /* entry a of row r of a cell */
     const int cell = PLACE ? e / (2 * K * (K + 1)) : 0, r = PLACE ? e / (K + 1) % (2 * K) : e / (K + 1);
 
@@ -321,7 +341,7 @@ static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, 
     for (int k = 0; k < 2 * KZ; k++, from += g.fl.plane) f[k] = place.has(2 * KZ * (step + 1) + k) ? *from : T(0);
     __syncthreads(); /* the lines are there */
     if (DIM == 3) {
-      RestrictY<T, K, DIM, PLACE>(my, first[1], planes, in, rows);
+      RestrictY<T, K, DIM, PLACE>(ry, planes, in, rows);
       __syncthreads(); /* the rows are, and nobody reads the lines any more */
       in = rows;
     }
@@ -334,7 +354,7 @@ static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, 
 template <typename T, int K, int DIM, bool PLACE>
 struct TransferFastDegree : TransferFast {
   using S                        = TransferSizes<T, K, DIM, PLACE>;
-  static constexpr size_t shared = (S::RC * (2 * K + 1) + S::KZ * S::W * (S::H + (DIM == 2 ? 1 : S::HC))) * sizeof(T); /* of the restriction */
+  static constexpr size_t shared = (S::RC * (2 * K + 1) + S::KZ * S::W * (S::H + (DIM == 2 ? 1 : S::HC)) + (PLACE && DIM == 3 ? (K + 1) * S::RY : 0)) * sizeof(T); /* of the restriction */
   TransferMatrix<T, K, PLACE> m;
   TransferGeometry     g, prolonged, restricted;
   int                  n[3]; /* tiles */
