@@ -40,6 +40,28 @@ typedef enum {
 PETSC_EXTERN const char *const DMBoxSpaces[];
 
 /*E
+  DMBoxHaloType - How values at nodes that other MPI processes need travel to them, for the solvers of a `DMBOX`
+
+  Values:
++ `DMBOX_HALO_AUTO` (`auto`) - `mpi` for arrays in host memory. For those on GPUs `peer` where it is possible and no two processes share a GPU; otherwise `mpi` if PETSc has
+                               found that MPI reads the memory of GPUs (`-use_gpu_aware_mpi`), else `host`
+. `DMBOX_HALO_MPI` (`mpi`)   - by MPI, from and to the memory that the arrays are in. On GPUs this is not checked: an MPI that cannot read their memory ends the program
+. `DMBOX_HALO_HOST` (`host`) - by MPI, from and to host memory
+- `DMBOX_HALO_PEER` (`peer`) - kernels write into the memory of the other GPU (CUDA IPC), without the host. For processes of one machine whose GPUs reach each other
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetHaloType()`
+E*/
+typedef enum {
+  DMBOX_HALO_AUTO,
+  DMBOX_HALO_MPI,
+  DMBOX_HALO_HOST,
+  DMBOX_HALO_PEER
+} DMBoxHaloType;
+PETSC_EXTERN const char *const DMBoxHaloTypes[];
+
+/*E
   DMBoxBoundaryType - The boundary condition on a side of a `DMBOX`
 
   Values:
@@ -143,6 +165,8 @@ PETSC_EXTERN PetscErrorCode DMBoxSetDegree(DM, PetscInt);
 PETSC_EXTERN PetscErrorCode DMBoxGetDegree(DM, PetscInt *);
 PETSC_EXTERN PetscErrorCode DMBoxSetSpace(DM, DMBoxSpace);
 PETSC_EXTERN PetscErrorCode DMBoxGetSpace(DM, DMBoxSpace *);
+PETSC_EXTERN PetscErrorCode DMBoxSetHaloType(DM, DMBoxHaloType);
+PETSC_EXTERN PetscErrorCode DMBoxGetHaloType(DM, DMBoxHaloType *);
 PETSC_EXTERN PetscErrorCode DMBoxSetMapping(DM, DMBoxFunction, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingType(DM, DMBoxMappingType, PetscReal parameter);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingDegree(DM, PetscInt);

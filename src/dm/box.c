@@ -16,6 +16,7 @@
 #include <petsc/private/vecimpl.h>
 
 const char *const DMBoxSpaces[]        = {"q", "dgq", "rt", "p1", "DMBoxSpace", "DMBOX_", NULL};
+const char *const DMBoxHaloTypes[]     = {"auto", "mpi", "host", "peer", "DMBoxHaloType", "DMBOX_HALO_", NULL};
 const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "supported", "DMBoxBoundaryType", "DMBOX_", NULL};
 
 PetscErrorCode DMBoxGetContext(DM dm, DM_Box **box)
@@ -140,6 +141,7 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
   DM_Box    *box = (DM_Box *)dm->data;
   PetscInt   dim = dm->dim, degree;
   DMBoxSpace space;
+  DMBoxHaloType halo = box->halotype;
   PetscBool  flg;
 
   PetscFunctionBegin;
@@ -156,6 +158,8 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
   if (flg) PetscCall(DMBoxSetDegree(dm, degree));
   PetscCall(PetscOptionsEnum("-dm_box_space", "Finite element space", "DMBoxSetSpace", DMBoxSpaces, (PetscEnum)box->space, (PetscEnum *)&space, &flg));
   if (flg) PetscCall(DMBoxSetSpace(dm, space));
+  PetscCall(PetscOptionsEnum("-dm_box_halo", "How values that other ranks need travel", "DMBoxSetHaloType", DMBoxHaloTypes, (PetscEnum)halo, (PetscEnum *)&halo, &flg));
+  if (flg) PetscCall(DMBoxSetHaloType(dm, halo));
   PetscCall(DMBoxOptionsBoundary(dm, PetscOptionsObject));
   PetscCall(DMBoxOptionsInt(dm, "-dm_box_processes", "Number of processes in each direction", "DMBoxSetProcesses", DMBoxSetProcesses, box->processes, PetscOptionsObject));
   PetscCall(DMBoxOptionsMapping(dm, PetscOptionsObject));

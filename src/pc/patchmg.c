@@ -209,12 +209,13 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
 /* ---- application ---- */
 
 /*
-  May the cycle be recorded?  Only if one rank does it all, if nothing in it waits for a result or leaves the kernels of this library, and if all that it
+  May the cycle be recorded?  Only if ranks exchange without the host, if nothing in it waits for a result or leaves the kernels of this library, and if all that it
   depends on is known: KSPRICHARDSON that hands fixed numbers of steps to PCPATCHFD, matrix-free operators and transfer, as they were made.  The lists
   below are in the order in which KSPSolve() and KSPSolve_Richardson() look at these things.
 */
-static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PetscBool *can)
+static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PatchFDKernels kern, PetscBool *can)
 {
+  PetscMPIInt  size;
   Mat_Box     *m;
   MatNullSpace null, nullt;
 
@@ -224,10 +225,12 @@ static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PetscBool *can)
   PetscCall(MatGetTransposeNullSpace(A, &nullt));
   PetscCall(MatBoxIsOwn(A, can));
   *can = (PetscBool)(*can && m && (m->form.singular || (!null && !nullt))); /* those of singular operators are not there during a cycle */
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (*can && size > 1) *can = (PetscBool)(DMBoxHaloTypeInUse(m->dm, kern) == DMBOX_HALO_PEER);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PetscBool *can)
+static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PatchFDKernels kern, PetscBool *can)
 {
   const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp ||
                                       ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes || ksp->viewPOpExp || ksp->convergedreasonviewer || ksp->numberreasonviews);
@@ -254,27 +257,25 @@ static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PetscBool *can)
   PetscCall(KSPRichardsonGetScale_Private(ksp, &scale, &selfscale));
   *can = (PetscBool)(scale == 1 && !selfscale);
   PetscCall(PCGetOperators(ksp->pc, &A, &P));
-  if (*can) PetscCall(PCPatchMGCanRecordMat(A, can));
-  if (*can) PetscCall(PCPatchMGCanRecordMat(P, can));
+  if (*can) PetscCall(PCPatchMGCanRecordMat(A, kern, can));
+  if (*can) PetscCall(PCPatchMGCanRecordMat(P, kern, can));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCPatchMGCanRecord(PC pc, PatchFDKernels kern, PetscBool *can)
 {
-  PC_MG      *mg = (PC_MG *)pc->data;
-  PetscMPIInt size;
+  PC_MG *mg = (PC_MG *)pc->data;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  *can = (PetscBool)(PATCHMG(pc)->graph && kern->recordbegin && size == 1 && !PetscLogGpuTimeFlag && !PetscLogGpuEnergyFlag && !PetscLogGpuEnergyMeterFlag);
+  *can = (PetscBool)(PATCHMG(pc)->graph && kern->recordbegin && !PetscLogGpuTimeFlag && !PetscLogGpuEnergyFlag && !PetscLogGpuEnergyMeterFlag);
   for (PetscInt l = 0; l < mg->nlevels && *can; l++) {
     PC_MG_Levels *level = mg->levels[l];
 
-    PetscCall(PCPatchMGCanRecordSolver(level->smoothd, can));
-    if (*can && level->smoothu != level->smoothd) PetscCall(PCPatchMGCanRecordSolver(level->smoothu, can));
+    PetscCall(PCPatchMGCanRecordSolver(level->smoothd, kern, can));
+    if (*can && level->smoothu != level->smoothd) PetscCall(PCPatchMGCanRecordSolver(level->smoothu, kern, can));
     if (l == 0 || !*can) continue;
     *can = (PetscBool)(level->residual == PCMGResidualDefault && level->A && !level->cr);
-    if (*can) PetscCall(PCPatchMGCanRecordMat(level->A, can));
+    if (*can) PetscCall(PCPatchMGCanRecordMat(level->A, kern, can));
     if (*can) PetscCall(MatTransferIsOwn(level->interpolate, can));
     if (*can) PetscCall(MatTransferIsOwn(level->restrct, can));
   }
@@ -615,7 +616,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix. Operators that the meshes make for coarser levels get the coefficients
   of the finest one when `MatScale()` or `MatAXPY()` has changed it.
 
-  On a GPU and one rank, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
+  On a GPU, on one rank or with `DMBOX_HALO_PEER`, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
   from then on, until something is changed: kernels on coarse levels are shorter than their launches. `-log_view` then counts the events
   inside a cycle only for the applications that were not replayed, and the others as PatchFDReplay; with the options that make it measure
   time or energy on the GPU nothing is recorded. What is recorded and what not: `PCPatchMGSetGraph()`.

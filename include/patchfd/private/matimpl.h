@@ -196,7 +196,7 @@ typedef struct {
   PC                 factors;  /* of the whole box, where there are no such eigenvectors, on every rank */
   VecScatter         toall;
   Vec                factor_x, all_b, all_x; /* layout of the distributed vectors; whole ones */
-  PetscSF            natural; /* the whole box on every rank; NULL on one rank */
+  PatchFDHalo        natural; /* the whole box on every rank; NULL on one rank */
   Vec                scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxGetScaling() */
   PetscReal          damping; /* see MatBoxGetDamping(); 0 before */
   void              *mult[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
