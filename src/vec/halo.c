@@ -151,7 +151,7 @@ static PetscErrorCode HaloConnect(PatchFDHalo h, PatchFDHaloKernels k, void *pla
 /* a plan for PEER, or none and the reason */
 static PetscErrorCode HaloTryPeer(PatchFDHalo h, PatchFDHaloKernels k, const PatchFDHaloDesc *desc, void **plan, const char **why)
 {
-  PetscBool machine, device, connected = PETSC_FALSE;
+  PetscBool machine = PETSC_FALSE, device = PETSC_FALSE, connected = PETSC_FALSE;
 
   PetscFunctionBegin;
   *why = NULL;
