@@ -11,7 +11,8 @@
   and cloning in hierarchy.c, functions in function.c, errors in error.c, fields in fields.c, files in natural.c and, for ParaView, in vtk.c.  The operator that the DM carries
   (operator.c) makes its matrices and interpolations and arranges for solvers.
 */
-#include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/boximpl.h>
+#include <patchfd/private/vecimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <petsc/private/vecimpl.h>
 
@@ -188,13 +189,22 @@ static PetscErrorCode DMCreateInterpolation_Box(DM coarse, DM fine, Mat *P, Vec 
 
 static PetscErrorCode DMCreateGlobalVector_Box(DM dm, Vec *v)
 {
-  DM_Box *box;
+  DM_Box        *box;
+  PetscBool      petsc;
+  PatchFDKernels kern;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
-  PetscCall(VecSetSizes(*v, (PetscInt)box->nglobal, PETSC_DETERMINE));
-  PetscCall(VecSetType(*v, dm->vectype));
+  PetscCall(PetscStrcmpAny(dm->vectype, &petsc, VECSTANDARD, VECMPI, VECCUDA, VECMPICUDA, ""));
+  if (petsc && DMBoxHasRoom(dm)) {
+    PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+    PetscCall(PatchFDVecCreateWithRoom(PetscObjectComm((PetscObject)dm), kern, (PetscInt)box->nglobal, box->room, v));
+  } else {
+    PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
+    PetscCall(VecSetSizes(*v, (PetscInt)box->nglobal, PETSC_DETERMINE));
+    PetscCall(VecSetType(*v, dm->vectype));
+    if (DMBoxHasRoom(dm) && VecIsSingle_Private(*v)) PetscCall(VecSingleSetRoom_Private(*v, box->room));
+  }
   PetscCall(VecSetDM(*v, dm));
   PetscCall(VecSetOperation(*v, VECOP_VIEW, (PetscErrorCodeFn *)VecView_Box));
   PetscCall(VecSetOperation(*v, VECOP_LOAD, (PetscErrorCodeFn *)VecLoad_Box));

@@ -6,6 +6,7 @@
 */
 #include <patchfd/private/boximpl.h>
 #include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
 
 /* rank p's cells in a direction */
 static inline void DMBoxCellRange(const DM_Box *box, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
@@ -296,6 +297,28 @@ static PetscErrorCode DMBoxCreateFields(DM dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* where only the slowest direction is split, and there is one field, the owned nodes of a local array follow each other: on all ranks */
+PetscBool DMBoxHasRoom(DM dm)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  for (PetscInt e = 0; e < dm->dim - 1; e++)
+    if (box->processes[e] > 1) return PETSC_FALSE;
+  return (PetscBool)(box->nfield == 1 && box->processes[dm->dim - 1] > 1);
+}
+
+static void DMBoxSetRoom(DM dm)
+{
+  DM_Box           *box = (DM_Box *)dm->data;
+  const DMBoxField *f   = &box->field[0];
+  const PetscInt    d   = dm->dim - 1;
+
+  box->room[0] = box->room[1] = 0;
+  if (!DMBoxHasRoom(dm)) return;
+  box->room[0] = (size_t)(f->own[d][0] - f->local.lo[d]) * PatchFDBoxSize(&f->local) / (size_t)f->local.n[d];
+  box->room[1] = box->nlocal - box->nglobal - box->room[0];
+}
+
 static PetscErrorCode DMBoxCreateBoxes(DM dm)
 {
   DM_Box     *box = (DM_Box *)dm->data;
@@ -330,6 +353,7 @@ static PetscErrorCode DMBoxCreateBoxes(DM dm)
     box->nglobal += PatchFDBoxSize(&f->global);
     box->nlocal += PatchFDBoxSize(&f->local);
   }
+  DMBoxSetRoom(dm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -479,17 +503,40 @@ PetscErrorCode DMBoxCopyOwned(DM dm, PatchFDKernels kern, PetscBool fromlocal, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the local array that a global one is in, or NULL */
+static void *DMBoxLocalAround(const DM_Box *box, PatchFDKernels kern, const void *global)
+{
+  const PetscBool has = (PetscBool)((box->room[0] || box->room[1]) && PatchFDRoomHas(global, box->room));
+
+  return has ? (char *)global - box->room[0] * kern->size : NULL;
+}
+
 PetscErrorCode DMBoxGlobalToLocalOwned(DM dm, PatchFDKernels kern, const void *global, int slot, void **local)
 {
   DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  if (!box->halo) {
-    *local = (void *)global;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  *local = box->halo ? DMBoxLocalAround(box, kern, global) : (void *)global;
+  if (*local) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxGetWork(dm, kern, slot, local));
   PetscCall(DMBoxCopyOwned(dm, kern, PETSC_FALSE, global, PETSC_TRUE, *local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxGlobalToLocalZero(DM dm, PatchFDKernels kern, const void *global, PetscBool zero, int slot, void **local)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  *local = box->halo ? DMBoxLocalAround(box, kern, global) : (void *)global;
+  if (*local && box->halo) {
+    PetscCall((*kern->zero)(box->room[0], *local));
+    PetscCall((*kern->zero)(box->room[1], (char *)*local + (box->nlocal - box->room[1]) * kern->size));
+  }
+  if (*local) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxGetWork(dm, kern, slot, local));
+  PetscCall((*kern->zero)(box->nlocal, *local));
+  if (!zero) PetscCall(DMBoxCopyOwned(dm, kern, PETSC_FALSE, global, PETSC_TRUE, *local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -513,7 +560,7 @@ PetscErrorCode DMBoxLocalToGlobal(DM dm, PatchFDKernels kern, const void *local,
   const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  if (box->halo) PetscCall(DMBoxCopyOwned(dm, kern, PETSC_TRUE, local, PETSC_FALSE, global));
+  if (box->halo && local != DMBoxLocalAround(box, kern, global)) PetscCall(DMBoxCopyOwned(dm, kern, PETSC_TRUE, local, PETSC_FALSE, global));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -612,8 +612,7 @@ static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, co
   }
   PetscCall(DMBoxGlobalToLocalOwned(dm, s->kern, b, DMBOX_WORK_B, &array[1]));
   if (s->zero && box->halo) {
-    PetscCall(DMBoxGetWork(dm, s->kern, DMBOX_WORK_X, &array[0]));
-    PetscCall(s->kern->zero(box->nlocal, array[0]));
+    PetscCall(DMBoxGlobalToLocalZero(dm, s->kern, x, PETSC_TRUE, DMBOX_WORK_X, &array[0]));
     s->wait = (PetscBool)(split == 1 && !reads);
     if (!s->wait) PetscCall(DMBoxHaloBegin(dm, s->kern, 1, &array[1]));
     if (!s->wait) PetscCall(DMBoxHaloEnd(dm, s->kern, 1, &array[1]));

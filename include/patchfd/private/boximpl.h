@@ -85,6 +85,7 @@ typedef struct {
   size_t         nglobal, nlocal; /* sizes of global and local arrays; equal on one rank */
   DMBoxShape    *shape;    /* for operators on mapped meshes; otherwise NULL */
   DMBoxHalo      halo;     /* fills ghosts; NULL on one rank */
+  size_t         room[2];  /* numbers before and after the owned ones in a local array, where they are contiguous in it: global Vecs have room for them */
   PatchFDKernels kernels[PATCHFD_NUM_KERNELS]; /* the table that allocated work[id], NULL before */
   void          *work[PATCHFD_NUM_KERNELS][DMBOX_NUM_WORK];
 } DM_Box;
@@ -154,6 +155,8 @@ PETSC_INTERN PetscErrorCode DMBoxCheckVec(DM, Vec);
 PETSC_INTERN PetscErrorCode DMBoxGetWork(DM, PatchFDKernels, int slot, void **);
 /* -info: which kernels the plans for `what` have, if they have a choice (kernels is not NULL) */
 PETSC_INTERN PetscErrorCode DMBoxInfoKernels(DM, PatchFDKernels, const char what[], const char kernels[]);
+/* do global Vecs have room for ghosts? */
+PETSC_INTERN PetscBool      DMBoxHasRoom(DM);
 /* fill the ghosts of n local arrays, in messages that they share; no-op on one rank */
 PETSC_INTERN PetscErrorCode DMBoxHaloBegin(DM, PatchFDKernels, PetscInt n, void *const local[]);
 PETSC_INTERN PetscErrorCode DMBoxHaloEnd(DM, PatchFDKernels, PetscInt n, void *const local[]);
@@ -166,7 +169,7 @@ PETSC_INTERN DMBoxHaloType  DMBoxHaloTypeInUse(DM, PatchFDKernels);
 /* add the ghosts of a local array to their owners (values in the ghosts are left undefined) */
 PETSC_INTERN PetscErrorCode DMBoxHaloAdd(DM, PatchFDKernels, void *local);
 /*
-  A local array with valid ghosts for a global array: the global array itself on one rank (no copy), else work array `slot`.
+  A local array with valid ghosts for a global array: the global array itself on one rank (no copy), or with the room that a Vec has around it, else work array `slot`.
   Between Begin and End the owned part may be used.
 */
 PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalBegin(DM, PatchFDKernels, const void *global, int slot, void **local);
@@ -175,6 +178,8 @@ PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalEnd(DM, PatchFDKernels, const void
 PETSC_INTERN PetscErrorCode DMBoxCopyOwned(DM, PatchFDKernels, PetscBool fromlocal, const void *from, PetscBool tolocal, void *to);
 /* the local array for a global one, with the owned values only: ghosts are left as they are */
 PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalOwned(DM, PatchFDKernels, const void *global, int slot, void **local);
+/* the same with zeros as ghosts; zero: so are the owned values */
+PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalZero(DM, PatchFDKernels, const void *global, PetscBool zero, int slot, void **local);
 /* the owned values of a local array into a global one; nothing to do where they are the same array */
 PETSC_INTERN PetscErrorCode DMBoxLocalToGlobal(DM, PatchFDKernels, const void *local, void *global);
 /* the nodes of a field that are not fixed and that this rank owns, or has in its local box */
