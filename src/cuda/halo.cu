@@ -2,13 +2,14 @@
   What ranks exchange, in GPU memory: patchfd/private/halo.h.  Two kernels: one gathers numbers into a buffer, rank by rank (blockIdx.y), the other takes
   them out.
 
-  For MPI the buffers are on the GPU (mpi) or in pinned host memory, which the kernels access across PCIe (host).
+  For MPI the buffers are on the GPU (mpi) or in pinned host memory, which the kernels access across PCIe (host); for NCCL on the GPU.
 
   For peers (peer) they are on the GPU that receives, and the exchanges of a plan are numbered 1, 2, ...  The kernel that gathers exchange e writes into half
   e % 2 of the receivers' buffers; the last block for a rank then sets that rank's flag for this one to e.  The kernel that takes the values out waits for the flags.
   That is enough: whoever begins exchange e + 2 has seen all ranks that it exchanges with begin e + 1, and so end e.  Numbers are counted on the GPU, so that a
   recording can be replayed.  A rank's kernels never wait for anything that is behind them on its own GPU.
 */
+#include "nccl.cuh"
 #include "plan.cuh"
 #include <patchfd/private/halo.h>
 
@@ -48,6 +49,8 @@ struct HaloPlan {
   std::vector<PetscInt> start[2];                /* first[], on the host */
   T                    *buffer[2] = {NULL, NULL};
   cudaEvent_t           event     = NULL;
+  void                 *nccl      = NULL; /* NCCL's communicator, and the ranks in it */
+  std::vector<int>      ranks;
   /* peers */
   char                    *shared = NULL; /* flags, then two buffers */
   PetscInt                 stride = 0;
@@ -167,7 +170,7 @@ PetscErrorCode HaloPlan<T>::create(const PatchFDHaloDesc *desc)
     PetscCall(memory.upload(n + 1, desc->first[side], &first[side]));
     PetscCall(memory.upload(total, desc->index[side], &index[side]));
     stride = PetscMax(stride, PATCHFD_HALO_MAX_ARRAYS * total);
-    if (type == DMBOX_HALO_MPI) PetscCall(memory.malloc(PATCHFD_HALO_MAX_ARRAYS * total, &buffer[side]));
+    if (type == DMBOX_HALO_MPI || type == DMBOX_HALO_NCCL) PetscCall(memory.malloc(PATCHFD_HALO_MAX_ARRAYS * total, &buffer[side]));
     if (type == DMBOX_HALO_HOST) PetscCallCUDA(cudaMallocHost((void **)&buffer[side], PetscMax(1, PATCHFD_HALO_MAX_ARRAYS * total) * sizeof(T)));
   }
   PetscCallCUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
@@ -212,6 +215,34 @@ struct Halo {
 
   static dim3 blocks(PetscInt count, PetscInt ranks) { return dim3((unsigned)PetscMax(1, PetscMin(132, (count + HALO_THREADS - 1) / HALO_THREADS)), (unsigned)ranks); }
 
+  static PetscErrorCode exchange(const HaloPlan<T> *p, int side, PetscInt n, cudaStream_t stream)
+  {
+    PetscFunctionBegin;
+    PetscCall(NCCL::begin());
+    for (PetscInt r = 0; r < p->n; r++) {
+      for (int s = 0; s < 2; s++) {
+        const PetscInt begin = p->start[s][r], count = p->start[s][r + 1] - begin;
+        T             *at    = p->buffer[s] + n * begin;
+
+        if (!count) continue;
+        if (s == side) PetscCall(NCCL::send(at, n * count * sizeof(T), p->ranks[r], p->nccl, stream));
+        else PetscCall(NCCL::receive(at, n * count * sizeof(T), p->ranks[r], p->nccl, stream));
+      }
+    }
+    PetscCall(NCCL::end());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  static PetscErrorCode join(void *plan, MPI_Comm comm, const PetscMPIInt rank[], const char **why)
+  {
+    HaloPlan<T> *p = (HaloPlan<T> *)plan;
+
+    PetscFunctionBegin;
+    PetscCall(NCCL::get(comm, &p->nccl, why));
+    p->ranks.assign(rank, rank + p->n);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
   static PetscErrorCode pack(void *plan, int side, PetscInt n, const void *const from[])
   {
     HaloPlan<T>        *p = (HaloPlan<T> *)plan;
@@ -227,7 +258,8 @@ struct Halo {
     if (p->type == DMBOX_HALO_PEER) PackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], (int)n, arrays, NULL, p->peer, 1 - side, p->counters);
     else {
       PackKernel<T, false><<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], (int)n, arrays, p->buffer[side], NULL, 0, p->counters);
-      PetscCallCUDA(cudaEventRecord(p->event, stream));
+      if (p->type == DMBOX_HALO_NCCL) PetscCall(exchange(p, side, n, stream));
+      else PetscCallCUDA(cudaEventRecord(p->event, stream));
     }
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -349,6 +381,7 @@ struct Halo {
     .unpack     = patchfd::Halo<T>::unpack, \
     .buffers    = patchfd::Halo<T>::buffers, \
     .wait       = patchfd::Halo<T>::wait, \
+    .join       = patchfd::Halo<T>::join, \
     .device     = patchfd::Halo<T>::device, \
     .address    = patchfd::Halo<T>::address, \
     .connect    = patchfd::Halo<T>::connect, \

@@ -17,7 +17,7 @@
 #include <petsc/private/vecimpl.h>
 
 const char *const DMBoxSpaces[]        = {"q", "dgq", "rt", "p1", "DMBoxSpace", "DMBOX_", NULL};
-const char *const DMBoxHaloTypes[]     = {"auto", "mpi", "host", "peer", "DMBoxHaloType", "DMBOX_HALO_", NULL};
+const char *const DMBoxHaloTypes[]     = {"auto", "mpi", "host", "nccl", "peer", "DMBoxHaloType", "DMBOX_HALO_", NULL};
 const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "supported", "DMBoxBoundaryType", "DMBOX_", NULL};
 
 PetscErrorCode DMBoxGetContext(DM dm, DM_Box **box)

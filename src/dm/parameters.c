@@ -327,17 +327,17 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- type - `DMBOX_HALO_AUTO` (default), `DMBOX_HALO_MPI`, `DMBOX_HALO_HOST` or `DMBOX_HALO_PEER`
+- type - `DMBOX_HALO_AUTO` (default), `DMBOX_HALO_MPI`, `DMBOX_HALO_HOST`, `DMBOX_HALO_NCCL` or `DMBOX_HALO_PEER`
 
   Options Database Key:
-. -dm_box_halo (auto|mpi|host|peer) - how they travel
+. -dm_box_halo (auto|mpi|host|nccl|peer) - how they travel
 
   Level: intermediate
 
   Notes:
   DMs that are made from this one, by `DMCoarsen()` for example, have the same type. Arrays in host memory travel by MPI whatever the type is.
 
-  With `DMBOX_HALO_PEER` the host has no part in a V-cycle, so that `PCPATCHMG` can replay it as a CUDA graph on several processes, too. `-info` tells what is
+  With `DMBOX_HALO_PEER` and `DMBOX_HALO_NCCL` the host has no part in a V-cycle, so that `PCPATCHMG` can replay it as a CUDA graph on several processes, too. `-info` tells what is
   in use, and so does `-ksp_view`.
 
 .seealso: `DMBOX`, `DMBoxGetHaloType()`, `DMBoxHaloType`, `PCPatchMGSetGraph()`
@@ -349,7 +349,7 @@ PetscErrorCode DMBoxSetHaloType(DM dm, DMBoxHaloType type)
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextToChange(dm, &box));
   PetscValidLogicalCollectiveEnum(dm, type, 2);
-  PetscCheck(type >= DMBOX_HALO_AUTO && type <= DMBOX_HALO_PEER, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_halo (DMBoxSetHaloType()) is %d; it must be auto, mpi, host or peer", (int)type);
+  PetscCheck(type >= DMBOX_HALO_AUTO && type <= DMBOX_HALO_PEER, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_halo (DMBoxSetHaloType()) is %d; it must be auto, mpi, host, nccl or peer", (int)type);
   box->halotype = type;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

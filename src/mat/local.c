@@ -575,7 +575,7 @@ static PetscErrorCode LocalApplyExchange(LocalStep *s, PetscInt n, const PatchFD
   PatchFDRange  inner;
 
   PetscFunctionBegin;
-  if (DMBoxHaloTypeInUse(s->m->dm, s->kern) == DMBOX_HALO_PEER) {
+  if (PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(s->m->dm, s->kern))) {
     PetscCall(LocalApplyAll(s, n, colors));
     PetscCall(LocalExchange(s, ndir, dir, 0, NULL, NULL));
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -226,7 +226,7 @@ static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PatchFDKernels kern, PetscBoo
   PetscCall(MatBoxIsOwn(A, can));
   *can = (PetscBool)(*can && m && (m->form.singular || (!null && !nullt))); /* those of singular operators are not there during a cycle */
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  if (*can && size > 1) *can = (PetscBool)(DMBoxHaloTypeInUse(m->dm, kern) == DMBOX_HALO_PEER);
+  if (*can && size > 1) *can = PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(m->dm, kern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -616,7 +616,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix. Operators that the meshes make for coarser levels get the coefficients
   of the finest one when `MatScale()` or `MatAXPY()` has changed it.
 
-  On a GPU, on one rank or with `DMBOX_HALO_PEER`, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
+  On a GPU, on one rank or with `DMBOX_HALO_PEER` or `DMBOX_HALO_NCCL`, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
   from then on, until something is changed: kernels on coarse levels are shorter than their launches. `-log_view` then counts the events
   inside a cycle only for the applications that were not replayed, and the others as PatchFDReplay; with the options that make it measure
   time or energy on the GPU nothing is recorded. What is recorded and what not: `PCPatchMGSetGraph()`.

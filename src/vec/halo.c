@@ -92,16 +92,16 @@ PetscErrorCode PatchFDHaloCreate(PetscSF sf, DMBoxHaloType want, PatchFDHalo *ha
 
 /* ---- transports ---- */
 
-/* may two ranks write into each other's memory?  They must be on one machine, and have a GPU each: of two on one GPU only one is at work at a time */
+/* are all ranks on one machine, and do some share a GPU?  Of these only one is at work at a time, so that waiting for another on the GPU takes long */
 typedef struct {
   char machine[MPI_MAX_PROCESSOR_NAME], device[PATCHFD_HALO_DEVICE_NAME];
 } HaloPlace;
 
-static PetscErrorCode HaloCanBePeers(MPI_Comm comm, PatchFDHaloKernels k, PetscBool *machine, PetscBool *device)
+static PetscErrorCode HaloFindPlaces(MPI_Comm comm, PatchFDHaloKernels k, PetscBool *together, PetscBool *sharing)
 {
   HaloPlace   mine, *all;
   PetscMPIInt size, length;
-  PetscBool   same;
+  PetscBool   same[2];
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&mine, sizeof(mine)));
@@ -110,13 +110,14 @@ static PetscErrorCode HaloCanBePeers(MPI_Comm comm, PatchFDHaloKernels k, PetscB
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscMalloc1(size, &all));
   PetscCallMPI(MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, comm));
-  *machine = *device = PETSC_TRUE;
+  *together = PETSC_TRUE;
+  *sharing  = PETSC_FALSE;
   for (PetscMPIInt i = 0; i < size; i++) {
-    PetscCall(PetscStrcmp(all[i].machine, mine.machine, &same));
-    *machine = (PetscBool)(*machine && same);
     for (PetscMPIInt j = 0; j < i; j++) {
-      PetscCall(PetscStrcmp(all[i].device, all[j].device, &same));
-      *device = (PetscBool)(*device && !same);
+      PetscCall(PetscStrcmp(all[i].machine, all[j].machine, &same[0]));
+      PetscCall(PetscStrcmp(all[i].device, all[j].device, &same[1]));
+      *together = (PetscBool)(*together && same[0]);
+      *sharing  = (PetscBool)(*sharing || (same[0] && same[1]));
     }
   }
   PetscCall(PetscFree(all));
@@ -148,48 +149,59 @@ static PetscErrorCode HaloConnect(PatchFDHalo h, PatchFDHaloKernels k, void *pla
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a plan for PEER, or none and the reason */
-static PetscErrorCode HaloTryPeer(PatchFDHalo h, PatchFDHaloKernels k, const PatchFDHaloDesc *desc, void **plan, const char **why)
+/* a plan for PEER or NCCL, or none and the reason */
+static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFDHaloDesc *desc, DMBoxHaloType type, void **plan, const char **why)
 {
-  PetscBool machine = PETSC_FALSE, device = PETSC_FALSE, connected = PETSC_FALSE;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)h->sf);
+  PetscBool      connected = PETSC_FALSE;
 
   PetscFunctionBegin;
-  *why = NULL;
-  PetscCall(HaloCanBePeers(PetscObjectComm((PetscObject)h->sf), k, &machine, &device));
-  if (!machine) *why = "the ranks are on several machines";
-  else if (!device && h->want == DMBOX_HALO_AUTO) *why = "ranks share a GPU";
-  if (*why) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*k->create)(desc, DMBOX_HALO_PEER, plan));
-  PetscCall(HaloConnect(h, k, *plan, &connected));
-  if (connected) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*k->disconnect)(*plan));
-  PetscCallMPI(MPI_Barrier(PetscObjectComm((PetscObject)h->sf)));
-  PetscCall((*k->destroy)(plan));
-  *why = "a GPU cannot reach the memory of another";
+  PetscCall((*k->create)(desc, type, plan));
+  if (type == DMBOX_HALO_NCCL) PetscCall((*k->join)(*plan, comm, h->rank, why));
+  else {
+    PetscCall(HaloConnect(h, k, *plan, &connected));
+    if (!connected) *why = "a GPU cannot reach the memory of another";
+    if (!connected) PetscCall((*k->disconnect)(*plan));
+    PetscCallMPI(MPI_Barrier(comm));
+  }
+  if (*why) PetscCall((*k->destroy)(plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* on the GPU: peer memory where it works, then an MPI that PETSc has found to read the GPU's memory, then the host's memory */
+/* the best that works, or what was asked for */
+static PetscErrorCode HaloChoose(PatchFDHalo h, PatchFDKernels kern, const PatchFDHaloDesc *desc, DMBoxHaloType *type, void **plan, const char **why)
+{
+  const PatchFDHaloKernels k    = tables[kern->id];
+  const MPI_Comm           comm = PetscObjectComm((PetscObject)h->sf);
+  const PetscBool          any  = (PetscBool)(h->want == DMBOX_HALO_AUTO);
+  PetscBool                together = PETSC_FALSE, sharing = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *why = NULL;
+  if (any || h->want == DMBOX_HALO_PEER) PetscCall(HaloFindPlaces(comm, k, &together, &sharing));
+  if (any && sharing) *why = "ranks share a GPU";
+  else if (h->want == DMBOX_HALO_PEER && !together) *why = "the ranks are on several machines";
+  *type = any ? (together ? DMBOX_HALO_PEER : DMBOX_HALO_NCCL) : h->want;
+  if (any && use_gpu_aware_mpi && !together) *type = DMBOX_HALO_MPI;
+  if (!*why && (*type == DMBOX_HALO_PEER || *type == DMBOX_HALO_NCCL)) PetscCall(HaloTry(h, k, desc, *type, plan, why));
+  PetscCheck(!*why || any, comm, PETSC_ERR_SUP, "-dm_box_halo %s (DMBoxSetHaloType()) is not possible: %s; use auto, host, or mpi if MPI can read the GPU's memory", DMBoxHaloTypes[h->want], *why);
+  if (*why) *type = use_gpu_aware_mpi ? DMBOX_HALO_MPI : DMBOX_HALO_HOST;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode HaloSetUp(PatchFDHalo h, PatchFDKernels kern)
 {
   const PatchFDHaloKernels k    = tables[kern->id];
   const PatchFDHaloDesc    desc = {.n = h->n, .first = {h->first[0], h->first[1]}, .index = {h->index[0], h->index[1]}};
-  const MPI_Comm           comm = PetscObjectComm((PetscObject)h->sf);
   HaloTable               *t    = &h->table[kern->id];
   const char              *why  = NULL;
 
   PetscFunctionBegin;
   if (t->plan) PetscFunctionReturn(PETSC_SUCCESS);
-  if (PetscMemTypeHost(kern->memtype)) t->type = DMBOX_HALO_MPI;
-  else {
-    t->type = h->want;
-    if (h->want == DMBOX_HALO_AUTO || h->want == DMBOX_HALO_PEER) PetscCall(HaloTryPeer(h, k, &desc, &t->plan, &why));
-    PetscCheck(!why || h->want == DMBOX_HALO_AUTO, comm, PETSC_ERR_SUP, "-dm_box_halo peer (DMBoxSetHaloType()) is not possible: %s; use auto, host, or mpi if MPI can read the GPU's memory", why);
-    if (t->plan) t->type = DMBOX_HALO_PEER;
-    else if (h->want == DMBOX_HALO_AUTO) t->type = use_gpu_aware_mpi ? DMBOX_HALO_MPI : DMBOX_HALO_HOST;
-  }
+  t->type = DMBOX_HALO_MPI;
+  if (!PetscMemTypeHost(kern->memtype)) PetscCall(HaloChoose(h, kern, &desc, &t->type, &t->plan, &why));
   if (!t->plan) PetscCall((*k->create)(&desc, t->type, &t->plan));
-  if (t->type != DMBOX_HALO_PEER) PetscCall((*k->buffers)(t->plan, t->buffer));
+  if (!PatchFDHaloIsOnDevice(t->type)) PetscCall((*k->buffers)(t->plan, t->buffer));
   PetscCall(PetscInfo(h->sf, "Halo of %s arrays, with %d ranks: -dm_box_halo %s%s%s\n", kern->name, (int)h->n, DMBoxHaloTypes[t->type], why ? ", since " : "", why ? why : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -243,7 +255,7 @@ PetscErrorCode PatchFDHaloBegin(PatchFDHalo h, PatchFDKernels kern, int side, Pe
   PetscCall(HaloSetUp(h, kern));
   t->busy = PETSC_TRUE;
   PetscCall((*k->pack)(t->plan, side, n, from));
-  if (t->type != DMBOX_HALO_PEER && !k->wait) PetscCall(HaloStart(h, kern, side, n));
+  if (!PatchFDHaloIsOnDevice(t->type) && !k->wait) PetscCall(HaloStart(h, kern, side, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -255,7 +267,7 @@ PetscErrorCode PatchFDHaloEnd(PatchFDHalo h, PatchFDKernels kern, int side, Pets
 
   PetscFunctionBegin;
   PetscCheck(t->busy, PETSC_COMM_SELF, PETSC_ERR_ORDER, "An exchange of ghosts ends that has not begun");
-  if (t->type != DMBOX_HALO_PEER) {
+  if (!PatchFDHaloIsOnDevice(t->type)) {
     if (k->wait) {
       PetscCall((*k->wait)(t->plan));
       PetscCall(HaloStart(h, kern, side, n));

@@ -9,6 +9,7 @@
 
     mpi    in the memory of the arrays; MPI sends from there.  On a GPU it must be able to
     host   in host memory that a GPU writes and reads; MPI sends from there, while the GPU works on
+    nccl   in the memory of a GPU; NCCL sends from there, in the order of the GPU's work, without the host
     peer   on a GPU, in the memory of the rank that receives: the kernel that gathers writes there, across NVLink or PCIe, and sets a flag, for which the
            kernel that takes the values out waits.  The host has no part in it, so that it can be recorded as a graph.  For ranks of one machine
 */
@@ -21,6 +22,12 @@ typedef struct _n_PatchFDHalo *PatchFDHalo;
 enum {
   PATCHFD_HALO_MAX_ARRAYS = 2 /* that travel together */
 };
+
+/* has the host no part in exchanges, so that they can be recorded? */
+static inline PetscBool PatchFDHaloIsOnDevice(DMBoxHaloType type)
+{
+  return (PetscBool)(type == DMBOX_HALO_PEER || type == DMBOX_HALO_NCCL);
+}
 
 PETSC_INTERN PetscErrorCode PatchFDHaloCreate(PetscSF, DMBoxHaloType, PatchFDHalo *); /* the graph must not change; collective, as all of these */
 PETSC_INTERN PetscErrorCode PatchFDHaloDestroy(PatchFDHalo *);
@@ -63,7 +70,9 @@ struct _PatchFDHaloKernels {
   PetscErrorCode (*buffers)(void *plan, void *buffer[2]);
   /* waits until what has been packed is there, and the buffers that are received may be overwritten; NULL where it is */
   PetscErrorCode (*wait)(void *plan);
-  /* for PEER, otherwise NULL: the GPU in use; what rank i has to know; what rank i has told, which may be this one itself */
+  /* for NCCL: the ranks of the plan in a communicator; the reason if that is not possible */
+  PetscErrorCode (*join)(void *plan, MPI_Comm, const PetscMPIInt rank[], const char **why);
+  /* for PEER: the GPU in use; what rank i has to know; what rank i has told, which may be this one itself */
   PetscErrorCode (*device)(char name[PATCHFD_HALO_DEVICE_NAME]);
   PetscErrorCode (*address)(void *plan, PetscInt i, PatchFDHaloAddress *);
   PetscErrorCode (*connect)(void *plan, PetscInt i, PetscBool self, const PatchFDHaloAddress *, PetscBool *connected);
