@@ -143,6 +143,7 @@ static PetscErrorCode CheckMessages(void)
 static PetscErrorCode CheckErrors(void)
 {
   DM             dm;
+  PC             pc;
   DMBoxHaloType  type;
   PetscErrorCode ierr;
 
@@ -161,6 +162,14 @@ static PetscErrorCode CheckErrors(void)
   CATCH(ierr, DMBoxSetHaloType(dm, DMBOX_HALO_AUTO));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr == PETSC_ERR_ARG_WRONGSTATE ? "ok" : "NO ERROR", lastmessage));
   PetscCall(DMDestroy(&dm));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCPATCHMG));
+  CATCH(ierr, PCPatchMGSetCoarseEqLim(pc, -3));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr == PETSC_ERR_ARG_OUTOFRANGE ? "ok" : "NO ERROR", lastmessage));
+  PetscCall(PCMGSetLevels(pc, 2, NULL));
+  CATCH(ierr, PCPatchMGSetCoarseEqLim(pc, 100));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr == PETSC_ERR_ARG_WRONGSTATE ? "ok" : "NO ERROR", lastmessage));
+  PetscCall(PCDestroy(&pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -189,6 +198,11 @@ int main(int argc, char **argv)
      suffix: messages
      nsize: 8
      args: -part messages
+   # two levels in place of three
+   test:
+     suffix: messages_coarse
+     nsize: 8
+     args: -part messages -pc_patchmg_coarse_eq_limit 1000
    test:
      suffix: errors
      nsize: 2

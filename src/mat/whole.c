@@ -96,6 +96,19 @@ static void WholeBlocks(DM dm, PetscInt coarsenings, PetscInt *nblock, PetscLogD
   *size /= (PetscLogDouble)*nblock;
 }
 
+PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
+{
+  PetscFunctionBegin;
+  for (PetscInt fewer = 0; fewer < *n; fewer++) {
+    PetscInt       nblock;
+    PetscLogDouble size;
+
+    WholeBlocks(dm, fewer, &nblock, &size);
+    if ((PetscLogDouble)nblock * size <= (PetscLogDouble)limit) *n = fewer;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
 {
   const PetscLogDouble limit = 4e9; /* operations: 0.2 s of a core; such inverses have 10 MB in single precision */

@@ -27,6 +27,7 @@ typedef struct {
 
 typedef struct {
   PetscBool     symmetric, graph;
+  PetscInt      eqlimit; /* as many unknowns are solved directly */
   PatchMGRecord record;
   PetscErrorCode (*setfromoptions)(PC, PetscOptionItems), (*setup)(PC), (*apply)(PC, Vec, Vec), (*reset)(PC), (*destroy)(PC); /* PCMG's */
   PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
@@ -60,6 +61,7 @@ static PetscErrorCode PCPatchMGSetLevels(PC pc)
   PetscCall(PCPatchMGGetNumDegrees(pc, &n));
   if (isbox) {
     PetscCall(DMBoxGetNumCoarsenings(pc->dm, &n));
+    PetscCall(MatBoxLimitCoarsenings(pc->dm, PATCHMG(pc)->eqlimit, &n));
     PetscCall(MatBoxWholeCoarsenings(pc->dm, &n));
     n++;
   }
@@ -86,6 +88,7 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
 {
   PC_PatchMG *p         = PATCHMG(pc);
   PetscBool   symmetric = p->symmetric, graph = p->graph, flg, isfree;
+  PetscInt    limit     = p->eqlimit;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PATCHMG options");
@@ -93,6 +96,8 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
   if (flg) PetscCall(PCPatchMGSetSymmetric(pc, symmetric));
   PetscCall(PetscOptionsBool("-pc_patchmg_graph", "On a GPU, replay the V-cycle as a graph", "PCPatchMGSetGraph", graph, &graph, &flg));
   if (flg) PetscCall(PCPatchMGSetGraph(pc, graph));
+  PetscCall(PetscOptionsInt("-pc_patchmg_coarse_eq_limit", "Coarsen no further than to so many unknowns", "PCPatchMGSetCoarseEqLim", limit, &limit, &flg));
+  if (flg) PetscCall(PCPatchMGSetCoarseEqLim(pc, limit));
   PetscOptionsHeadEnd();
   PetscCall(PCPatchMGSetLevels(pc));
   isfree = PCPatchMGCycleIsFree(pc);
@@ -557,6 +562,23 @@ static PetscErrorCode PCPatchMGGetGraph_PatchMG(PC pc, PetscBool *graph)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCPatchMGSetCoarseEqLim_PatchMG(PC pc, PetscInt limit)
+{
+  PetscFunctionBegin;
+  PetscCheck(limit >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHMG: -pc_patchmg_coarse_eq_limit must not be negative, found %" PetscInt_FMT, limit);
+  PetscCheck(!((PC_MG *)pc->data)->levels || PATCHMG(pc)->eqlimit == limit, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
+             "PCPATCHMG: -pc_patchmg_coarse_eq_limit must be set before the number of levels, by -pc_mg_levels or PCSetUp()");
+  PATCHMG(pc)->eqlimit = limit;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPatchMGGetCoarseEqLim_PatchMG(PC pc, PetscInt *limit)
+{
+  PetscFunctionBegin;
+  *limit = PATCHMG(pc)->eqlimit;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCPatchMGSetSymmetric_PatchMG(PC pc, PetscBool symmetric)
 {
   PetscFunctionBegin;
@@ -579,6 +601,8 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetSymmetric_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetSymmetric_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetCoarseEqLim_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseEqLim_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetGraph_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetGraph_C", NULL));
   PetscCall(PCPatchMGForget(pc));
@@ -594,6 +618,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   Options Database Keys:
 + -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
 . -pc_patchmg_graph (true|false)     - replay the V-cycle as a CUDA graph on a GPU (default true)
+. -pc_patchmg_coarse_eq_limit n      - coarsen no further than to a mesh with at most n unknowns, which is solved directly (default 0: as far as possible)
 - -pc_mg_*                           - the options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
 
   Level: beginner
@@ -621,7 +646,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   inside a cycle only for the applications that were not replayed, and the others as PatchFDReplay; with the options that make it measure
   time or energy on the GPU nothing is recorded. What is recorded and what not: `PCPatchMGSetGraph()`.
 
-.seealso: `DMBOX`, `PCPATCHFD`, `PCMG`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`
+.seealso: `DMBOX`, `PCPATCHFD`, `PCMG`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`, `PCPatchMGSetCoarseEqLim()`
 M*/
 PetscErrorCode PCCreate_PatchMG(PC pc)
 {
@@ -648,6 +673,8 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   pc->ops->destroy              = PCDestroy_PatchMG;
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetSymmetric_C", PCPatchMGSetSymmetric_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetSymmetric_C", PCPatchMGGetSymmetric_PatchMG));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetCoarseEqLim_C", PCPatchMGSetCoarseEqLim_PatchMG));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseEqLim_C", PCPatchMGGetCoarseEqLim_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetGraph_C", PCPatchMGSetGraph_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetGraph_C", PCPatchMGGetGraph_PatchMG));
   PetscFunctionReturn(PETSC_SUCCESS);
