@@ -43,7 +43,7 @@ struct HaloArrays {
 
 template <typename T>
 struct HaloPlan {
-  DMBoxHaloType         type;
+  PatchFDHaloWay        way;
   PlanMemory            memory;
   PetscInt              n, *first[2], *index[2]; /* on the GPU */
   std::vector<PetscInt> start[2];                /* first[], on the host */
@@ -170,11 +170,11 @@ PetscErrorCode HaloPlan<T>::create(const PatchFDHaloDesc *desc)
     PetscCall(memory.upload(n + 1, desc->first[side], &first[side]));
     PetscCall(memory.upload(total, desc->index[side], &index[side]));
     stride = PetscMax(stride, PATCHFD_HALO_MAX_ARRAYS * total);
-    if (type == DMBOX_HALO_MPI || type == DMBOX_HALO_NCCL) PetscCall(memory.malloc(PATCHFD_HALO_MAX_ARRAYS * total, &buffer[side]));
-    if (type == DMBOX_HALO_HOST) PetscCallCUDA(cudaMallocHost((void **)&buffer[side], PetscMax(1, PATCHFD_HALO_MAX_ARRAYS * total) * sizeof(T)));
+    if (way == PATCHFD_HALO_MEMORY || way == PATCHFD_HALO_STREAM) PetscCall(memory.malloc(PATCHFD_HALO_MAX_ARRAYS * total, &buffer[side]));
+    if (way == PATCHFD_HALO_PINNED) PetscCallCUDA(cudaMallocHost((void **)&buffer[side], PetscMax(1, PATCHFD_HALO_MAX_ARRAYS * total) * sizeof(T)));
   }
   PetscCallCUDA(cudaEventCreateWithFlags(&event, cudaEventDisableTiming));
-  if (type == DMBOX_HALO_PEER) {
+  if (way == PATCHFD_HALO_REMOTE) {
     const size_t bytes = HALO_FLAGS + 2 * stride * sizeof(T);
 
     PetscCheck((n + 1) * sizeof(Epoch) <= HALO_FLAGS, PETSC_COMM_SELF, PETSC_ERR_SUP, "-dm_box_halo peer: there are flags for %zu ranks, not for %" PetscInt_FMT, HALO_FLAGS / sizeof(Epoch) - 1, n);
@@ -194,7 +194,7 @@ PetscErrorCode HaloPlan<T>::free()
   PetscFunctionBegin;
   PetscCall(memory.free());
   PetscCallCUDA(cudaFree(shared));
-  if (type == DMBOX_HALO_HOST)
+  if (way == PATCHFD_HALO_PINNED)
     for (int side = 0; side < 2; side++) PetscCallCUDA(cudaFreeHost(buffer[side]));
   if (event) PetscCallCUDA(cudaEventDestroy(event));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -202,13 +202,13 @@ PetscErrorCode HaloPlan<T>::free()
 
 template <typename T>
 struct Halo {
-  static PetscErrorCode create(const PatchFDHaloDesc *desc, DMBoxHaloType type, void **plan)
+  static PetscErrorCode create(const PatchFDHaloDesc *desc, PatchFDHaloWay way, void **plan)
   {
     HaloPlan<T> *p = new HaloPlan<T>();
 
     PetscFunctionBegin;
     *plan   = p;
-    p->type = type;
+    p->way = way;
     PetscCall(p->create(desc));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -255,10 +255,10 @@ struct Halo {
     for (PetscInt a = 0; a < n; a++) arrays.a[a] = (const T *)from[a];
     const dim3 grid = blocks(p->most(side), p->n);
 
-    if (p->type == DMBOX_HALO_PEER) PackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], (int)n, arrays, NULL, p->peer, 1 - side, p->counters);
+    if (p->way == PATCHFD_HALO_REMOTE) PackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], (int)n, arrays, NULL, p->peer, 1 - side, p->counters);
     else {
       PackKernel<T, false><<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], (int)n, arrays, p->buffer[side], NULL, 0, p->counters);
-      if (p->type == DMBOX_HALO_NCCL) PetscCall(exchange(p, side, n, stream));
+      if (p->way == PATCHFD_HALO_STREAM) PetscCall(exchange(p, side, n, stream));
       else PetscCallCUDA(cudaEventRecord(p->event, stream));
     }
     PetscCallCUDA(cudaGetLastError());
@@ -280,7 +280,7 @@ struct Halo {
       const dim3 grid = blocks(p->most(side), each);
       const bool last = r + each == p->n;
 
-      if (p->type == DMBOX_HALO_PEER)
+      if (p->way == PATCHFD_HALO_REMOTE)
         UnpackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], (int)n, (const T *)(p->shared + HALO_FLAGS), p->stride, (bool)add, arrays, (const Epoch *)p->shared, last, p->counters);
       else UnpackKernel<T, false><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], (int)n, p->buffer[side], 0, (bool)add, arrays, NULL, last, p->counters);
     }

@@ -8,7 +8,7 @@ typedef struct {
   REAL           *buffer[2];
 } HaloPlan;
 
-static PetscErrorCode HaloCreate(const PatchFDHaloDesc *desc, PETSC_UNUSED DMBoxHaloType type, void **plan)
+static PetscErrorCode HaloCreate(const PatchFDHaloDesc *desc, PETSC_UNUSED PatchFDHaloWay way, void **plan)
 {
   HaloPlan *p;
 

@@ -38,6 +38,13 @@ static const PatchFDHaloKernels tables[PATCHFD_NUM_KERNELS] = {
 #endif
 };
 
+static const PatchFDHaloWay ways[] = {
+  [DMBOX_HALO_MPI]  = PATCHFD_HALO_MEMORY,
+  [DMBOX_HALO_HOST] = PATCHFD_HALO_PINNED,
+  [DMBOX_HALO_NCCL] = PATCHFD_HALO_STREAM,
+  [DMBOX_HALO_PEER] = PATCHFD_HALO_REMOTE,
+};
+
 /* ---- the plan ---- */
 
 /* the entries of one side, rank by rank in the order of h->rank */
@@ -156,7 +163,7 @@ static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFD
   PetscBool      connected = PETSC_FALSE;
 
   PetscFunctionBegin;
-  PetscCall((*k->create)(desc, type, plan));
+  PetscCall((*k->create)(desc, ways[type], plan));
   if (type == DMBOX_HALO_NCCL) PetscCall((*k->join)(*plan, comm, h->rank, why));
   else {
     PetscCall(HaloConnect(h, k, *plan, &connected));
@@ -200,7 +207,7 @@ static PetscErrorCode HaloSetUp(PatchFDHalo h, PatchFDKernels kern)
   if (t->plan) PetscFunctionReturn(PETSC_SUCCESS);
   t->type = DMBOX_HALO_MPI;
   if (!PetscMemTypeHost(kern->memtype)) PetscCall(HaloChoose(h, kern, &desc, &t->type, &t->plan, &why));
-  if (!t->plan) PetscCall((*k->create)(&desc, t->type, &t->plan));
+  if (!t->plan) PetscCall((*k->create)(&desc, ways[t->type], &t->plan));
   if (!PatchFDHaloIsOnDevice(t->type)) PetscCall((*k->buffers)(t->plan, t->buffer));
   PetscCall(PetscInfo(h->sf, "Halo of %s arrays, with %d ranks: -dm_box_halo %s%s%s\n", kern->name, (int)h->n, DMBoxHaloTypes[t->type], why ? ", since " : "", why ? why : ""));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -42,6 +42,14 @@ PETSC_INTERN DMBoxHaloType PatchFDHaloGetType(PatchFDHalo, PatchFDKernels);
 
 /* ---- what a transport is made of, a table for each kernel table ---- */
 
+/* where buffers are, and who moves them */
+typedef enum {
+  PATCHFD_HALO_MEMORY, /* in the memory of the arrays, for MPI */
+  PATCHFD_HALO_PINNED, /* in host memory, for MPI; on a GPU */
+  PATCHFD_HALO_STREAM, /* in the GPU's memory, for NCCL */
+  PATCHFD_HALO_REMOTE  /* in that of the GPU that receives */
+} PatchFDHaloWay;
+
 /* entries in the order of the buffers: those of rank i are first[side][i] .. first[side][i + 1] - 1 */
 typedef struct {
   PetscInt        n; /* of ranks, each of which sends to this one and receives from it, if nothing but a flag */
@@ -61,18 +69,18 @@ enum {
 
 typedef const struct _PatchFDHaloKernels *PatchFDHaloKernels;
 struct _PatchFDHaloKernels {
-  PetscErrorCode (*create)(const PatchFDHaloDesc *, DMBoxHaloType, void **plan);
+  PetscErrorCode (*create)(const PatchFDHaloDesc *, PatchFDHaloWay, void **plan);
   PetscErrorCode (*destroy)(void **plan);
-  /* from the arrays into the buffer of the side, and the other way; with PEER to the other ranks, and from them */
+  /* from the arrays into the buffer of the side, and the other way; with REMOTE and STREAM to the other ranks, and from them */
   PetscErrorCode (*pack)(void *plan, int side, PetscInt n, const void *const from[]);
   PetscErrorCode (*unpack)(void *plan, int side, PetscBool add, PetscInt n, void *const to[]);
   /* the buffers, for MPI: n arrays of a rank begin at n first[side][rank] */
   PetscErrorCode (*buffers)(void *plan, void *buffer[2]);
   /* waits until what has been packed is there, and the buffers that are received may be overwritten; NULL where it is */
   PetscErrorCode (*wait)(void *plan);
-  /* for NCCL: the ranks of the plan in a communicator; the reason if that is not possible */
+  /* for STREAM: the ranks of the plan in a communicator; the reason if that is not possible */
   PetscErrorCode (*join)(void *plan, MPI_Comm, const PetscMPIInt rank[], const char **why);
-  /* for PEER: the GPU in use; what rank i has to know; what rank i has told, which may be this one itself */
+  /* for REMOTE: the GPU in use; what rank i has to know; what rank i has told, which may be this one itself */
   PetscErrorCode (*device)(char name[PATCHFD_HALO_DEVICE_NAME]);
   PetscErrorCode (*address)(void *plan, PetscInt i, PatchFDHaloAddress *);
   PetscErrorCode (*connect)(void *plan, PetscInt i, PetscBool self, const PatchFDHaloAddress *, PetscBool *connected);
