@@ -40,6 +40,30 @@ typedef enum {
 PETSC_EXTERN const char *const DMBoxSpaces[];
 
 /*E
+  DMBoxHaloType - How values at nodes that other MPI processes need travel to them, for the solvers of a `DMBOX`
+
+  Values:
++ `DMBOX_HALO_AUTO` (`auto`) - `mpi` for arrays in host memory. For those on GPUs, if no two processes share one, `peer` on one machine; otherwise `mpi` if PETSc has found
+                               that MPI reads the memory of GPUs (`-use_gpu_aware_mpi`), then `nccl`, and `host` where nothing else is possible
+. `DMBOX_HALO_MPI` (`mpi`)   - by MPI, from and to the memory that the arrays are in. On GPUs this is not checked: an MPI that cannot read their memory ends the program
+. `DMBOX_HALO_HOST` (`host`) - by MPI, from and to host memory
+. `DMBOX_HALO_NCCL` (`nccl`) - by NCCL, from and to the memory of GPUs, without the host. For processes with a GPU each, where `libnccl.so.2` can be loaded
+- `DMBOX_HALO_PEER` (`peer`) - kernels write into the memory of the other GPU (CUDA IPC), without the host. For processes of one machine whose GPUs reach each other
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetHaloType()`
+E*/
+typedef enum {
+  DMBOX_HALO_AUTO,
+  DMBOX_HALO_MPI,
+  DMBOX_HALO_HOST,
+  DMBOX_HALO_NCCL,
+  DMBOX_HALO_PEER
+} DMBoxHaloType;
+PETSC_EXTERN const char *const DMBoxHaloTypes[];
+
+/*E
   DMBoxBoundaryType - The boundary condition on a side of a `DMBOX`
 
   Values:
@@ -143,6 +167,8 @@ PETSC_EXTERN PetscErrorCode DMBoxSetDegree(DM, PetscInt);
 PETSC_EXTERN PetscErrorCode DMBoxGetDegree(DM, PetscInt *);
 PETSC_EXTERN PetscErrorCode DMBoxSetSpace(DM, DMBoxSpace);
 PETSC_EXTERN PetscErrorCode DMBoxGetSpace(DM, DMBoxSpace *);
+PETSC_EXTERN PetscErrorCode DMBoxSetHaloType(DM, DMBoxHaloType);
+PETSC_EXTERN PetscErrorCode DMBoxGetHaloType(DM, DMBoxHaloType *);
 PETSC_EXTERN PetscErrorCode DMBoxSetMapping(DM, DMBoxFunction, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingType(DM, DMBoxMappingType, PetscReal parameter);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingDegree(DM, PetscInt);
@@ -556,6 +582,8 @@ PETSC_EXTERN PetscErrorCode PCPatchFDGetSchurTolerances(PC, PetscReal *, PetscIn
 /* ---- PCPATCHMG ---- */
 PETSC_EXTERN PetscErrorCode PCPatchMGSetSymmetric(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCPatchMGGetSymmetric(PC, PetscBool *);
+PETSC_EXTERN PetscErrorCode PCPatchMGSetCoarseEqLim(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCPatchMGGetCoarseEqLim(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCPatchMGSetGraph(PC, PetscBool);
 PETSC_EXTERN PetscErrorCode PCPatchMGGetGraph(PC, PetscBool *);
 

@@ -128,8 +128,8 @@ static PetscErrorCode CheckHaloAdd(DM dm, PatchFDKernels kern)
       ((PetscScalar *)work[1])[i] = y[i];
     }
   }
-  PetscCall(DMBoxHaloBegin(dm, kern, work[0]));
-  PetscCall(DMBoxHaloEnd(dm, kern, work[0]));
+  PetscCall(DMBoxHaloBegin(dm, kern, 1, work));
+  PetscCall(DMBoxHaloEnd(dm, kern, 1, work));
   PetscCall(DMBoxHaloAdd(dm, kern, work[1]));
   for (PetscInt k = 0, m = 0; k < box->field[0].local.n[2]; k++) {
     for (PetscInt j = 0; j < box->field[0].local.n[1]; j++) {

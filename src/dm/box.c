@@ -11,11 +11,13 @@
   and cloning in hierarchy.c, functions in function.c, errors in error.c, fields in fields.c, files in natural.c and, for ParaView, in vtk.c.  The operator that the DM carries
   (operator.c) makes its matrices and interpolations and arranges for solvers.
 */
-#include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/boximpl.h>
+#include <patchfd/private/vecimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <petsc/private/vecimpl.h>
 
 const char *const DMBoxSpaces[]        = {"q", "dgq", "rt", "p1", "DMBoxSpace", "DMBOX_", NULL};
+const char *const DMBoxHaloTypes[]     = {"auto", "mpi", "host", "nccl", "peer", "DMBoxHaloType", "DMBOX_HALO_", NULL};
 const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "supported", "DMBoxBoundaryType", "DMBOX_", NULL};
 
 PetscErrorCode DMBoxGetContext(DM dm, DM_Box **box)
@@ -140,6 +142,7 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
   DM_Box    *box = (DM_Box *)dm->data;
   PetscInt   dim = dm->dim, degree;
   DMBoxSpace space;
+  DMBoxHaloType halo = box->halotype;
   PetscBool  flg;
 
   PetscFunctionBegin;
@@ -156,6 +159,8 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
   if (flg) PetscCall(DMBoxSetDegree(dm, degree));
   PetscCall(PetscOptionsEnum("-dm_box_space", "Finite element space", "DMBoxSetSpace", DMBoxSpaces, (PetscEnum)box->space, (PetscEnum *)&space, &flg));
   if (flg) PetscCall(DMBoxSetSpace(dm, space));
+  PetscCall(PetscOptionsEnum("-dm_box_halo", "How values that other ranks need travel", "DMBoxSetHaloType", DMBoxHaloTypes, (PetscEnum)halo, (PetscEnum *)&halo, &flg));
+  if (flg) PetscCall(DMBoxSetHaloType(dm, halo));
   PetscCall(DMBoxOptionsBoundary(dm, PetscOptionsObject));
   PetscCall(DMBoxOptionsInt(dm, "-dm_box_processes", "Number of processes in each direction", "DMBoxSetProcesses", DMBoxSetProcesses, box->processes, PetscOptionsObject));
   PetscCall(DMBoxOptionsMapping(dm, PetscOptionsObject));
@@ -184,13 +189,22 @@ static PetscErrorCode DMCreateInterpolation_Box(DM coarse, DM fine, Mat *P, Vec 
 
 static PetscErrorCode DMCreateGlobalVector_Box(DM dm, Vec *v)
 {
-  DM_Box *box;
+  DM_Box        *box;
+  PetscBool      petsc;
+  PatchFDKernels kern;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
-  PetscCall(VecSetSizes(*v, (PetscInt)box->nglobal, PETSC_DETERMINE));
-  PetscCall(VecSetType(*v, dm->vectype));
+  PetscCall(PetscStrcmpAny(dm->vectype, &petsc, VECSTANDARD, VECMPI, VECCUDA, VECMPICUDA, ""));
+  if (petsc && DMBoxHasRoom(dm)) {
+    PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+    PetscCall(PatchFDVecCreateWithRoom(PetscObjectComm((PetscObject)dm), kern, (PetscInt)box->nglobal, box->room, v));
+  } else {
+    PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
+    PetscCall(VecSetSizes(*v, (PetscInt)box->nglobal, PETSC_DETERMINE));
+    PetscCall(VecSetType(*v, dm->vectype));
+    if (DMBoxHasRoom(dm) && VecIsSingle_Private(*v)) PetscCall(VecSingleSetRoom_Private(*v, box->room));
+  }
   PetscCall(VecSetDM(*v, dm));
   PetscCall(VecSetOperation(*v, VECOP_VIEW, (PetscErrorCodeFn *)VecView_Box));
   PetscCall(VecSetOperation(*v, VECOP_LOAD, (PetscErrorCodeFn *)VecLoad_Box));
@@ -271,6 +285,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_mapping_parameter a - its parameter, see `DMBoxMappingType`
 .  -dm_box_mapping_degree m    - of the images of cells: 1, or -1 (default) for the degree of the space
 .  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: as few cell faces as possible are cut)
+.  -dm_box_halo type           - how values travel between MPI processes: auto (default), mpi, host, nccl or peer, see `DMBoxHaloType`
 .  -dm_box_diffusion kx,ky,kz  - diffusion coefficient in each direction, positive; one number is for all (default 1)
 .  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u (default 0); also for biharmonic, stokes and diffusion
 .  -dm_box_bending D           - biharmonic: bending stiffness (default 1)

@@ -28,6 +28,7 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)to, prefix));
   b->degree = a->degree;
   b->space  = a->space;
+  b->halotype = a->halotype;
   b->refine = a->refine;
   PetscCall(DMBoxCopyMapping(from, to));
   PetscCall(DMBoxCopyOperator(from, to));

@@ -1,11 +1,12 @@
 /*
   Set-up of a DMBOX: what was asked for is checked, cells are given to the ranks, and everything that follows from that is made:
-  lines, boxes of owned and ghosted nodes, and the star forest that fills ghosts.
+  lines, and boxes of owned and ghosted nodes.
 
   All ranks know the whole decomposition (`splits`), so that nobody has to be asked who owns what.
 */
 #include <patchfd/private/boximpl.h>
 #include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
 
 /* rank p's cells in a direction */
 static inline void DMBoxCellRange(const DM_Box *box, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
@@ -31,7 +32,7 @@ void DMBoxOwnRange(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt 
 }
 
 /* the nodes of rank p's cells and of the layers of ghosts on either side */
-static void DMBoxLocalRange(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
+void DMBoxLocalRange(const DM_Box *box, const DMBoxField *f, PetscInt d, PetscInt p, PetscInt *first, PetscInt *end)
 {
   PetscInt cs, ce;
 
@@ -296,6 +297,28 @@ static PetscErrorCode DMBoxCreateFields(DM dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* where only the slowest direction is split, and there is one field, the owned nodes of a local array follow each other: on all ranks */
+PetscBool DMBoxHasRoom(DM dm)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  for (PetscInt e = 0; e < dm->dim - 1; e++)
+    if (box->processes[e] > 1) return PETSC_FALSE;
+  return (PetscBool)(box->nfield == 1 && box->processes[dm->dim - 1] > 1);
+}
+
+static void DMBoxSetRoom(DM dm)
+{
+  DM_Box           *box = (DM_Box *)dm->data;
+  const DMBoxField *f   = &box->field[0];
+  const PetscInt    d   = dm->dim - 1;
+
+  box->room[0] = box->room[1] = 0;
+  if (!DMBoxHasRoom(dm)) return;
+  box->room[0] = (size_t)(f->own[d][0] - f->local.lo[d]) * PatchFDBoxSize(&f->local) / (size_t)f->local.n[d];
+  box->room[1] = box->nlocal - box->nglobal - box->room[0];
+}
+
 static PetscErrorCode DMBoxCreateBoxes(DM dm)
 {
   DM_Box     *box = (DM_Box *)dm->data;
@@ -330,6 +353,7 @@ static PetscErrorCode DMBoxCreateBoxes(DM dm)
     box->nglobal += PatchFDBoxSize(&f->global);
     box->nlocal += PatchFDBoxSize(&f->local);
   }
+  DMBoxSetRoom(dm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -379,7 +403,7 @@ static inline PetscSFNode DMBoxOwnersNode(const DM_Box *box, const DMBoxOwners o
 }
 
 /* Where field i begins in rank r's arrays of the kind: the sizes of the fields before it. */
-static PetscInt DMBoxFieldOffset(const DM_Box *box, PetscInt i, PetscInt r, PetscBool local)
+PetscInt DMBoxFieldOffset(const DM_Box *box, PetscInt i, PetscInt r, PetscBool local)
 {
   PetscInt offset = 0;
 
@@ -408,60 +432,6 @@ static PetscErrorCode DMBoxFieldOffsets(DM dm, PetscInt i, PetscBool local, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the ghosts of field i, and where they come from; *n counts on */
-static PetscErrorCode DMBoxFindGhosts(DM dm, PetscInt field, PetscInt *n, PetscInt ghost[], PetscSFNode source[])
-{
-  const DM_Box     *box = (const DM_Box *)dm->data;
-  const DMBoxField *f   = &box->field[field];
-  const PatchFDBox *l = &f->local, *g = &f->global;
-  DMBoxOwners       owners[3];
-  PetscInt         *offset;
-
-  PetscFunctionBegin;
-  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersCreate(box, f, d, l->lo[d], l->n[d], PETSC_TRUE, &owners[d]));
-  PetscCall(DMBoxFieldOffsets(dm, field, PETSC_TRUE, &offset));
-  for (PetscInt k = 0; k < l->n[2]; k++) {
-    for (PetscInt j = 0; j < l->n[1]; j++) {
-      const PetscInt  ownk = k + l->lo[2] - g->lo[2], ownj = j + l->lo[1] - g->lo[1];
-      const PetscBool ownrow = (PetscBool)(ownk >= 0 && ownk < g->n[2] && ownj >= 0 && ownj < g->n[1]);
-
-      for (PetscInt i = 0; i < l->n[0]; i++) {
-        const PetscInt owni = i + l->lo[0] - g->lo[0];
-
-        if (ownrow && owni >= 0 && owni < g->n[0]) continue;
-        ghost[*n]  = (PetscInt)f->local0 + i + l->n[0] * (j + l->n[1] * k);
-        source[*n] = DMBoxOwnersNode(box, owners, i, j, k);
-        source[*n].index += offset[source[*n].rank];
-        (*n)++;
-      }
-    }
-  }
-  PetscCall(PetscFree(offset));
-  for (PetscInt d = 0; d < 3; d++) PetscCall(DMBoxOwnersDestroy(&owners[d]));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DMBoxCreateHalo(DM dm)
-{
-  DM_Box        *box    = (DM_Box *)dm->data;
-  const PetscInt nghost = (PetscInt)(box->nlocal - box->nglobal);
-  PetscInt      *ghost, n = 0;
-  PetscSFNode   *source;
-  PetscMPIInt    size;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
-  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscMalloc1(nghost, &ghost));
-  PetscCall(PetscMalloc1(nghost, &source));
-  for (PetscInt i = 0; i < box->nfield; i++) PetscCall(DMBoxFindGhosts(dm, i, &n, ghost, source));
-  PetscCheck(n == nghost, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Found %" PetscInt_FMT " ghosts instead of %" PetscInt_FMT, n, nghost);
-  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)dm), &box->halo));
-  PetscCall(PetscSFSetGraph(box->halo, (PetscInt)box->nlocal, nghost, ghost, PETSC_OWN_POINTER, source, PETSC_OWN_POINTER));
-  PetscCall(PetscSFSetUp(box->halo));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode DMSetUp_Box(DM dm)
 {
   PetscFunctionBegin;
@@ -473,7 +443,7 @@ PetscErrorCode DMSetUp_Box(DM dm)
   PetscCall(DMBoxDistribute(dm));
   PetscCall(DMBoxCreateFields(dm));
   PetscCall(DMBoxCreateBoxes(dm));
-  PetscCall(DMBoxCreateHalo(dm));
+  PetscCall(DMBoxHaloCreate(dm));
   PetscCall(DMBoxSetUpMapping(dm));
   PetscCall(DMBoxSetUpCoordinates(dm));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, dm, 0, 0, 0));
@@ -495,7 +465,7 @@ PetscErrorCode DMBoxResetLayout(DM dm)
       box->work[id][slot] = NULL;
     }
   }
-  PetscCall(PetscSFDestroy(&box->halo));
+  PetscCall(DMBoxHaloDestroy(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -518,53 +488,6 @@ PetscErrorCode DMBoxGetWork(DM dm, PatchFDKernels kern, int slot, void **work)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Roots and leaves are different entries of one array. */
-PetscErrorCode DMBoxHaloBegin(DM dm, PatchFDKernels kern, void *local)
-{
-  DM_Box *box = (DM_Box *)dm->data;
-
-  PetscFunctionBegin;
-  if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
-  PetscCall(PetscSFBcastWithMemTypeBegin(box->halo, (*kern->datatype)(), kern->memtype, local, kern->memtype, local, MPI_REPLACE));
-  PetscCall(PetscLogEventEnd(PATCHFD_Halo, dm, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode DMBoxHaloEnd(DM dm, PatchFDKernels kern, void *local)
-{
-  DM_Box *box = (DM_Box *)dm->data;
-
-  PetscFunctionBegin;
-  if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
-  PetscCall(PetscSFBcastEnd(box->halo, (*kern->datatype)(), local, local, MPI_REPLACE));
-  PetscCall(PetscLogEventEnd(PATCHFD_Halo, dm, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode DMBoxHaloAdd(DM dm, PatchFDKernels kern, void *local)
-{
-  DM_Box *box = (DM_Box *)dm->data;
-
-  PetscFunctionBegin;
-  if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
-  if (kern->widen) { /* PetscSF adds nothing but PetscScalars in this memory */
-    void *w;
-
-    PetscCall(DMBoxGetWork(dm, kern->wide, DMBOX_WORK_R, &w));
-    PetscCall((*kern->widen)(box->nlocal, local, w));
-    PetscCall(DMBoxHaloAdd(dm, kern->wide, w));
-    PetscCall((*kern->narrow)(box->nlocal, w, local));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-  PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
-  PetscCall(PetscSFReduceWithMemTypeBegin(box->halo, (*kern->datatype)(), kern->memtype, local, kern->memtype, local, MPI_SUM));
-  PetscCall(PetscSFReduceEnd(box->halo, (*kern->datatype)(), local, local, MPI_SUM));
-  PetscCall(PetscLogEventEnd(PATCHFD_Halo, dm, 0, 0, 0));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode DMBoxCopyOwned(DM dm, PatchFDKernels kern, PetscBool fromlocal, const void *from, PetscBool tolocal, void *to)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
@@ -580,17 +503,40 @@ PetscErrorCode DMBoxCopyOwned(DM dm, PatchFDKernels kern, PetscBool fromlocal, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the local array that a global one is in, or NULL */
+static void *DMBoxLocalAround(const DM_Box *box, PatchFDKernels kern, const void *global)
+{
+  const PetscBool has = (PetscBool)((box->room[0] || box->room[1]) && PatchFDRoomHas(global, box->room));
+
+  return has ? (char *)global - box->room[0] * kern->size : NULL;
+}
+
 PetscErrorCode DMBoxGlobalToLocalOwned(DM dm, PatchFDKernels kern, const void *global, int slot, void **local)
 {
   DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  if (!box->halo) {
-    *local = (void *)global;
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  *local = box->halo ? DMBoxLocalAround(box, kern, global) : (void *)global;
+  if (*local) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxGetWork(dm, kern, slot, local));
   PetscCall(DMBoxCopyOwned(dm, kern, PETSC_FALSE, global, PETSC_TRUE, *local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxGlobalToLocalZero(DM dm, PatchFDKernels kern, const void *global, PetscBool zero, int slot, void **local)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  *local = box->halo ? DMBoxLocalAround(box, kern, global) : (void *)global;
+  if (*local && box->halo) {
+    PetscCall((*kern->zero)(box->room[0], *local));
+    PetscCall((*kern->zero)(box->room[1], (char *)*local + (box->nlocal - box->room[1]) * kern->size));
+  }
+  if (*local) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMBoxGetWork(dm, kern, slot, local));
+  PetscCall((*kern->zero)(box->nlocal, *local));
+  if (!zero) PetscCall(DMBoxCopyOwned(dm, kern, PETSC_FALSE, global, PETSC_TRUE, *local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -598,14 +544,14 @@ PetscErrorCode DMBoxGlobalToLocalBegin(DM dm, PatchFDKernels kern, const void *g
 {
   PetscFunctionBegin;
   PetscCall(DMBoxGlobalToLocalOwned(dm, kern, global, slot, local));
-  PetscCall(DMBoxHaloBegin(dm, kern, *local));
+  PetscCall(DMBoxHaloBegin(dm, kern, 1, local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode DMBoxGlobalToLocalEnd(DM dm, PatchFDKernels kern, PETSC_UNUSED const void *global, PETSC_UNUSED int slot, void **local)
 {
   PetscFunctionBegin;
-  PetscCall(DMBoxHaloEnd(dm, kern, *local));
+  PetscCall(DMBoxHaloEnd(dm, kern, 1, local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -614,7 +560,7 @@ PetscErrorCode DMBoxLocalToGlobal(DM dm, PatchFDKernels kern, const void *local,
   const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  if (box->halo) PetscCall(DMBoxCopyOwned(dm, kern, PETSC_TRUE, local, PETSC_FALSE, global));
+  if (box->halo && local != DMBoxLocalAround(box, kern, global)) PetscCall(DMBoxCopyOwned(dm, kern, PETSC_TRUE, local, PETSC_FALSE, global));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

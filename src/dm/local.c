@@ -44,23 +44,8 @@ static PetscErrorCode DMBoxCheckInsert(DM dm, const char *who, InsertMode mode)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* The array that a star forest works on between Begin and End is the local Vec's own, which does not move. */
-static PetscErrorCode DMBoxHaloEndVec(DM dm, Vec local)
-{
-  DM_Box        *box;
-  PatchFDKernels kern;
-  void          *l;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetLocalKernels(dm, NULL, local, &box, &kern));
-  PetscCall(PatchFDVecGetArray(local, kern, &l));
-  PetscCall(DMBoxHaloEnd(dm, kern, l));
-  PetscCall(PatchFDVecRestoreArray(local, kern, &l));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* local = from, on the nodes that this rank owns, and ghosts are on their way */
-static PetscErrorCode DMBoxHaloBeginVec(DM dm, Vec from, PetscBool fromlocal, Vec local)
+/* local = from, on the nodes that this rank owns, and ghosts.  All of it in Begin: several Vecs may be between Begin and End, and buffers have room for one */
+static PetscErrorCode DMBoxHaloVec(DM dm, Vec from, PetscBool fromlocal, Vec local)
 {
   PatchFDKernels kern;
   const void    *f;
@@ -71,7 +56,8 @@ static PetscErrorCode DMBoxHaloBeginVec(DM dm, Vec from, PetscBool fromlocal, Ve
   PetscCall(PatchFDVecGetArrayRead(from, kern, &f));
   PetscCall(PatchFDVecGetArrayWrite(local, kern, &l));
   PetscCall(DMBoxCopyOwned(dm, kern, fromlocal, f, PETSC_TRUE, l));
-  PetscCall(DMBoxHaloBegin(dm, kern, l));
+  PetscCall(DMBoxHaloBegin(dm, kern, 1, &l));
+  PetscCall(DMBoxHaloEnd(dm, kern, 1, &l));
   PetscCall(PatchFDVecRestoreArrayWrite(local, kern, &l));
   PetscCall(PatchFDVecRestoreArrayRead(from, kern, &f));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -85,14 +71,13 @@ PetscErrorCode DMGlobalToLocalBegin_Box(DM dm, Vec global, InsertMode mode, Vec 
   PetscFunctionBegin;
   PetscCall(DMBoxCheckInsert(dm, "DMGlobalToLocal()", mode));
   PetscCall(DMBoxGetLocalKernels(dm, global, local, &box, &kern));
-  PetscCall(DMBoxHaloBeginVec(dm, global, PETSC_FALSE, local));
+  PetscCall(DMBoxHaloVec(dm, global, PETSC_FALSE, local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMGlobalToLocalEnd_Box(DM dm, PETSC_UNUSED Vec global, PETSC_UNUSED InsertMode mode, Vec local)
+PetscErrorCode DMGlobalToLocalEnd_Box(PETSC_UNUSED DM dm, PETSC_UNUSED Vec global, PETSC_UNUSED InsertMode mode, PETSC_UNUSED Vec local)
 {
   PetscFunctionBegin;
-  PetscCall(DMBoxHaloEndVec(dm, local));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -109,16 +94,16 @@ PetscErrorCode DMLocalToLocalBegin_Box(DM dm, Vec from, InsertMode mode, Vec to)
     void *l;
 
     PetscCall(PatchFDVecGetArray(to, kern, &l));
-    PetscCall(DMBoxHaloBegin(dm, kern, l));
+    PetscCall(DMBoxHaloBegin(dm, kern, 1, &l));
+    PetscCall(DMBoxHaloEnd(dm, kern, 1, &l));
     PetscCall(PatchFDVecRestoreArray(to, kern, &l));
-  } else PetscCall(DMBoxHaloBeginVec(dm, from, PETSC_TRUE, to));
+  } else PetscCall(DMBoxHaloVec(dm, from, PETSC_TRUE, to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMLocalToLocalEnd_Box(DM dm, PETSC_UNUSED Vec from, PETSC_UNUSED InsertMode mode, Vec to)
+PetscErrorCode DMLocalToLocalEnd_Box(PETSC_UNUSED DM dm, PETSC_UNUSED Vec from, PETSC_UNUSED InsertMode mode, PETSC_UNUSED Vec to)
 {
   PetscFunctionBegin;
-  PetscCall(DMBoxHaloEndVec(dm, to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -129,8 +129,8 @@ static PetscErrorCode DMBoxShapeFillGhosts(DM dm, DMBoxShape *shape)
   PetscCall(DMBoxGetWork(dm, kern, DMBOX_WORK_X, &work));
   for (PetscInt a = 0; a < dm->dim; a++) {
     PatchFDHostGetComponent((PetscCount)box->nlocal, dm->dim, a, shape->nodes.x, (PetscReal *)work);
-    PetscCall(DMBoxHaloBegin(dm, kern, work));
-    PetscCall(DMBoxHaloEnd(dm, kern, work));
+    PetscCall(DMBoxHaloBegin(dm, kern, 1, &work));
+    PetscCall(DMBoxHaloEnd(dm, kern, 1, &work));
     PatchFDHostSetComponent((PetscCount)box->nlocal, dm->dim, a, (const PetscReal *)work, shape->nodes.x);
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -321,6 +321,66 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
 }
 
 /*@
+  DMBoxSetHaloType - Sets how values at nodes that other MPI processes need travel to them
+
+  Logically Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`
+- type - `DMBOX_HALO_AUTO` (default), `DMBOX_HALO_MPI`, `DMBOX_HALO_HOST`, `DMBOX_HALO_NCCL` or `DMBOX_HALO_PEER`
+
+  Options Database Key:
+. -dm_box_halo (auto|mpi|host|nccl|peer) - how they travel
+
+  Level: intermediate
+
+  Notes:
+  DMs that are made from this one, by `DMCoarsen()` for example, have the same type. Arrays in host memory travel by MPI whatever the type is.
+
+  With `DMBOX_HALO_PEER` and `DMBOX_HALO_NCCL` the host has no part in a V-cycle, so that `PCPATCHMG` can replay it as a CUDA graph on several processes, too. `-info` tells what is
+  in use, and so does `-ksp_view`.
+
+.seealso: `DMBOX`, `DMBoxGetHaloType()`, `DMBoxHaloType`, `PCPatchMGSetGraph()`
+@*/
+PetscErrorCode DMBoxSetHaloType(DM dm, DMBoxHaloType type)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextToChange(dm, &box));
+  PetscValidLogicalCollectiveEnum(dm, type, 2);
+  PetscCheck(type >= DMBOX_HALO_AUTO && type <= DMBOX_HALO_PEER, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_halo (DMBoxSetHaloType()) is %d; it must be auto, mpi, host, nccl or peer", (int)type);
+  box->halotype = type;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetHaloType - Returns how values at nodes that other MPI processes need are to travel to them
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. type - what was set
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetHaloType()`
+@*/
+PetscErrorCode DMBoxGetHaloType(DM dm, DMBoxHaloType *type)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(type, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  *type = box->halotype;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   DMBoxSetBoundary - Sets the boundary condition of each side
 
   Logically Collective

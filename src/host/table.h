@@ -1,4 +1,4 @@
-/* the host kernel table of one precision; the including file defines REAL, GEMM, TABLE, TABLE_NAME, TABLE_ID and TABLE_TYPE */
+/* the host kernel table of one precision; the including file defines REAL, GEMM, TABLE, HALO_TABLE, TABLE_NAME, TABLE_ID and TABLE_TYPE */
 #pragma once
 #include "lines.h"
 #include "grid.h"
@@ -9,6 +9,7 @@
 #include "fit.h"
 #include "boxsolve.h"
 #include "cg.h"
+#include "halo.h"
 
 static MPI_Datatype TableType(void)
 {
@@ -61,4 +62,12 @@ const struct _PatchFDKernels TABLE = {
   .cgproduct        = CGProduct,
   .cgadvance        = CGAdvance,
   .cgsums           = CGSums,
+};
+
+const struct _PatchFDHaloKernels HALO_TABLE = {
+  .create  = HaloCreate,
+  .destroy = HaloDestroy,
+  .pack    = HaloPack,
+  .unpack  = HaloUnpack,
+  .buffers = HaloBuffers,
 };

@@ -429,7 +429,7 @@ static PetscErrorCode MatDestroy_Box(Mat A)
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
   PetscCall(MatBoxReset(m));
-  PetscCall(PetscSFDestroy(&m->natural));
+  PetscCall(PatchFDHaloDestroy(&m->natural));
   PetscCall(DMDestroy(&m->dm));
   PetscCall(PetscFree(m));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxGet_C", NULL));

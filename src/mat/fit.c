@@ -65,8 +65,8 @@ static PetscErrorCode FitDiagonal(Mat_Box *m, PatchFDKernels kern, void **diagon
   PetscCall(kern->operatordiagonal(plan, global));
   PetscCall(DMBoxCopyOwned(m->dm, kern, PETSC_FALSE, global, PETSC_TRUE, *diagonal));
   PetscCall(kern->free(global));
-  PetscCall(DMBoxHaloBegin(m->dm, kern, *diagonal));
-  PetscCall(DMBoxHaloEnd(m->dm, kern, *diagonal));
+  PetscCall(DMBoxHaloBegin(m->dm, kern, 1, diagonal));
+  PetscCall(DMBoxHaloEnd(m->dm, kern, 1, diagonal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -100,8 +100,8 @@ PetscErrorCode HeatBodyGetArrays(HeatBody body, DM dm, PatchFDKernels kern, cons
       PetscCall(PatchFDVecGetArrayRead(w, kern, &a));
       PetscCall(DMBoxCopyOwned(dm, kern, PETSC_FALSE, a, PETSC_TRUE, *local));
       PetscCall(PatchFDVecRestoreArrayRead(w, kern, &a));
-      PetscCall(DMBoxHaloBegin(dm, kern, *local));
-      PetscCall(DMBoxHaloEnd(dm, kern, *local));
+      PetscCall(DMBoxHaloBegin(dm, kern, 1, local));
+      PetscCall(DMBoxHaloEnd(dm, kern, 1, local));
       PetscCall(VecDestroy(&w));
     }
     field[i] = *local;

@@ -129,14 +129,10 @@ static PetscErrorCode MatTransferRestrict(Mat P, Vec fine, Vec coarse0, Vec coar
   PetscCall(PatchFDVecGetArrayRead(fine, kern, &af));
   PetscCall(PatchFDVecGetArray(coarse, kern, &ac));
   if (!coarse0) PetscCall(kern->zero(box->nglobal, ac));
-  if (box->halo) {
-    PetscCall(DMBoxGetWork(t->coarse, kern, DMBOX_WORK_R, &local));
-    PetscCall(kern->zero(box->nlocal, local));
-    PetscCall(DMBoxGlobalToLocalOwned(t->coarse, kern, ac, DMBOX_WORK_R, &local));
-    PetscCall(MatTransferRestrictFields(t, kern, af, local));
-    PetscCall(DMBoxHaloAdd(t->coarse, kern, local));
-    PetscCall(DMBoxLocalToGlobal(t->coarse, kern, local, ac));
-  } else PetscCall(MatTransferRestrictFields(t, kern, af, ac));
+  PetscCall(DMBoxGlobalToLocalZero(t->coarse, kern, ac, (PetscBool)!coarse0, DMBOX_WORK_R, &local));
+  PetscCall(MatTransferRestrictFields(t, kern, af, local));
+  PetscCall(DMBoxHaloAdd(t->coarse, kern, local));
+  PetscCall(DMBoxLocalToGlobal(t->coarse, kern, local, ac));
   PetscCall(PatchFDVecRestoreArray(coarse, kern, &ac));
   PetscCall(PatchFDVecRestoreArrayRead(fine, kern, &af));
   PetscCall(PetscLogEventEnd(PATCHFD_Restrict, P, 0, 0, 0));

@@ -31,7 +31,13 @@ PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels kern)
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
   if (!m->havewhole) {
     for (int d = 0; d < 3; d++) PetscCall(PatchFDLineEigenCreate(&box->field[0].line[d], m->form.M[0][d], m->form.A[0][d], &m->whole[d]));
-    if (box->halo && !m->natural) PetscCall(DMBoxCreateNaturalSF(m->dm, &m->natural));
+    if (box->halo && !m->natural) {
+      PetscSF natural;
+
+      PetscCall(DMBoxCreateNaturalSF(m->dm, &natural));
+      PetscCall(PatchFDHaloCreate(natural, box->halotype, &m->natural));
+      PetscCall(PetscSFDestroy(&natural));
+    }
     m->havewhole = PETSC_TRUE;
   }
   DirectDescribe(m, &desc);
@@ -57,8 +63,8 @@ PetscErrorCode MatBoxDirectSolve(Mat_Box *m, PatchFDKernels kern, const void *b,
   if (box->halo) {
     DirectDescribe(m, &desc);
     DMBoxFreeNodes(&box->field[0], PETSC_FALSE, own);
-    PetscCall(PetscSFBcastWithMemTypeBegin(m->natural, kern->datatype(), kern->memtype, b, kern->memtype, whole_b, MPI_REPLACE));
-    PetscCall(PetscSFBcastEnd(m->natural, kern->datatype(), b, whole_b, MPI_REPLACE));
+    PetscCall(PatchFDHaloBegin(m->natural, kern, 0, 1, &b));
+    PetscCall(PatchFDHaloEnd(m->natural, kern, 0, 1, &whole_b));
     PetscCall(kern->boxsolveapply(m->boxsolve[kern->id], whole_b, whole_x));
     PetscCall(kern->copy(own, &desc.box, whole_x, &box->field[0].global, x));
   } else PetscCall(kern->boxsolveapply(m->boxsolve[kern->id], b, x));
@@ -88,6 +94,19 @@ static void WholeBlocks(DM dm, PetscInt coarsenings, PetscInt *nblock, PetscLogD
   for (PetscInt d = 0; d < dm->dim; d++)
     if (!box->nvertices[d] && box->boundary[2 * d] == box->boundary[2 * d + 1]) *nblock *= 2;
   *size /= (PetscLogDouble)*nblock;
+}
+
+PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
+{
+  PetscFunctionBegin;
+  for (PetscInt fewer = 0; fewer < *n; fewer++) {
+    PetscInt       nblock;
+    PetscLogDouble size;
+
+    WholeBlocks(dm, fewer, &nblock, &size);
+    if ((PetscLogDouble)nblock * size <= (PetscLogDouble)limit) *n = fewer;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)

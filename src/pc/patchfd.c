@@ -467,6 +467,7 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   static const char *const solvers[] = {"fd_inexact", "dense", "schur", "fd_inexact"}; /* of pairs of a MatBoxLocalType */
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
   PetscBool      ascii;
+  PetscMPIInt    size;
   PatchFDKernels kern;
   const char    *kernels;
 
@@ -488,6 +489,8 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  pressures by conjugate gradients, relative tolerance %g, at most %" PetscInt_FMT " iterations\n", (double)p->matbox->local[p->solver].rtol, p->schurmaxit));
   if (p->patch == PC_PATCHFD_VERTEX) PetscCall(MatBoxLocalView(p->matbox, p->solver, kern, viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels: %s (%s memory, %d bytes a number)\n", kern->name, PetscMemTypeHost(kern->memtype) ? "host" : "device", (int)kern->size));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
+  if (size > 1) PetscCall(PetscViewerASCIIPrintf(viewer, "  between ranks: %s\n", DMBoxHaloTypes[DMBoxHaloTypeInUse(p->matbox->dm, kern)]));
   kernels = p->patch == PC_PATCHFD_VERTEX ? MatBoxLocalKernels(p->matbox, p->solver, kern, p->products) : NULL;
   if (kernels) PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels for patches: %s\n", kernels));
   PetscFunctionReturn(PETSC_SUCCESS);

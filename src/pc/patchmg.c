@@ -27,6 +27,7 @@ typedef struct {
 
 typedef struct {
   PetscBool     symmetric, graph;
+  PetscInt      eqlimit; /* as many unknowns are solved directly */
   PatchMGRecord record;
   PetscErrorCode (*setfromoptions)(PC, PetscOptionItems), (*setup)(PC), (*apply)(PC, Vec, Vec), (*reset)(PC), (*destroy)(PC); /* PCMG's */
   PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
@@ -60,6 +61,7 @@ static PetscErrorCode PCPatchMGSetLevels(PC pc)
   PetscCall(PCPatchMGGetNumDegrees(pc, &n));
   if (isbox) {
     PetscCall(DMBoxGetNumCoarsenings(pc->dm, &n));
+    PetscCall(MatBoxLimitCoarsenings(pc->dm, PATCHMG(pc)->eqlimit, &n));
     PetscCall(MatBoxWholeCoarsenings(pc->dm, &n));
     n++;
   }
@@ -86,6 +88,7 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
 {
   PC_PatchMG *p         = PATCHMG(pc);
   PetscBool   symmetric = p->symmetric, graph = p->graph, flg, isfree;
+  PetscInt    limit     = p->eqlimit;
 
   PetscFunctionBegin;
   PetscOptionsHeadBegin(PetscOptionsObject, "PATCHMG options");
@@ -93,6 +96,8 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
   if (flg) PetscCall(PCPatchMGSetSymmetric(pc, symmetric));
   PetscCall(PetscOptionsBool("-pc_patchmg_graph", "On a GPU, replay the V-cycle as a graph", "PCPatchMGSetGraph", graph, &graph, &flg));
   if (flg) PetscCall(PCPatchMGSetGraph(pc, graph));
+  PetscCall(PetscOptionsInt("-pc_patchmg_coarse_eq_limit", "Coarsen no further than to so many unknowns", "PCPatchMGSetCoarseEqLim", limit, &limit, &flg));
+  if (flg) PetscCall(PCPatchMGSetCoarseEqLim(pc, limit));
   PetscOptionsHeadEnd();
   PetscCall(PCPatchMGSetLevels(pc));
   isfree = PCPatchMGCycleIsFree(pc);
@@ -209,12 +214,13 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
 /* ---- application ---- */
 
 /*
-  May the cycle be recorded?  Only if one rank does it all, if nothing in it waits for a result or leaves the kernels of this library, and if all that it
+  May the cycle be recorded?  Only if ranks exchange without the host, if nothing in it waits for a result or leaves the kernels of this library, and if all that it
   depends on is known: KSPRICHARDSON that hands fixed numbers of steps to PCPATCHFD, matrix-free operators and transfer, as they were made.  The lists
   below are in the order in which KSPSolve() and KSPSolve_Richardson() look at these things.
 */
-static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PetscBool *can)
+static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PatchFDKernels kern, PetscBool *can)
 {
+  PetscMPIInt  size;
   Mat_Box     *m;
   MatNullSpace null, nullt;
 
@@ -224,10 +230,12 @@ static PetscErrorCode PCPatchMGCanRecordMat(Mat A, PetscBool *can)
   PetscCall(MatGetTransposeNullSpace(A, &nullt));
   PetscCall(MatBoxIsOwn(A, can));
   *can = (PetscBool)(*can && m && (m->form.singular || (!null && !nullt))); /* those of singular operators are not there during a cycle */
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
+  if (*can && size > 1) *can = PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(m->dm, kern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PetscBool *can)
+static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PatchFDKernels kern, PetscBool *can)
 {
   const PetscBool views = (PetscBool)(ksp->view || ksp->viewPre || ksp->viewRate || ksp->viewMat || ksp->viewPMat || ksp->viewRhs || ksp->viewSol || ksp->viewMatExp ||
                                       ksp->viewEV || ksp->viewSV || ksp->viewEVExp || ksp->viewFinalRes || ksp->viewPOpExp || ksp->convergedreasonviewer || ksp->numberreasonviews);
@@ -254,27 +262,25 @@ static PetscErrorCode PCPatchMGCanRecordSolver(KSP ksp, PetscBool *can)
   PetscCall(KSPRichardsonGetScale_Private(ksp, &scale, &selfscale));
   *can = (PetscBool)(scale == 1 && !selfscale);
   PetscCall(PCGetOperators(ksp->pc, &A, &P));
-  if (*can) PetscCall(PCPatchMGCanRecordMat(A, can));
-  if (*can) PetscCall(PCPatchMGCanRecordMat(P, can));
+  if (*can) PetscCall(PCPatchMGCanRecordMat(A, kern, can));
+  if (*can) PetscCall(PCPatchMGCanRecordMat(P, kern, can));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCPatchMGCanRecord(PC pc, PatchFDKernels kern, PetscBool *can)
 {
-  PC_MG      *mg = (PC_MG *)pc->data;
-  PetscMPIInt size;
+  PC_MG *mg = (PC_MG *)pc->data;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)pc), &size));
-  *can = (PetscBool)(PATCHMG(pc)->graph && kern->recordbegin && size == 1 && !PetscLogGpuTimeFlag && !PetscLogGpuEnergyFlag && !PetscLogGpuEnergyMeterFlag);
+  *can = (PetscBool)(PATCHMG(pc)->graph && kern->recordbegin && !PetscLogGpuTimeFlag && !PetscLogGpuEnergyFlag && !PetscLogGpuEnergyMeterFlag);
   for (PetscInt l = 0; l < mg->nlevels && *can; l++) {
     PC_MG_Levels *level = mg->levels[l];
 
-    PetscCall(PCPatchMGCanRecordSolver(level->smoothd, can));
-    if (*can && level->smoothu != level->smoothd) PetscCall(PCPatchMGCanRecordSolver(level->smoothu, can));
+    PetscCall(PCPatchMGCanRecordSolver(level->smoothd, kern, can));
+    if (*can && level->smoothu != level->smoothd) PetscCall(PCPatchMGCanRecordSolver(level->smoothu, kern, can));
     if (l == 0 || !*can) continue;
     *can = (PetscBool)(level->residual == PCMGResidualDefault && level->A && !level->cr);
-    if (*can) PetscCall(PCPatchMGCanRecordMat(level->A, can));
+    if (*can) PetscCall(PCPatchMGCanRecordMat(level->A, kern, can));
     if (*can) PetscCall(MatTransferIsOwn(level->interpolate, can));
     if (*can) PetscCall(MatTransferIsOwn(level->restrct, can));
   }
@@ -574,6 +580,23 @@ static PetscErrorCode PCPatchMGGetGraph_PatchMG(PC pc, PetscBool *graph)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode PCPatchMGSetCoarseEqLim_PatchMG(PC pc, PetscInt limit)
+{
+  PetscFunctionBegin;
+  PetscCheck(limit >= 0, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHMG: -pc_patchmg_coarse_eq_limit must not be negative, found %" PetscInt_FMT, limit);
+  PetscCheck(!((PC_MG *)pc->data)->levels || PATCHMG(pc)->eqlimit == limit, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
+             "PCPATCHMG: -pc_patchmg_coarse_eq_limit must be set before the number of levels, by -pc_mg_levels or PCSetUp()");
+  PATCHMG(pc)->eqlimit = limit;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCPatchMGGetCoarseEqLim_PatchMG(PC pc, PetscInt *limit)
+{
+  PetscFunctionBegin;
+  *limit = PATCHMG(pc)->eqlimit;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCPatchMGSetSymmetric_PatchMG(PC pc, PetscBool symmetric)
 {
   PetscFunctionBegin;
@@ -596,6 +619,8 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   PetscFunctionBegin;
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetSymmetric_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetSymmetric_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetCoarseEqLim_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseEqLim_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetGraph_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetGraph_C", NULL));
   PetscCall(PCPatchMGForget(pc));
@@ -611,6 +636,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   Options Database Keys:
 + -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
 . -pc_patchmg_graph (true|false)     - replay the V-cycle as a CUDA graph on a GPU (default true)
+. -pc_patchmg_coarse_eq_limit n      - coarsen no further than to a mesh with at most n unknowns, which is solved directly (default 0: as far as possible)
 - -pc_mg_*                           - the options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
 
   Level: beginner
@@ -633,12 +659,12 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix. Operators that the meshes make for coarser levels get the coefficients
   of the finest one when `MatScale()` or `MatAXPY()` has changed it.
 
-  On a GPU and one rank, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
+  On a GPU, on one rank or with `DMBOX_HALO_PEER` or `DMBOX_HALO_NCCL`, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
   from then on, until something is changed: kernels on coarse levels are shorter than their launches. `-log_view` then counts the events
   inside a cycle only for the applications that were not replayed, and the others as PatchFDReplay; with the options that make it measure
   time or energy on the GPU nothing is recorded. What is recorded and what not: `PCPatchMGSetGraph()`.
 
-.seealso: `DMBOX`, `PCPATCHFD`, `PCMG`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`
+.seealso: `DMBOX`, `PCPATCHFD`, `PCMG`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`, `PCPatchMGSetCoarseEqLim()`
 M*/
 PetscErrorCode PCCreate_PatchMG(PC pc)
 {
@@ -665,6 +691,8 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   pc->ops->destroy              = PCDestroy_PatchMG;
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetSymmetric_C", PCPatchMGSetSymmetric_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetSymmetric_C", PCPatchMGGetSymmetric_PatchMG));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetCoarseEqLim_C", PCPatchMGSetCoarseEqLim_PatchMG));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseEqLim_C", PCPatchMGGetCoarseEqLim_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetGraph_C", PCPatchMGSetGraph_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetGraph_C", PCPatchMGGetGraph_PatchMG));
   PetscFunctionReturn(PETSC_SUCCESS);

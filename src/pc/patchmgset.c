@@ -127,3 +127,60 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
   PetscUseMethod(pc, "PCPatchMGGetGraph_C", (PC, PetscBool *), (pc, graph));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/*@
+  PCPatchMGSetCoarseEqLim - Ends the levels of a `PCPATCHMG` at a mesh with at most so many unknowns, which is solved directly
+
+  Logically Collective
+
+  Input Parameters:
++ pc    - the preconditioner
+- limit - the number of unknowns, on all processes together; 0 (default) to coarsen as far as possible
+
+  Options Database Key:
+. -pc_patchmg_coarse_eq_limit limit - the number of unknowns
+
+  Level: intermediate
+
+  Notes:
+  On a GPU a visit of a small level is some dozen kernels of some microseconds each, and on several processes exchanges between them. The direct solver of the whole
+  box is six products and a sum, and on several processes a message to each: each has the whole coarsest mesh and solves there for itself. For
+  operators that fast diagonalization solves, 1e5 unknowns take less time so than the levels below them. With the unknowns of the finest mesh the
+  preconditioner is the direct solver.
+
+  Must be called before `PCSetUp()`. It has no effect where `PCMGSetLevels()` or `-pc_mg_levels` say how many levels there are.
+
+.seealso: `PCPATCHMG`, `PCPatchMGGetCoarseEqLim()`, `PCMGSetLevels()`
+@*/
+PetscErrorCode PCPatchMGSetCoarseEqLim(PC pc, PetscInt limit)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, limit, 2);
+  PetscTryMethod(pc, "PCPatchMGSetCoarseEqLim_C", (PC, PetscInt), (pc, limit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchMGGetCoarseEqLim - Tells with how many unknowns the levels of a `PCPATCHMG` end
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHMG`
+
+  Output Parameter:
+. limit - what was set
+
+  Level: intermediate
+
+.seealso: `PCPATCHMG`, `PCPatchMGSetCoarseEqLim()`
+@*/
+PetscErrorCode PCPatchMGGetCoarseEqLim(PC pc, PetscInt *limit)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(limit, 2);
+  PetscUseMethod(pc, "PCPatchMGGetCoarseEqLim_C", (PC, PetscInt *), (pc, limit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -17,6 +17,14 @@ PetscMemType VecSingleMemType_Private(Vec v)
   return Kernels(v)->memtype;
 }
 
+PetscErrorCode VecSingleSetRoom_Private(Vec v, const size_t room[2])
+{
+  PetscFunctionBegin;
+  PetscCheck(!Single(v)->a, PETSC_COMM_SELF, PETSC_ERR_ORDER, "The Vec has its storage already");
+  PetscCall(PetscArraycpy(Single(v)->room, room, 2));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode VecCreateWithStorage_Single(Vec, VecSingleKernels, float *);
 
 static PetscErrorCode VecDuplicate_Single(Vec v, Vec *w)
@@ -25,6 +33,7 @@ static PetscErrorCode VecDuplicate_Single(Vec v, Vec *w)
   PetscCall(VecCreate(PetscObjectComm((PetscObject)v), w));
   PetscCall(PetscLayoutReference(v->map, &(*w)->map));
   PetscCall(VecCreateWithStorage_Single(*w, Kernels(v), NULL));
+  PetscCall(VecSingleSetRoom_Private(*w, Single(v)->room));
   PetscCall(PetscObjectListDuplicate(((PetscObject)v)->olist, &((PetscObject)*w)->olist));
   PetscCall(PetscFunctionListDuplicate(((PetscObject)v)->qlist, &((PetscObject)*w)->qlist));
   /* DMs replace view and load */
@@ -124,6 +133,7 @@ PetscErrorCode VecDestroy_Single(Vec v)
   PetscFunctionBegin;
   PetscCall(PetscLogObjectState((PetscObject)v, "Length=%" PetscInt_FMT, v->map->n));
   if (s->placed) PetscCall(VecResetArray_Single(v));
+  if (s->room[0] || s->room[1]) PetscCall(PatchFDRoomRemove(Own(v)));
   PetscCall(s->kern->free(&s->allocated));
   PetscCall(VecDestroy(&s->shadow));
   PetscCall(PetscFree(v->data));

@@ -6,6 +6,7 @@ typedef struct {
   VecSingleKernels kern;
   float           *a;         /* the storage in use; NULL until the first access: solvers make Vecs that they never use */
   float           *allocated; /* what the Vec owns: NULL for a subvector, which is a window on its parent's storage */
+  size_t           room[2];   /* for ghosts, before and after the values: room.c */
   Vec              shadow;    /* made by the first VecGetArray() */
   PetscInt         nuse;      /* accesses to the shadow that have begun and not ended */
   PetscBool        written;   /* the storage has changed since it was borrowed (subvector, placed array) */
@@ -40,6 +41,12 @@ static inline PetscBool SameStorage(Vec v, Vec w)
   PetscCheck(VecIsSingle_Private(v), PetscObjectComm((PetscObject)(v)), PETSC_ERR_ARG_INCOMP, \
              "A Vec of type %s is none of type %s or %s: convert it with VecSingleConvert()", ((PetscObject)(v))->type_name, VECSINGLE, VECSINGLECUDA)
 
+/* the values in the storage that the Vec owns */
+static inline float *Own(Vec v)
+{
+  return PetscSafePointerPlusOffset(Single(v)->allocated, PatchFDRoomLead(Single(v)->room));
+}
+
 /* before Read() and Write() */
 static inline PetscErrorCode NeedStorage(Vec v)
 {
@@ -47,8 +54,9 @@ static inline PetscErrorCode NeedStorage(Vec v)
 
   PetscFunctionBegin;
   if (!s->a) {
-    PetscCall(s->kern->malloc(v->map->n, &s->allocated));
-    s->a = s->allocated;
+    PetscCall(s->kern->malloc((PetscInt)(PatchFDRoomLead(s->room) + s->room[1]) + v->map->n, &s->allocated));
+    s->a = Own(v);
+    if (s->room[0] || s->room[1]) PetscCall(PatchFDRoomAdd(s->a, s->room));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -365,7 +365,7 @@ PetscErrorCode VecResetArray_Single(Vec v)
   PetscCall(VecResetArray(s->shadow));
   s->nuse = 0; /* VecRestoreLocalVector() begins an access that it does not end */
   PetscCall(s->kern->free(&s->a));
-  s->a      = s->allocated;
+  s->a      = Own(v);
   s->placed = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

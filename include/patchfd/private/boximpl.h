@@ -4,6 +4,7 @@
 #include <petsc/private/dmimpl.h>
 #include <petscsf.h>
 #include <patchfd/private/assembly.h>
+#include <patchfd/private/halo.h>
 
 /* how many ghosted work arrays a kernel table may hold on a DM */
 enum {
@@ -17,6 +18,15 @@ enum {
   DMBOX_MAX_FIELDS       = PATCHFD_MAX_FIELDS,
   DMBOX_MAX_COEFFICIENTS = 8
 };
+
+/* which ghosts are filled: all in DMBoxHaloEnd(), direction by direction; all nodes of a layer in one direction; and without those inside of cells */
+typedef enum {
+  DMBOX_HALO_ALL,
+  DMBOX_HALO_SLAB,
+  DMBOX_HALO_FACES,
+  DMBOX_HALO_NUM_KINDS
+} DMBoxHaloKind;
+typedef struct _n_DMBoxHalo *DMBoxHalo;
 
 /* A scalar component of the functions on a DMBOX.  The fields of a rank lie one after another in its part of a Vec. */
 typedef struct {
@@ -63,6 +73,7 @@ typedef struct {
   DMBoxShape       *mapfrom;      /* or the polynomials of the mesh of another DM */
   PetscInt64        mapversion;   /* equal numbers are equal coordinates */
   PetscInt          mapdegree;    /* of the images of cells: 1, or PETSC_DETERMINE for that of the space */
+  DMBoxHaloType     halotype;
   DMBoxOperator     op;           /* the operator that the DM carries, with its coefficients; each DM has its own */
 
   /* made by set-up */
@@ -73,7 +84,8 @@ typedef struct {
   PatchFDRange   owncells;
   size_t         nglobal, nlocal; /* sizes of global and local arrays; equal on one rank */
   DMBoxShape    *shape;    /* for operators on mapped meshes; otherwise NULL */
-  PetscSF        halo;     /* local -> local: owners' nodes to ghosts; NULL on one rank */
+  DMBoxHalo      halo;     /* fills ghosts; NULL on one rank */
+  size_t         room[2];  /* numbers before and after the owned ones in a local array, where they are contiguous in it: global Vecs have room for them */
   PatchFDKernels kernels[PATCHFD_NUM_KERNELS]; /* the table that allocated work[id], NULL before */
   void          *work[PATCHFD_NUM_KERNELS][DMBOX_NUM_WORK];
 } DM_Box;
@@ -143,13 +155,21 @@ PETSC_INTERN PetscErrorCode DMBoxCheckVec(DM, Vec);
 PETSC_INTERN PetscErrorCode DMBoxGetWork(DM, PatchFDKernels, int slot, void **);
 /* -info: which kernels the plans for `what` have, if they have a choice (kernels is not NULL) */
 PETSC_INTERN PetscErrorCode DMBoxInfoKernels(DM, PatchFDKernels, const char what[], const char kernels[]);
-/* fill the ghosts of a local array; no-op on one rank */
-PETSC_INTERN PetscErrorCode DMBoxHaloBegin(DM, PatchFDKernels, void *local);
-PETSC_INTERN PetscErrorCode DMBoxHaloEnd(DM, PatchFDKernels, void *local);
+/* do global Vecs have room for ghosts? */
+PETSC_INTERN PetscBool      DMBoxHasRoom(DM);
+/* fill the ghosts of n local arrays, in messages that they share; no-op on one rank */
+PETSC_INTERN PetscErrorCode DMBoxHaloBegin(DM, PatchFDKernels, PetscInt n, void *const local[]);
+PETSC_INTERN PetscErrorCode DMBoxHaloEnd(DM, PatchFDKernels, PetscInt n, void *const local[]);
+/* those of one direction alone, which must be split */
+PETSC_INTERN PetscErrorCode DMBoxHaloStageBegin(DM, PatchFDKernels, DMBoxHaloKind, PetscInt direction, PetscInt n, void *const local[]);
+PETSC_INTERN PetscErrorCode DMBoxHaloStageEnd(DM, PatchFDKernels, DMBoxHaloKind, PetscInt direction, PetscInt n, void *const local[]);
+/* is there a patch whose first cell has this parity in direction d, and which two ranks have?  On several ranks */
+PETSC_INTERN PetscBool      DMBoxHaloIsStraddled(const DM_Box *, PetscInt d, PetscInt parity);
+PETSC_INTERN DMBoxHaloType  DMBoxHaloTypeInUse(DM, PatchFDKernels);
 /* add the ghosts of a local array to their owners (values in the ghosts are left undefined) */
 PETSC_INTERN PetscErrorCode DMBoxHaloAdd(DM, PatchFDKernels, void *local);
 /*
-  A local array with valid ghosts for a global array: the global array itself on one rank (no copy), else work array `slot`.
+  A local array with valid ghosts for a global array: the global array itself on one rank (no copy), or with the room that a Vec has around it, else work array `slot`.
   Between Begin and End the owned part may be used.
 */
 PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalBegin(DM, PatchFDKernels, const void *global, int slot, void **local);
@@ -158,6 +178,8 @@ PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalEnd(DM, PatchFDKernels, const void
 PETSC_INTERN PetscErrorCode DMBoxCopyOwned(DM, PatchFDKernels, PetscBool fromlocal, const void *from, PetscBool tolocal, void *to);
 /* the local array for a global one, with the owned values only: ghosts are left as they are */
 PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalOwned(DM, PatchFDKernels, const void *global, int slot, void **local);
+/* the same with zeros as ghosts; zero: so are the owned values */
+PETSC_INTERN PetscErrorCode DMBoxGlobalToLocalZero(DM, PatchFDKernels, const void *global, PetscBool zero, int slot, void **local);
 /* the owned values of a local array into a global one; nothing to do where they are the same array */
 PETSC_INTERN PetscErrorCode DMBoxLocalToGlobal(DM, PatchFDKernels, const void *local, void *global);
 /* the nodes of a field that are not fixed and that this rank owns, or has in its local box */
@@ -186,6 +208,10 @@ PETSC_INTERN PetscErrorCode DMBoxReduceMetric(DM, PatchFDMetric *);
 PETSC_INTERN PetscErrorCode DMBoxResetLayout(DM);   /* frees what set-up made */
 PETSC_INTERN PetscErrorCode DMBoxCreateLine(DM, PatchFDContinuity, PetscInt degree, PetscInt direction, PatchFDLine *); /* a space on the cells of a direction */
 PETSC_INTERN void           DMBoxOwnRange(const DM_Box *, const DMBoxField *, PetscInt direction, PetscInt p, PetscInt *first, PetscInt *end); /* nodes that rank p of a direction owns */
+PETSC_INTERN void           DMBoxLocalRange(const DM_Box *, const DMBoxField *, PetscInt direction, PetscInt p, PetscInt *first, PetscInt *end); /* and those that it has in its local box */
+PETSC_INTERN PetscInt       DMBoxFieldOffset(const DM_Box *, PetscInt field, PetscInt rank, PetscBool local); /* where a field begins in a rank's arrays */
+PETSC_INTERN PetscErrorCode DMBoxHaloCreate(DM); /* halo.c */
+PETSC_INTERN PetscErrorCode DMBoxHaloDestroy(DM);
 PETSC_INTERN PetscErrorCode DMRefine_Box(DM, MPI_Comm, DM *); /* hierarchy.c */
 PETSC_INTERN PetscErrorCode DMCoarsen_Box(DM, MPI_Comm, DM *);
 PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);

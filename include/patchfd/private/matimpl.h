@@ -196,7 +196,7 @@ typedef struct {
   PC                 factors;  /* of the whole box, where there are no such eigenvectors, on every rank */
   VecScatter         toall;
   Vec                factor_x, all_b, all_x; /* layout of the distributed vectors; whole ones */
-  PetscSF            natural; /* the whole box on every rank; NULL on one rank */
+  PatchFDHalo        natural; /* the whole box on every rank; NULL on one rank */
   Vec                scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxGetScaling() */
   PetscReal          damping; /* see MatBoxGetDamping(); 0 before */
   void              *mult[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
@@ -340,6 +340,8 @@ PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const v
   n, which is how often a mesh can be coarsened, becomes how often it should be: on a GPU kernels on small meshes take no longer than their launches, and one
   product with the dense inverse of a larger mesh, some microseconds, less than a visit of the levels below.  For operators of several fields on one rank
 */
+/* of n coarsenings no more than it takes to have at most so many unknowns */
+PETSC_INTERN PetscErrorCode MatBoxLimitCoarsenings(DM, PetscInt limit, PetscInt *n);
 PETSC_INTERN PetscErrorCode MatBoxWholeCoarsenings(DM, PetscInt *n);
 /* x = A^{-1} b for any operator, by a factorization of the assembled matrix, which every rank has: for coarse meshes */
 PETSC_INTERN PetscErrorCode MatBoxFactorSetUp(Mat, Mat_Box *);

@@ -28,6 +28,20 @@ PETSC_INTERN PetscErrorCode PatchFDVecDifference(Vec w, Vec x, Vec y);
 PETSC_INTERN PetscErrorCode PatchFDCUDADifference(PetscInt n, const double *x, const double *y, double *w);
 #endif
 
+/*
+  Arrays with room for room[0] numbers before and room[1] after the values (room.c): is there that much around an array?  PatchFDVecCreateWithRoom() makes one of
+  PETSc's own Vecs, and so do its duplicates; VecSingleSetRoom_Private() gives it to an unused VECSINGLE and its duplicates.
+*/
+PETSC_INTERN PetscErrorCode PatchFDRoomAdd(const void *array, const size_t room[2]);
+PETSC_INTERN PetscErrorCode PatchFDRoomRemove(const void *array);
+PETSC_INTERN PetscBool      PatchFDRoomHas(const void *array, const size_t room[2]);
+static inline size_t        PatchFDRoomLead(const size_t room[2]) /* what to allocate before the values, which remain aligned */
+{
+  return (room[0] + 63) / 64 * 64;
+}
+PETSC_INTERN PetscErrorCode PatchFDVecCreateWithRoom(MPI_Comm, PatchFDKernels, PetscInt n, const size_t room[2], Vec *);
+PETSC_INTERN PetscErrorCode VecSingleSetRoom_Private(Vec, const size_t room[2]);
+
 /* KSP presolve of our PCs: a warning where a method on single Vecs is asked for more than floats can hold */
 PETSC_INTERN PetscErrorCode PCPreSolve_CheckKrylov(PC, KSP, Vec b, Vec x);
 /* once, a warning about a method outside a PCSINGLE that does not see what single precision does to the preconditioner */

@@ -1,0 +1,226 @@
+/*
+  The ghosts of local arrays: a stage for each direction that is split over ranks, one after the other.
+
+  In the stage of a direction a rank hears of the ranks before and behind it in that direction only.  They have the same nodes in the other directions, and
+  pass on what they have heard themselves in the stages before: two messages a direction, in place of one for each of 26 neighbours.
+
+  Smoothing steps exchange between colours, one direction at a time: DMBOX_HALO_SLAB and DMBOX_HALO_FACES, whose stages are about all nodes of the local
+  array in the other directions, whichever stage comes first.
+*/
+#include <patchfd/private/boximpl.h>
+#include <patchfd/private/sysimpl.h>
+
+struct _n_DMBoxHalo {
+  PatchFDHalo stage[DMBOX_HALO_NUM_KINDS][3]; /* made when they are needed */
+  PetscBool   straddled[3][2];                /* is there a patch of this parity in this direction that two ranks have? */
+};
+
+PetscErrorCode DMBoxHaloCreate(DM dm)
+{
+  DM_Box     *box = (DM_Box *)dm->data;
+  PetscMPIInt size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
+  if (size == 1) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscNew(&box->halo));
+  for (PetscInt d = 0; d < 3; d++) {
+    for (PetscInt p = 1; p < box->processes[d]; p++) {
+      const PetscInt cell = box->splits[d][p];
+
+      if (cell > 0 && cell < box->cells[d]) box->halo->straddled[d][(cell - 1) % 2] = PETSC_TRUE;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxHaloDestroy(DM dm)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int kind = 0; kind < DMBOX_HALO_NUM_KINDS; kind++)
+    for (int d = 0; d < 3; d++) PetscCall(PatchFDHaloDestroy(&box->halo->stage[kind][d]));
+  PetscCall(PetscFree(box->halo));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool DMBoxHaloIsStraddled(const DM_Box *box, PetscInt d, PetscInt parity)
+{
+  return box->halo->straddled[d][parity];
+}
+
+/* ---- the graph of a stage ---- */
+
+/* the nodes of a field whose ghosts are filled in the stage of direction d, with those in d that the rank owns */
+static void StageRange(const DMBoxField *f, DMBoxHaloKind kind, PetscInt d, PatchFDRange r)
+{
+  for (PetscInt e = 0; e < 3; e++) {
+    const PetscBool own = (PetscBool)(kind == DMBOX_HALO_ALL && e > d);
+
+    r[e][0] = own ? f->own[e][0] : f->local.lo[e];
+    r[e][1] = own ? f->own[e][1] : f->local.lo[e] + f->local.n[e];
+  }
+}
+
+/* patches read values inside of cells of no other patch */
+static PetscBool StageSkips(const DM_Box *box, const DMBoxField *f, DMBoxHaloKind kind, const PetscInt node[3])
+{
+  PetscBool inside = (PetscBool)(kind == DMBOX_HALO_FACES);
+
+  for (PetscInt e = 0; e < 3; e++)
+    if (box->cells[e] > 1) inside = (PetscBool)(inside && node[e] % f->line[e].stride);
+  return inside;
+}
+
+/* the rank at place p of direction d, in line with this one */
+static PetscInt StageRank(const DM_Box *box, PetscInt d, PetscInt p)
+{
+  PetscInt coord[3] = {box->coord[0], box->coord[1], box->coord[2]};
+
+  coord[d] = p;
+  return coord[0] + box->processes[0] * (coord[1] + box->processes[1] * coord[2]);
+}
+
+/* the ghosts of a field that come from the rank at place p; *n counts on, ghost may be NULL */
+static void StageGhosts(const DM_Box *box, PetscInt field, DMBoxHaloKind kind, PetscInt d, PetscInt p, PetscInt *n, PetscInt ghost[], PetscSFNode source[])
+{
+  const DMBoxField *f    = &box->field[field];
+  const PetscInt    rank = StageRank(box, d, p);
+  PatchFDBox        there = f->local;
+  PatchFDRange      r;
+  PetscInt          lo, hi, first, end, node[3];
+
+  StageRange(f, kind, d, r);
+  DMBoxOwnRange(box, f, d, p, &lo, &hi);
+  DMBoxLocalRange(box, f, d, p, &first, &end);
+  there.lo[d] = first;
+  there.n[d]  = end - first;
+  r[d][0]     = PetscMax(r[d][0], lo);
+  r[d][1]     = PetscMin(r[d][1], hi);
+  for (node[2] = r[2][0]; node[2] < r[2][1]; node[2]++) {
+    for (node[1] = r[1][0]; node[1] < r[1][1]; node[1]++) {
+      for (node[0] = r[0][0]; node[0] < r[0][1]; node[0]++) {
+        if (StageSkips(box, f, kind, node)) continue;
+        if (ghost) {
+          ghost[*n]  = (PetscInt)f->local0 + (PetscInt)PatchFDBoxNode(&f->local, node[0], node[1], node[2]);
+          source[*n] = (PetscSFNode){.rank = rank, .index = DMBoxFieldOffset(box, field, rank, PETSC_TRUE) + (PetscInt)PatchFDBoxNode(&there, node[0], node[1], node[2])};
+        }
+        (*n)++;
+      }
+    }
+  }
+}
+
+static PetscErrorCode StageGet(DM dm, DMBoxHaloKind kind, PetscInt d, PatchFDHalo *stage)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PatchFDHalo  *h   = &box->halo->stage[kind][d];
+
+  PetscFunctionBegin;
+  if (!*h) {
+    PetscSF      sf;
+    PetscInt    *ghost  = NULL, n;
+    PetscSFNode *source = NULL;
+
+    for (int fill = 0; fill < 2; fill++) {
+      n = 0;
+      for (PetscInt field = 0; field < box->nfield; field++)
+        for (PetscInt p = 0; p < box->processes[d]; p++)
+          if (p != box->coord[d]) StageGhosts(box, field, kind, d, p, &n, ghost, source);
+      if (!fill) PetscCall(PetscMalloc1(n, &ghost));
+      if (!fill) PetscCall(PetscMalloc1(n, &source));
+    }
+    PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)dm), &sf));
+    PetscCall(PetscSFSetGraph(sf, (PetscInt)box->nlocal, n, ghost, PETSC_OWN_POINTER, source, PETSC_OWN_POINTER));
+    PetscCall(PatchFDHaloCreate(sf, box->halotype, h));
+    PetscCall(PetscSFDestroy(&sf));
+  }
+  *stage = *h;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- exchanges ---- */
+
+PetscErrorCode DMBoxHaloStageBegin(DM dm, PatchFDKernels kern, DMBoxHaloKind kind, PetscInt d, PetscInt n, void *const local[])
+{
+  PatchFDHalo stage = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
+  PetscCall(StageGet(dm, kind, d, &stage));
+  PetscCall(PatchFDHaloBegin(stage, kern, 0, n, (const void *const *)local));
+  PetscCall(PetscLogEventEnd(PATCHFD_Halo, dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxHaloStageEnd(DM dm, PatchFDKernels kern, DMBoxHaloKind kind, PetscInt d, PetscInt n, void *const local[])
+{
+  PatchFDHalo stage = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
+  PetscCall(StageGet(dm, kind, d, &stage));
+  PetscCall(PatchFDHaloEnd(stage, kern, 0, n, local));
+  PetscCall(PetscLogEventEnd(PATCHFD_Halo, dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the first direction from d on that is split; 3 if there is none */
+static PetscInt NextStage(const DM_Box *box, PetscInt d)
+{
+  while (d < 3 && box->processes[d] == 1) d++;
+  return d;
+}
+
+PetscErrorCode DMBoxHaloBegin(DM dm, PatchFDKernels kern, PetscInt n, void *const local[])
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  if (box->halo) PetscCall(DMBoxHaloStageBegin(dm, kern, DMBOX_HALO_ALL, NextStage(box, 0), n, local));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxHaloEnd(DM dm, PatchFDKernels kern, PetscInt n, void *const local[])
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PetscInt      d;
+
+  PetscFunctionBegin;
+  if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
+  d = NextStage(box, 0);
+  PetscCall(DMBoxHaloStageEnd(dm, kern, DMBOX_HALO_ALL, d, n, local));
+  for (d = NextStage(box, d + 1); d < 3; d = NextStage(box, d + 1)) {
+    PetscCall(DMBoxHaloStageBegin(dm, kern, DMBOX_HALO_ALL, d, n, local));
+    PetscCall(DMBoxHaloStageEnd(dm, kern, DMBOX_HALO_ALL, d, n, local));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxHaloAdd(DM dm, PatchFDKernels kern, void *local)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PatchFDHalo   stage = NULL;
+
+  PetscFunctionBegin;
+  if (!box->halo) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscLogEventBegin(PATCHFD_Halo, dm, 0, 0, 0));
+  for (PetscInt d = 2; d >= 0; d--) {
+    if (box->processes[d] == 1) continue;
+    PetscCall(StageGet(dm, DMBOX_HALO_ALL, d, &stage));
+    PetscCall(PatchFDHaloBegin(stage, kern, 1, 1, (const void *const *)&local));
+    PetscCall(PatchFDHaloEnd(stage, kern, 1, 1, &local));
+  }
+  PetscCall(PetscLogEventEnd(PATCHFD_Halo, dm, 0, 0, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+DMBoxHaloType DMBoxHaloTypeInUse(DM dm, PatchFDKernels kern)
+{
+  const DM_Box *box   = (const DM_Box *)dm->data;
+  PatchFDHalo   stage = box->halo ? box->halo->stage[DMBOX_HALO_ALL][NextStage(box, 0)] : NULL;
+
+  return stage ? PatchFDHaloGetType(stage, kern) : box->halotype;
+}

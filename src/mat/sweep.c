@@ -1,0 +1,223 @@
+/*
+  Sweeps over the vertex patches of an operator, on distributed arrays.
+
+  On several ranks the work is done on ghosted arrays: each rank solves all patches that touch its unknowns, and the ghosts are refreshed between
+  colours where they are read, so that the iterates do not depend on the number of ranks.
+*/
+#include <patchfd/private/assembly.h>
+#include <patchfd/private/matimpl.h>
+
+/* ---- colours on ghosted arrays ---- */
+
+typedef struct {
+  Mat_Box       *m;
+  MatBoxLocal   *local;
+  PatchFDKernels kern;
+  void          *plan;
+  PatchFDPatchOp operation;
+  PetscReal      omega;
+  PetscBool      zero; /* x is known to be zero */
+  PetscBool      wait; /* b has no ghosts yet */
+  void          *x, *r;
+  const void    *b;
+} LocalStep;
+
+void MatBoxLocalRange(const Mat_Box *m, const MatBoxLocal *l, PatchFDRange r)
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+
+  for (int d = 0; d < 3; d++) {
+    r[d][0] = PetscMax(0, box->owncells[d][0] - 1);
+    r[d][1] = box->owncells[d][1] > box->owncells[d][0] ? PetscMin(l->patches[0][d].npatch, box->owncells[d][1]) : r[d][0];
+  }
+}
+
+/*
+  The split directions in which ghosts are exchanged before this colour, and how many.
+
+  A patch that this rank solves in part for others, because it straddles a boundary between ranks in direction d, reads what patches beyond it have changed, which
+  this rank does not solve.  Those have the other parity in d.  So it is enough to exchange in d when the colours' parity in d changes to one that some
+  patch that straddles has.  Nodes that lie beyond the boundaries of several directions come through the rank that is beyond that of the last exchange, which by
+  then has heard of them.  With two phases patches see others beside them, of their parity, too.
+*/
+static int LocalExchanges(const LocalStep *s, const PatchFDColor *before, const PatchFDColor *color, int dir[3])
+{
+  const DM_Box *box = (const DM_Box *)s->m->dm->data;
+  int           n   = 0;
+
+  for (int d = 0; d < 3 && box->halo; d++) {
+    if (box->processes[d] == 1) continue;
+    if (s->local->nphase > 1 || (before->parity[d] != color->parity[d] && DMBoxHaloIsStraddled(box, d, color->parity[d]))) dir[n++] = d;
+  }
+  return n;
+}
+
+/* how many of these colours need no exchange between them */
+static PetscInt LocalColorsTogether(const LocalStep *s, PetscInt n, const PatchFDColor colors[])
+{
+  int dir[3];
+
+  for (PetscInt i = 1; i < n; i++)
+    if (LocalExchanges(s, &colors[i - 1], &colors[i], dir)) return i;
+  return n;
+}
+
+static PetscErrorCode LocalApply(const LocalStep *s, PetscInt n, const PatchFDColor colors[], const PatchFDRange patches)
+{
+  PetscFunctionBegin;
+  PetscCall(s->kern->localapply(s->plan, s->operation, n, colors, patches, s->omega, s->zero, s->x, s->b, s->r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode LocalApplyAll(const LocalStep *s, PetscInt n, const PatchFDColor colors[])
+{
+  PatchFDRange all;
+
+  PetscFunctionBegin;
+  MatBoxLocalRange(s->m, s->local, all);
+  PetscCall(LocalApply(s, n, colors, all));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the patches whose unknowns ranks beyond the boundaries of direction d wait for: those that touch the outermost layers of cells, as many as there are layers of ghosts */
+static PetscErrorCode LocalApplySlabs(const LocalStep *s, PetscInt n, const PatchFDColor colors[], int d, PatchFDRange inner)
+{
+  const DM_Box *box = (const DM_Box *)s->m->dm->data;
+
+  PetscFunctionBegin;
+  for (int side = 0; side < 2; side++) {
+    PatchFDRange slab;
+
+    if (side ? box->owncells[d][1] == box->cells[d] : box->owncells[d][0] == 0) continue;
+    PetscCall(PetscMemcpy(slab, inner, sizeof(slab)));
+    if (side) slab[d][0] = inner[d][1] = PetscMax(inner[d][0], inner[d][1] - box->ghost - 1);
+    else slab[d][1] = inner[d][0] = PetscMin(inner[d][1], inner[d][0] + box->ghost + 1);
+    PetscCall(LocalApply(s, n, colors, slab));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Exchange of x, and of b as long as its ghosts are not here; in direction dir[0] under way while the patches `inner` are solved */
+static PetscErrorCode LocalExchange(LocalStep *s, int ndir, const int dir[], PetscInt n, const PatchFDColor colors[], const PatchFDRange inner)
+{
+  void *const         array[2] = {s->x, (void *)s->b};
+  const PetscInt      narray   = s->wait ? 2 : 1;
+  const DMBoxHaloKind kind     = s->operation == PATCHFD_OP_BOUNDARY && s->local->nphase == 1 && !s->wait ? DMBOX_HALO_FACES : DMBOX_HALO_SLAB;
+
+  PetscFunctionBegin;
+  for (int i = 0; i < ndir; i++) {
+    PetscCall(DMBoxHaloStageBegin(s->m->dm, s->kern, kind, dir[i], narray, array));
+    if (i == 0 && n) PetscCall(LocalApply(s, n, colors, inner));
+    PetscCall(DMBoxHaloStageEnd(s->m->dm, s->kern, kind, dir[i], narray, array));
+  }
+  s->wait = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Colours, and then an exchange.  Of the last ones first the patches that other ranks wait for, and the others while values travel; those before must be done by
+  then, unless they have the same parities in split directions.  Between GPUs that reach each other's memory values travel in less time than it takes to launch a
+  kernel more.
+*/
+static PetscErrorCode LocalApplyExchange(LocalStep *s, PetscInt n, const PatchFDColor colors[], int ndir, const int dir[])
+{
+  const DM_Box *box  = (const DM_Box *)s->m->dm->data;
+  PetscInt      tail = n - 1;
+  PatchFDRange  inner;
+
+  PetscFunctionBegin;
+  if (PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(s->m->dm, s->kern))) {
+    PetscCall(LocalApplyAll(s, n, colors));
+    PetscCall(LocalExchange(s, ndir, dir, 0, NULL, NULL));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  for (PetscBool same = PETSC_TRUE; tail > 0; tail--) {
+    for (int d = 0; d < 3; d++) same = (PetscBool)(same && (box->processes[d] == 1 || colors[tail - 1].parity[d] == colors[n - 1].parity[d]));
+    if (!same || s->local->nphase > 1) break;
+  }
+  if (tail) PetscCall(LocalApplyAll(s, tail, colors));
+  if (tail) s->zero = PETSC_FALSE;
+  MatBoxLocalRange(s->m, s->local, inner);
+  PetscCall(LocalApplySlabs(s, n - tail, colors + tail, dir[0], inner));
+  PetscCall(LocalExchange(s, ndir, dir, n - tail, colors + tail, (const PetscInt(*)[2])inner));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- sweeps ---- */
+
+/*
+  The ghosted arrays.  From a zero guess only b has ghosts; where one direction is split, they travel with those of x before the first colour that
+  reads them.
+*/
+static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, const void *b, void *x)
+{
+  DM            dm  = s->m->dm;
+  const DM_Box *box = (const DM_Box *)dm->data;
+  int           split = 0, reads = s->local->nphase > 1;
+  void         *array[2];
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3 && box->halo; d++) {
+    split += box->processes[d] > 1;
+    if (box->processes[d] > 1) reads = reads || DMBoxHaloIsStraddled(box, d, first->parity[d]);
+  }
+  PetscCall(DMBoxGlobalToLocalOwned(dm, s->kern, b, DMBOX_WORK_B, &array[1]));
+  if (s->zero && box->halo) {
+    PetscCall(DMBoxGlobalToLocalZero(dm, s->kern, x, PETSC_TRUE, DMBOX_WORK_X, &array[0]));
+    s->wait = (PetscBool)(split == 1 && !reads);
+    if (!s->wait) PetscCall(DMBoxHaloBegin(dm, s->kern, 1, &array[1]));
+    if (!s->wait) PetscCall(DMBoxHaloEnd(dm, s->kern, 1, &array[1]));
+  } else {
+    PetscCall(DMBoxGlobalToLocalOwned(dm, s->kern, x, DMBOX_WORK_X, &array[0]));
+    PetscCall(DMBoxHaloBegin(dm, s->kern, 2, array));
+    PetscCall(DMBoxHaloEnd(dm, s->kern, 2, array));
+  }
+  s->x = array[0];
+  s->b = array[1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega,
+                                PetscBool zero, const void *b, void *x)
+{
+  const PetscBool separate = (PetscBool)(operation == PATCHFD_OP_SOLVE);
+  LocalStep       s        = {.m = m, .local = &m->local[type], .kern = kern, .plan = m->local[type].plan[kern->id][precision], .operation = operation, .omega = omega, .zero = zero};
+
+  PetscFunctionBegin;
+  if (separate) PetscCall(DMBoxGetWork(m->dm, kern, DMBOX_WORK_R, &s.r));
+  PetscCall(LocalGetArrays(&s, colors, b, x));
+  for (PetscInt64 it = 0; it < its; it++) {
+    for (PetscInt i = 0, step; i < n; i += step, s.zero = PETSC_FALSE) {
+      int dir[3], ndir = 0;
+
+      step = separate ? 1 : LocalColorsTogether(&s, n - i, &colors[i]);
+      if (separate) {
+        s.operation = PATCHFD_OP_RESIDUAL;
+        PetscCall(LocalApplyAll(&s, step, &colors[i]));
+        s.operation = PATCHFD_OP_SOLVE;
+      }
+      if (i + step < n || it + 1 < its) ndir = LocalExchanges(&s, &colors[i + step - 1], &colors[(i + step) % n], dir);
+      if (ndir) PetscCall(LocalApplyExchange(&s, step, &colors[i], ndir, dir));
+      else PetscCall(LocalApplyAll(&s, step, &colors[i]));
+    }
+  }
+  PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
+{
+  LocalStep s = {.m = m, .local = &m->local[type], .kern = kern, .plan = m->local[type].plan[kern->id][precision], .operation = PATCHFD_OP_SOLVE, .omega = omega};
+
+  PetscFunctionBegin;
+  if (s.local->fit[kern->id]) {
+    PetscCall(MatBoxFitCorrect(m, s.local, kern, n, colors, omega, r, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, r, DMBOX_WORK_R, &s.r));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, r, DMBOX_WORK_R, &s.r));
+  PetscCall(DMBoxGlobalToLocalOwned(m->dm, kern, x, DMBOX_WORK_X, &s.x)); /* updates only add to x: its ghosts need no values */
+  PetscCall(LocalApplyAll(&s, n, colors));
+  PetscCall(DMBoxLocalToGlobal(m->dm, kern, s.x, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

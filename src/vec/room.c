@@ -1,0 +1,149 @@
+/*
+  Vecs whose arrays have room for ghosts before and after the values, so that a ghosted array can be the Vec's own and nobody copies.  Whoever has only the
+  array asks here what is around it.
+*/
+#include <patchfd/private/vecimpl.h>
+#include <petscdevice.h>
+
+/* ---- arrays with room: few enough to look at all of them ---- */
+
+typedef struct {
+  const void *array;
+  size_t      room[2];
+} Room;
+
+static Room  *rooms;
+static size_t nroom, maxroom;
+
+PetscErrorCode PatchFDRoomAdd(const void *array, const size_t room[2])
+{
+  PetscFunctionBegin;
+  if (nroom == maxroom) {
+    Room *more;
+
+    maxroom = PetscMax(64, 2 * maxroom);
+    PetscCall(PetscMalloc1(maxroom, &more));
+    PetscCall(PetscArraycpy(more, rooms, nroom));
+    PetscCall(PetscFree(rooms));
+    rooms = more;
+  }
+  rooms[nroom++] = (Room){.array = array, .room = {room[0], room[1]}};
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDRoomRemove(const void *array)
+{
+  PetscFunctionBegin;
+  for (size_t i = 0; i < nroom; i++) {
+    if (rooms[i].array != array) continue;
+    rooms[i] = rooms[--nroom];
+    break;
+  }
+  if (!nroom) PetscCall(PetscFree(rooms));
+  if (!nroom) maxroom = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscBool PatchFDRoomHas(const void *array, const size_t room[2])
+{
+  for (size_t i = 0; i < nroom; i++)
+    if (rooms[i].array == array) return (PetscBool)(rooms[i].room[0] >= room[0] && rooms[i].room[1] >= room[1]);
+  return PETSC_FALSE;
+}
+
+/* ---- PETSc's own Vecs on such an array, on several ranks ---- */
+
+typedef struct {
+  PatchFDKernels kern;
+  void          *memory, *array;
+  size_t         room[2];
+} VecRoom;
+
+static const char VECROOM[] = "PatchFDVecRoom";
+
+static PetscErrorCode VecRoomDestroy(void *ctx)
+{
+  VecRoom *r = *(VecRoom **)ctx;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDRoomRemove(r->array));
+  PetscCall((*r->kern->free)(r->memory));
+  PetscCall(PetscFree(r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the array is freed after the Vec has let it go */
+static PetscErrorCode VecSetRoom(Vec v, VecRoom *r)
+{
+  PetscContainer container;
+
+  PetscFunctionBegin;
+  PetscCall(PetscContainerCreate(PETSC_COMM_SELF, &container));
+  PetscCall(PetscContainerSetPointer(container, r));
+  PetscCall(PetscContainerSetCtxDestroy(container, VecRoomDestroy));
+  PetscCall(PetscObjectCompose((PetscObject)v, VECROOM, (PetscObject)container));
+  PetscCall(PetscContainerDestroy(&container));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode VecDuplicate_Room(Vec v, Vec *w)
+{
+  PetscContainer container;
+  VecRoom       *r;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)v, VECROOM, (PetscObject *)&container));
+  PetscCall(PetscContainerGetPointer(container, &r));
+  PetscCall(PatchFDVecCreateWithRoom(PetscObjectComm((PetscObject)v), r->kern, v->map->n, r->room, w));
+  PetscCall(PetscLayoutReference(v->map, &(*w)->map));
+  PetscCall(PetscObjectQuery((PetscObject)*w, VECROOM, (PetscObject *)&container));
+  PetscCall(PetscObjectReference((PetscObject)container));
+  PetscCall(PetscObjectListDuplicate(((PetscObject)v)->olist, &((PetscObject)*w)->olist));
+  PetscCall(PetscFunctionListDuplicate(((PetscObject)v)->qlist, &((PetscObject)*w)->qlist));
+  PetscCall(PetscObjectCompose((PetscObject)*w, VECROOM, (PetscObject)container)); /* its own, in place of that of v */
+  PetscCall(PetscContainerDestroy(&container));
+  (*w)->ops->view          = v->ops->view; /* DMs replace these */
+  (*w)->ops->viewnative    = v->ops->viewnative;
+  (*w)->ops->load          = v->ops->load;
+  (*w)->ops->loadnative    = v->ops->loadnative;
+  (*w)->stash.donotstash   = v->stash.donotstash;
+  (*w)->stash.ignorenegidx = v->stash.ignorenegidx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode VecDuplicateVecs_Room(Vec v, PetscInt m, Vec **w)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(m, w));
+  for (PetscInt i = 0; i < m; i++) PetscCall(VecDuplicate(v, *w + i));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode VecDestroyVecs_Room(PetscInt m, Vec w[])
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < m; i++) PetscCall(VecDestroy(&w[i]));
+  PetscCall(PetscFree(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDVecCreateWithRoom(MPI_Comm comm, PatchFDKernels kern, PetscInt n, const size_t room[2], Vec *v)
+{
+  VecRoom *r;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&r));
+  r->kern    = kern;
+  r->room[0] = room[0];
+  r->room[1] = room[1];
+  PetscCall((*kern->malloc)(PatchFDRoomLead(room) + (size_t)n + room[1], &r->memory));
+  r->array = (char *)r->memory + PatchFDRoomLead(room) * kern->size;
+  if (PetscMemTypeHost(kern->memtype)) PetscCall(VecCreateMPIWithArray(comm, 1, n, PETSC_DETERMINE, (const PetscScalar *)r->array, v));
+  else PetscCall(VecCreateMPICUDAWithArray(comm, 1, n, PETSC_DETERMINE, (const PetscScalar *)r->array, v));
+  PetscCall(PatchFDRoomAdd(r->array, room));
+  PetscCall(VecSetRoom(*v, r));
+  (*v)->ops->duplicate     = VecDuplicate_Room;
+  (*v)->ops->duplicatevecs = VecDuplicateVecs_Room;
+  (*v)->ops->destroyvecs   = VecDestroyVecs_Room;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -1,0 +1,228 @@
+static char help[] = "What ranks exchange.  -part\n\
+  transports : the operator and V-cycles, applied several times, are the same for every -dm_box_halo that is given as -types\n\
+  messages   : of a V-cycle, its smoothing steps and the operator, on 8 ranks, against what a rank has to send\n\
+  errors     : types that do not exist, or too late\n\n";
+
+#include <petscpatchfd.h>
+#include <petsc/private/petscimpl.h>
+#include "catch.h"
+
+static PetscErrorCode CreateProblem(const char type[], PetscInt cells, PetscInt degree, DM *dm, Mat *A, PC *pc, Vec *x, Vec *y)
+{
+  PetscRandom random;
+
+  PetscFunctionBeginUser;
+  if (type) PetscCall(PetscOptionsSetValue(NULL, "-dm_box_halo", type));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, (const PetscInt[]){cells, cells, cells}, degree, dm));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMSetUp(*dm));
+  PetscCall(DMCreateMatrix(*dm, A));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, pc));
+  PetscCall(PCSetOperators(*pc, *A, *A));
+  PetscCall(PCSetDM(*pc, *dm));
+  PetscCall(PCSetType(*pc, PCPATCHMG));
+  PetscCall(PCSetFromOptions(*pc));
+  PetscCall(PCSetUp(*pc));
+  PetscCall(DMCreateGlobalVector(*dm, x));
+  PetscCall(VecDuplicate(*x, y));
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  PetscCall(VecSetRandom(*x, random));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DestroyProblem(DM *dm, Mat *A, PC *pc, Vec *x, Vec *y)
+{
+  PetscFunctionBeginUser;
+  PetscCall(VecDestroy(x));
+  PetscCall(VecDestroy(y));
+  PetscCall(PCDestroy(pc));
+  PetscCall(MatDestroy(A));
+  PetscCall(DMDestroy(dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- transports ---- */
+
+/* iterates of x <- x - M^{-1} A x, which need all that ranks exchange; several, so that recordings are replayed */
+static PetscErrorCode Iterate(Mat A, PC pc, Vec x, Vec y)
+{
+  Vec z;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecDuplicate(x, &z));
+  for (int i = 0; i < 4; i++) {
+    PetscCall(MatMult(A, x, y));
+    PetscCall(PCApply(pc, y, z));
+    PetscCall(VecAXPY(x, -1, z));
+  }
+  PetscCall(MatMult(A, x, y));
+  PetscCall(VecDestroy(&z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CheckTransports(void)
+{
+  char     *type[4];
+  PetscInt  n = 4;
+  Vec       first = NULL;
+  PetscBool set;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-types", type, &n, &set));
+  for (PetscInt i = 0; i < (set ? n : 0); i++) {
+    DM        dm;
+    Mat       A;
+    PC        pc;
+    Vec       x, y;
+    PetscReal norm, size;
+
+    PetscCall(CreateProblem(type[i], 8, 3, &dm, &A, &pc, &x, &y));
+    PetscCall(Iterate(A, pc, x, y));
+    if (!first) PetscCall(VecDuplicate(y, &first));
+    if (i == 0) PetscCall(VecCopy(y, first));
+    PetscCall(VecNorm(first, NORM_2, &size));
+    PetscCall(VecAXPY(y, -1, first));
+    PetscCall(VecNorm(y, NORM_2, &norm));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", norm == 0 && size > 0 ? "the same" : "DIFFERENT"));
+    PetscCall(DestroyProblem(&dm, &A, &pc, &x, &y));
+    PetscCall(PetscFree(type[i]));
+  }
+  PetscCall(VecDestroy(&first));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- messages ---- */
+
+static PetscErrorCode Messages(const char what[], PetscLogDouble before)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %g messages\n", what, petsc_isend_ct - before));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  On 2 x 2 x 2 ranks a rank has a neighbour in each direction.  A smoothing step is 3 messages to begin with, and one before each of the 7 colours after the
+  first; operator, restriction and prolongation are 3 each.  So a V-cycle has 29 on each level but the coarsest, where everybody hears of all.
+*/
+static PetscErrorCode CheckMessages(void)
+{
+  DM             dm;
+  Mat            A;
+  PC             pc, smoother;
+  KSP            ksp;
+  Vec            x, y;
+  PetscInt       n;
+  PetscLogDouble before;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateProblem(NULL, 8, 2, &dm, &A, &pc, &x, &y));
+  PetscCall(PCMGGetLevels(pc, &n));
+  PetscCall(PCMGGetSmoother(pc, n - 1, &ksp));
+  PetscCall(KSPGetPC(ksp, &smoother));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(MatMult(A, x, y));
+    PetscCall(PCApply(smoother, x, y));
+    PetscCall(PCApply(pc, x, y));
+  }
+  before = petsc_isend_ct;
+  PetscCall(MatMult(A, x, y));
+  PetscCall(Messages("operator", before));
+  before = petsc_isend_ct;
+  PetscCall(PCApply(smoother, x, y));
+  PetscCall(Messages("smoothing step", before));
+  before = petsc_isend_ct;
+  PetscCall(PCApply(pc, x, y));
+  PetscCall(Messages("V-cycle", before));
+  PetscCall(DestroyProblem(&dm, &A, &pc, &x, &y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- errors ---- */
+
+static PetscErrorCode CheckErrors(void)
+{
+  DM             dm;
+  PC             pc;
+  DMBoxHaloType  type;
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, (const PetscInt[]){4, 4}, 1, &dm));
+  CATCH(ierr, DMBoxSetHaloType(dm, (DMBoxHaloType)17));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr == PETSC_ERR_ARG_OUTOFRANGE ? "ok" : "NO ERROR", lastmessage));
+  PetscCall(DMBoxSetHaloType(dm, DMBOX_HALO_HOST));
+  PetscCall(DMBoxGetHaloType(dm, &type));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", DMBoxHaloTypes[type]));
+  PetscCall(PetscOptionsSetValue(NULL, "-dm_box_halo", "pigeons"));
+  CATCH(ierr, DMSetFromOptions(dm));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr ? "ok" : "NO ERROR", lastmessage));
+  PetscCall(PetscOptionsClearValue(NULL, "-dm_box_halo"));
+  PetscCall(DMSetUp(dm));
+  CATCH(ierr, DMBoxSetHaloType(dm, DMBOX_HALO_AUTO));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr == PETSC_ERR_ARG_WRONGSTATE ? "ok" : "NO ERROR", lastmessage));
+  PetscCall(DMDestroy(&dm));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCPATCHMG));
+  CATCH(ierr, PCPatchMGSetCoarseEqLim(pc, -3));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr == PETSC_ERR_ARG_OUTOFRANGE ? "ok" : "NO ERROR", lastmessage));
+  PetscCall(PCMGSetLevels(pc, 2, NULL));
+  CATCH(ierr, PCPatchMGSetCoarseEqLim(pc, 100));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr == PETSC_ERR_ARG_WRONGSTATE ? "ok" : "NO ERROR", lastmessage));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char      part[32] = "";
+  PetscBool is[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-part", part, sizeof(part), NULL));
+  PetscCall(PetscStrcmp(part, "transports", &is[0]));
+  PetscCall(PetscStrcmp(part, "messages", &is[1]));
+  PetscCall(PetscStrcmp(part, "errors", &is[2]));
+  if (is[0]) PetscCall(CheckTransports());
+  if (is[1]) PetscCall(CheckMessages());
+  if (is[2]) PetscCall(CheckErrors());
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   test:
+     suffix: messages
+     nsize: 8
+     args: -part messages
+   # two levels in place of three
+   test:
+     suffix: messages_coarse
+     nsize: 8
+     args: -part messages -pc_patchmg_coarse_eq_limit 1000
+   test:
+     suffix: errors
+     nsize: 2
+     args: -part errors
+   test:
+     suffix: host
+     nsize: {{2 3 8}}
+     output_file: output/halo_transports.out
+     args: -part transports -types auto,mpi -dm_vec_type {{standard single}}
+   # ranks that share a GPU, too
+   testset:
+     requires: cuda gpu
+     nsize: {{2 4}}
+     output_file: output/halo_transports.out
+     args: -part transports -use_gpu_aware_mpi 0
+     test:
+       suffix: cuda
+       args: -types host,peer -dm_vec_type {{cuda singlecuda}}
+     test:
+       suffix: cuda_graph
+       args: -types peer,peer -pc_patchmg_graph {{0 1}} -dm_vec_type cuda
+
+TEST*/
