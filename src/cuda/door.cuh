@@ -8,6 +8,7 @@
 #include "cuda.cuh"
 #include "dg.cuh"
 #include "fields.cuh"
+#include "fit.cuh"
 #include "mesh_transfer.cuh"
 #include "mixed_transfer.cuh"
 #include "points.cuh"
@@ -158,6 +159,16 @@ struct OperatorDoor {
     PetscCall(PointsOperator<T>::sweep(p->plan, d, r, q, dir, w, sweep));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  static PetscErrorCode pick(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[], void **picked)
+  {
+    DoorPlan *p;
+
+    PetscFunctionBegin;
+    PetscCall(DoorCreate(POINTS, picked, &p));
+    PetscCall(PointsOperator<T>::pick(((DoorPlan *)plan)->plan, nnodes, ncells, cells, index, &p->plan));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  static PetscErrorCode fit(const PatchFDFit *desc, const PatchFDFitRule *rule, void *plan, char close[], void **fit) { return Fit<T>::create(desc, rule, ((DoorPlan *)plan)->plan, close, fit); }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(plan); }
 };
 

@@ -7,10 +7,11 @@ namespace patchfd
 
 template <typename T>
 struct Fit {
-  static PetscErrorCode create(const PatchFDFit *, void **);
+  static PetscErrorCode create(const PatchFDFit *, const PatchFDFitRule *, void *pointsplan, char[], void **);
+  static PetscErrorCode groups(void *);
   static PetscErrorCode apply(void *, PetscInt, PetscInt, PetscReal, const void *, const void *, void *);
   static PetscErrorCode work(void *, void **, void **);
-  static PetscErrorCode cg(void *, PetscInt, PetscInt, const void *, const void *, void *, void *, PetscReal[], PetscReal[]);
+  static PetscErrorCode cg(void *, PetscInt, PetscInt, PetscInt, const void *, const void *, void *, void *, PetscReal[], PetscReal[]);
   static PetscErrorCode destroy(void **);
 };
 

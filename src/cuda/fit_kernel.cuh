@@ -16,8 +16,7 @@
 */
 #pragma once
 #include "dispatch.cuh"
-#include "fit.cuh"
-#include "plan.cuh"
+#include "fit_make.cuh"
 #include <patchfd/private/fit.h>
 
 namespace patchfd
@@ -33,14 +32,16 @@ struct FitArguments {
   const int    *first;   /* [count][3] */
   const size_t *record;  /* [count][3] */
   const size_t *compact; /* [count] */
-  const T      *records, *g /* [count][4] */, *coef /* [count][2] */;
+  const int    *number;  /* [count] */
+  const T      *records, *g /* [number][4] */, *coef /* [count][2] */;
   const T      *diagonal;
   /* a step */
   bool     begins, several; /* is it the first one, are there more? */
   T        omega;
   const T *r;
   T       *x, *rwork, *zwork;
-  /* a step of conjugate gradients */
+  /* a step of conjugate gradients, on compact arrays */
+  bool     ends; /* nobody asks for more than the step's length */
   const T *q;
   T       *residual, *direction;
   double  *rz, *a, *b; /* [count][2], [count], [count] */
@@ -144,7 +145,7 @@ struct FitThread {
   /* c[s] = C on the line in the last direction */
   __device__ void scale(T c[M]) const
   {
-    const T *g = arg.g + 4 * patch, *x = matrix(0), *y = matrix(1), *z = matrix(last);
+    const T *g = arg.g + 4 * (size_t)arg.number[patch], *x = matrix(0), *y = matrix(1), *z = matrix(last);
     const T  A0 = g[0] * x[n[0] * (n[0] + 1) + a], M0 = x[n[0] * (n[0] + 2) + a];
     const T  A1 = dim == 3 ? g[1] * y[n[1] * (n[1] + 1) + b] : T(0), M1 = dim == 3 ? y[n[1] * (n[1] + 2) + b] : T(1);
     const T  mass = M0 * M1, rest = A0 * M1 + M0 * A1 + g[3] * mass;
@@ -158,7 +159,7 @@ struct FitThread {
   /* v /= D on the line of modes in the first direction; nothing where D is zero: the constants of a patch without Dirichlet nodes */
   __device__ void divide(T v[M]) const
   {
-    const T *g    = arg.g + 4 * patch, *x = matrix(0) + n[0] * n[0];
+    const T *g    = arg.g + 4 * (size_t)arg.number[patch], *x = matrix(0) + n[0] * n[0];
     T        rest = g[1] * matrix(1)[n[1] * n[1] + a] + g[3];
 
     if (dim == 3) rest += g[2] * matrix(2)[n[2] * n[2] + b];
@@ -277,8 +278,8 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
     if (!mine || (!inner && s >= t.n[last])) continue;
     if (arg.begins) v[s] = (T)PatchFDFitNoise(t.a, dim == 2 ? s : t.b, dim == 2 ? 0 : s);
     else {
-      v[s] = arg.residual[t.node(s)];
-      partial += (double)arg.direction[t.node(s)] * (double)arg.q[t.node(s)];
+      v[s] = arg.residual[t.compact(s)];
+      partial += (double)arg.direction[t.compact(s)] * (double)arg.q[t.compact(s)];
     }
   }
   product = t.sum(partial);
@@ -289,29 +290,30 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
     if (!go) old = 0; /* it ends here */
     if (t.live && t.thread == 0) arg.a[t.patch] = go ? (double)(T)length : 1;
   }
+  if (arg.ends) return;
   partial = 0;
 #pragma unroll
   for (int s = 0; s < M; s++) {
     if (!mine || (!inner && s >= t.n[last])) continue;
-    if (!arg.begins) v[s] -= (T)length * arg.q[t.node(s)];
-    arg.residual[t.node(s)] = v[s];
+    if (!arg.begins) v[s] -= (T)length * arg.q[t.compact(s)];
+    arg.residual[t.compact(s)] = v[s];
   }
   t.solve(v);
 #pragma unroll
   for (int s = 0; s < M; s++)
-    if (mine && (inner || s < t.n[last])) partial += (double)v[s] * (double)arg.residual[t.node(s)];
+    if (mine && (inner || s < t.n[last])) partial += (double)v[s] * (double)arg.residual[t.compact(s)];
   product = t.sum(partial);
   if (!arg.begins && old > 0) factor = product > 0 ? product / old : 0;
   if (t.live && t.thread == 0) {
-    arg.b[t.patch]          = (double)(T)factor;
+    if (!arg.begins) arg.b[t.patch] = (double)(T)factor;
     arg.rz[2 * t.patch]     = product;
     arg.rz[2 * t.patch + 1] = arg.begins ? product : begin;
   }
 #pragma unroll
   for (int s = 0; s < M; s++) {
     if (!mine || (!inner && s >= t.n[last])) continue;
-    if (!arg.begins) v[s] += (T)factor * arg.direction[t.node(s)];
-    arg.direction[t.node(s)] = v[s];
+    if (!arg.begins) v[s] += (T)factor * arg.direction[t.compact(s)];
+    arg.direction[t.compact(s)] = v[s];
   }
 }
 
@@ -330,11 +332,18 @@ struct FitPlan {
   std::vector<FitRun> run;
   std::vector<size_t> at; /* runs of group i: at[i] .. at[i + 1] - 1 */
   FitArguments<T>     arg = {};
-  double             *rz = NULL, *a = NULL, *b = NULL;
+  double             *rz = NULL, *a = NULL, *b = NULL; /* of a group */
   const T            *coef = NULL;
-  PlanMemory          memory;
+  PlanMemory          memory, groups, cg; /* groups: what goes with the groups */
 
-  PetscErrorCode free() { return memory.free(); }
+  PetscErrorCode free()
+  {
+    PetscFunctionBegin;
+    PetscCall(cg.free());
+    PetscCall(groups.free());
+    PetscCall(memory.free());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
 };
 
 template <typename T>
@@ -343,6 +352,8 @@ static void FitMakeRuns(FitPlan<T> *p)
   const PatchFDFit *f = p->desc;
   const int         M = (int)(2 * f->degree - 1);
 
+  p->run.clear();
+  p->at.clear();
   for (PetscInt group = 0; group < f->ngroup; group++) {
     p->at.push_back(p->run.size());
     for (PetscCount i = f->group[group]; i < f->group[group + 1]; i++) {
@@ -357,10 +368,11 @@ static void FitMakeRuns(FitPlan<T> *p)
 }
 
 template <typename T>
-PetscErrorCode Fit<T>::create(const PatchFDFit *desc, void **plan)
+PetscErrorCode Fit<T>::groups(void *plan)
 {
+  FitPlan<T>       *p       = (FitPlan<T> *)plan;
+  const PatchFDFit *desc    = p->desc;
   const size_t      n       = (size_t)desc->npatch;
-  FitPlan<T>       *p       = new FitPlan<T>;
   PetscCount        compact = 0;
   FitArguments<T>  &arg     = p->arg;
   int              *first;
@@ -368,31 +380,58 @@ PetscErrorCode Fit<T>::create(const PatchFDFit *desc, void **plan)
   T                *numbers;
 
   PetscFunctionBegin;
-  *plan   = p;
-  p->desc = desc;
-  PetscCheck(desc->degree <= fit_degrees, PETSC_COMM_SELF, PETSC_ERR_SUP, "-pc_patchfd_fit own and shared have kernels for degrees up to %d on GPUs, found %" PetscInt_FMT "; use line", fit_degrees, desc->degree);
-  PetscCheck(desc->npatch <= PETSC_INT32_MAX / 4, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " patches; on GPUs there can be up to %d on a rank", desc->npatch, PETSC_INT32_MAX / 4);
+  PetscCall(p->groups.free());
   FitMakeRuns(p);
   for (PetscInt i = 0; i < desc->ngroup; i++) {
     const PetscCount last = desc->group[i + 1] - 1;
 
     if (desc->steps[i] > 1) compact = PetscMax(compact, desc->compact[last] + (PetscCount)(desc->n[3 * last] * desc->n[3 * last + 1] * desc->n[3 * last + 2]));
   }
-  arg.box = Layout(desc->box);
-  PetscCall(p->memory.upload(3 * n, desc->first, &first));
+  PetscCall(p->groups.upload(3 * n, desc->first, &first));
   arg.first = first;
-  PetscCall(p->memory.upload(3 * n, desc->record, &place));
+  PetscCall(p->groups.upload(n, desc->number, &first));
+  arg.number = first;
+  PetscCall(p->groups.upload(3 * n, desc->record, &place));
   arg.record = place;
-  PetscCall(p->memory.upload(n, desc->compact, &place));
+  PetscCall(p->groups.upload(n, desc->compact, &place));
   arg.compact = place;
-  PetscCall(p->memory.upload((size_t)desc->nrecord, desc->records, &numbers));
-  arg.records = numbers;
-  PetscCall(p->memory.upload(4 * n, desc->g, &numbers));
-  arg.g = numbers;
-  PetscCall(p->memory.upload((size_t)desc->coefat[desc->ngroup], desc->coef, &numbers));
+  PetscCall(p->groups.upload((size_t)desc->coefat[desc->ngroup], desc->coef, &numbers));
   p->coef = numbers;
-  PetscCall(p->memory.malloc((size_t)compact, &arg.rwork));
-  PetscCall(p->memory.malloc((size_t)compact, &arg.zwork));
+  PetscCall(p->groups.malloc((size_t)compact, &arg.rwork));
+  PetscCall(p->groups.malloc((size_t)compact, &arg.zwork));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* those of constants are the first records */
+template <typename T>
+static PetscErrorCode FitConstants(const PatchFDFit *fit, T *records)
+{
+  std::vector<T> v(fit->constants, fit->constants + fit->nconstant);
+
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaMemcpy(records, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::create(const PatchFDFit *desc, const PatchFDFitRule *rule, void *points, char close[], void **plan)
+{
+  FitPlan<T> *p = new FitPlan<T>;
+  T          *g, *records;
+
+  PetscFunctionBegin;
+  *plan   = p;
+  p->desc = desc;
+  PetscCheck(desc->degree <= fit_degrees, PETSC_COMM_SELF, PETSC_ERR_SUP, "-pc_patchfd_fit own and shared have kernels for degrees up to %d on GPUs, found %" PetscInt_FMT "; use line", fit_degrees, desc->degree);
+  PetscCheck(desc->npatch <= PETSC_INT32_MAX / 4, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " patches; on GPUs there can be up to %d on a rank", desc->npatch, PETSC_INT32_MAX / 4);
+  p->arg.box = Layout(desc->box);
+  PetscCall(p->memory.malloc(4 * (size_t)desc->npatch, &g));
+  PetscCall(p->memory.malloc((size_t)desc->nrecord, &records));
+  PetscCall(FitConstants(desc, records));
+  PetscCall(FitNumbersCreate(desc, rule, PointsOperator<T>::generic(points), g, records, close));
+  p->arg.g       = g;
+  p->arg.records = records;
+  PetscCall(groups(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -426,13 +465,8 @@ static FitArguments<T> FitRunArguments(const FitPlan<T> *p, const FitRun &run, P
   arg.first += 3 * run.first;
   arg.record += 3 * run.first;
   arg.compact += run.first;
-  arg.g += 4 * run.first;
+  arg.number += run.first;
   if (step < f->steps[group]) arg.coef = p->coef + f->coefat[group] + 2 * (step * count + run.first - f->group[group]);
-  if (p->rz) {
-    arg.rz = p->rz + 2 * run.first;
-    arg.a  = p->a + run.first;
-    arg.b  = p->b + run.first;
-  }
   return arg;
 }
 
@@ -482,29 +516,41 @@ PetscErrorCode Fit<T>::apply(void *plan, PetscInt group, PetscInt step, PetscRea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* where a step of conjugate gradients has its numbers: [last][patches] for a and b */
 template <typename T>
-PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, const void *diagonal, const void *q, void *r, void *direction, PetscReal a[], PetscReal b[])
+static PetscErrorCode FitCGBegin(FitPlan<T> *p, size_t count, PetscInt last)
+{
+  PetscFunctionBegin;
+  PetscCall(p->cg.free());
+  PetscCall(p->cg.malloc(2 * count, &p->rz));
+  PetscCall(p->cg.malloc(count * (size_t)last, &p->a));
+  PetscCall(p->cg.malloc(count * (size_t)last, &p->b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *direction, PetscReal a[], PetscReal b[])
 {
   FitPlan<T>      *p     = (FitPlan<T> *)plan;
-  const size_t     n     = (size_t)p->desc->npatch;
   const PetscCount first = p->desc->group[group];
-  const size_t     bytes = (size_t)(p->desc->group[group + 1] - first) * sizeof(double);
+  const size_t     count = (size_t)(p->desc->group[group + 1] - first);
   cudaStream_t     stream;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
-  if (!p->rz) {
-    PetscCall(p->memory.malloc(2 * n, &p->rz));
-    PetscCall(p->memory.malloc(n, &p->a));
-    PetscCall(p->memory.malloc(n, &p->b));
-  }
+  if (step == 0) PetscCall(FitCGBegin(p, count, last));
   for (size_t i = p->at[group]; i < p->at[group + 1]; i++) {
     FitArguments<T> arg = FitRunArguments(p, p->run[i], group, step);
+    const size_t    at  = (size_t)(p->run[i].first - first), row = step ? (size_t)(step - 1) * count + at : 0;
 
+    arg.ends      = step == last;
     arg.diagonal  = (const T *)diagonal;
     arg.q         = (const T *)q;
     arg.residual  = (T *)r;
     arg.direction = (T *)direction;
+    arg.rz        = p->rz + 2 * at;
+    arg.a         = p->a + row;
+    arg.b         = p->b + row;
     PetscCall((ForDegree<1, fit_degrees>(p->desc->degree, [&](auto degree) {
       constexpr int k = decltype(degree)::value;
 
@@ -514,9 +560,11 @@ PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, const void 
       PetscFunctionReturn(PETSC_SUCCESS);
     })));
   }
-  PetscCallCUDA(cudaMemcpyAsync(a, p->a + first, bytes, cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaMemcpyAsync(b, p->b + first, bytes, cudaMemcpyDeviceToHost, stream));
+  if (step < last) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMemcpyAsync(a, p->a, count * (size_t)last * sizeof(double), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaMemcpyAsync(b, p->b, count * (size_t)last * sizeof(double), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(p->cg.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -304,13 +304,13 @@ static PetscLogDouble PointsFlops(const PatchFDPoints *points, int n, int c)
   return flops;
 }
 
+/* all but the factors */
 template <typename T>
-static PetscErrorCode PointsPlanCreate(const PatchFDOperatorDesc *desc, const PatchFDRule *rule, PointsPlan<T> *p)
+static PetscErrorCode PointsPlanBegin(const PatchFDOperatorDesc *desc, const PatchFDRule *rule, bool computed, PointsPlan<T> *p)
 {
-  const PatchFDPoints *points   = desc->points;
-  const bool           computed = PointsIsComputed<T>(points);
-  PointsArguments<T>  &arg      = p->arg;
-  PointsGeneric<T>    &g        = p->generic;
+  const PatchFDPoints *points = desc->points;
+  PointsArguments<T>  &arg    = p->arg;
+  PointsGeneric<T>    &g      = p->generic;
 
   PetscFunctionBegin;
   PetscCall(PointsNodesCreate(desc, p));
@@ -327,9 +327,57 @@ static PetscErrorCode PointsPlanCreate(const PatchFDOperatorDesc *desc, const Pa
   PetscCall(p->memory.malloc(points_sums, &arg.sums));
   PetscCall(PointsChoose(points, computed, p));
   PetscCall(PointsMatrices(rule, p));
-  PetscCall(PointsMapCreate(points, rule, p));
-  PetscCall(PointsFactorsCreate(points, computed, p));
   p->flops = PointsFlops(points, g.n, g.c) * arg.cells * g.ncomp;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+static PetscErrorCode PointsPlanCreate(const PatchFDOperatorDesc *desc, const PatchFDRule *rule, PointsPlan<T> *p)
+{
+  const bool computed = PointsIsComputed<T>(desc->points);
+
+  PetscFunctionBegin;
+  PetscCall(PointsPlanBegin(desc, rule, computed, p));
+  PetscCall(PointsMapCreate(desc->points, rule, p));
+  PetscCall(PointsFactorsCreate(desc->points, computed, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the factors of some cells of another operator, a thread a point */
+template <typename T>
+static __global__ void PointsPickKernel(const PointsGeneric<T> from, const int *cell, const PointsLayout to, int cells, T *factors)
+{
+  const int points = (int)from.size;
+
+  for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < (size_t)cells * points; e += (size_t)gridDim.x * blockDim.x) {
+    const int i = (int)(e / points), point = (int)(e % points);
+    T         f[7];
+
+    from.at(cell[i], point, f);
+    for (int m = 0; m < to.numbers; m++) factors[to.at(i, point) + (ptrdiff_t)m * to.lanes] = f[m];
+  }
+}
+
+template <typename T>
+static PetscErrorCode PointsPlanPick(const PointsGeneric<T> &from, const PatchFDPoints *points, const PatchFDRule *rule, const PetscCount cells[], PointsPlan<T> *p)
+{
+  const int           blocks = (int)PetscMin((size_t)points->ncells * from.size / 128 + 1, (size_t)1 << 20);
+  PatchFDOperatorDesc desc   = {};
+  int                *cell;
+  T                  *factors;
+  cudaStream_t        stream;
+
+  PetscFunctionBegin;
+  desc.points = points;
+  PetscCall(Stream(&stream));
+  PetscCall(PointsPlanBegin(&desc, rule, false, p));
+  PetscCall(p->memory.malloc(p->generic.layout.size((size_t)p->arg.cells), &factors));
+  PetscCall(p->setup.upload((size_t)points->ncells, cells, &cell));
+  PointsPickKernel<T><<<blocks, 128, 0, stream>>>(from, cell, p->generic.layout, p->arg.cells, factors);
+  PetscCallCUDA(cudaGetLastError());
+  p->generic.factors = p->arg.factors = factors;
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(p->setup.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -345,6 +393,43 @@ PetscErrorCode PointsOperator<T>::create(const PatchFDOperatorDesc *desc, void *
   PetscCall(PatchFDPointsCheck(desc->points));
   PetscCall(PatchFDRuleCreate(desc->points->degree, desc->points->gauss, &rule));
   ierr = PointsPlanCreate(desc, &rule, p);
+  PetscCall(PatchFDRuleDestroy(&rule));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+const PointsGeneric<T> &PointsOperator<T>::generic(void *plan)
+{
+  return ((PointsPlan<T> *)plan)->generic;
+}
+
+template <typename T>
+PetscErrorCode PointsOperator<T>::pick(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[], void **picked)
+{
+  const PointsGeneric<T> &from   = generic(plan);
+  const PetscReal         one    = 1;
+  PatchFDPoints           points = {};
+  PointsPlan<T>          *p      = new PointsPlan<T>;
+  PatchFDRule             rule;
+  PetscErrorCode          ierr;
+
+  PetscFunctionBegin;
+  *picked          = p;
+  points.nodes     = PATCHFD_NODES_INDEX;
+  points.dim       = from.dim;
+  points.degree    = from.n - 1;
+  points.ncomp     = 1;
+  points.gauss     = (PetscBool)(from.c != from.n);
+  points.ncells    = ncells;
+  points.nnodes    = nnodes;
+  points.index     = index;
+  points.geodegree = 1;
+  points.nkappa    = from.stiff ? from.dim * (from.dim + 1) / 2 : 0;
+  points.shift     = from.shift ? &one : NULL;
+  points.factors   = PATCHFD_FACTORS_STORED;
+  PetscCall(PatchFDRuleCreate(points.degree, points.gauss, &rule));
+  ierr = PointsPlanPick(from, &points, &rule, cells, p);
   PetscCall(PatchFDRuleDestroy(&rule));
   PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);

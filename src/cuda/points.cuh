@@ -259,8 +259,13 @@ template <typename T, PointsRule>
 PetscErrorCode PointsFind(PetscInt degree, int nodes, bool computed, PointsKernel<T> *);
 
 template <typename T>
+struct PointsGeneric; /* points_generic.cuh */
+
+template <typename T>
 struct PointsOperator {
   static PetscErrorCode create(const PatchFDOperatorDesc *, void **);
+  static PetscErrorCode pick(void *, PetscCount, PetscCount, const PetscCount[], const PetscInt[], void **);
+  static const PointsGeneric<T> &generic(void *);
   static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
   static PetscErrorCode diagonal(void *, void *);
   static PetscErrorCode sweep(void *, const void *, const void *, const void *, void *, void *, PatchFDSweep *);

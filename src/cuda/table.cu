@@ -1,6 +1,5 @@
 /* the CUDA kernel tables of both precisions */
 #include "door.cuh"
-#include "fit.cuh"
 #include <patchfd/private/vecimpl.h>
 
 namespace patchfd
@@ -50,6 +49,7 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .operatorresidual = patchfd::OperatorDoor<T>::residual, \
     .operatordiagonal = patchfd::OperatorDoor<T>::diagonal, \
     .operatorsweep    = patchfd::OperatorDoor<T>::sweep, \
+    .operatorpick     = patchfd::OperatorDoor<T>::pick, \
     .operatordestroy  = patchfd::OperatorDoor<T>::destroy, \
     .latticecreate    = patchfd::Lattice<T>::create, \
     .latticeapply     = patchfd::Lattice<T>::apply, \
@@ -63,7 +63,8 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .localcreate      = patchfd::LocalDoor<T>::create, \
     .localapply       = patchfd::LocalDoor<T>::apply, \
     .localdestroy     = patchfd::LocalDoor<T>::destroy, \
-    .fitcreate        = patchfd::Fit<T>::create, \
+    .fitcreate        = patchfd::OperatorDoor<T>::fit, \
+    .fitgroups        = patchfd::Fit<T>::groups, \
     .fitapply         = patchfd::Fit<T>::apply, \
     .fitwork          = patchfd::Fit<T>::work, \
     .fitcg            = patchfd::Fit<T>::cg, \

@@ -16,59 +16,56 @@ enum {
   MAX_CELLS = 2 /* of a patch in a direction */
 };
 
-/* What patches of a direction can be like: cells and unknowns; lower is 1 if the unknowns begin behind the first node */
-typedef struct {
-  PetscInt ncells, n, lower;
-} Kind;
-
-/* The means of the logarithms in all cells: mean[cell][a][b][point of direction b], and of |J| s */
-typedef struct {
-  PetscInt   dim, q;
-  PetscReal *log, *shift;
-} CellMeans;
+typedef PatchFDFitKind Kind;
 
 /* ---- means ---- */
 
-static PetscErrorCode CellMeansCreate(const PatchFDFitMesh *mesh, CellMeans *c)
+PetscErrorCode PatchFDHostFitMeansCreate(PetscInt dim, PetscInt points, PetscCount ncells, PetscBool stiff, PetscBool shift, PatchFDFitMeans *m)
 {
-  const PatchFDPoints *points = mesh->points;
-  const PetscInt       dim = points->dim, diagonal[2][3] = {{0, 2, 0}, {0, 3, 5}};
-  PatchFDGeometry      g;
-  PetscReal           *factor;
+  const PetscCount n = ncells * PetscPowInt(points, dim);
 
   PetscFunctionBegin;
-  PetscCall(PatchFDGeometryCreate(points, &g));
-  c->dim = dim;
-  c->q   = g.rule.points;
-  PetscCall(PetscCalloc2(points->ncells * dim * dim * c->q, &c->log, points->ncells, &c->shift));
-  PetscCall(PetscMalloc1(g.npoint * g.nfactor, &factor));
-  for (PetscCount cell = 0; cell < points->ncells; cell++) {
-    PetscReal *mean = c->log + cell * dim * dim * c->q;
-
-    PetscCall(PatchFDGeometryCell(&g, cell, factor));
-    for (PetscInt i = 0; i < g.npoint; i++) {
-      const PetscReal *f      = factor + i * g.nfactor, *w = g.rule.w;
-      const PetscInt   at[3]  = {i % c->q, i / c->q % c->q, i / c->q / c->q};
-      const PetscReal  weight = w[at[0]] * w[at[1]] * (dim == 3 ? w[at[2]] : 1);
-
-      for (PetscInt a = 0; a < dim && points->nkappa; a++) {
-        const PetscReal v = PetscLogReal(f[diagonal[dim - 2][a]] / weight);
-
-        for (PetscInt b = 0; b < dim; b++) mean[(a * dim + b) * c->q + at[b]] += weight / w[at[b]] * v;
-      }
-      if (points->shift) c->shift[cell] += f[g.nfactor - 1];
-    }
-  }
-  PetscCall(PetscFree(factor));
-  PetscCall(PatchFDGeometryDestroy(&g));
+  *m = (PatchFDFitMeans){.dim = dim, .points = points, .ncells = ncells, .stiff = stiff, .hasshift = shift};
+  PetscCall(PetscCalloc3(ncells * dim * dim * points, &m->mean, ncells, &m->cross, ncells, &m->shift));
+  PetscCall(PetscMalloc2(stiff ? dim * n : 0, &m->log, shift ? n : 0, &m->logshift));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CellMeansDestroy(CellMeans *c)
+PetscErrorCode PatchFDHostFitMeansDestroy(PatchFDFitMeans *m)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree2(c->log, c->shift));
+  PetscCall(PetscFree3(m->mean, m->cross, m->shift));
+  PetscCall(PetscFree2(m->log, m->logshift));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* |J| s at a point is zero where s is: a logarithm that no fit is close to, and that is a number */
+static PetscReal LogShift(PetscReal shift)
+{
+  const PetscReal none = -1e3;
+
+  return shift > 0 ? PetscLogReal(shift) : none;
+}
+
+void PatchFDHostFitMeansAdd(PatchFDFitMeans *m, const PetscReal w[], PetscCount cell, PetscInt i, const PetscReal f[])
+{
+  const PetscInt  dim = m->dim, q = m->points, npoint = PetscPowInt(q, dim), at[3] = {i % q, i / q % q, i / q / q};
+  const PetscInt  entry[2][3][3] = {{{0, 1}, {1, 2}}, {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}}};
+  const PetscReal weight         = w[at[0]] * w[at[1]] * (dim == 3 ? w[at[2]] : 1);
+  PetscReal       cross = 0, *mean = m->mean + cell * dim * dim * q;
+
+  for (PetscInt a = 0; a < dim && m->stiff; a++) {
+    const PetscReal *of = f, v = PetscLogReal(of[entry[dim - 2][a][a]] / weight);
+
+    m->log[(cell * dim + a) * npoint + i] = (float)v;
+    for (PetscInt b = 0; b < dim; b++) mean[(a * dim + b) * q + at[b]] += weight / w[at[b]] * v;
+    for (PetscInt b = 0; b < a; b++) cross += PetscSqr(of[entry[dim - 2][a][b]]) / (of[entry[dim - 2][a][a]] * of[entry[dim - 2][b][b]]);
+  }
+  m->cross[cell] = PetscMax(m->cross[cell], cross);
+  if (!m->hasshift) return;
+  f += m->stiff ? dim * (dim + 1) / 2 : 0;
+  m->shift[cell] += *f;
+  m->logshift[cell * npoint + i] = (float)LogShift(*f / weight);
 }
 
 /* the means over a patch: log[a][b][cell of direction b][point], log of g_a, and g_3 */
@@ -76,30 +73,96 @@ typedef struct {
   PetscReal log[3][3][MAX_CELLS * PATCHFD_FIT_MAX_POINTS], total[3], shift;
 } PatchMeans;
 
-static void PatchMeansGet(const PatchFDFitMesh *mesh, const CellMeans *c, const PetscReal w[], const PetscInt cell[3], PatchMeans *m)
+/* a patch's cells in each direction, and the number of one of them among those that there are */
+static void PatchCells(const PatchFDFit *fit, PetscCount p, PetscInt n[3])
 {
-  const PetscInt dim = c->dim, q = c->q;
-  PetscInt       n[3], count = 1;
+  for (int d = 0; d < 3; d++) n[d] = PetscMin(MAX_CELLS, fit->cells[d][1] - fit->cell[3 * p + d]);
+}
+
+static PetscCount CellNumber(const PatchFDFit *fit, PetscCount p, const PetscInt offset[3])
+{
+  PetscCount number = 0;
+
+  for (int d = 2; d >= 0; d--) number = number * (fit->cells[d][1] - fit->cells[d][0]) + fit->cell[3 * p + d] + offset[d] - fit->cells[d][0];
+  return number;
+}
+
+static void PatchMeansGet(const PatchFDFit *fit, const PatchFDFitMeans *c, const PetscReal w[], PetscCount p, PatchMeans *m)
+{
+  const PetscInt dim = c->dim, q = c->points;
+  PetscInt       n[3];
+  PetscReal      count;
 
   PetscCallAbort(PETSC_COMM_SELF, PetscMemzero(m, sizeof(*m)));
-  for (int d = 0; d < 3; d++) {
-    n[d] = PetscMin(MAX_CELLS, mesh->ncells[d] - cell[d]);
-    count *= n[d];
-  }
-  for (PetscInt o = 0; o < count; o++) {
+  PatchCells(fit, p, n);
+  count = (PetscReal)(n[0] * n[1] * n[2]);
+  for (PetscInt o = 0; o < n[0] * n[1] * n[2]; o++) {
     const PetscInt   offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]};
-    PetscCount       number    = 0;
-    const PetscReal *mean;
+    const PetscCount number    = CellNumber(fit, p, offset);
+    const PetscReal *mean      = c->mean + number * dim * dim * q;
 
-    for (int d = 2; d >= 0; d--) number = number * (mesh->cells[d][1] - mesh->cells[d][0]) + cell[d] + offset[d] - mesh->cells[d][0];
-    mean = c->log + number * dim * dim * q;
-    m->shift += c->shift[number] / (PetscReal)count;
+    m->shift += c->shift[number] / count;
     for (PetscInt a = 0; a < dim; a++)
       for (PetscInt b = 0; b < dim; b++)
-        for (PetscInt i = 0; i < q; i++) m->log[a][b][offset[b] * q + i] += mean[(a * dim + b) * q + i] * (PetscReal)n[b] / (PetscReal)count;
+        for (PetscInt i = 0; i < q; i++) m->log[a][b][offset[b] * q + i] += mean[(a * dim + b) * q + i] * (PetscReal)n[b] / count;
   }
   for (PetscInt a = 0; a < dim; a++)
     for (PetscInt i = 0; i < n[0] * q; i++) m->total[a] += w[i % q] * m->log[a][0][i] / (PetscReal)n[0];
+}
+
+/* the logarithms of the weights of the patch's matrices in direction b: of A, and of M */
+static PetscReal LogStiffness(const PatchMeans *m, PetscBool shared, PetscInt b, PetscInt i)
+{
+  return shared ? m->total[b] : m->log[b][b][i];
+}
+
+static PetscReal LogMass(PetscInt dim, const PatchMeans *m, PetscBool shared, PetscInt b, PetscInt i)
+{
+  PetscReal sum = 0;
+
+  for (PetscInt a = 0; a < dim && !shared; a++)
+    if (a != b) sum += m->log[a][b][i] - m->total[a];
+  return sum / (PetscReal)(dim - 1);
+}
+
+/* ratios of all points of a cell of the patch */
+static void RatioOfCell(const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans *m, const PetscInt offset[3], PetscCount cell, PatchFDFitRatio *ratio)
+{
+  const PetscInt dim = c->dim, q = c->points, npoint = PetscPowInt(q, dim);
+  PetscReal      A[3][PATCHFD_FIT_MAX_POINTS], M[3][PATCHFD_FIT_MAX_POINTS];
+
+  for (PetscInt b = 0; b < dim; b++) {
+    for (PetscInt i = 0; i < q; i++) {
+      A[b][i] = LogStiffness(m, fit->shared, b, offset[b] * q + i);
+      M[b][i] = LogMass(dim, m, fit->shared, b, offset[b] * q + i);
+    }
+  }
+  for (PetscInt i = 0; i < npoint; i++) {
+    const PetscInt at[3] = {i % q, i / q % q, i / q / q};
+    double         v[3], mass = 0;
+
+    for (PetscInt b = 0; b < dim; b++) mass += M[b][at[b]];
+    for (PetscInt b = 0; b < dim; b++) v[b] = c->log[(cell * dim + b) * npoint + i] - A[b][at[b]] - mass + M[b][at[b]];
+    PatchFDFitRatioAdd((int)dim, v, c->hasshift ? c->logshift[cell * npoint + i] - LogShift(m->shift) - mass : 0, c->hasshift, ratio);
+  }
+}
+
+static PetscBool PatchIsClose(const PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, const PatchMeans *m, PetscCount p)
+{
+  PatchFDFitRatio ratio = {.lo = PETSC_MAX_REAL, .hi = PETSC_MIN_REAL};
+  PetscReal       cross = 0;
+  PetscInt        n[3];
+
+  if (!c->stiff) return PETSC_FALSE;
+  PatchCells(fit, p, n);
+  for (PetscInt o = 0; o < n[0] * n[1] * n[2]; o++) {
+    const PetscInt   offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]};
+    const PetscCount cell      = CellNumber(fit, p, offset);
+
+    RatioOfCell(fit, c, m, offset, cell, &ratio);
+    cross = PetscMax(cross, c->cross[cell]);
+  }
+  return (PetscBool)PatchFDFitIsClose((int)c->dim, &ratio, cross, rule->stable, PatchFDFitOneStep(rule));
 }
 
 /* ---- small matrices of LANES patches ---- */
@@ -141,12 +204,12 @@ typedef struct {
   Lanes      *A, *M, *S, *work, *weight[2];
 } Workshop;
 
-static PetscErrorCode WorkshopCreate(const PatchFDPoints *points, Workshop *w)
+static PetscErrorCode WorkshopCreate(PetscInt degree, Workshop *w)
 {
-  const PetscInt size = PetscSqr(2 * points->degree + 1);
+  const PetscInt size = PetscSqr(2 * degree + 1);
 
   PetscFunctionBegin;
-  PetscCall(PatchFDRuleCreate(points->degree, points->gauss, &w->rule));
+  PetscCall(PatchFDRuleCreate(degree, PETSC_TRUE, &w->rule));
   PetscCall(PetscCalloc6(size, &w->A, size, &w->M, size, &w->S, 2 * size, &w->work, MAX_CELLS * w->rule.points, &w->weight[0], MAX_CELLS * w->rule.points, &w->weight[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -189,8 +252,8 @@ static void MakeRecords(Workshop *w, const Kind *kind, const PetscReal *guess, P
 static PetscInt FindKind(const PatchFDFitMesh *mesh, int d, PetscInt patch, PetscInt *nkind, Kind kinds[])
 {
   const PatchFDPatches *p    = mesh->dir[d];
-  const PetscBool       real = (PetscBool)(d < mesh->points->dim);
-  const Kind            kind = {PetscMin(MAX_CELLS, mesh->ncells[d] - p->cell[patch]), p->n[patch], real ? p->first[patch] - p->cell[patch] * mesh->degree : 0};
+  const PetscBool       real = (PetscBool)(d < mesh->dim);
+  const Kind            kind = {.ncells = PetscMin(MAX_CELLS, mesh->ncells[d] - p->cell[patch]), .n = p->n[patch], .lower = real ? p->first[patch] - p->cell[patch] * mesh->degree : 0};
   PetscInt              i    = 0;
 
   while (i < *nkind && (kinds[i].ncells != kind.ncells || kinds[i].n != kind.n || kinds[i].lower != kind.lower)) i++;
@@ -208,32 +271,15 @@ static void PointRecord(PetscReal record[])
 
 /* ---- create ---- */
 
-enum {
-  MAX_KINDS = 4
-};
-
-/* numbers of all patches, x fastest, with their kinds of all directions */
-typedef struct {
-  PetscInt nkind[3];
-  Kind     kind[3][MAX_KINDS];
-  PetscInt *of[3]; /* [patches of direction d] */
-} Kinds;
-
-static PetscErrorCode KindsCreate(const PatchFDFitMesh *mesh, Kinds *k)
+/* the kinds of all patches of each direction */
+static PetscErrorCode KindsCreate(const PatchFDFitMesh *mesh, PatchFDFit *fit, PetscInt *of[3])
 {
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) {
-    k->nkind[d] = 0;
-    PetscCall(PetscMalloc1(mesh->patches[d][1] - mesh->patches[d][0], &k->of[d]));
-    for (PetscInt i = mesh->patches[d][0]; i < mesh->patches[d][1]; i++) k->of[d][i - mesh->patches[d][0]] = FindKind(mesh, d, i, &k->nkind[d], k->kind[d]);
+    fit->nkind[d] = 0;
+    PetscCall(PetscMalloc1(mesh->patches[d][1] - mesh->patches[d][0], &of[d]));
+    for (PetscInt i = mesh->patches[d][0]; i < mesh->patches[d][1]; i++) of[d][i - mesh->patches[d][0]] = FindKind(mesh, d, i, &fit->nkind[d], fit->kind[d]);
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode KindsDestroy(Kinds *k)
-{
-  PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) PetscCall(PetscFree(k->of[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -245,141 +291,99 @@ static PetscInt ColorOf(const PatchFDFitMesh *mesh, const PetscInt cell[3])
   return c;
 }
 
-/* all patches, sorted by colour, then by kind, then x fastest; kind[patch][3] */
-static PetscErrorCode ListPatches(const PatchFDFitMesh *mesh, const Kinds *kinds, PatchFDFit *fit, PetscInt kind[])
+/* Goes through all patches, x fastest: a bin is a colour and a kind.  Without `fit->cell` patches are counted, then they are put where at[bin] says, which goes on */
+static void GoThroughPatches(const PatchFDFitMesh *mesh, PetscInt *const of[3], const PetscInt color[8], PetscBool put, PetscCount at[], PatchFDFit *fit)
 {
-  const PetscInt nkind = kinds->nkind[0] * kinds->nkind[1] * kinds->nkind[2];
-  PetscCount     at    = 0;
+  const PetscInt nkind = fit->nkind[0] * fit->nkind[1] * fit->nkind[2];
   PetscInt       i[3];
 
-  PetscFunctionBegin;
-  for (PetscInt color = 0; color < mesh->ncolor; color++) {
-    fit->group[color] = at;
-    for (PetscInt wanted = 0; wanted < nkind; wanted++) {
-      for (i[2] = mesh->patches[2][0]; i[2] < mesh->patches[2][1]; i[2]++) {
-        for (i[1] = mesh->patches[1][0]; i[1] < mesh->patches[1][1]; i[1]++) {
-          for (i[0] = mesh->patches[0][0]; i[0] < mesh->patches[0][1]; i[0]++) {
-            PetscInt of[3], cell[3];
+  for (i[2] = mesh->patches[2][0]; i[2] < mesh->patches[2][1]; i[2]++) {
+    for (i[1] = mesh->patches[1][0]; i[1] < mesh->patches[1][1]; i[1]++) {
+      for (i[0] = mesh->patches[0][0]; i[0] < mesh->patches[0][1]; i[0]++) {
+        PetscInt   kind = 0, parity = 0;
+        PetscCount p;
 
-            for (int d = 0; d < 3; d++) {
-              of[d]   = kinds->of[d][i[d] - mesh->patches[d][0]];
-              cell[d] = mesh->dir[d]->cell[i[d]];
-            }
-            if (of[0] + kinds->nkind[0] * (of[1] + kinds->nkind[1] * of[2]) != wanted || ColorOf(mesh, cell) != color) continue;
-            for (int d = 0; d < 3; d++) {
-              kind[3 * at + d]       = of[d];
-              fit->cell[3 * at + d]  = cell[d];
-              fit->first[3 * at + d] = mesh->dir[d]->first[i[d]];
-              fit->n[3 * at + d]     = mesh->dir[d]->n[i[d]];
-            }
-            at++;
-          }
+        for (int d = 2; d >= 0; d--) {
+          kind   = kind * fit->nkind[d] + of[d][i[d] - mesh->patches[d][0]];
+          parity = 2 * parity + mesh->dir[d]->cell[i[d]] % 2;
+        }
+        p = at[color[parity] * nkind + kind]++;
+        for (int d = 0; d < 3 && put; d++) {
+          fit->cell[3 * p + d]   = mesh->dir[d]->cell[i[d]];
+          fit->first[3 * p + d]  = mesh->dir[d]->first[i[d]];
+          fit->n[3 * p + d]      = mesh->dir[d]->n[i[d]];
+          fit->record[3 * p + d] = fit->kind[d][of[d][i[d] - mesh->patches[d][0]]].record;
         }
       }
     }
   }
-  fit->group[mesh->ncolor] = at;
+}
+
+/* all patches, sorted by colour, then by kind, then x fastest, with the records of constants */
+static PetscErrorCode ListPatches(const PatchFDFitMesh *mesh, PetscInt *const of[3], PatchFDFit *fit)
+{
+  const PetscInt nkind = fit->nkind[0] * fit->nkind[1] * fit->nkind[2];
+  PetscCount    *at, sum = 0;
+  PetscInt       color[8];
+
+  PetscFunctionBegin;
+  for (PetscInt parity = 0; parity < 8; parity++) {
+    const PetscInt cell[3] = {parity % 2, parity / 2 % 2, parity / 4};
+    PetscBool      there   = PETSC_TRUE;
+
+    for (int d = 0; d < 3; d++) there = (PetscBool)(there && cell[d] < mesh->dir[d]->npatch);
+    color[parity] = there ? ColorOf(mesh, cell) : -1;
+  }
+  PetscCall(PetscCalloc1(mesh->ncolor * nkind, &at));
+  GoThroughPatches(mesh, of, color, PETSC_FALSE, at, fit);
+  for (PetscInt bin = 0; bin < mesh->ncolor * nkind; bin++) {
+    const PetscCount count = at[bin];
+
+    if (bin % nkind == 0) fit->group[bin / nkind] = sum;
+    at[bin] = sum;
+    sum += count;
+  }
+  fit->group[mesh->ncolor] = sum;
+  GoThroughPatches(mesh, of, color, PETSC_TRUE, at, fit);
+  for (PetscCount p = 0; p < fit->npatch; p++) fit->number[p] = p;
+  PetscCall(PetscFree(at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the records of constants, for each kind of each direction, one after another; place[d][kind] */
-static PetscErrorCode SharedRecords(Workshop *w, const PatchFDFitMesh *mesh, const Kinds *kinds, PetscCount place[3][MAX_KINDS], PetscCount *size, PetscReal **records)
+/* the records of constants, for each kind of each direction, one after another */
+static PetscErrorCode ConstantRecords(Workshop *w, PatchFDFit *fit)
 {
   PetscFunctionBegin;
-  *size = 0;
   for (int d = 0; d < 3; d++) {
-    for (PetscInt i = 0; i < kinds->nkind[d]; i++) {
-      place[d][i] = *size;
-      *size += RecordSize(kinds->kind[d][i].n);
+    for (PetscInt i = 0; i < fit->nkind[d]; i++) {
+      fit->kind[d][i].record = fit->nconstant;
+      fit->nconstant += RecordSize(fit->kind[d][i].n);
     }
   }
-  PetscCall(PetscMalloc1(*size, records));
+  PetscCall(PetscMalloc1(fit->nconstant, &fit->constants));
   for (PetscInt i = 0; i < MAX_CELLS * w->rule.points; i++)
     for (int l = 0; l < LANES; l++) w->weight[0][i][l] = w->weight[1][i][l] = 1;
   for (int d = 0; d < 3; d++) {
-    for (PetscInt i = 0; i < kinds->nkind[d]; i++) {
+    for (PetscInt i = 0; i < fit->nkind[d]; i++) {
       PetscReal *record[LANES];
 
-      for (int l = 0; l < LANES; l++) record[l] = *records + place[d][i];
-      if (d < mesh->points->dim) MakeRecords(w, &kinds->kind[d][i], NULL, record);
+      for (int l = 0; l < LANES; l++) record[l] = fit->constants + fit->kind[d][i].record;
+      if (d < fit->dim) MakeRecords(w, &fit->kind[d][i], NULL, record);
       else PointRecord(record[0]);
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the records of patches p .. p + count - 1, all of one kind; guess[d] is that of constants, and what directions without an extent have */
-static PetscErrorCode OwnRecords(Workshop *w, const PatchFDFitMesh *mesh, const CellMeans *c, const Kinds *kinds, const PetscInt kind[], const PetscCount place[3][MAX_KINDS], PetscCount p, PetscInt count, PatchFDFit *fit)
-{
-  const PetscInt dim = c->dim;
-  PatchMeans     m[LANES];
-
-  PetscFunctionBegin;
-  for (PetscInt l = 0; l < count; l++) {
-    PatchMeansGet(mesh, c, w->rule.w, fit->cell + 3 * (p + l), &m[l]);
-    fit->g[4 * (p + l) + 3] = m[l].shift;
-    for (int d = 0; d < 3; d++) fit->g[4 * (p + l) + d] = 1;
-  }
-  for (PetscInt b = 0; b < dim; b++) {
-    const Kind *k = &kinds->kind[b][kind[b]];
-    PetscReal  *record[LANES];
-
-    for (PetscInt l = 0; l < LANES; l++) record[l] = fit->records + fit->record[3 * (p + PetscMin(l, count - 1)) + b];
-    for (PetscInt i = 0; i < k->ncells * c->q; i++) {
-      for (PetscInt l = 0; l < LANES; l++) {
-        const PatchMeans *of  = &m[PetscMin(l, count - 1)];
-        PetscReal         sum = 0;
-
-        for (PetscInt a = 0; a < dim; a++)
-          if (a != b) sum += of->log[a][b][i] - of->total[a];
-        w->weight[0][i][l] = mesh->points->nkappa ? PetscExpReal(of->log[b][b][i]) : 0;
-        w->weight[1][i][l] = PetscExpReal(sum / (PetscReal)(dim - 1));
-      }
-    }
-    MakeRecords(w, k, fit->records + place[b][kind[b]], record);
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* behind those of constants come the records of all patches */
-static PetscErrorCode FitOwn(Workshop *w, const PatchFDFitMesh *mesh, const CellMeans *c, const Kinds *kinds, const PetscInt kind[], const PetscCount place[3][MAX_KINDS], PatchFDFit *fit)
+static void PlaceOwnRecords(PatchFDFit *fit)
 {
-  const PetscInt dim = c->dim;
-  PetscCount     at  = fit->nrecord, count;
-
-  PetscFunctionBegin;
   for (PetscCount p = 0; p < fit->npatch; p++) {
-    for (int d = 0; d < 3; d++) {
-      fit->record[3 * p + d] = d < dim ? at : place[d][kind[3 * p + d]];
-      if (d < dim) at += RecordSize(fit->n[3 * p + d]);
+    for (PetscInt d = 0; d < fit->dim; d++) {
+      fit->record[3 * p + d] = fit->nrecord;
+      fit->nrecord += RecordSize(fit->n[3 * p + d]);
     }
   }
-  fit->nrecord = at;
-  PetscCall(PetscRealloc(at * sizeof(*fit->records), &fit->records));
-  for (PetscCount p = 0; p < fit->npatch; p += count) {
-    PetscBool same = PETSC_TRUE;
-
-    for (count = 1; count < LANES && p + count < fit->npatch && same; count += same)
-      for (int d = 0; d < 3; d++) same = (PetscBool)(same && kind[3 * (p + count) + d] == kind[3 * p + d]);
-    PetscCall(OwnRecords(w, mesh, c, kinds, kind + 3 * p, place, p, (PetscInt)count, fit));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode FitShared(Workshop *w, const PatchFDFitMesh *mesh, const CellMeans *c, const PetscInt kind[], const PetscCount place[3][MAX_KINDS], PatchFDFit *fit)
-{
-  PetscFunctionBegin;
-  for (PetscCount p = 0; p < fit->npatch; p++) {
-    PatchMeans m;
-
-    PatchMeansGet(mesh, c, w->rule.w, fit->cell + 3 * p, &m);
-    for (int d = 0; d < 3; d++) {
-      fit->record[3 * p + d] = place[d][kind[3 * p + d]];
-      fit->g[4 * p + d]      = d < c->dim && mesh->points->nkappa ? PetscExpReal(m.total[d]) : 0;
-    }
-    fit->g[4 * p + 3] = m.shift;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* arrays that go with the groups, for `ngroup` of them, whose steps are known */
@@ -405,57 +409,129 @@ static PetscErrorCode FitAllocateSteps(PatchFDFit *fit)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* one step with the factor 1 */
+static void SetOneStep(PatchFDFit *fit, PetscInt group)
+{
+  for (PetscCount p = 0; p < fit->group[group + 1] - fit->group[group]; p++) {
+    fit->coef[fit->coefat[group] + 2 * p]     = 0;
+    fit->coef[fit->coefat[group] + 2 * p + 1] = 1;
+  }
+}
+
 PetscErrorCode PatchFDHostFitCreate(const PatchFDFitMesh *mesh, PetscBool shared, const PatchFDBox *box, PatchFDFit *fit)
 {
-  CellMeans  means;
-  Kinds      kinds;
-  Workshop   w;
-  PetscCount place[3][MAX_KINDS];
-  PetscInt  *kind;
+  Workshop  w;
+  PetscInt *of[3];
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(fit, sizeof(*fit)));
-  fit->dim    = mesh->points->dim;
+  fit->dim    = mesh->dim;
   fit->degree = mesh->degree;
+  fit->shared = shared;
   fit->box    = *box;
   fit->npatch = 1;
-  for (int d = 0; d < 3; d++) fit->npatch *= mesh->patches[d][1] - mesh->patches[d][0];
+  for (int d = 0; d < 3; d++) {
+    fit->npatch *= mesh->patches[d][1] - mesh->patches[d][0];
+    fit->cells[d][0] = mesh->cells[d][0];
+    fit->cells[d][1] = mesh->cells[d][1];
+  }
   fit->ngroup = mesh->ncolor;
-  PetscCall(PetscMalloc5(3 * fit->npatch, &fit->cell, 3 * fit->npatch, &fit->first, 3 * fit->npatch, &fit->n, 3 * fit->npatch, &fit->record, 4 * fit->npatch, &fit->g));
+  PetscCall(PetscMalloc5(3 * fit->npatch, &fit->cell, 3 * fit->npatch, &fit->first, 3 * fit->npatch, &fit->n, fit->npatch, &fit->number, 3 * fit->npatch, &fit->record));
   PetscCall(PetscMalloc3(fit->ngroup + 1, &fit->group, fit->ngroup, &fit->color, fit->ngroup, &fit->steps));
-  PetscCall(PetscMalloc1(3 * fit->npatch, &kind));
   for (PetscInt i = 0; i < fit->ngroup; i++) {
     fit->color[i] = i;
     fit->steps[i] = 1;
   }
-  PetscCall(KindsCreate(mesh, &kinds));
-  PetscCall(ListPatches(mesh, &kinds, fit, kind));
-  PetscCall(WorkshopCreate(mesh->points, &w));
-  PetscCall(CellMeansCreate(mesh, &means));
-  PetscCall(SharedRecords(&w, mesh, &kinds, place, &fit->nrecord, &fit->records));
-  if (shared) PetscCall(FitShared(&w, mesh, &means, kind, (const PetscCount(*)[MAX_KINDS])place, fit));
-  else PetscCall(FitOwn(&w, mesh, &means, &kinds, kind, (const PetscCount(*)[MAX_KINDS])place, fit));
-  PetscCall(CellMeansDestroy(&means));
+  PetscCall(WorkshopCreate(mesh->degree, &w));
+  PetscCall(KindsCreate(mesh, fit, of));
+  PetscCall(ConstantRecords(&w, fit));
+  PetscCall(ListPatches(mesh, of, fit));
   PetscCall(WorkshopDestroy(&w));
-  PetscCall(KindsDestroy(&kinds));
-  PetscCall(PetscFree(kind));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree(of[d]));
+  fit->nrecord = fit->nconstant;
+  if (!shared) PlaceOwnRecords(fit);
   PetscCall(FitAllocateSteps(fit));
-  for (PetscCount p = 0; p < fit->npatch; p++) {
-    fit->coef[2 * p]     = 0;
-    fit->coef[2 * p + 1] = 1;
-  }
+  for (PetscInt i = 0; i < fit->ngroup; i++) SetOneStep(fit, i);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PatchFDHostFitDestroy(PatchFDFit *fit)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree5(fit->cell, fit->first, fit->n, fit->record, fit->g));
+  PetscCall(PetscFree5(fit->cell, fit->first, fit->n, fit->number, fit->record));
   PetscCall(PetscFree3(fit->group, fit->color, fit->steps));
   PetscCall(PetscFree2(fit->coefat, fit->compact));
   PetscCall(PetscFree(fit->coef));
-  PetscCall(PetscFree(fit->records));
+  PetscCall(PetscFree(fit->constants));
   PetscCall(PetscMemzero(fit, sizeof(*fit)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- numbers ---- */
+
+/* the kind of a patch in a direction */
+static const Kind *KindOf(const PatchFDFit *fit, PetscCount p, PetscInt d)
+{
+  const Kind    *kind   = fit->kind[d];
+  const PetscInt ncells = PetscMin(MAX_CELLS, fit->cells[d][1] - fit->cell[3 * p + d]), lower = fit->first[3 * p + d] - fit->cell[3 * p + d] * fit->degree;
+
+  while (kind->ncells != ncells || kind->n != fit->n[3 * p + d] || kind->lower != lower) kind++;
+  return kind;
+}
+
+/* the records of patches p .. p + count - 1, all of one kind */
+static void OwnRecords(Workshop *w, const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans m[], PetscCount p, PetscInt count, PetscReal records[])
+{
+  for (PetscInt b = 0; b < c->dim; b++) {
+    const Kind *k = KindOf(fit, p, b);
+    PetscReal  *record[LANES];
+
+    for (PetscInt l = 0; l < LANES; l++) record[l] = records + fit->record[3 * (p + PetscMin(l, count - 1)) + b];
+    for (PetscInt i = 0; i < k->ncells * c->points; i++) {
+      for (PetscInt l = 0; l < LANES; l++) {
+        const PatchMeans *of = &m[PetscMin(l, count - 1)];
+
+        w->weight[0][i][l] = c->stiff ? PetscExpReal(LogStiffness(of, PETSC_FALSE, b, i)) : 0;
+        w->weight[1][i][l] = PetscExpReal(LogMass(c->dim, of, PETSC_FALSE, b, i));
+      }
+    }
+    MakeRecords(w, k, fit->constants + k->record, record);
+  }
+}
+
+/* of these, how many from p on have the same kind in all directions, up to LANES? */
+static PetscInt CountAlike(const PatchFDFit *fit, PetscCount p)
+{
+  PetscInt count = 1;
+
+  for (; count < LANES && p + count < fit->npatch; count++)
+    for (int d = 0; d < fit->dim; d++)
+      if (KindOf(fit, p + count, d) != KindOf(fit, p, d)) return count;
+  return count;
+}
+
+PetscErrorCode PatchFDHostFitNumbers(const PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, PetscReal g[], PetscReal records[], char close[])
+{
+  Workshop   w;
+  PatchMeans m[LANES];
+  PetscInt   count;
+
+  PetscFunctionBegin;
+  PetscCall(WorkshopCreate(fit->degree, &w));
+  PetscCall(PetscArraycpy(records, fit->constants, fit->nconstant));
+  for (PetscCount p = 0; p < fit->npatch; p += count) {
+    count = CountAlike(fit, p);
+    for (PetscInt l = 0; l < count; l++) {
+      PetscReal *of = g + 4 * fit->number[p + l];
+
+      PatchMeansGet(fit, c, w.rule.w, p + l, &m[l]);
+      for (int d = 0; d < 3; d++) of[d] = !fit->shared ? 1 : (d < c->dim && c->stiff ? PetscExpReal(m[l].total[d]) : 0);
+      of[3]        = m[l].shift;
+      close[p + l] = (char)PatchIsClose(fit, rule, c, &m[l], p + l);
+    }
+    if (!fit->shared) OwnRecords(&w, fit, c, m, p, count, records);
+  }
+  PetscCall(WorkshopDestroy(&w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -538,26 +614,27 @@ static PetscErrorCode Permute(PetscCount count, const PetscCount order[], size_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* order[]: the patches by colour and steps, otherwise as they were; the groups that are not empty */
-static PetscErrorCode RuleGroups(const PatchFDFitRule *rule, const PetscInt steps[], PatchFDFit *fit, PetscCount order[])
+/* order[]: the patches by colour and steps, 1 to `most`, otherwise as they were; the groups that are not empty */
+static PetscErrorCode MakeGroups(PetscInt most, const char steps[], PatchFDFit *fit, PetscCount order[])
 {
-  const PetscInt    ncolor = fit->ngroup;
+  const PetscInt    ngroup = fit->ngroup;
   const PetscCount *from   = fit->group;
   PetscCount       *group, at = 0;
   PetscInt         *color, *of;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc3(ncolor * rule->maxsteps + 1, &group, ncolor * rule->maxsteps, &color, ncolor * rule->maxsteps, &of));
+  PetscCall(PetscMalloc3(ngroup * most + 1, &group, ngroup * most, &color, ngroup * most, &of));
   fit->ngroup = 0;
-  for (PetscInt c = 0; c < ncolor; c++) {
-    for (PetscInt m = 1; m <= rule->maxsteps; m++) {
+  for (PetscInt i = 0, next; i < ngroup; i = next) {
+    for (next = i + 1; next < ngroup && fit->color[next] == fit->color[i];) next++;
+    for (PetscInt m = 1; m <= most; m++) {
       const PetscCount begin = at;
 
-      for (PetscCount p = from[c]; p < from[c + 1]; p++)
+      for (PetscCount p = from[i]; p < from[next]; p++)
         if (steps[p] == m) order[at++] = p;
       if (at == begin) continue;
       group[fit->ngroup] = begin;
-      color[fit->ngroup] = fit->color[c];
+      color[fit->ngroup] = fit->color[i];
       of[fit->ngroup++]  = m;
     }
   }
@@ -569,29 +646,63 @@ static PetscErrorCode RuleGroups(const PatchFDFitRule *rule, const PetscInt step
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *rule, const PetscReal bound[], PatchFDFit *fit)
+/* new groups of patches with these numbers of steps; order[]: where each was before */
+static PetscErrorCode Regroup(PetscInt most, const char steps[], PatchFDFit *fit, PetscCount order[])
 {
-  PetscCount *order;
-  PetscInt   *steps;
-
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2(fit->npatch, &order, fit->npatch, &steps));
-  for (PetscCount p = 0; p < fit->npatch; p++) steps[p] = RuleSteps(rule, bound + 2 * p);
-  PetscCall(RuleGroups(rule, steps, fit, order));
+  PetscCall(MakeGroups(most, steps, fit, order));
   PetscCall(Permute(fit->npatch, order, 3 * sizeof(*fit->cell), fit->cell));
   PetscCall(Permute(fit->npatch, order, 3 * sizeof(*fit->first), fit->first));
   PetscCall(Permute(fit->npatch, order, 3 * sizeof(*fit->n), fit->n));
+  PetscCall(Permute(fit->npatch, order, sizeof(*fit->number), fit->number));
   PetscCall(Permute(fit->npatch, order, 3 * sizeof(*fit->record), fit->record));
-  PetscCall(Permute(fit->npatch, order, 4 * sizeof(*fit->g), fit->g));
   PetscCall(PetscFree2(fit->coefat, fit->compact));
   PetscCall(PetscFree(fit->coef));
   PetscCall(FitAllocateSteps(fit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostFitSetClose(const char close[], PatchFDFit *fit)
+{
+  PetscCount *order;
+  char       *steps;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc2(fit->npatch, &order, fit->npatch, &steps));
+  for (PetscCount p = 0; p < fit->npatch; p++) steps[p] = close[p] ? 1 : 2;
+  PetscCall(Regroup(2, steps, fit, order));
+  PetscCall(PetscArrayzero(fit->coef, fit->coefat[fit->ngroup]));
+  for (PetscInt i = 0; i < fit->ngroup; i++) SetOneStep(fit, i);
+  PetscCall(PetscFree2(order, steps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *rule, const PetscReal bound[], PatchFDFit *fit)
+{
+  const PetscReal none[2] = {1, 1}; /* of patches that are close: one step with the factor 1 */
+  PetscCount     *order;
+  char           *steps;
+  PetscBool      *close;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(fit->npatch, &order, fit->npatch, &steps, fit->npatch, &close));
+  for (PetscInt i = 0; i < fit->ngroup; i++) {
+    for (PetscCount p = fit->group[i]; p < fit->group[i + 1]; p++) {
+      close[p] = (PetscBool)(fit->steps[i] == 1);
+      steps[p] = (char)(close[p] ? 1 : RuleSteps(rule, bound + 2 * p));
+    }
+  }
+  PetscCall(Regroup(rule->maxsteps, steps, fit, order));
   for (PetscInt i = 0; i < fit->ngroup; i++) {
     const PetscCount count = fit->group[i + 1] - fit->group[i];
 
-    for (PetscCount p = 0; p < count; p++) RuleCoefficients(rule, fit->steps[i], bound + 2 * order[fit->group[i] + p], 2 * count, fit->coef + fit->coefat[i] + 2 * p);
+    for (PetscCount p = 0; p < count; p++) {
+      const PetscCount was = order[fit->group[i] + p];
+
+      RuleCoefficients(rule, fit->steps[i], close[was] ? none : bound + 2 * was, 2 * count, fit->coef + fit->coefat[i] + 2 * p);
+    }
   }
-  PetscCall(PetscFree2(order, steps));
+  PetscCall(PetscFree3(order, steps, close));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -627,70 +738,26 @@ static void CellIndex(const PatchFDFit *fit, PetscCount p, const PetscInt cell[3
   }
 }
 
-/* out = the groups of `size` numbers of these cells */
-static PetscErrorCode PickCells(PetscCount count, const PetscCount cell[], PetscCount size, const PetscReal in[], const PetscReal **out)
+PetscErrorCode PatchFDHostFitCells(const PatchFDFit *fit, PetscInt group, PetscCount *nnodes, PetscCount *ncells, PetscCount **cells, PetscInt **index)
 {
-  PetscReal *v;
+  const PetscCount npatch = fit->group[group + 1] - fit->group[group], last = fit->group[group + 1] - 1;
+  const PetscInt   dim = fit->dim, nodes = PetscPowInt(fit->degree + 1, dim);
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(count * size, &v));
-  for (PetscCount i = 0; i < count; i++) PetscCall(PetscArraycpy(v + i * size, in + cell[i] * size, size));
-  *out = v;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PatchFDHostFitPoints(const PatchFDFit *fit, PetscInt group, const PatchFDFitMesh *mesh, PatchFDPoints *sub)
-{
-  const PatchFDPoints *points = mesh->points;
-  const PetscCount     npatch = fit->group[group + 1] - fit->group[group], last = fit->group[group + 1] - 1;
-  const PetscInt       dim = fit->dim, nodes = PetscPowInt(points->degree + 1, dim), geo = PetscPowInt(points->geodegree + 1, dim);
-  const PetscInt       npoint = PetscPowInt(points->degree + (points->gauss ? 2 : 1), dim);
-  PetscCount          *cells;
-  PetscInt            *index, *geoindex;
-
-  PetscFunctionBegin;
-  *sub        = *points;
-  sub->nodes  = PATCHFD_NODES_INDEX;
-  sub->nnodes = fit->compact[last] + (PetscCount)fit->n[3 * last] * fit->n[3 * last + 1] * fit->n[3 * last + 2];
-  sub->ncells = 0;
-  PetscCall(PetscMalloc1(npatch * (dim == 3 ? 8 : 4), &cells));
-  PetscCall(PetscMalloc1(npatch * (dim == 3 ? 8 : 4) * nodes, &index));
+  *nnodes = fit->compact[last] + (PetscCount)fit->n[3 * last] * fit->n[3 * last + 1] * fit->n[3 * last + 2];
+  *ncells = 0;
+  PetscCall(PetscMalloc2(npatch * (dim == 3 ? 8 : 4), cells, npatch * (dim == 3 ? 8 : 4) * nodes, index));
   for (PetscCount p = fit->group[group]; p <= last; p++) {
-    const PetscInt *low = fit->cell + 3 * p;
-    PetscInt        c[3], end[3];
+    PetscInt n[3];
 
-    for (int d = 0; d < 3; d++) end[d] = PetscMin(mesh->ncells[d], low[d] + MAX_CELLS);
-    for (c[2] = low[2]; c[2] < end[2]; c[2]++) {
-      for (c[1] = low[1]; c[1] < end[1]; c[1]++) {
-        for (c[0] = low[0]; c[0] < end[0]; c[0]++) {
-          PetscCount number = 0;
+    PatchCells(fit, p, n);
+    for (PetscInt o = 0; o < n[0] * n[1] * n[2]; o++) {
+      const PetscInt offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]}, *low = fit->cell + 3 * p, cell[3] = {low[0] + offset[0], low[1] + offset[1], low[2] + offset[2]};
 
-          for (int d = 2; d >= 0; d--) number = number * (mesh->cells[d][1] - mesh->cells[d][0]) + c[d] - mesh->cells[d][0];
-          cells[sub->ncells] = number;
-          CellIndex(fit, p, c, points->degree, index + sub->ncells++ * nodes);
-        }
-      }
+      (*cells)[*ncells] = CellNumber(fit, p, offset);
+      CellIndex(fit, p, cell, fit->degree, *index + *ncells * nodes);
+      (*ncells)++;
     }
   }
-  PetscCall(PetscMalloc1(sub->ncells * geo, &geoindex));
-  for (PetscCount i = 0; i < sub->ncells; i++) PetscCall(PetscArraycpy(geoindex + i * geo, points->geoindex + cells[i] * geo, geo));
-  sub->index    = index;
-  sub->geoindex = geoindex;
-  if (points->nkappa && !points->kappaconstant) PetscCall(PickCells(sub->ncells, cells, npoint * points->nkappa, points->kappa, &sub->kappa));
-  if (points->shift && !points->shiftconstant) PetscCall(PickCells(sub->ncells, cells, npoint, points->shift, &sub->shift));
-  PetscCall(PetscFree(cells));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode PatchFDHostFitPointsDestroy(PatchFDPoints *sub)
-{
-  PetscInt  *index = (PetscInt *)sub->index, *geoindex = (PetscInt *)sub->geoindex;
-  PetscReal *kappa = (PetscReal *)sub->kappa, *shift = (PetscReal *)sub->shift;
-
-  PetscFunctionBegin;
-  PetscCall(PetscFree(index));
-  PetscCall(PetscFree(geoindex));
-  if (sub->nkappa && !sub->kappaconstant) PetscCall(PetscFree(kappa));
-  if (shift && !sub->shiftconstant) PetscCall(PetscFree(shift));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -3,7 +3,7 @@
   with one patch in each lane.
 */
 #pragma once
-#include "lines.h"
+#include "operator.h"
 #include <math.h>
 #include <patchfd/private/fit.h>
 
@@ -15,8 +15,9 @@ typedef struct {
 } FitBatch;
 
 typedef struct {
-  PatchFDFit desc;
-  FitBatch  *batch;
+  const PatchFDFit *desc;
+  PetscReal  *g, *numbers; /* of all patches, and all records */
+  FitBatch   *batch;
   PetscCount nbatch, *at; /* batches of group i: at[i] .. at[i + 1] - 1 */
   REAL      *records;     /* of matrices that whole batches share */
   V         *lanes;       /* of the others, and g */
@@ -26,17 +27,27 @@ typedef struct {
   void      *base, *lanesbase;
 } FitPlan;
 
+/* what goes with the groups */
+static PetscErrorCode FitResetGroups(FitPlan *p)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree2(p->batch, p->at));
+  PetscCall(PetscFree2(p->r, p->z));
+  PetscCall(PetscFree(p->lanesbase));
+  p->nbatch = 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode FitDestroy(void **plan)
 {
   FitPlan *p = (FitPlan *)*plan;
 
   PetscFunctionBegin;
   if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFree2(p->batch, p->at));
+  PetscCall(FitResetGroups(p));
+  PetscCall(PetscFree2(p->g, p->numbers));
   PetscCall(PetscFree(p->records));
-  PetscCall(PetscFree2(p->r, p->z));
   PetscCall(PetscFree(p->rz));
-  PetscCall(PetscFree(p->lanesbase));
   PetscCall(PetscFree(p->base));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -50,7 +61,7 @@ static inline PetscCount FitRecordSize(PetscInt n)
 /* batches of neighbours of equal size */
 static PetscErrorCode FitMakeBatches(FitPlan *p)
 {
-  const PatchFDFit *f = &p->desc;
+  const PatchFDFit *f = p->desc;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(f->npatch, &p->batch, f->ngroup + 1, &p->at));
@@ -76,7 +87,7 @@ static int FitSameRecord(const FitPlan *p, const FitBatch *b, int d)
 {
   int same = 1;
 
-  for (int l = 1; l < b->count; l++) same = same && p->desc.record[3 * (b->first + l) + d] == p->desc.record[3 * b->first + d];
+  for (int l = 1; l < b->count; l++) same = same && p->desc->record[3 * (b->first + l) + d] == p->desc->record[3 * b->first + d];
   return same;
 }
 
@@ -90,12 +101,11 @@ static V *FitInterleave(int count, PetscCount n, const PetscReal *const from[VL]
 
 static PetscErrorCode FitMakeRecords(FitPlan *p)
 {
-  const PatchFDFit *f    = &p->desc;
+  const PatchFDFit *f    = p->desc;
   size_t            size = 4 * (size_t)p->nbatch;
   V                *v    = NULL;
 
   PetscFunctionBegin;
-  PetscCall(RealCopy((size_t)f->nrecord, f->records, &p->records));
   for (PetscCount i = 0; i < p->nbatch; i++)
     for (int d = 0; d < 3; d++)
       if (!FitSameRecord(p, &p->batch[i], d)) size += (size_t)FitRecordSize(f->n[3 * p->batch[i].first + d]);
@@ -109,42 +119,81 @@ static PetscErrorCode FitMakeRecords(FitPlan *p)
 
       b->record[d] = (Coef){p->records + record[0], NULL};
       if (FitSameRecord(p, b, d)) continue;
-      for (int l = 0; l < b->count; l++) from[l] = f->records + record[3 * l];
+      for (int l = 0; l < b->count; l++) from[l] = p->numbers + record[3 * l];
       b->record[d] = (Coef){NULL, v};
       v            = FitInterleave(b->count, FitRecordSize(f->n[3 * b->first + d]), from, v);
     }
-    for (int l = 0; l < b->count; l++) from[l] = f->g + 4 * (b->first + l);
+    for (int l = 0; l < b->count; l++) from[l] = p->g + 4 * f->number[b->first + l];
     b->g = v;
     v    = FitInterleave(b->count, 4, from, v);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FitCreate(const PatchFDFit *fit, void **plan)
+/* the metric at the points of all cells of the operator */
+static PetscErrorCode FitMeans(const PointsPlan *points, PatchFDFitMeans *m)
 {
-  FitPlan   *p;
-  PetscCount compact = 0;
-  PetscInt   volume  = 1, longest = 1;
-  V         *v = NULL;
+  const PetscInt c = points->c;
+  PetscReal      w[PATCHFD_FIT_MAX_POINTS];
 
   PetscFunctionBegin;
-  PetscCall(PetscNew(&p));
-  *plan   = p;
-  p->desc = *fit;
+  PetscCall(PatchFDHostFitMeansCreate(points->dim, c, points->ncells, points->stiff, points->mass, m));
+  for (PetscInt i = 0; i < c; i++) w[i] = (PetscReal)points->w[i];
+  for (PetscCount batch = 0; batch < points->nbatch; batch++) {
+    for (PetscInt q = 0; q < points->npoint; q++) {
+      V g[7];
+
+      PointsFactorsAt(points, batch, q, g);
+      for (PetscCount l = 0; l < VL && batch * VL + l < points->ncells; l++) {
+        PetscReal factor[7];
+
+        for (PetscInt f = 0; f < points->nfactor; f++) factor[f] = (PetscReal)g[f][l];
+        PatchFDHostFitMeansAdd(m, w, batch * VL + l, q, factor);
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FitGroups(void *plan)
+{
+  FitPlan          *p       = (FitPlan *)plan;
+  const PatchFDFit *fit     = p->desc;
+  PetscCount        compact = 0;
+
+  PetscFunctionBegin;
+  PetscCall(FitResetGroups(p));
   PetscCall(FitMakeBatches(p));
   PetscCall(FitMakeRecords(p));
-  for (PetscCount i = 0; i < fit->npatch; i++) {
-    const PetscInt *n = fit->n + 3 * i;
-
-    volume  = PetscMax(volume, n[0] * n[1] * n[2]);
-    longest = PetscMax(longest, PetscMax(n[0], PetscMax(n[1], n[2])));
-  }
   for (PetscInt i = 0; i < fit->ngroup; i++) {
     const PetscCount last = fit->group[i + 1] - 1;
 
     if (fit->steps[i] > 1) compact = PetscMax(compact, fit->compact[last] + (PetscCount)fit->n[3 * last] * fit->n[3 * last + 1] * fit->n[3 * last + 2]);
   }
   PetscCall(PetscMalloc2(compact, &p->r, compact, &p->z));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FitCreate(const PatchFDFit *fit, const PatchFDFitRule *rule, void *operatorplan, char close[], void **plan)
+{
+  FitPlan        *p;
+  PatchFDFitMeans means;
+  PetscInt        volume = 1, longest = 1;
+  V              *v      = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  *plan   = p;
+  p->desc = fit;
+  PetscCall(PetscMalloc2(4 * fit->npatch, &p->g, fit->nrecord, &p->numbers));
+  PetscCall(FitMeans(((const OperatorPlan *)operatorplan)->points, &means));
+  PetscCall(PatchFDHostFitNumbers(fit, rule, &means, p->g, p->numbers, close));
+  PetscCall(PatchFDHostFitMeansDestroy(&means));
+  PetscCall(RealCopy((size_t)fit->nrecord, p->numbers, &p->records));
+  PetscCall(FitGroups(p));
+  for (int d = 0; d < 3; d++)
+    for (PetscInt i = 0; i < fit->nkind[d]; i++) longest = PetscMax(longest, fit->kind[d][i].n);
+  for (PetscInt d = 0; d < fit->dim; d++) volume *= longest;
   PetscCall(PetscMalloc1(2 * fit->npatch, &p->rz));
   PetscCall(VMalloc(5 * (size_t)volume + (size_t)(longest * longest), &v, &p->base));
   p->u     = v;
@@ -177,10 +226,10 @@ static void FitNodes(const FitPlan *p, const FitBatch *b, Batch *nodes, PetscInt
 
   nodes->count = b->count;
   for (int d = 0; d < 3; d++) {
-    n[d]      = p->desc.n[3 * b->first + d];
-    all[d][0] = p->desc.box.lo[d];
-    all[d][1] = p->desc.box.lo[d] + p->desc.box.n[d];
-    for (int l = 0; l < b->count; l++) nodes->first[d][l] = p->desc.first[3 * (b->first + l) + d];
+    n[d]      = p->desc->n[3 * b->first + d];
+    all[d][0] = p->desc->box.lo[d];
+    all[d][1] = p->desc->box.lo[d] + p->desc->box.n[d];
+    for (int l = 0; l < b->count; l++) nodes->first[d][l] = p->desc->first[3 * (b->first + l) + d];
   }
   BatchClip(nodes, n, all);
 }
@@ -190,7 +239,7 @@ static void FitScale(FitPlan *p, const FitBatch *b, const PetscInt n[3], const B
 {
   V *c = p->scale;
 
-  Gather(nodes, n, &p->desc.box, diagonal, c);
+  Gather(nodes, n, &p->desc->box, diagonal, c);
   for (PetscInt k = 0; k < n[2]; k++) {
     const V A2 = b->g[2] * FitAt(b->record[2], n[2] * (n[2] + 1) + k), M2 = FitAt(b->record[2], n[2] * (n[2] + 2) + k);
 
@@ -243,11 +292,11 @@ static void FitSolve(FitPlan *p, const FitBatch *b, const PetscInt n[3], V **u, 
   const PetscInt size = n[0] * n[1] * n[2];
 
   for (PetscInt i = 0; i < size; i++) (*u)[i] *= p->scale[i];
-  for (int step = 0; step < 2 * p->desc.dim; step++) {
+  for (int step = 0; step < 2 * p->desc->dim; step++) {
     V *swap = *v;
 
-    if (step == p->desc.dim) FitDivide(b, n, *u);
-    FitTransform(p, b, n, step % p->desc.dim, (PetscBool)(step < p->desc.dim), *u, *v);
+    if (step == p->desc->dim) FitDivide(b, n, *u);
+    FitTransform(p, b, n, step % p->desc->dim, (PetscBool)(step < p->desc->dim), *u, *v);
     *v = *u;
     *u = swap;
   }
@@ -280,8 +329,8 @@ static PetscLogDouble FitFlops(PetscInt dim, const PetscInt n[3])
 /* the coefficient a (0) or b (1) of the patches of a batch */
 static V FitCoefficient(const FitPlan *p, PetscInt group, PetscInt step, const FitBatch *b, int i)
 {
-  const PetscCount first = p->desc.group[group], count = p->desc.group[group + 1] - first;
-  const PetscReal *coef  = p->desc.coef + p->desc.coefat[group] + 2 * (step * count + b->first - first) + i;
+  const PetscCount first = p->desc->group[group], count = p->desc->group[group + 1] - first;
+  const PetscReal *coef  = p->desc->coef + p->desc->coefat[group] + 2 * (step * count + b->first - first) + i;
   V                c     = {0};
 
   for (int l = 0; l < b->count; l++) c[l] = (REAL)coef[2 * l];
@@ -291,20 +340,20 @@ static V FitCoefficient(const FitPlan *p, PetscInt group, PetscInt step, const F
 static PetscErrorCode FitApply(void *plan, PetscInt group, PetscInt step, PetscReal omega, const void *diagonal, const void *r, void *x)
 {
   FitPlan        *p     = (FitPlan *)plan;
-  const PetscBool more  = (PetscBool)(p->desc.steps[group] > 1);
+  const PetscBool more  = (PetscBool)(p->desc->steps[group] > 1);
   PetscLogDouble  flops = 0;
 
   PetscFunctionBegin;
   for (PetscCount i = p->at[group]; i < p->at[group + 1]; i++) {
     const FitBatch *b  = &p->batch[i];
-    REAL           *rc = p->r + p->desc.compact[b->first], *zc = p->z + p->desc.compact[b->first];
+    REAL           *rc = p->r + p->desc->compact[b->first], *zc = p->z + p->desc->compact[b->first];
     V              *u = p->u, *v = p->v, c;
     Batch           nodes;
     PetscInt        n[3], size;
 
     FitNodes(p, b, &nodes, n);
     size = n[0] * n[1] * n[2];
-    if (step == 0) Gather(&nodes, n, &p->desc.box, (const REAL *)r, u);
+    if (step == 0) Gather(&nodes, n, &p->desc->box, (const REAL *)r, u);
     else FitCompactRead(b->count, size, rc, u);
     if (more && step == 0) FitCompactWrite(b->count, size, u, rc);
     FitScale(p, b, n, &nodes, (const REAL *)diagonal);
@@ -317,8 +366,8 @@ static PetscErrorCode FitApply(void *plan, PetscInt group, PetscInt step, PetscR
       for (PetscInt j = 0; j < size; j++) u[j] += c * v[j];
     }
     if (more) FitCompactWrite(b->count, size, u, zc);
-    Scatter(&nodes, n, (REAL)omega, u, 1, &p->desc.box, (REAL *)x);
-    flops += b->count * FitFlops(p->desc.dim, n);
+    Scatter(&nodes, n, (REAL)omega, u, 1, &p->desc->box, (REAL *)x);
+    flops += b->count * FitFlops(p->desc->dim, n);
   }
   PetscCall(PetscLogFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -380,36 +429,39 @@ static void FitStart(const PetscInt n[3], V *r)
       for (PetscInt i = 0; i < n[0]; i++) *r++ = Splat((REAL)PatchFDFitNoise((unsigned)i, (unsigned)j, (unsigned)k));
 }
 
-static PetscErrorCode FitCG(void *plan, PetscInt group, PetscInt step, const void *diagonal, const void *q, void *r, void *dir, PetscReal a[], PetscReal beta[])
+static PetscErrorCode FitCG(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *dir, PetscReal a[], PetscReal beta[])
 {
-  FitPlan          *p   = (FitPlan *)plan;
-  const PatchFDBox *box = &p->desc.box;
+  FitPlan         *p     = (FitPlan *)plan;
+  const PetscCount count = p->desc->group[group + 1] - p->desc->group[group];
 
   PetscFunctionBegin;
   for (PetscCount i = p->at[group]; i < p->at[group + 1]; i++) {
     const FitBatch  *b  = &p->batch[i];
-    const PetscCount at = b->first - p->desc.group[group];
+    const PetscCount at = b->first - p->desc->group[group], compact = p->desc->compact[b->first];
+    REAL            *residual = (REAL *)r + compact, *direction = (REAL *)dir + compact;
     V               *u = p->u, *v = p->v, factor;
     Batch            nodes;
     PetscInt         n[3], size;
+    PetscReal        unused[VL];
 
     FitNodes(p, b, &nodes, n);
     size = n[0] * n[1] * n[2];
     if (step == 0) FitStart(n, u);
     else {
-      Gather(&nodes, n, box, (const REAL *)r, u);
-      Gather(&nodes, n, box, (const REAL *)q, p->q);
-      Gather(&nodes, n, box, (const REAL *)dir, p->p);
-      factor = FitLength(p, b, FitDot(size, p->p, p->q), a + at);
+      FitCompactRead(b->count, size, residual, u);
+      FitCompactRead(b->count, size, (const REAL *)q + compact, p->q);
+      FitCompactRead(b->count, size, direction, p->p);
+      factor = FitLength(p, b, FitDot(size, p->p, p->q), a + (step - 1) * count + at);
       for (PetscInt j = 0; j < size; j++) u[j] -= factor * p->q[j];
     }
-    Scatter(&nodes, n, 1, u, 0, box, (REAL *)r);
+    if (step == last) continue; /* nobody asks for more */
+    FitCompactWrite(b->count, size, u, residual);
     for (PetscInt j = 0; j < size; j++) p->q[j] = u[j];
     FitScale(p, b, n, &nodes, (const REAL *)diagonal);
     FitSolve(p, b, n, &u, &v);
-    factor = FitOrthogonal(p, b, (PetscBool)(step == 0), FitDot(size, p->q, u), beta + at);
+    factor = FitOrthogonal(p, b, (PetscBool)(step == 0), FitDot(size, p->q, u), step ? beta + (step - 1) * count + at : unused);
     for (PetscInt j = 0; j < size && step > 0; j++) u[j] += factor * p->p[j];
-    Scatter(&nodes, n, 1, u, 0, box, (REAL *)dir);
+    FitCompactWrite(b->count, size, u, direction);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

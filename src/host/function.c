@@ -438,13 +438,40 @@ void PatchFDHostAdd(PetscCount count, PetscReal a, PetscReal v[])
   for (PetscCount i = 0; i < count; i++) v[i] += a;
 }
 
-/* what is wrong at a point */
-static PatchFDDefect PointDefect(PetscInt dim, const PointShape *at, const PetscReal K[3][3], PetscReal shift)
+/* what is wrong with coefficients at a point */
+static PatchFDDefect CoefficientDefect(PetscInt dim, const PetscReal K[3][3], PetscReal shift)
 {
-  if (!(at->det > 0) || PetscIsInfReal(at->det)) return PATCHFD_DEFECT_INVERTED;
   if (!TensorIsPositive(dim, K)) return PATCHFD_DEFECT_KAPPA;
   if (!(shift >= 0) || PetscIsInfReal(shift)) return PATCHFD_DEFECT_SHIFT;
   return PATCHFD_DEFECT_NONE;
+}
+
+void PatchFDHostCheckCoefficients(const PatchFDPoints *points, PetscInt npoint, const PatchFDRange cells, PatchFDMetric *m)
+{
+  const PetscCount count = points->kappaconstant && points->shiftconstant ? PetscMin(1, points->ncells) : points->ncells * npoint;
+
+  for (PetscCount i = 0; i < count; i++) {
+    const PetscReal shift = points->shift ? points->shift[points->shiftconstant ? 0 : i] : 0;
+    PetscReal       K[3][3];
+
+    FillTensor(points->dim, points->nkappa, &points->kappa[points->kappaconstant ? 0 : points->nkappa * i], K);
+    m->largest = PetscMax(m->largest, shift);
+    m->defect  = CoefficientDefect(points->dim, (const PetscReal(*)[3])K, shift);
+    if (m->defect) {
+      const PetscInt cell = (PetscInt)(i / npoint), n[2] = {cells[0][1] - cells[0][0], cells[1][1] - cells[1][0]};
+
+      m->cell[0] = cells[0][0] + cell % n[0];
+      m->cell[1] = cells[1][0] + cell / n[0] % n[1];
+      m->cell[2] = cells[2][0] + cell / n[0] / n[1];
+      return;
+    }
+  }
+}
+
+/* what is wrong at a point */
+static PatchFDDefect PointDefect(PetscInt dim, const PointShape *at, const PetscReal K[3][3], PetscReal shift)
+{
+  return !(at->det > 0) || PetscIsInfReal(at->det) ? PATCHFD_DEFECT_INVERTED : CoefficientDefect(dim, K, shift);
 }
 
 /* a point's part of the means */

@@ -44,6 +44,14 @@ static PetscErrorCode RealCopy(size_t n, const PetscReal *from, REAL **to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode RealDuplicate(size_t n, const REAL *from, REAL **to)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, to));
+  PetscCall(PetscArraycpy(*to, from, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static inline V Splat(REAL a)
 {
   return a - (V){0};

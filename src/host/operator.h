@@ -163,6 +163,18 @@ static PetscErrorCode OperatorApply(void *plan, PetscReal alpha, const void *x, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode OperatorPick(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[], void **picked)
+{
+  OperatorPlan *p;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  *picked = p;
+  p->size = (size_t)nnodes;
+  PetscCall(PointsPick(((const OperatorPlan *)plan)->points, ncells, cells, index, &p->points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* of all patches: a product with A costs less than finding out which rows are wanted */
 static PetscErrorCode OperatorResidual(void *plan, PETSC_UNUSED const PatchFDColor *color, const void *x, const void *b, void *r)
 {

@@ -440,13 +440,33 @@ static PetscBool PointsIsComputed(const PatchFDPoints *points)
   return (PetscBool)(points->nkappa && PatchFDPointsCanCompute(points));
 }
 
+/* room for a batch, and what a product costs */
+static PetscErrorCode PointsWork(PointsPlan *p)
+{
+  const size_t         slice = (size_t)(p->c * p->c), cube = (size_t)p->npoint;
+  const PetscLogDouble n = p->n, c = p->c, third = p->dim == 3 ? c : 1;
+  V                   *v = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(VMalloc(4 * cube + 2 * slice, &v, &p->base));
+  p->u     = v;
+  p->a     = v + cube;
+  p->q     = v + 2 * cube;
+  p->t     = v + 3 * cube;
+  p->r     = v + 4 * cube;
+  p->s     = p->r + slice;
+  p->flops = p->stiff ? (p->dim == 3 ? 12 : 8) * third * c * c * c + (p->dim == 3 ? 15 : 6) * third * c * c : 0;
+  if (p->mass) p->flops += (p->stiff ? 2 : 1) * third * c * c;
+  if (p->c != p->n) p->flops += 4 * (p->dim == 3 ? c * n * n * n + c * c * n * n + c * c * c * n : c * n * n + c * c * n);
+  p->flops *= (PetscLogDouble)p->ncells * p->ncomp;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PointsCreate(const PatchFDOperatorDesc *desc, PointsPlan **plan)
 {
   const PatchFDPoints *points = desc->points;
   PatchFDGeometry      geometry;
   PointsPlan          *p;
-  size_t               cube, slice;
-  V                   *v = NULL;
 
   PetscFunctionBegin;
   PetscCall(PatchFDPointsCheck(points));
@@ -476,23 +496,54 @@ static PetscErrorCode PointsCreate(const PatchFDOperatorDesc *desc, PointsPlan *
   PetscCall(PatchFDGeometryDestroy(&geometry));
   PointsChoose(p);
 
-  slice = (size_t)(p->c * p->c);
-  cube  = (size_t)p->npoint;
-  PetscCall(VMalloc(4 * cube + 2 * slice, &v, &p->base));
-  p->u = v;
-  p->a = v + cube;
-  p->q = v + 2 * cube;
-  p->t = v + 3 * cube;
-  p->r = v + 4 * cube;
-  p->s = p->r + slice;
-  {
-    const PetscLogDouble n = p->n, c = p->c, third = p->dim == 3 ? c : 1;
+  PetscCall(PointsWork(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    p->flops = p->stiff ? (p->dim == 3 ? 12 : 8) * third * c * c * c + (p->dim == 3 ? 15 : 6) * third * c * c : 0;
-    if (p->mass) p->flops += (p->stiff ? 2 : 1) * third * c * c;
-    if (p->c != p->n) p->flops += 4 * (p->dim == 3 ? c * n * n * n + c * c * n * n + c * c * c * n : c * n * n + c * c * n);
-    p->flops *= (PetscLogDouble)p->ncells * p->ncomp;
+/* `size` vectors of each batch of cells, picked lane by lane */
+static PetscErrorCode PointsPickLanes(PetscCount ncells, const PetscCount cells[], PetscInt size, const V *from, V **to, void **base)
+{
+  const PetscCount nbatch = (ncells + VL - 1) / VL;
+
+  PetscFunctionBegin;
+  PetscCall(VMalloc((size_t)(nbatch * size), to, base));
+  for (PetscCount i = 0; i < nbatch * VL; i++) {
+    const PetscCount cell = cells[PetscMin(i, ncells - 1)];
+    const V         *in   = from + cell / VL * size;
+    V               *out  = *to + i / VL * size;
+
+    for (PetscInt q = 0; q < size; q++) ((REAL *)&out[q])[i % VL] = ((const REAL *)&in[q])[cell % VL];
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the operator of some of the cells */
+static PetscErrorCode PointsPick(const PointsPlan *from, PetscCount ncells, const PetscCount cells[], const PetscInt index[], PointsPlan **plan)
+{
+  const PetscInt c = from->c, n = from->n;
+  PointsPlan    *p;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&p));
+  *plan      = p;
+  *p         = *from;
+  p->base    = NULL;
+  p->covers  = PETSC_FALSE;
+  p->ncells  = ncells;
+  p->nbatch  = (ncells + VL - 1) / VL;
+  p->factorbase = p->mapbase = NULL;
+  PetscCall(RealDuplicate((size_t)(c * n), from->B, &p->B));
+  PetscCall(RealDuplicate((size_t)(c * n), from->Bt, &p->Bt));
+  PetscCall(RealDuplicate((size_t)(c * n), from->D, &p->D));
+  PetscCall(RealDuplicate((size_t)(c * n), from->Dt, &p->Dt));
+  PetscCall(RealDuplicate((size_t)(c * c), from->C, &p->C));
+  PetscCall(RealDuplicate((size_t)(c * c), from->Ct, &p->Ct));
+  PetscCall(RealDuplicate((size_t)c, from->x, &p->x));
+  PetscCall(RealDuplicate((size_t)c, from->w, &p->w));
+  PetscCall(IndexCreate(ncells, p->size, index, &p->index));
+  if (p->computed) PetscCall(PointsPickLanes(ncells, cells, ((1 << p->dim) - 1) * p->dim, from->map, &p->map, &p->mapbase));
+  else PetscCall(PointsPickLanes(ncells, cells, p->npoint * p->nfactor, from->factor, &p->factor, &p->factorbase));
+  PetscCall(PointsWork(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -107,19 +107,28 @@ static PetscErrorCode MatBoxUnifyClasses(MatBoxForm *form)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
+PetscErrorCode MatBoxFormCreate(const Mat_Box *m, PetscBool weighted, MatBoxForm *form)
 {
   const DM_Box       *box = (const DM_Box *)m->dm->data;
   const DMBoxOperator op  = box->op;
   PatchFDLine         line[DMBOX_MAX_FIELDS][3];
 
   PetscFunctionBegin;
+  PetscCall(PetscMemzero(form, sizeof(*form)));
+  form->weighted = weighted;
+  for (PetscInt f = 0; f < box->nfield; f++) PetscCall(PetscArraycpy(line[f], box->field[f].line, 3));
+  PetscCall((*op->ops.form)(m->dm, op, m->c.operator, (const PatchFDLine(*)[3])line, form));
+  PetscCall(MatBoxUnifyClasses(form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
+{
+  PetscFunctionBegin;
   PetscCall(MatBoxReset(m));
   m->c       = *c;
-  m->version = op->version;
-  for (PetscInt f = 0; f < box->nfield; f++) PetscCall(PetscArraycpy(line[f], box->field[f].line, 3));
-  PetscCall((*op->ops.form)(m->dm, op, c->operator, (const PatchFDLine(*)[3])line, &m->form));
-  PetscCall(MatBoxUnifyClasses(&m->form));
+  m->version = ((const DM_Box *)m->dm->data)->op->version;
+  PetscCall(MatBoxFormCreate(m, PETSC_FALSE, &m->form));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,7 +2,7 @@
   The operator "diffusion" of a DMBOX: -div(K grad u) + s u by quadrature, on meshes that may be mapped, K symmetric positive definite and s >= 0 functions of
   space.
 
-  The matrix is that of the points (PatchFDPoints).  The terms of the form are those of a Kronecker sum nearby, on the box as it is: the sum over directions i of stiffness with
+  The matrix is that of the points (PatchFDPoints).  The terms of the form, where weights are asked for, are those of a Kronecker sum nearby, on the box as it is: the sum over directions i of stiffness with
   the weight alpha_i(x_i) in direction i and masses with the weights mu_j(x_j) in the others.  With G the diagonal of |J| J^{-1} K J^{-T}, J the derivatives of the map, <> the
   mean over the box and <>_i that over all other directions,
 
@@ -31,12 +31,34 @@ typedef struct {
   DMBoxCellData *Kdata, *shiftdata; /* in place of functions */
 } Medium;
 
+/* the points of some cells, which everything that is made of them shares */
+typedef struct {
+  PetscInt      refct;
+  PatchFDPoints points;
+} Points;
+
 typedef struct {
   Medium       *medium;
-  PetscInt64    known; /* the version that the metric and the weights are of, or -1 */
-  PatchFDMetric metric;
-  PetscReal    *alpha[3], *mu[3]; /* at all points of the direction */
+  PetscInt64    known;    /* the version of what was checked, and that the points are of; or -1 */
+  PetscReal     largest;  /* of s */
+  Points       *points;   /* of the cells and for the factors that were last asked for, or NULL */
+  PatchFDRange  cells;
+  PetscReal     c[MASS + 1];
 } Diffusion;
+
+static PetscErrorCode PointsDestroy(Points **points)
+{
+  Points *p = *points;
+
+  PetscFunctionBegin;
+  *points = NULL;
+  if (!p || --p->refct > 0) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscFree(p->points.geoindex));
+  PetscCall(PetscFree(p->points.kappa));
+  PetscCall(PetscFree(p->points.shift));
+  PetscCall(PetscFree(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* ---- the medium ---- */
 
@@ -89,11 +111,8 @@ static PetscErrorCode DMBoxOperatorDestroy_Diffusion(DMBoxOperator op)
   Diffusion *data = (Diffusion *)op->data;
 
   PetscFunctionBegin;
+  PetscCall(PointsDestroy(&data->points));
   PetscCall(MediumDestroy(&data->medium));
-  for (int d = 0; d < 3; d++) {
-    PetscCall(PetscFree(data->alpha[d]));
-    PetscCall(PetscFree(data->mu[d]));
-  }
   PetscCall(PetscFree(op->data));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -138,32 +157,53 @@ static PetscErrorCode PointsMedium(DM dm, const Medium *m, const PetscReal c[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PatchFDPoints *p)
+static PetscErrorCode PointsCreate(DM dm, const Medium *m, const PetscReal c[], const PatchFDRange cells, Points **points)
 {
-  const DM_Box *box  = (const DM_Box *)dm->data;
+  const DM_Box  *box = (const DM_Box *)dm->data;
   const PetscInt geo = DMBoxGetMappingDegree_Private(dm);
-  PetscInt     *index;
+  PatchFDPoints *p;
+  PetscInt      *index;
 
   PetscFunctionBegin;
-  PetscCheck(c[KAPPA] >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "MatScale() or MatAXPY() made the factor of K in -dm_box_operator diffusion %g; it must be at least 0", (double)c[KAPPA]);
-  *p = (PatchFDPoints){.nodes = PATCHFD_NODES_BOX, .dim = dm->dim, .degree = box->degree, .ncomp = 1, .gauss = PETSC_TRUE, .ncells = PatchFDRangeSize(cells), .geodegree = geo, .factors = PATCHFD_FACTORS_AUTO};
+  PetscCall(PetscNew(points));
+  (*points)->refct = 1;
+  p                = &(*points)->points;
+  *p = (PatchFDPoints){.nodes = PATCHFD_NODES_BOX, .dim = dm->dim, .degree = box->degree, .ncomp = 1, .gauss = PETSC_TRUE, .ncells = PatchFDRangeSize(cells), .geodegree = geo, .factors = PATCHFD_FACTORS_AUTO, .owner = *points};
   PetscCall(PetscMalloc1(p->ncells * PetscPowInt(geo + 1, dm->dim), &index));
   PatchFDHostCellNodes(dm->dim, box->degree, geo == 1 ? box->degree : 1, cells, &box->shape->nodes.box, index);
   p->geoindex   = index;
   p->coordinate = box->shape->nodes.x;
-  PetscCall(PointsMedium(dm, ((Diffusion *)op->data)->medium, c, cells, p));
+  PetscCall(PointsMedium(dm, m, c, cells, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Functions are evaluated once for all that is made of the same points: matrices in both precisions, fits */
+static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PatchFDPoints *p)
+{
+  Diffusion *data = (Diffusion *)op->data;
+  PetscBool  same = (PetscBool)(data->points && data->known == op->version && data->points->points.coordinate == ((const DM_Box *)dm->data)->shape->nodes.x);
+
+  PetscFunctionBegin;
+  PetscCheck(c[KAPPA] >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "MatScale() or MatAXPY() made the factor of K in -dm_box_operator diffusion %g; it must be at least 0", (double)c[KAPPA]);
+  for (int i = 0; i <= MASS; i++) same = (PetscBool)(same && data->c[i] == c[i]);
+  for (int d = 0; d < 3; d++) same = (PetscBool)(same && data->cells[d][0] == cells[d][0] && data->cells[d][1] == cells[d][1]);
+  if (!same) {
+    PetscCall(PointsDestroy(&data->points));
+    PetscCall(PointsCreate(dm, data->medium, c, cells, &data->points));
+    PetscCall(PetscArraycpy(data->c, c, MASS + 1));
+    PetscCall(PetscArraycpy(data->cells, cells, 3));
+  }
+  data->points->refct++;
+  *p = data->points->points;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode DMBoxPointsDestroy_Diffusion(PatchFDPoints *p)
 {
-  PetscInt  *index = (PetscInt *)p->geoindex;
-  PetscReal *kappa = (PetscReal *)p->kappa, *shift = (PetscReal *)p->shift;
+  Points *points = (Points *)p->owner;
 
   PetscFunctionBegin;
-  PetscCall(PetscFree(index));
-  PetscCall(PetscFree(kappa));
-  PetscCall(PetscFree(shift));
+  PetscCall(PointsDestroy(&points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -185,54 +225,82 @@ static PetscInt LinePoints(DM dm, PetscInt d)
   return box->cells[d] * (box->degree + 2);
 }
 
-static PetscErrorCode DiffusionSetWeights(DM dm, Diffusion *data)
+/* the means over the mesh in the other directions, at all points of each direction */
+typedef struct {
+  PatchFDMetric metric;
+  PetscReal    *alpha[3], *mu[3];
+} Weights;
+
+static PetscErrorCode WeightsCreate(DM dm, DMBoxOperator op, Weights *w)
 {
-  const PatchFDMetric *m = &data->metric;
+  const PetscReal    one[MASS + 1] = {1, 1, 0};
+  const DM_Box      *box           = (const DM_Box *)dm->data;
+  PatchFDMetric     *m             = &w->metric;
+  PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
+  PatchFDPoints      points;
 
   PetscFunctionBegin;
+  *m = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
+  for (PetscInt d = 0; d < dm->dim; d++) PetscCall(PetscCalloc1(4 * LinePoints(dm, d), &m->layer[d]));
+  PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])box->owncells, &points));
+  PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
+  PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, m));
+  PetscCall(DMBoxFieldPointsDestroy(dm, field));
+  PetscCall((*op->ops.pointsdestroy)(&points));
+  PetscCall(DMBoxReduceMetric(dm, m));
   for (PetscInt d = 0; d < dm->dim; d++) {
     const PetscInt n = LinePoints(dm, d);
 
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, m->layer[d], 4 * n, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
-    PetscCall(PetscFree(data->alpha[d]));
-    PetscCall(PetscFree(data->mu[d]));
-    PetscCall(PetscMalloc1(n, &data->alpha[d]));
-    PetscCall(PetscMalloc1(n, &data->mu[d]));
+    PetscCall(PetscMalloc1(n, &w->alpha[d]));
+    PetscCall(PetscMalloc1(n, &w->mu[d]));
     for (PetscInt i = 0; i < n; i++) {
       const PetscReal *layer = &m->layer[d][4 * i];
       PetscReal        sum   = 0;
 
       for (PetscInt e = 0; e < dm->dim; e++)
         if (e != d) sum += layer[e] / layer[3] - m->log[e] / m->weight;
-      data->alpha[d][i] = Weight(layer[d] / layer[3] - m->log[d] / m->weight);
-      data->mu[d][i]    = Weight(sum / (PetscReal)(dm->dim - 1));
+      w->alpha[d][i] = Weight(layer[d] / layer[3] - m->log[d] / m->weight);
+      w->mu[d][i]    = Weight(sum / (PetscReal)(dm->dim - 1));
     }
+    PetscCall(PetscFree(m->layer[d]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* means over the mesh, and an error where coefficients or cells are not what they have to be */
-static PetscErrorCode DiffusionSetUp(DM dm, DMBoxOperator op)
+static PetscErrorCode WeightsDestroy(DM dm, Weights *w)
 {
-  const PetscReal    one[MASS + 1] = {1, 1, 0};
-  const DM_Box      *box           = (const DM_Box *)dm->data;
-  Diffusion         *data          = (Diffusion *)op->data;
-  PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
-  PatchFDPoints      points = {.degree = box->degree};
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    PetscCall(PetscFree(w->alpha[d]));
+    PetscCall(PetscFree(w->mu[d]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* an error where K and s are not what they have to be, in the cells that the matrix has here; and the largest s */
+static PetscErrorCode DiffusionCheck(DM dm, DMBoxOperator op)
+{
+  const PetscReal one[MASS + 1] = {1, 1, 0};
+  const DM_Box   *box           = (const DM_Box *)dm->data;
+  Diffusion      *data          = (Diffusion *)op->data;
+  PatchFDMetric   found         = {.defect = PATCHFD_DEFECT_NONE};
+  PatchFDPoints   points;
+  PatchFDRange    cells;
 
   PetscFunctionBegin;
   if (data->known == op->version) PetscFunctionReturn(PETSC_SUCCESS);
-  data->metric = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
-  for (PetscInt d = 0; d < dm->dim; d++) PetscCall(PetscCalloc1(4 * LinePoints(dm, d), &data->metric.layer[d]));
-  PetscCall(PointsMedium(dm, data->medium, one, (const PetscInt(*)[2])box->owncells, &points));
-  PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
-  PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, &data->metric));
-  PetscCall(DMBoxFieldPointsDestroy(dm, field));
-  PetscCall(DMBoxPointsDestroy_Diffusion(&points));
-  PetscCall(DMBoxReduceMetric(dm, &data->metric));
-  PetscCall(DiffusionSetWeights(dm, data));
-  for (PetscInt d = 0; d < dm->dim; d++) PetscCall(PetscFree(data->metric.layer[d]));
-  data->known = op->version;
+  PetscCall(PointsDestroy(&data->points));
+  for (int d = 0; d < 3; d++) {
+    cells[d][0] = box->owncells[d][0] < box->owncells[d][1] ? PetscMax(0, box->owncells[d][0] - 1) : box->owncells[d][0];
+    cells[d][1] = box->owncells[d][1];
+  }
+  PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])cells, &points));
+  PatchFDHostCheckCoefficients(&points, DMBoxNumPoints(dm), (const PetscInt(*)[2])cells, &found);
+  PetscCall((*op->ops.pointsdestroy)(&points));
+  PetscCall(DMBoxReduceMetric(dm, &found));
+  data->largest = found.largest;
+  data->known   = op->version;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -245,17 +313,17 @@ static PetscErrorCode ScaledWeights(PetscInt n, PetscReal a, const PetscReal w[]
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* bands of direction d, with the factors of the stiffness and, in the first direction, of the mass in A; the mesh's own weights, but none for the line of a patch by itself */
-static PetscErrorCode DiffusionBands(DM dm, const Diffusion *data, PetscInt d, const PatchFDLine *line, PetscReal stiffness, PetscReal mass, PatchFDBand *A, PatchFDBand *M)
+/* bands of direction d, with the factors of the stiffness and, in the first direction, of the mass in A; weights w, if any, are those of the whole mesh: none for the line of a patch by itself */
+static PetscErrorCode DiffusionBands(DM dm, const Weights *w, PetscInt d, const PatchFDLine *line, PetscReal stiffness, PetscReal mass, PatchFDBand *A, PatchFDBand *M)
 {
-  const PetscBool own = (PetscBool)(line->ncells == ((const DM_Box *)dm->data)->cells[d]);
+  const PetscBool own = (PetscBool)(w && line->ncells == ((const DM_Box *)dm->data)->cells[d]);
   const PetscInt  n   = line->ncells * (line->degree + 2);
   PetscReal      *a, *m, *s;
 
   PetscFunctionBegin;
-  PetscCall(ScaledWeights(n, stiffness, own ? data->alpha[d] : NULL, &a));
-  PetscCall(ScaledWeights(n, 1, own ? data->mu[d] : NULL, &m));
-  PetscCall(ScaledWeights(n, mass, own ? data->mu[d] : NULL, &s));
+  PetscCall(ScaledWeights(n, stiffness, own ? w->alpha[d] : NULL, &a));
+  PetscCall(ScaledWeights(n, 1, own ? w->mu[d] : NULL, &m));
+  PetscCall(ScaledWeights(n, mass, own ? w->mu[d] : NULL, &s));
   PetscCall(PatchFDBandWeighted(line, a, d == 0 ? s : NULL, A));
   PetscCall(PatchFDBandWeighted(line, NULL, m, M));
   PetscCall(PetscFree(a));
@@ -267,20 +335,22 @@ static PetscErrorCode DiffusionBands(DM dm, const Diffusion *data, PetscInt d, c
 static PetscErrorCode DMBoxForm_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine lines[][3], MatBoxForm *form)
 {
   const Diffusion     *data = (const Diffusion *)op->data;
-  const PatchFDMetric *m    = &data->metric;
+  Weights              weights = {.metric = {.weight = 1}};
+  const PatchFDMetric *m       = &weights.metric;
   PatchFDBand         *A = form->band, *M = A + 3;
 
   PetscFunctionBegin;
-  PetscCall(DiffusionSetUp(dm, op));
+  PetscCall(DiffusionCheck(dm, op));
+  if (form->weighted) PetscCall(WeightsCreate(dm, op, &weights));
   form->nband    = 6;
   form->nterm    = 3;
   form->points   = PETSC_TRUE;
-  form->singular = (PetscBool)(c[SHIFT] * m->largest == 0 && c[MASS] == 0);
-  form->spd      = (PetscBool)(c[KAPPA] > 0 && c[SHIFT] * m->largest >= 0 && c[MASS] >= 0);
+  form->singular = (PetscBool)(c[SHIFT] * data->largest == 0 && c[MASS] == 0);
+  form->spd      = (PetscBool)(c[KAPPA] > 0 && c[SHIFT] * data->largest >= 0 && c[MASS] >= 0);
   for (int d = 0; d < 3; d++) {
     const PatchFDLine *line = &lines[0][d];
 
-    if (d < dm->dim) PetscCall(DiffusionBands(dm, data, d, line, c[KAPPA] * PetscExpReal(m->log[d] / m->weight), (c[SHIFT] * m->shift + c[MASS] * m->mass) / m->weight, &A[d], &M[d]));
+    if (d < dm->dim) PetscCall(DiffusionBands(dm, form->weighted ? &weights : NULL, d, line, c[KAPPA] * PetscExpReal(m->log[d] / m->weight), (c[SHIFT] * m->shift + c[MASS] * m->mass) / m->weight, &A[d], &M[d]));
     else { /* a point */
       PetscCall(PatchFDBandLaplace(line, 1, 0, 0, 0, &A[d]));
       PetscCall(PatchFDBandMass(line, &M[d]));
@@ -289,6 +359,7 @@ static PetscErrorCode DMBoxForm_Diffusion(DM dm, DMBoxOperator op, const PetscRe
     form->M[0][d]  = &M[d];
     form->singular = (PetscBool)(form->singular && !line->dirichlet[0] && !line->dirichlet[1]);
   }
+  if (form->weighted) PetscCall(WeightsDestroy(dm, &weights));
   form->constants = form->singular ? 0 : -1;
   for (int d = 0; d < 3; d++) {
     form->term[d]        = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};

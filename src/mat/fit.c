@@ -1,7 +1,7 @@
 /*
   Local solvers that are fitted to each patch of an operator by quadrature (patchfd/private/fit.h): set-up and corrections on distributed arrays.
 
-  A rank fits all patches that touch its unknowns, from the points of all their cells, so that nothing is exchanged between ranks but residuals.
+  A rank fits all patches that touch its unknowns, from the operator on all their cells, so that nothing is exchanged between ranks but residuals.
 */
 #include <patchfd/private/fit.h>
 #include <patchfd/private/matimpl.h>
@@ -29,13 +29,13 @@ PetscErrorCode MatBoxFitDestroy(PatchFDKernels kern, MatBoxFit *fit)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* what patches are here; the points are still to be had */
+/* what patches are here */
 static void FitMesh(const Mat_Box *m, const MatBoxLocal *l, PatchFDFitMesh *mesh)
 {
   const DM_Box *box = (const DM_Box *)m->dm->data;
   PetscBool     empty;
 
-  *mesh = (PatchFDFitMesh){.degree = box->degree, .ncolor = l->ncolor, .color = l->color};
+  *mesh = (PatchFDFitMesh){.dim = m->dm->dim, .degree = box->degree, .ncolor = l->ncolor, .color = l->color};
   MatBoxLocalRange(m, l, mesh->patches);
   empty = (PetscBool)!PatchFDRangeSize((const PetscInt(*)[2])mesh->patches);
   for (int d = 0; d < 3; d++) {
@@ -75,7 +75,7 @@ static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFD
 {
   const DM_Box       *box = (const DM_Box *)m->dm->data;
   PatchFDField        field = {.xbox = box->field[0].local, .ybox = box->field[0].local};
-  PatchFDOperatorDesc desc  = {.nfield = 1, .field = &field, .points = mesh->points};
+  PatchFDOperatorDesc desc  = {.nfield = 1, .field = &field};
 
   PetscFunctionBegin;
   if (!box->halo) {
@@ -85,61 +85,70 @@ static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFD
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, field.read);
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, field.write);
   PetscCall(PetscArraycpy(desc.cells, mesh->cells, 3));
-  PetscCall(kern->operatorcreate(&desc, plan));
+  PetscCall(MatBoxOperatorCreate(m, kern, &desc, plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* extreme eigenvalues of the corrected matrices of all patches, whose groups are colours: conjugate gradients on all patches of a colour at once */
-static PetscErrorCode FitBounds(Mat_Box *m, PatchFDKernels kern, MatBoxFit fit, const PatchFDFitMesh *mesh, PetscInt steps, PetscReal bound[])
+/* A on the cells of the patches of a group, on compact arrays with room for n numbers */
+static PetscErrorCode FitPick(const MatBoxFit fit, PatchFDKernels kern, PetscInt group, void *plan, PetscCount *n, void **picked)
 {
-  const DM_Box     *box = (const DM_Box *)m->dm->data;
-  const PatchFDFit *f   = &fit->desc;
-  void             *work[3], *plan = NULL;
-  PetscReal        *a, *b;
+  PetscCount ncells, *cells;
+  PetscInt  *index;
 
   PetscFunctionBegin;
-  PetscCall(FitOperator(m, kern, mesh, &plan));
-  for (int i = 0; i < 3; i++) PetscCall(kern->malloc(box->nlocal, &work[i]));
-  PetscCall(PetscMalloc2(f->npatch * steps, &a, f->npatch * steps, &b));
-  for (PetscInt group = 0; group < f->ngroup; group++) {
-    const PetscCount count = f->group[group + 1] - f->group[group];
-    void            *r = work[0], *p = work[1], *q = work[2];
+  PetscCall(PatchFDHostFitCells(&fit->desc, group, n, &ncells, &cells, &index));
+  PetscCall(kern->operatorpick(plan, *n, ncells, cells, index, picked));
+  PetscCall(PetscFree2(cells, index));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    PetscCall(kern->zero(box->nlocal, p)); /* nothing but what these patches have */
-    PetscCall(kern->fitcg(fit->plan, group, 0, fit->diagonal, NULL, r, p, a, b));
-    for (PetscInt i = 0; i < steps; i++) {
-      PetscCall(kern->operatorapply(plan, 1, p, NULL, q));
-      PetscCall(kern->fitcg(fit->plan, group, i + 1, fit->diagonal, q, r, p, a + i * count, b + i * count));
-    }
-    PetscCall(PatchFDHostFitBounds(count, steps, a, b, bound + 2 * f->group[group]));
+/* extreme eigenvalues of the corrected matrices of the patches of a group: conjugate gradients on all of them at once */
+static PetscErrorCode FitBounds(MatBoxFit fit, PatchFDKernels kern, PetscInt group, void *plan, PetscInt steps, PetscReal bound[])
+{
+  const PetscCount count = fit->desc.group[group + 1] - fit->desc.group[group];
+  PetscCount       n;
+  void            *picked = NULL, *r, *p, *q;
+  PetscReal       *a, *b;
+
+  PetscFunctionBegin;
+  PetscCall(FitPick(fit, kern, group, plan, &n, &picked));
+  PetscCall(kern->malloc((size_t)n, &r));
+  PetscCall(kern->malloc((size_t)n, &p));
+  PetscCall(kern->malloc((size_t)n, &q));
+  PetscCall(PetscMalloc2(count * steps, &a, count * steps, &b));
+  PetscCall(kern->fitcg(fit->plan, group, 0, steps, fit->diagonal, NULL, r, p, a, b));
+  for (PetscInt i = 1; i <= steps; i++) {
+    PetscCall(kern->operatorapply(picked, 1, p, NULL, q));
+    PetscCall(kern->fitcg(fit->plan, group, i, steps, fit->diagonal, q, r, p, a, b));
   }
+  PetscCall(PatchFDHostFitBounds(count, steps, a, b, bound + 2 * fit->desc.group[group]));
   PetscCall(PetscFree2(a, b));
-  for (int i = 0; i < 3; i++) PetscCall(kern->free(work[i]));
-  if (box->halo) PetscCall(kern->operatordestroy(&plan));
+  PetscCall(kern->free(r));
+  PetscCall(kern->free(p));
+  PetscCall(kern->free(q));
+  PetscCall(kern->operatordestroy(&picked));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* how many steps the patches take, and A on the cells of those that take several */
-static PetscErrorCode FitSteps(Mat_Box *m, PatchFDKernels kern, MatBoxFit fit, const PatchFDFitMesh *mesh, const PatchFDFitRule *rule)
+static PetscErrorCode FitSteps(MatBoxFit fit, PatchFDKernels kern, void *plan, const char close[], const PatchFDFitRule *rule)
 {
   PetscReal *bound;
 
   PetscFunctionBegin;
+  PetscCall(PatchFDHostFitSetClose(close, &fit->desc));
+  PetscCall(kern->fitgroups(fit->plan));
   PetscCall(PetscMalloc1(2 * fit->desc.npatch, &bound));
-  PetscCall(FitBounds(m, kern, fit, mesh, rule->lanczos, bound));
-  PetscCall(kern->fitdestroy(&fit->plan));
+  for (PetscInt group = 0; group < fit->desc.ngroup; group++)
+    if (fit->desc.steps[group] > 1) PetscCall(FitBounds(fit, kern, group, plan, rule->lanczos, bound));
   PetscCall(PatchFDHostFitSetSteps(rule, bound, &fit->desc));
   PetscCall(PetscFree(bound));
-  PetscCall(kern->fitcreate(&fit->desc, &fit->plan));
+  PetscCall(kern->fitgroups(fit->plan));
   PetscCall(PetscCalloc1(fit->desc.ngroup, &fit->inner));
   for (PetscInt group = 0; group < fit->desc.ngroup; group++) {
-    PatchFDPoints       points;
-    PatchFDOperatorDesc desc = {.points = &points};
+    PetscCount n;
 
-    if (fit->desc.steps[group] == 1) continue;
-    PetscCall(PatchFDHostFitPoints(&fit->desc, group, mesh, &points));
-    PetscCall(kern->operatorcreate(&desc, &fit->inner[group]));
-    PetscCall(PatchFDHostFitPointsDestroy(&points));
+    if (fit->desc.steps[group] > 1) PetscCall(FitPick(fit, kern, group, plan, &n, &fit->inner[group]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -148,18 +157,20 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
 {
   const DM_Box  *box = (const DM_Box *)m->dm->data;
   PatchFDFitMesh mesh;
-  PatchFDPoints  points;
+  void          *plan = NULL;
+  char          *close;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(fit));
   FitMesh(m, l, &mesh);
-  PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])mesh.cells, &points));
-  mesh.points = &points;
+  PetscCall(FitOperator(m, kern, &mesh, &plan));
   PetscCall(PatchFDHostFitCreate(&mesh, shared, &box->field[0].local, &(*fit)->desc));
-  PetscCall(kern->fitcreate(&(*fit)->desc, &(*fit)->plan));
+  PetscCall(PetscMalloc1((*fit)->desc.npatch, &close));
+  PetscCall(kern->fitcreate(&(*fit)->desc, &l->rule, plan, close, &(*fit)->plan));
   PetscCall(FitDiagonal(m, kern, &(*fit)->diagonal));
-  if (l->rule.lanczos) PetscCall(FitSteps(m, kern, *fit, &mesh, &l->rule));
-  PetscCall((*box->op->ops.pointsdestroy)(&points));
+  if (l->rule.lanczos) PetscCall(FitSteps(*fit, kern, plan, close, &l->rule));
+  PetscCall(PetscFree(close));
+  if (box->halo) PetscCall(kern->operatordestroy(&plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

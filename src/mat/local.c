@@ -268,19 +268,23 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
   const DM_Box     *box = (const DM_Box *)m->dm->data;
   const PetscBool   alone = (PetscBool)(type == MATBOX_LOCAL_FD_ALONE || type == MATBOX_LOCAL_DENSE_ALONE || type == MATBOX_LOCAL_SCHUR_ALONE), whole = (PetscBool)(type == MATBOX_LOCAL_WHOLE);
   const PetscBool   dense = (PetscBool)(whole || type == MATBOX_LOCAL_DENSE || type == MATBOX_LOCAL_DENSE_ALONE);
+  const PetscBool   weighted = (PetscBool)(m->form.points && type == MATBOX_LOCAL_FD);
   DirectionMatrices x[3] = {{0, NULL}, {0, NULL}, {0, NULL}};
+  MatBoxForm        form;
 
   PetscFunctionBegin;
+  if (weighted) PetscCall(MatBoxFormCreate(m, PETSC_TRUE, &form));
   for (int d = 0; d < 3; d++) {
     if (alone) PetscCall(LocalPatchesAlone(m, l, d, dense, &x[d]));
     else {
       for (PetscInt f = 0; f < box->nfield; f++) {
         if (whole) PetscCall(PatchFDPatchesCreateWhole(&box->field[f].line[d], &l->patches[f][d]));
-        else PetscCall(PatchFDPatchesCreate(&box->field[f].line[d], m->form.M[f][d], m->form.A[f][d], &l->patches[f][d]));
+        else PetscCall(PatchFDPatchesCreate(&box->field[f].line[d], (weighted ? &form : &m->form)->M[f][d], (weighted ? &form : &m->form)->A[f][d], &l->patches[f][d]));
       }
       PetscCall(LocalClassesCreate(box, l, d));
     }
   }
+  for (PetscInt i = 0; weighted && i < form.nband; i++) PetscCall(PatchFDBandDestroy(&form.band[i]));
   if (dense || alone || (!m->form.separable && !m->form.points)) PetscCall(LocalRowsCreate(m, l));
   for (int d = 0; d < 3 && dense && !alone; d++) {
     PetscCall(DirectionMatricesCreate(box, &m->form, l, d, &x[d]));

@@ -108,6 +108,8 @@ typedef struct {
   PatchFDDefect defect;
   PetscInt      cell[3];
 } PatchFDMetric;
+/* looks for the last two defects alone, and for the largest shift; npoint: points of a cell */
+PETSC_INTERN void PatchFDHostCheckCoefficients(const PatchFDPoints *, PetscInt npoint, const PatchFDRange cells, PatchFDMetric *);
 PETSC_INTERN PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, const PatchFDPoints *, PatchFDMetric *);
 
 /* diagonal of the operator on the nodes of each field's `write`, `fixed` elsewhere */

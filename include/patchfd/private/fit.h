@@ -11,26 +11,38 @@
   Where that is not near enough, m steps of Chebyshev's iteration on A_j z = r with B_j:  z_0 = b_0 B_j r, then r -= A_j z, z = a_i z + b_i B_j r, and x is the sum of all z.
 */
 #include <patchfd/private/assembly.h>
+#include <math.h>
 
 enum {
   PATCHFD_FIT_MAX_POINTS = 17, /* in a direction of a cell */
-  PATCHFD_FIT_MAX_STEPS  = 16
+  PATCHFD_FIT_MAX_STEPS  = 16,
+  PATCHFD_FIT_MAX_KINDS  = 4
 };
+
+/* What patches of a direction can be like: cells and unknowns; lower is 1 if the unknowns begin behind the first node; where their matrices of constants are in the records */
+typedef struct {
+  PetscInt   ncells, n, lower;
+  PetscCount record;
+} PatchFDFitKind;
 
 struct PatchFDFit {
   PetscInt    dim, degree;
+  PetscBool   shared;   /* g_i are geometric means of the metric, and the matrices those of constants; otherwise matrices are the patch's own, and g_i = 1, i < 3 */
   PatchFDBox  box;      /* of the arrays */
-  PetscCount  npatch, nrecord;
+  PatchFDRange cells;   /* that patches consist of, x fastest */
+  PetscInt    nkind[3];
+  PatchFDFitKind kind[3][PATCHFD_FIT_MAX_KINDS];
+  PetscCount  npatch, nrecord, nconstant;
   PetscInt   *cell, *first, *n; /* [npatch][3] first cell, first node, unknowns */
-  PetscCount *record;   /* [npatch][3] where S[n][n], lambda[n], diag A[n], diag M[n] are in `records` */
-  PetscReal  *records;
-  PetscReal  *g;        /* [npatch][4] */
+  PetscCount *number;   /* [npatch] of the patch in g: groups may change, and with them the order of all that is here but g and the records */
+  PetscCount *record;   /* [npatch][3] where S[n][n], lambda[n], diag A[n], diag M[n] are in the records */
+  PetscReal  *constants; /* [nconstant] records of constants, which are the first ones */
   PetscInt    ngroup, maxsteps; /* patches of a group are of one colour, which do not see each other, and take the same number of steps; those of equal size are neighbours */
   PetscCount *group;    /* [ngroup + 1] */
   PetscInt   *color, *steps; /* [ngroup] */
   PetscCount *coefat;   /* [ngroup + 1] */
   PetscReal  *coef;     /* from coefat[group] on: [steps][patches of the group][2], a and b */
-  PetscCount *compact;  /* [npatch + 1] where a patch's unknowns are in the arrays of fitwork, counted from those of the first patch of its group */
+  PetscCount *compact;  /* [npatch + 1] where a patch's unknowns are in compact arrays, counted from those of the first patch of its group */
 };
 
 #if defined(__CUDACC__)
@@ -52,34 +64,84 @@ PATCHFD_FIT_FUNCTION double PatchFDFitNoise(unsigned i, unsigned j, unsigned k)
   return h * (2.0 / 4294967296.0) - 1;
 }
 
-/* What a fit is made from: the patches with these numbers, and the points of the cells that they consist of, x fastest */
+/*
+  How far T may be from A on a patch, from logarithms v_i = log G_i - log T_i of the ratios of the metric's diagonal to that of T at all points.  What all directions have in common at
+  a point, the scaling by C takes away as long as it varies slowly; the rest, exp(deviation), and what is outside of the diagonal bound the eigenvalues of T^{-1} A: a symmetric matrix of
+  ones on the diagonal and c_ij beside it has those within 1 +- ((d - 1) / d 2 sum c_ij^2)^{1/2} (H. Wolkowicz, G. Styan, Bounds for eigenvalues using traces).
+*/
 typedef struct {
-  PetscInt              degree, ncells[3]; /* of the whole mesh */
+  double lo, hi;       /* of what the directions have in common */
+  double deviation;    /* the largest difference to that, of a direction or of the shift */
+} PatchFDFitRatio;
+
+PATCHFD_FIT_FUNCTION void PatchFDFitRatioAdd(int n, const double v[], double shift, int hasshift, PatchFDFitRatio *r)
+{
+  double mean = 0;
+
+  for (int i = 0; i < n; i++) mean += v[i] / n;
+  for (int i = 0; i < n; i++) r->deviation = fmax(r->deviation, fabs(v[i] - mean));
+  if (hasshift) r->deviation = fmax(r->deviation, fabs(shift - mean));
+  r->lo = fmin(r->lo, mean);
+  r->hi = fmax(r->hi, mean);
+}
+
+/* cross: the largest sum of c_ij^2, i < j */
+PATCHFD_FIT_FUNCTION int PatchFDFitIsClose(int dim, const PatchFDFitRatio *r, double cross, double stable, double condition)
+{
+  const double slowly = 0.5, spread = sqrt(2 * cross * (dim - 1) / dim), factor = exp(r->deviation);
+
+  return r->hi - r->lo <= slowly && spread < 1 && factor * (1 + spread) <= stable && factor * factor * (1 + spread) <= condition * (1 - spread);
+}
+
+/* Which patches are there: those with these numbers, and the cells that they consist of */
+typedef struct {
+  PetscInt              dim, degree, ncells[3]; /* of the whole mesh */
   PatchFDRange          patches, cells;
   const PatchFDPatches *dir[3];
-  const PatchFDPoints  *points;
   PetscInt              ncolor;
   const PatchFDColor   *color;
 } PatchFDFitMesh;
 
-/* One step with the factor 1 for all patches, whose groups are the colours.  shared: g_i are geometric means of the metric, and the matrices those of constants; otherwise all g_i are 1 */
-PETSC_INTERN PetscErrorCode PatchFDHostFitCreate(const PatchFDFitMesh *, PetscBool shared, const PatchFDBox *, PatchFDFit *);
-PETSC_INTERN PetscErrorCode PatchFDHostFitDestroy(PatchFDFit *);
-
 /* Which patches take how many steps, from the extreme eigenvalues of B_j A_j */
-typedef struct {
+struct PatchFDFitRule {
   PetscReal reduction; /* as many steps as reduce errors by this factor, */
   PetscInt  maxsteps;  /* but not more; */
   PetscReal stable;    /* one step has the factor 1 if the largest eigenvalue is not above this */
   PetscInt  lanczos;   /* steps from which the eigenvalues are estimated; 0: one step with the factor 1 everywhere */
-} PatchFDFitRule;
+};
+
+/* the condition number up to which one step is enough: 1 / cosh^{-1}((condition + 1) / (condition - 1)) of Chebyshev's polynomial is the reduction */
+static inline PetscReal PatchFDFitOneStep(const PatchFDFitRule *rule)
+{
+  return (1 + rule->reduction) / (1 - rule->reduction);
+}
+
+/* All but g and the records that are not constants, which fitcreate makes.  One step with the factor 1 for all patches, whose groups are the colours */
+PETSC_INTERN PetscErrorCode PatchFDHostFitCreate(const PatchFDFitMesh *, PetscBool shared, const PatchFDBox *, PatchFDFit *);
+PETSC_INTERN PetscErrorCode PatchFDHostFitDestroy(PatchFDFit *);
+
+/* The metric of cells: means of logarithms [cell][a][b][point of direction b], logarithms themselves [cell][a][point], sum of c_ij^2 [cell], means of |J| s and their logarithms [cell][point] */
+typedef struct {
+  PetscInt   dim, points; /* in a direction */
+  PetscCount ncells;
+  PetscBool stiff, hasshift;
+  PetscReal *mean, *cross, *shift;
+  float     *log, *logshift;
+} PatchFDFitMeans;
+PETSC_INTERN PetscErrorCode PatchFDHostFitMeansCreate(PetscInt dim, PetscInt points, PetscCount ncells, PetscBool stiff, PetscBool shift, PatchFDFitMeans *);
+PETSC_INTERN PetscErrorCode PatchFDHostFitMeansDestroy(PatchFDFitMeans *);
+/* adds point i of a cell, with these factors (as in PatchFDPoints) and these weights in a direction */
+PETSC_INTERN void PatchFDHostFitMeansAdd(PatchFDFitMeans *, const PetscReal w[], PetscCount cell, PetscInt i, const PetscReal factor[]);
+/* g[npatch][4], all records, and close[npatch]: where one step with the factor 1 is sure to be what the rule says */
+PETSC_INTERN PetscErrorCode PatchFDHostFitNumbers(const PatchFDFit *, const PatchFDFitRule *, const PatchFDFitMeans *, PetscReal g[], PetscReal records[], char close[]);
 
 /* the extreme eigenvalues, bound[count][2], from a and b of n steps of conjugate gradients, [n][count] */
 PETSC_INTERN PetscErrorCode PatchFDHostFitBounds(PetscCount count, PetscInt n, const PetscReal a[], const PetscReal b[], PetscReal bound[]);
-/* new groups, in which the patches of one colour that take one number of steps are together */
+/* groups of patches of one colour that are close, and of others, which have two steps for the time being */
+PETSC_INTERN PetscErrorCode PatchFDHostFitSetClose(const char close[], PatchFDFit *);
+/* from such groups those of the patches of one colour that take one number of steps; bounds of those that are close are not looked at */
 PETSC_INTERN PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *, const PetscReal bound[], PatchFDFit *);
 /* count[m] += the patches whose first cell is one of these and that take m steps */
 PETSC_INTERN void PatchFDHostFitCount(const PatchFDFit *, const PatchFDRange cells, PetscInt64 count[PATCHFD_FIT_MAX_STEPS + 1]);
-/* the cells of the patches of a group, on compact arrays; until destroyed */
-PETSC_INTERN PetscErrorCode PatchFDHostFitPoints(const PatchFDFit *, PetscInt group, const PatchFDFitMesh *, PatchFDPoints *);
-PETSC_INTERN PetscErrorCode PatchFDHostFitPointsDestroy(PatchFDPoints *);
+/* the cells of the patches of a group and their nodes in its compact arrays, [ncells][(degree + 1)^dim], or -1; the caller frees them with PetscFree2() */
+PETSC_INTERN PetscErrorCode PatchFDHostFitCells(const PatchFDFit *, PetscInt group, PetscCount *nnodes, PetscCount *ncells, PetscCount **cells, PetscInt **index);

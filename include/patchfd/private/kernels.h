@@ -93,6 +93,7 @@ typedef struct {
   const PetscReal *shift;      /* one number a point, or one in all; NULL: no such term */
   PetscBool        shiftconstant;
   PatchFDFactors   factors;
+  void            *owner; /* of the arrays, for who made them */
 } PatchFDPoints;
 
 enum {
@@ -287,6 +288,7 @@ typedef struct {
 
 typedef struct PatchFDCG  PatchFDCG;  /* patchfd/private/cg.h */
 typedef struct PatchFDFit PatchFDFit; /* patchfd/private/fit.h */
+typedef struct PatchFDFitRule PatchFDFitRule;
 
 typedef const struct _PatchFDKernels *PatchFDKernels;
 struct _PatchFDKernels {
@@ -325,6 +327,8 @@ struct _PatchFDKernels {
     takes q for zero, whatever is in it.  Nothing is allocated or waits, and no number goes to the host.  NULL where a table has no such kernel.
   */
   PetscErrorCode (*operatorsweep)(void *plan, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep);
+  /* of an operator given by points: that of some of its cells, on arrays with nnodes numbers; index as in PatchFDPoints.  NULL where a table has no fits */
+  PetscErrorCode (*operatorpick)(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[], void **picked);
   PetscErrorCode (*operatordestroy)(void **plan);
 
   PetscErrorCode (*latticecreate)(const PatchFDLatticeDesc *, void **plan);
@@ -349,16 +353,19 @@ struct _PatchFDKernels {
   PetscErrorCode (*localdestroy)(void **plan);
 
   /* local solvers that are fitted to each patch; all arrays on the box of the description, but those of fitwork */
-  PetscErrorCode (*fitcreate)(const PatchFDFit *, void **plan);
+  /* from an operator by quadrature on the cells of the patches.  close[patches], on the host: for which one step with the factor 1 is sure to be what the rule says */
+  PetscErrorCode (*fitcreate)(const PatchFDFit *, const PatchFDFitRule *, void *operatorplan, char close[], void **plan);
+  /* takes over groups, which have changed, and their coefficients */
+  PetscErrorCode (*fitgroups)(void *plan);
   /* step `step` of the patches of a group, from the residual r (step 0) or that of fitwork; then x += omega z.  diagonal: that of A */
   PetscErrorCode (*fitapply)(void *plan, PetscInt group, PetscInt step, PetscReal omega, const void *diagonal, const void *r, void *x);
   /* residual and correction of the patches of a group between two of its steps, in PatchFDFit's compact order */
   PetscErrorCode (*fitwork)(void *plan, void **r, void **z);
   /*
-    A step of preconditioned conjugate gradients on each patch of a group, from a residual without a pattern: r -= a q, a = r'z / p'q with q = A p (not in
-    step 0, which makes r), then p = z + b p.  a of this step and b are returned, on the host
+    A step of preconditioned conjugate gradients on each patch of a group, from a residual without a pattern, on compact arrays: r -= a q, a = r'z / p'q with q = A p (not in
+    step 0, which makes r), then p = z + b p.  In step `last` a of the steps 1 to last, [last][patches], and b of the steps before are returned, on the host
   */
-  PetscErrorCode (*fitcg)(void *plan, PetscInt group, PetscInt step, const void *diagonal, const void *q, void *r, void *p, PetscReal a[], PetscReal b[]);
+  PetscErrorCode (*fitcg)(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *p, PetscReal a[], PetscReal b[]);
   PetscErrorCode (*fitdestroy)(void **plan);
 
   /* which kernels a plan has, and if they are not the fastest, why; NULL for plans that have no choice.  The functions may be NULL */

@@ -21,7 +21,8 @@ struct _MatBoxForm {
   PatchFDTerm        lift[MATBOX_MAX_TERMS]; /* what weak Dirichlet data bring into a right-hand side, from their values at the nodes */
   const PatchFDBand *A[DMBOX_MAX_FIELDS][3], *M[DMBOX_MAX_FIELDS][3]; /* local solvers: fast diagonalization of A (x) M (x) M + M (x) A (x) M + M (x) M (x) A */
   PetscBool          odd[DMBOX_MAX_FIELDS][3]; /* does a reflection in this direction change the field's sign, too? */
-  PetscBool          points;                 /* the operator is that of points, and the terms are a sum of products that is like it */
+  PetscBool          points;                 /* the operator is that of points, and the terms are a sum of products, */
+  PetscBool          weighted;               /* which is like it if that was asked for (MatBoxFormCreate()), and otherwise one of constants */
   PetscBool          separable;              /* the operator is that sum; otherwise local solvers that diagonalize it are inexact */
   PetscInt           constants;              /* a field whose constants can be a null space: of the operator or of the matrices of patches; or -1 */
   PetscBool          singular;               /* they are that of the operator */
@@ -220,6 +221,8 @@ PETSC_INTERN PetscErrorCode DMBoxSetSNESDefaults(DM);
 /* a matrix of these coefficients, of the DM's operator for example; or other coefficients for one that is there, and the null space that they make */
 PETSC_INTERN PetscErrorCode MatBoxCreate(DM, const MatBoxCoefficients *, Mat *);
 PETSC_INTERN PetscErrorCode MatBoxBuild(Mat_Box *, const MatBoxCoefficients *);
+/* the form of its mesh; its bands are to be destroyed */
+PETSC_INTERN PetscErrorCode MatBoxFormCreate(const Mat_Box *, PetscBool weighted, MatBoxForm *);
 /* frees what was made */
 PETSC_INTERN PetscErrorCode MatBoxReset(Mat_Box *);
 /* its products with global arrays; the context is a Mat_Box */
