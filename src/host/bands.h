@@ -176,7 +176,7 @@ static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells
 /*
   a = sum_c M[c] x[c] and, with A, b = sum_c A[c] x[c] (+ M[c] z[c], if there is z) for `count` rows x[c], z[c] of n numbers, which stand `stride` apart
 */
-typedef REAL VU __attribute__((vector_size(VBYTES), aligned(REAL_BYTES), may_alias)); /* VL numbers anywhere in memory */
+typedef REAL VU __attribute__((vector_size(VBYTES), ANYWHERE)); /* VL numbers anywhere in memory */
 #define COMBINE(T, SIZE, BLOCK) \
   do { \
     T u[BLOCK] = {0}, v[BLOCK] = {0}; \
@@ -229,8 +229,7 @@ static void BandsTurn(const REAL *rows, ptrdiff_t ld, PetscInt n, V *columns)
   for (PetscInt i = 0; i < n; i += TILE) {
     V v[TILE];
 
-    TileLoad(at, i, v);
-    Transpose(v);
+    TileLoad(TILE, at, i, v);
     _Pragma("GCC unroll 8") for (int c = 0; c < TILE; c++) columns[i + c] = v[c];
   }
 }
@@ -274,7 +273,7 @@ static void BandsStore(PetscInt lines, PetscInt n, REAL alpha, const V *columns,
     const REAL *tile = (const REAL *)v;
 
     _Pragma("GCC unroll 8") for (int c = 0; c < TILE; c++) v[c] = alpha * columns[i + c];
-    Transpose(v);
+    Transpose(TILE, v);
     for (PetscInt l = 0; l < lines; l++) {
       const ptrdiff_t at   = l * next + i;
       const REAL     *from = tile + (l % TILE) * VL + (l / TILE) * TILE;

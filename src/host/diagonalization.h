@@ -6,11 +6,12 @@
 
     residual  r = b_I - A_{I,closure} x, then x_I += omega (S S S) D^{-1} (S' S' S') r
 
-    boundary  x_I = (S S S) u,  u = ((S' S' S') b_I - sum_f alpha_f (x) Y_f) / D - sum_f mu_f (x) W_f
+    boundary  x_I = (S S S) ((S' S' S' b_I - sum_f alpha_f (x) Y_f) / D - sum_f mu_f (x) W_f)
 
-  The second form needs no residual: the free nodes of x are never read.  For a face f in direction d, Y_f is the face's closure
-  transformed by [mu_0, T, mu_1] in the other directions; W_f is the same with the rim dropped in directions before d.  (Derivation
-  and verification: the mass-orthogonal lifting of the boundary values, so that edges and corners have no terms of their own.)
+  The second form needs no residual: the free nodes of x are never read.  For a face f in direction d, Y_f is the face's closure transformed by
+  C = [mu_0, T, mu_1] in the other directions; W_f is the same without the rim in directions after d.  (Derivation and verification: the
+  mass-orthogonal lifting of the boundary values, so that edges and corners have no terms of their own.)  As S T = 1, nothing has to be transformed for
+  W: the way back goes through z, y and x, and before each direction its two faces enter as they stand there, one number each for a line.
 
   In a discontinuous space the masses do not couple a patch to anything, so that A_{I,B} has one term for each direction, whose columns are the cells
   below and above.  Then `boundary` is a solve with the residual of x without the patch's own values, x_I = A_II^{-1} (b_I - A_IB x_B).
@@ -25,9 +26,9 @@
 typedef struct {
   PetscInt  n, even; /* modes; even ones come first */
   PetscBool parity;
-  REAL     *S, *St, *T, *MI, *AI;             /* full matrices; MI and AI with the columns of the closure in a continuous space */
+  REAL     *S, *St, *C, *MI, *AI;             /* full matrices; C, MI and AI with the columns of the closure in a continuous space, C is only there */
   REAL     *E[2];                             /* discontinuous: columns of A for the cell below and above; MI, AI are M_II, A_II */
-  REAL     *Se, *So, *Ste, *Sto, *Te, *To;    /* parity: the halves that act on sums (even) and differences (odd) */
+  REAL     *Se, *So, *Ste, *Sto, *Ce, *Co;    /* parity: the halves that act on sums (even) and differences (odd) */
   REAL     *lambda, *mu[2], *alpha[2];
 } EigenClass;
 
@@ -35,7 +36,7 @@ typedef struct {
 typedef struct {
   PetscInt  n, ext, even;
   PetscBool same, parity;
-  Coef      S, St, T, MI, AI, E[2];
+  Coef      S, St, C, MI, AI, E[2];
   const EigenClass *c;                 /* the common class, when parity is used */
   V        *lambda, *mu[2], *alpha[2]; /* a vector for each lane */
 } BatchDirection;
@@ -48,7 +49,7 @@ typedef struct {
   PetscInt            ntable;   /* products of classes with a table of reciprocals 1 / D, 0 if too many */
   REAL              **table;
   V                  *x, *p, *q, *s, *t, *u, *inv; /* blocks of closures */
-  V                  *face[2], *part[2], *Y[3][2], *W[3][2], *line;
+  V                  *face[3][2], *closure[2], *rows[2], *Y[3][2], *line; /* of the faces: see SeparableFaces() */
   V                  *lanes[3][7], *vec[3][5];
   void               *base;
   BatchDirection      dir[3]; /* of the last batch, whose classes were */
@@ -61,17 +62,17 @@ enum {
   LOCAL_MAX_TABLES = 27
 };
 
-static PetscErrorCode EigenHalves(PetscInt n, PetscInt even, PetscBool forward, const REAL *full, REAL **e, REAL **o)
+/* of rows modes x columns nodes, `columns` in all, or the reverse */
+static PetscErrorCode EigenHalves(PetscInt n, PetscInt even, PetscInt columns, PetscBool forward, const REAL *full, REAL **e, REAL **o)
 {
-  const PetscInt odd = n - even;
+  const PetscInt odd = n - even, ce = even + (columns - n) / 2, co = odd + (columns - n) / 2;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2((size_t)(even * even), e, (size_t)(odd * odd), o));
-  /* forward: rows are modes; backward: rows are nodes */
+  PetscCall(PetscMalloc2((size_t)(even * ce), e, (size_t)(odd * co), o));
   for (PetscInt i = 0; i < even; i++)
-    for (PetscInt j = 0; j < even; j++) (*e)[i * even + j] = full[i * n + j];
+    for (PetscInt j = 0; j < ce; j++) (*e)[i * ce + j] = full[i * columns + j];
   for (PetscInt i = 0; i < odd; i++)
-    for (PetscInt j = 0; j < odd; j++) (*o)[i * odd + j] = forward ? full[(even + i) * n + j] : full[i * n + even + j];
+    for (PetscInt j = 0; j < co; j++) (*o)[i * co + j] = forward ? full[(even + i) * columns + j] : full[i * columns + even + j];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,7 +100,14 @@ static PetscErrorCode EigenClassCreate(const PatchFDEigen *e, EigenClass *c)
   PetscCall(RealCopy(n * n, e->S, &c->St));
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++) c->St[i * n + j] = c->S[j * n + i];
-  PetscCall(RealCopy(n * n, e->T, &c->T));
+  if (e->mu[0]) {
+    PetscCall(PetscMalloc1(n * (n + 2), &c->C));
+    for (size_t i = 0; i < n; i++) {
+      c->C[i * (n + 2)]         = (REAL)e->mu[0][i];
+      c->C[i * (n + 2) + n + 1] = (REAL)e->mu[1][i];
+      for (size_t j = 0; j < n; j++) c->C[i * (n + 2) + j + 1] = (REAL)e->T[i * n + j];
+    }
+  }
   PetscCall(ColumnsCopy(e, e->MI, e->mu[0] ? 0 : ext, e->mu[0] ? n + 2 * ext : n, &c->MI));
   PetscCall(ColumnsCopy(e, e->AI, e->mu[0] ? 0 : ext, e->mu[0] ? n + 2 * ext : n, &c->AI));
   for (int i = 0; i < 2 && !e->mu[0]; i++) PetscCall(ColumnsCopy(e, e->AI, i ? ext + n : 0, ext, &c->E[i]));
@@ -109,9 +117,9 @@ static PetscErrorCode EigenClassCreate(const PatchFDEigen *e, EigenClass *c)
     PetscCall(RealCopy(n, e->alpha[i], &c->alpha[i]));
   }
   if (e->parity) {
-    PetscCall(EigenHalves(e->n, c->even, PETSC_FALSE, c->S, &c->Se, &c->So));
-    PetscCall(EigenHalves(e->n, c->even, PETSC_TRUE, c->St, &c->Ste, &c->Sto));
-    PetscCall(EigenHalves(e->n, c->even, PETSC_TRUE, c->T, &c->Te, &c->To));
+    PetscCall(EigenHalves(e->n, c->even, e->n, PETSC_FALSE, c->S, &c->Se, &c->So));
+    PetscCall(EigenHalves(e->n, c->even, e->n, PETSC_TRUE, c->St, &c->Ste, &c->Sto));
+    if (c->C) PetscCall(EigenHalves(e->n, c->even, e->n + 2, PETSC_TRUE, c->C, &c->Ce, &c->Co));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -121,7 +129,7 @@ static PetscErrorCode EigenClassDestroy(EigenClass *c)
   PetscFunctionBegin;
   PetscCall(PetscFree(c->S));
   PetscCall(PetscFree(c->St));
-  PetscCall(PetscFree(c->T));
+  PetscCall(PetscFree(c->C));
   PetscCall(PetscFree(c->MI));
   PetscCall(PetscFree(c->AI));
   PetscCall(PetscFree(c->lambda));
@@ -132,7 +140,7 @@ static PetscErrorCode EigenClassDestroy(EigenClass *c)
   }
   PetscCall(PetscFree2(c->Se, c->So));
   PetscCall(PetscFree2(c->Ste, c->Sto));
-  PetscCall(PetscFree2(c->Te, c->To));
+  PetscCall(PetscFree2(c->Ce, c->Co));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -212,19 +220,19 @@ static PetscErrorCode SeparableCreate(const PatchFDLocalField *field, SeparableP
   }
   for (int d = 0; d < 3; d++) area = PetscMax(area, volume / c[d]);
   PetscCall(SeparableTables(p));
-  total += 7 * (size_t)volume + 16 * (size_t)area + (size_t)longest;
+  total += 7 * (size_t)volume + 16 * (size_t)area + 2 * (size_t)longest;
   PetscCall(VMalloc(total, &v, &p->base));
   {
     V **const blocks[] = {&p->x, &p->p, &p->q, &p->s, &p->t, &p->u, &p->inv};
 
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(blocks); i++, v += volume) *blocks[i] = v;
   }
-  for (int i = 0; i < 2; i++, v += area) p->face[i] = v;
-  for (int i = 0; i < 2; i++, v += area) p->part[i] = v;
+  for (int i = 0; i < 6; i++, v += area) p->face[i / 2][i % 2] = v;
   for (int i = 0; i < 6; i++, v += area) p->Y[i / 2][i % 2] = v;
-  for (int i = 0; i < 6; i++, v += area) p->W[i / 2][i % 2] = v;
+  for (int i = 0; i < 2; i++, v += area) p->closure[i] = v;
+  for (int i = 0; i < 2; i++, v += area) p->rows[i] = v;
   p->line = v;
-  v += longest;
+  v += 2 * longest;
   for (int d = 0; d < 3; d++) {
     for (int i = 0; i < 7; i++, v += n[d] * c[d]) p->lanes[d][i] = v;
     for (int i = 0; i < 5; i++, v += n[d]) p->vec[d][i] = v;
@@ -236,39 +244,63 @@ static PetscErrorCode SeparableCreate(const PatchFDLocalField *field, SeparableP
 /* ---- transforms of a direction ---- */
 
 typedef enum {
-  TO_MODES,   /* S': right-hand sides   */
-  FACE_MODES, /* T:  values on the free nodes */
-  TO_NODES    /* S */
+  TO_MODES,      /* S': right-hand sides */
+  CLOSURE_MODES, /* C: values on the closure */
+  TO_NODES       /* S */
 } Transform;
 
-/* One line to modes or back; in and out may be the same.  `line` is a work line. */
-static inline __attribute__((always_inline)) void TransformLine(const BatchDirection *d, PetscBool parity, PetscInt n, Transform t, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+/* to modes from the n nodes of a patch, or from those of its closure; in and out may be the same.  `line` is a work line */
+static inline __attribute__((always_inline)) void ModesLine(const BatchDirection *d, PetscBool parity, PetscInt n, PetscBool closure, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+{
+  const PetscInt even = (n + 1) / 2, odd = n / 2, rim = closure ? 1 : 0, m = n + 2 * rim;
+
+  if (!parity) {
+    for (PetscInt i = 0; i < m; i++) line[i] = in[i * is];
+    Line(n, m, closure ? d->C : d->St, line, 1, out, os, PETSC_FALSE);
+    return;
+  }
+  _Pragma("GCC unroll 9") for (PetscInt i = 0; i < odd + rim; i++) {
+    const V a = in[i * is], b = in[(m - 1 - i) * is];
+
+    line[i]              = a + b;
+    line[even + rim + i] = a - b;
+  }
+  if (even > odd) line[odd + rim] = in[(odd + rim) * is];
+  LineSame(even, even + rim, closure ? d->c->Ce : d->c->Ste, line, 1, out, os, PETSC_FALSE);
+  LineSame(odd, odd + rim, closure ? d->c->Co : d->c->Sto, line + even + rim, 1, out + even * os, os, PETSC_FALSE);
+}
+
+/* what the values of the two faces at the ends of lines subtract from modes: one number each for a line, or with parity their sum and difference */
+typedef struct {
+  const V *value[2]; /* or NULL */
+} Lift;
+
+/* to nodes, for line l of those that the faces have values for */
+static inline __attribute__((always_inline)) void NodesLine(const BatchDirection *d, PetscBool parity, PetscInt n, const Lift *lift, ptrdiff_t l, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
 {
   const PetscInt even = (n + 1) / 2, odd = n / 2;
 
+  _Pragma("GCC unroll 16") for (PetscInt i = 0; i < n; i++) line[i] = in[i * is];
+  if (lift->value[0]) {
+    const V lo = lift->value[0][l], hi = lift->value[1][l];
+
+    _Pragma("GCC unroll 16") for (PetscInt i = 0; i < n; i++) {
+      if (parity) line[i] -= d->mu[0][i] * (i < even ? lo : hi);
+      else line[i] -= d->mu[0][i] * lo + d->mu[1][i] * hi;
+    }
+  }
   if (!parity) {
-    for (PetscInt i = 0; i < n; i++) line[i] = in[i * is];
-    Line(n, n, t == TO_MODES ? d->St : (t == FACE_MODES ? d->T : d->S), line, 1, out, os, PETSC_FALSE);
-  } else if (t == TO_NODES) {
-    LineSame(even, even, d->c->Se, in, is, line, 1, PETSC_FALSE);
-    LineSame(odd, odd, d->c->So, in + even * is, is, line + even, 1, PETSC_FALSE);
-    if (even > odd) out[odd * os] = line[odd];
-    for (PetscInt i = 0; i < odd; i++) {
-      const V e = line[i], o = line[even + i];
+    Line(n, n, d->S, line, 1, out, os, PETSC_FALSE);
+    return;
+  }
+  LineSame(even, even, d->c->Se, line, 1, line + n, 1, PETSC_FALSE);
+  LineSame(odd, odd, d->c->So, line + even, 1, line + n + even, 1, PETSC_FALSE);
+  if (even > odd) out[odd * os] = line[n + odd];
+  _Pragma("GCC unroll 8") for (PetscInt i = 0; i < odd; i++) {
+    const V e = line[n + i], o = line[n + even + i];
 
-      out[i * os]           = e + o;
-      out[(n - 1 - i) * os] = e - o;
-    }
-  } else {
-    for (PetscInt i = 0; i < odd; i++) {
-      const V a = in[i * is], b = in[(n - 1 - i) * is];
-
-      line[i]        = a + b;
-      line[even + i] = a - b;
-    }
-    if (even > odd) line[odd] = in[odd * is];
-    LineSame(even, even, t == TO_MODES ? d->c->Ste : d->c->Te, line, 1, out, os, PETSC_FALSE);
-    LineSame(odd, odd, t == TO_MODES ? d->c->Sto : d->c->To, line + even, 1, out + even * os, os, PETSC_FALSE);
+    out[i * os]           = e + o;
+    out[(n - 1 - i) * os] = e - o;
   }
 }
 
@@ -276,15 +308,22 @@ static inline __attribute__((always_inline)) void TransformLine(const BatchDirec
   `inner` lines, each inner x outer of a block: entry i of line (l, o) at l + (i + o * n) * inner, with is and os entries between
   the groups o of in and out.  With parity and the usual degrees the lengths are known to the compiler.
 */
-static void TransformLines(const BatchDirection *d, Transform t, PetscInt inner, PetscInt outer, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+static inline __attribute__((always_inline)) void TransformAll(const BatchDirection *d, Transform t, PetscInt inner, PetscInt outer, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, const Lift *lift, V *work)
 {
-#define LINES(PARITY, N) \
-  for (PetscInt o = 0; o < outer; o++) \
-    for (PetscInt l = 0; l < inner; l++) TransformLine(d, PARITY, N, t, in + o * is + l, inner, out + o * os + l, inner, line)
+#define LINES(PARITY, N, LINE) \
+  for (PetscInt o = 0; o < outer; o++) { \
+    for (PetscInt l = 0; l < inner; l++) { \
+      if (t == TO_NODES) NodesLine(d, PARITY, N, lift, o * inner + l, in + o * is + l, inner, out + o * os + l, inner, LINE); \
+      else ModesLine(d, PARITY, N, (PetscBool)(t == CLOSURE_MODES), in + o * is + l, inner, out + o * os + l, inner, LINE); \
+    } \
+  }
 #define CASE(N) \
-  case N: \
-    LINES(PETSC_TRUE, N); \
-    return
+  case N: { \
+    V line[2 * N + 2]; \
+\
+    LINES(PETSC_TRUE, N, line); \
+    return; \
+  }
   if (d->parity) {
     switch (d->n) {
       CASE(1);
@@ -297,35 +336,28 @@ static void TransformLines(const BatchDirection *d, Transform t, PetscInt inner,
       CASE(15);
     }
   }
-  LINES(d->parity, d->n);
+  LINES(d->parity, d->n, work);
 #undef CASE
 #undef LINES
 }
 
-/* all three directions of a block in place */
-static void TransformBlock(const BatchDirection d[3], Transform t, V *u, V *line)
+static __attribute__((noinline)) void TransformToModes(const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *work)
 {
-  const PetscInt n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
-
-  if (d[0].ext) TransformLines(&d[0], t, 1, n1 * n2, u, n0, u, n0, line);
-  if (d[1].ext) TransformLines(&d[1], t, n0, n2, u, n0 * n1, u, n0 * n1, line);
-  if (d[2].ext) TransformLines(&d[2], t, n0 * n1, 1, u, 0, u, 0, line);
+  TransformAll(d, TO_MODES, inner, outer, in, is, out, os, NULL, work);
 }
 
-/* what the two end values of lines of closure values add to their modes */
-static void FaceRim(const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, const V *interior, V *out)
+static __attribute__((noinline)) void TransformClosure(const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *work)
 {
-  const PetscInt n = d->n;
+  TransformAll(d, CLOSURE_MODES, inner, outer, in, is, out, os, NULL, work);
+}
 
-  for (PetscInt o = 0; o < outer; o++) {
-    for (PetscInt m = 0; m < n; m++) {
-      for (PetscInt l = 0; l < inner; l++) {
-        const V lo = in[o * inner * (n + 2) + l], hi = in[(o * (n + 2) + n + 1) * inner + l];
+/* in place; the faces' values are those of the lines in order, or NULL */
+static __attribute__((noinline)) void TransformToNodes(const BatchDirection *d, PetscInt inner, PetscInt outer, V *u, const V *lo, const V *hi, V *work)
+{
+  const Lift lift = {{lo, hi}}, none = {{NULL, NULL}};
 
-        out[(o * n + m) * inner + l] = interior[(o * n + m) * inner + l] + d->mu[0][m] * lo + d->mu[1][m] * hi;
-      }
-    }
-  }
+  if (lo) TransformAll(d, TO_NODES, inner, outer, u, inner * d->n, u, inner * d->n, &lift, work);
+  else TransformAll(d, TO_NODES, inner, outer, u, inner * d->n, u, inner * d->n, &none, work);
 }
 
 /* ---- batches ---- */
@@ -366,7 +398,7 @@ static void SeparableSelect(SeparablePlan *p, int d, int count, const PetscInt p
   dir->SELECT_MATRIX(0, S, c->n * c->n);
   dir->SELECT_MATRIX(1, St, c->n * c->n);
   if (operation == PATCHFD_OP_BOUNDARY && !p->discontinuous) {
-    dir->SELECT_MATRIX(2, T, c->n * c->n);
+    dir->SELECT_MATRIX(2, C, c->n * (c->n + 2));
     dir->SELECT_VECTOR(0, mu[0]);
     dir->SELECT_VECTOR(1, mu[1]);
     dir->SELECT_VECTOR(2, alpha[0]);
@@ -492,79 +524,99 @@ static void SeparableResidualCells(SeparablePlan *p, const BatchDirection d[3], 
   for (size_t i = 0; i < size; i++) p->u[i] -= p->t[i];
 }
 
-/* Y[e], W[e] of the two faces in direction f, as sum and difference where the patch has parity in that direction */
-static void SeparableFaces(SeparablePlan *p, const BatchDirection d[3], const Batch *free, int f, const REAL *x)
+/* the closures of the faces: face[f][e] in direction f, its own nodes only for x, without the rim in z for y */
+static void SeparableGatherFaces(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const REAL *x)
 {
-  const int      a = f == 0 ? 1 : 0, b = f == 2 ? 1 : 2; /* the directions in the face, in order */
-  const PetscInt na = d[a].n, ca = na + 2 * d[a].ext, cb = d[b].n + 2 * d[b].ext, size = ca * cb;
-  PetscInt       c[3];
+  for (int f = 0; f < 3; f++) {
+    if (!d[f].ext) continue;
+    for (int e = 0; e < 2; e++) {
+      Batch    face = *free;
+      PetscInt c[3];
 
-  for (int i = 0; i < 3; i++) c[i] = i == f ? 1 : d[i].n + 2 * d[i].ext;
-  for (int e = 0; e < 2; e++) {
-    Batch face = *free;
+      for (int i = 0; i < 3; i++) {
+        const PetscInt rim = i < f ? d[i].ext : 0, shift = i == f ? (e ? d[f].n : -1) : -rim;
 
-    for (int l = 0; l < free->count; l++) {
-      face.first[a][l] -= d[a].ext;
-      face.first[b][l] -= d[b].ext;
-      face.first[f][l] += e ? d[f].n : -1;
+        c[i] = i == f ? 1 : d[i].n + 2 * rim;
+        for (int l = 0; l < free->count; l++) face.first[i][l] += shift;
+      }
+      BatchClip(&face, c, p->field.read);
+      Gather(&face, c, &p->field.box, x, p->face[f][e]);
     }
-    BatchClip(&face, c, p->field.read);
-    Gather(&face, c, &p->field.box, x, p->face[e]);
-  }
-  if (d[f].parity) {
-    for (PetscInt i = 0; i < size; i++) {
-      const V lo = p->face[0][i], hi = p->face[1][i];
-
-      p->face[0][i] = lo + hi;
-      p->face[1][i] = lo - hi;
-    }
-  }
-  for (int e = 0; e < 2; e++) {
-    const V *F = p->face[e], *rimmed = p->part[0];
-    V       *Y = p->Y[f][e], *W = p->W[f][e];
-
-    /* direction a: without the rim in part 0, with it in part 1 */
-    TransformLines(&d[a], FACE_MODES, 1, cb, F + d[a].ext, ca, p->part[0], na, p->line);
-    if (d[a].ext) {
-      FaceRim(&d[a], 1, cb, F, p->part[0], p->part[1]);
-      rimmed = p->part[1];
-    }
-    /* direction b: Y with both rims; W without those of directions before f */
-    TransformLines(&d[b], FACE_MODES, na, 1, rimmed + d[b].ext * na, 0, Y, 0, p->line);
-    if (d[b].ext) FaceRim(&d[b], na, 1, rimmed, Y, Y);
-    if (f == 0) continue; /* W is Y */
-    TransformLines(&d[b], FACE_MODES, na, 1, p->part[0] + d[b].ext * na, 0, W, 0, p->line);
-    if (f == 1 && d[b].ext) FaceRim(&d[b], na, 1, p->part[0], W, W);
   }
 }
 
-/* what a face adds to a row of modes: alpha * Y[i] and mu * W[i] */
-typedef struct {
-  V        alpha, mu;
-  const V *Y, *W;
-} Term;
+/* a, b = a + b, a - b where modes are even or odd */
+static inline void SeparablePair(PetscBool parity, PetscInt count, V *a, V *b)
+{
+  for (PetscInt i = 0; i < count && parity; i++) {
+    const V lo = a[i], hi = b[i];
 
-/* u = (u - alpha0 Y0 - terms) / D - mu0 Y0 - terms for the modes i of one row; Y0 is what the x faces give, constant in a row */
-static inline __attribute__((always_inline)) void CombineModes(PetscInt from, PetscInt end, V *u, Coef inv, int nt, const Term t[], int n0, V *const alpha0[], V *const mu0[], const V Y0[])
+    a[i] = lo + hi;
+    b[i] = lo - hi;
+  }
+}
+
+/* lines of a direction from the closure to modes; nothing where the direction does not exist */
+static inline void SeparableClosure(SeparablePlan *p, const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, V *out)
+{
+  if (d->ext) TransformClosure(d, inner, outer, in, inner * (d->n + 2), out, inner * d->n, p->line);
+  else memcpy(out, in, (size_t)(inner * outer) * sizeof(V));
+}
+
+/*
+  Y[f][e] of all faces, and what faces are on the way back: face[0][e] as gathered, rows[e] the faces in y transformed in x, with a rim in z, and Y[2]
+  itself; each as sum and difference where the patch has parity in direction f.
+*/
+static void SeparableFaces(SeparablePlan *p, const BatchDirection d[3])
+{
+  const PetscInt n0 = d[0].n, n1 = d[1].n, n2 = d[2].n, e1 = d[1].ext, e2 = d[2].ext, c0 = n0 + 2, c1 = n1 + 2 * e1, c2 = n2 + 2 * e2;
+
+  for (int e = 0; e < 2; e++) { /* the faces in z, whose outermost rows are the rims of those in y */
+    if (!e2) break;
+    SeparableClosure(p, &d[0], 1, c1, p->face[2][e], p->closure[e]);
+    SeparableClosure(p, &d[1], n0, 1, p->closure[e], p->Y[2][e]);
+    memcpy(p->rows[0] + e * (c2 - 1) * n0, p->closure[e], (size_t)n0 * sizeof(V));
+    memcpy(p->rows[1] + e * (c2 - 1) * n0, p->closure[e] + (c1 - 1) * n0, (size_t)n0 * sizeof(V));
+  }
+  for (int e = 0; e < 2 && e1; e++) SeparableClosure(p, &d[0], 1, n2, p->face[1][e], p->rows[e] + e2 * n0);
+  for (int e = 0; e < 2; e++) { /* the closure of the faces in x: their rims are in the others */
+    V *to = p->closure[e];
+
+    for (PetscInt k = 0; k < n2; k++) {
+      V *row = to + (k + e2) * c1;
+
+      memcpy(row + e1, p->face[0][e] + k * n1, (size_t)n1 * sizeof(V));
+      for (int i = 0; i < 2 && e1; i++) row[i * (c1 - 1)] = p->face[1][i][k * c0 + e * (c0 - 1)];
+    }
+    for (int i = 0; i < 2 && e2; i++)
+      for (PetscInt j = 0; j < c1; j++) to[i * (c2 - 1) * c1 + j] = p->face[2][i][j * c0 + e * (c0 - 1)];
+  }
+  SeparablePair(d[0].parity, n1 * n2, p->face[0][0], p->face[0][1]);
+  SeparablePair(d[0].parity, c1 * c2, p->closure[0], p->closure[1]);
+  if (e1) SeparablePair(d[1].parity, n0 * c2, p->rows[0], p->rows[1]);
+  if (e2) SeparablePair(d[2].parity, n0 * n1, p->Y[2][0], p->Y[2][1]);
+  for (int e = 0; e < 2; e++) {
+    SeparableClosure(p, &d[1], 1, c2, p->closure[e], p->x);
+    SeparableClosure(p, &d[2], n1, 1, p->x, p->Y[0][e]);
+    if (e1) SeparableClosure(p, &d[2], n0, 1, p->rows[e], p->Y[1][e]);
+  }
+}
+
+/* u = (u - sum of c[t] Y[t] - alpha0 Y0) / D for the modes i of one row; Y0 is what the x faces give, constant in a row */
+static inline __attribute__((always_inline)) void CombineModes(PetscInt from, PetscInt end, V *u, Coef inv, int nt, const V c[], const V *const Y[], int n0, V *const alpha0[], const V Y0[])
 {
   for (PetscInt i = from; i < end; i++) {
-    V g = u[i], r = {0};
+    V g = u[i];
 
-    for (int j = 0; j < n0; j++) {
-      g -= alpha0[j][i] * Y0[j];
-      r += mu0[j][i] * Y0[j];
-    }
-    for (int j = 0; j < nt; j++) {
-      g -= t[j].alpha * t[j].Y[i];
-      r += t[j].mu * t[j].W[i];
-    }
-    u[i] = g * (inv.s ? Splat(inv.s[i]) : inv.v[i]) - r;
+    for (int j = 0; j < n0; j++) g -= alpha0[j][i] * Y0[j];
+    for (int j = 0; j < nt; j++) g -= c[j] * Y[j][i];
+    u[i] = g * (inv.s ? Splat(inv.s[i]) : inv.v[i]);
   }
 }
 
 /*
-  u = (u - sum_f alpha_f Y_f) / D - sum_f mu_f W_f.  With parity in a direction the even modes see the faces' sum (e = 0), the odd
-  ones the difference (e = 1); without it every mode sees both.
+  u = (u - sum_f alpha_f Y_f) / D.  With parity in a direction the even modes see the faces' sum (e = 0), the odd ones the difference (e = 1); without it
+  every mode sees both.
 */
 static void SeparableCombine(SeparablePlan *p, const BatchDirection d[3], Coef inv)
 {
@@ -572,31 +624,51 @@ static void SeparableCombine(SeparablePlan *p, const BatchDirection d[3], Coef i
 
   for (PetscInt k = 0; k < n2; k++) {
     for (PetscInt j = 0; j < n1; j++) {
-      const PetscInt m[3] = {0, j, k}, row[3] = {0, k * n0, j * n0};
-      V             *u    = p->u + (k * n1 + j) * n0;
-      const Coef     v    = {inv.s ? inv.s + (k * n1 + j) * n0 : NULL, inv.s ? NULL : inv.v + (k * n1 + j) * n0};
-      Term           t[4];
+      const PetscInt m[3] = {0, j, k}, row[3] = {0, k * n0, j * n0}, at = k * n1 + j;
+      V             *u = p->u + at * n0;
+      const Coef     v = {inv.s ? inv.s + at * n0 : NULL, inv.s ? NULL : inv.v + at * n0};
+      const V        Y0[2] = {p->Y[0][0][at], p->Y[0][1][at]}, *Y[4];
+      V              c[4];
       int            nt = 0;
 
       for (int f = 1; f < 3; f++) {
         for (int e = 0; e < 2; e++) {
           if (!d[f].ext || (d[f].parity && (m[f] >= d[f].even) != e)) continue;
-          t[nt++] = (Term){d[f].alpha[d[f].parity ? 0 : e][m[f]], d[f].mu[d[f].parity ? 0 : e][m[f]], p->Y[f][e] + row[f], p->W[f][e] + row[f]};
+          c[nt]   = d[f].alpha[d[f].parity ? 0 : e][m[f]];
+          Y[nt++] = p->Y[f][e] + row[f];
         }
       }
       if (d[0].parity && nt == 2) { /* uniform meshes in 3D */
-        CombineModes(0, d[0].even, u, v, 2, t, 1, d[0].alpha, d[0].mu, &p->Y[0][0][k * n1 + j]);
-        CombineModes(d[0].even, n0, u, v, 2, t, 1, d[0].alpha, d[0].mu, &p->Y[0][1][k * n1 + j]);
-      } else {
-        const V Y0[2] = {p->Y[0][0][k * n1 + j], p->Y[0][1][k * n1 + j]};
-
-        if (d[0].parity) {
-          CombineModes(0, d[0].even, u, v, nt, t, 1, d[0].alpha, d[0].mu, &Y0[0]);
-          CombineModes(d[0].even, n0, u, v, nt, t, 1, d[0].alpha, d[0].mu, &Y0[1]);
-        } else CombineModes(0, n0, u, v, nt, t, 2, d[0].alpha, d[0].mu, Y0);
-      }
+        CombineModes(0, d[0].even, u, v, 2, c, Y, 1, d[0].alpha, &Y0[0]);
+        CombineModes(d[0].even, n0, u, v, 2, c, Y, 1, d[0].alpha, &Y0[1]);
+      } else if (d[0].parity) {
+        CombineModes(0, d[0].even, u, v, nt, c, Y, 1, d[0].alpha, &Y0[0]);
+        CombineModes(d[0].even, n0, u, v, nt, c, Y, 1, d[0].alpha, &Y0[1]);
+      } else CombineModes(0, n0, u, v, nt, c, Y, 2, d[0].alpha, Y0);
     }
   }
+}
+
+/* u = (S' S' S') u, all in place */
+static void SeparableToModes(SeparablePlan *p, V *u)
+{
+  const BatchDirection *d  = p->dir;
+  const PetscInt        n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
+
+  if (d[0].ext) TransformToModes(&d[0], 1, n1 * n2, u, n0, u, n0, p->line);
+  if (d[1].ext) TransformToModes(&d[1], n0, n2, u, n0 * n1, u, n0 * n1, p->line);
+  if (d[2].ext) TransformToModes(&d[2], n0 * n1, 1, u, 0, u, 0, p->line);
+}
+
+/* u = (S S S) u, and with faces what they give on the way */
+static void SeparableToNodes(SeparablePlan *p, PetscBool faces, V *u)
+{
+  const BatchDirection *d  = p->dir;
+  const PetscInt        n0 = d[0].n, n1 = d[1].n, n2 = d[2].n, rim = d[2].ext * n0;
+
+  if (d[2].ext) TransformToNodes(&d[2], n0 * n1, 1, u, faces ? p->Y[2][0] : NULL, faces ? p->Y[2][1] : NULL, p->line);
+  if (d[1].ext) TransformToNodes(&d[1], n0, n2, u, faces ? p->rows[0] + rim : NULL, faces ? p->rows[1] + rim : NULL, p->line);
+  if (d[0].ext) TransformToNodes(&d[0], 1, n1 * n2, u, faces ? p->face[0][0] : NULL, faces ? p->face[0][1] : NULL, p->line);
 }
 
 /* u = (S S S) D^{-1} (S' S' S') u in all lanes, for the classes that are selected; inv = 1 / D */
@@ -604,9 +676,9 @@ static void SeparableInvert(SeparablePlan *p, Coef inv, V *u)
 {
   const BatchDirection *d = p->dir;
 
-  TransformBlock(d, TO_MODES, u, p->line);
+  SeparableToModes(p, u);
   SeparableScale((size_t)(d[0].n * d[1].n * d[2].n), inv, u);
-  TransformBlock(d, TO_NODES, u, p->line);
+  SeparableToNodes(p, PETSC_FALSE, u);
 }
 
 /* the same for patches that are given by their numbers */
@@ -641,16 +713,17 @@ static void SeparableBatch(SeparablePlan *p, PatchFDPatchOp operation, const Pet
   }
   inv = SeparableReciprocals(p, d);
   if (operation == PATCHFD_OP_BOUNDARY) {
+    const PetscBool faces = (PetscBool)!(zero || p->discontinuous);
+
     if (p->discontinuous) SeparableResidualCells(p, d, free, x, b, PETSC_FALSE, zero);
     else Gather(free, n, box, b, p->u);
-    TransformBlock(d, TO_MODES, p->u, p->line);
-    if (zero || p->discontinuous) SeparableScale(size, inv, p->u);
-    else {
-      for (int f = 0; f < 3; f++)
-        if (d[f].ext) SeparableFaces(p, d, free, f, x);
+    SeparableToModes(p, p->u);
+    if (faces) {
+      SeparableGatherFaces(p, d, free, x);
+      SeparableFaces(p, d);
       SeparableCombine(p, d, inv);
-    }
-    TransformBlock(d, TO_NODES, p->u, p->line);
+    } else SeparableScale(size, inv, p->u);
+    SeparableToNodes(p, faces, p->u);
     Scatter(free, n, omega, p->u, 1 - omega, box, x);
   } else {
     if (operation == PATCHFD_OP_FUSED && p->discontinuous) SeparableResidualCells(p, d, free, x, b, PETSC_TRUE, zero);
