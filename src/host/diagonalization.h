@@ -49,9 +49,11 @@ typedef struct {
   PetscInt            ntable;   /* products of classes with a table of reciprocals 1 / D, 0 if too many */
   REAL              **table;
   V                  *x, *p, *q, *s, *t, *u, *inv; /* blocks of closures */
-  V                  *face[3][2], *closure[2], *rows[2], *Y[3][2], *line; /* of the faces: see SeparableFaces() */
+  V                  *face[3][2], *rows[2], *Y[3][2], *line; /* of the faces: see SeparableFaces() */
   V                  *lanes[3][7], *vec[3][5];
   void               *base;
+  ptrdiff_t          *offset[3]; /* of each patch: its first node in an array */
+  unsigned char      *cut[3];    /* and which of its closure is not to be read: bits 1 and 2 the nodes below and above, 4 any other */
   BatchDirection      dir[3]; /* of the last batch, whose classes were */
   PetscInt            last[3][VL];
   PatchFDPatchOp      lastop;
@@ -153,6 +155,7 @@ static PetscErrorCode SeparableDestroy(SeparablePlan **plan)
   for (int d = 0; d < 3; d++) {
     for (PetscInt c = 0; c < p->field.dir[d]->nclass; c++) PetscCall(EigenClassDestroy(&p->cls[d][c]));
     PetscCall(PetscFree(p->cls[d]));
+    PetscCall(PetscFree2(p->offset[d], p->cut[d]));
   }
   for (PetscInt i = 0; i < p->ntable; i++) PetscCall(PetscFree(p->table[i]));
   PetscCall(PetscFree(p->table));
@@ -190,6 +193,27 @@ static PetscErrorCode SeparableTables(SeparablePlan *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SeparablePlaces(SeparablePlan *p)
+{
+  const PatchFDBox *box = &p->field.box;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDPatches *pd  = p->field.dir[d];
+    const PetscInt       *may = p->field.read[d], ext = p->ext[d];
+
+    PetscCall(PetscMalloc2(pd->npatch, &p->offset[d], pd->npatch, &p->cut[d]));
+    for (PetscInt i = 0; i < pd->npatch; i++) {
+      const PetscInt first = pd->first[i], end = first + pd->n[i];
+
+      p->offset[d][i] = (ptrdiff_t)(first - box->lo[d]) * (d > 0 ? box->n[0] : 1) * (d > 1 ? box->n[1] : 1);
+      p->cut[d][i]    = (unsigned char)((ext && first - 1 < may[0] ? 1 : 0) | (ext && end >= may[1] ? 2 : 0));
+      if (first < may[0] || end > may[1] || first - ext < box->lo[d] || end + ext > box->lo[d] + box->n[d]) p->cut[d][i] |= 4;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* of one field */
 static PetscErrorCode SeparableCreate(const PatchFDLocalField *field, SeparablePlan **plan)
 {
@@ -220,7 +244,8 @@ static PetscErrorCode SeparableCreate(const PatchFDLocalField *field, SeparableP
   }
   for (int d = 0; d < 3; d++) area = PetscMax(area, volume / c[d]);
   PetscCall(SeparableTables(p));
-  total += 7 * (size_t)volume + 16 * (size_t)area + 2 * (size_t)longest;
+  PetscCall(SeparablePlaces(p));
+  total += 7 * (size_t)volume + 14 * (size_t)area + 2 * (size_t)longest;
   PetscCall(VMalloc(total, &v, &p->base));
   {
     V **const blocks[] = {&p->x, &p->p, &p->q, &p->s, &p->t, &p->u, &p->inv};
@@ -229,7 +254,6 @@ static PetscErrorCode SeparableCreate(const PatchFDLocalField *field, SeparableP
   }
   for (int i = 0; i < 6; i++, v += area) p->face[i / 2][i % 2] = v;
   for (int i = 0; i < 6; i++, v += area) p->Y[i / 2][i % 2] = v;
-  for (int i = 0; i < 2; i++, v += area) p->closure[i] = v;
   for (int i = 0; i < 2; i++, v += area) p->rows[i] = v;
   p->line = v;
   v += 2 * longest;
@@ -524,23 +548,83 @@ static void SeparableResidualCells(SeparablePlan *p, const BatchDirection d[3], 
   for (size_t i = 0; i < size; i++) p->u[i] -= p->t[i];
 }
 
-/* the closures of the faces: face[f][e] in direction f, its own nodes only for x, without the rim in z for y */
-static void SeparableGatherFaces(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const REAL *x)
+/* where the lanes are, if all of them have what is around them in the box: quicker than a Batch.  cut[d][l] as in the plan; whether any is */
+static PetscBool SeparableRows(const SeparablePlan *p, int count, const PetscInt patch[3][VL], BatchRows *r, unsigned char cut[3][VL], PetscBool *any)
 {
+  int all = 0;
+
+  r->last   = r->npart = 0;
+  r->nwhole = count;
+  for (int l = 0; l < count; l++) {
+    r->whole[l]  = l;
+    r->offset[l] = 0;
+    for (int d = 0; d < 3; d++) {
+      r->offset[l] += p->offset[d][patch[d][l]];
+      all |= cut[d][l] = p->cut[d][patch[d][l]];
+    }
+    r->last = PetscMax(r->last, r->offset[l]);
+  }
+  *any = (PetscBool)(all != 0);
+  return (PetscBool)!(all & 4);
+}
+
+/* zero in the lanes that are cut at end e of direction d: `count` numbers, `stride` apart */
+static inline void SeparableCut(const unsigned char cut[VL], int count, int e, PetscInt numbers, PetscInt stride, V *u)
+{
+  VMask keep;
+  int   any = 0;
+
+  for (int l = 0; l < VL; l++) keep[l] = -1;
+  for (int l = 0; l < count; l++) {
+    if (!(cut[l] & (e + 1))) continue;
+    keep[l] = 0;
+    any     = 1;
+  }
+  for (PetscInt i = 0; i < numbers && any; i++) ((VMask *)u)[i * stride] &= keep;
+}
+
+/*
+  The closures of the faces: face[f][e] in direction f, that in y without its rim in z, that in x without rims but with room for them, which
+  SeparableFaces() takes from the others.  From rows where those are known, otherwise as batches.
+*/
+static void SeparableGatherFaces(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const BatchRows *r, const unsigned char cut[3][VL], PetscBool any, const REAL *x)
+{
+  const PatchFDBox *box       = &p->field.box;
+  const ptrdiff_t   stride[3] = {1, box->n[0], (ptrdiff_t)box->n[0] * box->n[1]};
+
   for (int f = 0; f < 3; f++) {
+    PetscInt  c[3];
+    ptrdiff_t pitch, plane, rim = 0;
+
     if (!d[f].ext) continue;
+    for (int i = 0; i < 3; i++) {
+      c[i] = i == f ? 1 : d[i].n + (i < f ? 2 * d[i].ext : 0);
+      if (i < f) rim += d[i].ext * stride[i];
+    }
+    pitch = f ? c[0] : 1;
+    plane = f ? c[0] * c[1] : d[1].n + 2 * d[1].ext;
     for (int e = 0; e < 2; e++) {
-      Batch    face = *free;
-      PetscInt c[3];
+      V *const to = p->face[f][e] + (f ? 0 : d[2].ext * plane + d[1].ext);
 
-      for (int i = 0; i < 3; i++) {
-        const PetscInt rim = i < f ? d[i].ext : 0, shift = i == f ? (e ? d[f].n : -1) : -rim;
+      if (r) {
+        RowsGather(r, (e ? d[f].n : -1) * stride[f] - rim, c, box, x, pitch, plane, to);
+        if (!any) continue;
+        SeparableCut(cut[f], r->nwhole, e, f ? c[0] * c[1] * c[2] : plane * d[2].n, 1, to);
+        for (int i = 0; i < 2; i++) {
+          if (f > 0) SeparableCut(cut[0], r->nwhole, i, c[1] * c[2], c[0], to + i * (c[0] - 1));
+          if (f > 1 && d[1].ext) SeparableCut(cut[1], r->nwhole, i, c[0], 1, to + i * (c[1] - 1) * c[0]);
+        }
+      } else {
+        Batch face = *free;
 
-        c[i] = i == f ? 1 : d[i].n + 2 * rim;
-        for (int l = 0; l < free->count; l++) face.first[i][l] += shift;
+        for (int l = 0; l < free->count; l++)
+          for (int i = 0; i < 3; i++) face.first[i][l] += i == f ? (e ? d[f].n : -1) : (i < f ? -d[i].ext : 0);
+        BatchClip(&face, c, p->field.read);
+        Gather(&face, c, box, x, p->p);
+        for (PetscInt k = 0; k < c[2]; k++)
+          for (PetscInt j = 0; j < c[1]; j++)
+            for (PetscInt i = 0; i < c[0]; i++) to[k * plane + j * pitch + i] = p->p[(k * c[1] + j) * c[0] + i];
       }
-      BatchClip(&face, c, p->field.read);
-      Gather(&face, c, &p->field.box, x, p->face[f][e]);
     }
   }
 }
@@ -564,39 +648,32 @@ static inline void SeparableClosure(SeparablePlan *p, const BatchDirection *d, P
 }
 
 /*
-  Y[f][e] of all faces, and what faces are on the way back: face[0][e] as gathered, rows[e] the faces in y transformed in x, with a rim in z, and Y[2]
+  Y[f][e] of all faces, and what faces are on the way back: face[0][e] in nodes, rows[e], the faces in y transformed in x with a rim in z, and Y[2]
   itself; each as sum and difference where the patch has parity in direction f.
 */
 static void SeparableFaces(SeparablePlan *p, const BatchDirection d[3])
 {
   const PetscInt n0 = d[0].n, n1 = d[1].n, n2 = d[2].n, e1 = d[1].ext, e2 = d[2].ext, c0 = n0 + 2, c1 = n1 + 2 * e1, c2 = n2 + 2 * e2;
 
-  for (int e = 0; e < 2; e++) { /* the faces in z, whose outermost rows are the rims of those in y */
-    if (!e2) break;
-    SeparableClosure(p, &d[0], 1, c1, p->face[2][e], p->closure[e]);
-    SeparableClosure(p, &d[1], n0, 1, p->closure[e], p->Y[2][e]);
-    memcpy(p->rows[0] + e * (c2 - 1) * n0, p->closure[e], (size_t)n0 * sizeof(V));
-    memcpy(p->rows[1] + e * (c2 - 1) * n0, p->closure[e] + (c1 - 1) * n0, (size_t)n0 * sizeof(V));
+  for (int e = 0; e < 2 && e2; e++) { /* the faces in z, whose outermost rows are the rims of those in y */
+    SeparableClosure(p, &d[0], 1, c1, p->face[2][e], p->x);
+    SeparableClosure(p, &d[1], n0, 1, p->x, p->Y[2][e]);
+    for (int i = 0; i < 2; i++) memcpy(p->rows[i] + e * (c2 - 1) * n0, p->x + i * (c1 - 1) * n0, (size_t)n0 * sizeof(V));
   }
   for (int e = 0; e < 2 && e1; e++) SeparableClosure(p, &d[0], 1, n2, p->face[1][e], p->rows[e] + e2 * n0);
-  for (int e = 0; e < 2; e++) { /* the closure of the faces in x: their rims are in the others */
-    V *to = p->closure[e];
+  for (int e = 0; e < 2; e++) { /* the rims of the faces in x are in the others */
+    V *const to = p->face[0][e];
 
-    for (PetscInt k = 0; k < n2; k++) {
-      V *row = to + (k + e2) * c1;
-
-      memcpy(row + e1, p->face[0][e] + k * n1, (size_t)n1 * sizeof(V));
-      for (int i = 0; i < 2 && e1; i++) row[i * (c1 - 1)] = p->face[1][i][k * c0 + e * (c0 - 1)];
-    }
+    for (int i = 0; i < 2 && e1; i++)
+      for (PetscInt k = 0; k < n2; k++) to[(k + e2) * c1 + i * (c1 - 1)] = p->face[1][i][k * c0 + e * (c0 - 1)];
     for (int i = 0; i < 2 && e2; i++)
       for (PetscInt j = 0; j < c1; j++) to[i * (c2 - 1) * c1 + j] = p->face[2][i][j * c0 + e * (c0 - 1)];
   }
-  SeparablePair(d[0].parity, n1 * n2, p->face[0][0], p->face[0][1]);
-  SeparablePair(d[0].parity, c1 * c2, p->closure[0], p->closure[1]);
+  SeparablePair(d[0].parity, c1 * c2, p->face[0][0], p->face[0][1]);
   if (e1) SeparablePair(d[1].parity, n0 * c2, p->rows[0], p->rows[1]);
   if (e2) SeparablePair(d[2].parity, n0 * n1, p->Y[2][0], p->Y[2][1]);
   for (int e = 0; e < 2; e++) {
-    SeparableClosure(p, &d[1], 1, c2, p->closure[e], p->x);
+    SeparableClosure(p, &d[1], 1, c2, p->face[0][e], p->x);
     SeparableClosure(p, &d[2], n1, 1, p->x, p->Y[0][e]);
     if (e1) SeparableClosure(p, &d[2], n0, 1, p->rows[e], p->Y[1][e]);
   }
@@ -649,14 +726,16 @@ static void SeparableCombine(SeparablePlan *p, const BatchDirection d[3], Coef i
   }
 }
 
-/* u = (S' S' S') u, all in place */
+/* u = (S' S' S') u, all in place, by planes that stay in the cache */
 static void SeparableToModes(SeparablePlan *p, V *u)
 {
   const BatchDirection *d  = p->dir;
   const PetscInt        n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
 
-  if (d[0].ext) TransformToModes(&d[0], 1, n1 * n2, u, n0, u, n0, p->line);
-  if (d[1].ext) TransformToModes(&d[1], n0, n2, u, n0 * n1, u, n0 * n1, p->line);
+  for (PetscInt k = 0; k < n2; k++) {
+    if (d[0].ext) TransformToModes(&d[0], 1, n1, u + k * n1 * n0, n0, u + k * n1 * n0, n0, p->line);
+    if (d[1].ext) TransformToModes(&d[1], n0, 1, u + k * n1 * n0, 0, u + k * n1 * n0, 0, p->line);
+  }
   if (d[2].ext) TransformToModes(&d[2], n0 * n1, 1, u, 0, u, 0, p->line);
 }
 
@@ -664,11 +743,15 @@ static void SeparableToModes(SeparablePlan *p, V *u)
 static void SeparableToNodes(SeparablePlan *p, PetscBool faces, V *u)
 {
   const BatchDirection *d  = p->dir;
-  const PetscInt        n0 = d[0].n, n1 = d[1].n, n2 = d[2].n, rim = d[2].ext * n0;
+  const PetscInt        n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
 
   if (d[2].ext) TransformToNodes(&d[2], n0 * n1, 1, u, faces ? p->Y[2][0] : NULL, faces ? p->Y[2][1] : NULL, p->line);
-  if (d[1].ext) TransformToNodes(&d[1], n0, n2, u, faces ? p->rows[0] + rim : NULL, faces ? p->rows[1] + rim : NULL, p->line);
-  if (d[0].ext) TransformToNodes(&d[0], 1, n1 * n2, u, faces ? p->face[0][0] : NULL, faces ? p->face[0][1] : NULL, p->line);
+  for (PetscInt k = 0; k < n2; k++) {
+    const PetscInt row = (k + d[2].ext) * n0, face = (k + d[2].ext) * (n1 + 2 * d[1].ext) + d[1].ext;
+
+    if (d[1].ext) TransformToNodes(&d[1], n0, 1, u + k * n1 * n0, faces ? p->rows[0] + row : NULL, faces ? p->rows[1] + row : NULL, p->line);
+    if (d[0].ext) TransformToNodes(&d[0], 1, n1, u + k * n1 * n0, faces ? p->face[0][0] + face : NULL, faces ? p->face[0][1] + face : NULL, p->line);
+  }
 }
 
 /* u = (S S S) D^{-1} (S' S' S') u in all lanes, for the classes that are selected; inv = 1 / D */
@@ -689,49 +772,58 @@ static void SeparableSolve(SeparablePlan *p, int count, const PetscInt patch[3][
   SeparableInvert(p, SeparableReciprocals(p, p->dir), u);
 }
 
+/* x_I = (1 - omega) x_I + omega A_II^{-1} (b_I - A_IB x_B) in a continuous space */
+static void SeparableBoundary(SeparablePlan *p, const PetscInt patch[3][VL], Batch *free, const PetscInt n[3], Coef inv, REAL omega, PetscBool zero, REAL *x, const REAL *b)
+{
+  const PatchFDBox *box = &p->field.box;
+  unsigned char     cut[3][VL];
+  BatchRows         rows;
+  PetscBool         any;
+  const PetscBool   quick = SeparableRows(p, free->count, patch, &rows, cut, &any);
+
+  if (quick) RowsGather(&rows, 0, n, box, b, n[0], n[0] * n[1], p->u);
+  else {
+    BatchClip(free, n, p->field.read);
+    Gather(free, n, box, b, p->u);
+  }
+  SeparableToModes(p, p->u);
+  if (zero) SeparableScale((size_t)(n[0] * n[1] * n[2]), inv, p->u);
+  else {
+    SeparableGatherFaces(p, p->dir, free, quick ? &rows : NULL, (const unsigned char(*)[VL])cut, any, x);
+    SeparableFaces(p, p->dir);
+    SeparableCombine(p, p->dir, inv);
+  }
+  SeparableToNodes(p, (PetscBool)!zero, p->u);
+  if (quick) RowsScatter(&rows, n, omega, p->u, 1 - omega, box, x);
+  else Scatter(free, n, omega, p->u, 1 - omega, box, x);
+}
+
 /* One batch of patches, all of the same size */
 static void SeparableBatch(SeparablePlan *p, PatchFDPatchOp operation, const PetscInt patch[3][VL], Batch *free, REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
 {
   const PatchFDBox *box = &p->field.box;
   BatchDirection   *d   = p->dir;
   PetscInt          n[3];
-  size_t            size;
-  Coef              inv;
 
   for (int i = 0; i < 3; i++) {
     SeparableSelect(p, i, free->count, patch[i], operation);
     n[i] = d[i].n;
   }
   p->lastop = operation;
-  size = (size_t)(n[0] * n[1] * n[2]);
+  if (operation == PATCHFD_OP_BOUNDARY && !p->discontinuous) {
+    SeparableBoundary(p, patch, free, n, SeparableReciprocals(p, d), omega, zero, x, b);
+    return;
+  }
   BatchClip(free, n, p->field.read);
+  if (operation == PATCHFD_OP_SOLVE) Gather(free, n, box, r, p->u);
+  else if (p->discontinuous) SeparableResidualCells(p, d, free, x, b, (PetscBool)(operation != PATCHFD_OP_BOUNDARY), zero);
+  else SeparableResidual(p, d, free, x, b, zero);
   if (operation == PATCHFD_OP_RESIDUAL) {
-    if (p->discontinuous) SeparableResidualCells(p, d, free, x, b, PETSC_TRUE, zero);
-    else SeparableResidual(p, d, free, x, b, zero);
     Scatter(free, n, 1, p->u, 0, box, r);
     return;
   }
-  inv = SeparableReciprocals(p, d);
-  if (operation == PATCHFD_OP_BOUNDARY) {
-    const PetscBool faces = (PetscBool)!(zero || p->discontinuous);
-
-    if (p->discontinuous) SeparableResidualCells(p, d, free, x, b, PETSC_FALSE, zero);
-    else Gather(free, n, box, b, p->u);
-    SeparableToModes(p, p->u);
-    if (faces) {
-      SeparableGatherFaces(p, d, free, x);
-      SeparableFaces(p, d);
-      SeparableCombine(p, d, inv);
-    } else SeparableScale(size, inv, p->u);
-    SeparableToNodes(p, faces, p->u);
-    Scatter(free, n, omega, p->u, 1 - omega, box, x);
-  } else {
-    if (operation == PATCHFD_OP_FUSED && p->discontinuous) SeparableResidualCells(p, d, free, x, b, PETSC_TRUE, zero);
-    else if (operation == PATCHFD_OP_FUSED) SeparableResidual(p, d, free, x, b, zero);
-    else Gather(free, n, box, r, p->u);
-    SeparableInvert(p, inv, p->u);
-    Scatter(free, n, omega, p->u, 1, box, x);
-  }
+  SeparableInvert(p, SeparableReciprocals(p, d), p->u);
+  Scatter(free, n, omega, p->u, operation == PATCHFD_OP_BOUNDARY ? 1 - omega : 1, box, x);
 }
 
 /* multiplications and additions of one patch, as executed for a patch with parity or without */

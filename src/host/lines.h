@@ -330,44 +330,50 @@ static inline void Prefetch(const Batch *b, const PetscInt n[3], const PatchFDBo
   }
 }
 
+/* the blocks of the whole lanes, `shift` behind their offsets; rows of `block` are `pitch` apart, n[1] to a plane of `plane` */
+static void RowsGather(const BatchRows *r, ptrdiff_t shift, const PetscInt n[3], const PatchFDBox *box, const REAL *restrict x, ptrdiff_t pitch, ptrdiff_t plane, V *restrict block)
+{
+  const ptrdiff_t most = (ptrdiff_t)PatchFDBoxSize(box) - r->last - shift - TILE;
+  REAL           *at[VL];
+
+  for (int l = 0; l < VL; l++) at[l] = (REAL *)x + r->offset[r->whole[0]] + shift; /* something readable for the others */
+  for (int i = 0; i < r->nwhole; i++) at[r->whole[i]] = (REAL *)x + r->offset[r->whole[i]] + shift;
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      const ptrdiff_t row = ((ptrdiff_t)k * box->n[1] + j) * box->n[0];
+      V              *out = block + k * plane + j * pitch;
+
+      for (PetscInt i = 0, columns; i < n[0]; i += columns) {
+        V v[TILE];
+
+        columns = row + i <= most ? TileColumns(n[0] - i) : 1;
+        if (columns == 1) {
+#define NUMBER(l, i) at[l][row + i]
+          out[i] = (V){LANE_LIST(NUMBER, i)};
+#undef NUMBER
+        } else if (columns <= SMALL) {
+          TileLoad(SMALL, at, row + i, v);
+          _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++)
+            if (c < columns) out[i + c] = v[c];
+        } else {
+          TileLoad(TILE, at, row + i, v);
+          _Pragma("GCC unroll 8") for (int c = 0; c < TILE; c++)
+            if (c < columns) out[i + c] = v[c];
+        }
+      }
+    }
+  }
+}
+
 /* block = x, zero where nothing may be read */
 static void Gather(const Batch *b, const PetscInt n[3], const PatchFDBox *box, const REAL *restrict x, V *block)
 {
-  const ptrdiff_t size = (ptrdiff_t)PatchFDBoxSize(box);
-  REAL *restrict y     = (REAL *)block;
+  REAL *restrict y = (REAL *)block;
   BatchRows r;
 
   BatchGetRows(b, n, box, PETSC_TRUE, &r);
   if (r.nwhole) {
-    REAL *at[VL];
-    V    *out = block;
-
-    for (int l = 0; l < VL; l++) at[l] = (REAL *)x + r.offset[r.whole[0]]; /* something readable for the others */
-    for (int i = 0; i < r.nwhole; i++) at[r.whole[i]] = (REAL *)x + r.offset[r.whole[i]];
-    for (PetscInt k = 0; k < n[2]; k++) {
-      for (PetscInt j = 0; j < n[1]; j++, out += n[0]) {
-        const ptrdiff_t row = ((ptrdiff_t)k * box->n[1] + j) * box->n[0];
-
-        for (PetscInt i = 0, columns; i < n[0]; i += columns) {
-          V v[TILE];
-
-          columns = r.last + row + i + TILE <= size ? TileColumns(n[0] - i) : 1;
-          if (columns == 1) {
-#define NUMBER(l, i) at[l][row + i]
-            out[i] = (V){LANE_LIST(NUMBER, i)};
-#undef NUMBER
-          } else if (columns <= SMALL) {
-            TileLoad(SMALL, at, row + i, v);
-            _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++)
-              if (c < columns) out[i + c] = v[c];
-          } else {
-            TileLoad(TILE, at, row + i, v);
-            _Pragma("GCC unroll 8") for (int c = 0; c < TILE; c++)
-              if (c < columns) out[i + c] = v[c];
-          }
-        }
-      }
-    }
+    RowsGather(&r, 0, n, box, x, n[0], n[0] * n[1], block);
     if (!b->full) ZeroEnds(b, n, &r, block);
   }
   for (int l = b->count; l < VL && !r.nwhole; l++) r.part[r.npart++] = l; /* nothing was put into the empty lanes */
@@ -400,20 +406,16 @@ static inline __attribute__((always_inline)) void TileStore(int W, int columns, 
   }
 }
 
-static inline __attribute__((always_inline)) void ScatterScaled(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+static inline __attribute__((always_inline)) void RowsScatterScaled(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
 {
-  const REAL *restrict y = (const REAL *)block;
-  BatchRows r;
-
-  BatchGetRows(b, n, box, PETSC_FALSE, &r);
-  for (PetscInt k = 0; k < n[2] && r.nwhole; k++) {
+  for (PetscInt k = 0; k < n[2]; k++) {
     for (PetscInt j = 0; j < n[1]; j++) {
       REAL    *to = x + ((ptrdiff_t)k * box->n[1] + j) * box->n[0];
       const V *in = block + ((ptrdiff_t)k * n[1] + j) * n[0];
 
 #define STORE(W, COLUMNS) \
   case COLUMNS: \
-    TileStore(W, COLUMNS, &r, alpha, in + i, beta, to + i); \
+    TileStore(W, COLUMNS, r, alpha, in + i, beta, to + i); \
     break
       for (PetscInt i = 0, columns; i < n[0]; i += columns) {
         columns = TileColumns(n[0] - i);
@@ -434,36 +436,46 @@ static inline __attribute__((always_inline)) void ScatterScaled(const Batch *b, 
 #undef STORE
     }
   }
+}
+
+/* sums and values are compiled by themselves: that is nearly all writing */
+static __attribute__((noinline)) void RowsAdd(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, const PatchFDBox *box, REAL *restrict x)
+{
+  RowsScatterScaled(r, n, alpha, block, 1, box, x);
+}
+
+static __attribute__((noinline)) void RowsSet(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, const PatchFDBox *box, REAL *restrict x)
+{
+  RowsScatterScaled(r, n, alpha, block, 0, box, x);
+}
+
+static __attribute__((noinline)) void RowsAny(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+{
+  RowsScatterScaled(r, n, alpha, block, beta, box, x);
+}
+
+/* x = beta x + alpha block in the whole lanes; blocks of different lanes may share nodes if beta is 1 */
+static inline void RowsScatter(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+{
+  if (beta == 1) RowsAdd(r, n, alpha, block, box, x);
+  else if (beta == 0) RowsSet(r, n, alpha, block, box, x);
+  else RowsAny(r, n, alpha, block, beta, box, x);
+}
+
+/* the same where it may be written */
+static void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+{
+  const REAL *restrict y = (const REAL *)block;
+  BatchRows r;
+
+  BatchGetRows(b, n, box, PETSC_FALSE, &r);
+  if (r.nwhole) RowsScatter(&r, n, alpha, block, beta, box, x);
   for (int p = 0; p < r.npart; p++) {
     const int l = r.part[p];
 
     PART_ROWS(l, n, box, node, value)
     for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++) x[node + i] = (beta == 0 ? 0 : beta * x[node + i]) + alpha * y[value + i * VL];
   }
-}
-
-/* sums and values are compiled by themselves: that is nearly all writing */
-static __attribute__((noinline)) void ScatterAdd(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, const PatchFDBox *box, REAL *restrict x)
-{
-  ScatterScaled(b, n, alpha, block, 1, box, x);
-}
-
-static __attribute__((noinline)) void ScatterSet(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, const PatchFDBox *box, REAL *restrict x)
-{
-  ScatterScaled(b, n, alpha, block, 0, box, x);
-}
-
-static __attribute__((noinline)) void ScatterAny(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
-{
-  ScatterScaled(b, n, alpha, block, beta, box, x);
-}
-
-/* x = beta x + alpha block where it may be written; blocks of different lanes may share nodes if beta is 1 */
-static inline void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
-{
-  if (beta == 1) ScatterAdd(b, n, alpha, block, box, x);
-  else if (beta == 0) ScatterSet(b, n, alpha, block, box, x);
-  else ScatterAny(b, n, alpha, block, beta, box, x);
 }
 
 /* ---- the same for cells whose nodes have numbers ---- */
