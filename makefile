@@ -28,6 +28,7 @@ help: ## print this
 	@echo '  PREFIX          where "install" puts things and "env" finds them ($(PREFIX))'
 	@echo '  BUILD           the build folder ($(BUILD))'
 	@echo '  VECTOR_FLAGS    what the compiler is told about the processor (-march=native where it knows that)'
+	@echo '  VECTOR_LEVELS   avx2, avx512 or both: host kernels for all x86 processors and for these, chosen when the library is loaded'
 	@echo '  V=1             show the commands'
 	@echo '  PETSC_DIR, PETSC_ARCH, PATCHFD_CACHE, PATCHFD_PETSC_OPTS, PATCHFD_CUDA_ARCH: see doc/installation.md'
 
@@ -48,7 +49,15 @@ include $(PETSC_DIR)/lib/petsc/conf/variables
 # ---- flags ----
 # -isystem because the warnings are for our files, not for PETSc's headers; -O3 because PETSc's default is less, but debug builds stay debug builds
 LAPACKE_LIB ?= -llapacke
-ifeq ($(origin VECTOR_FLAGS),undefined)
+# with levels the processor that compiles does not matter
+VECTOR_FLAGS_avx2   := -march=x86-64-v3
+VECTOR_FLAGS_avx512 := -march=x86-64-v4
+ifneq ($(filter-out avx2 avx512,$(VECTOR_LEVELS)),)
+$(error VECTOR_LEVELS=$(VECTOR_LEVELS): it may contain avx2 and avx512)
+endif
+ifneq ($(VECTOR_LEVELS),)
+VECTOR_FLAGS := $(VECTOR_LEVELS:%=-DPATCHFD_LEVEL_%)
+else ifeq ($(origin VECTOR_FLAGS),undefined)
 VECTOR_FLAGS := $(shell $(CC) -march=native -xc -c /dev/null -o /dev/null 2>/dev/null && echo -march=native)
 endif
 OPTIMIZE    := $(if $(shell grep 'define PETSC_USE_DEBUG ' $(PETSCCONF_H)),,-O3)
@@ -68,7 +77,9 @@ LINK_OBJECTS := $(ARCHIVE) $(LAPACKE_LIB) $(PETSC_LIB)
 # a PETSc without CUDA knows nvcc, too, where there is one
 HAVE_CUDA := $(shell grep "define PETSC_HAVE_CUDA " $(PETSCCONF_H))
 SOURCES   := $(wildcard src/*/*.c) $(if $(HAVE_CUDA),$(wildcard src/cuda/*.cu))
-OBJECTS := $(SOURCES:%=$(OUT)/obj/%.o)
+LEVELS  := $(if $(VECTOR_LEVELS),plain $(VECTOR_LEVELS))
+TABLES  := src/host/double.c src/host/float.c
+OBJECTS := $(patsubst %,$(OUT)/obj/%.o,$(if $(LEVELS),$(filter-out $(TABLES),$(SOURCES)) $(foreach l,$(LEVELS),$(TABLES:.c=.$l.c)),$(SOURCES)))
 BENCHES := $(patsubst %.c,$(OUT)/bin/%,$(wildcard benchmarks/*.c))
 
 # a line a command; "make V=1" shows the commands
@@ -84,6 +95,12 @@ $(LIB): $(ARCHIVE)
 $(OUT)/obj/%.c.o: %.c $(OUT)/flags
 	@mkdir -p $(@D)
 	$(call say,CC,$<)$(PETSC_COMPILE_SINGLE) $(C_DEPFLAGS) $(abspath $<)
+define LEVEL_RULE
+$(OUT)/obj/%.$1.c.o: %.c $(OUT)/flags
+	@mkdir -p $$(@D)
+	$$(call say,CC,$$< for $1)$$(PETSC_COMPILE_SINGLE) $$(C_DEPFLAGS) -DPATCHFD_LEVEL=$1 $$(VECTOR_FLAGS_$1) $$(abspath $$<)
+endef
+$(foreach l,$(LEVELS),$(eval $(call LEVEL_RULE,$l)))
 $(OUT)/obj/%.cu.o: %.cu $(OUT)/flags
 	@mkdir -p $(@D)
 	$(call say,CUDAC,$<)$(PETSC_CUCOMPILE_SINGLE) $(CUDA_DEPFLAGS) $(abspath $<)

@@ -1,6 +1,6 @@
 static char help[] = "Speed of the kernels through PETSc: a smoothing step (nonzero guess), the operator, the residual, a load and an error from nodal values, the transfers.  A line each: nanoseconds\n\
 an unknown; GB/s, every operand read once and the result written once, and per cent of the bandwidth of a copy; TFLOP/s of the flops that the\n\
-algorithm needs, and on a GPU per cent of the rate of multiply-adds; both ceilings are measured in the same run.\n\
+algorithm needs, and per cent of the rate of multiply-adds; both ceilings are measured in the same run.\n\
   -dim <d>, -degrees <k,...>, -unknowns <n> : about n unknowns\n\
   -types <standard,single,cuda,singlecuda>      : Vec types (default standard, single)\n\
   -variants <auto,boundary,fused,separate,global>\n\
@@ -24,10 +24,48 @@ static PetscErrorCode Finish(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* multiply-adds that wait for nothing else, in vectors as long as the compiler may use: flops a second of all ranks */
+#if defined(__AVX512F__)
+  #define VECTOR_BYTES 64
+#elif defined(__AVX__)
+  #define VECTOR_BYTES 32
+#else
+  #define VECTOR_BYTES 16
+#endif
+#define CHAINS 10
+#define FMA_RATE(T) \
+  do { \
+    typedef T     Vector __attribute__((vector_size(VECTOR_BYTES))); \
+    const int     n = 200000; \
+    const Vector  a = {0}; \
+    Vector        v[CHAINS]; \
+    volatile T    sum = 0; \
+    PetscLogDouble start, end, fastest = PETSC_MAX_REAL; \
+    for (int rep = 0; rep < 20; rep++) { \
+      for (int i = 0; i < CHAINS; i++) v[i] = a + (T)(i + 1); \
+      PetscCall(PetscTime(&start)); \
+      for (int j = 0; j < n; j++) { \
+        _Pragma("GCC unroll 10") for (int i = 0; i < CHAINS; i++) v[i] = v[i] * (T)0.5 + (T)1; \
+      } \
+      for (int i = 0; i < CHAINS; i++) sum = sum + v[i][0]; \
+      PetscCall(PetscTime(&end)); \
+      fastest = PetscMin(fastest, end - start); \
+    } \
+    *flops = 2.0 * n * CHAINS * (VECTOR_BYTES / sizeof(T)) / fastest; \
+  } while (0)
+static PetscErrorCode HostRateFMA(PetscBool single, PetscLogDouble *flops)
+{
+  PetscFunctionBeginUser;
+  if (single) FMA_RATE(float);
+  else FMA_RATE(double);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, flops, 1, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* what a call is compared with */
 typedef struct {
   char           what[64];
-  PetscLogDouble size, copy, fma; /* bytes of a number; bytes and flops a second, 0 if unknown */
+  PetscLogDouble size, copy, fma; /* bytes of a number; bytes and flops a second */
 } Rates;
 
 /* `words` numbers an unknown go to and from memory */
@@ -36,9 +74,8 @@ static PetscErrorCode Report(const Rates *r, const char *what, PetscInt N, Petsc
   const PetscLogDouble bytes = words * r->size * N / t;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %-9s %9.4f %9.1f %6.1f %8.3f", r->what, what, t / N * 1e9, bytes * 1e-9, 100 * bytes / r->copy, flops / t * 1e-12));
-  if (r->fma > 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %6.1f", 100 * flops / t / r->fma));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %-9s %9.4f %9.1f %6.1f %8.4f", r->what, what, t / N * 1e9, bytes * 1e-9, 100 * bytes / r->copy, flops / t * 1e-12));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %6.1f\n", 100 * flops / t / r->fma));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -149,6 +186,7 @@ static PetscErrorCode Bench(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   PetscCall(PetscStrbeginswith(type, VECSINGLE, &single));
   PetscCall(PetscSNPrintf(rates.what, sizeof(rates.what), "%-10s %2d %9" PetscInt_FMT, type, (int)k, N));
   rates.size = single ? sizeof(float) : sizeof(PetscScalar);
+  PetscCall(HostRateFMA(single, &rates.fma));
 #if defined(PETSC_HAVE_CUDA)
   if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) PetscCall(RateFMA(single, &rates.fma));
 #endif
@@ -158,6 +196,7 @@ static PetscErrorCode Bench(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   if (PetscDeviceInitialized(PETSC_DEVICE_CUDA)) PetscCall(RateCopy(&rates.copy));
 #endif
   PetscCall(Report(&rates, "copy", N, 2, t, 0));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s multiply-adds: %.3f TFLOP/s\n", rates.what, rates.fma * 1e-12));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPRICHARDSON));

@@ -6,11 +6,12 @@
 
     residual  r = b_I - A_{I,closure} x, then x_I += omega (S S S) D^{-1} (S' S' S') r
 
-    boundary  x_I = (S S S) u,  u = ((S' S' S') b_I - sum_f alpha_f (x) Y_f) / D - sum_f mu_f (x) W_f
+    boundary  x_I = (S S S) ((S' S' S' b_I - sum_f alpha_f (x) Y_f) / D - sum_f mu_f (x) W_f)
 
-  The second form needs no residual: the free nodes of x are never read.  For a face f in direction d, Y_f is the face's closure
-  transformed by [mu_0, T, mu_1] in the other directions; W_f is the same with the rim dropped in directions before d.  (Derivation
-  and verification: the mass-orthogonal lifting of the boundary values, so that edges and corners have no terms of their own.)
+  The second form needs no residual: the free nodes of x are never read.  For a face f in direction d, Y_f is the face's closure transformed by
+  C = [mu_0, T, mu_1] in the other directions; W_f is the same without the rim in directions after d.  (Derivation and verification: the
+  mass-orthogonal lifting of the boundary values, so that edges and corners have no terms of their own.)  As S T = 1, nothing has to be transformed for
+  W: the way back goes through z, y and x, and before each direction its two faces enter as they stand there, one number each for a line.
 
   In a discontinuous space the masses do not couple a patch to anything, so that A_{I,B} has one term for each direction, whose columns are the cells
   below and above.  Then `boundary` is a solve with the residual of x without the patch's own values, x_I = A_II^{-1} (b_I - A_IB x_B).
@@ -25,9 +26,9 @@
 typedef struct {
   PetscInt  n, even; /* modes; even ones come first */
   PetscBool parity;
-  REAL     *S, *St, *T, *MI, *AI;             /* full matrices; MI and AI with the columns of the closure in a continuous space */
+  REAL     *S, *St, *C, *MI, *AI;             /* full matrices; C, MI and AI with the columns of the closure in a continuous space, C is only there */
   REAL     *E[2];                             /* discontinuous: columns of A for the cell below and above; MI, AI are M_II, A_II */
-  REAL     *Se, *So, *Ste, *Sto, *Te, *To;    /* parity: the halves that act on sums (even) and differences (odd) */
+  REAL     *Se, *So, *Ste, *Sto, *Ce, *Co;    /* parity: the halves that act on sums (even) and differences (odd) */
   REAL     *lambda, *mu[2], *alpha[2];
 } EigenClass;
 
@@ -35,7 +36,7 @@ typedef struct {
 typedef struct {
   PetscInt  n, ext, even;
   PetscBool same, parity;
-  Coef      S, St, T, MI, AI, E[2];
+  Coef      S, St, C, MI, AI, E[2];
   const EigenClass *c;                 /* the common class, when parity is used */
   V        *lambda, *mu[2], *alpha[2]; /* a vector for each lane */
 } BatchDirection;
@@ -48,9 +49,11 @@ typedef struct {
   PetscInt            ntable;   /* products of classes with a table of reciprocals 1 / D, 0 if too many */
   REAL              **table;
   V                  *x, *p, *q, *s, *t, *u, *inv; /* blocks of closures */
-  V                  *face[2], *part[2], *Y[3][2], *W[3][2], *line;
+  V                  *face[3][2], *rows[2], *Y[3][2], *line; /* of the faces: see SeparableFaces() */
   V                  *lanes[3][7], *vec[3][5];
   void               *base;
+  ptrdiff_t          *offset[3]; /* of each patch: its first node in an array */
+  unsigned char      *cut[3];    /* and which of its closure is not to be read: bits 1 and 2 the nodes below and above, 4 any other */
   BatchDirection      dir[3]; /* of the last batch, whose classes were */
   PetscInt            last[3][VL];
   PatchFDPatchOp      lastop;
@@ -61,17 +64,17 @@ enum {
   LOCAL_MAX_TABLES = 27
 };
 
-static PetscErrorCode EigenHalves(PetscInt n, PetscInt even, PetscBool forward, const REAL *full, REAL **e, REAL **o)
+/* of rows modes x columns nodes, `columns` in all, or the reverse */
+static PetscErrorCode EigenHalves(PetscInt n, PetscInt even, PetscInt columns, PetscBool forward, const REAL *full, REAL **e, REAL **o)
 {
-  const PetscInt odd = n - even;
+  const PetscInt odd = n - even, ce = even + (columns - n) / 2, co = odd + (columns - n) / 2;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2((size_t)(even * even), e, (size_t)(odd * odd), o));
-  /* forward: rows are modes; backward: rows are nodes */
+  PetscCall(PetscMalloc2((size_t)(even * ce), e, (size_t)(odd * co), o));
   for (PetscInt i = 0; i < even; i++)
-    for (PetscInt j = 0; j < even; j++) (*e)[i * even + j] = full[i * n + j];
+    for (PetscInt j = 0; j < ce; j++) (*e)[i * ce + j] = full[i * columns + j];
   for (PetscInt i = 0; i < odd; i++)
-    for (PetscInt j = 0; j < odd; j++) (*o)[i * odd + j] = forward ? full[(even + i) * n + j] : full[i * n + even + j];
+    for (PetscInt j = 0; j < co; j++) (*o)[i * co + j] = forward ? full[(even + i) * columns + j] : full[i * columns + even + j];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -99,7 +102,14 @@ static PetscErrorCode EigenClassCreate(const PatchFDEigen *e, EigenClass *c)
   PetscCall(RealCopy(n * n, e->S, &c->St));
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++) c->St[i * n + j] = c->S[j * n + i];
-  PetscCall(RealCopy(n * n, e->T, &c->T));
+  if (e->mu[0]) {
+    PetscCall(PetscMalloc1(n * (n + 2), &c->C));
+    for (size_t i = 0; i < n; i++) {
+      c->C[i * (n + 2)]         = (REAL)e->mu[0][i];
+      c->C[i * (n + 2) + n + 1] = (REAL)e->mu[1][i];
+      for (size_t j = 0; j < n; j++) c->C[i * (n + 2) + j + 1] = (REAL)e->T[i * n + j];
+    }
+  }
   PetscCall(ColumnsCopy(e, e->MI, e->mu[0] ? 0 : ext, e->mu[0] ? n + 2 * ext : n, &c->MI));
   PetscCall(ColumnsCopy(e, e->AI, e->mu[0] ? 0 : ext, e->mu[0] ? n + 2 * ext : n, &c->AI));
   for (int i = 0; i < 2 && !e->mu[0]; i++) PetscCall(ColumnsCopy(e, e->AI, i ? ext + n : 0, ext, &c->E[i]));
@@ -109,9 +119,9 @@ static PetscErrorCode EigenClassCreate(const PatchFDEigen *e, EigenClass *c)
     PetscCall(RealCopy(n, e->alpha[i], &c->alpha[i]));
   }
   if (e->parity) {
-    PetscCall(EigenHalves(e->n, c->even, PETSC_FALSE, c->S, &c->Se, &c->So));
-    PetscCall(EigenHalves(e->n, c->even, PETSC_TRUE, c->St, &c->Ste, &c->Sto));
-    PetscCall(EigenHalves(e->n, c->even, PETSC_TRUE, c->T, &c->Te, &c->To));
+    PetscCall(EigenHalves(e->n, c->even, e->n, PETSC_FALSE, c->S, &c->Se, &c->So));
+    PetscCall(EigenHalves(e->n, c->even, e->n, PETSC_TRUE, c->St, &c->Ste, &c->Sto));
+    if (c->C) PetscCall(EigenHalves(e->n, c->even, e->n + 2, PETSC_TRUE, c->C, &c->Ce, &c->Co));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -121,7 +131,7 @@ static PetscErrorCode EigenClassDestroy(EigenClass *c)
   PetscFunctionBegin;
   PetscCall(PetscFree(c->S));
   PetscCall(PetscFree(c->St));
-  PetscCall(PetscFree(c->T));
+  PetscCall(PetscFree(c->C));
   PetscCall(PetscFree(c->MI));
   PetscCall(PetscFree(c->AI));
   PetscCall(PetscFree(c->lambda));
@@ -132,7 +142,7 @@ static PetscErrorCode EigenClassDestroy(EigenClass *c)
   }
   PetscCall(PetscFree2(c->Se, c->So));
   PetscCall(PetscFree2(c->Ste, c->Sto));
-  PetscCall(PetscFree2(c->Te, c->To));
+  PetscCall(PetscFree2(c->Ce, c->Co));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -145,6 +155,7 @@ static PetscErrorCode SeparableDestroy(SeparablePlan **plan)
   for (int d = 0; d < 3; d++) {
     for (PetscInt c = 0; c < p->field.dir[d]->nclass; c++) PetscCall(EigenClassDestroy(&p->cls[d][c]));
     PetscCall(PetscFree(p->cls[d]));
+    PetscCall(PetscFree2(p->offset[d], p->cut[d]));
   }
   for (PetscInt i = 0; i < p->ntable; i++) PetscCall(PetscFree(p->table[i]));
   PetscCall(PetscFree(p->table));
@@ -182,6 +193,27 @@ static PetscErrorCode SeparableTables(SeparablePlan *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode SeparablePlaces(SeparablePlan *p)
+{
+  const PatchFDBox *box = &p->field.box;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDPatches *pd  = p->field.dir[d];
+    const PetscInt       *may = p->field.read[d], ext = p->ext[d];
+
+    PetscCall(PetscMalloc2(pd->npatch, &p->offset[d], pd->npatch, &p->cut[d]));
+    for (PetscInt i = 0; i < pd->npatch; i++) {
+      const PetscInt first = pd->first[i], end = first + pd->n[i];
+
+      p->offset[d][i] = (ptrdiff_t)(first - box->lo[d]) * (d > 0 ? box->n[0] : 1) * (d > 1 ? box->n[1] : 1);
+      p->cut[d][i]    = (unsigned char)((ext && first - 1 < may[0] ? 1 : 0) | (ext && end >= may[1] ? 2 : 0));
+      if (first < may[0] || end > may[1] || first - ext < box->lo[d] || end + ext > box->lo[d] + box->n[d]) p->cut[d][i] |= 4;
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* of one field */
 static PetscErrorCode SeparableCreate(const PatchFDLocalField *field, SeparablePlan **plan)
 {
@@ -212,19 +244,19 @@ static PetscErrorCode SeparableCreate(const PatchFDLocalField *field, SeparableP
   }
   for (int d = 0; d < 3; d++) area = PetscMax(area, volume / c[d]);
   PetscCall(SeparableTables(p));
-  total += 7 * (size_t)volume + 16 * (size_t)area + (size_t)longest;
+  PetscCall(SeparablePlaces(p));
+  total += 7 * (size_t)volume + 14 * (size_t)area + 2 * (size_t)longest;
   PetscCall(VMalloc(total, &v, &p->base));
   {
     V **const blocks[] = {&p->x, &p->p, &p->q, &p->s, &p->t, &p->u, &p->inv};
 
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(blocks); i++, v += volume) *blocks[i] = v;
   }
-  for (int i = 0; i < 2; i++, v += area) p->face[i] = v;
-  for (int i = 0; i < 2; i++, v += area) p->part[i] = v;
+  for (int i = 0; i < 6; i++, v += area) p->face[i / 2][i % 2] = v;
   for (int i = 0; i < 6; i++, v += area) p->Y[i / 2][i % 2] = v;
-  for (int i = 0; i < 6; i++, v += area) p->W[i / 2][i % 2] = v;
+  for (int i = 0; i < 2; i++, v += area) p->rows[i] = v;
   p->line = v;
-  v += longest;
+  v += 2 * longest;
   for (int d = 0; d < 3; d++) {
     for (int i = 0; i < 7; i++, v += n[d] * c[d]) p->lanes[d][i] = v;
     for (int i = 0; i < 5; i++, v += n[d]) p->vec[d][i] = v;
@@ -236,39 +268,63 @@ static PetscErrorCode SeparableCreate(const PatchFDLocalField *field, SeparableP
 /* ---- transforms of a direction ---- */
 
 typedef enum {
-  TO_MODES,   /* S': right-hand sides   */
-  FACE_MODES, /* T:  values on the free nodes */
-  TO_NODES    /* S */
+  TO_MODES,      /* S': right-hand sides */
+  CLOSURE_MODES, /* C: values on the closure */
+  TO_NODES       /* S */
 } Transform;
 
-/* One line to modes or back; in and out may be the same.  `line` is a work line. */
-static inline __attribute__((always_inline)) void TransformLine(const BatchDirection *d, PetscBool parity, PetscInt n, Transform t, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+/* to modes from the n nodes of a patch, or from those of its closure; in and out may be the same.  `line` is a work line */
+static inline __attribute__((always_inline)) void ModesLine(const BatchDirection *d, PetscBool parity, PetscInt n, PetscBool closure, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+{
+  const PetscInt even = (n + 1) / 2, odd = n / 2, rim = closure ? 1 : 0, m = n + 2 * rim;
+
+  if (!parity) {
+    for (PetscInt i = 0; i < m; i++) line[i] = in[i * is];
+    Line(n, m, closure ? d->C : d->St, line, 1, out, os, PETSC_FALSE);
+    return;
+  }
+  _Pragma("GCC unroll 9") for (PetscInt i = 0; i < odd + rim; i++) {
+    const V a = in[i * is], b = in[(m - 1 - i) * is];
+
+    line[i]              = a + b;
+    line[even + rim + i] = a - b;
+  }
+  if (even > odd) line[odd + rim] = in[(odd + rim) * is];
+  LineSame(even, even + rim, closure ? d->c->Ce : d->c->Ste, line, 1, out, os, PETSC_FALSE);
+  LineSame(odd, odd + rim, closure ? d->c->Co : d->c->Sto, line + even + rim, 1, out + even * os, os, PETSC_FALSE);
+}
+
+/* what the values of the two faces at the ends of lines subtract from modes: one number each for a line, or with parity their sum and difference */
+typedef struct {
+  const V *value[2]; /* or NULL */
+} Lift;
+
+/* to nodes, for line l of those that the faces have values for */
+static inline __attribute__((always_inline)) void NodesLine(const BatchDirection *d, PetscBool parity, PetscInt n, const Lift *lift, ptrdiff_t l, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
 {
   const PetscInt even = (n + 1) / 2, odd = n / 2;
 
+  _Pragma("GCC unroll 16") for (PetscInt i = 0; i < n; i++) line[i] = in[i * is];
+  if (lift->value[0]) {
+    const V lo = lift->value[0][l], hi = lift->value[1][l];
+
+    _Pragma("GCC unroll 16") for (PetscInt i = 0; i < n; i++) {
+      if (parity) line[i] -= d->mu[0][i] * (i < even ? lo : hi);
+      else line[i] -= d->mu[0][i] * lo + d->mu[1][i] * hi;
+    }
+  }
   if (!parity) {
-    for (PetscInt i = 0; i < n; i++) line[i] = in[i * is];
-    Line(n, n, t == TO_MODES ? d->St : (t == FACE_MODES ? d->T : d->S), line, 1, out, os, PETSC_FALSE);
-  } else if (t == TO_NODES) {
-    LineSame(even, even, d->c->Se, in, is, line, 1, PETSC_FALSE);
-    LineSame(odd, odd, d->c->So, in + even * is, is, line + even, 1, PETSC_FALSE);
-    if (even > odd) out[odd * os] = line[odd];
-    for (PetscInt i = 0; i < odd; i++) {
-      const V e = line[i], o = line[even + i];
+    Line(n, n, d->S, line, 1, out, os, PETSC_FALSE);
+    return;
+  }
+  LineSame(even, even, d->c->Se, line, 1, line + n, 1, PETSC_FALSE);
+  LineSame(odd, odd, d->c->So, line + even, 1, line + n + even, 1, PETSC_FALSE);
+  if (even > odd) out[odd * os] = line[n + odd];
+  _Pragma("GCC unroll 8") for (PetscInt i = 0; i < odd; i++) {
+    const V e = line[n + i], o = line[n + even + i];
 
-      out[i * os]           = e + o;
-      out[(n - 1 - i) * os] = e - o;
-    }
-  } else {
-    for (PetscInt i = 0; i < odd; i++) {
-      const V a = in[i * is], b = in[(n - 1 - i) * is];
-
-      line[i]        = a + b;
-      line[even + i] = a - b;
-    }
-    if (even > odd) line[odd] = in[odd * is];
-    LineSame(even, even, t == TO_MODES ? d->c->Ste : d->c->Te, line, 1, out, os, PETSC_FALSE);
-    LineSame(odd, odd, t == TO_MODES ? d->c->Sto : d->c->To, line + even, 1, out + even * os, os, PETSC_FALSE);
+    out[i * os]           = e + o;
+    out[(n - 1 - i) * os] = e - o;
   }
 }
 
@@ -276,15 +332,22 @@ static inline __attribute__((always_inline)) void TransformLine(const BatchDirec
   `inner` lines, each inner x outer of a block: entry i of line (l, o) at l + (i + o * n) * inner, with is and os entries between
   the groups o of in and out.  With parity and the usual degrees the lengths are known to the compiler.
 */
-static void TransformLines(const BatchDirection *d, Transform t, PetscInt inner, PetscInt outer, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+static inline __attribute__((always_inline)) void TransformAll(const BatchDirection *d, Transform t, PetscInt inner, PetscInt outer, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, const Lift *lift, V *work)
 {
-#define LINES(PARITY, N) \
-  for (PetscInt o = 0; o < outer; o++) \
-    for (PetscInt l = 0; l < inner; l++) TransformLine(d, PARITY, N, t, in + o * is + l, inner, out + o * os + l, inner, line)
+#define LINES(PARITY, N, LINE) \
+  for (PetscInt o = 0; o < outer; o++) { \
+    for (PetscInt l = 0; l < inner; l++) { \
+      if (t == TO_NODES) NodesLine(d, PARITY, N, lift, o * inner + l, in + o * is + l, inner, out + o * os + l, inner, LINE); \
+      else ModesLine(d, PARITY, N, (PetscBool)(t == CLOSURE_MODES), in + o * is + l, inner, out + o * os + l, inner, LINE); \
+    } \
+  }
 #define CASE(N) \
-  case N: \
-    LINES(PETSC_TRUE, N); \
-    return
+  case N: { \
+    V line[2 * N + 2]; \
+\
+    LINES(PETSC_TRUE, N, line); \
+    return; \
+  }
   if (d->parity) {
     switch (d->n) {
       CASE(1);
@@ -297,35 +360,28 @@ static void TransformLines(const BatchDirection *d, Transform t, PetscInt inner,
       CASE(15);
     }
   }
-  LINES(d->parity, d->n);
+  LINES(d->parity, d->n, work);
 #undef CASE
 #undef LINES
 }
 
-/* all three directions of a block in place */
-static void TransformBlock(const BatchDirection d[3], Transform t, V *u, V *line)
+static __attribute__((noinline)) void TransformToModes(const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *work)
 {
-  const PetscInt n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
-
-  if (d[0].ext) TransformLines(&d[0], t, 1, n1 * n2, u, n0, u, n0, line);
-  if (d[1].ext) TransformLines(&d[1], t, n0, n2, u, n0 * n1, u, n0 * n1, line);
-  if (d[2].ext) TransformLines(&d[2], t, n0 * n1, 1, u, 0, u, 0, line);
+  TransformAll(d, TO_MODES, inner, outer, in, is, out, os, NULL, work);
 }
 
-/* what the two end values of lines of closure values add to their modes */
-static void FaceRim(const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, const V *interior, V *out)
+static __attribute__((noinline)) void TransformClosure(const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *work)
 {
-  const PetscInt n = d->n;
+  TransformAll(d, CLOSURE_MODES, inner, outer, in, is, out, os, NULL, work);
+}
 
-  for (PetscInt o = 0; o < outer; o++) {
-    for (PetscInt m = 0; m < n; m++) {
-      for (PetscInt l = 0; l < inner; l++) {
-        const V lo = in[o * inner * (n + 2) + l], hi = in[(o * (n + 2) + n + 1) * inner + l];
+/* in place; the faces' values are those of the lines in order, or NULL */
+static __attribute__((noinline)) void TransformToNodes(const BatchDirection *d, PetscInt inner, PetscInt outer, V *u, const V *lo, const V *hi, V *work)
+{
+  const Lift lift = {{lo, hi}}, none = {{NULL, NULL}};
 
-        out[(o * n + m) * inner + l] = interior[(o * n + m) * inner + l] + d->mu[0][m] * lo + d->mu[1][m] * hi;
-      }
-    }
-  }
+  if (lo) TransformAll(d, TO_NODES, inner, outer, u, inner * d->n, u, inner * d->n, &lift, work);
+  else TransformAll(d, TO_NODES, inner, outer, u, inner * d->n, u, inner * d->n, &none, work);
 }
 
 /* ---- batches ---- */
@@ -366,7 +422,7 @@ static void SeparableSelect(SeparablePlan *p, int d, int count, const PetscInt p
   dir->SELECT_MATRIX(0, S, c->n * c->n);
   dir->SELECT_MATRIX(1, St, c->n * c->n);
   if (operation == PATCHFD_OP_BOUNDARY && !p->discontinuous) {
-    dir->SELECT_MATRIX(2, T, c->n * c->n);
+    dir->SELECT_MATRIX(2, C, c->n * (c->n + 2));
     dir->SELECT_VECTOR(0, mu[0]);
     dir->SELECT_VECTOR(1, mu[1]);
     dir->SELECT_VECTOR(2, alpha[0]);
@@ -492,79 +548,152 @@ static void SeparableResidualCells(SeparablePlan *p, const BatchDirection d[3], 
   for (size_t i = 0; i < size; i++) p->u[i] -= p->t[i];
 }
 
-/* Y[e], W[e] of the two faces in direction f, as sum and difference where the patch has parity in that direction */
-static void SeparableFaces(SeparablePlan *p, const BatchDirection d[3], const Batch *free, int f, const REAL *x)
+/* where the lanes are, if all of them have what is around them in the box: quicker than a Batch.  cut[d][l] as in the plan; whether any is */
+static PetscBool SeparableRows(const SeparablePlan *p, int count, const PetscInt patch[3][VL], BatchRows *r, unsigned char cut[3][VL], PetscBool *any)
 {
-  const int      a = f == 0 ? 1 : 0, b = f == 2 ? 1 : 2; /* the directions in the face, in order */
-  const PetscInt na = d[a].n, ca = na + 2 * d[a].ext, cb = d[b].n + 2 * d[b].ext, size = ca * cb;
-  PetscInt       c[3];
+  int all = 0;
 
-  for (int i = 0; i < 3; i++) c[i] = i == f ? 1 : d[i].n + 2 * d[i].ext;
-  for (int e = 0; e < 2; e++) {
-    Batch face = *free;
-
-    for (int l = 0; l < free->count; l++) {
-      face.first[a][l] -= d[a].ext;
-      face.first[b][l] -= d[b].ext;
-      face.first[f][l] += e ? d[f].n : -1;
+  r->last   = r->npart = 0;
+  r->nwhole = count;
+  for (int l = 0; l < count; l++) {
+    r->whole[l]  = l;
+    r->offset[l] = 0;
+    for (int d = 0; d < 3; d++) {
+      r->offset[l] += p->offset[d][patch[d][l]];
+      all |= cut[d][l] = p->cut[d][patch[d][l]];
     }
-    BatchClip(&face, c, p->field.read);
-    Gather(&face, c, &p->field.box, x, p->face[e]);
+    r->last = PetscMax(r->last, r->offset[l]);
   }
-  if (d[f].parity) {
-    for (PetscInt i = 0; i < size; i++) {
-      const V lo = p->face[0][i], hi = p->face[1][i];
+  *any = (PetscBool)(all != 0);
+  return (PetscBool)!(all & 4);
+}
 
-      p->face[0][i] = lo + hi;
-      p->face[1][i] = lo - hi;
-    }
+/* zero in the lanes that are cut at end e of direction d: `count` numbers, `stride` apart */
+static inline void SeparableCut(const unsigned char cut[VL], int count, int e, PetscInt numbers, PetscInt stride, V *u)
+{
+  VMask keep;
+  int   any = 0;
+
+  for (int l = 0; l < VL; l++) keep[l] = -1;
+  for (int l = 0; l < count; l++) {
+    if (!(cut[l] & (e + 1))) continue;
+    keep[l] = 0;
+    any     = 1;
   }
-  for (int e = 0; e < 2; e++) {
-    const V *F = p->face[e], *rimmed = p->part[0];
-    V       *Y = p->Y[f][e], *W = p->W[f][e];
+  for (PetscInt i = 0; i < numbers && any; i++) ((VMask *)u)[i * stride] &= keep;
+}
 
-    /* direction a: without the rim in part 0, with it in part 1 */
-    TransformLines(&d[a], FACE_MODES, 1, cb, F + d[a].ext, ca, p->part[0], na, p->line);
-    if (d[a].ext) {
-      FaceRim(&d[a], 1, cb, F, p->part[0], p->part[1]);
-      rimmed = p->part[1];
+/*
+  The closures of the faces: face[f][e] in direction f, that in y without its rim in z, that in x without rims but with room for them, which
+  SeparableFaces() takes from the others.  From rows where those are known, otherwise as batches.
+*/
+static void SeparableGatherFaces(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const BatchRows *r, const unsigned char cut[3][VL], PetscBool any, const REAL *x)
+{
+  const PatchFDBox *box       = &p->field.box;
+  const ptrdiff_t   stride[3] = {1, box->n[0], (ptrdiff_t)box->n[0] * box->n[1]};
+
+  for (int f = 0; f < 3; f++) {
+    PetscInt  c[3];
+    ptrdiff_t pitch, plane, rim = 0;
+
+    if (!d[f].ext) continue;
+    for (int i = 0; i < 3; i++) {
+      c[i] = i == f ? 1 : d[i].n + (i < f ? 2 * d[i].ext : 0);
+      if (i < f) rim += d[i].ext * stride[i];
     }
-    /* direction b: Y with both rims; W without those of directions before f */
-    TransformLines(&d[b], FACE_MODES, na, 1, rimmed + d[b].ext * na, 0, Y, 0, p->line);
-    if (d[b].ext) FaceRim(&d[b], na, 1, rimmed, Y, Y);
-    if (f == 0) continue; /* W is Y */
-    TransformLines(&d[b], FACE_MODES, na, 1, p->part[0] + d[b].ext * na, 0, W, 0, p->line);
-    if (f == 1 && d[b].ext) FaceRim(&d[b], na, 1, p->part[0], W, W);
+    pitch = f ? c[0] : 1;
+    plane = f ? c[0] * c[1] : d[1].n + 2 * d[1].ext;
+    for (int e = 0; e < 2; e++) {
+      V *const to = p->face[f][e] + (f ? 0 : d[2].ext * plane + d[1].ext);
+
+      if (r) {
+        RowsGather(r, (e ? d[f].n : -1) * stride[f] - rim, c, box, x, pitch, plane, to);
+        if (!any) continue;
+        SeparableCut(cut[f], r->nwhole, e, f ? c[0] * c[1] * c[2] : plane * d[2].n, 1, to);
+        for (int i = 0; i < 2; i++) {
+          if (f > 0) SeparableCut(cut[0], r->nwhole, i, c[1] * c[2], c[0], to + i * (c[0] - 1));
+          if (f > 1 && d[1].ext) SeparableCut(cut[1], r->nwhole, i, c[0], 1, to + i * (c[1] - 1) * c[0]);
+        }
+      } else {
+        Batch face = *free;
+
+        for (int l = 0; l < free->count; l++)
+          for (int i = 0; i < 3; i++) face.first[i][l] += i == f ? (e ? d[f].n : -1) : (i < f ? -d[i].ext : 0);
+        BatchClip(&face, c, p->field.read);
+        Gather(&face, c, box, x, p->p);
+        for (PetscInt k = 0; k < c[2]; k++)
+          for (PetscInt j = 0; j < c[1]; j++)
+            for (PetscInt i = 0; i < c[0]; i++) to[k * plane + j * pitch + i] = p->p[(k * c[1] + j) * c[0] + i];
+      }
+    }
   }
 }
 
-/* what a face adds to a row of modes: alpha * Y[i] and mu * W[i] */
-typedef struct {
-  V        alpha, mu;
-  const V *Y, *W;
-} Term;
+/* a, b = a + b, a - b where modes are even or odd */
+static inline void SeparablePair(PetscBool parity, PetscInt count, V *a, V *b)
+{
+  for (PetscInt i = 0; i < count && parity; i++) {
+    const V lo = a[i], hi = b[i];
 
-/* u = (u - alpha0 Y0 - terms) / D - mu0 Y0 - terms for the modes i of one row; Y0 is what the x faces give, constant in a row */
-static inline __attribute__((always_inline)) void CombineModes(PetscInt from, PetscInt end, V *u, Coef inv, int nt, const Term t[], int n0, V *const alpha0[], V *const mu0[], const V Y0[])
+    a[i] = lo + hi;
+    b[i] = lo - hi;
+  }
+}
+
+/* lines of a direction from the closure to modes; nothing where the direction does not exist */
+static inline void SeparableClosure(SeparablePlan *p, const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, V *out)
+{
+  if (d->ext) TransformClosure(d, inner, outer, in, inner * (d->n + 2), out, inner * d->n, p->line);
+  else memcpy(out, in, (size_t)(inner * outer) * sizeof(V));
+}
+
+/*
+  Y[f][e] of all faces, and what faces are on the way back: face[0][e] in nodes, rows[e], the faces in y transformed in x with a rim in z, and Y[2]
+  itself; each as sum and difference where the patch has parity in direction f.
+*/
+static void SeparableFaces(SeparablePlan *p, const BatchDirection d[3])
+{
+  const PetscInt n0 = d[0].n, n1 = d[1].n, n2 = d[2].n, e1 = d[1].ext, e2 = d[2].ext, c0 = n0 + 2, c1 = n1 + 2 * e1, c2 = n2 + 2 * e2;
+
+  for (int e = 0; e < 2 && e2; e++) { /* the faces in z, whose outermost rows are the rims of those in y */
+    SeparableClosure(p, &d[0], 1, c1, p->face[2][e], p->x);
+    SeparableClosure(p, &d[1], n0, 1, p->x, p->Y[2][e]);
+    for (int i = 0; i < 2; i++) memcpy(p->rows[i] + e * (c2 - 1) * n0, p->x + i * (c1 - 1) * n0, (size_t)n0 * sizeof(V));
+  }
+  for (int e = 0; e < 2 && e1; e++) SeparableClosure(p, &d[0], 1, n2, p->face[1][e], p->rows[e] + e2 * n0);
+  for (int e = 0; e < 2; e++) { /* the rims of the faces in x are in the others */
+    V *const to = p->face[0][e];
+
+    for (int i = 0; i < 2 && e1; i++)
+      for (PetscInt k = 0; k < n2; k++) to[(k + e2) * c1 + i * (c1 - 1)] = p->face[1][i][k * c0 + e * (c0 - 1)];
+    for (int i = 0; i < 2 && e2; i++)
+      for (PetscInt j = 0; j < c1; j++) to[i * (c2 - 1) * c1 + j] = p->face[2][i][j * c0 + e * (c0 - 1)];
+  }
+  SeparablePair(d[0].parity, c1 * c2, p->face[0][0], p->face[0][1]);
+  if (e1) SeparablePair(d[1].parity, n0 * c2, p->rows[0], p->rows[1]);
+  if (e2) SeparablePair(d[2].parity, n0 * n1, p->Y[2][0], p->Y[2][1]);
+  for (int e = 0; e < 2; e++) {
+    SeparableClosure(p, &d[1], 1, c2, p->face[0][e], p->x);
+    SeparableClosure(p, &d[2], n1, 1, p->x, p->Y[0][e]);
+    if (e1) SeparableClosure(p, &d[2], n0, 1, p->rows[e], p->Y[1][e]);
+  }
+}
+
+/* u = (u - sum of c[t] Y[t] - alpha0 Y0) / D for the modes i of one row; Y0 is what the x faces give, constant in a row */
+static inline __attribute__((always_inline)) void CombineModes(PetscInt from, PetscInt end, V *u, Coef inv, int nt, const V c[], const V *const Y[], int n0, V *const alpha0[], const V Y0[])
 {
   for (PetscInt i = from; i < end; i++) {
-    V g = u[i], r = {0};
+    V g = u[i];
 
-    for (int j = 0; j < n0; j++) {
-      g -= alpha0[j][i] * Y0[j];
-      r += mu0[j][i] * Y0[j];
-    }
-    for (int j = 0; j < nt; j++) {
-      g -= t[j].alpha * t[j].Y[i];
-      r += t[j].mu * t[j].W[i];
-    }
-    u[i] = g * (inv.s ? Splat(inv.s[i]) : inv.v[i]) - r;
+    for (int j = 0; j < n0; j++) g -= alpha0[j][i] * Y0[j];
+    for (int j = 0; j < nt; j++) g -= c[j] * Y[j][i];
+    u[i] = g * (inv.s ? Splat(inv.s[i]) : inv.v[i]);
   }
 }
 
 /*
-  u = (u - sum_f alpha_f Y_f) / D - sum_f mu_f W_f.  With parity in a direction the even modes see the faces' sum (e = 0), the odd
-  ones the difference (e = 1); without it every mode sees both.
+  u = (u - sum_f alpha_f Y_f) / D.  With parity in a direction the even modes see the faces' sum (e = 0), the odd ones the difference (e = 1); without it
+  every mode sees both.
 */
 static void SeparableCombine(SeparablePlan *p, const BatchDirection d[3], Coef inv)
 {
@@ -572,30 +701,56 @@ static void SeparableCombine(SeparablePlan *p, const BatchDirection d[3], Coef i
 
   for (PetscInt k = 0; k < n2; k++) {
     for (PetscInt j = 0; j < n1; j++) {
-      const PetscInt m[3] = {0, j, k}, row[3] = {0, k * n0, j * n0};
-      V             *u    = p->u + (k * n1 + j) * n0;
-      const Coef     v    = {inv.s ? inv.s + (k * n1 + j) * n0 : NULL, inv.s ? NULL : inv.v + (k * n1 + j) * n0};
-      Term           t[4];
+      const PetscInt m[3] = {0, j, k}, row[3] = {0, k * n0, j * n0}, at = k * n1 + j;
+      V             *u = p->u + at * n0;
+      const Coef     v = {inv.s ? inv.s + at * n0 : NULL, inv.s ? NULL : inv.v + at * n0};
+      const V        Y0[2] = {p->Y[0][0][at], p->Y[0][1][at]}, *Y[4];
+      V              c[4];
       int            nt = 0;
 
       for (int f = 1; f < 3; f++) {
         for (int e = 0; e < 2; e++) {
           if (!d[f].ext || (d[f].parity && (m[f] >= d[f].even) != e)) continue;
-          t[nt++] = (Term){d[f].alpha[d[f].parity ? 0 : e][m[f]], d[f].mu[d[f].parity ? 0 : e][m[f]], p->Y[f][e] + row[f], p->W[f][e] + row[f]};
+          c[nt]   = d[f].alpha[d[f].parity ? 0 : e][m[f]];
+          Y[nt++] = p->Y[f][e] + row[f];
         }
       }
       if (d[0].parity && nt == 2) { /* uniform meshes in 3D */
-        CombineModes(0, d[0].even, u, v, 2, t, 1, d[0].alpha, d[0].mu, &p->Y[0][0][k * n1 + j]);
-        CombineModes(d[0].even, n0, u, v, 2, t, 1, d[0].alpha, d[0].mu, &p->Y[0][1][k * n1 + j]);
-      } else {
-        const V Y0[2] = {p->Y[0][0][k * n1 + j], p->Y[0][1][k * n1 + j]};
-
-        if (d[0].parity) {
-          CombineModes(0, d[0].even, u, v, nt, t, 1, d[0].alpha, d[0].mu, &Y0[0]);
-          CombineModes(d[0].even, n0, u, v, nt, t, 1, d[0].alpha, d[0].mu, &Y0[1]);
-        } else CombineModes(0, n0, u, v, nt, t, 2, d[0].alpha, d[0].mu, Y0);
-      }
+        CombineModes(0, d[0].even, u, v, 2, c, Y, 1, d[0].alpha, &Y0[0]);
+        CombineModes(d[0].even, n0, u, v, 2, c, Y, 1, d[0].alpha, &Y0[1]);
+      } else if (d[0].parity) {
+        CombineModes(0, d[0].even, u, v, nt, c, Y, 1, d[0].alpha, &Y0[0]);
+        CombineModes(d[0].even, n0, u, v, nt, c, Y, 1, d[0].alpha, &Y0[1]);
+      } else CombineModes(0, n0, u, v, nt, c, Y, 2, d[0].alpha, Y0);
     }
+  }
+}
+
+/* u = (S' S' S') u, all in place, by planes that stay in the cache */
+static void SeparableToModes(SeparablePlan *p, V *u)
+{
+  const BatchDirection *d  = p->dir;
+  const PetscInt        n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
+
+  for (PetscInt k = 0; k < n2; k++) {
+    if (d[0].ext) TransformToModes(&d[0], 1, n1, u + k * n1 * n0, n0, u + k * n1 * n0, n0, p->line);
+    if (d[1].ext) TransformToModes(&d[1], n0, 1, u + k * n1 * n0, 0, u + k * n1 * n0, 0, p->line);
+  }
+  if (d[2].ext) TransformToModes(&d[2], n0 * n1, 1, u, 0, u, 0, p->line);
+}
+
+/* u = (S S S) u, and with faces what they give on the way */
+static void SeparableToNodes(SeparablePlan *p, PetscBool faces, V *u)
+{
+  const BatchDirection *d  = p->dir;
+  const PetscInt        n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
+
+  if (d[2].ext) TransformToNodes(&d[2], n0 * n1, 1, u, faces ? p->Y[2][0] : NULL, faces ? p->Y[2][1] : NULL, p->line);
+  for (PetscInt k = 0; k < n2; k++) {
+    const PetscInt row = (k + d[2].ext) * n0, face = (k + d[2].ext) * (n1 + 2 * d[1].ext) + d[1].ext;
+
+    if (d[1].ext) TransformToNodes(&d[1], n0, 1, u + k * n1 * n0, faces ? p->rows[0] + row : NULL, faces ? p->rows[1] + row : NULL, p->line);
+    if (d[0].ext) TransformToNodes(&d[0], 1, n1, u + k * n1 * n0, faces ? p->face[0][0] + face : NULL, faces ? p->face[0][1] + face : NULL, p->line);
   }
 }
 
@@ -604,9 +759,9 @@ static void SeparableInvert(SeparablePlan *p, Coef inv, V *u)
 {
   const BatchDirection *d = p->dir;
 
-  TransformBlock(d, TO_MODES, u, p->line);
+  SeparableToModes(p, u);
   SeparableScale((size_t)(d[0].n * d[1].n * d[2].n), inv, u);
-  TransformBlock(d, TO_NODES, u, p->line);
+  SeparableToNodes(p, PETSC_FALSE, u);
 }
 
 /* the same for patches that are given by their numbers */
@@ -617,48 +772,58 @@ static void SeparableSolve(SeparablePlan *p, int count, const PetscInt patch[3][
   SeparableInvert(p, SeparableReciprocals(p, p->dir), u);
 }
 
+/* x_I = (1 - omega) x_I + omega A_II^{-1} (b_I - A_IB x_B) in a continuous space */
+static void SeparableBoundary(SeparablePlan *p, const PetscInt patch[3][VL], Batch *free, const PetscInt n[3], Coef inv, REAL omega, PetscBool zero, REAL *x, const REAL *b)
+{
+  const PatchFDBox *box = &p->field.box;
+  unsigned char     cut[3][VL];
+  BatchRows         rows;
+  PetscBool         any;
+  const PetscBool   quick = SeparableRows(p, free->count, patch, &rows, cut, &any);
+
+  if (quick) RowsGather(&rows, 0, n, box, b, n[0], n[0] * n[1], p->u);
+  else {
+    BatchClip(free, n, p->field.read);
+    Gather(free, n, box, b, p->u);
+  }
+  SeparableToModes(p, p->u);
+  if (zero) SeparableScale((size_t)(n[0] * n[1] * n[2]), inv, p->u);
+  else {
+    SeparableGatherFaces(p, p->dir, free, quick ? &rows : NULL, (const unsigned char(*)[VL])cut, any, x);
+    SeparableFaces(p, p->dir);
+    SeparableCombine(p, p->dir, inv);
+  }
+  SeparableToNodes(p, (PetscBool)!zero, p->u);
+  if (quick) RowsScatter(&rows, n, omega, p->u, 1 - omega, box, x);
+  else Scatter(free, n, omega, p->u, 1 - omega, box, x);
+}
+
 /* One batch of patches, all of the same size */
 static void SeparableBatch(SeparablePlan *p, PatchFDPatchOp operation, const PetscInt patch[3][VL], Batch *free, REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
 {
   const PatchFDBox *box = &p->field.box;
   BatchDirection   *d   = p->dir;
   PetscInt          n[3];
-  size_t            size;
-  Coef              inv;
 
   for (int i = 0; i < 3; i++) {
     SeparableSelect(p, i, free->count, patch[i], operation);
     n[i] = d[i].n;
   }
   p->lastop = operation;
-  size = (size_t)(n[0] * n[1] * n[2]);
+  if (operation == PATCHFD_OP_BOUNDARY && !p->discontinuous) {
+    SeparableBoundary(p, patch, free, n, SeparableReciprocals(p, d), omega, zero, x, b);
+    return;
+  }
   BatchClip(free, n, p->field.read);
+  if (operation == PATCHFD_OP_SOLVE) Gather(free, n, box, r, p->u);
+  else if (p->discontinuous) SeparableResidualCells(p, d, free, x, b, (PetscBool)(operation != PATCHFD_OP_BOUNDARY), zero);
+  else SeparableResidual(p, d, free, x, b, zero);
   if (operation == PATCHFD_OP_RESIDUAL) {
-    if (p->discontinuous) SeparableResidualCells(p, d, free, x, b, PETSC_TRUE, zero);
-    else SeparableResidual(p, d, free, x, b, zero);
     Scatter(free, n, 1, p->u, 0, box, r);
     return;
   }
-  inv = SeparableReciprocals(p, d);
-  if (operation == PATCHFD_OP_BOUNDARY) {
-    if (p->discontinuous) SeparableResidualCells(p, d, free, x, b, PETSC_FALSE, zero);
-    else Gather(free, n, box, b, p->u);
-    TransformBlock(d, TO_MODES, p->u, p->line);
-    if (zero || p->discontinuous) SeparableScale(size, inv, p->u);
-    else {
-      for (int f = 0; f < 3; f++)
-        if (d[f].ext) SeparableFaces(p, d, free, f, x);
-      SeparableCombine(p, d, inv);
-    }
-    TransformBlock(d, TO_NODES, p->u, p->line);
-    Scatter(free, n, omega, p->u, 1 - omega, box, x);
-  } else {
-    if (operation == PATCHFD_OP_FUSED && p->discontinuous) SeparableResidualCells(p, d, free, x, b, PETSC_TRUE, zero);
-    else if (operation == PATCHFD_OP_FUSED) SeparableResidual(p, d, free, x, b, zero);
-    else Gather(free, n, box, r, p->u);
-    SeparableInvert(p, inv, p->u);
-    Scatter(free, n, omega, p->u, 1, box, x);
-  }
+  SeparableInvert(p, SeparableReciprocals(p, d), p->u);
+  Scatter(free, n, omega, p->u, operation == PATCHFD_OP_BOUNDARY ? 1 - omega : 1, box, x);
 }
 
 /* multiplications and additions of one patch, as executed for a patch with parity or without */

@@ -20,6 +20,11 @@
 #endif
 #define VL (VBYTES / REAL_BYTES)
 typedef REAL V __attribute__((vector_size(VBYTES)));
+#if REAL_BYTES == 8
+typedef int64_t VMask __attribute__((vector_size(VBYTES), may_alias));
+#else
+typedef int32_t VMask __attribute__((vector_size(VBYTES), may_alias));
+#endif
 
 /* the same matrix for all lanes (s) or one for each (v); row-major */
 typedef struct {
@@ -61,11 +66,11 @@ static inline V Splat(REAL a)
   out[r] (+)= sum_c m[r][c] in[c] for K rows of a matrix with nc columns: the one inner loop.  K is a constant after inlining, so
   the sums stay in registers and each vector of the line is loaded once for K rows.
 */
-#define ROWS(K, MATRIX) \
+#define ROWS(K, UNROLL, MATRIX) \
   do { \
     V sum[K]; \
     for (int r = 0; r < K; r++) sum[r] = add ? out[r * os] : (V){0}; \
-    _Pragma("GCC unroll 16") for (PetscInt c = 0; c < nc; c++) { \
+    _Pragma(UNROLL) for (PetscInt c = 0; c < nc; c++) { \
       const V x = in[c * is]; \
       _Pragma("GCC unroll 8") for (int r = 0; r < K; r++) sum[r] += x * MATRIX[r * nc + c]; \
     } \
@@ -77,16 +82,31 @@ static inline V Splat(REAL a)
 
 #define LINE(MATRIX) \
   do { \
-    while (nr >= 8) ROWS(8, MATRIX); \
-    if (nr >= 4) ROWS(4, MATRIX); \
-    if (nr >= 2) ROWS(2, MATRIX); \
-    if (nr >= 1) ROWS(1, MATRIX); \
+    while (nr >= 8) ROWS(8, "GCC unroll 2", MATRIX); \
+    if (nr >= 4) ROWS(4, "GCC unroll 4", MATRIX); \
+    if (nr >= 2) ROWS(2, "GCC unroll 4", MATRIX); \
+    if (nr >= 1) ROWS(1, "GCC unroll 4", MATRIX); \
+  } while (0)
+
+/* lengths that the compiler knows: no loops, and what is left of the rows in one piece */
+#define SHORT_LINE(MATRIX) \
+  do { \
+    if (nr >= 8) ROWS(8, "GCC unroll 16", MATRIX); \
+    if (nr >= 8) ROWS(8, "GCC unroll 16", MATRIX); \
+    if (nr == 7) ROWS(7, "GCC unroll 16", MATRIX); \
+    if (nr == 6) ROWS(6, "GCC unroll 16", MATRIX); \
+    if (nr == 5) ROWS(5, "GCC unroll 16", MATRIX); \
+    if (nr == 4) ROWS(4, "GCC unroll 16", MATRIX); \
+    if (nr == 3) ROWS(3, "GCC unroll 16", MATRIX); \
+    if (nr == 2) ROWS(2, "GCC unroll 16", MATRIX); \
+    if (nr == 1) ROWS(1, "GCC unroll 16", MATRIX); \
   } while (0)
 
 /* out = m in, or out += m in, for one line; in and out do not overlap */
 static inline __attribute__((always_inline)) void LineSame(PetscInt nr, PetscInt nc, const REAL *m, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, PetscBool add)
 {
-  LINE(m);
+  if (__builtin_constant_p(nr) && __builtin_constant_p(nc) && nr < 24 && nc <= 16) SHORT_LINE(m);
+  else LINE(m);
 }
 
 static inline void Line(PetscInt nr, PetscInt nc, Coef m, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, PetscBool add)
@@ -169,27 +189,35 @@ static inline void BatchClip(Batch *b, const PetscInt n[3], const PatchFDRange r
 }
 
 /*
-  Rows of several lanes are turned into rows of lanes, and back, by transposing tiles of TILE x TILE numbers in registers: one
-  number at a time would cost more than all arithmetic at low degrees.  A vector holds VL / TILE rows of a tile side by side.
+  Rows of several lanes are turned into rows of lanes, and back, by transposing tiles of W x W numbers in registers, W = TILE or, for what is left of a
+  row, SMALL: one number at a time would cost more than all arithmetic at low degrees.  A vector holds VL / W rows of a tile side by side.
 */
-#define TILE (VL < 8 ? VL : 8)
-typedef REAL Row __attribute__((vector_size(TILE * REAL_BYTES), aligned(REAL_BYTES), may_alias)); /* TILE numbers anywhere in memory */
+#define TILE  (VL < 8 ? VL : 8)
+#define SMALL (VL < 4 ? VL : 4)
+#define ANYWHERE aligned(REAL_BYTES), may_alias /* in memory */
+typedef REAL Row __attribute__((vector_size(TILE * REAL_BYTES), ANYWHERE));
+typedef REAL SmallRow __attribute__((vector_size(SMALL * REAL_BYTES), ANYWHERE));
 
+#define LIST_2(f, b)  f(0, b), f(1, b)
+#define LIST_4(f, b)  LIST_2(f, b), f(2, b), f(3, b)
+#define LIST_8(f, b)  LIST_4(f, b), f(4, b), f(5, b), f(6, b), f(7, b)
+#define LIST_16(f, b) LIST_8(f, b), f(8, b), f(9, b), f(10, b), f(11, b), f(12, b), f(13, b), f(14, b), f(15, b)
 #if VL == 16
-  #define LANE_LIST(f, b) f(0, b), f(1, b), f(2, b), f(3, b), f(4, b), f(5, b), f(6, b), f(7, b), f(8, b), f(9, b), f(10, b), f(11, b), f(12, b), f(13, b), f(14, b), f(15, b)
+  #define LANE_LIST LIST_16
 #elif VL == 8
-  #define LANE_LIST(f, b) f(0, b), f(1, b), f(2, b), f(3, b), f(4, b), f(5, b), f(6, b), f(7, b)
+  #define LANE_LIST LIST_8
 #elif VL == 4
-  #define LANE_LIST(f, b) f(0, b), f(1, b), f(2, b), f(3, b)
+  #define LANE_LIST LIST_4
 #else
-  #define LANE_LIST(f, b) f(0, b), f(1, b)
+  #define LANE_LIST LIST_2
 #endif
+#define SAME(p, b) (p)
 /* swap bit b of a number's place in its vector with bit b of the vector's place in the tile: half of a butterfly each */
 #define LOWER(p, b) ((p) & (b) ? VL + ((p) ^ (b)) : (p))
 #define UPPER(p, b) ((p) & (b) ? VL + (p) : ((p) | (b)))
-#define BUTTERFLY(v, b) \
+#define BUTTERFLY(W, v, b) \
   do { \
-    _Pragma("GCC unroll 8") for (int j = 0; j < TILE; j++) { \
+    _Pragma("GCC unroll 8") for (int j = 0; j < W; j++) { \
       if (!(j & (b))) { \
         const V lo = __builtin_shufflevector(v[j], v[j | (b)], LANE_LIST(LOWER, b)), hi = __builtin_shufflevector(v[j], v[j | (b)], LANE_LIST(UPPER, b)); \
 \
@@ -199,22 +227,48 @@ typedef REAL Row __attribute__((vector_size(TILE * REAL_BYTES), aligned(REAL_BYT
     } \
   } while (0)
 
-/* v[j] with the columns 0..TILE-1 of the lanes j, j + TILE, ... becomes v[c] with column c of all lanes, and the reverse */
-static inline __attribute__((always_inline)) void Transpose(V v[TILE])
+/* v[j] with the columns 0..W-1 of the lanes j, j + W, ... becomes v[c] with column c of all lanes, and the reverse */
+static inline __attribute__((always_inline)) void Transpose(int W, V v[])
 {
-  BUTTERFLY(v, 1);
+  BUTTERFLY(W, v, 1);
 #if VL > 2
-  BUTTERFLY(v, 2);
+  BUTTERFLY(W, v, 2);
 #endif
 #if VL > 4
-  BUTTERFLY(v, 4);
+  if (W > 4) BUTTERFLY(W, v, 4);
 #endif
 }
 
-static inline __attribute__((always_inline)) void TileLoad(REAL *const at[VL], ptrdiff_t i, V v[TILE])
+/* the numbers i .. i + W - 1 of all lanes' rows, as columns.  Rows are joined in registers: a vector that is put together in memory would be waited for */
+static inline __attribute__((always_inline)) void TileLoad(int W, REAL *const at[VL], ptrdiff_t i, V v[])
 {
-  _Pragma("GCC unroll 8") for (int j = 0; j < TILE; j++)
-    for (int h = 0; h < VL / TILE; h++) ((Row *)&v[j])[h] = *(const Row *)(at[j + h * TILE] + i);
+#define ROW(l) (*(const Row *)(at[l] + i))
+#define PART(l) (*(const SmallRow *)(at[l] + i))
+  _Pragma("GCC unroll 8") for (int j = 0; j < W; j++) {
+#if VL == 16
+    if (W == 8) v[j] = __builtin_shufflevector(ROW(j), ROW(j + 8), LIST_16(SAME, 0));
+    else {
+      const Row lo = __builtin_shufflevector(PART(j), PART(j + 4), LIST_8(SAME, 0)), hi = __builtin_shufflevector(PART(j + 8), PART(j + 12), LIST_8(SAME, 0));
+
+      v[j] = __builtin_shufflevector(lo, hi, LIST_16(SAME, 0));
+    }
+#elif VL == 8
+    if (W == 8) v[j] = ROW(j);
+    else v[j] = __builtin_shufflevector(PART(j), PART(j + 4), LIST_8(SAME, 0));
+#else
+    v[j] = ROW(j);
+#endif
+  }
+#undef ROW
+#undef PART
+  Transpose(W, v);
+}
+
+/* columns of a row that are taken together, of `rest`: a tile where most of it is wanted, a small one, or a single column */
+static inline PetscInt TileColumns(PetscInt rest)
+{
+  if (rest >= PetscMax(SMALL + 2, TILE - 2) || (TILE == SMALL && rest > 1)) return PetscMin(rest, TILE);
+  return rest > 1 ? PetscMin(rest, SMALL) : 1;
 }
 
 /*
@@ -246,16 +300,31 @@ static inline void BatchGetRows(const Batch *b, const PetscInt n[3], const Patch
     for (PetscInt j = b->lo[1][l]; j < b->hi[1][l]; j++) \
       for (ptrdiff_t node = PatchFDBoxNode(box, 0, j, k), value = (((ptrdiff_t)(k - b->first[2][l]) * n[1] + (j - b->first[1][l])) * n[0] - b->first[0][l]) * VL + l, once = 1; once; once = 0)
 
-/* lane l of a block is zero on the nodes lo .. hi - 1 of direction d, counted from the block's first */
-static inline void ZeroSlab(const PetscInt n[3], int l, int d, PetscInt lo, PetscInt hi, REAL *y)
+/* zero in the lanes in which nodes at an end of the block must not be read: beyond lo or hi, of which all lanes have few */
+static void ZeroEnds(const Batch *b, const PetscInt n[3], const BatchRows *r, V *block)
 {
-  PetscInt from[3] = {0, 0, 0}, to[3] = {n[0], n[1], n[2]};
+  for (int d = 0; d < 3; d++) {
+    for (int e = 0; e < 2; e++) {
+      PetscInt cut[VL] = {0}, most = 0;
 
-  from[d] = lo;
-  to[d]   = hi;
-  for (PetscInt k = from[2]; k < to[2]; k++)
-    for (PetscInt j = from[1]; j < to[1]; j++)
-      for (PetscInt i = from[0]; i < to[0]; i++) y[(((ptrdiff_t)k * n[1] + j) * n[0] + i) * VL + l] = 0;
+      for (int p = 0; p < r->nwhole; p++) {
+        const int l = r->whole[p];
+
+        cut[l] = PetscMin(n[d], e ? b->first[d][l] + n[d] - b->hi[d][l] : b->lo[d][l] - b->first[d][l]);
+        most   = PetscMax(most, cut[l]);
+      }
+      for (PetscInt i = 0; i < most; i++) {
+        const PetscInt from[3] = {d == 0 ? (e ? n[0] - 1 - i : i) : 0, d == 1 ? (e ? n[1] - 1 - i : i) : 0, d == 2 ? (e ? n[2] - 1 - i : i) : 0};
+        const PetscInt to[3] = {d == 0 ? from[0] + 1 : n[0], d == 1 ? from[1] + 1 : n[1], d == 2 ? from[2] + 1 : n[2]};
+        VMask          keep;
+
+        for (int l = 0; l < VL; l++) keep[l] = cut[l] > i ? 0 : -1;
+        for (PetscInt z = from[2]; z < to[2]; z++)
+          for (PetscInt y = from[1]; y < to[1]; y++)
+            for (PetscInt x = from[0]; x < to[0]; x++) ((VMask *)block)[(z * n[1] + y) * n[0] + x] &= keep;
+      }
+    }
+  }
 }
 
 /* ask for the rows of a batch's blocks, to be read soon; all lanes lie in the box, perhaps except for the outermost nodes */
@@ -269,47 +338,51 @@ static inline void Prefetch(const Batch *b, const PetscInt n[3], const PatchFDBo
   }
 }
 
+/* the blocks of the whole lanes, `shift` behind their offsets; rows of `block` are `pitch` apart, n[1] to a plane of `plane` */
+static void RowsGather(const BatchRows *r, ptrdiff_t shift, const PetscInt n[3], const PatchFDBox *box, const REAL *restrict x, ptrdiff_t pitch, ptrdiff_t plane, V *restrict block)
+{
+  const ptrdiff_t most = (ptrdiff_t)PatchFDBoxSize(box) - r->last - shift - TILE;
+  REAL           *at[VL];
+
+  for (int l = 0; l < VL; l++) at[l] = (REAL *)x + r->offset[r->whole[0]] + shift; /* something readable for the others */
+  for (int i = 0; i < r->nwhole; i++) at[r->whole[i]] = (REAL *)x + r->offset[r->whole[i]] + shift;
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      const ptrdiff_t row = ((ptrdiff_t)k * box->n[1] + j) * box->n[0];
+      V              *out = block + k * plane + j * pitch;
+
+      for (PetscInt i = 0, columns; i < n[0]; i += columns) {
+        V v[TILE];
+
+        columns = row + i <= most ? TileColumns(n[0] - i) : 1;
+        if (columns == 1) {
+#define NUMBER(l, i) at[l][row + i]
+          out[i] = (V){LANE_LIST(NUMBER, i)};
+#undef NUMBER
+        } else if (columns <= SMALL) {
+          TileLoad(SMALL, at, row + i, v);
+          _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++)
+            if (c < columns) out[i + c] = v[c];
+        } else {
+          TileLoad(TILE, at, row + i, v);
+          _Pragma("GCC unroll 8") for (int c = 0; c < TILE; c++)
+            if (c < columns) out[i + c] = v[c];
+        }
+      }
+    }
+  }
+}
+
 /* block = x, zero where nothing may be read */
 static void Gather(const Batch *b, const PetscInt n[3], const PatchFDBox *box, const REAL *restrict x, V *block)
 {
-  const ptrdiff_t size = (ptrdiff_t)PatchFDBoxSize(box);
-  REAL *restrict y     = (REAL *)block;
+  REAL *restrict y = (REAL *)block;
   BatchRows r;
 
   BatchGetRows(b, n, box, PETSC_TRUE, &r);
   if (r.nwhole) {
-    REAL *at[VL], *base[VL];
-    V    *out = block;
-
-    for (int l = 0; l < VL; l++) base[l] = (REAL *)x + r.offset[r.whole[0]]; /* something readable for the others */
-    for (int i = 0; i < r.nwhole; i++) base[r.whole[i]] = (REAL *)x + r.offset[r.whole[i]];
-    for (PetscInt k = 0; k < n[2]; k++) {
-      for (PetscInt j = 0; j < n[1]; j++, out += n[0]) {
-        const ptrdiff_t row = ((ptrdiff_t)k * box->n[1] + j) * box->n[0];
-        PetscInt        i   = 0;
-
-        for (int l = 0; l < VL; l++) at[l] = base[l] + row;
-        for (; n[0] - i > 2 && r.last + row + i + TILE <= size; i += TILE) {
-          const PetscInt columns = PetscMin(TILE, n[0] - i);
-          V              v[TILE];
-
-          TileLoad(at, i, v);
-          Transpose(v);
-          for (int c = 0; c < TILE; c++)
-            if (c < columns) out[i + c] = v[c];
-        }
-        for (; i < n[0]; i++)
-          for (int l = 0; l < VL; l++) ((REAL *)(out + i))[l] = at[l][i];
-      }
-    }
-  }
-  for (int p = 0; p < r.nwhole && !b->full; p++) {
-    const int l = r.whole[p];
-
-    for (int d = 0; d < 3; d++) {
-      if (b->lo[d][l] > b->first[d][l]) ZeroSlab(n, l, d, 0, PetscMin(n[d], b->lo[d][l] - b->first[d][l]), y);
-      if (b->hi[d][l] < b->first[d][l] + n[d]) ZeroSlab(n, l, d, PetscMax(0, b->hi[d][l] - b->first[d][l]), n[d], y);
-    }
+    RowsGather(&r, 0, n, box, x, n[0], n[0] * n[1], block);
+    if (!b->full) ZeroEnds(b, n, &r, block);
   }
   for (int l = b->count; l < VL && !r.nwhole; l++) r.part[r.npart++] = l; /* nothing was put into the empty lanes */
   for (int p = 0; p < r.npart; p++) {
@@ -322,67 +395,95 @@ static void Gather(const Batch *b, const PetscInt n[3], const PatchFDBox *box, c
   }
 }
 
-static inline __attribute__((always_inline)) void ScatterScaled(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+/* rows of a tile of W columns, of which the first `columns` are written, to those lanes that can be written as a whole */
+static inline __attribute__((always_inline)) void TileStore(int W, int columns, const BatchRows *r, REAL alpha, const V *in, REAL beta, REAL *x)
+{
+  V           v[TILE] = {{0}};
+  const REAL *tile    = (const REAL *)v;
+
+  _Pragma("GCC unroll 8") for (int c = 0; c < columns; c++) v[c] = alpha * in[c];
+  if (W > 1) Transpose(W, v);
+  for (int p = 0; p < r->nwhole; p++) {
+    const int   l    = r->whole[p];
+    REAL       *to   = x + r->offset[l];
+    const REAL *from = tile + (l % W) * VL + (l / W) * W;
+
+    if (beta == 0) memcpy(to, from, (size_t)columns * sizeof(REAL));
+    else
+      _Pragma("GCC unroll 8") for (int c = 0; c < columns; c++) to[c] = beta * to[c] + from[c];
+  }
+}
+
+static inline __attribute__((always_inline)) void RowsScatterScaled(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+{
+  for (PetscInt k = 0; k < n[2]; k++) {
+    for (PetscInt j = 0; j < n[1]; j++) {
+      REAL    *to = x + ((ptrdiff_t)k * box->n[1] + j) * box->n[0];
+      const V *in = block + ((ptrdiff_t)k * n[1] + j) * n[0];
+
+#define STORE(W, COLUMNS) \
+  case COLUMNS: \
+    TileStore(W, COLUMNS, r, alpha, in + i, beta, to + i); \
+    break
+      for (PetscInt i = 0, columns; i < n[0]; i += columns) {
+        columns = TileColumns(n[0] - i);
+        switch (columns) { /* a number that the compiler knows */
+          STORE(1, 1);
+          STORE(SMALL, 2);
+#if VL > 2
+          STORE(SMALL, 3);
+          STORE(SMALL, 4);
+#endif
+#if VL > 4
+          STORE(TILE, 6);
+          STORE(TILE, 7);
+          STORE(TILE, 8);
+#endif
+        }
+      }
+#undef STORE
+    }
+  }
+}
+
+/* sums and values are compiled by themselves: that is nearly all writing */
+static __attribute__((noinline)) void RowsAdd(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, const PatchFDBox *box, REAL *restrict x)
+{
+  RowsScatterScaled(r, n, alpha, block, 1, box, x);
+}
+
+static __attribute__((noinline)) void RowsSet(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, const PatchFDBox *box, REAL *restrict x)
+{
+  RowsScatterScaled(r, n, alpha, block, 0, box, x);
+}
+
+static __attribute__((noinline)) void RowsAny(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+{
+  RowsScatterScaled(r, n, alpha, block, beta, box, x);
+}
+
+/* x = beta x + alpha block in the whole lanes; blocks of different lanes may share nodes if beta is 1 */
+static inline void RowsScatter(const BatchRows *r, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
+{
+  if (beta == 1) RowsAdd(r, n, alpha, block, box, x);
+  else if (beta == 0) RowsSet(r, n, alpha, block, box, x);
+  else RowsAny(r, n, alpha, block, beta, box, x);
+}
+
+/* the same where it may be written */
+static void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
 {
   const REAL *restrict y = (const REAL *)block;
   BatchRows r;
 
   BatchGetRows(b, n, box, PETSC_FALSE, &r);
-  for (PetscInt k = 0; k < n[2] && r.nwhole; k++) {
-    for (PetscInt j = 0; j < n[1]; j++) {
-      const ptrdiff_t row = ((ptrdiff_t)k * box->n[1] + j) * box->n[0];
-      const V        *in  = block + ((ptrdiff_t)k * n[1] + j) * n[0];
-
-      for (PetscInt i = 0; i < n[0]; i += TILE) {
-        const PetscInt columns = PetscMin(TILE, n[0] - i);
-        V              v[TILE] = {{0}};
-        const REAL    *tile    = (const REAL *)v;
-
-        for (int c = 0; c < TILE; c++)
-          if (c < columns) v[c] = alpha * in[i + c];
-        Transpose(v);
-        for (int p = 0; p < r.nwhole; p++) {
-          const int   l    = r.whole[p];
-          REAL       *to   = x + r.offset[l] + row + i;
-          const REAL *from = tile + (l % TILE) * VL + (l / TILE) * TILE;
-
-          if (columns == TILE) {
-            Row w = *(const Row *)from;
-
-            if (beta != 0) w += beta * *(const Row *)to;
-            *(Row *)to = w;
-          } else {
-            _Pragma("GCC unroll 8") for (int c = 0; c < TILE - 1; c++) /* a loop over the columns would be made for many of them */
-              if (c < columns) to[c] = (beta == 0 ? 0 : beta * to[c]) + from[c];
-          }
-        }
-      }
-    }
-  }
+  if (r.nwhole) RowsScatter(&r, n, alpha, block, beta, box, x);
   for (int p = 0; p < r.npart; p++) {
     const int l = r.part[p];
 
     PART_ROWS(l, n, box, node, value)
     for (PetscInt i = b->lo[0][l]; i < b->hi[0][l]; i++) x[node + i] = (beta == 0 ? 0 : beta * x[node + i]) + alpha * y[value + i * VL];
   }
-}
-
-/* sums, which is what nearly all writing is, are compiled by themselves */
-static __attribute__((noinline)) void ScatterAdd(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, const PatchFDBox *box, REAL *restrict x)
-{
-  ScatterScaled(b, n, alpha, block, 1, box, x);
-}
-
-static __attribute__((noinline)) void ScatterAny(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
-{
-  ScatterScaled(b, n, alpha, block, beta, box, x);
-}
-
-/* x = beta x + alpha block where it may be written; blocks of different lanes may share nodes if beta is 1 */
-static inline void Scatter(const Batch *b, const PetscInt n[3], REAL alpha, const V *block, REAL beta, const PatchFDBox *box, REAL *restrict x)
-{
-  if (beta == 1) ScatterAdd(b, n, alpha, block, box, x);
-  else ScatterAny(b, n, alpha, block, beta, box, x);
 }
 
 /* ---- the same for cells whose nodes have numbers ---- */

@@ -4,11 +4,13 @@
 */
 #pragma once
 #include "fields.h"
+#include "stencil.h"
 
 typedef struct {
   PatchFDLocalDesc desc;
   SeparablePlan   *separable; /* one of them is NULL */
   FieldsPlan      *fields;
+  StencilPlan     *stencil;   /* or NULL */
 } LocalPlan;
 
 static PetscErrorCode LocalDestroy(void **plan)
@@ -19,6 +21,7 @@ static PetscErrorCode LocalDestroy(void **plan)
   if (!p) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(SeparableDestroy(&p->separable));
   PetscCall(FieldsDestroy(&p->fields));
+  PetscCall(StencilDestroy(&p->stencil));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -32,7 +35,10 @@ static PetscErrorCode LocalCreate(const PatchFDLocalDesc *desc, void **plan)
   *plan   = p;
   p->desc = *desc;
   if (desc->nterm) PetscCall(FieldsCreate(desc, &p->fields));
-  else PetscCall(SeparableCreate(&desc->field[0], &p->separable));
+  else {
+    PetscCall(SeparableCreate(&desc->field[0], &p->separable));
+    PetscCall(StencilCreate(&desc->field[0], &p->stencil));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -175,10 +181,56 @@ static PetscErrorCode LocalColor(LocalPlan *p, PatchFDPatchOp operation, const P
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* colours that differ in x only, from the first one on: they go through a row together */
+static PetscInt LocalColorsOfRow(PetscInt ncolors, const PatchFDColor colors[])
+{
+  return ncolors > 1 && colors[1].parity[1] == colors[0].parity[1] && colors[1].parity[2] == colors[0].parity[2] && colors[1].parity[0] != colors[0].parity[0] ? 2 : 1;
+}
+
+/*
+  The colours one after another, but layer by layer in z, so that a layer stays in the cache for all of its colours.  A patch reads what its neighbours
+  write and no more: colours of one parity in z do not see each other's layers, and one of the other parity follows a layer behind.
+*/
+static PetscErrorCode LocalLayers(LocalPlan *p, PatchFDPatchOp operation, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
+{
+  PetscInt behind = 0;
+
+  PetscFunctionBegin;
+  for (PetscInt c = 1; c < ncolors; c++) behind += colors[c].parity[2] != colors[c - 1].parity[2];
+  for (PetscInt slot = patches[2][0]; slot < patches[2][1] + behind; slot++) {
+    for (PetscInt c = 0, next, k = slot; c < ncolors; c = next) {
+      const PatchFDRange layer = {{patches[0][0], patches[0][1]}, {patches[1][0], patches[1][1]}, {k, k + 1}};
+
+      next = c + (p->stencil ? LocalColorsOfRow(ncolors - c, colors + c) : 1);
+      if (k >= patches[2][0] && k < patches[2][1] && p->desc.field[0].dir[2]->cell[k] % 2 == colors[c].parity[2]) {
+        if (p->stencil) StencilLayer(p->stencil, next - c, colors + c, layer, k, (REAL)omega, (REAL *)x, (const REAL *)b);
+        else PetscCall(LocalColor(p, operation, &colors[c], layer, omega, (PetscBool)(zero && c == 0), x, b, r));
+      }
+      if (next < ncolors) k -= colors[next].parity[2] != colors[c].parity[2];
+    }
+  }
+  if (p->stencil) PetscCall(PetscLogFlops((PetscLogDouble)PatchFDRangeSize(patches) * ncolors / (p->desc.field[0].dir[2]->npatch > 1 ? 8 : 4) * StencilFlops(p->stencil)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* layers pay where the patches of a colour in one fill many batches; linear elements have no batches */
+static PetscBool LocalGoesByLayers(const LocalPlan *p, PatchFDPatchOp operation, const PatchFDRange patches)
+{
+  const PetscInt many = 16 * VL;
+
+  if (!p->separable || p->separable->discontinuous) return PETSC_FALSE;
+  if (operation != PATCHFD_OP_BOUNDARY && operation != PATCHFD_OP_FUSED) return PETSC_FALSE;
+  return (PetscBool)(p->stencil || (patches[0][1] - patches[0][0]) * (patches[1][1] - patches[1][0]) / 4 >= many);
+}
+
 static PetscErrorCode LocalApply(void *plan, PatchFDPatchOp operation, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x,
                                  const void *b, void *r)
 {
+  LocalPlan *p = (LocalPlan *)plan;
+
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < ncolors; i++) PetscCall(LocalColor((LocalPlan *)plan, operation, &colors[i], patches, omega, (PetscBool)(zero && i == 0), x, b, r));
+  if (LocalGoesByLayers(p, operation, patches)) PetscCall(LocalLayers(p, operation, ncolors, colors, patches, omega, zero, x, b, r));
+  else
+    for (PetscInt i = 0; i < ncolors; i++) PetscCall(LocalColor(p, operation, &colors[i], patches, omega, (PetscBool)(zero && i == 0), x, b, r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -16,7 +16,12 @@ static MPI_Datatype TableType(void)
   return TABLE_TYPE;
 }
 
+#if defined(PATCHFD_LEVEL) /* one of several: levels.c */
+  #define TABLE_OF_LEVEL(table, level) PETSC_PASTE3(table, _, level)
+const struct _PatchFDKernels TABLE_OF_LEVEL(TABLE, PATCHFD_LEVEL) = {
+#else
 const struct _PatchFDKernels TABLE = {
+#endif
   .name             = TABLE_NAME,
   .size             = sizeof(REAL),
   .memtype          = PETSC_MEMTYPE_HOST,
