@@ -164,6 +164,8 @@ PETSC_EXTERN PetscErrorCode DMBoxSetDiffusionFunction(DM, PetscInt n, DMBoxFunct
 PETSC_EXTERN PetscErrorCode DMBoxCreateDiffusionVec(DM, PetscBool points, PetscInt n, Vec *);
 PETSC_EXTERN PetscErrorCode DMBoxSetDiffusionVec(DM, PetscInt n, Vec K, Vec shift);
 PETSC_EXTERN PetscErrorCode DMBoxComputeDiffusionPoints(DM, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxComputeDiffusionValues(DM, Vec u, Vec values, Vec gradients);
+PETSC_EXTERN PetscErrorCode DMBoxAddDiffusionLoad(DM, Vec source, Vec flux, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxAddBendingLoad(DM, PetscReal time, DMBoxFunction slope, DMBoxFunction moment, void *ctx, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxSetPenalty(DM, PetscReal interior, PetscReal boundary);
 PETSC_EXTERN PetscErrorCode DMBoxGetPenalty(DM, PetscReal *interior, PetscReal *boundary);

@@ -76,6 +76,11 @@ PETSC_INTERN PetscErrorCode PatchFDHostGradientDeviation(PetscInt dim, const Pat
 /* v[Nc * point + c] = the field at the points of `cells`, which are those of the box `points`, x fastest */
 PETSC_INTERN PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *, const PatchFDRange cells, const PetscScalar u[], const PatchFDBox *points, PetscInt Nc, PetscInt c, PetscScalar v[]);
 
+/* value[cell][point] = the field, gradient[cell][point][dim] = its derivatives in space, at the points of `cells`; either may be NULL */
+PETSC_INTERN PetscErrorCode PatchFDHostPointFields(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, const PetscScalar u[], PetscScalar value[], PetscScalar gradient[]);
+/* b_i += integral of source phi_i + flux . grad phi_i over these cells, from such values; either may be NULL */
+PETSC_INTERN PetscErrorCode PatchFDHostPointLoad(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, const PetscScalar source[], const PetscScalar flux[], PetscScalar b[]);
+
 /* v = value, in all of a field */
 PETSC_INTERN PetscErrorCode PatchFDHostFill(size_t count, PetscScalar value, PetscScalar v[]);
 /* sum[0] += v, sum[1] += |v|, of a whole field */
