@@ -147,6 +147,7 @@ PETSC_EXTERN PetscErrorCode DMBoxSetMapping(DM, DMBoxFunction, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingType(DM, DMBoxMappingType, PetscReal parameter);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingDegree(DM, PetscInt);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingCoordinates(DM, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxSetMappingFile(DM, const char file[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetBoundary(DM, const DMBoxBoundaryType[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetBoundary(DM, DMBoxBoundaryType[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetProcesses(DM, const PetscInt[]);

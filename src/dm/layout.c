@@ -468,6 +468,7 @@ PetscErrorCode DMSetUp_Box(DM dm)
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, dm, 0, 0, 0));
   PetscCall(DMBoxCheckInput(dm));
   PetscCall(DMBoxCheckSize(dm));
+  PetscCall(DMBoxSetUpMappingFile(dm));
   PetscCall(DMBoxApplyRefinement(dm));
   DMBoxFlattenDirections(dm);
   PetscCall(DMBoxDistribute(dm));

@@ -119,3 +119,39 @@ void PatchFDHostEvaluate(PetscInt dim, const PetscInt degree[3], PetscInt *const
     }
   }
 }
+
+/* ---- points of files ---- */
+
+void PatchFDHostPlacePoints(PetscInt dim, const PatchFDRange r, const PetscReal x[], PatchFDShape *shape)
+{
+  for (PetscInt k = r[2][0]; k < r[2][1]; k++)
+    for (PetscInt j = r[1][0]; j < r[1][1]; j++)
+      for (PetscInt i = r[0][0]; i < r[0][1]; i++, x += 3)
+        for (PetscInt a = 0; a < dim; a++) shape->x[dim * PatchFDBoxNode(&shape->box, i, j, k) + a] = x[a];
+}
+
+void PatchFDHostBytesToReals(PetscInt n, PetscInt size, PetscBool swap, const char *bytes, PetscReal x[])
+{
+  for (PetscInt i = 0; i < n; i++, bytes += size) {
+    union {
+      double d;
+      float  f;
+      char   c[8];
+    } number;
+
+    for (PetscInt b = 0; b < size; b++) number.c[b] = bytes[swap ? size - 1 - b : b];
+    x[i] = size == 8 ? (PetscReal)number.d : (PetscReal)number.f;
+  }
+}
+
+PetscInt PatchFDHostParseReals(PetscInt n, const char *text, const char *end, PetscReal x[])
+{
+  for (PetscInt i = 0; i < n; i++) {
+    char *next;
+
+    x[i] = (PetscReal)strtod(text, &next);
+    if (next == text || next > end) return i;
+    text = next;
+  }
+  return n;
+}
