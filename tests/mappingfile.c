@@ -74,9 +74,14 @@ static PetscErrorCode WriteCorners(const char format[], PetscInt dim)
   PetscCall(PetscStrcmpAny(format, &text, "xml", "ascii", ""));
   PetscCall(PetscStrcmp(format, "float", &isfloat));
   if (xml)
-    fprintf(fp, "<?xml version=\"1.0\"?>\n<VTKFile type=\"StructuredGrid\" version=\"0.1\" byte_order=\"LittleEndian\">\n<StructuredGrid WholeExtent=\"1 %d 2 %d 3 %d\">\n<Piece Extent=\"1 %d 2 %d 3 %d\">\n<Points>\n"
-                "<DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">\n", (int)n[0], (int)n[1] + 1, (int)n[2] + 2, (int)n[0], (int)n[1] + 1, (int)n[2] + 2);
-  else fprintf(fp, "# vtk DataFile Version 3.0\ncorners\n%s\nDATASET STRUCTURED_GRID\nDIMENSIONS %d %d %d\nPOINTS %d %s\n", text ? "ASCII" : "BINARY", (int)n[0], (int)n[1], (int)n[2], (int)(n[0] * n[1] * n[2]), isfloat ? "float" : "double");
+    fprintf(fp,
+            "<?xml version=\"1.0\"?>\n<VTKFile type=\"StructuredGrid\" version=\"0.1\" byte_order=\"LittleEndian\">\n"
+            "<StructuredGrid WholeExtent=\"1 %d 2 %d 3 %d\">\n<Piece Extent=\"1 %d 2 %d 3 %d\">\n<Points>\n"
+            "<DataArray type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\">\n",
+            (int)n[0], (int)n[1] + 1, (int)n[2] + 2, (int)n[0], (int)n[1] + 1, (int)n[2] + 2);
+  else
+    fprintf(fp, "# vtk DataFile Version 3.0\ncorners\n%s\nDATASET STRUCTURED_GRID\nDIMENSIONS %d %d %d\nPOINTS %d %s\n", text ? "ASCII" : "BINARY",
+            (int)n[0], (int)n[1], (int)n[2], (int)(n[0] * n[1] * n[2]), isfloat ? "float" : "double");
   for (PetscInt p = 0; p < n[0] * n[1] * n[2]; p++) {
     const PetscReal t[3] = {(PetscReal)(p % n[0]) / 4, (PetscReal)(p / n[0] % n[1]) / 3, (PetscReal)(p / n[0] / n[1]) / 2};
     PetscScalar     y[3] = {0, 0, 0};
@@ -185,7 +190,8 @@ static PetscErrorCode Expect(const char what[], const char text[], const char op
 static PetscErrorCode TestErrors(void)
 {
 #define XML(attributes, extent, piece, array) \
-  "<?xml version=\"1.0\"?>\n<VTKFile " attributes ">\n<StructuredGrid WholeExtent=\"" extent "\">\n<Piece Extent=\"" piece "\">\n<Points>\n<DataArray " array ">\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n</DataArray>\n</Points>\n"
+  "<?xml version=\"1.0\"?>\n<VTKFile " attributes ">\n<StructuredGrid WholeExtent=\"" extent "\">\n<Piece Extent=\"" piece "\">\n<Points>\n" \
+  "<DataArray " array ">\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n</DataArray>\n</Points>\n"
 #define GRID "type=\"StructuredGrid\""
 #define POINTS "type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\""
 #define LEGACY(format, dataset, dimensions, points) "# vtk DataFile Version 3.0\nx\n" format "\nDATASET " dataset "\nDIMENSIONS " dimensions "\nPOINTS " points "\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n"

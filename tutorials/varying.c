@@ -212,7 +212,6 @@ int main(int argc, char **argv)
     args: -runs 2 -dm_box_degree 4
     test:
       nsize: {{1 2}}
-      output_file: output/varying_1.out
     test:
       suffix: vec
       args: -vec

@@ -50,9 +50,11 @@ static PetscErrorCode GridCreateShape(const GridFile *f, PetscInt dim, const Pet
 {
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++)
-    GridCheck(f, d < dim ? n[d] > 1 : n[d] == 1, "%s has %" PetscInt64_FMT " x %" PetscInt64_FMT " x %" PetscInt64_FMT " points; a DMBOX with %" PetscInt_FMT " dimensions (-dm_box_dim) takes 2 or more in each of them, and 1 in others", f->name,
-              n[0], n[1], n[2], dim);
-  GridCheck(f, (PetscReal)n[0] * (PetscReal)n[1] * (PetscReal)n[2] < PETSC_INT_MAX / 3, "%s has %" PetscInt64_FMT " x %" PetscInt64_FMT " x %" PetscInt64_FMT " points: too many for %d-bit indices", f->name, n[0], n[1], n[2], (int)(8 * sizeof(PetscInt)));
+    GridCheck(f, d < dim ? n[d] > 1 : n[d] == 1,
+              "%s has %" PetscInt64_FMT " x %" PetscInt64_FMT " x %" PetscInt64_FMT " points; a DMBOX with %" PetscInt_FMT " dimensions (-dm_box_dim) takes 2 or more in each of them, and 1 in others",
+              f->name, n[0], n[1], n[2], dim);
+  GridCheck(f, (PetscReal)n[0] * (PetscReal)n[1] * (PetscReal)n[2] < PETSC_INT_MAX / 3,
+            "%s has %" PetscInt64_FMT " x %" PetscInt64_FMT " x %" PetscInt64_FMT " points: too many for %d-bit indices", f->name, n[0], n[1], n[2], (int)(8 * sizeof(PetscInt)));
   PetscCall(PetscNew(shape));
   (*shape)->refct = 1;
   (*shape)->dim   = dim;
@@ -185,13 +187,14 @@ static PetscErrorCode GridReadXML(GridFile *f, PetscInt dim, DMBoxShape **shape)
 
     PetscCall(XMLExtent(f, piece, "Extent", range));
     for (int d = 0; d < 3; d++)
-      GridCheck(f, range[d][0] >= whole[d][0] && range[d][1] <= whole[d][1] && range[d][0] < range[d][1], "%s has a piece with points %" PetscInt_FMT " to %" PetscInt_FMT " in direction %d; there are %" PetscInt_FMT " to %" PetscInt_FMT,
-                f->name, range[d][0], range[d][1] - 1, d, whole[d][0], whole[d][1] - 1);
+      GridCheck(f, range[d][0] >= whole[d][0] && range[d][1] <= whole[d][1] && range[d][0] < range[d][1],
+                "%s has a piece with points %" PetscInt_FMT " to %" PetscInt_FMT " in direction %d; there are %" PetscInt_FMT " to %" PetscInt_FMT, f->name, range[d][0],
+                range[d][1] - 1, d, whole[d][0], whole[d][1] - 1);
     PetscCall(XMLFindPoints(f, piece, appended, &at));
     PetscCall(GridReadPoints(f, at, (const PetscInt(*)[2])range, *shape));
     count += PatchFDRangeSize((const PetscInt(*)[2])range);
   }
-  GridCheck(f, count >= (PetscInt64)PatchFDBoxSize(&(*shape)->nodes.box), "%s has pieces with %" PetscInt64_FMT " of its %" PetscInt64_FMT " points", f->name, count, (PetscInt64)PatchFDBoxSize(&(*shape)->nodes.box));
+  GridCheck(f, count >= n[0] * n[1] * n[2], "%s has pieces with %" PetscInt64_FMT " of its %" PetscInt64_FMT " points", f->name, count, n[0] * n[1] * n[2]);
   for (int d = 0; d < 3; d++) (*shape)->nodes.box.lo[d] = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -252,8 +255,8 @@ static PetscErrorCode GridReadLegacy(GridFile *f, PetscInt dim, DMBoxShape **sha
 
   Notes:
   The points are nodes of the cells that `DMBoxSetCells()` (-dm_box_cells) tells of: with g times as many points as cells, and one more, in each direction, images of cells are polynomials
-  of degree g.  With g = 1 the points are their corners, and images multilinear; with g > 1 they are images of the Gauss-Lobatto nodes of degree g, as those are that a `DMBOX` of degree g writes.  The degree of the space may
-  be another one: its nodes are taken from these polynomials, and those of finer meshes, by -dm_refine or `DMRefine()`, too.
+  of degree g.  With g = 1 the points are their corners, and images multilinear; with g > 1 they are images of the Gauss-Lobatto nodes of degree g, as those are that a `DMBOX` of
+  degree g writes.  The degree of the space may be another one: its nodes are taken from these polynomials, and those of finer meshes, by -dm_refine or `DMRefine()`, too.
 
   Each MPI process reads all points.  Must be called before `DMSetUp()`, after `DMSetDimension()`; the number of cells is compared with that of points in `DMSetUp()`.
 
@@ -297,7 +300,8 @@ PetscErrorCode DMBoxSetUpMappingFile(DM dm)
   g = (n[0] - 1) / box->cells[0];
   for (PetscInt d = 0; d < dm->dim; d++) fits = (PetscBool)(fits && g > 0 && n[d] == g * box->cells[d] + 1);
   PetscCheck(fits, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
-             "%s (-dm_box_mapping_file, DMBoxSetMappingFile()) has %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " points, and this DMBOX has, before -dm_refine, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
+             "%s (-dm_box_mapping_file, DMBoxSetMappingFile()) has %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " points, "
+             "and this DMBOX has, before -dm_refine, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
              " cells (-dm_box_cells): in each direction there must be g times as many points as cells, and one more, g = 1, 2, ... the degree of their images",
              raw->file, n[0], n[1], n[2], box->cells[0], box->cells[1], dm->dim > 2 ? box->cells[2] : 1);
   PetscCall(PetscNew(&shape)); /* a clone may have the other one, and other cells */

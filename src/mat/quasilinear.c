@@ -18,7 +18,8 @@ static PetscErrorCode CheckPointVec(DM dm, const char who[], const char what[], 
   expected = (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)dm->data)->owncells) * DMBoxNumPoints(dm) * n;
   PetscCall(VecGetLocalSize(v, &size));
   PetscCheck(size == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "%s: the Vec of %s has local size %" PetscInt_FMT "; the quadrature points here take %" PetscInt_FMT " (DMBoxCreateDiffusionVec() with %" PetscInt_FMT " for each)", who, what, size, expected, n);
+             "%s: the Vec of %s has local size %" PetscInt_FMT "; the quadrature points here take %" PetscInt_FMT " (DMBoxCreateDiffusionVec() with %" PetscInt_FMT " for each)", who, what, size,
+             expected, n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
