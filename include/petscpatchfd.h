@@ -173,6 +173,7 @@ PETSC_EXTERN PetscErrorCode DMBoxSetMapping(DM, DMBoxFunction, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingType(DM, DMBoxMappingType, PetscReal parameter);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingDegree(DM, PetscInt);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingCoordinates(DM, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxSetMappingFile(DM, const char file[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetBoundary(DM, const DMBoxBoundaryType[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetBoundary(DM, DMBoxBoundaryType[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetProcesses(DM, const PetscInt[]);
@@ -190,6 +191,8 @@ PETSC_EXTERN PetscErrorCode DMBoxSetDiffusionFunction(DM, PetscInt n, DMBoxFunct
 PETSC_EXTERN PetscErrorCode DMBoxCreateDiffusionVec(DM, PetscBool points, PetscInt n, Vec *);
 PETSC_EXTERN PetscErrorCode DMBoxSetDiffusionVec(DM, PetscInt n, Vec K, Vec shift);
 PETSC_EXTERN PetscErrorCode DMBoxComputeDiffusionPoints(DM, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxComputeDiffusionValues(DM, Vec u, Vec values, Vec gradients);
+PETSC_EXTERN PetscErrorCode DMBoxAddDiffusionLoad(DM, Vec source, Vec flux, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxAddBendingLoad(DM, PetscReal time, DMBoxFunction slope, DMBoxFunction moment, void *ctx, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxSetPenalty(DM, PetscReal interior, PetscReal boundary);
 PETSC_EXTERN PetscErrorCode DMBoxGetPenalty(DM, PetscReal *interior, PetscReal *boundary);

@@ -234,12 +234,11 @@ static PetscErrorCode DMBoxApplyRefinement(DM dm)
   DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  for (; box->refine; box->refine--, dm->levelup++) {
+  for (; box->refine; box->refine--, dm->levelup++)
     for (PetscInt d = 0; d < dm->dim; d++) {
       box->cells[d] *= 2;
       if (box->nvertices[d]) PetscCall(DMBoxBisect(&box->nvertices[d], &box->vertices[d]));
     }
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -438,6 +437,7 @@ PetscErrorCode DMSetUp_Box(DM dm)
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, dm, 0, 0, 0));
   PetscCall(DMBoxCheckInput(dm));
   PetscCall(DMBoxCheckSize(dm));
+  PetscCall(DMBoxSetUpMappingFile(dm));
   PetscCall(DMBoxApplyRefinement(dm));
   DMBoxFlattenDirections(dm);
   PetscCall(DMBoxDistribute(dm));

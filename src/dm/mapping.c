@@ -93,6 +93,7 @@ PetscErrorCode DMBoxShapeDestroy(DMBoxShape **shape)
   if (!s || --s->refct > 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) PetscCall(PatchFDLineDestroy(&s->line[d]));
   PetscCall(PetscFree(s->nodes.x));
+  PetscCall(PetscFree(s->file));
   PetscCall(PetscFree(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -350,6 +351,7 @@ PetscErrorCode DMBoxOptionsMapping(DM dm, PetscOptionItems PetscOptionsObject)
   DMBoxMappingType type      = box->maptype;
   PetscReal        parameter = box->mapparameter;
   PetscInt         degree    = box->mapdegree;
+  char             file[PETSC_MAX_PATH_LEN];
   PetscBool        flg, flgs[2];
 
   PetscFunctionBegin;
@@ -360,6 +362,9 @@ PetscErrorCode DMBoxOptionsMapping(DM dm, PetscOptionItems PetscOptionsObject)
   if (flgs[0] || flgs[1]) PetscCall(DMBoxSetMappingType(dm, type, parameter));
   PetscCall(PetscOptionsInt("-dm_box_mapping_degree", "Degree of the images of cells: 1, or -1 for that of the space", "DMBoxSetMappingDegree", degree, &degree, &flg));
   if (flg) PetscCall(DMBoxSetMappingDegree(dm, degree));
+  PetscCall(PetscOptionsString("-dm_box_mapping_file", "A structured grid whose points are those of the box in space", "DMBoxSetMappingFile", NULL, file, sizeof(file), &flg));
+  PetscCheck(!flg || !flgs[0] || type == DMBOX_MAP_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_mapping %s and -dm_box_mapping_file %s: a DMBOX has one map", DMBoxMappingTypes[type], file);
+  if (flg) PetscCall(DMBoxSetMappingFile(dm, file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -402,7 +407,7 @@ PetscErrorCode DMBoxViewMapping(DM dm, PetscViewer viewer)
 
   Must be called before `DMSetUp()`.  Of the operators, diffusion takes a map.
 
-.seealso: `DMBOX`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetMappingDegree()`, `DMBoxSetDiffusion()`
+.seealso: `DMBOX`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetMappingFile()`, `DMBoxSetMappingDegree()`, `DMBoxSetDiffusion()`
 @*/
 PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunction map, void *ctx)
 {

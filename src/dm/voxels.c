@@ -4,8 +4,7 @@
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
 #include <errno.h>
 
-/* the contents of a file, with a zero at the end */
-static PetscErrorCode VoxelsReadFile(MPI_Comm comm, const char file[], char **data, PetscInt64 *size)
+PetscErrorCode DMBoxReadFile(MPI_Comm comm, const char who[], const char file[], char **data, PetscInt64 *size)
 {
   PetscMPIInt rank;
   FILE       *f   = NULL;
@@ -20,7 +19,7 @@ static PetscErrorCode VoxelsReadFile(MPI_Comm comm, const char file[], char **da
     n[1] = errno;
   }
   PetscCallMPI(MPI_Bcast(n, 2, MPIU_INT64, 0, comm));
-  PetscCheck(n[0] >= 0, comm, PETSC_ERR_FILE_OPEN, "DMBoxLoadVoxels() cannot open %s: %s", file, strerror((int)n[1]));
+  PetscCheck(n[0] >= 0, comm, PETSC_ERR_FILE_OPEN, "%s cannot open %s: %s", who, file, strerror((int)n[1]));
   PetscCall(PetscMalloc1(n[0] + 1, data));
   if (!rank) {
     rewind(f);
@@ -29,7 +28,7 @@ static PetscErrorCode VoxelsReadFile(MPI_Comm comm, const char file[], char **da
     (void)fclose(f);
   }
   PetscCallMPI(MPI_Bcast(&n[1], 1, MPIU_INT64, 0, comm));
-  PetscCheck(!n[1], comm, PETSC_ERR_FILE_READ, "DMBoxLoadVoxels() cannot read the %" PetscInt64_FMT " bytes of %s", n[0], file);
+  PetscCheck(!n[1], comm, PETSC_ERR_FILE_READ, "%s cannot read the %" PetscInt64_FMT " bytes of %s", who, n[0], file);
   for (PetscInt64 first = 0; first < n[0]; first += 1 << 30) PetscCallMPI(MPI_Bcast(*data + first, (PetscMPIInt)PetscMin((PetscInt64)1 << 30, n[0] - first), MPI_BYTE, 0, comm));
   (*data)[n[0]] = 0;
   *size         = n[0];
@@ -93,7 +92,7 @@ PetscErrorCode DMBoxLoadVoxels(DM dm, const char file[], unsigned char *voxel[])
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscAssertPointer(file, 2);
   PetscAssertPointer(voxel, 3);
-  PetscCall(VoxelsReadFile(PetscObjectComm((PetscObject)dm), file, &data, &size));
+  PetscCall(DMBoxReadFile(PetscObjectComm((PetscObject)dm), "DMBoxLoadVoxels()", file, &data, &size));
   PetscCall(PetscStrncmp(data, "# vtk DataFile", 14, &vtk));
   if (vtk) PetscCall(VoxelsParseVTK(dm, file, data, &first));
   cells = (PetscInt64)box->cells[0] * (PetscInt64)box->cells[1] * (PetscInt64)box->cells[2];

@@ -97,14 +97,14 @@ static inline PetscInt NumPoints(const PatchFDQuadrature q[3])
   return q[0].nq * q[1].nq * q[2].nq;
 }
 
-/* node[i] = sum over points of B0[q0][i0] B1[q1][i1] B2[q2][i2] point[q] */
-static void PointsToNodes(const PatchFDQuadrature q[3], CellBuffers *c)
+/* node[i] = sum over points of B0[q0][i0] B1[q1][i1] B2[q2][i2] point[q], B the derivatives of the given orders */
+static void PointsToNodes(const PatchFDQuadrature q[3], const PetscInt order[3], CellBuffers *c)
 {
   const PetscInt n[3] = {q[0].degree + 1, q[1].degree + 1, q[2].degree + 1}, nq[3] = {q[0].nq, q[1].nq, q[2].nq};
 
-  Contract(1, n[2], nq[2], nq[0] * nq[1], q[2].B[0], 1, n[2], c->point, c->work[0]);
-  Contract(n[2], n[1], nq[1], nq[0], q[1].B[0], 1, n[1], c->work[0], c->work[1]);
-  Contract(n[2] * n[1], n[0], nq[0], 1, q[0].B[0], 1, n[0], c->work[1], c->node);
+  Contract(1, n[2], nq[2], nq[0] * nq[1], q[2].B[order[2]], 1, n[2], c->point, c->work[0]);
+  Contract(n[2], n[1], nq[1], nq[0], q[1].B[order[1]], 1, n[1], c->work[0], c->work[1]);
+  Contract(n[2] * n[1], n[0], nq[0], 1, q[0].B[order[0]], 1, n[0], c->work[1], c->node);
 }
 
 /* point[q] = sum over nodes of B0[q0][i0] B1[q1][i1] B2[q2][i2] node[i], B the derivatives of the given orders */
@@ -223,6 +223,7 @@ static void AddNodes(const CellBuffers *c, const PatchFDFieldPoints *field, cons
 
 PetscErrorCode PatchFDHostLoad(PetscInt dim, PetscInt nfield, const PatchFDFieldPoints field[], const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscReal time, PetscScalar b[])
 {
+  const PetscInt value[3] = {0, 0, 0};
   CellBuffers c;
   PetscInt    cell[3];
 
@@ -235,7 +236,7 @@ PetscErrorCode PatchFDHostLoad(PetscInt dim, PetscInt nfield, const PatchFDField
         PetscCall(FunctionAtPoints(dim, &field[0], cell, nfield, f, ctx, time, &c));
         for (PetscInt i = 0; i < nfield; i++) {
           for (PetscInt p = 0; p < NumPoints(field[0].q); p++) c.point[p] = c.weight[p] * c.f[nfield * p + i];
-          PointsToNodes(field[i].q, &c);
+          PointsToNodes(field[i].q, value, &c);
           AddNodes(&c, &field[i], cell, b);
         }
       }
@@ -310,6 +311,20 @@ PetscErrorCode PatchFDHostDeviation(PetscInt dim, PetscInt nfield, const PatchFD
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* c->gradient = the derivatives of a field by the coordinates of the box at the points of a cell */
+static PetscErrorCode GradientInBox(PetscInt dim, const PetscInt cell[3], const PatchFDFieldPoints *field, const PetscScalar u[], CellBuffers *c)
+{
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < dim; d++) {
+    const PetscInt order[3] = {d == 0, d == 1, d == 2};
+
+    PetscCall(PetscArrayzero(c->sum, NumPoints(field->q)));
+    AddDerivative(cell, field, order, u, c);
+    PetscCall(PetscArraycpy(c->gradient[d], c->sum, NumPoints(field->q)));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* c->sum = component m of the gradient in space, from the derivatives by the coordinates of the box */
 static void GradientInSpace(PetscInt dim, PetscInt npoint, PetscInt m, CellBuffers *c)
 {
@@ -337,13 +352,7 @@ PetscErrorCode PatchFDHostGradientDeviation(PetscInt dim, const PatchFDFieldPoin
     for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
       for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++) {
         PetscCall(FunctionAtPoints(dim, field, cell, dim, f, ctx, time, &c));
-        for (PetscInt d = 0; d < dim; d++) {
-          const PetscInt order[3] = {d == 0, d == 1, d == 2};
-
-          PetscCall(PetscArrayzero(c.sum, npoint));
-          AddDerivative(cell, field, order, u, &c);
-          PetscCall(PetscArraycpy(c.gradient[d], c.sum, npoint));
-        }
+        PetscCall(GradientInBox(dim, cell, field, u, &c));
         for (PetscInt m = 0; m < dim; m++) {
           GradientInSpace(dim, npoint, m, &c);
           AddDeviation(&c, npoint, dim, m, &e[m]);
@@ -530,123 +539,78 @@ PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- shapes ---- */
+/* ---- values at points, and loads of such values ---- */
 
-void PatchFDHostMultilinear(PetscInt dim, PetscInt degree, const PetscReal t[], PatchFDShape *shape)
+PetscErrorCode PatchFDHostPointFields(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PetscScalar u[], PetscScalar value[], PetscScalar gradient[])
 {
-  PetscInt n[3], i[3];
+  const PetscInt order[3] = {0, 0, 0}, npoint = NumPoints(field->q);
+  PetscCount     first = 0;
+  CellBuffers    c;
+  PetscInt       cell[3];
 
-  for (PetscInt d = 0; d < 3; d++) n[d] = shape->box.n[d];
-  for (i[2] = 0; i[2] < n[2]; i[2]++) {
-    for (i[1] = 0; i[1] < n[1]; i[1]++) {
-      for (i[0] = 0; i[0] < n[0]; i[0]++) {
-        PetscReal *x = &shape->x[dim * (i[0] + n[0] * (i[1] + n[1] * i[2]))], sum[3] = {0, 0, 0};
-
-        if (i[0] % degree == 0 && i[1] % degree == 0 && i[2] % degree == 0) continue;
-        for (PetscInt corner = 0; corner < 1 << dim; corner++) {
-          ptrdiff_t at = 0;
-          PetscReal w  = 1;
-
-          for (PetscInt d = dim - 1; d >= 0; d--) {
-            const PetscInt up = corner >> d & 1, first = PetscMin(i[d] / degree, (n[d] - 1) / degree - 1) * degree;
-
-            w *= up ? t[i[d] - first] : 1 - t[i[d] - first];
-            at = at * n[d] + first + up * degree;
-          }
-          for (PetscInt a = 0; a < dim && w != 0; a++) sum[a] += w * shape->x[dim * at + a];
+  PetscFunctionBegin;
+  if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CellBuffersCreate(1, field, 1, &c));
+  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
+    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
+      for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++, first += npoint) {
+        if (value) {
+          GetNodes(cell, field, u, &c);
+          NodesToPoints(field->q, order, &c);
+          PetscCall(PetscArraycpy(&value[first], c.point, npoint));
         }
-        for (PetscInt a = 0; a < dim; a++) x[a] = sum[a];
-      }
-    }
-  }
-}
-
-void PatchFDHostCellNodes(PetscInt dim, PetscInt degree, PetscInt step, const PatchFDRange cells, const PatchFDBox *box, PetscInt index[])
-{
-  PetscInt at[3];
-
-  for (at[2] = cells[2][0]; at[2] < cells[2][1]; at[2]++)
-    for (at[1] = cells[1][0]; at[1] < cells[1][1]; at[1]++)
-      for (at[0] = cells[0][0]; at[0] < cells[0][1]; at[0]++)
-        for (PetscInt k = 0; k <= (dim > 2 ? degree : 0); k += step)
-          for (PetscInt j = 0; j <= degree; j += step)
-            for (PetscInt i = 0; i <= degree; i += step) *index++ = (PetscInt)PatchFDBoxNode(box, at[0] * degree + i, at[1] * degree + j, at[2] * (dim > 2 ? degree : 0) + k);
-}
-
-void PatchFDHostBounds(PetscInt dim, const PatchFDShape *shape, const PatchFDRange cells, PetscInt degree, PetscReal lower[], PetscReal upper[])
-{
-  PatchFDRange r;
-
-  for (PetscInt d = 0; d < 3; d++) {
-    r[d][0] = d < dim ? cells[d][0] * degree : 0;
-    r[d][1] = d < dim ? cells[d][1] * degree + 1 : 1;
-  }
-  for (PetscInt a = 0; a < dim; a++) {
-    lower[a] = PETSC_MAX_REAL;
-    upper[a] = PETSC_MIN_REAL;
-  }
-  for (PetscInt k = r[2][0]; k < r[2][1]; k++) {
-    for (PetscInt j = r[1][0]; j < r[1][1]; j++) {
-      for (PetscInt i = r[0][0]; i < r[0][1]; i++) {
-        const PetscReal *x = &shape->x[dim * PatchFDBoxNode(&shape->box, i, j, k)];
-
-        for (PetscInt a = 0; a < dim; a++) {
-          lower[a] = PetscMin(lower[a], x[a]);
-          upper[a] = PetscMax(upper[a], x[a]);
+        if (!gradient) continue;
+        PetscCall(FunctionAtPoints(dim, field, cell, 1, NULL, NULL, 0, &c));
+        PetscCall(GradientInBox(dim, cell, field, u, &c));
+        for (PetscInt m = 0; m < dim; m++) {
+          GradientInSpace(dim, npoint, m, &c);
+          for (PetscInt p = 0; p < npoint; p++) gradient[dim * (first + p) + m] = c.sum[p];
         }
       }
     }
   }
+  PetscCall(CellBuffersDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void PatchFDHostGetComponent(PetscCount count, PetscInt dim, PetscInt a, const PetscReal x[], PetscReal v[])
+/* c->point = what derivatives by coordinate e of the cell, of length h in the box, are multiplied with where those in space are with flux[npoint][dim] */
+static void FluxInBox(PetscInt dim, PetscInt npoint, PetscInt e, PetscReal h, const PetscScalar flux[], CellBuffers *c)
 {
-  for (PetscCount i = 0; i < count; i++) v[i] = x[dim * i + a];
-}
+  for (PetscInt p = 0; p < npoint; p++) {
+    PetscReal normal[3];
 
-void PatchFDHostSetComponent(PetscCount count, PetscInt dim, PetscInt a, const PetscReal v[], PetscReal x[])
-{
-  for (PetscCount i = 0; i < count; i++) x[dim * i + a] = v[i];
-}
-
-void PatchFDHostCopyNodes(PetscInt dim, const PatchFDRange r, const PatchFDBox *box, const PetscScalar x[], PatchFDShape *shape)
-{
-  for (PetscInt k = r[2][0]; k < r[2][1]; k++)
-    for (PetscInt j = r[1][0]; j < r[1][1]; j++)
-      for (PetscInt i = r[0][0]; i < r[0][1]; i++)
-        for (PetscInt a = 0; a < dim; a++) shape->x[dim * PatchFDBoxNode(&shape->box, i, j, k) + a] = PetscRealPart(x[dim * PatchFDBoxNode(box, i, j, k) + a]);
-}
-
-/* the polynomials of a cell, whose first node is `first`, at one point */
-static void EvaluateShape(PetscInt dim, const PetscInt degree[3], const PetscInt first[3], const PetscReal *const B[3], const PatchFDShape *shape, PetscReal x[])
-{
-  for (PetscInt a = 0; a < dim; a++) x[a] = 0;
-  for (PetscInt k = 0; k <= degree[2]; k++) {
-    for (PetscInt j = 0; j <= degree[1]; j++) {
-      const PetscReal *row = &shape->x[dim * PatchFDBoxNode(&shape->box, first[0], first[1] + j, first[2] + k)];
-
-      for (PetscInt i = 0; i <= degree[0]; i++)
-        for (PetscInt a = 0; a < dim; a++) x[a] += B[2][k] * B[1][j] * B[0][i] * row[dim * i + a];
-    }
+    Cofactors(dim, (const PetscReal(*)[3])c->at[p].J, e, normal);
+    c->point[p] = 0;
+    for (PetscInt a = 0; a < dim; a++) c->point[p] += c->weight[p] / (c->at[p].det * h) * normal[a] * flux[dim * p + a];
   }
 }
 
-void PatchFDHostEvaluate(PetscInt dim, const PetscInt degree[3], PetscInt *const cell[3], PetscReal *const B[3], const PatchFDRange r, const PatchFDShape *from, PatchFDShape *to)
+PetscErrorCode PatchFDHostPointLoad(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PetscScalar source[], const PetscScalar flux[], PetscScalar b[])
 {
-  PetscInt i[3];
+  const PetscInt npoint = NumPoints(field->q);
+  PetscCount     first  = 0;
+  CellBuffers    c;
+  PetscInt       cell[3];
 
-  for (i[2] = r[2][0]; i[2] < r[2][1]; i[2]++) {
-    for (i[1] = r[1][0]; i[1] < r[1][1]; i[1]++) {
-      for (i[0] = r[0][0]; i[0] < r[0][1]; i[0]++) {
-        const PetscReal *basis[3];
-        PetscInt         first[3];
+  PetscFunctionBegin;
+  if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CellBuffersCreate(1, field, 1, &c));
+  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
+    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
+      for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++, first += npoint) {
+        PetscCall(FunctionAtPoints(dim, field, cell, 1, NULL, NULL, 0, &c));
+        for (PetscInt e = source ? -1 : 0; e < (flux ? dim : 0); e++) {
+          const PetscInt order[3] = {e == 0, e == 1, e == 2};
 
-        for (int d = 0; d < 3; d++) {
-          basis[d] = &B[d][(i[d] - r[d][0]) * (degree[d] + 1)];
-          first[d] = cell[d][i[d] - r[d][0]] * degree[d];
+          if (e < 0)
+            for (PetscInt p = 0; p < npoint; p++) c.point[p] = c.weight[p] * source[first + p];
+          else FluxInBox(dim, npoint, e, field->q[e].h[cell[e]], &flux[dim * first], &c);
+          PointsToNodes(field->q, order, &c);
+          AddNodes(&c, field, cell, b);
         }
-        EvaluateShape(dim, degree, first, basis, from, &to->x[dim * PatchFDBoxNode(&to->box, i[0], i[1], i[2])]);
       }
     }
   }
+  PetscCall(CellBuffersDestroy(&c));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -48,16 +48,18 @@ static PetscErrorCode DMBoxComputeJacobian(DM dm, PetscReal rate, Mat A, Mat P)
 
 /*
   An operator to evaluate functions with, beside the one that the solver uses.  It lives on the DM, but is the matrix of a clone: as the
-  DM's own it would keep the DM from being destroyed.
+  DM's own it would keep the DM from being destroyed.  A mass matrix depends on no data of the operator, only on the map.
 */
-static PetscErrorCode DMBoxGetMatrix(DM dm, const char name[], const PetscReal coefficient[], Mat *A)
+static PetscErrorCode DMBoxGetMatrix(DM dm, const char name[], PetscBool mass, const PetscReal coefficient[], Mat *A)
 {
-  DM      clone;
-  DM_Box *box;
+  PetscBool made;
+  DM        clone;
+  DM_Box   *box;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectQuery((PetscObject)dm, name, (PetscObject *)A));
-  if (!*A) {
+  made = (PetscBool)(*A != NULL);
+  if (!made) {
     PetscCall(DMClone(dm, &clone));
     PetscCall(DMSetMatType(clone, MATSHELL));
     PetscCall(DMCreateMatrix(clone, A));
@@ -67,6 +69,7 @@ static PetscErrorCode DMBoxGetMatrix(DM dm, const char name[], const PetscReal c
   }
   PetscCall(MatGetDM(*A, &clone));
   box = (DM_Box *)clone->data;
+  if (made && mass && box->mapversion == ((const DM_Box *)dm->data)->mapversion) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxCopyOperatorData(dm, clone));
   PetscCall(PetscArraycpy(box->op->coefficient, coefficient, DMBOX_MAX_COEFFICIENTS));
   PetscCall(MatBoxUpdate(*A));
@@ -107,7 +110,7 @@ PetscErrorCode DMBoxSNESComputeFunction(SNES snes, Vec u, Vec f, PETSC_UNUSED vo
   PetscFunctionBegin;
   PetscCall(SNESGetDM(snes, &dm));
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCall(DMBoxGetMatrix(dm, "DMBoxOperator", box->op->coefficient, &A));
+  PetscCall(DMBoxGetMatrix(dm, "DMBoxOperator", PETSC_FALSE, box->op->coefficient, &A));
   PetscCall(MatMult(A, u, f));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -308,9 +311,9 @@ PetscErrorCode DMBoxTSComputeIFunction(TS ts, PETSC_UNUSED PetscReal t, Vec u, V
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCall(DMBoxCheckTS(ts, dm));
   PetscCheck(box->op->mass >= 0, PetscObjectComm((PetscObject)ts), PETSC_ERR_SUP, "The operator %s of the DMBOX (-dm_box_operator) has no mass matrix for a TS", box->op->name);
-  PetscCall(DMBoxGetMatrix(dm, "DMBoxOperator", box->op->coefficient, &A));
+  PetscCall(DMBoxGetMatrix(dm, "DMBoxOperator", PETSC_FALSE, box->op->coefficient, &A));
   mass[box->op->mass] = 1;
-  PetscCall(DMBoxGetMatrix(dm, "DMBoxMass", mass, &M));
+  PetscCall(DMBoxGetMatrix(dm, "DMBoxMass", PETSC_TRUE, mass, &M));
   PetscCall(MatMult(M, udot, f));
   PetscCall(MatMultAdd(A, u, f, f));
   PetscCall(DMBoxCopyDirichlet(box, u, f));

@@ -31,6 +31,10 @@ PETSC_INTERN void PatchFDHostSetComponent(PetscCount count, PetscInt dim, PetscI
 PETSC_INTERN void PatchFDHostCopyNodes(PetscInt dim, const PatchFDRange range, const PatchFDBox *, const PetscScalar x[], PatchFDShape *);
 /* positions at nodes of a range: in direction d, the i-th of them lies in cell[d][i] of a mesh of this degree, with the shape `from`, whose basis has the values B[d][i] there */
 PETSC_INTERN void PatchFDHostEvaluate(PetscInt dim, const PetscInt degree[3], PetscInt *const cell[3], PetscReal *const B[3], const PatchFDRange range, const PatchFDShape *from, PatchFDShape *to);
+/* positions at the nodes of a range from x[nodes][3]; n numbers of `size` bytes, in this machine's order or swapped; n numbers of a text: how many there are */
+PETSC_INTERN void     PatchFDHostPlacePoints(PetscInt dim, const PatchFDRange range, const PetscReal x[], PatchFDShape *);
+PETSC_INTERN void     PatchFDHostBytesToReals(PetscInt n, PetscInt size, PetscBool swap, const char *bytes, PetscReal x[]);
+PETSC_INTERN PetscInt PatchFDHostParseReals(PetscInt n, const char *text, const char *end, PetscReal x[]);
 /* around the nodes of these cells */
 PETSC_INTERN void PatchFDHostBounds(PetscInt dim, const PatchFDShape *, const PatchFDRange cells, PetscInt degree, PetscReal lower[], PetscReal upper[]);
 /* index[cell][...] of every step-th node of these cells, x fastest, in an array over the box */
@@ -75,6 +79,11 @@ PETSC_INTERN PetscErrorCode PatchFDHostGradientDeviation(PetscInt dim, const Pat
                                                          PatchFDDeviation[]);
 /* v[Nc * point + c] = the field at the points of `cells`, which are those of the box `points`, x fastest */
 PETSC_INTERN PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *, const PatchFDRange cells, const PetscScalar u[], const PatchFDBox *points, PetscInt Nc, PetscInt c, PetscScalar v[]);
+
+/* value[cell][point] = the field, gradient[cell][point][dim] = its derivatives in space, at the points of `cells`; either may be NULL */
+PETSC_INTERN PetscErrorCode PatchFDHostPointFields(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, const PetscScalar u[], PetscScalar value[], PetscScalar gradient[]);
+/* b_i += integral of source phi_i + flux . grad phi_i over these cells, from such values; either may be NULL */
+PETSC_INTERN PetscErrorCode PatchFDHostPointLoad(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, const PetscScalar source[], const PetscScalar flux[], PetscScalar b[]);
 
 /* v = value, in all of a field */
 PETSC_INTERN PetscErrorCode PatchFDHostFill(size_t count, PetscScalar value, PetscScalar v[]);

@@ -42,7 +42,8 @@ typedef struct _MatBoxForm MatBoxForm; /* matimpl.h */
 /* Where the nodes of a mesh are in space, those of the rank's local box: src/dm/mapping.c.  Vecs of coordinates, and DMs made from this one, hold it, too */
 typedef struct {
   PetscInt     refct, dim;
-  PatchFDLine  line[3]; /* of these nodes */
+  PatchFDLine  line[3]; /* of these nodes; empty before the set-up of a mesh whose nodes come from a file */
+  char        *file;    /* its name, for errors */
   PatchFDShape nodes;
 } DMBoxShape;
 
@@ -202,6 +203,8 @@ PETSC_INTERN PetscErrorCode DMBoxCheckMapping(DM);
 PETSC_INTERN PetscErrorCode DMBoxSetUpMapping(DM);
 PETSC_INTERN PetscErrorCode DMBoxShapeDestroy(DMBoxShape **);
 PETSC_INTERN PetscErrorCode DMBoxViewMapping(DM, PetscViewer);
+PETSC_INTERN PetscErrorCode DMBoxSetUpMappingFile(DM); /* mappingfile.c; before the mesh is refined */
+PETSC_INTERN PetscErrorCode DMBoxReadFile(MPI_Comm, const char who[], const char file[], char **data, PetscInt64 *size); /* voxels.c: its contents, with a zero at the end, on all ranks */
 PETSC_INTERN PetscInt       DMBoxGetMappingDegree_Private(DM); /* of the images of cells */
 /* sums over all ranks, and an error, which names the cell, if there is a defect */
 PETSC_INTERN PetscErrorCode DMBoxReduceMetric(DM, PatchFDMetric *);
