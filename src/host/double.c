@@ -3,6 +3,7 @@
 #define REAL_BYTES 8
 #define GEMM       PETSC_PASTE2(dgemm, PETSC_BLASLAPACK_SUFFIX_)
 #define TABLE      PatchFDKernelsHostDouble
+#define BRICKS     PatchFDBricksDouble
 #define TABLE_NAME "host double"
 #define TABLE_ID   PATCHFD_KERNELS_HOST_DOUBLE
 #define TABLE_TYPE MPI_DOUBLE

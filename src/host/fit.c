@@ -498,7 +498,7 @@ PetscErrorCode PatchFDHostFitBounds(PetscCount count, PetscInt n, const PetscRea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt RuleSteps(const PatchFDFitRule *rule, const PetscReal bound[2])
+PetscInt PatchFDHostFitRuleSteps(const PatchFDFitRule *rule, const PetscReal bound[2])
 {
   const PetscReal slack = 1e-9, condition = PetscMax(bound[1] / bound[0], 1.001), factor = acosh((condition + 1) / (condition - 1));
   const PetscReal steps = PetscCeilReal(acosh(1 / rule->reduction) / factor - slack);
@@ -506,8 +506,8 @@ static PetscInt RuleSteps(const PatchFDFitRule *rule, const PetscReal bound[2])
   return (PetscInt)PetscMin((PetscReal)rule->maxsteps, PetscMax(1, steps));
 }
 
-/* the coefficients of a patch, `stride` apart from step to step: Chebyshev's iteration on [lo, 1.02 hi], since the largest eigenvalue is underestimated */
-static void RuleCoefficients(const PatchFDFitRule *rule, PetscInt steps, const PetscReal bound[2], PetscCount stride, PetscReal coef[])
+/* Chebyshev's iteration on [lo, 1.02 hi], since the largest eigenvalue is underestimated */
+void PatchFDHostFitRuleCoefficients(const PatchFDFitRule *rule, PetscInt steps, const PetscReal bound[2], PetscCount stride, PetscReal coef[])
 {
   const PetscReal lo = bound[0], hi = 1.02 * bound[1], theta = (hi + lo) / 2, delta = PetscMax((hi - lo) / 2, 1e-3 * hi), sigma = theta / delta;
   PetscReal       rho = 1 / sigma;
@@ -576,7 +576,7 @@ PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *rule, const PetscRea
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(fit->npatch, &order, fit->npatch, &steps));
-  for (PetscCount p = 0; p < fit->npatch; p++) steps[p] = RuleSteps(rule, bound + 2 * p);
+  for (PetscCount p = 0; p < fit->npatch; p++) steps[p] = PatchFDHostFitRuleSteps(rule, bound + 2 * p);
   PetscCall(RuleGroups(rule, steps, fit, order));
   PetscCall(Permute(fit->npatch, order, 3 * sizeof(*fit->cell), fit->cell));
   PetscCall(Permute(fit->npatch, order, 3 * sizeof(*fit->first), fit->first));
@@ -589,7 +589,7 @@ PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *rule, const PetscRea
   for (PetscInt i = 0; i < fit->ngroup; i++) {
     const PetscCount count = fit->group[i + 1] - fit->group[i];
 
-    for (PetscCount p = 0; p < count; p++) RuleCoefficients(rule, fit->steps[i], bound + 2 * order[fit->group[i] + p], 2 * count, fit->coef + fit->coefat[i] + 2 * p);
+    for (PetscCount p = 0; p < count; p++) PatchFDHostFitRuleCoefficients(rule, fit->steps[i], bound + 2 * order[fit->group[i] + p], 2 * count, fit->coef + fit->coefat[i] + 2 * p);
   }
   PetscCall(PetscFree2(order, steps));
   PetscFunctionReturn(PETSC_SUCCESS);

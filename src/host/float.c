@@ -3,6 +3,7 @@
 #define REAL_BYTES 4
 #define GEMM       PETSC_PASTE2(sgemm, PETSC_BLASLAPACK_SUFFIX_)
 #define TABLE      PatchFDKernelsHostFloat
+#define BRICKS     PatchFDBricksFloat
 #define TABLE_NAME "host float"
 #define TABLE_ID   PATCHFD_KERNELS_HOST_FLOAT
 #define TABLE_TYPE MPI_FLOAT

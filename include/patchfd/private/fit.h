@@ -76,6 +76,9 @@ typedef struct {
 
 /* the extreme eigenvalues, bound[count][2], from a and b of n steps of conjugate gradients, [n][count] */
 PETSC_INTERN PetscErrorCode PatchFDHostFitBounds(PetscCount count, PetscInt n, const PetscReal a[], const PetscReal b[], PetscReal bound[]);
+/* how many steps a patch takes, and their coefficients a and b, `stride` apart from step to step */
+PETSC_INTERN PetscInt PatchFDHostFitRuleSteps(const PatchFDFitRule *, const PetscReal bound[2]);
+PETSC_INTERN void     PatchFDHostFitRuleCoefficients(const PatchFDFitRule *, PetscInt steps, const PetscReal bound[2], PetscCount stride, PetscReal coef[]);
 /* new groups, in which the patches of one colour that take one number of steps are together */
 PETSC_INTERN PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *, const PetscReal bound[], PatchFDFit *);
 /* count[m] += the patches whose first cell is one of these and that take m steps */

@@ -1,0 +1,688 @@
+static char help[] = "PCPATCHFD on assembled matrices of a DMDA (PCPatchFDSetBrickSize()).\n\
+  -test step       : a smoothing step against one with dense matrices, made here from the definition\n\
+  -test iterations : nu = -9 / log10(mean reduction of the residual an iteration) of FGMRES with V-cycles\n\
+  -test table      : compares these with the values of a reference implementation\n\
+  -test errors     : bad input\n\
+  -problem <name:number>, -n, -size, -dim, -kind : of the iterations and steps\n\n";
+
+#include <petscpatchfd.h>
+#include <petscdmda.h>
+#include <lapacke.h>
+#include "catch.h"
+
+/* ---- matrices: rows as stencils w[dz + 1][dy + 1][dx + 1] ---- */
+
+typedef enum {
+  DIRICHLET, /* boundary values are eliminated */
+  IDENTITY,  /* boundary unknowns have rows of their own, without couplings, and others are coupled to them */
+  NEUMANN,   /* and a reaction */
+  CORNERS,   /* finite elements: rows of 3^dim entries */
+  NUM_KINDS
+} Kind;
+static const char *const kinds[] = {"dirichlet", "identity", "neumann", "corners", "Kind", "", NULL};
+
+typedef struct {
+  char      name[32];
+  PetscReal value;
+  Kind      kind;
+  PetscInt  dim, n[3];
+} Problem;
+
+typedef PetscReal Stencil[3][3][3];
+
+static PetscReal Coefficient(const Problem *p, const PetscReal x[3])
+{
+  PetscReal waves = 1, distance = 0;
+  PetscInt  block = 0;
+
+  for (PetscInt d = 0; d < p->dim; d++) {
+    const PetscReal center[] = {0.46, 0.53, 0.49};
+
+    waves *= PetscSinReal(2 * PETSC_PI * x[d]);
+    block += (PetscInt)PetscFloorReal(4 * x[d]);
+    distance += PetscSqr(x[d] - center[d]);
+  }
+  if (!strcmp(p->name, "smooth")) return 1 + p->value * waves;
+  if (!strcmp(p->name, "contrast")) return PetscPowReal(p->value, 0.5 * (1 + waves));
+  if (!strcmp(p->name, "check")) return block % 2 ? p->value : 1;
+  if (!strcmp(p->name, "sphere")) return distance < 0.31 * 0.31 ? p->value : 1;
+  return 1;
+}
+
+/* a coordinate of unknown i, or of i + 1/2: between 0 and 1, which are boundary unknowns, or those that a matrix does not have */
+static PetscReal Coordinate(const Problem *p, PetscInt d, PetscReal i)
+{
+  const PetscReal s = p->kind == IDENTITY ? i / (PetscReal)(p->n[d] - 1) : (i + 1) / (PetscReal)(p->n[d] + 1);
+
+  return !strcmp(p->name, "graded") && d == p->dim - 1 ? (PetscPowReal(p->value, s) - 1) / (p->value - 1) : s;
+}
+
+/* finite volumes: the coefficient of a face, times its area over the distance of the unknowns */
+static PetscReal Face(const Problem *p, const PetscInt at[3], PetscInt d, PetscInt side)
+{
+  PetscReal x[3] = {0}, c;
+
+  for (PetscInt e = 0; e < p->dim; e++) x[e] = Coordinate(p, e, at[e] + (e == d ? side - 0.5 : 0));
+  if (!strcmp(p->name, "graded")) c = 1;
+  else c = Coefficient(p, x) * (!strcmp(p->name, "aniso") && d == p->dim - 1 ? p->value : 1);
+  for (PetscInt e = 0; e < p->dim; e++) {
+    if (e == d) c /= Coordinate(p, e, at[e] + side) - Coordinate(p, e, at[e] + side - 1);
+    else c *= 0.5 * (Coordinate(p, e, at[e] + 1) - Coordinate(p, e, at[e] - 1));
+  }
+  return c;
+}
+
+static void Volumes(const Problem *p, const PetscInt at[3], Stencil w)
+{
+  PetscBool boundary = PETSC_FALSE;
+
+  for (PetscInt d = 0; d < p->dim; d++) boundary = (PetscBool)(boundary || at[d] == 0 || at[d] == p->n[d] - 1);
+  if (p->kind == IDENTITY && boundary) {
+    w[1][1][1] = 2;
+    return;
+  }
+  for (PetscInt d = 0; d < p->dim; d++) {
+    for (PetscInt side = 0; side < 2; side++) {
+      const PetscBool end = (PetscBool)(at[d] == (side ? p->n[d] - 1 : 0));
+      const PetscReal c   = Face(p, at, d, side);
+      PetscInt        o[] = {1, 1, 1};
+
+      o[d] += side ? 1 : -1;
+      if (p->kind == NEUMANN && end) continue;
+      w[1][1][1] += c;
+      if (!end) w[o[2]][o[1]][o[0]] -= c;
+    }
+  }
+  if (p->kind == NEUMANN) w[1][1][1] *= 1.01;
+}
+
+static void Elements(const Problem *p, const PetscInt at[3], Stencil w)
+{
+  const PetscReal A[] = {-1, 2, -1}, M[] = {1. / 6, 4. / 6, 1. / 6};
+
+  for (PetscInt i = 0; i < 27; i++) {
+    const PetscInt o[] = {i % 3, i / 3 % 3, i / 9};
+    PetscBool      in  = PETSC_TRUE;
+    PetscReal      x[3], sum = 0;
+
+    for (PetscInt d = 0; d < 3; d++) {
+      in   = (PetscBool)(in && (d < p->dim ? at[d] + o[d] - 1 >= 0 && at[d] + o[d] - 1 < p->n[d] : o[d] == 1));
+      x[d] = Coordinate(p, d, at[d] + 0.5 * (PetscReal)(o[d] - 1));
+    }
+    if (!in) continue;
+    for (PetscInt d = 0; d < p->dim; d++) {
+      PetscReal product = 1;
+
+      for (PetscInt e = 0; e < p->dim; e++) product *= e == d ? A[o[e]] : M[o[e]];
+      sum += product;
+    }
+    w[o[2]][o[1]][o[0]] = sum * (1 + 0.5 * PetscSinReal(3 * x[0]) * PetscSinReal(5 * x[1] + 1));
+  }
+}
+
+static void Row(const Problem *p, const PetscInt at[3], Stencil w)
+{
+  for (PetscInt i = 0; i < 27; i++) w[i / 9][i / 3 % 3][i % 3] = 0;
+  if (p->kind == CORNERS) Elements(p, at, w);
+  else Volumes(p, at, w);
+}
+
+static PetscErrorCode CreateDMDA(const Problem *p, PetscInt dof, PetscInt width, DMBoundaryType boundary, DM *da)
+{
+  PetscFunctionBeginUser;
+  PetscCall(DMDACreate(PETSC_COMM_WORLD, da));
+  PetscCall(DMSetDimension(*da, p->dim));
+  PetscCall(DMDASetSizes(*da, p->n[0], p->n[1], p->n[2]));
+  PetscCall(DMDASetBoundaryType(*da, boundary, boundary, boundary));
+  PetscCall(DMDASetDof(*da, dof));
+  PetscCall(DMDASetStencilWidth(*da, width));
+  PetscCall(DMDASetStencilType(*da, p->kind == CORNERS ? DMDA_STENCIL_BOX : DMDA_STENCIL_STAR));
+  PetscCall(DMSetUp(*da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateMatrix(const Problem *p, DM da, Mat *A)
+{
+  PetscInt lo[3], n[3], at[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(DMCreateMatrix(da, A));
+  PetscCall(DMDAGetCorners(da, &lo[0], &lo[1], &lo[2], &n[0], &n[1], &n[2]));
+  for (at[2] = lo[2]; at[2] < lo[2] + n[2]; at[2]++) {
+    for (at[1] = lo[1]; at[1] < lo[1] + n[1]; at[1]++) {
+      for (at[0] = lo[0]; at[0] < lo[0] + n[0]; at[0]++) {
+        const MatStencil row = {.i = at[0], .j = at[1], .k = at[2]};
+        MatStencil       col[27];
+        PetscScalar      v[27];
+        PetscInt         m = 0;
+        Stencil          w;
+
+        Row(p, at, w);
+        for (PetscInt i = 0; i < 27; i++) {
+          if (w[i / 9][i / 3 % 3][i % 3] == 0) continue;
+          v[m]     = w[i / 9][i / 3 % 3][i % 3];
+          col[m++] = (MatStencil){.i = at[0] + i % 3 - 1, .j = at[1] + i / 3 % 3 - 1, .k = at[2] + i / 9 - 1};
+        }
+        PetscCall(MatSetValuesStencil(*A, 1, &row, m, col, v, INSERT_VALUES));
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(*A, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*A, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- a step with dense matrices, on all unknowns numbered with x fastest ---- */
+
+static PetscInt Number(const Problem *p, const PetscInt at[3])
+{
+  return (at[2] * p->n[1] + at[1]) * p->n[0] + at[0];
+}
+
+static PetscReal Noise(PetscInt i)
+{
+  return PetscSinReal(1.7 * (PetscReal)i + 0.3 * (PetscReal)(i % 7));
+}
+
+static PetscBool IsAlone(const Problem *p, const PetscInt at[3])
+{
+  Stencil w;
+
+  Row(p, at, w);
+  for (PetscInt i = 0; i < 27; i++)
+    if (i != 13 && w[i / 9][i / 3 % 3][i % 3] != 0) return PETSC_FALSE;
+  return PETSC_TRUE;
+}
+
+static PetscReal Residual(const Problem *p, const PetscInt at[3], const PetscReal x[])
+{
+  PetscReal r = Noise(Number(p, at) + 5);
+  Stencil   w;
+
+  Row(p, at, w);
+  for (PetscInt i = 0; i < 27; i++) {
+    const PetscInt to[] = {at[0] + i % 3 - 1, at[1] + i / 3 % 3 - 1, at[2] + i / 9 - 1};
+
+    if (w[i / 9][i / 3 % 3][i % 3] != 0) r -= w[i / 9][i / 3 % 3][i % 3] * x[Number(p, to)];
+  }
+  return r;
+}
+
+/* couplings to the planes before and after; the third and fourth numbers are the plane's in the brick, for the means below */
+static void Couplings(const Problem *p, const PetscInt at[3], PetscReal c[3][2])
+{
+  PetscReal rest = 0, want = 0;
+  Stencil   w;
+
+  Row(p, at, w);
+  for (PetscInt d = 0; d < 3; d++) c[d][0] = c[d][1] = 0;
+  for (PetscInt i = 0; i < 27; i++) {
+    const PetscInt  o[]   = {i % 3 - 1, i / 3 % 3 - 1, i / 9 - 1};
+    const PetscReal entry = w[i / 9][i / 3 % 3][i % 3];
+
+    rest += entry;
+    for (PetscInt d = 0; d < 3; d++)
+      if (o[d]) c[d][o[d] > 0] -= entry;
+  }
+  for (PetscInt d = 0; d < p->dim; d++) want += c[d][0] > 0 && c[d][1] > 0 ? 0 : c[d][0] + c[d][1];
+  for (PetscInt d = 0; d < p->dim && want > 0; d++) {
+    const PetscReal part = PetscMax(0, PetscMin(1, rest / want)), before = c[d][0], after = c[d][1];
+
+    if (before == 0) c[d][0] = part * after;
+    if (after == 0) c[d][1] = part * before;
+  }
+}
+
+typedef struct {
+  PetscInt m[3], first[3], size;
+  PetscBool in[4096];
+  PetscReal A[3][16][16], M[3][16]; /* of a direction */
+} Brick;
+
+static void BrickUnknown(const Brick *b, PetscInt i, PetscInt at[3])
+{
+  at[0] = b->first[0] + i % b->m[0];
+  at[1] = b->first[1] + i / b->m[0] % b->m[1];
+  at[2] = b->first[2] + i / b->m[0] / b->m[1];
+}
+
+/* one-dimensional matrices by the definition, with logarithms */
+static void BrickLines(const Problem *p, Brick *b)
+{
+  PetscReal log1[3][16][2] = {{{0}}}, mean[3][3][16] = {{{0}}}, total[3] = {0}, cells[3] = {0};
+  PetscInt  count[3][16] = {{0}}, some[3][16][2] = {{{0}}}, of[3][3][16] = {{{0}}};
+
+  for (PetscInt i = 0; i < b->size; i++) {
+    PetscReal c[3][2];
+    PetscInt  at[3];
+
+    BrickUnknown(b, i, at);
+    if (!b->in[i]) continue;
+    Couplings(p, at, c);
+    for (PetscInt d = 0; d < p->dim; d++) {
+      const PetscInt  q    = at[d] - b->first[d];
+      const PetscReal cell = c[d][0] > 0 && c[d][1] > 0 ? 0.5 * (c[d][0] + c[d][1]) : c[d][0] + c[d][1];
+
+      count[d][q]++;
+      for (PetscInt s = 0; s < 2; s++) {
+        if (c[d][s] <= 0) continue;
+        log1[d][q][s] += PetscLogReal(c[d][s]);
+        some[d][q][s]++;
+      }
+      if (cell <= 0) continue;
+      total[d] += PetscLogReal(cell);
+      cells[d]++;
+      for (PetscInt e = 0; e < p->dim; e++) {
+        mean[d][e][at[e] - b->first[e]] += PetscLogReal(cell);
+        of[d][e][at[e] - b->first[e]]++;
+      }
+    }
+  }
+  for (PetscInt d = 0; d < 3; d++) {
+    for (PetscInt q = 0; q < b->m[d]; q++) {
+      PetscReal c[2] = {0, 0};
+
+      for (PetscInt s = 0; s < 2; s++)
+        if (some[d][q][s]) c[s] = PetscExpReal(log1[d][q][s] / (PetscReal)some[d][q][s]) * (PetscReal)some[d][q][s] / (PetscReal)count[d][q];
+      b->A[d][q][q] = d >= p->dim ? 0 : (count[d][q] ? c[0] + c[1] : 1);
+      if (q + 1 < b->m[d]) b->A[d][q][q + 1] = b->A[d][q + 1][q] = count[d][q] && count[d][q + 1] ? -c[1] : 0;
+      b->M[d][q] = 0;
+      for (PetscInt e = 0; e < p->dim; e++)
+        if (e != d && of[e][d][q]) b->M[d][q] += (mean[e][d][q] / (PetscReal)of[e][d][q] - total[e] / cells[e]) / (PetscReal)(p->dim - 1);
+      b->M[d][q] = PetscExpReal(b->M[d][q]);
+    }
+  }
+}
+
+/* z = C T^{-1} C r, T the Kronecker sum and C its scaling to the diagonal of the matrix */
+static PetscErrorCode BrickSolve(const Problem *p, const Brick *b, PetscReal r[])
+{
+  const PetscInt n = b->size;
+  PetscReal     *T, *C;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscCalloc2(n * n, &T, n, &C));
+  for (PetscInt i = 0; i < n; i++) {
+    PetscInt at[3];
+    Stencil  w;
+
+    BrickUnknown(b, i, at);
+    for (PetscInt j = 0; j < n; j++) {
+      PetscInt to[3];
+
+      BrickUnknown(b, j, to);
+      for (PetscInt d = 0; d < 3; d++) {
+        PetscReal product = 1;
+
+        for (PetscInt e = 0; e < 3; e++) {
+          const PetscInt x = at[e] - b->first[e], y = to[e] - b->first[e];
+
+          product *= e == d ? (PetscAbsInt(x - y) <= 1 ? b->A[e][x][y] : 0) : (x == y ? b->M[e][x] : 0);
+        }
+        T[i * n + j] += product;
+      }
+    }
+    if (!b->in[i]) continue;
+    Row(p, at, w);
+    C[i] = PetscSqrtReal(T[i * n + i] / w[1][1][1]);
+  }
+  for (PetscInt i = 0; i < n; i++) r[i] *= C[i];
+  PetscCheck(LAPACKE_dposv(LAPACK_ROW_MAJOR, 'U', (lapack_int)n, 1, T, (lapack_int)n, r, 1) == 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "dposv");
+  for (PetscInt i = 0; i < n; i++) r[i] *= C[i];
+  PetscCall(PetscFree2(T, C));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x += the corrections of all bricks of a colour, from the residual of x, or of `from` */
+static PetscErrorCode DenseColor(const Problem *p, PetscInt size, PetscInt color, PetscReal omega, const PetscReal from[], PetscReal x[])
+{
+  PetscInt   lo[3], hi[3], m[3], number[3];
+  Brick     *b;
+  PetscReal *r;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscNew(&b));
+  PetscCall(PetscMalloc1(4096, &r));
+  for (PetscInt d = 0; d < 3; d++) {
+    lo[d] = d < p->dim && p->kind == IDENTITY ? 1 : 0;
+    hi[d] = p->n[d] - lo[d];
+    m[d]  = d < p->dim ? PetscMin(size, hi[d] - lo[d]) : 1;
+  }
+  for (number[2] = 0; lo[2] + number[2] * m[2] < hi[2]; number[2]++) {
+    for (number[1] = 0; lo[1] + number[1] * m[1] < hi[1]; number[1]++) {
+      for (number[0] = 0; lo[0] + number[0] * m[0] < hi[0]; number[0]++) {
+        PetscInt at[3];
+
+        if (color != (p->kind == CORNERS ? number[0] % 2 + 2 * (number[1] % 2) + 4 * (number[2] % 2) : (number[0] + number[1] + number[2]) % 2)) continue;
+        b->size = m[0] * m[1] * m[2];
+        for (PetscInt d = 0; d < 3; d++) {
+          b->m[d]     = m[d];
+          b->first[d] = lo[d] + number[d] * m[d];
+        }
+        for (PetscInt i = 0; i < b->size; i++) {
+          BrickUnknown(b, i, at);
+          b->in[i] = (PetscBool)(at[0] < hi[0] && at[1] < hi[1] && at[2] < hi[2] && !IsAlone(p, at));
+          r[i]     = b->in[i] ? Residual(p, at, from) : 0;
+        }
+        BrickLines(p, b);
+        PetscCall(BrickSolve(p, b, r));
+        for (PetscInt i = 0; i < b->size; i++) {
+          BrickUnknown(b, i, at);
+          if (b->in[i]) x[Number(p, at)] += omega * r[i];
+        }
+      }
+    }
+  }
+  PetscCall(PetscFree(b));
+  PetscCall(PetscFree(r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DenseStep(const Problem *p, PetscInt size, PCPatchFDType type, PCPatchFDOrder order, PetscReal omega, PetscReal x[])
+{
+  const PetscInt N = p->n[0] * p->n[1] * p->n[2], ncolor = p->kind == CORNERS ? 1 << p->dim : 2, n = order == PC_PATCHFD_SYMMETRIC ? 2 * ncolor - 1 : ncolor;
+  PetscReal     *from;
+  PetscInt       at[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscMalloc1(N, &from));
+  PetscCall(PetscArraycpy(from, x, N));
+  for (at[2] = 0; at[2] < p->n[2]; at[2]++)
+    for (at[1] = 0; at[1] < p->n[1]; at[1]++)
+      for (at[0] = 0; at[0] < p->n[0]; at[0]++)
+        if (IsAlone(p, at)) x[Number(p, at)] = Noise(Number(p, at) + 5) / 2;
+  for (PetscInt i = 0; i < n; i++) {
+    PetscInt c = order == PC_PATCHFD_BACKWARD ? n - 1 - i : i;
+
+    if (c >= ncolor) c = n - 1 - c;
+    PetscCall(DenseColor(p, size, c, omega, type == PC_PATCHFD_ADDITIVE ? from : x, x));
+  }
+  PetscCall(PetscFree(from));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* v[unknown] from or to a Vec of the DMDA */
+static PetscErrorCode Move(const Problem *p, DM da, PetscBool to, PetscReal v[], Vec x)
+{
+  PetscInt     lo[3], n[3], at[3], i = 0;
+  PetscScalar *a;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMDAGetCorners(da, &lo[0], &lo[1], &lo[2], &n[0], &n[1], &n[2]));
+  PetscCall(VecGetArray(x, &a));
+  for (at[2] = lo[2]; at[2] < lo[2] + n[2]; at[2]++)
+    for (at[1] = lo[1]; at[1] < lo[1] + n[1]; at[1]++)
+      for (at[0] = lo[0]; at[0] < lo[0] + n[0]; at[0]++, i++) {
+        if (to) a[i] = v[Number(p, at)];
+        else v[Number(p, at)] = PetscRealPart(a[i]);
+      }
+  PetscCall(VecRestoreArray(x, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a Richardson step on a given or zero guess */
+static PetscErrorCode TestStep(const Problem *p, PetscInt size, PCPatchFDType type, PCPatchFDOrder order, PetscBool zero)
+{
+  const PetscInt N = p->n[0] * p->n[1] * p->n[2];
+  DM             da;
+  Mat            A;
+  Vec            b, x, y;
+  KSP            ksp;
+  PC             pc;
+  PetscReal     *v, omega, error, norm;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDMDA(p, 1, 1, DM_BOUNDARY_NONE, &da));
+  PetscCall(CreateMatrix(p, da, &A));
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetOperators(ksp, A, A));
+  PetscCall(KSPSetType(ksp, KSPRICHARDSON));
+  PetscCall(KSPSetNormType(ksp, KSP_NORM_NONE));
+  PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
+  PetscCall(KSPSetInitialGuessNonzero(ksp, (PetscBool)!zero));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  PetscCall(PCPatchFDSetType(pc, type));
+  PetscCall(PCPatchFDSetOrder(pc, order));
+  PetscCall(PCPatchFDSetBrickSize(pc, size));
+  PetscCall(PCPatchFDSetFitSteps(pc, 1, 0.7, 1.8, 0));
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PCPatchFDGetDamping(pc, &omega));
+  PetscCall(DMCreateGlobalVector(da, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &y));
+  PetscCall(PetscMalloc1(N, &v));
+  for (PetscInt i = 0; i < N; i++) v[i] = Noise(i + 5);
+  PetscCall(Move(p, da, PETSC_TRUE, v, b));
+  for (PetscInt i = 0; i < N; i++) v[i] = zero ? 0 : Noise(3 * i);
+  PetscCall(Move(p, da, PETSC_TRUE, v, x));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(DenseStep(p, size, type, order, omega, v));
+  PetscCall(Move(p, da, PETSC_TRUE, v, y));
+  PetscCall(VecNorm(y, NORM_2, &norm));
+  PetscCall(VecAXPY(y, -1, x));
+  PetscCall(VecNorm(y, NORM_2, &error));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %" PetscInt_FMT "D %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT ", bricks of %" PetscInt_FMT ", %s, %s, %s guess: %s\n", kinds[p->kind], p->dim, p->n[0], p->n[1], p->n[2],
+                        size, PCPatchFDTypes[type], PCPatchFDOrders[order], zero ? "zero" : "given", error <= 1e-11 * norm ? "ok" : "WRONG"));
+  if (!(error <= 1e-11 * norm)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  error %g of %g\n", (double)error, (double)norm));
+  PetscCall(PetscFree(v));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestSteps(void)
+{
+  const Problem all[] = {
+    {"contrast", 100, DIRICHLET, 3, {11, 9, 7} },
+    {"smooth",   0.9, DIRICHLET, 2, {19, 13, 1}},
+    {"check",    5,   IDENTITY,  3, {8, 11, 9} },
+    {"contrast", 10,  IDENTITY,  2, {14, 9, 1} },
+    {"graded",   10,  NEUMANN,   3, {9, 10, 8} },
+    {"contrast", 10,  NEUMANN,   1, {29, 1, 1} },
+    {"const",    1,   CORNERS,   3, {9, 8, 11} },
+    {"const",    1,   CORNERS,   2, {13, 17, 1}},
+  };
+
+  PetscFunctionBeginUser;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(all); i++) {
+    const PetscInt size = i % 3 == 2 ? 3 : 4;
+
+    PetscCall(TestStep(&all[i], size, PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD, PETSC_FALSE));
+    PetscCall(TestStep(&all[i], size, PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_BACKWARD, PETSC_TRUE));
+    PetscCall(TestStep(&all[i], 8, PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, PETSC_TRUE));
+    PetscCall(TestStep(&all[i], 1, PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD, PETSC_FALSE));
+    PetscCall(TestStep(&all[i], size, PC_PATCHFD_ADDITIVE, PC_PATCHFD_FORWARD, PETSC_FALSE));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- iterations ---- */
+
+/* linear interpolation between lattices without boundary unknowns, every second of which is coarse */
+static PetscErrorCode CreateInterpolation(const Problem *p, DM fine, const Problem *q, DM coarse, Mat *P)
+{
+  PetscInt lo[3], n[3], at[3], mine, cmine, row;
+  DM       cda;
+  AO       ao;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMDAGetCorners(fine, &lo[0], &lo[1], &lo[2], &n[0], &n[1], &n[2]));
+  PetscCall(DMDAGetAO(coarse, &ao));
+  PetscCall(DMDAGetCorners(coarse, NULL, NULL, NULL, &at[0], &at[1], &at[2]));
+  mine  = n[0] * n[1] * n[2];
+  cmine = at[0] * at[1] * at[2];
+  cda   = coarse;
+  PetscCall(MatCreateAIJ(PetscObjectComm((PetscObject)cda), mine, cmine, PETSC_DETERMINE, PETSC_DETERMINE, 8, NULL, 8, NULL, P));
+  PetscCall(MatGetOwnershipRange(*P, &row, NULL));
+  for (at[2] = lo[2]; at[2] < lo[2] + n[2]; at[2]++) {
+    for (at[1] = lo[1]; at[1] < lo[1] + n[1]; at[1]++) {
+      for (at[0] = lo[0]; at[0] < lo[0] + n[0]; at[0]++, row++) {
+        for (PetscInt corner = 0; corner < 1 << p->dim; corner++) {
+          PetscReal weight = 1;
+          PetscInt  to[3] = {0, 0, 0}, col;
+
+          for (PetscInt d = 0; d < p->dim; d++) {
+            const PetscInt odd = at[d] % 2, up = corner >> d & 1; /* fine 2 j + 1 is coarse j */
+
+            to[d] = odd ? (at[d] - 1) / 2 : at[d] / 2 - 1 + up;
+            weight *= odd ? (up ? 0 : 1) : 0.5;
+            if (to[d] < 0 || to[d] >= q->n[d]) weight = 0;
+          }
+          if (weight == 0) continue;
+          col = Number(q, to);
+          PetscCall(AOApplicationToPetsc(ao, 1, &col));
+          PetscCall(MatSetValue(*P, row, col, weight, INSERT_VALUES));
+        }
+      }
+    }
+  }
+  PetscCall(MatAssemblyBegin(*P, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*P, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* V(1,1) of PCMG, matrices of all levels made anew, the coarsest of 3^dim unknowns exact, under FGMRES to 1e-9; -1 if 40 iterations are not enough */
+static PetscErrorCode Iterations(const Problem *finest, PetscInt size, PetscReal *nu)
+{
+  Problem   p      = *finest;
+  PetscInt  levels = 1, its;
+  KSP       ksp, smoother;
+  PC        pc, patchfd;
+  Mat       A;
+  DM        da;
+  Vec       b, x;
+  PetscReal rn, r0;
+  KSPConvergedReason reason;
+
+  PetscFunctionBeginUser;
+  for (PetscInt n = p.n[0]; n > 3; n = (n - 1) / 2) levels++;
+  PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+  PetscCall(KSPSetType(ksp, KSPFGMRES));
+  PetscCall(KSPGMRESSetRestart(ksp, 60));
+  PetscCall(KSPSetTolerances(ksp, 1e-9, 1e-300, PETSC_CURRENT, 40));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCSetType(pc, PCMG));
+  PetscCall(PCMGSetLevels(pc, levels, NULL));
+  PetscCall(CreateDMDA(&p, 1, 1, DM_BOUNDARY_NONE, &da));
+  for (PetscInt l = levels - 1; l >= 0; l--) {
+    Problem q = p;
+    DM      coarse;
+    Mat     P;
+
+    PetscCall(CreateMatrix(&p, da, &A));
+    PetscCall(PCMGGetSmoother(pc, l, &smoother));
+    PetscCall(KSPSetOperators(smoother, A, A));
+    if (l == levels - 1) {
+      PetscCall(KSPSetOperators(ksp, A, A));
+      PetscCall(MatCreateVecs(A, &x, &b));
+    }
+    PetscCall(MatDestroy(&A));
+    if (l == 0) break;
+    PetscCall(KSPSetType(smoother, KSPRICHARDSON));
+    PetscCall(KSPSetTolerances(smoother, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
+    PetscCall(KSPGetPC(smoother, &patchfd));
+    PetscCall(PCSetType(patchfd, PCPATCHFD));
+    PetscCall(PCPatchFDSetBrickSize(patchfd, size));
+    for (PetscInt d = 0; d < p.dim; d++) q.n[d] = (p.n[d] - 1) / 2;
+    PetscCall(CreateDMDA(&q, 1, 1, DM_BOUNDARY_NONE, &coarse));
+    PetscCall(CreateInterpolation(&p, da, &q, coarse, &P));
+    PetscCall(PCMGSetInterpolation(pc, l, P));
+    PetscCall(MatDestroy(&P));
+    PetscCall(DMDestroy(&da));
+    da = coarse;
+    p  = q;
+  }
+  PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(VecSet(b, 1));
+  PetscCall(VecNorm(b, NORM_2, &r0));
+  PetscCall(KSPSolve(ksp, b, x));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetResidualNorm(ksp, &rn));
+  PetscCall(KSPGetConvergedReason(ksp, &reason));
+  *nu = reason > 0 ? -9 * (PetscReal)its / PetscLog10Real(rn / r0) : -1;
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(DMDestroy(&da));
+  PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestIterations(void)
+{
+  Problem   p = {"const", 1, DIRICHLET, 3, {31, 31, 31}};
+  char      name[64] = "const:1", *colon;
+  PetscInt  size = 4;
+  PetscReal nu;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-problem", name, sizeof(name), NULL));
+  colon = strchr(name, ':');
+  if (colon) {
+    *colon  = 0;
+    p.value = atof(colon + 1);
+  }
+  PetscCall(PetscStrncpy(p.name, name, sizeof(p.name)));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &p.dim, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-n", &p.n[0], NULL));
+  for (PetscInt d = 1; d < 3; d++) p.n[d] = d < p.dim ? p.n[0] : 1;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-size", &size, NULL));
+  PetscCall(Iterations(&p, size, &nu));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s:%g, %" PetscInt_FMT "D, %" PetscInt_FMT " unknowns in a direction, bricks of %" PetscInt_FMT ": nu %.2f\n", p.name, (double)p.value, p.dim, p.n[0], size, (double)nu));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* 31^3 unknowns; -1: more than 40 iterations */
+static PetscErrorCode TestTable(void)
+{
+  const struct {
+    Problem   p;
+    PetscReal nu[2]; /* bricks of 4 and of 8 */
+  } table[] = {
+    {{"const", 1, DIRICHLET, 3, {31, 31, 31}},      {5.94, 5.49}  },
+    {{"smooth", 0.9, DIRICHLET, 3, {31, 31, 31}},   {6.02, 5.68}  },
+    {{"contrast", 1e4, DIRICHLET, 3, {31, 31, 31}}, {8.65, 7.27}  },
+    {{"check", 1e3, DIRICHLET, 3, {31, 31, 31}},    {20.89, 15.52}},
+    {{"sphere", 1e3, DIRICHLET, 3, {31, 31, 31}},   {-1, -1}      },
+    {{"aniso", 10, DIRICHLET, 3, {31, 31, 31}},     {9.28, 7.86}  },
+    {{"aniso", 100, DIRICHLET, 3, {31, 31, 31}},    {21.74, 16.32}},
+    {{"graded", 10, DIRICHLET, 3, {31, 31, 31}},    {8.82, 7.56}  },
+    {{"graded", 100, DIRICHLET, 3, {31, 31, 31}},   {13.43, 10.59}},
+  };
+
+  PetscFunctionBeginUser;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(table); i++) {
+    for (PetscInt s = 0; s < 2; s++) {
+      const PetscReal expected = table[i].nu[s], tolerance = expected > 10 ? 0.02 * expected : 0.1;
+      PetscReal       nu       = 0;
+      PetscBool       ok;
+
+      PetscCall(Iterations(&table[i].p, s ? 8 : 4, &nu));
+      ok = (PetscBool)(expected < 0 ? nu < 0 : nu > 0 && PetscAbsReal(nu - expected) <= tolerance + 0.005);
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s:%g, bricks of %d: %s\n", table[i].p.name, (double)table[i].p.value, s ? 8 : 4, ok ? "ok" : "WRONG"));
+      if (!ok) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  nu %.2f, expected %.2f\n", (double)nu, (double)expected));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char test[32] = "step";
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-test", test, sizeof(test), NULL));
+  if (!strcmp(test, "step")) PetscCall(TestSteps());
+  else if (!strcmp(test, "iterations")) PetscCall(TestIterations());
+  else if (!strcmp(test, "table")) PetscCall(TestTable());
+  else SETERRQ(PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-test %s does not exist", test);
+  PetscCall(PetscFinalize());
+  return 0;
+}
