@@ -2,8 +2,9 @@ static char help[] = "PCPATCHFD on assembled matrices of a DMDA (PCPatchFDSetBri
   -test step       : a smoothing step against one with dense matrices, made here from the definition\n\
   -test iterations : nu = -9 / log10(mean reduction of the residual an iteration) of FGMRES with V-cycles\n\
   -test table      : compares these with the values of a reference implementation\n\
+  -test update     : the transpose, and a matrix that changes\n\
   -test errors     : bad input\n\
-  -problem <name:number>, -n, -size, -dim, -kind : of the iterations and steps\n\n";
+  -problem <name:number>, -n, -size, -dim : of the iterations\n\n";
 
 #include <petscpatchfd.h>
 #include <lapacke.h>
@@ -425,6 +426,219 @@ static PetscErrorCode TestTable(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- bad input ---- */
+
+/* what PCSetUp() says of a matrix with these settings */
+static PetscErrorCode Report(const char *what, Mat A, DM dm, PetscErrorCode (*set)(PC))
+{
+  PC             pc;
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  if (dm) PetscCall(PCSetDM(pc, dm));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  if (set) PetscCall((*set)(pc));
+  CATCH(ierr, PCSetUp(pc));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n  %s\n", what, ierr ? "refused" : "ACCEPTED", ierr ? lastmessage : ""));
+  PetscCall(PCDestroy(&pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetBox(PC pc)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetShared(PC pc)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PCPatchFDSetFit(pc, PC_PATCHFD_FIT_SHARED));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetSeparate(PC pc)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PCPatchFDSetVariant(pc, PC_PATCHFD_SEPARATE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetBackwardSum(PC pc)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PCPatchFDSetType(pc, PC_PATCHFD_ADDITIVE));
+  PetscCall(PCPatchFDSetOrder(pc, PC_PATCHFD_BACKWARD));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode SetSize(PC pc)
+{
+  PetscFunctionBeginUser;
+  PetscCall(PCPatchFDSetBrickSize(pc, 4));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* DMDAs that are none for bricks, with matrices that hold the identity */
+static PetscErrorCode ReportDMDA(const char *what, const Problem *p, PetscInt dof, DMBoundaryType boundary)
+{
+  DM  da;
+  Mat A;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDMDA(p, dof, 1, boundary, &da));
+  PetscCall(DMCreateMatrix(da, &A));
+  PetscCall(MatShift(A, 1));
+  PetscCall(Report(what, A, NULL, NULL));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a multiple of the identity, as an assembled matrix */
+static PetscErrorCode CreateIdentity(PetscInt n, PetscInt N, PetscReal value, Mat *B)
+{
+  PetscInt first, end;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatCreateAIJ(PETSC_COMM_WORLD, n, n, N, N, 1, NULL, 0, NULL, B));
+  PetscCall(MatGetOwnershipRange(*B, &first, &end));
+  for (PetscInt i = first; i < end; i++) PetscCall(MatSetValue(*B, i, i, value, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(*B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(*B, MAT_FINAL_ASSEMBLY));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ReportMatrices(const Problem *p, DM da, Mat A)
+{
+  const MPI_Comm comm = PETSC_COMM_WORLD;
+  PetscInt       n, N, first, two = 2;
+  Problem        wider = *p;
+  DM             wide;
+  Mat            B;
+
+  PetscFunctionBeginUser;
+  PetscCall(MatGetLocalSize(A, &n, NULL));
+  PetscCall(MatGetSize(A, &N, NULL));
+  PetscCall(CreateIdentity(n, N, 1, &B));
+  PetscCall(Report("no DM", B, NULL, NULL));
+  PetscCall(MatDestroy(&B));
+  PetscCall(CreateIdentity(n, N, -1, &B));
+  PetscCall(Report("negative diagonal", B, da, NULL));
+  PetscCall(MatDestroy(&B));
+  PetscCall(MatCreateShell(comm, n, n, N, N, NULL, &B));
+  PetscCall(Report("no rows", B, da, NULL));
+  PetscCall(MatDestroy(&B));
+  PetscCall(CreateIdentity(PETSC_DECIDE, N + 1, 1, &B));
+  PetscCall(Report("size", B, da, NULL));
+  PetscCall(MatDestroy(&B));
+  PetscCall(CreateDMDA(&wider, 1, 2, DM_BOUNDARY_NONE, &wide));
+  PetscCall(DMCreateMatrix(wide, &B));
+  PetscCall(MatShift(B, 1));
+  PetscCall(MatGetOwnershipRange(B, &first, NULL));
+  if (!first) PetscCall(MatSetValue(B, 0, two, -0.5, INSERT_VALUES));
+  PetscCall(MatAssemblyBegin(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(MatAssemblyEnd(B, MAT_FINAL_ASSEMBLY));
+  PetscCall(Report("wide stencil", B, NULL, NULL));
+  PetscCall(MatDestroy(&B));
+  PetscCall(DMDestroy(&wide));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestErrors(void)
+{
+  const PetscInt cells[] = {4, 4};
+  Problem        p       = {"smooth", 0.5, DIRICHLET, 2, {9, 7, 1}};
+  DM             da, box;
+  Mat            A;
+  Vec            b, x;
+  PC             pc;
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDMDA(&p, 1, 1, DM_BOUNDARY_NONE, &da));
+  PetscCall(CreateMatrix(&p, da, &A));
+  PetscCall(Report("patch", A, NULL, SetBox));
+  PetscCall(Report("fit", A, NULL, SetShared));
+  PetscCall(Report("variant", A, NULL, SetSeparate));
+  PetscCall(Report("additive order", A, NULL, SetBackwardSum));
+  PetscCall(ReportDMDA("dof", &p, 2, DM_BOUNDARY_NONE));
+  PetscCall(ReportDMDA("periodic", &p, 1, DM_BOUNDARY_PERIODIC));
+  PetscCall(ReportMatrices(&p, da, A));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  CATCH(ierr, PCPatchFDSetBrickSize(pc, 0));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "size 0: %s\n  %s\n", ierr ? "refused" : "ACCEPTED", lastmessage));
+  CATCH(ierr, PCPatchFDSetBrickSize(pc, 17));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "size 17: %s\n  %s\n", ierr ? "refused" : "ACCEPTED", lastmessage));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(MatCreateVecs(A, &x, &b));
+  PetscCall(VecSet(b, 1));
+  CATCH(ierr, PCApplyTranspose(pc, b, x));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "transpose: %s\n  %s\n", ierr ? "refused" : "ACCEPTED", lastmessage));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &box));
+  PetscCall(DMSetUp(box));
+  PetscCall(DMCreateMatrix(box, &A));
+  PetscCall(Report("bricks of a DMBOX", A, NULL, SetSize));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&box));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the transpose of a step where the matrix is known to be symmetric, and operators that change */
+static PetscErrorCode TestUpdate(void)
+{
+  Problem   p = {"contrast", 50, DIRICHLET, 2, {17, 15, 1}};
+  DM        da;
+  Mat       A;
+  Vec       b, c, x, y;
+  PC        pc;
+  PetscReal forward, backward, norm, error;
+  PetscInt  size;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDMDA(&p, 1, 1, DM_BOUNDARY_NONE, &da));
+  PetscCall(CreateMatrix(&p, da, &A));
+  PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatCreateVecs(A, &b, &c));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(VecDuplicate(b, &y));
+  PetscCall(VecSetRandom(b, NULL));
+  PetscCall(VecSetRandom(c, NULL));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  PetscCall(PCPatchFDSetBrickSize(pc, 5));
+  PetscCall(PCPatchFDGetBrickSize(pc, &size));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(PCApplyTranspose(pc, c, y));
+  PetscCall(VecDot(x, c, &forward));
+  PetscCall(VecDot(y, b, &backward));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bricks of %" PetscInt_FMT ", transpose: %s\n", size, PetscAbsReal(forward - backward) <= 1e-12 * PetscAbsReal(forward) ? "ok" : "WRONG"));
+  PetscCall(MatScale(A, 4));
+  PetscCall(PCApply(pc, b, y));
+  PetscCall(VecAXPY(y, -0.25, x));
+  PetscCall(VecNorm(x, NORM_2, &norm));
+  PetscCall(VecNorm(y, NORM_2, &error));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "scaled matrix: %s\n", error <= 1e-12 * norm ? "ok" : "WRONG"));
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&c));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&da));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   char test[32] = "step";
@@ -436,7 +650,41 @@ int main(int argc, char **argv)
   if (!strcmp(test, "step")) PetscCall(TestSteps());
   else if (!strcmp(test, "iterations")) PetscCall(TestIterations());
   else if (!strcmp(test, "table")) PetscCall(TestTable());
+  else if (!strcmp(test, "update")) PetscCall(TestUpdate());
+  else if (!strcmp(test, "errors")) PetscCall(TestErrors());
   else SETERRQ(PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-test %s does not exist", test);
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   test:
+     suffix: step
+     nsize: {{1 2 3 4}}
+     output_file: output/bricks_step.out
+     args: -test step -malloc_dump 0
+
+   test:
+     suffix: table
+     args: -test table
+
+   test:
+     suffix: iterations
+     nsize: {{1 4}}
+     output_file: output/bricks_iterations.out
+     args: -test iterations -problem contrast:1e4 -dim 2 -n 63 -size 8
+
+   test:
+     suffix: update
+     nsize: {{1 3}}
+     output_file: output/bricks_update.out
+     args: -test update
+
+   test:
+     suffix: errors
+     nsize: {{1 2}}
+     output_file: output/bricks_errors.out
+     args: -test errors
+
+TEST*/
