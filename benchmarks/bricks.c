@@ -2,6 +2,7 @@ static char help[] = "Time to a relative residual of 1e-9 for -div(K grad u) = 1
 its other smoothers.  Set-up of the smoothers and solve; the ratio is to the first line.\n\
   -dim <2,3>, -n <unknowns in a direction, 2^l - 1> : the lattice (default 3, 63)\n\
   -problems <name:number,...> : const, smooth, contrast, check, sphere, aniso, graded (default all)\n\
+  -smoothers <i,...> : only these lines of the table, from 0 on (default all)\n\
   -repeat <r> : the best time of r is taken (default 3)\n\n";
 
 #include <petscpatchfd.h>
@@ -69,10 +70,12 @@ int main(int argc, char **argv)
 {
   const char *all[] = {"const", "smooth:0.9", "contrast:1e4", "check:1e3", "sphere:1e3", "aniso:10", "aniso:100", "graded:10", "graded:100"};
   char       *given[16];
+  PetscInt    lines[PETSC_STATIC_ARRAY_LENGTH(smoothers)], nlines = PETSC_STATIC_ARRAY_LENGTH(smoothers);
   PetscInt    dim = 3, n = 63, repeat = 3, nproblem = PETSC_STATIC_ARRAY_LENGTH(given);
   PetscBool   flg;
 
   PetscFunctionBeginUser;
+  for (PetscInt i = 0; i < nlines; i++) lines[i] = i;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
@@ -80,6 +83,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
   PetscCheck(dim == 2 || dim == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-dim must be 2 or 3, found %" PetscInt_FMT, dim);
   PetscCheck(n >= 7 && !(n & (n + 1)), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-n must be 2^l - 1, 7 at least, found %" PetscInt_FMT, n);
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-smoothers", lines, &nlines, NULL));
+  for (PetscInt i = 0; i < nlines; i++) PetscCheck(lines[i] >= 0 && lines[i] < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(smoothers), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-smoothers has no line %" PetscInt_FMT, lines[i]);
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-problems", given, &nproblem, &flg));
   if (!flg) nproblem = PETSC_STATIC_ARRAY_LENGTH(all);
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D, %" PetscInt_FMT " unknowns in a direction: iterations, set-up and solve in seconds, and how many times the first line both take\n", dim, n));
@@ -88,13 +93,13 @@ int main(int argc, char **argv)
     Problem        p;
 
     PetscCall(ParseProblem(flg ? given[i] : all[i], dim, n, &p));
-    for (size_t s = 0; s < PETSC_STATIC_ARRAY_LENGTH(smoothers); s++) {
+    for (PetscInt s = 0; s < nlines; s++) {
       PetscLogDouble seconds[2] = {0, 0};
       PetscInt       its        = 0;
 
-      PetscCall(Measure(&p, smoothers[s].options, repeat, seconds, &its));
+      PetscCall(Measure(&p, smoothers[lines[s]].options, repeat, seconds, &its));
       if (s == 0) first = seconds[0] + seconds[1];
-      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-8s %6g  %-26s ", p.name, (double)p.value, smoothers[s].name));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%-8s %6g  %-26s ", p.name, (double)p.value, smoothers[lines[s]].name));
       if (its < 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, ">40\n"));
       else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%3" PetscInt_FMT "  %7.3f %7.3f  %5.2f\n", its, seconds[0], seconds[1], (seconds[0] + seconds[1]) / first));
     }

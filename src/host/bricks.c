@@ -23,7 +23,7 @@ static inline void PlaceOffset(PetscInt place, PetscInt o[3])
 typedef struct {
   const PatchFDGrid *grid;
   PetscMPIInt        rank, size;
-  PetscInt           n[3], first, end, guess[PATCHFD_BRICK_ENTRIES];
+  PetscInt           first, end, guess[PATCHFD_BRICK_ENTRIES], distance[PATCHFD_BRICK_ENTRIES]; /* distance: of the columns of places from the row, if they are this rank's */
 } Reader;
 
 static PetscErrorCode ReaderBegin(Mat A, const PatchFDGrid *grid, Reader *r)
@@ -34,7 +34,12 @@ static PetscErrorCode ReaderBegin(Mat A, const PatchFDGrid *grid, Reader *r)
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &r->size));
   r->first = grid->ranges[r->rank];
   r->end   = grid->ranges[r->rank + 1];
-  for (int d = 0; d < 3; d++) r->n[d] = grid->own[d][1] - grid->own[d][0];
+  for (PetscInt place = 0; place < PATCHFD_BRICK_ENTRIES; place++) {
+    PetscInt o[3];
+
+    PlaceOffset(place, o);
+    r->distance[place] = (o[2] * (grid->own[1][1] - grid->own[1][0]) + o[1]) * (grid->own[0][1] - grid->own[0][0]) + o[0];
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -63,14 +68,14 @@ static void FindUnknown(const Reader *r, PetscInt column, PetscInt at[3])
   }
 }
 
-/* is this the column of the unknown at this place of the row? */
+/* is this the column of the unknown at this place of the row?  In a part of few unknowns, places beyond its ends have the distances of others */
 static inline PetscBool IsPlace(const Reader *r, const PetscInt at[3], PetscInt place, PetscInt distance)
 {
-  PetscInt o[3], to[3];
+  PetscInt to[3];
 
-  PlaceOffset(place, o);
-  if ((o[2] * r->n[1] + o[1]) * r->n[0] + o[0] != distance) return PETSC_FALSE;
-  for (int d = 0; d < 3; d++) to[d] = at[d] + o[d];
+  if (r->distance[place] != distance) return PETSC_FALSE;
+  PlaceOffset(place, to);
+  for (int d = 0; d < 3; d++) to[d] += at[d];
   return PatchFDRangeHas(r->grid->own, to);
 }
 

@@ -421,7 +421,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PCBricksReset(&p->bricks));
-  PetscCall(MatBoxGet(pc->pmat, "PCPATCHFD", &p->matbox));
+  PetscCall(MatBoxGet(pc->pmat, "PCPATCHFD, for a matrix without a DMDA,", &p->matbox));
   PetscCheck(p->bricks.size == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_brick_size is for assembled matrices of a DMDA; those of a DMBOX have vertex patches");
   PetscCall(PatchFDCheckOptions(pc));
   PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
