@@ -565,6 +565,8 @@ PETSC_EXTERN PetscErrorCode PCPatchFDSetFit(PC, PCPatchFDFit);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetFit(PC, PCPatchFDFit *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetFitSteps(PC, PetscInt, PetscReal, PetscReal, PetscInt);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetFitSteps(PC, PetscInt *, PetscReal *, PetscReal *, PetscInt *);
+PETSC_EXTERN PetscErrorCode PCPatchFDSetBrickSize(PC, PetscInt);
+PETSC_EXTERN PetscErrorCode PCPatchFDGetBrickSize(PC, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetClasses(PC, PCPatchFDClasses);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetClasses(PC, PCPatchFDClasses *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetPrecision(PC, PCPatchFDPrecision);

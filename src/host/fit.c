@@ -574,7 +574,7 @@ PetscErrorCode PatchFDHostFitBounds(PetscCount count, PetscInt n, const PetscRea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscInt RuleSteps(const PatchFDFitRule *rule, const PetscReal bound[2])
+PetscInt PatchFDHostFitRuleSteps(const PatchFDFitRule *rule, const PetscReal bound[2])
 {
   const PetscReal slack = 1e-9, condition = PetscMax(bound[1] / bound[0], 1.001), factor = acosh((condition + 1) / (condition - 1));
   const PetscReal steps = PetscCeilReal(acosh(1 / rule->reduction) / factor - slack);
@@ -582,8 +582,8 @@ static PetscInt RuleSteps(const PatchFDFitRule *rule, const PetscReal bound[2])
   return (PetscInt)PetscMin((PetscReal)rule->maxsteps, PetscMax(1, steps));
 }
 
-/* the coefficients of a patch, `stride` apart from step to step: Chebyshev's iteration on [lo, 1.02 hi], since the largest eigenvalue is underestimated */
-static void RuleCoefficients(const PatchFDFitRule *rule, PetscInt steps, const PetscReal bound[2], PetscCount stride, PetscReal coef[])
+/* Chebyshev's iteration on [lo, 1.02 hi], since the largest eigenvalue is underestimated */
+void PatchFDHostFitRuleCoefficients(const PatchFDFitRule *rule, PetscInt steps, const PetscReal bound[2], PetscCount stride, PetscReal coef[])
 {
   const PetscReal lo = bound[0], hi = 1.02 * bound[1], theta = (hi + lo) / 2, delta = PetscMax((hi - lo) / 2, 1e-3 * hi), sigma = theta / delta;
   PetscReal       rho = 1 / sigma;
@@ -689,7 +689,7 @@ PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *rule, const PetscRea
   for (PetscInt i = 0; i < fit->ngroup; i++) {
     for (PetscCount p = fit->group[i]; p < fit->group[i + 1]; p++) {
       close[p] = (PetscBool)(fit->steps[i] == 1);
-      steps[p] = (char)(close[p] ? 1 : RuleSteps(rule, bound + 2 * p));
+      steps[p] = (char)(close[p] ? 1 : PatchFDHostFitRuleSteps(rule, bound + 2 * p));
     }
   }
   PetscCall(Regroup(rule->maxsteps, steps, fit, order));
@@ -699,7 +699,7 @@ PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *rule, const PetscRea
     for (PetscCount p = 0; p < count; p++) {
       const PetscCount was = order[fit->group[i] + p];
 
-      RuleCoefficients(rule, fit->steps[i], close[was] ? none : bound + 2 * was, 2 * count, fit->coef + fit->coefat[i] + 2 * p);
+      PatchFDHostFitRuleCoefficients(rule, fit->steps[i], close[was] ? none : bound + 2 * was, 2 * count, fit->coef + fit->coefat[i] + 2 * p);
     }
   }
   PetscCall(PetscFree3(order, steps, close));

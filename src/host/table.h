@@ -1,4 +1,4 @@
-/* the host kernel table of one precision; the including file defines REAL, GEMM, TABLE, HALO_TABLE, TABLE_NAME, TABLE_ID and TABLE_TYPE */
+/* the host kernel table of one precision; the including file defines REAL, GEMM, BRICKS, TABLE, HALO_TABLE, TABLE_NAME, TABLE_ID and TABLE_TYPE */
 #pragma once
 #include "lines.h"
 #include "grid.h"
@@ -7,6 +7,7 @@
 #include "transfer.h"
 #include "local.h"
 #include "fit.h"
+#include "bricks.h"
 #include "boxsolve.h"
 #include "cg.h"
 #include "halo.h"

@@ -10,6 +10,7 @@
   A step visits the colours of the patches one after another (Cui, Grosse-Bley, Kanschat, Strzodka, Algorithm 2.3).  Patches, colours and the work
   itself come from the matrix (src/mat/local.c): here is decided what is to be done, and in which order.
 */
+#include "bricks.h"
 #include <petsc/private/pcimpl.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
@@ -41,6 +42,7 @@ typedef struct {
   PetscReal        schurrtol; /* PETSC_DETERMINE for what keeps the iteration counts of an exact solver */
   PetscInt         schurmaxit;
   Mat_Box         *matbox; /* belongs to the Pmat */
+  PCBricks         bricks; /* where that is an assembled matrix of a DMDA */
   /* what is used, where something is left to the solver */
   PCPatchFDVariant use;
   MatBoxLocalType  solver;
@@ -229,6 +231,12 @@ static PetscErrorCode PatchFDSmooth(PC pc, PetscInt its, PetscBool transpose, Pe
   PetscInt         n = 0;
 
   PetscFunctionBegin;
+  if (p->bricks.bricks) {
+    const PCBricksStep step = {.type = p->type, .order = p->order, .omega = p->omega};
+
+    PetscCall(PCBricksSmooth(pc, &p->bricks, &step, sweeps, transpose, zero, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PatchFDVecGetKernels(b, &kern));
   PetscCall(PatchFDSetUpKernels(pc, kern));
   PetscCall(PetscLogEventBegin(PATCHFD_Smooth, pc, b, x, 0));
@@ -379,13 +387,42 @@ static PCPatchFDVariant PatchFDBestVariant(const PC_PatchFD *p, PatchFDKernels k
   return MatBoxLocalIsPointwise(p->matbox, p->solver) ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
 }
 
+/* bricks have one kind of local solver and of kernels */
+static PetscErrorCode PatchFDSetUpBricks(PC pc, DM da)
+{
+  PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)pc);
+
+  PetscFunctionBegin;
+  PetscCheck(p->patch == PC_PATCHFD_VERTEX, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMBOX; an assembled matrix of a DMDA has bricks, use vertex, and on a coarsest level -mg_coarse_pc_type redundant",
+             PCPatchFDPatches[p->patch]);
+  PetscCheck((p->local == PC_PATCHFD_LOCAL_AUTO || p->local == PC_PATCHFD_LOCAL_FD_INEXACT) && p->fit <= PC_PATCHFD_FIT_OWN, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: bricks of a DMDA take -pc_patchfd_local auto or fd_inexact and -pc_patchfd_fit auto or own; found %s and %s", PCPatchFDLocals[p->local], PCPatchFDFits[p->fit]);
+  PetscCheck((p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_FUSED) && p->classes == PC_PATCHFD_CLASSES_AUTO && p->precision <= PC_PATCHFD_PRECISION_SAME && p->update == PC_PATCHFD_UPDATE_COLORED, comm,
+             PETSC_ERR_ARG_INCOMP, "PCPATCHFD: bricks of a DMDA take -pc_patchfd_variant auto or fused, -pc_patchfd_classes auto, -pc_patchfd_precision auto or same, and -pc_patchfd_update colored; found %s, %s, %s and %s",
+             PCPatchFDVariants[p->variant], PCPatchFDClassesTypes[p->classes], PCPatchFDPrecisions[p->precision], PCPatchFDUpdates[p->update]);
+  PetscCall(PatchFDCheckOptions(pc));
+  PetscCall(PCBricksSetUp(pc, da, &p->rule, &p->bricks));
+  p->omega = p->damping == PETSC_DETERMINE ? PCBricksDamping(p->type) : p->damping;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCSetUp_PatchFD(PC pc)
 {
   PC_PatchFD    *p = (PC_PatchFD *)pc->data;
   PatchFDKernels kern;
+  DM             da = NULL;
 
   PetscFunctionBegin;
-  PetscCall(MatBoxGet(pc->pmat, "PCPATCHFD", &p->matbox));
+  PetscCall(MatBoxFind(pc->pmat, &p->matbox));
+  if (!p->matbox) PetscCall(MatBricksFindDMDA(pc->pmat, pc->dm, &da));
+  if (da) {
+    PetscCall(PatchFDSetUpBricks(pc, da));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PCBricksReset(&p->bricks));
+  PetscCall(MatBoxGet(pc->pmat, "PCPATCHFD, for a matrix without a DMDA,", &p->matbox));
+  PetscCheck(p->bricks.size == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_brick_size is for assembled matrices of a DMDA; those of a DMBOX have vertex patches");
   PetscCall(PatchFDCheckOptions(pc));
   PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
   p->method = PATCHES;
@@ -422,7 +459,7 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   PCPatchFDUpdate  update  = p->update;
   PCPatchFDOrder   order   = p->order;
   PetscReal        damping = p->damping;
-  PetscInt         sweeps  = p->sweeps, maxit = p->schurmaxit;
+  PetscInt         sweeps  = p->sweeps, maxit = p->schurmaxit, brick = p->bricks.size;
   PetscReal        rtol    = p->schurrtol;
   PetscBool        flg, flgs[4];
 
@@ -455,6 +492,8 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   if (flg) PetscCall(PCPatchFDSetDamping(pc, damping));
   PetscCall(PetscOptionsInt("-pc_patchfd_sweeps", "Sweeps an application", "PCPatchFDSetSweeps", sweeps, &sweeps, &flg));
   if (flg) PetscCall(PCPatchFDSetSweeps(pc, sweeps));
+  PetscCall(PetscOptionsInt("-pc_patchfd_brick_size", "Unknowns of a DMDA's bricks in a direction", "PCPatchFDSetBrickSize", brick, &brick, &flg));
+  if (flg) PetscCall(PCPatchFDSetBrickSize(pc, brick));
   PetscCall(PetscOptionsReal("-pc_patchfd_schur_rtol", "Relative tolerance of the pressure's iterations in a patch", "PCPatchFDSetSchurTolerances", rtol, &rtol, &flgs[0]));
   PetscCall(PetscOptionsInt("-pc_patchfd_schur_max_it", "Most iterations of the pressure in a patch", "PCPatchFDSetSchurTolerances", maxit, &maxit, &flgs[1]));
   if (flgs[0] || flgs[1]) PetscCall(PCPatchFDSetSchurTolerances(pc, rtol, maxit));
@@ -474,6 +513,11 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
+  if (p->bricks.bricks) {
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  %s bricks, %s order, damping %g, %" PetscInt_FMT " sweep(s)\n", PCPatchFDTypes[p->type], PCPatchFDOrders[p->order], (double)p->omega, p->sweeps));
+    PetscCall(MatBricksView(p->bricks.bricks, viewer));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (p->patch == PC_PATCHFD_BOX)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  whole box as one patch: direct solve by %s\n",
                                      p->method == FACTORED_BOX ? "a factorization of the assembled matrix on the host" : (p->method == PATCHES && pc->setupcalled ? "its dense inverse" : "fast diagonalization")));
@@ -503,6 +547,7 @@ static PetscErrorCode PCReset_PatchFD(PC pc)
   PetscFunctionBegin;
   PetscCall(VecDestroy(&p->r));
   PetscCall(VecDestroy(&p->z));
+  PetscCall(PCBricksReset(&p->bricks));
   p->matbox = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -530,6 +575,8 @@ static PetscErrorCode PCReset_PatchFD(PC pc)
   }
 #define CheckDamping PetscCheck((value > 0 && value < 2) || value == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_damping must be in (0, 2), found %g", (double)value)
 #define CheckSweeps  PetscCheck(value >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_sweeps must be at least 1, found %" PetscInt_FMT, value)
+#define CheckBrick \
+  PetscCheck((value >= 1 && value <= PATCHFD_BRICK_MAX) || value == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_brick_size must be 1 to %d, found %" PetscInt_FMT, PATCHFD_BRICK_MAX, value)
 Setting(Type, PCPatchFDType, type, )
 Setting(Patch, PCPatchFDPatch, patch, )
 Setting(Variant, PCPatchFDVariant, variant, )
@@ -541,6 +588,7 @@ Setting(Update, PCPatchFDUpdate, update, )
 Setting(Order, PCPatchFDOrder, order, )
 Setting(Damping, PetscReal, damping, CheckDamping)
 Setting(Sweeps, PetscInt, sweeps, CheckSweeps)
+Setting(BrickSize, PetscInt, bricks.size, CheckBrick)
 
 static PetscErrorCode PCPatchFDSetSchurTolerances_PatchFD(PC pc, PetscReal rtol, PetscInt maxit)
 {
@@ -622,6 +670,8 @@ static const struct {
   {"PCPatchFDGetOrder_C",   (PetscErrorCodeFn *)PCPatchFDGetOrder_PatchFD  },
   {"PCPatchFDSetDamping_C", (PetscErrorCodeFn *)PCPatchFDSetDamping_PatchFD},
   {"PCPatchFDGetDamping_C", (PetscErrorCodeFn *)PCPatchFDGetDamping_PatchFD},
+  {"PCPatchFDSetBrickSize_C", (PetscErrorCodeFn *)PCPatchFDSetBrickSize_PatchFD},
+  {"PCPatchFDGetBrickSize_C", (PetscErrorCodeFn *)PCPatchFDGetBrickSize_PatchFD},
   {"PCPatchFDSetSweeps_C",  (PetscErrorCodeFn *)PCPatchFDSetSweeps_PatchFD },
   {"PCPatchFDGetSweeps_C",  (PetscErrorCodeFn *)PCPatchFDGetSweeps_PatchFD },
 };
@@ -649,6 +699,7 @@ PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
   if (p->type == PC_PATCHFD_MULTIPLICATIVE && p->patch == PC_PATCHFD_VERTEX) PetscCall(PCPatchFDSetOrder(adjoint, mirror[p->order]));
   PetscCall(PCPatchFDSetDamping(adjoint, p->damping));
   PetscCall(PCPatchFDSetSweeps(adjoint, p->sweeps));
+  PetscCall(PCPatchFDSetBrickSize(adjoint, p->bricks.size));
   PetscCall(PCPatchFDSetSchurTolerances(adjoint, p->schurrtol, p->schurmaxit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -728,6 +779,7 @@ PetscErrorCode PCCreate_PatchFD(PC pc)
   PetscCall(PetscNew(&p));
   p->damping = PETSC_DETERMINE;
   p->sweeps  = 1;
+  p->bricks.size = PETSC_DETERMINE;
   p->schurrtol  = PETSC_DETERMINE;
   p->schurmaxit = 200;
   p->rule       = (PatchFDFitRule){.maxsteps = 6, .reduction = 0.7, .stable = 1.8, .lanczos = 10};

@@ -137,6 +137,9 @@ PETSC_INTERN PetscErrorCode PatchFDHostFitNumbers(const PatchFDFit *, const Patc
 
 /* the extreme eigenvalues, bound[count][2], from a and b of n steps of conjugate gradients, [n][count] */
 PETSC_INTERN PetscErrorCode PatchFDHostFitBounds(PetscCount count, PetscInt n, const PetscReal a[], const PetscReal b[], PetscReal bound[]);
+/* how many steps a patch takes, and their coefficients a and b, `stride` apart from step to step */
+PETSC_INTERN PetscInt PatchFDHostFitRuleSteps(const PatchFDFitRule *, const PetscReal bound[2]);
+PETSC_INTERN void     PatchFDHostFitRuleCoefficients(const PatchFDFitRule *, PetscInt steps, const PetscReal bound[2], PetscCount stride, PetscReal coef[]);
 /* groups of patches of one colour that are close, and of others, which have two steps for the time being */
 PETSC_INTERN PetscErrorCode PatchFDHostFitSetClose(const char close[], PatchFDFit *);
 /* from such groups those of the patches of one colour that take one number of steps; bounds of those that are close are not looked at */

@@ -1,0 +1,96 @@
+#pragma once
+/*
+  Bricks: the unknowns of a DMDA, cut into bricks of m^d of them that do not overlap, and local solvers that are read off the rows of an assembled matrix.
+
+  A row is a stencil: its entries for the unknown itself and for those next to it.  c_d(p) is the coupling of unknown p to the next plane in direction d, minus the sum of the
+  entries there.  In a brick, geometric means over the unknowns of a plane make one-dimensional matrices, A_d tridiagonal with the means of c_d, and M_d diagonal with what the
+  means of the other directions' couplings change along d (PatchFDFit's `own` on a lattice): then patchfd/private/fit.h holds with these, T is scaled to the diagonal of the
+  matrix, and steps of Chebyshev's iteration are taken where one is not near enough.
+*/
+#include <patchfd/private/fit.h>
+#include <petscdm.h>
+
+enum {
+  PATCHFD_BRICK_MAX     = 16, /* unknowns in a direction */
+  PATCHFD_BRICK_ENTRIES = 27,
+  PATCHFD_BRICK_COLORS  = 8
+};
+
+/* where the unknowns of a DMDA are: owner i of direction d has start[d][i] .. start[d][i + 1] - 1, and the ranks are numbered with x fastest */
+typedef struct {
+  PetscInt        dim, nproc[3], *start[3];
+  const PetscInt *ranges;  /* first row of each rank */
+  PatchFDRange    own;
+} PatchFDGrid;
+
+/* the entries that a row may have, itself first */
+typedef struct {
+  PetscInt n, offset[PATCHFD_BRICK_ENTRIES][3];
+} PatchFDStencil;
+
+/* what a rank's rows are */
+typedef struct {
+  unsigned     entries;  /* a bit for each place 9 (dz + 1) + 3 (dy + 1) + dx + 1 that has an entry */
+  PatchFDRange coupled;  /* the rows that have entries beside the diagonal are within this range */
+  PetscCount   nalone;   /* rows that have none */
+  PetscInt     bad[2];   /* the first row with an entry of an unknown that is not next to its own, and that column; PETSC_INT_MAX for none */
+  PetscInt     negative; /* the first row whose diagonal entry is not positive */
+} PatchFDRowKinds;
+
+typedef struct {
+  PetscInt         dim, n[3];  /* unknowns of a brick */
+  PatchFDStencil   stencil;
+  PatchFDBox       box;        /* of the arrays: the bricks and the unknowns next to them */
+  PatchFDRange     nodes;      /* the unknowns of the bricks; the last ones of a direction may be cut */
+  const PetscReal *row;        /* [node of the box][stencil.n]: rows of the matrix, until the plans are made */
+  PetscInt         ncolor;     /* bricks of a colour are not coupled */
+  PetscCount       nbrick;
+  PetscInt        *first;      /* [nbrick][3] first unknown */
+  PetscCount       nrecord;    /* numbers of a record: for each direction S[n][n] and lambda[n], then the scale of each unknown, which is zero for those that do not belong to the brick */
+  PetscReal       *record;
+  PetscInt         ngroup, maxsteps; /* bricks of a group have one colour and take the same number of steps */
+  PetscCount      *group, *order;    /* group i: bricks order[group[i]] .. order[group[i + 1] - 1] */
+  PetscInt        *color, *steps;    /* of a group */
+  PetscReal       *coef;             /* [nbrick][maxsteps][2], as in PatchFDFit */
+} PatchFDBricks;
+
+/* ---- set-up, in double precision (src/host/bricks.c) ---- */
+
+PETSC_INTERN PetscErrorCode PatchFDHostRowsScan(Mat, const PatchFDGrid *, PatchFDRowKinds *);
+/* row[owned unknown][stencil.n]; local numbers and inverse diagonal entries of rows without couplings */
+PETSC_INTERN PetscErrorCode PatchFDHostRowsRead(Mat, const PatchFDGrid *, const PatchFDStencil *, PetscReal row[], PetscInt alone[], PetscReal inverse[]);
+/* the fits of all bricks, one step each; first, color, row and sizes are given */
+PETSC_INTERN PetscErrorCode PatchFDHostBricksFit(PatchFDBricks *);
+PETSC_INTERN PetscErrorCode PatchFDHostBricksSetSteps(const PatchFDFitRule *, const PetscReal bound[], PatchFDBricks *);
+PETSC_INTERN PetscErrorCode PatchFDHostBricksDestroy(PatchFDBricks *);
+
+/* ---- kernels, on the host (src/host/bricks.h) ---- */
+
+typedef struct {
+  PetscErrorCode (*create)(const PatchFDBricks *, void **plan);
+  /*
+    x += omega z with the corrections z of all bricks of a colour, from the residual b - A x, or from b with `solve`.  Arrays are over the box
+  */
+  PetscErrorCode (*apply)(void *plan, PetscInt color, PetscBool solve, PetscReal omega, const void *b, void *x);
+  /* conjugate gradients on each brick from a residual without a pattern: a and b, [steps][nbrick], for PatchFDHostFitBounds() */
+  PetscErrorCode (*cg)(void *plan, PetscInt steps, PetscReal a[], PetscReal b[]);
+  /* x[i] = b[i] inverse[i], or with `add` that added, for the unknowns of a list, in a Vec's own array */
+  PetscErrorCode (*alone)(PetscCount n, const PetscInt list[], const PetscReal inverse[], PetscBool add, const void *b, void *x);
+  PetscErrorCode (*destroy)(void **plan);
+} PatchFDBricksKernels;
+PETSC_INTERN const PatchFDBricksKernels PatchFDBricksDouble, PatchFDBricksFloat;
+
+/* ---- on Vecs of a matrix of a DMDA (src/mat/bricks.c); b, r and x are a rank's own arrays, in the memory of the host ---- */
+
+typedef struct _MatBricks *MatBricks;
+/* the DMDA of a matrix, or `other` if it is one and the matrix has no DM; otherwise NULL */
+PETSC_INTERN PetscErrorCode MatBricksFindDMDA(Mat, DM other, DM *da);
+/* bricks of `size` unknowns in each direction.  Collective, as all but Colors; errors where matrix or DMDA do not fit */
+PETSC_INTERN PetscErrorCode MatBricksCreate(Mat, DM da, PetscInt size, const PatchFDFitRule *, PatchFDKernels, MatBricks *);
+PETSC_INTERN PetscErrorCode MatBricksDestroy(MatBricks *);
+PETSC_INTERN PetscInt       MatBricksColors(MatBricks);
+/* n colours, one after another; zero: x is zero */
+PETSC_INTERN PetscErrorCode MatBricksSweep(MatBricks, PatchFDKernels, PetscInt n, const PetscInt colors[], PetscReal omega, PetscBool zero, const void *b, void *x);
+/* x += omega times the corrections of all bricks from one residual */
+PETSC_INTERN PetscErrorCode MatBricksCorrect(MatBricks, PatchFDKernels, PetscReal omega, const void *r, void *x);
+PETSC_INTERN PetscErrorCode MatBricksView(MatBricks, PetscViewer);

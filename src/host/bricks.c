@@ -1,0 +1,500 @@
+/*
+  Set-up of smoothing with bricks (patchfd/private/bricks.h), in double precision: rows of a matrix become stencils, and stencils one-dimensional matrices.
+*/
+#include "lanes.h"
+#include <patchfd/private/bricks.h>
+
+/* ---- rows ---- */
+
+/* the place of an offset among the 27 that a row may have, and back */
+static inline PetscInt Place(const PetscInt o[3])
+{
+  return 9 * (o[2] + 1) + 3 * (o[1] + 1) + o[0] + 1;
+}
+
+static inline void PlaceOffset(PetscInt place, PetscInt o[3])
+{
+  o[0] = place % 3 - 1;
+  o[1] = place / 3 % 3 - 1;
+  o[2] = place / 9 - 1;
+}
+
+/* rows in the order of the matrix; entry t of a row usually has the place of entry t of the row before */
+typedef struct {
+  const PatchFDGrid *grid;
+  PetscMPIInt        rank, size;
+  PetscInt           first, end, guess[PATCHFD_BRICK_ENTRIES], distance[PATCHFD_BRICK_ENTRIES]; /* distance: of the columns of places from the row, if they are this rank's */
+} Reader;
+
+static PetscErrorCode ReaderBegin(Mat A, const PatchFDGrid *grid, Reader *r)
+{
+  PetscFunctionBegin;
+  *r = (Reader){.grid = grid};
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)A), &r->rank));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &r->size));
+  r->first = grid->ranges[r->rank];
+  r->end   = grid->ranges[r->rank + 1];
+  for (PetscInt place = 0; place < PATCHFD_BRICK_ENTRIES; place++) {
+    PetscInt o[3];
+
+    PlaceOffset(place, o);
+    r->distance[place] = (o[2] * (grid->own[1][1] - grid->own[1][0]) + o[1]) * (grid->own[0][1] - grid->own[0][0]) + o[0];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the unknown of a column of another rank */
+static void FindUnknown(const Reader *r, PetscInt column, PetscInt at[3])
+{
+  const PatchFDGrid *g  = r->grid;
+  PetscMPIInt        lo = 0, hi = r->size;
+  PetscInt           owner[3], local;
+
+  while (hi - lo > 1) {
+    const PetscMPIInt middle = (lo + hi) / 2;
+
+    if (g->ranges[middle] <= column) lo = middle;
+    else hi = middle;
+  }
+  owner[0] = lo % g->nproc[0];
+  owner[1] = lo / g->nproc[0] % g->nproc[1];
+  owner[2] = lo / g->nproc[0] / g->nproc[1];
+  local    = column - g->ranges[lo];
+  for (int d = 0; d < 3; d++) {
+    const PetscInt *start = g->start[d] + owner[d], n = start[1] - start[0];
+
+    at[d] = start[0] + (d < 2 ? local % n : local);
+    local /= n;
+  }
+}
+
+/* is this the column of the unknown at this place of the row?  In a part of few unknowns, places beyond its ends have the distances of others */
+static inline PetscBool IsPlace(const Reader *r, const PetscInt at[3], PetscInt place, PetscInt distance)
+{
+  PetscInt to[3];
+
+  if (r->distance[place] != distance) return PETSC_FALSE;
+  PlaceOffset(place, to);
+  for (int d = 0; d < 3; d++) to[d] += at[d];
+  return PatchFDRangeHas(r->grid->own, to);
+}
+
+/* the place of entry t of the row of an own unknown; -1 if it is of an unknown that is not next to it */
+static PetscInt FindPlace(Reader *r, const PetscInt at[3], PetscInt row, PetscInt t, PetscInt column)
+{
+  const PetscInt slot = PetscMin(t, PATCHFD_BRICK_ENTRIES - 1);
+  PetscInt       to[3];
+
+  if (column < r->first || column >= r->end) {
+    FindUnknown(r, column, to);
+    for (int d = 0; d < 3; d++) {
+      to[d] -= at[d];
+      if (PetscAbsInt(to[d]) > 1) return -1;
+    }
+    return Place(to);
+  }
+  if (IsPlace(r, at, r->guess[slot], column - row)) return r->guess[slot];
+  for (PetscInt place = 0; place < PATCHFD_BRICK_ENTRIES; place++)
+    if (IsPlace(r, at, place, column - row)) return r->guess[slot] = place;
+  return -1;
+}
+
+#define OWN_PLACE 13
+#define EACH_ROW(grid, at) \
+  for ((at)[2] = (grid)->own[2][0]; (at)[2] < (grid)->own[2][1]; (at)[2]++) \
+    for ((at)[1] = (grid)->own[1][0]; (at)[1] < (grid)->own[1][1]; (at)[1]++) \
+      for ((at)[0] = (grid)->own[0][0]; (at)[0] < (grid)->own[0][1]; (at)[0]++)
+
+/* which places a row has; entries that are zero do not count */
+static PetscErrorCode ScanRow(Mat A, Reader *r, const PetscInt at[3], PetscInt row, PatchFDRowKinds *kinds, unsigned *entries)
+{
+  const PetscInt    *columns;
+  const PetscScalar *values;
+  PetscInt           n;
+  PetscReal          diagonal = 0;
+
+  PetscFunctionBegin;
+  *entries = 0;
+  PetscCall(MatGetRow(A, row, &n, &columns, &values));
+  for (PetscInt t = 0; t < n; t++) {
+    PetscInt place;
+
+    if (values[t] == 0) continue;
+    place = FindPlace(r, at, row, t, columns[t]);
+    if (place >= 0) *entries |= 1U << place;
+    else if (kinds->bad[0] == PETSC_INT_MAX) {
+      kinds->bad[0] = row;
+      kinds->bad[1] = columns[t];
+    }
+    if (place == OWN_PLACE) diagonal = PetscRealPart(values[t]);
+  }
+  PetscCall(MatRestoreRow(A, row, &n, &columns, &values));
+  if (!(diagonal > 0)) kinds->negative = PetscMin(kinds->negative, row);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostRowsScan(Mat A, const PatchFDGrid *grid, PatchFDRowKinds *kinds)
+{
+  Reader   r;
+  PetscInt at[3], row;
+
+  PetscFunctionBegin;
+  PetscCall(ReaderBegin(A, grid, &r));
+  *kinds = (PatchFDRowKinds){.entries = 1U << OWN_PLACE, .bad = {PETSC_INT_MAX, PETSC_INT_MAX}, .negative = PETSC_INT_MAX};
+  for (int d = 0; d < 3; d++) {
+    kinds->coupled[d][0] = PETSC_INT_MAX;
+    kinds->coupled[d][1] = 0;
+  }
+  row = r.first;
+  EACH_ROW(grid, at)
+  {
+    unsigned entries;
+
+    PetscCall(ScanRow(A, &r, at, row++, kinds, &entries));
+    kinds->entries |= entries;
+    if (entries == 1U << OWN_PLACE) {
+      kinds->nalone++;
+      continue;
+    }
+    for (int d = 0; d < 3; d++) {
+      kinds->coupled[d][0] = PetscMin(kinds->coupled[d][0], at[d]);
+      kinds->coupled[d][1] = PetscMax(kinds->coupled[d][1], at[d] + 1);
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostRowsRead(Mat A, const PatchFDGrid *grid, const PatchFDStencil *stencil, PetscReal row[], PetscInt alone[], PetscReal inverse[])
+{
+  Reader   r;
+  PetscInt at[3], i, entry[PATCHFD_BRICK_ENTRIES], nalone = 0;
+
+  PetscFunctionBegin;
+  PetscCall(ReaderBegin(A, grid, &r));
+  for (PetscInt e = 0; e < stencil->n; e++) entry[Place(stencil->offset[e])] = e;
+  i = r.first;
+  EACH_ROW(grid, at)
+  {
+    const PetscInt    *columns;
+    const PetscScalar *values;
+    PetscInt           n;
+    PetscBool          coupled = PETSC_FALSE;
+
+    for (PetscInt e = 0; e < stencil->n; e++) row[e] = 0;
+    PetscCall(MatGetRow(A, i, &n, &columns, &values));
+    for (PetscInt t = 0; t < n; t++) {
+      if (values[t] == 0) continue;
+      row[entry[FindPlace(&r, at, i, t, columns[t])]] = PetscRealPart(values[t]);
+      coupled = (PetscBool)(coupled || columns[t] != i);
+    }
+    PetscCall(MatRestoreRow(A, i, &n, &columns, &values));
+    if (!coupled) {
+      alone[nalone]     = i - r.first;
+      inverse[nalone++] = 1 / row[0];
+    }
+    row += stencil->n;
+    i++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- fits ---- */
+
+/* a geometric mean: the product of numbers as mantissa in [1, 2^count) and exponent, since logarithms of all would cost more than all the rest */
+typedef struct {
+  double     mantissa;
+  PetscInt64 exponent, count, none; /* numbers, and zeros beside them */
+} Mean;
+
+static inline void MeanAdd(Mean *m, double c)
+{
+  union
+  {
+    double   value;
+    uint64_t bits;
+  } u = {c};
+
+  if (c < PETSC_REAL_MIN) { /* zero, or nothing that has a mantissa */
+    m->none++;
+    return;
+  }
+  m->exponent += (PetscInt64)(u.bits >> 52) - 1023;
+  u.bits = (u.bits & 0xFFFFFFFFFFFFFULL) | 0x3FF0000000000000ULL;
+  m->mantissa *= u.value;
+  m->count++;
+}
+
+/* its logarithm; 0 of none */
+static inline PetscReal MeanLog(const Mean *m)
+{
+  return m->count ? ((PetscReal)m->exponent * log(2.0) + log(m->mantissa)) / (PetscReal)m->count : 0;
+}
+
+/* with the zeros, of which the part that they are is taken */
+static inline PetscReal MeanValue(const Mean *m)
+{
+  return m->count ? PetscExpReal(MeanLog(m)) * (PetscReal)m->count / (PetscReal)(m->count + m->none) : 0;
+}
+
+/* the couplings of an unknown to the planes before and after it, in each direction */
+static void Couplings(const PatchFDStencil *s, const PetscReal row[], PetscInt dim, PetscReal c[3][2])
+{
+  PetscReal rest = row[0], want = 0;
+
+  for (int d = 0; d < 3; d++) c[d][0] = c[d][1] = 0;
+  for (PetscInt e = 1; e < s->n; e++)
+    for (int d = 0; d < dim; d++)
+      if (s->offset[e][d]) c[d][s->offset[e][d] > 0] -= row[e];
+  for (PetscInt e = 1; e < s->n; e++) rest += row[e];
+  for (int d = 0; d < dim; d++)
+    for (int side = 0; side < 2; side++) c[d][side] = PetscMax(c[d][side], 0);
+  /* couplings to boundary values are on the diagonal alone: what the sum of the row has is shared among the directions without a neighbour, at most what is opposite */
+  for (int d = 0; d < dim; d++) want += c[d][0] == 0 ? c[d][1] : (c[d][1] == 0 ? c[d][0] : 0);
+  if (want == 0) return;
+  rest = PetscMax(0, PetscMin(1, rest / want));
+  for (int d = 0; d < dim; d++) {
+    if (c[d][0] == 0) c[d][0] = rest * c[d][1];
+    else if (c[d][1] == 0) c[d][1] = rest * c[d][0];
+  }
+}
+
+/* what a brick's planes have: couplings before and after in their own direction, and cells' couplings in direction a over the planes of direction b, cell[a][b] */
+typedef struct {
+  Mean     before[3][PATCHFD_BRICK_MAX], after[3][PATCHFD_BRICK_MAX], cell[3][3][PATCHFD_BRICK_MAX];
+  PetscInt count[3][PATCHFD_BRICK_MAX]; /* of unknowns */
+} Planes;
+
+static inline PetscBool IsCoupled(PetscInt entries, const PetscReal row[])
+{
+  for (PetscInt e = 1; e < entries; e++)
+    if (row[e] != 0) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+#define EACH_UNKNOWN(b, first, at, i) \
+  for (PetscInt k = 0, i = 0; k < (b)->n[2]; k++) \
+    for (PetscInt j = 0; j < (b)->n[1]; j++) \
+      for (PetscInt at[3] = {0, j, k}; at[0] < (b)->n[0]; at[0]++, i++)
+
+/* the row of an unknown of a brick; NULL if it has none, or no neighbours */
+static inline const PetscReal *RowOf(const PatchFDBricks *b, const PetscInt first[3], const PetscInt at[3])
+{
+  const PetscInt   node[3] = {first[0] + at[0], first[1] + at[1], first[2] + at[2]};
+  const PetscReal *row;
+
+  if (!PatchFDRangeHas(b->nodes, node)) return NULL;
+  row = b->row + PatchFDBoxNode(&b->box, node[0], node[1], node[2]) * b->stencil.n;
+  return IsCoupled(b->stencil.n, row) ? row : NULL;
+}
+
+static void TakeMeans(const PatchFDBricks *b, const PetscInt first[3], Planes *planes)
+{
+  for (int d = 0; d < 3; d++) {
+    for (PetscInt i = 0; i < b->n[d]; i++) {
+      planes->before[d][i] = planes->after[d][i] = (Mean){.mantissa = 1};
+      for (int a = 0; a < 3; a++) planes->cell[a][d][i] = (Mean){.mantissa = 1};
+      planes->count[d][i] = 0;
+    }
+  }
+  EACH_UNKNOWN(b, first, at, i)
+  {
+    const PetscReal *row = RowOf(b, first, at);
+    PetscReal        c[3][2];
+
+    if (!row) continue;
+    Couplings(&b->stencil, row, b->dim, c);
+    for (int d = 0; d < b->dim; d++) {
+      const PetscReal mean = (c[d][0] + c[d][1]) / (c[d][0] > 0 && c[d][1] > 0 ? 2 : 1);
+
+      MeanAdd(&planes->before[d][at[d]], c[d][0]);
+      MeanAdd(&planes->after[d][at[d]], c[d][1]);
+      for (int e = 0; e < b->dim; e++)
+        if (e != d) MeanAdd(&planes->cell[d][e][at[e]], mean);
+      planes->count[d][at[d]]++;
+    }
+  }
+}
+
+/* the diagonal of M in direction d: what the other directions' couplings change along it, the mean of these */
+static void Masses(const PatchFDBricks *b, const Planes *planes, int d, PetscReal M[])
+{
+  const PetscReal share = b->dim == 3 ? 0.5 : 1; /* of the directions but d */
+
+  for (PetscInt i = 0; i < b->n[d]; i++) M[i] = 0;
+  for (int a = 0; a < b->dim; a++) {
+    PetscReal  total = 0;
+    PetscInt64 count = 0;
+
+    if (a == d) continue;
+    for (PetscInt i = 0; i < b->n[d]; i++) {
+      total += MeanLog(&planes->cell[a][d][i]) * (PetscReal)planes->cell[a][d][i].count;
+      count += planes->cell[a][d][i].count;
+    }
+    for (PetscInt i = 0; i < b->n[d] && count; i++)
+      if (planes->cell[a][d][i].count) M[i] += share * (MeanLog(&planes->cell[a][d][i]) - total / (PetscReal)count);
+  }
+  for (PetscInt i = 0; i < b->n[d]; i++) M[i] = PetscExpReal(M[i]);
+}
+
+/* diagonals of A and M of one direction in a lane of matrices; a plane without unknowns has ones */
+static void LineMatrices(const PatchFDBricks *b, const Planes *planes, int d, int lane, Lanes A[], Lanes M[], PetscReal dA[], PetscReal dM[])
+{
+  const PetscInt n = b->n[d];
+
+  Masses(b, planes, d, dM);
+  for (PetscInt i = 0; i < n; i++) {
+    const PetscReal after = MeanValue(&planes->after[d][i]);
+    const PetscBool next  = (PetscBool)(i + 1 < n && planes->count[d][i] && planes->count[d][i + 1]);
+
+    dA[i] = planes->count[d][i] || d >= b->dim ? MeanValue(&planes->before[d][i]) + after : 1;
+    for (PetscInt j = 0; j < n; j++)
+      if (j != i + 1 && j != i - 1) A[i * n + j][lane] = M[i * n + j][lane] = 0;
+    A[i * n + i][lane] = dA[i];
+    M[i * n + i][lane] = dM[i];
+    if (i + 1 < n) {
+      A[i * n + i + 1][lane] = A[(i + 1) * n + i][lane] = next ? -after : 0;
+      M[i * n + i + 1][lane] = M[(i + 1) * n + i][lane] = 0;
+    }
+  }
+}
+
+/* the scales (diag T / diag A)^(1/2) */
+static void Scales(const PatchFDBricks *b, const PetscInt first[3], PetscReal dA[3][PATCHFD_BRICK_MAX], PetscReal dM[3][PATCHFD_BRICK_MAX], PetscReal scale[])
+{
+  EACH_UNKNOWN(b, first, at, i)
+  {
+    const PetscReal *row = RowOf(b, first, at);
+    const PetscReal *A[3] = {dA[0] + at[0], dA[1] + at[1], dA[2] + at[2]}, *M[3] = {dM[0] + at[0], dM[1] + at[1], dM[2] + at[2]};
+
+    scale[i] = row ? PetscSqrtReal((*A[0] * *M[1] * *M[2] + *M[0] * *A[1] * *M[2] + *M[0] * *M[1] * *A[2]) / row[0]) : 0;
+  }
+}
+
+/* smallest eigenvalues of zero, of bricks that are coupled to nothing, must not be divided by */
+static void Shift(const PatchFDBricks *b, PetscReal record[])
+{
+  const PetscReal tiny = 1e-6;
+  PetscReal       least = 0, most = 0, *lambda = record + b->n[0] * b->n[0], *at = record;
+
+  for (int d = 0; d < 3; d++) {
+    PetscReal lo, hi;
+
+    at += b->n[d] * b->n[d];
+    lo = hi = at[0];
+    for (PetscInt i = 1; i < b->n[d]; i++) {
+      lo = PetscMin(lo, at[i]);
+      hi = PetscMax(hi, at[i]);
+    }
+    at += b->n[d];
+    least += lo;
+    most += hi;
+  }
+  for (PetscInt i = 0; i < b->n[0]; i++) lambda[i] += PetscMax(0, tiny * most - least);
+}
+
+/* bricks p .. p + count - 1, at most LANES of them */
+static void FitBricks(PatchFDBricks *b, PetscCount p, int count, Planes *planes, Lanes *work)
+{
+  PetscReal dA[LANES][3][PATCHFD_BRICK_MAX], dM[LANES][3][PATCHFD_BRICK_MAX];
+  PetscInt  at = 0;
+
+  for (int d = 0; d < 3; at += b->n[d] * (b->n[d] + 1), d++) {
+    const PetscInt n = b->n[d];
+    Lanes         *A = work, *M = A + n * n, *S = M + n * n;
+
+    for (int l = 0; l < LANES; l++) {
+      const int lane = PetscMin(l, count - 1);
+
+      LineMatrices(b, &planes[lane], d, l, A, M, dA[l][d], dM[l][d]);
+      for (PetscInt i = 0; i < n * n; i++) S[i][l] = i % (n + 1) == 0;
+    }
+    LaneEigen(n, A, M, S, S + n * n);
+    for (int l = 0; l < count; l++) {
+      PetscReal *record = b->record + (p + l) * b->nrecord + at;
+
+      for (PetscInt i = 0; i < n * n; i++) record[i] = S[i][l];
+      for (PetscInt i = 0; i < n; i++) record[n * n + i] = A[i * n + i][l];
+    }
+  }
+  for (int l = 0; l < count; l++) {
+    PetscReal *record = b->record + (p + l) * b->nrecord;
+
+    Shift(b, record);
+    Scales(b, b->first + 3 * (p + l), dA[l], dM[l], record + at);
+  }
+}
+
+PetscErrorCode PatchFDHostBricksFit(PatchFDBricks *b)
+{
+  const PetscInt longest = PetscMax(b->n[0], PetscMax(b->n[1], b->n[2]));
+  Planes        *planes;
+  Lanes         *work;
+
+  PetscFunctionBegin;
+  b->nrecord = b->n[0] * b->n[1] * b->n[2];
+  for (int d = 0; d < 3; d++) b->nrecord += b->n[d] * (b->n[d] + 1);
+  PetscCall(PetscMalloc1(b->nbrick * b->nrecord, &b->record));
+  PetscCall(PetscMalloc2(LANES, &planes, 5 * longest * longest, &work));
+  for (PetscCount p = 0; p < b->nbrick; p += LANES) {
+    const int count = (int)PetscMin(LANES, b->nbrick - p);
+
+    for (int l = 0; l < count; l++) TakeMeans(b, b->first + 3 * (p + l), &planes[l]);
+    FitBricks(b, p, count, planes, work);
+  }
+  PetscCall(PetscFree2(planes, work));
+  b->maxsteps = 1;
+  PetscCall(PetscMalloc1(2 * b->nbrick, &b->coef));
+  for (PetscCount p = 0; p < b->nbrick; p++) {
+    b->coef[2 * p]     = 0;
+    b->coef[2 * p + 1] = 1;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostBricksSetSteps(const PatchFDFitRule *rule, const PetscReal bound[], PatchFDBricks *b)
+{
+  const PetscInt    ncolor = b->ngroup;
+  const PetscCount *from   = b->group;
+  PetscCount       *group, at = 0;
+  PetscInt         *color, *of, *steps;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc4(ncolor * rule->maxsteps + 1, &group, ncolor * rule->maxsteps, &color, ncolor * rule->maxsteps, &of, b->nbrick, &steps));
+  PetscCall(PetscFree(b->coef));
+  PetscCall(PetscMalloc1(2 * b->nbrick * rule->maxsteps, &b->coef));
+  b->maxsteps = rule->maxsteps;
+  for (PetscCount p = 0; p < b->nbrick; p++) {
+    steps[p] = PatchFDHostFitRuleSteps(rule, bound + 2 * p);
+    PatchFDHostFitRuleCoefficients(rule, steps[p], bound + 2 * p, 2, b->coef + 2 * p * rule->maxsteps);
+  }
+  b->ngroup = 0;
+  for (PetscInt c = 0; c < ncolor; c++) {
+    for (PetscInt m = 1; m <= rule->maxsteps; m++) {
+      group[b->ngroup] = at;
+      for (PetscCount p = from[c]; p < from[c + 1]; p++)
+        if (steps[p] == m) b->order[at++] = p;
+      if (at == group[b->ngroup]) continue;
+      color[b->ngroup] = c;
+      of[b->ngroup++]  = m;
+    }
+  }
+  group[b->ngroup] = at;
+  PetscCall(PetscFree3(b->group, b->color, b->steps));
+  PetscCall(PetscMalloc3(b->ngroup + 1, &b->group, b->ngroup, &b->color, b->ngroup, &b->steps));
+  PetscCall(PetscArraycpy(b->group, group, b->ngroup + 1));
+  PetscCall(PetscArraycpy(b->color, color, b->ngroup));
+  PetscCall(PetscArraycpy(b->steps, of, b->ngroup));
+  PetscCall(PetscFree4(group, color, of, steps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostBricksDestroy(PatchFDBricks *b)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree(b->first));
+  PetscCall(PetscFree(b->record));
+  PetscCall(PetscFree(b->coef));
+  PetscCall(PetscFree(b->order));
+  PetscCall(PetscFree3(b->group, b->color, b->steps));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

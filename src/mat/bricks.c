@@ -1,0 +1,454 @@
+/*
+  Bricks of an assembled matrix of a DMDA (patchfd/private/bricks.h) on distributed Vecs.
+
+  A brick belongs to the rank that owns its first unknown.  That rank has copies of all its bricks' unknowns and of those next to them: before each colour these are fetched
+  from the Vec, and afterwards the bricks' unknowns are put back, so that it does not matter where the ranks' parts of the DMDA end.  On one rank kernels work on the Vec itself.
+*/
+#include <patchfd/private/bricks.h>
+#include <patchfd/private/matimpl.h>
+#include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
+#include <petscdmda.h>
+#include <petscsf.h>
+
+struct _MatBricks {
+  PatchFDBricks desc;
+  PatchFDGrid   grid;
+  PetscInt64    nbrick, nalone; /* of all ranks */
+  PetscInt64    count[PATCHFD_FIT_MAX_STEPS + 1]; /* bricks of all ranks by steps */
+  PetscInt     *alone; /* this rank's rows without couplings, */
+  PetscReal    *inverse;
+  PetscInt      mine;  /* how many */
+  PetscSF       fetch, put; /* from the Vec to the box; the same for the unknowns of bricks alone.  NULL on one rank */
+  void         *plan[2], *x[2], *b[2]; /* by kernel table, double and float: arrays over the box */
+};
+
+static const PatchFDBricksKernels *BricksTable(PatchFDKernels kern)
+{
+  return kern->size == sizeof(double) ? &PatchFDBricksDouble : &PatchFDBricksFloat;
+}
+
+static int BricksIndex(PatchFDKernels kern)
+{
+  return kern->size != sizeof(double);
+}
+
+PetscErrorCode MatBricksDestroy(MatBricks *bricks)
+{
+  MatBricks b = *bricks;
+
+  PetscFunctionBegin;
+  if (!b) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int i = 0; i < 2; i++) {
+    PetscCall(i ? PatchFDBricksFloat.destroy(&b->plan[i]) : PatchFDBricksDouble.destroy(&b->plan[i]));
+    PetscCall(PetscFree2(b->x[i], b->b[i]));
+  }
+  PetscCall(PatchFDHostBricksDestroy(&b->desc));
+  PetscCall(PetscFree2(b->alone, b->inverse));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree(b->grid.start[d]));
+  PetscCall(PetscSFDestroy(&b->fetch));
+  PetscCall(PetscSFDestroy(&b->put));
+  PetscCall(PetscFree(b));
+  *bricks = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what is asked of matrix and DMDA ---- */
+
+PetscErrorCode MatBricksFindDMDA(Mat A, DM other, DM *da)
+{
+  DM        of;
+  PetscBool is = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  *da = NULL;
+  PetscCall(MatGetDM(A, &of));
+  if (!of) of = other;
+  if (of) PetscCall(PetscObjectTypeCompare((PetscObject)of, DMDA, &is));
+  if (is) *da = of;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* bricks need a scalar on a lattice that ends somewhere, and the matrix of its unknowns */
+static PetscErrorCode CheckDMDA(Mat A, DM da)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  DMBoundaryType boundary[3];
+  PetscInt       dim, dof, N[3], rows, columns, local, own[3];
+  PetscBool      row;
+  PetscMPIInt    differ;
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, &dim, &N[0], &N[1], &N[2], NULL, NULL, NULL, &dof, NULL, &boundary[0], &boundary[1], &boundary[2], NULL));
+  PetscCheck(dof == 1, comm, PETSC_ERR_SUP, "PCPATCHFD: bricks take a DMDA with one degree of freedom a node, found %" PetscInt_FMT "; -pc_type fieldsplit makes such matrices of others", dof);
+  for (int d = 0; d < dim; d++)
+    PetscCheck(boundary[d] != DM_BOUNDARY_PERIODIC && boundary[d] != DM_BOUNDARY_TWIST, comm, PETSC_ERR_SUP, "PCPATCHFD: bricks take a DMDA that is not periodic, found boundary type %s in direction %d; use -pc_type sor for this matrix",
+               DMBoundaryTypes[boundary[d]], d);
+  PetscCall(MatGetSize(A, &rows, &columns));
+  PetscCheck(rows == N[0] * N[1] * N[2] && columns == rows, comm, PETSC_ERR_ARG_SIZ,
+             "PCPATCHFD: the matrix has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns, its DMDA %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " nodes; bricks take the matrix of the DMDA's unknowns, as of DMCreateMatrix()",
+             rows, columns, N[0], N[1], N[2]);
+  PetscCall(MatGetLocalSize(A, &local, NULL));
+  PetscCall(DMDAGetCorners(da, NULL, NULL, NULL, &own[0], &own[1], &own[2]));
+  differ = (PetscMPIInt)(local != own[0] * own[1] * own[2]);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &differ, 1, MPI_INT, MPI_MAX, comm));
+  PetscCheck(!differ, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: a rank has other rows of the matrix than unknowns of its DMDA; bricks take the matrix as of DMCreateMatrix()");
+  PetscCall(MatHasOperation(A, MATOP_GET_ROW, &row));
+  PetscCheck(row, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: bricks are read off the rows of an assembled matrix of a DMDA, and this one, of type %s, has none to read; use -dm_mat_type aij", ((PetscObject)A)->type_name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MakeGrid(Mat A, DM da, PatchFDGrid *g)
+{
+  const PetscInt *width[3];
+  PetscInt        n[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMDAGetInfo(da, &g->dim, NULL, NULL, NULL, &g->nproc[0], &g->nproc[1], &g->nproc[2], NULL, NULL, NULL, NULL, NULL, NULL));
+  PetscCall(DMDAGetOwnershipRanges(da, &width[0], &width[1], &width[2]));
+  PetscCall(DMDAGetCorners(da, &g->own[0][0], &g->own[1][0], &g->own[2][0], &n[0], &n[1], &n[2]));
+  for (int d = 0; d < 3; d++) {
+    g->own[d][1] = g->own[d][0] + n[d];
+    PetscCall(PetscMalloc1(g->nproc[d] + 1, &g->start[d]));
+    g->start[d][0] = 0;
+    for (PetscInt i = 0; i < g->nproc[d]; i++) g->start[d][i + 1] = g->start[d][i] + (d < g->dim ? width[d][i] : 1);
+  }
+  PetscCall(MatGetOwnershipRanges(A, &g->ranges));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what the rows of all ranks are, and errors where bricks cannot have them */
+static PetscErrorCode ScanRows(Mat A, const PatchFDGrid *grid, PatchFDRowKinds *kinds)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  PetscInt       least[5], most[3], column;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDHostRowsScan(A, grid, kinds));
+  for (int d = 0; d < 3; d++) {
+    least[d] = kinds->coupled[d][0];
+    most[d]  = kinds->coupled[d][1];
+  }
+  least[3] = kinds->bad[0];
+  least[4] = kinds->negative;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, least, 5, MPIU_INT, MPI_MIN, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, most, 3, MPIU_INT, MPI_MAX, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &kinds->entries, 1, MPI_UNSIGNED, MPI_BOR, comm));
+  column = least[3] == kinds->bad[0] ? kinds->bad[1] : PETSC_INT_MAX;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &column, 1, MPIU_INT, MPI_MIN, comm));
+  PetscCheck(least[3] == PETSC_INT_MAX, comm, PETSC_ERR_SUP,
+             "PCPATCHFD: row %" PetscInt_FMT " of the matrix has an entry in column %" PetscInt_FMT ", of an unknown of the DMDA that is not next to its own; bricks take stencils that reach one unknown far. Use -pc_type sor for this matrix", least[3],
+             column);
+  PetscCheck(least[4] == PETSC_INT_MAX, comm, PETSC_ERR_ARG_WRONG, "PCPATCHFD: the diagonal entry of row %" PetscInt_FMT " is not positive; bricks take matrices with positive diagonals, as those of -div(K grad u)", least[4]);
+  for (int d = 0; d < 3; d++) {
+    kinds->coupled[d][0] = PetscMin(least[d], most[d]);
+    kinds->coupled[d][1] = most[d];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* itself first */
+static void MakeStencil(unsigned entries, PatchFDStencil *s)
+{
+  s->n = 1;
+  for (int d = 0; d < 3; d++) s->offset[0][d] = 0;
+  for (PetscInt place = 0; place < PATCHFD_BRICK_ENTRIES; place++) {
+    PetscInt *o = s->offset[s->n];
+
+    if (!(entries & (1U << place)) || place == PATCHFD_BRICK_ENTRIES / 2) continue;
+    o[0] = place % 3 - 1;
+    o[1] = place / 3 % 3 - 1;
+    o[2] = place / 9 - 1;
+    s->n++;
+  }
+}
+
+/* ---- bricks and what a rank has of them ---- */
+
+/* do rows couple unknowns that differ in more than one direction? */
+static PetscBool HasCorners(const PatchFDStencil *s)
+{
+  for (PetscInt e = 0; e < s->n; e++)
+    if (PetscAbsInt(s->offset[e][0]) + PetscAbsInt(s->offset[e][1]) + PetscAbsInt(s->offset[e][2]) > 1) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
+/* bricks begin at the first unknown of `coupled` and are cut where it ends: nothing is left for one rank of what another has begun */
+static PetscErrorCode MakeBricks(MatBricks b, PetscInt size, const PatchFDRowKinds *kinds)
+{
+  PatchFDBricks *d       = &b->desc;
+  const PetscInt corners = HasCorners(&d->stencil);
+  PatchFDRange   range;
+  PetscInt       at[3];
+  PetscCount     i = 0;
+
+  PetscFunctionBegin;
+  d->dim    = b->grid.dim;
+  d->ncolor = corners ? 1 << d->dim : 2;
+  b->nbrick = 1;
+  for (int e = 0; e < 3; e++) {
+    const PetscInt lo = kinds->coupled[e][0], hi = kinds->coupled[e][1], all = b->grid.start[e][b->grid.nproc[e]];
+    PetscInt       n = d->n[e] = e < d->dim ? PetscMax(1, PetscMin(size, hi - lo)) : 1, end[2];
+
+    for (int s = 0; s < 2; s++) range[e][s] = PetscMax(0, PetscMin(hi - lo, b->grid.own[e][s] - lo) + n - 1) / n;
+    b->nbrick *= (hi - lo + n - 1) / n;
+    for (int s = 0; s < 2; s++) d->nodes[e][s] = end[s] = PetscMin(lo + range[e][s] * n, hi);
+    if (b->fetch) {
+      end[0] = PetscMax(0, end[0] - 1);
+      end[1] = PetscMin(all, end[1] + 1);
+    } else {
+      end[0] = 0;
+      end[1] = all;
+    }
+    d->box.lo[e] = end[0];
+    d->box.n[e]  = end[1] - end[0];
+  }
+  d->nbrick = PatchFDRangeSize((const PetscInt(*)[2])range);
+  PetscCall(PetscMalloc1(3 * d->nbrick, &d->first));
+  PetscCall(PetscMalloc1(d->nbrick, &d->order));
+  d->ngroup = d->ncolor;
+  PetscCall(PetscMalloc3(d->ngroup + 1, &d->group, d->ngroup, &d->color, d->ngroup, &d->steps));
+  for (PetscInt c = 0; c < d->ncolor; c++) {
+    d->color[c] = c;
+    d->steps[c] = 1;
+    d->group[c] = i;
+    for (at[2] = range[2][0]; at[2] < range[2][1]; at[2]++) {
+      for (at[1] = range[1][0]; at[1] < range[1][1]; at[1]++) {
+        for (at[0] = range[0][0]; at[0] < range[0][1]; at[0]++) {
+          if (c != (corners ? at[0] % 2 + 2 * (at[1] % 2) + 4 * (at[2] % 2) : (at[0] + at[1] + at[2]) % 2)) continue;
+          for (int e = 0; e < 3; e++) d->first[3 * i + e] = kinds->coupled[e][0] + at[e] * d->n[e];
+          d->order[i] = i;
+          i++;
+        }
+      }
+    }
+  }
+  d->group[d->ncolor] = i;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* who owns unknown i of a direction */
+static PetscInt OwnerOf(const PatchFDGrid *g, int d, PetscInt i)
+{
+  PetscInt owner = 0;
+
+  while (g->start[d][owner + 1] <= i) owner++;
+  return owner;
+}
+
+/* from a Vec of the matrix to the unknowns of a range, in an array over the box */
+static PetscErrorCode MakeSF(Mat A, const PatchFDGrid *g, const PatchFDBox *box, const PatchFDRange range, PetscSF sf)
+{
+  const PetscInt n = (PetscInt)PatchFDRangeSize(range);
+  PetscInt      *leaf, at[3], i = 0;
+  PetscSFNode   *root;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n, &leaf));
+  PetscCall(PetscMalloc1(n, &root));
+  for (at[2] = range[2][0]; at[2] < range[2][1]; at[2]++) {
+    for (at[1] = range[1][0]; at[1] < range[1][1]; at[1]++) {
+      for (at[0] = range[0][0]; at[0] < range[0][1]; at[0]++, i++) {
+        PetscInt owner[3], rest[3], width[3];
+
+        for (int d = 0; d < 3; d++) {
+          owner[d] = OwnerOf(g, d, at[d]);
+          rest[d]  = at[d] - g->start[d][owner[d]];
+          width[d] = g->start[d][owner[d] + 1] - g->start[d][owner[d]];
+        }
+        leaf[i] = (PetscInt)PatchFDBoxNode(box, at[0], at[1], at[2]);
+        root[i] = (PetscSFNode){.rank = (owner[2] * g->nproc[1] + owner[1]) * g->nproc[0] + owner[0], .index = (rest[2] * width[1] + rest[1]) * width[0] + rest[0]};
+      }
+    }
+  }
+  PetscCall(MatGetLocalSize(A, &i, NULL));
+  PetscCall(PetscSFSetGraph(sf, i, n, leaf, PETSC_OWN_POINTER, root, PETSC_OWN_POINTER));
+  PetscCall(PetscSFSetUp(sf));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MakeSFs(Mat A, MatBricks b)
+{
+  const PatchFDBricks *d = &b->desc;
+  PatchFDRange         all;
+
+  PetscFunctionBegin;
+  for (int e = 0; e < 3; e++) {
+    all[e][0] = d->box.lo[e];
+    all[e][1] = d->nbrick ? d->box.lo[e] + d->box.n[e] : d->box.lo[e];
+  }
+  PetscCall(MakeSF(A, &b->grid, &d->box, (const PetscInt(*)[2])all, b->fetch));
+  PetscCall(MakeSF(A, &b->grid, &d->box, d->nodes, b->put));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the rows of the bricks, over the box, from those who own them */
+static PetscErrorCode ReadRows(Mat A, MatBricks b, PetscReal **row)
+{
+  const PetscInt n = b->desc.stencil.n;
+  PetscInt       local;
+  PetscReal     *own;
+  MPI_Datatype   type;
+
+  PetscFunctionBegin;
+  PetscCall(MatGetLocalSize(A, &local, NULL));
+  PetscCall(PetscMalloc1((PetscCount)local * n, &own));
+  PetscCall(PatchFDHostRowsRead(A, &b->grid, &b->desc.stencil, own, b->alone, b->inverse));
+  *row = own;
+  if (!b->put) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(PatchFDBoxSize(&b->desc.box) * (size_t)n, row));
+  PetscCallMPI(MPI_Type_contiguous((PetscMPIInt)n, MPIU_REAL, &type));
+  PetscCallMPI(MPI_Type_commit(&type));
+  PetscCall(PetscSFBcastBegin(b->put, type, own, *row, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(b->put, type, own, *row, MPI_REPLACE));
+  PetscCallMPI(MPI_Type_free(&type));
+  PetscCall(PetscFree(own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- set-up ---- */
+
+static PetscErrorCode MakePlan(MatBricks b, PatchFDKernels kern)
+{
+  const int    i    = BricksIndex(kern);
+  const size_t size = PatchFDBoxSize(&b->desc.box) * kern->size;
+
+  PetscFunctionBegin;
+  PetscCall(BricksTable(kern)->create(&b->desc, &b->plan[i]));
+  if (b->fetch) PetscCall(PetscCalloc2(size, (char **)&b->x[i], size, (char **)&b->b[i]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* how many steps each brick takes, from a plan that is not kept */
+static PetscErrorCode ChooseSteps(MatBricks b, const PatchFDFitRule *rule)
+{
+  PatchFDBricks *d = &b->desc;
+  PetscReal     *alpha, *beta, *bound;
+  void          *plan = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc3(d->nbrick * rule->lanczos, &alpha, d->nbrick * rule->lanczos, &beta, 2 * d->nbrick, &bound));
+  PetscCall(PatchFDBricksDouble.create(d, &plan));
+  PetscCall(PatchFDBricksDouble.cg(plan, rule->lanczos, alpha, beta));
+  PetscCall(PatchFDBricksDouble.destroy(&plan));
+  PetscCall(PatchFDHostFitBounds(d->nbrick, rule->lanczos, alpha, beta, bound));
+  PetscCall(PatchFDHostBricksSetSteps(rule, bound, d));
+  PetscCall(PetscFree3(alpha, beta, bound));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBricksCreate(Mat A, DM da, PetscInt size, const PatchFDFitRule *rule, PatchFDKernels kern, MatBricks *bricks)
+{
+  const MPI_Comm  comm = PetscObjectComm((PetscObject)A);
+  PatchFDRowKinds kinds;
+  PetscMPIInt     ranks;
+  PetscReal      *row;
+  MatBricks       b;
+
+  PetscFunctionBegin;
+  PetscCall(CheckDMDA(A, da));
+  PetscCall(PetscNew(bricks));
+  b = *bricks;
+  PetscCall(MakeGrid(A, da, &b->grid));
+  PetscCall(ScanRows(A, &b->grid, &kinds));
+  MakeStencil(kinds.entries, &b->desc.stencil);
+  b->mine   = (PetscInt)kinds.nalone;
+  b->nalone = kinds.nalone;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &b->nalone, 1, MPIU_INT64, MPI_SUM, comm));
+  PetscCall(PetscMalloc2(b->mine, &b->alone, b->mine, &b->inverse));
+  PetscCallMPI(MPI_Comm_size(comm, &ranks));
+  if (ranks > 1) {
+    PetscCall(PetscSFCreate(comm, &b->fetch));
+    PetscCall(PetscSFCreate(comm, &b->put));
+  }
+  PetscCall(MakeBricks(b, size, &kinds));
+  if (ranks > 1) PetscCall(MakeSFs(A, b));
+  PetscCall(ReadRows(A, b, &row));
+  b->desc.row = row;
+  PetscCall(PatchFDHostBricksFit(&b->desc));
+  if (rule->lanczos) PetscCall(ChooseSteps(b, rule));
+  PetscCall(MakePlan(b, kern));
+  PetscCall(PetscFree(row));
+  b->desc.row = NULL;
+  for (PetscInt i = 0; i < b->desc.ngroup; i++) b->count[b->desc.steps[i]] += b->desc.group[i + 1] - b->desc.group[i];
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, b->count, PATCHFD_FIT_MAX_STEPS + 1, MPIU_INT64, MPI_SUM, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscInt MatBricksColors(MatBricks b)
+{
+  return b->desc.ncolor;
+}
+
+/* ---- sweeps ---- */
+
+static PetscErrorCode Fetch(MatBricks b, PatchFDKernels kern, const void *from, void *to)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSFBcastBegin(b->fetch, (*kern->datatype)(), from, to, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(b->fetch, (*kern->datatype)(), from, to, MPI_REPLACE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Put(MatBricks b, PatchFDKernels kern, const void *from, void *to)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscSFReduceBegin(b->put, (*kern->datatype)(), from, to, MPI_REPLACE));
+  PetscCall(PetscSFReduceEnd(b->put, (*kern->datatype)(), from, to, MPI_REPLACE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBricksSweep(MatBricks b, PatchFDKernels kern, PetscInt n, const PetscInt colors[], PetscReal omega, PetscBool zero, const void *rhs, void *x)
+{
+  const PatchFDBricksKernels *k = BricksTable(kern);
+  const int                   i = BricksIndex(kern);
+
+  PetscFunctionBegin;
+  PetscCall((*k->alone)(b->mine, b->alone, b->inverse, PETSC_FALSE, rhs, x));
+  if (b->fetch) PetscCall(Fetch(b, kern, rhs, b->b[i]));
+  for (PetscInt c = 0; c < n; c++) {
+    const PetscBool solve = (PetscBool)(zero && c == 0 && b->nalone == 0);
+
+    if (b->fetch) PetscCall(Fetch(b, kern, x, b->x[i]));
+    PetscCall((*k->apply)(b->plan[i], colors[c], solve, omega, b->fetch ? b->b[i] : rhs, b->fetch ? b->x[i] : x));
+    if (b->fetch) PetscCall(Put(b, kern, b->x[i], x));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBricksCorrect(MatBricks b, PatchFDKernels kern, PetscReal omega, const void *r, void *x)
+{
+  const PatchFDBricksKernels *k = BricksTable(kern);
+  const int                   i = BricksIndex(kern);
+
+  PetscFunctionBegin;
+  PetscCall((*k->alone)(b->mine, b->alone, b->inverse, PETSC_TRUE, r, x));
+  if (b->fetch) {
+    PetscCall(Fetch(b, kern, r, b->b[i]));
+    PetscCall(Fetch(b, kern, x, b->x[i]));
+  }
+  for (PetscInt c = 0; c < b->desc.ncolor; c++) PetscCall((*k->apply)(b->plan[i], c, PETSC_TRUE, omega, b->fetch ? b->b[i] : r, b->fetch ? b->x[i] : x));
+  if (b->fetch) PetscCall(Put(b, kern, b->x[i], x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBricksView(MatBricks b, PetscViewer viewer)
+{
+  const PatchFDBricks *d = &b->desc;
+  const char          *separator = "";
+
+  PetscFunctionBegin;
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " unknowns of a DMDA, %" PetscInt_FMT " colors, rows of %" PetscInt_FMT " entries\n", b->nbrick, d->n[0],
+                                   d->n[1], d->n[2], d->ncolor, d->stencil.n));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  unknowns that are coupled to no other: %" PetscInt64_FMT "\n", b->nalone));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks by inner steps:"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
+  for (int i = 0; i <= PATCHFD_FIT_MAX_STEPS; i++) {
+    if (!b->count[i]) continue;
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s %" PetscInt64_FMT " take %d", separator, b->count[i], i));
+    separator = ",";
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
