@@ -3,6 +3,7 @@ static char help[] = "The bake-off problems on a box of hexahedra: time of a pro
   -assembled <true>                : MatMult() of the AIJ matrix on the same mesh, too; its memory grows as the sixth power of the degree\n\
   -iterations <n>                  : no products alone, but unknowns x iterations a second of n iterations of KSPCG and of KSPFUSEDCG in three passes and in two,\n\
                                      without preconditioner; bp3 and bp5 with Dirichlet conditions\n\
+  -problems <bp1,bp3,bp5>          : which of them, with -iterations\n\
   -dm_vec_type <standard,cuda>     : where vectors live\n\n";
 
 #include <petscdevice.h>
@@ -149,7 +150,7 @@ static PetscErrorCode CreateSpace(DM mesh, PetscInt degree, PetscBool dirichlet,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Iterations(PetscInt degree, PetscInt unknowns, PetscInt n)
+static PetscErrorCode Iterations(PetscInt degree, PetscInt unknowns, PetscInt n, const MatBakeoffProblem problems[], PetscInt np)
 {
   PetscLogDouble t[2];
   DM             mesh, dm;
@@ -159,10 +160,11 @@ static PetscErrorCode Iterations(PetscInt degree, PetscInt unknowns, PetscInt n)
   PetscCall(CreateMesh(degree, unknowns, &mesh));
   PetscCall(Now(&t[1]));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%.1f s for the mesh\n", t[1] - t[0]));
-  for (MatBakeoffProblem problem = MAT_BAKEOFF_BP1; problem <= MAT_BAKEOFF_BP5; problem += 2) {
-    PetscReal gdofs[3];
-    PetscInt  N;
-    Mat       A;
+  for (PetscInt p = 0; p < np; p++) {
+    const MatBakeoffProblem problem = problems[p];
+    PetscReal               gdofs[3];
+    PetscInt                N;
+    Mat                     A;
 
     PetscCall(Now(&t[0]));
     PetscCall(CreateSpace(mesh, degree, (PetscBool)(problem > MAT_BAKEOFF_BP1), &dm));
@@ -217,21 +219,24 @@ static PetscErrorCode Degree(PetscInt degree, PetscInt unknowns, PetscBool assem
 
 int main(int argc, char **argv)
 {
-  PetscInt  degrees[15] = {1, 2, 4, 8}, n = 15, unknowns = 25000, iterations = 0;
-  PetscBool assembled = PETSC_TRUE, set;
+  PetscInt          degrees[15] = {1, 2, 4, 8}, n = 15, unknowns = 25000, iterations = 0, np = 3;
+  MatBakeoffProblem problems[3] = {MAT_BAKEOFF_BP1, MAT_BAKEOFF_BP3, MAT_BAKEOFF_BP5};
+  PetscBool         assembled = PETSC_TRUE, set;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &n, &set));
   if (!set) n = 4;
+  PetscCall(PetscOptionsGetEnumArray(NULL, NULL, "-problems", MatBakeoffProblems, (PetscEnum *)problems, &np, &set));
+  if (!set) np = 3;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-unknowns", &unknowns, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-assembled", &assembled, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-iterations", &iterations, NULL));
   if (iterations) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "GDoF/s\n      k  unknowns        cg   fusedcg     sweep\n"));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "      k  unknowns    stored  computed   element%s\n", assembled ? "       AIJ   ratio" : ""));
   for (PetscInt i = 0; i < n; i++) {
-    if (iterations) PetscCall(Iterations(degrees[i], unknowns, iterations));
+    if (iterations) PetscCall(Iterations(degrees[i], unknowns, iterations, problems, np));
     else PetscCall(Degree(degrees[i], unknowns, assembled));
   }
   PetscCall(PetscFinalize());
