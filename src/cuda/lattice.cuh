@@ -67,7 +67,7 @@ static LatticeMode Mode(const LatticeVectors<T> &v)
 }
 
 /*
-  How the nodes are cut into marches of `chunk` planes: those of the planes from lo to hi, where all cubes below and above exist, of which there are `parts`,
+  How the nodes are cut into marches of `chunk` planes: those of the planes from lo to hi, where all cubes below and above exist, of which there are `parts`; for fields
   then one of the planes before lo, and one of those from hi on
 */
 struct LatticeCut {
@@ -160,12 +160,12 @@ template <typename T>
 PetscErrorCode LatticePlaneApply(const LatticeGeometry &, const LatticeMaterial<T> &, const LatticeVectors<T> &, cudaStream_t);
 
 /*
-  What the fast kernels have in common: LANES threads have the nodes of ROWS rows of LANES - 2 nodes.  Thread l of them is node i of the row, the first and the
+  What the kernels for fields have in common: the LANES threads of a warp have the nodes of ROWS rows of LANES - 2 nodes.  Thread l of them is node i of the row, the first and the
   last one for what their neighbours need of them, as rows 0 and ROWS + 1.  A block has several such groups, one behind the other.
 */
-template <int ROWS_, int LANES = 32, int GROUPS_ = 4>
+template <int ROWS_>
 struct LatticeTile {
-  static constexpr int ROWS = ROWS_, GROUPS = GROUPS_, THREADS = LANES * GROUPS, NX = LANES - 2, NY = ROWS * GROUPS;
+  static constexpr int ROWS = ROWS_, LANES = 32, GROUPS = 4, THREADS = LANES * GROUPS, NX = LANES - 2, NY = ROWS * GROUPS;
   const int            column, group;
   int                  i, j; /* of row 0 */
 
@@ -191,17 +191,15 @@ struct LatticeTile {
 };
 
 /*
-  The values of N fields, of which the first is x, in the planes to come, in shared memory: all threads of a block, or of a warp by itself, ask for a plane, and have it
-  two planes later.  Nodes that do not exist have zero, in x those that are not read.
+  The values of N fields, of which the first is x, in the planes to come, in shared memory: the threads of a warp ask for a plane, and have it two planes later.  Nodes that do not exist have zero, in x those that are not read.
 */
-template <typename T, int N, typename Tile, bool BLOCK>
+template <typename T, int N, typename Tile>
 struct LatticeRing {
-  static constexpr int    ROWS = Tile::ROWS, SLOTS = 3, ROW = Tile::NX + 2, FIELD = ROW * ((BLOCK ? Tile::NY : ROWS) + 2), SLOT = N * FIELD;
-  static constexpr size_t SHARED = sizeof(T) * SLOTS * SLOT * (BLOCK ? 1 : Tile::GROUPS);
+  static constexpr int    ROWS = Tile::ROWS, SLOTS = 3, ROW = Tile::NX + 2, FIELD = ROW * (ROWS + 2), SLOT = N * FIELD;
+  static constexpr size_t SHARED = sizeof(T) * SLOTS * SLOT * Tile::GROUPS;
 
   T *const       mine;        /* the thread's first number */
-  const int      left, right; /* where its neighbours' are; there is none at the ends of a row */
-  const bool     first, last; /* are the rows 0 and ROWS + 1 of this group those of no other? */
+  const int      right;       /* where its neighbour's is; there is none at the end of a row */
   const T       *from[N];     /* row 0 of the plane that is asked for next */
   const unsigned there, others; /* bits of rows of x and of the other fields that exist */
   const bool     all;         /* do all, for the warp? */
@@ -209,19 +207,18 @@ struct LatticeRing {
   int            ask, have;   /* slots: for the next plane, of the last one that is there */
 
   __device__ __forceinline__ LatticeRing(const Tile &tile, const LatticeGeometry &g, T *shared) :
-    mine(shared + tile.group * (BLOCK ? ROWS * ROW : SLOTS * SLOT) + tile.column), left(tile.column > 0 ? -1 : 0), right(tile.column < ROW - 1 ? 1 : 0), first(!BLOCK || tile.group == 0), last(!BLOCK || tile.group == Tile::GROUPS - 1),
-    there(tile.rows(g.read)), others(N > 1 ? tile.rows(g.box) : there), all(__all_sync(0xffffffff, (there & others) == (4u << ROWS) - 1)), row((unsigned)g.xl.row), ask(0), have(SLOTS - 1)
+    mine(shared + tile.group * SLOTS * SLOT + tile.column), right(tile.column < ROW - 1 ? 1 : 0), there(tile.rows(g.read)), others(N > 1 ? tile.rows(g.box) : there), all(__all_sync(0xffffffff, (there & others) == (4u << ROWS) - 1)), row((unsigned)g.xl.row), ask(0), have(SLOTS - 1)
   {
   }
 
-  /* ask for plane z, the next one */
-  __device__ __forceinline__ void request(const LatticeGeometry &g, int z)
+  /* ask for plane z, the next one; last: of those that are needed */
+  __device__ __forceinline__ void request(const LatticeGeometry &g, int z, int last)
   {
     const unsigned slot = (unsigned)__cvta_generic_to_shared(mine + ask * SLOT);
     const bool     read = Inside(g.read, 2, z), box = N == 1 || Inside(g.box, 2, z);
 
-    if (all && read && box) copy<true>(slot, 0, 0);
-    else copy<false>(slot, read ? there : 0, box ? others : 0);
+    if (all && read && box && z <= last) copy<true>(slot, 0, 0);
+    else if (z <= last) copy<false>(slot, read ? there : 0, box ? others : 0);
 #pragma unroll
     for (int f = 0; f < N; f++) from[f] += g.xl.plane;
     asm volatile("cp.async.commit_group;" ::: "memory");
@@ -231,8 +228,7 @@ struct LatticeRing {
   __device__ __forceinline__ void wait()
   {
     asm volatile("cp.async.wait_group 1;" ::: "memory");
-    if (BLOCK) __syncthreads();
-    else __syncwarp();
+    __syncwarp();
     have = have == SLOTS - 1 ? 0 : have + 1;
   }
   __device__ __forceinline__ T get(int f, int r, int to = 0) const { return mine[have * SLOT + f * FIELD + r * ROW + to]; }
@@ -243,7 +239,6 @@ private:
   {
 #pragma unroll
     for (int r = 0; r < ROWS + 2; r++) {
-      if ((r == 0 && !first) || (r == ROWS + 1 && !last)) continue;
 #pragma unroll
       for (int f = 0; f < N; f++) {
         const unsigned to    = slot + (unsigned)sizeof(T) * (f * FIELD + r * ROW);

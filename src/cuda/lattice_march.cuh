@@ -292,7 +292,7 @@ template <typename T, LatticeKind KIND, bool BODY, LatticeMode MODE, template <t
 struct LatticeMarch {
   static constexpr int ROWS = LatticeShape<T, KIND>::ROWS, NK = LatticeNode<T, KIND>::NK;
   using Tile                = LatticeTile<ROWS>;
-  using Ring                = LatticeRing<T, 2 + NK, Tile, false>;
+  using Ring                = LatticeRing<T, 2 + NK, Tile>;
   using Node                = LatticeNode<T, KIND>;
 
   const LatticeGeometry      &g;
@@ -358,8 +358,8 @@ struct LatticeMarch {
     return sum * x;
   }
 
-  /* the layer above plane z, which is complete then; planes from `first` on are put */
-  __device__ __forceinline__ void layer(int z, int first)
+  /* the layer above plane z, which is complete then; planes from `first` to end are put */
+  __device__ __forceinline__ void layer(int z, int first, int end)
   {
     const unsigned rows = Inside(g.write, 2, z) ? write : 0, put = z >= first && (MODE != LATTICE_ENERGY || rows) ? store : 0;
     Node           n[8];               /* corners of the cube */
@@ -367,7 +367,7 @@ struct LatticeMarch {
     T              old[ROWS + 1], partial = 0;
 
     ring.wait();
-    ring.request(g, z + 3);
+    ring.request(g, z + 3, end);
     sums.begin(z);
     if constexpr (MODE == LATTICE_ADD) fetchold(put, old);
     n[0] = below[0];
@@ -418,12 +418,12 @@ struct LatticeMarch {
   {
     for (int z = first - 1; z <= first + 1; z++) {
       if (z > first) ring.wait();
-      ring.request(g, z);
+      ring.request(g, z, end);
     }
 #pragma unroll
     for (int r = 0; r < ROWS + 2; r++) get(r, below[r], belowright[r]);
     for (int z = first - 1; z < end; z++) {
-      layer(z, first);
+      layer(z, first, end);
       y += g.yl.plane;
     }
     if constexpr (MODE == LATTICE_ENERGY) AddEnergy(energy, v.sweep);

@@ -2,17 +2,51 @@
   The operator on a lattice (lattice.cuh) in 3D with constant materials: a stencil of 15 points.
 
   Where all cubes around a node exist, a block marches in z.  A plane of x, which comes through shared memory, two planes ahead, gives to the rows of the plane
-  below, of its own and of the plane above, whose sums are in registers.  Nodes of the sides are left to threads that have one each, in blocks of the same launch:
+  below, of its own and of the plane above, whose sums are in registers.  Nodes of the sides are left to threads that have one each, in the first blocks of the launch:
   there the weights are found from which cubes exist.  The cubes around an edge in x are those on either side of it in y and in z, of which those on the
   same side in both have two tetrahedra with it, the others one; an edge in xy has two in either cube, that in xyz all six.  Memory bounds it.
 */
-#include "lattice.cuh"
+#include "lattice_planes.cuh"
 #include "shell.cuh"
 
 namespace patchfd
 {
 
-using StencilTile = LatticeTile<8, 64>;
+/* a block: LANES threads with COLUMNS columns each, at distance LANES, in GROUPS of ROWS rows; planes in shared memory; least number of blocks of a multiprocessor */
+template <typename T, int ROWS_, int COLUMNS_, int LANES_, int GROUPS_, int SLOTS_, int BLOCKS_>
+struct StencilShape {
+  static constexpr int ROWS = ROWS_, COLUMNS = COLUMNS_, LANES = LANES_, GROUPS = GROUPS_, BLOCKS = BLOCKS_, THREADS = LANES * GROUPS, NX = LANES * COLUMNS, NY = ROWS * GROUPS;
+  using Planes = LatticePlanes<T, 1, NX, NY, SLOTS_>;
+};
+
+/* the nodes that a block writes: tiles of the same size, as far as possible */
+struct StencilTile {
+  int i, j, columns, rows;
+
+  template <typename Shape>
+  static __device__ StencilTile of(const Range &nodes)
+  {
+    StencilTile t;
+
+    cut(nodes.lo[0], nodes.hi[0], Shape::NX, (int)blockIdx.x, &t.i, &t.columns);
+    cut(nodes.lo[1], nodes.hi[1], Shape::NY, (int)blockIdx.y, &t.j, &t.rows);
+    return t;
+  }
+  template <typename Shape>
+  static dim3 grid(const Range &nodes)
+  {
+    return dim3(PetscMax(1, (nodes.hi[0] - nodes.lo[0] + Shape::NX - 1) / Shape::NX), PetscMax(1, (nodes.hi[1] - nodes.lo[1] + Shape::NY - 1) / Shape::NY));
+  }
+
+private:
+  static __device__ void cut(int lo, int hi, int most, int tile, int *first, int *count)
+  {
+    const int tiles = max(1, (hi - lo + most - 1) / most), size = (hi - lo + tiles - 1) / tiles;
+
+    *first = lo + tile * size;
+    *count = max(0, min(size, hi - *first));
+  }
+};
 
 /* what tetrahedra give to edges: one to that of an axis, those of a cube to that of a face, to that through it */
 template <typename T>
@@ -75,79 +109,109 @@ struct StencilTable {
 
 /* ---- where all cubes exist ---- */
 
-template <typename T, LatticeMode MODE>
+template <typename T, LatticeMode MODE, typename Shape>
 struct StencilMarch {
-  static constexpr int ROWS = StencilTile::ROWS;
-  using Ring                = LatticeRing<T, 1, StencilTile, true>;
+  static constexpr int ROWS = Shape::ROWS, COLUMNS = Shape::COLUMNS;
+  using Planes              = typename Shape::Planes;
 
   const LatticeGeometry   &g;
   const StencilWeights<T> &w;
   const LatticeVectors<T> &v;
-  Ring                     ring;
-  const unsigned           store, write; /* bits of rows */
-  T                       *y;            /* row 0 of the plane to be written */
-  T                        sum[ROWS + 1], own[ROWS + 1]; /* of the planes below: of that to be written, of the next one */
-  T                        x[ROWS + 1];                  /* of the plane to be written, for its energy */
+  const StencilTile        tile;
+  Planes                   planes;
+  const int                column, first; /* the thread's first one; its first row, of the block's */
+  T                       *y;             /* its first node in the plane to be written */
+  T                        sum[ROWS][COLUMNS], own[ROWS][COLUMNS]; /* of the planes below: of that to be written, of the next one */
+  T                        x[ROWS][COLUMNS];                       /* of the plane to be written, for its energy */
+  T                        old[ROWS][COLUMNS];                     /* y0 of that plane */
   double                   energy;
 
   __device__ __forceinline__ StencilMarch(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, const StencilTile &tile, T *shared, int z) :
-    g(g), w(table.whole), v(v), ring(tile, g, shared), store(tile.stored(table.inner)), write(tile.rows(g.write)), y(v.y + g.yl.at(tile.i, tile.j, z - 2)), energy(0)
+    g(g), w(table.whole), v(v), tile(tile), planes(g, shared, tile.i - 1, tile.j - 1, tile.columns + 2, tile.rows + 2), column((int)threadIdx.x % Shape::LANES), first((int)threadIdx.x / Shape::LANES * ROWS),
+    y(v.y + g.yl.at(tile.i + column, tile.j + first, z - 2)), energy(0)
   {
-    ring.from[0] = v.x + g.xl.at(tile.i, tile.j, z - 1);
+    planes.field[0] = v.x;
 #pragma unroll
-    for (int r = 0; r <= ROWS; r++) sum[r] = own[r] = x[r] = 0;
+    for (int r = 0; r < ROWS; r++) {
+#pragma unroll
+      for (int c = 0; c < COLUMNS; c++) sum[r][c] = own[r][c] = x[r][c] = 0;
+    }
   }
 
-  __device__ __forceinline__ StencilRow<T> row(int r) const { return {ring.get(0, r, ring.left), ring.get(0, r), ring.get(0, r, ring.right)}; }
-
   /* row b of a plane, between rows a and c: to row r of the plane below, which is complete then, of its own plane and of that above */
-  __device__ __forceinline__ T add(int r, const StencilRow<T> &a, const StencilRow<T> &b, const StencilRow<T> &c)
+  __device__ __forceinline__ T add(T &sum, T &own, const StencilRow<T> &a, const StencilRow<T> &b, const StencilRow<T> &c) const
   {
-    const T below = sum[r] + (w.z[1] * b.own + w.xz[1] * b.right + (w.yz[1] * c.own + w.xyz[1] * c.right));
+    const T below = fma(w.z[1], b.own, fma(w.xz[1], b.right, fma(w.yz[1], c.own, fma(w.xyz[1], c.right, sum))));
 
-    sum[r] = own[r] + (w.own * b.own + w.x[0] * b.left + w.x[1] * b.right) + (w.y[0] * a.own + w.y[1] * c.own + w.xy[0] * a.left + w.xy[1] * c.right);
-    own[r] = w.z[0] * b.own + w.xz[0] * b.left + (w.yz[0] * a.own + w.xyz[0] * a.left);
+    sum = fma(w.own, b.own, fma(w.x[0], b.left, fma(w.x[1], b.right, own)));
+    sum = fma(w.y[0], a.own, fma(w.y[1], c.own, fma(w.xy[0], a.left, fma(w.xy[1], c.right, sum))));
+    own = fma(w.z[0], b.own, fma(w.xz[0], b.left, fma(w.yz[0], a.own, w.xyz[0] * a.left)));
     return below;
   }
 
-  __device__ __forceinline__ void layer(int z, bool last)
+  /* the thread's node of row r and column c in the plane to be written */
+  __device__ __forceinline__ T *node(int r, int c) const { return y + r * (size_t)Opaque((unsigned)g.yl.row) + c * Shape::LANES; }
+  __device__ __forceinline__ bool has(int r, int c) const { return column + c * Shape::LANES < tile.columns && first + r < tile.rows; }
+
+  /* row r, from the one before the thread's first one, of the plane that is there */
+  __device__ __forceinline__ StencilRow<T> get(int r, int c, unsigned placed) const
   {
-    const unsigned rows = Inside(g.write, 2, z - 1) ? write : 0, put = !last ? 0 : (MODE == LATTICE_ENERGY ? store & rows : store);
-    StencilRow<T>  row3[3];
-    T              old[ROWS + 1], partial = 0;
+    const T *const from = planes.row(0, first + r, placed) + column + c * Shape::LANES;
 
-    ring.wait();
-    ring.request(g, z + 2);
-    if constexpr (MODE == LATTICE_ADD) {
+    return {from[0], from[1], from[2]};
+  }
+
+  __device__ __forceinline__ void fetchold(bool put)
+  {
 #pragma unroll
-      for (int r = 1; r <= ROWS; r++) old[r] = put >> r & 1 ? (y + (v.y0 - v.y))[r * (size_t)Opaque((unsigned)g.yl.row)] : T(0);
+    for (int r = 0; r < ROWS; r++) {
+#pragma unroll
+      for (int c = 0; c < COLUMNS; c++) old[r][c] = put && has(r, c) ? node(r, c)[v.y0 - v.y] : T(0);
     }
-    row3[0] = row(0);
-    row3[1] = row(1);
-#pragma unroll
-    for (int r = 1; r <= ROWS; r++) {
-      row3[2] = row(r + 1);
-      T below = (rows >> r & 1 ? v.alpha : T(0)) * add(r, row3[0], row3[1], row3[2]);
+  }
 
-      if constexpr (MODE == LATTICE_ADD) below += old[r];
-      if (put >> r & 1) {
-        y[r * (size_t)Opaque((unsigned)g.yl.row)] = below;
-        if (MODE == LATTICE_ENERGY) partial += below * x[r];
+  /* what plane z gives, that is there; the plane below is complete then, and may be put */
+  __device__ __forceinline__ void layer(int z, bool put)
+  {
+    const unsigned placed = planes.place(0, z);
+    StencilRow<T> before[COLUMNS], row[COLUMNS];
+    T             partial = 0;
+
+#pragma unroll
+    for (int c = 0; c < COLUMNS; c++) {
+      before[c] = get(0, c, placed);
+      row[c]    = get(1, c, placed);
+    }
+#pragma unroll
+    for (int r = 0; r < ROWS; r++) {
+#pragma unroll
+      for (int c = 0; c < COLUMNS; c++) {
+        const StencilRow<T> next = get(r + 2, c, placed);
+        T                   below = add(sum[r][c], own[r][c], before[c], row[c], next);
+
+        if (put && has(r, c)) {
+          if (MODE == LATTICE_ADD) below += old[r][c];
+          *node(r, c) = below;
+          if (MODE == LATTICE_ENERGY) partial += below * x[r][c];
+        }
+        if (MODE == LATTICE_ENERGY) x[r][c] = row[c].own;
+        before[c] = row[c];
+        row[c]    = next;
       }
-      if (MODE == LATTICE_ENERGY) x[r] = row3[1].own;
-      row3[0] = row3[1];
-      row3[1] = row3[2];
     }
     if (MODE == LATTICE_ENERGY) energy += partial;
   }
 
-  /* planes from first to end */
-  __device__ __forceinline__ void march(int first, int end)
+  /* planes from `from` to end */
+  __device__ __forceinline__ void march(int from, int end)
   {
-    ring.request(g, first - 1);
-    ring.request(g, first);
-    for (int z = first - 1; z <= end; z++) {
-      layer(z, z > first);
+    for (int z = from - 1; z < min(from - 2 + Planes::SLOTS, end + 1); z++) planes.request(z);
+    for (int z = from - 1; z <= end; z++) {
+      __syncthreads();
+      if (z + Planes::SLOTS - 1 <= end) planes.request(z + Planes::SLOTS - 1);
+      if (MODE == LATTICE_ADD) fetchold(z > from);
+      planes.wait();
+      layer(z, z > from);
       y += g.yl.plane;
     }
     if constexpr (MODE == LATTICE_ENERGY) AddEnergy(energy, v.sweep);
@@ -189,12 +253,12 @@ static __device__ T StencilNode(const LatticeGeometry &g, const StencilTable<T> 
 }
 
 template <typename T, LatticeMode MODE>
-static __device__ void StencilSides(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, int parts)
+static __device__ void StencilSides(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, int layers)
 {
-  const size_t block = ((size_t)(blockIdx.z - parts) * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x, blocks = (size_t)(gridDim.z - parts) * gridDim.y * gridDim.x;
+  const size_t block = ((size_t)blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x, blocks = (size_t)layers * gridDim.y * gridDim.x;
   double       energy = 0;
 
-  for (size_t item = block * StencilTile::THREADS + threadIdx.x; item < table.sides.size(); item += blocks * StencilTile::THREADS) {
+  for (size_t item = block * blockDim.x + threadIdx.x; item < table.sides.size(); item += blocks * blockDim.x) {
     int node[3];
 
     table.sides.template find<unsigned>(item, node);
@@ -205,39 +269,42 @@ static __device__ void StencilSides(const LatticeGeometry &g, const StencilTable
 
 /* ---- launches ---- */
 
-template <typename T, LatticeMode MODE>
-__launch_bounds__(StencilTile::THREADS, sizeof(T) == 4 ? 4 : 3)
+template <typename T, LatticeMode MODE, typename Shape>
+__launch_bounds__(Shape::THREADS, Shape::BLOCKS)
 static __global__ void LatticeStencilKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ StencilTable<T> table, const __grid_constant__ LatticeVectors<T> v, const __grid_constant__ LatticeCut cut)
 {
   extern __shared__ double shared_memory[];
-  int                      first, end;
-  bool                     inner;
+  const int                layers = (int)gridDim.z - cut.parts, part = (int)blockIdx.z - layers; /* the sides come first: what is last is to be short */
 
   if (MODE == LATTICE_ENERGY && v.sweep->stop) return;
-  if ((int)blockIdx.z >= cut.parts) StencilSides<T, MODE>(g, table, v, cut.parts);
+  if (part < 0) StencilSides<T, MODE>(g, table, v, layers);
   else {
-    cut.planes(g, &first, &end, &inner);
-    StencilMarch<T, MODE> march(g, table, v, StencilTile(table.inner), (T *)shared_memory, first);
+    const int                    first = cut.lo + part * cut.chunk;
+    StencilMarch<T, MODE, Shape> march(g, table, v, StencilTile::of<Shape>(table.inner), (T *)shared_memory, first);
 
-    march.march(first, end);
+    march.march(first, min(first + cut.chunk, cut.hi));
   }
 }
 
-/* f(its kernel) */
+/* f(its kernel, its shape) */
 template <typename T, typename F>
 static PetscErrorCode ForStencil(LatticeMode mode, F &&f)
 {
-  return mode == LATTICE_MULT ? f(LatticeStencilKernel<T, LATTICE_MULT>) : (mode == LATTICE_ADD ? f(LatticeStencilKernel<T, LATTICE_ADD>) : f(LatticeStencilKernel<T, LATTICE_ENERGY>));
+  using Shape = StencilShape<T, sizeof(T) == 4 ? 8 : 4, 2, 128, 2, 3, sizeof(T) == 4 ? 2 : 3>;
+
+  return mode == LATTICE_MULT ? f(LatticeStencilKernel<T, LATTICE_MULT, Shape>, Shape()) : (mode == LATTICE_ADD ? f(LatticeStencilKernel<T, LATTICE_ADD, Shape>, Shape()) : f(LatticeStencilKernel<T, LATTICE_ENERGY, Shape>, Shape()));
 }
 
-/* the nodes of y that have all their cubes */
+/* rows of A whose nodes have all their cubes, and neighbours that are read */
 static Range InnerNodes(const LatticeGeometry &g)
 {
   Range r;
 
   for (int d = 0; d < 3; d++) {
-    r.lo[d] = PetscMin(PetscMax(g.store.lo[d], g.cubes.lo[d] + 1), g.store.hi[d]);
-    r.hi[d] = PetscMax(r.lo[d], PetscMin(g.store.hi[d], g.cubes.hi[d]));
+    const int lo = PetscMax(PetscMax(g.write.lo[d], g.read.lo[d] + 1), g.cubes.lo[d] + 1), hi = PetscMin(PetscMin(g.write.hi[d], g.read.hi[d] - 1), g.cubes.hi[d]);
+
+    r.lo[d] = PetscMin(PetscMax(g.store.lo[d], lo), g.store.hi[d]);
+    r.hi[d] = PetscMax(r.lo[d], PetscMin(g.store.hi[d], hi));
   }
   return r;
 }
@@ -245,14 +312,26 @@ static Range InnerNodes(const LatticeGeometry &g)
 template <typename T>
 PetscErrorCode LatticeStencilCut(LatticeMode mode, const LatticeGeometry &g, LatticeCut *cut)
 {
-  constexpr size_t shared = StencilMarch<T, LATTICE_MULT>::Ring::SHARED;
-  const Range      inner  = InnerNodes(g);
+  constexpr int full = 6, shortest = 24; /* times that a device is full; planes of a march, which begins with some that give nothing */
+  const Range   inner = InnerNodes(g);
 
-  return ForStencil<T>(mode, [&](auto kernel) {
+  return ForStencil<T>(mode, [&](auto kernel, auto shape) {
+    using Shape = decltype(shape);
+    const int  planes = inner.hi[2] - inner.lo[2];
+    const dim3 tiles  = StencilTile::grid<Shape>(inner);
+    const auto block  = (size_t)tiles.x * tiles.y;
+    int        processors, blocks;
+
     PetscFunctionBegin;
-    PetscCall(LatticeCutPlanes<StencilTile>(kernel, shared, g, cut));
-    cut->grid   = StencilTile::grid(inner);
-    cut->grid.z = (unsigned)cut->parts + (unsigned)(Shell(g.store, inner).size() / ((size_t)cut->grid.x * cut->grid.y * StencilTile::THREADS * 2) + 1); /* for those of the sides */
+    PetscCall(Multiprocessors(&processors));
+    PetscCall(AllowShared(kernel, Shape::Planes::SHARED));
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, Shape::THREADS, Shape::Planes::SHARED));
+    cut->lo    = inner.lo[2];
+    cut->hi    = inner.hi[2];
+    cut->parts = PetscMax(1, PetscMin(planes / shortest, (int)((size_t)full * blocks * processors / block) + 1));
+    cut->chunk = (planes + cut->parts - 1) / cut->parts;
+    cut->parts = cut->chunk ? (planes + cut->chunk - 1) / cut->chunk : 0;
+    cut->grid  = dim3(tiles.x, tiles.y, (unsigned)cut->parts + (unsigned)(Shell(g.store, inner).size() / (block * Shape::THREADS * 2) + 1)); /* for those of the sides */
     PetscFunctionReturn(PETSC_SUCCESS);
   });
 }
@@ -268,11 +347,14 @@ PetscErrorCode LatticeStencilApply(LatticeMode mode, const LatticeCut &cut, cons
   table.entries.space = 6 * edge;
   table.entries.node  = 5 * edge;
   table.whole         = Weights<T>(table.entries, {{1, 1}, {1, 1}, {1, 1}});
+  for (size_t i = 0; i < sizeof(table.whole) / sizeof(T); i++) ((T *)&table.whole)[i] *= v.alpha;
   table.inner         = InnerNodes(g);
   table.sides         = Shell(g.store, table.inner);
-  return ForStencil<T>(mode, [&](auto kernel) {
+  return ForStencil<T>(mode, [&](auto kernel, auto shape) {
+    using Shape = decltype(shape);
+
     PetscFunctionBegin;
-    kernel<<<cut.grid, StencilTile::THREADS, StencilMarch<T, LATTICE_MULT>::Ring::SHARED, stream>>>(g, table, v, cut);
+    kernel<<<cut.grid, Shape::THREADS, Shape::Planes::SHARED, stream>>>(g, table, v, cut);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   });
