@@ -43,7 +43,7 @@ typedef struct {
 
 enum {
   BANDS_COLUMNS = 256,   /* most columns of a tile */
-  BANDS_BYTES   = 1 << 19 /* that a tile may take of the second level of the cache */
+  BANDS_BYTES   = 3 << 19 /* that a tile may take of the second level of the cache */
 };
 
 static PetscErrorCode BandDestroy(Band *b)
@@ -286,21 +286,30 @@ static void BandsStore(PetscInt lines, PetscInt n, REAL alpha, const V *columns,
   }
 }
 
+/* ask for n numbers, to be read or written soon: rows are too short for the processor to foresee them */
+#define PrefetchRow(x, n, write) \
+  for (PetscInt c_ = 0; c_ < (n); c_ += 64 / REAL_BYTES) __builtin_prefetch((x) + c_, write)
+
 /* rows and columns j0 .. j1 - 1, i0 .. i1 - 1 of plane k */
 static void BandsTile(BandsPlan *p, PetscInt i0, PetscInt i1, PetscInt j0, PetscInt j1, PetscInt k, REAL alpha, const REAL *x, const REAL *y0, REAL *y)
 {
   const Band     *bx = &p->dir[0], *by = &p->dir[1], *bz = &p->dir[2];
   const ptrdiff_t row = p->from.n[0], plane = row * p->from.n[1], torow = p->to.n[0];
   const PetscBool pair = p->pair;
+  const ptrdiff_t soon = (ptrdiff_t)(k + 1) * p->from.n[2] / p->to.n[2] + bz->width / 2 + 1; /* the plane of x that is wanted next */
   PetscInt        ilo, iend, jlo, jend;
 
   BandColumns(bx, i0, i1, &ilo, &iend);
   BandColumns(by, j0, j1, &jlo, &jend);
-  for (PetscInt j = jlo; j < jend && !p->flat; j++) BandRows(bz, pair, k, 1, 0, x + j * row + ilo, NULL, plane, iend - ilo, p->s + (j - jlo) * p->ld, p->t + (j - jlo) * p->ld, 0);
+  for (PetscInt j = jlo; j < jend && !p->flat; j++) {
+    if (soon < p->from.n[2]) PrefetchRow(x + soon * plane + j * row + ilo, iend - ilo, 0);
+    BandRows(bz, pair, k, 1, 0, x + j * row + ilo, NULL, plane, iend - ilo, p->s + (j - jlo) * p->ld, p->t + (j - jlo) * p->ld, 0);
+  }
   for (PetscInt j = j0; j < j1; j += VL) {
     const PetscInt  lines = PetscMin(VL, j1 - j);
     const ptrdiff_t at    = (k * (ptrdiff_t)p->to.n[1] + j) * torow + i0;
 
+    for (PetscInt l = 0; l < lines; l++) PrefetchRow(y + at + l * torow, i1 - i0, 1);
     if (p->flat) BandRows(by, pair, j, lines, 0, x + ilo, NULL, row, iend - ilo, p->g, p->h, p->ld);
     else BandRows(by, pair, j, lines, jlo, p->s, pair ? p->t : NULL, p->ld, iend - ilo, p->g, p->h, p->ld);
     BandsTurn(p->g, p->ld, iend - ilo, p->G);

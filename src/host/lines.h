@@ -334,7 +334,8 @@ static inline void Prefetch(const Batch *b, const PetscInt n[3], const PatchFDBo
     const REAL *at = x + PatchFDBoxNode(box, b->first[0][l], b->first[1][l], b->first[2][l]);
 
     for (PetscInt k = 0; k < n[2]; k++)
-      for (PetscInt j = 0; j < n[1]; j++) __builtin_prefetch(at + ((ptrdiff_t)k * box->n[1] + j) * box->n[0]);
+      for (PetscInt j = 0; j < n[1]; j++)
+        for (PetscInt i = 0; i < n[0]; i += 64 / REAL_BYTES) __builtin_prefetch(at + ((ptrdiff_t)k * box->n[1] + j) * box->n[0] + i);
   }
 }
 
