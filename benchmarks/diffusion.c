@@ -1,34 +1,12 @@
-static char help[] = "Times of the operator diffusion: a product, a smoothing step (patchfd), a V-cycle (patchmg), and a solve to 1e-9, f = 1, K = 1 + sin(x) / 2 in every direction;\n\
-and of set-up: the first one, and once more after the coefficients have changed.\n\
+static char help[] = "Times of the operator diffusion: a product, a smoothing step (patchfd), a V-cycle (patchmg), a solve to 1e-9, f = 1,\n\
+and set-up: the first one, and once more after the coefficients have changed.\n\
   -degrees <k,...>, -cells <n,...> : polynomial degrees and cells in a direction (default 2,4,7 and 32,16,8)\n\
-  -constant                        : K = 1\n\
-  -contrast <c>                    : K = c^((1 + sin(2 pi x) sin(2 pi y) cos(pi x)) / 2)\n\
+  -problem <kind:number>           : coefficients and map, see tests/variable.h (default smooth:0.5); const for K = 1\n\
+  -solve                           : nothing but the solve, for other preconditioners (-dm_mat_type aij -pc_type gamg)\n\
   -dm_box_*, -dm_vec_type <type>   : as for any solve; dimension 3 unless -dm_box_dim says otherwise\n\n";
 
-#include <petscpatchfd.h>
+#include "../tests/variable.h"
 #include <petsctime.h>
-
-static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
-{
-  PetscFunctionBeginUser;
-  u[0] = 1;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar K[], PETSC_UNUSED void *ctx)
-{
-  PetscFunctionBeginUser;
-  K[0] = 1;
-  for (PetscInt d = 0; d < dim; d++) K[0] *= 1 + 0.5 * PetscSinReal(6 * x[d]);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode Contrast(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar K[], void *ctx)
-{
-  PetscFunctionBeginUser;
-  K[0] = PetscPowReal(*(const PetscReal *)ctx, (1 + PetscSinReal(2 * PETSC_PI * x[0]) * PetscSinReal(2 * PETSC_PI * x[1]) * PetscCosReal(PETSC_PI * x[0])) / 2);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
 
 typedef struct {
   Mat A;
@@ -61,40 +39,39 @@ static PetscErrorCode Time(const Work *w, PetscLogDouble *seconds)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the same coefficients once more, as if they were others */
-static PetscErrorCode SetCoefficients(DM dm, PetscBool constant, PetscReal *contrast)
+/* a product, a step, a V-cycle */
+static PetscErrorCode Parts(Work w[], PetscInt N)
 {
-  PetscFunctionBeginUser;
-  if (constant) {
-    const PetscReal one = 1;
+  PetscLogDouble seconds[3];
 
-    PetscCall(DMBoxSetDiffusion(dm, 1, &one, 0));
-  } else PetscCall(DMBoxSetDiffusionFunction(dm, 1, *contrast > 1 ? Contrast : Conductivity, NULL, contrast));
+  PetscFunctionBeginUser;
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &w[1].pc));
+  PetscCall(PCSetOperators(w[1].pc, w[0].A, w[0].A));
+  PetscCall(PCSetType(w[1].pc, PCPATCHFD));
+  PetscCall(PCSetOptionsPrefix(w[1].pc, "mg_levels_")); /* that of the finest level */
+  PetscCall(PCSetFromOptions(w[1].pc));
+  PetscCall(PCSetUp(w[1].pc));
+  for (int i = 0; i < 3; i++) PetscCall(Time(&w[i], &seconds[i]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  ns an unknown: product %.4f, step %.4f, V-cycle %.4f\n", 1e9 * seconds[0] / N, 1e9 * seconds[1] / N, 1e9 * seconds[2] / N));
+  PetscCall(PCDestroy(&w[1].pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool constant, PetscReal contrast)
+static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool solve, Problem *p)
 {
-  const PetscInt cells[3] = {n, n, n};
   DM             dm;
   KSP            ksp;
-  PC             smoother;
   Work           w[3] = {{0}};
-  PetscLogDouble t[5], seconds[3];
+  PetscLogDouble t[5];
   PetscInt       N, its;
 
   PetscFunctionBeginUser;
-  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, degree, &dm));
-  PetscCall(DMBoxSetOperator(dm, "diffusion"));
-  PetscCall(DMSetFromOptions(dm));
-  PetscCall(SetCoefficients(dm, constant, &contrast));
   PetscCall(PetscTime(&t[0]));
-  PetscCall(DMSetUp(dm));
+  PetscCall(CreateDM(3, n, degree, p, &dm));
   PetscCall(DMCreateMatrix(dm, &w[0].A));
   PetscCall(DMCreateGlobalVector(dm, &w[0].b));
   PetscCall(VecDuplicate(w[0].b, &w[0].x));
   PetscCall(VecGetSize(w[0].b, &N));
-  PetscCall(DMBoxAddLoad(dm, 0, One, NULL, w[0].b));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetDM(ksp, dm));
   PetscCall(KSPSetOperators(ksp, w[0].A, w[0].A));
@@ -106,25 +83,20 @@ static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool constant, Pets
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSetUp(ksp));
   PetscCall(PetscTime(&t[1]));
+  PetscCall(VecSet(w[0].x, 1));
+  PetscCall(DMBoxAddLoadVec(dm, w[0].x, w[0].b));
   PetscCall(KSPSolve(ksp, w[0].b, w[0].x)); /* records, and finds room */
-  PetscCall(SetCoefficients(dm, constant, &contrast));
+  if (strcmp(p->name, "const")) PetscCall(DMBoxSetDiffusionFunction(dm, 1, Conductivity, NULL, p)); /* as if it were another */
   PetscCall(PetscTime(&t[2]));
+  PetscCall(MatBoxUpdate(w[0].A));
   PetscCall(KSPSetUp(ksp));
   PetscCall(PetscTime(&t[3]));
   PetscCall(KSPSolve(ksp, w[0].b, w[0].x));
   PetscCall(PetscTime(&t[4]));
   PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(PCCreate(PETSC_COMM_WORLD, &smoother));
-  PetscCall(PCSetOperators(smoother, w[0].A, w[0].A));
-  PetscCall(PCSetType(smoother, PCPATCHFD));
-  PetscCall(PCSetOptionsPrefix(smoother, "mg_levels_")); /* that of the finest level */
-  PetscCall(PCSetFromOptions(smoother));
-  PetscCall(PCSetUp(smoother));
-  w[1].pc = smoother;
-  for (int i = 0; i < 3; i++) PetscCall(Time(&w[i], &seconds[i]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ", %" PetscInt_FMT " unknowns: ns an unknown: product %.3f, step %.3f, V-cycle %.3f, solve %.1f; %" PetscInt_FMT " iterations; set-up with the mesh %.3f s, again %.3f s\n", degree, N,
-                        1e9 * seconds[0] / N, 1e9 * seconds[1] / N, 1e9 * seconds[2] / N, 1e9 * (t[4] - t[3]) / N, its, t[1] - t[0], t[3] - t[2]));
-  PetscCall(PCDestroy(&smoother));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ", %" PetscInt_FMT " unknowns: %" PetscInt_FMT " iterations, solve %.1f ns an unknown, %.4f s; set-up with mesh and matrix %.3f s, again %.3f s\n", degree, N, its,
+                        1e9 * (t[4] - t[3]) / N, t[4] - t[3], t[1] - t[0], t[3] - t[2]));
+  if (!solve) PetscCall(Parts(w, N));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&w[0].x));
   PetscCall(VecDestroy(&w[0].b));
@@ -136,8 +108,9 @@ static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool constant, Pets
 int main(int argc, char **argv)
 {
   PetscInt  degrees[16] = {2, 4, 7}, cells[16] = {32, 16, 8}, n = 16, m = 16;
-  PetscBool set, constant = PETSC_FALSE;
-  PetscReal contrast = 1;
+  PetscBool set, solve = PETSC_FALSE;
+  char      name[64] = "smooth:0.5";
+  Problem   p;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -147,9 +120,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", cells, &m, &set));
   if (!set) m = 3;
   PetscCheck(n == m, PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-degrees has %" PetscInt_FMT " numbers and -cells %" PetscInt_FMT, n, m);
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-constant", &constant, NULL));
-  PetscCall(PetscOptionsGetReal(NULL, NULL, "-contrast", &contrast, NULL));
-  for (PetscInt i = 0; i < n; i++) PetscCall(Case(degrees[i], cells[i], constant, contrast));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-solve", &solve, NULL));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-problem", name, sizeof(name), NULL));
+  PetscCall(SetProblem(name, &p));
+  for (PetscInt i = 0; i < n; i++) PetscCall(Case(degrees[i], cells[i], solve, &p));
   PetscCall(PetscFinalize());
   return 0;
 }

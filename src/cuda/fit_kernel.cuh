@@ -17,6 +17,7 @@
 #pragma once
 #include "dispatch.cuh"
 #include "fit_make.cuh"
+#include "reciprocal.cuh"
 #include <patchfd/private/fit.h>
 
 namespace patchfd
@@ -52,6 +53,7 @@ struct FitTile {
   static constexpr int M = inner ? 2 * k - 1 : 2 * k + 1, lines = dim == 3 ? M * M : M, volume = lines * M, record = M * (M + 3), size = volume + dim * record;
   static constexpr int teams = lines >= 96 ? 1 : 128 / lines, threads = RoundUp(teams * lines, 32);
   static constexpr size_t shared = teams * size * sizeof(T) + threads * sizeof(double);
+  static constexpr int    blocks = 512 / threads > 0 ? 512 / threads : 1; /* at a time: more registers do not pay for less threads */
 };
 
 /* v = S' v or S v for n numbers in room for M */
@@ -153,7 +155,9 @@ struct FitThread {
 #pragma unroll
     for (int s = 0; s < M; s++) {
       if (!inner && s >= n[last]) break;
-      c[s] = sqrt((rest * z[n[last] * (n[last] + 2) + s] + mass * g[last] * z[n[last] * (n[last] + 1) + s]) / arg.diagonal[node(s)]);
+      const T t = rest * z[n[last] * (n[last] + 2) + s] + mass * g[last] * z[n[last] * (n[last] + 1) + s];
+
+      c[s] = t * rsqrt(t * arg.diagonal[node(s)]); /* the root of the ratio, without a division */
     }
   }
   /* v /= D on the line of modes in the first direction; nothing where D is zero: the constants of a patch without Dirichlet nodes */
@@ -167,7 +171,7 @@ struct FitThread {
     for (int s = 0; s < M; s++) {
       const T D = inner || s < n[0] ? g[0] * x[s] + rest : T(0);
 
-      v[s] = D == 0 ? T(0) : v[s] / D;
+      v[s] *= ReciprocalOrZero(D);
     }
   }
   /* the line of the last direction in v: v = B v; all threads of a block call it */
@@ -226,7 +230,7 @@ struct FitThread {
 };
 
 template <typename T, int dim, int k, bool inner>
-__global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitApplyKernel(FitArguments<T> arg)
+__global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads, FitTile<T, dim, k, inner>::blocks) FitApplyKernel(FitArguments<T> arg)
 {
   extern __shared__ double fit_memory[];
 

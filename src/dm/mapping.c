@@ -254,11 +254,14 @@ static PetscErrorCode DMBoxCheckShape(DM dm)
 {
   const DM_Box       *box    = (const DM_Box *)dm->data;
   const PetscReal     one    = 1;
+  PatchFDKernels      kern;
   const PatchFDPoints points = {.nkappa = 1, .kappa = &one, .kappaconstant = PETSC_TRUE};
   PatchFDMetric       m      = {.defect = PATCHFD_DEFECT_NONE};
   PatchFDFieldPoints  field[DMBOX_MAX_FIELDS];
 
   PetscFunctionBegin;
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  if (!PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS); /* this would be most of set-up; what operators on a GPU see in theirs has to do */
   PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_TRUE, field));
   PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, &m));
   PetscCall(DMBoxFieldPointsDestroy(dm, field));

@@ -185,6 +185,53 @@ PetscErrorCode PatchFDHostDenseCreate(PetscInt nterm, const PatchFDMatrixTerm te
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* where the nodes of a cell are among those of the patch, or -1 */
+static PetscBool CellPlaces(PetscInt degree, PetscInt dim, const PetscInt cell[3], const PetscInt first[3], const PetscInt n[3], PetscInt place[])
+{
+  PetscBool any = PETSC_FALSE;
+
+  for (PetscInt k = 0; k <= (dim == 3 ? degree : 0); k++) {
+    for (PetscInt j = 0; j <= degree; j++) {
+      for (PetscInt i = 0; i <= degree; i++) {
+        const PetscInt at[3] = {cell[0] * degree + i - first[0], cell[1] * degree + j - first[1], dim == 3 ? cell[2] * degree + k - first[2] : 0};
+        PetscBool      in    = PETSC_TRUE;
+
+        for (int d = 0; d < 3; d++) in = (PetscBool)(in && at[d] >= 0 && at[d] < n[d]);
+        any      = (PetscBool)(any || in);
+        *place++ = in ? (at[2] * n[1] + at[1]) * n[0] + at[0] : -1;
+      }
+    }
+  }
+  return any;
+}
+
+PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchFDRange cells, const PetscReal E[], const PetscInt first[3], PetscBool spd, PetscInt constants, PatchFDDense *dense, PetscBool *regular)
+{
+  const PetscInt nodes = PetscPowInt(degree + 1, dim);
+  PetscInt      *place, c[3];
+
+  PetscFunctionBegin;
+  dense->nfield = 1;
+  for (int d = 0; d < 3; d++) dense->parity[d] = dense->odd[0][d] = PETSC_FALSE;
+  PetscCall(PetscCalloc1(PatchFDHostDenseSizes(dense), &dense->block[0]));
+  for (int b = 1; b < 8; b++) dense->block[b] = dense->block[b - 1] + (PetscCount)dense->size[b - 1] * dense->size[b - 1];
+  PetscCall(PetscMalloc1(nodes, &place));
+  for (c[2] = cells[2][0]; c[2] < cells[2][1]; c[2]++) {
+    for (c[1] = cells[1][0]; c[1] < cells[1][1]; c[1]++) {
+      for (c[0] = cells[0][0]; c[0] < cells[0][1]; c[0]++, E += nodes * nodes) {
+        if (!CellPlaces(degree, dim, c, first, dense->n[0], place)) continue;
+        for (PetscInt i = 0; i < nodes; i++)
+          for (PetscInt j = 0; j < nodes; j++)
+            if (place[i] >= 0 && place[j] >= 0) dense->block[0][(PetscCount)place[i] * dense->size[0] + place[j]] += E[i * nodes + j];
+      }
+    }
+  }
+  PetscCall(PetscFree(place));
+  if (constants >= 0) PetscCall(InvertConstants(dense, constants, spd, dense->block[0], regular));
+  else PetscCall(Invert(dense->size[0], spd, dense->block[0], regular));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PatchFDHostDenseDestroy(PatchFDDense *dense)
 {
   PetscFunctionBegin;

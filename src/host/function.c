@@ -155,14 +155,14 @@ static void PointsOfCell(PetscInt dim, const PatchFDQuadrature q[3], const Petsc
   }
 }
 
-/* places in space in c->x and what belongs to them in c->at, where J and its determinant are those of the box to begin with */
-static void ShapeAtPoints(PetscInt dim, const PatchFDFieldPoints *field, const PetscInt cell[3], CellBuffers *c)
+/* places in space in c->x; and, with `derivatives` (all dim of them, or 0) what belongs to them in c->at, where J and its determinant are those of the box to begin with */
+static void ShapeAtPoints(PetscInt dim, PetscInt derivatives, const PatchFDFieldPoints *field, const PetscInt cell[3], CellBuffers *c)
 {
   const PatchFDQuadrature *q      = field->q;
   const PetscInt           npoint = NumPoints(q);
 
   for (PetscInt a = 0; a < dim; a++) {
-    for (PetscInt e = -1; e < dim; e++) { /* positions, then derivatives */
+    for (PetscInt e = -1; e < derivatives; e++) { /* positions, then derivatives */
       const PetscInt  order[3] = {e == 0, e == 1, e == 2};
       const PetscReal scale    = e < 0 ? 1 : 1 / q[e].h[cell[e]];
 
@@ -171,7 +171,7 @@ static void ShapeAtPoints(PetscInt dim, const PatchFDFieldPoints *field, const P
       for (PetscInt p = 0; p < npoint; p++) *(e < 0 ? &c->x[dim * p + a] : &c->at[p].J[a][e]) = scale * PetscRealPart(c->point[p]);
     }
   }
-  for (PetscInt p = 0; p < npoint; p++) c->at[p].det = Determinant(dim, (const PetscReal(*)[3])c->at[p].J);
+  for (PetscInt p = 0; p < npoint && derivatives; p++) c->at[p].det = Determinant(dim, (const PetscReal(*)[3])c->at[p].J);
 }
 
 /* what a point's part of the box is in space: |det J|, or on a side that of the surface */
@@ -192,7 +192,7 @@ static PetscErrorCode FunctionAtPoints(PetscInt dim, const PatchFDFieldPoints *f
   PetscFunctionBegin;
   PointsOfCell(dim, field->q, cell, c->x, c->weight);
   if (field->shape) {
-    ShapeAtPoints(dim, field, cell, c);
+    ShapeAtPoints(dim, dim, field, cell, c);
     for (PetscInt p = 0; p < npoint; p++) c->weight[p] *= Measure(dim, field->side, &c->at[p]);
   }
   if (f) PetscCallBack("DMBOX callback function", (*f)(dim, time, npoint, c->x, Nc, c->f, ctx));
@@ -394,7 +394,7 @@ PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *field, const PatchFDR
 
 PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscInt Nc, PetscReal v[])
 {
-  const PetscInt n = Nc * NumPoints(field->q);
+  const PetscInt npoint = NumPoints(field->q), n = Nc * npoint;
   CellBuffers    c;
   PetscInt       cell[3];
 
@@ -404,7 +404,9 @@ PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *fi
   for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
     for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
       for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++, v += n) {
-        PetscCall(FunctionAtPoints(dim, field, cell, Nc, f, ctx, 0, &c));
+        PointsOfCell(dim, field->q, cell, c.x, c.weight);
+        if (field->shape) ShapeAtPoints(dim, 0, field, cell, &c);
+        PetscCallBack("DMBOX callback function", (*f)(dim, 0, npoint, c.x, Nc, c.f, ctx));
         for (PetscInt i = 0; i < n; i++) v[i] = PetscRealPart(c.f[i]);
       }
     }

@@ -114,19 +114,16 @@ PetscErrorCode PatchFDGeometryCell(PatchFDGeometry *g, PetscCount cell, PetscRea
 }
 
 /* One column of all cells' matrices at a time: the product with a unit vector in each cell */
-PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const PetscInt rownumber[], const PetscInt colnumber[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *points, PetscReal E[])
 {
   const PatchFDKernels kern = &PatchFDKernelsHostDouble;
-  const PetscInt       size = PetscPowInt(points->degree + 1, points->dim), ncomp = points->ncomp;
+  const PetscInt       size = PetscPowInt(points->degree + 1, points->dim);
   PatchFDPoints        cell = *points;
   PatchFDOperatorDesc  desc = {.points = &cell};
-  PetscCount           at   = 0;
   PetscReal           *x, *y;
   void                *plan = NULL;
 
   PetscFunctionBegin;
-  *count = points->ncells * size * size * ncomp;
-  if (!i) PetscFunctionReturn(PETSC_SUCCESS);
   cell.nodes  = PATCHFD_NODES_CELL;
   cell.nnodes = points->ncells * size;
   cell.ncomp  = 1;
@@ -137,19 +134,40 @@ PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const Petsc
     for (PetscCount c = 0; c < points->ncells; c++) x[c * size + col] = 1;
     PetscCall((*kern->operatorapply)(plan, 1, x, NULL, y));
     for (PetscCount c = 0; c < points->ncells; c++) {
-      const PetscInt *rows = rownumber + c * size, column = colnumber[c * size + col];
-
       x[c * size + col] = 0;
-      for (PetscInt row = 0; row < size; row++) {
-        for (PetscInt k = 0; k < ncomp; k++, at++) {
-          i[at] = rows[row] < 0 ? -1 : rows[row] * ncomp + k;
-          j[at] = column < 0 ? -1 : column * ncomp + k;
-          v[at] = y[c * size + row];
-        }
-      }
+      PetscCall(PetscArraycpy(E + (c * size + col) * size, y + c * size, size));
     }
   }
   PetscCall((*kern->operatordestroy)(&plan));
   PetscCall(PetscFree2(x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const PetscInt rownumber[], const PetscInt colnumber[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
+{
+  const PetscInt   size = PetscPowInt(points->degree + 1, points->dim), ncomp = points->ncomp;
+  const PetscReal *e;
+  PetscReal       *E;
+
+  PetscFunctionBegin;
+  *count = points->ncells * size * size * ncomp;
+  if (!i) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(points->ncells * size * size, &E));
+  PetscCall(PatchFDHostCellMatrices(points, E));
+  e = E;
+  for (PetscCount c = 0; c < points->ncells; c++) {
+    for (PetscInt col = 0; col < size; col++) {
+      for (PetscInt row = 0; row < size; row++, e++) {
+        const PetscInt r = rownumber[c * size + row], column = colnumber[c * size + col];
+
+        for (PetscInt k = 0; k < ncomp; k++) {
+          *i++ = r < 0 ? -1 : r * ncomp + k;
+          *j++ = column < 0 ? -1 : column * ncomp + k;
+          *v++ = *e;
+        }
+      }
+    }
+  }
+  PetscCall(PetscFree(E));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -134,13 +134,18 @@ static PetscErrorCode FitBounds(MatBoxFit fit, PatchFDKernels kern, PetscInt gro
 static PetscErrorCode FitSteps(MatBoxFit fit, PatchFDKernels kern, void *plan, const char close[], const PatchFDFitRule *rule)
 {
   PetscReal *bound;
+  PetscCount estimated = 0;
 
   PetscFunctionBegin;
   PetscCall(PatchFDHostFitSetClose(close, &fit->desc));
   PetscCall(kern->fitgroups(fit->plan));
   PetscCall(PetscMalloc1(2 * fit->desc.npatch, &bound));
-  for (PetscInt group = 0; group < fit->desc.ngroup; group++)
-    if (fit->desc.steps[group] > 1) PetscCall(FitBounds(fit, kern, group, plan, rule->lanczos, bound));
+  for (PetscInt group = 0; group < fit->desc.ngroup; group++) {
+    if (fit->desc.steps[group] == 1) continue;
+    PetscCall(FitBounds(fit, kern, group, plan, rule->lanczos, bound));
+    estimated += fit->desc.group[group + 1] - fit->desc.group[group];
+  }
+  PetscCall(PetscInfo(NULL, "eigenvalues of %" PetscCount_FMT " of %" PetscCount_FMT " patches estimated\n", estimated, fit->desc.npatch));
   PetscCall(PatchFDHostFitSetSteps(rule, bound, &fit->desc));
   PetscCall(PetscFree(bound));
   PetscCall(kern->fitgroups(fit->plan));
@@ -226,5 +231,55 @@ PetscErrorCode MatBoxFitView(const Mat_Box *m, const MatBoxLocal *l, PatchFDKern
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- exact solves ---- */
+
+/* Each patch that a rank has is a class of its own; others, which nobody asks for, have one of theirs */
+static void PointsClasses(MatBoxLocal *l, const PatchFDRange range)
+{
+  for (int d = 0; d < 3; d++) {
+    const PetscInt n = PetscMax(1, range[d][1] - range[d][0]);
+
+    for (PetscInt i = 0; i < l->patches[0][d].npatch; i++) l->cls[d][i] = PetscMax(0, PetscMin(n - 1, i - range[d][0]));
+    l->nclass[d] = n;
+  }
+}
+
+PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
+{
+  const DM_Box  *box = (const DM_Box *)m->dm->data;
+  const PetscInt nodes = PetscPowInt(box->degree + 1, m->dm->dim);
+  PatchFDPoints  points;
+  PatchFDRange   range, cells;
+  PetscReal     *E;
+
+  PetscFunctionBegin;
+  MatBoxLocalRange(m, l, range);
+  PointsClasses(l, (const PetscInt(*)[2])range);
+  for (int d = 0; d < 3; d++) { /* a rank has the cells beside its own, too */
+    cells[d][0] = PetscMax(0, box->owncells[d][0] - 1);
+    cells[d][1] = box->owncells[d][0] < box->owncells[d][1] ? PetscMin(box->cells[d], box->owncells[d][1] + 1) : cells[d][0];
+  }
+  l->ndense = l->nclass[0] * l->nclass[1] * l->nclass[2];
+  PetscCall(PetscCalloc1(l->ndense, &l->dense));
+  PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])cells, &points));
+  PetscCall(PetscMalloc1(points.ncells * nodes * nodes, &E));
+  PetscCall(PatchFDHostCellMatrices(&points, E));
+  for (PetscInt i = 0; i < l->ndense && PatchFDRangeSize((const PetscInt(*)[2])range); i++) {
+    const PetscInt patch[3] = {range[0][0] + i % l->nclass[0], range[1][0] + i / l->nclass[0] % l->nclass[1], range[2][0] + i / l->nclass[0] / l->nclass[1]};
+    PetscInt       first[3];
+    PetscBool      regular;
+
+    for (int d = 0; d < 3; d++) {
+      first[d]             = l->patches[0][d].first[patch[d]];
+      l->dense[i].n[0][d] = l->patches[0][d].n[patch[d]];
+    }
+    PetscCall(PatchFDHostDenseCells(box->degree, m->dm->dim, (const PetscInt(*)[2])cells, E, first, m->form.spd, m->form.constants, &l->dense[i], &regular));
+    PetscCheck(regular, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "The matrix of a patch is %s", m->form.spd ? "not positive definite" : "singular");
+  }
+  PetscCall(PetscFree(E));
+  PetscCall((*box->op->ops.pointsdestroy)(&points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -285,7 +285,16 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
     }
   }
   for (PetscInt i = 0; weighted && i < form.nband; i++) PetscCall(PatchFDBandDestroy(&form.band[i]));
-  if (dense || alone || (!m->form.separable && !m->form.points)) PetscCall(LocalRowsCreate(m, l));
+  if (m->form.points) {
+    if (dense) {
+      PetscCall(LocalRowsCreate(m, l)); /* of constants: nobody asks for residuals by them */
+      PetscCall(MatBoxPointsDense(m, l));
+    }
+    MatBoxMakeColors(box, &m->form, l);
+    l->havepatches = PETSC_TRUE;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (dense || alone || !m->form.separable) PetscCall(LocalRowsCreate(m, l));
   for (int d = 0; d < 3 && dense && !alone; d++) {
     PetscCall(DirectionMatricesCreate(box, &m->form, l, d, &x[d]));
     PetscCall(DirectionMatricesFill(&m->form, l, d, &x[d]));
@@ -377,6 +386,17 @@ PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* On four cells in each direction every patch may hold all of a jump that crosses in it, which matrices that are fitted do not have */
+static PetscBool LocalIsSmall(const Mat_Box *m)
+{
+  const DM_Box  *box  = (const DM_Box *)m->dm->data;
+  const PetscInt high = m->dm->dim == 3 ? 4 : 8;
+
+  for (PetscInt d = 0; d < m->dm->dim; d++)
+    if (box->cells[d] > 4) return PETSC_FALSE;
+  return (PetscBool)(box->degree <= high);
+}
+
 /*
   Graded meshes have too many inverses.  On a GPU small ones are bound by memory, and fast diagonalization takes a quarter of their time, while it needs
   about as many iterations at low degrees.
@@ -385,6 +405,7 @@ PetscBool MatBoxLocalIsDenseBest(const Mat_Box *m, PatchFDKernels kern)
 {
   const PetscInt low = m->dm->dim == 3 ? 3 : 2;
 
+  if (m->form.points) return LocalIsSmall(m);
   for (int d = 0; d < 3; d++)
     for (PetscInt c = 1; c < m->form.M[0][d]->ncells; c++)
       if (m->form.M[0][d]->cls[c] != m->form.M[0][d]->cls[0]) return PETSC_FALSE;
@@ -411,10 +432,9 @@ PetscBool MatBoxIsOnePatch(const Mat_Box *m)
 PetscBool MatBoxLocalTakesWhole(const Mat_Box *m)
 {
   const DM_Box        *box     = (const DM_Box *)m->dm->data;
-  const PetscLogDouble limit   = 2e7; /* entries: inverted in seconds */
+  const PetscLogDouble limit   = m->form.points ? 5e6 : 2e7; /* entries: inverted in seconds; by quadrature for each change of the coefficients */
   PetscLogDouble       entries = 0;
 
-  if (m->form.points) return PETSC_FALSE; /* the terms are only near */
   for (PetscInt f = 0; f < box->nfield; f++) entries += (PetscLogDouble)PatchFDBoxSize(&box->field[f].global);
   entries *= entries;
   for (int d = 0; d < m->dm->dim; d++) {
@@ -422,7 +442,7 @@ PetscBool MatBoxLocalTakesWhole(const Mat_Box *m)
     PetscBool          uniform = PETSC_TRUE;
 
     for (PetscInt c = 1; c < M->ncells; c++) uniform = (PetscBool)(uniform && M->cls[c] == M->cls[0]);
-    if (uniform) entries /= 2; /* by parity */
+    if (uniform && !m->form.points) entries /= 2; /* by parity */
   }
   return (PetscBool)(!box->halo && entries <= limit);
 }

@@ -324,17 +324,16 @@ static PetscErrorCode PatchFDChooseLocal(PC pc, PatchFDKernels kern)
   PetscCheck(separable || local != PC_PATCHFD_LOCAL_FD, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_local fd is for operators that fast diagonalization solves; this one has other terms, use fd_inexact, which leaves them out, or dense");
   PetscCheck(!separable || local != PC_PATCHFD_LOCAL_FD_INEXACT, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_local fd_inexact is for operators that fast diagonalization does not solve; use fd, which solves this one");
-  PetscCheck(!points || local == PC_PATCHFD_LOCAL_AUTO || local == PC_PATCHFD_LOCAL_FD_INEXACT, comm, PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_local %s is for operators whose patches have matrices of their own; -dm_box_operator %s takes fd_inexact",
-             PCPatchFDLocals[local], MatBoxName(p->matbox));
   PetscCheck(points || p->fit == PC_PATCHFD_FIT_AUTO, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_fit %s is for operators with varying coefficients; -dm_box_operator %s takes auto", PCPatchFDFits[p->fit],
              MatBoxName(p->matbox));
+  PetscCheck(local != PC_PATCHFD_LOCAL_DENSE || p->fit == PC_PATCHFD_FIT_AUTO, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_fit %s is for -pc_patchfd_local fd_inexact; dense inverses fit exactly, use auto",
+             PCPatchFDFits[p->fit]);
   PetscCheck(!points || p->fit == PC_PATCHFD_FIT_LINE || p->classes == PC_PATCHFD_CLASSES_AUTO, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_classes %s is for patches that share matrices, as with -pc_patchfd_fit line; with %s use auto", PCPatchFDClassesTypes[p->classes], PCPatchFDFits[p->fit]);
   if (local == PC_PATCHFD_LOCAL_AUTO) {
     local = saddle ? PC_PATCHFD_LOCAL_SCHUR : PC_PATCHFD_LOCAL_FD_INEXACT;
     if (separable) local = PC_PATCHFD_LOCAL_FD;
-    else if (!points && MatBoxLocalIsDenseBest(p->matbox, kern)) local = PC_PATCHFD_LOCAL_DENSE;
+    else if (p->fit == PC_PATCHFD_FIT_AUTO && MatBoxLocalIsDenseBest(p->matbox, kern)) local = PC_PATCHFD_LOCAL_DENSE;
   }
   if (local == PC_PATCHFD_LOCAL_DENSE) p->solver = single ? MATBOX_LOCAL_DENSE_ALONE : MATBOX_LOCAL_DENSE;
   else if (local == PC_PATCHFD_LOCAL_SCHUR) p->solver = single ? MATBOX_LOCAL_SCHUR_ALONE : MATBOX_LOCAL_SCHUR;

@@ -188,6 +188,10 @@ PETSC_INTERN PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *, PatchFD
 /* factor[npoint][nfactor]; an error where the cell is inverted or kappa not positive */
 PETSC_INTERN PetscErrorCode PatchFDGeometryCell(PatchFDGeometry *, PetscCount cell, PetscReal factor[]);
 PETSC_INTERN PetscErrorCode PatchFDGeometryDestroy(PatchFDGeometry *);
+/* the matrices of all cells, E[ncells][nodes][nodes], of one component */
+PETSC_INTERN PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *, PetscReal E[]);
+/* the inverse of the matrix of dense->n[0] nodes from `first` on, the sum of those of cells, x fastest; otherwise as PatchFDHostDenseCreate() */
+PETSC_INTERN PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchFDRange cells, const PetscReal E[], const PetscInt first[3], PetscBool spd, PetscInt constants, PatchFDDense *, PetscBool *regular);
 /*
   Triples (row, column, value) of an operator by quadrature, cell by cell: rownumber[ncells][nodes] and colnumber are the global numbers of a node as a row and as
   a column, or -1, as rows and columns of such triples then are; its components have the numbers ncomp * number + c.  Call with i = NULL for the count only.

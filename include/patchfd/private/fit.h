@@ -88,7 +88,7 @@ PATCHFD_FIT_FUNCTION void PatchFDFitRatioAdd(int n, const double v[], double shi
 /* cross: the largest sum of c_ij^2, i < j */
 PATCHFD_FIT_FUNCTION int PatchFDFitIsClose(int dim, const PatchFDFitRatio *r, double cross, double stable, double condition)
 {
-  const double slowly = 0.5, spread = sqrt(2 * cross * (dim - 1) / dim), factor = exp(r->deviation);
+  const double slowly = 1, spread = sqrt(2 * cross * (dim - 1) / dim), factor = exp(r->deviation);
 
   return r->hi - r->lo <= slowly && spread < 1 && factor * (1 + spread) <= stable && factor * factor * (1 + spread) <= condition * (1 - spread);
 }

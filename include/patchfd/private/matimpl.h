@@ -324,6 +324,8 @@ PETSC_INTERN void MatBoxLocalRange(const Mat_Box *, const MatBoxLocal *, PatchFD
 
 /* ---- fits to each patch, src/mat/fit.c, for local.c ---- */
 
+/* for operators by quadrature, fit.c: inverses of all patches that a rank has, each a class of its own */
+PETSC_INTERN PetscErrorCode MatBoxPointsDense(const Mat_Box *, MatBoxLocal *);
 PETSC_INTERN PetscErrorCode MatBoxFitSetUp(Mat_Box *, const MatBoxLocal *, PetscBool shared, PatchFDKernels, MatBoxFit *);
 PETSC_INTERN PetscErrorCode MatBoxFitDestroy(PatchFDKernels, MatBoxFit *);
 /* x += omega times the corrections of all patches of these colours, from one residual; global arrays */
