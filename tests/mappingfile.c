@@ -206,6 +206,9 @@ static PetscErrorCode TestErrors(void)
   PetscCall(Expect("another grid", XML("type=\"ImageData\"", "0 1 0 1 0 0", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
   PetscCall(Expect("compressed", XML(GRID " compressor=\"vtkZLibDataCompressor\"", "0 1 0 1 0 0", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
   PetscCall(Expect("an extent", XML(GRID, "0 1 0 1", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
+  PetscCall(Expect("an extent that ends before it begins", XML(GRID, "1 0 0 1 0 0", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
+  PetscCall(Expect("an offset",
+                   XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0", "type=\"Float64\" NumberOfComponents=\"3\" format=\"appended\" offset=\"-1000000\"") "<AppendedData encoding=\"raw\">\n_", "diffusion", NULL));
   PetscCall(Expect("a piece outside", XML(GRID, "0 1 0 1 0 0", "0 2 0 1 0 0", POINTS), "diffusion", NULL));
   PetscCall(Expect("a missing piece", XML(GRID, "0 2 0 1 0 0", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
   PetscCall(Expect("integers", XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0", "type=\"Int32\" NumberOfComponents=\"3\" format=\"ascii\""), "diffusion", NULL));

@@ -26,7 +26,7 @@ static PetscErrorCode GridReadReals(const GridFile *f, const char *at, PetscInt 
   PetscFunctionBegin;
   if (f->ascii) read = PatchFDHostParseReals(n, at, f->end, x);
   else {
-    GridCheck(f, at <= f->end && (PetscInt64)(f->end - at) >= (PetscInt64)n * f->size, "%s ends before the last of its %" PetscInt_FMT " coordinates", f->name, n);
+    GridCheck(f, at >= f->text && at <= f->end && (PetscInt64)(f->end - at) >= (PetscInt64)n * f->size, "%s ends before the last of its %" PetscInt_FMT " coordinates", f->name, n);
     PatchFDHostBytesToReals(n, f->size, f->swap, at, x);
   }
   GridCheck(f, read == n, "%s has %" PetscInt_FMT " numbers where %" PetscInt_FMT " coordinates should be", f->name, read, n);
@@ -110,6 +110,8 @@ static PetscErrorCode XMLExtent(const GridFile *f, const char *tag, const char n
   PetscCall(XMLAttribute(f, tag, name, NULL, value));
   GridCheck(f, sscanf(value, "%lld %lld %lld %lld %lld %lld", &e[0], &e[1], &e[2], &e[3], &e[4], &e[5]) == 6, "%s: %s is \"%s\"; it must be six numbers", f->name, name, value);
   for (int d = 0; d < 3; d++) {
+    GridCheck(f, e[2 * d] >= 0 && e[2 * d] <= e[2 * d + 1] && e[2 * d + 1] < INT_MAX,
+              "%s: %s is \"%s\"; in each direction it must be two numbers that are not negative, the larger one last", f->name, name, value);
     range[d][0] = (PetscInt)e[2 * d];
     range[d][1] = (PetscInt)e[2 * d + 1] + 1;
   }
@@ -187,7 +189,7 @@ static PetscErrorCode GridReadXML(GridFile *f, PetscInt dim, DMBoxShape **shape)
 
     PetscCall(XMLExtent(f, piece, "Extent", range));
     for (int d = 0; d < 3; d++)
-      GridCheck(f, range[d][0] >= whole[d][0] && range[d][1] <= whole[d][1] && range[d][0] < range[d][1],
+      GridCheck(f, range[d][0] >= whole[d][0] && range[d][1] <= whole[d][1],
                 "%s has a piece with points %" PetscInt_FMT " to %" PetscInt_FMT " in direction %d; there are %" PetscInt_FMT " to %" PetscInt_FMT, f->name, range[d][0],
                 range[d][1] - 1, d, whole[d][0], whole[d][1] - 1);
     PetscCall(XMLFindPoints(f, piece, appended, &at));
