@@ -19,6 +19,7 @@ namespace patchfd
 typedef unsigned long long Epoch;
 
 static constexpr int    HALO_THREADS = 256;
+static constexpr int    HALO_BLOCKS  = 8 * 132;
 static constexpr size_t HALO_FLAGS   = 4096;     /* bytes of flags before a rank's buffers */
 static constexpr size_t HALO_PAGE    = 2u << 20; /* memory that other ranks open comes in pieces of this size */
 
@@ -213,7 +214,8 @@ struct Halo {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  static dim3 blocks(PetscInt count, PetscInt ranks) { return dim3((unsigned)PetscMax(1, PetscMin(132, (count + HALO_THREADS - 1) / HALO_THREADS)), (unsigned)ranks); }
+  /* as many as are at work at once: a number takes two loads, one after the other, which only other threads can hide */
+  static dim3 blocks(PetscInt count, PetscInt ranks) { return dim3((unsigned)PetscMax(1, PetscMin(HALO_BLOCKS, (count + HALO_THREADS - 1) / HALO_THREADS)), (unsigned)ranks); }
 
   static PetscErrorCode exchange(const HaloPlan<T> *p, int side, PetscInt n, cudaStream_t stream)
   {
