@@ -891,6 +891,34 @@ FUNCTION(CorrodedCapacity, x[2] > 0.007 + 1e-9 ? 2.1e6 : 3.6e6)
 FUNCTION(CorrodedConductivity, x[2] > 0.007 + 1e-9 ? 0.5 : 50)
 FUNCTION(TenThousand, 1e4)
 
+FUNCTION(UnitVector, PetscAbsReal(x[0] - 0.015) + PetscAbsReal(x[1] - 0.015) + PetscAbsReal(x[2] - *(const PetscReal *)ctx) < 1e-6)
+
+/* entries of K of an edge in x on both sides of the interface: of its six elements three have one material, the others the means of both with one to three corners in either one, here times 6 / h */
+static PetscErrorCode InterfaceEntries(DM dm)
+{
+  const PetscReal want[2] = {3 * 50 + 2 * 37.625 + 25.25, 3 * 0.5 + 2 * 12.875 + 25.25};
+  PetscScalar    *all;
+  Mat             K;
+  Vec             x, y;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateMatrix(dm, 0, 1, &K));
+  PetscCall(MatCreateVecs(K, &x, &y));
+  for (int i = 0; i < 2; i++) {
+    PetscReal z = 0.007 + 0.001 * i;
+
+    PetscCall(DMBoxInterpolateFunction(dm, 0, UnitVector, &z, x));
+    PetscCall(MatMult(K, x, y));
+    PetscCall(Gather(dm, y, &all));
+    PetscCall(Near("entry of K at the interface", -6e3 * all[16 + 31 * (15 + 31 * (7 + i))], want[i], 1e-12));
+    PetscCall(PetscFree(all));
+  }
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&K));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode Materials(void)
 {
   static const PetscInt  total[2][4] = {{640, 303, 244, 340}, {500, 252, 213, 303}}, first[2][4] = {{32, 17, 17, 17}, {25, 14, 14, 14}}, last[2][4] = {{32, 16, 10, 17}, {25, 13, 8, 15}};
@@ -921,6 +949,7 @@ static PetscErrorCode Materials(void)
   PetscCall(VecSet(u, 1));
   PetscCall(Energy(dm, u, &value));
   PetscCall(Near("sum of M", value, 29.025, 1e-12));
+  PetscCall(InterfaceEntries(dm));
   for (int t = 0; t < 2; t++) {
     for (int g = 0; g < 4; g++) {
       March m = {.theta = t ? 0.5 : 1, .steps = 20, .dt = 0.1, .rtol = 1e-8, .guess = (DMBoxHeatGuess)(DMBOX_HEAT_GUESS_ZERO + g)};

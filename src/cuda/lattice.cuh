@@ -10,7 +10,8 @@
 
     lattice.cu          plans, what is chosen when; the kernel that gathers simplex by simplex: diagonals, Robin terms, lines
     lattice_march.cuh   the kernels for fields of materials in 3D: sums around edges from cubes
-    lattice_stencil.cu  the one for constants in 3D
+    lattice_planes.cuh  planes in shared memory by the copy engine
+    lattice_stencil.cu  the kernel for constants in 3D, with these
     lattice_plane.cu    the one in 2D
 */
 #pragma once
@@ -191,7 +192,8 @@ struct LatticeTile {
 };
 
 /*
-  The values of N fields, of which the first is x, in the planes to come, in shared memory: the threads of a warp ask for a plane, and have it two planes later.  Nodes that do not exist have zero, in x those that are not read.
+  The values of N fields, of which the first is x, in the planes to come, in shared memory: the threads of a warp ask for a plane, and have it two planes later.
+  Nodes that do not exist have zero, in x those that are not read.
 */
 template <typename T, int N, typename Tile>
 struct LatticeRing {
@@ -207,7 +209,8 @@ struct LatticeRing {
   int            ask, have;   /* slots: for the next plane, of the last one that is there */
 
   __device__ __forceinline__ LatticeRing(const Tile &tile, const LatticeGeometry &g, T *shared) :
-    mine(shared + tile.group * SLOTS * SLOT + tile.column), right(tile.column < ROW - 1 ? 1 : 0), there(tile.rows(g.read)), others(N > 1 ? tile.rows(g.box) : there), all(__all_sync(0xffffffff, (there & others) == (4u << ROWS) - 1)), row((unsigned)g.xl.row), ask(0), have(SLOTS - 1)
+    mine(shared + tile.group * SLOTS * SLOT + tile.column), right(tile.column < ROW - 1 ? 1 : 0),
+    there(tile.rows(g.read)), others(tile.rows(g.box)), all(__all_sync(0xffffffff, (there & others) == (4u << ROWS) - 1)), row((unsigned)g.xl.row), ask(0), have(SLOTS - 1)
   {
   }
 
@@ -215,7 +218,7 @@ struct LatticeRing {
   __device__ __forceinline__ void request(const LatticeGeometry &g, int z, int last)
   {
     const unsigned slot = (unsigned)__cvta_generic_to_shared(mine + ask * SLOT);
-    const bool     read = Inside(g.read, 2, z), box = N == 1 || Inside(g.box, 2, z);
+    const bool     read = Inside(g.read, 2, z), box = Inside(g.box, 2, z);
 
     if (all && read && box && z <= last) copy<true>(slot, 0, 0);
     else if (z <= last) copy<false>(slot, read ? there : 0, box ? others : 0);
