@@ -127,8 +127,8 @@ struct StencilMarch {
   double                   energy;
 
   __device__ __forceinline__ StencilMarch(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, const StencilTile &tile, T *shared, int z) :
-    g(g), w(table.whole), v(v), tile(tile), planes(g, shared, tile.i - 1, tile.j - 1, tile.columns + 2, tile.rows + 2), column((int)threadIdx.x % Shape::LANES), first((int)threadIdx.x / Shape::LANES * ROWS),
-    y(v.y + g.yl.at(tile.i + column, tile.j + first, z - 2)), energy(0)
+    g(g), w(table.whole), v(v), tile(tile), planes(g, shared, tile.i - 1, tile.j - 1, tile.columns + 2, tile.rows + 2), column((int)threadIdx.x % Shape::LANES),
+    first((int)threadIdx.x / Shape::LANES * ROWS), y(v.y + g.yl.at(tile.i + column, tile.j + first, z - 2)), energy(0)
   {
     planes.field[0] = v.x;
 #pragma unroll
@@ -174,8 +174,8 @@ struct StencilMarch {
   __device__ __forceinline__ void layer(int z, bool put)
   {
     const unsigned placed = planes.place(0, z);
-    StencilRow<T> before[COLUMNS], row[COLUMNS];
-    T             partial = 0;
+    StencilRow<T>  before[COLUMNS], row[COLUMNS];
+    T              partial = 0;
 
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
@@ -186,7 +186,7 @@ struct StencilMarch {
     for (int r = 0; r < ROWS; r++) {
 #pragma unroll
       for (int c = 0; c < COLUMNS; c++) {
-        const StencilRow<T> next = get(r + 2, c, placed);
+        const StencilRow<T> next  = get(r + 2, c, placed);
         T                   below = add(sum[r][c], own[r][c], before[c], row[c], next);
 
         if (put && has(r, c)) {
