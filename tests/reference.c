@@ -932,6 +932,12 @@ int main(int argc, char **argv)
      test:
        suffix: 3d_8
        args: -dm_box_cells 2,2,3 -degrees 8
+     # so many patches of a colour that host kernels go layer by layer
+     test:
+       suffix: 3d_layers
+       nsize: {{1 2}}
+       output_file: output/reference_3d_layers.out
+       args: -dm_box_cells 26,25,5 -degrees 2
      test:
        suffix: 3d_wide
        args: -dm_box_cells 18,5,4 -degrees 1,2
@@ -968,6 +974,10 @@ int main(int argc, char **argv)
      test:
        suffix: single_2d
        args: -dm_box_dim 2 -dm_box_cells 36,4 -degrees 1,2,3,4,5,6,7,8
+     test:
+       suffix: single_3d_layers
+       output_file: output/reference_3d_layers.out
+       args: -dm_box_cells 34,33,3 -degrees 2
      test:
        suffix: single_3d
        nsize: {{1 4}}
