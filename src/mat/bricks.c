@@ -375,6 +375,11 @@ PetscErrorCode MatBricksCreate(Mat A, DM da, PetscInt size, const PatchFDFitRule
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool MatBricksHas(MatBricks b, PatchFDKernels kern)
+{
+  return (PetscBool)(b->plan[BricksIndex(kern)] != NULL);
+}
+
 PetscInt MatBricksColors(MatBricks b)
 {
   return b->desc.ncolor;

@@ -108,6 +108,8 @@ PetscErrorCode PCBricksSmooth(PC pc, PCBricks *b, const PCBricksStep *step, Pets
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetKernels(rhs, &kern));
   PetscCall(CheckHost(pc, kern));
+  PetscCheck(MatBricksHas(b->bricks, kern), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: the Vecs are of another precision (%s) than those that its matrix makes; convert them with VecSingleConvert(), or use PCSINGLE", kern->name);
   if (transpose) {
     PetscCall(MatIsSymmetricKnown(pc->pmat, &set, &symmetric));
     PetscCheck(set && symmetric, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
