@@ -372,6 +372,7 @@ for _name, _symbol in (('Type', 'PCPatchFDTypes'), ('Patch', 'PCPatchFDPatches')
 _routine('PCPatchFDSetDamping', _pc, _real)
 _routine('PCPatchFDGetDamping', _pc, _real_out)
 _routine('PCPatchFDSetSweeps', _pc, _int)
+_routine('PCPatchFDSetBrickSize', _pc, _int)
 _routine('PCPatchFDGetSweeps', _pc, _int_out)
 for _name in ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph', 'PCSingleSetScale', 'PCSingleSetWarn'):
     _routine(_name, _pc, _bool)
