@@ -13,8 +13,8 @@ its other smoothers.  Set-up of the smoothers and solve; the ratio is to the fir
 static const struct {
   const char *name, *options;
 } smoothers[] = {
-  {"patchfd, bricks of 4",  RICHARDSON "-b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_brick_size 4"             },
-  {"patchfd, bricks of 8",  RICHARDSON "-b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_brick_size 8"             },
+  {"patchfd, bricks of 4",  RICHARDSON "-b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_type multiplicative -b_mg_levels_pc_patchfd_brick_size 4"             },
+  {"patchfd, bricks of 8",  RICHARDSON "-b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_type multiplicative -b_mg_levels_pc_patchfd_brick_size 8"             },
   {"chebyshev(2), bricks of 4", "-b_mg_levels_ksp_type chebyshev -b_mg_levels_ksp_max_it 2 -b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_type additive -b_mg_levels_pc_patchfd_brick_size 4"},
   {"sor",                   RICHARDSON "-b_mg_levels_pc_type sor"                                                      },
   {"chebyshev(2), sor",     "-b_mg_levels_ksp_type chebyshev -b_mg_levels_ksp_max_it 2 -b_mg_levels_pc_type sor"       },
