@@ -772,10 +772,10 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
   of freedom a node and not be periodic, rows must reach no farther than the next unknown in each direction, and have positive diagonal entries. Unknowns whose rows have nothing but the
   diagonal are solved first, and exactly. Kernels are for the host.
 
-  Bricks save passes over the matrix: with 63^3 unknowns they took fewer iterations than a symmetric sweep of `PCSOR`, up to 40 per cent fewer with grading and anisotropy, solves took 10 to 50
-  per cent less time, and a third to a half less than with `KSPCHEBYSHEV` and `PCSOR`. Set-up costs as much as 6 or 7 iterations, so that `PCSOR` is the better choice for a single solve that takes few, as
-  with constant and smooth coefficients; bricks pay where several systems are solved with a matrix, or iterations are many. `PCSOR` is better in 2D, too, where rows are short, and for large jumps of
-  coefficients inside of bricks: with a jump of 1e3 on a sphere `KSPCHEBYSHEV` with `PCSOR` converges, and bricks do not.
+  Bricks save passes over the matrix: with 63^3 and 511^2 unknowns they took no more iterations than a symmetric sweep of `PCSOR`, with grading and anisotropy 30 to 40 per cent fewer, and solves took
+  10 to 50 per cent less time than with that or with `KSPCHEBYSHEV` and `PCSOR`. Set-up costs as much as 6 or 7 iterations, so that `PCSOR` is the better choice for a single solve that takes few, as
+  with constant and smooth coefficients; bricks pay where several systems are solved with a matrix, or iterations are many. They are not for large jumps of coefficients inside of bricks: with a jump of
+  1e3 on a sphere `KSPCHEBYSHEV` with `PCSOR` converges, and bricks do not.
 
   Sources: C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, Algorithm
   2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic problems;
