@@ -13,8 +13,8 @@ its other smoothers.  Set-up of the smoothers and solve; the ratio is to the fir
 static const struct {
   const char *name, *options;
 } smoothers[] = {
-  {"patchfd, bricks of 4",  RICHARDSON "-b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_brick_size 4"             },
-  {"patchfd, bricks of 8",  RICHARDSON "-b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_brick_size 8"             },
+  {"patchfd, bricks of 4",  RICHARDSON "-b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_type multiplicative -b_mg_levels_pc_patchfd_brick_size 4"             },
+  {"patchfd, bricks of 8",  RICHARDSON "-b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_type multiplicative -b_mg_levels_pc_patchfd_brick_size 8"             },
   {"chebyshev(2), bricks of 4", "-b_mg_levels_ksp_type chebyshev -b_mg_levels_ksp_max_it 2 -b_mg_levels_pc_type patchfd -b_mg_levels_pc_patchfd_type additive -b_mg_levels_pc_patchfd_brick_size 4"},
   {"sor",                   RICHARDSON "-b_mg_levels_pc_type sor"                                                      },
   {"chebyshev(2), sor",     "-b_mg_levels_ksp_type chebyshev -b_mg_levels_ksp_max_it 2 -b_mg_levels_pc_type sor"       },
@@ -83,7 +83,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-repeat", &repeat, NULL));
   PetscCheck(dim == 2 || dim == 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-dim must be 2 or 3, found %" PetscInt_FMT, dim);
   PetscCheck(n >= 7 && !(n & (n + 1)), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-n must be 2^l - 1, 7 at least, found %" PetscInt_FMT, n);
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-smoothers", lines, &nlines, NULL));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-smoothers", lines, &nlines, &flg));
+  if (!flg) nlines = PETSC_STATIC_ARRAY_LENGTH(lines);
   for (PetscInt i = 0; i < nlines; i++) PetscCheck(lines[i] >= 0 && lines[i] < (PetscInt)PETSC_STATIC_ARRAY_LENGTH(smoothers), PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-smoothers has no line %" PetscInt_FMT, lines[i]);
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-problems", given, &nproblem, &flg));
   if (!flg) nproblem = PETSC_STATIC_ARRAY_LENGTH(all);

@@ -378,6 +378,8 @@ _routine('PCPatchFDSetDamping', _pc, _real)
 _routine('PCPatchFDGetDamping', _pc, _real_out)
 _routine('PCPatchFDSetSweeps', _pc, _int)
 _routine('PCPatchFDGetSweeps', _pc, _int_out)
+_routine('PCPatchFDSetBrickSize', _pc, _int)
+_routine('PCPatchFDGetBrickSize', _pc, _int_out)
 for _name in ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph', 'PCSingleSetScale', 'PCSingleSetWarn'):
     _routine(_name, _pc, _bool)
     _routine(_name.replace('Set', 'Get'), _pc, _bool_out)

@@ -686,5 +686,6 @@ int main(int argc, char **argv)
      nsize: {{1 2}}
      output_file: output/bricks_errors.out
      args: -test errors
+     filter: sed -e "s/type seqaij/type aij/" -e "s/type mpiaij/type aij/"
 
 TEST*/

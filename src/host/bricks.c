@@ -24,6 +24,7 @@ typedef struct {
   const PatchFDGrid *grid;
   PetscMPIInt        rank, size;
   PetscInt           first, end, guess[PATCHFD_BRICK_ENTRIES], distance[PATCHFD_BRICK_ENTRIES]; /* distance: of the columns of places from the row, if they are this rank's */
+  PetscBool          inner; /* are all unknowns next to that of the row? */
 } Reader;
 
 static PetscErrorCode ReaderBegin(Mat A, const PatchFDGrid *grid, Reader *r)
@@ -85,6 +86,7 @@ static PetscInt FindPlace(Reader *r, const PetscInt at[3], PetscInt row, PetscIn
   const PetscInt slot = PetscMin(t, PATCHFD_BRICK_ENTRIES - 1);
   PetscInt       to[3];
 
+  if (r->inner && r->distance[r->guess[slot]] == column - row) return r->guess[slot];
   if (column < r->first || column >= r->end) {
     FindUnknown(r, column, to);
     for (int d = 0; d < 3; d++) {
@@ -97,6 +99,12 @@ static PetscInt FindPlace(Reader *r, const PetscInt at[3], PetscInt row, PetscIn
   for (PetscInt place = 0; place < PATCHFD_BRICK_ENTRIES; place++)
     if (IsPlace(r, at, place, column - row)) return r->guess[slot] = place;
   return -1;
+}
+
+static inline void ReaderNext(Reader *r, const PetscInt at[3])
+{
+  r->inner = PETSC_TRUE;
+  for (int d = 0; d < r->grid->dim; d++) r->inner = (PetscBool)(r->inner && at[d] > r->grid->own[d][0] && at[d] + 1 < r->grid->own[d][1]);
 }
 
 #define OWN_PLACE 13
@@ -115,6 +123,7 @@ static PetscErrorCode ScanRow(Mat A, Reader *r, const PetscInt at[3], PetscInt r
 
   PetscFunctionBegin;
   *entries = 0;
+  ReaderNext(r, at);
   PetscCall(MatGetRow(A, row, &n, &columns, &values));
   for (PetscInt t = 0; t < n; t++) {
     PetscInt place;
@@ -181,6 +190,7 @@ PetscErrorCode PatchFDHostRowsRead(Mat A, const PatchFDGrid *grid, const PatchFD
     PetscBool          coupled = PETSC_FALSE;
 
     for (PetscInt e = 0; e < stencil->n; e++) row[e] = 0;
+    ReaderNext(&r, at);
     PetscCall(MatGetRow(A, i, &n, &columns, &values));
     for (PetscInt t = 0; t < n; t++) {
       if (values[t] == 0) continue;

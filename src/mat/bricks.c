@@ -82,11 +82,13 @@ static PetscErrorCode CheckDMDA(Mat A, DM da)
   PetscCall(DMDAGetInfo(da, &dim, &N[0], &N[1], &N[2], NULL, NULL, NULL, &dof, NULL, &boundary[0], &boundary[1], &boundary[2], NULL));
   PetscCheck(dof == 1, comm, PETSC_ERR_SUP, "PCPATCHFD: bricks take a DMDA with one degree of freedom a node, found %" PetscInt_FMT "; -pc_type fieldsplit makes such matrices of others", dof);
   for (int d = 0; d < dim; d++)
-    PetscCheck(boundary[d] != DM_BOUNDARY_PERIODIC && boundary[d] != DM_BOUNDARY_TWIST, comm, PETSC_ERR_SUP, "PCPATCHFD: bricks take a DMDA that is not periodic, found boundary type %s in direction %d; use -pc_type sor for this matrix",
+    PetscCheck(boundary[d] != DM_BOUNDARY_PERIODIC && boundary[d] != DM_BOUNDARY_TWIST, comm, PETSC_ERR_SUP,
+               "PCPATCHFD: bricks take a DMDA that is not periodic, found boundary type %s in direction %d; use -pc_type sor for this matrix",
                DMBoundaryTypes[boundary[d]], d);
   PetscCall(MatGetSize(A, &rows, &columns));
   PetscCheck(rows == N[0] * N[1] * N[2] && columns == rows, comm, PETSC_ERR_ARG_SIZ,
-             "PCPATCHFD: the matrix has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns, its DMDA %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " nodes; bricks take the matrix of the DMDA's unknowns, as of DMCreateMatrix()",
+             "PCPATCHFD: the matrix has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns, its DMDA %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " nodes; "
+             "bricks take the matrix of the DMDA's unknowns, as of DMCreateMatrix()",
              rows, columns, N[0], N[1], N[2]);
   PetscCall(MatGetLocalSize(A, &local, NULL));
   PetscCall(DMDAGetCorners(da, NULL, NULL, NULL, &own[0], &own[1], &own[2]));
@@ -94,7 +96,8 @@ static PetscErrorCode CheckDMDA(Mat A, DM da)
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &differ, 1, MPI_INT, MPI_MAX, comm));
   PetscCheck(!differ, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: a rank has other rows of the matrix than unknowns of its DMDA; bricks take the matrix as of DMCreateMatrix()");
   PetscCall(MatHasOperation(A, MATOP_GET_ROW, &row));
-  PetscCheck(row, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: bricks are read off the rows of an assembled matrix of a DMDA, and this one, of type %s, has none to read; use -dm_mat_type aij", ((PetscObject)A)->type_name);
+  PetscCheck(row, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: bricks are read off the rows of an assembled matrix of a DMDA, and this one, of type %s, has none to read; use -dm_mat_type aij",
+             ((PetscObject)A)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -137,9 +140,11 @@ static PetscErrorCode ScanRows(Mat A, const PatchFDGrid *grid, PatchFDRowKinds *
   column = least[3] == kinds->bad[0] ? kinds->bad[1] : PETSC_INT_MAX;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &column, 1, MPIU_INT, MPI_MIN, comm));
   PetscCheck(least[3] == PETSC_INT_MAX, comm, PETSC_ERR_SUP,
-             "PCPATCHFD: row %" PetscInt_FMT " of the matrix has an entry in column %" PetscInt_FMT ", of an unknown of the DMDA that is not next to its own; bricks take stencils that reach one unknown far. Use -pc_type sor for this matrix", least[3],
-             column);
-  PetscCheck(least[4] == PETSC_INT_MAX, comm, PETSC_ERR_ARG_WRONG, "PCPATCHFD: the diagonal entry of row %" PetscInt_FMT " is not positive; bricks take matrices with positive diagonals, as those of -div(K grad u)", least[4]);
+             "PCPATCHFD: row %" PetscInt_FMT " of the matrix has an entry in column %" PetscInt_FMT ", of an unknown of the DMDA that is not next to its own; "
+             "bricks take stencils that reach one unknown far. Use -pc_type sor for this matrix",
+             least[3], column);
+  PetscCheck(least[4] == PETSC_INT_MAX, comm, PETSC_ERR_ARG_WRONG,
+             "PCPATCHFD: the diagonal entry of row %" PetscInt_FMT " is not positive; bricks take matrices with positive diagonals, as those of -div(K grad u)", least[4]);
   for (int d = 0; d < 3; d++) {
     kinds->coupled[d][0] = PetscMin(least[d], most[d]);
     kinds->coupled[d][1] = most[d];
@@ -375,6 +380,11 @@ PetscErrorCode MatBricksCreate(Mat A, DM da, PetscInt size, const PatchFDFitRule
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool MatBricksHas(MatBricks b, PatchFDKernels kern)
+{
+  return (PetscBool)(b->plan[BricksIndex(kern)] != NULL);
+}
+
 PetscInt MatBricksColors(MatBricks b)
 {
   return b->desc.ncolor;
@@ -438,8 +448,10 @@ PetscErrorCode MatBricksView(MatBricks b, PetscViewer viewer)
   const char          *separator = "";
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " unknowns of a DMDA, %" PetscInt_FMT " colors, rows of %" PetscInt_FMT " entries\n", b->nbrick, d->n[0],
-                                   d->n[1], d->n[2], d->ncolor, d->stencil.n));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " unknowns of a DMDA, ", b->nbrick, d->n[0], d->n[1], d->n[2]));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
+  PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " colors, rows of %" PetscInt_FMT " entries\n", d->ncolor, d->stencil.n));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  unknowns that are coupled to no other: %" PetscInt64_FMT "\n", b->nalone));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  bricks by inner steps:"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */

@@ -736,13 +736,14 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 . -pc_patchfd_order (forward|backward|symmetric)            - order of the colours (default forward)
 . -pc_patchfd_damping w                                     - factor of the corrections, 0 < w < 2 (default: what converges)
 . -pc_patchfd_sweeps n                                      - sweeps an application (default 1)
+. -pc_patchfd_brick_size m                                  - unknowns of a `DMDA`'s bricks in each direction, see `PCPatchFDSetBrickSize()` (default 8)
 . -pc_patchfd_schur_rtol r                                  - tolerance of `schur`, for the pressure in a patch (default 1e-3, from degree 4 on 1e-4)
 - -pc_patchfd_schur_max_it n                                - limit of its iterations (default 200)
 
   Level: beginner
 
   Notes:
-  The Pmat must be an operator made by `DMCreateMatrix()` of a `DMBOX`. The patches of a line of cells are the pairs of neighbouring
+  The Pmat is an operator made by `DMCreateMatrix()` of a `DMBOX`, or an assembled matrix of a `DMDA` (below). The patches of a line of cells are the pairs of neighbouring
   cells; a patch in d dimensions is a product of d pairs. Unknowns on Neumann sides belong to the patches that reach them.
 
   With `KSPRICHARDSON` as smoother (without monitors and with the default or skipped convergence test) a step works on the current
@@ -762,12 +763,28 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 
   On any number of ranks the iterates are the same to rounding.
 
+  Or the Pmat may be an assembled matrix of a `DMDA`, which it has from `DMCreateMatrix()`, or the solver from `KSPSetDM()`: a program that knows nothing of this library can use it on the
+  levels of `PCMG`, with matrices that the program assembles on each level or with `-pc_mg_galerkin pmat`,
+.vb
+     -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd
+.ve
+  Then bricks of m^d unknowns, which do not overlap, take the place of vertex patches. Their local solvers, by fast diagonalization, are fitted to the rows of the matrix, scaled to its
+  diagonal, and repeated where that is needed (`PCPatchFDSetFitSteps()`). There are two colours, or 2^d if rows couple unknowns that differ in more than one direction. `multiplicative` and
+  `additive` (with `-pc_patchfd_damping`, 0.75 by default, or under `KSPCHEBYSHEV`), order and sweeps are as above; other settings do not apply and are errors. The `DMDA` must have one degree
+  of freedom a node and not be periodic, rows must reach no farther than the next unknown in each direction, and have positive diagonal entries. Unknowns whose rows have nothing but the
+  diagonal are solved first, and exactly. Kernels are for the host.
+
+  Bricks save passes over the matrix: with 63^3 and 511^2 unknowns they took no more iterations than a symmetric sweep of `PCSOR`, with grading and anisotropy 30 to 40 per cent fewer, and solves took
+  10 to 50 per cent less time than with that or with `KSPCHEBYSHEV` and `PCSOR`. Set-up costs as much as 6 or 7 iterations, so that `PCSOR` is the better choice for a single solve that takes few, as
+  with constant and smooth coefficients; bricks pay where several systems are solved with a matrix, or iterations are many. They are not for large jumps of coefficients inside of bricks: with a jump of
+  1e3 on a sphere `KSPCHEBYSHEV` with `PCSOR` converges, and bricks do not.
+
   Sources: C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, Algorithm
   2.3 and equations (2.8), (2.13); C. Cui, J. Witte, F. Bonizzoni, G. Kanschat, Tensor-product vertex patch smoothers for biharmonic problems;
   C. Cui, G. Kanschat, Multigrid methods for the Stokes problem on GPU systems.
 
 .seealso: `DMBOX`, `PCPATCHMG`, `PCPatchFDSetType()`, `PCPatchFDSetPatch()`, `PCPatchFDSetVariant()`, `PCPatchFDSetLocal()`, `PCPatchFDSetFit()`, `PCPatchFDSetFitSteps()`, `PCPatchFDSetClasses()`, `PCPatchFDSetPrecision()`, `PCPatchFDSetUpdate()`,
-          `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPatchFDSetSchurTolerances()`, `PCPATCH`, `PCASM`
+          `PCPatchFDSetOrder()`, `PCPatchFDSetDamping()`, `PCPatchFDSetSweeps()`, `PCPatchFDSetBrickSize()`, `PCPatchFDSetSchurTolerances()`, `PCPATCH`, `PCASM`
 M*/
 PetscErrorCode PCCreate_PatchFD(PC pc)
 {

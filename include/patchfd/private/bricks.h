@@ -85,10 +85,12 @@ PETSC_INTERN const PatchFDBricksKernels PatchFDBricksDouble, PatchFDBricksFloat;
 typedef struct _MatBricks *MatBricks;
 /* the DMDA of a matrix, or `other` if it is one and the matrix has no DM; otherwise NULL */
 PETSC_INTERN PetscErrorCode MatBricksFindDMDA(Mat, DM other, DM *da);
-/* bricks of `size` unknowns in each direction.  Collective, as all but Colors; errors where matrix or DMDA do not fit */
+/* bricks of `size` unknowns in each direction.  Collective, as all but Colors and Has; errors where matrix or DMDA do not fit */
 PETSC_INTERN PetscErrorCode MatBricksCreate(Mat, DM da, PetscInt size, const PatchFDFitRule *, PatchFDKernels, MatBricks *);
 PETSC_INTERN PetscErrorCode MatBricksDestroy(MatBricks *);
 PETSC_INTERN PetscInt       MatBricksColors(MatBricks);
+/* was it made for this table? */
+PETSC_INTERN PetscBool      MatBricksHas(MatBricks, PatchFDKernels);
 /* n colours, one after another; zero: x is zero */
 PETSC_INTERN PetscErrorCode MatBricksSweep(MatBricks, PatchFDKernels, PetscInt n, const PetscInt colors[], PetscReal omega, PetscBool zero, const void *b, void *x);
 /* x += omega times the corrections of all bricks from one residual */
