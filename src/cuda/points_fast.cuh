@@ -654,7 +654,10 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
 template <typename S, bool COMPUTED, typename T>
 static PointsKernel<T> PointsKernelOf()
 {
-  return {{S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0}, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::SHARED + S::X + (S::ROUNDS ? 2 : 1) * S::GEOMETRY) * sizeof(T), S::ROUNDS ? 0 : INT_MAX, PointsFastKernel<S, COMPUTED, T>};
+  const PointsLayout layout = {S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0};
+  const size_t       shared = (size_t)(S::SHARED + S::X + (S::ROUNDS ? 2 : 1) * S::GEOMETRY) * sizeof(T);
+
+  return {layout, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, shared, S::ROUNDS ? 0 : INT_MAX, PointsFastKernel<S, COMPUTED, T>};
 }
 
 } // namespace patchfd
