@@ -184,17 +184,16 @@ struct Step {
     STENCIL, /* `colors` colours, from `color` on, of `patches` */
     FAST,    /* the equal patches g of a colour */
     PAIR,    /* those of two colours, g and then `next` */
-    SWEEP,   /* all patches of the colours `all`, few */
+    SWEEP,   /* the same of `patches`, all of them, few */
     ONES,    /* `shell`, patches of one unknown */
     ANY      /* `shell`, any patches */
   } kind;
-  bool            zero;   /* x is known to be zero before */
-  bool            beside; /* after those beside it that were added before, but not after the others */
-  FastGeometry    g, next;
-  PatchShell      shell;
-  PetscInt        colors;
-  const PetscInt *color;
-  const PatchFDColor *all;
+  bool                zero;   /* x is known to be zero before */
+  bool                beside; /* after those beside it that were added before, but not after the others */
+  FastGeometry        g, next;
+  PatchShell          shell;
+  PetscInt            colors;
+  const PatchFDColor *color;
 };
 
 /* in this order, those beside others first */
@@ -315,7 +314,7 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
     Step &sweep = s.add(Step::SWEEP, zero);
 
     s.colors = sweep.colors = ncolors;
-    sweep.all               = colors;
+    sweep.color             = colors;
     return s;
   }
   if (p->uniform && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_FUSED)) s.colors = p->stencil.colors(ncolors, colors, patches);
@@ -328,7 +327,7 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
     Step &step = AddMiddle(s, Step::STENCIL, zero, c.any, rest && s.colors == 2 ? &next.any : NULL);
 
     step.colors = s.colors;
-    step.color  = colors[0].parity;
+    step.color  = colors;
     return s;
   }
   if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity)) next = FindPatches(p, call.op, colors[1].parity, patches);
@@ -360,7 +359,7 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
   PetscFunctionBegin;
   switch (step.kind) {
   case Step::STENCIL:
-    PetscCall(p->stencil.apply(step.colors, step.color, patches, call.omega, call.x, call.b, stream));
+    PetscCall(p->stencil.apply(step.colors, step.color->parity, patches, call.omega, call.x, call.b, stream));
     break;
   case Step::FAST:
     PetscCall(p->fast->apply(step.g, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
@@ -375,7 +374,7 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
     PetscLogDouble          count = 0;
 
     for (PetscInt i = 0; i < step.colors; i++) {
-      shells.push_back(FindPatches(p, call.op, step.all[i].parity, patches).all);
+      shells.push_back(FindPatches(p, call.op, step.color[i].parity, patches).all);
       count += (PetscLogDouble)shells.back().size();
     }
     PetscCall(p->place->sweep((int)step.colors, shells.data(), call.omega, call.x, call.b, stream));
