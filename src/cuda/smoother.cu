@@ -17,8 +17,6 @@ struct SmootherPlan {
   std::vector<PetscInt> first[3];   /* node of each patch */
   cudaStream_t          side;       /* for patches that may be solved beside others */
   cudaEvent_t           fork, join; /* of PETSc's stream, of `side` */
-  PetscReal             waves = 1;
-  PetscBool             forks = PETSC_TRUE;
 };
 
 /* ---- the longest runs of equal, mirror-symmetric patches of 2 K - 1 unknowns ---- */
@@ -117,8 +115,6 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   PetscCall(CreateFast<T>(desc, &p->fast));
   PetscCall(CreatePlace<T>(desc, &p->place));
   PetscCall(p->stencil.create(desc, p->ones, &p->uniform));
-  PetscCall(PetscOptionsGetReal(NULL, NULL, "-place_waves", &p->waves, NULL));
-  PetscCall(PetscOptionsGetBool(NULL, NULL, "-place_fork", &p->forks, NULL));
   PetscCallCUDA(cudaStreamCreateWithFlags(&p->side, cudaStreamNonBlocking));
   PetscCallCUDA(cudaEventCreateWithFlags(&p->fork, cudaEventDisableTiming));
   PetscCallCUDA(cudaEventCreateWithFlags(&p->join, cudaEventDisableTiming));
@@ -184,17 +180,15 @@ struct Step {
     STENCIL, /* `colors` colours, from `color` on, of `patches` */
     FAST,    /* the equal patches g of a colour */
     PAIR,    /* those of two colours, g and then `next` */
-    SWEEP,   /* all patches of the colours `all`, few */
     ONES,    /* `shell`, patches of one unknown */
     ANY      /* `shell`, any patches */
   } kind;
-  bool            zero;   /* x is known to be zero before */
-  bool            beside; /* after those beside it that were added before, but not after the others */
-  FastGeometry    g, next;
-  PatchShell      shell;
-  PetscInt        colors;
-  const PetscInt *color;
-  const PatchFDColor *all;
+  bool                zero;   /* x is known to be zero before */
+  bool                beside; /* after those beside it that were added before, but not after the others */
+  FastGeometry        g, next;
+  PatchShell          shell;
+  PetscInt            colors;
+  const PatchFDColor *color;
 };
 
 /* in this order, those beside others first */
@@ -224,7 +218,7 @@ struct Steps {
 struct ColorPatches {
   bool         fast;
   FastGeometry g;
-  PatchShell   ones, any, all;
+  PatchShell   ones, any;
 };
 
 /* the equal patches `inner` of a colour for the fast kernel; false if not all unknowns may be read */
@@ -258,13 +252,12 @@ static ColorPatches FindPatches(const SmootherPlan<T> *p, PatchFDPatchOp op, con
     all.hi[d]   = PetscMax(0, (int)(patches[d][1] - start[d] + 1) / 2);
     inner.lo[d] = PetscMin(all.hi[d], PetscMax(0, run[d][0] - start[d] + 1) / 2);
     inner.hi[d] = PetscMin(all.hi[d], PetscMax(0, run[d][1] - start[d] + 1) / 2);
-    c.ones.start[d] = c.any.start[d] = c.all.start[d] = start[d];
+    c.ones.start[d] = c.any.start[d] = start[d];
   }
   c.fast = fast && !inner.empty() && FindFast(p, start, inner, &c.g);
   if (inner.empty() || (fast && !c.fast)) inner = Range::none();
   static_cast<Shell &>(c.ones) = Shell(fast ? Range::none() : inner);
   static_cast<Shell &>(c.any)  = Shell(all, inner);
-  static_cast<Shell &>(c.all)  = Shell(all);
   return c;
 }
 
@@ -311,13 +304,6 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
   Steps        s;
   ColorPatches c = FindPatches(p, call.op, colors[0].parity, patches), next;
 
-  if (p->place && call.op == PATCHFD_OP_BOUNDARY && c.any.size() && p->place->few(c.all, p->waves)) { /* launches would take the time */
-    Step &sweep = s.add(Step::SWEEP, zero);
-
-    s.colors = sweep.colors = ncolors;
-    sweep.all               = colors;
-    return s;
-  }
   if (p->uniform && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_FUSED)) s.colors = p->stencil.colors(ncolors, colors, patches);
   if (s.colors) {
     bool rest = false; /* are there patches of more than one unknown? */
@@ -328,7 +314,7 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
     Step &step = AddMiddle(s, Step::STENCIL, zero, c.any, rest && s.colors == 2 ? &next.any : NULL);
 
     step.colors = s.colors;
-    step.color  = colors[0].parity;
+    step.color  = colors;
     return s;
   }
   if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity)) next = FindPatches(p, call.op, colors[1].parity, patches);
@@ -360,7 +346,7 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
   PetscFunctionBegin;
   switch (step.kind) {
   case Step::STENCIL:
-    PetscCall(p->stencil.apply(step.colors, step.color, patches, call.omega, call.x, call.b, stream));
+    PetscCall(p->stencil.apply(step.colors, step.color->parity, patches, call.omega, call.x, call.b, stream));
     break;
   case Step::FAST:
     PetscCall(p->fast->apply(step.g, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
@@ -370,18 +356,6 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
     PetscCall(p->fast->pair(step.g, step.next, boundary, call.x, call.b, stream));
     PetscCall(PetscLogGpuFlops((Count(step.g) + Count(step.next)) * p->fast->flops(boundary, true)));
     break;
-  case Step::SWEEP: {
-    std::vector<PatchShell> shells;
-    PetscLogDouble          count = 0;
-
-    for (PetscInt i = 0; i < step.colors; i++) {
-      shells.push_back(FindPatches(p, call.op, step.all[i].parity, patches).all);
-      count += (PetscLogDouble)shells.back().size();
-    }
-    PetscCall(p->place->sweep((int)step.colors, shells.data(), call.omega, call.x, call.b, stream));
-    PetscCall(PetscLogGpuFlops(count * p->any.flops(p->any.n, call.op, step.zero)));
-    break;
-  }
   case Step::ONES:
     PetscCall(p->any.ones(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
     break;
@@ -401,7 +375,7 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
 template <typename T>
 static PetscErrorCode RunSteps(SmootherPlan<T> *p, const Call &call, const Steps &steps, const PatchFDRange patches, cudaStream_t stream)
 {
-  const bool forks = p->forks && p->place && call.op != PATCHFD_OP_FUSED && steps.n > 1 && steps.step[0].beside && !steps.step[steps.n - 1].beside; /* kernels without memory in common */
+  const bool forks = p->place && call.op != PATCHFD_OP_FUSED && steps.n > 1 && steps.step[0].beside && !steps.step[steps.n - 1].beside; /* kernels without memory in common */
 
   PetscFunctionBegin;
   if (forks) {

@@ -133,9 +133,6 @@ private:
 struct PlaceSmoother {
   virtual ~PlaceSmoother() { }
   virtual PetscErrorCode apply(const PatchShell &, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t) = 0;
-  /* the same with boundary values for colours that follow each other, each with few patches: in one launch.  Not in 1D */
-  virtual PetscErrorCode sweep(int, const PatchShell[], PetscReal, void *, const void *, cudaStream_t) { SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for several colours"); }
-  virtual bool           few(const PatchShell &, PetscReal) const { return false; } /* are they so few that this pays? */
   virtual bool           residuals() const = 0; /* has it the next one, too? */
   virtual PetscErrorCode residual(const PatchShell &, const void *x, const void *b, void *r, cudaStream_t) = 0; /* r = b - A x at the unknowns */
   virtual PetscErrorCode destroy() = 0;

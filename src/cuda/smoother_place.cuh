@@ -19,28 +19,13 @@
 
   In 2D (FLAT) directions 1 and 2 change places, y is the point, and what there is to do along y is left out; alpha_z Z is subtracted from x-lines.
 
-  Where there are few patches beside each other in x, as at a free end, rows are along another direction (`turned`).  On meshes with few patches of a colour one
-  launch has several colours (PlaceSweepKernel).
+  Where there are few patches beside each other in x, as at a free end, rows are along another direction (`turned`).
 */
 #pragma once
 #include "smoother_place_residual.cuh"
-#include <cooperative_groups.h>
 
 namespace patchfd
 {
-
-/* the matrices of the directions on their way to L1, before each stage in turn waits for its own */
-template <class W>
-static __device__ __forceinline__ void PlacePrefetch(const PlaceBlock<W> &me)
-{
-  constexpr int LINE = 128 / sizeof(typename W::REAL), LINES = (PlaceClass<W>::SIZE + LINE - 1) / LINE;
-
-  for (int e = threadIdx.x; e < (2 + me.row.count) * LINES; e += blockDim.x) {
-    const int which = e / LINES;
-
-    asm volatile("prefetch.global.L1 [%0];" : : "l"((which == 0 ? me.y : which == 1 ? me.z : me.x(which - 2)).numbers + (e - which * LINES) * LINE));
-  }
-}
 
 template <bool BOUNDARY, bool FLAT, class W>
 static __device__ __forceinline__ void PlaceFetch(const PlaceBlock<W> &me, const typename W::REAL *x, const typename W::REAL *b)
@@ -379,34 +364,8 @@ void PlaceKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __
   extern __shared__ int4 place_memory[];
   __shared__ PlaceRow row;
 
-  PlaceFindRow(g, shell, blockIdx.x, row);
+  PlaceFindRow(g, shell, row);
   PlaceRowOfPatches<BOUNDARY, FLAT>(PlaceBlock<W>(g, row, (typename W::REAL *)place_memory), omega, beta, x, b);
-}
-
-/* several colours, one after another, in a cooperative launch: blocks wait for each other */
-template <class W, bool FLAT>
-__launch_bounds__(PLACE_THREADS, W::BLOCKS) static __global__
-void PlaceSweepKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShells shells, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x,
-                      const typename W::REAL *__restrict__ b)
-{
-  extern __shared__ int4 place_memory[];
-  __shared__ PlaceRow row;
-
-  for (int c = 0;;) {
-    const PlaceShell &shell = shells.color[c];
-
-    for (unsigned item = blockIdx.x; item < shell.rows(); item += gridDim.x) {
-      if (c == 0 || item != blockIdx.x) PlaceFindRow(g, shell, item, row);
-      const PlaceBlock<W> me(g, row, (typename W::REAL *)place_memory);
-
-      PlacePrefetch(me);
-      PlaceRowOfPatches<true, FLAT>(me, omega, beta, x, b);
-      __syncthreads(); /* before the next row's numbers */
-    }
-    if (++c >= shells.colors) break;
-    if (blockIdx.x < shells.color[c].rows()) PlaceFindRow(g, shells.color[c], blockIdx.x, row); /* before the others are waited for */
-    cooperative_groups::this_grid().sync();
-  }
 }
 
 /* ---- launch ---- */
@@ -474,7 +433,6 @@ template <class W, bool FLAT>
 struct PlaceSmootherBlocks : PlaceSmoother {
   using T = typename W::REAL;
   PlaceOrder<W, FLAT> order, turned; /* turned: the first two directions of the mesh in place of each other, for patches of which there are few in x */
-  unsigned            resident; /* blocks that the device has room for, in `order` */
   PlanMemory          memory;
 
   /* has the code been compiled for a GPU with these instructions? */
@@ -502,13 +460,7 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     order.create(desc, line, n);
     turned.create(desc, line, n);
     PetscCall(AllowShared(PlaceKernel<W, true, FLAT>, PetscMax(order.bytes, turned.bytes)));
-    PetscCall(AllowShared(PlaceSweepKernel<W, FLAT>, order.bytes));
     PetscCall(AllowShared(PlaceKernel<W, false, FLAT>, PetscMax(order.bytes_solve, turned.bytes_solve)));
-    int multiprocessors, blocks;
-
-    PetscCall(Multiprocessors(&multiprocessors));
-    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, PlaceSweepKernel<W, FLAT>, order.threads, order.bytes));
-    resident = (unsigned)(multiprocessors * blocks);
     if (residuals()) PetscCall(AllowShared(PlaceResidualKernel<W, FLAT>, order.bytes_residual));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
@@ -527,28 +479,6 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     if (boundary) PlaceKernel<W, true, FLAT><<<shell.rows(), o.threads, o.bytes, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
     else PlaceKernel<W, false, FLAT><<<shell.rows(), o.threads, o.bytes_solve, stream>>>(o.data, shell, (T)omega, (T)beta, (T *)x, (const T *)b);
     PetscCallCUDA(cudaGetLastError());
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-
-  bool           few(const PatchShell &s, PetscReal waves) const override { return PlaceShell(s, order.patches, order.dir).rows() <= waves * resident; }
-  PetscErrorCode sweep(int colors, const PatchShell s[], PetscReal omega, void *x, const void *b, cudaStream_t stream) override
-  {
-    PlaceShells shells;
-    unsigned    rows = 0;
-    const T    *rhs = (const T *)b;
-    T          *to = (T *)x, factor = (T)omega, keep = (T)(1 - omega);
-    void       *arguments[] = {&order.data, &shells, &factor, &keep, &to, &rhs};
-
-    PetscFunctionBegin;
-    for (int c = 0; c < colors; c++) {
-      const PlaceShell shell(s[c], order.patches, order.dir);
-
-      shells.color[shells.colors++] = shell;
-      rows                          = PetscMax(rows, shell.rows());
-      if (c + 1 < colors && shells.colors < PlaceShells::MOST) continue;
-      PetscCallCUDA(cudaLaunchCooperativeKernel((const void *)PlaceSweepKernel<W, FLAT>, dim3(PetscMin(rows, resident)), dim3(order.threads), arguments, order.bytes, stream));
-      shells.colors = 0;
-    }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

@@ -53,7 +53,6 @@ struct PlaceShell {
     }
     for (int i = 0; i < 6; i++) end[i] = total += shell.part[i].empty() ? 0 : (unsigned)(shell.part[i].size() / (shell.part[i].hi[0] - shell.part[i].lo[0])) * inx(i);
   }
-  PlaceShell() = default;
   __host__ __device__ unsigned inx(int i) const { return (unsigned)(shell.part[i].hi[0] - shell.part[i].lo[0] + most - 1) / most; }
   __host__ __device__ unsigned rows() const { return end[5]; }
   /* row `item`: its patches and the numbers of the first one */
@@ -72,13 +71,6 @@ struct PlaceShell {
     number[1] = shell.start[1] + 2 * (r.lo[1] + (int)(row % n1));
     number[2] = shell.start[2] + 2 * (r.lo[2] + (int)(row / n1));
   }
-};
-
-/* those of colours that follow each other */
-struct PlaceShells {
-  static constexpr int MOST = 8;
-  PlaceShell           color[MOST];
-  int                  colors = 0;
 };
 
 static constexpr TileMatrix STIFFNESS = (TileMatrix)(MASS + 1); /* beside those */
@@ -349,11 +341,11 @@ struct PlaceRow {
   int first[PLACE_ROW + 1]; /* first unknowns in x; the last one: where a patch after the row would begin */
 };
 
-/* row `item`; all threads take part */
+/* the block's row; all threads take part */
 template <typename T>
-static __device__ __forceinline__ void PlaceFindRow(const PlaceData<T> &g, const PlaceShell &shell, unsigned item, PlaceRow &row)
+static __device__ __forceinline__ void PlaceFindRow(const PlaceData<T> &g, const PlaceShell &shell, PlaceRow &row)
 {
-  if (threadIdx.x == 0) shell.find(item, row.count, row.number);
+  if (threadIdx.x == 0) shell.find(blockIdx.x, row.count, row.number);
   __syncthreads();
   if (threadIdx.x <= row.count) {
     const PlacePatch last = g.d[0].patch[row.number[0] + 2 * min((int)threadIdx.x, row.count - 1)];

@@ -60,7 +60,7 @@ void PlaceResidualKernel(const __grid_constant__ PlaceData<typename W::REAL> g, 
   extern __shared__ int4 place_memory[];
   __shared__ PlaceRow row;
 
-  PlaceFindRow(g, shell, blockIdx.x, row);
+  PlaceFindRow(g, shell, row);
 
   const PlaceBlock<W> me(g, row, (T *)place_memory);
   const int           ny = me.y.n, nz = me.z.n, cy = FLAT ? 1 : ny + 2, below = FLAT ? 0 : 1, nodes = me.width + 2, plane = g.rows * g.frow, tile = threadIdx.x / 32;
