@@ -1173,7 +1173,7 @@ int main(int argc, char **argv)
     test:
       suffix: solve_aij
       args: -dm_mat_type aij -pc_type lu
-      filter: sed "s/iterations 1,/iterations 7,/"
+      filter: sed "s/iterations 1,/iterations 5,/"
 
   test:
     suffix: vecs
