@@ -86,7 +86,7 @@ static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool solve, Problem
   PetscCall(VecSet(w[0].x, 1));
   PetscCall(DMBoxAddLoadVec(dm, w[0].x, w[0].b));
   PetscCall(KSPSolve(ksp, w[0].b, w[0].x)); /* records, and finds room */
-  if (strcmp(p->name, "const")) PetscCall(DMBoxSetDiffusionFunction(dm, 1, Conductivity, NULL, p)); /* as if it were another */
+  PetscCall(SetConductivity(3, p, dm)); /* as if it were another */
   PetscCall(PetscTime(&t[2]));
   PetscCall(MatBoxUpdate(w[0].A));
   PetscCall(KSPSetUp(ksp));

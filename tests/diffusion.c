@@ -1050,7 +1050,7 @@ static PetscErrorCode TestErrors(Problem *p)
   PetscCall(PetscOptionsSetValue(NULL, "-bad_dm_box_mapping_parameter", "0.2"));
   CATCH(ierr, DMSetFromOptions(dm));
   PetscCall(Expect(ierr, "a parameter without a map"));
-  PetscCall(BadSmoother(PC_PATCHFD_LOCAL_DENSE, PC_PATCHFD_AUTO));
+  PetscCall(BadSmoother(PC_PATCHFD_LOCAL_SCHUR, PC_PATCHFD_AUTO));
   PetscCall(BadSmoother(PC_PATCHFD_LOCAL_AUTO, PC_PATCHFD_FUSED));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -1173,7 +1173,7 @@ int main(int argc, char **argv)
     test:
       suffix: solve_aij
       args: -dm_mat_type aij -pc_type lu
-      filter: sed "s/iterations 1,/iterations 7,/"
+      filter: sed "s/iterations 1,/iterations 5,/"
 
   test:
     suffix: vecs

@@ -2,6 +2,8 @@ static char help[] = "Local solvers that are fitted to each patch of the operato
   -test step       : a smoothing step against one with dense matrices, made here from the definition\n\
   -test iterations : nu = -9 / log10(mean reduction of the residual an iteration) of FGMRES with V-cycles\n\
   -test table      : compares these with the values of a reference implementation\n\
+  -test robust     : all problems of tests/variable.h converge in time, or say that they do not, by the true residual\n\
+  -test bounds     : patches whose eigenvalues are not estimated take the steps that estimates lead to\n\
   -test update     : coefficients that change\n\
   -test errors     : bad input\n\
   -problem <name:number>, -dim, -cells, -degree : of the iterations\n\n";
@@ -19,7 +21,7 @@ static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time
 }
 
 /* nu, of the true residual */
-static PetscErrorCode Solve(DM dm, PetscInt *its, PetscReal *nu)
+static PetscErrorCode Solve(DM dm, PetscInt *its, PetscReal *nu, KSPConvergedReason *reason)
 {
   KSP       ksp;
   PC        pc;
@@ -42,6 +44,7 @@ static PetscErrorCode Solve(DM dm, PetscInt *its, PetscReal *nu)
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, b, u));
   PetscCall(KSPGetIterationNumber(ksp, its));
+  if (reason) PetscCall(KSPGetConvergedReason(ksp, reason));
   PetscCall(KSPGetOperators(ksp, &A, NULL));
   PetscCall(MatResidual(A, b, u, r));
   PetscCall(VecNorm(b, NORM_2, &r0));
@@ -69,7 +72,7 @@ static PetscErrorCode TestIterations(void)
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-degree", &degree, NULL));
   PetscCall(SetProblem(name, &p));
   PetscCall(CreateDM(dim, cells, degree, &p, &dm));
-  PetscCall(Solve(dm, &its, &nu));
+  PetscCall(Solve(dm, &its, &nu, NULL));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " iterations, nu %.1f\n", name, its, (double)nu));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -139,7 +142,7 @@ static PetscErrorCode TestTable(void)
       PetscCall(SetProblem(reference[i].problem, &p));
       PetscCall(PetscOptionsSetValue(NULL, "-mg_levels_pc_patchfd_fit", shared ? "shared" : "own"));
       PetscCall(CreateDM(dim, dim == 2 ? 16 : 8, degree, &p, &dm));
-      PetscCall(Solve(dm, &its, &nu));
+      PetscCall(Solve(dm, &its, &nu, NULL));
       /* 0.1, or 2 % above 10, and what the numbers are rounded to */
       if (PetscAbsReal(nu - expected) > PetscMax(0.1, 0.02 * expected) + 0.05)
         PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: nu %.2f, the reference has %.2f\n", reference[i].problem, shared ? "shared" : "own", (double)nu, (double)expected));
@@ -147,6 +150,90 @@ static PetscErrorCode TestTable(void)
     }
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "table: done\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* counts of the reference implementation in 2D, 16^2 cells, with matrices of the patches' own; of random its numbers are others */
+static const struct {
+  const char *problem;
+  PetscReal   nu[8]; /* k = 1, ..., 8 */
+} list[] = {
+  {"const",         {5.5,  3.9,  3.4,  2.8,  2.7,  2.5,  2.3,  2.1 }},
+  {"smooth:0.9",    {6.0,  4.0,  3.4,  2.8,  2.9,  2.7,  2.7,  2.5 }},
+  {"contrast:1e4",  {6.8,  5.2,  3.9,  3.4,  3.1,  2.8,  2.9,  2.7 }},
+  {"check:10",      {6.8,  5.9,  6.4,  5.1,  5.8,  5.6,  5.9,  5.8 }},
+  {"check:1e3",     {7.5,  7.9,  7.5,  7.2,  8.4,  7.2,  9.9,  7.8 }},
+  {"check:1e6",     {7.5,  7.7,  7.6,  6.9,  10.5, 8.0,  14.9, 8.2 }},
+  {"random:10",     {8.0,  8.0,  8.1,  8.5,  9.0,  8.9,  9.3,  9.7 }},
+  {"random:1e3",    {20.4, 21.7, 23.4, 24.8, 25.7, 26.1, 27.4, 29.1}},
+  {"circle:10",     {6.9,  6.0,  5.6,  6.0,  5.9,  6.5,  6.9,  6.8 }},
+  {"sine2:0.05",    {6.5,  4.7,  4.0,  4.2,  4.2,  4.2,  4.3,  4.3 }},
+  {"sine2:0.1",     {8.7,  7.3,  7.4,  6.2,  6.5,  6.2,  6.3,  6.5 }},
+  {"sine1:0.2",     {8.4,  7.4,  7.8,  6.8,  6.3,  6.4,  6.6,  6.7 }},
+  {"kershaw:0.3",   {19.0, 16.0, 18.7, 16.9, 15.8, 15.8, 15.9, 14.9}},
+  {"annulus:0.5",   {11.4, 5.2,  4.3,  3.6,  3.4,  3.0,  3.0,  2.6 }},
+  {"graded:10",     {9.0,  5.2,  4.3,  3.4,  3.0,  2.7,  2.6,  2.4 }},
+  {"aspect:10",     {21.3, 15.4, 12.9, 10.4, 8.7,  7.8,  6.7,  5.9 }},
+  {"shear:1",       {9.0,  6.6,  7.7,  8.6,  9.0,  9.7,  10.1, 10.2}},
+  {"tensor:0.1:45", {9.1,  8.7,  9.0,  6.5,  7.2,  7.7,  7.9,  7.9 }},
+  {"mix:1e4",       {9.7,  7.2,  6.3,  6.3,  6.5,  6.7,  6.8,  6.9 }}
+};
+
+static PetscErrorCode TestRobust(void)
+{
+  const PetscReal slack = 1.05; /* of the tolerance: the residual that FGMRES knows of */
+  PetscInt        degree = 2;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-degree", &degree, NULL));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(list); i++) {
+    const PetscInt     limit = (PetscInt)PetscCeilReal(list[i].nu[degree - 1]) + 2;
+    Problem            p;
+    PetscInt           its    = 0;
+    PetscReal          nu     = 0, residual;
+    KSPConvergedReason reason = KSP_CONVERGED_ITERATING;
+    DM                 dm;
+
+    PetscCall(SetProblem(list[i].problem, &p));
+    PetscCall(CreateDM(2, 16, degree, &p, &dm));
+    PetscCall(Solve(dm, &its, &nu, &reason));
+    residual = PetscPowReal(10, -9 * (PetscReal)its / nu);
+    if (reason > 0 && (residual > slack * 1e-9 || its > limit)) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: converged in %" PetscInt_FMT " iterations, allowed are %" PetscInt_FMT "; residual %g\n", list[i].problem, its, limit, (double)residual));
+    if (reason <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s, residual %g\n", list[i].problem, KSPConvergedReasons[reason], (double)residual));
+    PetscCall(DMDestroy(&dm));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "robust: done\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* with a reduction that no fit has, all patches are estimated, and take one step whose factor the estimates give; otherwise those that are close have the factor 1 */
+static PetscErrorCode TestBounds(void)
+{
+  static const char *const names[] = {"sine2:0.1", "contrast:1e4", "mix:1e4", "tensor:0.5:30", "check:3"};
+  PetscInt                 degree = 3, dim = 2;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-degree", &degree, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
+  PetscCall(PetscOptionsSetValue(NULL, "-mg_levels_pc_patchfd_fit", "own"));
+  PetscCall(PetscOptionsSetValue(NULL, "-mg_levels_pc_patchfd_fit_max_steps", "1"));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(names); i++) {
+    PetscReal nu[2] = {0, 0};
+
+    for (int all = 0; all < 2; all++) {
+      Problem  p;
+      PetscInt its = 0;
+      DM       dm;
+
+      PetscCall(PetscOptionsSetValue(NULL, "-mg_levels_pc_patchfd_fit_reduction", all ? "1e-6" : "0.7"));
+      PetscCall(SetProblem(names[i], &p));
+      PetscCall(CreateDM(dim, dim == 2 ? 16 : 8, degree, &p, &dm));
+      PetscCall(Solve(dm, &its, &nu[all], NULL));
+      PetscCall(DMDestroy(&dm));
+    }
+    if (PetscAbsReal(nu[0] - nu[1]) > 1e-6) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: nu %.3f, and %.3f with estimates for all patches\n", names[i], (double)nu[0], (double)nu[1]));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "bounds: done\n"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -559,7 +646,7 @@ static PetscErrorCode TestUpdate(void)
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %" PetscInt_FMT " iterations\n", i ? "changed" : "first", its));
   }
   PetscCall(KSPDestroy(&ksp));
-  PetscCall(Solve(dm, &its, &nu));
+  PetscCall(Solve(dm, &its, &nu, NULL));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "new: %" PetscInt_FMT " iterations\n", its));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&u));
@@ -630,6 +717,8 @@ int main(int argc, char **argv)
     {"step",       TestStep      },
     {"iterations", TestIterations},
     {"table",      TestTable     },
+    {"robust",     TestRobust    },
+    {"bounds",     TestBounds    },
     {"update",     TestUpdate    },
     {"errors",     TestErrors    }
   };
@@ -676,6 +765,28 @@ int main(int argc, char **argv)
       suffix: table_3d
       args: -dim 3 -degree {{2 3}}
 
+  test:
+    suffix: robust
+    args: -test robust -degree {{1 2 3 4 5}}
+    output_file: output/fit_robust.out
+  testset:
+    args: -test bounds
+    output_file: output/fit_bounds.out
+    test:
+      suffix: bounds
+      args: -degree {{2 4}}
+    test:
+      suffix: bounds_3d
+      args: -dim 3 -degree 2
+  test:
+    suffix: exact
+    nsize: {{1 2}}
+    args: -problem check:1e6 -degree 7
+  test:
+    suffix: exact_3d
+    nsize: {{1 3}}
+    args: -problem check:1e3 -dim 3 -degree 2 -cells 4 -mg_levels_pc_patchfd_local dense
+
   testset:
     nsize: {{1 2 3}}
     args: -test iterations -problem kershaw:0.3 -cells 8 -degree 3
@@ -715,6 +826,10 @@ int main(int argc, char **argv)
       suffix: table_cuda_3d
       output_file: output/fit_table.out
       args: -test table -dim 3 -degree {{2 3}}
+    test:
+      suffix: exact_cuda
+      output_file: output/fit_exact_3d.out
+      args: -problem check:1e3 -dim 3 -degree 2 -cells 4 -mg_levels_pc_patchfd_local dense
     test:
       suffix: ranks_cuda
       output_file: output/fit_ranks_3d.out

@@ -138,9 +138,17 @@ static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* again and again, as if they were others */
+static PetscErrorCode SetConductivity(PetscInt dim, Problem *p, DM dm)
+{
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxSetDiffusionFunction(dm, strcmp(p->name, "tensor") ? 1 : dim * (dim + 1) / 2, Conductivity, NULL, p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode CreateDM(PetscInt dim, PetscInt cells, PetscInt degree, Problem *p, DM *dm)
 {
-  const PetscInt n[3] = {cells, cells, cells}, numbers = strcmp(p->name, "tensor") ? 1 : dim * (dim + 1) / 2;
+  const PetscInt n[3] = {cells, cells, cells};
 
   PetscFunctionBeginUser;
   p->cells = cells;
@@ -148,7 +156,7 @@ static PetscErrorCode CreateDM(PetscInt dim, PetscInt cells, PetscInt degree, Pr
   PetscCall(DMBoxSetOperator(*dm, "diffusion"));
   PetscCall(DMBoxSetMapping(*dm, Map, p));
   PetscCall(DMSetFromOptions(*dm));
-  PetscCall(DMBoxSetDiffusionFunction(*dm, numbers, Conductivity, NULL, p));
+  PetscCall(SetConductivity(dim, p, *dm));
   PetscCall(DMSetUp(*dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -53,11 +53,6 @@ static PetscErrorCode FitDestroy(void **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static inline PetscCount FitRecordSize(PetscInt n)
-{
-  return (PetscCount)n * (n + 3);
-}
-
 /* batches of neighbours of equal size */
 static PetscErrorCode FitMakeBatches(FitPlan *p)
 {
@@ -108,7 +103,7 @@ static PetscErrorCode FitMakeRecords(FitPlan *p)
   PetscFunctionBegin;
   for (PetscCount i = 0; i < p->nbatch; i++)
     for (int d = 0; d < 3; d++)
-      if (!FitSameRecord(p, &p->batch[i], d)) size += (size_t)FitRecordSize(f->n[3 * p->batch[i].first + d]);
+      if (!FitSameRecord(p, &p->batch[i], d)) size += (size_t)PatchFDFitRecordSize(f->n[3 * p->batch[i].first + d]);
   PetscCall(VMalloc(size, &v, &p->lanesbase));
   for (PetscCount i = 0; i < p->nbatch; i++) {
     FitBatch        *b = &p->batch[i];
@@ -121,7 +116,7 @@ static PetscErrorCode FitMakeRecords(FitPlan *p)
       if (FitSameRecord(p, b, d)) continue;
       for (int l = 0; l < b->count; l++) from[l] = p->numbers + record[3 * l];
       b->record[d] = (Coef){NULL, v};
-      v            = FitInterleave(b->count, FitRecordSize(f->n[3 * b->first + d]), from, v);
+      v            = FitInterleave(b->count, PatchFDFitRecordSize(f->n[3 * b->first + d]), from, v);
     }
     for (int l = 0; l < b->count; l++) from[l] = p->g + 4 * f->number[b->first + l];
     b->g = v;

@@ -9,7 +9,7 @@ enum {
 typedef PetscReal Lanes[LANES];
 
 /* Z = X Y or X' Y; Z is none of them */
-static void LaneProduct(PetscInt n, PetscBool transpose, const Lanes X[], const Lanes Y[], Lanes Z[])
+static inline void LaneProduct(PetscInt n, PetscBool transpose, const Lanes X[], const Lanes Y[], Lanes Z[])
 {
   for (PetscInt i = 0; i < n; i++) {
     for (PetscInt j = 0; j < n; j++) {
@@ -26,7 +26,7 @@ static void LaneProduct(PetscInt n, PetscBool transpose, const Lanes X[], const 
 }
 
 /* M = L L', in place of M; above the diagonal are zeros */
-static void LaneCholesky(PetscInt n, Lanes M[])
+static inline void LaneCholesky(PetscInt n, Lanes M[])
 {
   for (PetscInt j = 0; j < n; j++) {
     for (PetscInt i = j; i < n; i++) {
@@ -40,7 +40,7 @@ static void LaneCholesky(PetscInt n, Lanes M[])
 }
 
 /* X = L^{-1} X */
-static void LaneForward(PetscInt n, const Lanes L[], Lanes X[])
+static inline void LaneForward(PetscInt n, const Lanes L[], Lanes X[])
 {
   for (PetscInt i = 0; i < n; i++) {
     for (PetscInt j = 0; j < n; j++) {
@@ -52,7 +52,7 @@ static void LaneForward(PetscInt n, const Lanes L[], Lanes X[])
 }
 
 /* X = L^{-T} X */
-static void LaneBackward(PetscInt n, const Lanes L[], Lanes X[])
+static inline void LaneBackward(PetscInt n, const Lanes L[], Lanes X[])
 {
   for (PetscInt i = n - 1; i >= 0; i--) {
     for (PetscInt j = 0; j < n; j++) {
@@ -63,7 +63,7 @@ static void LaneBackward(PetscInt n, const Lanes L[], Lanes X[])
   }
 }
 
-static void LaneTranspose(PetscInt n, Lanes X[])
+static inline void LaneTranspose(PetscInt n, Lanes X[])
 {
   for (PetscInt i = 0; i < n; i++) {
     for (PetscInt j = 0; j < i; j++) {
@@ -78,7 +78,7 @@ static void LaneTranspose(PetscInt n, Lanes X[])
 }
 
 /* is what is left of C outside of its diagonal so small that a further sweep would change nothing? */
-static PetscBool LaneIsDiagonal(PetscInt n, const Lanes C[])
+static inline PetscBool LaneIsDiagonal(PetscInt n, const Lanes C[])
 {
   const PetscReal tolerance = 1e-13;
 
@@ -94,7 +94,7 @@ static PetscBool LaneIsDiagonal(PetscInt n, const Lanes C[])
 }
 
 /* the rotation of rows and columns p and q that makes C[p][q] zero: by c and s (Golub and Van Loan, Matrix Computations, 8.5) */
-static void LaneRotation(PetscInt n, const Lanes C[], PetscInt p, PetscInt q, Lanes c, Lanes s)
+static inline void LaneRotation(PetscInt n, const Lanes C[], PetscInt p, PetscInt q, Lanes c, Lanes s)
 {
   for (int l = 0; l < LANES; l++) {
     const PetscReal off = C[p * n + q][l], theta = off == 0 ? 0 : (C[q * n + q][l] - C[p * n + p][l]) / (2 * off);
@@ -117,7 +117,7 @@ static inline void LaneRotate(const Lanes c, const Lanes s, Lanes x, Lanes y)
 }
 
 /* the eigenvalues of symmetric matrices, on the diagonal of C afterwards, and V times their eigenvectors: Jacobi's method */
-static void LaneJacobi(PetscInt n, Lanes C[], Lanes V[])
+static inline void LaneJacobi(PetscInt n, Lanes C[], Lanes V[])
 {
   const PetscInt most = 30;
 
@@ -138,7 +138,7 @@ static void LaneJacobi(PetscInt n, Lanes C[], Lanes V[])
 /*
   S with S' A S = diag(lambda) and S' M S = 1, on the diagonal of A afterwards, from a guess S.  M and A are overwritten; work has room for two matrices
 */
-static void LaneEigen(PetscInt n, Lanes A[], Lanes M[], Lanes S[], Lanes work[])
+static inline void LaneEigen(PetscInt n, Lanes A[], Lanes M[], Lanes S[], Lanes work[])
 {
   Lanes *V = work + n * n;
 

@@ -10,9 +10,7 @@
   A step visits the colours of the patches one after another (Cui, Grosse-Bley, Kanschat, Strzodka, Algorithm 2.3).  Patches, colours and the work
   itself come from the matrix (src/mat/local.c): here is decided what is to be done, and in which order.
 */
-#include "bricks.h"
-#include <petsc/private/pcimpl.h>
-#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
+#include "patchfd.h" /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
@@ -25,37 +23,6 @@ const char *const PCPatchFDClassesTypes[] = {"auto", "single", "exact", "PCPatch
 const char *const PCPatchFDPrecisions[] = {"auto", "same", "single", "tf32", "bf16", "PCPatchFDPrecision", "PC_PATCHFD_PRECISION_", NULL};
 const char *const PCPatchFDUpdates[]  = {"colored", "atomic", "PCPatchFDUpdate", "PC_PATCHFD_UPDATE_", NULL};
 const char *const PCPatchFDOrders[]   = {"forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_", NULL};
-
-typedef struct {
-  PCPatchFDType    type;
-  PCPatchFDPatch   patch;
-  PCPatchFDVariant variant;
-  PCPatchFDLocal   local;
-  PCPatchFDFit     fit;
-  PatchFDFitRule   rule; /* its inner steps */
-  PCPatchFDClasses classes;
-  PCPatchFDPrecision precision;
-  PCPatchFDUpdate  update;
-  PCPatchFDOrder   order;
-  PetscReal        damping; /* PETSC_DETERMINE for the one that suits the local solver */
-  PetscInt         sweeps;
-  PetscReal        schurrtol; /* PETSC_DETERMINE for what keeps the iteration counts of an exact solver */
-  PetscInt         schurmaxit;
-  Mat_Box         *matbox; /* belongs to the Pmat */
-  PCBricks         bricks; /* where that is an assembled matrix of a DMDA */
-  /* what is used, where something is left to the solver */
-  PCPatchFDVariant use;
-  MatBoxLocalType  solver;
-  PatchFDPrecision products;
-  PetscBool        atomic;
-  PetscReal        omega;
-  enum {
-    PATCHES, /* of vertices, or the one of a mesh that has no more */
-    DIAGONALIZED_BOX,
-    FACTORED_BOX
-  } method;
-  Vec              r, z; /* residual and correction, for the variants that need global ones */
-} PC_PatchFD;
 
 /*
   A relative residual of 1e-3 for degrees up to 3 and of 1e-4 above keeps the iteration counts of exact local solvers (tutorials/iterations, and Cui, Kanschat,
@@ -610,34 +577,6 @@ static PetscErrorCode PCPatchFDGetSchurTolerances_PatchFD(PC pc, PetscReal *rtol
   PetscFunctionBegin;
   if (rtol) *rtol = p->schurrtol;
   if (maxit) *maxit = p->schurmaxit;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDSetFitSteps_PatchFD(PC pc, PetscInt maxsteps, PetscReal reduction, PetscReal stable, PetscInt lanczos)
-{
-  PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
-  const MPI_Comm comm = PetscObjectComm((PetscObject)pc);
-
-  PetscFunctionBegin;
-  PetscCheck(maxsteps >= 1 && maxsteps <= PATCHFD_FIT_MAX_STEPS, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_max_steps must be 1 to %d, found %" PetscInt_FMT, PATCHFD_FIT_MAX_STEPS, maxsteps);
-  PetscCheck(reduction > 0 && reduction < 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_reduction must be in (0, 1), found %g", (double)reduction);
-  PetscCheck(stable > 0 && stable < 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_stable must be in (0, 2), found %g", (double)stable);
-  PetscCheck(lanczos == 0 || lanczos >= 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_lanczos must be 0 or at least 2, found %" PetscInt_FMT, lanczos);
-  pc->setupcalled = PETSC_FALSE;
-  p->rule         = (PatchFDFitRule){.maxsteps = maxsteps, .reduction = reduction, .stable = stable, .lanczos = lanczos};
-  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PCPatchFDGetFitSteps_PatchFD(PC pc, PetscInt *maxsteps, PetscReal *reduction, PetscReal *stable, PetscInt *lanczos)
-{
-  const PatchFDFitRule *rule = &((const PC_PatchFD *)pc->data)->rule;
-
-  PetscFunctionBegin;
-  if (maxsteps) *maxsteps = rule->maxsteps;
-  if (reduction) *reduction = rule->reduction;
-  if (stable) *stable = rule->stable;
-  if (lanczos) *lanczos = rule->lanczos;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

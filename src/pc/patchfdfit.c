@@ -1,6 +1,6 @@
-/* The public routines of PCPATCHFD about fits of its local solvers to coefficients that vary; what they do is in patchfd.c */
-#include <patchfd/private/sysimpl.h> /*I "petscpatchfd.h" I*/
-#include <petsc/private/pcimpl.h>
+/* Of PCPATCHFD what concerns fits of its local solvers to coefficients that vary: public routines, and inner steps */
+#include "patchfd.h" /*I "petscpatchfd.h" I*/
+#include <patchfd/private/sysimpl.h>
 
 /*@
   PCPatchFDSetFit - Sets what the matrices that a `PCPATCHFD` diagonalizes are fitted to, where coefficients vary or meshes are mapped
@@ -25,7 +25,8 @@
 
   With `own` and `shared` each patch takes as many steps as it needs, see `PCPatchFDSetFitSteps()`; with `line` all corrections are damped by one factor where that is necessary.
 
-  Setting up `own` and `shared` takes about 10 applications of the smoother, which is what the estimates cost.
+  Eigenvalues are estimated, by about 10 applications of the smoother to these patches, only where bounds from the metric do not tell that one step with the factor 1 is enough: with smooth coefficients on fine meshes
+  in few patches.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetFit()`, `PCPatchFDSetFitSteps()`, `DMBoxSetDiffusion()`
 @*/
@@ -125,5 +126,33 @@ PetscErrorCode PCPatchFDGetFitSteps(PC pc, PetscInt *maxsteps, PetscReal *reduct
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscUseMethod(pc, "PCPatchFDGetFitSteps_C", (PC, PetscInt *, PetscReal *, PetscReal *, PetscInt *), (pc, maxsteps, reduction, stable, lanczos));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCPatchFDSetFitSteps_PatchFD(PC pc, PetscInt maxsteps, PetscReal reduction, PetscReal stable, PetscInt lanczos)
+{
+  PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)pc);
+
+  PetscFunctionBegin;
+  PetscCheck(maxsteps >= 1 && maxsteps <= PATCHFD_FIT_MAX_STEPS, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_max_steps must be 1 to %d, found %" PetscInt_FMT, PATCHFD_FIT_MAX_STEPS, maxsteps);
+  PetscCheck(reduction > 0 && reduction < 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_reduction must be in (0, 1), found %g", (double)reduction);
+  PetscCheck(stable > 0 && stable < 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_stable must be in (0, 2), found %g", (double)stable);
+  PetscCheck(lanczos == 0 || lanczos >= 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_lanczos must be 0 or at least 2, found %" PetscInt_FMT, lanczos);
+  pc->setupcalled = PETSC_FALSE;
+  p->rule         = (PatchFDFitRule){.maxsteps = maxsteps, .reduction = reduction, .stable = stable, .lanczos = lanczos};
+  PetscCall(PetscObjectStateIncrease((PetscObject)pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCPatchFDGetFitSteps_PatchFD(PC pc, PetscInt *maxsteps, PetscReal *reduction, PetscReal *stable, PetscInt *lanczos)
+{
+  const PatchFDFitRule *rule = &((const PC_PatchFD *)pc->data)->rule;
+
+  PetscFunctionBegin;
+  if (maxsteps) *maxsteps = rule->maxsteps;
+  if (reduction) *reduction = rule->reduction;
+  if (stable) *stable = rule->stable;
+  if (lanczos) *lanczos = rule->lanczos;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -16,7 +16,8 @@
 enum {
   PATCHFD_FIT_MAX_POINTS = 17, /* in a direction of a cell */
   PATCHFD_FIT_MAX_STEPS  = 16,
-  PATCHFD_FIT_MAX_KINDS  = 4
+  PATCHFD_FIT_MAX_KINDS  = 4,
+  PATCHFD_FIT_MAX_CELLS  = 2 /* of a patch in a direction */
 };
 
 /* What patches of a direction can be like: cells and unknowns; lower is 1 if the unknowns begin behind the first node; where their matrices of constants are in the records */
@@ -116,9 +117,30 @@ static inline PetscReal PatchFDFitOneStep(const PatchFDFitRule *rule)
   return (1 + rule->reduction) / (1 - rule->reduction);
 }
 
+static inline PetscCount PatchFDFitRecordSize(PetscInt n)
+{
+  return (PetscCount)n * (n + 3);
+}
+
+/* a patch's cells in each direction, and the number of one of them among those that there are */
+static inline void PatchFDFitPatchCells(const PatchFDFit *fit, PetscCount p, PetscInt n[3])
+{
+  for (int d = 0; d < 3; d++) n[d] = PetscMin(PATCHFD_FIT_MAX_CELLS, fit->cells[d][1] - fit->cell[3 * p + d]);
+}
+
+static inline PetscCount PatchFDFitCellNumber(const PatchFDFit *fit, PetscCount p, const PetscInt offset[3])
+{
+  PetscCount number = 0;
+
+  for (int d = 2; d >= 0; d--) number = number * (fit->cells[d][1] - fit->cells[d][0]) + fit->cell[3 * p + d] + offset[d] - fit->cells[d][0];
+  return number;
+}
+
 /* All but g and the records that are not constants, which fitcreate makes.  One step with the factor 1 for all patches, whose groups are the colours */
 PETSC_INTERN PetscErrorCode PatchFDHostFitCreate(const PatchFDFitMesh *, PetscBool shared, const PatchFDBox *, PatchFDFit *);
 PETSC_INTERN PetscErrorCode PatchFDHostFitDestroy(PatchFDFit *);
+/* of that, the records of constants, for each kind of each direction, one after another */
+PETSC_INTERN PetscErrorCode PatchFDHostFitConstants(PatchFDFit *);
 
 /* The metric of cells: means of logarithms [cell][a][b][point of direction b], logarithms themselves [cell][a][point], sum of c_ij^2 [cell], means of |J| s and their logarithms [cell][point] */
 typedef struct {

@@ -1,0 +1,330 @@
+/*
+  Fits of local solvers to the metric of each patch (patchfd/private/fit.h): their numbers, in double precision.
+
+  With G_a the diagonal of |J| J^{-1} K J^{-T} at the points of a patch, J the derivatives by the coordinates of unit cells, <> the mean over the patch and <>_b that over all
+  directions but b, a function of t_b,
+
+    shared   g_a = exp <log G_a>, and the matrices of constants
+    own      A_b and M_b with the weights exp <log G_b>_b and exp of the mean over a != b of <log G_a>_b - <log G_a>: exact where every G_a is a product
+
+  and g_3 = <|J| s> in both.
+*/
+#include "lanes.h"
+#include <patchfd/private/fit.h>
+
+typedef PatchFDFitKind Kind;
+
+/* ---- means ---- */
+
+PetscErrorCode PatchFDHostFitMeansCreate(PetscInt dim, PetscInt points, PetscCount ncells, PetscBool stiff, PetscBool shift, PatchFDFitMeans *m)
+{
+  const PetscCount n = ncells * PetscPowInt(points, dim);
+
+  PetscFunctionBegin;
+  *m = (PatchFDFitMeans){.dim = dim, .points = points, .ncells = ncells, .stiff = stiff, .hasshift = shift};
+  PetscCall(PetscCalloc3(ncells * dim * dim * points, &m->mean, ncells, &m->cross, ncells, &m->shift));
+  PetscCall(PetscMalloc2(stiff ? dim * n : 0, &m->log, shift ? n : 0, &m->logshift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostFitMeansDestroy(PatchFDFitMeans *m)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree3(m->mean, m->cross, m->shift));
+  PetscCall(PetscFree2(m->log, m->logshift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* |J| s at a point is zero where s is: a logarithm that no fit is close to, and that is a number */
+static PetscReal LogShift(PetscReal shift)
+{
+  const PetscReal none = -1e3;
+
+  return shift > 0 ? PetscLogReal(shift) : none;
+}
+
+void PatchFDHostFitMeansAdd(PatchFDFitMeans *m, const PetscReal w[], PetscCount cell, PetscInt i, const PetscReal f[])
+{
+  const PetscInt  dim = m->dim, q = m->points, npoint = PetscPowInt(q, dim), at[3] = {i % q, i / q % q, i / q / q};
+  const PetscInt  entry[2][3][3] = {{{0, 1}, {1, 2}}, {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}}};
+  const PetscReal weight         = w[at[0]] * w[at[1]] * (dim == 3 ? w[at[2]] : 1);
+  PetscReal       cross = 0, *mean = m->mean + cell * dim * dim * q;
+
+  for (PetscInt a = 0; a < dim && m->stiff; a++) {
+    const PetscReal *of = f, v = PetscLogReal(of[entry[dim - 2][a][a]] / weight);
+
+    m->log[(cell * dim + a) * npoint + i] = (float)v;
+    for (PetscInt b = 0; b < dim; b++) mean[(a * dim + b) * q + at[b]] += weight / w[at[b]] * v;
+    for (PetscInt b = 0; b < a; b++) cross += PetscSqr(of[entry[dim - 2][a][b]]) / (of[entry[dim - 2][a][a]] * of[entry[dim - 2][b][b]]);
+  }
+  m->cross[cell] = PetscMax(m->cross[cell], cross);
+  if (!m->hasshift) return;
+  f += m->stiff ? dim * (dim + 1) / 2 : 0;
+  m->shift[cell] += *f;
+  m->logshift[cell * npoint + i] = (float)LogShift(*f / weight);
+}
+
+/* the means over a patch: log[a][b][cell of direction b][point], log of g_a, and g_3 */
+typedef struct {
+  PetscReal log[3][3][PATCHFD_FIT_MAX_CELLS * PATCHFD_FIT_MAX_POINTS], total[3], shift;
+} PatchMeans;
+
+static void PatchMeansGet(const PatchFDFit *fit, const PatchFDFitMeans *c, const PetscReal w[], PetscCount p, PatchMeans *m)
+{
+  const PetscInt dim = c->dim, q = c->points;
+  PetscInt       n[3];
+  PetscReal      count;
+
+  PetscCallAbort(PETSC_COMM_SELF, PetscMemzero(m, sizeof(*m)));
+  PatchFDFitPatchCells(fit, p, n);
+  count = (PetscReal)(n[0] * n[1] * n[2]);
+  for (PetscInt o = 0; o < n[0] * n[1] * n[2]; o++) {
+    const PetscInt   offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]};
+    const PetscCount number    = PatchFDFitCellNumber(fit, p, offset);
+    const PetscReal *mean      = c->mean + number * dim * dim * q;
+
+    m->shift += c->shift[number] / count;
+    for (PetscInt a = 0; a < dim; a++)
+      for (PetscInt b = 0; b < dim; b++)
+        for (PetscInt i = 0; i < q; i++) m->log[a][b][offset[b] * q + i] += mean[(a * dim + b) * q + i] * (PetscReal)n[b] / count;
+  }
+  for (PetscInt a = 0; a < dim; a++)
+    for (PetscInt i = 0; i < n[0] * q; i++) m->total[a] += w[i % q] * m->log[a][0][i] / (PetscReal)n[0];
+}
+
+/* the logarithms of the weights of the patch's matrices in direction b: of A, and of M */
+static PetscReal LogStiffness(const PatchMeans *m, PetscBool shared, PetscInt b, PetscInt i)
+{
+  return shared ? m->total[b] : m->log[b][b][i];
+}
+
+static PetscReal LogMass(PetscInt dim, const PatchMeans *m, PetscBool shared, PetscInt b, PetscInt i)
+{
+  PetscReal sum = 0;
+
+  for (PetscInt a = 0; a < dim && !shared; a++)
+    if (a != b) sum += m->log[a][b][i] - m->total[a];
+  return sum / (PetscReal)(dim - 1);
+}
+
+/* ratios of all points of a cell of the patch */
+static void RatioOfCell(const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans *m, const PetscInt offset[3], PetscCount cell, PatchFDFitRatio *ratio)
+{
+  const PetscInt dim = c->dim, q = c->points, npoint = PetscPowInt(q, dim);
+  PetscReal      A[3][PATCHFD_FIT_MAX_POINTS], M[3][PATCHFD_FIT_MAX_POINTS];
+
+  for (PetscInt b = 0; b < dim; b++) {
+    for (PetscInt i = 0; i < q; i++) {
+      A[b][i] = LogStiffness(m, fit->shared, b, offset[b] * q + i);
+      M[b][i] = LogMass(dim, m, fit->shared, b, offset[b] * q + i);
+    }
+  }
+  for (PetscInt i = 0; i < npoint; i++) {
+    const PetscInt at[3] = {i % q, i / q % q, i / q / q};
+    double         v[3], mass = 0;
+
+    for (PetscInt b = 0; b < dim; b++) mass += M[b][at[b]];
+    for (PetscInt b = 0; b < dim; b++) v[b] = c->log[(cell * dim + b) * npoint + i] - A[b][at[b]] - mass + M[b][at[b]];
+    PatchFDFitRatioAdd((int)dim, v, c->hasshift ? c->logshift[cell * npoint + i] - LogShift(m->shift) - mass : 0, c->hasshift, ratio);
+  }
+}
+
+static PetscBool PatchIsClose(const PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, const PatchMeans *m, PetscCount p)
+{
+  PatchFDFitRatio ratio = {.lo = PETSC_MAX_REAL, .hi = PETSC_MIN_REAL};
+  PetscReal       cross = 0;
+  PetscInt        n[3];
+
+  if (!c->stiff) return PETSC_FALSE;
+  PatchFDFitPatchCells(fit, p, n);
+  for (PetscInt o = 0; o < n[0] * n[1] * n[2]; o++) {
+    const PetscInt   offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]};
+    const PetscCount cell      = PatchFDFitCellNumber(fit, p, offset);
+
+    RatioOfCell(fit, c, m, offset, cell, &ratio);
+    cross = PetscMax(cross, c->cross[cell]);
+  }
+  return (PetscBool)PatchFDFitIsClose((int)c->dim, &ratio, cross, rule->stable, PatchFDFitOneStep(rule));
+}
+
+/* ---- small matrices of LANES patches ---- */
+
+/* X = the integrals of weight times the products of the kind's functions, or of their derivatives */
+static void LaneMatrix(const Kind *kind, const PatchFDRule *rule, const PetscReal basis[], const Lanes weight[], Lanes X[])
+{
+  const PetscInt k = rule->nodes - 1, n = kind->n;
+
+  for (PetscInt i = 0; i < n * n; i++)
+    for (int l = 0; l < LANES; l++) X[i][l] = 0;
+  for (PetscInt cell = 0; cell < kind->ncells; cell++) {
+    const PetscInt shift = cell * k - kind->lower, from = PetscMax(0, -shift), to = PetscMin(k, n - 1 - shift);
+
+    for (PetscInt q = 0; q < rule->points; q++) {
+      const PetscReal *B = basis + q * (k + 1);
+
+      for (PetscInt i = from; i <= to; i++) {
+        for (PetscInt j = from; j <= to; j++) {
+          const PetscReal f = rule->w[q] * B[i] * B[j];
+
+          for (int l = 0; l < LANES; l++) X[(i + shift) * n + j + shift][l] += f * weight[cell * rule->points + q][l];
+        }
+      }
+    }
+  }
+}
+
+/* ---- records ---- */
+
+/* What the records of a direction are made with: for at most `count` lanes at a time */
+typedef struct {
+  PatchFDRule rule;
+  Lanes      *A, *M, *S, *work, *weight[2];
+} Workshop;
+
+static PetscErrorCode WorkshopCreate(PetscInt degree, Workshop *w)
+{
+  const PetscInt size = PetscSqr(2 * degree + 1);
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDRuleCreate(degree, PETSC_TRUE, &w->rule));
+  PetscCall(PetscCalloc6(size, &w->A, size, &w->M, size, &w->S, 2 * size, &w->work, PATCHFD_FIT_MAX_CELLS * w->rule.points, &w->weight[0], PATCHFD_FIT_MAX_CELLS * w->rule.points, &w->weight[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WorkshopDestroy(Workshop *w)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree6(w->A, w->M, w->S, w->work, w->weight[0], w->weight[1]));
+  PetscCall(PatchFDRuleDestroy(&w->rule));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the records of LANES patches of a kind with the weights of A and M in w->weight; guess: eigenvectors that may be near */
+static void MakeRecords(Workshop *w, const Kind *kind, const PetscReal *guess, PetscReal *const record[LANES])
+{
+  const PetscReal constant = 1e-12; /* of the largest eigenvalue: what rounding makes of zero */
+  const PetscInt  n        = kind->n;
+
+  LaneMatrix(kind, &w->rule, w->rule.D, (const Lanes *)w->weight[0], w->A);
+  LaneMatrix(kind, &w->rule, w->rule.B, (const Lanes *)w->weight[1], w->M);
+  for (PetscInt i = 0; i < n * n; i++)
+    for (int l = 0; l < LANES; l++) w->S[i][l] = guess ? guess[i] : (i % (n + 1) == 0);
+  for (int l = 0; l < LANES; l++) {
+    for (PetscInt i = 0; i < n; i++) {
+      record[l][n * (n + 1) + i] = w->A[i * (n + 1)][l];
+      record[l][n * (n + 2) + i] = w->M[i * (n + 1)][l];
+    }
+  }
+  LaneEigen(n, w->A, w->M, w->S, w->work);
+  for (int l = 0; l < LANES; l++) {
+    PetscReal largest = 0;
+
+    for (PetscInt i = 0; i < n * n; i++) record[l][i] = w->S[i][l];
+    for (PetscInt i = 0; i < n; i++) largest = PetscMax(largest, w->A[i * (n + 1)][l]);
+    for (PetscInt i = 0; i < n; i++) record[l][n * n + i] = w->A[i * (n + 1)][l] > constant * largest ? w->A[i * (n + 1)][l] : 0;
+  }
+}
+
+/* a direction that is a point: S = 1, lambda = 0, A = 0, M = 1 */
+static void PointRecord(PetscReal record[])
+{
+  record[0] = record[3] = 1;
+  record[1] = record[2] = 0;
+}
+
+/* the records of constants, for each kind of each direction, one after another */
+PetscErrorCode PatchFDHostFitConstants(PatchFDFit *fit)
+{
+  Workshop w;
+
+  PetscFunctionBegin;
+  PetscCall(WorkshopCreate(fit->degree, &w));
+  for (int d = 0; d < 3; d++) {
+    for (PetscInt i = 0; i < fit->nkind[d]; i++) {
+      fit->kind[d][i].record = fit->nconstant;
+      fit->nconstant += PatchFDFitRecordSize(fit->kind[d][i].n);
+    }
+  }
+  PetscCall(PetscMalloc1(fit->nconstant, &fit->constants));
+  for (PetscInt i = 0; i < PATCHFD_FIT_MAX_CELLS * w.rule.points; i++)
+    for (int l = 0; l < LANES; l++) w.weight[0][i][l] = w.weight[1][i][l] = 1;
+  for (int d = 0; d < 3; d++) {
+    for (PetscInt i = 0; i < fit->nkind[d]; i++) {
+      PetscReal *record[LANES];
+
+      for (int l = 0; l < LANES; l++) record[l] = fit->constants + fit->kind[d][i].record;
+      if (d < fit->dim) MakeRecords(&w, &fit->kind[d][i], NULL, record);
+      else PointRecord(record[0]);
+    }
+  }
+  PetscCall(WorkshopDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- numbers ---- */
+
+/* the kind of a patch in a direction */
+static const Kind *KindOf(const PatchFDFit *fit, PetscCount p, PetscInt d)
+{
+  const Kind    *kind   = fit->kind[d];
+  const PetscInt ncells = PetscMin(PATCHFD_FIT_MAX_CELLS, fit->cells[d][1] - fit->cell[3 * p + d]), lower = fit->first[3 * p + d] - fit->cell[3 * p + d] * fit->degree;
+
+  while (kind->ncells != ncells || kind->n != fit->n[3 * p + d] || kind->lower != lower) kind++;
+  return kind;
+}
+
+/* the records of patches p .. p + count - 1, all of one kind */
+static void OwnRecords(Workshop *w, const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans m[], PetscCount p, PetscInt count, PetscReal records[])
+{
+  for (PetscInt b = 0; b < c->dim; b++) {
+    const Kind *k = KindOf(fit, p, b);
+    PetscReal  *record[LANES];
+
+    for (PetscInt l = 0; l < LANES; l++) record[l] = records + fit->record[3 * (p + PetscMin(l, count - 1)) + b];
+    for (PetscInt i = 0; i < k->ncells * c->points; i++) {
+      for (PetscInt l = 0; l < LANES; l++) {
+        const PatchMeans *of = &m[PetscMin(l, count - 1)];
+
+        w->weight[0][i][l] = c->stiff ? PetscExpReal(LogStiffness(of, PETSC_FALSE, b, i)) : 0;
+        w->weight[1][i][l] = PetscExpReal(LogMass(c->dim, of, PETSC_FALSE, b, i));
+      }
+    }
+    MakeRecords(w, k, fit->constants + k->record, record);
+  }
+}
+
+/* of these, how many from p on have the same kind in all directions, up to LANES? */
+static PetscInt CountAlike(const PatchFDFit *fit, PetscCount p)
+{
+  PetscInt count = 1;
+
+  for (; count < LANES && p + count < fit->npatch; count++)
+    for (int d = 0; d < fit->dim; d++)
+      if (KindOf(fit, p + count, d) != KindOf(fit, p, d)) return count;
+  return count;
+}
+
+PetscErrorCode PatchFDHostFitNumbers(const PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, PetscReal g[], PetscReal records[], char close[])
+{
+  Workshop   w;
+  PatchMeans m[LANES];
+  PetscInt   count;
+
+  PetscFunctionBegin;
+  PetscCall(WorkshopCreate(fit->degree, &w));
+  PetscCall(PetscArraycpy(records, fit->constants, fit->nconstant));
+  for (PetscCount p = 0; p < fit->npatch; p += count) {
+    count = CountAlike(fit, p);
+    for (PetscInt l = 0; l < count; l++) {
+      PetscReal *of = g + 4 * fit->number[p + l];
+
+      PatchMeansGet(fit, c, w.rule.w, p + l, &m[l]);
+      for (int d = 0; d < 3; d++) of[d] = !fit->shared ? 1 : (d < c->dim && c->stiff ? PetscExpReal(m[l].total[d]) : 0);
+      of[3]        = m[l].shift;
+      close[p + l] = (char)PatchIsClose(fit, rule, c, &m[l], p + l);
+    }
+    if (!fit->shared) OwnRecords(&w, fit, c, m, p, count, records);
+  }
+  PetscCall(WorkshopDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
