@@ -311,18 +311,20 @@ struct TermsPlan {
   PetscLogDouble count(const ColorPatches &, PatchFDPatchOp, bool zero, const TermsFlops &) const;
 
 private:
-  PetscErrorCode direction(const PatchFDPatches *, bool fd, int d);
+  PetscErrorCode direction(const PatchFDLocalDesc *, int d);
   PetscErrorCode find(const PatchFDPatches *, const PatchFDRows *, PetscReal coef, int d, int *found, std::vector<const PatchFDRows *> &, std::vector<PetscReal> &);
   PetscErrorCode rows(const PatchFDPatches *, const PatchFDRows *, PetscReal coef, int d, TermsMatrix<T> *);
   PetscErrorCode terms(const PatchFDLocalDesc *);
   PetscErrorCode inverses(const PatchFDLocalDesc *);
 };
 
-/* the cover, and the eigenvectors of its classes where they are used */
+/* the cover, and the eigenvectors of its classes where they are used; inverses have classes of the solver */
 template <typename T>
-PetscErrorCode TermsPlan<T>::direction(const PatchFDPatches *pd, bool fd, int d)
+PetscErrorCode TermsPlan<T>::direction(const PatchFDLocalDesc *desc, int d)
 {
-  TermsDirection<T>     &t = data.d[d];
+  const PatchFDPatches  *pd = desc->field->dir[d];
+  const bool             fd = desc->kind != PATCHFD_LOCAL_DENSE;
+  TermsDirection<T>     &t  = data.d[d];
   std::vector<PetscReal> S, lambda;
 
   PetscFunctionBegin;
@@ -332,7 +334,7 @@ PetscErrorCode TermsPlan<T>::direction(const PatchFDPatches *pd, bool fd, int d)
     PetscCheck(pd->cell[i] == i, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Patch %" PetscInt_FMT " begins at cell %" PetscInt_FMT, i, pd->cell[i]);
   }
   t.ld     = (int)n[d];
-  t.nclass = (int)pd->nclass;
+  t.nclass = (int)(fd ? pd->nclass : desc->nclass[d]);
   S.resize((size_t)(pd->nclass * n[d] * n[d]));
   lambda.resize((size_t)(pd->nclass * n[d]));
   for (PetscInt c = 0; c < pd->nclass && fd; c++) {
@@ -343,7 +345,7 @@ PetscErrorCode TermsPlan<T>::direction(const PatchFDPatches *pd, bool fd, int d)
   }
   PetscCall(memory.upload((size_t)pd->npatch, pd->first, (int **)&t.first));
   PetscCall(memory.upload((size_t)pd->npatch, pd->n, (int **)&t.n));
-  PetscCall(memory.upload((size_t)pd->npatch, pd->cls, (int **)&t.cls));
+  PetscCall(memory.upload((size_t)pd->npatch, fd ? pd->cls : desc->cls[d], (int **)&t.cls));
   PetscCall(memory.upload(S.size(), S.data(), (T **)&t.S));
   PetscCall(memory.upload(lambda.size(), lambda.data(), (T **)&t.lambda));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -420,7 +422,7 @@ PetscErrorCode TermsPlan<T>::terms(const PatchFDLocalDesc *desc)
 template <typename T>
 PetscErrorCode TermsPlan<T>::inverses(const PatchFDLocalDesc *desc)
 {
-  const size_t                 count = (size_t)(desc->field->dir[0]->nclass * desc->field->dir[1]->nclass * desc->field->dir[2]->nclass);
+  const size_t                 count = (size_t)(desc->nclass[0] * desc->nclass[1] * desc->nclass[2]);
   std::vector<TermsInverse<T>> all(count);
 
   PetscFunctionBegin;
@@ -454,7 +456,7 @@ PetscErrorCode TermsPlan<T>::create(const PatchFDLocalDesc *desc)
   data.l     = Layout(desc->field->box);
   data.read  = Range(desc->field->read);
   data.inner = 1;
-  for (int d = 0; d < 3; d++) PetscCall(direction(desc->field->dir[d], !dense, d));
+  for (int d = 0; d < 3; d++) PetscCall(direction(desc, d));
   PetscCall(terms(desc));
   if (dense) PetscCall(inverses(desc));
   for (int d = 0; d < 3; d++) {

@@ -179,8 +179,8 @@ static bool SolverMirrored(const PatchFDLocalDesc *desc, int d, PetscInt c)
   const PatchFDPatches *const *dir = desc->field->dir;
 
   if (desc->kind == PATCHFD_LOCAL_FD) return dir[d]->eigen[c].parity;
-  for (PetscInt i = 0; i < dir[0]->nclass * dir[1]->nclass * dir[2]->nclass; i++) {
-    const PetscInt cls[3] = {i % dir[0]->nclass, i / dir[0]->nclass % dir[1]->nclass, i / dir[0]->nclass / dir[1]->nclass};
+  for (PetscInt i = 0; i < desc->nclass[0] * desc->nclass[1] * desc->nclass[2]; i++) {
+    const PetscInt cls[3] = {i % desc->nclass[0], i / desc->nclass[0] % desc->nclass[1], i / desc->nclass[0] / desc->nclass[1]};
 
     if (cls[d] == c && !desc->dense[i].parity[d]) return false;
   }
@@ -200,7 +200,7 @@ void TermsForm::create(const PatchFDLocalDesc *desc)
   if (k < low || k > high) return;
   for (int d = 0; d < 3; d++) {
     const PatchFDPatches *pd   = desc->field->dir[d];
-    const PetscInt        last = pd->npatch - 1;
+    const PetscInt        last = pd->npatch - 1, *solver = desc->kind == PATCHFD_LOCAL_DENSE ? desc->cls[d] : pd->cls;
 
     range[d][0] = 0;
     range[d][1] = pd->npatch;
@@ -218,10 +218,10 @@ void TermsForm::create(const PatchFDLocalDesc *desc)
     if (pd->npatch < 3 || rows.B[d]->ext != k + 1 || rows.L[d]->ext != 1) return;
     for (PetscInt i = 0; i <= last; i++)
       if (pd->n[i] != N || pd->first[i] != i * k + 1 || pd->cell[i] != i) return;
-    cls[d] = pd->cls[1];
+    cls[d] = solver[1];
     if (!SolverMirrored(desc, d, cls[d])) return;
     for (PetscInt i = 1; i < last; i++) {
-      if (pd->cls[i] != cls[d]) return;
+      if (solver[i] != cls[d]) return;
       for (const PatchFDRows *r : same)
         if (r->cls[i] != r->cls[1]) return;
     }
@@ -234,7 +234,7 @@ void TermsForm::create(const PatchFDLocalDesc *desc)
     if (!TwoRows(N, k, line.columns(1, k + C, k), ends[d], beyond[d])) return;
     for (int e = 0; e < 2; e++) {
       const PetscInt patch = e ? last : 0;
-      bool           fast  = pd->cls[patch] == cls[d];
+      bool           fast  = solver[patch] == cls[d];
 
       for (int i = 0; i < 2; i++) fast = fast && same[i]->cls[patch] == same[i]->cls[1];
       own[d][e].assign((size_t)2 * (k + 1), 0);
