@@ -187,6 +187,7 @@ static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const Petsc
   PetscCheck(c[KAPPA] >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "MatScale() or MatAXPY() made the factor of K in -dm_box_operator diffusion %g; it must be at least 0", (double)c[KAPPA]);
   for (int i = 0; i <= MASS; i++) same = (PetscBool)(same && data->c[i] == c[i]);
   for (int d = 0; d < 3; d++) same = (PetscBool)(same && data->cells[d][0] == cells[d][0] && data->cells[d][1] == cells[d][1]);
+  if (data->medium->Kdata || data->medium->shiftdata) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)dm))); /* Vecs are asked together */
   if (!same) {
     PetscCall(PointsDestroy(&data->points));
     PetscCall(PointsCreate(dm, data->medium, c, cells, &data->points));
