@@ -35,6 +35,13 @@ typedef struct {
   Vec              r, z; /* residual and correction, for the variants that need global ones */
 } PC_PatchFD;
 
+/* patchfdchoose.c: p->solver, p->products and p->atomic; damping and variant where none is given */
+PETSC_INTERN PetscErrorCode   PCPatchFDCheckOptions(PC);
+PETSC_INTERN PetscErrorCode   PCPatchFDChooseLocal(PC, PatchFDKernels);
+PETSC_INTERN PetscErrorCode   PCPatchFDChooseProducts(PC, PatchFDKernels);
+PETSC_INTERN PetscReal        PCPatchFDBestDamping(const PC_PatchFD *);
+PETSC_INTERN PCPatchFDVariant PCPatchFDBestVariant(const PC_PatchFD *, PatchFDKernels);
+
 /* composed functions (patchfdfit.c) */
 PETSC_INTERN PetscErrorCode PCPatchFDSetFitSteps_PatchFD(PC, PetscInt maxsteps, PetscReal reduction, PetscReal stable, PetscInt lanczos);
 PETSC_INTERN PetscErrorCode PCPatchFDGetFitSteps_PatchFD(PC, PetscInt *maxsteps, PetscReal *reduction, PetscReal *stable, PetscInt *lanczos);
