@@ -43,6 +43,7 @@ template <typename T>
 static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p, std::vector<int> &rest)
 {
   const size_t               n = (size_t)p->arg.nodes.n, nodes = (size_t)PointsPower((int)n, p->arg.nodes.dim), size = (size_t)points->ncells * nodes;
+  const unsigned char        owned = 4;
   std::vector<unsigned char> cells(points->nnodes, 0); /* how many have it, at most 3 */
   std::vector<unsigned>      index(size);
   unsigned                  *device;
@@ -58,7 +59,8 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
   for (size_t i = 0; i < size; i++) {
     const PetscInt v = points->index[i];
 
-    index[i] = v < 0 ? points_none : (unsigned)v | (cells[v] > 1 ? points_shared : 0);
+    index[i] = v < 0 ? points_none : (unsigned)v | (cells[v] > 1 ? points_shared : 0) | (cells[v] & owned ? 0 : points_own);
+    if (v >= 0) cells[v] |= owned;
   }
   for (size_t i = 0; i + nodes < size; i += n) {
     const size_t other = i + nodes, last = i + n - 1;
@@ -66,12 +68,12 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
     if (points->index[last] < 0 || points->index[last] != points->index[other]) continue;
     for (const size_t j : {last, other}) {
       index[j] |= points_joined;
-      if (cells[points->index[last]] == 2) index[j] &= ~points_shared;
+      if (cells[points->index[last]] == (2 | owned)) index[j] &= ~points_shared;
     }
   }
   for (PetscCount v = 0; v < points->nnodes; v++) {
     if (!cells[v]) rest.push_back((int)v);
-    if (cells[v] == 1 && p->alone == (size_t)(v * points->ncomp)) p->alone += (size_t)points->ncomp;
+    if (cells[v] == (1 | owned) && p->alone == (size_t)(v * points->ncomp)) p->alone += (size_t)points->ncomp;
   }
   PetscCall(p->memory.upload(size, index.data(), &device));
   p->arg.nodes.index = device;
@@ -478,7 +480,7 @@ template <typename T>
 PetscErrorCode PointsOperator<T>::sweep(void *plan, const void *d, const void *r, const void *q, void *dir, void *w, PatchFDSweep *sweep)
 {
   PointsPlan<T>     *p   = (PointsPlan<T> *)plan;
-  PointsArguments<T> arg = p->arg;
+  PointsArguments<T> arg = p->arg, product;
   cudaStream_t       stream;
 
   PetscFunctionBegin;
@@ -486,13 +488,21 @@ PetscErrorCode PointsOperator<T>::sweep(void *plan, const void *d, const void *r
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
   PetscCallCUDA(cudaMemsetAsync(arg.sums, 0, points_sums * sizeof(*arg.sums), stream));
-  if (p->size) PointsDirectionKernel<T><<<(unsigned)((p->size + 255) / 256), 256, 0, stream>>>(sweep, p->size, p->alone, (const T *)d, (const T *)r, (const T *)q, (T *)dir, (T *)w);
-  PetscCallCUDA(cudaGetLastError());
   arg.alpha = 1;
-  arg.x     = (const T *)dir;
+  arg.d     = (const T *)d;
+  arg.x     = (const T *)r;
+  arg.q     = (const T *)q;
+  arg.p     = (T *)dir;
   arg.y     = (T *)w;
   arg.sweep = sweep;
-  PetscCall(PointsLaunch(p, arg, stream));
+  product   = arg;
+  if (p->fast.direction) PetscCall(StartSum<T>(p->size - p->alone, NULL, arg.y + p->alone, stream));
+  else {
+    product.x = arg.p;
+    if (p->size) PointsDirectionKernel<T><<<(unsigned)((p->size + 255) / 256), 256, 0, stream>>>(arg, p->size, p->alone);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscCall(PointsLaunch(p, product, stream));
   if (p->nrest) PointsRestKernel<T><<<(p->nrest + 255) / 256, 256, 0, stream>>>(arg, p->nrest, p->rest);
   PointsTotalKernel<<<1, 1024, 0, stream>>>(arg.sums, sweep);
   PetscCallCUDA(cudaGetLastError());

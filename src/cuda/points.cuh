@@ -42,10 +42,10 @@ struct PointsDivisor {
 
 /*
   Which numbers of an array are the nodes of a cell.  An index is points_none, or the node with bits: points_shared where it is in several places, whose sums need
-  atomics, points_joined in the upper x-side of a cell and the lower one of the next cell where both have it at the same place.  Joined nodes
+  atomics, points_own in one of these, points_joined in the upper x-side of a cell and the lower one of the next cell where both have it at the same place.  Joined nodes
   of these two cells alone are not called shared: their sum is complete where both cells are in a warp.
 */
-static constexpr unsigned points_shared = 1u << 31, points_joined = 1u << 30, points_node = points_joined - 1, points_none = ~0u;
+static constexpr unsigned points_shared = 1u << 31, points_own = 1u << 30, points_joined = 1u << 29, points_node = points_joined - 1, points_none = ~0u;
 
 /* one of the boxes of nodes; nodes are counted from the first of the first cell.  Offsets are below 2^32: sums may overflow on their way */
 struct PointsBox {
@@ -79,12 +79,12 @@ struct PointsColumn {
   unsigned        ncomp, comp, base, stride;
   int             lo;
   unsigned        count;
-  bool            left, right, sides, below, above; /* is it the side of the cell before or behind in x, or one of both in y; are there cells below, above? */
+  bool            left, right, back, sides, below, above; /* is it the side of the cell before or behind in x, behind in y, or one of both in y; are there cells below, above? */
 
   __device__ __forceinline__ bool     ends(int n, int k) const { return (k == 0 && below) || (k == n - 1 && above); }
   __device__ __forceinline__ unsigned number(int n, int k) const { return index[k * n * n]; }
 
-  /* of n nodes node k, which has that number in the array, if there is one: does it exist, where is it, and is it in other cells, too? */
+  /* of n nodes node k, which has that number in the array, if there is one: does it exist, where is it, is it in other cells, too, and is this cell the one that owns it? */
   template <bool INDEX>
   __device__ __forceinline__ bool has(int k, unsigned number) const
   {
@@ -99,6 +99,11 @@ struct PointsColumn {
   __device__ __forceinline__ bool shared(int n, int k, unsigned number) const
   {
     return INDEX ? (number & (points_shared | points_joined)) != 0 : left || right || sides || ends(n, k);
+  }
+  template <bool INDEX>
+  __device__ __forceinline__ bool own(int n, int k, unsigned number) const
+  {
+    return INDEX ? (number & points_own) != 0 : !right && !back && !(k == n - 1 && above);
   }
   /* all numbers at once, so that loads do not wait for each other */
   template <bool INDEX, int n>
@@ -126,7 +131,7 @@ __device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int ki
 {
   const int      size = dim == 3 ? n * n * n : n * n;
   const unsigned first = (unsigned)cell * size + j * n + i;
-  PointsColumn   c    = {NULL, a.ncomp, (unsigned)comp, first * a.ncomp + comp, n * n * a.ncomp, 0, (unsigned)n, false, false, false, false, false};
+  PointsColumn   c    = {NULL, a.ncomp, (unsigned)comp, first * a.ncomp + comp, n * n * a.ncomp, 0, (unsigned)n, false, false, false, false, false, false};
 
   if (kind == PATCHFD_NODES_INDEX) c.index = a.index + first;
   if (kind == PATCHFD_NODES_BOX) {
@@ -140,7 +145,8 @@ __device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int ki
     c.count  = b.has(0, node[0]) && b.has(1, node[1]) ? b.count[2] : 0;
     c.left   = i == 0 && x > 0;
     c.right  = i == n - 1 && x + 1 < a.count[0];
-    c.sides  = (j == 0 && y > 0) || (j == n - 1 && y + 1 < a.count[1]);
+    c.back   = j == n - 1 && y + 1 < a.count[1];
+    c.sides  = (j == 0 && y > 0) || c.back;
     c.below  = dim == 3 && z > 0;
     c.above  = dim == 3 && z + 1 < a.count[2];
   }
@@ -211,11 +217,21 @@ struct PointsArguments {
   bool                stiff, shift, tensor;
   T                   K[6], s; /* for factors that are computed: K, or kappa in K[0]; shift */
   const T            *factors; /* as PointsLayout says; for those that are computed the geometry, points_geometry numbers a cell */
-  const T            *x, *y0;
-  T                  *y, alpha;
-  const PatchFDSweep *sweep; /* of conjugate gradients, in which x is the direction already: registers for its vectors cost kernels more than a pass of its own */
-  double             *sums;  /* [points_sums], of a sweep */
+  const T            *x, *y0, *d, *q;
+  T                  *y, *p, alpha;
+  const PatchFDSweep *sweep; /* of conjugate gradients */
+  double             *sums; /* [points_sums], of a sweep */
 };
+
+/* one number of a sweep's p = z + b q, z = d x */
+template <typename T>
+__device__ __forceinline__ T PointsDirection(const PointsArguments<T> &a, size_t at)
+{
+  const T b = (T)a.sweep->b, z = a.d ? a.d[at] * a.x[at] : a.x[at], p = b == 0 ? z : z + b * a.q[at];
+
+  a.p[at] = p;
+  return p;
+}
 
 /* y += alpha w */
 template <typename T>
@@ -250,6 +266,7 @@ struct PointsKernel {
   PointsLayout layout;
   int          cells, threads; /* of a block */
   int          geometry;       /* numbers of a cell that it computes factors from, if it does that */
+  bool         direction;      /* does it compute the new direction of a sweep, or find it in x? */
   size_t       shared;
   int          blocks;         /* at most: they go on to other cells.  0: as many as there is room for */
   void (*kernel)(const PointsArguments<T>);

@@ -187,6 +187,7 @@ struct PointsColumns {
     c      = PointsPlace(a.nodes, a.nodes.kind, n, 3, mine ? cell : 0, lane.p(), lane.q(), comp, write);
   }
 
+  /* u = x; of sweeps the new direction, which the nodes' owners keep */
   template <bool INDEX>
   __device__ __forceinline__ void read(T u[n]) const
   {
@@ -194,8 +195,24 @@ struct PointsColumns {
 
     c.template numbers<INDEX, n>(number);
     c.template fetch<INDEX, n>(number, a.x, u);
+    if (!a.sweep) return;
+    const T b = (T)a.sweep->b;
+    T       v[n];
+
+    if (a.d) {
+      c.template fetch<INDEX, n>(number, a.d, v);
+#pragma unroll
+      for (int k = 0; k < n; k++) u[k] *= v[k];
+    }
+    if (b != 0) {
+      c.template fetch<INDEX, n>(number, a.q, v);
+#pragma unroll
+      for (int k = 0; k < n; k++) u[k] += b * v[k];
+    }
+#pragma unroll
+    for (int k = 0; k < n; k++)
+      if (c.template own<INDEX>(n, k, number[k]) && c.template has<INDEX>(k, number[k])) a.p[c.template at<INDEX>(k, number[k])] = u[k];
   }
-  /* u = x */
   __device__ __forceinline__ void read(T u[n]) const
   {
     if (!mine) return;
@@ -388,7 +405,7 @@ struct PointsDeterminant {
 
 /*
   Of a group of PER cells; for masses, which wait for memory otherwise, of one group in gridDim.x after the other, and what is read of the next one is on its way meanwhile.
-  Stiffnesses have work enough, and registers are what is short.
+  Stiffnesses have work enough, and registers are what is short; they compute the direction of a sweep as they read.
 */
 template <typename S, bool COMPUTED, typename T>
 struct PointsBlock {
@@ -410,7 +427,12 @@ struct PointsBlock {
     if constexpr (COMPUTED) {
       const int count = min(S::PER, arg.cells - group * S::PER) * S::NUMBERS;
 
-      for (int i = threadIdx.x; i < count; i += S::THREADS) PointsCopy(geometry + turn * S::GEOMETRY + i, arg.factors + group * (size_t)(S::PER * S::NUMBERS) + i, true);
+      for (int i = threadIdx.x; i < count; i += S::THREADS) {
+        const T *from = arg.factors + group * (size_t)(S::PER * S::NUMBERS) + i;
+
+        if constexpr (S::ROUNDS) PointsCopy(geometry + turn * S::GEOMETRY + i, from, true);
+        else geometry[i] = *from;
+      }
     } else {
 #if __CUDA_ARCH__ >= 900
       const unsigned bytes = min(c * arg.numbers * S::LANES * (int)sizeof(T), points_prefetch);
@@ -480,8 +502,8 @@ struct PointsBlock {
     const bool last = comp + 1 == (int)arg.nodes.ncomp;
 
     if constexpr (!S::ROUNDS) Columns(arg, group, comp, false).read(u);
-    PointsWait();
-    if constexpr (S::ROUNDS) {
+    else {
+      PointsWait();
       Columns(arg, group, comp, false).load(x + threadIdx.x, u);
       request(last ? group + (int)gridDim.x : group, last ? 0 : comp + 1, turn ^ last);
     }
@@ -657,7 +679,7 @@ static PointsKernel<T> PointsKernelOf()
   const PointsLayout layout = {S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0};
   const size_t       shared = (size_t)(S::SHARED + S::X + (S::ROUNDS ? 2 : 1) * S::GEOMETRY) * sizeof(T);
 
-  return {layout, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, shared, S::ROUNDS ? 0 : INT_MAX, PointsFastKernel<S, COMPUTED, T>};
+  return {layout, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, !S::ROUNDS, shared, S::ROUNDS ? 0 : INT_MAX, PointsFastKernel<S, COMPUTED, T>};
 }
 
 } // namespace patchfd

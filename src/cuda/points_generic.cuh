@@ -170,22 +170,18 @@ static __global__ void PointsDiagonalKernel(const __grid_constant__ PointsGeneri
   }
 }
 
-/* p = z + b q, z = d r or r; and w = 0 from number `sum` on, where sums go to */
+/* the direction, and y = 0 from number `sum` on, where sums go to */
 template <typename T>
-static __global__ void PointsDirectionKernel(const PatchFDSweep *sweep, size_t size, size_t sum, const T *d, const T *r, const T *q, T *p, T *w)
+static __global__ void PointsDirectionKernel(const __grid_constant__ PointsArguments<T> arg, size_t size, size_t sum)
 {
-  const T b = (T)sweep->b;
+  const size_t at = blockIdx.x * (size_t)blockDim.x + threadIdx.x;
 
-  if (sweep->stop) return;
-  for (size_t i = blockIdx.x * (size_t)blockDim.x + threadIdx.x; i < size; i += (size_t)gridDim.x * blockDim.x) {
-    const T z = d ? d[i] * r[i] : r[i];
-
-    p[i] = b == 0 ? z : z + b * q[i];
-    if (i >= sum) w[i] = 0;
-  }
+  if (at >= size || arg.sweep->stop) return;
+  PointsDirection(arg, at);
+  if (at >= sum) arg.y[at] = 0;
 }
 
-/* y = x at nodes that no row has */
+/* the direction, and y = the same, at nodes that no row has */
 template <typename T>
 static __global__ void PointsRestKernel(const __grid_constant__ PointsArguments<T> arg, int count, const int *rest)
 {
@@ -195,7 +191,7 @@ static __global__ void PointsRestKernel(const __grid_constant__ PointsArguments<
   if (arg.sweep->stop) return;
   for (unsigned comp = 0; comp < arg.nodes.ncomp && e < count; comp++) {
     const unsigned at = rest[e] * arg.nodes.ncomp + comp;
-    const T        p  = arg.x[at];
+    const T        p  = PointsDirection(arg, at);
 
     arg.y[at] = p;
     energy += p * p;

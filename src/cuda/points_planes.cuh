@@ -4,7 +4,8 @@
   A warp takes PER cells, c threads a cell, c points in a direction.  A thread has a plane of numbers in registers and multiplies it by the matrices of its two
   directions there, in even and odd halves; the third direction's sums are along lines that cross the threads of a cell, by way of shared memory, where each thread takes
   the lines of one place in its plane.  So a number goes through shared memory a third as often as with a thread a line (points_fast.cuh), and no warp waits for
-  another; a thread has many loads under way.  Planes have to fit in registers, and where factors are read, in so few that there are enough warps: so stiffnesses are computed.
+  another; a thread has many loads under way.  Planes have to fit in registers, and where factors are read, in so few that there are enough warps: so stiffnesses are computed, and
+  in a sweep x is the new direction already: registers for its three vectors were slower than a pass of their own.
 
     Gauss      thread i: u = B_z B_y x, planes normal to x; lines: u = B_x u; thread j: planes normal to y
     collocated thread i: u = x, planes normal to x
@@ -397,7 +398,7 @@ static __global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS) PointsPlaneKe
 template <typename S, int KIND, bool COMPUTED, typename T>
 static PointsKernel<T> PointsPlaneKernelOf()
 {
-  return {{S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0}, S::WARPS * S::PER, 32 * S::WARPS, COMPUTED ? S::NUMBERS : 0, (size_t)(S::WARPS * S::SHARED) * sizeof(T), INT_MAX, PointsPlaneKernel<S, KIND, COMPUTED, T>};
+  return {{S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0}, S::WARPS * S::PER, 32 * S::WARPS, COMPUTED ? S::NUMBERS : 0, false, (size_t)(S::WARPS * S::SHARED) * sizeof(T), INT_MAX, PointsPlaneKernel<S, KIND, COMPUTED, T>};
 }
 
 /* Measured on an H200: up to which degree planes are better than lines */
