@@ -829,9 +829,9 @@ int main(int argc, char **argv)
     test:
       suffix: exact_cuda
       output_file: output/fit_exact_3d.out
-      args: -problem check:1e3 -dim 3 -degree 2 -cells 4 -mg_levels_pc_patchfd_local dense
+      args: -problem check:1e3 -dim 3 -degree 2 -cells 4 -mg_levels_pc_patchfd_local dense -mg_levels_pc_patchfd_precision same
     test:
       suffix: ranks_cuda
       output_file: output/fit_ranks_3d.out
-      args: -test iterations -dim 3 -problem mix:1e4 -cells 4 -degree 2 -mg_levels_pc_patchfd_fit_reduction 0.3
+      args: -test iterations -dim 3 -problem mix:1e4 -cells 4 -degree 2 -mg_levels_pc_patchfd_fit_reduction 0.3 -mg_levels_pc_patchfd_precision same
 TEST*/

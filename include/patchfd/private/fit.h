@@ -125,7 +125,7 @@ static inline PetscCount PatchFDFitRecordSize(PetscInt n)
 /* a patch's cells in each direction, and the number of one of them among those that there are */
 static inline void PatchFDFitPatchCells(const PatchFDFit *fit, PetscCount p, PetscInt n[3])
 {
-  for (int d = 0; d < 3; d++) n[d] = PetscMin(PATCHFD_FIT_MAX_CELLS, fit->cells[d][1] - fit->cell[3 * p + d]);
+  for (int d = 0; d < 3; d++) n[d] = PetscMin((PetscInt)PATCHFD_FIT_MAX_CELLS, fit->cells[d][1] - fit->cell[3 * p + d]);
 }
 
 static inline PetscCount PatchFDFitCellNumber(const PatchFDFit *fit, PetscCount p, const PetscInt offset[3])
