@@ -181,7 +181,7 @@ int main(int argc, char **argv)
   const PetscInt cells[2] = {4, 8};
   DM             dm;
   PetscInt       steps = 8, runs = 3;
-  PetscReal      error, last = 0, its;
+  PetscReal      error = 0, last = 0, its = 0;
   PetscBool      vec = PETSC_FALSE;
 
   PetscFunctionBeginUser;
