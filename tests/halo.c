@@ -210,7 +210,7 @@ int main(int argc, char **argv)
    test:
      suffix: errors
      nsize: 2
-     args: -part errors
+     args: -part errors -malloc_dump 0
    test:
      suffix: host
      nsize: {{2 3 8}}
