@@ -185,7 +185,7 @@ static PetscErrorCode GridReadXML(GridFile *f, PetscInt dim, DMBoxShape **shape)
   if (appended) appended++;
   for (piece = strstr(grid, "<Piece"); piece; piece = strstr(piece + 1, "<Piece")) {
     PatchFDRange range;
-    const char  *at;
+    const char  *at = NULL;
 
     PetscCall(XMLExtent(f, piece, "Extent", range));
     for (int d = 0; d < 3; d++)
