@@ -28,6 +28,7 @@
 */
 #pragma once
 #include "dispatch.cuh"
+#include "fetch.cuh"
 #include "points.cuh"
 #include "reciprocal.cuh"
 
@@ -156,19 +157,6 @@ __device__ __forceinline__ void PointsMultiply(const PointsMatrix<T> &X, const T
 
 /* ---- the nodes of a cell ---- */
 
-/* a number goes from global to shared memory while the thread goes on, or 0 */
-template <typename T>
-__device__ __forceinline__ void PointsCopy(T *to, const T *from, bool here)
-{
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)), "r"(here ? (unsigned)sizeof(T) : 0u) : "memory");
-}
-
-/* all of the thread's numbers have arrived */
-static __device__ __forceinline__ void PointsWait()
-{
-  asm volatile("cp.async.wait_all;" ::: "memory");
-}
-
 /* a column of nodes of a cell: what threads have before and after the work of a cell.  Threads beside each other in a warp have columns beside each other in x */
 template <int n, int PER, int THREADS, typename T>
 struct PointsColumns {
@@ -230,7 +218,7 @@ struct PointsColumns {
     for (int k = 0; k < n; k++) {
       const bool here = c.template has<INDEX>(k, number[k]);
 
-      PointsCopy(to + k * THREADS, a.x + (here ? c.template at<INDEX>(k, number[k]) : 0), here);
+      Fetch(to + k * THREADS, a.x + (here ? c.template at<INDEX>(k, number[k]) : 0), here);
     }
   }
   __device__ __forceinline__ void request(T *to) const
@@ -430,7 +418,7 @@ struct PointsBlock {
       for (int i = threadIdx.x; i < count; i += S::THREADS) {
         const T *from = arg.factors + group * (size_t)(S::PER * S::NUMBERS) + i;
 
-        if constexpr (S::ROUNDS) PointsCopy(geometry + turn * S::GEOMETRY + i, from, true);
+        if constexpr (S::ROUNDS) Fetch(geometry + turn * S::GEOMETRY + i, from, true);
         else geometry[i] = *from;
       }
     } else {
@@ -503,7 +491,7 @@ struct PointsBlock {
 
     if constexpr (!S::ROUNDS) Columns(arg, group, comp, false).read(u);
     else {
-      PointsWait();
+      FetchWait();
       Columns(arg, group, comp, false).load(x + threadIdx.x, u);
       request(last ? group + (int)gridDim.x : group, last ? 0 : comp + 1, turn ^ last);
     }

@@ -16,6 +16,7 @@
   Such an instruction exists for double.  Its relative for float reads 11 bits of each operand, so operands are split in two.
 */
 #pragma once
+#include "fetch.cuh"
 #include "smoother.cuh"
 
 namespace patchfd
@@ -42,23 +43,6 @@ struct TileMatrices {
   T weight[5][4][2][2];                   /* of lane % 4, even and odd, of its two slots */
   T alpha_z[2 * K - 1], lambda_y[2 * K - 1], lambda_z[2 * K - 1]; /* by place in a line: even mode m at m, odd mode m at N - 1 - m */
 };
-
-/* a number on its way from global to shared memory, zero if it may not be read */
-template <typename T>
-static __device__ __forceinline__ void Fetch(T *to, const T *from, bool here)
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" : : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)), "r"(here ? (int)sizeof(T) : 0) : "memory");
-#endif
-}
-
-/* whatever Fetch has begun is there, for this thread */
-static __device__ __forceinline__ void FetchWait()
-{
-#if __CUDA_ARCH__ >= 800
-  asm volatile("cp.async.wait_all;" : : : "memory");
-#endif
-}
 
 /* half of a matrix; it takes a[line][slot] to the product */
 template <typename T>

@@ -98,32 +98,9 @@ static PetscErrorCode VecDuplicate_Room(Vec v, Vec *w)
   PetscCall(PetscLayoutReference(v->map, &(*w)->map));
   PetscCall(PetscObjectQuery((PetscObject)*w, VECROOM, (PetscObject *)&container));
   PetscCall(PetscObjectReference((PetscObject)container));
-  PetscCall(PetscObjectListDuplicate(((PetscObject)v)->olist, &((PetscObject)*w)->olist));
-  PetscCall(PetscFunctionListDuplicate(((PetscObject)v)->qlist, &((PetscObject)*w)->qlist));
+  PetscCall(PatchFDVecInherit(v, *w));
   PetscCall(PetscObjectCompose((PetscObject)*w, VECROOM, (PetscObject)container)); /* its own, in place of that of v */
   PetscCall(PetscContainerDestroy(&container));
-  (*w)->ops->view          = v->ops->view; /* DMs replace these */
-  (*w)->ops->viewnative    = v->ops->viewnative;
-  (*w)->ops->load          = v->ops->load;
-  (*w)->ops->loadnative    = v->ops->loadnative;
-  (*w)->stash.donotstash   = v->stash.donotstash;
-  (*w)->stash.ignorenegidx = v->stash.ignorenegidx;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode VecDuplicateVecs_Room(Vec v, PetscInt m, Vec **w)
-{
-  PetscFunctionBegin;
-  PetscCall(PetscMalloc1(m, w));
-  for (PetscInt i = 0; i < m; i++) PetscCall(VecDuplicate(v, *w + i));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode VecDestroyVecs_Room(PetscInt m, Vec w[])
-{
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < m; i++) PetscCall(VecDestroy(&w[i]));
-  PetscCall(PetscFree(w));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -143,7 +120,7 @@ PetscErrorCode PatchFDVecCreateWithRoom(MPI_Comm comm, PatchFDKernels kern, Pets
   PetscCall(PatchFDRoomAdd(r->array, room));
   PetscCall(VecSetRoom(*v, r));
   (*v)->ops->duplicate     = VecDuplicate_Room;
-  (*v)->ops->duplicatevecs = VecDuplicateVecs_Room;
-  (*v)->ops->destroyvecs   = VecDestroyVecs_Room;
+  (*v)->ops->duplicatevecs = PatchFDVecDuplicateVecs;
+  (*v)->ops->destroyvecs   = PatchFDVecDestroyVecs;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -34,33 +34,8 @@ static PetscErrorCode VecDuplicate_Single(Vec v, Vec *w)
   PetscCall(PetscLayoutReference(v->map, &(*w)->map));
   PetscCall(VecCreateWithStorage_Single(*w, Kernels(v), NULL));
   PetscCall(VecSingleSetRoom_Private(*w, Single(v)->room));
-  PetscCall(PetscObjectListDuplicate(((PetscObject)v)->olist, &((PetscObject)*w)->olist));
-  PetscCall(PetscFunctionListDuplicate(((PetscObject)v)->qlist, &((PetscObject)*w)->qlist));
-  /* DMs replace view and load */
-  (*w)->ops->view          = v->ops->view;
-  (*w)->ops->viewnative    = v->ops->viewnative;
-  (*w)->ops->load          = v->ops->load;
-  (*w)->ops->loadnative    = v->ops->loadnative;
-  (*w)->ops->duplicate     = v->ops->duplicate;
-  (*w)->stash.donotstash   = v->stash.donotstash;
-  (*w)->stash.ignorenegidx = v->stash.ignorenegidx;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode VecDuplicateVecs_Single(Vec v, PetscInt m, Vec **w)
-{
-  PetscFunctionBegin;
-  PetscCheck(m > 0, PetscObjectComm((PetscObject)v), PETSC_ERR_ARG_OUTOFRANGE, "m must be > 0: m = %" PetscInt_FMT, m);
-  PetscCall(PetscMalloc1(m, w));
-  for (PetscInt i = 0; i < m; i++) PetscCall(VecDuplicate(v, *w + i));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode VecDestroyVecs_Single(PetscInt m, Vec w[])
-{
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < m; i++) PetscCall(VecDestroy(&w[i]));
-  PetscCall(PetscFree(w));
+  PetscCall(PatchFDVecInherit(v, *w));
+  (*w)->ops->duplicate = v->ops->duplicate;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -191,8 +166,8 @@ static PetscErrorCode VecCreateWithStorage_Single(Vec v, VecSingleKernels kern, 
   PetscCall(PetscMemzero(v->ops, sizeof(*v->ops)));
   PetscCall(BorrowStandardOperations(v));
   v->ops->duplicate        = VecDuplicate_Single;
-  v->ops->duplicatevecs    = VecDuplicateVecs_Single;
-  v->ops->destroyvecs      = VecDestroyVecs_Single;
+  v->ops->duplicatevecs    = PatchFDVecDuplicateVecs;
+  v->ops->destroyvecs      = PatchFDVecDestroyVecs;
   v->ops->destroy          = VecDestroy_Single;
   v->ops->getsubvector     = VecGetSubVector_Single;
   v->ops->restoresubvector = VecRestoreSubVector_Single;

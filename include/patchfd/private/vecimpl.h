@@ -28,6 +28,11 @@ PETSC_INTERN PetscErrorCode PatchFDVecDifference(Vec w, Vec x, Vec y);
 PETSC_INTERN PetscErrorCode PatchFDCUDADifference(PetscInt n, const double *x, const double *y, double *w);
 #endif
 
+/* for the duplicates of our kinds of Vecs (duplicate.c): what w has of v beside the storage and the layout; several duplicates, and their end */
+PETSC_INTERN PetscErrorCode PatchFDVecInherit(Vec v, Vec w);
+PETSC_INTERN PetscErrorCode PatchFDVecDuplicateVecs(Vec, PetscInt, Vec **);
+PETSC_INTERN PetscErrorCode PatchFDVecDestroyVecs(PetscInt, Vec[]);
+
 /*
   Arrays with room for room[0] numbers before and room[1] after the values (room.c): is there that much around an array?  PatchFDVecCreateWithRoom() makes one of
   PETSc's own Vecs, and so do its duplicates; VecSingleSetRoom_Private() gives it to an unused VECSINGLE and its duplicates.
