@@ -10,8 +10,7 @@
 
     lattice.cu          plans, what is chosen when; the kernel that gathers simplex by simplex: diagonals, Robin terms, lines
     lattice_march.cuh   the kernels for fields of materials in 3D: sums around edges from cubes
-    lattice_planes.cuh  planes in shared memory by the copy engine
-    lattice_stencil.cu  the kernel for constants in 3D, with these
+    lattice_stencil.cu  the kernel for constants in 3D
     lattice_plane.cu    the one in 2D
 */
 #pragma once

@@ -1,51 +1,25 @@
 /*
   The operator on a lattice (lattice.cuh) in 3D with constant materials: a stencil of 15 points.
 
-  Where all cubes around a node exist, a block marches in z.  A plane of x, which comes through shared memory, two planes ahead, gives to the rows of the plane
-  below, of its own and of the plane above, whose sums are in registers.  Nodes of the sides are left to threads that have one each, in the first blocks of the launch:
-  there the weights are found from which cubes exist.  The cubes around an edge in x are those on either side of it in y and in z, of which those on the
-  same side in both have two tetrahedra with it, the others one; an edge in xy has two in either cube, that in xyz all six.  Memory bounds it.
+  Where all cubes around a node exist, a warp marches in z.  A plane of x gives to the rows of the plane below, of its own and of the plane above, whose sums are
+  in registers.  A lane asks for its columns of a plane before it needs them, and has its neighbours' by shuffles: no shared memory, no barriers; what warps beside
+  each other both read is found in L1.  Nodes of the sides are left to threads that have one each, in the first blocks of the launch: there the weights are found
+  from which cubes exist.  The cubes around an edge in x are those on either side of it in y and in z, of which those on the same side in both have two tetrahedra
+  with it, the others one; an edge in xy has two in either cube, that in xyz all six.  Memory bounds it.
 */
-#include "lattice_planes.cuh"
+#include "lattice.cuh"
 #include "shell.cuh"
 
 namespace patchfd
 {
 
-/* a block: LANES threads with COLUMNS columns each, at distance LANES, in GROUPS of ROWS rows; planes in shared memory; least number of blocks of a multiprocessor */
-template <typename T, int ROWS_, int COLUMNS_, int LANES_, int GROUPS_, int SLOTS_, int BLOCKS_>
+/* a block: ACROSS x UP warps, whose lanes have COLUMNS columns each, at distance LANES, of ROWS rows, and ask for planes so far AHEAD; least number of blocks of a multiprocessor */
+template <int COLUMNS_, int ROWS_, int ACROSS_, int UP_, int AHEAD_, int BLOCKS_>
 struct StencilShape {
-  static constexpr int ROWS = ROWS_, COLUMNS = COLUMNS_, LANES = LANES_, GROUPS = GROUPS_, BLOCKS = BLOCKS_, THREADS = LANES * GROUPS, NX = LANES * COLUMNS, NY = ROWS * GROUPS;
-  using Planes = LatticePlanes<T, 1, NX, NY, SLOTS_>;
-};
+  static constexpr int COLUMNS = COLUMNS_, ROWS = ROWS_, ACROSS = ACROSS_, UP = UP_, AHEAD = AHEAD_, BLOCKS = BLOCKS_, LANES = 32, THREADS = LANES * ACROSS * UP;
+  static constexpr int WIDTH = LANES * COLUMNS - 2, NX = ACROSS * WIDTH, NY = UP * ROWS; /* nodes that a warp writes: all but the first and the last column */
 
-/* the nodes that a block writes: tiles of the same size, as far as possible */
-struct StencilTile {
-  int i, j, columns, rows;
-
-  template <typename Shape>
-  static __device__ StencilTile of(const Range &nodes)
-  {
-    StencilTile t;
-
-    cut(nodes.lo[0], nodes.hi[0], Shape::NX, (int)blockIdx.x, &t.i, &t.columns);
-    cut(nodes.lo[1], nodes.hi[1], Shape::NY, (int)blockIdx.y, &t.j, &t.rows);
-    return t;
-  }
-  template <typename Shape>
-  static dim3 grid(const Range &nodes)
-  {
-    return dim3(PetscMax(1, (nodes.hi[0] - nodes.lo[0] + Shape::NX - 1) / Shape::NX), PetscMax(1, (nodes.hi[1] - nodes.lo[1] + Shape::NY - 1) / Shape::NY));
-  }
-
-private:
-  static __device__ void cut(int lo, int hi, int most, int tile, int *first, int *count)
-  {
-    const int tiles = max(1, (hi - lo + most - 1) / most), size = (hi - lo + tiles - 1) / tiles;
-
-    *first = lo + tile * size;
-    *count = max(0, min(size, hi - *first));
-  }
+  static dim3 grid(const Range &nodes) { return dim3(PetscMax(1, (nodes.hi[0] - nodes.lo[0] + NX - 1) / NX), PetscMax(1, (nodes.hi[1] - nodes.lo[1] + NY - 1) / NY)); }
 };
 
 /* what tetrahedra give to edges: one to that of an axis, those of a cube to that of a face, to that through it */
@@ -111,31 +85,62 @@ struct StencilTable {
 
 template <typename T, LatticeMode MODE, typename Shape>
 struct StencilMarch {
-  static constexpr int ROWS = Shape::ROWS, COLUMNS = Shape::COLUMNS;
-  using Planes              = typename Shape::Planes;
+  static constexpr int ROWS = Shape::ROWS, COLUMNS = Shape::COLUMNS, LANES = Shape::LANES, PLANES = Shape::AHEAD + 1;
 
-  const LatticeGeometry   &g;
   const StencilWeights<T> &w;
   const LatticeVectors<T> &v;
-  const StencilTile        tile;
-  Planes                   planes;
-  const int                column, first; /* the thread's first one; its first row, of the block's */
-  T                       *y;             /* its first node in the plane to be written */
+  const ptrdiff_t          xplane, yplane;
+  const unsigned           yrow;
+  const int                lane;
+  unsigned                 place[ROWS + 2];              /* of rows of x, from the first one */
+  int                      rows;                         /* that are written */
+  bool                     there[COLUMNS], mine[COLUMNS]; /* columns: that exist, that are written */
+  const T                 *from;                         /* the lane's first column and row in the plane that is asked for next, from the node before those that are written */
+  T                       *y;                            /* and in the plane to be written */
+  T                        x[PLANES][ROWS + 2][COLUMNS];
   T                        sum[ROWS][COLUMNS], own[ROWS][COLUMNS]; /* of the planes below: of that to be written, of the next one */
-  T                        x[ROWS][COLUMNS];                       /* of the plane to be written, for its energy */
-  T                        old[ROWS][COLUMNS];                     /* y0 of that plane */
+  T                        mid[ROWS][COLUMNS];           /* x of the plane to be written, for its energy */
   double                   energy;
 
-  __device__ __forceinline__ StencilMarch(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, const StencilTile &tile, T *shared, int z) :
-    g(g), w(table.whole), v(v), tile(tile), planes(g, shared, tile.i - 1, tile.j - 1, tile.columns + 2, tile.rows + 2), column((int)threadIdx.x % Shape::LANES),
-    first((int)threadIdx.x / Shape::LANES * ROWS), y(v.y + g.yl.at(tile.i + column, tile.j + first, z - 2)), energy(0)
+  __device__ __forceinline__ StencilMarch(const LatticeGeometry &g, const StencilTable<T> &table, const LatticeVectors<T> &v, int z) :
+    w(table.whole), v(v), xplane(g.xl.plane), yplane(g.yl.plane), yrow(Opaque((unsigned)g.yl.row)), lane((int)threadIdx.x % LANES), x{}, sum{}, own{}, mid{}, energy(0)
   {
-    planes.field[0] = v.x;
+    const Range &nodes = table.inner;
+    const int    warp = (int)threadIdx.x / LANES, i = nodes.lo[0] + (int)blockIdx.x * Shape::NX + warp % Shape::ACROSS * Shape::WIDTH + lane - 1,
+              j = nodes.lo[1] + (int)blockIdx.y * Shape::NY + warp / Shape::ACROSS * ROWS - 1;
+
+    rows = i - lane + 1 < nodes.hi[0] ? max(0, min(nodes.hi[1] - j - 1, ROWS)) : 0;
+    from = v.x + g.xl.at(i, j, z - 1);
+    y    = v.y + g.yl.at(i, j + 1, z - 2);
 #pragma unroll
-    for (int r = 0; r < ROWS; r++) {
+    for (int r = 0; r < ROWS + 2; r++) place[r] = Opaque((unsigned)min(r, rows + 1) * (unsigned)g.xl.row);
 #pragma unroll
-      for (int c = 0; c < COLUMNS; c++) sum[r][c] = own[r][c] = x[r][c] = 0;
+    for (int c = 0; c < COLUMNS; c++) {
+      there[c] = i + c * LANES <= nodes.hi[0];
+      mine[c]  = i + c * LANES < nodes.hi[0] && (c > 0 || lane > 0) && (c < COLUMNS - 1 || lane < LANES - 1);
     }
+  }
+
+  /* ask for the next plane */
+  __device__ __forceinline__ void fetch(T x[ROWS + 2][COLUMNS])
+  {
+#pragma unroll
+    for (int r = 0; r < ROWS + 2; r++) {
+      const T *const row = from + place[r];
+
+#pragma unroll
+      for (int c = 0; c < COLUMNS; c++)
+        if (there[c]) x[r][c] = row[c * LANES];
+    }
+    from += xplane;
+  }
+
+  /* with the neighbours, which another lane has, in the same column of its or, at the ends, in one beside it */
+  __device__ __forceinline__ StencilRow<T> neighbours(const T x[COLUMNS], int c) const
+  {
+    const T before = c > 0 && lane == LANES - 1 ? x[c > 0 ? c - 1 : c] : x[c], behind = c < COLUMNS - 1 && lane == 0 ? x[c < COLUMNS - 1 ? c + 1 : c] : x[c];
+
+    return {__shfl_sync(0xffffffff, before, lane - 1), x[c], __shfl_sync(0xffffffff, behind, lane + 1)};
   }
 
   /* row b of a plane, between rows a and c: to row r of the plane below, which is complete then, of its own plane and of that above */
@@ -149,70 +154,67 @@ struct StencilMarch {
     return below;
   }
 
-  /* the thread's node of row r and column c in the plane to be written */
-  __device__ __forceinline__ T *node(int r, int c) const { return y + r * (size_t)Opaque((unsigned)g.yl.row) + c * Shape::LANES; }
-  __device__ __forceinline__ bool has(int r, int c) const { return column + c * Shape::LANES < tile.columns && first + r < tile.rows; }
-
-  /* row r, from the one before the thread's first one, of the plane that is there */
-  __device__ __forceinline__ StencilRow<T> get(int r, int c, unsigned placed) const
-  {
-    const T *const from = planes.row(0, first + r, placed) + column + c * Shape::LANES;
-
-    return {from[0], from[1], from[2]};
-  }
-
-  __device__ __forceinline__ void fetchold(bool put)
+  /* y0 of the rows that are put */
+  __device__ __forceinline__ void fetchold(int put, T old[ROWS][COLUMNS]) const
   {
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
 #pragma unroll
-      for (int c = 0; c < COLUMNS; c++) old[r][c] = put && has(r, c) ? node(r, c)[v.y0 - v.y] : T(0);
+      for (int c = 0; c < COLUMNS; c++) old[r][c] = r < put && mine[c] ? (y + r * (size_t)yrow)[c * LANES + (v.y0 - v.y)] : T(0);
     }
   }
 
-  /* what plane z gives, that is there; the plane below is complete then, and may be put */
-  __device__ __forceinline__ void layer(int z, bool put)
+  /* what a plane gives; the one below is complete then, of which so many rows are put */
+  __device__ __forceinline__ void layer(const T x[ROWS + 2][COLUMNS], const T old[ROWS][COLUMNS], int put)
   {
-    const unsigned placed = planes.place(0, z);
-    StencilRow<T>  before[COLUMNS], row[COLUMNS];
-    T              partial = 0;
+    StencilRow<T> before[COLUMNS], row[COLUMNS];
+    T             partial = 0;
 
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
-      before[c] = get(0, c, placed);
-      row[c]    = get(1, c, placed);
+      before[c] = neighbours(x[0], c);
+      row[c]    = neighbours(x[1], c);
     }
 #pragma unroll
     for (int r = 0; r < ROWS; r++) {
+      T *const to = y + r * (size_t)yrow;
+
 #pragma unroll
       for (int c = 0; c < COLUMNS; c++) {
-        const StencilRow<T> next  = get(r + 2, c, placed);
+        const StencilRow<T> next  = neighbours(x[r + 2], c);
         T                   below = add(sum[r][c], own[r][c], before[c], row[c], next);
 
-        if (put && has(r, c)) {
+        if (r < put && mine[c]) {
           if (MODE == LATTICE_ADD) below += old[r][c];
-          *node(r, c) = below;
-          if (MODE == LATTICE_ENERGY) partial += below * x[r][c];
+          to[c * LANES] = below;
+          if (MODE == LATTICE_ENERGY) partial += below * mid[r][c];
         }
-        if (MODE == LATTICE_ENERGY) x[r][c] = row[c].own;
+        if (MODE == LATTICE_ENERGY) mid[r][c] = row[c].own;
         before[c] = row[c];
         row[c]    = next;
       }
     }
     if (MODE == LATTICE_ENERGY) energy += partial;
+    y += yplane;
   }
 
-  /* planes from `from` to end */
-  __device__ __forceinline__ void march(int from, int end)
+  /* planes from `first` to end; the loop is unrolled so that planes stay where they are in registers */
+  __device__ __forceinline__ void march(int first, int end)
   {
-    for (int z = from - 1; z < min(from - 2 + Planes::SLOTS, end + 1); z++) planes.request(z);
-    for (int z = from - 1; z <= end; z++) {
-      __syncthreads();
-      if (z + Planes::SLOTS - 1 <= end) planes.request(z + Planes::SLOTS - 1);
-      if (MODE == LATTICE_ADD) fetchold(z > from);
-      planes.wait();
-      layer(z, z > from);
-      y += g.yl.plane;
+#pragma unroll
+    for (int p = 0; p < PLANES - 1; p++)
+      if (first - 1 + p <= end) fetch(x[p]);
+    for (int z = first - 1; z <= end; z += PLANES) {
+#pragma unroll
+      for (int p = 0; p < PLANES; p++) {
+        const int put = z + p > first ? rows : 0;
+        T         old[ROWS][COLUMNS];
+
+        if (z + p > end) break;
+        if (z + p + PLANES - 1 <= end) fetch(x[(p + PLANES - 1) % PLANES]);
+        if constexpr (MODE == LATTICE_ADD) fetchold(put, old);
+        layer(x[p], old, put);
+      }
     }
     if constexpr (MODE == LATTICE_ENERGY) AddEnergy(energy, v.sweep);
   }
@@ -273,16 +275,15 @@ template <typename T, LatticeMode MODE, typename Shape>
 __launch_bounds__(Shape::THREADS, Shape::BLOCKS)
 static __global__ void LatticeStencilKernel(const __grid_constant__ LatticeGeometry g, const __grid_constant__ StencilTable<T> table, const __grid_constant__ LatticeVectors<T> v, const __grid_constant__ LatticeCut cut)
 {
-  extern __shared__ double shared_memory[];
-  const int                layers = (int)gridDim.z - cut.parts, part = (int)blockIdx.z - layers; /* the sides come first: what is last is to be short */
+  const int layers = (int)gridDim.z - cut.parts, part = (int)blockIdx.z - layers; /* the sides come first: what is last is to be short */
 
   if (MODE == LATTICE_ENERGY && v.sweep->stop) return;
   if (part < 0) StencilSides<T, MODE>(g, table, v, layers);
   else {
     const int                    first = cut.lo + part * cut.chunk;
-    StencilMarch<T, MODE, Shape> march(g, table, v, StencilTile::of<Shape>(table.inner), (T *)shared_memory, first);
+    StencilMarch<T, MODE, Shape> march(g, table, v, first);
 
-    march.march(first, min(first + cut.chunk, cut.hi));
+    if (march.rows) march.march(first, min(first + cut.chunk, cut.hi));
   }
 }
 
@@ -290,7 +291,7 @@ static __global__ void LatticeStencilKernel(const __grid_constant__ LatticeGeome
 template <typename T, typename F>
 static PetscErrorCode ForStencil(LatticeMode mode, F &&f)
 {
-  using Shape = StencilShape<T, sizeof(T) == 4 ? 8 : 4, 2, 128, 2, 3, sizeof(T) == 4 ? 2 : 3>;
+  using Shape = StencilShape<2, 4, 2, 4, 1, sizeof(T) == 4 ? 3 : 2>;
 
   return mode == LATTICE_MULT ? f(LatticeStencilKernel<T, LATTICE_MULT, Shape>, Shape()) : (mode == LATTICE_ADD ? f(LatticeStencilKernel<T, LATTICE_ADD, Shape>, Shape()) : f(LatticeStencilKernel<T, LATTICE_ENERGY, Shape>, Shape()));
 }
@@ -318,14 +319,13 @@ PetscErrorCode LatticeStencilCut(LatticeMode mode, const LatticeGeometry &g, Lat
   return ForStencil<T>(mode, [&](auto kernel, auto shape) {
     using Shape = decltype(shape);
     const int  planes = inner.hi[2] - inner.lo[2];
-    const dim3 tiles  = StencilTile::grid<Shape>(inner);
+    const dim3 tiles  = Shape::grid(inner);
     const auto block  = (size_t)tiles.x * tiles.y;
     int        processors, blocks;
 
     PetscFunctionBegin;
     PetscCall(Multiprocessors(&processors));
-    PetscCall(AllowShared(kernel, Shape::Planes::SHARED));
-    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, Shape::THREADS, Shape::Planes::SHARED));
+    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, Shape::THREADS, 0));
     cut->lo    = inner.lo[2];
     cut->hi    = inner.hi[2];
     cut->parts = PetscMax(1, PetscMin(planes / shortest, (int)((size_t)full * blocks * processors / block) + 1));
@@ -354,7 +354,7 @@ PetscErrorCode LatticeStencilApply(LatticeMode mode, const LatticeCut &cut, cons
     using Shape = decltype(shape);
 
     PetscFunctionBegin;
-    kernel<<<cut.grid, Shape::THREADS, Shape::Planes::SHARED, stream>>>(g, table, v, cut);
+    kernel<<<cut.grid, Shape::THREADS, 0, stream>>>(g, table, v, cut);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   });
