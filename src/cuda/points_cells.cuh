@@ -97,47 +97,45 @@ struct PointsCell {
     }
   }
 
-  /* y += alpha w.  Sums of sides that two cells of the warp have in common are at the latter's */
+  /* y += alpha w */
   __device__ __forceinline__ void store(int comp, T w[c][c][n]) const
   {
-    const bool before = lane > 0, behind = lane + 1 < S::PER && cell + 1 < arg.cells;
-
     if constexpr (KIND == PATCHFD_NODES_CELL) {
 #pragma unroll
       for (int m = 0; m < S::NODES; m++) nodes[lane * S::NODES + m] = w[m / n / n][m / n % n][m % n];
       __syncwarp();
       all<S::NODES>([&](int i) { arg.y[at(i, comp)] = (arg.y0 ? arg.y0[at(i, comp)] : T(0)) + arg.alpha * nodes[i]; });
       __syncwarp();
-      return;
+    } else {
+#pragma unroll
+      for (int m = 0; m < n * n; m++) add(m % n, m / n, comp, w);
     }
+  }
+  /* the same for a column.  Sums of sides that two cells of the warp have in common are at the latter's */
+  __device__ __forceinline__ void add(int i, int j, int comp, T w[c][c][n]) const
+  {
+    const bool         before = i == 0 && lane > 0, behind = i == n - 1 && lane + 1 < S::PER && cell + 1 < arg.cells;
+    const PointsColumn col = column(i, j, comp, true);
+    unsigned           number[n];
+    T                  old[n] = {};
+
+    col.template numbers<INDEX, n>(number);
+    if (arg.y0 && mine) col.template fetch<INDEX, n>(number, arg.y0, old);
 #pragma unroll
-    for (int j = 0; j < n; j++) {
-#pragma unroll
-      for (int i = 0; i < n; i++) {
-        const PointsColumn col = column(i, j, comp, true);
-        unsigned           number[n];
-        T                  old[n] = {};
+    for (int k = 0; k < n; k++) {
+      const bool joined = INDEX ? (number[k] & points_joined) != 0 : (i ? col.right : col.left);
+      const bool shared = INDEX ? (number[k] & (before ? points_shared : points_shared | points_joined)) != 0 : (col.left && !before) || col.right || col.sides || col.ends(n, k);
+      T         *y      = arg.y + col.template at<INDEX>(k, number[k]), sum = w[k][j][i];
 
-        col.template numbers<INDEX, n>(number);
-        if (arg.y0 && mine) col.template fetch<INDEX, n>(number, arg.y0, old);
-#pragma unroll
-        for (int k = 0; k < n; k++) {
-          const bool joined = INDEX ? (number[k] & points_joined) != 0 : (i ? col.right : col.left), others = (i == 0 && before) || (i == n - 1 && behind);
-          const bool shared = INDEX ? (number[k] & (i == 0 && before ? points_shared : points_shared | points_joined)) != 0 : (col.left && !before) || col.right || col.sides || col.ends(n, k);
-          T          sum    = w[k][j][i];
+      if (i == 0) {
+        const T left = __shfl_up_sync(~0u, w[k][j][n - 1], 1);
 
-          if (i == 0) {
-            const T left = __shfl_up_sync(~0u, w[k][j][n - 1], 1);
-
-            sum += before & joined ? left : T(0);
-          }
-          if (!mine || !col.template has<INDEX>(k, number[k]) || (i == n - 1 && others && joined)) continue;
-          T *y = arg.y + col.template at<INDEX>(k, number[k]);
-
-          if (shared) atomicAdd(y, arg.alpha * sum);
-          else *y = old[k] + arg.alpha * sum;
-        }
+        sum += before & joined ? left : T(0);
       }
+      const bool here = mine & col.template has<INDEX>(k, number[k]) & !(behind & joined);
+
+      if (here & shared) atomicAdd(y, arg.alpha * sum);
+      if (here & !shared) *y = old[k] + arg.alpha * sum;
     }
   }
 
