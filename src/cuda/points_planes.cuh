@@ -13,7 +13,7 @@
     Gauss      lines: u = B_x' u; thread i: y = B_y' B_z' u
 */
 #pragma once
-#include "points_fast.cuh"
+#include "points_cells.cuh"
 
 namespace patchfd
 {
@@ -416,7 +416,11 @@ static PetscErrorCode PointsFindAny(PetscInt degree, int nodes, PointsKernel<T> 
   PetscCall((ForDegree<1, points_degrees>(degree, [&](auto k) {
     constexpr int K = decltype(k)::value;
 
-    if constexpr (K > planes) *kernel = PointsKernelOf<PointsShape<T, K, RULE, COMPUTED>, COMPUTED, T>();
+    if constexpr (K == 2 && COMPUTED && RULE != POINTS_GAUSS) {
+      if (nodes == PATCHFD_NODES_BOX) *kernel = PointsCellKernelOf<PointsCellShape<T, K, RULE, PATCHFD_NODES_BOX>, PATCHFD_NODES_BOX, T>();
+      else if (nodes == PATCHFD_NODES_INDEX) *kernel = PointsCellKernelOf<PointsCellShape<T, K, RULE, PATCHFD_NODES_INDEX>, PATCHFD_NODES_INDEX, T>();
+      else *kernel = PointsCellKernelOf<PointsCellShape<T, K, RULE, PATCHFD_NODES_CELL>, PATCHFD_NODES_CELL, T>();
+    } else if constexpr (K > planes) *kernel = PointsKernelOf<PointsShape<T, K, RULE, COMPUTED>, COMPUTED, T>();
     else {
       using S = PointsPlaneShape<T, K, RULE, COMPUTED>;
 

@@ -568,6 +568,10 @@ static PetscErrorCode FromHost(PetscInt n, double a, const double *x, float *y)
 struct Minus {
   __device__ double operator()(double x, double y) const { return x - y; }
 };
+struct PlusTimes {
+  double            b;
+  __device__ double operator()(double x, double y) const { return x + b * y; }
+};
 
 } // namespace patchfd
 
@@ -576,6 +580,14 @@ PetscErrorCode PatchFDCUDADifference(PetscInt n, const double *x, const double *
   PetscFunctionBegin;
   PetscCall(patchfd::Map(n, patchfd::Minus(), w, x, y));
   PetscCall(PetscLogGpuFlops((PetscLogDouble)n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCUDAAYPX(PetscInt n, double b, const double *x, double *y)
+{
+  PetscFunctionBegin;
+  PetscCall(patchfd::Map(n, patchfd::PlusTimes{b}, y, x, (const double *)y));
+  PetscCall(PetscLogGpuFlops(2 * (PetscLogDouble)n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -204,6 +204,7 @@ static PetscErrorCode DMCreateGlobalVector_Box(DM dm, Vec *v)
     PetscCall(VecSetSizes(*v, (PetscInt)box->nglobal, PETSC_DETERMINE));
     PetscCall(VecSetType(*v, dm->vectype));
     if (DMBoxHasRoom(dm) && VecIsSingle_Private(*v)) PetscCall(VecSingleSetRoom_Private(*v, box->room));
+    PetscCall(PatchFDVecSetAYPX(*v));
   }
   PetscCall(VecSetDM(*v, dm));
   PetscCall(VecSetOperation(*v, VECOP_VIEW, (PetscErrorCodeFn *)VecView_Box));

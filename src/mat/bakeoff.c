@@ -324,6 +324,21 @@ static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const 
 
 /* ---- other operations ---- */
 
+static PetscErrorCode MatCreateVecs_Bakeoff(Mat A, Vec *right, Vec *left)
+{
+  Vec *const v[] = {right, left};
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(v); i++) {
+    if (!v[i]) continue;
+    PetscCall(VecCreate(PetscObjectComm((PetscObject)A), v[i]));
+    PetscCall(VecSetLayout(*v[i], A->rmap));
+    PetscCall(VecSetType(*v[i], A->defaultvectype));
+    PetscCall(PatchFDVecSetAYPX(*v[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* In the layout element the diagonal of A at each node, not that of Q A Q': the same for all leaves of a node, so that Jacobi's method is that of A */
 static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
 {
@@ -565,6 +580,7 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
 {
   static const MatShellOperation operations[] = {
     MAT_PRODUCT_OPERATIONS(Bakeoff),
+    {MATOP_CREATE_VECS,  (PetscErrorCodeFn *)MatCreateVecs_Bakeoff },
     {MATOP_GET_DIAGONAL, (PetscErrorCodeFn *)MatGetDiagonal_Bakeoff},
     {MATOP_VIEW,         (PetscErrorCodeFn *)MatView_Bakeoff       },
     {MATOP_DESTROY,      (PetscErrorCodeFn *)MatDestroy_Bakeoff    }

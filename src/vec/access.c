@@ -144,3 +144,40 @@ PetscErrorCode PatchFDVecDifference(Vec w, Vec x, Vec y)
   PetscCall(VecWAXPY(w, -1, y, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+#if defined(PETSC_HAVE_CUDA)
+static PetscErrorCode VecAYPX_OnePass(Vec y, PetscScalar b, Vec x)
+{
+  PatchFDKernels kern;
+  const void    *ax;
+  void          *ay;
+  PetscInt       n;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetKernels(x, &kern));
+  if (kern != CUDA_TABLE) {
+    PetscCall(VecScale(y, b));
+    PetscCall(VecAXPY(y, 1, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecGetLocalSize(y, &n));
+  PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
+  PetscCall(PatchFDVecGetArray(y, kern, &ay));
+  PetscCall(PatchFDCUDAAYPX(n, b, (const double *)ax, (double *)ay));
+  PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
+  PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+#endif
+
+PetscErrorCode PatchFDVecSetAYPX(Vec v)
+{
+  PatchFDKernels kern;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetKernels(v, &kern));
+#if defined(PETSC_HAVE_CUDA)
+  if (kern == CUDA_TABLE) v->ops->aypx = VecAYPX_OnePass;
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

@@ -119,6 +119,7 @@ PetscErrorCode PatchFDVecCreateWithRoom(MPI_Comm comm, PatchFDKernels kern, Pets
   else PetscCall(VecCreateMPICUDAWithArray(comm, 1, n, PETSC_DETERMINE, (const PetscScalar *)r->array, v));
   PetscCall(PatchFDRoomAdd(r->array, room));
   PetscCall(VecSetRoom(*v, r));
+  PetscCall(PatchFDVecSetAYPX(*v));
   (*v)->ops->duplicate     = VecDuplicate_Room;
   (*v)->ops->duplicatevecs = PatchFDVecDuplicateVecs;
   (*v)->ops->destroyvecs   = PatchFDVecDestroyVecs;

@@ -24,8 +24,11 @@ PETSC_INTERN PetscErrorCode PatchFDVecRestoreArrayWrite(Vec, PatchFDKernels, voi
 
 /* w = x - y, Vecs of one type, in one pass: VecWAXPY() of PETSc's device Vecs takes two */
 PETSC_INTERN PetscErrorCode PatchFDVecDifference(Vec w, Vec x, Vec y);
+/* the same for VecAYPX(), which every iteration of conjugate gradients has: it becomes the Vec's own, and that of its duplicates */
+PETSC_INTERN PetscErrorCode PatchFDVecSetAYPX(Vec);
 #if defined(PETSC_HAVE_CUDA)
 PETSC_INTERN PetscErrorCode PatchFDCUDADifference(PetscInt n, const double *x, const double *y, double *w);
+PETSC_INTERN PetscErrorCode PatchFDCUDAAYPX(PetscInt n, double b, const double *x, double *y);
 #endif
 
 /* for the duplicates of our kinds of Vecs (duplicate.c): what w has of v beside the storage and the layout; several duplicates, and their end */
