@@ -1,5 +1,6 @@
 /* Vertex patches: which kernels are launched on which patches.  See smoother.cuh for what is where */
 #include "smoother_1d.cuh"
+#include "smoother_place_few.cuh"
 
 namespace patchfd
 {
@@ -109,6 +110,11 @@ static PetscErrorCode CreatePlace(const PatchFDLocalDesc *desc, PlaceSmoother **
 
     *place = line;
     PetscCall(line->create(desc));
+  } else if (FewSmoother<T>::suits(desc)) {
+    FewSmoother<T> *few = new FewSmoother<T>;
+
+    *place = few;
+    PetscCall(few->create(desc));
   } else PetscCall((IsPoint(desc, 2) ? SmootherPlaceCreate<T, true> : SmootherPlaceCreate<T, false>)(desc, place));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

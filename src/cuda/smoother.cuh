@@ -10,6 +10,7 @@
       smoother_place_block.cuh     a block of threads
       smoother_place_residual.cuh  the residual of these patches
     smoother_place_row.cuh  the rows of smoother_row.cuh for patches of low degrees with matrices of their own
+    smoother_place_few.cuh  patches of at most two unknowns a direction
     smoother_stencil.cu   patches of one unknown, equal or not, several colours at once
     smoother_volume.cuh   equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D, the interior of every uniform mesh, all of
                           it with Dirichlet conditions: which of these
@@ -89,6 +90,11 @@ static inline bool IsPoint(const PatchFDLocalDesc *desc, int d)
 /* Patches of one colour in a box: those with numbers start[d] + 2 p_d, p in the shell.  A colour has less than 2^32 patches */
 struct PatchShell : Shell {
   int start[3];
+};
+
+/* a patch of a direction: its first unknown, how many, and its class */
+struct PlacePatch {
+  int first, n, cls;
 };
 
 /* one class of patches of a direction, in device memory */
