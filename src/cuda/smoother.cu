@@ -1,5 +1,6 @@
 /* Vertex patches: which kernels are launched on which patches.  See smoother.cuh for what is where */
 #include "smoother_1d.cuh"
+#include "smoother_place_few.cuh"
 
 namespace patchfd
 {
@@ -21,49 +22,73 @@ struct SmootherPlan {
 
 /* ---- the longest runs of equal, mirror-symmetric patches of 2 K - 1 unknowns ---- */
 
-/* two equal cells around a vertex: unknowns in one are not coupled to those in the other */
+/* two cells of the same degree around a vertex: unknowns in one are not coupled to those in the other */
 static bool TwoCells(const PatchFDEigen *e)
 {
   const PetscInt n = e->n, K = (n + 1) / 2;
 
-  if (!e->parity || n % 2 == 0) return false;
+  if (n % 2 == 0) return false;
   for (PetscInt i = 0; i < K - 1; i++)
     for (PetscInt j = K + 1; j < n + 2; j++)
-      if (e->MI[i * (n + 2) + j] != 0) return false;
+      if (e->MI[i * (n + 2) + j] != 0 || e->MI[(n - 1 - i) * (n + 2) + n + 1 - j] != 0) return false;
   return true;
 }
 
-template <typename T>
-static PetscErrorCode CreateFast(const PatchFDLocalDesc *desc, SmootherFast **fast)
+/* the longest run of such patches beside each other, all of one size; `equal`: all of one class, with mirror symmetry */
+static void LongestRun(const PatchFDPatches *pd, bool equal, int run[2])
 {
-  const bool          point = IsPoint(desc, 2);
-  int                 run[3][2], K = 0;
-  const PatchFDEigen *e[3];
+  const auto suits = [&](PetscInt i) { return TwoCells(&pd->eigen[pd->cls[i]]) && (pd->eigen[pd->cls[i]].parity || !equal); };
+
+  run[0] = run[1] = 0;
+  for (PetscInt i = 0, end; i < pd->npatch; i = end) {
+    for (end = i + 1; end < pd->npatch && pd->n[end] == pd->n[i] && pd->first[end] - pd->first[end - 1] == (pd->n[i] + 1) / 2 && (equal ? pd->cls[end] == pd->cls[i] : suits(end));) end++;
+    if (!suits(i) || end - i <= run[1] - run[0]) continue;
+    run[0] = (int)i;
+    run[1] = (int)end;
+  }
+}
+
+/* kernels for the runs of the three directions, if their patches have the same size; *fast stays NULL where the mesh has no such patches or their degree no kernel */
+template <typename T>
+static PetscErrorCode CreateFast(const PatchFDLocalDesc *desc, bool equal, SmootherFast **fast)
+{
+  const PatchFDPatches *const *pd    = desc->field->dir;
+  const bool                   point = IsPoint(desc, 2);
+  int                          run[3][2], K = 0;
+  const PatchFDEigen          *e[3];
 
   PetscFunctionBegin;
-  *fast = NULL; /* where the mesh has no such patches */
+  *fast = NULL;
   for (int d = 0; d < 3; d++) {
-    const PatchFDPatches *pd = desc->field->dir[d];
-
-    run[d][0] = run[d][1] = 0;
-    for (PetscInt i = 0, end; i < pd->npatch; i = end) {
-      for (end = i + 1; end < pd->npatch && pd->cls[end] == pd->cls[i] && pd->first[end] - pd->first[end - 1] == (pd->n[i] + 1) / 2;) end++;
-      if (!TwoCells(&pd->eigen[pd->cls[i]]) || end - i <= run[d][1] - run[d][0]) continue;
-      run[d][0] = (int)i;
-      run[d][1] = (int)end;
-    }
+    LongestRun(pd[d], equal, run[d]);
     if (run[d][0] == run[d][1]) PetscFunctionReturn(PETSC_SUCCESS);
-    e[d] = &pd->eigen[pd->cls[run[d][0]]];
+    e[d] = &pd[d]->eigen[pd[d]->cls[run[d][0]]];
     if (d && (e[d]->n + 1) / 2 != K && !(d == 2 && point)) PetscFunctionReturn(PETSC_SUCCESS);
     if (d < 2) K = (int)(e[d]->n + 1) / 2;
   }
-  PetscCall(point ? SmootherPlaneCreate<T>(K, e, fast) : SmootherVolumeCreate<T>(K, e, fast));
+  if (equal) PetscCall(point ? SmootherPlaneCreate<T>(K, e, fast) : SmootherVolumeCreate<T>(K, e, fast));
+  else if (!point) PetscCall(SmootherPlaceRowCreate<T>(K, pd, run, fast));
   for (int d = 0; d < 3 && *fast; d++) {
     (*fast)->run[d][0] = run[d][0];
     (*fast)->run[d][1] = run[d][1];
     (*fast)->step[d]   = (int)e[d]->n + 1;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* are most patches of each direction equal? */
+static bool MostlyEqual(const PatchFDLocalDesc *desc)
+{
+  bool most = true;
+
+  for (int d = 0; d < 3; d++) {
+    int equal[2], any[2];
+
+    LongestRun(desc->field->dir[d], true, equal);
+    LongestRun(desc->field->dir[d], false, any);
+    most = most && 2 * (equal[1] - equal[0]) >= any[1] - any[0];
+  }
+  return most;
 }
 
 /* has a patch an eigenvalue zero?  If the patches of all directions have one, so may a product of them */
@@ -85,6 +110,11 @@ static PetscErrorCode CreatePlace(const PatchFDLocalDesc *desc, PlaceSmoother **
 
     *place = line;
     PetscCall(line->create(desc));
+  } else if (FewSmoother<T>::suits(desc)) {
+    FewSmoother<T> *few = new FewSmoother<T>;
+
+    *place = few;
+    PetscCall(few->create(desc));
   } else PetscCall((IsPoint(desc, 2) ? SmootherPlaceCreate<T, true> : SmootherPlaceCreate<T, false>)(desc, place));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -112,7 +142,7 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
     p->regular = p->regular || !HasConstants(pd);
   }
   PetscCall(p->any.create(desc));
-  PetscCall(CreateFast<T>(desc, &p->fast));
+  PetscCall(CreateFast<T>(desc, MostlyEqual(desc), &p->fast));
   PetscCall(CreatePlace<T>(desc, &p->place));
   PetscCall(p->stencil.create(desc, p->ones, &p->uniform));
   PetscCallCUDA(cudaStreamCreateWithFlags(&p->side, cudaStreamNonBlocking));
@@ -137,6 +167,7 @@ const char *Smoother<T>::name(void *plan)
 
   if (p->uniform && IsWhole(p->ones, p->first)) return p->stencil.byplace ? "stencil by place: patches are not equal" : "stencil";
   if (p->uniform) return p->stencil.byplace ? "stencil by place: patches are not equal; others, at free ends, by place" : "stencil; others, at free ends, by place";
+  if (p->fast && !p->fast->single) return IsWhole(p->fast->run, p->first) ? "patches by place, two colours at once" : "patches by place, two colours at once; others, at free ends, one";
   if (p->fast && IsWhole(p->fast->run, p->first)) return "equal patches";
   if (p->fast) return p->place ? "equal patches; others, at free ends, by place" : "equal patches; others, at free ends, by the kernel for any: they are too large";
   if (p->place) return "patches by place: in 1D, not equal, or of a degree that has no kernel of its own";
@@ -237,10 +268,10 @@ static bool FindFast(const SmootherPlan<T> *p, const int start[3], const Range &
   return whole;
 }
 
+/* fast: those of a SmootherFast, else those of one unknown, apart */
 template <typename T>
-static ColorPatches FindPatches(const SmootherPlan<T> *p, PatchFDPatchOp op, const PetscInt color[3], const PatchFDRange patches)
+static ColorPatches FindPatches(const SmootherPlan<T> *p, bool fast, const PetscInt color[3], const PatchFDRange patches)
 {
-  const bool fast     = p->fast && (op == PATCHFD_OP_BOUNDARY || op == PATCHFD_OP_SOLVE);
   const int (*run)[2] = fast ? p->fast->run : p->ones; /* the patches that are not left to the generic kernel */
   ColorPatches c;
   Range        all, inner;
@@ -265,7 +296,7 @@ static ColorPatches FindPatches(const SmootherPlan<T> *p, PatchFDPatchOp op, con
 template <typename T>
 static bool IsPair(const SmootherPlan<T> *p, const Call &call, const PetscInt a[3], const PetscInt b[3])
 {
-  return p->fast && p->fast->rows && call.op == PATCHFD_OP_BOUNDARY && call.omega == 1 && a[0] != b[0] && a[1] == b[1] && a[2] == b[2];
+  return p->fast && p->fast->pairs && call.op == PATCHFD_OP_BOUNDARY && call.omega == 1 && a[0] != b[0] && a[1] == b[1] && a[2] == b[2];
 }
 
 /* the boxes from .. to - 1 of a shell */
@@ -301,8 +332,9 @@ static Step &AddMiddle(Steps &s, Step::Kind kind, bool zero, const PatchShell &a
 template <typename T>
 static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, bool zero)
 {
+  const bool   fast = p->fast && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_SOLVE);
   Steps        s;
-  ColorPatches c = FindPatches(p, call.op, colors[0].parity, patches), next;
+  ColorPatches c = FindPatches(p, fast, colors[0].parity, patches), next;
 
   if (p->uniform && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_FUSED)) s.colors = p->stencil.colors(ncolors, colors, patches);
   if (s.colors) {
@@ -310,15 +342,16 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
 
     for (int d = 0; d < 3; d++) rest = rest || patches[d][0] < p->ones[d][0] || patches[d][1] > p->ones[d][1];
     if (rest) s.colors = PetscMin(s.colors, 2);
-    if (rest && s.colors == 2) next = FindPatches(p, call.op, colors[1].parity, patches);
+    if (rest && s.colors == 2) next = FindPatches(p, fast, colors[1].parity, patches);
     Step &step = AddMiddle(s, Step::STENCIL, zero, c.any, rest && s.colors == 2 ? &next.any : NULL);
 
     step.colors = s.colors;
     step.color  = colors;
     return s;
   }
-  if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity)) next = FindPatches(p, call.op, colors[1].parity, patches);
+  if (c.fast && ncolors > 1 && IsPair(p, call, colors[0].parity, colors[1].parity)) next = FindPatches(p, fast, colors[1].parity, patches);
   else next.fast = false;
+  if (c.fast && !next.fast && !p->fast->single) c = FindPatches(p, false, colors[0].parity, patches);
   if (next.fast) {
     s.colors   = 2;
     Step &pair = AddMiddle(s, Step::PAIR, zero, c.any, &next.any);

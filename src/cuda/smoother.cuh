@@ -9,6 +9,8 @@
       smoother_place_line.cuh      where matrices lie, and lines: on tensor instructions, or a thread a line
       smoother_place_block.cuh     a block of threads
       smoother_place_residual.cuh  the residual of these patches
+    smoother_place_row.cuh  the rows of smoother_row.cuh for patches of low degrees with matrices of their own
+    smoother_place_few.cuh  patches of at most two unknowns a direction
     smoother_stencil.cu   patches of one unknown, equal or not, several colours at once
     smoother_volume.cuh   equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D, the interior of every uniform mesh, all of
                           it with Dirichlet conditions: which of these
@@ -35,14 +37,17 @@ struct FastGeometry {
 struct SmootherFast {
   int  run[3][2]; /* the equal patches of each direction, first and end */
   int  step[3];   /* nodes from a patch to the next of its colour */
-  bool rows = false; /* has `pair` */
+  bool single = true, pairs = false; /* has it `apply`, and `pair`? */
 
   virtual ~SmootherFast() { }
   /*
     x = beta x + omega u with u = A_II^{-1} (b_I - A_IB x_B); without `boundary` u = A_II^{-1} b_I.  Boundary values outside g.read are
     zero; all unknowns of the patches lie inside.
   */
-  virtual PetscErrorCode apply(const FastGeometry &g, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t) = 0;
+  virtual PetscErrorCode apply(const FastGeometry &, PetscReal, PetscReal, bool, void *, const void *, cudaStream_t)
+  {
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for one colour");
+  }
   /*
     x = A_II^{-1} (b_I - A_IB x_B) on patches of one colour, then of another one that differs in x only: the same run of patches.  Without
     `boundary` x was zero before the first of these colours.
@@ -72,6 +77,9 @@ template <typename T>
 PetscErrorCode SmootherVolumeCreate(int K, const PatchFDEigen *const e[3], SmootherFast **fast);
 template <typename T>
 PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], SmootherFast **fast);
+/* The same for runs of patches of two cells each that are not equal, in 3D; only two colours at once */
+template <typename T>
+PetscErrorCode SmootherPlaceRowCreate(int K, const PatchFDPatches *const pd[3], const int run[3][2], SmootherFast **fast);
 
 /* does the direction not exist? */
 static inline bool IsPoint(const PatchFDLocalDesc *desc, int d)
@@ -82,6 +90,11 @@ static inline bool IsPoint(const PatchFDLocalDesc *desc, int d)
 /* Patches of one colour in a box: those with numbers start[d] + 2 p_d, p in the shell.  A colour has less than 2^32 patches */
 struct PatchShell : Shell {
   int start[3];
+};
+
+/* a patch of a direction: its first unknown, how many, and its class */
+struct PlacePatch {
+  int first, n, cls;
 };
 
 /* one class of patches of a direction, in device memory */

@@ -13,10 +13,6 @@ namespace patchfd
 
 static constexpr int PLACE_ROW = 8, place_most[] = {24, 32}; /* patches of a block, and unknowns of a direction in 3D and 2D, at most */
 
-struct PlacePatch {
-  int first, n, cls;
-};
-
 /* a direction's patches and their matrices, in device memory */
 template <typename T>
 struct PlaceLine {

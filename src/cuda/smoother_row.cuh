@@ -65,6 +65,21 @@ struct Row {
 struct RowGeometry {
   FastGeometry g;      /* first[0]: node below the first patch; count[0]: patches of both colours */
   int          second; /* the first patch belongs to the second colour */
+
+  RowGeometry(const FastGeometry &a, const FastGeometry &b) : g(a), second(b.first[0] < a.first[0])
+  {
+    g.first[0] = PetscMin(a.first[0], b.first[0]);
+    g.count[0] = a.count[0] + b.count[0];
+  }
+  int rows() const { return g.count[1] * g.count[2]; }
+  /* of a block, `most` at most, for so many slots of each: small blocks, unless there are too few rows to fill the device, which holds `resident` warps */
+  int warps(int slots, int resident, int most) const
+  {
+    if (rows() * 2 >= resident) most = 2;
+    const int chunks = ((g.count[0] + second - 1) / 2 + 2) / slots + 1, rounds = (chunks + most - 1) / most;
+
+    return (chunks + rounds - 1) / rounds;
+  }
 };
 
 /* a thread and its row */
@@ -219,6 +234,13 @@ __device__ __forceinline__ void StoreVolume(const RowMatrices<T, K> &m, T v[2 * 
   }
 }
 
+/* a z-line of an x-plane to modes */
+template <typename T, int K>
+__device__ __forceinline__ void PlaneLine(const RowMatrices<T, K> &m, const T q[2 * K + 1], T w[2 * K - 1])
+{
+  FaceModes(m.d[2], q, w);
+}
+
 /* a y-line of an x-plane to modes, its ends from G, the faces in y */
 template <bool BOUNDARY, typename T, int K>
 __device__ __forceinline__ void PlaneModes(const RowMatrices<T, K> &m, const RowPlane<T, K> &plane, int node0, T *sm)
@@ -235,8 +257,8 @@ __device__ __forceinline__ void PlaneModes(const RowMatrices<T, K> &m, const Row
 }
 
 /* all loads before the first of these numbers is needed */
-template <bool BOUNDARY, typename T, int K>
-__device__ __forceinline__ void LoadRow(const RowMatrices<T, K> &m, const RowThread<T, K> &me, const RowChunk<T, K> &chunk, const FastGeometry &g, const T *x, const T *__restrict__ b)
+template <bool BOUNDARY, class M, typename T, int K>
+__device__ __forceinline__ void LoadRow(const M &m, const RowThread<T, K> &me, const RowChunk<T, K> &chunk, const FastGeometry &g, const T *x, const T *__restrict__ b)
 {
   using F         = Row<T, K>;
   constexpr int N = F::N, C = F::C;
@@ -251,7 +273,7 @@ __device__ __forceinline__ void LoadRow(const RowMatrices<T, K> &m, const RowThr
 #pragma unroll
     for (int j = 0; j < N; j++) v[j][k] = here ? b[chunk.at + (j + 1) * chunk.row + (k + 1) * chunk.plane] : T(0);
   if (plane.p < F::P) {
-    FaceModes(m.d[2], q, w);
+    PlaneLine(m, q, w);
     Store<T, N>(w, me.sm + F::Y + plane.line * F::LY + plane.p, N * F::LY);
   }
   if (BOUNDARY) StoreFaces(m, f, h, me.sm, me.lane);
@@ -286,9 +308,15 @@ struct RowMode {
   }
 };
 
+template <typename T, int K>
+__device__ __forceinline__ RowMode<T, K> ModeOf(const RowMatrices<T, K> &m, int mode, bool active)
+{
+  return RowMode<T, K>(m.table, mode, active);
+}
+
 /* slot p of the row, which is slot l of a warp with the numbers sm; without `write` only for what is carried on */
-template <bool BOUNDARY, typename T, int K>
-__device__ __forceinline__ void MarchStep(const RowMatrices<T, K> &m, const RowThread<T, K> &me, const RowMode<T, K> &mode, int p, int l, bool write, T *sm, Carried<T, K> &carried)
+template <bool BOUNDARY, class M, class Mode, typename T, int K>
+__device__ __forceinline__ void MarchStep(const M &m, const RowThread<T, K> &me, const Mode &mode, int p, int l, bool write, T *sm, Carried<T, K> &carried)
 {
   const bool there = me.exists(2 * p);
   const T    next  = sm[mode.Y + l];
@@ -300,17 +328,17 @@ __device__ __forceinline__ void MarchStep(const RowMatrices<T, K> &m, const RowT
     r[i]     = v[i];
     c[i + 1] = mode.face(sm, l, i, std::bool_constant<BOUNDARY>());
   }
-  if (there) mid = RowMiddle<T, K>(mode.t, r, c, carried.yface, next);
+  if (there) mid = RowMiddle<T, K>(m, mode, 2 * p, r, c, carried.yface, next);
   else mid = p == me.end ? next : carried.yface;
   if (write) {
     if (me.exists(2 * p - 1)) {
-      RowBetween(m, mode.t, carried, r, c, mid, u);
+      RowBetween(m, mode, 2 * p - 1, carried, r, c, mid, u);
       Store<T, 2 * K - 1>(u, v, 1);
     } else Store<T, K - 1>(carried.r, v, 1); /* the end of a row that ends with A */
     v[2 * K - 1] = mid;
   }
   if (there && (2 * p == me.first || 2 * p == me.last)) { /* no patch of B replaces the values at the end of the row */
-    RowSolve(m, mode.t, r, c, carried.yface, next, u);
+    RowSolve<T, K>(m, mode, 2 * p, r, c, carried.yface, next, u);
 #pragma unroll
     for (int i = 0; i < K - 1; i++) {
       if (write && 2 * p == me.first) v[K + i] = u[i];
@@ -324,15 +352,15 @@ __device__ __forceinline__ void MarchStep(const RowMatrices<T, K> &m, const RowT
   Barriers.  Before the first step of the first round: all warps' V, G, Z and Y of stage 1 are there, which a warp's step -1 reads of the
   warp before.  Before step 0 of each round: all warps have done their step -1, so that V may be overwritten.
 */
-template <bool BOUNDARY, typename T, int K>
-__device__ __forceinline__ void MarchModes(const RowMatrices<T, K> &m, const RowThread<T, K> &me, int slot, int round)
+template <bool BOUNDARY, class M, typename T, int K>
+__device__ __forceinline__ void MarchModes(const M &m, const RowThread<T, K> &me, int slot, int round)
 {
   using F           = Row<T, K>;
   const int  group  = me.lane / F::MODES, from = group * F::PART, number = F::GROUPS > 1 ? me.lane % F::MODES : me.lane + 32 * round;
   const bool active = number < F::MODES && group < F::GROUPS, head = me.warp == 0 && group == 0;
   T         *state  = me.block + F::STATE + number;
-  Carried<T, K>       carried;
-  const RowMode<T, K> mode(m.table, number, active);
+  Carried<T, K> carried;
+  const auto    mode = ModeOf(m, number, active);
 
   carried.clear();
   if (round == 0) __syncthreads();
@@ -362,15 +390,31 @@ __device__ __forceinline__ void MarchModes(const RowMatrices<T, K> &m, const Row
 
 /* ---- stage 3 ---- */
 
+/* where a lane finds the faces of its node of stage 3: of this warp's nodes, of the warp's before, of the chunk before */
+template <typename T, int K>
+struct RowFaces {
+  int      stride;
+  const T *G, *Z, *R;
+
+  __device__ __forceinline__ RowFaces(const RowThread<T, K> &me, const RowChunk<T, K> &chunk)
+  {
+    using F          = Row<T, K>;
+    const bool own   = me.lane >= K, front = !own && me.warp == 0;
+
+    stride = front ? K : F::LG;
+    G      = front ? me.block + F::FRONT + !chunk.odd * F::FACES * K + me.lane : (own ? me.sm : me.sm - F::SIZE + F::NX) + F::G + me.lane - K;
+    Z      = G + 2 * F::N * stride;
+    R      = Z + 2 * F::N * stride;
+  }
+};
+
 template <bool BOUNDARY, typename T, int K>
 __device__ __forceinline__ void StoreRow(const RowMatrices<T, K> &m, const RowThread<T, K> &me, const RowChunk<T, K> &chunk, T *x)
 {
   using F         = Row<T, K>;
   constexpr int N = F::N;
-  /* faces: of this warp's nodes, of the warp's before, of the chunk before */
-  const bool own = me.lane >= K, front = !own && me.warp == 0;
-  const int  stride = front ? K : F::LG;
-  const T   *G = front ? me.block + F::FRONT + !chunk.odd * F::FACES * K + me.lane : (own ? me.sm : me.sm - F::SIZE + F::NX) + F::G + me.lane - K, *Z = G + 2 * N * stride, *R = Z + 2 * N * stride;
+  const RowFaces<T, K> f(me, chunk);
+  const int            stride = f.stride;
   T          v[N][N], w[N], u[N];
 
 #pragma unroll
@@ -378,11 +422,11 @@ __device__ __forceinline__ void StoreRow(const RowMatrices<T, K> &m, const RowTh
     Load<T, N>(me.sm + F::V + k * N * F::LV + me.lane, F::LV, w);
     if (BOUNDARY) {
       const int z   = k < K ? 0 : 1;
-      const T   sum = G[k * stride] - m.d[2].mu[k] * R[z * stride], difference = G[(N + k) * stride] - m.d[2].mu[k] * R[(2 + z) * stride];
+      const T   sum = f.G[k * stride] - m.d[2].mu[k] * f.R[z * stride], difference = f.G[(N + k) * stride] - m.d[2].mu[k] * f.R[(2 + z) * stride];
 
       Subtract<T, K>(m.d[1].mu, sum, difference, w);
 #pragma unroll
-      for (int j = 0; j < N; j++) w[j] -= m.d[2].mu[k] * Z[(z * N + j) * stride];
+      for (int j = 0; j < N; j++) w[j] -= m.d[2].mu[k] * f.Z[(z * N + j) * stride];
     }
     ToNodes(m.d[1].S, w, u);
 #pragma unroll
@@ -396,15 +440,11 @@ __device__ __forceinline__ void StoreRow(const RowMatrices<T, K> &m, const RowTh
   }
 }
 
-/* without BOUNDARY x is zero but for what the first colour's other patches have left at the ends of rows */
-template <typename T, int K, bool BOUNDARY>
-__launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__
-void RowKernel(const __grid_constant__ RowMatrices<T, K> m, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b)
+/* the block's row of patches */
+template <bool BOUNDARY, class M, typename T, int K>
+__device__ __forceinline__ void RowOfPatches(const M &m, const RowThread<T, K> &me, const FastGeometry &g, T *x, const T *__restrict__ b)
 {
   using F = Row<T, K>;
-  extern __shared__ double shared_memory[];
-  const FastGeometry   &g = rg.g;
-  const RowThread<T, K> me(rg, (T *)shared_memory);
 
   /* slot -1 has nothing but the node at its upper end */
   for (int slot0 = -1, odd = 0; slot0 <= me.end; slot0 += me.warps * F::P, odd = !odd) {
@@ -417,6 +457,16 @@ void RowKernel(const __grid_constant__ RowMatrices<T, K> m, const __grid_constan
     if (me.lane < F::NX && chunk.node - K >= me.low && chunk.node - K <= me.high) StoreRow<BOUNDARY>(m, me, chunk, x);
     __syncthreads(); /* the next chunk overwrites what the next warp has been reading */
   }
+}
+
+/* without BOUNDARY x is zero but for what the first colour's other patches have left at the ends of rows */
+template <typename T, int K, bool BOUNDARY>
+__launch_bounds__(32 * Row<T, K>::WARPS, Row<T, K>::BLOCKS) static __global__
+void RowKernel(const __grid_constant__ RowMatrices<T, K> m, const __grid_constant__ RowGeometry rg, T *x, const T *__restrict__ b)
+{
+  extern __shared__ double shared_memory[];
+
+  RowOfPatches<BOUNDARY>(m, RowThread<T, K>(rg, (T *)shared_memory), rg.g, x, b);
 }
 
 /* ---- launch ---- */
@@ -436,7 +486,7 @@ struct RowSmoother : FastSmoother<T, K> {
 
     PetscFunctionBegin;
     PetscCall((FastSmoother<T, K>::create(e)));
-    this->rows = true;
+    this->pairs = true;
     for (int d = 0; d < 3; d++) rm.d[d] = this->m.d[d];
     PetscCall(Multiprocessors(&multiprocessors));
     PetscCall(Upload(t.size(), t.data(), &table));
@@ -448,18 +498,12 @@ struct RowSmoother : FastSmoother<T, K> {
 
   PetscErrorCode pair(const FastGeometry &a, const FastGeometry &b, bool boundary, void *x, const void *rhs, cudaStream_t stream) override
   {
-    RowGeometry rg = {a, b.first[0] < a.first[0]};
+    const RowGeometry rg(a, b);
+    const dim3        threads(32, rg.warps(Row<T, K>::P, multiprocessors * F::BLOCKS * F::WARPS, F::WARPS));
 
     PetscFunctionBegin;
-    rg.g.first[0] = PetscMin(a.first[0], b.first[0]);
-    rg.g.count[0] = a.count[0] + b.count[0];
-    /* small blocks, unless there are too few rows to fill the device with them */
-    const int  blocks = a.count[1] * a.count[2], most = blocks * 2 < multiprocessors * F::BLOCKS * F::WARPS ? F::WARPS : 2;
-    const int  chunks = ((rg.g.count[0] + rg.second - 1) / 2 + 2) / F::P + 1, rounds = (chunks + most - 1) / most, warps = (chunks + rounds - 1) / rounds;
-    const dim3 threads(32, warps);
-
-    if (boundary) RowKernel<T, K, true><<<blocks, threads, F::bytes(warps), stream>>>(rm, rg, (T *)x, (const T *)rhs);
-    else RowKernel<T, K, false><<<blocks, threads, F::bytes(warps), stream>>>(rm, rg, (T *)x, (const T *)rhs);
+    if (boundary) RowKernel<T, K, true><<<rg.rows(), threads, F::bytes(threads.y), stream>>>(rm, rg, (T *)x, (const T *)rhs);
+    else RowKernel<T, K, false><<<rg.rows(), threads, F::bytes(threads.y), stream>>>(rm, rg, (T *)x, (const T *)rhs);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }

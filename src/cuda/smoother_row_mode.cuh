@@ -71,12 +71,13 @@ struct Carried {
   }
 };
 
-/* the patch with the numbers r of its unknowns, c and y of its closure */
-template <typename T, int K>
-__device__ __forceinline__ void RowSolve(const RowMatrices<T, K> &m, const T *t, const T r[2 * K - 1], const T c[2 * K + 1], T below, T above, T u[2 * K - 1])
+/* patch number q of the row, with the numbers r of its unknowns, c and y of its closure */
+template <typename T, int K, class Mode>
+__device__ __forceinline__ void RowSolve(const RowMatrices<T, K> &m, const Mode &mode, int, const T r[2 * K - 1], const T c[2 * K + 1], T below, T above, T u[2 * K - 1])
 {
-  using M = RowPlaces<K>;
-  T e[K], o[K], ue[K], uo[K];
+  using M    = RowPlaces<K>;
+  const T *t = mode.t;
+  T        e[K], o[K], ue[K], uo[K];
 
   Fold<T, K>(r, e, o);
 #pragma unroll
@@ -123,12 +124,13 @@ __device__ __forceinline__ void RowSolve(const RowMatrices<T, K> &m, const T *t,
   u[K - 1] = ue[K - 1];
 }
 
-/* y in the middle of a patch of A */
-template <typename T, int K>
-__device__ __forceinline__ T RowMiddle(const T *t, const T r[2 * K], const T c[2 * K + 1], T below, T above)
+/* y in the middle of patch number q of the row, one of A */
+template <typename T, int K, class Mode>
+__device__ __forceinline__ T RowMiddle(const RowMatrices<T, K> &, const Mode &mode, int, const T r[2 * K], const T c[2 * K + 1], T below, T above)
 {
-  using M = RowPlaces<K>;
-  T mid   = t[M::FE + K - 1] * (below + above);
+  using M    = RowPlaces<K>;
+  const T *t = mode.t;
+  T        mid = t[M::FE + K - 1] * (below + above);
 
 #pragma unroll
   for (int i = 0; i < K; i++) mid += t[M::E + i * K - i * (i - 1) / 2 + K - 1 - i] * (i < K - 1 ? r[i] + r[2 * K - 2 - i] : r[i]);
@@ -137,9 +139,9 @@ __device__ __forceinline__ T RowMiddle(const T *t, const T r[2 * K], const T c[2
   return mid;
 }
 
-/* the patch of B between the carried half slot and the lower half of a slot with r and c */
-template <typename T, int K>
-__device__ __forceinline__ void RowBetween(const RowMatrices<T, K> &m, const T *t, const Carried<T, K> &carried, const T rs[2 * K], const T cs[2 * K + 1], T mid, T u[2 * K - 1])
+/* patch number q, one of B, between the carried half slot and the lower half of a slot with r and c */
+template <typename T, int K, class M, class Mode>
+__device__ __forceinline__ void RowBetween(const M &m, const Mode &mode, int q, const Carried<T, K> &carried, const T rs[2 * K], const T cs[2 * K + 1], T mid, T u[2 * K - 1])
 {
   T r[2 * K - 1], c[2 * K + 1];
 
@@ -155,7 +157,7 @@ __device__ __forceinline__ void RowBetween(const RowMatrices<T, K> &m, const T *
     c[K + i] = cs[i];
   }
   c[2 * K] = cs[K];
-  RowSolve(m, t, r, c, carried.middle, mid, u);
+  RowSolve<T, K>(m, mode, q, r, c, carried.middle, mid, u);
 }
 
 /* the coefficients [SIZE][N^2], from the modes in x: in even ones, u = S (1 / D (S' r - alpha (y)) - mu (y)) */
