@@ -9,6 +9,7 @@
       smoother_place_line.cuh      where matrices lie, and lines: on tensor instructions, or a thread a line
       smoother_place_block.cuh     a block of threads
       smoother_place_residual.cuh  the residual of these patches
+    smoother_strip.cuh    the same in 2D, a thread a line, for patches of two cells
     smoother_stencil.cu   patches of one unknown, equal or not, several colours at once
     smoother_volume.cuh   equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D, the interior of every uniform mesh, all of
                           it with Dirichlet conditions: which of these
@@ -132,6 +133,7 @@ private:
 */
 struct PlaceSmoother {
   virtual ~PlaceSmoother() { }
+  virtual bool           few(size_t) const { return false; } /* are so many patches, equal ones among them, solved at once as fast as some of them by another kernel? */
   virtual PetscErrorCode apply(const PatchShell &, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t) = 0;
   virtual bool           residuals() const = 0; /* has it the next one, too? */
   virtual PetscErrorCode residual(const PatchShell &, const void *x, const void *b, void *r, cudaStream_t) = 0; /* r = b - A x at the unknowns */
@@ -141,6 +143,9 @@ struct PlaceSmoother {
 /* *place stays as it is where there is none: for larger patches, on a GPU without the instructions.  FLAT: 2D */
 template <typename T, bool FLAT>
 PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *, PlaceSmoother **);
+/* the same in 2D for patches of two cells whose masses are multiples of one matrix, without residuals; *strip stays as it is where patches are others */
+template <typename T>
+PetscErrorCode SmootherStripCreate(const PatchFDLocalDesc *, PlaceSmoother **strip);
 
 /* a patch of one unknown in one direction: its row, from the node below on */
 template <typename T>
