@@ -11,6 +11,7 @@ struct SmootherPlan {
   AnyPatches<T>         any;
   SmootherFast         *fast;
   PlaceSmoother        *place; /* or NULL */
+  PlaceSmoother        *strip; /* in its place where it can, or NULL */
   Stencil<T>            stencil;
   bool                  uniform;    /* the stencil exists */
   bool                  regular;    /* all patches' matrices are */
@@ -144,6 +145,8 @@ PetscErrorCode Smoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   PetscCall(p->any.create(desc));
   PetscCall(CreateFast<T>(desc, MostlyEqual(desc), &p->fast));
   PetscCall(CreatePlace<T>(desc, &p->place));
+  p->strip = NULL;
+  if (IsPoint(desc, 2) && !IsPoint(desc, 1)) PetscCall(SmootherStripCreate<T>(desc, &p->strip));
   PetscCall(p->stencil.create(desc, p->ones, &p->uniform));
   PetscCallCUDA(cudaStreamCreateWithFlags(&p->side, cudaStreamNonBlocking));
   PetscCallCUDA(cudaEventCreateWithFlags(&p->fork, cudaEventDisableTiming));
@@ -184,12 +187,14 @@ PetscErrorCode Smoother<T>::destroy(void **plan)
   PetscCall(p->any.destroy());
   if (p->fast) PetscCall(p->fast->destroy());
   if (p->place) PetscCall(p->place->destroy());
+  if (p->strip) PetscCall(p->strip->destroy());
   PetscCall(p->stencil.destroy());
   if (p->join) PetscCallCUDA(cudaEventDestroy(p->join));
   if (p->fork) PetscCallCUDA(cudaEventDestroy(p->fork));
   if (p->side) PetscCallCUDA(cudaStreamDestroy(p->side));
   delete p->fast;
   delete p->place;
+  delete p->strip;
   delete p;
   *plan = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -268,6 +273,13 @@ static bool FindFast(const SmootherPlan<T> *p, const int start[3], const Range &
   return whole;
 }
 
+/* are so few patches, with those beside the equal ones, solved in one launch sooner than in two? */
+template <typename T>
+static bool Together(const SmootherPlan<T> *p, const Range &inner, const Range &all)
+{
+  return p->strip && inner.size() < all.size() && p->strip->few(all.size());
+}
+
 /* fast: those of a SmootherFast, else those of one unknown, apart */
 template <typename T>
 static ColorPatches FindPatches(const SmootherPlan<T> *p, bool fast, const PetscInt color[3], const PatchFDRange patches)
@@ -285,7 +297,7 @@ static ColorPatches FindPatches(const SmootherPlan<T> *p, bool fast, const Petsc
     inner.hi[d] = PetscMin(all.hi[d], PetscMax(0, run[d][1] - start[d] + 1) / 2);
     c.ones.start[d] = c.any.start[d] = start[d];
   }
-  c.fast = fast && !inner.empty() && FindFast(p, start, inner, &c.g);
+  c.fast = fast && !inner.empty() && !Together(p, inner, all) && FindFast(p, start, inner, &c.g);
   if (inner.empty() || (fast && !c.fast)) inner = Range::none();
   static_cast<Shell &>(c.ones) = Shell(fast ? Range::none() : inner);
   static_cast<Shell &>(c.any)  = Shell(all, inner);
@@ -393,7 +405,8 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
     PetscCall(p->any.ones(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
     break;
   case Step::ANY:
-    if (p->place && (solve || call.op == PATCHFD_OP_BOUNDARY)) PetscCall(p->place->apply(step.shell, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
+    if (p->strip && (solve || call.op == PATCHFD_OP_BOUNDARY)) PetscCall(p->strip->apply(step.shell, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
+    else if (p->place && (solve || call.op == PATCHFD_OP_BOUNDARY)) PetscCall(p->place->apply(step.shell, call.omega, solve ? 1 : 1 - call.omega, boundary, call.x, solve ? call.r : call.b, stream));
     else if (p->place && call.op == PATCHFD_OP_RESIDUAL && !step.zero && p->place->residuals()) PetscCall(p->place->residual(step.shell, call.x, call.b, call.r, stream));
     else {
       PetscCall(p->any.apply(step.shell, call.op, call.omega, step.zero, call.x, call.b, call.r, stream));
@@ -408,7 +421,7 @@ static PetscErrorCode Run(SmootherPlan<T> *p, const Call &call, const Step &step
 template <typename T>
 static PetscErrorCode RunSteps(SmootherPlan<T> *p, const Call &call, const Steps &steps, const PatchFDRange patches, cudaStream_t stream)
 {
-  const bool forks = p->place && call.op != PATCHFD_OP_FUSED && steps.n > 1 && steps.step[0].beside && !steps.step[steps.n - 1].beside; /* kernels without memory in common */
+  const bool forks = (p->place || p->strip) && call.op != PATCHFD_OP_FUSED && steps.n > 1 && steps.step[0].beside && !steps.step[steps.n - 1].beside; /* kernels without memory in common */
 
   PetscFunctionBegin;
   if (forks) {

@@ -11,6 +11,7 @@
       smoother_place_residual.cuh  the residual of these patches
     smoother_place_row.cuh  the rows of smoother_row.cuh for patches of low degrees with matrices of their own
     smoother_place_few.cuh  patches of at most two unknowns a direction
+    smoother_strip.cuh    the same in 2D, a thread a line, for patches of two cells
     smoother_stencil.cu   patches of one unknown, equal or not, several colours at once
     smoother_volume.cuh   equal, mirror-symmetric patches of 2 K - 1 unknowns a direction in 3D, the interior of every uniform mesh, all of
                           it with Dirichlet conditions: which of these
@@ -145,6 +146,7 @@ private:
 */
 struct PlaceSmoother {
   virtual ~PlaceSmoother() { }
+  virtual bool           few(size_t) const { return false; } /* are so many patches, equal ones among them, solved at once as fast as some of them by another kernel? */
   virtual PetscErrorCode apply(const PatchShell &, PetscReal omega, PetscReal beta, bool boundary, void *x, const void *b, cudaStream_t) = 0;
   virtual bool           residuals() const = 0; /* has it the next one, too? */
   virtual PetscErrorCode residual(const PatchShell &, const void *x, const void *b, void *r, cudaStream_t) = 0; /* r = b - A x at the unknowns */
@@ -154,6 +156,9 @@ struct PlaceSmoother {
 /* *place stays as it is where there is none: for larger patches, on a GPU without the instructions.  FLAT: 2D */
 template <typename T, bool FLAT>
 PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *, PlaceSmoother **);
+/* the same in 2D for patches of two cells whose masses are multiples of one matrix, without residuals; *strip stays as it is where patches are others */
+template <typename T>
+PetscErrorCode SmootherStripCreate(const PatchFDLocalDesc *, PlaceSmoother **strip);
 
 /* a patch of one unknown in one direction: its row, from the node below on */
 template <typename T>
