@@ -366,6 +366,8 @@ PETSC_EXTERN PetscErrorCode MatBakeoffSetLambda(Mat, PetscReal);
 PETSC_EXTERN PetscErrorCode MatBakeoffGetLambda(Mat, PetscReal *);
 PETSC_EXTERN PetscErrorCode MatBakeoffSetFactors(Mat, MatBakeoffFactors);
 PETSC_EXTERN PetscErrorCode MatBakeoffGetFactors(Mat, MatBakeoffFactors *);
+PETSC_EXTERN PetscErrorCode MatBakeoffSetHaloType(Mat, DMBoxHaloType);
+PETSC_EXTERN PetscErrorCode MatBakeoffGetHaloType(Mat, DMBoxHaloType *);
 PETSC_EXTERN PetscErrorCode MatBakeoffGlobalToElement(Mat, Vec global, Vec element);
 PETSC_EXTERN PetscErrorCode MatBakeoffElementToGlobal(Mat, Vec element, Vec global);
 

@@ -367,6 +367,8 @@ _routine('MatBakeoffSetLambda', _mat, _real)
 _routine('MatBakeoffGetLambda', _mat, _real_out)
 _routine('MatBakeoffSetFactors', _mat, _enum('MatBakeoffFactorses'))
 _routine('MatBakeoffGetFactors', _mat, _enum_out('MatBakeoffFactorses'))
+_routine('MatBakeoffSetHaloType', _mat, _enum('DMBoxHaloTypes'))
+_routine('MatBakeoffGetHaloType', _mat, _enum_out('DMBoxHaloTypes'))
 _routine('MatBakeoffGlobalToElement', _mat, _vec, _vec)
 _routine('MatBakeoffElementToGlobal', _mat, _vec, _vec)
 

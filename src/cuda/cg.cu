@@ -154,6 +154,23 @@ static __global__ void __launch_bounds__(THREADS) AdvanceKernel(size_t n, PatchF
 #endif
 }
 
+/* rank after rank, so that all ranks have the same numbers, and stop together */
+static __global__ void TotalKernel(PatchFDCG *s, PatchFDCGTotal what, int nrank, const double *part, LoopCondition loop)
+{
+  const int n     = what == PATCHFD_CG_TOTAL_PW ? 1 : PATCHFD_CG_NUM_SUMS;
+  double   *total = what == PATCHFD_CG_TOTAL_PW ? &s->sweep.pw : s->sum;
+
+  if (s->sweep.stop) return;
+  for (int j = 0; j < n; j++) {
+    total[j] = 0;
+    for (int r = 0; r < nrank; r++) total[j] += part[r * n + j];
+  }
+  if (what == PATCHFD_CG_TOTAL_SUMS) PatchFDCGNextAlone(s);
+#if CUDART_VERSION >= 12040
+  if (loop) cudaGraphSetConditional(loop, !s->sweep.stop);
+#endif
+}
+
 template <typename T>
 PetscErrorCode CG<T>::create(PetscCount n, void **plan)
 {
@@ -320,3 +337,12 @@ template struct CG<double>;
 template struct CG<float>;
 
 } // namespace patchfd
+
+PetscErrorCode PatchFDCGSetTotalCUDA(void *plan, PatchFDCGTotal what, PetscMPIInt nrank, const double part[])
+{
+  const patchfd::CGPlan *cg = (const patchfd::CGPlan *)plan;
+
+  PetscFunctionBegin;
+  PetscCall(patchfd::Launch([&](cudaStream_t stream) { patchfd::TotalKernel<<<1, 1, 0, stream>>>(cg->state, what, (int)nrank, part, cg->loop); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}

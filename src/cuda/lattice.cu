@@ -210,8 +210,10 @@ static __global__ void EnergyKernel(const __grid_constant__ LatticeGather<T> p)
     p.nodes.template find<size_t>(item, node);
     const ptrdiff_t at = p.g.yl.at(node[0], node[1], node[2]);
 
-    if (!p.g.write.contains(node[0], node[1], node[2])) p.v.y[at] = p.v.x[at];
-    energy += (double)p.v.x[at] * p.v.y[at];
+    const T         x  = p.v.x[p.g.xl.at(node[0], node[1], node[2])];
+
+    if (!p.g.write.contains(node[0], node[1], node[2])) p.v.y[at] = x;
+    energy += (double)x * p.v.y[at];
   }
   AddEnergy(energy, p.v.sweep);
 }
@@ -251,7 +253,7 @@ struct LatticePlan {
   LatticeGeometry g;
   LatticeCut      march[LATTICE_KINDS][LATTICE_MODES], stencil[LATTICE_MODES];
   Shell           all, sides, outside; /* nodes: of y; with Robin terms, among others; that are not written */
-  bool            square;              /* have x and y the same nodes, and are all that are written read? */
+  bool            square;              /* are all nodes that are written read? */
   PlanMemory      memory;
 
   PetscErrorCode free() { return memory.free(); }
@@ -315,7 +317,7 @@ static void PlanGeometry(const PatchFDLatticeDesc *desc, LatticePlan<T> *p)
   p->sides   = robin ? Shell(g.store, inner) : Shell(Range::none());
   p->outside = Shell(g.store, g.write);
   p->square  = true;
-  for (int d = 0; d < 3; d++) p->square = p->square && g.box.lo[d] == g.store.lo[d] && g.box.hi[d] == g.store.hi[d] && g.read.lo[d] <= g.write.lo[d] && g.read.hi[d] >= g.write.hi[d];
+  for (int d = 0; d < 3; d++) p->square = p->square && g.read.lo[d] <= g.write.lo[d] && g.read.hi[d] >= g.write.hi[d];
 }
 
 template <typename T>
@@ -431,6 +433,7 @@ PetscErrorCode Lattice<T>::apply(void *plan, const PatchFDMaterial *material, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* w = NULL: p only; r = NULL: p is there, with ghosts on several ranks */
 template <typename T>
 PetscErrorCode Lattice<T>::sweep(void *plan, const PatchFDMaterial *material, const void *d, const void *r, const void *q, void *dir, void *w, PatchFDSweep *sweep)
 {
@@ -440,21 +443,21 @@ PetscErrorCode Lattice<T>::sweep(void *plan, const PatchFDMaterial *material, co
   cudaStream_t             stream;
 
   PetscFunctionBegin;
-  PetscCheck(p->square, PETSC_COMM_SELF, PETSC_ERR_SUP, "A sweep of conjugate gradients wants the same box for what is read and what is written");
+  PetscCheck(p->square, PETSC_COMM_SELF, PETSC_ERR_SUP, "A sweep of conjugate gradients wants to read all that it writes");
   v.alpha = T(1);
   v.x     = (const T *)dir;
   v.y     = (T *)w;
   v.sweep = sweep;
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  PetscCallCUDA(cudaMemsetAsync(&sweep->pw, 0, sizeof(sweep->pw), stream));
-  if (!p->g.store.empty()) {
-    PetscCall(Direction(p->all.size(), sweep, (const T *)d, (const T *)r, (const T *)q, (T *)dir, stream));
+  if (r && !p->g.store.empty()) PetscCall(Direction(p->all.size(), sweep, (const T *)d, (const T *)r, (const T *)q, (T *)dir, stream));
+  if (w) PetscCallCUDA(cudaMemsetAsync(&sweep->pw, 0, sizeof(sweep->pw), stream));
+  if (w && !p->g.store.empty()) {
     PetscCall(Multiply(p, m, v, stream));
     PetscCall(Energy(PrepareGather(p, m, v, p->dim == 3 ? p->outside : p->all), stream));
   }
   PetscCall(PetscLogGpuTimeEnd());
-  PetscCall(PetscLogGpuFlops(96. * (PetscLogDouble)p->all.size()));
+  PetscCall(PetscLogGpuFlops(((r ? 4. : 0.) + (w ? 92. : 0.)) * (PetscLogDouble)p->all.size()));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

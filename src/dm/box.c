@@ -189,23 +189,11 @@ static PetscErrorCode DMCreateInterpolation_Box(DM coarse, DM fine, Mat *P, Vec 
 
 static PetscErrorCode DMCreateGlobalVector_Box(DM dm, Vec *v)
 {
-  DM_Box        *box;
-  PetscBool      petsc;
-  PatchFDKernels kern;
+  DM_Box *box;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCall(PetscStrcmpAny(dm->vectype, &petsc, VECSTANDARD, VECMPI, VECCUDA, VECMPICUDA, ""));
-  if (petsc && DMBoxHasRoom(dm)) {
-    PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-    PetscCall(PatchFDVecCreateWithRoom(PetscObjectComm((PetscObject)dm), kern, (PetscInt)box->nglobal, box->room, v));
-  } else {
-    PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
-    PetscCall(VecSetSizes(*v, (PetscInt)box->nglobal, PETSC_DETERMINE));
-    PetscCall(VecSetType(*v, dm->vectype));
-    if (DMBoxHasRoom(dm) && VecIsSingle_Private(*v)) PetscCall(VecSingleSetRoom_Private(*v, box->room));
-    PetscCall(PatchFDVecSetAYPX(*v));
-  }
+  PetscCall(PatchFDVecCreate(PetscObjectComm((PetscObject)dm), dm->vectype, (PetscInt)box->nglobal, DMBoxHasRoom(dm) ? box->room : NULL, v));
   PetscCall(VecSetDM(*v, dm));
   PetscCall(VecSetOperation(*v, VECOP_VIEW, (PetscErrorCodeFn *)VecView_Box));
   PetscCall(VecSetOperation(*v, VECOP_LOAD, (PetscErrorCodeFn *)VecLoad_Box));

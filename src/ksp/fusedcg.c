@@ -1,9 +1,10 @@
 /*
   Conjugate gradients in two sweeps over memory, patchfd/private/cg.h.  The iterates, and what is decided when, are those of KSPCG.
 
-  With a diagonal preconditioner, or none, on one rank the numbers of an iteration stay where the vectors are ("alone"): the host looks at the norm once an
-  iteration, or, where a GPU does the work and nobody but KSPConvergedDefault() wants to see each norm, when iterations that were recorded as a loop have
-  stopped by themselves.  They stop when the host may have to decide something; the host then decides as after any other iteration.
+  With a diagonal preconditioner, or none, on one rank, and on some whose GPUs exchange without the host, the numbers of an iteration stay where the vectors
+  are ("alone"): the host looks at the norm once an iteration, or, where a GPU does the work and nobody but KSPConvergedDefault() wants to see each norm,
+  when iterations that were recorded as a loop have stopped by themselves.  They stop when the host may have to decide something, on all ranks at once, since
+  all have the same numbers to the last bit; the host then decides as after any other iteration.
   Otherwise the sums of all ranks, and the preconditioner's result, go by way of the host.
 */
 #include "fusedcg.h"
@@ -11,6 +12,10 @@
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
+
+enum {
+  FUSEDCG_MAX_RANKS = 16 /* that hear of each other, one by one, for sums without the host */
+};
 
 static inline Vec FusedCGDiagonal(const KSP_FusedCG *cg)
 {
@@ -27,12 +32,26 @@ static PetscErrorCode FusedCGForget(KSP_FusedCG *cg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode FusedCGDestroyTotals(KSP_FusedCG *cg)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < PATCHFD_CG_NUM_TOTALS; i++) {
+    if (!cg->total[i].halo) continue;
+    PetscCall(PatchFDHaloDestroy(&cg->total[i].halo));
+    PetscCall((*PatchFDKernelTables[PATCHFD_KERNELS_CUDA_DOUBLE]->free)(cg->total[i].part));
+  }
+  PetscCall(PetscMemzero(cg->total, sizeof(cg->total)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode KSPReset_FusedCG(KSP ksp)
 {
   KSP_FusedCG *cg = (KSP_FusedCG *)ksp->data;
 
   PetscFunctionBegin;
   PetscCall(FusedCGForget(cg));
+  PetscCall(FusedCGDestroyTotals(cg));
+  cg->tried = PETSC_FALSE;
   if (cg->kern) PetscCall((*cg->kern->cgdestroy)(&cg->plan));
   cg->kern = NULL;
   PetscCall(VecDestroy(&cg->d));
@@ -99,6 +118,74 @@ static PetscErrorCode FusedCGSetDiagonal(KSP ksp, KSP_FusedCG *cg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- sums over ranks without the host ---- */
+
+static PetscErrorCode FusedCGTotalCreate(MPI_Comm comm, PetscMPIInt nrank, PetscInt n, DMBoxHaloType type, FusedCGTotal *total)
+{
+  PetscSF      sf;
+  PetscSFNode *source;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(nrank * n, &source));
+  for (PetscInt i = 0; i < nrank * n; i++) source[i] = (PetscSFNode){.rank = i / n, .index = i % n};
+  PetscCall(PetscSFCreate(comm, &sf));
+  PetscCall(PetscSFSetGraph(sf, n, nrank * n, NULL, PETSC_OWN_POINTER, source, PETSC_OWN_POINTER));
+  PetscCall(PatchFDHaloCreate(sf, type, &total->halo));
+  PetscCall(PetscSFDestroy(&sf));
+  PetscCall((*PatchFDKernelTables[PATCHFD_KERNELS_CUDA_DOUBLE]->malloc)(nrank * n, &total->part));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* every rank's number, to all */
+static PetscErrorCode FusedCGTell(KSP_FusedCG *cg, PatchFDCGTotal what)
+{
+  const PatchFDKernels kern = PatchFDKernelTables[PATCHFD_KERNELS_CUDA_DOUBLE]; /* of the numbers, whatever the vectors' precision */
+  const FusedCGTotal  *t    = &cg->total[what];
+  const void          *from = (const char *)cg->device + (what == PATCHFD_CG_TOTAL_PW ? offsetof(PatchFDCG, sweep.pw) : offsetof(PatchFDCG, sum));
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDHaloBegin(t->halo, kern, 0, 1, &from));
+  PetscCall(PatchFDHaloEnd(t->halo, kern, 0, 1, &t->part));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FusedCGSetTotal(KSP_FusedCG *cg, PatchFDCGTotal what)
+{
+  PetscFunctionBegin;
+  if (!cg->total[what].halo) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(FusedCGTell(cg, what));
+#if defined(PETSC_HAVE_CUDA)
+  PetscCall(PatchFDCGSetTotalCUDA(cg->plan, what, cg->nrank, (const double *)cg->total[what].part));
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* is there a transport for it?  An exchange tells */
+static PetscErrorCode FusedCGSetTotals(KSP ksp, KSP_FusedCG *cg)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
+  DMBoxHaloType  type = DMBOX_HALO_AUTO;
+  PetscBool      isbox = PETSC_FALSE;
+  DM             dm;
+  Mat            A;
+
+  PetscFunctionBegin;
+  if (cg->tried || PetscMemTypeHost(cg->kern->memtype) || cg->nrank == 1 || cg->nrank > FUSEDCG_MAX_RANKS) PetscFunctionReturn(PETSC_SUCCESS);
+  cg->tried = PETSC_TRUE;
+  PetscCall(PCGetOperators(ksp->pc, &A, NULL));
+  PetscCall(MatGetDM(A, &dm));
+  if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
+  if (isbox) PetscCall(DMBoxGetHaloType(dm, &type));
+  PetscCall(FusedCGTotalCreate(comm, cg->nrank, 1, type, &cg->total[PATCHFD_CG_TOTAL_PW]));
+  PetscCall(FusedCGTotalCreate(comm, cg->nrank, PATCHFD_CG_NUM_SUMS, type, &cg->total[PATCHFD_CG_TOTAL_SUMS]));
+  for (int i = 0; i < PATCHFD_CG_NUM_TOTALS; i++) PetscCall(FusedCGTell(cg, (PatchFDCGTotal)i));
+  type = PatchFDHaloGetType(cg->total[PATCHFD_CG_TOTAL_PW].halo, PatchFDKernelTables[PATCHFD_KERNELS_CUDA_DOUBLE]);
+  if (!PatchFDHaloIsOnDevice(type)) PetscCall(FusedCGDestroyTotals(cg));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- what a solve may use ---- */
+
 /* may the iterations of this solve be recorded, and run without the host? */
 static PetscErrorCode FusedCGCanRecord(KSP ksp, const KSP_FusedCG *cg, Mat A, PetscBool *can)
 {
@@ -109,6 +196,8 @@ static PetscErrorCode FusedCGCanRecord(KSP ksp, const KSP_FusedCG *cg, Mat A, Pe
   if (ksp->converged != KSPConvergedDefault && ksp->converged != KSPConvergedSkip) PetscFunctionReturn(PETSC_SUCCESS);
   *can = cg->offered;
   if (!*can) PetscCall(MatBoxIsOwn(A, can));
+  if (!*can) PetscCall(MatBakeoffIsOwn(A, can));
+  if (*can && cg->nrank > 1) PetscCall(MatExchangesOnDevice(A, cg->kern, can));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -132,13 +221,12 @@ static PetscErrorCode FusedCGSetMat(KSP ksp, KSP_FusedCG *cg)
 
 static PetscErrorCode FusedCGPrepare(KSP ksp, KSP_FusedCG *cg)
 {
-  PetscMPIInt size;
-
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &size));
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)ksp), &cg->nrank));
   PetscCall(FusedCGSetPlan(ksp, cg));
   PetscCall(FusedCGSetDiagonal(ksp, cg));
-  cg->alone = (PetscBool)(cg->diagonal && size == 1);
+  if (cg->diagonal) PetscCall(FusedCGSetTotals(ksp, cg));
+  cg->alone = (PetscBool)(cg->diagonal && (cg->nrank == 1 || cg->total[0].halo));
   PetscCall(FusedCGSetMat(ksp, cg));
   if (ksp->calc_sings && cg->nritz < ksp->max_it + 1) {
     cg->nritz = ksp->max_it + 1;
@@ -206,6 +294,7 @@ static PetscErrorCode FusedCGFirstSweep(KSP ksp, KSP_FusedCG *cg)
     PetscCall((*kern->cgproduct)(cg->plan, a[0], a[1]));
     PetscCall(FusedCGRestoreArrays(cg, 2, 0, pw, a));
   }
+  if (cg->alone) PetscCall(FusedCGSetTotal(cg, PATCHFD_CG_TOTAL_PW));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -218,6 +307,7 @@ static PetscErrorCode FusedCGSecondSweep(KSP ksp, KSP_FusedCG *cg)
   PetscCall(FusedCGGetArrays(cg, 5, 2, v, a));
   PetscCall((*cg->kern->cgadvance)(cg->plan, a[0], a[1], a[2], a[3], a[4]));
   PetscCall(FusedCGRestoreArrays(cg, 5, 2, v, a));
+  if (cg->alone) PetscCall(FusedCGSetTotal(cg, PATCHFD_CG_TOTAL_SUMS));
   cg->turn = 1 - cg->turn;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -292,7 +382,7 @@ static PetscErrorCode FusedCGStart(KSP ksp, KSP_FusedCG *cg)
   PetscFunctionBegin;
   PetscCall(PetscMemzero(s, sizeof(*s)));
   s->normtype = ksp->normtype;
-  s->alone    = cg->alone;
+  s->alone    = cg->nrank == 1 && cg->alone;
   s->low      = -1;
   s->high     = PETSC_INFINITY;
   s->until    = PETSC_INT_MAX;

@@ -2,6 +2,7 @@
 /* KSPFUSEDCG: fusedcg.c solves, fusedcgset.c has all else */
 #include <petsc/private/kspimpl.h>
 #include <patchfd/private/cg.h>
+#include <patchfd/private/halo.h>
 
 /* a recording and what it depends on, apart from the work vectors */
 typedef struct {
@@ -11,6 +12,12 @@ typedef struct {
   PetscObjectState state;
   const void      *x, *d, *p;
 } FusedCGRecord;
+
+/* sums over ranks without the host: each hears the numbers of all of them, its own included */
+typedef struct {
+  PatchFDHalo halo; /* NULL where they go by way of the host */
+  void       *part; /* [ranks][numbers] */
+} FusedCGTotal;
 
 typedef struct {
   PetscBool graph;  /* may be recorded */
@@ -24,6 +31,9 @@ typedef struct {
   PatchFDCG          s;      /* the host's copy */
   PetscBool          changed; /* by the host: to be put */
   PetscBool          diagonal, alone, record;
+  PetscMPIInt        nrank;
+  PetscBool          tried; /* totals without the host */
+  FusedCGTotal       total[PATCHFD_CG_NUM_TOTALS];
   Vec                d;    /* of a diagonal preconditioner; NULL in the sweeps of none */
   Vec                p[2]; /* the direction, and where the matrix has a sweep the one before */
   PetscInt           turn; /* which is next */

@@ -1,7 +1,8 @@
 /*
   The bake-off problems of CEED on a DMPLEX of hexahedra, as a MATSHELL.
 
-  Layout global: the vectors of the DM.  The kernels take nodes by their numbers: on one rank out of the vector itself, on several out of an array [owned | ghosts].
+  Layout global: the vectors of the DM.  The kernels take nodes by their numbers: on one rank out of the vector itself, on several out of an array [owned | ghosts],
+  which the matrix's own Vecs have, and what is made from them; others are copied.
   Layout element: vectors of all nodes of cell after cell.  With Z the scatter to cells, S the square root of the inverse multiplicity of each node and Q = S Z,
   Q'Q = 1: the operator is Q A Q' = S Z Z' A_E S^{-1} on vectors Q x, A_E the kernels' product cell by cell, Z Z' one PetscSF with a root for each node.
 */
@@ -12,6 +13,7 @@
 static const PetscReal one = 1;
 
 static PetscErrorCode MatView_Bakeoff(Mat, PetscViewer);
+static PetscErrorCode MatMult_Bakeoff(Mat, Vec, Vec);
 
 /* NULL for other matrices */
 static PetscErrorCode BakeoffFind(Mat A, Mat_Bakeoff **m)
@@ -38,6 +40,18 @@ PetscErrorCode MatBakeoffFind(Mat A, Mat_Bakeoff **m)
   PetscFunctionBegin;
   PetscCall(BakeoffFind(A, m));
   if (*m && (*m)->layout != MAT_BAKEOFF_GLOBAL) *m = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBakeoffIsOwn(Mat A, PetscBool *own)
+{
+  PetscErrorCodeFn *mult = NULL;
+  Mat_Bakeoff      *m;
+
+  PetscFunctionBegin;
+  PetscCall(MatBakeoffFind(A, &m));
+  if (m) PetscCall(MatShellGetOperation(A, MATOP_MULT, &mult));
+  *own = (PetscBool)(m && mult == (PetscErrorCodeFn *)MatMult_Bakeoff);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -103,9 +117,26 @@ PetscErrorCode BakeoffGetKernels(Mat_Bakeoff *m, PatchFDKernels kern, BakeoffKer
     PetscCall((*kern->operatorcreate)(&desc, &k->plan));
     PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   }
-  if (m->sf && !k->x) PetscCall((*kern->malloc)(m->layout == MAT_BAKEOFF_ELEMENT ? m->nowned : m->nlocal, &k->x));
-  if (m->sf && !k->y && m->layout == MAT_BAKEOFF_GLOBAL) PetscCall((*kern->malloc)(m->nlocal, &k->y));
+  if (!k->x && m->layout == MAT_BAKEOFF_ELEMENT) PetscCall((*kern->malloc)(m->nowned, &k->x));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* an array with ghosts, k->x or k->y: the global one's own, or one that is kept */
+static PetscErrorCode BakeoffGetLocal(const Mat_Bakeoff *m, PatchFDKernels kern, const void *global, void **kept, void **local)
+{
+  const size_t room[2] = {0, m->nleaf};
+
+  PetscFunctionBegin;
+  *local = (void *)global;
+  if (!m->sf || (global && PatchFDRoomHas(global, room))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!*kept) PetscCall((*kern->malloc)(m->nlocal, kept));
+  *local = *kept;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void *BakeoffGhosts(const Mat_Bakeoff *m, PatchFDKernels kern, void *local)
+{
+  return (char *)local + m->nowned * kern->size;
 }
 
 /* ---- between ranks, and between nodes and cells ---- */
@@ -115,8 +146,13 @@ PetscErrorCode BakeoffBroadcast(Mat_Bakeoff *m, PatchFDKernels kern, const void 
 {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_Halo, m->dm, 0, 0, 0));
-  PetscCall(PetscSFBcastWithMemTypeBegin(m->sf, (*kern->datatype)(), kern->memtype, root, kern->memtype, leaf, MPI_REPLACE));
-  PetscCall(PetscSFBcastEnd(m->sf, (*kern->datatype)(), root, leaf, MPI_REPLACE));
+  if (m->halo) {
+    PetscCall(PatchFDHaloBegin(m->halo, kern, 0, 1, &root));
+    PetscCall(PatchFDHaloEnd(m->halo, kern, 0, 1, &leaf));
+  } else {
+    PetscCall(PetscSFBcastWithMemTypeBegin(m->sf, (*kern->datatype)(), kern->memtype, root, kern->memtype, leaf, MPI_REPLACE));
+    PetscCall(PetscSFBcastEnd(m->sf, (*kern->datatype)(), root, leaf, MPI_REPLACE));
+  }
   PetscCall(PetscLogEventEnd(PATCHFD_Halo, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -127,6 +163,13 @@ PetscErrorCode BakeoffSum(Mat_Bakeoff *m, PatchFDKernels kern, const void *leaf,
   BakeoffKernels *k = &m->kern[kern->id];
 
   PetscFunctionBegin;
+  if (m->halo) {
+    PetscCall(PetscLogEventBegin(PATCHFD_Halo, m->dm, 0, 0, 0));
+    PetscCall(PatchFDHaloBegin(m->halo, kern, 1, 1, &leaf));
+    PetscCall(PatchFDHaloEnd(m->halo, kern, 1, 1, &root));
+    PetscCall(PetscLogEventEnd(PATCHFD_Halo, m->dm, 0, 0, 0));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (kern->widen) { /* PetscSF adds nothing but PetscScalars in this memory */
     if (!k->leaf) PetscCall((*kern->wide->malloc)(m->nleaf, &k->leaf));
     if (!k->root) PetscCall((*kern->wide->malloc)(m->nowned, &k->root));
@@ -200,13 +243,14 @@ static PetscErrorCode BakeoffAXPBY(const Mat_Bakeoff *m, PatchFDKernels kern, Pe
 PetscErrorCode MatBakeoffGlobalToLocal(Mat_Bakeoff *m, PatchFDKernels kern, const void *global, const void **local)
 {
   BakeoffKernels *k;
+  void           *x;
 
   PetscFunctionBegin;
   PetscCall(BakeoffGetKernels(m, kern, &k));
-  *local = m->sf ? k->x : global;
-  if (!m->sf) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(BakeoffAXPBY(m, kern, 0, k->x, 1, global));
-  PetscCall(BakeoffBroadcast(m, kern, k->x, (char *)k->x + m->nowned * kern->size));
+  PetscCall(BakeoffGetLocal(m, kern, global, &k->x, &x));
+  if (x != global) PetscCall(BakeoffAXPBY(m, kern, 0, x, 1, global));
+  if (m->sf) PetscCall(BakeoffBroadcast(m, kern, x, BakeoffGhosts(m, kern, x)));
+  *local = x;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,18 +260,17 @@ PetscErrorCode MatBakeoffSumBegin(Mat_Bakeoff *m, PatchFDKernels kern, void *glo
 
   PetscFunctionBegin;
   PetscCall(BakeoffGetKernels(m, kern, &k));
-  *local = m->sf ? k->y : global;
-  if (m->sf) PetscCall((*kern->zero)(m->nlocal, k->y));
+  PetscCall(BakeoffGetLocal(m, kern, global, &k->y, local));
+  if (*local != global) PetscCall((*kern->zero)(m->nlocal, *local));
+  else if (m->sf) PetscCall((*kern->zero)(m->nleaf, BakeoffGhosts(m, kern, *local)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatBakeoffSumEnd(Mat_Bakeoff *m, PatchFDKernels kern, void *global, void **local)
 {
   PetscFunctionBegin;
-  if (m->sf) {
-    PetscCall(BakeoffSum(m, kern, (char *)*local + m->nowned * kern->size, *local));
-    PetscCall(BakeoffAXPBY(m, kern, 1, global, 1, *local));
-  }
+  if (m->sf) PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, *local), *local));
+  if (*local != global) PetscCall(BakeoffAXPBY(m, kern, 1, global, 1, *local));
   *local = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -238,6 +281,7 @@ static PetscErrorCode BakeoffApply(void *ctx, PatchFDKernels kern, PetscReal alp
   Mat_Bakeoff    *m = (Mat_Bakeoff *)ctx;
   BakeoffKernels *k;
   const void     *local;
+  void           *sum;
 
   PetscFunctionBegin;
   PetscCall(BakeoffGetKernels(m, kern, &k));
@@ -246,10 +290,17 @@ static PetscErrorCode BakeoffApply(void *ctx, PatchFDKernels kern, PetscReal alp
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(MatBakeoffGlobalToLocal(m, kern, x, &local));
-  PetscCall((*kern->operatorapply)(k->plan, alpha, local, NULL, k->y));
-  PetscCall(BakeoffSum(m, kern, (char *)k->y + m->nowned * kern->size, k->y));
   if (y0 && y0 != y) PetscCall(BakeoffAXPBY(m, kern, 0, y, 1, y0));
-  PetscCall(BakeoffAXPBY(m, kern, y0 ? 1 : 0, y, 1, k->y));
+  if (y0) {
+    PetscCall(MatBakeoffSumBegin(m, kern, y, &sum));
+    PetscCall((*kern->operatorapply)(k->plan, alpha, local, sum, sum));
+    PetscCall(MatBakeoffSumEnd(m, kern, y, &sum));
+  } else {
+    PetscCall(BakeoffGetLocal(m, kern, y, &k->y, &sum));
+    PetscCall((*kern->operatorapply)(k->plan, alpha, local, NULL, sum));
+    PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, sum), sum));
+    if (sum != y) PetscCall(BakeoffAXPBY(m, kern, 0, y, 1, sum));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -324,28 +375,13 @@ static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const 
 
 /* ---- other operations ---- */
 
-static PetscErrorCode MatCreateVecs_Bakeoff(Mat A, Vec *right, Vec *left)
-{
-  Vec *const v[] = {right, left};
-
-  PetscFunctionBegin;
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(v); i++) {
-    if (!v[i]) continue;
-    PetscCall(VecCreate(PetscObjectComm((PetscObject)A), v[i]));
-    PetscCall(VecSetLayout(*v[i], A->rmap));
-    PetscCall(VecSetType(*v[i], A->defaultvectype));
-    PetscCall(PatchFDVecSetAYPX(*v[i]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* In the layout element the diagonal of A at each node, not that of Q A Q': the same for all leaves of a node, so that Jacobi's method is that of A */
 static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
 {
   Mat_Bakeoff    *m;
   PatchFDKernels  kern;
   BakeoffKernels *k;
-  void           *a;
+  void           *a, *sum;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
@@ -354,9 +390,10 @@ static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
   PetscCall(PatchFDVecGetArrayWrite(d, kern, &a));
   if (!m->sf) PetscCall((*kern->operatordiagonal)(k->plan, a));
   else if (m->layout == MAT_BAKEOFF_GLOBAL) {
-    PetscCall((*kern->operatordiagonal)(k->plan, k->y));
-    PetscCall(BakeoffSum(m, kern, (char *)k->y + m->nowned * kern->size, k->y));
-    PetscCall(BakeoffAXPBY(m, kern, 0, a, 1, k->y));
+    PetscCall(BakeoffGetLocal(m, kern, a, &k->y, &sum));
+    PetscCall((*kern->operatordiagonal)(k->plan, sum));
+    PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, sum), sum));
+    if (sum != a) PetscCall(BakeoffAXPBY(m, kern, 0, a, 1, sum));
   } else {
     PetscCall((*kern->operatordiagonal)(k->plan, a));
     PetscCall((*kern->zero)(m->nowned, k->x));
@@ -367,6 +404,23 @@ static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
     PetscCall(BakeoffBroadcast(m, kern, k->x, a));
   }
   PetscCall(PatchFDVecRestoreArrayWrite(d, kern, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatCreateVecs_Bakeoff(Mat A, Vec *right, Vec *left)
+{
+  Mat_Bakeoff *m;
+  Vec         *v[2] = {right, left};
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  for (int i = 0; i < 2; i++) {
+    const size_t room[2] = {0, m->halo ? m->nleaf : 0};
+
+    if (!v[i]) continue;
+    PetscCall(PatchFDVecCreate(PetscObjectComm((PetscObject)A), A->defaultvectype, A->rmap->n, room, v[i]));
+    PetscCall(VecSetBlockSize(*v[i], m->cells.ncomp));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -436,6 +490,7 @@ static PetscErrorCode MatDestroy_Bakeoff(Mat A)
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
   PetscCall(BakeoffReset(m));
+  PetscCall(PatchFDHaloDestroy(&m->halo));
   PetscCall(PetscSFDestroy(&m->sf));
   PetscCall(PlexCellsDestroy(&m->cells));
   PetscCall(DMDestroy(&m->dm));
@@ -526,6 +581,7 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
              MatBakeoffProblems[problem], scalar ? 1 : m->cells.dim);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
   if (size > 1 || layout == MAT_BAKEOFF_ELEMENT) PetscCall(BakeoffCreateSF(m));
+  if (size > 1 && layout == MAT_BAKEOFF_GLOBAL) PetscCall(PatchFDHaloCreate(m->sf, m->halotype, &m->halo));
   m->nowned = (size_t)(m->cells.nodes->n * m->cells.ncomp);
   m->nleaf  = (size_t)((layout == MAT_BAKEOFF_ELEMENT ? m->cells.ncells * m->cells.size : m->cells.nghost) * m->cells.ncomp);
   m->nlocal = layout == MAT_BAKEOFF_ELEMENT ? m->nleaf : m->nowned + m->nleaf;
@@ -547,7 +603,8 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
 
   Options Database Keys:
 + -mat_bakeoff_lambda <0>     - coefficient of the mass term of bp3 to bp6, with `MatSetFromOptions()`; see `MatBakeoffSetLambda()`
-- -mat_bakeoff_factors <auto> - where geometric factors come from, with `MatSetFromOptions()`; see `MatBakeoffSetFactors()`
+. -mat_bakeoff_factors <auto> - where geometric factors come from, with `MatSetFromOptions()`; see `MatBakeoffSetFactors()`
+- -mat_bakeoff_halo <auto>    - how values travel between MPI processes, with `MatSetFromOptions()`; see `MatBakeoffSetHaloType()`
 
   Level: intermediate
 
@@ -574,7 +631,7 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
 
   The operators and their evaluation are those of Swirydowicz, Chalmers, Karakus and Warburton, "Acceleration of tensor-product operations for high-order finite element methods".
 
-.seealso: `MatBakeoffProblem`, `MatBakeoffLayout`, `MatBakeoffSetLambda()`, `MatBakeoffSetFactors()`, `MatBakeoffGlobalToElement()`, `MatBakeoffElementToGlobal()`
+.seealso: `MatBakeoffProblem`, `MatBakeoffLayout`, `MatBakeoffSetLambda()`, `MatBakeoffSetFactors()`, `MatBakeoffSetHaloType()`, `MatBakeoffGlobalToElement()`, `MatBakeoffElementToGlobal()`
 @*/
 PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayout layout, Mat *A)
 {
@@ -630,6 +687,7 @@ PetscErrorCode MatBakeoffCreateDegree(Mat A, PetscInt degree, Mat *B)
   PetscCall(MatCreateBakeoff(dm, m->problem, m->layout, B));
   PetscCall(DMDestroy(&dm));
   PetscCall(MatShellGetContext(*B, &n));
+  PetscCall(MatBakeoffSetHaloType(*B, m->halotype));
   if (n->lambda != m->lambda) PetscCall(MatBakeoffSetLambda(*B, m->lambda));
   PetscCall(MatBakeoffSetFactors(*B, m->factors));
   PetscFunctionReturn(PETSC_SUCCESS);

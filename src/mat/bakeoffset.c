@@ -131,10 +131,75 @@ PetscErrorCode MatBakeoffGetFactors(Mat A, MatBakeoffFactors *factors)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@
+  MatBakeoffSetHaloType - Sets how the values at nodes that several MPI processes have travel between them, in the layout `MAT_BAKEOFF_GLOBAL`
+
+  Collective
+
+  Input Parameters:
++ A    - a matrix of `MatCreateBakeoff()`
+- type - see `DMBoxHaloType`; `DMBOX_HALO_AUTO` is the default
+
+  Options Database Key:
+. -mat_bakeoff_halo <auto> - `auto`, `mpi`, `host`, `nccl` or `peer`, with `MatSetFromOptions()`
+
+  Level: advanced
+
+  Note:
+  As `DMBoxSetHaloType()`. In the layout `MAT_BAKEOFF_ELEMENT` it is always a `PetscSF`.
+
+.seealso: `MatCreateBakeoff()`, `MatBakeoffGetHaloType()`, `DMBoxSetHaloType()`
+@*/
+PetscErrorCode MatBakeoffSetHaloType(Mat A, DMBoxHaloType type)
+{
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscValidLogicalCollectiveEnum(A, type, 2);
+  PetscCall(BakeoffGet(A, &m));
+  if (type == m->halotype) PetscFunctionReturn(PETSC_SUCCESS);
+  m->halotype = type;
+  if (m->halo) {
+    PetscCall(PatchFDHaloDestroy(&m->halo));
+    PetscCall(PatchFDHaloCreate(m->sf, type, &m->halo));
+  }
+  PetscCall(PetscObjectStateIncrease((PetscObject)A)); /* for recordings */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  MatBakeoffGetHaloType - Gets how the values at nodes that several MPI processes have travel between them
+
+  Not Collective
+
+  Input Parameter:
+. A - a matrix of `MatCreateBakeoff()`
+
+  Output Parameter:
+. type - what was set
+
+  Level: advanced
+
+.seealso: `MatCreateBakeoff()`, `MatBakeoffSetHaloType()`
+@*/
+PetscErrorCode MatBakeoffGetHaloType(Mat A, DMBoxHaloType *type)
+{
+  Mat_Bakeoff *m;
+
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
+  PetscAssertPointer(type, 2);
+  PetscCall(BakeoffGet(A, &m));
+  *type = m->halotype;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PetscOptionItems PetscOptionsObject)
 {
   Mat_Bakeoff      *m;
   MatBakeoffFactors factors;
+  DMBoxHaloType     halo;
   PetscReal         lambda;
   PetscBool         set;
 
@@ -147,6 +212,9 @@ PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PetscOptionItems PetscOptionsObj
   if (set) PetscCall(MatBakeoffSetLambda(A, lambda));
   PetscCall(PetscOptionsEnum("-mat_bakeoff_factors", "Where factors come from", "MatBakeoffSetFactors", MatBakeoffFactorses, (PetscEnum)factors, (PetscEnum *)&factors, &set));
   if (set) PetscCall(MatBakeoffSetFactors(A, factors));
+  halo = m->halotype;
+  PetscCall(PetscOptionsEnum("-mat_bakeoff_halo", "How values at nodes of several processes travel", "MatBakeoffSetHaloType", DMBoxHaloTypes, (PetscEnum)halo, (PetscEnum *)&halo, &set));
+  if (set) PetscCall(MatBakeoffSetHaloType(A, halo));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,7 +2,30 @@
   Solvers of the steps of the operator "heat": multigrid with point smoothers, and when it pays.
 */
 #include <patchfd/private/heatimpl.h>
+#include <patchfd/private/vecimpl.h>
 #include <petscksp.h>
+
+/*
+  As often as the mesh can be halved.  On a GPU a level of few nodes takes as long as a larger one, all of it for launches and exchanges, and some more iterations
+  on the coarsest one, which are recorded, take less time
+*/
+static PetscErrorCode HeatGetNumCoarsenings(DM dm, PetscInt *n)
+{
+  const double   few = 5000;
+  PetscInt       cells[3];
+  PatchFDKernels kern;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetNumCoarsenings(dm, n));
+  PetscCall(DMBoxGetCells(dm, cells));
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  for (double nodes = 0; *n > 1 && !PetscMemTypeHost(kern->memtype); (*n)--) {
+    nodes = 1;
+    for (PetscInt d = 0; d < dm->dim; d++) nodes *= (double)(cells[d] >> (*n - 1)) + 1;
+    if (nodes > few) break;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* Chebyshev polynomials of degree 2 with Jacobi's preconditioner on each level; on the coarsest one conjugate gradients, to a tolerance that the outer ones do not see */
 PetscErrorCode DMBoxHeatSetMG(DM dm, PC pc)
@@ -10,7 +33,7 @@ PetscErrorCode DMBoxHeatSetMG(DM dm, PC pc)
   PetscInt n;
 
   PetscFunctionBegin;
-  PetscCall(DMBoxGetNumCoarsenings(dm, &n));
+  PetscCall(HeatGetNumCoarsenings(dm, &n));
   PetscCall(PCSetType(pc, PCMG));
   PetscCall(PCMGSetLevels(pc, n + 1, NULL));
   for (PetscInt l = 0; l <= n; l++) {
@@ -20,7 +43,7 @@ PetscErrorCode DMBoxHeatSetMG(DM dm, PC pc)
     PetscCall(PCMGGetSmoother(pc, l, &ksp));
     PetscCall(KSPGetPC(ksp, &smoother));
     PetscCall(PCSetType(smoother, PCJACOBI));
-    PetscCall(KSPSetType(ksp, l ? KSPCHEBYSHEV : KSPCG));
+    PetscCall(KSPSetType(ksp, l ? KSPCHEBYSHEV : KSPFUSEDCG));
     if (l) PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 2));
     else {
       PetscCall(KSPSetNormType(ksp, KSP_NORM_NATURAL));

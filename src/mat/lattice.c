@@ -134,23 +134,29 @@ static PetscErrorCode MatApply_Lattice(Mat A, PetscReal alpha, Vec x, Vec y0, Ve
 }
 MAT_PRODUCTS(Lattice)
 
-/* the first sweep of KSPFUSEDCG, where the kernels' arrays are the vectors themselves; it takes rows of fixed nodes for those of the identity */
+/* the first sweep of KSPFUSEDCG; it takes rows of fixed nodes for those of the identity.  Between ranks the direction's ghosts come in between, on GPUs */
 static PetscErrorCode MatFusedCGSweep_Lattice(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep, PetscBool *can)
 {
   Mat_Lattice    *m;
   PatchFDMaterial material;
   PetscMPIInt     size;
-  void           *plan = NULL;
+  void           *plan = NULL, *local;
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
-  *can = (PetscBool)(size == 1 && kern->latticesweep && m->form.identity == 1);
+  *can = (PetscBool)(kern->latticesweep && m->form.identity == 1 && (size == 1 || !PetscMemTypeHost(kern->memtype)));
   if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscCall(MatLatticeGetPlan(m, kern, &plan));
   PetscCall(MatLatticeMaterial(m, kern, &material));
-  PetscCall((*kern->latticesweep)(plan, &material, d, r, q, p, w, sweep));
+  if (size == 1) PetscCall((*kern->latticesweep)(plan, &material, d, r, q, p, w, sweep));
+  else {
+    PetscCall((*kern->latticesweep)(plan, &material, d, r, q, p, NULL, sweep));
+    PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, p, DMBOX_WORK_X, &local));
+    PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, p, DMBOX_WORK_X, &local));
+    PetscCall((*kern->latticesweep)(plan, &material, NULL, NULL, NULL, local, w, sweep));
+  }
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

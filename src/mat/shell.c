@@ -5,6 +5,7 @@
   MATSHELL would keep scalings, shifts and zeroed rows to itself, where smoothers and kernels do not see them.  So it is told not to, and each
   such operation is either done by the matrix or refused here.
 */
+#include <patchfd/private/bakeoffimpl.h>
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/vecimpl.h>
 
@@ -93,6 +94,21 @@ PetscErrorCode MatApplyArrays(MatArraysFn *apply, void *ctx, PetscReal alpha, Ve
     if (y0) PetscCall(PatchFDVecRestoreArrayRead(y0, kern, &ay0));
   }
   PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatExchangesOnDevice(Mat A, PatchFDKernels kern, PetscBool *device)
+{
+  PetscBool    isbox = PETSC_FALSE;
+  Mat_Bakeoff *m;
+  DM           dm;
+
+  PetscFunctionBegin;
+  PetscCall(MatBakeoffFind(A, &m));
+  PetscCall(MatGetDM(A, &dm));
+  if (dm) PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
+  if (m) *device = PatchFDHaloIsOnDevice(PatchFDHaloGetType(m->halo, kern));
+  else *device = (PetscBool)(isbox && PatchFDHaloIsOnDevice(DMBoxHaloTypeInUse(dm, kern)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -86,6 +86,8 @@ static PetscErrorCode VecSetRoom(Vec v, VecRoom *r)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode VecCreate_Room(MPI_Comm, PatchFDKernels, PetscInt, const size_t[2], Vec *);
+
 static PetscErrorCode VecDuplicate_Room(Vec v, Vec *w)
 {
   PetscContainer container;
@@ -94,7 +96,7 @@ static PetscErrorCode VecDuplicate_Room(Vec v, Vec *w)
   PetscFunctionBegin;
   PetscCall(PetscObjectQuery((PetscObject)v, VECROOM, (PetscObject *)&container));
   PetscCall(PetscContainerGetPointer(container, &r));
-  PetscCall(PatchFDVecCreateWithRoom(PetscObjectComm((PetscObject)v), r->kern, v->map->n, r->room, w));
+  PetscCall(VecCreate_Room(PetscObjectComm((PetscObject)v), r->kern, v->map->n, r->room, w));
   PetscCall(PetscLayoutReference(v->map, &(*w)->map));
   PetscCall(PetscObjectQuery((PetscObject)*w, VECROOM, (PetscObject *)&container));
   PetscCall(PetscObjectReference((PetscObject)container));
@@ -104,7 +106,7 @@ static PetscErrorCode VecDuplicate_Room(Vec v, Vec *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDVecCreateWithRoom(MPI_Comm comm, PatchFDKernels kern, PetscInt n, const size_t room[2], Vec *v)
+static PetscErrorCode VecCreate_Room(MPI_Comm comm, PatchFDKernels kern, PetscInt n, const size_t room[2], Vec *v)
 {
   VecRoom *r;
 
@@ -123,5 +125,27 @@ PetscErrorCode PatchFDVecCreateWithRoom(MPI_Comm comm, PatchFDKernels kern, Pets
   (*v)->ops->duplicate     = VecDuplicate_Room;
   (*v)->ops->duplicatevecs = PatchFDVecDuplicateVecs;
   (*v)->ops->destroyvecs   = PatchFDVecDestroyVecs;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDVecCreate(MPI_Comm comm, VecType type, PetscInt n, const size_t room[2], Vec *v)
+{
+  PetscMPIInt    size;
+  PetscBool      petsc;
+  PatchFDKernels kern;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCall(PetscStrcmpAny(type, &petsc, VECSTANDARD, VECMPI, VECCUDA, VECMPICUDA, ""));
+  if (petsc && size > 1 && room) {
+    PetscCall(PatchFDVecTypeGetKernels(type, &kern));
+    PetscCall(VecCreate_Room(comm, kern, n, room, v));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(VecCreate(comm, v));
+  PetscCall(VecSetSizes(*v, n, PETSC_DETERMINE));
+  PetscCall(VecSetType(*v, type));
+  PetscCall(PatchFDVecSetAYPX(*v));
+  if (size > 1 && room && VecIsSingle_Private(*v)) PetscCall(VecSingleSetRoom_Private(*v, room));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,7 +7,7 @@
 /* what there is for each kernel table, made when it is first needed */
 typedef struct {
   void *plan;
-  void *x, *y;           /* global: arrays with ghosts; element: x is the array of the nodes */
+  void *x, *y;           /* global: arrays with ghosts, for Vecs without room for them; element: x is the array of the nodes */
   void *leaf, *root;     /* copies in another precision, where this one cannot be summed */
   Vec   scale, inverse;  /* element: S, and S^{-1}; zero at nodes that are not in the global vectors */
   Vec   work[2];
@@ -21,6 +21,8 @@ typedef struct {
   PetscReal         lambda;
   PlexCells         cells;
   PetscSF           sf;      /* from nodes to ghosts, or to the nodes of cells; NULL on one rank in the layout global */
+  PatchFDHalo       halo;    /* that of ghosts, in the layout global */
+  DMBoxHaloType     halotype;
   size_t            nowned, nleaf, nlocal; /* numbers: of nodes of this rank, of the leaves' array, of the kernels' arrays */
   BakeoffKernels    kern[PATCHFD_NUM_KERNELS];
 } Mat_Bakeoff;

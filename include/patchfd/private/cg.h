@@ -1,7 +1,7 @@
 #pragma once
 /*
   Conjugate gradients in two sweeps over memory (src/ksp/fusedcg.c): the numbers of an iteration and what follows from them, one code for the host
-  and for kernels, which on one rank go from iteration to iteration by themselves.
+  and for kernels, which go from iteration to iteration by themselves on one rank, and on ranks that exchange without the host.
 
     first sweep    p = z + b p,  w = A p,  pw = p'w        z = d r with a diagonal preconditioner, z = r with none
     second sweep   a = rz / pw,  x += a p,  r -= a w,  and the sums r'z, r'r and z'z
@@ -36,7 +36,7 @@ typedef enum {
 struct PatchFDCG {
   PatchFDSweep sweep; /* b, pw, and a PatchFDCGStop: while that is not zero, sweeps do nothing to x, r and the numbers here */
   double       sum[PATCHFD_CG_NUM_SUMS]; /* like pw of this rank, or of all */
-  int          alone; /* these sums are all that there is: the second sweep ends with PatchFDCGNextAlone() */
+  int          alone; /* these sums are all that there is: the second sweep ends with PatchFDCGNextAlone(), otherwise the total of its sums */
   double       rz, rzold, pwold;
   PetscInt     it;    /* iterations done */
   double       norm, history[PATCHFD_CG_HISTORY]; /* of iteration i at i % PATCHFD_CG_HISTORY */
@@ -95,6 +95,18 @@ PATCHFD_CG_FUNCTION void PatchFDCGNextAlone(PatchFDCG *s)
 
 /*
   What a matrix may offer by composing "MatFusedCGSweep_C": operatorsweep of its plan; r = NULL asks whether it can with this table.  It may be recorded
-  after its first call, and so may the matrix's product with a vector.
+  after its first call, and so may the matrix's product with a vector, where ranks exchange without the host.
 */
 typedef PetscErrorCode MatFusedCGSweepFn(Mat, PatchFDKernels, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *, PetscBool *can);
+
+/* what is summed over ranks in an iteration */
+typedef enum {
+  PATCHFD_CG_TOTAL_PW,  /* after the first sweep */
+  PATCHFD_CG_TOTAL_SUMS, /* after the second one, which goes on to the next iteration then */
+  PATCHFD_CG_NUM_TOTALS
+} PatchFDCGTotal;
+
+#if defined(PETSC_HAVE_CUDA)
+/* for plans of a table on the GPU: the state's numbers become the sums of those of all ranks, part[rank][...], in GPU memory.  May be recorded */
+PETSC_INTERN PetscErrorCode PatchFDCGSetTotalCUDA(void *plan, PatchFDCGTotal, PetscMPIInt nrank, const double part[]);
+#endif

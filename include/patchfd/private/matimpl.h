@@ -260,8 +260,11 @@ PETSC_INTERN PetscErrorCode MatBoxFind(Mat, Mat_Box **);
 PETSC_INTERN PetscErrorCode MatBoxGet(Mat, const char *who, Mat_Box **);
 /* if both are DMBOX operators of the same kind, and MatScale() or the like has changed one: the one on a coarser mesh gets the coefficients of the finer one */
 PETSC_INTERN PetscErrorCode MatBoxFollow(Mat coarse, Mat fine);
+/* do ranks exchange without the host in its products, once there has been one? */
+PETSC_INTERN PetscErrorCode MatExchangesOnDevice(Mat, PatchFDKernels, PetscBool *);
 /* is its residual computed by our kernels alone, does a transfer matrix prolongate and restrict by them alone: may it be recorded? */
 PETSC_INTERN PetscErrorCode MatBoxIsOwn(Mat, PetscBool *);
+PETSC_INTERN PetscErrorCode MatBakeoffIsOwn(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatTransferIsOwn(Mat, PetscBool *);
 /*
   As MatBoxUpdate(), with what a time integrator adds to the mass matrix of the DM at the moment, but only if that or the coefficients are others

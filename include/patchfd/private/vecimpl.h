@@ -37,8 +37,8 @@ PETSC_INTERN PetscErrorCode PatchFDVecDuplicateVecs(Vec, PetscInt, Vec **);
 PETSC_INTERN PetscErrorCode PatchFDVecDestroyVecs(PetscInt, Vec[]);
 
 /*
-  Arrays with room for room[0] numbers before and room[1] after the values (room.c): is there that much around an array?  PatchFDVecCreateWithRoom() makes one of
-  PETSc's own Vecs, and so do its duplicates; VecSingleSetRoom_Private() gives it to an unused VECSINGLE and its duplicates.
+  Arrays with room for room[0] numbers before and room[1] after the values (room.c): is there that much around an array?  PatchFDVecCreate() makes a Vec with room
+  (NULL for none; on one rank there is none), and so do its duplicates; VecSingleSetRoom_Private() gives it to an unused VECSINGLE and its duplicates.
 */
 PETSC_INTERN PetscErrorCode PatchFDRoomAdd(const void *array, const size_t room[2]);
 PETSC_INTERN PetscErrorCode PatchFDRoomRemove(const void *array);
@@ -47,7 +47,7 @@ static inline size_t        PatchFDRoomLead(const size_t room[2]) /* what to all
 {
   return (room[0] + 63) / 64 * 64;
 }
-PETSC_INTERN PetscErrorCode PatchFDVecCreateWithRoom(MPI_Comm, PatchFDKernels, PetscInt n, const size_t room[2], Vec *);
+PETSC_INTERN PetscErrorCode PatchFDVecCreate(MPI_Comm, VecType, PetscInt n, const size_t room[2], Vec *);
 PETSC_INTERN PetscErrorCode VecSingleSetRoom_Private(Vec, const size_t room[2]);
 
 /* KSP presolve of our PCs: a warning where a method on single Vecs is asked for more than floats can hold */
