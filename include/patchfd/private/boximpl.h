@@ -74,6 +74,7 @@ typedef struct {
   DMBoxShape       *mapfrom;      /* or the polynomials of the mesh of another DM */
   PetscInt64        mapversion;   /* equal numbers are equal coordinates */
   PetscInt          mapdegree;    /* of the images of cells: 1, or PETSC_DETERMINE for that of the space */
+  PetscBool         mayfold;      /* whoever makes the DM looks for cells that fold */
   DMBoxHaloType     halotype;
   DMBoxOperator     op;           /* the operator that the DM carries, with its coefficients; each DM has its own */
 
@@ -217,6 +218,9 @@ PETSC_INTERN PetscErrorCode DMBoxHaloCreate(DM); /* halo.c */
 PETSC_INTERN PetscErrorCode DMBoxHaloDestroy(DM);
 PETSC_INTERN PetscErrorCode DMRefine_Box(DM, MPI_Comm, DM *); /* hierarchy.c */
 PETSC_INTERN PetscErrorCode DMCoarsen_Box(DM, MPI_Comm, DM *);
+PETSC_INTERN PetscErrorCode DMBoxCoarsen_Private(DM, MPI_Comm, PetscBool mayfold, DM *); /* folded cells are no error then */
+/* so many of n coarsenings have no cell that folds */
+PETSC_INTERN PetscErrorCode DMBoxLimitFolded(DM, PetscInt *n);
 PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
 PETSC_INTERN PetscErrorCode DMBoxBisect(PetscInt *n, PetscReal **vertices);
