@@ -54,6 +54,10 @@ PetscErrorCode DMClone_Box(DM dm, DM *newdm)
   PetscCall(DMSetType(*newdm, DMBOX));
   PetscCall(DMBoxCopy(dm, *newdm));
   if (dm->setupcalled) {
+    DMBoxShape *shape = ((const DM_Box *)dm->data)->shape;
+
+    ((DM_Box *)(*newdm)->data)->shape = shape;
+    if (shape) shape->refct++;
     PetscCall(DMSetUp(*newdm));
     PetscCall(DMBoxCopyOperator(dm, *newdm));
   }

@@ -93,8 +93,31 @@ PetscErrorCode DMBoxShapeDestroy(DMBoxShape **shape)
   if (!s || --s->refct > 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) PetscCall(PatchFDLineDestroy(&s->line[d]));
   PetscCall(PetscFree(s->nodes.x));
+  PetscCall(VecDestroy(&s->device));
   PetscCall(PetscFree(s->file));
   PetscCall(PetscFree(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxShapeGetDevice(DMBoxShape *shape, const PetscReal **x)
+{
+  const PetscInt     n = shape->dim * (PetscInt)PatchFDBoxSize(&shape->nodes.box);
+  const PetscScalar *array;
+
+  PetscFunctionBegin;
+  if (!shape->device) {
+    PetscScalar *to;
+
+    PetscCall(VecCreate(PETSC_COMM_SELF, &shape->device));
+    PetscCall(VecSetSizes(shape->device, n, n));
+    PetscCall(VecSetType(shape->device, VECCUDA));
+    PetscCall(VecGetArrayWrite(shape->device, &to));
+    PetscCall(PetscArraycpy(to, shape->nodes.x, n));
+    PetscCall(VecRestoreArrayWrite(shape->device, &to));
+  }
+  PetscCall(VecGetArrayReadAndMemType(shape->device, &array, NULL));
+  *x = array; /* nobody changes it */
+  PetscCall(VecRestoreArrayReadAndMemType(shape->device, &array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -293,24 +316,30 @@ static PetscErrorCode DMBoxCheckShape(DM dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Nodes of a coarse mesh lie on the finer one, but its polynomials do not: they may fold where those of the finer mesh do not */
+/*
+  Nodes of a coarse mesh lie on the finer one, but its polynomials do not: they may fold where those of the finer mesh do not.  For solvers on a GPU it would take too long to look at large
+  meshes, which are near the finest one
+*/
 PetscErrorCode DMBoxLimitFolded(DM dm, PetscInt *n)
 {
-  const DM_Box *box = (const DM_Box *)dm->data;
-  DM            at = dm;
+  const DM_Box    *box   = (const DM_Box *)dm->data;
+  const PetscCount limit = 32768; /* cells of a rank */
+  DM               at    = dm;
+  PatchFDKernels   kern;
 
   PetscFunctionBegin;
   if (!dm->setupcalled || !box->op->mapped || !DMBoxIsMapped(box)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   PetscCall(PetscObjectReference((PetscObject)at));
   for (PetscInt l = 0; l < *n; l++) {
     DM            coarse;
-    PatchFDMetric m;
+    PatchFDMetric m = {.defect = PATCHFD_DEFECT_NONE};
     PetscInt64    first;
 
     PetscCall(DMBoxCoarsen_Private(at, PetscObjectComm((PetscObject)dm), PETSC_TRUE, &coarse));
     PetscCall(DMDestroy(&at));
     at = coarse;
-    PetscCall(DMBoxShapeMetric(at, &m));
+    if (PetscMemTypeHost(kern->memtype) || PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)at->data)->owncells) <= limit) PetscCall(DMBoxShapeMetric(at, &m));
     PetscCall(DMBoxFirstDefect(at, &m, &first));
     if (first == PETSC_INT64_MAX) continue;
     PetscCall(PetscInfo(dm, "Coarsened %" PetscInt_FMT " of %" PetscInt_FMT " times: the next mesh has cells that fold (-pc_mg_levels)\n", l, *n));
@@ -340,7 +369,7 @@ PetscErrorCode DMBoxSetUpMapping(DM dm)
   DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  if (!box->op->mapped) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!box->op->mapped || box->shape) PetscFunctionReturn(PETSC_SUCCESS); /* a clone has that of the DM */
   PetscCall(DMBoxShapeCreate(dm, &box->shape));
   if (box->mapfrom) {
     PetscCall(DMBoxShapeEvaluate(dm, box->mapfrom, box->shape));
