@@ -1,10 +1,12 @@
 static char help[] = "Times of the operator diffusion: a product, a smoothing step (patchfd), a V-cycle (patchmg), a solve to 1e-9, f = 1,\n\
-and set-up: the first one, and once more after the coefficients have changed.\n\
+and set-up: of mesh and matrix, of the solver, and of both once more after the coefficients have changed, in seconds and in products.\n\
   -degrees <k,...>, -cells <n,...> : polynomial degrees and cells in a direction (default 2,4,7 and 32,16,8)\n\
-  -problem <kind:number>           : coefficients and map, see tests/variable.h (default smooth:0.5); const for K = 1\n\
+  -problem <kind:number>           : coefficients and map, see tests/variable.h (default smooth:0.5); const for K = 1; poisson for the operator of that name on the box as it is\n\
+  -vec <points|cells>              : K of the problem mix by a Vec in place of a function\n\
   -solve                           : nothing but the solve, for other preconditioners (-dm_mat_type aij -pc_type gamg)\n\
   -dm_box_*, -dm_vec_type <type>   : as for any solve; dimension 3 unless -dm_box_dim says otherwise\n\n";
 
+#include <patchfd/private/boximpl.h>
 #include "../tests/variable.h"
 #include <petsctime.h>
 
@@ -57,17 +59,89 @@ static PetscErrorCode Parts(Work w[], PetscInt N)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool solve, Problem *p)
+/* sin(2 pi x) at the points of a direction's cells, or in their middle */
+static PetscErrorCode Wave(DM dm, PetscInt d, PetscInt points, PetscReal **wave)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+  PatchFDRule   rule;
+
+  PetscFunctionBeginUser;
+  PetscCall(PatchFDRuleCreate(box->degree, PETSC_TRUE, &rule));
+  PetscCall(PetscMalloc1(points * box->cells[d], wave));
+  for (PetscInt i = 0; i < points * box->cells[d]; i++) (*wave)[i] = PetscSinReal(2 * PETSC_PI * ((PetscReal)(i / points) + (points == 1 ? 0.5 : rule.x[i % points])) / (PetscReal)box->cells[d]);
+  PetscCall(PatchFDRuleDestroy(&rule));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* K of the problem mix: a product of functions of the box's coordinates, and what is done with all of its values, on a GPU if the DM's vectors are there */
+static PetscErrorCode CreateConductivity(DM dm, const Problem *p, PetscBool points, Vec *K)
+{
+  const DM_Box   *box = (const DM_Box *)dm->data;
+  const PetscInt  c = points ? box->degree + 2 : 1, (*cells)[2] = box->owncells;
+  const PetscReal half = 0.5 * PetscLogReal(p->value);
+  PetscScalar    *v, *at;
+  PetscReal      *wave[3];
+
+  PetscFunctionBeginUser;
+  for (PetscInt d = 0; d < 3; d++) PetscCall(Wave(dm, d, c, &wave[d]));
+  PetscCall(DMBoxCreateDiffusionVec(dm, points, 1, K));
+  PetscCall(VecGetArrayWrite(*K, &v));
+  at = v;
+  for (PetscInt z = cells[2][0]; z < cells[2][1]; z++)
+    for (PetscInt y = cells[1][0]; y < cells[1][1]; y++)
+      for (PetscInt x = cells[0][0]; x < cells[0][1]; x++)
+        for (PetscInt k = 0; k < c; k++)
+          for (PetscInt j = 0; j < c; j++)
+            for (PetscInt i = 0; i < c; i++) *at++ = wave[2][z * c + k] * wave[1][y * c + j] * wave[0][x * c + i];
+  PetscCall(VecRestoreArrayWrite(*K, &v));
+  PetscCall(VecScale(*K, half));
+  PetscCall(VecShift(*K, half));
+  PetscCall(VecExp(*K));
+  for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(wave[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateMesh(PetscInt degree, PetscInt n, Problem *p, DM *dm)
+{
+  const PetscInt cells[3] = {n, n, n};
+
+  PetscFunctionBeginUser;
+  if (strcmp(p->name, "poisson")) {
+    PetscCall(CreateDM(3, n, degree, p, dm));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, degree, dm));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMSetUp(*dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* as if it were another */
+static PetscErrorCode ChangeConductivity(DM dm, Problem *p, Vec K)
+{
+  PetscFunctionBeginUser;
+  if (K) PetscCall(DMBoxSetDiffusionVec(dm, 1, K, NULL));
+  else if (strcmp(p->name, "poisson")) PetscCall(SetConductivity(3, p, dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool solve, const char vec[], Problem *p)
 {
   DM             dm;
   KSP            ksp;
   Work           w[3] = {{0}};
-  PetscLogDouble t[6];
+  Vec            K    = NULL;
+  PetscLogDouble t[6], setup, product;
   PetscInt       N, its;
 
   PetscFunctionBeginUser;
   PetscCall(PetscTime(&t[0]));
-  PetscCall(CreateDM(3, n, degree, p, &dm));
+  PetscCall(CreateMesh(degree, n, p, &dm));
+  if (vec[0]) {
+    PetscCall(CreateConductivity(dm, p, (PetscBool)(vec[0] == 'p'), &K));
+    PetscCall(PetscTime(&t[0]));
+    PetscCall(ChangeConductivity(dm, p, K));
+  }
   PetscCall(DMCreateMatrix(dm, &w[0].A));
   PetscCall(DMCreateGlobalVector(dm, &w[0].b));
   PetscCall(VecDuplicate(w[0].b, &w[0].x));
@@ -81,13 +155,14 @@ static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool solve, Problem
   PetscCall(KSPGetPC(ksp, &w[2].pc));
   PetscCall(PCSetType(w[2].pc, PCPATCHMG));
   PetscCall(KSPSetFromOptions(ksp));
+  PetscCall(PetscTime(&setup));
   PetscCall(KSPSetUp(ksp));
   PetscCall(PetscTime(&t[1]));
   PetscCall(VecSet(w[0].x, 1));
   PetscCall(DMBoxAddLoadVec(dm, w[0].x, w[0].b));
   PetscCall(KSPSolve(ksp, w[0].b, w[0].x)); /* records, and finds room */
-  PetscCall(SetConductivity(3, p, dm)); /* as if it were another */
   PetscCall(PetscTime(&t[2]));
+  PetscCall(ChangeConductivity(dm, p, K));
   PetscCall(MatBoxUpdate(w[0].A));
   PetscCall(KSPSetUp(ksp));
   PetscCall(PetscTime(&t[3]));
@@ -97,10 +172,12 @@ static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool solve, Problem
   }
   PetscCall(PetscTime(&t[5]));
   PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ", %" PetscInt_FMT " unknowns: %" PetscInt_FMT " iterations, solve %.1f ns an unknown, %.4f s; set-up with mesh and matrix %.3f s, again %.3f s\n", degree, N, its,
-                        1e9 * (t[5] - t[4]) / N, t[5] - t[4], t[1] - t[0], t[3] - t[2]));
+  PetscCall(Time(&w[0], &product));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ", %" PetscInt_FMT " unknowns: %" PetscInt_FMT " iterations, solve %.2f ns an unknown, %.4f s; set-up %s %.3f s, solver %.3f s; again both %.3f s, %.0f products\n", degree, N, its,
+                        1e9 * (t[5] - t[4]) / N, t[5] - t[4], K ? "of matrix" : "of mesh and matrix", setup - t[0], t[1] - setup, t[3] - t[2], (t[3] - t[2]) / product));
   if (!solve) PetscCall(Parts(w, N));
   PetscCall(KSPDestroy(&ksp));
+  PetscCall(VecDestroy(&K));
   PetscCall(VecDestroy(&w[0].x));
   PetscCall(VecDestroy(&w[0].b));
   PetscCall(MatDestroy(&w[0].A));
@@ -112,7 +189,7 @@ int main(int argc, char **argv)
 {
   PetscInt  degrees[16] = {2, 4, 7}, cells[16] = {32, 16, 8}, n = 16, m = 16;
   PetscBool set, solve = PETSC_FALSE;
-  char      name[64] = "smooth:0.5";
+  char      name[64] = "smooth:0.5", vec[16] = "";
   Problem   p;
 
   PetscFunctionBeginUser;
@@ -126,7 +203,9 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-solve", &solve, NULL));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-problem", name, sizeof(name), NULL));
   PetscCall(SetProblem(name, &p));
-  for (PetscInt i = 0; i < n; i++) PetscCall(Case(degrees[i], cells[i], solve, &p));
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-vec", vec, sizeof(vec), &set));
+  PetscCheck(!set || (!strcmp(p.name, "mix") && (!strcmp(vec, "points") || !strcmp(vec, "cells"))), PETSC_COMM_WORLD, PETSC_ERR_ARG_INCOMP, "-vec %s, -problem %s: it takes points or cells, and the problem mix", vec, p.name);
+  for (PetscInt i = 0; i < n; i++) PetscCall(Case(degrees[i], cells[i], solve, vec, &p));
   PetscCall(PetscFinalize());
   return 0;
 }

@@ -798,6 +798,16 @@ int main(int argc, char **argv)
     test:
       suffix: ranks_3d
       args: -dim 3 -problem mix:1e4 -cells 4 -degree 2 -mg_levels_pc_patchfd_fit_reduction 0.3
+  testset:
+    args: -test iterations -info :dm
+    filter: sed -n -e 's/.*Coarsened/Coarsened/p' -e '/nu /p' | sort -u
+    test:
+      suffix: folds
+      nsize: {{1 2}}
+      args: -problem kershaw:0.3 -degree 4 -cells 24
+    test:
+      suffix: folds_3d
+      args: -dim 3 -problem sine2:0.1 -degree 2 -cells 12
   test:
     suffix: single
     args: -problem kershaw:0.3 -cells 8 -degree 3 -pc_type single -single_pc_type patchmg

@@ -149,17 +149,55 @@ static PetscErrorCode PointsNodesCreate(const PatchFDOperatorDesc *desc, PointsP
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* maps and coefficients go to the device */
+/* where the nodes of the cells are: on the device, or, without numbers (patchfd/private/boximpl.h), already there, on the box of nodes */
+template <typename T>
+static PetscErrorCode PointsCoordinates(const PatchFDPoints *points, size_t nodes, PointsPlan<T> *p)
+{
+  PointsMap   &map      = p->generic.map;
+  PetscInt     vertices = 0;
+  double      *x;
+  int         *index;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (points->geoindex) {
+    for (size_t i = 0; i < nodes; i++) vertices = PetscMax(vertices, points->geoindex[i] + 1);
+    PetscCall(p->setup.upload((size_t)(vertices * points->dim), points->coordinate, &x));
+    PetscCall(p->setup.upload(nodes, points->geoindex, &index));
+    map.coordinate = x;
+  } else {
+    PetscCall(Stream(&stream));
+    PetscCall(p->setup.malloc(nodes, &index));
+    if (nodes) PointsBoxIndexKernel<<<(unsigned)PetscMin(nodes / 256 + 1, (size_t)1 << 20), 256, 0, stream>>>(p->arg.nodes, p->arg.cells, map.m, (int)(points->degree / points->geodegree), index);
+    PetscCallCUDA(cudaGetLastError());
+    map.coordinate = points->coordinate;
+  }
+  map.index = index;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* n numbers at each of `count` points, or everywhere; these are on the host in any case */
+template <typename T>
+static PetscErrorCode PointsCoefficient(const PatchFDPoints *points, size_t n, size_t count, bool constant, const PetscReal *from, PointsPlan<T> *p, const double **to)
+{
+  double *a;
+
+  PetscFunctionBegin;
+  *to = from;
+  if (!from || (!constant && !points->geoindex)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(p->setup.upload(n * (constant ? 1 : count), from, &a));
+  *to = a;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* maps and coefficients go to the device, if they are not there */
 template <typename T>
 static PetscErrorCode PointsMapCreate(const PatchFDPoints *points, const PatchFDRule *rule, PointsPlan<T> *p)
 {
-  const size_t m = (size_t)points->geodegree + 1, c = (size_t)rule->points, cells = (size_t)p->arg.cells, nodes = cells * (size_t)PointsPower((int)m, (int)points->dim);
-  const size_t all = cells * (size_t)PointsPower((int)c, (int)points->dim);
+  const size_t m = (size_t)points->geodegree + 1, c = (size_t)rule->points, cells = (size_t)p->arg.cells, all = cells * (size_t)PointsPower((int)c, (int)points->dim);
   PointsMap   &map = p->generic.map;
-  PetscInt     vertices = 0;
   std::vector<PetscReal> B(c * m), D(c * m);
-  double                *a[6];
-  int                   *index;
+  double                *a[3];
 
   PetscFunctionBegin;
   map.dim           = (int)points->dim;
@@ -168,22 +206,16 @@ static PetscErrorCode PointsMapCreate(const PatchFDPoints *points, const PatchFD
   map.nkappa        = (int)points->nkappa;
   map.kappaconstant = points->kappaconstant;
   map.shiftconstant = points->shiftconstant;
-  for (size_t i = 0; i < nodes; i++) vertices = PetscMax(vertices, points->geoindex[i] + 1);
   PetscCall(PatchFDBasis(points->geodegree, rule->points, rule->x, B.data(), D.data(), NULL));
   PetscCall(p->setup.upload(c * m, B.data(), &a[0]));
   PetscCall(p->setup.upload(c * m, D.data(), &a[1]));
   PetscCall(p->setup.upload(c, rule->w, &a[2]));
-  PetscCall(p->setup.upload((size_t)(vertices * points->dim), points->coordinate, &a[3]));
-  PetscCall(p->setup.upload(points->nkappa ? (points->kappaconstant ? 1 : all) * (size_t)points->nkappa : 0, points->kappa, &a[4]));
-  PetscCall(p->setup.upload(points->shift ? (points->shiftconstant ? 1 : all) : 0, points->shift, &a[5]));
-  PetscCall(p->setup.upload(nodes, points->geoindex, &index));
-  map.B          = a[0];
-  map.D          = a[1];
-  map.w          = a[2];
-  map.coordinate = a[3];
-  map.kappa      = a[4];
-  map.shift      = a[5];
-  map.index      = index;
+  map.B = a[0];
+  map.D = a[1];
+  map.w = a[2];
+  PetscCall(PointsCoordinates(points, cells * (size_t)PointsPower((int)m, map.dim), p));
+  PetscCall(PointsCoefficient(points, (size_t)points->nkappa, all, points->kappaconstant, points->nkappa ? points->kappa : NULL, p, &map.kappa));
+  PetscCall(PointsCoefficient(points, 1, all, points->shiftconstant, points->shift, p, &map.shift));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

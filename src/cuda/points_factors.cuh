@@ -28,6 +28,18 @@ __host__ __device__ static int PointsPower(int n, int dim)
   return dim == 3 ? n * n * n : n * n;
 }
 
+/* the nodes of the maps of cells of a box of nodes, every step-th of a cell's: a thread a node */
+static __global__ void PointsBoxIndexKernel(const PointsNodes nodes, int cells, int m, int step, int *index)
+{
+  const int size = PointsPower(m, nodes.dim), degree = nodes.n - 1;
+
+  for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < (size_t)cells * size; e += (size_t)gridDim.x * blockDim.x) {
+    const int at = (int)(e % size), cell = (int)(e / size), x = cell % nodes.count[0], y = cell / nodes.count[0] % nodes.count[1], z = cell / nodes.count[0] / nodes.count[1];
+
+    index[e] = (int)(nodes.x.base + x * degree + at % m * step + (y * degree + at / m % m * step) * nodes.x.row + (z * degree + at / m / m * step) * nodes.x.plane);
+  }
+}
+
 /* J[b] = dx / d(reference direction b) at a point of a cell */
 __device__ static void PointsJacobian(const PointsMap &map, int cell, const int q[3], double J[3][3])
 {

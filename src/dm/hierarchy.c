@@ -54,6 +54,10 @@ PetscErrorCode DMClone_Box(DM dm, DM *newdm)
   PetscCall(DMSetType(*newdm, DMBOX));
   PetscCall(DMBoxCopy(dm, *newdm));
   if (dm->setupcalled) {
+    DMBoxShape *shape = ((const DM_Box *)dm->data)->shape;
+
+    ((DM_Box *)(*newdm)->data)->shape = shape;
+    if (shape) shape->refct++;
     PetscCall(DMSetUp(*newdm));
     PetscCall(DMBoxCopyOperator(dm, *newdm));
   }
@@ -110,7 +114,7 @@ PetscErrorCode DMRefine_Box(DM dm, MPI_Comm comm, DM *fine)
 }
 
 /* A coarse cell belongs to the rank of its first fine cell; ranks may be left with none. */
-PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
+PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM *coarse)
 {
   DM_Box *box, *c;
 
@@ -123,7 +127,8 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
                box->cells[d], d);
   }
   PetscCall(DMBoxCreateRelative(dm, comm, coarse));
-  c = (DM_Box *)(*coarse)->data;
+  c          = (DM_Box *)(*coarse)->data;
+  c->mayfold = mayfold;
   for (PetscInt d = 0; d < dm->dim; d++) {
     c->cells[d] /= 2;
     for (PetscInt p = 0; p <= c->processes[d]; p++) c->splits[d][p] = (c->splits[d][p] + 1) / 2;
@@ -134,6 +139,13 @@ PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
   }
   PetscCall(DMSetUp(*coarse));
   PetscCall(DMBoxCopyOperator(dm, *coarse)); /* what needs the mesh */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMCoarsen_Box(DM dm, MPI_Comm comm, DM *coarse)
+{
+  PetscFunctionBegin;
+  PetscCall(DMBoxCoarsen_Private(dm, comm, PETSC_FALSE, coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -93,8 +93,31 @@ PetscErrorCode DMBoxShapeDestroy(DMBoxShape **shape)
   if (!s || --s->refct > 0) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) PetscCall(PatchFDLineDestroy(&s->line[d]));
   PetscCall(PetscFree(s->nodes.x));
+  PetscCall(VecDestroy(&s->device));
   PetscCall(PetscFree(s->file));
   PetscCall(PetscFree(s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxShapeGetDevice(DMBoxShape *shape, const PetscReal **x)
+{
+  const PetscInt     n = shape->dim * (PetscInt)PatchFDBoxSize(&shape->nodes.box);
+  const PetscScalar *array;
+
+  PetscFunctionBegin;
+  if (!shape->device) {
+    PetscScalar *to;
+
+    PetscCall(VecCreate(PETSC_COMM_SELF, &shape->device));
+    PetscCall(VecSetSizes(shape->device, n, n));
+    PetscCall(VecSetType(shape->device, VECCUDA));
+    PetscCall(VecGetArrayWrite(shape->device, &to));
+    PetscCall(PetscArraycpy(to, shape->nodes.x, n));
+    PetscCall(VecRestoreArrayWrite(shape->device, &to));
+  }
+  PetscCall(VecGetArrayReadAndMemType(shape->device, &array, NULL));
+  *x = array; /* nobody changes it */
+  PetscCall(VecRestoreArrayReadAndMemType(shape->device, &array));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -219,6 +242,24 @@ static PetscErrorCode DMBoxShapeStraighten(DM dm, DMBoxShape *shape)
 
 /* ------------------------------------------------ what is wrong with cells ------------------------------------------------ */
 
+/* the first cell of all ranks with a defect, times 4, plus the defect; or PETSC_INT64_MAX */
+static PetscErrorCode DMBoxFirstDefect(DM dm, const PatchFDMetric *m, PetscInt64 *first)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  *first = m->defect ? 4 * (m->cell[0] + box->cells[0] * (PetscInt64)(m->cell[1] + box->cells[1] * m->cell[2])) + m->defect : PETSC_INT64_MAX;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, first, 1, MPIU_INT64, MPI_MIN, PetscObjectComm((PetscObject)dm)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void DMBoxDefectCell(const DM_Box *box, PetscInt64 first, PetscInt cell[3])
+{
+  cell[0] = (PetscInt)(first / 4 % box->cells[0]);
+  cell[1] = (PetscInt)(first / 4 / box->cells[0] % box->cells[1]);
+  cell[2] = (PetscInt)(first / 4 / box->cells[0] / box->cells[1]);
+}
+
 PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
 {
   static const char *const wrong[] = {NULL, "is inverted, or of no size, at a quadrature point: the map (-dm_box_mapping, DMBoxSetMapping(), DMBoxSetMappingCoordinates()) must keep its orientation",
@@ -227,16 +268,13 @@ PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
   const DM_Box  *box    = (const DM_Box *)dm->data;
   const MPI_Comm comm   = PetscObjectComm((PetscObject)dm);
   PetscReal      sum[6] = {m->log[0], m->log[1], m->log[2], m->mass, m->shift, m->weight};
-  PetscInt64     first  = PETSC_INT64_MAX;
+  PetscInt64     first;
   PetscInt       c[3];
 
   PetscFunctionBegin;
-  if (m->defect) first = 4 * (m->cell[0] + box->cells[0] * (PetscInt64)(m->cell[1] + box->cells[1] * m->cell[2])) + m->defect;
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &first, 1, MPIU_INT64, MPI_MIN, comm));
+  PetscCall(DMBoxFirstDefect(dm, m, &first));
   if (first != PETSC_INT64_MAX) {
-    c[0] = (PetscInt)(first / 4 % box->cells[0]);
-    c[1] = (PetscInt)(first / 4 / box->cells[0] % box->cells[1]);
-    c[2] = (PetscInt)(first / 4 / box->cells[0] / box->cells[1]);
+    DMBoxDefectCell(box, first, c);
     SETERRQ(comm, PETSC_ERR_ARG_OUTOFRANGE, "Cell (%" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT ") of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " %s", c[0], c[1], c[2], box->cells[0],
             box->cells[1], box->cells[2], wrong[first % 4]);
   }
@@ -250,22 +288,64 @@ PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
 }
 
 /* at the points of loads and errors; operators look at theirs */
-static PetscErrorCode DMBoxCheckShape(DM dm)
+static PetscErrorCode DMBoxShapeMetric(DM dm, PatchFDMetric *m)
 {
   const DM_Box       *box    = (const DM_Box *)dm->data;
   const PetscReal     one    = 1;
-  PatchFDKernels      kern;
   const PatchFDPoints points = {.nkappa = 1, .kappa = &one, .kappaconstant = PETSC_TRUE};
-  PatchFDMetric       m      = {.defect = PATCHFD_DEFECT_NONE};
   PatchFDFieldPoints  field[DMBOX_MAX_FIELDS];
+
+  PetscFunctionBegin;
+  *m = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
+  PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_TRUE, field));
+  PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, m));
+  PetscCall(DMBoxFieldPointsDestroy(dm, field));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxCheckShape(DM dm)
+{
+  PatchFDKernels kern;
+  PatchFDMetric  m;
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (!PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS); /* this would be most of set-up; what operators on a GPU see in theirs has to do */
-  PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_TRUE, field));
-  PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, &m));
-  PetscCall(DMBoxFieldPointsDestroy(dm, field));
+  PetscCall(DMBoxShapeMetric(dm, &m));
   PetscCall(DMBoxReduceMetric(dm, &m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Nodes of a coarse mesh lie on the finer one, but its polynomials do not: they may fold where those of the finer mesh do not.  For solvers on a GPU it would take too long to look at large
+  meshes, which are near the finest one
+*/
+PetscErrorCode DMBoxLimitFolded(DM dm, PetscInt *n)
+{
+  const DM_Box    *box   = (const DM_Box *)dm->data;
+  const PetscCount limit = 32768; /* cells of a rank */
+  DM               at    = dm;
+  PatchFDKernels   kern;
+
+  PetscFunctionBegin;
+  if (!dm->setupcalled || !box->op->mapped || !DMBoxIsMapped(box)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  PetscCall(PetscObjectReference((PetscObject)at));
+  for (PetscInt l = 0; l < *n; l++) {
+    DM            coarse;
+    PatchFDMetric m = {.defect = PATCHFD_DEFECT_NONE};
+    PetscInt64    first;
+
+    PetscCall(DMBoxCoarsen_Private(at, PetscObjectComm((PetscObject)dm), PETSC_TRUE, &coarse));
+    PetscCall(DMDestroy(&at));
+    at = coarse;
+    if (PetscMemTypeHost(kern->memtype) || PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)at->data)->owncells) <= limit) PetscCall(DMBoxShapeMetric(at, &m));
+    PetscCall(DMBoxFirstDefect(at, &m, &first));
+    if (first == PETSC_INT64_MAX) continue;
+    PetscCall(PetscInfo(dm, "Coarsened %" PetscInt_FMT " of %" PetscInt_FMT " times: the next mesh has cells that fold (-pc_mg_levels)\n", l, *n));
+    *n = l;
+  }
+  PetscCall(DMDestroy(&at));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -289,7 +369,7 @@ PetscErrorCode DMBoxSetUpMapping(DM dm)
   DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  if (!box->op->mapped) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!box->op->mapped || box->shape) PetscFunctionReturn(PETSC_SUCCESS); /* a clone has that of the DM */
   PetscCall(DMBoxShapeCreate(dm, &box->shape));
   if (box->mapfrom) {
     PetscCall(DMBoxShapeEvaluate(dm, box->mapfrom, box->shape));
@@ -301,7 +381,7 @@ PetscErrorCode DMBoxSetUpMapping(DM dm)
     box->mapfrom = box->shape;
     box->shape->refct++;
   }
-  PetscCall(DMBoxCheckShape(dm));
+  if (!box->mayfold) PetscCall(DMBoxCheckShape(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

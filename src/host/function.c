@@ -415,40 +415,6 @@ PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *fi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-void PatchFDHostTensors(PetscInt dim, PetscCount count, PetscInt n, PetscReal scale, const PetscReal in[], PetscReal out[])
-{
-  for (PetscCount i = 0; i < count; i++) {
-    PetscReal K[3][3];
-
-    FillTensor(dim, n, &in[n * i], K);
-    if (n == 1) out[i] = scale * in[i];
-    else
-      for (PetscInt a = 0; a < dim; a++)
-        for (PetscInt b = a; b < dim; b++) *out++ = scale * K[a][b];
-  }
-}
-
-void PatchFDHostMeans(PetscCount count, PetscInt m, PetscInt n, const PetscScalar in[], PetscScalar out[])
-{
-  for (PetscCount i = 0; i < count * n; i++) out[i] = 0;
-  for (PetscCount i = 0; i < count; i++)
-    for (PetscInt j = 0; j < m; j++)
-      for (PetscInt k = 0; k < n; k++) out[i * n + k] += in[(i * m + j) * n + k] / (PetscReal)m;
-}
-
-void PatchFDHostMeansRepeat(PetscCount count, PetscInt m, PetscInt n, const PetscScalar in[], PetscInt times, PetscReal out[])
-{
-  for (PetscCount i = 0; i < count; i++, out += times * n) {
-    PatchFDHostMeans(1, m, n, &in[i * m * n], out);
-    for (PetscInt t = n; t < times * n; t++) out[t] = out[t - n];
-  }
-}
-
-void PatchFDHostAdd(PetscCount count, PetscReal a, PetscReal v[])
-{
-  for (PetscCount i = 0; i < count; i++) v[i] += a;
-}
-
 /* what is wrong with coefficients at a point */
 static PatchFDDefect CoefficientDefect(PetscInt dim, const PetscReal K[3][3], PetscReal shift)
 {

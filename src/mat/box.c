@@ -164,14 +164,14 @@ void MatBoxDescribe(const Mat_Box *m, PatchFDField field[], PatchFDOperatorDesc 
 }
 
 /* the points of an operator by quadrature in these cells; what they are made of must be what the rest of the matrix was made of */
-PetscErrorCode MatBoxGetPoints(const Mat_Box *m, const PatchFDRange cells, PatchFDPoints *points)
+PetscErrorCode MatBoxGetPoints(const Mat_Box *m, const PatchFDRange cells, PetscBool device, PatchFDPoints *points)
 {
   const DMBoxOperator op = ((const DM_Box *)m->dm->data)->op;
 
   PetscFunctionBegin;
   PetscCheck(m->version == op->version, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
              "Coefficients or coordinates of the DMBOX have changed since this matrix was made: call MatBoxUpdate(), or KSPSetUp(), which does that, before it is used again");
-  PetscCall((*op->ops.points)(m->dm, op, m->c.operator, cells, points));
+  PetscCall((*op->ops.points)(m->dm, op, m->c.operator, cells, device, points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -183,7 +183,7 @@ PetscErrorCode MatBoxOperatorCreate(const Mat_Box *m, PatchFDKernels kern, Patch
 
   PetscFunctionBegin;
   if (m->form.points) {
-    PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc->cells, &points));
+    PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc->cells, (PetscBool)PetscMemTypeDevice(kern->memtype), &points));
     desc->points = &points;
   }
   PetscCall(kern->operatorcreate(desc, plan));
@@ -360,7 +360,7 @@ static PetscErrorCode MatBoxPointTriples(const Mat_Box *m, const PatchFDOperator
   PetscInt     *row, *column;
 
   PetscFunctionBegin;
-  PetscCall(MatBoxGetPoints(m, cells, &points));
+  PetscCall(MatBoxGetPoints(m, cells, PETSC_FALSE, &points));
   n = points.ncells * PetscPowInt(points.degree + 1, points.dim);
   PetscCall(PetscMalloc2(n, &row, n, &column));
   PatchFDHostCellNumbers(points.dim, points.degree, cells, f->write, &f->xbox, index, row);

@@ -12,7 +12,9 @@
   from the points, and MatBoxGetScaling() takes care of what G has in common in all directions.
 */
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/celldata.h>
 #include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
 
 enum {
   KAPPA, /* factors of K and of s, and what is added to s */
@@ -34,7 +36,10 @@ typedef struct {
 /* the points of some cells, which everything that is made of them shares */
 typedef struct {
   PetscInt      refct;
-  PatchFDPoints points;
+  PatchFDPoints points;      /* but for the arrays */
+  PetscInt     *index;       /* geoindex, if somebody wants it */
+  PetscReal     constant[7]; /* K and s where they are the same everywhere */
+  Vec           K, shift;    /* at the points, or NULL */
 } Points;
 
 typedef struct {
@@ -53,9 +58,9 @@ static PetscErrorCode PointsDestroy(Points **points)
   PetscFunctionBegin;
   *points = NULL;
   if (!p || --p->refct > 0) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscFree(p->points.geoindex));
-  PetscCall(PetscFree(p->points.kappa));
-  PetscCall(PetscFree(p->points.shift));
+  PetscCall(PetscFree(p->index));
+  PetscCall(VecDestroy(&p->K));
+  PetscCall(VecDestroy(&p->shift));
   PetscCall(PetscFree(p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -119,66 +124,135 @@ static PetscErrorCode DMBoxOperatorDestroy_Diffusion(DMBoxOperator op)
 
 /* ---- points ---- */
 
-/* f or the data at all points of these cells, or the numbers `constant` for all of them: out = scale times them, in the order of PatchFDPoints */
-static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, const PetscReal constant[], DMBoxFunction f, void *ctx, const DMBoxCellData *data, PetscReal scale, const PetscReal **out)
+/* of f at all points of these cells, in the order of PatchFDPoints, where the vectors of the DM are */
+static PetscErrorCode PointsEvaluate(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunction f, void *ctx, Vec *v)
 {
-  const PetscCount   count = f || data ? PatchFDRangeSize(cells) * DMBoxNumPoints(dm) : 1;
+  const PetscCount   count     = PatchFDRangeSize(cells) * DMBoxNumPoints(dm), size = (n == 1 ? 1 : dm->dim * (dm->dim + 1) / 2) * count;
   PatchFDPointwise   pointwise = {f, ctx};
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
-  PetscReal         *value = NULL, *v;
+  PatchFDKernels     kern;
+  PetscReal         *value;
+  PetscScalar       *array;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1((n == 1 ? 1 : dm->dim * (dm->dim + 1) / 2) * count, &v));
-  *out = v;
-  if (f || data) PetscCall(PetscMalloc1(n * count, &value));
-  if (f) {
-    PetscCall(DMBoxFieldPointsCreateGauss(dm, ((const DM_Box *)dm->data)->degree + 2, PETSC_TRUE, field));
-    PetscCall(PatchFDHostPointValues(dm->dim, field, cells, PatchFDHostPointwise, &pointwise, n, value));
-    PetscCall(DMBoxFieldPointsDestroy(dm, field));
-  } else if (data) PetscCall(DMBoxCellDataGet(dm, data, cells, value));
-  PatchFDHostTensors(dm->dim, count, n, scale, value ? value : constant, v);
+  PetscCall(PetscMalloc1(n * count, &value));
+  PetscCall(DMBoxFieldPointsCreateGauss(dm, ((const DM_Box *)dm->data)->degree + 2, PETSC_TRUE, field));
+  PetscCall(PatchFDHostPointValues(dm->dim, field, cells, PatchFDHostPointwise, &pointwise, n, value));
+  PetscCall(DMBoxFieldPointsDestroy(dm, field));
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  PetscCall(VecCreate(PETSC_COMM_SELF, v));
+  PetscCall(VecSetSizes(*v, (PetscInt)size, (PetscInt)size));
+  PetscCall(VecSetType(*v, PetscMemTypeDevice(kern->memtype) ? VECCUDA : VECSTANDARD));
+  PetscCall(VecGetArrayWrite(*v, &array));
+  PetscCall((*PatchFDCellKernelsHost.tensors)(dm->dim, count, 1, 1, n, value, array));
+  PetscCall(VecRestoreArrayWrite(*v, &array));
   PetscCall(PetscFree(value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* K and s + added / factor, times their factors */
-static PetscErrorCode PointsMedium(DM dm, const Medium *m, const PetscReal c[], const PatchFDRange cells, PatchFDPoints *p)
+/* a function or data times `scale` plus `added`, or NULL where there is neither; Vecs of others are not changed */
+static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunction f, void *ctx, DMBoxCellData *data, PetscReal scale, PetscReal added, Vec *v)
 {
+  Vec given;
+
+  PetscFunctionBegin;
+  *v = NULL;
+  if (f) PetscCall(PointsEvaluate(dm, cells, n, f, ctx, v));
+  else if (data) PetscCall(DMBoxCellDataGet(dm, data, cells, v));
+  if (!*v || (scale == 1 && added == 0)) PetscFunctionReturn(PETSC_SUCCESS);
+  given = *v;
+  PetscCall(VecDuplicate(given, v));
+  PetscCall(VecCopy(given, *v));
+  PetscCall(VecDestroy(&given));
+  PetscCall(VecScale(*v, scale));
+  PetscCall(VecShift(*v, added));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* K and s + added / factor, times their factors */
+static PetscErrorCode PointsMedium(DM dm, const Medium *m, const PetscReal c[], const PatchFDRange cells, Points *points)
+{
+  const PetscReal shift = c[SHIFT] * m->shift + c[MASS];
+  PatchFDPoints  *p     = &points->points;
+
+  PetscFunctionBegin;
   p->nkappa        = c[KAPPA] == 0 ? 0 : (m->nK == 1 ? 1 : dm->dim * (dm->dim + 1) / 2);
   p->kappaconstant = (PetscBool)!(m->Kfunction || m->Kdata);
   p->shiftconstant = (PetscBool)!(m->shiftfunction || m->shiftdata);
-
-  PetscFunctionBegin;
-  if (p->nkappa) PetscCall(PointsCoefficient(dm, cells, m->nK, m->K, m->Kfunction, m->ctx, m->Kdata, c[KAPPA], &p->kappa));
-  if (!p->shiftconstant || c[SHIFT] * m->shift + c[MASS] != 0 || !p->nkappa) {
-    PetscCall(PointsCoefficient(dm, cells, 1, &m->shift, m->shiftfunction, m->ctx, m->shiftdata, c[SHIFT], &p->shift));
-    if (c[MASS] != 0) PatchFDHostAdd(p->shiftconstant ? 1 : PatchFDRangeSize(cells) * DMBoxNumPoints(dm), c[MASS], (PetscReal *)p->shift);
+  if (p->nkappa) PetscCall(PointsCoefficient(dm, cells, m->nK, m->Kfunction, m->ctx, m->Kdata, c[KAPPA], 0, &points->K));
+  PetscCall(PointsCoefficient(dm, cells, 1, m->shiftfunction, m->ctx, m->shiftdata, c[SHIFT], c[MASS], &points->shift));
+  if (p->nkappa && p->kappaconstant) {
+    PetscCall((*PatchFDCellKernelsHost.tensors)(dm->dim, 1, 1, 1, m->nK, m->K, points->constant));
+    for (PetscInt i = 0; i < p->nkappa; i++) points->constant[i] *= c[KAPPA];
+    p->kappa = points->constant;
+  }
+  if (p->shiftconstant && (shift != 0 || !p->nkappa)) {
+    points->constant[6] = shift;
+    p->shift            = &points->constant[6];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PointsCreate(DM dm, const Medium *m, const PetscReal c[], const PatchFDRange cells, Points **points)
 {
-  const DM_Box  *box = (const DM_Box *)dm->data;
-  const PetscInt geo = DMBoxGetMappingDegree_Private(dm);
-  PatchFDPoints *p;
-  PetscInt      *index;
+  const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(points));
-  (*points)->refct = 1;
-  p                = &(*points)->points;
-  *p = (PatchFDPoints){.nodes = PATCHFD_NODES_BOX, .dim = dm->dim, .degree = box->degree, .ncomp = 1, .gauss = PETSC_TRUE, .ncells = PatchFDRangeSize(cells), .geodegree = geo, .factors = PATCHFD_FACTORS_AUTO, .owner = *points};
-  PetscCall(PetscMalloc1(p->ncells * PetscPowInt(geo + 1, dm->dim), &index));
-  PatchFDHostCellNodes(dm->dim, box->degree, geo == 1 ? box->degree : 1, cells, &box->shape->nodes.box, index);
-  p->geoindex   = index;
-  p->coordinate = box->shape->nodes.x;
-  PetscCall(PointsMedium(dm, m, c, cells, p));
+  (*points)->refct  = 1;
+  (*points)->points = (PatchFDPoints){.nodes = PATCHFD_NODES_BOX, .dim = dm->dim, .degree = box->degree, .ncomp = 1, .gauss = PETSC_TRUE, .ncells = PatchFDRangeSize(cells),
+                                      .geodegree = DMBoxGetMappingDegree_Private(dm), .coordinate = box->shape->nodes.x, .factors = PATCHFD_FACTORS_AUTO, .owner = *points};
+  PetscCall(PointsMedium(dm, m, c, cells, *points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the values of a Vec that nobody changes: they remain where they are */
+static PetscErrorCode PointsArray(Vec v, PetscBool device, const PetscReal **array)
+{
+  const PetscScalar *a;
+
+  PetscFunctionBegin;
+  if (!v) PetscFunctionReturn(PETSC_SUCCESS);
+  if (device) {
+    PetscCall(VecGetArrayReadAndMemType(v, &a, NULL));
+    *array = a;
+    PetscCall(VecRestoreArrayReadAndMemType(v, &a));
+  } else {
+    PetscCall(VecGetArrayRead(v, &a));
+    *array = a;
+    PetscCall(VecRestoreArrayRead(v, &a));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* What kernels compute factors from at each time stays on the host */
+static PetscErrorCode PointsArrays(DM dm, const PatchFDRange cells, PetscBool device, Points *points, PatchFDPoints *p)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  *p     = points->points;
+  device = (PetscBool)(device && !PatchFDPointsCanCompute(p));
+  for (int i = 0; i < 2; i++) {
+    const Vec v        = i ? points->shift : points->K;
+    PetscBool isdevice = device;
+
+    if (v) PetscCall(PetscObjectTypeCompareAny((PetscObject)v, &isdevice, VECSEQCUDA, VECMPICUDA, ""));
+    device = (PetscBool)(device && isdevice);
+  }
+  PetscCall(PointsArray(points->K, device, &p->kappa));
+  PetscCall(PointsArray(points->shift, device, &p->shift));
+  if (device) PetscCall(DMBoxShapeGetDevice(box->shape, &p->coordinate));
+  else if (!points->index) {
+    PetscCall(PetscMalloc1(p->ncells * PetscPowInt(p->geodegree + 1, dm->dim), &points->index));
+    PatchFDHostCellNodes(dm->dim, box->degree, p->geodegree == 1 ? box->degree : 1, cells, &box->shape->nodes.box, points->index);
+  }
+  if (!device) p->geoindex = points->index;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* Functions are evaluated once for all that is made of the same points: matrices in both precisions, fits */
-static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PatchFDPoints *p)
+static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PetscBool device, PatchFDPoints *p)
 {
   Diffusion *data = (Diffusion *)op->data;
   PetscBool  same = (PetscBool)(data->points && data->known == op->version && data->points->points.coordinate == ((const DM_Box *)dm->data)->shape->nodes.x);
@@ -195,7 +269,7 @@ static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const Petsc
     PetscCall(PetscArraycpy(data->cells, cells, 3));
   }
   data->points->refct++;
-  *p = data->points->points;
+  PetscCall(PointsArrays(dm, cells, device, data->points, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -243,7 +317,7 @@ static PetscErrorCode WeightsCreate(DM dm, DMBoxOperator op, Weights *w)
   PetscFunctionBegin;
   *m = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
   for (PetscInt d = 0; d < dm->dim; d++) PetscCall(PetscCalloc1(4 * LinePoints(dm, d), &m->layer[d]));
-  PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])box->owncells, &points));
+  PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])box->owncells, PETSC_FALSE, &points));
   PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
   PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, m));
   PetscCall(DMBoxFieldPointsDestroy(dm, field));
@@ -279,6 +353,41 @@ static PetscErrorCode WeightsDestroy(DM dm, Weights *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a defect where the least of these numbers is negative, or not positive, or their sum not finite; in GPU memory.  Factors show whether matrices are positive definite */
+static PetscErrorCode VecDefect(Vec v, PetscBool positive, PatchFDDefect defect, PetscInt npoint, const PatchFDRange cells, PatchFDMetric *found)
+{
+  PetscReal   least;
+  PetscScalar sum;
+  PetscInt    at, size;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(v, &size));
+  if (!size) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecMin(v, &at, &least));
+  PetscCall(VecSum(v, &sum));
+  if ((positive ? least > 0 : least >= 0) && !PetscIsInfOrNanScalar(sum)) PetscFunctionReturn(PETSC_SUCCESS);
+  found->defect  = defect;
+  at             = PetscMax(at, 0) / npoint;
+  found->cell[0] = cells[0][0] + at % (cells[0][1] - cells[0][0]);
+  at /= cells[0][1] - cells[0][0];
+  found->cell[1] = cells[1][0] + at % (cells[1][1] - cells[1][0]);
+  found->cell[2] = cells[2][0] + at / (cells[1][1] - cells[1][0]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DiffusionCheckDevice(DM dm, const Points *points, const PatchFDRange cells, PatchFDMetric *found)
+{
+  const PatchFDPoints *p = &points->points;
+
+  PetscFunctionBegin;
+  if (points->shift) {
+    PetscCall(VecDefect(points->shift, PETSC_FALSE, PATCHFD_DEFECT_SHIFT, DMBoxNumPoints(dm), cells, found));
+    if (p->ncells) PetscCall(VecMax(points->shift, NULL, &found->largest));
+  } else if (p->shift) found->largest = p->shift[0];
+  if (points->K && p->nkappa == 1) PetscCall(VecDefect(points->K, PETSC_TRUE, PATCHFD_DEFECT_KAPPA, DMBoxNumPoints(dm), cells, found));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* an error where K and s are not what they have to be, in the cells that the matrix has here; and the largest s */
 static PetscErrorCode DiffusionCheck(DM dm, DMBoxOperator op)
 {
@@ -288,6 +397,7 @@ static PetscErrorCode DiffusionCheck(DM dm, DMBoxOperator op)
   PatchFDMetric   found         = {.defect = PATCHFD_DEFECT_NONE};
   PatchFDPoints   points;
   PatchFDRange    cells;
+  PatchFDKernels  kern;
 
   PetscFunctionBegin;
   if (data->known == op->version) PetscFunctionReturn(PETSC_SUCCESS);
@@ -296,8 +406,10 @@ static PetscErrorCode DiffusionCheck(DM dm, DMBoxOperator op)
     cells[d][0] = box->owncells[d][0] < box->owncells[d][1] ? PetscMax(0, box->owncells[d][0] - 1) : box->owncells[d][0];
     cells[d][1] = box->owncells[d][1];
   }
-  PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])cells, &points));
-  PatchFDHostCheckCoefficients(&points, DMBoxNumPoints(dm), (const PetscInt(*)[2])cells, &found);
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])cells, (PetscBool)PetscMemTypeDevice(kern->memtype), &points));
+  if (points.geoindex) PatchFDHostCheckCoefficients(&points, DMBoxNumPoints(dm), (const PetscInt(*)[2])cells, &found);
+  else PetscCall(DiffusionCheckDevice(dm, (const Points *)points.owner, (const PetscInt(*)[2])cells, &found));
   PetscCall((*op->ops.pointsdestroy)(&points));
   PetscCall(DMBoxReduceMetric(dm, &found));
   data->largest = found.largest;
@@ -551,7 +663,8 @@ PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunction K, DMB
 @*/
 PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec *v)
 {
-  DM_Box *box;
+  DM_Box        *box;
+  PatchFDKernels kern;
 
   PetscFunctionBegin;
   PetscAssertPointer(v, 4);
@@ -561,7 +674,8 @@ PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec 
   PetscCheck(n >= 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxCreateDiffusionVec() for %" PetscInt_FMT " numbers; there have to be 1 or more", n);
   PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
   PetscCall(VecSetSizes(*v, (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * (points ? DMBoxNumPoints(dm) : 1) * n, PETSC_DETERMINE));
-  PetscCall(VecSetType(*v, VECSTANDARD));
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  PetscCall(VecSetType(*v, PetscMemTypeDevice(kern->memtype) ? VECCUDA : VECSTANDARD));
   PetscCall(VecSetBlockSize(*v, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -264,7 +264,7 @@ PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
   }
   l->ndense = l->nclass[0] * l->nclass[1] * l->nclass[2];
   PetscCall(PetscCalloc1(l->ndense, &l->dense));
-  PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])cells, &points));
+  PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])cells, PETSC_FALSE, &points));
   PetscCall(PetscMalloc1(points.ncells * nodes * nodes, &E));
   PetscCall(PatchFDHostCellMatrices(&points, E));
   for (PetscInt i = 0; i < l->ndense && PatchFDRangeSize((const PetscInt(*)[2])range); i++) {

@@ -48,7 +48,7 @@ static PetscBool PCPatchMGCycleIsFree(PC pc)
   return (PetscBool)(pc->ops->applyrichardson == PCApplyRichardson_PatchMG);
 }
 
-/* as many levels as the mesh can be coarsened, less those whose product with a dense inverse is cheaper; or as degrees can be halved; unless the user chose */
+/* as many levels as the mesh can be coarsened without cells that fold, less those whose product with a dense inverse is cheaper; or as degrees can be halved; unless the user chose */
 static PetscErrorCode PCPatchMGSetLevels(PC pc)
 {
   const PetscBool isfree = PCPatchMGCycleIsFree(pc);
@@ -61,6 +61,7 @@ static PetscErrorCode PCPatchMGSetLevels(PC pc)
   PetscCall(PCPatchMGGetNumDegrees(pc, &n));
   if (isbox) {
     PetscCall(DMBoxGetNumCoarsenings(pc->dm, &n));
+    PetscCall(DMBoxLimitFolded(pc->dm, &n));
     PetscCall(MatBoxLimitCoarsenings(pc->dm, PATCHMG(pc)->eqlimit, &n));
     PetscCall(MatBoxWholeCoarsenings(pc->dm, &n));
     n++;
@@ -642,7 +643,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   Level: beginner
 
   Notes:
-  The defaults: as many levels as the mesh can be halved; on each, one step of `KSPRICHARDSON` with `PCPATCHFD` before and one after
+  The defaults: as many levels as the mesh can be halved before cells of a mapped one fold (`-info` says so); on each, one step of `KSPRICHARDSON` with `PCPATCHFD` before and one after
   the coarse correction; on the coarsest, `PCPATCHFD` with the whole box as one patch. That is the V-cycle of Algorithm 2.1 in
   C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU. For the operator `stokes` it is the
   full cycle of such V-cycles, `PC_MG_FULL`, unless `PCMGSetType()` or `-pc_mg_type` chooses another, `PCMGSetLevels()` has been called (then it is the V-cycle), or the

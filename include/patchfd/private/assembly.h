@@ -93,13 +93,6 @@ PETSC_INTERN PetscErrorCode PatchFDHostSum(size_t count, const PetscScalar v[], 
 PETSC_INTERN PetscErrorCode PatchFDHostFlux(const PatchFDRange side, PetscReal *const w[3], PetscReal outwards, PetscReal change, const PatchFDBox *, PetscScalar g[], PetscReal sum[2]);
 /* v[cell][point][Nc] = f at the points of these cells, in space */
 PETSC_INTERN PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscInt Nc, PetscReal v[]);
-/* out = scale in: numbers as they are for n = 1, and otherwise symmetric matrices, in PatchFDPoints' order, from n = dim diagonal entries or from all of them */
-PETSC_INTERN void PatchFDHostTensors(PetscInt dim, PetscCount count, PetscInt n, PetscReal scale, const PetscReal in[], PetscReal out[]);
-/* out[count][n] = the means of m groups of n numbers each; or that, `times` times, one after another */
-PETSC_INTERN void PatchFDHostMeans(PetscCount count, PetscInt m, PetscInt n, const PetscScalar in[], PetscScalar out[]);
-PETSC_INTERN void PatchFDHostMeansRepeat(PetscCount count, PetscInt m, PetscInt n, const PetscScalar in[], PetscInt times, PetscReal out[]);
-/* v += a */
-PETSC_INTERN void PatchFDHostAdd(PetscCount count, PetscReal a, PetscReal v[]);
 /*
   What an operator by quadrature is like as one on the box: integrals of the logarithms of the diagonal of |J| J^{-1} K J^{-T} (J the derivatives by the box's
   coordinates), of |J|, |J| shift and 1, and the largest shift; of the logarithms and 1 also over each layer of points of a direction, if there are arrays for them;

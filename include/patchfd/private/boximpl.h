@@ -45,15 +45,19 @@ typedef struct {
   PatchFDLine  line[3]; /* of these nodes; empty before the set-up of a mesh whose nodes come from a file */
   char        *file;    /* its name, for errors */
   PatchFDShape nodes;
+  Vec          device;  /* nodes.x in GPU memory, or NULL */
 } DMBoxShape;
 
 /* Numbers of cells, or of their quadrature points, for all meshes of a hierarchy: src/dm/celldata.c */
-typedef struct {
-  PetscInt refct;
-  PetscInt n, points; /* of a point; of a cell, 1 for one group of numbers a cell */
-  PetscInt cells[3], processes[3], *splits[3], *first; /* the layout of the mesh that they were given for, and the first cell of each rank */
-  Vec      values, means; /* of points, and those of cells where they are not the same */
-} DMBoxCellData;
+typedef struct _n_DMBoxCellData DMBoxCellData;
+struct _n_DMBoxCellData {
+  PetscInt       refct;
+  PetscInt       dim, n, points; /* numbers of a group; groups of a cell in a direction, 1 for one group a cell */
+  PetscInt       cells[3], processes[3], *splits[3], *first; /* the layout of the mesh that they were given for, and the first cell of each rank */
+  PetscBool      device; /* are they in GPU memory? */
+  Vec            values;
+  DMBoxCellData *coarse, *means; /* of a mesh with half the cells, and one group a cell, made when somebody asks for them */
+};
 
 typedef struct {
   /* what the user asks for, before set-up */
@@ -74,6 +78,7 @@ typedef struct {
   DMBoxShape       *mapfrom;      /* or the polynomials of the mesh of another DM */
   PetscInt64        mapversion;   /* equal numbers are equal coordinates */
   PetscInt          mapdegree;    /* of the images of cells: 1, or PETSC_DETERMINE for that of the space */
+  PetscBool         mayfold;      /* whoever makes the DM looks for cells that fold */
   DMBoxHaloType     halotype;
   DMBoxOperator     op;           /* the operator that the DM carries, with its coefficients; each DM has its own */
 
@@ -111,8 +116,11 @@ struct _DMBoxOperatorOps {
   PetscErrorCode (*scale)(DM, DMBoxOperator, int *exponent);
   /* what matrices are made of, for these coefficients, on the lines of each field: the mesh's own, or those of a patch by itself */
   PetscErrorCode (*form)(DM, DMBoxOperator, const PetscReal coefficient[], const PatchFDLine line[][3], MatBoxForm *);
-  /* for operators by quadrature: their points in these cells, for these coefficients; until pointsdestroy */
-  PetscErrorCode (*points)(DM, DMBoxOperator, const PetscReal coefficient[], const PatchFDRange cells, PatchFDPoints *);
+  /*
+    For operators by quadrature: their points in these cells, for these coefficients; until pointsdestroy.  `device`, if it can be: arrays that are not the same everywhere are in GPU
+    memory, and geoindex is NULL, since positions are those of the nodes of the DM's local box
+  */
+  PetscErrorCode (*points)(DM, DMBoxOperator, const PetscReal coefficient[], const PatchFDRange cells, PetscBool device, PatchFDPoints *);
   PetscErrorCode (*pointsdestroy)(PatchFDPoints *);
 };
 struct _p_DMBoxOperator {
@@ -202,6 +210,7 @@ PETSC_INTERN PetscErrorCode DMBoxUpdateMapping(DM from, DM to); /* after set-up,
 PETSC_INTERN PetscErrorCode DMBoxCheckMapping(DM);
 PETSC_INTERN PetscErrorCode DMBoxSetUpMapping(DM);
 PETSC_INTERN PetscErrorCode DMBoxShapeDestroy(DMBoxShape **);
+PETSC_INTERN PetscErrorCode DMBoxShapeGetDevice(DMBoxShape *, const PetscReal **x); /* nodes.x in GPU memory */
 PETSC_INTERN PetscErrorCode DMBoxViewMapping(DM, PetscViewer);
 PETSC_INTERN PetscErrorCode DMBoxSetUpMappingFile(DM); /* mappingfile.c; before the mesh is refined */
 PETSC_INTERN PetscErrorCode DMBoxReadFile(MPI_Comm, const char who[], const char file[], char **data, PetscInt64 *size); /* voxels.c: its contents, with a zero at the end, on all ranks */
@@ -217,12 +226,16 @@ PETSC_INTERN PetscErrorCode DMBoxHaloCreate(DM); /* halo.c */
 PETSC_INTERN PetscErrorCode DMBoxHaloDestroy(DM);
 PETSC_INTERN PetscErrorCode DMRefine_Box(DM, MPI_Comm, DM *); /* hierarchy.c */
 PETSC_INTERN PetscErrorCode DMCoarsen_Box(DM, MPI_Comm, DM *);
+PETSC_INTERN PetscErrorCode DMBoxCoarsen_Private(DM, MPI_Comm, PetscBool mayfold, DM *); /* folded cells are no error then */
+/* so many of n coarsenings have no cell that folds */
+PETSC_INTERN PetscErrorCode DMBoxLimitFolded(DM, PetscInt *n);
 PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
 PETSC_INTERN PetscErrorCode DMBoxBisect(PetscInt *n, PetscReal **vertices);
 PETSC_INTERN PetscErrorCode DMBoxCellDataCreate(DM, PetscInt n, Vec, const char who[], DMBoxCellData **); /* celldata.c */
 PETSC_INTERN PetscErrorCode DMBoxCellDataDestroy(DMBoxCellData **);
-PETSC_INTERN PetscErrorCode DMBoxCellDataGet(DM, const DMBoxCellData *, const PatchFDRange cells, PetscReal values[]); /* [cell][point][n] */
+/* of these cells, for all points, as PatchFDPoints has them, in a Vec that the caller destroys and nobody changes */
+PETSC_INTERN PetscErrorCode DMBoxCellDataGet(DM, DMBoxCellData *, const PatchFDRange cells, Vec *values);
 PETSC_INTERN PetscInt       DMBoxNumPoints(DM); /* of a cell, for operators by quadrature */
 PETSC_INTERN PetscErrorCode VecView_Box(Vec, PetscViewer); /* vtk.c */
 PETSC_INTERN PetscErrorCode VecViewNatural_Box(Vec, PetscViewer); /* natural.c */

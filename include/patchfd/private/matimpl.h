@@ -336,7 +336,7 @@ PETSC_INTERN PetscErrorCode MatBoxFitCorrect(const Mat_Box *, const MatBoxLocal 
 /* how many patches take how many steps */
 PETSC_INTERN PetscErrorCode MatBoxFitView(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscViewer);
 /* of an operator by quadrature, box.c: its points in these cells (until ops.pointsdestroy), and a plan, which belongs to the matrix */
-PETSC_INTERN PetscErrorCode MatBoxGetPoints(const Mat_Box *, const PatchFDRange cells, PatchFDPoints *);
+PETSC_INTERN PetscErrorCode MatBoxGetPoints(const Mat_Box *, const PatchFDRange cells, PetscBool device, PatchFDPoints *);
 PETSC_INTERN PetscErrorCode MatBoxGetOperator(Mat_Box *, PatchFDKernels, void **plan);
 
 /* ---- the whole box, src/mat/whole.c ---- */
