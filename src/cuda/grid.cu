@@ -119,5 +119,6 @@ PetscErrorCode Grid<T>::multiply(size_t count, const void *s, const void *x, Pet
 
 template struct Grid<double>;
 template struct Grid<float>;
+template PetscErrorCode Grid<int>::malloc(size_t, void **); /* numbers of nodes */
 
 } // namespace patchfd
