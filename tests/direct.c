@@ -109,3 +109,38 @@ int main(int argc, char **argv)
   PetscCall(PetscFinalize());
   return 0;
 }
+
+/*TEST
+
+   testset:
+     args: -kinds uniform,graded,mixed,neumann
+     output_file: output/direct_all.out
+     test:
+       suffix: ranks
+       nsize: {{1 2 3 8}}
+       args: -dm_box_space {{q dgq}} -dm_vec_type {{standard single}}
+     # slabs, with more numbers to a line than kernels pad for; 2D
+     test:
+       suffix: slabs
+       nsize: 4
+       output_file: output/direct_slabs.out
+       args: -dims 3 -cells 24,22,30 -dm_box_processes 1,1,-1
+     test:
+       suffix: plane
+       nsize: {{2 5}}
+       output_file: output/direct_plane.out
+       args: -dims 2 -cells 44,42
+   testset:
+     requires: cuda gpu
+     args: -kinds uniform,graded,mixed,neumann -use_gpu_aware_mpi 0 -dims 3
+     output_file: output/direct_slabs.out
+     test:
+       suffix: cuda
+       args: -dm_vec_type {{cuda singlecuda}} -cells 9,11,13 -dm_box_space {{q dgq}}
+     # enough unknowns to be shared
+     test:
+       suffix: cuda_shared
+       nsize: {{2 3}}
+       args: -dm_vec_type {{cuda singlecuda}} -cells 48,50,56 -dm_box_halo {{auto host}}
+
+TEST*/
