@@ -42,7 +42,7 @@ static PetscErrorCode Check(PetscInt dim, const char kind[], PetscBool timing)
   PetscRandom    random;
   PetscReal      norm, error;
   PetscBool      single;
-  PetscLogDouble start, end, best = PETSC_MAX_REAL;
+  PetscLogDouble start, end, first = 0, best = PETSC_MAX_REAL;
 
   PetscFunctionBeginUser;
   PetscCall(CreateBox(dim, kind, &dm));
@@ -66,6 +66,7 @@ static PetscErrorCode Check(PetscInt dim, const char kind[], PetscBool timing)
     PetscCall(PCApply(pc, b, y));
     PetscCall(VecNorm(y, NORM_2, &norm));
     PetscCall(PetscTime(&end));
+    if (i == 0) first = end - start;
     best = PetscMin(best, end - start);
   }
   PetscCall(VecAXPY(y, -1, x));
@@ -79,7 +80,7 @@ static PetscErrorCode Check(PetscInt dim, const char kind[], PetscBool timing)
     PetscInt N;
 
     PetscCall(VecGetSize(x, &N));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %" PetscInt_FMT " unknowns, %.3f ms, %.4f ns each, with a norm; error %.1e\n", N, best * 1e3, best / (PetscLogDouble)N * 1e9, (double)(error / norm)));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %" PetscInt_FMT " unknowns, set-up %.1f ms, solve %.3f ms, %.4f ns each, with a norm; error %.1e\n", N, (first - best) * 1e3, best * 1e3, best / (PetscLogDouble)N * 1e9, (double)(error / norm)));
   }
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&x));
