@@ -201,11 +201,22 @@ static __global__ void FoldKernel(FoldShape s, const T *__restrict__ from, T *__
 
 template <typename T>
 struct BoxStepsPlan {
-  int        blocks[3], size[3];
-  T         *S[3], *lambda[3];
-  PlanMemory memory = {};
+  int          blocks[3], size[3];
+  T           *S[3], *lambda[3];
+  PlanMemory   memory = {};
+  cudaStream_t side   = NULL; /* for copies to other GPUs, made when they are needed; as are the events, of the main stream and of copies */
+  cudaEvent_t  forked, done[PATCHFD_BOX_MARKS];
 
-  PetscErrorCode free() { return memory.free(); }
+  PetscErrorCode free()
+  {
+    PetscFunctionBegin;
+    PetscCall(memory.free());
+    if (!side) PetscFunctionReturn(PETSC_SUCCESS);
+    for (cudaEvent_t e : done) PetscCallCUDA(cudaEventDestroy(e));
+    PetscCallCUDA(cudaEventDestroy(forked));
+    PetscCallCUDA(cudaStreamDestroy(side));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
 };
 
 /* a factor of a batch of products, and how far it is to that of the next */
@@ -332,6 +343,80 @@ struct BoxSteps {
     PetscCall(PetscLogGpuFlops(3.0 * (PetscLogDouble)PatchFDRangeSize(range)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+
+  /* ---- to the memory of other ranks ---- */
+
+  static PetscErrorCode share(void *array, char handle[PATCHFD_BOX_HANDLE])
+  {
+    cudaIpcMemHandle_t h;
+
+    PetscFunctionBegin;
+    static_assert(sizeof(h) == PATCHFD_BOX_HANDLE, "CUDA's handles have another size");
+    PetscCallCUDA(cudaIpcGetMemHandle(&h, array));
+    memcpy(handle, &h, sizeof(h));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  static PetscErrorCode open(const char handle[PATCHFD_BOX_HANDLE], void **array)
+  {
+    cudaIpcMemHandle_t h;
+
+    PetscFunctionBegin;
+    memcpy(&h, handle, sizeof(h));
+    PetscCallCUDA(cudaIpcOpenMemHandle(array, h, cudaIpcMemLazyEnablePeerAccess));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  static PetscErrorCode close(void *array)
+  {
+    PetscFunctionBegin;
+    PetscCallCUDA(cudaDeviceSynchronize());
+    PetscCallCUDA(cudaIpcCloseMemHandle(array));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  static PetscErrorCode fork(void *plan)
+  {
+    BoxStepsPlan<T> *p = (BoxStepsPlan<T> *)plan;
+    cudaStream_t     stream;
+
+    PetscFunctionBegin;
+    PetscCall(Stream(&stream));
+    if (!p->side) {
+      PetscCallCUDA(cudaStreamCreateWithFlags(&p->side, cudaStreamNonBlocking));
+      PetscCallCUDA(cudaEventCreateWithFlags(&p->forked, cudaEventDisableTiming));
+      for (cudaEvent_t &e : p->done) PetscCallCUDA(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    }
+    PetscCallCUDA(cudaEventRecord(p->forked, stream));
+    PetscCallCUDA(cudaStreamWaitEvent(p->side, p->forked));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  static PetscErrorCode put(void *plan, size_t n, const void *from, void *to)
+  {
+    PetscFunctionBegin;
+    if (n) PetscCallCUDA(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToDevice, ((BoxStepsPlan<T> *)plan)->side));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  static PetscErrorCode mark(void *plan, int i)
+  {
+    BoxStepsPlan<T> *p = (BoxStepsPlan<T> *)plan;
+
+    PetscFunctionBegin;
+    PetscCallCUDA(cudaEventRecord(p->done[i], p->side));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  static PetscErrorCode wait(void *plan, int i)
+  {
+    cudaStream_t stream;
+
+    PetscFunctionBegin;
+    PetscCall(Stream(&stream));
+    PetscCallCUDA(cudaStreamWaitEvent(stream, ((BoxStepsPlan<T> *)plan)->done[i]));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
 };
 
 } // namespace patchfd
@@ -344,6 +429,13 @@ struct BoxSteps {
     .unfold  = patchfd::BoxSteps<T>::move<true>, \
     .product = patchfd::BoxSteps<T>::product, \
     .divide  = patchfd::BoxSteps<T>::divide, \
+    .share   = patchfd::BoxSteps<T>::share, \
+    .open    = patchfd::BoxSteps<T>::open, \
+    .close   = patchfd::BoxSteps<T>::close, \
+    .fork    = patchfd::BoxSteps<T>::fork, \
+    .put     = patchfd::BoxSteps<T>::put, \
+    .mark    = patchfd::BoxSteps<T>::mark, \
+    .wait    = patchfd::BoxSteps<T>::wait, \
   }
 
 const struct _PatchFDBoxKernels PatchFDBoxCUDADouble = BOX_TABLE(double);

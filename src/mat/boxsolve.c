@@ -30,7 +30,13 @@ struct _n_PatchFDBoxSolve {
   PetscInt      *node, *mode; /* [ranks + 1], of c and e: first of each rank */
   PetscInt       inner;       /* numbers in the directions before e */
   void          *u, *v, *w;   /* u has the pieces, w the modes; on one rank they are one */
-  PatchFDHalo    there, back; /* from pieces to modes, and back */
+  PetscInt       parts;       /* the planes are dealt with in so many, one after another; */
+  void          *t;           /* of a part, before and after the product in direction 0; u if there is one */
+  PatchFDHalo    there, back; /* from pieces to modes, and back; or, where ranks write to each other's memory: */
+  PatchFDHalo    done;        /* everybody has heard that the others are so far */
+  void          *flag;        /* what that sends, nothing of interest */
+  void         **us, **ws;    /* [ranks] their arrays */
+  MPI_Comm       comm;
 };
 
 static const PatchFDBoxKernels tables[PATCHFD_NUM_KERNELS] = {
@@ -156,13 +162,86 @@ static void ShareModes(const PatchFDBoxLine *l, PetscMPIInt ranks, PetscInt mode
 
 static PetscErrorCode ArraysCreate(PatchFDBoxSolve s)
 {
-  const PetscCount nodes = PieceOut(s, s->me, s->ranks), modes = (PetscCount)PatchFDBoxLineLength(&s->line[s->c]) * Modes(s, s->me) * s->inner;
+  const PetscCount plane = (PetscCount)s->mode[s->ranks] * s->inner, nodes = Planes(s, s->me) * plane;
+  const PetscCount modes = (PetscCount)PatchFDBoxLineLength(&s->line[s->c]) * Modes(s, s->me) * s->inner;
 
   PetscFunctionBegin;
   PetscCall(s->kern->malloc((size_t)nodes, &s->u));
   PetscCall(s->kern->malloc((size_t)PetscMax(nodes, modes), &s->v));
   if (s->ranks > 1) PetscCall(s->kern->malloc((size_t)modes, &s->w));
   else s->w = s->u;
+  if (s->parts > 1) PetscCall(s->kern->malloc((size_t)((Planes(s, s->me) / s->parts + 1) * plane), &s->t));
+  else s->t = s->u;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* all ranks' arrays, where they can be reached */
+static PetscErrorCode ArraysShare(PatchFDBoxSolve s, void *mine, void ***theirs)
+{
+  char *handle, own[PATCHFD_BOX_HANDLE];
+
+  PetscFunctionBegin;
+  PetscCall(PetscCalloc1(s->ranks, theirs));
+  PetscCall(PetscMalloc1(s->ranks * PATCHFD_BOX_HANDLE, &handle));
+  PetscCall(s->k->share(mine, own));
+  PetscCallMPI(MPI_Allgather(own, PATCHFD_BOX_HANDLE, MPI_BYTE, handle, PATCHFD_BOX_HANDLE, MPI_BYTE, s->comm));
+  for (PetscMPIInt r = 0; r < s->ranks; r++)
+    if (r != s->me) PetscCall(s->k->open(handle + (size_t)r * PATCHFD_BOX_HANDLE, &(*theirs)[r]));
+  PetscCall(PetscFree(handle));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a number from everybody to everybody, after which everybody knows that all others are so far */
+static PetscErrorCode DoneCreate(PatchFDBoxSolve s, DMBoxHaloType type)
+{
+  PetscInt    *leaf, n = 0;
+  PetscSFNode *root;
+  PetscSF      sf;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(s->ranks, &leaf));
+  PetscCall(PetscMalloc1(s->ranks, &root));
+  for (PetscMPIInt r = 0; r < s->ranks; r++) {
+    if (r == s->me) continue;
+    leaf[n]   = 1 + r;
+    root[n++] = (PetscSFNode){.rank = r, .index = 0};
+  }
+  PetscCall(PetscSFCreate(s->comm, &sf));
+  PetscCall(PetscSFSetGraph(sf, 1, n, leaf, PETSC_OWN_POINTER, root, PETSC_OWN_POINTER));
+  PetscCall(PatchFDHaloCreate(sf, type, &s->done));
+  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(s->kern->malloc((size_t)s->ranks + 1, &s->flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Exchange(PatchFDBoxSolve s, PatchFDHalo halo, const void *from, void *to)
+{
+  PetscFunctionBegin;
+  if (!halo) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDHaloBegin(halo, s->kern, 0, 1, &from));
+  PetscCall(PatchFDHaloEnd(halo, s->kern, 0, 1, &to));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* can ranks write to each other's memory?  Then they do it part by part, beside the products of the next one */
+static PetscErrorCode RanksCreate(PatchFDBoxSolve s, const PatchFDBoxSolveRanks *ranks)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscCommDuplicate(ranks->comm, &s->comm, NULL));
+  if (s->k->share) {
+    PetscCall(DoneCreate(s, ranks->halo));
+    PetscCall(Exchange(s, s->done, s->flag, s->flag));
+    if (PatchFDHaloGetType(s->done, s->kern) == DMBOX_HALO_PEER) s->parts = PATCHFD_BOX_MARKS / 2;
+    PetscCall(PetscOptionsGetInt(NULL, NULL, "-exp_parts", &s->parts, NULL));
+  }
+  PetscCall(ArraysCreate(s));
+  if (s->parts > 1) {
+    PetscCall(ArraysShare(s, s->u, &s->us));
+    PetscCall(ArraysShare(s, s->w, &s->ws));
+  } else {
+    PetscCall(ExchangeCreate(s, ranks->comm, PETSC_FALSE, ranks->halo, &s->there));
+    PetscCall(ExchangeCreate(s, ranks->comm, PETSC_TRUE, ranks->halo, &s->back));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,11 +273,9 @@ PetscErrorCode PatchFDBoxSolveCreate(PatchFDKernels kern, PetscInt dim, const Pa
   if (s->ranks > 1) PetscCall(PetscArraycpy(s->node, ranks->node, s->ranks + 1));
   ShareModes(&s->line[s->e], s->ranks, s->mode);
   s->inner = s->e ? PatchFDBoxLineLength(&s->line[0]) : 1;
-  PetscCall(ArraysCreate(s));
-  if (s->ranks > 1) {
-    PetscCall(ExchangeCreate(s, ranks->comm, PETSC_FALSE, ranks->halo, &s->there));
-    PetscCall(ExchangeCreate(s, ranks->comm, PETSC_TRUE, ranks->halo, &s->back));
-  }
+  s->parts = 1;
+  if (s->ranks > 1) PetscCall(RanksCreate(s, ranks));
+  else PetscCall(ArraysCreate(s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -211,6 +288,17 @@ PetscErrorCode PatchFDBoxSolveDestroy(PatchFDBoxSolve *solve)
   if (s->small) PetscCall(s->kern->boxsolvedestroy(&s->small));
   PetscCall(PatchFDHaloDestroy(&s->there));
   PetscCall(PatchFDHaloDestroy(&s->back));
+  for (PetscMPIInt r = 0; r < s->ranks && s->us; r++) {
+    if (s->us[r]) PetscCall(s->k->close(s->us[r]));
+    if (s->ws[r]) PetscCall(s->k->close(s->ws[r]));
+  }
+  if (s->us) PetscCallMPI(MPI_Barrier(s->comm)); /* nobody has the arrays open any more */
+  PetscCall(PetscFree(s->us));
+  PetscCall(PetscFree(s->ws));
+  PetscCall(PatchFDHaloDestroy(&s->done));
+  PetscCall(s->kern->free(s->flag));
+  if (s->comm) PetscCall(PetscCommDestroy(&s->comm));
+  if (s->t != s->u) PetscCall(s->kern->free(s->t));
   if (s->w != s->u) PetscCall(s->kern->free(s->w));
   PetscCall(s->kern->free(s->u));
   PetscCall(s->kern->free(s->v));
@@ -223,8 +311,26 @@ PetscErrorCode PatchFDBoxSolveDestroy(PatchFDBoxSolve *solve)
 
 /* ---- steps ---- */
 
+/* a part of the planes that a rank has */
+typedef struct {
+  PetscInt first, n;
+} Part;
+
+static Part PartOf(PatchFDBoxSolve s, PetscMPIInt rank, int i, int parts)
+{
+  const PetscInt planes = Planes(s, rank), first = planes * i / parts;
+
+  return (Part){first, planes * (i + 1) / parts - first};
+}
+
+/* where an array of planes has a part of them, with so many numbers in a line of direction e */
+static void *At(PatchFDBoxSolve s, void *a, Part part, PetscInt length)
+{
+  return (char *)a + (size_t)part.first * (size_t)(length * s->inner) * s->kern->size;
+}
+
 /* the nodes of a rank */
-static PatchFDBoxFold FoldNodes(PatchFDBoxSolve s)
+static PatchFDBoxFold FoldNodes(PatchFDBoxSolve s, Part part)
 {
   PatchFDBoxFold f = {.box = s->box};
 
@@ -233,8 +339,8 @@ static PatchFDBoxFold FoldNodes(PatchFDBoxSolve s)
     f.first[d] = s->first[d];
   }
   if (s->ranks > 1) {
-    f.line[s->c] = PlainLine(Planes(s, s->me));
-    f.first[s->c] += s->node[s->me];
+    f.line[s->c] = PlainLine(part.n);
+    f.first[s->c] += s->node[s->me] + part.first;
   }
   return f;
 }
@@ -263,7 +369,7 @@ static PetscErrorCode Product(PatchFDBoxSolve s, int d, PetscInt inner, PetscInt
 }
 
 /* direction e, of which each rank gets its modes, or has sent them */
-static PetscErrorCode ProductPieces(PatchFDBoxSolve s, PetscBool back, void *numbers)
+static PetscErrorCode ProductPieces(PatchFDBoxSolve s, Part part, PetscBool back)
 {
   const PatchFDBoxLine *l      = &s->line[s->e];
   const PetscInt        length = PatchFDBoxLineLength(l);
@@ -274,36 +380,44 @@ static PetscErrorCode ProductPieces(PatchFDBoxSolve s, PetscBool back, void *num
 
     for (PetscMPIInt r = 0; r < s->ranks; r++) {
       const PetscInt          first = PetscMax(s->mode[r], b * l->size), end = PetscMin(s->mode[r + 1], (b + 1) * l->size);
-      const PatchFDBoxProduct p = {.d = s->e, .block = b, .first = first - b * l->size, .n = end - first, .inner = s->inner, .outer = Planes(s, s->me), .numbers = length, .modes = Modes(s, r)};
+      const PatchFDBoxProduct p = {.d = s->e, .block = b, .first = first - b * l->size, .n = end - first, .inner = s->inner, .outer = part.n, .numbers = length, .modes = Modes(s, r)};
 
       if (first >= end) continue;
-      PetscCall(s->k->product(s->plan, &p, back, add, (char *)numbers + (size_t)(b * l->size * s->inner) * s->kern->size,
-                                         (char *)Piece(s, r) + (size_t)((first - s->mode[r]) * s->inner) * s->kern->size));
+      PetscCall(s->k->product(s->plan, &p, back, add, (char *)s->v + (size_t)(b * l->size * s->inner) * s->kern->size,
+                                         (char *)At(s, Piece(s, r), part, Modes(s, r)) + (size_t)((first - s->mode[r]) * s->inner) * s->kern->size));
       add = back;
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode NodesToPieces(PatchFDBoxSolve s, const void *b)
+/* direction 0, where it is not e */
+static PetscErrorCode ProductFirst(PatchFDBoxSolve s, Part part, PetscBool back)
 {
-  const PatchFDBoxFold fold = FoldNodes(s);
-
   PetscFunctionBegin;
-  PetscCall(s->k->fold(&fold, b, s->e ? s->u : s->v));
-  if (s->e) PetscCall(Product(s, 0, 1, PatchFDBoxLineLength(&s->line[1]) * Planes(s, s->me), PETSC_FALSE, s->u, s->v));
-  PetscCall(ProductPieces(s, PETSC_FALSE, s->v));
+  if (s->e) PetscCall(Product(s, 0, 1, PatchFDBoxLineLength(&s->line[1]) * part.n, back, s->t, s->v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PiecesToNodes(PatchFDBoxSolve s, void *x)
+static PetscErrorCode NodesToPieces(PatchFDBoxSolve s, Part part, const void *b)
 {
-  const PatchFDBoxFold fold = FoldNodes(s);
+  const PatchFDBoxFold fold = FoldNodes(s, part);
 
   PetscFunctionBegin;
-  PetscCall(ProductPieces(s, PETSC_TRUE, s->v));
-  if (s->e) PetscCall(Product(s, 0, 1, PatchFDBoxLineLength(&s->line[1]) * Planes(s, s->me), PETSC_TRUE, s->u, s->v));
-  PetscCall(s->k->unfold(&fold, s->e ? s->u : s->v, x));
+  PetscCall(s->k->fold(&fold, b, s->e ? s->t : s->v));
+  PetscCall(ProductFirst(s, part, PETSC_FALSE));
+  PetscCall(ProductPieces(s, part, PETSC_FALSE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PiecesToNodes(PatchFDBoxSolve s, Part part, void *x)
+{
+  const PatchFDBoxFold fold = FoldNodes(s, part);
+
+  PetscFunctionBegin;
+  PetscCall(ProductPieces(s, part, PETSC_TRUE));
+  PetscCall(ProductFirst(s, part, PETSC_TRUE));
+  PetscCall(s->k->unfold(&fold, s->e ? s->t : s->v, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -334,26 +448,68 @@ static PetscErrorCode SolveModes(PatchFDBoxSolve s)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Exchange(PatchFDBoxSolve s, PatchFDHalo halo, const void *from, void *to)
+/* ---- shared by ranks that write to each other's memory ---- */
+
+/* a part of this rank's pieces to the modes of all others; or of the others' planes from this rank's modes to their pieces */
+static PetscErrorCode Put(PatchFDBoxSolve s, PetscBool back, int i)
 {
   PetscFunctionBegin;
-  if (!halo) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PatchFDHaloBegin(halo, s->kern, 0, 1, &from));
-  PetscCall(PatchFDHaloEnd(halo, s->kern, 0, 1, &to));
+  for (PetscMPIInt j = 1; j < s->ranks; j++) {
+    const PetscMPIInt r = (s->me + j) % s->ranks, planes = back ? r : s->me, modes = back ? s->me : r;
+    const Part        part = PartOf(s, planes, i, s->parts);
+    const PetscInt    n    = Modes(s, modes);
+    char             *pieces = (char *)(back ? s->us[r] : s->u) + (size_t)PieceOut(s, planes, modes) * s->kern->size;
+    char             *all    = (char *)(back ? s->w : s->ws[r]) + (size_t)PieceIn(s, planes, modes) * s->kern->size;
+    void             *from = At(s, back ? all : pieces, part, n), *to = At(s, back ? pieces : all, part, n);
+
+    PetscCall(s->k->put(s->plan, (size_t)part.n * (size_t)(n * s->inner), from, to));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* all have put what they put before mark i */
+static PetscErrorCode Wait(PatchFDBoxSolve s, int i)
+{
+  PetscFunctionBegin;
+  PetscCall(s->k->wait(s->plan, i));
+  PetscCall(Exchange(s, s->done, s->flag, s->flag));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode ApplyParts(PatchFDBoxSolve s, const void *b, void *x)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < s->parts; i++) {
+    PetscCall(NodesToPieces(s, PartOf(s, s->me, i, s->parts), b));
+    PetscCall(s->k->fork(s->plan));
+    PetscCall(Put(s, PETSC_FALSE, i));
+  }
+  PetscCall(s->k->mark(s->plan, 0));
+  PetscCall(Wait(s, 0));
+  PetscCall(SolveModes(s));
+  PetscCall(s->k->fork(s->plan));
+  for (int i = 0; i < s->parts; i++) {
+    PetscCall(Put(s, PETSC_TRUE, i));
+    PetscCall(s->k->mark(s->plan, i));
+  }
+  for (int i = 0; i < s->parts; i++) {
+    PetscCall(Wait(s, i));
+    PetscCall(PiecesToNodes(s, PartOf(s, s->me, i, s->parts), x));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PatchFDBoxSolveApply(PatchFDBoxSolve s, const void *b, void *x)
 {
   PetscFunctionBegin;
-  if (s->small) {
-    PetscCall(s->kern->boxsolveapply(s->small, b, x));
-    PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->small) PetscCall(s->kern->boxsolveapply(s->small, b, x));
+  else if (s->parts > 1) PetscCall(ApplyParts(s, b, x));
+  else {
+    PetscCall(NodesToPieces(s, PartOf(s, s->me, 0, 1), b));
+    PetscCall(Exchange(s, s->there, s->u, s->w));
+    PetscCall(SolveModes(s));
+    PetscCall(Exchange(s, s->back, s->w, s->u));
+    PetscCall(PiecesToNodes(s, PartOf(s, s->me, 0, 1), x));
   }
-  PetscCall(NodesToPieces(s, b));
-  PetscCall(Exchange(s, s->there, s->u, s->w));
-  PetscCall(SolveModes(s));
-  PetscCall(Exchange(s, s->back, s->w, s->u));
-  PetscCall(PiecesToNodes(s, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

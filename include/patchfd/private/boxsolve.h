@@ -55,6 +55,11 @@ typedef struct {
   PetscInt  numbers, modes; /* length of their lines */
 } PatchFDBoxProduct;
 
+enum {
+  PATCHFD_BOX_HANDLE = 64,
+  PATCHFD_BOX_MARKS  = 8 /* i is less */
+};
+
 typedef const struct _PatchFDBoxKernels *PatchFDBoxKernels;
 struct _PatchFDBoxKernels {
   PetscErrorCode (*create)(const PatchFDBoxLine[3], void **plan);
@@ -65,6 +70,18 @@ struct _PatchFDBoxKernels {
   PetscErrorCode (*product)(void *plan, const PatchFDBoxProduct *, PetscBool back, PetscBool add, void *numbers, void *modes);
   /* modes of this range are divided by the sums of their eigenvalues; what has the sum zero becomes zero */
   PetscErrorCode (*divide)(void *plan, const PatchFDRange, void *modes);
+  /*
+    Where one rank can write to the memory of another (a halo with `peer`): what others have to know of an array; the array of another rank, or NULL, and its end.  put
+    copies n numbers beside the work that is handed over after it, but not before what was handed over before fork; what follows on wait(i) waits for copies up to mark(i).
+    NULL on the host
+  */
+  PetscErrorCode (*share)(void *array, char handle[PATCHFD_BOX_HANDLE]);
+  PetscErrorCode (*open)(const char handle[PATCHFD_BOX_HANDLE], void **array);
+  PetscErrorCode (*close)(void *array);
+  PetscErrorCode (*fork)(void *plan);
+  PetscErrorCode (*put)(void *plan, size_t n, const void *from, void *to);
+  PetscErrorCode (*mark)(void *plan, int i);
+  PetscErrorCode (*wait)(void *plan, int i);
 };
 PETSC_INTERN const struct _PatchFDBoxKernels PatchFDBoxHostDouble, PatchFDBoxHostFloat;
 #if defined(PETSC_HAVE_CUDA)
