@@ -254,6 +254,10 @@ static void WholeBlocks(DM dm, PetscInt coarsenings, PetscInt *nblock, PetscLogD
 PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
 {
   PetscFunctionBegin;
+  if (limit == PETSC_DETERMINE) {
+    PetscCall(MatBoxDirectCoarsenings(dm, n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscInt fewer = 0; fewer < *n; fewer++) {
     PetscInt       nblock;
     PetscLogDouble size;
