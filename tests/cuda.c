@@ -4,7 +4,7 @@ static char help[] = "Every CUDA kernel against its host twin, in both precision
   -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
 
 #include <patchfd/private/assembly.h>
-#include <patchfd/private/kernels.h>
+#include <patchfd/private/boxsolve.h>
 #if defined(PETSC_HAVE_CUDA)
   #include "twins.h"
   #include <petscpatchfd.h>
@@ -566,7 +566,7 @@ static PetscErrorCode TestBoxSolve(const Mesh *m, PatchFDKernels h, PatchFDKerne
 {
   PatchFDBoxSolveDesc desc = {.box = m->box};
   Array               x, b;
-  void               *hp = NULL, *cp = NULL;
+  PatchFDBoxSolve     hs, cs;
 
   PetscFunctionBeginUser;
   for (int d = 0; d < 3; d++) {
@@ -577,13 +577,13 @@ static PetscErrorCode TestBoxSolve(const Mesh *m, PatchFDKernels h, PatchFDKerne
   PetscCall(ArrayCreate(h, c, PatchFDBoxSize(&m->box), &b));
   PetscCall(ArrayRandom(&x, rnd));
   PetscCall(ArrayRandom(&b, rnd));
-  PetscCall(h->boxsolvecreate(&desc, &hp));
-  PetscCall(c->boxsolvecreate(&desc, &cp));
-  PetscCall(h->boxsolveapply(hp, b.h, x.h));
-  PetscCall(c->boxsolveapply(cp, b.d, x.d));
+  PetscCall(PatchFDBoxSolveCreate(h, m->dim, &desc, NULL, &hs));
+  PetscCall(PatchFDBoxSolveCreate(c, m->dim, &desc, NULL, &cs));
+  PetscCall(PatchFDBoxSolveApply(hs, b.h, x.h));
+  PetscCall(PatchFDBoxSolveApply(cs, b.d, x.d));
   PetscCall(ArrayCompare("box solve", &x, m->degree, failures));
-  PetscCall(h->boxsolvedestroy(&hp));
-  PetscCall(c->boxsolvedestroy(&cp));
+  PetscCall(PatchFDBoxSolveDestroy(&hs));
+  PetscCall(PatchFDBoxSolveDestroy(&cs));
   PetscCall(ArrayDestroy(&x));
   PetscCall(ArrayDestroy(&b));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -46,7 +46,7 @@ template <typename T>
 struct HaloPlan {
   PatchFDHaloWay        way;
   PlanMemory            memory;
-  PetscInt              n, *first[2], *index[2]; /* on the GPU */
+  PetscInt              n, unit, *first[2], *index[2]; /* on the GPU; first[] counts numbers */
   std::vector<PetscInt> start[2];                /* first[], on the host */
   T                    *buffer[2] = {NULL, NULL};
   cudaEvent_t           event     = NULL;
@@ -73,6 +73,12 @@ struct HaloPlan {
 
 /* ---- kernels ---- */
 
+/* where a number is; those of a rank begin at `begin` */
+static __device__ __forceinline__ size_t Place(const PetscInt *__restrict__ index, PetscInt unit, PetscInt begin, PetscInt i)
+{
+  return unit == 1 ? index[begin + i] : (size_t)index[begin / unit + i / unit] * unit + i % unit;
+}
+
 static __device__ __forceinline__ void SetFlag(Epoch *flag, Epoch e)
 {
   asm volatile("st.release.sys.global.u64 [%0], %1;" ::"l"(flag), "l"(e) : "memory");
@@ -95,7 +101,7 @@ static __device__ __forceinline__ bool LastBlock(unsigned *done, unsigned blocks
 }
 
 template <typename T, bool PEER>
-static __global__ void __launch_bounds__(HALO_THREADS) PackKernel(const PetscInt *__restrict__ first, const PetscInt *__restrict__ index, int n, HaloArrays<const T> from, T *to, const HaloPeer<T> *peers, int there,
+static __global__ void __launch_bounds__(HALO_THREADS) PackKernel(const PetscInt *__restrict__ first, const PetscInt *__restrict__ index, PetscInt unit, int n, HaloArrays<const T> from, T *to, const HaloPeer<T> *peers, int there,
                                                                   HaloCounters counters)
 {
   const PetscInt begin = first[blockIdx.y], count = first[blockIdx.y + 1] - begin;
@@ -108,7 +114,7 @@ static __global__ void __launch_bounds__(HALO_THREADS) PackKernel(const PetscInt
     to = p.buffer + (e & 1) * p.stride + n * p.first[there];
   } else to += n * begin;
   for (PetscInt i = blockIdx.x * HALO_THREADS + threadIdx.x; i < count; i += gridDim.x * HALO_THREADS) {
-    const PetscInt j = index[begin + i];
+    const size_t j = Place(index, unit, begin, i);
 
     for (int a = 0; a < n; a++) to[a * count + i] = from.a[a][j];
   }
@@ -124,7 +130,7 @@ static __global__ void __launch_bounds__(HALO_THREADS) PackKernel(const PetscInt
 
 /* ranks from `rank` on; the last kernel of an exchange counts it */
 template <typename T, bool PEER>
-static __global__ void __launch_bounds__(HALO_THREADS) UnpackKernel(int rank, const PetscInt *__restrict__ first, const PetscInt *__restrict__ index, int n, const T *from, PetscInt stride, bool add, HaloArrays<T> to,
+static __global__ void __launch_bounds__(HALO_THREADS) UnpackKernel(int rank, const PetscInt *__restrict__ first, const PetscInt *__restrict__ index, PetscInt unit, int n, const T *from, PetscInt stride, bool add, HaloArrays<T> to,
                                                                     const Epoch *flags, bool last, HaloCounters counters)
 {
   const int      r     = rank + blockIdx.y;
@@ -140,7 +146,7 @@ static __global__ void __launch_bounds__(HALO_THREADS) UnpackKernel(int rank, co
   }
   from += n * begin;
   for (PetscInt i = blockIdx.x * HALO_THREADS + threadIdx.x; i < count; i += gridDim.x * HALO_THREADS) {
-    const PetscInt j = index[begin + i];
+    const size_t j = Place(index, unit, begin, i);
 
     for (int a = 0; a < n; a++) {
       const T value = __ldcg(from + a * count + i);
@@ -163,13 +169,15 @@ PetscErrorCode HaloPlan<T>::create(const PatchFDHaloDesc *desc)
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream)); /* starts the GPU */
-  n = desc->n;
+  n    = desc->n;
+  unit = desc->unit;
   for (int side = 0; side < 2; side++) {
-    const PetscInt total = desc->first[side][n];
+    const PetscInt total = desc->first[side][n] * unit;
 
     start[side].assign(desc->first[side], desc->first[side] + n + 1);
-    PetscCall(memory.upload(n + 1, desc->first[side], &first[side]));
-    PetscCall(memory.upload(total, desc->index[side], &index[side]));
+    for (PetscInt &f : start[side]) f *= unit;
+    PetscCall(memory.upload(n + 1, start[side].data(), &first[side]));
+    PetscCall(memory.upload(desc->first[side][n], desc->index[side], &index[side]));
     stride = PetscMax(stride, PATCHFD_HALO_MAX_ARRAYS * total);
     if (way == PATCHFD_HALO_MEMORY || way == PATCHFD_HALO_STREAM) PetscCall(memory.malloc(PATCHFD_HALO_MAX_ARRAYS * total, &buffer[side]));
     if (way == PATCHFD_HALO_PINNED) PetscCallCUDA(cudaMallocHost((void **)&buffer[side], PetscMax(1, PATCHFD_HALO_MAX_ARRAYS * total) * sizeof(T)));
@@ -257,9 +265,9 @@ struct Halo {
     for (PetscInt a = 0; a < n; a++) arrays.a[a] = (const T *)from[a];
     const dim3 grid = blocks(p->most(side), p->n);
 
-    if (p->way == PATCHFD_HALO_REMOTE) PackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], (int)n, arrays, NULL, p->peer, 1 - side, p->counters);
+    if (p->way == PATCHFD_HALO_REMOTE) PackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], p->unit, (int)n, arrays, NULL, p->peer, 1 - side, p->counters);
     else {
-      PackKernel<T, false><<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], (int)n, arrays, p->buffer[side], NULL, 0, p->counters);
+      PackKernel<T, false><<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], p->unit, (int)n, arrays, p->buffer[side], NULL, 0, p->counters);
       if (p->way == PATCHFD_HALO_STREAM) PetscCall(exchange(p, side, n, stream));
       else PetscCallCUDA(cudaEventRecord(p->event, stream));
     }
@@ -283,8 +291,8 @@ struct Halo {
       const bool last = r + each == p->n;
 
       if (p->way == PATCHFD_HALO_REMOTE)
-        UnpackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], (int)n, (const T *)(p->shared + HALO_FLAGS), p->stride, (bool)add, arrays, (const Epoch *)p->shared, last, p->counters);
-      else UnpackKernel<T, false><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], (int)n, p->buffer[side], 0, (bool)add, arrays, NULL, last, p->counters);
+        UnpackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], p->unit, (int)n, (const T *)(p->shared + HALO_FLAGS), p->stride, (bool)add, arrays, (const Epoch *)p->shared, last, p->counters);
+      else UnpackKernel<T, false><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], p->unit, (int)n, p->buffer[side], 0, (bool)add, arrays, NULL, last, p->counters);
     }
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -1,10 +1,7 @@
-/*
-  Direct solver for the whole box: x = (S (x) S (x) S) D^{-1} (S (x) S (x) S)' b with the eigenvectors of whole lines (eq. 2.13-2.15
-  of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, 2024, for one
-  large patch).  The matrices are large, so BLAS multiplies them.
-*/
+/* the steps of the direct solve of the whole box (patchfd/private/boxsolve.h).  The matrices are large, so BLAS multiplies them. */
 #pragma once
 #include "lines.h"
+#include <patchfd/private/boxsolve.h>
 #include <petscblaslapack.h>
 
 /* PETSc declares the BLAS for PetscScalar only */
@@ -12,10 +9,8 @@ extern void GEMM(const char *, const char *, const PetscBLASInt *, const PetscBL
                  const REAL *, REAL *, const PetscBLASInt *);
 
 typedef struct {
-  PatchFDBoxSolveDesc desc;
-  PetscBLASInt        n[3];
-  REAL               *S[3], *lambda[3];
-  REAL               *u, *v; /* the free nodes */
+  PetscInt blocks[3], size[3];
+  REAL    *S[3], *lambda[3];
 } BoxSolvePlan;
 
 static PetscErrorCode BoxSolveDestroy(void **plan)
@@ -28,77 +23,168 @@ static PetscErrorCode BoxSolveDestroy(void **plan)
     PetscCall(PetscFree(p->S[d]));
     PetscCall(PetscFree(p->lambda[d]));
   }
-  PetscCall(PetscFree2(p->u, p->v));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BoxSolveCreate(const PatchFDBoxSolveDesc *desc, void **plan)
+static PetscErrorCode BoxSolveCreate(const PatchFDBoxLine line[3], void **plan)
 {
   BoxSolvePlan *p;
-  size_t        size = 1;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
-  p->desc = *desc;
   for (int d = 0; d < 3; d++) {
-    PetscCall(PetscBLASIntCast(desc->dir[d]->n, &p->n[d]));
-    PetscCall(RealCopy((size_t)(p->n[d]) * p->n[d], desc->dir[d]->S, &p->S[d]));
-    PetscCall(RealCopy((size_t)p->n[d], desc->dir[d]->lambda, &p->lambda[d]));
-    size *= (size_t)p->n[d];
+    p->blocks[d] = line[d].blocks;
+    p->size[d]   = line[d].size;
+    PetscCall(RealCopy((size_t)line[d].blocks * line[d].size * line[d].size, line[d].S, &p->S[d]));
+    PetscCall(RealCopy((size_t)PatchFDBoxLineLength(&line[d]), line[d].lambda, &p->lambda[d]));
   }
-  PetscCall(PetscMalloc2(size, &p->u, size, &p->v));
   *plan = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* to modes (u = S' u in each direction) or back to nodes (u = S u); three steps from one work array to the other, result in v */
-static PetscErrorCode BoxSolveTransform(BoxSolvePlan *p, PetscBool back)
-{
-  const PetscBLASInt *n    = p->n;
-  const REAL          one  = 1, zero = 0;
-  const char         *left = back ? "T" : "N", *right = back ? "N" : "T";
-  PetscBLASInt        plane, rest;
+/* ---- folds: node i of a line and its mirror image n - 1 - i, in all directions that are folded, at once ---- */
 
-  PetscFunctionBegin;
-  PetscCall(PetscBLASIntCast((PetscInt)n[0] * n[1], &plane));
-  PetscCall(PetscBLASIntCast((PetscInt)n[1] * n[2], &rest));
-  /* BLAS reads our row-major S as its transpose */
-  GEMM(left, "N", &n[0], &rest, &n[0], &one, p->S[0], &n[0], p->u, &n[0], &zero, p->v, &n[0]);
-  for (PetscBLASInt k = 0; k < n[2]; k++) GEMM("N", right, &n[0], &n[1], &n[1], &one, p->v + (size_t)k * plane, &n[0], p->S[1], &n[1], &zero, p->u + (size_t)k * plane, &n[0]);
-  GEMM("N", right, &plane, &n[2], &n[2], &one, p->u, &plane, p->S[2], &n[2], &zero, p->v, &plane);
-  PetscFunctionReturn(PETSC_SUCCESS);
+/* numbers of a block in each direction, and where corner c of up to eight is: bit d of c is the second block of direction d, or the mirror image */
+static size_t BoxSolveNumber(const PatchFDBoxFold *f, const PetscInt i[3], int c)
+{
+  size_t at = 0;
+
+  for (int d = 2; d >= 0; d--) at = at * (size_t)PatchFDBoxLineLength(&f->line[d]) + (size_t)((c >> d & 1) * f->line[d].size + i[d]);
+  return at;
 }
 
-static PetscErrorCode BoxSolveApply(void *plan, const void *b, void *x)
+/* false for a node that does not exist, or that is its own mirror image */
+static PetscBool BoxSolveNode(const PatchFDBoxFold *f, const PetscInt i[3], int c, ptrdiff_t *at)
 {
-  BoxSolvePlan       *p   = (BoxSolvePlan *)plan;
-  const PetscBLASInt *n   = p->n;
-  const PatchFDBox   *box = &p->desc.box;
-  const PatchFDBox    in  = {{p->desc.first[0], p->desc.first[1], p->desc.first[2]}, {n[0], n[1], n[2]}};
-  PatchFDRange        r;
-  size_t              i = 0;
-  PetscLogDouble      size = (PetscLogDouble)n[0] * n[1] * n[2];
+  PetscInt node[3];
+
+  for (int d = 0; d < 3; d++) {
+    const PetscInt mirror = f->line[d].n - 1 - i[d];
+
+    if (c >> d & 1 ? mirror <= i[d] : i[d] >= f->line[d].n || (f->line[d].blocks == 2 && mirror < i[d])) return PETSC_FALSE;
+    node[d] = f->first[d] + (c >> d & 1 ? mirror : i[d]);
+  }
+  *at = PatchFDBoxNode(&f->box, node[0], node[1], node[2]);
+  return PETSC_TRUE;
+}
+
+/* which bits corners have */
+static int BoxSolveBits(const PatchFDBoxFold *f)
+{
+  return (f->line[0].blocks - 1) | (f->line[1].blocks - 1) << 1 | (f->line[2].blocks - 1) << 2;
+}
+
+/* sums and differences in the directions of these bits */
+static void BoxSolveButterfly(int bits, REAL a[8])
+{
+  for (int bit = 1; bit < 8; bit *= 2) {
+    for (int c = 0; c < 8 && (bits & bit); c++) {
+      if ((c & bit) || (c & ~bits)) continue;
+      const REAL even = a[c], odd = a[c | bit];
+
+      a[c]       = even + odd;
+      a[c | bit] = even - odd;
+    }
+  }
+}
+
+static PetscErrorCode BoxSolveFold(const PatchFDBoxFold *f, const void *nodes, void *folded)
+{
+  const int bits = BoxSolveBits(f);
+  PetscInt  i[3];
 
   PetscFunctionBegin;
-  if (size == 0) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 3; d++) {
-    r[d][0] = in.lo[d];
-    r[d][1] = in.lo[d] + in.n[d];
-  }
-  PetscCall(GridCopy(r, box, b, &in, p->u));
-  PetscCall(BoxSolveTransform(p, PETSC_FALSE));
-  for (PetscBLASInt m2 = 0; m2 < n[2]; m2++) {
-    for (PetscBLASInt m1 = 0; m1 < n[1]; m1++) {
-      for (PetscBLASInt m0 = 0; m0 < n[0]; m0++, i++) {
-        const REAL D = p->lambda[0][m0] + p->lambda[1][m1] + p->lambda[2][m2];
+  for (i[2] = 0; i[2] < f->line[2].size; i[2]++) {
+    for (i[1] = 0; i[1] < f->line[1].size; i[1]++) {
+      for (i[0] = 0; i[0] < f->line[0].size; i[0]++) {
+        REAL      a[8] = {0};
+        ptrdiff_t at;
 
-        p->u[i] = D == 0 ? 0 : p->v[i] / D; /* zero: the constant of a pure Neumann problem */
+        for (int c = 0; c < 8; c++)
+          if (!(c & ~bits) && BoxSolveNode(f, i, c, &at)) a[c] = ((const REAL *)nodes)[at];
+        BoxSolveButterfly(bits, a);
+        /* the differences of a node with itself, which would not be zero, meet rows of zeros */
+        for (int c = 0; c < 8; c++)
+          if (!(c & ~bits)) ((REAL *)folded)[BoxSolveNumber(f, i, c)] = a[c];
       }
     }
   }
-  PetscCall(BoxSolveTransform(p, PETSC_TRUE));
-  PetscCall(GridCopy(r, &in, p->v, box, x));
-  PetscCall(PetscLogFlops(size * (4.0 * (n[0] + n[1] + n[2]) + 3)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BoxSolveUnfold(const PatchFDBoxFold *f, const void *folded, void *nodes)
+{
+  const int bits = BoxSolveBits(f);
+  PetscInt  i[3];
+
+  PetscFunctionBegin;
+  for (i[2] = 0; i[2] < f->line[2].size; i[2]++) {
+    for (i[1] = 0; i[1] < f->line[1].size; i[1]++) {
+      for (i[0] = 0; i[0] < f->line[0].size; i[0]++) {
+        REAL      a[8];
+        ptrdiff_t at;
+
+        for (int c = 0; c < 8; c++) a[c] = c & ~bits ? 0 : ((const REAL *)folded)[BoxSolveNumber(f, i, c)];
+        BoxSolveButterfly(bits, a);
+        for (int c = 0; c < 8; c++)
+          if (!(c & ~bits) && BoxSolveNode(f, i, c, &at)) ((REAL *)nodes)[at] = a[c];
+      }
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- modes ---- */
+
+static PetscErrorCode BoxSolveProduct(void *plan, const PatchFDBoxProduct *q, PetscBool back, PetscBool add, void *numbers, void *modes)
+{
+  const BoxSolvePlan *p    = (const BoxSolvePlan *)plan;
+  const PetscInt      size = p->size[q->d], count = q->all ? size : q->n, blocks = q->all ? p->blocks[q->d] : 1;
+  const REAL         *S    = p->S[q->d] + (q->all ? 0 : (size_t)q->block * size * size + q->first), one = 1, beta = add ? 1 : 0;
+  PetscBLASInt        h, n, inner, outer, lx, ly;
+
+  PetscFunctionBegin;
+  PetscCall(PetscBLASIntCast(size, &h));
+  PetscCall(PetscBLASIntCast(count, &n));
+  PetscCall(PetscBLASIntCast(q->inner, &inner));
+  PetscCall(PetscBLASIntCast(q->outer, &outer));
+  PetscCall(PetscBLASIntCast(q->numbers, &lx));
+  PetscCall(PetscBLASIntCast(q->modes, &ly));
+  for (PetscInt b = 0; b < blocks; b++) {
+    REAL *x = (REAL *)numbers + b * size * q->inner, *y = (REAL *)modes + b * size * q->inner;
+
+    /* BLAS reads our row-major S as its transpose */
+    if (inner == 1) {
+      if (back) GEMM("T", "N", &h, &outer, &n, &one, S, &h, y, &ly, &beta, x, &lx);
+      else GEMM("N", "N", &n, &outer, &h, &one, S, &h, x, &lx, &beta, y, &ly);
+    } else {
+      for (PetscBLASInt k = 0; k < outer; k++, x += (size_t)inner * lx, y += (size_t)inner * ly) {
+        if (back) GEMM("N", "N", &inner, &h, &n, &one, y, &inner, S, &h, &beta, x, &inner);
+        else GEMM("N", "T", &inner, &n, &h, &one, x, &inner, S, &h, &beta, y, &inner);
+      }
+    }
+    S += (size_t)size * size;
+  }
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)blocks * size * count * q->inner * q->outer));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BoxSolveDivide(void *plan, const PatchFDRange r, void *modes)
+{
+  const BoxSolvePlan *p = (const BoxSolvePlan *)plan;
+  REAL               *u = (REAL *)modes;
+
+  PetscFunctionBegin;
+  for (PetscInt k = r[2][0]; k < r[2][1]; k++) {
+    for (PetscInt j = r[1][0]; j < r[1][1]; j++) {
+      for (PetscInt i = r[0][0]; i < r[0][1]; i++, u++) {
+        const REAL D = p->lambda[0][i] + p->lambda[1][j] + p->lambda[2][k];
+
+        *u = D == 0 ? 0 : *u / D; /* zero: the constant of a pure Neumann problem, and numbers that stand for nothing */
+      }
+    }
+  }
+  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)PatchFDRangeSize(r)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -4,6 +4,7 @@
 #define GEMM       PETSC_PASTE2(sgemm, PETSC_BLASLAPACK_SUFFIX_)
 #define TABLE      PatchFDKernelsHostFloat
 #define HALO_TABLE PatchFDHaloHostFloat
+#define BOX_TABLE  PatchFDBoxHostFloat
 #define BRICKS     PatchFDBricksFloat
 #define TABLE_NAME "host float"
 #define TABLE_ID   PATCHFD_KERNELS_HOST_FLOAT

@@ -15,7 +15,7 @@ static PetscErrorCode HaloCreate(const PatchFDHaloDesc *desc, PETSC_UNUSED Patch
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
   p->desc = *desc;
-  for (int side = 0; side < 2; side++) PetscCall(PetscMalloc1(PATCHFD_HALO_MAX_ARRAYS * desc->first[side][desc->n], &p->buffer[side]));
+  for (int side = 0; side < 2; side++) PetscCall(PetscMalloc1((size_t)PATCHFD_HALO_MAX_ARRAYS * desc->first[side][desc->n] * desc->unit, &p->buffer[side]));
   *plan = p;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -40,15 +40,16 @@ static PetscErrorCode HaloBuffers(void *plan, void *buffer[2])
 static PetscErrorCode HaloPack(void *plan, int side, PetscInt n, const void *const from[])
 {
   const HaloPlan *p     = (const HaloPlan *)plan;
-  const PetscInt *first = p->desc.first[side], *index = p->desc.index[side];
+  const PetscInt *first = p->desc.first[side], *index = p->desc.index[side], unit = p->desc.unit;
 
   PetscFunctionBegin;
   for (PetscInt rank = 0; rank < p->desc.n; rank++) {
     const PetscInt count = first[rank + 1] - first[rank];
-    REAL          *to    = p->buffer[side] + n * first[rank];
+    REAL          *to    = p->buffer[side] + (size_t)(n * first[rank]) * unit;
 
     for (PetscInt a = 0; a < n; a++)
-      for (PetscInt i = 0; i < count; i++) to[a * count + i] = ((const REAL *)from[a])[index[first[rank] + i]];
+      for (PetscInt i = 0; i < count; i++)
+        for (PetscInt u = 0; u < unit; u++) *to++ = ((const REAL *)from[a])[(size_t)index[first[rank] + i] * unit + u];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -56,20 +57,20 @@ static PetscErrorCode HaloPack(void *plan, int side, PetscInt n, const void *con
 static PetscErrorCode HaloUnpack(void *plan, int side, PetscBool add, PetscInt n, void *const to[])
 {
   const HaloPlan *p     = (const HaloPlan *)plan;
-  const PetscInt *first = p->desc.first[side], *index = p->desc.index[side];
+  const PetscInt *first = p->desc.first[side], *index = p->desc.index[side], unit = p->desc.unit;
 
   PetscFunctionBegin;
   for (PetscInt rank = 0; rank < p->desc.n; rank++) {
     const PetscInt count = first[rank + 1] - first[rank];
 
     for (PetscInt a = 0; a < n; a++) {
-      const REAL *from = p->buffer[side] + n * first[rank] + a * count;
-      REAL       *x    = (REAL *)to[a];
+      const REAL *from = p->buffer[side] + (size_t)(n * first[rank] + a * count) * unit;
 
-      if (add)
-        for (PetscInt i = 0; i < count; i++) x[index[first[rank] + i]] += from[i];
-      else
-        for (PetscInt i = 0; i < count; i++) x[index[first[rank] + i]] = from[i];
+      for (PetscInt i = 0; i < count; i++) {
+        REAL *x = (REAL *)to[a] + (size_t)index[first[rank] + i] * unit;
+
+        for (PetscInt u = 0; u < unit; u++) x[u] = add ? x[u] + *from++ : *from++;
+      }
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);

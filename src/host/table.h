@@ -1,4 +1,4 @@
-/* the host kernel table of one precision; the including file defines REAL, GEMM, BRICKS, TABLE, HALO_TABLE, TABLE_NAME, TABLE_ID and TABLE_TYPE */
+/* the host kernel table of one precision; the including file defines REAL, GEMM, BRICKS, TABLE, HALO_TABLE, BOX_TABLE, TABLE_NAME, TABLE_ID and TABLE_TYPE */
 #pragma once
 #include "lines.h"
 #include "grid.h"
@@ -58,9 +58,6 @@ const struct _PatchFDKernels TABLE = {
   .fitwork          = FitWork,
   .fitcg            = FitCG,
   .fitdestroy       = FitDestroy,
-  .boxsolvecreate   = BoxSolveCreate,
-  .boxsolveapply    = BoxSolveApply,
-  .boxsolvedestroy  = BoxSolveDestroy,
   .cgcreate         = CGCreate,
   .cgdestroy        = CGDestroy,
   .cgstate          = CGState,
@@ -78,4 +75,13 @@ const struct _PatchFDHaloKernels HALO_TABLE = {
   .pack    = HaloPack,
   .unpack  = HaloUnpack,
   .buffers = HaloBuffers,
+};
+
+const struct _PatchFDBoxKernels BOX_TABLE = {
+  .create  = BoxSolveCreate,
+  .destroy = BoxSolveDestroy,
+  .fold    = BoxSolveFold,
+  .unfold  = BoxSolveUnfold,
+  .product = BoxSolveProduct,
+  .divide  = BoxSolveDivide,
 };

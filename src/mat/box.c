@@ -74,7 +74,7 @@ PetscErrorCode MatBoxReset(Mat_Box *m)
     if (!kern) continue;
     PetscCall(kern->operatordestroy(&m->mult[kern->id]));
     PetscCall(VecDestroy(&m->scaling[kern->id]));
-    PetscCall(kern->boxsolvedestroy(&m->boxsolve[kern->id]));
+    PetscCall(PatchFDBoxSolveDestroy(&m->boxsolve[kern->id]));
     PetscCall(kern->free(m->whole_b[kern->id]));
     PetscCall(kern->free(m->whole_x[kern->id]));
     m->whole_b[kern->id] = m->whole_x[kern->id] = NULL;
@@ -438,7 +438,11 @@ static PetscErrorCode MatDestroy_Box(Mat A)
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
   PetscCall(MatBoxReset(m));
-  PetscCall(PatchFDHaloDestroy(&m->natural));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PatchFDHaloDestroy(&m->direct[i].in));
+    PetscCall(PatchFDHaloDestroy(&m->direct[i].out));
+  }
+  PetscCall(PetscFree(m->slabs));
   PetscCall(DMDestroy(&m->dm));
   PetscCall(PetscFree(m));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxGet_C", NULL));

@@ -1,6 +1,6 @@
 /*
-  The whole box as one patch: fast diagonalization of a separable operator, or a factorization of the assembled matrix.  Coarse problems are small: every rank
-  has all of it.  On one rank a dense inverse takes the place of the factors (src/mat/local.c): here is for which meshes.
+  The whole box as one patch: fast diagonalization of a separable operator, or a factorization of the assembled matrix, which every rank has all of.  On one rank a dense inverse
+  takes the place of the factors (src/mat/local.c): here is for which meshes.
 */
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/sysimpl.h>
@@ -8,66 +8,221 @@
 
 /* ---- by fast diagonalization ---- */
 
-static void DirectDescribe(const Mat_Box *m, PatchFDBoxSolveDesc *desc)
+/* do two directions have the same matrix, entry by entry? */
+static PetscBool BandsEqual(const PatchFDBand *a, const PatchFDBand *b)
+{
+  const PetscCount size = (PetscCount)a->nclass * PatchFDBandSize(a);
+
+  if (a->nloc != b->nloc || a->stride != b->stride || a->ncol != b->ncol || a->cstride != b->cstride || a->reach != b->reach || a->ncells != b->ncells || a->nclass != b->nclass) return PETSC_FALSE;
+  return (PetscBool)(!memcmp(a->cls, b->cls, (size_t)a->ncells * sizeof(*a->cls)) && !memcmp(a->X, b->X, (size_t)size * sizeof(*a->X)));
+}
+
+/* the eigenvectors of direction d belong to the first direction with equal lines */
+static int WholeLine(const Mat_Box *m, int d)
 {
   const DMBoxField *f = &((const DM_Box *)m->dm->data)->field[0];
 
+  for (int e = 0; e < d; e++) {
+    const PetscBool ends = (PetscBool)(f->free[d][0] == f->free[e][0] && f->free[d][1] == f->free[e][1] && f->line[d].nnodes == f->line[e].nnodes);
+
+    if (ends && BandsEqual(m->form.M[0][d], m->form.M[0][e]) && BandsEqual(m->form.A[0][d], m->form.A[0][e])) return e;
+  }
+  return d;
+}
+
+static PetscErrorCode WholeLinesCreate(Mat_Box *m)
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3 && !m->havewhole; d++)
+    if (WholeLine(m, d) == d) PetscCall(PatchFDLineEigenCreate(&box->field[0].line[d], m->form.M[0][d], m->form.A[0][d], &m->whole[d]));
+  m->havewhole = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  On several ranks a small problem is solved by all of them, each of which gathers the right-hand side and keeps what it owns.  A larger one they share
+  (patchfd/private/boxsolve.h): that needs slabs, which a mesh that is cut otherwise is sent to and from.
+*/
+static PetscBool DirectIsShared(const DM_Box *box, PetscInt dim, PatchFDKernels kern)
+{
+  const PetscLogDouble limit = PetscMemTypeHost(kern->memtype) ? 4e3 : 1e6; /* unknowns: below messages and launches take longer than the work of the others */
+
+  return (PetscBool)(box->halo && dim > 1 && (PetscLogDouble)PatchFDRangeSize(box->field[0].free) >= limit);
+}
+
+static PetscBool DirectHasSlabs(const DM_Box *box, PetscInt dim)
+{
+  return (PetscBool)(box->processes[0] == 1 && (dim == 2 || box->processes[1] == 1));
+}
+
+/* free nodes of the last direction: those of the mesh's slabs, or equal parts */
+static PetscErrorCode DirectSlabs(DM dm, PetscInt **node)
+{
+  const DM_Box     *box   = (const DM_Box *)dm->data;
+  const DMBoxField *f     = &box->field[0];
+  const PetscInt    c     = dm->dim - 1, first = f->free[c][0], n = f->free[c][1] - first;
+  const PetscBool   slabs = DirectHasSlabs(box, dm->dim);
+  PetscMPIInt       size;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
+  PetscCall(PetscMalloc1(size + 1, node));
+  (*node)[0] = 0;
+  for (PetscMPIInt r = 0; r < size; r++) {
+    PetscInt lo = 0, end = first + (PetscInt)((PetscInt64)n * (r + 1) / size);
+
+    if (slabs) DMBoxOwnRange(box, f, c, r, &lo, &end);
+    (*node)[r + 1] = PetscMax((*node)[r], PetscMin(n, end - first));
+  }
+  (*node)[size] = n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the nodes that a rank owns in its global array, or those of its slab */
+static void DirectBox(DM dm, PetscBool slab, const PetscInt node[], PetscMPIInt rank, PatchFDBox *b)
+{
+  const DM_Box     *box = (const DM_Box *)dm->data;
+  const DMBoxField *f   = &box->field[0];
+
   for (int d = 0; d < 3; d++) {
-    desc->dir[d]    = &m->whole[d];
+    const PetscInt p = d == 0 ? rank % box->processes[0] : (d == 1 ? rank / box->processes[0] % box->processes[1] : rank / box->processes[0] / box->processes[1]);
+    PetscInt       lo = f->free[d][0], end = f->free[d][1];
+
+    if (!slab) DMBoxOwnRange(box, f, d, p, &lo, &end);
+    else if (d == dm->dim - 1) {
+      end = lo + node[rank + 1];
+      lo += node[rank];
+    }
+    b->lo[d] = lo;
+    b->n[d]  = end - lo;
+  }
+}
+
+/* from global arrays to slabs, or back */
+static PetscErrorCode DirectCreateSF(DM dm, const PetscInt node[], PetscBool back, PetscSF *sf)
+{
+  PetscMPIInt  size, me;
+  PatchFDBox   mine, theirs, own;
+  PetscInt    *leaf, n = 0;
+  PetscSFNode *root;
+
+  PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)dm), &me));
+  DirectBox(dm, (PetscBool)!back, node, me, &mine);
+  DirectBox(dm, back, node, me, &own);
+  PetscCall(PetscMalloc1(PatchFDBoxSize(&mine), &leaf));
+  PetscCall(PetscMalloc1(PatchFDBoxSize(&mine), &root));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    PatchFDRange both;
+
+    DirectBox(dm, back, node, r, &theirs);
+    for (int d = 0; d < 3; d++) {
+      both[d][0] = PetscMax(mine.lo[d], theirs.lo[d]);
+      both[d][1] = PetscMin(mine.lo[d] + mine.n[d], theirs.lo[d] + theirs.n[d]);
+    }
+    for (PetscInt k = both[2][0]; k < both[2][1]; k++) {
+      for (PetscInt j = both[1][0]; j < both[1][1]; j++) {
+        for (PetscInt i = both[0][0]; i < both[0][1]; i++, n++) {
+          leaf[n] = (PetscInt)PatchFDBoxNode(&mine, i, j, k);
+          root[n] = (PetscSFNode){.rank = r, .index = (PetscInt)PatchFDBoxNode(&theirs, i, j, k)};
+        }
+      }
+    }
+  }
+  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)dm), sf));
+  PetscCall(PetscSFSetGraph(*sf, (PetscInt)PatchFDBoxSize(&own), n, leaf, PETSC_OWN_POINTER, root, PETSC_OWN_POINTER));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what brings global arrays to where they are solved, and back; nothing where they are there already */
+static PetscErrorCode DirectHalosCreate(Mat_Box *m, PetscBool shared)
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+
+  PetscFunctionBegin;
+  if (!box->halo || m->direct[shared].in || (shared && DirectHasSlabs(box, m->dm->dim))) PetscFunctionReturn(PETSC_SUCCESS);
+  for (int back = 0; back < (shared ? 2 : 1); back++) {
+    PetscSF sf;
+
+    if (shared) PetscCall(DirectCreateSF(m->dm, m->slabs, (PetscBool)back, &sf));
+    else PetscCall(DMBoxCreateNaturalSF(m->dm, &sf));
+    PetscCall(PatchFDHaloCreate(sf, box->halotype, back ? &m->direct[shared].out : &m->direct[shared].in));
+    PetscCall(PetscSFDestroy(&sf));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* box: of the arrays that are solved, those of this rank or what the halos bring */
+static PetscErrorCode DirectDescribe(const Mat_Box *m, PetscBool shared, PatchFDBoxSolveDesc *desc)
+{
+  const DM_Box     *box = (const DM_Box *)m->dm->data;
+  const DMBoxField *f   = &box->field[0];
+  PetscMPIInt       me;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    desc->dir[d]    = &m->whole[WholeLine(m, d)];
     desc->first[d]  = f->free[d][0];
     desc->box.lo[d] = 0;
     desc->box.n[d]  = f->line[d].nnodes;
   }
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)m->dm), &me));
+  if (shared) DirectBox(m->dm, (PetscBool)(m->direct[shared].in != NULL), m->slabs, me, &desc->box);
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels kern)
 {
-  const DM_Box       *box = (const DM_Box *)m->dm->data;
-  PatchFDBoxSolveDesc desc;
+  const DM_Box        *box    = (const DM_Box *)m->dm->data;
+  const PetscBool      shared = DirectIsShared(box, m->dm->dim, kern);
+  PatchFDBoxSolveRanks ranks  = {.comm = PetscObjectComm((PetscObject)m->dm), .halo = box->halotype};
+  PatchFDBoxSolveDesc  desc;
 
   PetscFunctionBegin;
   if (m->boxsolve[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
-  if (!m->havewhole) {
-    for (int d = 0; d < 3; d++) PetscCall(PatchFDLineEigenCreate(&box->field[0].line[d], m->form.M[0][d], m->form.A[0][d], &m->whole[d]));
-    if (box->halo && !m->natural) {
-      PetscSF natural;
-
-      PetscCall(DMBoxCreateNaturalSF(m->dm, &natural));
-      PetscCall(PatchFDHaloCreate(natural, box->halotype, &m->natural));
-      PetscCall(PetscSFDestroy(&natural));
-    }
-    m->havewhole = PETSC_TRUE;
-  }
-  DirectDescribe(m, &desc);
-  if (box->halo) {
+  PetscCall(WholeLinesCreate(m));
+  if (shared && !m->slabs) PetscCall(DirectSlabs(m->dm, &m->slabs));
+  PetscCall(DirectHalosCreate(m, shared));
+  PetscCall(DirectDescribe(m, shared, &desc));
+  if (m->direct[shared].in) {
     PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_b[kern->id]));
     PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_x[kern->id]));
   }
-  PetscCall(kern->boxsolvecreate(&desc, &m->boxsolve[kern->id]));
+  ranks.node = m->slabs;
+  PetscCall(PatchFDBoxSolveCreate(kern, m->dm->dim, &desc, shared ? &ranks : NULL, &m->boxsolve[kern->id]));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Coarse problems are small: every rank gathers the right-hand side, solves, and keeps what it owns */
 PetscErrorCode MatBoxDirectSolve(Mat_Box *m, PatchFDKernels kern, const void *b, void *x)
 {
-  const DM_Box       *box = (const DM_Box *)m->dm->data;
-  PatchFDBoxSolveDesc desc;
-  PatchFDRange        own;
-  void               *whole_b = m->whole_b[kern->id], *whole_x = m->whole_x[kern->id];
+  const DM_Box         *box    = (const DM_Box *)m->dm->data;
+  const PetscBool       shared = DirectIsShared(box, m->dm->dim, kern);
+  const MatBoxTransfer *t      = &m->direct[shared];
+  PatchFDBoxSolveDesc   desc;
+  PatchFDRange          own;
+  void                 *there_b = m->whole_b[kern->id], *there_x = m->whole_x[kern->id];
 
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
-  if (box->halo) {
-    DirectDescribe(m, &desc);
+  if (t->in) {
+    PetscCall(PatchFDHaloBegin(t->in, kern, 0, 1, &b));
+    PetscCall(PatchFDHaloEnd(t->in, kern, 0, 1, &there_b));
+  }
+  PetscCall(PatchFDBoxSolveApply(m->boxsolve[kern->id], t->in ? there_b : b, t->in ? there_x : x));
+  if (t->out) {
+    PetscCall(PatchFDHaloBegin(t->out, kern, 0, 1, (const void *const *)&there_x));
+    PetscCall(PatchFDHaloEnd(t->out, kern, 0, 1, &x));
+  } else if (t->in) {
+    PetscCall(DirectDescribe(m, shared, &desc));
     DMBoxFreeNodes(&box->field[0], PETSC_FALSE, own);
-    PetscCall(PatchFDHaloBegin(m->natural, kern, 0, 1, &b));
-    PetscCall(PatchFDHaloEnd(m->natural, kern, 0, 1, &whole_b));
-    PetscCall(kern->boxsolveapply(m->boxsolve[kern->id], whole_b, whole_x));
-    PetscCall(kern->copy(own, &desc.box, whole_x, &box->field[0].global, x));
-  } else PetscCall(kern->boxsolveapply(m->boxsolve[kern->id], b, x));
+    PetscCall(kern->copy(own, &desc.box, there_x, &box->field[0].global, x));
+  }
   PetscCall(PetscLogEventEnd(PATCHFD_BoxSolve, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -99,6 +254,10 @@ static void WholeBlocks(DM dm, PetscInt coarsenings, PetscInt *nblock, PetscLogD
 PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
 {
   PetscFunctionBegin;
+  if (limit == PETSC_DETERMINE) {
+    PetscCall(MatBoxDirectCoarsenings(dm, n));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscInt fewer = 0; fewer < *n; fewer++) {
     PetscInt       nblock;
     PetscLogDouble size;

@@ -25,7 +25,7 @@ struct _n_PatchFDHalo {
   PetscSF       sf; /* its communicator; tags are its own */
   DMBoxHaloType want;
   PetscMPIInt   tag, n, *rank; /* ranks that this one receives from or sends to */
-  PetscInt     *first[2], *index[2];
+  PetscInt     *first[2], *index[2], unit;
   HaloTable     table[PATCHFD_NUM_KERNELS];
 };
 
@@ -85,6 +85,7 @@ PetscErrorCode PatchFDHaloCreate(PetscSF sf, DMBoxHaloType want, PatchFDHalo *ha
   PetscCall(PetscObjectReference((PetscObject)sf));
   h->sf   = sf;
   h->want = want;
+  h->unit = 1;
   PetscCall(PetscObjectGetNewTag((PetscObject)sf, &h->tag));
   /* flags of PEER go both ways, so both sides have the same ranks */
   all = n[0] + n[1];
@@ -94,6 +95,13 @@ PetscErrorCode PatchFDHaloCreate(PetscSF sf, DMBoxHaloType want, PatchFDHalo *ha
   h->n = (PetscMPIInt)all;
   for (int side = 0; side < 2; side++) PetscCall(HaloSetSide(h, side, n[side], rank[side], offset[side], entry[side]));
   *halo = h;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHaloSetUnit(PatchFDHalo h, PetscInt unit)
+{
+  PetscFunctionBegin;
+  h->unit = unit;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -199,7 +207,7 @@ static PetscErrorCode HaloChoose(PatchFDHalo h, PatchFDKernels kern, const Patch
 static PetscErrorCode HaloSetUp(PatchFDHalo h, PatchFDKernels kern)
 {
   const PatchFDHaloKernels k    = tables[kern->id];
-  const PatchFDHaloDesc    desc = {.n = h->n, .first = {h->first[0], h->first[1]}, .index = {h->index[0], h->index[1]}};
+  const PatchFDHaloDesc    desc = {.n = h->n, .unit = h->unit, .first = {h->first[0], h->first[1]}, .index = {h->index[0], h->index[1]}};
   HaloTable               *t    = &h->table[kern->id];
   const char              *why  = NULL;
 
@@ -225,13 +233,13 @@ static PetscErrorCode HaloRequestsCreate(PatchFDHalo h, PatchFDKernels kern, int
     const PetscInt *first = h->first[s];
     MPI_Request    *all   = r->all + (send ? r->n[0] : 0);
 
-    r->numbers[send] = n * first[h->n];
+    r->numbers[send] = (PetscCount)n * first[h->n] * h->unit;
     for (PetscMPIInt i = 0; i < h->n; i++) {
-      char       *at = (char *)t->buffer[s] + (size_t)(n * first[i]) * kern->size;
+      char       *at = (char *)t->buffer[s] + (size_t)(n * first[i]) * h->unit * kern->size;
       PetscMPIInt count;
 
       if (first[i] == first[i + 1]) continue;
-      PetscCall(PetscMPIIntCast(n * (first[i + 1] - first[i]), &count));
+      PetscCall(PetscMPIIntCast((PetscCount)n * (first[i + 1] - first[i]) * h->unit, &count));
       if (send) PetscCallMPI(MPI_Send_init(at, count, (*kern->datatype)(), h->rank[i], h->tag, comm, &all[r->n[1]++]));
       else PetscCallMPI(MPI_Recv_init(at, count, (*kern->datatype)(), h->rank[i], h->tag, comm, &all[r->n[0]++]));
     }

@@ -30,6 +30,8 @@ static inline PetscBool PatchFDHaloIsOnDevice(DMBoxHaloType type)
 }
 
 PETSC_INTERN PetscErrorCode PatchFDHaloCreate(PetscSF, DMBoxHaloType, PatchFDHalo *); /* the graph must not change; collective, as all of these */
+/* an entry of the graph stands for so many numbers, one after another; before the first exchange */
+PETSC_INTERN PetscErrorCode PatchFDHaloSetUnit(PatchFDHalo, PetscInt unit);
 PETSC_INTERN PetscErrorCode PatchFDHaloDestroy(PatchFDHalo *);
 /*
   The entries of side 1 become those of side 0, or, with `side` 1, those of side 1 are added to side 0: from and to are n arrays of the side that is
@@ -53,6 +55,7 @@ typedef enum {
 /* entries in the order of the buffers: those of rank i are first[side][i] .. first[side][i + 1] - 1 */
 typedef struct {
   PetscInt        n; /* of ranks, each of which sends to this one and receives from it, if nothing but a flag */
+  PetscInt        unit; /* numbers of an entry: entry i are those from unit * i on */
   const PetscInt *first[2], *index[2];
 } PatchFDHaloDesc;
 
@@ -74,7 +77,7 @@ struct _PatchFDHaloKernels {
   /* from the arrays into the buffer of the side, and the other way; with REMOTE and STREAM to the other ranks, and from them */
   PetscErrorCode (*pack)(void *plan, int side, PetscInt n, const void *const from[]);
   PetscErrorCode (*unpack)(void *plan, int side, PetscBool add, PetscInt n, void *const to[]);
-  /* the buffers, for MPI: n arrays of a rank begin at n first[side][rank] */
+  /* the buffers, for MPI: n arrays of a rank begin at n first[side][rank] units */
   PetscErrorCode (*buffers)(void *plan, void *buffer[2]);
   /* waits until what has been packed is there, and the buffers that are received may be overwritten; NULL where it is */
   PetscErrorCode (*wait)(void *plan);

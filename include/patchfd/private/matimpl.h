@@ -1,6 +1,7 @@
 #pragma once
 /* The matrices of a DMBOX: what operators are made of, and what a preconditioner can ask of them */
 #include <patchfd/private/boximpl.h>
+#include <patchfd/private/boxsolve.h>
 #include <patchfd/private/fit.h>
 #include <petsc/private/matimpl.h>
 
@@ -173,6 +174,11 @@ typedef struct {
   MatBoxFit      fit[PATCHFD_NUM_KERNELS]; /* in place of plans */
 } MatBoxLocal;
 
+/* of arrays to other ranks and back; nothing where it is NULL */
+typedef struct {
+  PatchFDHalo in, out;
+} MatBoxTransfer;
+
 /* What the nodes that are fixed by the boundary conditions have in a matrix */
 typedef enum {
   MATBOX_FIXED_IDENTITY, /* rows and columns of the identity */
@@ -197,11 +203,13 @@ typedef struct {
   PC                 factors;  /* of the whole box, where there are no such eigenvectors, on every rank */
   VecScatter         toall;
   Vec                factor_x, all_b, all_x; /* layout of the distributed vectors; whole ones */
-  PatchFDHalo        natural; /* the whole box on every rank; NULL on one rank */
+  MatBoxTransfer     direct[2]; /* to the arrays that are solved directly, and back: the whole box on every rank, or slabs that they share; whole.c */
+  PetscInt          *slabs;     /* first free node of each rank, in the last direction */
   Vec                scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxGetScaling() */
   PetscReal          damping; /* see MatBoxGetDamping(); 0 before */
-  void              *mult[PATCHFD_NUM_KERNELS], *boxsolve[PATCHFD_NUM_KERNELS];
-  void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* the whole box, for the direct solve on several ranks */
+  void              *mult[PATCHFD_NUM_KERNELS];
+  PatchFDBoxSolve    boxsolve[PATCHFD_NUM_KERNELS];
+  void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* these arrays */
 } Mat_Box;
 
 /* the functions of a DMBoxOperator that are the same for all operators with a form; the operator sets `form` and what is its own (src/mat/box.c) */
@@ -348,8 +356,9 @@ PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const v
   n, which is how often a mesh can be coarsened, becomes how often it should be: on a GPU kernels on small meshes take no longer than their launches, and one
   product with the dense inverse of a larger mesh, some microseconds, less than a visit of the levels below.  For operators of several fields on one rank
 */
-/* of n coarsenings no more than it takes to have at most so many unknowns */
+/* of n coarsenings no more than it takes to have at most so many unknowns, or with PETSC_DETERMINE as many as take the least time, by the model of cost.c */
 PETSC_INTERN PetscErrorCode MatBoxLimitCoarsenings(DM, PetscInt limit, PetscInt *n);
+PETSC_INTERN PetscErrorCode MatBoxDirectCoarsenings(DM, PetscInt *n); /* cost.c */
 PETSC_INTERN PetscErrorCode MatBoxWholeCoarsenings(DM, PetscInt *n);
 /* x = A^{-1} b for any operator, by a factorization of the assembled matrix, which every rank has: for coarse meshes */
 PETSC_INTERN PetscErrorCode MatBoxFactorSetUp(Mat, Mat_Box *);

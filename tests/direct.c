@@ -1,0 +1,147 @@
+static char help[] = "The direct solve of the whole box: x is what A x was made of, on any number of ranks.\n\
+  -kinds <uniform,graded,mixed,neumann> : all sides Dirichlet; graded in one direction; Neumann on some sides; Neumann on all and a shift.  Lines that are folded, and others\n\
+  -time : solves are timed, too\n\
+  -cells <nx,ny,nz>, -dims <2,3>, -dm_box_degree, -dm_box_space, -dm_box_processes, -dm_box_halo, -dm_vec_type ...\n\n";
+
+#include <petscpatchfd.h>
+#include <petsc/private/dmimpl.h>
+#include <petsctime.h>
+
+static PetscErrorCode CreateBox(PetscInt dim, const char kind[], DM *dm)
+{
+  const PetscReal   D[3] = {1, 2, 0.5};
+  DMBoxBoundaryType side[6];
+  PetscBool         graded, mixed, neumann;
+  PetscInt          cells[3] = {9, 11, 13}, n = 3;
+  PetscReal        *v;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrcmp(kind, "graded", &graded));
+  PetscCall(PetscStrcmp(kind, "mixed", &mixed));
+  PetscCall(PetscStrcmp(kind, "neumann", &neumann));
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", cells, &n, NULL));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, 2, dm));
+  for (int i = 0; i < 6; i++) side[i] = neumann || (mixed && i % 3 == 0) ? DMBOX_NEUMANN : DMBOX_DIRICHLET;
+  PetscCall(DMBoxSetBoundary(*dm, side));
+  if (!graded) PetscCall(DMBoxSetPoisson(*dm, D, neumann ? 3 : 0));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(PetscMalloc1(cells[dim - 1] + 1, &v));
+  for (PetscInt i = 0; i <= cells[dim - 1]; i++) v[i] = i + 0.01 * PetscSqr((PetscReal)i);
+  if (graded) PetscCall(DMBoxSetVertices(*dm, dim - 1, cells[dim - 1] + 1, v));
+  PetscCall(PetscFree(v));
+  PetscCall(DMSetUp(*dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Check(PetscInt dim, const char kind[], PetscBool timing)
+{
+  DM             dm;
+  Mat            A;
+  PC             pc;
+  Vec            x, y, b;
+  PetscRandom    random;
+  PetscReal      norm, error;
+  PetscBool      single;
+  PetscLogDouble start, end, first = 0, best = PETSC_MAX_REAL;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBox(dim, kind, &dm));
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(DMCreateGlobalVector(dm, &x));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecDuplicate(x, &b));
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  PetscCall(VecSetRandom(x, random));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(MatMult(A, x, b));
+  PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+  PetscCall(PCSetOperators(pc, A, A));
+  PetscCall(PCSetType(pc, PCPATCHFD));
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
+  PetscCall(PCSetFromOptions(pc));
+  for (int i = 0; i < (timing ? 6 : 2); i++) { /* twice: nothing is left of the first time */
+    PetscCall(VecNorm(y, NORM_2, &norm));      /* waits for a GPU */
+    PetscCallMPI(MPI_Barrier(PETSC_COMM_WORLD));
+    PetscCall(PetscTime(&start));
+    PetscCall(PCApply(pc, b, y));
+    PetscCall(VecNorm(y, NORM_2, &norm));
+    PetscCall(PetscTime(&end));
+    if (i == 0) first = end - start;
+    best = PetscMin(best, end - start);
+  }
+  PetscCall(VecAXPY(y, -1, x));
+  PetscCall(VecNorm(x, NORM_INFINITY, &norm));
+  PetscCall(VecNorm(y, NORM_INFINITY, &error));
+  PetscCall(PetscStrcmpAny(dm->vectype, &single, VECSINGLE, VECSINGLECUDA, ""));
+  if (error <= (single ? 2e-2 : 1e-9) * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %s: exact\n", dim, kind));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %s: WRONG by %g\n", dim, kind, (double)(error / norm)));
+  PetscCall(PetscInfo(dm, "error %g\n", (double)(error / norm)));
+  if (timing) {
+    PetscInt N;
+
+    PetscCall(VecGetSize(x, &N));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  %" PetscInt_FMT " unknowns, set-up %.1f ms, solve %.3f ms, %.4f ns each, with a norm; error %.1e\n", N, (first - best) * 1e3, best * 1e3, best / (PetscLogDouble)N * 1e9, (double)(error / norm)));
+  }
+  PetscCall(PCDestroy(&pc));
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  char     *kind[4];
+  PetscInt  n = 4, dims[3] = {2, 3}, ndims = 3;
+  PetscBool set, timing = PETSC_FALSE;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-dims", dims, &ndims, &set));
+  if (!set) ndims = 2;
+  PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-kinds", kind, &n, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-time", &timing, NULL));
+  for (PetscInt i = 0; i < ndims; i++)
+    for (PetscInt j = 0; j < n; j++) PetscCall(Check(dims[i], kind[j], timing));
+  for (PetscInt j = 0; j < n; j++) PetscCall(PetscFree(kind[j]));
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+   testset:
+     args: -kinds uniform,graded,mixed,neumann
+     output_file: output/direct_all.out
+     test:
+       suffix: ranks
+       nsize: {{1 2 3 8}}
+       args: -dm_box_space {{q dgq}} -dm_vec_type {{standard single}}
+     # slabs, with more numbers to a line than kernels pad for; 2D
+     test:
+       suffix: slabs
+       nsize: 4
+       output_file: output/direct_slabs.out
+       args: -dims 3 -cells 24,22,30 -dm_box_processes 1,1,-1
+     test:
+       suffix: plane
+       nsize: {{2 5}}
+       output_file: output/direct_plane.out
+       args: -dims 2 -cells 44,42
+   testset:
+     requires: cuda gpu
+     args: -kinds uniform,graded,mixed,neumann -use_gpu_aware_mpi 0 -dims 3
+     output_file: output/direct_slabs.out
+     test:
+       suffix: cuda
+       args: -dm_vec_type {{cuda singlecuda}} -cells 9,11,13 -dm_box_space {{q dgq}}
+     # enough unknowns to be shared
+     test:
+       suffix: cuda_shared
+       nsize: {{2 3}}
+       args: -dm_vec_type {{cuda singlecuda}} -cells 48,50,56 -dm_box_halo {{auto host}}
+
+TEST*/
