@@ -600,7 +600,7 @@ int main(int argc, char **argv)
       requires: cuda gpu
       suffix: box_cuda_ranks
       nsize: 2
-      args: -dm_vec_type {{cuda singlecuda}}
+      args: -dm_vec_type {{cuda singlecuda}} -dm_box_halo {{auto peer}}
 
   testset:
     output_file: output/fusedcg_iterates.out
@@ -659,7 +659,8 @@ int main(int argc, char **argv)
     test:
       requires: cuda gpu
       suffix: breakdown_cuda
-      args: -dm_vec_type cuda
+      nsize: {{1 2}}
+      args: -dm_vec_type cuda -dm_box_halo peer
 
   testset:
     output_file: output/fusedcg_replay.out
@@ -674,6 +675,7 @@ int main(int argc, char **argv)
     test:
       requires: cuda gpu
       suffix: replay_cuda
-      args: -dm_vec_type {{cuda singlecuda}}
+      nsize: {{1 2}}
+      args: -dm_vec_type {{cuda singlecuda}} -dm_box_halo peer
 
 TEST*/
