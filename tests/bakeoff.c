@@ -1045,6 +1045,10 @@ int main(int argc, char **argv)
       nsize: {{1 2}}
       args: -part eigenvalues
     test:
+      suffix: vectors_halo
+      nsize: 2
+      args: -part vectors -degrees 2 -turn -mat_bakeoff_halo host
+    test:
       suffix: errors_l2
       args: -part errors_l2 -degrees 3,4
     test:
@@ -1062,10 +1066,6 @@ int main(int argc, char **argv)
       suffix: vectors
       nsize: {{1 3}}
       args: -part vectors -degrees 2 -turn
-    test:
-      suffix: vectors_halo
-      nsize: 2
-      args: -part vectors -degrees 2 -turn -mat_bakeoff_halo host
     test:
       suffix: errors
       args: -part errors -malloc_dump 0
