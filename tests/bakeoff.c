@@ -519,15 +519,18 @@ static PetscErrorCode ErrorsOf(PetscInt degree, int i)
     PetscInt        its, refine = level;
     PetscQuadrature q;
     PetscObject     fe;
-    Vec             b, x;
+    Vec             load, b, x;
     Mat             A;
     DM              dm;
 
     for (PetscInt n = errorcells[degree - 1]; n > 2; n /= 2) refine++;
     PetscCall(MeshCreate(&m, refine, &dm));
     PetscCall(MatCreateBakeoff(dm, scalar[i], MAT_BAKEOFF_GLOBAL, &A));
-    PetscCall(Load(dm, (PetscBool)(i == 0), &b));
-    PetscCall(VecDuplicate(b, &x));
+    PetscCall(MatSetFromOptions(A));
+    PetscCall(Load(dm, (PetscBool)(i == 0), &load));
+    PetscCall(MatCreateVecs(A, &x, &b));
+    PetscCall(VecCopy(load, b));
+    PetscCall(VecDestroy(&load));
     PetscCall(Solve(A, PCJACOBI, 1e-13, b, x, &its, NULL));
     PetscCall(DMGetField(dm, 0, NULL, &fe));
     PetscCall(PetscDTGaussTensorQuadrature(3, 1, degree + 4, -1, 1, &q));
@@ -678,6 +681,7 @@ static PetscErrorCode Vectors(PetscInt degree, PetscBool turn, MatBakeoffProblem
   PetscFunctionBeginUser;
   PetscCall(MeshCreate(&m, 0, &dm));
   PetscCall(MatCreateBakeoff(dm, problem, layout, &A));
+  PetscCall(MatSetFromOptions(A));
   PetscCall(Interpolate(dm, Wave, &g));
   PetscCall(ToLayout(A, layout, g, &x));
   PetscCall(VecNorm(g, NORM_2, &found[0]));
@@ -791,6 +795,7 @@ static PetscErrorCode Options(void)
 {
   const Mesh        m = {3, {2, 1, 3}, 3, 1, 5, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, Sine};
   MatBakeoffFactors factors;
+  DMBoxHaloType     halo;
   PetscReal         lambda;
   Vec               x, y, z;
   Mat               A, B;
@@ -804,12 +809,15 @@ static PetscErrorCode Options(void)
   PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_GLOBAL, &B));
   PetscCall(PetscOptionsSetValue(NULL, "-other_mat_bakeoff_lambda", "2.5"));
   PetscCall(PetscOptionsSetValue(NULL, "-other_mat_bakeoff_factors", "stored"));
+  PetscCall(PetscOptionsSetValue(NULL, "-other_mat_bakeoff_halo", "host"));
   PetscCall(MatSetOptionsPrefix(B, "other_"));
   PetscCall(MatSetFromOptions(B));
   PetscCall(MatBakeoffGetLambda(B, &lambda));
   PetscCall(MatBakeoffGetFactors(B, &factors));
+  PetscCall(MatBakeoffGetHaloType(B, &halo));
   PetscCall(Check("-mat_bakeoff_lambda", "bp3", 3, lambda, 2.5, 0));
   PetscCall(Check("-mat_bakeoff_factors", "bp3", 3, factors, MAT_BAKEOFF_FACTORS_STORED, 0));
+  PetscCall(Check("-mat_bakeoff_halo", "bp3", 3, halo, DMBOX_HALO_HOST, 0));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecDuplicate(x, &z));
   PetscCall(VecSetRandom(x, NULL));
@@ -1026,10 +1034,20 @@ int main(int argc, char **argv)
       suffix: cuda_solve
       requires: cuda gpu
       args: -part solve -degrees 3 -dm_vec_type cuda
+    # ranks that share a GPU, too
+    test:
+      suffix: cuda_fusedcg
+      requires: cuda gpu
+      nsize: {{1 2}}
+      args: -part errors_l2 -degrees 3 -dm_vec_type cuda -ksp_type fusedcg -ksp_fusedcg_sweep {{0 1}} -mat_bakeoff_halo {{host peer}}
     test:
       suffix: eigenvalues
       nsize: {{1 2}}
       args: -part eigenvalues
+    test:
+      suffix: vectors_halo
+      nsize: 2
+      args: -part vectors -degrees 2 -turn -mat_bakeoff_halo host
     test:
       suffix: errors_l2
       args: -part errors_l2 -degrees 3,4

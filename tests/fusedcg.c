@@ -21,7 +21,7 @@ typedef struct {
   PetscReal tolerance;
   PetscBool single;
   PetscBool recorded; /* may the next solve replay iterations? */
-  PetscBool replays;  /* does the preconditioner replay something? */
+  PetscBool replays;  /* may something else be replayed: by the preconditioner, or as ranks exchange? */
   PetscInt  norms;    /* norms of the histories that are compared: rounding errors grow */
 } Pair;
 
@@ -39,6 +39,9 @@ static PetscErrorCode Replays(PetscInt *n)
 
 static PetscErrorCode CreateKSPs(Pair *p, const char *pctype)
 {
+  DMBoxHaloType type = DMBOX_HALO_HOST;
+  PetscMPIInt   size;
+
   PetscFunctionBeginUser;
   for (int i = 0; i < 2; i++) {
     PC pc;
@@ -53,7 +56,10 @@ static PetscErrorCode CreateKSPs(Pair *p, const char *pctype)
     PetscCall(PCSetDM(pc, p->dm));
     PetscCall(KSPSetFromOptions(p->ksp[i]));
   }
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  if (p->dm) PetscCall(DMBoxGetHaloType(p->dm, &type));
   PetscCall(PetscStrcmp(pctype, PCPATCHMG, &p->replays));
+  p->replays  = (PetscBool)(p->replays || (size > 1 && type == DMBOX_HALO_AUTO));
   p->recorded = PETSC_FALSE;
   p->norms    = MAX_HISTORY;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -212,15 +218,17 @@ static PetscErrorCode SetGuess(Pair *p, PetscBool guess)
 /* may the iterations with this preconditioner be recorded where there is a GPU? */
 static PetscErrorCode MayRecord(const Pair *p, const char *pctype, PetscBool *may)
 {
-  PetscBool   none, jacobi, shell;
-  PetscMPIInt size;
+  DMBoxHaloType type = DMBOX_HALO_HOST;
+  PetscBool     none, jacobi, shell;
+  PetscMPIInt   size;
 
   PetscFunctionBeginUser;
+  if (p->dm) PetscCall(DMBoxGetHaloType(p->dm, &type));
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   PetscCall(PetscStrcmp(pctype, PCNONE, &none));
   PetscCall(PetscStrcmp(pctype, PCJACOBI, &jacobi));
   PetscCall(PetscObjectTypeCompare((PetscObject)p->A, MATSHELL, &shell));
-  *may = (PetscBool)((none || jacobi) && shell && size == 1);
+  *may = (PetscBool)((none || jacobi) && shell && (size == 1 || type == DMBOX_HALO_PEER || type == DMBOX_HALO_NCCL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -600,7 +608,7 @@ int main(int argc, char **argv)
       requires: cuda gpu
       suffix: box_cuda_ranks
       nsize: 2
-      args: -dm_vec_type {{cuda singlecuda}}
+      args: -dm_vec_type {{cuda singlecuda}} -dm_box_halo {{auto peer}}
 
   testset:
     output_file: output/fusedcg_iterates.out
@@ -659,7 +667,8 @@ int main(int argc, char **argv)
     test:
       requires: cuda gpu
       suffix: breakdown_cuda
-      args: -dm_vec_type cuda
+      nsize: {{1 2}}
+      args: -dm_vec_type cuda -dm_box_halo peer
 
   testset:
     output_file: output/fusedcg_replay.out
@@ -674,6 +683,7 @@ int main(int argc, char **argv)
     test:
       requires: cuda gpu
       suffix: replay_cuda
-      args: -dm_vec_type {{cuda singlecuda}}
+      nsize: {{1 2}}
+      args: -dm_vec_type {{cuda singlecuda}} -dm_box_halo peer
 
 TEST*/

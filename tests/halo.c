@@ -1,10 +1,13 @@
 static char help[] = "What ranks exchange.  -part\n\
   transports : the operator and V-cycles, applied several times, are the same for every -dm_box_halo that is given as -types\n\
   messages   : of a V-cycle, its smoothing steps and the operator, on 8 ranks, against what a rank has to send\n\
+  faults     : messages from memory that MPI cannot read do no harm\n\
   errors     : types that do not exist, or too late\n\n";
 
 #include <petscpatchfd.h>
 #include <petsc/private/dmimpl.h>
+#include <patchfd/private/halo.h>
+#include <sys/mman.h>
 #include "catch.h"
 
 static PetscErrorCode CreateProblem(const char type[], PetscInt cells, PetscInt degree, DM *dm, Mat *A, PC *pc, Vec *x, Vec *y)
@@ -142,6 +145,40 @@ static PetscErrorCode CheckMessages(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- faults ---- */
+
+/* a fault, and then messages on another communicator, to the rank itself and to others */
+static PetscErrorCode CheckFaults(void)
+{
+  const PetscMPIInt n = 1000;
+  const size_t      bytes = sizeof(double) * 1000;
+  double           *own, *none;
+  PetscMPIInt       rank, size;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
+  PetscCall(PetscCalloc1(2 * n, &own));
+  none = (double *)mmap(NULL, bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  PetscCheck(none != MAP_FAILED, PETSC_COMM_SELF, PETSC_ERR_MEM, "mmap() of %zu bytes", bytes);
+  for (int i = 0; i < 3; i++) {
+    const PetscMPIInt dest = i < 2 ? rank : (rank + 1) % size, source = i < 2 ? rank : (rank + size - 1) % size;
+    PetscBool         survives;
+    MPI_Comm          comm;
+
+    PetscCallMPI(MPI_Comm_dup(PETSC_COMM_WORLD, &comm));
+    own[0]   = rank + 1;
+    own[n]   = 0;
+    survives = PatchFDHaloSurvives(comm, n, dest, i ? own : none, source, own + n);
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &survives, 1, MPI_C_BOOL, i ? MPI_LAND : MPI_LOR, PETSC_COMM_WORLD));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, %s: %s\n", i < 2 ? "to itself" : "to others", i ? "readable" : "not readable", survives && own[n] == source + 1 ? "arrives" : "does not arrive"));
+    if (survives) PetscCallMPI(MPI_Comm_free(&comm));
+  }
+  munmap(none, bytes);
+  PetscCall(PetscFree(own));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- errors ---- */
 
 static PetscErrorCode CheckErrors(void)
@@ -168,7 +205,7 @@ static PetscErrorCode CheckErrors(void)
   PetscCall(DMDestroy(&dm));
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetType(pc, PCPATCHMG));
-  CATCH(ierr, PCPatchMGSetCoarseEqLim(pc, -3));
+  CATCH(ierr, PCPatchMGSetCoarseEqLim(pc, -5));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr == PETSC_ERR_ARG_OUTOFRANGE ? "ok" : "NO ERROR", lastmessage));
   PetscCall(PCMGSetLevels(pc, 2, NULL));
   CATCH(ierr, PCPatchMGSetCoarseEqLim(pc, 100));
@@ -180,7 +217,7 @@ static PetscErrorCode CheckErrors(void)
 int main(int argc, char **argv)
 {
   char      part[32] = "";
-  PetscBool is[3];
+  PetscBool is[4];
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -189,9 +226,11 @@ int main(int argc, char **argv)
   PetscCall(PetscStrcmp(part, "transports", &is[0]));
   PetscCall(PetscStrcmp(part, "messages", &is[1]));
   PetscCall(PetscStrcmp(part, "errors", &is[2]));
+  PetscCall(PetscStrcmp(part, "faults", &is[3]));
   if (is[0]) PetscCall(CheckTransports());
   if (is[1]) PetscCall(CheckMessages());
   if (is[2]) PetscCall(CheckErrors());
+  if (is[3]) PetscCall(CheckFaults());
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -211,6 +250,10 @@ int main(int argc, char **argv)
      suffix: errors
      nsize: 2
      args: -part errors -malloc_dump 0
+   test:
+     suffix: faults
+     nsize: {{1 3}}
+     args: -part faults
    test:
      suffix: host
      nsize: {{2 3 8}}

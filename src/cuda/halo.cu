@@ -265,6 +265,7 @@ struct Halo {
     for (PetscInt a = 0; a < n; a++) arrays.a[a] = (const T *)from[a];
     const dim3 grid = blocks(p->most(side), p->n);
 
+    PetscCall(PetscLogGpuTimeBegin());
     if (p->way == PATCHFD_HALO_REMOTE) PackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], p->unit, (int)n, arrays, NULL, p->peer, 1 - side, p->counters);
     else {
       PackKernel<T, false><<<grid, HALO_THREADS, 0, stream>>>(p->first[side], p->index[side], p->unit, (int)n, arrays, p->buffer[side], NULL, 0, p->counters);
@@ -272,6 +273,7 @@ struct Halo {
       else PetscCallCUDA(cudaEventRecord(p->event, stream));
     }
     PetscCallCUDA(cudaGetLastError());
+    PetscCall(PetscLogGpuTimeEnd());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -286,6 +288,7 @@ struct Halo {
     PetscFunctionBegin;
     PetscCall(Stream(&stream));
     for (PetscInt a = 0; a < n; a++) arrays.a[a] = (T *)to[a];
+    PetscCall(PetscLogGpuTimeBegin());
     for (PetscInt r = 0; r < p->n; r += each) {
       const dim3 grid = blocks(p->most(side), each);
       const bool last = r + each == p->n;
@@ -295,6 +298,7 @@ struct Halo {
       else UnpackKernel<T, false><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], p->unit, (int)n, p->buffer[side], 0, (bool)add, arrays, NULL, last, p->counters);
     }
     PetscCallCUDA(cudaGetLastError());
+    PetscCall(PetscLogGpuTimeEnd());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

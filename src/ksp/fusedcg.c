@@ -203,13 +203,18 @@ static PetscErrorCode FusedCGCanRecord(KSP ksp, const KSP_FusedCG *cg, Mat A, Pe
 
 static PetscErrorCode FusedCGSetMat(KSP ksp, KSP_FusedCG *cg)
 {
-  Mat A;
+  Mat   A;
+  void *like;
 
   PetscFunctionBegin;
   PetscCall(PCGetOperators(ksp->pc, &A, NULL));
   PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatFusedCGSweep_C", &cg->sweep));
   cg->offered = PETSC_FALSE;
-  if (cg->sweep && cg->diagonal) PetscCall((*cg->sweep)(A, cg->kern, NULL, NULL, NULL, NULL, NULL, NULL, &cg->offered));
+  if (cg->sweep && cg->diagonal) {
+    PetscCall(PatchFDVecGetArray(ksp->work[1], cg->kern, &like));
+    PetscCall((*cg->sweep)(A, cg->kern, NULL, NULL, NULL, like, NULL, NULL, &cg->offered));
+    PetscCall(PatchFDVecRestoreArray(ksp->work[1], cg->kern, &like));
+  }
   if (!cg->offered || !cg->wanted) cg->sweep = NULL;
   cg->p[0] = ksp->work[1];
   if (!cg->sweep) PetscCall(VecDestroy(&cg->p[1]));

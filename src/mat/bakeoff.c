@@ -121,20 +121,26 @@ PetscErrorCode BakeoffGetKernels(Mat_Bakeoff *m, PatchFDKernels kern, BakeoffKer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* an array with ghosts, k->x or k->y: the global one's own, or one that is kept */
-static PetscErrorCode BakeoffGetLocal(const Mat_Bakeoff *m, PatchFDKernels kern, const void *global, void **kept, void **local)
+/* is there room for ghosts behind this array?  On one rank there are none */
+static PetscBool BakeoffHasRoom(const Mat_Bakeoff *m, const void *global)
 {
   const size_t room[2] = {0, m->nleaf};
 
+  return (PetscBool)(!m->sf || PatchFDRoomHas(global, room));
+}
+
+/* an array with ghosts, k->x or k->y: the global one's own, or one that is kept */
+static PetscErrorCode BakeoffGetLocal(const Mat_Bakeoff *m, PatchFDKernels kern, const void *global, void **kept, void **local)
+{
   PetscFunctionBegin;
   *local = (void *)global;
-  if (!m->sf || (global && PatchFDRoomHas(global, room))) PetscFunctionReturn(PETSC_SUCCESS);
+  if (BakeoffHasRoom(m, global)) PetscFunctionReturn(PETSC_SUCCESS);
   if (!*kept) PetscCall((*kern->malloc)(m->nlocal, kept));
   *local = *kept;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void *BakeoffGhosts(const Mat_Bakeoff *m, PatchFDKernels kern, void *local)
+static void *BakeoffGhosts(const Mat_Bakeoff *m, PatchFDKernels kern, const void *local)
 {
   return (char *)local + m->nowned * kern->size;
 }
@@ -356,7 +362,10 @@ static PetscErrorCode MatApply_Bakeoff(Mat A, PetscReal alpha, Vec x, Vec y0, Ve
 
 MAT_PRODUCTS(Bakeoff)
 
-/* the first sweep of KSPFUSEDCG, where the kernels' array is the vector itself */
+/*
+  The first sweep of KSPFUSEDCG, where the kernels' arrays are the vectors themselves.  Between GPUs with the ghosts of the residual, and of d, which a rank cannot tell from
+  that of the solve before: then all ranks of a node find the same direction there, and what cells give to p'w is that of the rank's cells
+*/
 static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const void *d, const void *r, const void *q, void *p, void *w, PatchFDSweep *sweep, PetscBool *can)
 {
   Mat_Bakeoff    *m;
@@ -364,11 +373,21 @@ static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const 
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  *can = (PetscBool)(m->layout == MAT_BAKEOFF_GLOBAL && !m->sf && kern->operatorsweep);
+  *can = (PetscBool)(m->layout == MAT_BAKEOFF_GLOBAL && kern->operatorsweep && (!m->sf || (!PetscMemTypeHost(kern->memtype) && BakeoffHasRoom(m, p))));
   if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscCall(BakeoffGetKernels(m, kern, &k));
+  if (m->halo) {
+    const void *const from[2] = {r, d};
+    void *const       to[2]   = {BakeoffGhosts(m, kern, r), d ? BakeoffGhosts(m, kern, d) : NULL};
+
+    PetscCall(PetscLogEventBegin(PATCHFD_Halo, m->dm, 0, 0, 0));
+    PetscCall(PatchFDHaloBegin(m->halo, kern, 0, d ? 2 : 1, from));
+    PetscCall(PatchFDHaloEnd(m->halo, kern, 0, d ? 2 : 1, to));
+    PetscCall(PetscLogEventEnd(PATCHFD_Halo, m->dm, 0, 0, 0));
+  }
   PetscCall((*kern->operatorsweep)(k->plan, d, r, q, p, w, sweep));
+  if (m->halo) PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, w), w));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -251,13 +251,37 @@ static void WholeBlocks(DM dm, PetscInt coarsenings, PetscInt *nblock, PetscLogD
   *size /= (PetscLogDouble)*nblock;
 }
 
+/*
+  Unless the user says it: on a GPU, for large problems of operators that fast diagonalization solves.  1e5 unknowns take less time so than the kernels and exchanges of
+  the levels below; small problems coarsen as on the host, and none depends on the number of ranks
+*/
+static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
+{
+  const DM_Box  *box = (const DM_Box *)dm->data;
+  PatchFDKernels kern;
+  PetscBool      poisson;
+  PetscInt       nblock;
+  PetscLogDouble size;
+
+  PetscFunctionBegin;
+  *limit = 0;
+  PetscCall(PetscStrcmp(box->op->name, "poisson", &poisson));
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  if (!poisson || PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  WholeBlocks(dm, 0, &nblock, &size);
+  if ((PetscLogDouble)nblock * size >= 5e5) *limit = 100000;
+  if (*limit) PetscCall(PetscInfo(dm, "Levels of PCPATCHMG end at a mesh with at most %" PetscInt_FMT " unknowns, which is solved directly: -pc_patchmg_coarse_eq_limit\n", *limit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
 {
   PetscFunctionBegin;
-  if (limit == PETSC_DETERMINE) {
+  if (limit == PETSC_UNLIMITED) {
     PetscCall(MatBoxDirectCoarsenings(dm, n));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (limit == PETSC_DECIDE) PetscCall(WholeDefaultLimit(dm, &limit));
   for (PetscInt fewer = 0; fewer < *n; fewer++) {
     PetscInt       nblock;
     PetscLogDouble size;

@@ -27,7 +27,7 @@ typedef struct {
 
 typedef struct {
   PetscBool     symmetric, graph;
-  PetscInt      eqlimit; /* as many unknowns are solved directly */
+  PetscInt      eqlimit; /* as many unknowns are solved directly; PETSC_DECIDE until the user says it */
   PatchMGRecord record;
   PetscErrorCode (*setfromoptions)(PC, PetscOptionItems), (*setup)(PC), (*apply)(PC, Vec, Vec), (*reset)(PC), (*destroy)(PC); /* PCMG's */
   PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
@@ -584,7 +584,8 @@ static PetscErrorCode PCPatchMGGetGraph_PatchMG(PC pc, PetscBool *graph)
 static PetscErrorCode PCPatchMGSetCoarseEqLim_PatchMG(PC pc, PetscInt limit)
 {
   PetscFunctionBegin;
-  PetscCheck(limit >= 0 || limit == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHMG: -pc_patchmg_coarse_eq_limit must be a number of unknowns or determine, found %" PetscInt_FMT, limit);
+  PetscCheck(limit >= 0 || limit == PETSC_DECIDE || limit == PETSC_UNLIMITED, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "PCPATCHMG: -pc_patchmg_coarse_eq_limit must be a number of unknowns, decide or unlimited, found %" PetscInt_FMT, limit);
   PetscCheck(!((PC_MG *)pc->data)->levels || PATCHMG(pc)->eqlimit == limit, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
              "PCPATCHMG: -pc_patchmg_coarse_eq_limit must be set before the number of levels, by -pc_mg_levels or PCSetUp()");
   PATCHMG(pc)->eqlimit = limit;
@@ -637,7 +638,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   Options Database Keys:
 + -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
 . -pc_patchmg_graph (true|false)     - replay the V-cycle as a CUDA graph on a GPU (default true)
-. -pc_patchmg_coarse_eq_limit n      - coarsen no further than to a mesh with at most n unknowns, which is solved directly (default 0: as far as possible)
+. -pc_patchmg_coarse_eq_limit n      - coarsen no further than to a mesh with at most n unknowns, which is solved directly; 0 for as far as possible (the default but for large problems on GPUs)
 - -pc_mg_*                           - the options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
 
   Level: beginner
@@ -677,6 +678,7 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   PetscCall(PetscNew(&p));
   ((PC_MG *)pc->data)->innerctx = p;
   p->graph                      = PETSC_TRUE;
+  p->eqlimit                    = PETSC_DECIDE;
   p->setfromoptions             = pc->ops->setfromoptions;
   p->setup                      = pc->ops->setup;
   p->apply                      = pc->ops->apply;

@@ -135,20 +135,20 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
 
   Input Parameters:
 + pc    - the preconditioner
-- limit - the number of unknowns, on all processes together; 0 (default) to coarsen as far as possible, `PETSC_DETERMINE` for the level that an estimate chooses
+- limit - the number of unknowns, on all processes together; 0 to coarsen as far as possible; `PETSC_UNLIMITED` for the level that an estimate chooses; or `PETSC_DECIDE` (default)
 
   Options Database Key:
-. -pc_patchmg_coarse_eq_limit limit - the number of unknowns, or determine
+. -pc_patchmg_coarse_eq_limit limit - the number of unknowns, decide or unlimited
 
   Level: intermediate
 
   Notes:
   On a GPU a visit of a small level is some dozen kernels of some microseconds each, and on several processes exchanges between them. The direct solver of the whole
   box is six products and a sum, and on several processes a message to each: each has the whole coarsest mesh and solves there for itself, or they share the work where
-  there is enough of it. For operators that fast diagonalization solves, 1e5 unknowns take less time so than the levels below them. With the unknowns of the finest
-  mesh the preconditioner is the direct solver.
+  there is enough of it. For operators that fast diagonalization solves, 1e5 unknowns take less time so than the levels below them: that is the default for `poisson` with
+  5e5 unknowns or more on GPUs, and 0 elsewhere. With the unknowns of the finest mesh the preconditioner is the direct solver.
 
-  `PETSC_DETERMINE` compares, level by level, the direct solve with a V-cycle from there on (four V-cycles on the finest level), by a model of both for the processes and the
+  `PETSC_UNLIMITED` compares, level by level, the direct solve with a V-cycle from there on (four V-cycles on the finest level), by a model of both for the processes and the
   vector type in use, and takes the finest level where the direct solve is cheaper: for constant coefficients (`poisson`) often the finest of all. `-info` says what was
   chosen, and with which estimates. For other operators it is 0.
 

@@ -164,43 +164,51 @@ static PetscErrorCode HaloConnect(PatchFDHalo h, PatchFDHaloKernels k, void *pla
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a plan for PEER or NCCL, or none and the reason */
+/* a plan for a transport, or none and the reason */
 static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFDHaloDesc *desc, DMBoxHaloType type, void **plan, const char **why)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)h->sf);
-  PetscBool      connected = PETSC_FALSE;
+  PetscBool      works = PETSC_TRUE;
 
   PetscFunctionBegin;
+  *why = NULL;
+  if (type == DMBOX_HALO_MPI) PetscCall(PatchFDHaloProbeMPI(comm, &works));
+  if (!works) *why = "MPI cannot send from the memory of GPUs";
+  if (!works) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*k->create)(desc, ways[type], plan));
   if (type == DMBOX_HALO_NCCL) PetscCall((*k->join)(*plan, comm, h->rank, why));
-  else {
-    PetscCall(HaloConnect(h, k, *plan, &connected));
-    if (!connected) *why = "a GPU cannot reach the memory of another";
-    if (!connected) PetscCall((*k->disconnect)(*plan));
+  if (type == DMBOX_HALO_PEER) {
+    PetscCall(HaloConnect(h, k, *plan, &works));
+    if (!works) *why = "a GPU cannot reach the memory of another";
+    if (!works) PetscCall((*k->disconnect)(*plan));
     PetscCallMPI(MPI_Barrier(comm));
   }
   if (*why) PetscCall((*k->destroy)(plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the best that works, or what was asked for */
-static PetscErrorCode HaloChoose(PatchFDHalo h, PatchFDKernels kern, const PatchFDHaloDesc *desc, DMBoxHaloType *type, void **plan, const char **why)
+/* the first that works of what there is to choose from, or what was asked for */
+static PetscErrorCode HaloChoose(PatchFDHalo h, PatchFDKernels kern, const PatchFDHaloDesc *desc, DMBoxHaloType *type, void **plan)
 {
-  const PatchFDHaloKernels k    = tables[kern->id];
-  const MPI_Comm           comm = PetscObjectComm((PetscObject)h->sf);
-  const PetscBool          any  = (PetscBool)(h->want == DMBOX_HALO_AUTO);
-  PetscBool                together = PETSC_FALSE, sharing = PETSC_FALSE;
+  static const DMBoxHaloType all[] = {DMBOX_HALO_PEER, DMBOX_HALO_MPI, DMBOX_HALO_NCCL, DMBOX_HALO_HOST};
+  const MPI_Comm             comm  = PetscObjectComm((PetscObject)h->sf);
+  const PetscBool            any   = (PetscBool)(h->want == DMBOX_HALO_AUTO);
+  PetscBool                  together = PETSC_TRUE, sharing = PETSC_FALSE;
 
   PetscFunctionBegin;
-  *why = NULL;
-  if (any || h->want == DMBOX_HALO_PEER) PetscCall(HaloFindPlaces(comm, k, &together, &sharing));
-  if (any && sharing) *why = "ranks share a GPU";
-  else if (h->want == DMBOX_HALO_PEER && !together) *why = "the ranks are on several machines";
-  *type = any ? (together ? DMBOX_HALO_PEER : DMBOX_HALO_NCCL) : h->want;
-  if (any && use_gpu_aware_mpi && !together) *type = DMBOX_HALO_MPI;
-  if (!*why && (*type == DMBOX_HALO_PEER || *type == DMBOX_HALO_NCCL)) PetscCall(HaloTry(h, k, desc, *type, plan, why));
-  PetscCheck(!*why || any, comm, PETSC_ERR_SUP, "-dm_box_halo %s (DMBoxSetHaloType()) is not possible: %s; use auto, host, or mpi if MPI can read the GPU's memory", DMBoxHaloTypes[h->want], *why);
-  if (*why) *type = use_gpu_aware_mpi ? DMBOX_HALO_MPI : DMBOX_HALO_HOST;
+  if (any || h->want == DMBOX_HALO_PEER) PetscCall(HaloFindPlaces(comm, tables[kern->id], &together, &sharing));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(all) && !*plan; i++) {
+    const PetscBool device = PatchFDHaloIsOnDevice(all[i]);
+    const char     *why    = NULL;
+
+    if (!any && h->want != all[i]) continue;
+    *type = all[i];
+    if (all[i] == DMBOX_HALO_PEER && !together) why = "the ranks are on several machines";
+    else if (any && device && sharing) why = "ranks share a GPU";
+    else PetscCall(HaloTry(h, tables[kern->id], desc, all[i], plan, &why));
+    PetscCheck(!why || any, comm, PETSC_ERR_SUP, "-dm_box_halo %s (DMBoxSetHaloType()) is not possible: %s; use auto or host", DMBoxHaloTypes[h->want], why);
+    if (why) PetscCall(PetscInfo(h->sf, "Halo of %s arrays, not by %s: %s\n", kern->name, DMBoxHaloTypes[all[i]], why));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -209,15 +217,14 @@ static PetscErrorCode HaloSetUp(PatchFDHalo h, PatchFDKernels kern)
   const PatchFDHaloKernels k    = tables[kern->id];
   const PatchFDHaloDesc    desc = {.n = h->n, .unit = h->unit, .first = {h->first[0], h->first[1]}, .index = {h->index[0], h->index[1]}};
   HaloTable               *t    = &h->table[kern->id];
-  const char              *why  = NULL;
 
   PetscFunctionBegin;
   if (t->plan) PetscFunctionReturn(PETSC_SUCCESS);
   t->type = DMBOX_HALO_MPI;
-  if (!PetscMemTypeHost(kern->memtype)) PetscCall(HaloChoose(h, kern, &desc, &t->type, &t->plan, &why));
-  if (!t->plan) PetscCall((*k->create)(&desc, ways[t->type], &t->plan));
+  if (PetscMemTypeHost(kern->memtype)) PetscCall((*k->create)(&desc, ways[t->type], &t->plan));
+  else PetscCall(HaloChoose(h, kern, &desc, &t->type, &t->plan));
   if (!PatchFDHaloIsOnDevice(t->type)) PetscCall((*k->buffers)(t->plan, t->buffer));
-  PetscCall(PetscInfo(h->sf, "Halo of %s arrays, with %d ranks: -dm_box_halo %s%s%s\n", kern->name, (int)h->n, DMBoxHaloTypes[t->type], why ? ", since " : "", why ? why : ""));
+  PetscCall(PetscInfo(h->sf, "Halo of %s arrays, with %d ranks: by %s\n", kern->name, (int)h->n, DMBoxHaloTypes[t->type]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

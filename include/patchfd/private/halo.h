@@ -42,6 +42,11 @@ PETSC_INTERN PetscErrorCode PatchFDHaloEnd(PatchFDHalo, PatchFDKernels, int side
 /* what is in use for the arrays of a table, once something has travelled; before that what was asked for */
 PETSC_INTERN DMBoxHaloType PatchFDHaloGetType(PatchFDHalo, PatchFDKernels);
 
+/* can MPI send from the memory of GPUs, between all ranks of the communicator?  Collective; the first call finds out (haloprobe.c) */
+PETSC_INTERN PetscErrorCode PatchFDHaloProbeMPI(MPI_Comm, PetscBool *);
+/* n doubles to the rank dest and from the rank source: PETSC_FALSE if there is a fault or nothing arrives; the communicator is not to be used again then */
+PETSC_INTERN PetscBool PatchFDHaloSurvives(MPI_Comm, PetscMPIInt n, PetscMPIInt dest, const void *from, PetscMPIInt source, void *to);
+
 /* ---- what a transport is made of, a table for each kernel table ---- */
 
 /* where buffers are, and who moves them */
