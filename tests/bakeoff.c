@@ -671,7 +671,7 @@ static PetscErrorCode Vectors(PetscInt degree, PetscBool turn, MatBakeoffProblem
   const PetscBool vector = (PetscBool)(problem == MAT_BAKEOFF_BP2 || problem == MAT_BAKEOFF_BP4 || problem == MAT_BAKEOFF_BP6);
   const Mesh      m      = {3, {2, 3, 4}, degree, vector ? 3 : 1, degree + 2, turn, PETSC_TRUE, PETSC_FALSE, Sine};
   const char     *name   = MatBakeoffProblems[problem];
-  Vec             g, b, x, y, z, single, result;
+  Vec             g, b, x, y, z, single, result, own[2];
   PetscReal       found[2];
   PetscInt        its[2];
   PetscBool       symmetric;
@@ -708,6 +708,18 @@ static PetscErrorCode Vectors(PetscInt degree, PetscBool turn, MatBakeoffProblem
   PetscCall(Compare("MatMultTranspose()", name, degree, z, y, 1e-14));
   PetscCall(MatIsSymmetric(A, 0, &symmetric));
   PetscCall(Check("is symmetric", name, degree, symmetric, 1, 0));
+
+  /* vectors of the matrix have a VecAYPX() of their own where they are in GPU memory, and so have their duplicates */
+  PetscCall(VecCopy(x, z));
+  PetscCall(VecAXPY(z, 0.3, b));
+  PetscCall(MatCreateVecs(A, &own[0], NULL));
+  PetscCall(VecDuplicate(own[0], &own[1]));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecCopy(b, own[i]));
+    PetscCall(VecAYPX(own[i], 0.3, x));
+    PetscCall(Compare("VecAYPX()", name, degree, own[i], z, 1e-15));
+    PetscCall(VecDestroy(&own[i]));
+  }
 
   /* single precision: the product, the diagonal, and a solve with PCSINGLE inside */
   PetscCall(VecCreate(PETSC_COMM_WORLD, &single));
@@ -1066,6 +1078,11 @@ int main(int argc, char **argv)
       suffix: vectors
       nsize: {{1 3}}
       args: -part vectors -degrees 2 -turn
+    test:
+      suffix: cuda_vectors
+      requires: cuda gpu
+      nsize: {{1 2}}
+      args: -part vectors -degrees 2 -turn -dm_vec_type cuda
     test:
       suffix: errors
       args: -part errors -malloc_dump 0

@@ -13,6 +13,7 @@ typedef Sums<PATCHFD_CG_NUM_SUMS> CGSums;
 
 struct CGPlan {
   PetscCount    n;
+  const void   *q;            /* direction of the step that x has not taken */
   PatchFDCG    *state, *host; /* on the GPU; pinned */
   CGSums       *partial;      /* a state for each block */
   unsigned     *ticket;       /* how many blocks have finished */
@@ -122,31 +123,69 @@ static __global__ void __launch_bounds__(THREADS) SumsKernel(size_t n, PatchFDCG
   if (JoinGrid(sum, partial, ticket)) StoreSums(sum, s);
 }
 
-template <int W, bool DIAGONAL, typename T>
-static __global__ void __launch_bounds__(THREADS) AdvanceKernel(size_t n, PatchFDCG *s, CGSums *partial, unsigned *ticket, LoopCondition loop, const T *__restrict__ d,
-                                                                      const T *__restrict__ p, const T *__restrict__ w, T *__restrict__ x, T *__restrict__ r)
-{
-  const T a   = (T)(s->rz / s->sweep.pw);
-  CGSums  sum = CGSums::none();
+/* which steps x takes: none, that of direction p, and also that of q, which it has not taken yet */
+enum CGSteps {
+  CG_LATER,
+  CG_NOW,
+  CG_BOTH
+};
 
-  if (s->sweep.stop) return;
-  if (!PatchFDCGBreaksDown(s)) {
-    ForGroups<W>(n, [&](auto width, size_t i) {
-      constexpr int V  = decltype(width)::value;
-      const auto    gp = Load<V>(p, i), gw = Load<V>(w, i);
-      auto          gx = Load<V>(x, i), gr = Load<V>(r, i);
+template <int W, bool DIAGONAL, CGSteps STEPS, typename T>
+static __device__ CGSums Advance(size_t n, T a, T later, const T *__restrict__ d, const T *__restrict__ q, const T *__restrict__ p, const T *__restrict__ w, T *__restrict__ x, T *__restrict__ r)
+{
+  CGSums sum = CGSums::none();
+
+  ForGroups<W>(n, [&](auto width, size_t i) {
+    constexpr int V  = decltype(width)::value;
+    const auto    gw = Load<V>(w, i);
+    auto          gr = Load<V>(r, i);
+
+#pragma unroll
+    for (int v = 0; v < V; v++) gr.v[v] -= a * gw.v[v];
+    if constexpr (STEPS != CG_LATER) {
+      const auto gp = Load<V>(p, i), gq = Load<V>(STEPS == CG_BOTH ? q : p, i);
+      auto       gx = Load<V>(x, i);
 
 #pragma unroll
       for (int v = 0; v < V; v++) {
+        if (STEPS == CG_BOTH) gx.v[v] += later * gq.v[v];
         gx.v[v] += a * gp.v[v];
-        gr.v[v] -= a * gw.v[v];
       }
       Store(gx, x, i);
-      Store(gr, r, i);
-      AddSums(sum, gr, Precondition<DIAGONAL>(d, i, gr));
-    });
-  }
+    }
+    Store(gr, r, i);
+    AddSums(sum, gr, Precondition<DIAGONAL>(d, i, gr));
+  });
+  return sum;
+}
+
+template <int W, typename T>
+static __device__ void TakeStep(size_t n, T a, const T *__restrict__ p, T *__restrict__ x)
+{
+  ForGroups<W>(n, [&](auto width, size_t i) {
+    constexpr int V  = decltype(width)::value;
+    const auto    gp = Load<V>(p, i);
+    auto          gx = Load<V>(x, i);
+
+#pragma unroll
+    for (int v = 0; v < V; v++) gx.v[v] += a * gp.v[v];
+    Store(gx, x, i);
+  });
+}
+
+template <int W, bool DIAGONAL, CGSteps STEPS, typename T>
+static __global__ void __launch_bounds__(THREADS) AdvanceKernel(size_t n, PatchFDCG *s, CGSums *partial, unsigned *ticket, LoopCondition loop, const T *d, const T *q, const T *p, const T *w, T *x, T *r)
+{
+  const T    a = (T)(s->rz / s->sweep.pw), later = STEPS == CG_BOTH ? (T)s->later : T(0);
+  const bool stop = s->sweep.stop, moves = !stop && !PatchFDCGBreaksDown(s);
+  CGSums     sum = CGSums::none();
+
+  if (stop && later == 0) return;
+  if (moves) sum = Advance<W, DIAGONAL, STEPS>(n, a, later, d, q, p, w, x, r);
+  else if (later != 0) TakeStep<W>(n, later, q, x);
   if (!JoinGrid(sum, partial, ticket)) return;
+  s->later = STEPS == CG_LATER && moves ? (double)a : 0;
+  if (stop) return;
   StoreSums(sum, s);
   if (s->alone) PatchFDCGNextAlone(s);
 #if CUDART_VERSION >= 12040
@@ -287,18 +326,30 @@ PetscErrorCode CG<T>::product(void *plan, const void *p, const void *w)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template <typename T>
-PetscErrorCode CG<T>::advance(void *plan, const void *d, const void *p, const void *w, void *x, void *r)
+template <CGSteps STEPS, typename T>
+static PetscErrorCode LaunchAdvance(const CGPlan *cg, const T *d, const T *q, const T *p, const T *w, T *x, T *r)
 {
-  const CGPlan *cg = (const CGPlan *)plan;
-
   PetscFunctionBegin;
   PetscCall(LaunchGroups<T>(cg, [&](auto width, unsigned blocks, cudaStream_t stream) {
     constexpr int W = decltype(width)::value;
 
-    if (d) AdvanceKernel<W, true><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, (const T *)d, (const T *)p, (const T *)w, (T *)x, (T *)r);
-    else AdvanceKernel<W, false><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, (const T *)d, (const T *)p, (const T *)w, (T *)x, (T *)r);
-  }, d, p, w, x, r));
+    if (d) AdvanceKernel<W, true, STEPS><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, d, q, p, w, x, r);
+    else AdvanceKernel<W, false, STEPS><<<blocks, THREADS, 0, stream>>>((size_t)cg->n, cg->state, cg->partial, cg->ticket, cg->loop, d, q, p, w, x, r);
+  }, d, q, p, w, x, r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode CG<T>::advance(void *plan, const void *d, const void *p, const void *w, void *x, void *r)
+{
+  CGPlan  *cg = (CGPlan *)plan;
+  const T *q  = (const T *)cg->q;
+
+  PetscFunctionBegin;
+  if (!x) PetscCall(LaunchAdvance<CG_LATER>(cg, (const T *)d, q, (const T *)p, (const T *)w, (T *)x, (T *)r));
+  else if (q) PetscCall(LaunchAdvance<CG_BOTH>(cg, (const T *)d, q, (const T *)p, (const T *)w, (T *)x, (T *)r));
+  else PetscCall(LaunchAdvance<CG_NOW>(cg, (const T *)d, q, (const T *)p, (const T *)w, (T *)x, (T *)r));
+  cg->q = x ? NULL : p;
   PetscCall(PetscLogGpuFlops((d ? 11.0 : 10.0) * cg->n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -329,6 +380,7 @@ PetscErrorCode CG<T>::recordend(void *plan, PetscBool keep, void **record)
 {
   PetscFunctionBegin;
   ((CGPlan *)plan)->loop = 0; /* kernels outside must not touch it */
+  ((CGPlan *)plan)->q    = NULL;
   PetscCall(RecordEnd(keep, record));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,7 +5,8 @@
     points_factors.cuh    the factors at the points, or maps of the cells for factors that are computed
     points_generic.cuh    the generic kernel, for squares, and the diagonal
     points_fast.cuh       cubes: a thread a line
-    points_planes.cuh     cubes of low degree: a thread a plane; which of both
+    points_cells.cuh      cubes of degree 2: a thread a cell
+    points_planes.cuh     cubes of low degree: a thread a plane; which of the three
 
   points_double_mass.cu and the like instantiate the fast ones, a precision and a kind each.
 */

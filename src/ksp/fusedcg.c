@@ -303,9 +303,10 @@ static PetscErrorCode FusedCGFirstSweep(KSP ksp, KSP_FusedCG *cg)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FusedCGSecondSweep(KSP ksp, KSP_FusedCG *cg)
+/* later: x takes its step with the next one */
+static PetscErrorCode FusedCGSecondSweep(KSP ksp, KSP_FusedCG *cg, PetscBool later)
 {
-  const Vec v[] = {FusedCGDiagonal(cg), cg->p[cg->sweep ? cg->turn : 0], ksp->work[2], ksp->vec_sol, ksp->work[0]};
+  const Vec v[] = {FusedCGDiagonal(cg), cg->p[cg->sweep ? cg->turn : 0], ksp->work[2], later ? NULL : ksp->vec_sol, ksp->work[0]};
   void     *a[FUSEDCG_MAX_VECS];
 
   PetscFunctionBegin;
@@ -487,7 +488,7 @@ static PetscErrorCode FusedCGIterate(KSP ksp, KSP_FusedCG *cg, PetscBool *havez)
     }
     PetscCall((*cg->kern->cgput)(cg->plan, s));
   }
-  PetscCall(FusedCGSecondSweep(ksp, cg));
+  PetscCall(FusedCGSecondSweep(ksp, cg, PETSC_FALSE));
   if (cg->alone) {
     PetscCall((*cg->kern->cgget)(cg->plan, s));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -523,13 +524,15 @@ static void FusedCGSetLoop(KSP ksp, KSP_FusedCG *cg)
   cg->changed = PETSC_TRUE;
 }
 
-/* two iterations where directions take turns, so that the next replay begins with the same one */
+/* two iterations where directions take turns, so that the next replay begins with the same one, and x takes both steps at once */
 static PetscErrorCode FusedCGRecordBody(KSP ksp, KSP_FusedCG *cg)
 {
+  const int count = cg->sweep ? 2 : 1;
+
   PetscFunctionBegin;
-  for (int i = 0; i < (cg->sweep ? 2 : 1); i++) {
+  for (int i = 0; i < count; i++) {
     PetscCall(FusedCGFirstSweep(ksp, cg));
-    PetscCall(FusedCGSecondSweep(ksp, cg));
+    PetscCall(FusedCGSecondSweep(ksp, cg, (PetscBool)(i + 1 < count)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -5,6 +5,9 @@
 
     first sweep    p = z + b p,  w = A p,  pw = p'w        z = d r with a diagonal preconditioner, z = r with none
     second sweep   a = rz / pw,  x += a p,  r -= a w,  and the sums r'z, r'r and z'z
+
+  Where nobody looks at x in between, and the direction before is still there, x may take two steps at once, 5 numbers an unknown in place of 6: cgadvance
+  without x leaves its step to the next cgadvance.
 */
 #include <patchfd/private/kernels.h>
 #include <petscksp.h>
@@ -38,6 +41,7 @@ struct PatchFDCG {
   double       sum[PATCHFD_CG_NUM_SUMS]; /* like pw of this rank, or of all */
   int          alone; /* these sums are all that there is: the second sweep ends with PatchFDCGNextAlone(), otherwise the total of its sums */
   double       rz, rzold, pwold;
+  double       later; /* a of a step that x has not taken */
   PetscInt     it;    /* iterations done */
   double       norm, history[PATCHFD_CG_HISTORY]; /* of iteration i at i % PATCHFD_CG_HISTORY */
 
