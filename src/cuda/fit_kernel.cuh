@@ -10,7 +10,7 @@
 
   with a barrier between two of them.  Threads (a, b) of a team have the lines of nodes or modes (i, j), (i, k) and (j, k), a first.  Shared memory holds the block of the
   patch, entry (i, j, k) at (k M + j) M + i with M the length that lines have room for, which is odd: no conflicts of banks; and the patch's records, of which all
-  threads of a team read the same number at a time.
+  threads of a team read the same numbers at a time, 16 bytes of a row at once: rows have room for ROW numbers.
 
   Patches of two cells inside of the mesh have M = 2 k - 1 unknowns in all directions, which the compiler knows; others up to 2 k + 1.
 */
@@ -50,14 +50,27 @@ struct FitArguments {
 
 template <typename T, int dim, int k, bool inner>
 struct FitTile {
-  static constexpr int M = inner ? 2 * k - 1 : 2 * k + 1, lines = dim == 3 ? M * M : M, volume = lines * M, record = M * (M + 3), size = volume + dim * record;
+  static constexpr int M = inner ? 2 * k - 1 : 2 * k + 1, lines = dim == 3 ? M * M : M, VECTOR = 16 / sizeof(T), ROW = RoundUp(M, VECTOR);
+  static constexpr int volume = RoundUp(lines * M, VECTOR), record = ROW * (M + 3), size = volume + dim * record;
   static constexpr int teams = lines >= 96 ? 1 : 128 / lines, threads = RoundUp(teams * lines, 32);
   static constexpr size_t shared = teams * size * sizeof(T) + threads * sizeof(double);
   static constexpr int    blocks = 512 / threads > 0 ? 512 / threads : 1; /* at a time: more registers do not pay for less threads */
 };
 
+/* a row of a record: memory is read 16 bytes at once */
+template <int ROW, typename T>
+struct alignas(16) FitRow {
+  T v[ROW];
+
+  __device__ __forceinline__ FitRow(const T *row)
+  {
+#pragma unroll
+    for (int i = 0; i < ROW; i += 16 / (int)sizeof(T)) *(int4 *)(v + i) = *(const int4 *)(row + i);
+  }
+};
+
 /* v = S' v or S v for n numbers in room for M */
-template <int M, bool inner, bool modes, typename T>
+template <int M, int ROW, bool inner, bool modes, typename T>
 __device__ __forceinline__ void FitLine(int n, const T *S, T v[M])
 {
   T w[M];
@@ -67,9 +80,14 @@ __device__ __forceinline__ void FitLine(int n, const T *S, T v[M])
 #pragma unroll
   for (int s = 0; s < M; s++) {
     if (!inner && s >= n) break;
+    const FitRow<ROW, T> row(S + s * ROW);
+
 #pragma unroll
-    for (int a = 0; a < M; a++)
-      if (inner || a < n) w[a] += (modes ? S[s * n + a] : S[a * n + s]) * v[s];
+    for (int a = 0; a < M; a++) {
+      if (!inner && a >= n) break;
+      if (modes) w[a] += row.v[a] * v[s];
+      else w[s] += row.v[a] * v[a];
+    }
   }
 #pragma unroll
   for (int a = 0; a < M; a++) v[a] = w[a];
@@ -79,7 +97,7 @@ __device__ __forceinline__ void FitLine(int n, const T *S, T v[M])
 template <typename T, int dim, int k, bool inner>
 struct FitThread {
   using Tile                = FitTile<T, dim, k, inner>;
-  static constexpr int M    = Tile::M;
+  static constexpr int M    = Tile::M, ROW = Tile::ROW;
   static constexpr int last = dim - 1;
 
   const FitArguments<T> &arg;
@@ -102,6 +120,8 @@ struct FitThread {
     for (int d = 0; d < 3; d++) n[d] = inner ? (d < dim ? M : 1) : arg.n[d];
   }
   __device__ const T *matrix(int d) const { return record + d * Tile::record; }
+  /* what comes behind the rows of S: lambda, diag A, diag M */
+  __device__ const T *numbers(int d, int which) const { return matrix(d) + (n[d] + which) * ROW; }
   /* has the thread a line of direction d? */
   __device__ bool has(int d) const
   {
@@ -129,7 +149,7 @@ struct FitThread {
       const T  *from = arg.records + arg.record[3 * patch + d];
       const int size = n[d] * (n[d] + 3);
 
-      for (int i = thread; i < size; i += Tile::lines) record[d * Tile::record + i] = from[i];
+      for (int i = thread; i < size; i += Tile::lines) record[d * Tile::record + i / n[d] * ROW + i % n[d]] = from[i];
     }
     __syncthreads();
   }
@@ -147,15 +167,15 @@ struct FitThread {
   /* c[s] = C on the line in the last direction */
   __device__ void scale(T c[M]) const
   {
-    const T *g = arg.g + 4 * (size_t)arg.number[patch], *x = matrix(0), *y = matrix(1), *z = matrix(last);
-    const T  A0 = g[0] * x[n[0] * (n[0] + 1) + a], M0 = x[n[0] * (n[0] + 2) + a];
-    const T  A1 = dim == 3 ? g[1] * y[n[1] * (n[1] + 1) + b] : T(0), M1 = dim == 3 ? y[n[1] * (n[1] + 2) + b] : T(1);
+    const T *g = arg.g + 4 * (size_t)arg.number[patch];
+    const T  A0 = g[0] * numbers(0, 1)[a], M0 = numbers(0, 2)[a];
+    const T  A1 = dim == 3 ? g[1] * numbers(1, 1)[b] : T(0), M1 = dim == 3 ? numbers(1, 2)[b] : T(1);
     const T  mass = M0 * M1, rest = A0 * M1 + M0 * A1 + g[3] * mass;
 
 #pragma unroll
     for (int s = 0; s < M; s++) {
       if (!inner && s >= n[last]) break;
-      const T t = rest * z[n[last] * (n[last] + 2) + s] + mass * g[last] * z[n[last] * (n[last] + 1) + s];
+      const T t = rest * numbers(last, 2)[s] + mass * g[last] * numbers(last, 1)[s];
 
       c[s] = t * rsqrt(t * arg.diagonal[node(s)]); /* the root of the ratio, without a division */
     }
@@ -163,10 +183,10 @@ struct FitThread {
   /* v /= D on the line of modes in the first direction; nothing where D is zero: the constants of a patch without Dirichlet nodes */
   __device__ void divide(T v[M]) const
   {
-    const T *g    = arg.g + 4 * (size_t)arg.number[patch], *x = matrix(0) + n[0] * n[0];
-    T        rest = g[1] * matrix(1)[n[1] * n[1] + a] + g[3];
+    const T *g    = arg.g + 4 * (size_t)arg.number[patch], *x = numbers(0, 0);
+    T        rest = g[1] * numbers(1, 0)[a] + g[3];
 
-    if (dim == 3) rest += g[2] * matrix(2)[n[2] * n[2] + b];
+    if (dim == 3) rest += g[2] * numbers(2, 0)[b];
 #pragma unroll
     for (int s = 0; s < M; s++) {
       const T D = inner || s < n[0] ? g[0] * x[s] + rest : T(0);
@@ -184,23 +204,23 @@ struct FitThread {
       scale(c);
 #pragma unroll
       for (int s = 0; s < M; s++) v[s] = inner || s < n[last] ? v[s] * c[s] : T(0);
-      FitLine<M, inner, true>(n[last], matrix(last), v);
+      FitLine<M, ROW, inner, true>(n[last], matrix(last), v);
       store(last, v);
     }
     __syncthreads();
     if (dim == 3) middle<true>(w);
     if (has(0)) {
       load(0, w);
-      FitLine<M, inner, true>(n[0], matrix(0), w);
+      FitLine<M, ROW, inner, true>(n[0], matrix(0), w);
       divide(w);
-      FitLine<M, inner, false>(n[0], matrix(0), w);
+      FitLine<M, ROW, inner, false>(n[0], matrix(0), w);
       store(0, w);
     }
     __syncthreads();
     if (dim == 3) middle<false>(w);
     if (mine) {
       load(last, v);
-      FitLine<M, inner, false>(n[last], matrix(last), v);
+      FitLine<M, ROW, inner, false>(n[last], matrix(last), v);
 #pragma unroll
       for (int s = 0; s < M; s++)
         if (inner || s < n[last]) v[s] *= c[s];
@@ -211,7 +231,7 @@ struct FitThread {
   {
     if (has(1)) {
       load(1, w);
-      FitLine<M, inner, modes>(n[1], matrix(1), w);
+      FitLine<M, ROW, inner, modes>(n[1], matrix(1), w);
       store(1, w);
     }
     __syncthreads();
@@ -232,7 +252,7 @@ struct FitThread {
 template <typename T, int dim, int k, bool inner>
 __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads, FitTile<T, dim, k, inner>::blocks) FitApplyKernel(FitArguments<T> arg)
 {
-  extern __shared__ double fit_memory[];
+  extern __shared__ __align__(16) double fit_memory[];
 
   FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
   constexpr int               M = t.M, last = dim - 1;
@@ -262,7 +282,7 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads, FitTile<T,
 template <typename T, int dim, int k, bool inner>
 __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKernel(FitArguments<T> arg)
 {
-  extern __shared__ double fit_memory[];
+  extern __shared__ __align__(16) double fit_memory[];
 
   FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
   constexpr int               M = t.M, last = dim - 1;
