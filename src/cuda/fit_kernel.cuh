@@ -358,6 +358,7 @@ struct FitPlan {
   FitArguments<T>     arg = {};
   double             *rz = NULL, *a = NULL, *b = NULL; /* of a group */
   const T            *coef = NULL;
+  const int          *cell = NULL, *n = NULL;
   PlanMemory          memory, groups, cg; /* groups: what goes with the groups */
 
   PetscErrorCode free()
@@ -406,13 +407,14 @@ PetscErrorCode Fit<T>::groups(void *plan)
   PetscFunctionBegin;
   PetscCall(p->groups.free());
   FitMakeRuns(p);
-  for (PetscInt i = 0; i < desc->ngroup; i++) {
-    const PetscCount last = desc->group[i + 1] - 1;
-
-    if (desc->steps[i] > 1) compact = PetscMax(compact, desc->compact[last] + (PetscCount)(desc->n[3 * last] * desc->n[3 * last + 1] * desc->n[3 * last + 2]));
-  }
+  for (PetscInt i = 0; i < desc->ngroup; i++)
+    if (desc->steps[i] > 1) compact = PetscMax(compact, PatchFDFitUnknowns(desc, i));
   PetscCall(p->groups.upload(3 * n, desc->first, &first));
   arg.first = first;
+  PetscCall(p->groups.upload(3 * n, desc->cell, &first));
+  p->cell = first;
+  PetscCall(p->groups.upload(3 * n, desc->n, &first));
+  p->n = first;
   PetscCall(p->groups.upload(n, desc->number, &first));
   arg.number = first;
   PetscCall(p->groups.upload(3 * n, desc->record, &place));
@@ -457,6 +459,27 @@ PetscErrorCode Fit<T>::create(const PatchFDFit *desc, const PatchFDFitRule *rule
   p->arg.records = records;
   PetscCall(groups(p));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PointsPatches Fit<T>::patches(void *plan, PetscInt group)
+{
+  const FitPlan<T> *p     = (const FitPlan<T> *)plan;
+  const PatchFDFit *desc  = p->desc;
+  const PetscCount  first = desc->group[group];
+  PointsPatches     patches;
+
+  patches.count    = (int)(desc->group[group + 1] - first);
+  patches.unknowns = (size_t)PatchFDFitUnknowns(desc, group);
+  patches.cell     = p->cell + 3 * first;
+  patches.first    = p->arg.first + 3 * first;
+  patches.n        = p->n + 3 * first;
+  patches.at       = p->arg.compact + first;
+  for (int d = 0; d < 3; d++) {
+    patches.low[d]   = (int)desc->cells[d][0];
+    patches.cells[d] = (int)(desc->cells[d][1] - desc->cells[d][0]);
+  }
+  return patches;
 }
 
 template <typename T>

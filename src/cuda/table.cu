@@ -1,5 +1,6 @@
 /* the CUDA kernel tables of both precisions */
 #include "door.cuh"
+#include <patchfd/private/fit.h>
 #include <patchfd/private/vecimpl.h>
 
 namespace patchfd
@@ -94,3 +95,13 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
 
 const struct _PatchFDKernels PatchFDKernelsCUDADouble = TABLE(double, patchfd::TypeDouble, NULL, NULL, NULL);
 const struct _PatchFDKernels PatchFDKernelsCUDAFloat  = TABLE(float, patchfd::TypeFloat, &PatchFDKernelsCUDADouble, patchfd::Widen, patchfd::Narrow);
+
+PetscErrorCode PatchFDFitPickCUDADouble(void *fit, PetscInt group, void *plan, void **picked)
+{
+  return patchfd::OperatorDoor<double>::fitpick(fit, group, plan, picked);
+}
+
+PetscErrorCode PatchFDFitPickCUDAFloat(void *fit, PetscInt group, void *plan, void **picked)
+{
+  return patchfd::OperatorDoor<float>::fitpick(fit, group, plan, picked);
+}

@@ -96,6 +96,13 @@ static PetscErrorCode FitPick(const MatBoxFit fit, PatchFDKernels kern, PetscInt
   PetscInt  *index;
 
   PetscFunctionBegin;
+#if defined(PETSC_HAVE_CUDA)
+  if (kern->id == PATCHFD_KERNELS_CUDA_DOUBLE || kern->id == PATCHFD_KERNELS_CUDA_FLOAT) {
+    PetscCall((kern->id == PATCHFD_KERNELS_CUDA_DOUBLE ? PatchFDFitPickCUDADouble : PatchFDFitPickCUDAFloat)(fit->plan, group, plan, picked));
+    *n = PatchFDFitUnknowns(&fit->desc, group);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+#endif
   PetscCall(PatchFDHostFitCells(&fit->desc, group, n, &ncells, &cells, &index));
   PetscCall(kern->operatorpick(plan, *n, ncells, cells, index, picked));
   PetscCall(PetscFree2(cells, index));

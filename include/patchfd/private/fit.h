@@ -136,6 +136,14 @@ static inline PetscCount PatchFDFitCellNumber(const PatchFDFit *fit, PetscCount 
   return number;
 }
 
+/* of all patches of a group */
+static inline PetscCount PatchFDFitUnknowns(const PatchFDFit *fit, PetscInt group)
+{
+  const PetscCount last = fit->group[group + 1] - 1;
+
+  return fit->compact[last] + (PetscCount)fit->n[3 * last] * fit->n[3 * last + 1] * fit->n[3 * last + 2];
+}
+
 /* All but g and the records that are not constants, which fitcreate makes.  One step with the factor 1 for all patches, whose groups are the colours */
 PETSC_INTERN PetscErrorCode PatchFDHostFitCreate(const PatchFDFitMesh *, PetscBool shared, const PatchFDBox *, PatchFDFit *);
 PETSC_INTERN PetscErrorCode PatchFDHostFitDestroy(PatchFDFit *);
@@ -168,5 +176,10 @@ PETSC_INTERN PetscErrorCode PatchFDHostFitSetClose(const char close[], PatchFDFi
 PETSC_INTERN PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *, const PetscReal bound[], PatchFDFit *);
 /* count[m] += the patches whose first cell is one of these and that take m steps */
 PETSC_INTERN void PatchFDHostFitCount(const PatchFDFit *, const PatchFDRange cells, PetscInt64 count[PATCHFD_FIT_MAX_STEPS + 1]);
+#if defined(PETSC_HAVE_CUDA)
+/* operatorpick() for the cells of the patches of a group, on its compact arrays, in the precision of both plans */
+PETSC_INTERN PetscErrorCode PatchFDFitPickCUDADouble(void *fit, PetscInt group, void *operatorplan, void **picked);
+PETSC_INTERN PetscErrorCode PatchFDFitPickCUDAFloat(void *fit, PetscInt group, void *operatorplan, void **picked);
+#endif
 /* the cells of the patches of a group and their nodes in its compact arrays, [ncells][(degree + 1)^dim], or -1; the caller frees them with PetscFree2() */
 PETSC_INTERN PetscErrorCode PatchFDHostFitCells(const PatchFDFit *, PetscInt group, PetscCount *nnodes, PetscCount *ncells, PetscCount **cells, PetscInt **index);
