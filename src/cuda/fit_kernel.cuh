@@ -341,6 +341,50 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
   }
 }
 
+/*
+  The extreme eigenvalues of Lanczos' tridiagonal matrix, as in PatchFDHostFitBounds(), a thread a patch: bisection between Gershgorin's bounds, with the numbers of eigenvalues below x
+  from the signs of the pivots of T - x
+*/
+static __global__ void FitBoundsKernel(int count, int n, const double *a, const double *b, double *bound)
+{
+  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  double    d[PATCHFD_FIT_MAX_LANCZOS], e[PATCHFD_FIT_MAX_LANCZOS], range[2] = {1e300, -1e300}, found[2];
+
+  if (p >= count) return;
+  for (int i = 0; i < n; i++) {
+    const double before = i ? a[(size_t)(i - 1) * count + p] : 1, beta = i ? b[(size_t)(i - 1) * count + p] : 0;
+
+    d[i] = 1 / a[(size_t)i * count + p] + beta / before;
+    e[i] = beta / (before * before); /* squares */
+  }
+  for (int i = 0; i < n; i++) {
+    const double radius = sqrt(e[i]) + (i + 1 < n ? sqrt(e[i + 1]) : 0);
+
+    range[0] = fmin(range[0], d[i] - radius);
+    range[1] = fmax(range[1], d[i] + radius);
+  }
+  for (int which = 0; which < 2; which++) {
+    double lo = range[0], hi = range[1];
+
+    for (int step = 0; step < 56; step++) {
+      const double x = 0.5 * (lo + hi);
+      double       q = 1;
+      int          below = 0;
+
+      for (int i = 0; i < n; i++) {
+        q = d[i] - x - (i ? e[i] / q : 0);
+        if (q == 0) q = 1e-300;
+        below += q < 0;
+      }
+      if (below > (which ? n - 1 : 0)) hi = x;
+      else lo = x;
+    }
+    found[which] = 0.5 * (lo + hi);
+  }
+  bound[2 * p]     = fmax(found[0], 1e-12 * found[1]);
+  bound[2 * p + 1] = found[1];
+}
+
 /* ---- plans ---- */
 
 /* patches of a group that have equal sizes: first .. first + count - 1 */
@@ -458,6 +502,25 @@ PetscErrorCode Fit<T>::create(const PatchFDFit *desc, const PatchFDFitRule *rule
   p->arg.g       = g;
   p->arg.records = records;
   PetscCall(groups(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::bounds(void *plan, PetscInt group, PetscInt steps, PetscReal bound[])
+{
+  FitPlan<T>  *p     = (FitPlan<T> *)plan;
+  const int    count = (int)(p->desc->group[group + 1] - p->desc->group[group]);
+  double      *found;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(p->cg.malloc(2 * (size_t)count, &found));
+  FitBoundsKernel<<<(count + 127) / 128, 128, 0, stream>>>(count, (int)steps, p->a, p->b, found);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(bound, found, 2 * (size_t)count * sizeof(double), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(p->cg.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -607,7 +670,7 @@ PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, PetscInt la
       PetscFunctionReturn(PETSC_SUCCESS);
     })));
   }
-  if (step < last) PetscFunctionReturn(PETSC_SUCCESS);
+  if (step < last || !a) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemcpyAsync(a, p->a, count * (size_t)last * sizeof(double), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaMemcpyAsync(b, p->b, count * (size_t)last * sizeof(double), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));

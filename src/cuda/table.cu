@@ -96,12 +96,5 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
 const struct _PatchFDKernels PatchFDKernelsCUDADouble = TABLE(double, patchfd::TypeDouble, NULL, NULL, NULL);
 const struct _PatchFDKernels PatchFDKernelsCUDAFloat  = TABLE(float, patchfd::TypeFloat, &PatchFDKernelsCUDADouble, patchfd::Widen, patchfd::Narrow);
 
-PetscErrorCode PatchFDFitPickCUDADouble(void *fit, PetscInt group, void *plan, void **picked)
-{
-  return patchfd::OperatorDoor<double>::fitpick(fit, group, plan, picked);
-}
-
-PetscErrorCode PatchFDFitPickCUDAFloat(void *fit, PetscInt group, void *plan, void **picked)
-{
-  return patchfd::OperatorDoor<float>::fitpick(fit, group, plan, picked);
-}
+const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble = {patchfd::OperatorDoor<double>::fitpick, patchfd::Fit<double>::bounds};
+const struct _PatchFDFitKernels PatchFDFitKernelsCUDAFloat  = {patchfd::OperatorDoor<float>::fitpick, patchfd::Fit<float>::bounds};

@@ -16,6 +16,7 @@
 enum {
   PATCHFD_FIT_MAX_POINTS = 17, /* in a direction of a cell */
   PATCHFD_FIT_MAX_STEPS  = 16,
+  PATCHFD_FIT_MAX_LANCZOS = 32, /* of which bounds are found on a GPU */
   PATCHFD_FIT_MAX_KINDS  = 4,
   PATCHFD_FIT_MAX_CELLS  = 2 /* of a patch in a direction */
 };
@@ -176,10 +177,13 @@ PETSC_INTERN PetscErrorCode PatchFDHostFitSetClose(const char close[], PatchFDFi
 PETSC_INTERN PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *, const PetscReal bound[], PatchFDFit *);
 /* count[m] += the patches whose first cell is one of these and that take m steps */
 PETSC_INTERN void PatchFDHostFitCount(const PatchFDFit *, const PatchFDRange cells, PetscInt64 count[PATCHFD_FIT_MAX_STEPS + 1]);
+/* In GPU memory, for plans of one precision: operatorpick() for the cells of the patches of a group, on its compact arrays; and the bounds, where fitcg() gave a and b to nobody */
+struct _PatchFDFitKernels {
+  PetscErrorCode (*pick)(void *fit, PetscInt group, void *operatorplan, void **picked);
+  PetscErrorCode (*bounds)(void *fit, PetscInt group, PetscInt steps, PetscReal bound[]);
+};
 #if defined(PETSC_HAVE_CUDA)
-/* operatorpick() for the cells of the patches of a group, on its compact arrays, in the precision of both plans */
-PETSC_INTERN PetscErrorCode PatchFDFitPickCUDADouble(void *fit, PetscInt group, void *operatorplan, void **picked);
-PETSC_INTERN PetscErrorCode PatchFDFitPickCUDAFloat(void *fit, PetscInt group, void *operatorplan, void **picked);
+PETSC_INTERN const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble, PatchFDFitKernelsCUDAFloat;
 #endif
 /* the cells of the patches of a group and their nodes in its compact arrays, [ncells][(degree + 1)^dim], or -1; the caller frees them with PetscFree2() */
 PETSC_INTERN PetscErrorCode PatchFDHostFitCells(const PatchFDFit *, PetscInt group, PetscCount *nnodes, PetscCount *ncells, PetscCount **cells, PetscInt **index);
