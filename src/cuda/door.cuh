@@ -168,6 +168,15 @@ struct OperatorDoor {
     PetscCall(PointsOperator<T>::pick(((DoorPlan *)plan)->plan, nnodes, ncells, cells, index, &p->plan));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  static PetscErrorCode fitpick(void *fit, PetscInt group, void *plan, void **picked)
+  {
+    DoorPlan *p;
+
+    PetscFunctionBegin;
+    PetscCall(DoorCreate(POINTS, picked, &p));
+    PetscCall(PointsPickPatches<T>(((DoorPlan *)plan)->plan, Fit<T>::patches(fit, group), &p->plan));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   static PetscErrorCode fit(const PatchFDFit *desc, const PatchFDFitRule *rule, void *plan, char close[], void **fit) { return Fit<T>::create(desc, rule, ((DoorPlan *)plan)->plan, close, fit); }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(plan); }
 };

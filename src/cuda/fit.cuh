@@ -1,6 +1,6 @@
 /* local solvers that are fitted to each patch (patchfd/private/fit.h): the functions of the kernel table */
 #pragma once
-#include "cuda.cuh"
+#include "points_patches.cuh"
 
 namespace patchfd
 {
@@ -12,6 +12,8 @@ struct Fit {
   static PetscErrorCode apply(void *, PetscInt, PetscInt, PetscReal, const void *, const void *, void *);
   static PetscErrorCode work(void *, void **, void **);
   static PetscErrorCode cg(void *, PetscInt, PetscInt, PetscInt, const void *, const void *, void *, void *, PetscReal[], PetscReal[]);
+  static PointsPatches  patches(void *, PetscInt group); /* for their operator */
+  static PetscErrorCode bounds(void *, PetscInt, PetscInt, PetscReal[]); /* after the last step of cg() */
   static PetscErrorCode destroy(void **);
 };
 

@@ -10,7 +10,7 @@
 
   with a barrier between two of them.  Threads (a, b) of a team have the lines of nodes or modes (i, j), (i, k) and (j, k), a first.  Shared memory holds the block of the
   patch, entry (i, j, k) at (k M + j) M + i with M the length that lines have room for, which is odd: no conflicts of banks; and the patch's records, of which all
-  threads of a team read the same number at a time.
+  threads of a team read the same numbers at a time, 16 bytes of a row at once: rows have room for ROW numbers.
 
   Patches of two cells inside of the mesh have M = 2 k - 1 unknowns in all directions, which the compiler knows; others up to 2 k + 1.
 */
@@ -50,14 +50,27 @@ struct FitArguments {
 
 template <typename T, int dim, int k, bool inner>
 struct FitTile {
-  static constexpr int M = inner ? 2 * k - 1 : 2 * k + 1, lines = dim == 3 ? M * M : M, volume = lines * M, record = M * (M + 3), size = volume + dim * record;
+  static constexpr int M = inner ? 2 * k - 1 : 2 * k + 1, lines = dim == 3 ? M * M : M, VECTOR = 16 / sizeof(T), ROW = RoundUp(M, VECTOR);
+  static constexpr int volume = RoundUp(lines * M, VECTOR), record = ROW * (M + 3), size = volume + dim * record;
   static constexpr int teams = lines >= 96 ? 1 : 128 / lines, threads = RoundUp(teams * lines, 32);
   static constexpr size_t shared = teams * size * sizeof(T) + threads * sizeof(double);
   static constexpr int    blocks = 512 / threads > 0 ? 512 / threads : 1; /* at a time: more registers do not pay for less threads */
 };
 
+/* a row of a record: memory is read 16 bytes at once */
+template <int ROW, typename T>
+struct alignas(16) FitRow {
+  T v[ROW];
+
+  __device__ __forceinline__ FitRow(const T *row)
+  {
+#pragma unroll
+    for (int i = 0; i < ROW; i += 16 / (int)sizeof(T)) *(int4 *)(v + i) = *(const int4 *)(row + i);
+  }
+};
+
 /* v = S' v or S v for n numbers in room for M */
-template <int M, bool inner, bool modes, typename T>
+template <int M, int ROW, bool inner, bool modes, typename T>
 __device__ __forceinline__ void FitLine(int n, const T *S, T v[M])
 {
   T w[M];
@@ -67,9 +80,14 @@ __device__ __forceinline__ void FitLine(int n, const T *S, T v[M])
 #pragma unroll
   for (int s = 0; s < M; s++) {
     if (!inner && s >= n) break;
+    const FitRow<ROW, T> row(S + s * ROW);
+
 #pragma unroll
-    for (int a = 0; a < M; a++)
-      if (inner || a < n) w[a] += (modes ? S[s * n + a] : S[a * n + s]) * v[s];
+    for (int a = 0; a < M; a++) {
+      if (!inner && a >= n) break;
+      if (modes) w[a] += row.v[a] * v[s];
+      else w[s] += row.v[a] * v[a];
+    }
   }
 #pragma unroll
   for (int a = 0; a < M; a++) v[a] = w[a];
@@ -79,7 +97,7 @@ __device__ __forceinline__ void FitLine(int n, const T *S, T v[M])
 template <typename T, int dim, int k, bool inner>
 struct FitThread {
   using Tile                = FitTile<T, dim, k, inner>;
-  static constexpr int M    = Tile::M;
+  static constexpr int M    = Tile::M, ROW = Tile::ROW;
   static constexpr int last = dim - 1;
 
   const FitArguments<T> &arg;
@@ -102,6 +120,8 @@ struct FitThread {
     for (int d = 0; d < 3; d++) n[d] = inner ? (d < dim ? M : 1) : arg.n[d];
   }
   __device__ const T *matrix(int d) const { return record + d * Tile::record; }
+  /* what comes behind the rows of S: lambda, diag A, diag M */
+  __device__ const T *numbers(int d, int which) const { return matrix(d) + (n[d] + which) * ROW; }
   /* has the thread a line of direction d? */
   __device__ bool has(int d) const
   {
@@ -129,7 +149,7 @@ struct FitThread {
       const T  *from = arg.records + arg.record[3 * patch + d];
       const int size = n[d] * (n[d] + 3);
 
-      for (int i = thread; i < size; i += Tile::lines) record[d * Tile::record + i] = from[i];
+      for (int i = thread; i < size; i += Tile::lines) record[d * Tile::record + i / n[d] * ROW + i % n[d]] = from[i];
     }
     __syncthreads();
   }
@@ -147,15 +167,15 @@ struct FitThread {
   /* c[s] = C on the line in the last direction */
   __device__ void scale(T c[M]) const
   {
-    const T *g = arg.g + 4 * (size_t)arg.number[patch], *x = matrix(0), *y = matrix(1), *z = matrix(last);
-    const T  A0 = g[0] * x[n[0] * (n[0] + 1) + a], M0 = x[n[0] * (n[0] + 2) + a];
-    const T  A1 = dim == 3 ? g[1] * y[n[1] * (n[1] + 1) + b] : T(0), M1 = dim == 3 ? y[n[1] * (n[1] + 2) + b] : T(1);
+    const T *g = arg.g + 4 * (size_t)arg.number[patch];
+    const T  A0 = g[0] * numbers(0, 1)[a], M0 = numbers(0, 2)[a];
+    const T  A1 = dim == 3 ? g[1] * numbers(1, 1)[b] : T(0), M1 = dim == 3 ? numbers(1, 2)[b] : T(1);
     const T  mass = M0 * M1, rest = A0 * M1 + M0 * A1 + g[3] * mass;
 
 #pragma unroll
     for (int s = 0; s < M; s++) {
       if (!inner && s >= n[last]) break;
-      const T t = rest * z[n[last] * (n[last] + 2) + s] + mass * g[last] * z[n[last] * (n[last] + 1) + s];
+      const T t = rest * numbers(last, 2)[s] + mass * g[last] * numbers(last, 1)[s];
 
       c[s] = t * rsqrt(t * arg.diagonal[node(s)]); /* the root of the ratio, without a division */
     }
@@ -163,10 +183,10 @@ struct FitThread {
   /* v /= D on the line of modes in the first direction; nothing where D is zero: the constants of a patch without Dirichlet nodes */
   __device__ void divide(T v[M]) const
   {
-    const T *g    = arg.g + 4 * (size_t)arg.number[patch], *x = matrix(0) + n[0] * n[0];
-    T        rest = g[1] * matrix(1)[n[1] * n[1] + a] + g[3];
+    const T *g    = arg.g + 4 * (size_t)arg.number[patch], *x = numbers(0, 0);
+    T        rest = g[1] * numbers(1, 0)[a] + g[3];
 
-    if (dim == 3) rest += g[2] * matrix(2)[n[2] * n[2] + b];
+    if (dim == 3) rest += g[2] * numbers(2, 0)[b];
 #pragma unroll
     for (int s = 0; s < M; s++) {
       const T D = inner || s < n[0] ? g[0] * x[s] + rest : T(0);
@@ -184,23 +204,23 @@ struct FitThread {
       scale(c);
 #pragma unroll
       for (int s = 0; s < M; s++) v[s] = inner || s < n[last] ? v[s] * c[s] : T(0);
-      FitLine<M, inner, true>(n[last], matrix(last), v);
+      FitLine<M, ROW, inner, true>(n[last], matrix(last), v);
       store(last, v);
     }
     __syncthreads();
     if (dim == 3) middle<true>(w);
     if (has(0)) {
       load(0, w);
-      FitLine<M, inner, true>(n[0], matrix(0), w);
+      FitLine<M, ROW, inner, true>(n[0], matrix(0), w);
       divide(w);
-      FitLine<M, inner, false>(n[0], matrix(0), w);
+      FitLine<M, ROW, inner, false>(n[0], matrix(0), w);
       store(0, w);
     }
     __syncthreads();
     if (dim == 3) middle<false>(w);
     if (mine) {
       load(last, v);
-      FitLine<M, inner, false>(n[last], matrix(last), v);
+      FitLine<M, ROW, inner, false>(n[last], matrix(last), v);
 #pragma unroll
       for (int s = 0; s < M; s++)
         if (inner || s < n[last]) v[s] *= c[s];
@@ -211,7 +231,7 @@ struct FitThread {
   {
     if (has(1)) {
       load(1, w);
-      FitLine<M, inner, modes>(n[1], matrix(1), w);
+      FitLine<M, ROW, inner, modes>(n[1], matrix(1), w);
       store(1, w);
     }
     __syncthreads();
@@ -232,7 +252,7 @@ struct FitThread {
 template <typename T, int dim, int k, bool inner>
 __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads, FitTile<T, dim, k, inner>::blocks) FitApplyKernel(FitArguments<T> arg)
 {
-  extern __shared__ double fit_memory[];
+  extern __shared__ __align__(16) double fit_memory[];
 
   FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
   constexpr int               M = t.M, last = dim - 1;
@@ -262,7 +282,7 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads, FitTile<T,
 template <typename T, int dim, int k, bool inner>
 __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKernel(FitArguments<T> arg)
 {
-  extern __shared__ double fit_memory[];
+  extern __shared__ __align__(16) double fit_memory[];
 
   FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
   constexpr int               M = t.M, last = dim - 1;
@@ -321,6 +341,50 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
   }
 }
 
+/*
+  The extreme eigenvalues of Lanczos' tridiagonal matrix, as in PatchFDHostFitBounds(), a thread a patch: bisection between Gershgorin's bounds, with the numbers of eigenvalues below x
+  from the signs of the pivots of T - x
+*/
+static __global__ void FitBoundsKernel(int count, int n, const double *a, const double *b, double *bound)
+{
+  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  double    d[PATCHFD_FIT_MAX_LANCZOS], e[PATCHFD_FIT_MAX_LANCZOS], range[2] = {1e300, -1e300}, found[2];
+
+  if (p >= count) return;
+  for (int i = 0; i < n; i++) {
+    const double before = i ? a[(size_t)(i - 1) * count + p] : 1, beta = i ? b[(size_t)(i - 1) * count + p] : 0;
+
+    d[i] = 1 / a[(size_t)i * count + p] + beta / before;
+    e[i] = beta / (before * before); /* squares */
+  }
+  for (int i = 0; i < n; i++) {
+    const double radius = sqrt(e[i]) + (i + 1 < n ? sqrt(e[i + 1]) : 0);
+
+    range[0] = fmin(range[0], d[i] - radius);
+    range[1] = fmax(range[1], d[i] + radius);
+  }
+  for (int which = 0; which < 2; which++) {
+    double lo = range[0], hi = range[1];
+
+    for (int step = 0; step < 56; step++) {
+      const double x = 0.5 * (lo + hi);
+      double       q = 1;
+      int          below = 0;
+
+      for (int i = 0; i < n; i++) {
+        q = d[i] - x - (i ? e[i] / q : 0);
+        if (q == 0) q = 1e-300;
+        below += q < 0;
+      }
+      if (below > (which ? n - 1 : 0)) hi = x;
+      else lo = x;
+    }
+    found[which] = 0.5 * (lo + hi);
+  }
+  bound[2 * p]     = fmax(found[0], 1e-12 * found[1]);
+  bound[2 * p + 1] = found[1];
+}
+
 /* ---- plans ---- */
 
 /* patches of a group that have equal sizes: first .. first + count - 1 */
@@ -338,6 +402,7 @@ struct FitPlan {
   FitArguments<T>     arg = {};
   double             *rz = NULL, *a = NULL, *b = NULL; /* of a group */
   const T            *coef = NULL;
+  const int          *cell = NULL, *n = NULL;
   PlanMemory          memory, groups, cg; /* groups: what goes with the groups */
 
   PetscErrorCode free()
@@ -386,13 +451,14 @@ PetscErrorCode Fit<T>::groups(void *plan)
   PetscFunctionBegin;
   PetscCall(p->groups.free());
   FitMakeRuns(p);
-  for (PetscInt i = 0; i < desc->ngroup; i++) {
-    const PetscCount last = desc->group[i + 1] - 1;
-
-    if (desc->steps[i] > 1) compact = PetscMax(compact, desc->compact[last] + (PetscCount)(desc->n[3 * last] * desc->n[3 * last + 1] * desc->n[3 * last + 2]));
-  }
+  for (PetscInt i = 0; i < desc->ngroup; i++)
+    if (desc->steps[i] > 1) compact = PetscMax(compact, PatchFDFitUnknowns(desc, i));
   PetscCall(p->groups.upload(3 * n, desc->first, &first));
   arg.first = first;
+  PetscCall(p->groups.upload(3 * n, desc->cell, &first));
+  p->cell = first;
+  PetscCall(p->groups.upload(3 * n, desc->n, &first));
+  p->n = first;
   PetscCall(p->groups.upload(n, desc->number, &first));
   arg.number = first;
   PetscCall(p->groups.upload(3 * n, desc->record, &place));
@@ -437,6 +503,46 @@ PetscErrorCode Fit<T>::create(const PatchFDFit *desc, const PatchFDFitRule *rule
   p->arg.records = records;
   PetscCall(groups(p));
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::bounds(void *plan, PetscInt group, PetscInt steps, PetscReal bound[])
+{
+  FitPlan<T>  *p     = (FitPlan<T> *)plan;
+  const int    count = (int)(p->desc->group[group + 1] - p->desc->group[group]);
+  double      *found;
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(p->cg.malloc(2 * (size_t)count, &found));
+  FitBoundsKernel<<<(count + 127) / 128, 128, 0, stream>>>(count, (int)steps, p->a, p->b, found);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(bound, found, 2 * (size_t)count * sizeof(double), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(p->cg.free());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PointsPatches Fit<T>::patches(void *plan, PetscInt group)
+{
+  const FitPlan<T> *p     = (const FitPlan<T> *)plan;
+  const PatchFDFit *desc  = p->desc;
+  const PetscCount  first = desc->group[group];
+  PointsPatches     patches;
+
+  patches.count    = (int)(desc->group[group + 1] - first);
+  patches.unknowns = (size_t)PatchFDFitUnknowns(desc, group);
+  patches.cell     = p->cell + 3 * first;
+  patches.first    = p->arg.first + 3 * first;
+  patches.n        = p->n + 3 * first;
+  patches.at       = p->arg.compact + first;
+  for (int d = 0; d < 3; d++) {
+    patches.low[d]   = (int)desc->cells[d][0];
+    patches.cells[d] = (int)(desc->cells[d][1] - desc->cells[d][0]);
+  }
+  return patches;
 }
 
 template <typename T>
@@ -564,7 +670,7 @@ PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, PetscInt la
       PetscFunctionReturn(PETSC_SUCCESS);
     })));
   }
-  if (step < last) PetscFunctionReturn(PETSC_SUCCESS);
+  if (step < last || !a) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaMemcpyAsync(a, p->a, count * (size_t)last * sizeof(double), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaMemcpyAsync(b, p->b, count * (size_t)last * sizeof(double), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));

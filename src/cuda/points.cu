@@ -2,6 +2,7 @@
   Operators by quadrature (points.cuh): plans, and the choice of kernels.
 */
 #include "points_generic.cuh"
+#include "points_patches.cuh"
 #include <climits>
 
 namespace patchfd
@@ -136,7 +137,8 @@ static PetscErrorCode PointsNodesCreate(const PatchFDOperatorDesc *desc, PointsP
   if (points->nodes == PATCHFD_NODES_BOX) {
     PetscCall(PointsBoxCreate(desc, p, rest));
     cells = (PetscCount)nodes.count[0] * nodes.count[1] * nodes.count[2];
-  } else if (points->nodes == PATCHFD_NODES_INDEX) PetscCall(PointsIndex(points, p, rest));
+  } else if (points->nodes == PATCHFD_NODES_INDEX && points->index) PetscCall(PointsIndex(points, p, rest));
+  else if (points->nodes == PATCHFD_NODES_INDEX) p->size = (size_t)points->nnodes; /* whoever makes the plan numbers them */
   else {
     p->square = true;
     p->size = p->alone = (size_t)(cells * points->ncomp) * (size_t)PointsPower(nodes.n, nodes.dim);
@@ -392,28 +394,117 @@ static __global__ void PointsPickKernel(const PointsGeneric<T> from, const int *
   }
 }
 
+/* what remains when nodes have their numbers: the factors of these cells, whose numbers are on the device */
 template <typename T>
-static PetscErrorCode PointsPlanPick(const PointsGeneric<T> &from, const PatchFDPoints *points, const PatchFDRule *rule, const PetscCount cells[], PointsPlan<T> *p)
+static PetscErrorCode PointsPickFactors(const PointsGeneric<T> &from, const int *cell, PointsPlan<T> *p)
 {
-  const int           blocks = (int)PetscMin((size_t)points->ncells * from.size / 128 + 1, (size_t)1 << 20);
-  PatchFDOperatorDesc desc   = {};
-  int                *cell;
-  T                  *factors;
-  cudaStream_t        stream;
+  const int    cells = p->arg.cells;
+  T           *factors;
+  cudaStream_t stream;
 
   PetscFunctionBegin;
-  desc.points = points;
   PetscCall(Stream(&stream));
-  PetscCall(PointsPlanBegin(&desc, rule, false, p));
-  PetscCall(p->memory.malloc(p->generic.layout.size((size_t)p->arg.cells), &factors));
-  PetscCall(p->setup.upload((size_t)points->ncells, cells, &cell));
-  PointsPickKernel<T><<<blocks, 128, 0, stream>>>(from, cell, p->generic.layout, p->arg.cells, factors);
+  PetscCall(p->memory.malloc(p->generic.layout.size((size_t)cells), &factors));
+  if (cells) PointsPickKernel<T><<<(unsigned)PetscMin((size_t)cells * from.size / 128 + 1, (size_t)1 << 20), 128, 0, stream>>>(from, cell, p->generic.layout, cells, factors);
   PetscCallCUDA(cudaGetLastError());
   p->generic.factors = p->arg.factors = factors;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a plan for other cells and nodes than those of an operator, without factors */
+template <typename T>
+static PetscErrorCode PointsPickBegin(const PointsGeneric<T> &from, PetscCount nnodes, PetscCount ncells, const PetscInt index[], PointsPlan<T> **picked)
+{
+  const PetscReal     one    = 1;
+  PatchFDPoints       points = {};
+  PatchFDOperatorDesc desc   = {};
+  PatchFDRule         rule;
+  PetscErrorCode      ierr;
+
+  PetscFunctionBegin;
+  *picked          = new PointsPlan<T>;
+  desc.points      = &points;
+  points.nodes     = PATCHFD_NODES_INDEX;
+  points.dim       = from.dim;
+  points.degree    = from.n - 1;
+  points.ncomp     = 1;
+  points.gauss     = (PetscBool)(from.c != from.n);
+  points.ncells    = ncells;
+  points.nnodes    = nnodes;
+  points.index     = index;
+  points.geodegree = 1;
+  points.nkappa    = from.stiff ? from.dim * (from.dim + 1) / 2 : 0;
+  points.shift     = from.shift ? &one : NULL;
+  points.factors   = PATCHFD_FACTORS_STORED;
+  PetscCall(PatchFDRuleCreate(points.degree, points.gauss, &rule));
+  ierr = PointsPlanBegin(&desc, &rule, false, *picked);
+  PetscCall(PatchFDRuleDestroy(&rule));
+  PetscCall(ierr);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  Numbers of the nodes of the cells of patches, with what kernels want to know (PointsIndex()), and of the cells on the mesh: a thread a node.  Each patch gets 2^dim cells; those that it
+  lacks have no nodes
+*/
+static __global__ void PointsPatchesKernel(const __grid_constant__ PointsPatches patches, int dim, int degree, int *cells, unsigned *index)
+{
+  const int  m = degree + 1, nodes = PointsPower(m, dim), corners = 1 << dim;
+  const size_t size = (size_t)patches.count * corners * nodes;
+
+  for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < size; e += (size_t)gridDim.x * blockDim.x) {
+    const int    node = (int)(e % nodes), corner = (int)(e / nodes % corners), at[3] = {node % m, node / m % m, node / m / m};
+    const size_t p = e / nodes / corners;
+    size_t       number = 0, cell = 0;
+    int          times = 1; /* cells that have it */
+    bool         exists = true, here = true, own = true, joined = false;
+
+    for (int d = dim - 1; d >= 0; d--) {
+      const int  first = patches.cell[3 * p + d], upper = corner >> d & 1, l = (first + upper) * degree + at[d] - patches.first[3 * p + d];
+      const bool two = first + 1 < patches.low[d] + patches.cells[d], inside = two && (upper ? at[d] == 0 : at[d] == degree);
+
+      exists = exists && (!upper || two);
+      here   = here && l >= 0 && l < patches.n[3 * p + d];
+      own    = own && !(inside && upper);
+      times *= inside ? 2 : 1;
+      if (d == 0) joined = inside;
+      number = number * patches.n[3 * p + d] + l;
+      cell   = cell * patches.cells[d] + first + (upper && two) - patches.low[d];
+    }
+    here     = here && exists;
+    index[e] = !here ? points_none : (unsigned)(patches.at[p] + number) | (times > (joined ? 2 : 1) ? points_shared : 0) | (own ? points_own : 0) | (joined ? points_joined : 0);
+    if (node == 0) cells[e / nodes] = (int)cell;
+  }
+}
+
+template <typename T>
+PetscErrorCode PointsPickPatches(void *plan, const PointsPatches &patches, void **picked)
+{
+  const PointsGeneric<T> &from  = PointsOperator<T>::generic(plan);
+  const size_t            cells = (size_t)patches.count << from.dim, size = cells * (size_t)PointsPower(from.n, from.dim);
+  PointsPlan<T>          *p;
+  unsigned               *index;
+  int                    *cell;
+  cudaStream_t            stream;
+
+  PetscFunctionBegin;
+  PetscCheck(patches.unknowns <= (size_t)points_node, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu unknowns of patches; on GPUs there can be up to %u in a group on a rank", patches.unknowns, points_node);
+  PetscCall(Stream(&stream));
+  PetscCall(PointsPickBegin(from, (PetscCount)patches.unknowns, (PetscCount)cells, NULL, &p));
+  *picked = p;
+  PetscCall(p->memory.malloc(size, &index));
+  PetscCall(p->setup.malloc(cells, &cell));
+  if (size) PointsPatchesKernel<<<(unsigned)PetscMin(size / 256 + 1, (size_t)1 << 20), 256, 0, stream>>>(patches, from.dim, from.n - 1, cell, index);
+  PetscCallCUDA(cudaGetLastError());
+  p->arg.nodes.index = index;
+  PetscCall(PointsPickFactors(from, cell, p));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(p->setup.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+template PetscErrorCode PointsPickPatches<double>(void *, const PointsPatches &, void **);
+template PetscErrorCode PointsPickPatches<float>(void *, const PointsPatches &, void **);
 
 template <typename T>
 PetscErrorCode PointsOperator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
@@ -441,31 +532,18 @@ const PointsGeneric<T> &PointsOperator<T>::generic(void *plan)
 template <typename T>
 PetscErrorCode PointsOperator<T>::pick(void *plan, PetscCount nnodes, PetscCount ncells, const PetscCount cells[], const PetscInt index[], void **picked)
 {
-  const PointsGeneric<T> &from   = generic(plan);
-  const PetscReal         one    = 1;
-  PatchFDPoints           points = {};
-  PointsPlan<T>          *p      = new PointsPlan<T>;
-  PatchFDRule             rule;
-  PetscErrorCode          ierr;
+  PointsPlan<T> *p;
+  int           *cell;
+  cudaStream_t   stream;
 
   PetscFunctionBegin;
-  *picked          = p;
-  points.nodes     = PATCHFD_NODES_INDEX;
-  points.dim       = from.dim;
-  points.degree    = from.n - 1;
-  points.ncomp     = 1;
-  points.gauss     = (PetscBool)(from.c != from.n);
-  points.ncells    = ncells;
-  points.nnodes    = nnodes;
-  points.index     = index;
-  points.geodegree = 1;
-  points.nkappa    = from.stiff ? from.dim * (from.dim + 1) / 2 : 0;
-  points.shift     = from.shift ? &one : NULL;
-  points.factors   = PATCHFD_FACTORS_STORED;
-  PetscCall(PatchFDRuleCreate(points.degree, points.gauss, &rule));
-  ierr = PointsPlanPick(from, &points, &rule, cells, p);
-  PetscCall(PatchFDRuleDestroy(&rule));
-  PetscCall(ierr);
+  PetscCall(Stream(&stream));
+  PetscCall(PointsPickBegin(generic(plan), nnodes, ncells, index, &p));
+  *picked = p;
+  PetscCall(p->setup.upload((size_t)ncells, cells, &cell));
+  PetscCall(PointsPickFactors(generic(plan), cell, p));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(p->setup.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

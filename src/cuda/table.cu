@@ -1,5 +1,6 @@
 /* the CUDA kernel tables of both precisions */
 #include "door.cuh"
+#include <patchfd/private/fit.h>
 #include <patchfd/private/vecimpl.h>
 
 namespace patchfd
@@ -94,3 +95,6 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
 
 const struct _PatchFDKernels PatchFDKernelsCUDADouble = TABLE(double, patchfd::TypeDouble, NULL, NULL, NULL);
 const struct _PatchFDKernels PatchFDKernelsCUDAFloat  = TABLE(float, patchfd::TypeFloat, &PatchFDKernelsCUDADouble, patchfd::Widen, patchfd::Narrow);
+
+const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble = {patchfd::OperatorDoor<double>::fitpick, patchfd::Fit<double>::bounds};
+const struct _PatchFDFitKernels PatchFDFitKernelsCUDAFloat  = {patchfd::OperatorDoor<float>::fitpick, patchfd::Fit<float>::bounds};

@@ -397,7 +397,7 @@ PetscErrorCode PatchFDHostFitCells(const PatchFDFit *fit, PetscInt group, PetscC
   const PetscInt   dim = fit->dim, nodes = PetscPowInt(fit->degree + 1, dim);
 
   PetscFunctionBegin;
-  *nnodes = fit->compact[last] + (PetscCount)fit->n[3 * last] * fit->n[3 * last + 1] * fit->n[3 * last + 2];
+  *nnodes = PatchFDFitUnknowns(fit, group);
   *ncells = 0;
   PetscCall(PetscMalloc2(npatch * (dim == 3 ? 8 : 4), cells, npatch * (dim == 3 ? 8 : 4) * nodes, index));
   for (PetscCount p = fit->group[group]; p <= last; p++) {

@@ -11,27 +11,17 @@
   which is exact where every G_i is a product of functions of one coordinate each: annuli, layers, grading.  Local solvers diagonalize that sum, so they are inexact in general; residuals come
   from the points, and MatBoxGetScaling() takes care of what G has in common in all directions.
 */
-#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/matimpl.h>
 #include <patchfd/private/celldata.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
+#include "diffusion.h"
 
 enum {
   KAPPA, /* factors of K and of s, and what is added to s */
   SHIFT,
   MASS
 };
-
-/* K and s, which an operator shares with its copies */
-typedef struct {
-  PetscInt      refct;
-  PetscInt      nK; /* numbers of K: 1, dim for a diagonal, or dim (dim + 1) / 2 */
-  PetscInt      nconstant; /* of K where there are no functions and data */
-  PetscReal     K[6], shift;
-  DMBoxFunction Kfunction, shiftfunction;
-  void         *ctx;
-  DMBoxCellData *Kdata, *shiftdata; /* in place of functions */
-} Medium;
 
 /* the points of some cells, which everything that is made of them shares */
 typedef struct {
@@ -43,12 +33,12 @@ typedef struct {
 } Points;
 
 typedef struct {
-  Medium       *medium;
-  PetscInt64    known;    /* the version of what was checked, and that the points are of; or -1 */
-  PetscReal     largest;  /* of s */
-  Points       *points;   /* of the cells and for the factors that were last asked for, or NULL */
-  PatchFDRange  cells;
-  PetscReal     c[MASS + 1];
+  DiffusionMedium *medium;
+  PetscInt64       known;   /* the version of what was checked, and that the points are of; or -1 */
+  PetscReal        largest; /* of s */
+  Points          *points;  /* of the cells and for the factors that were last asked for, or NULL */
+  PatchFDRange     cells;
+  PetscReal        c[MASS + 1];
 } Diffusion;
 
 static PetscErrorCode PointsDestroy(Points **points)
@@ -67,7 +57,7 @@ static PetscErrorCode PointsDestroy(Points **points)
 
 /* ---- the medium ---- */
 
-static PetscErrorCode MediumDestroy(Medium **m)
+static PetscErrorCode MediumDestroy(DiffusionMedium **m)
 {
   PetscFunctionBegin;
   if (*m && --(*m)->refct == 0) {
@@ -79,11 +69,15 @@ static PetscErrorCode MediumDestroy(Medium **m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* in place of the one that the operator has; nobody changes one that may be shared.  Takes the data over */
-static PetscErrorCode DiffusionSetMedium(DMBoxOperator op, const Medium *medium)
+const DiffusionMedium *DMBoxDiffusionGetMedium(DMBoxOperator op)
 {
-  Diffusion *data = (Diffusion *)op->data;
-  Medium    *m;
+  return ((const Diffusion *)op->data)->medium;
+}
+
+PetscErrorCode DMBoxDiffusionSetMedium(DMBoxOperator op, const DiffusionMedium *medium)
+{
+  Diffusion       *data = (Diffusion *)op->data;
+  DiffusionMedium *m;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&m));
@@ -99,7 +93,7 @@ static PetscErrorCode DMBoxOperatorCopy_Diffusion(DM from, DM to, PetscBool *cha
 {
   const DMBoxOperator a = ((const DM_Box *)from->data)->op, b = ((DM_Box *)to->data)->op;
   Diffusion          *data = (Diffusion *)b->data;
-  Medium             *old  = data->medium;
+  DiffusionMedium    *old  = data->medium;
 
   PetscFunctionBegin;
   if (a->version == b->version) PetscFunctionReturn(PETSC_SUCCESS);
@@ -170,7 +164,7 @@ static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscIn
 }
 
 /* K and s + added / factor, times their factors */
-static PetscErrorCode PointsMedium(DM dm, const Medium *m, const PetscReal c[], const PatchFDRange cells, Points *points)
+static PetscErrorCode PointsMedium(DM dm, const DiffusionMedium *m, const PetscReal c[], const PatchFDRange cells, Points *points)
 {
   const PetscReal shift = c[SHIFT] * m->shift + c[MASS];
   PatchFDPoints  *p     = &points->points;
@@ -193,7 +187,7 @@ static PetscErrorCode PointsMedium(DM dm, const Medium *m, const PetscReal c[], 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PointsCreate(DM dm, const Medium *m, const PetscReal c[], const PatchFDRange cells, Points **points)
+static PetscErrorCode PointsCreate(DM dm, const DiffusionMedium *m, const PetscReal c[], const PatchFDRange cells, Points **points)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
 
@@ -499,7 +493,7 @@ static PetscErrorCode DMBoxOperatorCheck_Diffusion(DM dm, PETSC_UNUSED DMBoxOper
 
 static PetscErrorCode DMBoxOperatorSetFromOptions_Diffusion(DM dm, DMBoxOperator op, PetscOptionItems PetscOptionsObject)
 {
-  const Medium *m     = ((Diffusion *)op->data)->medium;
+  const DiffusionMedium *m     = ((Diffusion *)op->data)->medium;
   PetscReal     K[7]  = {m->K[0], m->K[1], m->K[2], m->K[3], m->K[4], m->K[5]}, shift = m->shift;
   PetscInt      n     = 7;
   PetscBool     flg[2];
@@ -519,11 +513,11 @@ static PetscErrorCode DMBoxOperatorView_Diffusion(PETSC_UNUSED PetscInt dim, con
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- creation, public routines ---- */
+/* ---- creation ---- */
 
 PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator op)
 {
-  const Medium constant = {.nK = 1, .nconstant = 1, .K = {1}};
+  const DiffusionMedium constant = {.nK = 1, .nconstant = 1, .K = {1}};
   Diffusion   *data;
 
   PetscFunctionBegin;
@@ -541,227 +535,7 @@ PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator op)
   op->ops.destroy        = DMBoxOperatorDestroy_Diffusion;
   op->coefficient[KAPPA] = op->coefficient[SHIFT] = 1;
   op->mass               = MASS;
-  PetscCall(DiffusionSetMedium(op, &constant));
+  PetscCall(DMBoxDiffusionSetMedium(op, &constant));
   data->known = -1;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DiffusionCheckCount(DM dm, const char who[], PetscInt n)
-{
-  const PetscInt dim = dm->dim;
-
-  PetscFunctionBegin;
-  PetscCheck(n == 1 || n == dim || n == dim * (dim + 1) / 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "%s has %" PetscInt_FMT " numbers for K; in %" PetscInt_FMT " dimensions it takes 1, %" PetscInt_FMT " (a diagonal) or %" PetscInt_FMT " (%s)", who, n, dim, dim, dim * (dim + 1) / 2, dim == 2 ? "xx, xy, yy" : "xx, xy, xz, yy, yz, zz");
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxSetDiffusion - Sets constant coefficients of the operator `diffusion`, -div(K grad u) + s u
-
-  Logically Collective
-
-  Input Parameters:
-+ dm    - the `DM` of type `DMBOX`
-. n     - how many numbers K has: 1 for a multiple of the identity, dim for a diagonal, dim (dim + 1) / 2 for a symmetric matrix
-. K     - the numbers, of a matrix row by row from its diagonal on: xx, xy, yy, or xx, xy, xz, yy, yz, zz
-- shift - s, at least 0
-
-  Options Database Keys:
-+ -dm_box_diffusion K - the numbers of K, separated by commas
-- -dm_box_shift s     - s
-
-  Level: beginner
-
-  Notes:
-  Integrals are computed with degree + 2 Gauss points in each direction of each cell, on the mesh that `DMBoxSetMapping()` makes of the box.
-
-  May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.  That K is positive definite and s not negative is checked when a matrix is made, or takes
-  them over.
-
-  On a box as it is and with a diagonal K the operator is `poisson`, which is much faster.
-
-.seealso: `DMBOX`, `DMBoxSetDiffusionFunction()`, `DMBoxSetMapping()`, `DMBoxSetOperator()`, `MatBoxUpdate()`
-@*/
-PetscErrorCode DMBoxSetDiffusion(DM dm, PetscInt n, const PetscReal K[], PetscReal shift)
-{
-  DMBoxOperator op;
-  Medium        m = {.nK = n, .nconstant = n, .shift = shift};
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxSetDiffusion()", &op));
-  PetscValidLogicalCollectiveInt(dm, n, 2);
-  PetscAssertPointer(K, 3);
-  PetscValidLogicalCollectiveReal(dm, shift, 4);
-  PetscCall(DiffusionCheckCount(dm, "-dm_box_diffusion (DMBoxSetDiffusion())", n));
-  PetscCall(PetscArraycpy(m.K, K, n));
-  PetscCall(DiffusionSetMedium(op, &m));
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@C
-  DMBoxSetDiffusionFunction - Sets coefficients of the operator `diffusion`, -div(K grad u) + s u, that are functions of space
-
-  Logically Collective
-
-  Input Parameters:
-+ dm    - the `DM` of type `DMBOX`
-. n     - how many numbers K has: see `DMBoxSetDiffusion()`
-. K     - the function; it gets the dimension, the time 0, the point in space, the number of components (n), the array for the values and `ctx`.  `NULL` for the constant that K was
-. shift - the same for s, with one component; `NULL` for the constant that it was
-- ctx   - for the functions, or `NULL`
-
-  Level: intermediate
-
-  Notes:
-  The functions are evaluated at the Gauss points, which are inside the cells, of each mesh of a hierarchy.  They may jump: along faces of cells without loss of order.
-
-  May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.  Call it again where the functions are the same, but what they return is not.
-
-.seealso: `DMBOX`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `MatBoxUpdate()`
-@*/
-PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunction K, DMBoxFunction shift, void *ctx)
-{
-  DMBoxOperator op;
-  Medium        m;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxSetDiffusionFunction()", &op));
-  PetscValidLogicalCollectiveInt(dm, n, 2);
-  m = *((Diffusion *)op->data)->medium;
-  if (K) PetscCall(DiffusionCheckCount(dm, "DMBoxSetDiffusionFunction()", n));
-  m.nK            = K ? n : m.nconstant;
-  m.Kfunction     = K;
-  m.shiftfunction = shift;
-  m.ctx           = ctx;
-  m.Kdata = m.shiftdata = NULL;
-  PetscCall(DiffusionSetMedium(op, &m));
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxCreateDiffusionVec - Creates a `Vec` for coefficients of the operator `diffusion`, with numbers for cells or for quadrature points
-
-  Collective
-
-  Input Parameters:
-+ dm     - the `DM` of type `DMBOX`, set up
-. points - whether there are numbers for each quadrature point, or one group of them for each cell
-- n      - how many numbers a group has
-
-  Output Parameter:
-. v - the `Vec`
-
-  Level: intermediate
-
-  Note:
-  Each MPI process has its cells, x fastest, then y, then z; a cell has its (degree + 2)^dim Gauss points in the same order; a point has its numbers.
-
-.seealso: `DMBOX`, `DMBoxSetDiffusionVec()`, `DMBoxComputeDiffusionPoints()`
-@*/
-PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec *v)
-{
-  DM_Box        *box;
-  PatchFDKernels kern;
-
-  PetscFunctionBegin;
-  PetscAssertPointer(v, 4);
-  PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscValidLogicalCollectiveBool(dm, points, 2);
-  PetscValidLogicalCollectiveInt(dm, n, 3);
-  PetscCheck(n >= 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxCreateDiffusionVec() for %" PetscInt_FMT " numbers; there have to be 1 or more", n);
-  PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
-  PetscCall(VecSetSizes(*v, (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * (points ? DMBoxNumPoints(dm) : 1) * n, PETSC_DETERMINE));
-  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  PetscCall(VecSetType(*v, PetscMemTypeDevice(kern->memtype) ? VECCUDA : VECSTANDARD));
-  PetscCall(VecSetBlockSize(*v, n));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode PointItself(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
-{
-  PetscFunctionBegin;
-  for (PetscInt i = 0; i < Nc * n; i++) u[i] = x[i];
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxComputeDiffusionPoints - Computes where the quadrature points of the operator `diffusion` are in space
-
-  Collective
-
-  Input Parameters:
-+ dm - the `DM` of type `DMBOX`, set up, with the operator `diffusion`
-- x  - a `Vec` from `DMBoxCreateDiffusionVec()` with dim numbers for each point
-
-  Level: intermediate
-
-.seealso: `DMBOX`, `DMBoxCreateDiffusionVec()`, `DMBoxSetDiffusionVec()`
-@*/
-PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
-{
-  DM_Box            *box;
-  DMBoxOperator      op;
-  PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
-  PetscScalar       *array;
-  PetscInt           n, expected;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxComputeDiffusionPoints()", &op));
-  PetscCheckSameComm(dm, 1, x, 2);
-  PetscCall(VecGetLocalSize(x, &n));
-  expected = (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * DMBoxNumPoints(dm) * dm->dim;
-  PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "DMBoxComputeDiffusionPoints(): the Vec has local size %" PetscInt_FMT "; the points here have %" PetscInt_FMT " coordinates", n, expected);
-  PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
-  PetscCall(VecGetArrayWrite(x, &array));
-  PetscCall(PatchFDHostPointValues(dm->dim, field, (const PetscInt(*)[2])box->owncells, PointItself, NULL, dm->dim, array));
-  PetscCall(VecRestoreArrayWrite(x, &array));
-  PetscCall(DMBoxFieldPointsDestroy(dm, field));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  DMBoxSetDiffusionVec - Sets coefficients of the operator `diffusion`, -div(K grad u) + s u, that are given for cells or for quadrature points
-
-  Collective
-
-  Input Parameters:
-+ dm    - the `DM` of type `DMBOX`, set up
-. n     - how many numbers K has: see `DMBoxSetDiffusion()`
-. K     - the numbers, in a `Vec` with the layout of `DMBoxCreateDiffusionVec()`; their values are copied.  `NULL` for the constant that K was
-- shift - the same for s, with one number; `NULL` for the constant that it was
-
-  Level: intermediate
-
-  Notes:
-  Coarser meshes have in each of their cells the mean of the cells that it consists of, finer ones what the cell had from which theirs come.
-
-  May be called at any time after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.
-
-.seealso: `DMBOX`, `DMBoxCreateDiffusionVec()`, `DMBoxComputeDiffusionPoints()`, `DMBoxSetDiffusion()`, `DMBoxSetDiffusionFunction()`, `MatBoxUpdate()`
-@*/
-PetscErrorCode DMBoxSetDiffusionVec(DM dm, PetscInt n, Vec K, Vec shift)
-{
-  DMBoxOperator op;
-  Medium        m;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxSetDiffusionVec()", &op));
-  PetscValidLogicalCollectiveInt(dm, n, 2);
-  m               = *((Diffusion *)op->data)->medium;
-  m.Kfunction     = NULL;
-  m.shiftfunction = NULL;
-  m.Kdata = m.shiftdata = NULL;
-  if (K) {
-    PetscCall(DiffusionCheckCount(dm, "DMBoxSetDiffusionVec()", n));
-    PetscCall(DMBoxCellDataCreate(dm, n, K, "DMBoxSetDiffusionVec()", &m.Kdata));
-  }
-  m.nK = K ? n : m.nconstant;
-  if (shift) PetscCall(DMBoxCellDataCreate(dm, 1, shift, "DMBoxSetDiffusionVec()", &m.shiftdata));
-  PetscCall(DiffusionSetMedium(op, &m));
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

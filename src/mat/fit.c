@@ -89,40 +89,56 @@ static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFD
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A on the cells of the patches of a group, on compact arrays with room for n numbers */
-static PetscErrorCode FitPick(const MatBoxFit fit, PatchFDKernels kern, PetscInt group, void *plan, PetscCount *n, void **picked)
+/* what the kernels in GPU memory do in place of the host, or NULL */
+static const struct _PatchFDFitKernels *FitKernels(PETSC_UNUSED PatchFDKernels kern)
 {
-  PetscCount ncells, *cells;
-  PetscInt  *index;
+#if defined(PETSC_HAVE_CUDA)
+  if (kern->id == PATCHFD_KERNELS_CUDA_DOUBLE) return &PatchFDFitKernelsCUDADouble;
+  if (kern->id == PATCHFD_KERNELS_CUDA_FLOAT) return &PatchFDFitKernelsCUDAFloat;
+#endif
+  return NULL;
+}
+
+/* A on the cells of the patches of a group, on compact arrays */
+static PetscErrorCode FitPick(const MatBoxFit fit, PatchFDKernels kern, PetscInt group, void *plan, void **picked)
+{
+  const struct _PatchFDFitKernels *device = FitKernels(kern);
+  PetscCount                       n, ncells, *cells;
+  PetscInt                        *index;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDHostFitCells(&fit->desc, group, n, &ncells, &cells, &index));
-  PetscCall(kern->operatorpick(plan, *n, ncells, cells, index, picked));
-  PetscCall(PetscFree2(cells, index));
+  if (device) PetscCall((*device->pick)(fit->plan, group, plan, picked));
+  else {
+    PetscCall(PatchFDHostFitCells(&fit->desc, group, &n, &ncells, &cells, &index));
+    PetscCall(kern->operatorpick(plan, n, ncells, cells, index, picked));
+    PetscCall(PetscFree2(cells, index));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* extreme eigenvalues of the corrected matrices of the patches of a group: conjugate gradients on all of them at once */
 static PetscErrorCode FitBounds(MatBoxFit fit, PatchFDKernels kern, PetscInt group, void *plan, PetscInt steps, PetscReal bound[])
 {
-  const PetscCount count = fit->desc.group[group + 1] - fit->desc.group[group];
-  PetscCount       n;
+  const struct _PatchFDFitKernels *device = steps <= PATCHFD_FIT_MAX_LANCZOS ? FitKernels(kern) : NULL;
+  const PetscCount count = fit->desc.group[group + 1] - fit->desc.group[group], n = PatchFDFitUnknowns(&fit->desc, group);
   void            *picked = NULL, *r, *p, *q;
-  PetscReal       *a, *b;
+  PetscReal       *a = NULL, *b = NULL;
 
   PetscFunctionBegin;
-  PetscCall(FitPick(fit, kern, group, plan, &n, &picked));
+  PetscCall(FitPick(fit, kern, group, plan, &picked));
   PetscCall(kern->malloc((size_t)n, &r));
   PetscCall(kern->malloc((size_t)n, &p));
   PetscCall(kern->malloc((size_t)n, &q));
-  PetscCall(PetscMalloc2(count * steps, &a, count * steps, &b));
+  if (!device) PetscCall(PetscMalloc2(count * steps, &a, count * steps, &b));
   PetscCall(kern->fitcg(fit->plan, group, 0, steps, fit->diagonal, NULL, r, p, a, b));
   for (PetscInt i = 1; i <= steps; i++) {
     PetscCall(kern->operatorapply(picked, 1, p, NULL, q));
     PetscCall(kern->fitcg(fit->plan, group, i, steps, fit->diagonal, q, r, p, a, b));
   }
-  PetscCall(PatchFDHostFitBounds(count, steps, a, b, bound + 2 * fit->desc.group[group]));
-  PetscCall(PetscFree2(a, b));
+  bound += 2 * fit->desc.group[group];
+  if (device) PetscCall((*device->bounds)(fit->plan, group, steps, bound));
+  else PetscCall(PatchFDHostFitBounds(count, steps, a, b, bound));
+  if (!device) PetscCall(PetscFree2(a, b));
   PetscCall(kern->free(r));
   PetscCall(kern->free(p));
   PetscCall(kern->free(q));
@@ -150,11 +166,8 @@ static PetscErrorCode FitSteps(MatBoxFit fit, PatchFDKernels kern, void *plan, c
   PetscCall(PetscFree(bound));
   PetscCall(kern->fitgroups(fit->plan));
   PetscCall(PetscCalloc1(fit->desc.ngroup, &fit->inner));
-  for (PetscInt group = 0; group < fit->desc.ngroup; group++) {
-    PetscCount n;
-
-    if (fit->desc.steps[group] > 1) PetscCall(FitPick(fit, kern, group, plan, &n, &fit->inner[group]));
-  }
+  for (PetscInt group = 0; group < fit->desc.ngroup; group++)
+    if (fit->desc.steps[group] > 1) PetscCall(FitPick(fit, kern, group, plan, &fit->inner[group]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

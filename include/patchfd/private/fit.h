@@ -16,6 +16,7 @@
 enum {
   PATCHFD_FIT_MAX_POINTS = 17, /* in a direction of a cell */
   PATCHFD_FIT_MAX_STEPS  = 16,
+  PATCHFD_FIT_MAX_LANCZOS = 32, /* of which bounds are found on a GPU */
   PATCHFD_FIT_MAX_KINDS  = 4,
   PATCHFD_FIT_MAX_CELLS  = 2 /* of a patch in a direction */
 };
@@ -136,6 +137,14 @@ static inline PetscCount PatchFDFitCellNumber(const PatchFDFit *fit, PetscCount 
   return number;
 }
 
+/* of all patches of a group */
+static inline PetscCount PatchFDFitUnknowns(const PatchFDFit *fit, PetscInt group)
+{
+  const PetscCount last = fit->group[group + 1] - 1;
+
+  return fit->compact[last] + (PetscCount)fit->n[3 * last] * fit->n[3 * last + 1] * fit->n[3 * last + 2];
+}
+
 /* All but g and the records that are not constants, which fitcreate makes.  One step with the factor 1 for all patches, whose groups are the colours */
 PETSC_INTERN PetscErrorCode PatchFDHostFitCreate(const PatchFDFitMesh *, PetscBool shared, const PatchFDBox *, PatchFDFit *);
 PETSC_INTERN PetscErrorCode PatchFDHostFitDestroy(PatchFDFit *);
@@ -168,5 +177,13 @@ PETSC_INTERN PetscErrorCode PatchFDHostFitSetClose(const char close[], PatchFDFi
 PETSC_INTERN PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *, const PetscReal bound[], PatchFDFit *);
 /* count[m] += the patches whose first cell is one of these and that take m steps */
 PETSC_INTERN void PatchFDHostFitCount(const PatchFDFit *, const PatchFDRange cells, PetscInt64 count[PATCHFD_FIT_MAX_STEPS + 1]);
+/* In GPU memory, for plans of one precision: operatorpick() for the cells of the patches of a group, on its compact arrays; and the bounds, where fitcg() gave a and b to nobody */
+struct _PatchFDFitKernels {
+  PetscErrorCode (*pick)(void *fit, PetscInt group, void *operatorplan, void **picked);
+  PetscErrorCode (*bounds)(void *fit, PetscInt group, PetscInt steps, PetscReal bound[]);
+};
+#if defined(PETSC_HAVE_CUDA)
+PETSC_INTERN const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble, PatchFDFitKernelsCUDAFloat;
+#endif
 /* the cells of the patches of a group and their nodes in its compact arrays, [ncells][(degree + 1)^dim], or -1; the caller frees them with PetscFree2() */
 PETSC_INTERN PetscErrorCode PatchFDHostFitCells(const PatchFDFit *, PetscInt group, PetscCount *nnodes, PetscCount *ncells, PetscCount **cells, PetscInt **index);

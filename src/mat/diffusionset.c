@@ -1,0 +1,230 @@
+/* The operator "diffusion" of a DMBOX: what users set */
+#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/vecimpl.h>
+#include "diffusion.h"
+
+static PetscErrorCode DiffusionCheckCount(DM dm, const char who[], PetscInt n)
+{
+  const PetscInt dim = dm->dim;
+
+  PetscFunctionBegin;
+  PetscCheck(n == 1 || n == dim || n == dim * (dim + 1) / 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "%s has %" PetscInt_FMT " numbers for K; in %" PetscInt_FMT " dimensions it takes 1, %" PetscInt_FMT " (a diagonal) or %" PetscInt_FMT " (%s)", who, n, dim, dim, dim * (dim + 1) / 2, dim == 2 ? "xx, xy, yy" : "xx, xy, xz, yy, yz, zz");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetDiffusion - Sets constant coefficients of the operator `diffusion`, -div(K grad u) + s u
+
+  Logically Collective
+
+  Input Parameters:
++ dm    - the `DM` of type `DMBOX`
+. n     - how many numbers K has: 1 for a multiple of the identity, dim for a diagonal, dim (dim + 1) / 2 for a symmetric matrix
+. K     - the numbers, of a matrix row by row from its diagonal on: xx, xy, yy, or xx, xy, xz, yy, yz, zz
+- shift - s, at least 0
+
+  Options Database Keys:
++ -dm_box_diffusion K - the numbers of K, separated by commas
+- -dm_box_shift s     - s
+
+  Level: beginner
+
+  Notes:
+  Integrals are computed with degree + 2 Gauss points in each direction of each cell, on the mesh that `DMBoxSetMapping()` makes of the box.
+
+  May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.  That K is positive definite and s not negative is checked when a matrix is made, or takes
+  them over.
+
+  On a box as it is and with a diagonal K the operator is `poisson`, which is much faster.
+
+.seealso: `DMBOX`, `DMBoxSetDiffusionFunction()`, `DMBoxSetMapping()`, `DMBoxSetOperator()`, `MatBoxUpdate()`
+@*/
+PetscErrorCode DMBoxSetDiffusion(DM dm, PetscInt n, const PetscReal K[], PetscReal shift)
+{
+  DMBoxOperator op;
+  DiffusionMedium m = {.nK = n, .nconstant = n, .shift = shift};
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxSetDiffusion()", &op));
+  PetscValidLogicalCollectiveInt(dm, n, 2);
+  PetscAssertPointer(K, 3);
+  PetscValidLogicalCollectiveReal(dm, shift, 4);
+  PetscCall(DiffusionCheckCount(dm, "-dm_box_diffusion (DMBoxSetDiffusion())", n));
+  PetscCall(PetscArraycpy(m.K, K, n));
+  PetscCall(DMBoxDiffusionSetMedium(op, &m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxSetDiffusionFunction - Sets coefficients of the operator `diffusion`, -div(K grad u) + s u, that are functions of space
+
+  Logically Collective
+
+  Input Parameters:
++ dm    - the `DM` of type `DMBOX`
+. n     - how many numbers K has: see `DMBoxSetDiffusion()`
+. K     - the function; it gets the dimension, the time 0, the point in space, the number of components (n), the array for the values and `ctx`.  `NULL` for the constant that K was
+. shift - the same for s, with one component; `NULL` for the constant that it was
+- ctx   - for the functions, or `NULL`
+
+  Level: intermediate
+
+  Notes:
+  The functions are evaluated at the Gauss points, which are inside the cells, of each mesh of a hierarchy.  They may jump: along faces of cells without loss of order.
+
+  May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.  Call it again where the functions are the same, but what they return is not.
+
+.seealso: `DMBOX`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `MatBoxUpdate()`
+@*/
+PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunction K, DMBoxFunction shift, void *ctx)
+{
+  DMBoxOperator op;
+  DiffusionMedium m;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxSetDiffusionFunction()", &op));
+  PetscValidLogicalCollectiveInt(dm, n, 2);
+  m = *DMBoxDiffusionGetMedium(op);
+  if (K) PetscCall(DiffusionCheckCount(dm, "DMBoxSetDiffusionFunction()", n));
+  m.nK            = K ? n : m.nconstant;
+  m.Kfunction     = K;
+  m.shiftfunction = shift;
+  m.ctx           = ctx;
+  m.Kdata = m.shiftdata = NULL;
+  PetscCall(DMBoxDiffusionSetMedium(op, &m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxCreateDiffusionVec - Creates a `Vec` for coefficients of the operator `diffusion`, with numbers for cells or for quadrature points
+
+  Collective
+
+  Input Parameters:
++ dm     - the `DM` of type `DMBOX`, set up
+. points - whether there are numbers for each quadrature point, or one group of them for each cell
+- n      - how many numbers a group has
+
+  Output Parameter:
+. v - the `Vec`
+
+  Level: intermediate
+
+  Notes:
+  Each MPI process has its cells, x fastest, then y, then z; a cell has its (degree + 2)^dim Gauss points in the same order; a point has its numbers.
+
+  The `Vec` is in GPU memory where the vectors of the `DM` are.
+
+.seealso: `DMBOX`, `DMBoxSetDiffusionVec()`, `DMBoxComputeDiffusionPoints()`
+@*/
+PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec *v)
+{
+  DM_Box        *box;
+  PatchFDKernels kern;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(v, 4);
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscValidLogicalCollectiveBool(dm, points, 2);
+  PetscValidLogicalCollectiveInt(dm, n, 3);
+  PetscCheck(n >= 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxCreateDiffusionVec() for %" PetscInt_FMT " numbers; there have to be 1 or more", n);
+  PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
+  PetscCall(VecSetSizes(*v, (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * (points ? DMBoxNumPoints(dm) : 1) * n, PETSC_DETERMINE));
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  PetscCall(VecSetType(*v, PetscMemTypeDevice(kern->memtype) ? VECCUDA : VECSTANDARD));
+  PetscCall(VecSetBlockSize(*v, n));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PointItself(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < Nc * n; i++) u[i] = x[i];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxComputeDiffusionPoints - Computes where the quadrature points of the operator `diffusion` are in space
+
+  Collective
+
+  Input Parameters:
++ dm - the `DM` of type `DMBOX`, set up, with the operator `diffusion`
+- x  - a `Vec` from `DMBoxCreateDiffusionVec()` with dim numbers for each point
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxCreateDiffusionVec()`, `DMBoxSetDiffusionVec()`
+@*/
+PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
+{
+  DM_Box            *box;
+  DMBoxOperator      op;
+  PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
+  PetscScalar       *array;
+  PetscInt           n, expected;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxComputeDiffusionPoints()", &op));
+  PetscCheckSameComm(dm, 1, x, 2);
+  PetscCall(VecGetLocalSize(x, &n));
+  expected = (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * DMBoxNumPoints(dm) * dm->dim;
+  PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "DMBoxComputeDiffusionPoints(): the Vec has local size %" PetscInt_FMT "; the points here have %" PetscInt_FMT " coordinates", n, expected);
+  PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
+  PetscCall(VecGetArrayWrite(x, &array));
+  PetscCall(PatchFDHostPointValues(dm->dim, field, (const PetscInt(*)[2])box->owncells, PointItself, NULL, dm->dim, array));
+  PetscCall(VecRestoreArrayWrite(x, &array));
+  PetscCall(DMBoxFieldPointsDestroy(dm, field));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetDiffusionVec - Sets coefficients of the operator `diffusion`, -div(K grad u) + s u, that are given for cells or for quadrature points
+
+  Collective
+
+  Input Parameters:
++ dm    - the `DM` of type `DMBOX`, set up
+. n     - how many numbers K has: see `DMBoxSetDiffusion()`
+. K     - the numbers, in a `Vec` with the layout of `DMBoxCreateDiffusionVec()`; their values are copied.  `NULL` for the constant that K was
+- shift - the same for s, with one number; `NULL` for the constant that it was
+
+  Level: intermediate
+
+  Notes:
+  Coarser meshes have means: a cell of the cells that it consists of, a quadrature point of those around it in the cells that its cell consists of.  On finer meshes a cell has the mean of
+  that which it comes from.
+
+  Where the vectors of the `DM` are on a GPU so are the numbers, the coarse meshes' too, and a matrix takes them over there; functions (`DMBoxSetDiffusionFunction()`) are evaluated by
+  the host.
+
+  May be called at any time after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.
+
+.seealso: `DMBOX`, `DMBoxCreateDiffusionVec()`, `DMBoxComputeDiffusionPoints()`, `DMBoxSetDiffusion()`, `DMBoxSetDiffusionFunction()`, `MatBoxUpdate()`
+@*/
+PetscErrorCode DMBoxSetDiffusionVec(DM dm, PetscInt n, Vec K, Vec shift)
+{
+  DMBoxOperator op;
+  DiffusionMedium m;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxSetDiffusionVec()", &op));
+  PetscValidLogicalCollectiveInt(dm, n, 2);
+  m               = *DMBoxDiffusionGetMedium(op);
+  m.Kfunction     = NULL;
+  m.shiftfunction = NULL;
+  m.Kdata = m.shiftdata = NULL;
+  if (K) {
+    PetscCall(DiffusionCheckCount(dm, "DMBoxSetDiffusionVec()", n));
+    PetscCall(DMBoxCellDataCreate(dm, n, K, "DMBoxSetDiffusionVec()", &m.Kdata));
+  }
+  m.nK = K ? n : m.nconstant;
+  if (shift) PetscCall(DMBoxCellDataCreate(dm, 1, shift, "DMBoxSetDiffusionVec()", &m.shiftdata));
+  PetscCall(DMBoxDiffusionSetMedium(op, &m));
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
