@@ -28,9 +28,16 @@
 namespace patchfd
 {
 
+/* Patches of one colour in a box: those with numbers start[d] + 2 p_d, p in the shell.  A colour has less than 2^32 patches */
+struct PatchShell : Shell {
+  int start[3];
+};
+
 /* equal patches of one colour: number (p0, p1, p2) begins (node below its unknowns) at first[d] + 2 K p_d */
 struct FastGeometry {
   int    first[3], count[3];
+  int    start[3]; /* number of the first of them among the direction's patches; two more for the next */
+  bool   open[2]; /* has the first, the last patch in x an unknown more, at a free end?  Then first[0] is as if it had not */
   Layout l;
   Range  read;
 };
@@ -38,7 +45,7 @@ struct FastGeometry {
 struct SmootherFast {
   int  run[3][2]; /* the equal patches of each direction, first and end */
   int  step[3];   /* nodes from a patch to the next of its colour */
-  bool single = true, pairs = false; /* has it `apply`, and `pair`? */
+  bool single = true, pairs = false, rims = false; /* has it `apply`, `pair`, and `rim`? */
 
   virtual ~SmootherFast() { }
   /*
@@ -56,6 +63,11 @@ struct SmootherFast {
   virtual PetscErrorCode pair(const FastGeometry &, const FastGeometry &, bool, void *, const void *, cudaStream_t)
   {
     SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for two colours at once");
+  }
+  /* `pair` for rows of patches at the free ends in y and z, at these places there; those with `rim` take free ends in x, too */
+  virtual PetscErrorCode rim(const FastGeometry &, const FastGeometry &, const PatchShell &, void *, const void *, cudaStream_t)
+  {
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_PLIB, "These patches have no kernel for free ends");
   }
   virtual PetscErrorCode destroy() = 0;
   virtual PetscLogDouble flops(bool boundary, bool pair) const = 0; /* of one patch */
@@ -81,17 +93,15 @@ PetscErrorCode SmootherPlaneCreate(int K, const PatchFDEigen *const e[3], Smooth
 /* The same for runs of patches of two cells each that are not equal, in 3D; only two colours at once */
 template <typename T>
 PetscErrorCode SmootherPlaceRowCreate(int K, const PatchFDPatches *const pd[3], const int run[3][2], SmootherFast **fast);
+/* *fast, which has `pair`, becomes one that has `rim`, too, if there is one: for runs of all patches but those of 2 K unknowns at free ends */
+template <typename T>
+PetscErrorCode SmootherRimCreate(int K, const PatchFDPatches *const pd[3], const int run[3][2], const PatchFDEigen *const e[3], SmootherFast **fast);
 
 /* does the direction not exist? */
 static inline bool IsPoint(const PatchFDLocalDesc *desc, int d)
 {
   return desc->field->box.n[d] == 1 && desc->field->dir[d]->npatch == 1 && desc->field->dir[d]->n[0] == 1;
 }
-
-/* Patches of one colour in a box: those with numbers start[d] + 2 p_d, p in the shell.  A colour has less than 2^32 patches */
-struct PatchShell : Shell {
-  int start[3];
-};
 
 /* a patch of a direction: its first unknown, how many, and its class */
 struct PlacePatch {

@@ -19,6 +19,8 @@ struct RowPlaces {
 
 template <typename T, int K>
 struct RowMatrices {
+  static constexpr bool ENDS = false; /* has it matrices of patches at free ends? */
+
   LineMatrices<T, K> d[3];
   const T           *table; /* the modes' coefficients, [RowPlaces::SIZE][N^2] */
 };
@@ -139,12 +141,10 @@ __device__ __forceinline__ T RowMiddle(const RowMatrices<T, K> &, const Mode &mo
   return mid;
 }
 
-/* patch number q, one of B, between the carried half slot and the lower half of a slot with r and c */
-template <typename T, int K, class M, class Mode>
-__device__ __forceinline__ void RowBetween(const M &m, const Mode &mode, int q, const Carried<T, K> &carried, const T rs[2 * K], const T cs[2 * K + 1], T mid, T u[2 * K - 1])
+/* r and c of the patch of B between the carried half slot and the lower half of a slot with rs and cs */
+template <typename T, int K>
+__device__ __forceinline__ void RowBetween(const Carried<T, K> &carried, const T rs[2 * K], const T cs[2 * K + 1], T r[2 * K - 1], T c[2 * K + 1])
 {
-  T r[2 * K - 1], c[2 * K + 1];
-
 #pragma unroll
   for (int i = 0; i < K - 1; i++) {
     r[i]     = carried.r[i];
@@ -157,7 +157,6 @@ __device__ __forceinline__ void RowBetween(const M &m, const Mode &mode, int q, 
     c[K + i] = cs[i];
   }
   c[2 * K] = cs[K];
-  RowSolve<T, K>(m, mode, q, r, c, carried.middle, mid, u);
 }
 
 /* the coefficients [SIZE][N^2], from the modes in x: in even ones, u = S (1 / D (S' r - alpha (y)) - mu (y)) */
