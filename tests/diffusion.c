@@ -1203,7 +1203,11 @@ int main(int argc, char **argv)
     test:
       suffix: action_cuda
       output_file: output/diffusion_action.out
-      args: -test action -map function -medium tensor -dm_box_degree {{2 4 7}}
+      args: -test action -map function -medium tensor -dm_box_degree {{2 4}}
+    test:
+      suffix: action_cuda_high
+      output_file: output/diffusion_action.out
+      args: -test action -map function -medium tensor -dm_box_degree 7 -dm_box_cells 2,1,1
     test:
       suffix: solve_cuda
       output_file: output/diffusion_solve_types.out

@@ -66,6 +66,9 @@ static __global__ void OnesKernel(const __grid_constant__ PatchData<T> s, const 
 
 /* ---- any patch ---- */
 
+/* of a block that has a multiprocessor for itself, or a patch in global memory */
+static constexpr int any_threads = 1024;
+
 template <typename T>
 struct Patch {
   const PatchClass<T> *cls[3];
@@ -216,7 +219,7 @@ static __device__ __forceinline__ void PatchUpdate(const PatchData<T> &s, const 
   are in B; terms of faces that are not divided by D are collected in A; the result is in B.  FACES: the operation is BOUNDARY.
 */
 template <typename T, bool FACES>
-static __global__ void PatchKernel(const __grid_constant__ PatchData<T> s, const __grid_constant__ PatchShell shell, PatchFDPatchOp op, T omega, bool zero, T *x, const T *b, T *r)
+__launch_bounds__(any_threads) static __global__ void PatchKernel(const __grid_constant__ PatchData<T> s, const __grid_constant__ PatchShell shell, PatchFDPatchOp op, T omega, bool zero, T *x, const T *b, T *r)
 {
   T         *A = TeamMemory<T>(s.team.global, s.team.size), *B = A + s.a, *C = B + s.b;
   const bool product = !FACES && op != PATCHFD_OP_SOLVE && !zero, faces = FACES && !zero;
@@ -334,6 +337,7 @@ PetscErrorCode AnyPatches<T>::create(const PatchFDLocalDesc *desc)
   data.a = volume;
   data.b = volume / c[0] * (int)n[0];
   if (!one) PetscCall(data.team.create((int)(n[0] * n[1] * n[2]), (size_t)(data.a + data.b + PetscMax(data.b, 5 * area))));
+  if (!one && (data.team.global || 2 * data.team.shared > shared_limit)) data.team.threads = any_threads;
   PetscCall(AllowShared(PatchKernel<T, false>, data.team.shared));
   PetscCall(AllowShared(PatchKernel<T, true>, data.team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);

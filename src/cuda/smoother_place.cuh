@@ -357,7 +357,7 @@ static __device__ __forceinline__ void PlaceRowOfPatches(const PlaceBlock<W> &me
 }
 
 template <class W, bool BOUNDARY, bool FLAT>
-__launch_bounds__(PLACE_THREADS, W::BLOCKS) static __global__
+__launch_bounds__(W::THREADS, W::BLOCKS) static __global__
 void PlaceKernel(const __grid_constant__ PlaceData<typename W::REAL> g, const __grid_constant__ PlaceShell shell, typename W::REAL omega, typename W::REAL beta, typename W::REAL *x,
                  const typename W::REAL *__restrict__ b)
 {
@@ -408,8 +408,6 @@ private:
 
     const int width = (nx + 1) * patches - 1, lines = width * ny, rounds = (lines + PLACE_THREADS - 1) / PLACE_THREADS;
 
-    /* a warp has two tiles in a stage; a thread a line, or a few */
-    threads         = W::TILES ? 32 * PetscMin(PLACE_WARPS, PetscMax(2, ((lines + 15) / 16 + 1) / 2)) : PetscMax(64, RoundUp((lines + rounds - 1) / rounds, 32));
     data.row        = W::TILES && patches > 1 ? pad(width) : width | 1;
     data.plane      = W::TILES ? pad(ny * data.row) : ny * data.row;
     data.xrow       = pad(ny + 2);
@@ -426,6 +424,12 @@ private:
     bytes_solve     = data.X * sizeof(T);
     data.rows       = FLAT ? 1 : ny + 2;
     bytes_residual  = (size_t)(data.closure[2] + nz) * data.rows * data.frow * sizeof(T);
+    /* a warp has two tiles in a stage, or three of a block that has a multiprocessor for itself; a thread a line, or a few */
+    if (W::TILES) {
+      const int tiles = (lines + 15) / 16, most = 2 * bytes > shared_limit ? W::THREADS / 32 : PLACE_WARPS, two = (tiles + 1) / 2;
+
+      threads = 32 * (two <= most ? PetscMax(2, two) : most > PLACE_WARPS ? (tiles + 2) / 3 : most);
+    } else threads = PetscMax(64, RoundUp((lines + rounds - 1) / rounds, 32));
   }
 };
 
@@ -488,7 +492,7 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     const PlaceShell shell(s, order.patches, order.dir);
 
     PetscFunctionBegin;
-    PlaceResidualKernel<W, FLAT><<<shell.rows(), order.threads, order.bytes_residual, stream>>>(order.data, shell, (const T *)x, (const T *)b, (T *)r);
+    PlaceResidualKernel<W, FLAT><<<shell.rows(), PetscMin(order.threads, PLACE_THREADS), order.bytes_residual, stream>>>(order.data, shell, (const T *)x, (const T *)b, (T *)r);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }

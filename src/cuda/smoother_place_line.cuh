@@ -85,12 +85,14 @@ struct Divisor {
 
     REAL      type of the numbers
     N         entries of a line, at most
-    LINES     lines of a thread, and of a warp
+    LINES     lines of a thread
+    WARP      and of a warp
+    THREADS   of a block, at most
     Values    a thread's entries of its lines; each(f) is f(i, v), v[] the entries i of its lines
     Matrix    of a class; apply(v, n, f) is f(i, w) with the entries i of the product with v; those from n on, if there are any, are zero
 */
 
-/* threads of a block, at most */
+/* threads of a block, if a multiprocessor has several */
 static constexpr int PLACE_WARPS = 8, PLACE_THREADS = 32 * PLACE_WARPS;
 
 /* a patch in one direction */
@@ -111,7 +113,7 @@ struct PlaceClass {
 template <typename T, int B>
 struct PlaceTiles {
   using REAL = T;
-  static constexpr int  N = 8 * B, LINES = 2, WARP = 16, MATRIX = 64 * B * B, BLOCKS = B == 4 ? 1 : B == 3 ? 2 : B == 2 && sizeof(T) == 8 ? 3 : 4, ARCH = sizeof(T) == 4 ? 80 : 90;
+  static constexpr int  N = 8 * B, LINES = 2, WARP = 16, MATRIX = 64 * B * B, THREADS = B == 3 ? 2 * PLACE_THREADS : PLACE_THREADS, BLOCKS = B >= 3 ? 1 : B == 2 && sizeof(T) == 8 ? 3 : 4, ARCH = sizeof(T) == 4 ? 80 : 90;
   static constexpr bool TILES = true;
 
   /* row i and column j of number `at` of a matrix: the entry of the product and of the line */
@@ -226,7 +228,7 @@ template <typename T, int SIZE>
 struct PlaceThreads {
   using REAL = T;
   static constexpr int  N = SIZE, LINES = 1, WARP = 32, MATRIX = N * N, ARCH = 80;
-  static constexpr int  BLOCKS = 4;
+  static constexpr int  THREADS = PLACE_THREADS, BLOCKS = 4;
   static constexpr bool TILES = false;
 
   static void place(int at, int *i, int *j)
