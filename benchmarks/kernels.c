@@ -4,6 +4,7 @@ algorithm needs, and per cent of the rate of multiply-adds; both ceilings are me
   -dim <d>, -degrees <k,...>, -unknowns <n> : about n unknowns\n\
   -types <standard,single,cuda,singlecuda>      : Vec types (default standard, single)\n\
   -variants <auto,boundary,fused,separate,global>\n\
+  -aij                                          : the assembled matrix, too\n\
   -dm_box_space <q,dgq>                         : the space; all options of DMBOX count\n\n";
 
 #include <petscpatchfd.h>
@@ -138,6 +139,25 @@ static PetscErrorCode BenchLoads(const Rates *rates, DM dm, PetscInt N, Vec v, V
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the assembled matrix: an entry and its column for each of its numbers */
+static PetscErrorCode BenchAIJ(const Rates *rates, Mat A, PetscInt N, Vec x, Vec r)
+{
+  PetscBool      wanted = PETSC_FALSE;
+  MatInfo        info;
+  Mat            B;
+  PetscLogDouble t, flops;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-aij", &wanted, NULL));
+  if (!wanted || rates->size != sizeof(PetscScalar)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &B));
+  PetscCall(MatGetInfo(B, MAT_GLOBAL_SUM, &info));
+  TIME(t, flops, MatMult(B, x, r));
+  PetscCall(Report(rates, "A x, aij", N, 2 + info.nz_used / N * (1 + (PetscReal)sizeof(PetscInt) / sizeof(PetscScalar)), t, flops));
+  PetscCall(MatDestroy(&B));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* to the next coarser mesh and back */
 static PetscErrorCode BenchTransfers(const Rates *rates, DM dm, PetscInt N, Vec r, Vec x)
 {
@@ -218,6 +238,7 @@ static PetscErrorCode Bench(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   }
   TIME(t, flops, MatMult(A, x, r));
   PetscCall(Report(&rates, "A x", N, 2, t, flops));
+  PetscCall(BenchAIJ(&rates, A, N, x, r));
   TIME(t, flops, MatResidual(A, b, x, r));
   PetscCall(Report(&rates, "b - A x", N, 3, t, flops));
   PetscCall(BenchLoads(&rates, dm, N, b, x, r));
