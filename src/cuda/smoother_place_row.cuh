@@ -455,7 +455,7 @@ __device__ __forceinline__ void StoreRow(const PlacedRow<T, K, E> &m, const RowT
 template <typename T, int K, int E>
 struct PlaceRowShape {
   using F                   = Row<T, K, E>;
-  static constexpr int WARPS = (sizeof(T) == 4 ? placerow_float : placerow_double)[K][0], BLOCKS = (sizeof(T) == 4 ? placerow_float : placerow_double)[K][1] / WARPS;
+  static constexpr int WARPS = (sizeof(T) == 4 ? placerow_float : placerow_double)[K][0], BLOCKS = (sizeof(T) == 4 ? placerow_float : placerow_double)[K][1] / WARPS - E;
   /* where the block's matrices begin in shared memory, and the bytes of all */
   __host__ __device__ static constexpr int matrices(int warps) { return RoundUp(F::SHARED + warps * F::SIZE, 16 / sizeof(T)); }
   static constexpr size_t                  bytes(int warps) { return (matrices(warps) + 2 * RowNumbers<T, F::N>::SIZE) * sizeof(T); }
