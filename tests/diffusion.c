@@ -769,13 +769,32 @@ static PetscErrorCode TestHierarchy(Problem *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* A u on the coarser mesh */
+static PetscErrorCode CoarseProduct(DM dm, Vec *y)
+{
+  DM  coarse;
+  Mat A;
+  Vec u;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMCoarsen(dm, MPI_COMM_NULL, &coarse));
+  PetscCall(DMCreateMatrix(coarse, &A));
+  PetscCall(MatCreateVecs(A, &u, y));
+  PetscCall(DMBoxInterpolateFunction(coarse, 0, Solution, NULL, u));
+  PetscCall(MatMult(A, u, *y));
+  PetscCall(VecDestroy(&u));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&coarse));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* coefficients as Vecs, for points and for cells, against functions */
 static PetscErrorCode TestVecs(Problem *p)
 {
   DM           dm;
   DM_Box      *box;
   Mat          A;
-  Vec          K, s, x, u, y[2];
+  Vec          K, s, x, u, y[2], coarse[2];
   PetscScalar *aK, *as;
   const PetscScalar *ax;
   PetscReal    error, norm;
@@ -790,6 +809,7 @@ static PetscErrorCode TestVecs(Problem *p)
   PetscCall(VecDuplicate(u, &y[1]));
   PetscCall(DMBoxInterpolateFunction(dm, 0, Solution, NULL, u));
   PetscCall(MatMult(A, u, y[0]));
+  PetscCall(CoarseProduct(dm, &coarse[0]));
   PetscCall(DMBoxCreateDiffusionVec(dm, PETSC_TRUE, dm->dim, &x));
   PetscCall(DMBoxCreateDiffusionVec(dm, PETSC_TRUE, n, &K));
   PetscCall(DMBoxCreateDiffusionVec(dm, PETSC_TRUE, 1, &s));
@@ -812,6 +832,12 @@ static PetscErrorCode TestVecs(Problem *p)
   PetscCall(VecAXPY(y[1], -1, y[0]));
   PetscCall(VecNorm(y[1], NORM_INFINITY, &error));
   PetscCall(Say("numbers of points", error / norm, 1e-12));
+  PetscCall(CoarseProduct(dm, &coarse[1]));
+  PetscCall(VecNorm(coarse[0], NORM_2, &norm));
+  PetscCall(VecAXPY(coarse[1], -1, coarse[0]));
+  PetscCall(VecNorm(coarse[1], NORM_2, &error));
+  PetscCall(Say("their means", error / norm, 0.02));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&coarse[i]));
   PetscCall(Solve(dm, y[0], 1e-9, KSPFGMRES, PCPATCHMG, y[1], &its));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "iterations %" PetscInt_FMT "\n", its));
   PetscCall(VecDestroy(&K));
