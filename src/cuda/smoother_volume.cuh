@@ -16,7 +16,7 @@ static PetscErrorCode SmootherVolumeCreateDegree(const PatchFDEigen *const e[3],
   constexpr bool single = sizeof(T) == 4;
 
   PetscFunctionBegin;
-  if constexpr (K >= lowest_tile[single]) {
+  if constexpr (K >= lowest_tile[single] && K <= 8) {
     bool supported;
 
     PetscCall((TileSmoother<T, K>::supported(&supported)));
@@ -31,7 +31,7 @@ template <typename T>
 PetscErrorCode SmootherVolumeCreate(int K, const PatchFDEigen *const e[3], SmootherFast **fast)
 {
   PetscFunctionBegin;
-  if (K >= 2 && K <= 8) PetscCall((ForDegree<2, 8>(K, [&](auto k) { return SmootherVolumeCreateDegree<T, k()>(e, fast); })));
+  if (K >= 2 && K <= 12) PetscCall((ForDegree<2, 12>(K, [&](auto k) { return SmootherVolumeCreateDegree<T, k()>(e, fast); })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
