@@ -426,23 +426,6 @@ static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatCreateVecs_Bakeoff(Mat A, Vec *right, Vec *left)
-{
-  Mat_Bakeoff *m;
-  Vec         *v[2] = {right, left};
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  for (int i = 0; i < 2; i++) {
-    const size_t room[2] = {0, m->halo ? m->nleaf : 0};
-
-    if (!v[i]) continue;
-    PetscCall(PatchFDVecCreate(PetscObjectComm((PetscObject)A), A->defaultvectype, A->rmap->n, room, v[i]));
-    PetscCall(VecSetBlockSize(*v[i], m->cells.ncomp));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* global numbers of the nodes of cells, or -1 */
 static PetscErrorCode BakeoffGetNumbers(const PlexCells *c, PetscInt **number)
 {

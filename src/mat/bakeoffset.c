@@ -1,4 +1,4 @@
-/* The bake-off problems: settings, and vectors of elements */
+/* The bake-off problems: settings, and vectors */
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 
 const char *const MatBakeoffProblems[] = {"bp1", "bp2", "bp3", "bp4", "bp5", "bp6", "MatBakeoffProblem", "MAT_BAKEOFF_", NULL};
@@ -219,7 +219,24 @@ PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PetscOptionItems PetscOptionsObj
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- vectors of elements ---- */
+/* ---- vectors ---- */
+
+PetscErrorCode MatCreateVecs_Bakeoff(Mat A, Vec *right, Vec *left)
+{
+  Mat_Bakeoff *m;
+  Vec         *v[2] = {right, left};
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  for (int i = 0; i < 2; i++) {
+    const size_t room[2] = {0, m->halo ? m->nleaf : 0};
+
+    if (!v[i]) continue;
+    PetscCall(PatchFDVecCreate(PetscObjectComm((PetscObject)A), A->defaultvectype, A->rmap->n, room, v[i]));
+    PetscCall(VecSetBlockSize(*v[i], m->cells.ncomp));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 /* checks the sizes of vectors, and what the layout is; kernels of the element vector */
 static PetscErrorCode BakeoffCheckVecs(Mat A, Vec global, Vec element, Mat_Bakeoff **m, PatchFDKernels *kern)
