@@ -72,8 +72,10 @@ static PetscErrorCode ProbeMessage(MPI_Comm comm, MPI_Comm probe, PetscMPIInt n,
   PetscCall(VecSum(v[1], &sum));
   *arrives = (PetscBool)(*arrives && sum == (PetscScalar)n * (source + 1));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, arrives, 1, MPI_C_BOOL, MPI_LAND, comm));
-  if (*arrives) /* what has not might still come */
-    for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&v[i]));
+  for (int i = 0; i < 2; i++) {
+    if (*arrives) PetscCall(VecDestroy(&v[i]));
+    else PetscCall(PetscObjectRegisterDestroy((PetscObject)v[i])); /* what has not arrived might still come */
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
