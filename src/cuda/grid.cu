@@ -119,6 +119,8 @@ PetscErrorCode Grid<T>::multiply(size_t count, const void *s, const void *x, Pet
 
 template struct Grid<double>;
 template struct Grid<float>;
-template PetscErrorCode Grid<int>::malloc(size_t, void **); /* numbers of nodes */
+/* numbers of nodes, flags */
+template PetscErrorCode Grid<int>::malloc(size_t, void **);
+template PetscErrorCode Grid<unsigned>::malloc(size_t, void **);
 
 } // namespace patchfd
