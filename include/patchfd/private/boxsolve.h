@@ -57,7 +57,7 @@ typedef struct {
 
 enum {
   PATCHFD_BOX_HANDLE = 64,
-  PATCHFD_BOX_MARKS  = 8 /* i is less */
+  PATCHFD_BOX_MARKS  = 4 /* i is less */
 };
 
 typedef const struct _PatchFDBoxKernels *PatchFDBoxKernels;
