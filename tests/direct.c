@@ -116,6 +116,7 @@ static PetscErrorCode CheckChoice(PetscInt dim)
   PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, 20));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCPATCHMG));
+  PetscCall(PCSetDM(pc, dm));
   PetscCall(PCSetFromOptions(pc));
   PetscCall(KSPSolve(ksp, b, x));
   PetscCall(KSPGetIterationNumber(ksp, &its));
@@ -123,7 +124,7 @@ static PetscErrorCode CheckChoice(PetscInt dim)
   PetscCall(MatResidual(A, b, x, r));
   PetscCall(VecNorm(r, NORM_2, &norm[0]));
   PetscCall(VecNorm(b, NORM_2, &norm[1]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D: %s, %s iterations, residual %s\n", dim, levels == 1 ? "the direct solve" : (levels == 4 ? "four levels" : "OTHER LEVELS"),
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D: %s, %s iterations, residual %s\n", dim, levels == 1 ? "the direct solve" : (levels == 5 ? "five levels" : "OTHER LEVELS"),
                         its <= (levels > 1 ? 10 : 1) ? "few" : "MANY", norm[0] <= 1e-7 * norm[1] ? "small" : "LARGE"));
   PetscCall(PetscInfo(dm, "%" PetscInt_FMT " levels, %" PetscInt_FMT " iterations\n", levels, its));
   PetscCall(KSPDestroy(&ksp));
@@ -179,10 +180,15 @@ int main(int argc, char **argv)
        output_file: output/direct_plane.out
        args: -dims 2 -cells 44,42
    # the level on which PCPATCHMG solves directly
-   test:
-     suffix: choice
-     nsize: {{1 3}}
-     args: -choice -dims 1,3 -cells 4096,8,8 -dm_box_degree 1 -pc_patchmg_coarse_eq_limit determine
+   testset:
+     args: -choice -dm_box_degree 1 -pc_patchmg_coarse_eq_limit determine
+     test:
+       suffix: choice_line
+       args: -dims 1 -cells 16384
+     test:
+       suffix: choice
+       nsize: {{1 3}}
+       args: -dims 3 -cells 16,16,16
    testset:
      requires: cuda gpu
      args: -kinds uniform,graded,mixed,neumann -use_gpu_aware_mpi 0 -dims 3
