@@ -145,6 +145,7 @@ static PetscErrorCode BoxSolveProduct(void *plan, const PatchFDBoxProduct *q, Pe
   PetscBLASInt        h, n, inner, outer, lx, ly;
 
   PetscFunctionBegin;
+  if (!count || !q->inner || !q->outer) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscBLASIntCast(size, &h));
   PetscCall(PetscBLASIntCast(count, &n));
   PetscCall(PetscBLASIntCast(q->inner, &inner));

@@ -14,6 +14,7 @@
 
 enum {
   FOLD_MIN = 16, /* shorter lines are not folded */
+  PARTS    = PATCHFD_BOX_MARKS, /* of a rank's planes that travel one after another */
   PAD      = 8,  /* blocks above 4 times as many numbers are a multiple of so many: products are up to twice as fast, and ranks have multiples of as many modes */
 };
 
@@ -30,8 +31,7 @@ struct _n_PatchFDBoxSolve {
   PetscInt      *node, *mode; /* [ranks + 1], of c and e: first of each rank */
   PetscInt       inner;       /* numbers in the directions before e */
   void          *u, *v, *w;   /* u has the pieces, w the modes; on one rank they are one */
-  PetscInt       parts;       /* the planes are dealt with in so many, one after another; */
-  void          *t;           /* of a part, before and after the product in direction 0; u if there is one */
+  void          *t;           /* of the planes at work, before and after the product in direction 0; may be u where these are all */
   PatchFDHalo    there, back; /* from pieces to modes, and back; or, where ranks write to each other's memory: */
   PatchFDHalo    done;        /* everybody has heard that the others are so far */
   void          *flag;        /* what that sends, nothing of interest */
@@ -160,7 +160,7 @@ static void ShareModes(const PatchFDBoxLine *l, PetscMPIInt ranks, PetscInt mode
   for (PetscMPIInt r = 0; r <= ranks; r++) mode[r] = (PetscInt)((PetscInt64)(length / step) * r / ranks) * step;
 }
 
-static PetscErrorCode ArraysCreate(PatchFDBoxSolve s)
+static PetscErrorCode ArraysCreate(PatchFDBoxSolve s, PetscBool inparts)
 {
   const PetscCount plane = (PetscCount)s->mode[s->ranks] * s->inner, nodes = Planes(s, s->me) * plane;
   const PetscCount modes = (PetscCount)PatchFDBoxLineLength(&s->line[s->c]) * Modes(s, s->me) * s->inner;
@@ -170,7 +170,7 @@ static PetscErrorCode ArraysCreate(PatchFDBoxSolve s)
   PetscCall(s->kern->malloc((size_t)PetscMax(nodes, modes), &s->v));
   if (s->ranks > 1) PetscCall(s->kern->malloc((size_t)modes, &s->w));
   else s->w = s->u;
-  if (s->parts > 1) PetscCall(s->kern->malloc((size_t)((Planes(s, s->me) / s->parts + 1) * plane), &s->t));
+  if (inparts) PetscCall(s->kern->malloc((size_t)((Planes(s, s->me) * 4 / 10 + 1) * plane), &s->t));
   else s->t = s->u;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -226,16 +226,17 @@ static PetscErrorCode Exchange(PatchFDBoxSolve s, PatchFDHalo halo, const void *
 /* can ranks write to each other's memory?  Then they do it part by part, beside the products of the next one */
 static PetscErrorCode RanksCreate(PatchFDBoxSolve s, const PatchFDBoxSolveRanks *ranks)
 {
+  PetscBool peers = PETSC_FALSE;
+
   PetscFunctionBegin;
   PetscCall(PetscCommDuplicate(ranks->comm, &s->comm, NULL));
   if (s->k->share) {
     PetscCall(DoneCreate(s, ranks->halo));
     PetscCall(Exchange(s, s->done, s->flag, s->flag));
-    if (PatchFDHaloGetType(s->done, s->kern) == DMBOX_HALO_PEER) s->parts = PATCHFD_BOX_MARKS / 2;
-    PetscCall(PetscOptionsGetInt(NULL, NULL, "-exp_parts", &s->parts, NULL));
+    peers = (PetscBool)(PatchFDHaloGetType(s->done, s->kern) == DMBOX_HALO_PEER);
   }
-  PetscCall(ArraysCreate(s));
-  if (s->parts > 1) {
+  PetscCall(ArraysCreate(s, peers));
+  if (peers) {
     PetscCall(ArraysShare(s, s->u, &s->us));
     PetscCall(ArraysShare(s, s->w, &s->ws));
   } else {
@@ -273,9 +274,8 @@ PetscErrorCode PatchFDBoxSolveCreate(PatchFDKernels kern, PetscInt dim, const Pa
   if (s->ranks > 1) PetscCall(PetscArraycpy(s->node, ranks->node, s->ranks + 1));
   ShareModes(&s->line[s->e], s->ranks, s->mode);
   s->inner = s->e ? PatchFDBoxLineLength(&s->line[0]) : 1;
-  s->parts = 1;
   if (s->ranks > 1) PetscCall(RanksCreate(s, ranks));
-  else PetscCall(ArraysCreate(s));
+  else PetscCall(ArraysCreate(s, PETSC_FALSE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -311,16 +311,23 @@ PetscErrorCode PatchFDBoxSolveDestroy(PatchFDBoxSolve *solve)
 
 /* ---- steps ---- */
 
-/* a part of the planes that a rank has */
+/* planes of a rank */
 typedef struct {
   PetscInt first, n;
 } Part;
 
-static Part PartOf(PatchFDBoxSolve s, PetscMPIInt rank, int i, int parts)
+static Part AllOf(PatchFDBoxSolve s, PetscMPIInt rank)
 {
-  const PetscInt planes = Planes(s, rank), first = planes * i / parts;
+  return (Part){0, Planes(s, rank)};
+}
 
-  return (Part){first, planes * (i + 1) / parts - first};
+/* in tenths; nothing goes on beside the last part that is sent, and the first one on the way back: these are small, and the others as much larger as products allow */
+static Part PartOf(PatchFDBoxSolve s, PetscMPIInt rank, PetscBool back, int i)
+{
+  static const PetscInt ends[PARTS + 1] = {0, 4, 7, 9, 10};
+  const PetscInt        planes = Planes(s, rank), a = back ? 10 - ends[PARTS - i] : ends[i], b = back ? 10 - ends[PARTS - i - 1] : ends[i + 1], first = planes * a / 10;
+
+  return (Part){first, planes * b / 10 - first};
 }
 
 /* where an array of planes has a part of them, with so many numbers in a line of direction e */
@@ -456,7 +463,7 @@ static PetscErrorCode Put(PatchFDBoxSolve s, PetscBool back, int i)
   PetscFunctionBegin;
   for (PetscMPIInt j = 1; j < s->ranks; j++) {
     const PetscMPIInt r = (s->me + j) % s->ranks, planes = back ? r : s->me, modes = back ? s->me : r;
-    const Part        part = PartOf(s, planes, i, s->parts);
+    const Part        part = PartOf(s, planes, back, i);
     const PetscInt    n    = Modes(s, modes);
     char             *pieces = (char *)(back ? s->us[r] : s->u) + (size_t)PieceOut(s, planes, modes) * s->kern->size;
     char             *all    = (char *)(back ? s->w : s->ws[r]) + (size_t)PieceIn(s, planes, modes) * s->kern->size;
@@ -479,8 +486,8 @@ static PetscErrorCode Wait(PatchFDBoxSolve s, int i)
 static PetscErrorCode ApplyParts(PatchFDBoxSolve s, const void *b, void *x)
 {
   PetscFunctionBegin;
-  for (int i = 0; i < s->parts; i++) {
-    PetscCall(NodesToPieces(s, PartOf(s, s->me, i, s->parts), b));
+  for (int i = 0; i < PARTS; i++) {
+    PetscCall(NodesToPieces(s, PartOf(s, s->me, PETSC_FALSE, i), b));
     PetscCall(s->k->fork(s->plan));
     PetscCall(Put(s, PETSC_FALSE, i));
   }
@@ -488,13 +495,13 @@ static PetscErrorCode ApplyParts(PatchFDBoxSolve s, const void *b, void *x)
   PetscCall(Wait(s, 0));
   PetscCall(SolveModes(s));
   PetscCall(s->k->fork(s->plan));
-  for (int i = 0; i < s->parts; i++) {
+  for (int i = 0; i < PARTS; i++) {
     PetscCall(Put(s, PETSC_TRUE, i));
     PetscCall(s->k->mark(s->plan, i));
   }
-  for (int i = 0; i < s->parts; i++) {
+  for (int i = 0; i < PARTS; i++) {
     PetscCall(Wait(s, i));
-    PetscCall(PiecesToNodes(s, PartOf(s, s->me, i, s->parts), x));
+    PetscCall(PiecesToNodes(s, PartOf(s, s->me, PETSC_TRUE, i), x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -503,13 +510,13 @@ PetscErrorCode PatchFDBoxSolveApply(PatchFDBoxSolve s, const void *b, void *x)
 {
   PetscFunctionBegin;
   if (s->small) PetscCall(s->kern->boxsolveapply(s->small, b, x));
-  else if (s->parts > 1) PetscCall(ApplyParts(s, b, x));
+  else if (s->us) PetscCall(ApplyParts(s, b, x));
   else {
-    PetscCall(NodesToPieces(s, PartOf(s, s->me, 0, 1), b));
+    PetscCall(NodesToPieces(s, AllOf(s, s->me), b));
     PetscCall(Exchange(s, s->there, s->u, s->w));
     PetscCall(SolveModes(s));
     PetscCall(Exchange(s, s->back, s->w, s->u));
-    PetscCall(PiecesToNodes(s, PartOf(s, s->me, 0, 1), x));
+    PetscCall(PiecesToNodes(s, AllOf(s, s->me), x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -100,40 +100,50 @@ static void DirectBox(DM dm, PetscBool slab, const PetscInt node[], PetscMPIInt 
   }
 }
 
-/* from global arrays to slabs, or back */
-static PetscErrorCode DirectCreateSF(DM dm, const PetscInt node[], PetscBool back, PetscSF *sf)
+/* what is in both boxes, as entries of arrays over the first; counted, or with `index` listed, too */
+static PetscInt DirectBoth(const PatchFDBox *a, const PatchFDBox *b, PetscInt index[])
 {
-  PetscMPIInt  size, me;
-  PatchFDBox   mine, theirs, own;
-  PetscInt    *leaf, n = 0;
-  PetscSFNode *root;
+  PatchFDRange both;
+  PetscInt     n = 0;
+
+  for (int d = 0; d < 3; d++) {
+    both[d][0] = PetscMax(a->lo[d], b->lo[d]);
+    both[d][1] = PetscMin(a->lo[d] + a->n[d], b->lo[d] + b->n[d]);
+  }
+  if (!index) return (PetscInt)PatchFDRangeSize(both);
+  for (PetscInt k = both[2][0]; k < both[2][1]; k++)
+    for (PetscInt j = both[1][0]; j < both[1][1]; j++)
+      for (PetscInt i = both[0][0]; i < both[0][1]; i++) index[n++] = (PetscInt)PatchFDBoxNode(a, i, j, k);
+  return n;
+}
+
+/* from global arrays to slabs, or back */
+static PetscErrorCode DirectCreateHalo(DM dm, const PetscInt node[], PetscBool back, PatchFDHalo *halo)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)dm);
+  PetscMPIInt    size, me, n = 0, *rank;
+  PetscInt      *first[2], *index[2];
+  PatchFDBox     mine[2], theirs[2];
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
-  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)dm), &me));
-  DirectBox(dm, (PetscBool)!back, node, me, &mine);
-  DirectBox(dm, back, node, me, &own);
-  PetscCall(PetscMalloc1(PatchFDBoxSize(&mine), &leaf));
-  PetscCall(PetscMalloc1(PatchFDBoxSize(&mine), &root));
-  for (PetscMPIInt r = 0; r < size; r++) {
-    PatchFDRange both;
-
-    DirectBox(dm, back, node, r, &theirs);
-    for (int d = 0; d < 3; d++) {
-      both[d][0] = PetscMax(mine.lo[d], theirs.lo[d]);
-      both[d][1] = PetscMin(mine.lo[d] + mine.n[d], theirs.lo[d] + theirs.n[d]);
-    }
-    for (PetscInt k = both[2][0]; k < both[2][1]; k++) {
-      for (PetscInt j = both[1][0]; j < both[1][1]; j++) {
-        for (PetscInt i = both[0][0]; i < both[0][1]; i++, n++) {
-          leaf[n] = (PetscInt)PatchFDBoxNode(&mine, i, j, k);
-          root[n] = (PetscSFNode){.rank = r, .index = (PetscInt)PatchFDBoxNode(&theirs, i, j, k)};
-        }
-      }
-    }
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &me));
+  PetscCall(PetscMalloc1(size, &rank));
+  for (int side = 0; side < 2; side++) {
+    DirectBox(dm, (PetscBool)(side != back), node, me, &mine[side]);
+    PetscCall(PetscCalloc1(size + 1, &first[side]));
+    PetscCall(PetscMalloc1(PatchFDBoxSize(&mine[side]), &index[side]));
   }
-  PetscCall(PetscSFCreate(PetscObjectComm((PetscObject)dm), sf));
-  PetscCall(PetscSFSetGraph(*sf, (PetscInt)PatchFDBoxSize(&own), n, leaf, PETSC_OWN_POINTER, root, PETSC_OWN_POINTER));
+  for (PetscMPIInt r = 0; r < size; r++) {
+    for (int side = 0; side < 2; side++) {
+      DirectBox(dm, (PetscBool)(side == back), node, r, &theirs[side]);
+      first[side][n + 1] = first[side][n] + DirectBoth(&mine[side], &theirs[side], NULL);
+    }
+    if (first[0][n + 1] == first[0][n] && first[1][n + 1] == first[1][n]) continue;
+    for (int side = 0; side < 2; side++) (void)DirectBoth(&mine[side], &theirs[side], index[side] + first[side][n]);
+    rank[n++] = r;
+  }
+  PetscCall(PatchFDHaloCreateFromLists(comm, ((const DM_Box *)dm->data)->halotype, n, rank, first, index, halo));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -144,12 +154,14 @@ static PetscErrorCode DirectHalosCreate(Mat_Box *m, PetscBool shared)
 
   PetscFunctionBegin;
   if (!box->halo || m->direct[shared].in || (shared && DirectHasSlabs(box, m->dm->dim))) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int back = 0; back < (shared ? 2 : 1); back++) {
+  if (shared) {
+    PetscCall(DirectCreateHalo(m->dm, m->slabs, PETSC_FALSE, &m->direct[1].in));
+    PetscCall(DirectCreateHalo(m->dm, m->slabs, PETSC_TRUE, &m->direct[1].out));
+  } else {
     PetscSF sf;
 
-    if (shared) PetscCall(DirectCreateSF(m->dm, m->slabs, (PetscBool)back, &sf));
-    else PetscCall(DMBoxCreateNaturalSF(m->dm, &sf));
-    PetscCall(PatchFDHaloCreate(sf, box->halotype, back ? &m->direct[shared].out : &m->direct[shared].in));
+    PetscCall(DMBoxCreateNaturalSF(m->dm, &sf));
+    PetscCall(PatchFDHaloCreate(sf, box->halotype, &m->direct[0].in));
     PetscCall(PetscSFDestroy(&sf));
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -207,7 +207,7 @@ static PetscErrorCode PatchFDSmooth(PC pc, PetscInt its, PetscBool transpose, Pe
   PetscCall(PatchFDVecGetKernels(b, &kern));
   PetscCall(PatchFDSetUpKernels(pc, kern));
   PetscCall(PetscLogEventBegin(PATCHFD_Smooth, pc, b, x, 0));
-  if (zero) PetscCall(PatchFDZero(p->matbox, kern, x));
+  if (zero && (p->method != DIAGONALIZED_BOX || p->omega != 1)) PetscCall(PatchFDZero(p->matbox, kern, x)); /* a direct solve does not read it */
   if (p->method == PATCHES) PatchSweep(p, transpose, &n, colors);
   if (p->method == FACTORED_BOX) PetscCall(MatBoxFactorSolve(p->matbox, b, x));
   else if (p->method == PATCHES && p->use == PC_PATCHFD_GLOBAL) {

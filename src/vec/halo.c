@@ -98,6 +98,26 @@ PetscErrorCode PatchFDHaloCreate(PetscSF sf, DMBoxHaloType want, PatchFDHalo *ha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PatchFDHaloCreateFromLists(MPI_Comm comm, DMBoxHaloType want, PetscMPIInt n, PetscMPIInt *rank, PetscInt *const first[2], PetscInt *const index[2], PatchFDHalo *halo)
+{
+  PatchFDHalo h;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(&h));
+  PetscCall(PetscSFCreate(comm, &h->sf)); /* no graph: for its communicator */
+  PetscCall(PetscObjectGetNewTag((PetscObject)h->sf, &h->tag));
+  h->want = want;
+  h->unit = 1;
+  h->n    = n;
+  h->rank = rank;
+  for (int side = 0; side < 2; side++) {
+    h->first[side] = first[side];
+    h->index[side] = index[side];
+  }
+  *halo = h;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PatchFDHaloSetUnit(PatchFDHalo h, PetscInt unit)
 {
   PetscFunctionBegin;

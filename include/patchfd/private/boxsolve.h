@@ -23,7 +23,11 @@ PETSC_INTERN PetscErrorCode PatchFDBoxSolveCreate(PatchFDKernels, PetscInt dim, 
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveApply(PatchFDBoxSolve, const void *b, void *x);
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveDestroy(PatchFDBoxSolve *);
 
-/* ---- its steps, a table for each kernel table ---- */
+/*
+  ---- its steps, a table for each kernel table ----
+
+  (boxsolvecreate and boxsolveapply of a kernel table are all of it in one kernel, for boxes that are small enough: there is no plan for others, and no such function on the host.)
+*/
 
 /*
   A line whose eigenvectors are even or odd is folded: for its n nodes it has two blocks of `size` numbers, sums of mirrored nodes and then differences, for which the even and
@@ -57,7 +61,7 @@ typedef struct {
 
 enum {
   PATCHFD_BOX_HANDLE = 64,
-  PATCHFD_BOX_MARKS  = 8 /* i is less */
+  PATCHFD_BOX_MARKS  = 4 /* i is less */
 };
 
 typedef const struct _PatchFDBoxKernels *PatchFDBoxKernels;
@@ -71,7 +75,7 @@ struct _PatchFDBoxKernels {
   /* modes of this range are divided by the sums of their eigenvalues; what has the sum zero becomes zero */
   PetscErrorCode (*divide)(void *plan, const PatchFDRange, void *modes);
   /*
-    Where one rank can write to the memory of another (a halo with `peer`): what others have to know of an array; the array of another rank, or NULL, and its end.  put
+    Where one rank can write to the memory of another (a halo with `peer`): what others have to know of an array; the array of another rank, and its end.  put
     copies n numbers beside the work that is handed over after it, but not before what was handed over before fork; what follows on wait(i) waits for copies up to mark(i).
     NULL on the host
   */
