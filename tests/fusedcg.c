@@ -683,7 +683,11 @@ int main(int argc, char **argv)
     test:
       requires: cuda gpu
       suffix: replay_cuda
-      nsize: {{1 2}}
-      args: -dm_vec_type {{cuda singlecuda}} -dm_box_halo peer
+      args: -dm_vec_type {{cuda singlecuda}}
+    test:
+      requires: cuda gpu
+      suffix: replay_cuda_ranks
+      nsize: 2
+      args: -dm_vec_type cuda -dm_box_halo peer
 
 TEST*/

@@ -11,7 +11,7 @@
 */
 static PetscErrorCode HeatGetNumCoarsenings(DM dm, PetscInt *n)
 {
-  const double   few = 5000;
+  const double   few = 10000;
   PetscInt       cells[3];
   PatchFDKernels kern;
 

@@ -210,7 +210,7 @@ static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFD
 /* the first that works of what there is to choose from, or what was asked for */
 static PetscErrorCode HaloChoose(PatchFDHalo h, PatchFDKernels kern, const PatchFDHaloDesc *desc, DMBoxHaloType *type, void **plan)
 {
-  static const DMBoxHaloType all[] = {DMBOX_HALO_PEER, DMBOX_HALO_MPI, DMBOX_HALO_NCCL, DMBOX_HALO_HOST};
+  static const DMBoxHaloType all[] = {DMBOX_HALO_PEER, DMBOX_HALO_NCCL, DMBOX_HALO_MPI, DMBOX_HALO_HOST}; /* without the host first */
   const MPI_Comm             comm  = PetscObjectComm((PetscObject)h->sf);
   const PetscBool            any   = (PetscBool)(h->want == DMBOX_HALO_AUTO);
   PetscBool                  together = PETSC_TRUE, sharing = PETSC_FALSE;
