@@ -31,12 +31,12 @@ struct PointsPlan {
   }
 };
 
-/* Measured on an H200: computing factors is faster than reading them, but for masses of degree 1 and, in single precision, for stiffnesses with Gauss points */
+/* Measured on an H200: computing factors is faster than reading them, but for masses of degree 1 and 2 and, in single precision, for stiffnesses with Gauss points */
 template <typename T>
 static bool PointsIsComputed(const PatchFDPoints *points)
 {
   if (points->factors != PATCHFD_FACTORS_AUTO) return points->factors == PATCHFD_FACTORS_COMPUTED;
-  return points->dim == 3 && PatchFDPointsCanCompute(points) && (points->nkappa ? sizeof(T) == 8 || !points->gauss : points->degree > 1);
+  return points->dim == 3 && PatchFDPointsCanCompute(points) && (points->nkappa ? sizeof(T) == 8 || !points->gauss : points->degree > 2);
 }
 
 /* numbers of the nodes with what kernels want to know, and the nodes of no cell */

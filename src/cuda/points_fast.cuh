@@ -2,7 +2,7 @@
   Operators by quadrature on cubes (points.cuh), degrees 1 to 15: sums along lines, a thread a line.
 
   A block of threads takes PER cells, c^2 threads a cell, c points in a direction: n = k + 1 (collocated) or c = k + 2 (Gauss).  A thread has a line of numbers in
-  registers and multiplies it by a matrix in even and odd halves, whose entries are operands from the constant bank; between the stages numbers lie in
+  registers and multiplies it by a matrix in even and odd halves, whose entries come from the constant bank, with an instruction each from compute capability 9.0 on; between the stages numbers lie in
   shared memory, in three arrays U, V, W of c^3 numbers a cell, whose pitches keep lanes on different banks as far as can be (found by counting).  u = values at
   the points, C = derivatives there; 'own' is the direction of the lines in which a thread meets the points: x with Gauss points, z where the nodes are the points.
 
@@ -84,8 +84,9 @@ struct PointsShape {
   static constexpr int order = PointsBanks(sizeof(T) == 4, GAUSS, c, 2 + D);
   static constexpr int  ARRAYS = MASS ? 1 : 3, NUMBERS = MASS ? points_determinant : points_geometry;
   static constexpr int  LANES = RoundUp(PER * LINES, 16 / sizeof(T)); /* of stored factors */
-  static constexpr bool ROUNDS = MASS;
+  static constexpr bool ROUNDS = MASS, AHEAD = ROUNDS && !COMPUTED; /* do blocks go on to other cells; are factors, too, fetched to shared memory before? */
   static constexpr int  SHARED = PER * CELL * ARRAYS, X = ROUNDS ? n * THREADS : 0, GEOMETRY = COMPUTED ? PER * NUMBERS : 0;
+  static constexpr int  ALL = SHARED + X + (AHEAD ? c * THREADS : (ROUNDS ? 2 : 1) * GEOMETRY);
 
   template <int D>
   static constexpr int stride = D == 0 ? 1 : (D == 1 ? ROW : PLANE);
@@ -309,6 +310,14 @@ struct PointsStored {
   }
 };
 
+/* factors of masses that have been fetched to shared memory */
+template <typename S, typename T>
+struct PointsFetched {
+  const T *f;
+
+  __device__ __forceinline__ T mass(const PointsArguments<T> &, int i) const { return f[i * S::THREADS]; }
+};
+
 /* the same from the map of the cell: tangents x_a and x_b are linear along the line, x_own is constant */
 template <typename S, typename T>
 struct PointsComputed {
@@ -399,7 +408,7 @@ template <typename S, bool COMPUTED, typename T>
 struct PointsBlock {
   static constexpr int n = S::n, c = S::c;
   const PointsArguments<T> &arg;
-  T                        *U, *V, *W, *x, *geometry; /* S::ROUNDS: x, a column of nodes for each thread, and two geometries, which take turns */
+  T                        *U, *V, *W, *x, *geometry; /* S::ROUNDS: x, a column of nodes for each thread, and two geometries, which take turns, or a line of factors for each thread */
   int                       group, turn = 0;
 
   __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared) :
@@ -421,12 +430,23 @@ struct PointsBlock {
         if constexpr (S::ROUNDS) Fetch(geometry + turn * S::GEOMETRY + i, from, true);
         else geometry[i] = *from;
       }
-    } else {
+    } else if constexpr (!S::AHEAD) {
 #if __CUDA_ARCH__ >= 900
       const unsigned bytes = min(c * arg.numbers * S::LANES * (int)sizeof(T), points_prefetch);
 
       if (S::GAUSS && threadIdx.x == 0) asm volatile("cp.async.bulk.prefetch.L2.global [%0], %1;" ::"l"(arg.factors + group * (size_t)(c * arg.numbers) * S::LANES), "r"(bytes));
 #endif
+    }
+  }
+  /* the factors of the thread's line, when those before are done with */
+  __device__ __forceinline__ void ahead(int group)
+  {
+    if constexpr (S::AHEAD) {
+      if (!any(group) || threadIdx.x >= S::PER * S::LINES) return;
+      const T *from = arg.factors + group * (size_t)c * S::LANES + threadIdx.x;
+
+#pragma unroll
+      for (int i = 0; i < c; i++) Fetch(geometry + i * S::THREADS + threadIdx.x, from + i * S::LANES, true);
     }
   }
   /* the same, if there is such a group and comp is 0, and x */
@@ -443,7 +463,8 @@ struct PointsBlock {
     const PointsLane<S::template order<S::OWN>, c, c, S::PER> lane(min(threadIdx.x, S::PER * S::LINES - 1));
     const T                                                  *from = geometry + turn * S::GEOMETRY + lane.e() * S::NUMBERS;
 
-    if constexpr (!COMPUTED) return PointsStored<S, T>(arg, arg.factors + group * (size_t)(c * arg.numbers) * S::LANES + threadIdx.x);
+    if constexpr (S::AHEAD) return PointsFetched<S, T>{geometry + threadIdx.x};
+    else if constexpr (!COMPUTED) return PointsStored<S, T>(arg, arg.factors + group * (size_t)(c * arg.numbers) * S::LANES + threadIdx.x);
     else if constexpr (S::MASS) return PointsDeterminant<T>(arg, from, lane.p()).line(arg, lane.q());
     else return PointsComputed<S, T>(arg, from, lane.p(), lane.q());
   }
@@ -646,13 +667,16 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
   T                              energy = 0, u[S::c] = {};
 
   if (arg.sweep && arg.sweep->stop) return;
-  if constexpr (S::ROUNDS) block.request(block.group, 0, 0);
-  else block.fetch(block.group, 0);
+  if constexpr (S::ROUNDS) {
+    block.ahead(block.group);
+    block.request(block.group, 0, 0);
+  } else block.fetch(block.group, 0);
   do {
     for (int comp = 0; comp < arg.nodes.ncomp; comp++) {
       block.load(comp, u);
       if (COMPUTED && S::OWN == 2 && comp == 0) __syncthreads();
       block.points(block.factors(), u, energy);
+      if (comp + 1 == arg.nodes.ncomp) block.ahead(block.group + gridDim.x);
       block.store(comp, u);
     }
     block.group += gridDim.x;
@@ -665,7 +689,7 @@ template <typename S, bool COMPUTED, typename T>
 static PointsKernel<T> PointsKernelOf()
 {
   const PointsLayout layout = {S::c, S::OWN, S::template order<S::OWN>, S::PER, S::LANES, S::c, 0};
-  const size_t       shared = (size_t)(S::SHARED + S::X + (S::ROUNDS ? 2 : 1) * S::GEOMETRY) * sizeof(T);
+  const size_t       shared = (size_t)S::ALL * sizeof(T);
 
   return {layout, S::PER, S::THREADS, COMPUTED ? S::NUMBERS : 0, !S::ROUNDS, shared, S::ROUNDS ? 0 : INT_MAX, PointsFastKernel<S, COMPUTED, T>};
 }

@@ -76,17 +76,25 @@ struct PointsPlane {
   static constexpr int  n = S::n;
   static constexpr bool INDEX = KIND == PATCHFD_NODES_INDEX;
   const PointsArguments<T> &a;
+  const unsigned           *index;         /* of the cell, in shared memory */
   int                       cell, i, comp;
   bool                      mine, before, behind; /* does the thread have a plane; is it the first or the last one of a cell and the cell before or behind one of the warp? */
 
-  __device__ __forceinline__ PointsPlane(const PointsArguments<T> &a, int first, int e, int i, int comp) : a(a), cell(first + e), i(i), comp(comp)
+  __device__ __forceinline__ PointsPlane(const PointsArguments<T> &a, const unsigned *indices, int first, int e, int i, int comp) : a(a), index(indices), cell(first + e), i(i), comp(comp)
   {
     mine   = i < n && cell < a.cells;
     before = mine && i == 0 && e > 0;
     behind = mine && i == n - 1 && e + 1 < S::PER && cell + 1 < a.cells;
-    if (!mine) this->cell = this->i = 0; /* some node that exists */
+    if (mine) index += e * n * n * n;
+    else this->cell = this->i = 0; /* some node that exists */
   }
-  __device__ __forceinline__ PointsColumn column(int j, bool write) const { return PointsPlace(a.nodes, KIND, n, 3, cell, i, j, comp, write); }
+  __device__ __forceinline__ PointsColumn column(int j, bool write) const
+  {
+    PointsColumn col = PointsPlace(a.nodes, KIND, n, 3, cell, i, j, comp, write);
+
+    if (INDEX) col.index = index + j * n + i;
+    return col;
+  }
 
   /* number[j] = numbers of a column, all at once */
   __device__ __forceinline__ void numbers(unsigned number[n][n]) const
@@ -154,19 +162,28 @@ struct PointsPlane {
 /* a warp */
 template <typename S, int KIND, bool COMPUTED, typename T>
 struct PointsWarp {
-  static constexpr int n = S::n, c = S::c;
+  static constexpr int n = S::n, c = S::c, NODES = n * n * n;
+  static constexpr int INDICES = KIND == PATCHFD_NODES_INDEX ? RoundUp(S::PER * NODES * (int)sizeof(unsigned), 16) : 0; /* bytes of a warp */
   const PointsArguments<T> &arg;
   int                       first, e, p; /* first cell; which cell of the warp and which plane of it the thread has */
   bool                      mine;
   T                        *own, *line;  /* in shared memory: place (k, f) of the plane, and line (k, place p) through the planes */
   const T                  *source;      /* of factors */
+  unsigned                 *indices;     /* of the nodes of the warp's cells, in shared memory */
 
   __device__ __forceinline__ PointsWarp(const PointsArguments<T> &arg, T *shared) : arg(arg)
   {
     const int warp = blockIdx.x * S::WARPS + threadIdx.x / 32, lane = threadIdx.x % 32;
     T        *U = shared + threadIdx.x / 32 * S::SHARED, *geometry = U + S::PER * S::CELL;
 
-    first = warp * S::PER;
+    first   = warp * S::PER;
+    indices = (unsigned *)((char *)(shared + S::WARPS * S::SHARED) + threadIdx.x / 32 * INDICES);
+    if constexpr (KIND == PATCHFD_NODES_INDEX) {
+      const int count = min(S::PER, arg.cells - first) * NODES;
+
+#pragma unroll 4
+      for (int i = lane; i < count; i += 32) Fetch(indices + i, arg.nodes.index + first * (ptrdiff_t)NODES + i, true);
+    }
     e     = lane / c;
     p     = lane % c;
     mine  = first + e < arg.cells;
@@ -175,10 +192,12 @@ struct PointsWarp {
     if constexpr (COMPUTED) {
       const int count = min(S::PER, arg.cells - first) * S::NUMBERS;
 
-      for (int i = lane; i < count; i += 32) geometry[i] = arg.factors[first * (ptrdiff_t)S::NUMBERS + i];
+#pragma unroll 4
+      for (int i = lane; i < count; i += 32) Fetch(geometry + i, arg.factors + first * (ptrdiff_t)S::NUMBERS + i, true);
       source = geometry + e * S::NUMBERS;
-      __syncwarp();
     } else source = arg.factors + warp * ((size_t)(c * c * arg.numbers) * S::LANES) + lane;
+    FetchWait();
+    __syncwarp();
   }
 
   /* factors of row k of the plane */
@@ -351,7 +370,7 @@ struct PointsWarp {
 
   __device__ __forceinline__ void component(int comp, T &energy) const
   {
-    const PointsPlane<S, KIND, T> plane(arg, first, e, p, comp);
+    const PointsPlane<S, KIND, T> plane(arg, indices, first, e, p, comp);
     T                             u[c][c];
 
     plane.load(u);
@@ -398,13 +417,27 @@ static __global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS) PointsPlaneKe
 template <typename S, int KIND, bool COMPUTED, typename T>
 static PointsKernel<T> PointsPlaneKernelOf()
 {
-  return {{S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0}, S::WARPS * S::PER, 32 * S::WARPS, COMPUTED ? S::NUMBERS : 0, false, (size_t)(S::WARPS * S::SHARED) * sizeof(T), INT_MAX, PointsPlaneKernel<S, KIND, COMPUTED, T>};
+  return {{S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0}, S::WARPS * S::PER, 32 * S::WARPS, COMPUTED ? S::NUMBERS : 0, false, (size_t)(S::WARPS * S::SHARED) * sizeof(T) + S::WARPS * PointsWarp<S, KIND, COMPUTED, T>::INDICES, INT_MAX, PointsPlaneKernel<S, KIND, COMPUTED, T>};
 }
 
-/* Measured on an H200: up to which degree planes are better than lines */
+/* Measured on an H200: up to which degree planes are better than lines; cells are better at degree 2 */
 constexpr int PointsPlaneDegrees(PointsRule rule, bool computed)
 {
   return rule == POINTS_MASS ? 6 : (!computed ? 0 : (rule == POINTS_GAUSS ? 2 : 3));
+}
+
+/* the kernel of a kind of nodes: of(kind) makes it */
+template <typename T, typename F>
+static PointsKernel<T> PointsOfNodes(int nodes, F &&of)
+{
+  switch (nodes) {
+  case PATCHFD_NODES_BOX:
+    return of(std::integral_constant<int, PATCHFD_NODES_BOX>());
+  case PATCHFD_NODES_INDEX:
+    return of(std::integral_constant<int, PATCHFD_NODES_INDEX>());
+  default:
+    return of(std::integral_constant<int, PATCHFD_NODES_CELL>());
+  }
 }
 
 template <typename T, PointsRule RULE, bool COMPUTED>
@@ -416,18 +449,9 @@ static PetscErrorCode PointsFindAny(PetscInt degree, int nodes, PointsKernel<T> 
   PetscCall((ForDegree<1, points_degrees>(degree, [&](auto k) {
     constexpr int K = decltype(k)::value;
 
-    if constexpr (K == 2 && COMPUTED && RULE != POINTS_GAUSS) {
-      if (nodes == PATCHFD_NODES_BOX) *kernel = PointsCellKernelOf<PointsCellShape<T, K, RULE, PATCHFD_NODES_BOX>, PATCHFD_NODES_BOX, T>();
-      else if (nodes == PATCHFD_NODES_INDEX) *kernel = PointsCellKernelOf<PointsCellShape<T, K, RULE, PATCHFD_NODES_INDEX>, PATCHFD_NODES_INDEX, T>();
-      else *kernel = PointsCellKernelOf<PointsCellShape<T, K, RULE, PATCHFD_NODES_CELL>, PATCHFD_NODES_CELL, T>();
-    } else if constexpr (K > planes) *kernel = PointsKernelOf<PointsShape<T, K, RULE, COMPUTED>, COMPUTED, T>();
-    else {
-      using S = PointsPlaneShape<T, K, RULE, COMPUTED>;
-
-      if (nodes == PATCHFD_NODES_BOX) *kernel = PointsPlaneKernelOf<S, PATCHFD_NODES_BOX, COMPUTED, T>();
-      else if (nodes == PATCHFD_NODES_INDEX) *kernel = PointsPlaneKernelOf<S, PATCHFD_NODES_INDEX, COMPUTED, T>();
-      else *kernel = PointsPlaneKernelOf<S, PATCHFD_NODES_CELL, COMPUTED, T>();
-    }
+    if constexpr (K == 2 && COMPUTED && RULE != POINTS_GAUSS) *kernel = PointsOfNodes<T>(nodes, [](auto kind) { return PointsCellKernelOf<PointsCellShape<T, K, RULE, decltype(kind)::value>, decltype(kind)::value, T>(); });
+    else if constexpr (K <= planes) *kernel = PointsOfNodes<T>(nodes, [](auto kind) { return PointsPlaneKernelOf<PointsPlaneShape<T, K, RULE, COMPUTED>, decltype(kind)::value, COMPUTED, T>(); });
+    else *kernel = PointsKernelOf<PointsShape<T, K, RULE, COMPUTED>, COMPUTED, T>();
     return PETSC_SUCCESS;
   })));
   PetscFunctionReturn(PETSC_SUCCESS);
