@@ -836,7 +836,7 @@ static PetscErrorCode TestVecs(Problem *p)
   PetscCall(VecNorm(coarse[0], NORM_2, &norm));
   PetscCall(VecAXPY(coarse[1], -1, coarse[0]));
   PetscCall(VecNorm(coarse[1], NORM_2, &error));
-  PetscCall(Say("their means", error / norm, 0.02));
+  PetscCall(Say("on a coarser mesh", error / norm, 0.02));
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&coarse[i]));
   PetscCall(Solve(dm, y[0], 1e-9, KSPFGMRES, PCPATCHMG, y[1], &its));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "iterations %" PetscInt_FMT "\n", its));

@@ -5,44 +5,34 @@
 namespace patchfd
 {
 
-struct CellMeans {
-  int           n, cells[3], ratio[3], from[3], to[3];
-  const double *W[3];
+struct CellValues {
+  int           n, cells[3], points[3], from[3], groups[3];
+  const int    *cell[3], *group[3];
+  const double *weight[3];
 };
 
-/* where the weights of a row that are not zero begin and end */
-__device__ static void CellWeights(const double *W, int count, int *first, int *end)
-{
-  *first = 0;
-  *end   = count;
-  while (*first < count - 1 && W[*first] == 0) ++*first;
-  while (*end > *first + 1 && W[*end - 1] == 0) --*end;
-}
-
 /* a thread a number */
-static __global__ void CellMeansKernel(const __grid_constant__ CellMeans m, size_t size, const double *in, double *out)
+static __global__ void CellEvaluateKernel(const __grid_constant__ CellValues v, size_t size, const double *in, double *out)
 {
   for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < size; e += (size_t)gridDim.x * blockDim.x) {
-    const double *W[3];
-    double        sum  = 0;
-    size_t        rest = e / m.n, fine = 1;
-    int           group[3], cell[3], first[3], end[3];
+    size_t rest = e / v.n, cell = 0;
+    int    at[3];
+    double sum = 0;
 
-    for (int d = 0; d < 3; rest /= m.to[d++]) group[d] = (int)(rest % m.to[d]);
-    for (int d = 0; d < 3; rest /= m.cells[d++]) cell[d] = (int)(rest % m.cells[d]);
-    for (int d = 0; d < 3; d++) {
-      W[d] = m.W[d] + group[d] * m.ratio[d] * m.from[d];
-      CellWeights(W[d], m.ratio[d] * m.from[d], &first[d], &end[d]);
-    }
-    for (int z = first[2]; z < end[2]; z++) {
-      for (int y = first[1]; y < end[1]; y++) {
-        for (int x = first[0]; x < end[0]; x++) {
-          fine = (size_t)(cell[2] * m.ratio[2] + z / m.from[2]) * m.cells[1] * m.ratio[1] + cell[1] * m.ratio[1] + y / m.from[1];
-          fine = fine * m.cells[0] * m.ratio[0] + cell[0] * m.ratio[0] + x / m.from[0];
-          fine = ((fine * m.from[2] + z % m.from[2]) * m.from[1] + y % m.from[1]) * m.from[0] + x % m.from[0];
-          sum += W[2][z] * W[1][y] * W[0][x] * in[fine * m.n + e % m.n];
-        }
+    for (int d = 0; d < 3; rest /= v.points[d++]) at[d] = (int)(rest % v.points[d]);
+    for (int d = 0; d < 3; rest /= v.cells[d++]) at[d] += (int)(rest % v.cells[d]) * v.points[d];
+    for (int d = 2; d >= 0; d--) cell = cell * v.from[d] + v.cell[d][at[d]];
+    for (int corner = 0; corner < 8; corner++) {
+      double weight = 1;
+      size_t group  = cell;
+
+      for (int d = 2; d >= 0; d--) {
+        const double w = v.weight[d][at[d]];
+
+        weight *= corner >> d & 1 ? w : 1 - w;
+        group = group * v.groups[d] + v.group[d][at[d]] + (corner >> d & 1);
       }
+      if (weight > 0) sum += weight * in[group * v.n + e % v.n];
     }
     out[e] = sum;
   }
@@ -70,28 +60,34 @@ static unsigned CellBlocks(size_t size)
   return (unsigned)PetscMin((size + 255) / 256, (size_t)1 << 20);
 }
 
-static PetscErrorCode Means(const PatchFDCellMeans *means, const PetscReal in[], PetscReal out[])
+static PetscErrorCode Evaluate(const PatchFDCellValues *values, const PetscReal in[], PetscReal out[])
 {
-  CellMeans    m;
-  size_t       size = (size_t)means->n;
+  CellValues   v;
+  size_t       size = (size_t)values->n;
   PlanMemory   memory;
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
-  m.n = (int)means->n;
+  v.n = (int)values->n;
   for (int d = 0; d < 3; d++) {
-    double *W;
+    const size_t count = (size_t)(values->cells[d] * values->points[d]);
+    int         *number;
+    double      *weight;
 
-    m.cells[d] = (int)means->cells[d];
-    m.ratio[d] = (int)means->ratio[d];
-    m.from[d]  = (int)means->from[d];
-    m.to[d]    = (int)means->to[d];
-    size *= (size_t)m.cells[d] * (size_t)m.to[d];
-    PetscCall(memory.upload((size_t)(m.to[d] * m.ratio[d] * m.from[d]), means->W[d], &W));
-    m.W[d] = W;
+    v.cells[d]  = (int)values->cells[d];
+    v.points[d] = (int)values->points[d];
+    v.from[d]   = (int)values->from[d];
+    v.groups[d] = (int)values->groups[d];
+    size *= count;
+    PetscCall(memory.upload(count, values->cell[d], &number));
+    v.cell[d] = number;
+    PetscCall(memory.upload(count, values->group[d], &number));
+    v.group[d] = number;
+    PetscCall(memory.upload(count, values->weight[d], &weight));
+    v.weight[d] = weight;
   }
-  if (size) CellMeansKernel<<<CellBlocks(size), 256, 0, stream>>>(m, size, in, out);
+  if (size) CellEvaluateKernel<<<CellBlocks(size), 256, 0, stream>>>(v, size, in, out);
   PetscCallCUDA(cudaGetLastError());
   PetscCall(memory.free());
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -111,4 +107,4 @@ static PetscErrorCode Tensors(PetscInt dim, PetscCount cells, PetscInt groups, P
 
 } // namespace patchfd
 
-const struct _PatchFDCellKernels PatchFDCellKernelsCUDA = {patchfd::Means, patchfd::Tensors};
+const struct _PatchFDCellKernels PatchFDCellKernelsCUDA = {patchfd::Evaluate, patchfd::Tensors};

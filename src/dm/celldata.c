@@ -2,8 +2,7 @@
   Numbers of the cells of a DMBOX, one group for each cell or for each quadrature point, given by a Vec and kept where the vectors of the DM are, on a GPU for example.  The cells of a
   rank lie one after another, x fastest, and so do the points of a cell.
 
-  Meshes with half the cells, and so on, have means: a cell of those that it consists of; a point of the points around it in these cells, with the weights w_p hat(x_p), hat being linear
-  between the points of the coarse cell.  Finer meshes have in all of a cell the mean of that which it comes from.
+  On other meshes they are a function that is constant in cells, or linear between the points of a cell and constant beyond them.
 */
 #include <patchfd/private/boximpl.h>
 #include <patchfd/private/celldata.h>
@@ -19,15 +18,18 @@ PetscErrorCode DMBoxCellDataDestroy(DMBoxCellData **data)
   for (int d = 0; d < 3; d++) PetscCall(PetscFree(c->splits[d]));
   PetscCall(PetscFree(c->first));
   PetscCall(VecDestroy(&c->values));
-  PetscCall(DMBoxCellDataDestroy(&c->coarse));
-  PetscCall(DMBoxCellDataDestroy(&c->means));
   PetscCall(PetscFree(c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscInt DMBoxNumGauss(DM dm)
+{
+  return ((const DM_Box *)dm->data)->degree + 2;
+}
+
 PetscInt DMBoxNumPoints(DM dm)
 {
-  return PetscPowInt(((const DM_Box *)dm->data)->degree + 2, dm->dim);
+  return PetscPowInt(DMBoxNumGauss(dm), dm->dim);
 }
 
 /* of a cell */
@@ -100,7 +102,7 @@ PetscErrorCode DMBoxCellDataCreate(DM dm, PetscInt n, Vec v, const char who[], D
   c->refct  = 1;
   c->dim    = dm->dim;
   c->n      = n;
-  c->points = size == own * n ? 1 : box->degree + 2;
+  c->points = size == own * n ? 1 : DMBoxNumGauss(dm);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &c->points, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)dm))); /* ranks without cells cannot tell */
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   c->device = (PetscBool)PetscMemTypeDevice(kern->memtype);
@@ -146,8 +148,8 @@ static PetscInt CellDataFind(const DMBoxCellData *c, const PetscInt cell[3])
   return c->first[rank] + in;
 }
 
-/* the groups of the cells of a range of a mesh that has these cells: those of the data, or finer ones; the caller destroys it */
-static PetscErrorCode CellDataFetch(const DMBoxCellData *c, const PetscInt cells[3], const PatchFDRange range, Vec *local)
+/* the groups of the cells of a range; the caller destroys it */
+static PetscErrorCode CellDataFetch(const DMBoxCellData *c, const PatchFDRange range, Vec *local)
 {
   const PetscInt size = (PetscInt)PatchFDRangeSize(range), block = NumGroups(c) * c->n, n[2] = {PetscMax(1, range[0][1] - range[0][0]), PetscMax(1, range[1][1] - range[1][0])};
   PetscBool      all  = PETSC_TRUE;
@@ -158,7 +160,7 @@ static PetscErrorCode CellDataFetch(const DMBoxCellData *c, const PetscInt cells
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)c->values), &ranks));
-  for (int d = 0; d < 3; d++) all = (PetscBool)(all && cells[d] == c->cells[d] && range[d][0] == 0 && range[d][1] == cells[d]);
+  for (int d = 0; d < 3; d++) all = (PetscBool)(all && range[d][0] == 0 && range[d][1] == c->cells[d]);
   if (all && ranks == 1) {
     *local = c->values;
     PetscCall(PetscObjectReference((PetscObject)*local));
@@ -167,10 +169,8 @@ static PetscErrorCode CellDataFetch(const DMBoxCellData *c, const PetscInt cells
   PetscCall(PetscMalloc1(size, &index));
   for (PetscInt i = 0; i < size; i++) {
     const PetscInt at[3] = {range[0][0] + i % n[0], range[1][0] + i / n[0] % n[1], range[2][0] + i / n[0] / n[1]};
-    PetscInt       cell[3];
 
-    for (int d = 0; d < 3; d++) cell[d] = (PetscInt)((PetscInt64)at[d] * c->cells[d] / cells[d]);
-    index[i] = CellDataFind(c, cell);
+    index[i] = CellDataFind(c, at);
   }
   PetscCall(ISCreateBlock(PetscObjectComm((PetscObject)c->values), block, size, index, PETSC_OWN_POINTER, &is));
   PetscCall(CellDataCreateVec(c, PETSC_COMM_SELF, size * block, local));
@@ -182,145 +182,92 @@ static PetscErrorCode CellDataFetch(const DMBoxCellData *c, const PetscInt cells
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- means ---- */
+/* ---- other meshes ---- */
 
-/* hat function i of n points x, which is constant beyond the first one and the last one */
-static PetscReal Hat(PetscInt n, const PetscReal x[], PetscInt i, PetscReal at)
+/* where the points of the target's cells lo .. hi - 1 lie in a direction: in which cell, counted from `first`, behind which of its groups, and how far towards the next one */
+static PetscErrorCode LocatePoints(const DMBoxCellData *c, PetscInt d, PetscInt ncells, const PetscInt range[2], PetscInt first, PetscInt npoint, PatchFDCellValues *v)
 {
-  if (at < x[i]) return i == 0 ? 1 : PetscMax(0, (at - x[i - 1]) / (x[i] - x[i - 1]));
-  return i == n - 1 ? 1 : PetscMax(0, (x[i + 1] - at) / (x[i + 1] - x[i]));
-}
-
-static PetscErrorCode MeansWeights(PetscInt from, PetscInt ratio, PetscInt to, PetscReal **W)
-{
-  const PetscInt n = ratio * from;
-  PatchFDRule    rule;
+  const PetscInt groups = d < c->dim ? c->points : 1, count = (range[1] - range[0]) * npoint;
+  PatchFDRule    target, rule;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(to * n, W));
-  if (from > 1) PetscCall(PatchFDRuleCreate(from - 2, PETSC_TRUE, &rule));
-  for (PetscInt i = 0; i < to; i++) {
-    PetscReal *row = *W + i * n, sum = 0;
+  PetscCall(PetscMalloc3(count, &v->cell[d], count, &v->group[d], count, &v->weight[d]));
+  PetscCall(PatchFDRuleCreate(PetscMax(1, npoint - 2), PETSC_TRUE, &target));
+  PetscCall(PatchFDRuleCreate(PetscMax(1, groups - 2), PETSC_TRUE, &rule));
+  for (PetscInt i = 0; i < count; i++) {
+    const PetscReal x    = ((PetscReal)(range[0] + i / npoint) + (npoint == 1 ? 0.5 : target.x[i % npoint])) * (PetscReal)c->cells[d] / (PetscReal)ncells;
+    const PetscInt  cell = PetscMin(c->cells[d] - 1, (PetscInt)x);
+    const PetscReal t    = x - (PetscReal)cell;
+    PetscInt        g    = 0;
 
-    for (PetscInt p = 0; p < n; p++) {
-      row[p] = from == 1 ? 1 : rule.w[p % from];
-      if (to > 1) row[p] *= Hat(to, rule.x, i, ((PetscReal)(p / from) + rule.x[p % from]) / (PetscReal)ratio);
-      sum += row[p];
-    }
-    for (PetscInt p = 0; p < n; p++) row[p] /= sum;
+    while (groups > 1 && g < groups - 1 && t >= rule.x[g + 1]) g++;
+    v->cell[d][i]   = cell - first;
+    v->group[d][i]  = g;
+    v->weight[d][i] = groups == 1 || g == groups - 1 ? 0 : PetscMax(0, (t - rule.x[g]) / (rule.x[g + 1] - rule.x[g]));
   }
-  if (from > 1) PetscCall(PatchFDRuleDestroy(&rule));
+  PetscCall(PatchFDRuleDestroy(&target));
+  PetscCall(PatchFDRuleDestroy(&rule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MeansApply(const DMBoxCellData *c, const PatchFDCellMeans *m, Vec in, Vec out)
+/* groups of all points of these cells of the DM, which has other cells or points than the data */
+static PetscErrorCode CellDataEvaluate(DM dm, const DMBoxCellData *c, const PatchFDRange cells, Vec *values)
 {
-  const PetscScalar *from;
-  PetscScalar       *to;
-
-  PetscFunctionBegin;
-  PetscCall(VecGetArrayReadAndMemType(in, &from, NULL));
-  PetscCall(VecGetArrayWriteAndMemType(out, &to, NULL));
-  PetscCall((*CellDataKernels(c)->means)(m, from, to));
-  PetscCall(VecRestoreArrayWriteAndMemType(out, &to));
-  PetscCall(VecRestoreArrayReadAndMemType(in, &from));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* for a mesh with cells of `ratio` of these, whose first cell's rank has them, and so many points a direction: the same number or one */
-static PetscErrorCode CellDataMeans(const DMBoxCellData *c, const PetscInt ratio[3], PetscInt points, DMBoxCellData **means)
-{
-  const MPI_Comm   comm = PetscObjectComm((PetscObject)c->values);
-  PatchFDCellMeans m    = {.n = c->n};
-  DMBoxCellData   *to;
-  PatchFDRange     own, children;
-  PetscMPIInt      rank;
-  Vec              fine;
-
-  PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_rank(comm, &rank));
-  PetscCall(PetscNew(&to));
-  to->refct  = 1;
-  to->dim    = c->dim;
-  to->n      = c->n;
-  to->device = c->device;
-  to->points = points;
-  for (int d = 0; d < 3; d++) {
-    to->cells[d]     = c->cells[d] / ratio[d];
-    to->processes[d] = c->processes[d];
-    PetscCall(PetscMalloc1(c->processes[d] + 1, &to->splits[d]));
-    for (PetscInt p = 0; p <= c->processes[d]; p++) to->splits[d][p] = (c->splits[d][p] + ratio[d] - 1) / ratio[d];
-  }
-  PetscCall(CellDataNumber(to));
-  CellDataRange(to, rank, own);
-  PetscCall(CellDataCreateVec(to, comm, (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])own) * NumGroups(to) * to->n, &to->values));
-  for (int d = 0; d < 3; d++) {
-    for (int e = 0; e < 2; e++) children[d][e] = ratio[d] * own[d][e];
-    m.cells[d] = own[d][1] - own[d][0];
-    m.ratio[d] = ratio[d];
-    m.from[d]  = d < c->dim ? c->points : 1;
-    m.to[d]    = d < c->dim ? points : 1;
-    PetscCall(MeansWeights(m.from[d], ratio[d], m.to[d], &m.W[d]));
-  }
-  PetscCall(CellDataFetch(c, c->cells, (const PetscInt(*)[2])children, &fine));
-  PetscCall(MeansApply(c, &m, fine, to->values));
-  PetscCall(VecDestroy(&fine));
-  for (int d = 0; d < 3; d++) PetscCall(PetscFree(m.W[d]));
-  *means = to;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the means that the cells of the mesh come from, or that they have themselves */
-static PetscErrorCode CellDataCoarsen(DM dm, DMBoxCellData **data)
-{
-  const DM_Box  *box  = (const DM_Box *)dm->data;
-  DMBoxCellData *c    = *data;
-  PetscBool      finer = PETSC_FALSE;
-  PetscInt       ratio[3];
-
-  PetscFunctionBegin;
-  do {
-    *data = c;
-    for (int d = 0; d < 3; d++) ratio[d] = c->cells[d] >= 2 * box->cells[d] ? 2 : 1;
-    if (ratio[0] * ratio[1] * ratio[2] == 1) break;
-    for (int d = 0; d < 3 && c->coarse; d++)
-      if (c->coarse->cells[d] != c->cells[d] / ratio[d]) PetscCall(DMBoxCellDataDestroy(&c->coarse));
-    if (!c->coarse) PetscCall(CellDataMeans(c, ratio, c->points, &c->coarse));
-    c = c->coarse;
-  } while (c);
-  for (int d = 0; d < 3; d++) {
-    PetscCheck(box->cells[d] % c->cells[d] == 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "Coefficients of %" PetscInt_FMT " cells in direction %d (DMBoxSetDiffusionVec()) for a mesh of %" PetscInt_FMT, c->cells[d],
-               d, box->cells[d]);
-    finer = (PetscBool)(finer || box->cells[d] > c->cells[d]);
-  }
-  if (c->points > 1 && (finer || c->points != box->degree + 2)) {
-    const PetscInt one[3] = {1, 1, 1};
-
-    if (!c->means) PetscCall(CellDataMeans(c, one, 1, &c->means));
-    *data = c->means;
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode DMBoxCellDataGet(DM dm, DMBoxCellData *c, const PatchFDRange cells, Vec *values)
-{
-  const PetscInt     points = DMBoxNumPoints(dm), full = dm->dim * (dm->dim + 1) / 2;
-  const PetscCount   count  = PatchFDRangeSize(cells);
+  const DM_Box      *box = (const DM_Box *)dm->data;
+  PatchFDCellValues  v   = {.n = c->n};
+  PetscInt           size = c->n;
+  PatchFDRange       range;
   Vec                local;
   const PetscScalar *from;
   PetscScalar       *to;
 
   PetscFunctionBegin;
-  PetscCall(CellDataCoarsen(dm, &c));
-  PetscCall(CellDataFetch(c, ((const DM_Box *)dm->data)->cells, cells, &local));
-  if (NumGroups(c) == points && (c->n == 1 || c->n == full)) {
+  for (int d = 0; d < 3; d++) {
+    range[d][0] = (PetscInt)((PetscInt64)cells[d][0] * c->cells[d] / box->cells[d]);
+    range[d][1] = cells[d][1] > cells[d][0] ? (PetscInt)(((PetscInt64)cells[d][1] * c->cells[d] + box->cells[d] - 1) / box->cells[d]) : range[d][0];
+    v.cells[d]  = cells[d][1] - cells[d][0];
+    v.points[d] = d < dm->dim ? DMBoxNumGauss(dm) : 1;
+    v.from[d]   = range[d][1] - range[d][0];
+    v.groups[d] = d < dm->dim ? c->points : 1;
+    size *= v.cells[d] * v.points[d];
+    PetscCall(LocatePoints(c, d, box->cells[d], cells[d], range[d][0], v.points[d], &v));
+  }
+  PetscCall(CellDataFetch(c, (const PetscInt(*)[2])range, &local));
+  PetscCall(CellDataCreateVec(c, PETSC_COMM_SELF, size, values));
+  PetscCall(VecGetArrayReadAndMemType(local, &from, NULL));
+  PetscCall(VecGetArrayWriteAndMemType(*values, &to, NULL));
+  PetscCall((*CellDataKernels(c)->evaluate)(&v, from, to));
+  PetscCall(VecRestoreArrayWriteAndMemType(*values, &to));
+  PetscCall(VecRestoreArrayReadAndMemType(local, &from));
+  PetscCall(VecDestroy(&local));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree3(v.cell[d], v.group[d], v.weight[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxCellDataGet(DM dm, const DMBoxCellData *c, const PatchFDRange cells, Vec *values)
+{
+  const DM_Box      *box    = (const DM_Box *)dm->data;
+  const PetscInt     points = DMBoxNumPoints(dm), full = dm->dim * (dm->dim + 1) / 2;
+  PetscInt           groups = points;
+  PetscBool          same   = (PetscBool)(c->points == 1 || NumGroups(c) == points);
+  Vec                local;
+  const PetscScalar *from;
+  PetscScalar       *to;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) same = (PetscBool)(same && c->cells[d] == box->cells[d]);
+  if (same) {
+    PetscCall(CellDataFetch(c, cells, &local));
+    groups = NumGroups(c);
+  } else PetscCall(CellDataEvaluate(dm, c, cells, &local));
+  if (groups == points && (c->n == 1 || c->n == full)) {
     *values = local;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(CellDataCreateVec(c, PETSC_COMM_SELF, (PetscInt)count * points * (c->n == 1 ? 1 : full), values));
+  PetscCall(CellDataCreateVec(c, PETSC_COMM_SELF, (PetscInt)PatchFDRangeSize(cells) * points * (c->n == 1 ? 1 : full), values));
   PetscCall(VecGetArrayReadAndMemType(local, &from, NULL));
   PetscCall(VecGetArrayWriteAndMemType(*values, &to, NULL));
-  PetscCall((*CellDataKernels(c)->tensors)(dm->dim, count, NumGroups(c), points, c->n, from, to));
+  PetscCall((*CellDataKernels(c)->tensors)(dm->dim, PatchFDRangeSize(cells), groups, points, c->n, from, to));
   PetscCall(VecRestoreArrayWriteAndMemType(*values, &to));
   PetscCall(VecRestoreArrayReadAndMemType(local, &from));
   PetscCall(VecDestroy(&local));

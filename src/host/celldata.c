@@ -2,45 +2,41 @@
 #include "cell.h"
 #include <patchfd/private/celldata.h>
 
-/* the groups of the cells of which cell (i, j, k) is made, x fastest */
-static void GetFineGroups(const PatchFDCellMeans *m, const PetscInt cell[3], const PetscReal in[], PetscReal block[])
+/* a number of the point with these places among all points of each direction */
+static PetscReal CellValue(const PatchFDCellValues *v, const PetscInt at[3], PetscInt number, const PetscReal in[])
 {
-  const PetscInt *r = m->ratio, *f = m->from, row = f[0] * m->n;
-  PetscInt        child[3], fine[3];
+  const PetscInt  *c[3] = {&v->cell[0][at[0]], &v->cell[1][at[1]], &v->cell[2][at[2]]}, *g[3] = {&v->group[0][at[0]], &v->group[1][at[1]], &v->group[2][at[2]]};
+  const PetscCount cell = ((PetscCount)*c[2] * v->from[1] + *c[1]) * v->from[0] + *c[0];
+  PetscReal        sum  = 0;
 
-  for (child[2] = 0; child[2] < r[2]; child[2]++) {
-    for (child[1] = 0; child[1] < r[1]; child[1]++) {
-      for (child[0] = 0; child[0] < r[0]; child[0]++) {
-        for (int d = 0; d < 3; d++) fine[d] = cell[d] * r[d] + child[d];
-        const PetscReal *from = in + (((PetscCount)fine[2] * m->cells[1] * r[1] + fine[1]) * m->cells[0] * r[0] + fine[0]) * f[2] * f[1] * row;
+  for (int corner = 0; corner < 8; corner++) {
+    PetscReal  weight = 1;
+    PetscCount group  = cell;
 
-        for (PetscInt z = 0; z < f[2]; z++)
-          for (PetscInt y = 0; y < f[1]; y++)
-            for (PetscInt x = 0; x < row; x++) block[((child[2] * f[2] + z) * r[1] * f[1] + child[1] * f[1] + y) * r[0] * row + child[0] * row + x] = *from++;
-      }
+    for (int d = 2; d >= 0; d--) {
+      const PetscReal w = v->weight[d][at[d]];
+
+      weight *= corner >> d & 1 ? w : 1 - w;
+      group = group * v->groups[d] + *g[d] + (corner >> d & 1);
     }
+    if (weight > 0) sum += weight * in[group * v->n + number];
   }
+  return sum;
 }
 
-static PetscErrorCode CellMeans(const PatchFDCellMeans *m, const PetscReal in[], PetscReal out[])
+static PetscErrorCode CellEvaluate(const PatchFDCellValues *v, const PetscReal in[], PetscReal out[])
 {
-  const PetscInt count[3] = {m->ratio[0] * m->from[0], m->ratio[1] * m->from[1], m->ratio[2] * m->from[2]}, *to = m->to;
-  PetscReal     *block, *x, *y;
-  PetscInt       cell[3];
+  const PetscInt points = v->points[0] * v->points[1] * v->points[2];
+  PetscInt       cell[3], at[3];
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc3(m->n * count[0] * count[1] * count[2], &block, m->n * to[0] * count[1] * count[2], &x, m->n * to[0] * to[1] * count[2], &y));
-  for (cell[2] = 0; cell[2] < m->cells[2]; cell[2]++) {
-    for (cell[1] = 0; cell[1] < m->cells[1]; cell[1]++) {
-      for (cell[0] = 0; cell[0] < m->cells[0]; cell[0]++, out += m->n * to[0] * to[1] * to[2]) {
-        GetFineGroups(m, cell, in, block);
-        Contract(count[2] * count[1], to[0], count[0], m->n, m->W[0], count[0], 1, block, x);
-        Contract(count[2], to[1], count[1], m->n * to[0], m->W[1], count[1], 1, x, y);
-        Contract(1, to[2], count[2], m->n * to[0] * to[1], m->W[2], count[2], 1, y, out);
-      }
-    }
-  }
-  PetscCall(PetscFree3(block, x, y));
+  for (cell[2] = 0; cell[2] < v->cells[2]; cell[2]++)
+    for (cell[1] = 0; cell[1] < v->cells[1]; cell[1]++)
+      for (cell[0] = 0; cell[0] < v->cells[0]; cell[0]++)
+        for (PetscInt p = 0; p < points; p++) {
+          for (int d = 0, rest = (int)p; d < 3; rest /= (int)v->points[d++]) at[d] = cell[d] * v->points[d] + rest % v->points[d];
+          for (PetscInt i = 0; i < v->n; i++) *out++ = CellValue(v, at, i, in);
+        }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,4 +54,4 @@ static PetscErrorCode CellTensors(PetscInt dim, PetscCount cells, PetscInt group
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-const struct _PatchFDCellKernels PatchFDCellKernelsHost = {CellMeans, CellTensors};
+const struct _PatchFDCellKernels PatchFDCellKernelsHost = {CellEvaluate, CellTensors};

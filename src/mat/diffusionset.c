@@ -196,8 +196,7 @@ PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
   Level: intermediate
 
   Notes:
-  Coarser meshes have means: a cell of the cells that it consists of, a quadrature point of those around it in the cells that its cell consists of.  On finer meshes a cell has the mean of
-  that which it comes from.
+  On coarser and finer meshes the numbers are a function that is constant in cells, or linear between the quadrature points of a cell, and is evaluated at their points.
 
   Where the vectors of the `DM` are on a GPU so are the numbers, the coarse meshes' too, and a matrix takes them over there; functions (`DMBoxSetDiffusionFunction()`) are evaluated by
   the host.

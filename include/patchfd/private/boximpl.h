@@ -49,15 +49,13 @@ typedef struct {
 } DMBoxShape;
 
 /* Numbers of cells, or of their quadrature points, for all meshes of a hierarchy: src/dm/celldata.c */
-typedef struct _n_DMBoxCellData DMBoxCellData;
-struct _n_DMBoxCellData {
-  PetscInt       refct;
-  PetscInt       dim, n, points; /* numbers of a group; groups of a cell in a direction, 1 for one group a cell */
-  PetscInt       cells[3], processes[3], *splits[3], *first; /* the layout of the mesh that they were given for, and the first cell of each rank */
-  PetscBool      device; /* are they in GPU memory? */
-  Vec            values;
-  DMBoxCellData *coarse, *means; /* of a mesh with half the cells, and one group a cell, made when somebody asks for them */
-};
+typedef struct {
+  PetscInt  refct;
+  PetscInt  dim, n, points; /* numbers of a group; groups of a cell in a direction, 1 for one group a cell */
+  PetscInt  cells[3], processes[3], *splits[3], *first; /* the layout of the mesh that they were given for, and the first cell of each rank */
+  PetscBool device; /* are they in GPU memory? */
+  Vec       values;
+} DMBoxCellData;
 
 typedef struct {
   /* what the user asks for, before set-up */
@@ -235,8 +233,9 @@ PETSC_INTERN PetscErrorCode DMBoxBisect(PetscInt *n, PetscReal **vertices);
 PETSC_INTERN PetscErrorCode DMBoxCellDataCreate(DM, PetscInt n, Vec, const char who[], DMBoxCellData **); /* celldata.c */
 PETSC_INTERN PetscErrorCode DMBoxCellDataDestroy(DMBoxCellData **);
 /* of these cells, for all points, as PatchFDPoints has them, in a Vec that the caller destroys and nobody changes */
-PETSC_INTERN PetscErrorCode DMBoxCellDataGet(DM, DMBoxCellData *, const PatchFDRange cells, Vec *values);
-PETSC_INTERN PetscInt       DMBoxNumPoints(DM); /* of a cell, for operators by quadrature */
+PETSC_INTERN PetscErrorCode DMBoxCellDataGet(DM, const DMBoxCellData *, const PatchFDRange cells, Vec *values);
+PETSC_INTERN PetscInt       DMBoxNumGauss(DM);  /* Gauss points in a direction of a cell, for operators by quadrature, */
+PETSC_INTERN PetscInt       DMBoxNumPoints(DM); /* and in all of a cell */
 PETSC_INTERN PetscErrorCode VecView_Box(Vec, PetscViewer); /* vtk.c */
 PETSC_INTERN PetscErrorCode VecViewNatural_Box(Vec, PetscViewer); /* natural.c */
 PETSC_INTERN PetscErrorCode VecLoad_Box(Vec, PetscViewer);

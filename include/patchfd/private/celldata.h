@@ -5,17 +5,18 @@
 */
 #include <patchfd/private/kernels.h>
 
-/* Means of the groups of `ratio` cells in each direction: sums along one direction after the other with these weights, which are not negative and have sum 1 */
+/* Values at points elsewhere: in each direction, point i of all lies in a cell behind one of its groups, and as far towards the next one as its weight says */
 typedef struct {
-  PetscInt   n;               /* numbers of a group */
-  PetscInt   cells[3];        /* that are made */
-  PetscInt   ratio[3];        /* cells of which one is made */
-  PetscInt   from[3], to[3];  /* groups of a cell in each direction, before and after */
-  PetscReal *W[3];            /* [to][ratio from] */
-} PatchFDCellMeans;
+  PetscInt   n;                    /* numbers of a group */
+  PetscInt   cells[3], points[3];  /* that are made, and points of a cell in each direction */
+  PetscInt   from[3], groups[3];   /* cells that there are, and their groups */
+  PetscInt  *cell[3], *group[3];   /* [cells points] */
+  PetscReal *weight[3];
+} PatchFDCellValues;
 
 struct _PatchFDCellKernels {
-  PetscErrorCode (*means)(const PatchFDCellMeans *, const PetscReal in[], PetscReal out[]);
+  /* out[cells][points][n] from in[from][groups][n] */
+  PetscErrorCode (*evaluate)(const PatchFDCellValues *, const PetscReal in[], PetscReal out[]);
   /*
     out[cells][points][..], a number for n = 1, otherwise a symmetric matrix in PatchFDPoints' order, from in[cells][groups][n]: numbers as they are, diagonals, or such matrices; groups
     is 1 or points
