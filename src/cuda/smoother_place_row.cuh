@@ -86,7 +86,8 @@ struct PlaceRows {
 /* what a block has of them: in y and z in shared memory, in x of the patches of its row, patch 0 first */
 template <typename T, int K, int E>
 struct PlacedRow {
-  static constexpr bool ENDS = E > 0;
+  static constexpr bool ENDS           = E > 0;
+  static constexpr int  ROUNDS_AT_ONCE = 1; /* the code of more does not fit the instructions' cache */
   const T              *d[3], *ends[2];
 
   __device__ __forceinline__ PlacedRow(const PlaceRows<T> &rows, const int number[3], const RowThread<T, K, E> &me, T *shared)
@@ -105,7 +106,8 @@ struct PlacedRow {
 /* rows of equal patches, with such patches at their ends */
 template <typename T, int K>
 struct RowMatricesEnds : RowMatrices<T, K> {
-  static constexpr bool ENDS = true;
+  static constexpr bool ENDS           = true;
+  static constexpr int  ROUNDS_AT_ONCE = 1;
   const T              *ends[2], *lambda; /* lambda: of the modes of y and z */
 };
 
