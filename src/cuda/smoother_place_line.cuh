@@ -111,7 +111,7 @@ struct PlaceClass {
 template <typename T, int B>
 struct PlaceTiles {
   using REAL = T;
-  static constexpr int  N = 8 * B, LINES = 2, WARP = 16, MATRIX = 64 * B * B, BLOCKS = B == 4 ? 1 : B == 3 ? 2 : B == 2 ? 3 : 4, ARCH = sizeof(T) == 4 ? 80 : 90;
+  static constexpr int  N = 8 * B, LINES = 2, WARP = 16, MATRIX = 64 * B * B, BLOCKS = B == 4 ? 1 : B == 3 ? 2 : B == 2 && sizeof(T) == 8 ? 3 : 4, ARCH = sizeof(T) == 4 ? 80 : 90;
   static constexpr bool TILES = true;
 
   /* row i and column j of number `at` of a matrix: the entry of the product and of the line */
