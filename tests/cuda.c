@@ -930,7 +930,7 @@ int main(int argc, char **argv)
        args: -cells 3,2,2 -degrees 9,12 -graded -neumann
      test:
        suffix: 3d_graded
-       args: -cells 5,4,3 -degrees 1,2,3,5 -graded
+       args: -cells 22,4,5 -degrees 1,2,3,4,5 -graded
      test:
        suffix: 3d_graded_rows
        args: -cells 41,40,70 -degrees 1 -graded
@@ -939,7 +939,7 @@ int main(int argc, char **argv)
        args: -cells 4,3,3 -degrees 4,6,7,8 -graded -neumann
      test:
        suffix: 3d_neumann
-       args: -cells 21,6,7 -degrees 1,2,3,4 -neumann
+       args: -cells 21,6,7 -degrees 1,2,3,4,5 -neumann
      test:
        suffix: 3d_neumann_high
        args: -cells 2,3,2 -degrees 7,8,9 -neumann

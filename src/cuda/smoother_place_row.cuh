@@ -86,7 +86,8 @@ struct PlaceRows {
 /* what a block has of them: in y and z in shared memory, in x of the patches of its row, patch 0 first */
 template <typename T, int K, int E>
 struct PlacedRow {
-  static constexpr bool ENDS = E > 0;
+  static constexpr bool ENDS           = E > 0;
+  static constexpr int  ROUNDS_AT_ONCE = 1; /* the code of more does not fit the instructions' cache */
   const T              *d[3], *ends[2];
 
   __device__ __forceinline__ PlacedRow(const PlaceRows<T> &rows, const int number[3], const RowThread<T, K, E> &me, T *shared)
@@ -105,7 +106,8 @@ struct PlacedRow {
 /* rows of equal patches, with such patches at their ends */
 template <typename T, int K>
 struct RowMatricesEnds : RowMatrices<T, K> {
-  static constexpr bool ENDS = true;
+  static constexpr bool ENDS           = true;
+  static constexpr int  ROUNDS_AT_ONCE = 1;
   const T              *ends[2], *lambda; /* lambda: of the modes of y and z */
 };
 
@@ -474,8 +476,13 @@ void PlaceRowKernel(const __grid_constant__ PlaceRows<T> rows, const __grid_cons
 #pragma unroll
   for (int d = 1; d < 3; d++) number[d] = shell.start[d] + 2 * at[d];
 
-  const PlacePatch         y = rows.patch[1][number[1]], z = rows.patch[2][number[2]];
-  const RowThread<T, K, E> me(rg, y.first - 1, z.first - 1, y.n + 1, z.n + 1, sm);
+  const RowThread<T, K, E> me = [&]() {
+    if constexpr (E) {
+      const PlacePatch y = rows.patch[1][number[1]], z = rows.patch[2][number[2]];
+
+      return RowThread<T, K, E>(rg, y.first - 1, z.first - 1, y.n + 1, z.n + 1, sm);
+    } else return RowThread<T, K, E>(rg, sm); /* numbers that can be computed again need no registers */
+  }();
 
   RowOfPatches<true>(PlacedRow<T, K, E>(rows, number, me, sm + PlaceRowShape<T, K, E>::matrices(me.warps)), me, rg.g, x, b);
 }
@@ -645,8 +652,8 @@ struct RimSmoother : SmootherFast {
   PetscLogDouble flops(bool boundary, bool pair) const override { return inside->flops(boundary, pair); }
 };
 
-/* the degrees at which these are faster than a pass for each colour, in double and in float */
-static constexpr int highest_placerow[] = {4, 5};
+/* the degrees at which these are faster than a pass for each colour, in double and in float; at free ends above there are too few registers */
+static constexpr int highest_placerow[] = {4, 5}, highest_rim = 3;
 
 template <typename T>
 PetscErrorCode SmootherPlaceRowCreate(int K, const PatchFDPatches *const pd[3], const int run[3][2], SmootherFast **fast)
@@ -667,11 +674,9 @@ PetscErrorCode SmootherPlaceRowCreate(int K, const PatchFDPatches *const pd[3], 
 template <typename T>
 PetscErrorCode SmootherRimCreate(int K, const PatchFDPatches *const pd[3], const int run[3][2], const PatchFDEigen *const e[3], SmootherFast **fast)
 {
-  constexpr int highest = highest_placerow[sizeof(T) == 4];
-
   PetscFunctionBegin;
-  if (K < 2 || K > highest) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((ForDegree<2, highest>(K, [&](auto k) {
+  if (K < 2 || K > highest_rim) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((ForDegree<2, highest_rim>(K, [&](auto k) {
     RimSmoother<T, k()> *p = new RimSmoother<T, k()>;
 
     p->inside = *fast;

@@ -512,7 +512,7 @@ __device__ __forceinline__ void RowOfPatches(const M &m, const RowThread<T, K, E
     const RowChunk<T, K, E> chunk(me, g.l, slot0, odd);
 
     LoadRow<BOUNDARY>(m, me, chunk, g, x, b);
-#pragma unroll
+#pragma unroll M::ROUNDS_AT_ONCE
     for (int round = 0; round < F::ROUNDS; round++) MarchModes<BOUNDARY>(m, me, chunk.slot, round);
     __syncwarp(); /* other lanes' modes */
     if (me.lane < F::NX && chunk.node - K >= me.low && chunk.node - K <= me.high) StoreRow<BOUNDARY>(m, me, chunk, x);
