@@ -30,7 +30,7 @@ struct alignas(16) StripMode {
 
 template <typename T, int K>
 struct Strip {
-  static constexpr int N = 2 * K - 1, MODES = 2 * K, EACH = N * sizeof(T) <= 184 ? 2 : 1 /* registers */, THREADS = 128 / EACH, P = (EACH * THREADS - 1) / (2 * K), LINES = P * N, STRIDE = LINES | 1 /* odd: no bank conflicts */;
+  static constexpr int N = 2 * K - 1, MODES = 2 * K, EACH = N * sizeof(T) <= 160 ? 2 : 1 /* registers */, THREADS = 128 / EACH, P = (EACH * THREADS - 1) / (2 * K), LINES = P * N, STRIDE = LINES | 1 /* odd: no bank conflicts */;
   static constexpr int FACE = (P + 1) * (2 * K + 1); /* of faces in y: node 2 K p + r at (2 K + 1) p + r */
 
   struct Shared {
@@ -42,8 +42,9 @@ struct Strip {
     T V[MODES * STRIDE], X[MODES * (P + 1)], F[2][FACE], H[2][LINES], E[2][2][P]; /* H: faces in y times M_x, at the nodes between ends; E: at free ends below and above */
   };
 
-  static constexpr int REGISTERS = 4 * EACH * N * (int)sizeof(T) / 8 + 48, BYTES = (int)sizeof(Shared) + 1024;
-  static constexpr int BLOCKS = (int)shared_limit / BYTES < 65536 / (THREADS * REGISTERS) ? (int)shared_limit / BYTES : 65536 / (THREADS * REGISTERS);
+  static constexpr int REGISTERS = 4 * EACH * N * (int)sizeof(T) / 8 + 64, BYTES = (int)sizeof(Shared) + 1024;
+  static constexpr int FIT       = (int)shared_limit / BYTES < 65536 / (THREADS * REGISTERS) ? (int)shared_limit / BYTES : 65536 / (THREADS * REGISTERS);
+  static constexpr int BLOCKS    = FIT > 5 ? FIT / 2 * 2 : FIT; /* as many warps in each quarter of a multiprocessor, which has a quarter of its registers */
 };
 
 template <typename T, int K>
