@@ -908,8 +908,11 @@ int main(int argc, char **argv)
        suffix: 2d_graded
        args: -dim 2 -cells 19,5 -degrees 1,2,3,4,5,6,9,10 -graded -neumann
      test:
+       suffix: 2d_graded_rows
+       args: -dim 2 -cells 830,800 -degrees 2 -graded -neumann
+     test:
        suffix: 2d_higher
-       args: -dim 2 -cells 5,3 -degrees 11,12,16 -graded
+       args: -dim 2 -cells 9,3 -degrees 11,12,13,14,15,16 -graded -neumann
      test:
        suffix: 3d
        args: -cells 19,6,5 -degrees 1,2,3,4

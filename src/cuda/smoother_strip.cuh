@@ -7,6 +7,8 @@
   nodes between the patch's ends.  An end is a face, and then c = -alpha, d = -mu; or it is free, the patch has one node and one mode more, c is the
   entry of S' there, and d is zero.  So a mode has the value (q v + c e) / D + d e either way, with e the numbers of the ends, and brings q and c times
   that value back to the nodes.  Masses of cells are multiples of one matrix, which comes from the constant bank.
+
+  What limits this is the way from shared memory to registers, so a thread has EACH lines at a time, for which it loads a mode once.
 */
 #pragma once
 #include "dispatch.cuh"
@@ -28,7 +30,7 @@ struct alignas(16) StripMode {
 
 template <typename T, int K>
 struct Strip {
-  static constexpr int THREADS = 128, N = 2 * K - 1, MODES = 2 * K, P = (THREADS - 1) / (2 * K), LINES = P * N, STRIDE = LINES | 1 /* odd: no bank conflicts */;
+  static constexpr int N = 2 * K - 1, MODES = 2 * K, EACH = N * sizeof(T) <= 160 ? 2 : 1 /* registers */, THREADS = 128 / EACH, P = (EACH * THREADS - 1) / (2 * K), LINES = P * N, STRIDE = LINES | 1 /* odd: no bank conflicts */;
   static constexpr int FACE = (P + 1) * (2 * K + 1); /* of faces in y: node 2 K p + r at (2 K + 1) p + r */
 
   struct Shared {
@@ -40,8 +42,9 @@ struct Strip {
     T V[MODES * STRIDE], X[MODES * (P + 1)], F[2][FACE], H[2][LINES], E[2][2][P]; /* H: faces in y times M_x, at the nodes between ends; E: at free ends below and above */
   };
 
-  static constexpr int REGISTERS = 5 * N * (int)sizeof(T) / 8 + 36, BYTES = (int)sizeof(Shared) + 1024;
-  static constexpr int BLOCKS = (int)shared_limit / BYTES < 65536 / (THREADS * REGISTERS) ? (int)shared_limit / BYTES : 65536 / (THREADS * REGISTERS);
+  static constexpr int REGISTERS = 4 * EACH * N * (int)sizeof(T) / 8 + 64, BYTES = (int)sizeof(Shared) + 1024;
+  static constexpr int FIT       = (int)shared_limit / BYTES < 65536 / (THREADS * REGISTERS) ? (int)shared_limit / BYTES : 65536 / (THREADS * REGISTERS);
+  static constexpr int BLOCKS    = FIT > 5 ? FIT / 2 * 2 : FIT; /* as many warps in each quarter of a multiprocessor, which has a quarter of its registers */
 };
 
 template <typename T, int K>
@@ -88,6 +91,7 @@ struct StripShell {
     const unsigned n0   = groups(i, 0, most), row = block / n0;
     const int      at[] = {(int)(block - row * n0) * most, (int)row * rows}, size[] = {most, rows};
 
+#pragma unroll
     for (int d = 0; d < 2; d++) {
       const int lo = shell.part[i].lo[d] + at[d];
 
@@ -99,15 +103,14 @@ struct StripShell {
 
 /* ---- lines ---- */
 
-/* q v */
-template <typename T, int K>
-__device__ __forceinline__ T StripDot(const StripMode<T, K> &m, const T v[2 * K - 1])
+/* f(i, q) for the numbers of a mode, which are loaded some at a time */
+template <typename T, int K, typename F>
+__device__ __forceinline__ void StripEach(const StripMode<T, K> &m, F f)
 {
   using M = StripMode<T, K>;
   struct alignas(16) Some {
     T a[M::W];
   };
-  T sum[2] = {0, 0};
 
 #pragma unroll
   for (int i = 0; i < M::NODES; i += M::W) {
@@ -115,28 +118,35 @@ __device__ __forceinline__ T StripDot(const StripMode<T, K> &m, const T v[2 * K 
 
 #pragma unroll
     for (int j = 0; j < M::W; j++)
-      if (i + j < 2 * K - 1) sum[j % 2] += s.a[j] * v[i + j];
+      if (i + j < 2 * K - 1) f(i + j, s.a[j]);
   }
-  return sum[0] + sum[1];
+}
+
+/* w = q v of each line */
+template <typename T, int K, int EACH, int LENGTH>
+__device__ __forceinline__ void StripDot(const StripMode<T, K> &m, const T v[EACH][LENGTH], T w[EACH])
+{
+  constexpr int skip      = (LENGTH - 2 * K + 1) / 2; /* ends of the line */
+  T             sum[EACH][2] = {};
+
+  StripEach(m, [&](int i, T q) {
+#pragma unroll
+    for (int l = 0; l < EACH; l++) sum[l][i % 2] += q * v[l][i + skip];
+  });
+#pragma unroll
+  for (int l = 0; l < EACH; l++) w[l] = sum[l][0] + sum[l][1];
 }
 
 /* u += q' w */
-template <typename T, int K>
-__device__ __forceinline__ void StripAdd(const StripMode<T, K> &m, T w, T u[2 * K - 1])
+template <typename T, int K, int EACH, int LENGTH>
+__device__ __forceinline__ void StripAdd(const StripMode<T, K> &m, const T w[EACH], T u[EACH][LENGTH])
 {
-  using M = StripMode<T, K>;
-  struct alignas(16) Some {
-    T a[M::W];
-  };
+  constexpr int skip = (LENGTH - 2 * K + 1) / 2;
 
+  StripEach(m, [&](int i, T q) {
 #pragma unroll
-  for (int i = 0; i < M::NODES; i += M::W) {
-    const Some s = *(const Some *)(m.q + i);
-
-#pragma unroll
-    for (int j = 0; j < M::W; j++)
-      if (i + j < 2 * K - 1) u[i + j] += s.a[j] * w;
-  }
+    for (int l = 0; l < EACH; l++) u[l][i + skip] += q * w[l];
+  });
 }
 
 /* a = M a on two cells, where they are `below` and `above` times the mass of a cell; at the ends only where these are free */
@@ -173,22 +183,37 @@ __device__ __forceinline__ void StripMass(const T M[K * (K + 1)], T below, T abo
 
 /* ---- a block ---- */
 
-/* A thread and its line in y: of unknowns between the ends of a patch, or at an end, which patches share */
+/* A line in y: of unknowns between the ends of a patch, or at an end, which patches share */
 template <typename T, int K>
-struct StripThread {
+struct StripOf {
   using S = Strip<T, K>;
-  int  t, p, node; /* line, patch (or the one above the end), node in x */
+  int  t, p, node; /* its number, patch (or the one above the end), node in x */
   bool between, unknown, here; /* is it one between ends, of unknowns, is it there at all? */
 
-  __device__ __forceinline__ StripThread(const StripLine<T, K> &line, int number, int count) : t(threadIdx.x), between(t < S::LINES)
+  StripOf() = default;
+  __device__ __forceinline__ StripOf(const StripLine<T, K> &line, int number, int count, int t) : t(t), between(t < S::LINES)
   {
     p       = between ? t / S::N : t - S::LINES;
     node    = p * 2 * K + (between ? 1 + t % S::N : 0);
     here    = p < count || (!between && p == count);
     unknown = here && (between || (p == 0 && line.below(number)) || (p == count && line.above(number + 2 * (count - 1))));
   }
+  __device__ __forceinline__ bool exists() const { return p <= S::P; } /* is it one of the block's? */
   /* its number of the mode m in y */
   __device__ __forceinline__ T &mode(typename S::Shared &sm, int m) const { return between ? sm.V[m * S::STRIDE + t] : sm.X[m * (S::P + 1) + p]; }
+};
+
+/* those of a thread */
+template <typename T, int K>
+struct StripLines {
+  using S = Strip<T, K>;
+  StripOf<T, K> line[S::EACH];
+
+  __device__ __forceinline__ StripLines(const StripLine<T, K> &x, int number, int count)
+  {
+#pragma unroll
+    for (int l = 0; l < S::EACH; l++) line[l] = StripOf<T, K>(x, number, count, (int)threadIdx.x + l * S::THREADS);
+  }
 };
 
 /* the row of patches that a block works on */
@@ -214,14 +239,13 @@ __device__ __forceinline__ void StripFetch(const StripLine<T, K> &line, int numb
   for (int i = thread; i < 2 * K * (int)sizeof(StripMode<T, K>) / 16; i += threads) Fetch((int4 *)to + i, from + i, true);
 }
 
-/* stage 1: from global memory to modes in y; faces in y */
+/* a line of b or, in a face, of x, with its ends */
 template <typename T, int K>
-__device__ __forceinline__ void StripModes(const StripData<T, K> &g, const StripThread<T, K> &me, const StripRow<T, K> &row, int x0, bool boundary, const T *x, const T *b, typename Strip<T, K>::Shared &sm)
+__device__ __forceinline__ void StripLoad(const StripData<T, K> &g, const StripOf<T, K> &me, const StripRow<T, K> &row, int x0, bool boundary, const T *x, const T *b, T a[2 * K + 1])
 {
   const ptrdiff_t corner = g.l.at(x0 + me.node, row.node, g.z);
   const bool      here   = me.here && Inside(g.read, 0, x0 + me.node);
   const T        *from   = me.unknown ? b : x;
-  T               a[2 * K + 1];
 
 #pragma unroll
   for (int j = 0; j <= 2 * K; j++) {
@@ -230,20 +254,38 @@ __device__ __forceinline__ void StripModes(const StripData<T, K> &g, const Strip
 
     a[j] = here && Inside(g.read, 1, row.node + j) && (boundary || (me.unknown && !face)) ? node[corner + j * g.l.row] : T(0);
   }
-  if (me.p <= Strip<T, K>::P) {
+}
+
+/* stage 1: from global memory to modes in y; faces in y */
+template <typename T, int K>
+__device__ __forceinline__ void StripModes(const StripData<T, K> &g, const StripLines<T, K> &me, const StripRow<T, K> &row, int x0, bool boundary, const T *x, const T *b, typename Strip<T, K>::Shared &sm)
+{
+  using S = Strip<T, K>;
+  T a[S::EACH][2 * K + 1];
+
 #pragma unroll
-    for (int s = 0; s < 2; s++) sm.F[s][me.node + me.p] = row.free[s] ? T(0) : a[s * 2 * K];
+  for (int l = 0; l < S::EACH; l++) StripLoad(g, me.line[l], row, x0, boundary, x, b, a[l]);
+#pragma unroll
+  for (int l = 0; l < S::EACH; l++) {
+    const StripOf<T, K> &line = me.line[l];
+
+#pragma unroll
+    for (int s = 0; s < 2 && line.exists(); s++) sm.F[s][line.node + line.p] = row.free[s] ? T(0) : a[l][s * 2 * K];
+    if (!line.unknown) StripMass<T, K>(g.M, g.d[1].mass[row.number], g.d[1].mass[row.number + 1], row.free, a[l]);
   }
-  if (!me.unknown) StripMass<T, K>(g.M, g.d[1].mass[row.number], g.d[1].mass[row.number + 1], row.free, a);
-  if (me.p > Strip<T, K>::P) return;
   const bool ends = row.free[0] || row.free[1];
 
 #pragma unroll 2
   for (int m = 0; m < row.modes; m++) {
-    T w = StripDot(row.mode[m], a + 1);
+    const StripMode<T, K> &y = row.mode[m];
+    T                      w[S::EACH];
 
-    if (ends) w += (row.free[0] ? row.mode[m].c[0] * a[0] : T(0)) + (row.free[1] ? row.mode[m].c[1] * a[2 * K] : T(0));
-    me.mode(sm, m) = w;
+    StripDot<T, K, S::EACH, 2 * K + 1>(y, a, w);
+#pragma unroll
+    for (int l = 0; l < S::EACH; l++) {
+      if (ends) w[l] += (row.free[0] ? y.c[0] * a[l][0] : T(0)) + (row.free[1] ? y.c[1] * a[l][2 * K] : T(0));
+      if (me.line[l].exists()) me.line[l].mode(sm, m) = w[l];
+    }
   }
 }
 
@@ -266,69 +308,107 @@ __device__ __forceinline__ void StripFaces(const StripData<T, K> &g, int t, int 
   sm.E[s][1][p] = a[2 * K];
 }
 
-/* stage 3: the line in x of mode j in y of patch p */
+/* stage 3: the lines in x of the modes j, j + MODES / EACH ... in y of patch p */
 template <typename T, int K>
 __device__ __forceinline__ void StripSolve(const StripData<T, K> &g, const StripRow<T, K> &row, int p, int j, int number, typename Strip<T, K>::Shared &sm)
 {
   using S = Strip<T, K>;
-  constexpr int          N = S::N;
-  const StripMode<T, K> &y = row.mode[j];
-  const T                c[2] = {y.c[0], y.c[1]}, lambda = y.lambda;
-  const bool             free[2] = {g.d[0].below(number + 2 * p), g.d[0].above(number + 2 * p)};
-  T                     *line = sm.V + j * S::STRIDE + p * N, *end = sm.X + j * (S::P + 1) + p, v[N], u[N], e[2], f[2] = {0, 0};
+  constexpr int N = S::N, EACH = S::EACH;
+  const bool    free[2] = {g.d[0].below(number + 2 * p), g.d[0].above(number + 2 * p)};
+  T            *line[EACH], *end[EACH], v[EACH][N], u[EACH][N], e[EACH][2], f[EACH][2], lambda[EACH];
 
 #pragma unroll
-  for (int i = 0; i < N; i++) {
-    v[i] = line[i] + c[0] * sm.H[0][p * N + i] + c[1] * sm.H[1][p * N + i];
-    u[i] = 0;
-  }
+  for (int l = 0; l < EACH; l++) {
+    const int              mode = min(j + l * S::MODES / EACH, row.modes - 1); /* the last one again where there are no more */
+    const StripMode<T, K> &y    = row.mode[mode];
+    const T                c[2] = {y.c[0], y.c[1]};
+
+    lambda[l] = y.lambda;
+    line[l]   = sm.V + mode * S::STRIDE + p * N;
+    end[l]    = sm.X + mode * (S::P + 1) + p;
 #pragma unroll
-  for (int s = 0; s < 2; s++) e[s] = end[s] + c[0] * sm.E[0][s][p] + c[1] * sm.E[1][s][p];
-#pragma unroll 2
+    for (int i = 0; i < N; i++) {
+      v[l][i] = line[l][i] + c[0] * sm.H[0][p * N + i] + c[1] * sm.H[1][p * N + i];
+      u[l][i] = 0;
+    }
+#pragma unroll
+    for (int s = 0; s < 2; s++) {
+      e[l][s] = end[l][s] + c[0] * sm.E[0][s][p] + c[1] * sm.E[1][s][p];
+      f[l][s] = 0;
+    }
+  }
+#pragma unroll(EACH * N > 10 ? 1 : 2)
   for (int m = 0; m < N + (free[0] || free[1]); m++) {
     const StripMode<T, K> &x = sm.x[p].mode[m];
-    T                      w = StripDot(x, v) + x.c[0] * e[0] + x.c[1] * e[1];
+    const T                c[2] = {x.c[0], x.c[1]}, d[2] = {x.d[0], x.d[1]};
+    T                      w[EACH];
 
-    w = w * ReciprocalOrZero(x.lambda + lambda) + x.d[0] * e[0] + x.d[1] * e[1];
-    if (N > 15) asm volatile("" : : : "memory"); /* the row is read once more: else it takes too many registers */
-    StripAdd(x, w, u);
+    StripDot<T, K, EACH, N>(x, v, w);
 #pragma unroll
-    for (int s = 0; s < 2; s++) f[s] += x.c[s] * w;
+    for (int l = 0; l < EACH; l++) {
+      w[l] = (w[l] + c[0] * e[l][0] + c[1] * e[l][1]) * ReciprocalOrZero(x.lambda + lambda[l]) + d[0] * e[l][0] + d[1] * e[l][1];
+#pragma unroll
+      for (int s = 0; s < 2; s++) f[l][s] += c[s] * w[l];
+    }
+    if (N > 15) asm volatile("" : : : "memory"); /* the mode is read once more: else it takes too many registers */
+    StripAdd<T, K, EACH, N>(x, w, u);
   }
 #pragma unroll
-  for (int i = 0; i < N; i++) line[i] = u[i];
+  for (int l = 0; l < EACH; l++) {
+    if (j + l * S::MODES / EACH >= row.modes) continue;
 #pragma unroll
-  for (int s = 0; s < 2; s++)
-    if (free[s]) end[s] = f[s];
+    for (int i = 0; i < N; i++) line[l][i] = u[l][i];
+#pragma unroll
+    for (int s = 0; s < 2; s++)
+      if (free[s]) end[l][s] = f[l][s];
+  }
 }
 
-/* stage 4: from modes in y to x */
+/* a line of unknowns to x */
 template <typename T, int K>
-__device__ __forceinline__ void StripNodes(const StripData<T, K> &g, const StripThread<T, K> &me, const StripRow<T, K> &row, int x0, T omega, T beta, typename Strip<T, K>::Shared &sm, T *x)
+__device__ __forceinline__ void StripStore(const StripData<T, K> &g, const StripOf<T, K> &me, const StripRow<T, K> &row, int x0, T omega, T beta, const T a[2 * K + 1], T *x)
 {
-  constexpr int   N      = 2 * K - 1;
   const ptrdiff_t corner = g.l.at(x0 + me.node, row.node, g.z);
-  const T         face[2] = {sm.F[0][me.node + me.p], sm.F[1][me.node + me.p]};
-  T               a[2 * K + 1];
 
-#pragma unroll
-  for (int i = 0; i <= 2 * K; i++) a[i] = 0;
-#pragma unroll 2
-  for (int m = 0; m < row.modes; m++) {
-    const StripMode<T, K> &y = row.mode[m];
-    const T                w = me.mode(sm, m) + y.d[0] * face[0] + y.d[1] * face[1];
-
-    StripAdd(y, w, a + 1);
-    a[0] += y.c[0] * w;
-    a[2 * K] += y.c[1] * w;
-  }
-  if (!Inside(g.read, 0, x0 + me.node)) return;
+  if (!me.unknown || !Inside(g.read, 0, x0 + me.node)) return;
 #pragma unroll
   for (int j = 0; j <= 2 * K; j++) {
     T *xj = x + corner + j * g.l.row;
 
-    if (((j > 0 && j <= N) || row.free[j > 0]) && Inside(g.read, 1, row.node + j)) *xj = beta == 0 ? omega * a[j] : beta * *xj + omega * a[j];
+    if (((j > 0 && j < 2 * K) || row.free[j > 0]) && Inside(g.read, 1, row.node + j)) *xj = beta == 0 ? omega * a[j] : beta * *xj + omega * a[j];
   }
+}
+
+/* stage 4: from modes in y to x */
+template <typename T, int K>
+__device__ __forceinline__ void StripNodes(const StripData<T, K> &g, const StripLines<T, K> &me, const StripRow<T, K> &row, int x0, T omega, T beta, typename Strip<T, K>::Shared &sm, T *x)
+{
+  using S = Strip<T, K>;
+  T face[S::EACH][2], a[S::EACH][2 * K + 1];
+
+#pragma unroll
+  for (int l = 0; l < S::EACH; l++) {
+#pragma unroll
+    for (int s = 0; s < 2; s++) face[l][s] = me.line[l].unknown ? sm.F[s][me.line[l].node + me.line[l].p] : T(0);
+#pragma unroll
+    for (int i = 0; i <= 2 * K; i++) a[l][i] = 0;
+  }
+#pragma unroll 2
+  for (int m = 0; m < row.modes; m++) {
+    const StripMode<T, K> &y = row.mode[m];
+    const T                c[2] = {y.c[0], y.c[1]}, d[2] = {y.d[0], y.d[1]};
+    T                      w[S::EACH];
+
+#pragma unroll
+    for (int l = 0; l < S::EACH; l++) {
+      w[l] = me.line[l].unknown ? me.line[l].mode(sm, m) + d[0] * face[l][0] + d[1] * face[l][1] : T(0);
+      a[l][0] += c[0] * w[l];
+      a[l][2 * K] += c[1] * w[l];
+    }
+    StripAdd<T, K, S::EACH, 2 * K + 1>(y, w, a);
+  }
+#pragma unroll
+  for (int l = 0; l < S::EACH; l++) StripStore(g, me.line[l], row, x0, omega, beta, a[l], x);
 }
 
 template <typename T, int K>
@@ -341,24 +421,26 @@ void StripKernel(const __grid_constant__ StripData<T, K> g, const __grid_constan
   int                 count[2], number[2];
 
   shell.find(blockIdx.x, count, number);
-  const StripThread<T, K> me(g.d[0], number[0], count[0]);
-  const int               x0 = number[0] * K;
+  const StripLines<T, K> me(g.d[0], number[0], count[0]);
+  const int              x0 = number[0] * K, t = threadIdx.x;
 
-  StripFetch(g.d[1], number[1], sm.y[0], me.t, S::THREADS);
-  for (int p = me.t / 32; p < count[0]; p += S::THREADS / 32) StripFetch(g.d[0], number[0] + 2 * p, sm.x[p].mode, me.t % 32, 32);
+  StripFetch(g.d[1], number[1], sm.y[0], t, S::THREADS);
+  for (int p = t / 32; p < count[0]; p += S::THREADS / 32) StripFetch(g.d[0], number[0] + 2 * p, sm.x[p].mode, t % 32, 32);
   for (int r = 0; r < count[1]; r++) {
     const StripRow<T, K> row(g.d[1], number[1] + 2 * r, sm.y[r % 2]);
 
     FetchWait();
     __syncthreads();
-    if (r + 1 < count[1]) StripFetch(g.d[1], row.number + 2, sm.y[(r + 1) % 2], me.t, S::THREADS);
+    if (r + 1 < count[1]) StripFetch(g.d[1], row.number + 2, sm.y[(r + 1) % 2], t, S::THREADS);
     StripModes(g, me, row, x0, boundary, x, b, sm);
     __syncthreads();
-    if (me.t < 2 * S::P && me.t % S::P < count[0]) StripFaces(g, me.t, number[0], sm);
+    for (int i = t; i < 2 * S::P; i += S::THREADS) {
+      if (i % S::P < count[0]) StripFaces(g, i, number[0], sm);
+    }
     __syncthreads();
-    if (me.t < count[0] * row.modes) StripSolve(g, row, me.t / row.modes, me.t % row.modes, number[0], sm);
+    if (t < count[0] * S::MODES / S::EACH) StripSolve(g, row, t * S::EACH / S::MODES, t % (S::MODES / S::EACH), number[0], sm);
     __syncthreads();
-    if (me.unknown) StripNodes(g, me, row, x0, omega, beta, sm, x);
+    StripNodes(g, me, row, x0, omega, beta, sm, x);
   }
 }
 
