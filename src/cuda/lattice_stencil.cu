@@ -346,25 +346,15 @@ static Range InnerNodes(const LatticeGeometry &g)
 template <typename T>
 PetscErrorCode LatticeStencilCut(LatticeMode mode, const LatticeGeometry &g, LatticeCut *cut)
 {
-  constexpr int full = 24, shortest = 16; /* times that a device is full; planes of a march, which begins with some that give nothing */
-  const Range   inner = InnerNodes(g);
+  const Range inner = InnerNodes(g);
 
   return ForStencil<T>(mode, [&](auto kernel, auto shape) {
-    using Shape = decltype(shape);
-    const int  planes = inner.hi[2] - inner.lo[2];
-    const dim3 tiles  = Shape::grid(inner);
-    const auto block  = (size_t)tiles.x * tiles.y;
-    int        processors, blocks;
+    using Shape      = decltype(shape);
+    const dim3 tiles = Shape::grid(inner);
 
     PetscFunctionBegin;
-    PetscCall(Multiprocessors(&processors));
-    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, Shape::THREADS, 0));
-    cut->lo    = inner.lo[2];
-    cut->hi    = inner.hi[2];
-    cut->parts = PetscMax(1, PetscMin(planes / shortest, (int)((size_t)full * blocks * processors / block) + 1));
-    cut->chunk = (planes + cut->parts - 1) / cut->parts;
-    cut->parts = cut->chunk ? (planes + cut->chunk - 1) / cut->chunk : 0;
-    cut->grid  = dim3(tiles.x, tiles.y, (unsigned)cut->parts + (unsigned)(Shell(g.store, inner).size() / (block * Shape::THREADS * 2) + 1)); /* for those of the sides */
+    PetscCall(LatticeCutPlanes(kernel, Shape::THREADS, 0, tiles, inner.lo[2], inner.hi[2], cut));
+    cut->grid.z += (unsigned)(Shell(g.store, inner).size() / ((size_t)tiles.x * tiles.y * Shape::THREADS * 2) + 1); /* for those of the sides */
     PetscFunctionReturn(PETSC_SUCCESS);
   });
 }
