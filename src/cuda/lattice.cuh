@@ -86,27 +86,27 @@ struct LatticeCut {
 };
 
 /*
-  So many parts that a device is full several times, since marches at sides take longer, but not shorter than `shortest`, since each begins with planes that give
-  nothing.  How much of a multiprocessor's memory is to be shared is left to the driver: what warps beside each other both read is found in the rest of it
+  Cut the planes from lo to hi, of so many tiles: into so many parts that a device is full `full` times, since some marches take longer than others, but not shorter
+  than `shortest`, since each begins with planes that give nothing.  How much of a multiprocessor's memory is to be shared is left to the driver: what warps beside
+  each other both read is found in the rest of it
 */
-template <typename Tile, typename Kernel>
-static PetscErrorCode LatticeCutPlanes(Kernel kernel, size_t shared, const LatticeGeometry &g, LatticeCut *cut)
+template <typename Kernel>
+static PetscErrorCode LatticeCutPlanes(Kernel kernel, int threads, size_t shared, dim3 tiles, int lo, int hi, LatticeCut *cut)
 {
-  constexpr int full = 8, shortest = 24;
-  int           processors, blocks, planes;
+  constexpr int full = 24, shortest = 16;
+  int           processors, blocks;
 
   PetscFunctionBegin;
   PetscCall(Multiprocessors(&processors));
   PetscCall(AllowShared(kernel, shared));
-  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, Tile::THREADS, shared));
-  cut->lo    = PetscMin(PetscMax(g.store.lo[2], g.cubes.lo[2] + 1), g.store.hi[2]);
-  cut->hi    = PetscMax(cut->lo, PetscMin(g.store.hi[2], g.cubes.hi[2]));
-  cut->grid  = Tile::grid(g.store);
-  planes     = cut->hi - cut->lo;
-  cut->parts = PetscMax(1, PetscMin(planes / shortest, (int)((size_t)full * blocks * processors / ((size_t)cut->grid.x * cut->grid.y)) + 1));
-  cut->chunk = (planes + cut->parts - 1) / cut->parts;
-  cut->parts = cut->chunk ? (planes + cut->chunk - 1) / cut->chunk : 0;
-  cut->grid.z = (unsigned)cut->parts + 2;
+  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
+  cut->lo     = lo;
+  cut->hi     = hi;
+  cut->parts  = PetscMax(1, PetscMin((hi - lo) / shortest, (int)((size_t)full * blocks * processors / ((size_t)tiles.x * tiles.y)) + 1));
+  cut->chunk  = (hi - lo + cut->parts - 1) / cut->parts;
+  cut->parts  = cut->chunk ? (hi - lo + cut->chunk - 1) / cut->chunk : 0;
+  cut->grid   = tiles;
+  cut->grid.z = (unsigned)cut->parts;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -246,8 +246,8 @@ private:
         const unsigned to    = slot + (unsigned)sizeof(T) * (f * FIELD + r * ROW);
         const T       *where = from[f] + r * (size_t)Opaque(row);
 
-        if constexpr (ALL) asm volatile("cp.async.ca.shared.global [%0], [%1], %2;" ::"r"(to), "l"(where), "n"(sizeof(T)) : "memory");
-        else asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(where), "n"(sizeof(T)), "r"((f ? otherbits : bits) >> r & 1 ? (int)sizeof(T) : 0) : "memory"); /* without reading */
+        if constexpr (ALL) asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2;" ::"r"(to), "l"(where), "n"(sizeof(T)) : "memory");
+        else asm volatile("cp.async.ca.shared.global.L2::128B [%0], [%1], %2, %3;" ::"r"(to), "l"(where), "n"(sizeof(T)), "r"((f ? otherbits : bits) >> r & 1 ? (int)sizeof(T) : 0) : "memory"); /* without reading */
       }
     }
   }

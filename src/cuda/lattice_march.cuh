@@ -481,8 +481,12 @@ template <typename T>
 PetscErrorCode LatticeMarchCut(LatticeKind kind, LatticeMode mode, const LatticeGeometry &g, LatticeCut *cut)
 {
   return ForMarch<T>(kind, g.body != NULL, mode, [&](auto kernel, size_t shared, auto rows) {
+    using Tile   = LatticeTile<rows()>;
+    const int lo = PetscMin(PetscMax(g.store.lo[2], g.cubes.lo[2] + 1), g.store.hi[2]), hi = PetscMax(lo, PetscMin(g.store.hi[2], g.cubes.hi[2]));
+
     PetscFunctionBegin;
-    PetscCall(LatticeCutPlanes<LatticeTile<rows()>>(kernel, shared, g, cut));
+    PetscCall(LatticeCutPlanes(kernel, Tile::THREADS, shared, Tile::grid(g.store), lo, hi, cut));
+    cut->grid.z += 2;
     PetscFunctionReturn(PETSC_SUCCESS);
   });
 }

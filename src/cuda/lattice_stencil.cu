@@ -72,22 +72,36 @@ struct StencilRow {
   T left, own, right;
 };
 
-/* entries, the weights where all cubes exist, and which nodes these are, and the other ones */
+/* entries, times alpha for marches; the weights where all cubes exist; the nodes of marches, and the other ones */
 template <typename T>
 struct StencilTable {
-  StencilEntries<T> entries;
+  StencilEntries<T> entries, scaled;
   StencilWeights<T> whole;
   Range             inner;
   Shell             sides;
 };
 
-/* ---- where all cubes exist ---- */
+/* of a column of nodes whose cubes exist in y and z: weights that depend on which exist in x, or else on nodes that do not exist either */
+template <typename T>
+struct StencilColumn {
+  T own, y, z, yz;
+};
+
+/* does the cube exist that begins at node i of direction d? */
+template <typename T>
+static __device__ T Exists(const LatticeGeometry &g, int d, int i)
+{
+  return Inside(g.cubes, d, i) ? T(1) : T(0);
+}
+
+/* ---- marches ---- */
 
 template <typename T, LatticeMode MODE, typename Shape>
 struct StencilMarch {
   static constexpr int ROWS = Shape::ROWS, COLUMNS = Shape::COLUMNS, LANES = Shape::LANES, PLANES = Shape::AHEAD + 1;
 
   const StencilWeights<T> &w;
+  StencilColumn<T>         column[COLUMNS];
   const LatticeVectors<T> &v;
   const ptrdiff_t          xplane, yplane;
   const unsigned           yrow;
@@ -116,8 +130,12 @@ struct StencilMarch {
     for (int r = 0; r < ROWS + 2; r++) place[r] = Opaque((unsigned)min(r, rows + 1) * (unsigned)g.xl.row);
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
-      there[c] = i + c * LANES <= nodes.hi[0];
-      mine[c]  = i + c * LANES < nodes.hi[0] && (c > 0 || lane > 0) && (c < COLUMNS - 1 || lane < LANES - 1);
+      const int               at = i + c * LANES;
+      const StencilWeights<T> here = Weights<T>(table.scaled, {{Exists<T>(g, 0, at - 1), Exists<T>(g, 0, at)}, {1, 1}, {1, 1}});
+
+      column[c] = {here.own, here.y[0], here.z[0], here.yz[0]};
+      there[c]  = Inside(g.read, 0, at);
+      mine[c]   = Inside(nodes, 0, at) && (c > 0 || lane > 0) && (c < COLUMNS - 1 || lane < LANES - 1);
     }
   }
 
@@ -144,13 +162,13 @@ struct StencilMarch {
   }
 
   /* row b of a plane, between rows a and c: to row r of the plane below, which is complete then, of its own plane and of that above */
-  __device__ __forceinline__ T add(T &sum, T &own, const StencilRow<T> &a, const StencilRow<T> &b, const StencilRow<T> &c) const
+  __device__ __forceinline__ T add(const StencilColumn<T> &k, T &sum, T &own, const StencilRow<T> &a, const StencilRow<T> &b, const StencilRow<T> &c) const
   {
-    const T below = fma(w.z[1], b.own, fma(w.xz[1], b.right, fma(w.yz[1], c.own, fma(w.xyz[1], c.right, sum))));
+    const T below = fma(k.z, b.own, fma(w.xz[1], b.right, fma(k.yz, c.own, fma(w.xyz[1], c.right, sum))));
 
-    sum = fma(w.own, b.own, fma(w.x[0], b.left, fma(w.x[1], b.right, own)));
-    sum = fma(w.y[0], a.own, fma(w.y[1], c.own, fma(w.xy[0], a.left, fma(w.xy[1], c.right, sum))));
-    own = fma(w.z[0], b.own, fma(w.xz[0], b.left, fma(w.yz[0], a.own, w.xyz[0] * a.left)));
+    sum = fma(k.own, b.own, fma(w.x[0], b.left, fma(w.x[1], b.right, own)));
+    sum = fma(k.y, a.own + c.own, fma(w.xy[0], a.left, fma(w.xy[1], c.right, sum)));
+    own = fma(k.z, b.own, fma(w.xz[0], b.left, fma(k.yz, a.own, w.xyz[0] * a.left)));
     return below;
   }
 
@@ -182,7 +200,7 @@ struct StencilMarch {
 #pragma unroll
       for (int c = 0; c < COLUMNS; c++) {
         const StencilRow<T> next  = neighbours(x[r + 2], c);
-        T                   below = add(sum[r][c], own[r][c], before[c], row[c], next);
+        T                   below = add(column[c], sum[r][c], own[r][c], before[c], row[c], next);
 
         if (r < put && mine[c]) {
           if (MODE == LATTICE_ADD) below += old[r][c];
@@ -225,9 +243,14 @@ struct StencilMarch {
 template <typename T>
 static __device__ StencilWeights<T> Weights(const LatticeGeometry &g, const StencilEntries<T> &e, const int node[3])
 {
-  const auto has = [&](int d, int i) { return Inside(g.cubes, d, i) ? T(1) : T(0); };
+  StencilCubes<T> s;
 
-  return Weights<T>(e, {{has(0, node[0] - 1), has(0, node[0])}, {has(1, node[1] - 1), has(1, node[1])}, {has(2, node[2] - 1), has(2, node[2])}});
+  for (int i = 0; i < 2; i++) {
+    s.x[i] = Exists<T>(g, 0, node[0] - 1 + i);
+    s.y[i] = Exists<T>(g, 1, node[1] - 1 + i);
+    s.z[i] = Exists<T>(g, 2, node[2] - 1 + i);
+  }
+  return Weights<T>(e, s);
 }
 
 /* what the row gives to x'y */
@@ -287,22 +310,32 @@ static __global__ void LatticeStencilKernel(const __grid_constant__ LatticeGeome
   }
 }
 
+template <typename T, LatticeMode MODE>
+using StencilShapeOf = std::conditional_t<sizeof(T) == 4, StencilShape<3, 4, 2, 4, 1, 2>, StencilShape<2, 2, 2, 4, 1, MODE == LATTICE_MULT ? 3 : 2>>;
+
+template <typename T, LatticeMode MODE, typename F>
+static PetscErrorCode WithStencil(F &&f)
+{
+  using Shape = StencilShapeOf<T, MODE>;
+
+  return f(LatticeStencilKernel<T, MODE, Shape>, Shape());
+}
+
 /* f(its kernel, its shape) */
 template <typename T, typename F>
 static PetscErrorCode ForStencil(LatticeMode mode, F &&f)
 {
-  using Shape = StencilShape<2, 4, 2, 4, 1, sizeof(T) == 4 ? 3 : 2>;
-
-  return mode == LATTICE_MULT ? f(LatticeStencilKernel<T, LATTICE_MULT, Shape>, Shape()) : (mode == LATTICE_ADD ? f(LatticeStencilKernel<T, LATTICE_ADD, Shape>, Shape()) : f(LatticeStencilKernel<T, LATTICE_ENERGY, Shape>, Shape()));
+  return mode == LATTICE_MULT ? WithStencil<T, LATTICE_MULT>(f) : (mode == LATTICE_ADD ? WithStencil<T, LATTICE_ADD>(f) : WithStencil<T, LATTICE_ENERGY>(f));
 }
 
-/* rows of A whose nodes have all their cubes, and neighbours that are read */
+/* rows of A whose nodes have all their cubes in y and z, and neighbours there that are read */
 static Range InnerNodes(const LatticeGeometry &g)
 {
   Range r;
 
   for (int d = 0; d < 3; d++) {
-    const int lo = PetscMax(PetscMax(g.write.lo[d], g.read.lo[d] + 1), g.cubes.lo[d] + 1), hi = PetscMin(PetscMin(g.write.hi[d], g.read.hi[d] - 1), g.cubes.hi[d]);
+    const int lo = d ? PetscMax(PetscMax(g.write.lo[d], g.read.lo[d] + 1), g.cubes.lo[d] + 1) : g.write.lo[d];
+    const int hi = d ? PetscMin(PetscMin(g.write.hi[d], g.read.hi[d] - 1), g.cubes.hi[d]) : g.write.hi[d];
 
     r.lo[d] = PetscMin(PetscMax(g.store.lo[d], lo), g.store.hi[d]);
     r.hi[d] = PetscMax(r.lo[d], PetscMin(g.store.hi[d], hi));
@@ -313,25 +346,15 @@ static Range InnerNodes(const LatticeGeometry &g)
 template <typename T>
 PetscErrorCode LatticeStencilCut(LatticeMode mode, const LatticeGeometry &g, LatticeCut *cut)
 {
-  constexpr int full = 6, shortest = 24; /* times that a device is full; planes of a march, which begins with some that give nothing */
-  const Range   inner = InnerNodes(g);
+  const Range inner = InnerNodes(g);
 
   return ForStencil<T>(mode, [&](auto kernel, auto shape) {
-    using Shape = decltype(shape);
-    const int  planes = inner.hi[2] - inner.lo[2];
-    const dim3 tiles  = Shape::grid(inner);
-    const auto block  = (size_t)tiles.x * tiles.y;
-    int        processors, blocks;
+    using Shape      = decltype(shape);
+    const dim3 tiles = Shape::grid(inner);
 
     PetscFunctionBegin;
-    PetscCall(Multiprocessors(&processors));
-    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, Shape::THREADS, 0));
-    cut->lo    = inner.lo[2];
-    cut->hi    = inner.hi[2];
-    cut->parts = PetscMax(1, PetscMin(planes / shortest, (int)((size_t)full * blocks * processors / block) + 1));
-    cut->chunk = (planes + cut->parts - 1) / cut->parts;
-    cut->parts = cut->chunk ? (planes + cut->chunk - 1) / cut->chunk : 0;
-    cut->grid  = dim3(tiles.x, tiles.y, (unsigned)cut->parts + (unsigned)(Shell(g.store, inner).size() / (block * Shape::THREADS * 2) + 1)); /* for those of the sides */
+    PetscCall(LatticeCutPlanes(kernel, Shape::THREADS, 0, tiles, inner.lo[2], inner.hi[2], cut));
+    cut->grid.z += (unsigned)(Shell(g.store, inner).size() / ((size_t)tiles.x * tiles.y * Shape::THREADS * 2) + 1); /* for those of the sides */
     PetscFunctionReturn(PETSC_SUCCESS);
   });
 }
@@ -346,10 +369,11 @@ PetscErrorCode LatticeStencilApply(LatticeMode mode, const LatticeCut &cut, cons
   table.entries.face  = 2 * edge; /* of the two in a cube */
   table.entries.space = 6 * edge;
   table.entries.node  = 5 * edge;
-  table.whole         = Weights<T>(table.entries, {{1, 1}, {1, 1}, {1, 1}});
-  for (size_t i = 0; i < sizeof(table.whole) / sizeof(T); i++) ((T *)&table.whole)[i] *= v.alpha;
-  table.inner         = InnerNodes(g);
-  table.sides         = Shell(g.store, table.inner);
+  table.scaled        = table.entries;
+  for (size_t i = 0; i < sizeof(table.scaled) / sizeof(T); i++) ((T *)&table.scaled)[i] *= v.alpha;
+  table.whole = Weights<T>(table.scaled, {{1, 1}, {1, 1}, {1, 1}});
+  table.inner = InnerNodes(g);
+  table.sides = Shell(g.store, table.inner);
   return ForStencil<T>(mode, [&](auto kernel, auto shape) {
     using Shape = decltype(shape);
 
