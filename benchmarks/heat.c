@@ -5,7 +5,7 @@ Crank-Nicolson on n^3 cubes of the unit cube, capacity and conductivity from fie
   -dt <dt>       : length of a step (default 1e-3)\n\
   -rtol <rtol>   : tolerance in the natural norm (default 1e-8)\n\
   -aij 0         : without assembled matrices\n\
-  -solvers <...> : which of jacobi, mg and auto (default all)\n\
+  -solvers <...> : which of jacobi, mg, auto, aij_jacobi, aij_guess, aij_gamg (default all)\n\
   -cpu           : time of the processor, for machines that others use, too; on one rank\n\
   -products      : products and copies instead: bytes in the time of a copy\n\n";
 
@@ -330,8 +330,8 @@ static PetscErrorCode Print(const Problem *p, const char name[], const Result *r
 /* is the solver in the list of -solvers, or is there no list? */
 static PetscErrorCode Wanted(const char solver[], PetscBool *wanted)
 {
-  char     *name[3];
-  PetscInt  n = 3;
+  char     *name[6];
+  PetscInt  n = 6;
   PetscBool list, same;
 
   PetscFunctionBeginUser;
@@ -354,6 +354,15 @@ int main(int argc, char **argv)
     {DMBOX_HEAT_SOLVER_JACOBI, "DMBOX, Jacobi"                       },
     {DMBOX_HEAT_SOLVER_MG,     "DMBOX, multigrid in single precision"},
     {DMBOX_HEAT_SOLVER_AUTO,   "DMBOX, what the library chooses"     }
+  };
+  static const struct {
+    PCType      type;
+    PetscBool   extrapolate;
+    const char *option, *name;
+  } assembled[] = {
+    {PCJACOBI, PETSC_FALSE, "aij_jacobi", "MATAIJ, Jacobi, last solution"},
+    {PCJACOBI, PETSC_TRUE,  "aij_guess",  "MATAIJ, Jacobi, extrapolation"},
+    {PCGAMG,   PETSC_FALSE, "aij_gamg",   "MATAIJ, GAMG, last solution"  }
   };
   Problem       p = {.n = 100, .steps = 10, .dt = 1e-3, .rtol = 1e-8};
   Result        r[6];
@@ -386,13 +395,12 @@ int main(int argc, char **argv)
     if (!first) first = &r[i];
     PetscCall(Print(&p, solvers[i].name, &r[i], first));
   }
-  if (aij) {
-    PetscCall(Assembled(&p, PCJACOBI, PETSC_FALSE, &r[3]));
-    PetscCall(Print(&p, "MATAIJ, Jacobi, last solution", &r[3], first ? first : &r[3]));
-    PetscCall(Assembled(&p, PCJACOBI, PETSC_TRUE, &r[4]));
-    PetscCall(Print(&p, "MATAIJ, Jacobi, extrapolation", &r[4], first ? first : &r[3]));
-    PetscCall(Assembled(&p, PCGAMG, PETSC_FALSE, &r[5]));
-    PetscCall(Print(&p, "MATAIJ, GAMG, last solution", &r[5], first ? first : &r[3]));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(assembled) && aij; i++) {
+    PetscCall(Wanted(assembled[i].option, &wanted));
+    if (!wanted) continue;
+    PetscCall(Assembled(&p, assembled[i].type, assembled[i].extrapolate, &r[3 + i]));
+    if (!first) first = &r[3 + i];
+    PetscCall(Print(&p, assembled[i].name, &r[3 + i], first));
   }
   PetscCall(PetscFinalize());
   return 0;

@@ -34,7 +34,7 @@ typedef struct {
   PetscBool  pair, flat; /* flat: there is no third direction */
   Band       dir[3];
   PetscInt   columns, rows;    /* of a tile of y */
-  ptrdiff_t  ld;               /* of the rows of a tile */
+  ptrdiff_t  ld, plane;        /* of the rows of a tile, of its planes */
   REAL      *s, *t, *g, *h;
   V         *G, *H, *O;
   void      *base;
@@ -43,6 +43,7 @@ typedef struct {
 
 enum {
   BANDS_COLUMNS = 256,   /* most columns of a tile */
+  BANDS_PLANES  = 2,     /* planes of y that are worked on at once where they need the same ones of x */
   BANDS_BYTES   = 3 << 19 /* that a tile may take of the second level of the cache */
 };
 
@@ -131,7 +132,7 @@ static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells
   const PetscInt pad = VL > TILE ? VL : TILE;
   PetscInt       longest[2] = {0, 0}; /* columns and rows that a tile reads */
   V             *v = NULL;
-  size_t         plane;
+  size_t         planes;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
@@ -142,8 +143,8 @@ static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells
   for (int d = 0; d < 3; d++) PetscCall(BandCreate(&m[d], cells[d], to->n[d], to->lo[d], write[d], from->lo[d], read[d], &p->dir[d]));
   p->flat    = (PetscBool)(from->n[2] == 1 && to->n[2] == 1 && p->dir[2].count[0] && p->dir[2].X[0][0] == 1 && !(p->pair && p->dir[2].X[1][0]));
   p->columns = to->n[0] / (to->n[0] / BANDS_COLUMNS + 1) + 1;
-  /* the planes of x that a plane of y needs, s and t */
-  p->rows = (PetscInt)(BANDS_BYTES / ((size_t)(p->dir[2].width + 2) * p->columns * sizeof(REAL))) - p->dir[1].width;
+  /* the planes of x that the next planes of y need again, s and t */
+  p->rows = (PetscInt)(BANDS_BYTES / ((size_t)(p->dir[2].width / 2 + 2 + 2 * BANDS_PLANES) * p->columns * sizeof(REAL))) - p->dir[1].width;
   p->rows = PetscMax(2, p->rows / VL) * VL;
   for (int d = 0; d < 2; d++) {
     const PetscInt step = d ? p->rows : p->columns;
@@ -156,11 +157,12 @@ static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells
     }
   }
   p->ld = (longest[0] / pad + 2) * pad;
-  plane = (size_t)(p->ld * longest[1]) / VL + 1;
-  PetscCall(VMalloc(2 * plane + 4 * (size_t)p->ld + (size_t)(p->columns + pad), &v, &p->base));
+  p->plane = (p->ld * longest[1] / VL + 1) * VL;
+  planes   = (size_t)(BANDS_PLANES * p->plane) / VL;
+  PetscCall(VMalloc(2 * planes + 4 * (size_t)p->ld + (size_t)(p->columns + pad), &v, &p->base));
   p->s = (REAL *)v;
-  p->t = (REAL *)(v += plane);
-  p->g = (REAL *)(v += plane);
+  p->t = (REAL *)(v += planes);
+  p->g = (REAL *)(v += planes);
   p->h = (REAL *)(v += p->ld);
   p->G = v += p->ld;
   p->H = v += p->ld;
@@ -174,33 +176,42 @@ static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells
 }
 
 /*
-  a = sum_c M[c] x[c] and, with A, b = sum_c A[c] x[c] (+ M[c] z[c], if there is z) for `count` rows x[c], z[c] of n numbers, which stand `stride` apart
+  a = sum_c M[c] x[c] and, with A, b = sum_c A[c] x[c] (+ M[c] z[c], if there is z) for `count` rows x[c], z[c] of n numbers, which stand `stride` apart: for K rows of M and A, which
+  have the same columns and stand `width` apart, those of a and b `next`
 */
 typedef REAL VU __attribute__((vector_size(VBYTES), ANYWHERE)); /* VL numbers anywhere in memory */
 #define COMBINE(T, SIZE, BLOCK) \
   do { \
-    T u[BLOCK] = {0}, v[BLOCK] = {0}; \
+    T u[BANDS_PLANES][BLOCK] = {0}, v[BANDS_PLANES][BLOCK] = {0}, t[BANDS_PLANES][BLOCK] = {0}; \
     for (PetscInt c = 0; c < count; c++) { \
       _Pragma("GCC unroll 4") for (int l = 0; l < BLOCK; l++) { \
         const T w = *(const T *)(x + c * stride + i + l * SIZE); \
 \
-        u[l] += M[c] * w; \
-        if (A) v[l] += A[c] * w; \
-        if (z) v[l] += M[c] * *(const T *)(z + c * stride + i + l * SIZE); \
+        _Pragma("GCC unroll 4") for (int r = 0; r < K; r++) { \
+          u[r][l] += M[r * width + c] * w; \
+          if (A) v[r][l] += A[r * width + c] * w; \
+          if (z) t[r][l] += M[r * width + c] * *(const T *)(z + c * stride + i + l * SIZE); \
+        } \
       } \
     } \
-    _Pragma("GCC unroll 4") for (int l = 0; l < BLOCK; l++) { \
-      *(T *)(a + i + l * SIZE) = u[l]; \
-      if (A) *(T *)(b + i + l * SIZE) = v[l]; \
+    _Pragma("GCC unroll 4") for (int r = 0; r < K; r++) { \
+      _Pragma("GCC unroll 4") for (int l = 0; l < BLOCK; l++) { \
+        *(T *)(a + r * next + i + l * SIZE) = u[r][l]; \
+        if (z) v[r][l] += t[r][l]; \
+        if (A) *(T *)(b + r * next + i + l * SIZE) = v[r][l]; \
+      } \
     } \
   } while (0)
-static inline __attribute__((always_inline)) void CombineRows(PetscInt count, const REAL *M, const REAL *A, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *restrict a, REAL *restrict b)
+static inline __attribute__((always_inline)) void CombineRows(int K, PetscInt count, PetscInt width, const REAL *M, const REAL *A, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *restrict a, REAL *restrict b, ptrdiff_t next)
 {
   PetscInt i = 0;
 
-  for (; i + 4 * VL <= n; i += 4 * VL) COMBINE(VU, VL, 4);
+  for (; i + VL < n && n >= 4 * VL; i += 4 * VL) {
+    i = PetscMin(i, n - 4 * VL); /* some once more, rather than a rest of more than a vector */
+    COMBINE(VU, VL, 4);
+  }
   for (; i < n && n >= VL; i += VL) {
-    i = PetscMin(i, n - VL); /* some once more, rather than a rest */
+    i = PetscMin(i, n - VL);
     COMBINE(VU, VL, 1);
   }
   for (; i < n; i++) COMBINE(REAL, 1, 1);
@@ -214,10 +225,21 @@ static void BandRows(const Band *band, PetscBool pair, PetscInt row, PetscInt li
     const REAL *M = band->X[0] + r * band->width, *A = band->X[1] + r * band->width;
     const ptrdiff_t at = band->count[r] ? (band->first[r] - lo) * stride : 0;
 
-    if (!pair) CombineRows(band->count[r], M, NULL, x + at, NULL, stride, n, a, NULL);
-    else if (z) CombineRows(band->count[r], M, A, x + at, z + at, stride, n, a, b);
-    else CombineRows(band->count[r], M, A, x + at, NULL, stride, n, a, b);
+    if (!pair) CombineRows(1, band->count[r], 0, M, NULL, x + at, NULL, stride, n, a, NULL, 0);
+    else if (z) CombineRows(1, band->count[r], 0, M, A, x + at, z + at, stride, n, a, b, 0);
+    else CombineRows(1, band->count[r], 0, M, A, x + at, NULL, stride, n, a, b, 0);
   }
+}
+
+/* row `row` of a band, or with `planes` BANDS_PLANES the rows from it on, which have the same columns */
+static void BandPlanes(const Band *band, PetscBool pair, PetscInt row, PetscInt planes, const REAL *x, ptrdiff_t stride, PetscInt n, REAL *a, REAL *b, ptrdiff_t next)
+{
+  const REAL *M = band->X[0] + row * band->width, *A = band->X[1] + row * band->width;
+
+  x += band->first[row] * stride;
+  if (planes == 1) BandRows(band, pair, row, 1, band->first[row], x, NULL, stride, n, a, b, 0);
+  else if (pair) CombineRows(BANDS_PLANES, band->count[row], band->width, M, A, x, NULL, stride, n, a, b, next);
+  else CombineRows(BANDS_PLANES, band->count[row], band->width, M, NULL, x, NULL, stride, n, a, NULL, next);
 }
 
 /* v[l] = row l of VL rows -> columns, a vector for each */
@@ -237,15 +259,15 @@ static void BandsTurn(const REAL *rows, ptrdiff_t ld, PetscInt n, V *columns)
 /* out[r] = sum_c M[r][c] h[c] + A[r][c] g[c], or only the former, for K rows of the same columns */
 static inline __attribute__((always_inline)) void BandsLines(int K, PetscInt count, PetscInt width, const REAL *M, const REAL *A, const V *h, const V *g, V *out)
 {
-  V sum[4] = {{0}};
+  V m[4] = {{0}}, a[4] = {{0}}; /* apart, so that none waits for the other */
 
   for (PetscInt c = 0; c < count; c++) {
     _Pragma("GCC unroll 4") for (int r = 0; r < K; r++) {
-      sum[r] += M[r * width + c] * h[c];
-      if (A) sum[r] += A[r * width + c] * g[c];
+      m[r] += M[r * width + c] * h[c];
+      if (A) a[r] += A[r * width + c] * g[c];
     }
   }
-  _Pragma("GCC unroll 4") for (int r = 0; r < K; r++) out[r] = sum[r];
+  _Pragma("GCC unroll 4") for (int r = 0; r < K; r++) out[r] = A ? m[r] + a[r] : m[r];
 }
 
 static inline __attribute__((always_inline)) void BandsLine(const Band *b, PetscBool pair, PetscInt from, PetscInt to, PetscInt lo, const V *h, const V *g, V *out)
@@ -290,34 +312,38 @@ static void BandsStore(PetscInt lines, PetscInt n, REAL alpha, const V *columns,
 #define PrefetchRow(x, n, write) \
   for (PetscInt c_ = 0; c_ < (n); c_ += 64 / REAL_BYTES) __builtin_prefetch((x) + c_, write)
 
-/* rows and columns j0 .. j1 - 1, i0 .. i1 - 1 of plane k */
-static void BandsTile(BandsPlan *p, PetscInt i0, PetscInt i1, PetscInt j0, PetscInt j1, PetscInt k, REAL alpha, const REAL *x, const REAL *y0, REAL *y)
+/* rows and columns j0 .. j1 - 1, i0 .. i1 - 1 of the planes from k on, which need the same ones of x */
+static void BandsTile(BandsPlan *p, PetscInt i0, PetscInt i1, PetscInt j0, PetscInt j1, PetscInt k, PetscInt planes, REAL alpha, const REAL *x, const REAL *y0, REAL *y)
 {
   const Band     *bx = &p->dir[0], *by = &p->dir[1], *bz = &p->dir[2];
   const ptrdiff_t row = p->from.n[0], plane = row * p->from.n[1], torow = p->to.n[0];
   const PetscBool pair = p->pair;
-  const ptrdiff_t soon = (ptrdiff_t)(k + 1) * p->from.n[2] / p->to.n[2] + bz->width / 2 + 1; /* the plane of x that is wanted next */
+  const ptrdiff_t soon = (ptrdiff_t)(k + planes) * p->from.n[2] / p->to.n[2] + bz->width / 2 + 1; /* the first plane of x that is wanted next */
   PetscInt        ilo, iend, jlo, jend;
 
   BandColumns(bx, i0, i1, &ilo, &iend);
   BandColumns(by, j0, j1, &jlo, &jend);
   for (PetscInt j = jlo; j < jend && !p->flat; j++) {
-    if (soon < p->from.n[2]) PrefetchRow(x + soon * plane + j * row + ilo, iend - ilo, 0);
-    BandRows(bz, pair, k, 1, 0, x + j * row + ilo, NULL, plane, iend - ilo, p->s + (j - jlo) * p->ld, p->t + (j - jlo) * p->ld, 0);
+    for (PetscInt q = soon; q < PetscMin(soon + planes, p->from.n[2]); q++) PrefetchRow(x + q * plane + j * row + ilo, iend - ilo, 0);
+    BandPlanes(bz, pair, k, planes, x + j * row + ilo, plane, iend - ilo, p->s + (j - jlo) * p->ld, p->t + (j - jlo) * p->ld, p->plane);
   }
-  for (PetscInt j = j0; j < j1; j += VL) {
-    const PetscInt  lines = PetscMin(VL, j1 - j);
-    const ptrdiff_t at    = (k * (ptrdiff_t)p->to.n[1] + j) * torow + i0;
+  for (PetscInt q = 0; q < planes; q++) {
+    const REAL *const s = p->s + q * p->plane, *const t = p->t + q * p->plane;
 
-    for (PetscInt l = 0; l < lines; l++) PrefetchRow(y + at + l * torow, i1 - i0, 1);
-    if (p->flat) BandRows(by, pair, j, lines, 0, x + ilo, NULL, row, iend - ilo, p->g, p->h, p->ld);
-    else BandRows(by, pair, j, lines, jlo, p->s, pair ? p->t : NULL, p->ld, iend - ilo, p->g, p->h, p->ld);
-    BandsTurn(p->g, p->ld, iend - ilo, p->G);
-    if (pair) {
-      BandsTurn(p->h, p->ld, iend - ilo, p->H);
-      BandsLine(bx, PETSC_TRUE, i0, i1, ilo, p->H, p->G, p->O);
-    } else BandsLine(bx, PETSC_FALSE, i0, i1, ilo, p->G, p->G, p->O);
-    BandsStore(lines, i1 - i0, alpha, p->O, torow, y0 ? y0 + at : NULL, y + at);
+    for (PetscInt j = j0; j < j1; j += VL) {
+      const PetscInt  lines = PetscMin(VL, j1 - j);
+      const ptrdiff_t at    = ((k + q) * (ptrdiff_t)p->to.n[1] + j) * torow + i0;
+
+      for (PetscInt l = 0; l < lines; l++) PrefetchRow(y + at + l * torow, i1 - i0, 1);
+      if (p->flat) BandRows(by, pair, j, lines, 0, x + ilo, NULL, row, iend - ilo, p->g, p->h, p->ld);
+      else BandRows(by, pair, j, lines, jlo, s, pair ? t : NULL, p->ld, iend - ilo, p->g, p->h, p->ld);
+      BandsTurn(p->g, p->ld, iend - ilo, p->G);
+      if (pair) {
+        BandsTurn(p->h, p->ld, iend - ilo, p->H);
+        BandsLine(bx, PETSC_TRUE, i0, i1, ilo, p->H, p->G, p->O);
+      } else BandsLine(bx, PETSC_FALSE, i0, i1, ilo, p->G, p->G, p->O);
+      BandsStore(lines, i1 - i0, alpha, p->O, torow, y0 ? y0 + at : NULL, y + at);
+    }
   }
 }
 
@@ -329,7 +355,10 @@ static PetscErrorCode BandsApply(BandsPlan *p, PetscReal alpha, const REAL *x, c
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n[0]; i += p->columns)
     for (PetscInt j = 0; j < n[1]; j += p->rows)
-      for (PetscInt k = 0; k < n[2]; k++) BandsTile(p, i, PetscMin(i + p->columns, n[0]), j, PetscMin(j + p->rows, n[1]), k, (REAL)alpha, x, y0, y);
+      for (PetscInt k = 0, planes; k < n[2]; k += planes) {
+        planes = p->dir[2].alike[k] >= BANDS_PLANES && !p->flat ? BANDS_PLANES : 1;
+        BandsTile(p, i, PetscMin(i + p->columns, n[0]), j, PetscMin(j + p->rows, n[1]), k, planes, (REAL)alpha, x, y0, y);
+      }
   PetscCall(PetscLogFlops(p->flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
