@@ -113,7 +113,7 @@ struct PlaceClass {
 template <typename T, int B>
 struct PlaceTiles {
   using REAL = T;
-  static constexpr int  N = 8 * B, LINES = 2, WARP = 16, MATRIX = 64 * B * B, THREADS = B == 3 ? 2 * PLACE_THREADS : PLACE_THREADS, BLOCKS = B >= 3 ? 1 : B == 2 ? 3 : 4, ARCH = sizeof(T) == 4 ? 80 : 90;
+  static constexpr int  N = 8 * B, LINES = 2, WARP = 16, MATRIX = 64 * B * B, THREADS = B == 3 ? 2 * PLACE_THREADS : PLACE_THREADS, BLOCKS = B >= 3 ? 1 : B == 2 && sizeof(T) == 8 ? 3 : 4, ARCH = sizeof(T) == 4 ? 80 : 90;
   static constexpr bool TILES = true;
 
   /* row i and column j of number `at` of a matrix: the entry of the product and of the line */
