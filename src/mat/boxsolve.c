@@ -13,9 +13,10 @@
 #include <petsc/private/petscimpl.h>
 
 enum {
-  FOLD_MIN = 16, /* shorter lines are not folded */
-  PARTS    = PATCHFD_BOX_MARKS, /* of a rank's planes that travel one after another */
-  PAD      = 8,  /* blocks above 4 times as many numbers are a multiple of so many: products are up to twice as fast, and ranks have multiples of as many modes */
+  FOLD_MIN   = 16, /* shorter lines are not folded */
+  PARTS      = 5,  /* of a rank's planes, which are sent one after another, */
+  PARTS_BACK = PATCHFD_BOX_MARKS, /* and come back so */
+  PAD        = 8,  /* blocks above 4 times as many numbers are a multiple of so many: products are up to twice as fast, and ranks have multiples of as many modes */
 };
 
 struct _n_PatchFDBoxSolve {
@@ -321,13 +322,13 @@ static Part AllOf(PatchFDBoxSolve s, PetscMPIInt rank)
   return (Part){0, Planes(s, rank)};
 }
 
-/* in tenths; nothing goes on beside the last part that is sent, and the first one on the way back: these are small, and the others as much larger as products allow */
+/* in tenths; nothing goes on beside the products of the first part that is sent, its last copies, and the first ones on the way back: these are small */
 static Part PartOf(PatchFDBoxSolve s, PetscMPIInt rank, PetscBool back, int i)
 {
-  static const PetscInt ends[PARTS + 1] = {0, 4, 7, 9, 10};
-  const PetscInt        planes = Planes(s, rank), a = back ? 10 - ends[PARTS - i] : ends[i], b = back ? 10 - ends[PARTS - i - 1] : ends[i + 1], first = planes * a / 10;
+  static const PetscInt there[PARTS + 1] = {0, 1, 4, 7, 9, 10}, home[PARTS_BACK + 1] = {0, 1, 3, 6, 10};
+  const PetscInt       *ends = back ? home : there, planes = Planes(s, rank), first = planes * ends[i] / 10;
 
-  return (Part){first, planes * b / 10 - first};
+  return (Part){first, planes * ends[i + 1] / 10 - first};
 }
 
 /* where an array of planes has a part of them, with so many numbers in a line of direction e */
@@ -495,11 +496,11 @@ static PetscErrorCode ApplyParts(PatchFDBoxSolve s, const void *b, void *x)
   PetscCall(Wait(s, 0));
   PetscCall(SolveModes(s));
   PetscCall(s->k->fork(s->plan));
-  for (int i = 0; i < PARTS; i++) {
+  for (int i = 0; i < PARTS_BACK; i++) {
     PetscCall(Put(s, PETSC_TRUE, i));
     PetscCall(s->k->mark(s->plan, i));
   }
-  for (int i = 0; i < PARTS; i++) {
+  for (int i = 0; i < PARTS_BACK; i++) {
     PetscCall(Wait(s, i));
     PetscCall(PiecesToNodes(s, PartOf(s, s->me, PETSC_TRUE, i), x));
   }
