@@ -417,7 +417,10 @@ static __global__ void __launch_bounds__(32 * S::WARPS, S::BLOCKS) PointsPlaneKe
 template <typename S, int KIND, bool COMPUTED, typename T>
 static PointsKernel<T> PointsPlaneKernelOf()
 {
-  return {{S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0}, S::WARPS * S::PER, 32 * S::WARPS, COMPUTED ? S::NUMBERS : 0, false, (size_t)(S::WARPS * S::SHARED) * sizeof(T) + S::WARPS * PointsWarp<S, KIND, COMPUTED, T>::INDICES, INT_MAX, PointsPlaneKernel<S, KIND, COMPUTED, T>};
+  const PointsLayout layout = {S::c, S::NORMAL, points_planes, S::PER, S::LANES, S::c * S::c, 0};
+  const size_t       shared = (size_t)(S::WARPS * S::SHARED) * sizeof(T) + S::WARPS * PointsWarp<S, KIND, COMPUTED, T>::INDICES;
+
+  return {layout, S::WARPS * S::PER, 32 * S::WARPS, COMPUTED ? S::NUMBERS : 0, false, shared, INT_MAX, PointsPlaneKernel<S, KIND, COMPUTED, T>};
 }
 
 /* Measured on an H200: up to which degree planes are better than lines; cells are better at degree 2 */
