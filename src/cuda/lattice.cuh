@@ -91,9 +91,9 @@ struct LatticeCut {
   each other both read is found in the rest of it
 */
 template <typename Kernel>
-static PetscErrorCode LatticeCutPlanes(Kernel kernel, int threads, size_t shared, dim3 tiles, int lo, int hi, LatticeCut *cut)
+static PetscErrorCode LatticeCutPlanes(Kernel kernel, int threads, size_t shared, dim3 tiles, int lo, int hi, int shortest, LatticeCut *cut)
 {
-  constexpr int full = 24, shortest = 16;
+  constexpr int full = 24;
   int           processors, blocks;
 
   PetscFunctionBegin;

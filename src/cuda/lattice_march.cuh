@@ -485,7 +485,7 @@ PetscErrorCode LatticeMarchCut(LatticeKind kind, LatticeMode mode, const Lattice
     const int lo = PetscMin(PetscMax(g.store.lo[2], g.cubes.lo[2] + 1), g.store.hi[2]), hi = PetscMax(lo, PetscMin(g.store.hi[2], g.cubes.hi[2]));
 
     PetscFunctionBegin;
-    PetscCall(LatticeCutPlanes(kernel, Tile::THREADS, shared, Tile::grid(g.store), lo, hi, cut));
+    PetscCall(LatticeCutPlanes(kernel, Tile::THREADS, shared, Tile::grid(g.store), lo, hi, 16, cut));
     cut->grid.z += 2;
     PetscFunctionReturn(PETSC_SUCCESS);
   });

@@ -1,10 +1,11 @@
 /*
   The operator on a lattice (lattice.cuh) in 3D with constant materials: a stencil of 15 points.
 
-  Where all cubes around a node exist, a warp marches in z.  A plane of x gives to the rows of the plane below, of its own and of the plane above, whose sums are
-  in registers.  A lane asks for its columns of a plane before it needs them, and has its neighbours' by shuffles: no shared memory, no barriers; what warps beside
-  each other both read is found in L1.  Nodes of the sides are left to threads that have one each, in the first blocks of the launch: there the weights are found
-  from which cubes exist.  The cubes around an edge in x are those on either side of it in y and in z, of which those on the same side in both have two tetrahedra
+  Where all cubes around a node exist in y and z, a warp marches in z.  A plane of x gives to the rows of the plane below, of its own and of the plane above, whose
+  sums are in registers.  At a side in x, where half of the cubes exist, weights of nodes in that side are halves of those inside.  A lane asks for its columns of a
+  plane before it needs them, and has its neighbours' by shuffles: no shared memory, no barriers; what warps beside each other both read is found in L1.  Other nodes
+  are left to threads that have one each, in the first blocks of the launch: there the weights are found
+  The cubes around an edge in x are those on either side of it in y and in z, of which those on the same side in both have two tetrahedra
   with it, the others one; an edge in xy has two in either cube, that in xyz all six.  Memory bounds it.
 */
 #include "lattice.cuh"
@@ -72,19 +73,13 @@ struct StencilRow {
   T left, own, right;
 };
 
-/* entries, times alpha for marches; the weights where all cubes exist; the nodes of marches, and the other ones */
+/* entries, the weights where all cubes exist; the nodes of marches, and the other ones */
 template <typename T>
 struct StencilTable {
-  StencilEntries<T> entries, scaled;
+  StencilEntries<T> entries;
   StencilWeights<T> whole;
   Range             inner;
   Shell             sides;
-};
-
-/* of a column of nodes whose cubes exist in y and z: weights that depend on which exist in x, or else on nodes that do not exist either */
-template <typename T>
-struct StencilColumn {
-  T own, y, z, yz;
 };
 
 /* does the cube exist that begins at node i of direction d? */
@@ -101,14 +96,14 @@ struct StencilMarch {
   static constexpr int ROWS = Shape::ROWS, COLUMNS = Shape::COLUMNS, LANES = Shape::LANES, PLANES = Shape::AHEAD + 1;
 
   const StencilWeights<T> &w;
-  StencilColumn<T>         column[COLUMNS];
   const LatticeVectors<T> &v;
   const ptrdiff_t          xplane, yplane;
   const unsigned           yrow;
   const int                lane;
   unsigned                 place[ROWS + 2];              /* of rows of x, from the first one */
   int                      rows;                         /* that are written */
-  bool                     there[COLUMNS], mine[COLUMNS]; /* columns: that exist, that are written */
+  bool                     there[COLUMNS], mine[COLUMNS]; /* columns: that are read, that are written */
+  T                        share[COLUMNS];                /* of the weights in the plane x = const: a half of them at sides */
   const T                 *from;                         /* the lane's first column and row in the plane that is asked for next, from the node before those that are written */
   T                       *y;                            /* and in the plane to be written */
   T                        x[PLANES][ROWS + 2][COLUMNS];
@@ -130,12 +125,11 @@ struct StencilMarch {
     for (int r = 0; r < ROWS + 2; r++) place[r] = Opaque((unsigned)min(r, rows + 1) * (unsigned)g.xl.row);
 #pragma unroll
     for (int c = 0; c < COLUMNS; c++) {
-      const int               at = i + c * LANES;
-      const StencilWeights<T> here = Weights<T>(table.scaled, {{Exists<T>(g, 0, at - 1), Exists<T>(g, 0, at)}, {1, 1}, {1, 1}});
+      const int at = i + c * LANES;
 
-      column[c] = {here.own, here.y[0], here.z[0], here.yz[0]};
-      there[c]  = Inside(g.read, 0, at);
-      mine[c]   = Inside(nodes, 0, at) && (c > 0 || lane > 0) && (c < COLUMNS - 1 || lane < LANES - 1);
+      there[c] = Inside(g.read, 0, at);
+      mine[c]  = Inside(nodes, 0, at) && (c > 0 || lane > 0) && (c < COLUMNS - 1 || lane < LANES - 1);
+      share[c] = (Exists<T>(g, 0, at - 1) + Exists<T>(g, 0, at)) / 2;
     }
   }
 
@@ -153,22 +147,22 @@ struct StencilMarch {
     from += xplane;
   }
 
-  /* with the neighbours, which another lane has, in the same column of its or, at the ends, in one beside it */
+  /* with the neighbours, which another lane has, in the same column of its or, at the ends, in one beside it; at sides there is none, and a share of the node */
   __device__ __forceinline__ StencilRow<T> neighbours(const T x[COLUMNS], int c) const
   {
     const T before = c > 0 && lane == LANES - 1 ? x[c > 0 ? c - 1 : c] : x[c], behind = c < COLUMNS - 1 && lane == 0 ? x[c < COLUMNS - 1 ? c + 1 : c] : x[c];
 
-    return {__shfl_sync(0xffffffff, before, lane - 1), x[c], __shfl_sync(0xffffffff, behind, lane + 1)};
+    return {__shfl_sync(0xffffffff, before, lane - 1), share[c] * x[c], __shfl_sync(0xffffffff, behind, lane + 1)};
   }
 
   /* row b of a plane, between rows a and c: to row r of the plane below, which is complete then, of its own plane and of that above */
-  __device__ __forceinline__ T add(const StencilColumn<T> &k, T &sum, T &own, const StencilRow<T> &a, const StencilRow<T> &b, const StencilRow<T> &c) const
+  __device__ __forceinline__ T add(T &sum, T &own, const StencilRow<T> &a, const StencilRow<T> &b, const StencilRow<T> &c) const
   {
-    const T below = fma(k.z, b.own, fma(w.xz[1], b.right, fma(k.yz, c.own, fma(w.xyz[1], c.right, sum))));
+    const T below = fma(w.z[1], b.own, fma(w.xz[1], b.right, fma(w.yz[1], c.own, fma(w.xyz[1], c.right, sum))));
 
-    sum = fma(k.own, b.own, fma(w.x[0], b.left, fma(w.x[1], b.right, own)));
-    sum = fma(k.y, a.own + c.own, fma(w.xy[0], a.left, fma(w.xy[1], c.right, sum)));
-    own = fma(k.z, b.own, fma(w.xz[0], b.left, fma(k.yz, a.own, w.xyz[0] * a.left)));
+    sum = fma(w.own, b.own, fma(w.x[0], b.left, fma(w.x[1], b.right, own)));
+    sum = fma(w.y[0], a.own, fma(w.y[1], c.own, fma(w.xy[0], a.left, fma(w.xy[1], c.right, sum))));
+    own = fma(w.z[0], b.own, fma(w.xz[0], b.left, fma(w.yz[0], a.own, w.xyz[0] * a.left)));
     return below;
   }
 
@@ -200,14 +194,14 @@ struct StencilMarch {
 #pragma unroll
       for (int c = 0; c < COLUMNS; c++) {
         const StencilRow<T> next  = neighbours(x[r + 2], c);
-        T                   below = add(column[c], sum[r][c], own[r][c], before[c], row[c], next);
+        T                   below = add(sum[r][c], own[r][c], before[c], row[c], next);
 
         if (r < put && mine[c]) {
           if (MODE == LATTICE_ADD) below += old[r][c];
           to[c * LANES] = below;
           if (MODE == LATTICE_ENERGY) partial += below * mid[r][c];
         }
-        if (MODE == LATTICE_ENERGY) mid[r][c] = row[c].own;
+        if (MODE == LATTICE_ENERGY) mid[r][c] = x[r + 1][c];
         before[c] = row[c];
         row[c]    = next;
       }
@@ -311,7 +305,7 @@ static __global__ void LatticeStencilKernel(const __grid_constant__ LatticeGeome
 }
 
 template <typename T, LatticeMode MODE>
-using StencilShapeOf = std::conditional_t<sizeof(T) == 4, StencilShape<3, 4, 2, 4, 1, 2>, StencilShape<2, 2, 2, 4, 1, MODE == LATTICE_MULT ? 3 : 2>>;
+using StencilShapeOf = std::conditional_t<sizeof(T) == 4, StencilShape<3, 2, 2, 4, 2, MODE == LATTICE_MULT ? 3 : 2>, StencilShape<2, MODE == LATTICE_MULT ? 3 : 2, 2, 4, 1, 2>>;
 
 template <typename T, LatticeMode MODE, typename F>
 static PetscErrorCode WithStencil(F &&f)
@@ -353,7 +347,7 @@ PetscErrorCode LatticeStencilCut(LatticeMode mode, const LatticeGeometry &g, Lat
     const dim3 tiles = Shape::grid(inner);
 
     PetscFunctionBegin;
-    PetscCall(LatticeCutPlanes(kernel, Shape::THREADS, 0, tiles, inner.lo[2], inner.hi[2], cut));
+    PetscCall(LatticeCutPlanes(kernel, Shape::THREADS, 0, tiles, inner.lo[2], inner.hi[2], 10, cut));
     cut->grid.z += (unsigned)(Shell(g.store, inner).size() / ((size_t)tiles.x * tiles.y * Shape::THREADS * 2) + 1); /* for those of the sides */
     PetscFunctionReturn(PETSC_SUCCESS);
   });
@@ -369,9 +363,8 @@ PetscErrorCode LatticeStencilApply(LatticeMode mode, const LatticeCut &cut, cons
   table.entries.face  = 2 * edge; /* of the two in a cube */
   table.entries.space = 6 * edge;
   table.entries.node  = 5 * edge;
-  table.scaled        = table.entries;
-  for (size_t i = 0; i < sizeof(table.scaled) / sizeof(T); i++) ((T *)&table.scaled)[i] *= v.alpha;
-  table.whole = Weights<T>(table.scaled, {{1, 1}, {1, 1}, {1, 1}});
+  table.whole         = Weights<T>(table.entries, {{1, 1}, {1, 1}, {1, 1}});
+  for (size_t i = 0; i < sizeof(table.whole) / sizeof(T); i++) ((T *)&table.whole)[i] *= v.alpha;
   table.inner = InnerNodes(g);
   table.sides = Shell(g.store, table.inner);
   return ForStencil<T>(mode, [&](auto kernel, auto shape) {
