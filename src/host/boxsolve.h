@@ -89,24 +89,43 @@ static void BoxSolveButterfly(int bits, REAL a[8])
   }
 }
 
+/* the lines of direction 0 that are folded into each other: where corners begin in both arrays, NULL for nodes that do not exist; corner c | 1 goes backwards from the end of c */
+static void BoxSolveLines(const PatchFDBoxFold *f, PetscInt j, PetscInt k, REAL *nodes, REAL *folded, REAL *node[8], REAL *number[8])
+{
+  const PetscInt i[3] = {0, j, k};
+
+  for (int c = 0; c < 8; c++) {
+    ptrdiff_t at;
+
+    node[c]   = BoxSolveNode(f, i, c & ~1, &at) ? nodes + at : NULL;
+    number[c] = folded + BoxSolveNumber(f, i, c);
+  }
+}
+
+/* so many numbers of a line are its nodes from the front (end 0) or from the back */
+static PetscInt BoxSolveCount(const PatchFDBoxLine *l, int end)
+{
+  return l->blocks == 1 ? (end ? 0 : l->n) : (l->n + 1 - end) / 2;
+}
+
 static PetscErrorCode BoxSolveFold(const PatchFDBoxFold *f, const void *nodes, void *folded)
 {
-  const int bits = BoxSolveBits(f);
-  PetscInt  i[3];
+  const int      bits = BoxSolveBits(f);
+  const PetscInt last = f->line[0].n - 1, n[2] = {BoxSolveCount(&f->line[0], 0), BoxSolveCount(&f->line[0], 1)};
+  REAL          *node[8], *number[8];
 
   PetscFunctionBegin;
-  for (i[2] = 0; i[2] < f->line[2].size; i[2]++) {
-    for (i[1] = 0; i[1] < f->line[1].size; i[1]++) {
-      for (i[0] = 0; i[0] < f->line[0].size; i[0]++) {
-        REAL      a[8] = {0};
-        ptrdiff_t at;
+  for (PetscInt k = 0; k < f->line[2].size; k++) {
+    for (PetscInt j = 0; j < f->line[1].size; j++) {
+      BoxSolveLines(f, j, k, (REAL *)nodes, (REAL *)folded, node, number);
+      for (PetscInt i = 0; i < f->line[0].size; i++) {
+        REAL a[8];
 
-        for (int c = 0; c < 8; c++)
-          if (!(c & ~bits) && BoxSolveNode(f, i, c, &at)) a[c] = ((const REAL *)nodes)[at];
+        for (int c = 0; c < 8; c++) a[c] = c & ~bits || !node[c] || i >= n[c & 1] ? 0 : node[c][c & 1 ? last - i : i];
         BoxSolveButterfly(bits, a);
         /* the differences of a node with itself, which would not be zero, meet rows of zeros */
         for (int c = 0; c < 8; c++)
-          if (!(c & ~bits)) ((REAL *)folded)[BoxSolveNumber(f, i, c)] = a[c];
+          if (!(c & ~bits)) number[c][i] = a[c];
       }
     }
   }
@@ -115,20 +134,21 @@ static PetscErrorCode BoxSolveFold(const PatchFDBoxFold *f, const void *nodes, v
 
 static PetscErrorCode BoxSolveUnfold(const PatchFDBoxFold *f, const void *folded, void *nodes)
 {
-  const int bits = BoxSolveBits(f);
-  PetscInt  i[3];
+  const int      bits = BoxSolveBits(f);
+  const PetscInt last = f->line[0].n - 1, n[2] = {BoxSolveCount(&f->line[0], 0), BoxSolveCount(&f->line[0], 1)};
+  REAL          *node[8], *number[8];
 
   PetscFunctionBegin;
-  for (i[2] = 0; i[2] < f->line[2].size; i[2]++) {
-    for (i[1] = 0; i[1] < f->line[1].size; i[1]++) {
-      for (i[0] = 0; i[0] < f->line[0].size; i[0]++) {
-        REAL      a[8];
-        ptrdiff_t at;
+  for (PetscInt k = 0; k < f->line[2].size; k++) {
+    for (PetscInt j = 0; j < f->line[1].size; j++) {
+      BoxSolveLines(f, j, k, (REAL *)nodes, (REAL *)folded, node, number);
+      for (PetscInt i = 0; i < f->line[0].size; i++) {
+        REAL a[8];
 
-        for (int c = 0; c < 8; c++) a[c] = c & ~bits ? 0 : ((const REAL *)folded)[BoxSolveNumber(f, i, c)];
+        for (int c = 0; c < 8; c++) a[c] = c & ~bits ? 0 : number[c][i];
         BoxSolveButterfly(bits, a);
         for (int c = 0; c < 8; c++)
-          if (!(c & ~bits) && BoxSolveNode(f, i, c, &at)) ((REAL *)nodes)[at] = a[c];
+          if (!(c & ~bits) && node[c] && i < n[c & 1]) node[c][c & 1 ? last - i : i] = a[c];
       }
     }
   }
