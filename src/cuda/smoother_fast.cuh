@@ -46,7 +46,7 @@ struct FastMatrices {
 };
 
 /* by degree: patches of a block, and threads of a multiprocessor (a bound for the compiler's registers); measured on an H200 */
-static constexpr int packing_double[][2] = {{}, {}, {14, 1280}, {10, 1024}, {4, 1024}, {4, 704}, {2, 512}, {1, 576}, {2, 512}, {1, 640}, {1, 384}, {1, 448}, {1, 544}};
+static constexpr int packing_double[][2] = {{}, {}, {14, 1280}, {10, 1024}, {4, 1024}, {4, 704}, {2, 512}, {1, 576}, {2, 512}, {1, 640}, {1, 384}};
 static constexpr int packing_float[][2]  = {{}, {}, {14, 1280}, {10, 1280}, {6, 1280}, {3, 1024}, {2, 768}, {2, 704}, {1, 512}, {1, 640}, {1, 384}, {1, 448}, {1, 544}};
 
 template <typename T, int K>

@@ -8,7 +8,7 @@
   entry of S' there, and d is zero.  So a mode has the value (q v + c e) / D + d e either way, with e the numbers of the ends, and brings q and c times
   that value back to the nodes.  Masses of cells are multiples of one matrix, which comes from the constant bank.
 
-  What limits this is the way from shared memory to registers, so a thread has EACH lines at a time, for which it loads a mode once.
+  What limits this is the way from shared memory to registers, so in double precision a thread has EACH lines at a time, for which it loads a mode once.
 */
 #pragma once
 #include "dispatch.cuh"
@@ -30,7 +30,7 @@ struct alignas(16) StripMode {
 
 template <typename T, int K>
 struct Strip {
-  static constexpr int N = 2 * K - 1, MODES = 2 * K, EACH = N * sizeof(T) <= 160 ? 2 : 1 /* registers */, THREADS = 128 / EACH, P = (EACH * THREADS - 1) / (2 * K), LINES = P * N, STRIDE = LINES | 1 /* odd: no bank conflicts */;
+  static constexpr int N = 2 * K - 1, MODES = 2 * K, EACH = sizeof(T) == 8 && K <= 7 ? 2 : 1 /* as measured on an H200 */, THREADS = 128 / EACH, P = (EACH * THREADS - 1) / (2 * K), LINES = P * N, STRIDE = LINES | 1 /* odd: no bank conflicts */;
   static constexpr int FACE = (P + 1) * (2 * K + 1); /* of faces in y: node 2 K p + r at (2 K + 1) p + r */
 
   struct Shared {
@@ -42,9 +42,9 @@ struct Strip {
     T V[MODES * STRIDE], X[MODES * (P + 1)], F[2][FACE], H[2][LINES], E[2][2][P]; /* H: faces in y times M_x, at the nodes between ends; E: at free ends below and above */
   };
 
-  static constexpr int REGISTERS = 4 * EACH * N * (int)sizeof(T) / 8 + 64, BYTES = (int)sizeof(Shared) + 1024;
+  static constexpr int REGISTERS = EACH == 2 ? 8 * N + 64 : 5 * N * (int)sizeof(T) / 8 + 36, BYTES = (int)sizeof(Shared) + 1024;
   static constexpr int FIT       = (int)shared_limit / BYTES < 65536 / (THREADS * REGISTERS) ? (int)shared_limit / BYTES : 65536 / (THREADS * REGISTERS);
-  static constexpr int BLOCKS    = FIT > 5 ? FIT / 2 * 2 : FIT; /* as many warps in each quarter of a multiprocessor, which has a quarter of its registers */
+  static constexpr int BLOCKS    = EACH == 2 && FIT > 5 ? FIT / 2 * 2 : FIT; /* as many warps in each quarter of a multiprocessor, which has a quarter of its registers */
 };
 
 template <typename T, int K>

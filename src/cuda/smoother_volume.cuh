@@ -8,7 +8,7 @@ namespace patchfd
 {
 
 /* the degrees at which each kernel is the faster one on an H200, in double and in float */
-static constexpr int highest_row[] = {4, 5}, lowest_tile[] = {7, 8};
+static constexpr int highest_row[] = {4, 5}, lowest_tile[] = {7, 8}, highest_tile = 8, highest[] = {10, 12};
 
 template <typename T, int K>
 static PetscErrorCode SmootherVolumeCreateDegree(const PatchFDEigen *const e[3], SmootherFast **fast)
@@ -16,7 +16,7 @@ static PetscErrorCode SmootherVolumeCreateDegree(const PatchFDEigen *const e[3],
   constexpr bool single = sizeof(T) == 4;
 
   PetscFunctionBegin;
-  if constexpr (K >= lowest_tile[single] && K <= 8) {
+  if constexpr (K >= lowest_tile[single] && K <= highest_tile) {
     bool supported;
 
     PetscCall((TileSmoother<T, K>::supported(&supported)));
@@ -30,8 +30,10 @@ static PetscErrorCode SmootherVolumeCreateDegree(const PatchFDEigen *const e[3],
 template <typename T>
 PetscErrorCode SmootherVolumeCreate(int K, const PatchFDEigen *const e[3], SmootherFast **fast)
 {
+  constexpr int most = highest[sizeof(T) == 4];
+
   PetscFunctionBegin;
-  if (K >= 2 && K <= 12) PetscCall((ForDegree<2, 12>(K, [&](auto k) { return SmootherVolumeCreateDegree<T, k()>(e, fast); })));
+  if (K >= 2 && K <= most) PetscCall((ForDegree<2, most>(K, [&](auto k) { return SmootherVolumeCreateDegree<T, k()>(e, fast); })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
