@@ -584,8 +584,8 @@ static PetscErrorCode PCPatchMGGetGraph_PatchMG(PC pc, PetscBool *graph)
 static PetscErrorCode PCPatchMGSetCoarseEqLim_PatchMG(PC pc, PetscInt limit)
 {
   PetscFunctionBegin;
-  PetscCheck(limit >= 0 || limit == PETSC_DECIDE || limit == PETSC_UNLIMITED, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHMG: -pc_patchmg_coarse_eq_limit must be a number of unknowns, decide or unlimited, found %" PetscInt_FMT, limit);
-  PetscCheck(!((PC_MG *)pc->data)->levels || PATCHMG(pc)->eqlimit == limit, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE, "PCPATCHMG: -pc_patchmg_coarse_eq_limit must be set before the number of levels, by -pc_mg_levels or PCSetUp()");
+  PetscCheck(!((PC_MG *)pc->data)->levels || PATCHMG(pc)->eqlimit == limit, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_WRONGSTATE,
+             "PCPATCHMG: -pc_patchmg_coarse_eq_limit must be set before the number of levels, by -pc_mg_levels or PCSetUp()");
   PATCHMG(pc)->eqlimit = limit;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

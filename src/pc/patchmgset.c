@@ -161,6 +161,8 @@ PetscErrorCode PCPatchMGSetCoarseEqLim(PC pc, PetscInt limit)
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveInt(pc, limit, 2);
+  PetscCheck(limit >= 0 || limit == PETSC_DECIDE || limit == PETSC_UNLIMITED, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE,
+             "PCPATCHMG: -pc_patchmg_coarse_eq_limit must be a number of unknowns, decide or unlimited, found %" PetscInt_FMT, limit);
   PetscTryMethod(pc, "PCPatchMGSetCoarseEqLim_C", (PC, PetscInt), (pc, limit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
