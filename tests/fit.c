@@ -800,7 +800,7 @@ int main(int argc, char **argv)
       args: -dim 3 -problem mix:1e4 -cells 4 -degree 2 -mg_levels_pc_patchfd_fit_reduction 0.3
   testset:
     args: -test iterations -info :dm
-    filter: sed -n -e 's/.*Coarsened/Coarsened/p' -e '/nu /p' | sort -u
+    filter: sed -n -e "s/.*Coarsened/Coarsened/p" -e "/nu /p" | sort -u
     test:
       suffix: folds
       nsize: {{1 2}}
