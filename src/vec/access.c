@@ -172,7 +172,7 @@ static PetscErrorCode VecAYPX_OnePass(Vec y, PetscScalar b, Vec x)
 
 PetscErrorCode PatchFDVecSetAYPX(Vec v)
 {
-  PatchFDKernels kern;
+  PatchFDKernels kern = NULL;
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetKernels(v, &kern));
