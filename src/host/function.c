@@ -97,6 +97,22 @@ static inline PetscInt NumPoints(const PatchFDQuadrature q[3])
   return q[0].nq * q[1].nq * q[2].nq;
 }
 
+/* the cells of a range one after another, x fastest: is there one? */
+static inline PetscBool FirstCell(const PatchFDRange cells, PetscInt cell[3])
+{
+  for (int d = 0; d < 3; d++) cell[d] = cells[d][0];
+  return (PetscBool)(PatchFDRangeSize(cells) > 0);
+}
+
+static inline PetscBool NextCell(const PatchFDRange cells, PetscInt cell[3])
+{
+  for (int d = 0; d < 3; d++) {
+    if (++cell[d] < cells[d][1]) return PETSC_TRUE;
+    cell[d] = cells[d][0];
+  }
+  return PETSC_FALSE;
+}
+
 /* node[i] = sum over points of B0[q0][i0] B1[q1][i1] B2[q2][i2] point[q], B the derivatives of the given orders */
 static void PointsToNodes(const PatchFDQuadrature q[3], const PetscInt order[3], CellBuffers *c)
 {
@@ -230,16 +246,12 @@ PetscErrorCode PatchFDHostLoad(PetscInt dim, PetscInt nfield, const PatchFDField
   PetscFunctionBegin;
   if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(nfield, field, nfield, &c));
-  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
-    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
-      for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++) {
-        PetscCall(FunctionAtPoints(dim, &field[0], cell, nfield, f, ctx, time, &c));
-        for (PetscInt i = 0; i < nfield; i++) {
-          for (PetscInt p = 0; p < NumPoints(field[0].q); p++) c.point[p] = c.weight[p] * c.f[nfield * p + i];
-          PointsToNodes(field[i].q, value, &c);
-          AddNodes(&c, &field[i], cell, b);
-        }
-      }
+  for (PetscBool more = FirstCell(cells, cell); more; more = NextCell(cells, cell)) {
+    PetscCall(FunctionAtPoints(dim, &field[0], cell, nfield, f, ctx, time, &c));
+    for (PetscInt i = 0; i < nfield; i++) {
+      for (PetscInt p = 0; p < NumPoints(field[0].q); p++) c.point[p] = c.weight[p] * c.f[nfield * p + i];
+      PointsToNodes(field[i].q, value, &c);
+      AddNodes(&c, &field[i], cell, b);
     }
   }
   PetscCall(CellBuffersDestroy(&c));
@@ -294,17 +306,13 @@ PetscErrorCode PatchFDHostDeviation(PetscInt dim, PetscInt nfield, const PatchFD
   PetscFunctionBegin;
   if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(nfield, field, Nc, &c));
-  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
-    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
-      for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++) {
-        PetscCall(FunctionAtPoints(dim, &field[0], cell, Nc, f, ctx, time, &c));
-        for (PetscInt m = 0; m < Nc; m++) {
-          PetscCall(PetscArrayzero(c.sum, npoint));
-          for (PetscInt i = 0; i < nder; i++)
-            if (der[i].component == m) AddDerivative(cell, &field[der[i].field], der[i].order, u, &c);
-          AddDeviation(&c, npoint, Nc, m, &e[m]);
-        }
-      }
+  for (PetscBool more = FirstCell(cells, cell); more; more = NextCell(cells, cell)) {
+    PetscCall(FunctionAtPoints(dim, &field[0], cell, Nc, f, ctx, time, &c));
+    for (PetscInt m = 0; m < Nc; m++) {
+      PetscCall(PetscArrayzero(c.sum, npoint));
+      for (PetscInt i = 0; i < nder; i++)
+        if (der[i].component == m) AddDerivative(cell, &field[der[i].field], der[i].order, u, &c);
+      AddDeviation(&c, npoint, Nc, m, &e[m]);
     }
   }
   PetscCall(CellBuffersDestroy(&c));
@@ -348,16 +356,12 @@ PetscErrorCode PatchFDHostGradientDeviation(PetscInt dim, const PatchFDFieldPoin
   PetscFunctionBegin;
   if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(1, field, dim, &c));
-  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
-    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
-      for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++) {
-        PetscCall(FunctionAtPoints(dim, field, cell, dim, f, ctx, time, &c));
-        PetscCall(GradientInBox(dim, cell, field, u, &c));
-        for (PetscInt m = 0; m < dim; m++) {
-          GradientInSpace(dim, npoint, m, &c);
-          AddDeviation(&c, npoint, dim, m, &e[m]);
-        }
-      }
+  for (PetscBool more = FirstCell(cells, cell); more; more = NextCell(cells, cell)) {
+    PetscCall(FunctionAtPoints(dim, field, cell, dim, f, ctx, time, &c));
+    PetscCall(GradientInBox(dim, cell, field, u, &c));
+    for (PetscInt m = 0; m < dim; m++) {
+      GradientInSpace(dim, npoint, m, &c);
+      AddDeviation(&c, npoint, dim, m, &e[m]);
     }
   }
   PetscCall(CellBuffersDestroy(&c));
@@ -373,18 +377,14 @@ PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *field, const PatchFDR
   PetscFunctionBegin;
   if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(1, field, 1, &c));
-  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
-    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
-      for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++) {
-        const PetscScalar *p = c.point;
+  for (PetscBool more = FirstCell(cells, cell); more; more = NextCell(cells, cell)) {
+    const PetscScalar *p = c.point;
 
-        GetNodes(cell, field, u, &c);
-        NodesToPoints(field->q, value, &c);
-        for (PetscInt k = 0; k < nq[2]; k++)
-          for (PetscInt j = 0; j < nq[1]; j++)
-            for (PetscInt i = 0; i < nq[0]; i++) v[Nc * PatchFDBoxNode(points, cell[0] * nq[0] + i, cell[1] * nq[1] + j, cell[2] * nq[2] + k) + component] = *p++;
-      }
-    }
+    GetNodes(cell, field, u, &c);
+    NodesToPoints(field->q, value, &c);
+    for (PetscInt k = 0; k < nq[2]; k++)
+      for (PetscInt j = 0; j < nq[1]; j++)
+        for (PetscInt i = 0; i < nq[0]; i++) v[Nc * PatchFDBoxNode(points, cell[0] * nq[0] + i, cell[1] * nq[1] + j, cell[2] * nq[2] + k) + component] = *p++;
   }
   PetscCall(CellBuffersDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -401,15 +401,11 @@ PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *fi
   PetscFunctionBegin;
   if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(1, field, Nc, &c));
-  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
-    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
-      for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++, v += n) {
-        PointsOfCell(dim, field->q, cell, c.x, c.weight);
-        if (field->shape) ShapeAtPoints(dim, 0, field, cell, &c);
-        PetscCallBack("DMBOX callback function", (*f)(dim, 0, npoint, c.x, Nc, c.f, ctx));
-        for (PetscInt i = 0; i < n; i++) v[i] = PetscRealPart(c.f[i]);
-      }
-    }
+  for (PetscBool more = FirstCell(cells, cell); more; more = NextCell(cells, cell), v += n) {
+    PointsOfCell(dim, field->q, cell, c.x, c.weight);
+    if (field->shape) ShapeAtPoints(dim, 0, field, cell, &c);
+    PetscCallBack("DMBOX callback function", (*f)(dim, 0, npoint, c.x, Nc, c.f, ctx));
+    for (PetscInt i = 0; i < n; i++) v[i] = PetscRealPart(c.f[i]);
   }
   PetscCall(CellBuffersDestroy(&c));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -482,25 +478,21 @@ PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, 
   PetscFunctionBegin;
   if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(1, field, 1, &c));
-  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
-    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
-      for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++) {
-        PetscCall(FunctionAtPoints(dim, field, cell, 1, NULL, NULL, 0, &c));
-        for (PetscInt p = 0; p < npoint; p++, i++) {
-          const PetscReal shift = points->shift ? points->shift[points->shiftconstant ? 0 : i] : 0;
-          const PetscInt  at[3] = {cell[0] * q[0].nq + p % q[0].nq, cell[1] * q[1].nq + p / q[0].nq % q[1].nq, cell[2] * q[2].nq + p / q[0].nq / q[1].nq};
-          PetscReal       K[3][3];
-          PatchFDDefect   defect;
+  for (PetscBool more = FirstCell(cells, cell); more; more = NextCell(cells, cell)) {
+    PetscCall(FunctionAtPoints(dim, field, cell, 1, NULL, NULL, 0, &c));
+    for (PetscInt p = 0; p < npoint; p++, i++) {
+      const PetscReal shift = points->shift ? points->shift[points->shiftconstant ? 0 : i] : 0;
+      const PetscInt  at[3] = {cell[0] * q[0].nq + p % q[0].nq, cell[1] * q[1].nq + p / q[0].nq % q[1].nq, cell[2] * q[2].nq + p / q[0].nq / q[1].nq};
+      PetscReal       K[3][3];
+      PatchFDDefect   defect;
 
-          FillTensor(dim, points->nkappa, &points->kappa[points->kappaconstant ? 0 : points->nkappa * i], K);
-          defect = PointDefect(dim, &c.at[p], (const PetscReal(*)[3])K, shift);
-          if (defect && !m->defect) {
-            m->defect = defect;
-            PetscCall(PetscArraycpy(m->cell, cell, 3));
-          }
-          if (!m->defect) AddMetric(dim, &c.at[p], at, c.weight[p] / c.at[p].det, (const PetscReal(*)[3])K, shift, m);
-        }
+      FillTensor(dim, points->nkappa, &points->kappa[points->kappaconstant ? 0 : points->nkappa * i], K);
+      defect = PointDefect(dim, &c.at[p], (const PetscReal(*)[3])K, shift);
+      if (defect && !m->defect) {
+        m->defect = defect;
+        PetscCall(PetscArraycpy(m->cell, cell, 3));
       }
+      if (!m->defect) AddMetric(dim, &c.at[p], at, c.weight[p] / c.at[p].det, (const PetscReal(*)[3])K, shift, m);
     }
   }
   PetscCall(CellBuffersDestroy(&c));
@@ -519,22 +511,18 @@ PetscErrorCode PatchFDHostPointFields(PetscInt dim, const PatchFDFieldPoints *fi
   PetscFunctionBegin;
   if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(1, field, 1, &c));
-  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
-    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
-      for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++, first += npoint) {
-        if (value) {
-          GetNodes(cell, field, u, &c);
-          NodesToPoints(field->q, order, &c);
-          PetscCall(PetscArraycpy(&value[first], c.point, npoint));
-        }
-        if (!gradient) continue;
-        PetscCall(FunctionAtPoints(dim, field, cell, 1, NULL, NULL, 0, &c));
-        PetscCall(GradientInBox(dim, cell, field, u, &c));
-        for (PetscInt m = 0; m < dim; m++) {
-          GradientInSpace(dim, npoint, m, &c);
-          for (PetscInt p = 0; p < npoint; p++) gradient[dim * (first + p) + m] = c.sum[p];
-        }
-      }
+  for (PetscBool more = FirstCell(cells, cell); more; more = NextCell(cells, cell), first += npoint) {
+    if (value) {
+      GetNodes(cell, field, u, &c);
+      NodesToPoints(field->q, order, &c);
+      PetscCall(PetscArraycpy(&value[first], c.point, npoint));
+    }
+    if (!gradient) continue;
+    PetscCall(FunctionAtPoints(dim, field, cell, 1, NULL, NULL, 0, &c));
+    PetscCall(GradientInBox(dim, cell, field, u, &c));
+    for (PetscInt m = 0; m < dim; m++) {
+      GradientInSpace(dim, npoint, m, &c);
+      for (PetscInt p = 0; p < npoint; p++) gradient[dim * (first + p) + m] = c.sum[p];
     }
   }
   PetscCall(CellBuffersDestroy(&c));
@@ -563,20 +551,16 @@ PetscErrorCode PatchFDHostPointLoad(PetscInt dim, const PatchFDFieldPoints *fiel
   PetscFunctionBegin;
   if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CellBuffersCreate(1, field, 1, &c));
-  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
-    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
-      for (cell[0] = cells[0][0]; cell[0] < cells[0][1]; cell[0]++, first += npoint) {
-        PetscCall(FunctionAtPoints(dim, field, cell, 1, NULL, NULL, 0, &c));
-        for (PetscInt e = source ? -1 : 0; e < (flux ? dim : 0); e++) {
-          const PetscInt order[3] = {e == 0, e == 1, e == 2};
+  for (PetscBool more = FirstCell(cells, cell); more; more = NextCell(cells, cell), first += npoint) {
+    PetscCall(FunctionAtPoints(dim, field, cell, 1, NULL, NULL, 0, &c));
+    for (PetscInt e = source ? -1 : 0; e < (flux ? dim : 0); e++) {
+      const PetscInt order[3] = {e == 0, e == 1, e == 2};
 
-          if (e < 0)
-            for (PetscInt p = 0; p < npoint; p++) c.point[p] = c.weight[p] * source[first + p];
-          else FluxInBox(dim, npoint, e, field->q[e].h[cell[e]], &flux[dim * first], &c);
-          PointsToNodes(field->q, order, &c);
-          AddNodes(&c, field, cell, b);
-        }
-      }
+      if (e < 0)
+        for (PetscInt p = 0; p < npoint; p++) c.point[p] = c.weight[p] * source[first + p];
+      else FluxInBox(dim, npoint, e, field->q[e].h[cell[e]], &flux[dim * first], &c);
+      PointsToNodes(field->q, order, &c);
+      AddNodes(&c, field, cell, b);
     }
   }
   PetscCall(CellBuffersDestroy(&c));
