@@ -32,11 +32,10 @@ static PetscLogDouble MeshUnknowns(DM dm, PetscInt coarsenings, PetscLogDouble *
 
   *products = 0;
   for (PetscInt d = 0; d < dm->dim; d++) {
-    const PatchFDLine *line = &box->field[0].line[d];
-    const PetscLogDouble n = (PetscLogDouble)((line->ncells >> coarsenings) * line->stride + line->nnodes - line->ncells * line->stride);
+    const PetscLogDouble n = DMBoxCoarseNodes(&box->field[0].line[d], coarsenings);
 
     N *= n;
-    *products += !box->nvertices[d] && box->boundary[2 * d] == box->boundary[2 * d + 1] ? n : 2 * n; /* in halves, if the line is its own mirror image */
+    *products += DMBoxIsMirrored(box, d) ? n : 2 * n; /* in halves */
   }
   return N;
 }

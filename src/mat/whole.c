@@ -251,15 +251,11 @@ static void WholeBlocks(DM dm, PetscInt coarsenings, PetscInt *nblock, PetscLogD
   for (PetscInt f = 0; f < box->nfield; f++) {
     PetscLogDouble nodes = 1;
 
-    for (int d = 0; d < 3; d++) {
-      const PatchFDLine *line = &box->field[f].line[d];
-
-      nodes *= (PetscLogDouble)((d < dm->dim ? line->ncells >> coarsenings : 1) * line->stride + line->nnodes - line->ncells * line->stride);
-    }
+    for (PetscInt d = 0; d < dm->dim; d++) nodes *= DMBoxCoarseNodes(&box->field[f].line[d], coarsenings);
     *size += nodes;
   }
   for (PetscInt d = 0; d < dm->dim; d++)
-    if (!box->nvertices[d] && box->boundary[2 * d] == box->boundary[2 * d + 1]) *nblock *= 2;
+    if (DMBoxIsMirrored(box, d)) *nblock *= 2;
   *size /= (PetscLogDouble)*nblock;
 }
 

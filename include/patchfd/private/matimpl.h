@@ -356,6 +356,17 @@ PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const v
   n, which is how often a mesh can be coarsened, becomes how often it should be: on a GPU kernels on small meshes take no longer than their launches, and one
   product with the dense inverse of a larger mesh, some microseconds, less than a visit of the levels below.  For operators of several fields on one rank
 */
+/* the nodes of a line after so many coarsenings; is a direction its own mirror image, so that modes are even or odd? */
+static inline PetscLogDouble DMBoxCoarseNodes(const PatchFDLine *line, PetscInt coarsenings)
+{
+  return (PetscLogDouble)((line->ncells >> coarsenings) * line->stride + line->nnodes - line->ncells * line->stride);
+}
+
+static inline PetscBool DMBoxIsMirrored(const DM_Box *box, PetscInt d)
+{
+  return (PetscBool)(!box->nvertices[d] && box->boundary[2 * d] == box->boundary[2 * d + 1]);
+}
+
 /* of n coarsenings no more than it takes to have at most so many unknowns, or with PETSC_UNLIMITED as many as take the least time, by the model of cost.c */
 PETSC_INTERN PetscErrorCode MatBoxLimitCoarsenings(DM, PetscInt limit, PetscInt *n);
 PETSC_INTERN PetscErrorCode MatBoxDirectCoarsenings(DM, PetscInt *n); /* cost.c */
