@@ -110,8 +110,9 @@ static PetscReal LogMass(PetscInt dim, const PatchMeans *m, PetscBool shared, Pe
 /* ratios of all points of a cell of the patch */
 static void RatioOfCell(const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans *m, const PetscInt offset[3], PetscCount cell, PatchFDFitRatio *ratio)
 {
-  const PetscInt dim = c->dim, q = c->points, npoint = PetscPowInt(q, dim);
-  PetscReal      A[3][PATCHFD_FIT_MAX_POINTS], M[3][PATCHFD_FIT_MAX_POINTS];
+  const PetscInt  dim = c->dim, q = c->points, npoint = PetscPowInt(q, dim);
+  const PetscReal shift = c->hasshift ? LogShift(m->shift) : 0;
+  PetscReal       A[3][PATCHFD_FIT_MAX_POINTS], M[3][PATCHFD_FIT_MAX_POINTS];
 
   for (PetscInt b = 0; b < dim; b++) {
     for (PetscInt i = 0; i < q; i++) {
@@ -119,14 +120,15 @@ static void RatioOfCell(const PatchFDFit *fit, const PatchFDFitMeans *c, const P
       M[b][i] = LogMass(dim, m, fit->shared, b, offset[b] * q + i);
     }
   }
-  for (PetscInt i = 0; i < npoint; i++) {
-    const PetscInt at[3] = {i % q, i / q % q, i / q / q};
-    double         v[3], mass = 0;
+  for (PetscInt k = 0, i = 0; k < (dim == 3 ? q : 1); k++)
+    for (PetscInt j = 0; j < q; j++)
+      for (PetscInt l = 0; l < q; l++, i++) {
+        const double mass = M[0][l] + M[1][j] + (dim == 3 ? M[2][k] : 0);
+        const float *log  = c->log + cell * dim * npoint + i;
+        const double v[3] = {log[0] - A[0][l] - mass + M[0][l], log[npoint] - A[1][j] - mass + M[1][j], dim == 3 ? log[2 * npoint] - A[2][k] - mass + M[2][k] : 0};
 
-    for (PetscInt b = 0; b < dim; b++) mass += M[b][at[b]];
-    for (PetscInt b = 0; b < dim; b++) v[b] = c->log[(cell * dim + b) * npoint + i] - A[b][at[b]] - mass + M[b][at[b]];
-    PatchFDFitRatioAdd((int)dim, v, c->hasshift ? c->logshift[cell * npoint + i] - LogShift(m->shift) - mass : 0, c->hasshift, ratio);
-  }
+        PatchFDFitRatioAdd((int)dim, v, c->hasshift ? c->logshift[cell * npoint + i] - shift - mass : 0, c->hasshift, ratio);
+      }
 }
 
 static PetscBool PatchIsClose(const PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, const PatchMeans *m, PetscCount p)

@@ -113,6 +113,8 @@ typedef struct {
 /* looks for the last two defects alone, and for the largest shift; npoint: points of a cell */
 PETSC_INTERN void PatchFDHostCheckCoefficients(const PatchFDPoints *, PetscInt npoint, const PatchFDRange cells, PatchFDMetric *);
 PETSC_INTERN PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, const PatchFDPoints *, PatchFDMetric *);
+/* looks for the first defect, in cells of a mesh that is mapped (geometry.c) */
+PETSC_INTERN PetscErrorCode PatchFDHostCheckShape(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, PatchFDMetric *);
 
 /* diagonal of the operator on the nodes of each field's `write`, `fixed` elsewhere */
 PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, PetscReal fixed, PetscScalar diag[]);
@@ -174,12 +176,15 @@ typedef struct {
   PatchFDRule          rule;
   PetscInt             npoint, nfactor; /* of a cell; of a point */
   PetscReal           *B, *D;           /* [points][geodegree + 1]: basis of the geometry at the points */
-  PetscReal           *x, *J, *work;
+  PetscReal           *x, *J, *work, *K; /* for PATCHFD_LANES cells */
 } PatchFDGeometry;
 
+enum {
+  PATCHFD_LANES = 8 /* cells, or patches, that set-up works on at once */
+};
 PETSC_INTERN PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *, PatchFDGeometry *);
-/* factor[npoint][nfactor]; an error where the cell is inverted or kappa not positive */
-PETSC_INTERN PetscErrorCode PatchFDGeometryCell(PatchFDGeometry *, PetscCount cell, PetscReal factor[]);
+/* factor[npoint][nfactor][cell - first] of PATCHFD_LANES cells, as far as they exist; an error where one is inverted or kappa not positive */
+PETSC_INTERN PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *, PetscCount first, PetscReal factor[]);
 PETSC_INTERN PetscErrorCode PatchFDGeometryDestroy(PatchFDGeometry *);
 /* the matrices of all cells, E[ncells][nodes][nodes], of one component */
 PETSC_INTERN PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *, PetscReal E[]);

@@ -76,15 +76,21 @@ typedef struct {
   double deviation;    /* the largest difference to that, of a direction or of the shift */
 } PatchFDFitRatio;
 
+PATCHFD_FIT_FUNCTION double PatchFDFitLarger(double x, double y) /* compilers make a call of fmax() */
+{
+  return x > y ? x : y;
+}
+
 PATCHFD_FIT_FUNCTION void PatchFDFitRatioAdd(int n, const double v[], double shift, int hasshift, PatchFDFitRatio *r)
 {
   double mean = 0;
 
-  for (int i = 0; i < n; i++) mean += v[i] / n;
-  for (int i = 0; i < n; i++) r->deviation = fmax(r->deviation, fabs(v[i] - mean));
-  if (hasshift) r->deviation = fmax(r->deviation, fabs(shift - mean));
-  r->lo = fmin(r->lo, mean);
-  r->hi = fmax(r->hi, mean);
+  for (int i = 0; i < n; i++) mean += v[i];
+  mean *= 1.0 / n;
+  for (int i = 0; i < n; i++) r->deviation = PatchFDFitLarger(fabs(v[i] - mean), r->deviation);
+  if (hasshift) r->deviation = PatchFDFitLarger(fabs(shift - mean), r->deviation);
+  r->lo = -PatchFDFitLarger(-mean, -r->lo);
+  r->hi = PatchFDFitLarger(mean, r->hi);
 }
 
 /* cross: the largest sum of c_ij^2, i < j */
