@@ -146,7 +146,7 @@ static PetscBool PatchIsClose(const PatchFDFit *fit, const PatchFDFitRule *rule,
     RatioOfCell(fit, c, m, offset, cell, &ratio);
     cross = PetscMax(cross, c->cross[cell]);
   }
-  return (PetscBool)PatchFDFitIsClose((int)c->dim, &ratio, cross, rule->stable, PatchFDFitOneStep(rule));
+  return (PetscBool)PatchFDFitIsClose((int)c->dim, &ratio, cross, rule->stable, PetscMin(PatchFDFitOneStep(rule), rule->exact));
 }
 
 /* ---- small matrices of LANES patches ---- */
@@ -265,21 +265,11 @@ PetscErrorCode PatchFDHostFitConstants(PatchFDFit *fit)
 
 /* ---- numbers ---- */
 
-/* the kind of a patch in a direction */
-static const Kind *KindOf(const PatchFDFit *fit, PetscCount p, PetscInt d)
-{
-  const Kind    *kind   = fit->kind[d];
-  const PetscInt ncells = PetscMin(PATCHFD_FIT_MAX_CELLS, fit->cells[d][1] - fit->cell[3 * p + d]), lower = fit->first[3 * p + d] - fit->cell[3 * p + d] * fit->degree;
-
-  while (kind->ncells != ncells || kind->n != fit->n[3 * p + d] || kind->lower != lower) kind++;
-  return kind;
-}
-
 /* the records of patches p .. p + count - 1, all of one kind */
 static void OwnRecords(Workshop *w, const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans m[], PetscCount p, PetscInt count, PetscReal records[])
 {
   for (PetscInt b = 0; b < c->dim; b++) {
-    const Kind *k = KindOf(fit, p, b);
+    const Kind *k = PatchFDFitKindOf(fit, p, b);
     PetscReal  *record[LANES];
 
     for (PetscInt l = 0; l < LANES; l++) record[l] = records + fit->record[3 * (p + PetscMin(l, count - 1)) + b];
@@ -302,7 +292,7 @@ static PetscInt CountAlike(const PatchFDFit *fit, PetscCount p)
 
   for (; count < LANES && p + count < fit->npatch; count++)
     for (int d = 0; d < fit->dim; d++)
-      if (KindOf(fit, p + count, d) != KindOf(fit, p, d)) return count;
+      if (PatchFDFitKindOf(fit, p + count, d) != PatchFDFitKindOf(fit, p, d)) return count;
   return count;
 }
 
@@ -328,5 +318,36 @@ PetscErrorCode PatchFDHostFitNumbers(const PatchFDFit *fit, const PatchFDFitRule
     if (!fit->shared) OwnRecords(&w, fit, c, m, p, count, records);
   }
   PetscCall(WorkshopDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- exact solvers ---- */
+
+PetscErrorCode PatchFDHostFactorTriangles(PetscInt n, PetscInt count, PetscReal triangle[], PetscBool *regular)
+{
+  const PetscReal rounding = 1e-13;
+  const PetscInt  size     = n * (n + 1) / 2;
+  Lanes          *X;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * n, &X));
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
+  for (PetscInt r = 0; r < n; r++)
+    for (PetscInt c = 0; c <= r; c++)
+      for (PetscInt l = 0; l < LANES; l++) X[r * n + c][l] = triangle[PetscMin(l, count - 1) * size + r * (r + 1) / 2 + c];
+  LaneCholesky(n, X);
+  for (PetscInt r = 0; r < n; r++) {
+    for (PetscInt l = 0; l < count; l++) {
+      PetscReal      *row   = triangle + l * size + r * (r + 1) / 2;
+      const PetscReal pivot = X[r * (n + 1)][l];
+      const PetscBool zero  = (PetscBool)!(pivot * pivot > rounding * row[r]); /* not a number is none, too */
+
+      *regular = (PetscBool)(*regular && (!zero || r == n - 1));
+      for (PetscInt c = 0; c < r; c++) row[c] = X[r * n + c][l];
+      row[r] = zero ? 0 : 1 / pivot;
+    }
+  }
+  PetscCall(PetscFPTrapPop());
+  PetscCall(PetscFree(X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

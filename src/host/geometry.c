@@ -221,36 +221,6 @@ PetscErrorCode PatchFDHostCheckShape(PetscInt dim, const PatchFDFieldPoints *fie
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* One column of all cells' matrices at a time: the product with a unit vector in each cell */
-PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *points, PetscReal E[])
-{
-  const PatchFDKernels kern = &PatchFDKernelsHostDouble;
-  const PetscInt       size = PetscPowInt(points->degree + 1, points->dim);
-  PatchFDPoints        cell = *points;
-  PatchFDOperatorDesc  desc = {.points = &cell};
-  PetscReal           *x, *y;
-  void                *plan = NULL;
-
-  PetscFunctionBegin;
-  cell.nodes  = PATCHFD_NODES_CELL;
-  cell.nnodes = points->ncells * size;
-  cell.ncomp  = 1;
-  PetscCall(PetscMalloc2(cell.nnodes, &x, cell.nnodes, &y));
-  PetscCall(PetscArrayzero(x, cell.nnodes));
-  PetscCall((*kern->operatorcreate)(&desc, &plan));
-  for (PetscInt col = 0; col < size; col++) {
-    for (PetscCount c = 0; c < points->ncells; c++) x[c * size + col] = 1;
-    PetscCall((*kern->operatorapply)(plan, 1, x, NULL, y));
-    for (PetscCount c = 0; c < points->ncells; c++) {
-      x[c * size + col] = 0;
-      PetscCall(PetscArraycpy(E + (c * size + col) * size, y + c * size, size));
-    }
-  }
-  PetscCall((*kern->operatordestroy)(&plan));
-  PetscCall(PetscFree2(x, y));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode PatchFDHostPointsTriples(const PatchFDPoints *points, const PetscInt rownumber[], const PetscInt colnumber[], PetscCount *count, PetscInt i[], PetscInt j[], PetscScalar v[])
 {
   const PetscInt   size = PetscPowInt(points->degree + 1, points->dim), ncomp = points->ncomp;
