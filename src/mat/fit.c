@@ -283,13 +283,32 @@ PetscErrorCode MatBoxFitSweep(const Mat_Box *m, const MatBoxLocal *l, PatchFDKer
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* what patches that are solved exactly have: a triangle, and rows, one of which has those of the nodes of a cell, or of two of them */
+static PetscLogDouble FitExactNumbers(const PatchFDFit *fit, PetscBool rows)
+{
+  PetscLogDouble numbers = 0;
+
+  for (PetscInt group = 0; group < fit->ngroup; group++) {
+    for (PetscCount p = fit->group[group]; p < fit->group[group + 1] && !fit->steps[group]; p++) {
+      PetscLogDouble n = 1, entries = 1;
+
+      for (PetscInt d = 0; d < fit->dim; d++) {
+        n *= fit->n[3 * p + d];
+        entries *= fit->n[3 * p + d] * (fit->degree + 1) + (PatchFDFitKindOf(fit, p, d)->ncells - 1) * fit->degree;
+      }
+      numbers += n * (n + 1) / 2 + (rows ? entries : 0);
+    }
+  }
+  return numbers;
+}
+
 PetscErrorCode MatBoxFitView(const Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern, PetscViewer viewer)
 {
   const DM_Box    *box = (const DM_Box *)m->dm->data;
   const MatBoxFit  fit = l->fit[kern->id];
   PetscInt64       count[PATCHFD_FIT_MAX_STEPS + 1] = {0};
   const char      *separator = "";
-  PetscLogDouble   bytes     = (PetscLogDouble)kern->size * (PetscLogDouble)(fit->desc.nrecord + 4 * fit->desc.npatch + fit->desc.coefat[fit->desc.ngroup]);
+  PetscLogDouble   bytes     = (PetscLogDouble)kern->size * (PetscLogDouble)(fit->desc.nrecord + 4 * fit->desc.npatch + fit->desc.coefat[fit->desc.ngroup] + FitExactNumbers(&fit->desc, l->rule.rows));
 
   PetscFunctionBegin;
   PatchFDHostFitCount(&fit->desc, (const PetscInt(*)[2])box->owncells, count);

@@ -195,7 +195,7 @@ PETSC_INTERN PetscErrorCode PatchFDHostFactorTriangles(PetscInt n, PetscInt coun
 typedef struct {
   PatchFDGeometry geometry;
   PetscInt        size; /* nodes of a cell */
-  PetscReal      *pair, *factor, *work[2], *E;
+  PetscReal      *pair, *factor, *work[2], *sum, *E;
   PetscInt       *place;
 } PatchFDCellMatrices;
 PETSC_INTERN PetscErrorCode PatchFDCellMatricesCreate(const PatchFDPoints *, PatchFDCellMatrices *);
