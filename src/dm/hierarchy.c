@@ -224,20 +224,6 @@ PetscErrorCode DMBoxGetHalvings(DM dm, PetscInt n, PetscInt halvings[][3])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the names of the directions that are meant, separated by blanks */
-static const char *DirectionNames(PetscInt dim, const PetscBool which[], char names[6])
-{
-  PetscInt n = 0;
-
-  for (PetscInt d = 0; d < dim; d++) {
-    if (!which[d]) continue;
-    if (n) names[n++] = ' ';
-    names[n++] = (char)('x' + d);
-  }
-  names[n] = 0;
-  return names;
-}
-
 PetscErrorCode DMBoxViewHalvings(DM dm, PetscViewer viewer)
 {
   const DM_Box *box    = (const DM_Box *)dm->data;
@@ -246,16 +232,38 @@ PetscErrorCode DMBoxViewHalvings(DM dm, PetscViewer viewer)
   PetscFunctionBegin;
   for (PetscInt d = 1; d < dm->dim; d++) uneven = (PetscBool)(uneven || box->halved[d] != box->halved[0]);
   if (!uneven) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscViewerASCIIPrintf(viewer, "semicoarsening: the mesh comes from %" PetscInt_FMT " coarsenings;", box->coarsenings));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "semicoarsening: of %" PetscInt_FMT " coarsenings", box->coarsenings));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   for (PetscInt d = 0; d < dm->dim; d++) {
     PetscInt n = 0;
 
     for (PetscInt64 bits = box->halved[d]; bits; bits >>= 1) n += (PetscInt)(bits & 1);
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s %c was halved in %" PetscInt_FMT, d ? "," : "", (char)('x' + d), n));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s %" PetscInt_FMT " halved %c", d ? "," : "", n, (char)('x' + d)));
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the directions that are halved, and the couplings that say so */
+static PetscErrorCode CoarseningDescribe(DM dm, const PetscBool halve[3], size_t size, char text[])
+{
+  const DM_Box *box     = (const DM_Box *)dm->data;
+  PetscReal     largest = 0;
+  size_t        n;
+
+  PetscFunctionBegin;
+  text[0] = 0;
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    largest = PetscMax(largest, box->coupling[d]);
+    if (halve[d]) PetscCall(PetscStrlcat(text, d == 0 ? "x " : (d == 1 ? "y " : "z "), size));
+  }
+  PetscCall(PetscStrlcat(text, "(couplings", size));
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    PetscCall(PetscStrlen(text, &n));
+    PetscCall(PetscSNPrintf(text + n, size - n, "%s %.2g", d ? "," : "", (double)(box->coupling[d] / largest)));
+  }
+  PetscCall(PetscStrlcat(text, ")", size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -265,14 +273,16 @@ PetscErrorCode DMBoxViewSemicoarsening(DM dm, PetscViewer viewer)
   Coarsening    c;
   PetscBool     halve[3];
   PetscInt      end;
-  char          names[6];
+  char          text[128];
 
   PetscFunctionBegin;
   PetscCall(DMBoxViewHalvings(dm, viewer));
   if (box->semicoarsening != (PetscReal)PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "semicoarsening threshold %g\n", (double)box->semicoarsening));
   if (!box->coupled) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(CoarseningBegin(dm, &c));
-  if (CoarseningNext(&c, halve, &end) && c.uneven) PetscCall(PetscViewerASCIIPrintf(viewer, "semicoarsening: the next coarser mesh has half the cells in %s\n", DirectionNames(dm->dim, halve, names)));
+  if (!CoarseningNext(&c, halve, &end) || !c.uneven) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CoarseningDescribe(dm, halve, sizeof(text), text));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "semicoarsening: the next coarsening halves %s\n", text));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -314,7 +324,7 @@ PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM 
   Coarsening next;
   PetscBool  halve[3];
   PetscInt   end;
-  char       names[6];
+  char       text[128];
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
@@ -338,7 +348,10 @@ PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM 
       c->nvertices[d] = c->cells[d] + 1;
     }
   }
-  if (next.uneven) PetscCall(PetscInfo(dm, "Semicoarsening: half the cells in direction %s, couplings %.3g %.3g %.3g\n", DirectionNames(dm->dim, halve, names), (double)box->coupling[0], (double)box->coupling[1], (double)box->coupling[2]));
+  if (next.uneven) {
+    PetscCall(CoarseningDescribe(dm, halve, sizeof(text), text));
+    PetscCall(PetscInfo(dm, "Semicoarsening: this coarsening halves %s\n", text));
+  }
   PetscCall(DMSetUp(*coarse));
   PetscCall(DMBoxCopyOperator(dm, *coarse)); /* what needs the mesh */
   PetscFunctionReturn(PETSC_SUCCESS);
