@@ -740,7 +740,7 @@ int main(int argc, char **argv)
      requires: cuda gpu
      test:
        suffix: symmetry_cuda
-       args: -record 0 -dm_vec_type cuda -malloc_dump 0
+       args: -record 0 -dm_vec_type cuda -malloc_dump 0 -dm_box_semicoarsening 0
        output_file: output/cycle_errors.out
      test:
        suffix: record
