@@ -93,7 +93,7 @@ static PetscErrorCode Manufactured(void)
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  cells    L2 error   order\n"));
   for (PetscInt n = 4; n <= 32; n *= 2) {
     PetscCall(SolveManufactured(n, 64, &u, &error));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%5" PetscInt_FMT "^3   %.2e", n, (double)error));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%5" PetscInt_FMT "^3   %.3e", n, (double)error));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, before > 0 ? "   %.2f\n" : "\n", (double)PetscLog2Real(before / error)));
     PetscCall(VecDestroy(&u));
     before = error;
