@@ -756,7 +756,7 @@ int main(int argc, char **argv)
       args: -dim 3 -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_reduction 0.2 -tolerance 1e-3
 
   testset:
-    args: -test table -dm_box_semicoarsening 0
+    args: -test table
     output_file: output/fit_table.out
     test:
       suffix: table

@@ -120,7 +120,7 @@ PetscReal DMBoxMeanCellSize(const DM_Box *box, PetscInt d)
 }
 
 /*
-  Cells twice as long as wide, whose couplings are as 1 to 4, cost full coarsening less than half an iteration more; four times as long it takes half as many again or twice as many.
+  Cells twice as long as wide, whose couplings are as 1 to 4, cost full coarsening a third more iterations at most, which an additional level would, too; four times as long it takes twice as many.
   On a GPU the means over the points of a large mesh would take most of set-up, which is for the user to say
 */
 static PetscErrorCode DMBoxGetThreshold(DM dm, PetscReal *threshold)
@@ -129,7 +129,7 @@ static PetscErrorCode DMBoxGetThreshold(DM dm, PetscReal *threshold)
   PatchFDKernels kern;
 
   PetscFunctionBegin;
-  *threshold = box->op->ops.coupling ? 0.2 : 0;
+  *threshold = box->op->ops.coupling ? 0.17 : 0;
   if (box->semicoarsening != (PetscReal)PETSC_DETERMINE) *threshold = box->semicoarsening;
   else if (box->op->mapped && *threshold > 0) {
     PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
@@ -432,8 +432,8 @@ PetscErrorCode DMBoxGetNumCoarsenings(DM dm, PetscInt *n)
   diagonal of |J| J^{-1} K J^{-T} with the derivatives J of the map. Halving a direction divides its coupling by four. Where cells are much longer than wide, patches smooth in the direction of the strong
   coupling only, and coarse meshes must keep the others as fine as they are, until couplings are alike.
 
-  The default is 0.2 for the operators `poisson` and `diffusion`, and 0 for all others, which take no other value, and for `diffusion` with vectors on a GPU, where the means have to be computed on the host.
-  With 0.2 cells may be twice as long as wide before a direction is left out. With 1 only the direction with the strongest coupling is halved.
+  The default is 0.17 for the operators `poisson` and `diffusion`, and 0 for all others, which take no other value, and for `diffusion` with vectors on a GPU, where the means have to be computed on the host.
+  With 0.17 cells may be 2.4 times as long as wide before a direction is left out. With 1 only the direction with the strongest coupling is halved.
 
   Where some directions are left out, or were, those of at most two cells are within the patches, and do not keep others from being halved.
 
