@@ -773,6 +773,9 @@ int main(int argc, char **argv)
       suffix: step_exact_3d
       args: -dim 3 -degree {{1 2}} -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet -pc_patchfd_variant {{fused global}}
     test:
+      suffix: step_exact_ends
+      args: -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary dirichlet,dirichlet,neumann,neumann -dm_box_cells 4
+    test:
       suffix: step_exact_high
       args: -degree 4 -pc_patchfd_fit_exact 0 -tolerance 1e-9
     test:
