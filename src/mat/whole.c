@@ -285,10 +285,7 @@ static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
 PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
 {
   PetscFunctionBegin;
-  if (limit == PETSC_UNLIMITED) {
-    PetscCall(MatBoxDirectCoarsenings(dm, n));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (limit == PETSC_UNLIMITED) *n = 0;
   if (limit == PETSC_DECIDE) PetscCall(WholeDefaultLimit(dm, &limit));
   for (PetscInt fewer = 0; fewer < *n; fewer++) {
     PetscInt       nblock;
