@@ -185,10 +185,12 @@ int main(int argc, char **argv)
      # the V-cycle in single precision: the same iterations
      test:
        suffix: single_2d
-       args: -dim 2 -levels 3,4 -gmres_pc_type single -gmres_single_pc_type patchmg -gmres_single_pc_patchmg_coarse_eq_limit 0 -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_coarse_eq_limit 0 -cg_single_pc_patchmg_symmetric
+       args: -dim 2 -levels 3,4 -gmres_pc_type single -gmres_single_pc_type patchmg -gmres_single_pc_patchmg_coarse_eq_limit 0
+       args: -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_coarse_eq_limit 0 -cg_single_pc_patchmg_symmetric
      test:
        suffix: single_3d
-       args: -dim 3 -levels 3,4 -max_unknowns 300000 -gmres_pc_type single -gmres_single_pc_type patchmg -gmres_single_pc_patchmg_coarse_eq_limit 0 -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_coarse_eq_limit 0 -cg_single_pc_patchmg_symmetric
+       args: -dim 3 -levels 3,4 -max_unknowns 300000 -gmres_pc_type single -gmres_single_pc_type patchmg -gmres_single_pc_patchmg_coarse_eq_limit 0
+       args: -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_coarse_eq_limit 0 -cg_single_pc_patchmg_symmetric
      test:
        suffix: ranks
        nsize: {{2 3 4 6 8}}
@@ -206,7 +208,8 @@ int main(int argc, char **argv)
        args: -dim 3 -levels 2,4 -max_unknowns 70000
      test:
        suffix: dgq_single
-       args: -dim 2 -levels 2,4 -gmres_pc_type single -gmres_single_pc_type patchmg -gmres_single_pc_patchmg_coarse_eq_limit 0 -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_coarse_eq_limit 0 -cg_single_pc_patchmg_symmetric
+       args: -dim 2 -levels 2,4 -gmres_pc_type single -gmres_single_pc_type patchmg -gmres_single_pc_patchmg_coarse_eq_limit 0
+       args: -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_coarse_eq_limit 0 -cg_single_pc_patchmg_symmetric
      test:
        suffix: dgq_ranks
        nsize: {{2 3 4}}

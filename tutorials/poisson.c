@@ -233,11 +233,13 @@ int main(int argc, char **argv)
      # a stretched box, all kinds of boundary data, two meshes: the errors fall by 2^4
      test:
        suffix: mixed_1
-       args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
+       args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+       args: -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: mixed_2
        nsize: 2
-       args: -dm_box_cells 16,8,32 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
+       args: -dm_box_cells 16,8,32 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+       args: -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: dirichlet_1
        args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
@@ -282,7 +284,8 @@ int main(int argc, char **argv)
        args: -ksp_type cg -ksp_norm_type unpreconditioned -single_mg_levels_pc_patchfd_type additive -single_mg_levels_pc_patchfd_damping 0.125
      test:
        suffix: cg
-       args: -dm_box_cells 8 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
+       args: -dm_box_cells 8 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
+       args: -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: mg
        args: -dm_box_cells 2 -dm_refine 3 -double false -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd
@@ -307,7 +310,8 @@ int main(int argc, char **argv)
      test:
        suffix: dgq_mixed
        nsize: 2
-       args: -dm_box_space dgq -dm_box_cells 8,4,16 -dm_box_degree 2 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
+       args: -dm_box_space dgq -dm_box_cells 8,4,16 -dm_box_degree 2 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+       args: -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: dgq_neumann
        nsize: {{1 3}}
@@ -327,7 +331,8 @@ int main(int argc, char **argv)
        args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -double false -ksp_type cg -ksp_norm_type unpreconditioned -pc_type patchmg -mg_levels_pc_patchfd_type additive -mg_levels_pc_patchfd_damping 0.1
      test:
        suffix: dgq_cg
-       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
+       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
+       args: -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: dgq_direct
        nsize: {{1 2}}

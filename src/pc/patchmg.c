@@ -599,13 +599,14 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   Options Database Keys:
 + -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
 . -pc_patchmg_graph (true|false)     - replay the V-cycle as a CUDA graph on a GPU (default true)
-. -pc_patchmg_coarse_eq_limit n      - coarsen no further than to a mesh with at most n unknowns, which is solved directly; 0 for as far as possible (the default but for large problems on GPUs)
+. -pc_patchmg_coarse_eq_limit n      - coarsen no further than to a mesh with at most n unknowns, which is solved directly; 0 for as far as possible, unlimited for the mesh itself, decide (the default) for an estimate
 - -pc_mg_*                           - the options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
 
   Level: beginner
 
   Notes:
-  The defaults: as many levels as the mesh can be halved before cells of a mapped one fold (`-info` says so); on each, one step of `KSPRICHARDSON` with `PCPATCHFD` before and one after
+  The defaults: as many levels as the mesh can be halved before cells of a mapped one fold (`-info` says so), or fewer where the direct solver is estimated to take less time, often one (`poisson`; see
+  `PCPatchMGSetCoarseEqLim()`, with which 0 makes as many as there are); on each, one step of `KSPRICHARDSON` with `PCPATCHFD` before and one after
   the coarse correction; on the coarsest, `PCPATCHFD` with the whole box as one patch. That is the V-cycle of Algorithm 2.1 in
   C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU. For the operator `stokes` it is the
   full cycle of such V-cycles, `PC_MG_FULL`, unless `PCMGSetType()` or `-pc_mg_type` chooses another, `PCMGSetLevels()` has been called (then it is the V-cycle), or the
