@@ -37,6 +37,7 @@ typedef struct {
   Costs          c;
   PetscMPIInt    ranks;
   PetscLogDouble steps; /* iterations that rounding alone asks for */
+  PetscInt     (*halvings)[3]; /* of each direction, after so many coarsenings */
 } Model;
 
 /* do two directions share an eigenproblem? */
@@ -75,7 +76,7 @@ static PetscLogDouble MeshUnknowns(const Model *m, PetscInt coarsenings, PetscLo
 
   *products = 0;
   for (PetscInt d = 0; d < m->dm->dim; d++) {
-    const PetscLogDouble n = DMBoxCoarseNodes(&m->box->field[0].line[d], coarsenings);
+    const PetscLogDouble n = DMBoxCoarseNodes(&m->box->field[0].line[d], m->halvings[coarsenings][d]);
 
     N *= n;
     *products += DMBoxIsMirrored(m->box, d) ? n : 2 * n; /* in halves */
@@ -88,7 +89,7 @@ static PetscLogDouble DirectSetUpCost(const Model *m, PetscInt coarsenings)
   PetscLogDouble time = 0;
 
   for (PetscInt d = 0; d < m->dm->dim; d++) {
-    const PetscLogDouble n = DMBoxCoarseNodes(&m->box->field[0].line[d], coarsenings);
+    const PetscLogDouble n = DMBoxCoarseNodes(&m->box->field[0].line[d], m->halvings[coarsenings][d]);
     PetscBool            shared = PETSC_FALSE;
 
     for (PetscInt e = 0; e < d; e++) shared = (PetscBool)(shared || LinesAreEqual(m->box, d, e));
@@ -149,6 +150,8 @@ PetscErrorCode MatBoxChooseCoarsenings(DM dm, PetscInt *n, PetscLogDouble *chose
     m.c.point /= 2;
     for (int d = 0; d < 3; d++) m.c.patch[d] /= 2;
   }
+  PetscCall(PetscMalloc1(coarsest + 1, &m.halvings));
+  PetscCall(DMBoxGetHalvings(dm, coarsest, m.halvings));
   *chosen = *cycles = SolveCost(&m, coarsest);
   for (PetscInt fewer = coarsest - 1; fewer >= 0; fewer--) {
     const PetscLogDouble time = SolveCost(&m, fewer);
@@ -157,6 +160,7 @@ PetscErrorCode MatBoxChooseCoarsenings(DM dm, PetscInt *n, PetscLogDouble *chose
     *chosen = time;
     *n      = fewer;
   }
+  PetscCall(PetscFree(m.halvings));
   PetscCall(PetscInfo(dm, "Set-up and a solve with a direct solve after %" PetscInt_FMT " coarsenings of %" PetscInt_FMT " are estimated to take %.3g ms, after all of them %.3g ms\n", *n, coarsest, *chosen * 1e3, *cycles * 1e3));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
