@@ -197,6 +197,8 @@ PETSC_EXTERN PetscErrorCode DMBoxAddBendingLoad(DM, PetscReal time, DMBoxFunctio
 PETSC_EXTERN PetscErrorCode DMBoxSetPenalty(DM, PetscReal interior, PetscReal boundary);
 PETSC_EXTERN PetscErrorCode DMBoxGetPenalty(DM, PetscReal *interior, PetscReal *boundary);
 PETSC_EXTERN PetscErrorCode DMBoxGetNumCoarsenings(DM, PetscInt *);
+PETSC_EXTERN PetscErrorCode DMBoxSetSemicoarsening(DM, PetscReal threshold);
+PETSC_EXTERN PetscErrorCode DMBoxGetSemicoarsening(DM, PetscReal *threshold);
 
 PETSC_EXTERN PetscErrorCode DMBoxInterpolateFunction(DM, PetscReal time, DMBoxFunction, void *ctx, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxAddLoad(DM, PetscReal time, DMBoxFunction, void *ctx, Vec);

@@ -355,6 +355,7 @@ static PetscErrorCode TestHierarchy(MPI_Comm comm)
   PetscFunctionBegin;
   PetscCall(CreateGraded(comm, &dm));
   PetscCall(CheckGraded(dm, 4, 8));
+  PetscCall(DMBoxSetSemicoarsening(dm, 0)); /* for all that is made from it, too */
   PetscCall(DMBoxGetNumCoarsenings(dm, &n));
   PetscCheck(n == 1, PETSC_COMM_SELF, PETSC_ERR_PLIB, "%" PetscInt_FMT " coarsenings", n);
   PetscCall(DMRefine(dm, MPI_COMM_NULL, &fine));

@@ -734,13 +734,13 @@ int main(int argc, char **argv)
      args: -record 0 -cross 0 -errors 0
    test:
      suffix: errors
-     args: -record 0 -malloc_dump 0
+     args: -record 0 -malloc_dump 0 -dm_box_semicoarsening 0
 
    testset:
      requires: cuda gpu
      test:
        suffix: symmetry_cuda
-       args: -record 0 -dm_vec_type cuda -malloc_dump 0
+       args: -record 0 -dm_vec_type cuda -malloc_dump 0 -dm_box_semicoarsening 0
        output_file: output/cycle_errors.out
      test:
        suffix: record

@@ -1187,7 +1187,7 @@ int main(int argc, char **argv)
       args: -dm_box_dim 3 -dm_box_cells 8 -dm_box_mapping sine -medium high -contrast 1e4 -dm_box_degree 2
     test:
       suffix: solve_neumann
-      args: -dm_box_mapping annulus -medium tensor -dm_box_boundary neumann
+      args: -dm_box_mapping annulus -medium tensor -dm_box_boundary neumann -dm_box_semicoarsening 0
   testset:
     args: -test solve -dm_box_dim 3 -dm_box_mapping sine -medium high -contrast 100 -dm_box_degree 2 -dm_box_cells 4
     output_file: output/diffusion_solve_types.out

@@ -47,6 +47,10 @@ raises(PETSc.Error, 'type', patchfd.DMBoxSetDegree, PETSc.DMDA().create((4, 4)),
 
 dm.setUp()
 assert patchfd.DMBoxGetNumCoarsenings(dm) == 0  # two cells in y
+assert patchfd.DMBoxGetSemicoarsening(dm) == 0.17
+patchfd.DMBoxSetSemicoarsening(dm, 0.5)
+assert patchfd.DMBoxGetNumCoarsenings(dm) == 1  # which x does not mind any more
+patchfd.DMBoxSetSemicoarsening(dm, 0.17)
 u = dm.createGlobalVec()
 close(u.size, 13 * 7)
 

@@ -797,6 +797,54 @@ static PetscErrorCode TestTransfer(const Layout *lc, const Layout *lf, const Pet
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* transfers from meshes that have half the cells in some directions only, those that diffusion makes strong; v and vf: the vertices of the mesh with half the cells in all, and of the fine one */
+static PetscErrorCode TestSemicoarsening(const Layout *lf, PetscReal *v[3], PetscReal *vf[3], const PetscReal xf[], PetscReal tol, PetscRandom rnd, PetscInt *failures)
+{
+  PetscInt dim, cells[3], semicells[3], again[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetDimension(lf->dm, &dim));
+  PetscCall(DMBoxGetCells(lf->dm, cells));
+  for (PetscInt strong = 1; strong < (1 << dim) - 1; strong++) {
+    PetscReal diffusion[3], *vs[3], *x;
+    PetscBool can = PETSC_TRUE, same = PETSC_TRUE;
+    DM        semi, fine;
+    Problem   p;
+    Layout    l;
+
+    for (PetscInt d = 0; d < dim; d++) {
+      const PetscBool halved = (PetscBool)(strong >> d & 1);
+
+      diffusion[d] = halved ? 1 : 1e-9;
+      vs[d]        = halved ? v[d] : vf[d];
+      can          = (PetscBool)(can && (!halved || cells[d] >= 4));
+    }
+    if (!can) continue;
+    PetscCall(DMBoxSetPoisson(lf->dm, diffusion, 0));
+    PetscCall(DMBoxSetSemicoarsening(lf->dm, 1e-5));
+    PetscCall(DMCoarsen(lf->dm, PETSC_COMM_WORLD, &semi));
+    PetscCall(DMBoxGetCells(semi, semicells));
+    PetscCall(DMRefine(semi, PETSC_COMM_WORLD, &fine));
+    PetscCall(DMBoxGetCells(fine, again));
+    for (PetscInt d = 0; d < dim; d++) same = (PetscBool)(same && semicells[d] == cells[d] / (strong >> d & 1 ? 2 : 1) && again[d] == cells[d]);
+    if (!same) {
+      (*failures)++;
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "directions %" PetscInt_FMT " (bits) are strong, but not those that were halved\n", strong));
+    } else {
+      PetscCall(ProblemCreate(semi, vs, &p));
+      PetscCall(LayoutCreate(semi, &p, &l));
+      PetscCall(Random(rnd, p.N, &x));
+      PetscCall(TestTransfer(&l, lf, x, xf, tol, failures));
+      PetscCall(PetscFree(x));
+      PetscCall(LayoutDestroy(&l));
+      PetscCall(ProblemDestroy(&p));
+    }
+    PetscCall(DMDestroy(&fine));
+    PetscCall(DMDestroy(&semi));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* one degree: the operator and smoothers on the mesh, the transfers to the twice refined mesh and to a higher degree */
 static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, PetscRandom rnd, PetscInt *failures)
 {
@@ -853,6 +901,7 @@ static PetscErrorCode TestDegree(PetscInt k, PetscBool graded, PetscReal tol, Pe
   PetscCall(LayoutCreate(fine, &pf, &lf));
   PetscCall(Random(rnd, pf.N, &xf));
   PetscCall(TestTransfer(&l, &lf, x, xf, tol, failures));
+  if (!p.bending) PetscCall(TestSemicoarsening(&lf, v, vf, xf, tol, rnd, failures));
   PetscCall(LayoutDestroy(&lf));
   PetscCall(ProblemDestroy(&pf));
   PetscCall(PetscFree(xf));

@@ -105,7 +105,7 @@ static PetscErrorCode Manufactured(void)
     PetscCall(SolveManufactured(4, steps, &u, &unused));
     PetscCall(VecAXPY(u, -1, fine));
     PetscCall(VecNorm(u, NORM_INFINITY, &error));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%5" PetscInt_FMT "      %.3e", steps, (double)error));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%5" PetscInt_FMT "      %.2e", steps, (double)error));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, before > 0 ? "    %.2f\n" : "\n", (double)PetscLog2Real(before / error)));
     PetscCall(VecDestroy(&u));
     before = error;

@@ -246,7 +246,7 @@ int main(int argc, char **argv)
        args: -dm_box_cells 16,8,32 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3
      test:
        suffix: shift
-       args: -dm_box_cells 16 -dm_box_degree 2 -dm_box_shift 100 -dm_box_diffusion 1,10,0.1
+       args: -dm_box_cells 16 -dm_box_degree 2 -dm_box_shift 100 -dm_box_diffusion 1,10,0.1 -dm_box_semicoarsening 0
      test:
        suffix: helmholtz
        args: -dm_box_cells 8 -dm_box_shift -40
@@ -263,7 +263,7 @@ int main(int argc, char **argv)
      # coarsest meshes of any shape
      test:
        suffix: coarse_even
-       args: -dm_box_cells 24,16,40
+       args: -dm_box_cells 24,16,40 -dm_box_semicoarsening 0
      test:
        suffix: coarse_odd
        nsize: 2

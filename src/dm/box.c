@@ -143,6 +143,7 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
   PetscInt   dim = dm->dim, degree;
   DMBoxSpace space;
   DMBoxHaloType halo = box->halotype;
+  PetscReal  threshold = box->semicoarsening;
   PetscBool  flg;
 
   PetscFunctionBegin;
@@ -161,6 +162,8 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
   if (flg) PetscCall(DMBoxSetSpace(dm, space));
   PetscCall(PetscOptionsEnum("-dm_box_halo", "How values that other ranks need travel", "DMBoxSetHaloType", DMBoxHaloTypes, (PetscEnum)halo, (PetscEnum *)&halo, &flg));
   if (flg) PetscCall(DMBoxSetHaloType(dm, halo));
+  PetscCall(PetscOptionsReal("-dm_box_semicoarsening", "DMCoarsen() leaves out directions that are coupled less than this times the strongest", "DMBoxSetSemicoarsening", threshold, &threshold, &flg));
+  if (flg) PetscCall(DMBoxSetSemicoarsening(dm, threshold));
   PetscCall(DMBoxOptionsBoundary(dm, PetscOptionsObject));
   PetscCall(DMBoxOptionsInt(dm, "-dm_box_processes", "Number of processes in each direction", "DMBoxSetProcesses", DMBoxSetProcesses, box->processes, PetscOptionsObject));
   PetscCall(DMBoxOptionsMapping(dm, PetscOptionsObject));
@@ -239,6 +242,7 @@ static PetscErrorCode DMView_Box(DM dm, PetscViewer viewer)
   } else PetscCall(PetscViewerASCIIPrintf(viewer, "not set up yet, to be refined %" PetscInt_FMT " times\n", box->refine));
   for (PetscInt d = 0; d < dm->dim; d++) PetscCall(DMBoxViewDirection(dm, d, viewer));
   PetscCall(DMBoxViewMapping(dm, viewer));
+  PetscCall(DMBoxViewSemicoarsening(dm, viewer));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -275,6 +279,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_mapping_degree m    - of the images of cells: 1, or -1 (default) for the degree of the space
 .  -dm_box_mapping_file f      - diffusion: the points of a structured VTK file are those of the box in space
 .  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: as few cell faces as possible are cut)
+.  -dm_box_semicoarsening t    - leave out directions that are coupled less than t times the strongest when cells are halved; 0: none (default 0.17 for poisson and diffusion), see `DMBoxSetSemicoarsening()`
 .  -dm_box_halo type           - how values travel between MPI processes: auto (default), mpi, host, nccl or peer, see `DMBoxHaloType`
 .  -dm_box_diffusion kx,ky,kz  - diffusion coefficient in each direction, positive; one number is for all (default 1)
 .  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u (default 0); also for biharmonic, stokes and diffusion
@@ -306,7 +311,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 
    `DMCreateMatrix()` makes the operator and `DMCreateInterpolation()` the interpolation, both without storing entries,
    so that `KSPSetDM()` is all that a solver needs: no `KSPSetComputeOperators()`, no `KSPSetOperators()`.
-   `DMRefine()` and `DMCoarsen()` double and halve the number of cells.
+   `DMRefine()` and `DMCoarsen()` double and halve the number of cells, `DMCoarsen()` only in directions that are coupled strongly (`DMBoxSetSemicoarsening()`).
 
    Graded meshes, with vertices of your own in some directions, are made with `DMBoxSetVertices()`.
 
@@ -318,7 +323,8 @@ static PetscErrorCode DMDestroy_Box(DM dm)
    Coefficients are constant and the mesh is the box itself, but for the operators diffusion (`DMBoxSetDiffusionFunction()`, `DMBoxSetMapping()`) and heat.
 
 .seealso: `DMBoxCreate()`, `DMBoxSetCells()`, `DMBoxSetBounds()`, `DMBoxSetVertices()`, `DMBoxSetDegree()`, `DMBoxSetSpace()`, `DMBoxSetBoundary()`,
-          `DMBoxSetProcesses()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `DMBoxGetNumCoarsenings()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
+          `DMBoxSetProcesses()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `DMBoxGetNumCoarsenings()`, `DMBoxSetSemicoarsening()`,
+          `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
           `DMBoxComputeError()`, `DMBoxComputeStokesError()`, `DMBoxLiftDirichlet()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
 M*/
 PetscErrorCode DMCreate_Box(DM dm)
@@ -336,6 +342,7 @@ PetscErrorCode DMCreate_Box(DM dm)
   }
   box->degree    = 1;
   box->mapdegree = PETSC_DETERMINE;
+  box->semicoarsening = PETSC_DETERMINE;
   if (dm->dim == PETSC_DETERMINE) PetscCall(DMSetDimension(dm, 3));
   /* MATAIJ is what DMCreate() says */
   PetscCall(PetscStrcmp(dm->mattype, MATAIJ, &aij));

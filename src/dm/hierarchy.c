@@ -2,7 +2,8 @@
   DMs made from a DMBOX: finer, coarser and equal ones.  All of them carry what the user asked for, the types of Vecs and Mats,
   the options prefix and the operator, and keep each piece of the domain on its rank.
 */
-#include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/boximpl.h>
+#include <patchfd/private/vecimpl.h> /*I "petscpatchfd.h" I*/
 
 static PetscErrorCode DMBoxCopyReals(PetscInt n, const PetscReal from[], PetscReal *to[])
 {
@@ -30,6 +31,9 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
   b->space  = a->space;
   b->halotype = a->halotype;
   b->refine = a->refine;
+  b->semicoarsening = a->semicoarsening;
+  b->coupled     = a->coupled;
+  b->coarsenings = a->coarsenings;
   PetscCall(DMBoxCopyMapping(from, to));
   PetscCall(DMBoxCopyOperator(from, to));
   PetscCall(PetscArraycpy(b->boundary, a->boundary, 6));
@@ -39,6 +43,8 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
     b->upper[d]     = a->upper[d];
     b->processes[d] = a->processes[d];
     b->nvertices[d] = a->nvertices[d];
+    b->coupling[d]  = a->coupling[d];
+    b->halved[d]    = a->halved[d];
     PetscCall(DMBoxCopyReals(a->nvertices[d], a->vertices[d], &b->vertices[d]));
     if (a->splits[d]) {
       PetscCall(PetscMalloc1(a->processes[d] + 1, &b->splits[d]));
@@ -94,20 +100,218 @@ PetscErrorCode DMBoxBisect(PetscInt *n, PetscReal **vertices)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- which directions are halved ---- */
+
+/* a mesh as coarsening sees it */
+typedef struct {
+  PetscInt  dim, cells[3];
+  PetscReal coupling[3], threshold;
+  PetscBool uneven; /* has a direction been left out? */
+} Coarsening;
+
+PetscReal DMBoxMeanCellSize(const DM_Box *box, PetscInt d)
+{
+  const PetscReal *v   = box->vertices[d];
+  PetscReal        sum = 0;
+
+  if (!v) return (box->upper[d] - box->lower[d]) / (PetscReal)box->cells[d];
+  for (PetscInt i = 0; i < box->cells[d]; i++) sum += PetscLogReal(v[i + 1] - v[i]);
+  return PetscExpReal(sum / (PetscReal)box->cells[d]);
+}
+
+/*
+  Cells twice as long as wide, whose couplings are as 1 to 4, cost full coarsening a third more iterations at most, which an additional level would, too; four times as long it takes twice as many.
+  On a GPU the means over the points of a large mesh would take most of set-up, which is for the user to say
+*/
+static PetscErrorCode DMBoxGetThreshold(DM dm, PetscReal *threshold)
+{
+  const DM_Box  *box = (const DM_Box *)dm->data;
+  PatchFDKernels kern;
+
+  PetscFunctionBegin;
+  *threshold = box->op->ops.coupling ? 0.17 : 0;
+  if (box->semicoarsening != (PetscReal)PETSC_DETERMINE) *threshold = box->semicoarsening;
+  else if (box->op->mapped && *threshold > 0) {
+    PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+    if (PetscMemTypeDevice(kern->memtype)) *threshold = 0;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxCheckSemicoarsening(DM dm)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  PetscCheck(box->semicoarsening <= 0 || box->op->ops.coupling, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "-dm_box_semicoarsening (DMBoxSetSemicoarsening()) is %g; -dm_box_operator %s takes 0, all directions are halved together: poisson and diffusion take a threshold", (double)box->semicoarsening, box->op->name);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* It is decided when somebody asks for the first time, and remains: solvers count levels before they make them */
+static PetscErrorCode CoarseningBegin(DM dm, Coarsening *c)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  *c = (Coarsening){.dim = dm->dim, .coupling = {1, 1, 1}};
+  if (dm->setupcalled) {
+    PetscCall(DMBoxGetThreshold(dm, &c->threshold));
+    if (!box->coupled) {
+      PetscCall(PetscArraycpy(box->coupling, c->coupling, 3));
+      if (c->threshold > 0 && dm->dim > 1) PetscCall((*box->op->ops.coupling)(dm, box->op, box->coupling));
+      box->coupled = PETSC_TRUE;
+    }
+    PetscCall(PetscArraycpy(c->coupling, box->coupling, 3));
+  }
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    c->cells[d] = box->cells[d];
+    if (box->halved[d] != box->halved[0]) c->uneven = PETSC_TRUE;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Less than `limit` of the largest number is less by more than rounding, which the means of several ranks have */
+static PetscReal CoarseningLimit(const Coarsening *c, const PetscBool counts[])
+{
+  PetscReal largest = 0;
+
+  for (PetscInt d = 0; d < c->dim; d++)
+    if (counts[d]) largest = PetscMax(largest, c->coupling[d]);
+  return (1 - 1e-6) * c->threshold * largest;
+}
+
+/*
+  The directions that are halved next, and the mesh that follows; or else the direction that ends it.  Where directions are not alike those of at most two cells, which are within patches, are
+  done and do not stop the others.  Halving a direction divides its coupling by four
+*/
+static PetscBool CoarseningNext(Coarsening *c, PetscBool halve[3], PetscInt *end)
+{
+  PetscBool counts[3] = {PETSC_TRUE, PETSC_TRUE, PETSC_TRUE};
+  PetscReal limit     = CoarseningLimit(c, counts);
+
+  for (PetscInt d = 0; d < c->dim; d++) c->uneven = (PetscBool)(c->uneven || c->coupling[d] < limit);
+  for (PetscInt d = 0; d < c->dim; d++) counts[d] = (PetscBool)!(c->uneven && c->cells[d] <= 2);
+  limit = CoarseningLimit(c, counts);
+  *end  = 0;
+  for (PetscInt d = 0; d < 3; d++) {
+    halve[d] = (PetscBool)(d < c->dim && counts[d] && c->coupling[d] >= limit);
+    if (halve[d] && (c->cells[d] < 4 || c->cells[d] % 2)) {
+      *end = d;
+      return PETSC_FALSE;
+    }
+  }
+  for (PetscInt d = 0; d < c->dim; d++) {
+    c->cells[d] /= halve[d] ? 2 : 1;
+    c->coupling[d] /= halve[d] ? 4 : 1;
+  }
+  return (PetscBool)(halve[0] || halve[1] || halve[2]);
+}
+
+PetscErrorCode DMBoxGetHalvings(DM dm, PetscInt n, PetscInt halvings[][3])
+{
+  Coarsening c;
+  PetscBool  halve[3];
+  PetscInt   end;
+
+  PetscFunctionBegin;
+  PetscCall(CoarseningBegin(dm, &c));
+  PetscCall(PetscArrayzero(halvings[0], 3));
+  for (PetscInt l = 0; l < n; l++) {
+    PetscCheck(CoarseningNext(&c, halve, &end), PetscObjectComm((PetscObject)dm), PETSC_ERR_PLIB, "There are less than %" PetscInt_FMT " coarsenings", n);
+    for (int d = 0; d < 3; d++) halvings[l + 1][d] = halvings[l][d] + halve[d];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxViewHalvings(DM dm, PetscViewer viewer)
+{
+  const DM_Box *box    = (const DM_Box *)dm->data;
+  PetscBool     uneven = PETSC_FALSE;
+
+  PetscFunctionBegin;
+  for (PetscInt d = 1; d < dm->dim; d++) uneven = (PetscBool)(uneven || box->halved[d] != box->halved[0]);
+  if (!uneven) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPrintf(viewer, "semicoarsening: of %" PetscInt_FMT " coarsenings", box->coarsenings));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    PetscInt n = 0;
+
+    for (PetscInt64 bits = box->halved[d]; bits; bits >>= 1) n += (PetscInt)(bits & 1);
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s %" PetscInt_FMT " halved %c", d ? "," : "", n, (char)('x' + d)));
+  }
+  PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
+  PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the directions that are halved, and the couplings that say so */
+static PetscErrorCode CoarseningDescribe(DM dm, const PetscBool halve[3], size_t size, char text[])
+{
+  const DM_Box *box     = (const DM_Box *)dm->data;
+  PetscReal     largest = 0;
+  size_t        n;
+
+  PetscFunctionBegin;
+  text[0] = 0;
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    largest = PetscMax(largest, box->coupling[d]);
+    if (halve[d]) PetscCall(PetscStrlcat(text, d == 0 ? "x " : (d == 1 ? "y " : "z "), size));
+  }
+  PetscCall(PetscStrlcat(text, "(couplings", size));
+  for (PetscInt d = 0; d < dm->dim; d++) {
+    PetscCall(PetscStrlen(text, &n));
+    PetscCall(PetscSNPrintf(text + n, size - n, "%s %.2g", d ? "," : "", (double)(box->coupling[d] / largest)));
+  }
+  PetscCall(PetscStrlcat(text, ")", size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxViewSemicoarsening(DM dm, PetscViewer viewer)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+  Coarsening    c;
+  PetscBool     halve[3];
+  PetscInt      end;
+  char          text[128];
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxViewHalvings(dm, viewer));
+  if (box->semicoarsening != (PetscReal)PETSC_DETERMINE) PetscCall(PetscViewerASCIIPrintf(viewer, "semicoarsening threshold %g\n", (double)box->semicoarsening));
+  if (!box->coupled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CoarseningBegin(dm, &c));
+  if (!CoarseningNext(&c, halve, &end) || !c.uneven) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(CoarseningDescribe(dm, halve, sizeof(text), text));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "semicoarsening: the next coarsening halves %s\n", text));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- refinement and coarsening ---- */
+
+/* A mesh that comes from a finer one gives back its cells, any other is refined in all directions */
 PetscErrorCode DMRefine_Box(DM dm, MPI_Comm comm, DM *fine)
 {
-  DM_Box *f;
+  DM_Box   *f;
+  PetscBool back;
 
   PetscFunctionBegin;
   PetscCall(DMBoxCreateRelative(dm, comm, fine));
-  f = (DM_Box *)(*fine)->data;
+  f    = (DM_Box *)(*fine)->data;
+  back = (PetscBool)(f->coarsenings > 0);
   for (PetscInt d = 0; d < dm->dim; d++) {
+    const PetscBool twice = (PetscBool)(!back || f->halved[d] & 1);
+
+    f->halved[d] >>= 1;
+    if (!twice) continue;
     PetscCheck(f->cells[d] <= PETSC_INT_MAX / 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "Cannot refine %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": too many",
                f->cells[d], d);
     f->cells[d] *= 2;
+    f->coupling[d] *= 4;
     for (PetscInt p = 0; p <= f->processes[d]; p++) f->splits[d][p] *= 2;
     if (f->nvertices[d]) PetscCall(DMBoxBisect(&f->nvertices[d], &f->vertices[d]));
   }
+  if (back) f->coarsenings--;
+  else f->coupled = PETSC_FALSE;
   PetscCall(DMSetUp(*fine));
   PetscCall(DMBoxCopyOperator(dm, *fine)); /* what needs the mesh */
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -116,26 +320,37 @@ PetscErrorCode DMRefine_Box(DM dm, MPI_Comm comm, DM *fine)
 /* A coarse cell belongs to the rank of its first fine cell; ranks may be left with none. */
 PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM *coarse)
 {
-  DM_Box *box, *c;
+  DM_Box    *box, *c;
+  Coarsening next;
+  PetscBool  halve[3];
+  PetscInt   end;
+  char       text[128];
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  for (PetscInt d = 0; d < dm->dim; d++) {
-    PetscCheck(box->cells[d] >= 4 && box->cells[d] % 2 == 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-               "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4.  "
-               "DMBoxGetNumCoarsenings() tells how many coarser levels there are; multigrid has at most one level more than that (-pc_mg_levels)",
-               box->cells[d], d);
-  }
+  PetscCall(CoarseningBegin(dm, &next));
+  PetscCheck(CoarseningNext(&next, halve, &end), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4.  "
+             "DMBoxGetNumCoarsenings() tells how many coarser levels there are; multigrid has at most one level more than that (-pc_mg_levels)",
+             box->cells[end], end);
   PetscCall(DMBoxCreateRelative(dm, comm, coarse));
   c          = (DM_Box *)(*coarse)->data;
   c->mayfold = mayfold;
+  c->coarsenings++;
   for (PetscInt d = 0; d < dm->dim; d++) {
+    c->coupling[d] = next.coupling[d];
+    c->halved[d]   = 2 * c->halved[d] + halve[d];
+    if (!halve[d]) continue;
     c->cells[d] /= 2;
     for (PetscInt p = 0; p <= c->processes[d]; p++) c->splits[d][p] = (c->splits[d][p] + 1) / 2;
     if (c->nvertices[d]) {
       for (PetscInt i = 0; i <= c->cells[d]; i++) c->vertices[d][i] = c->vertices[d][2 * i];
       c->nvertices[d] = c->cells[d] + 1;
     }
+  }
+  if (next.uneven) {
+    PetscCall(CoarseningDescribe(dm, halve, sizeof(text), text));
+    PetscCall(PetscInfo(dm, "Semicoarsening: this coarsening halves %s\n", text));
   }
   PetscCall(DMSetUp(*coarse));
   PetscCall(DMBoxCopyOperator(dm, *coarse)); /* what needs the mesh */
@@ -165,7 +380,7 @@ PetscErrorCode DMRestrictHook_Box(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSE
 /*@
   DMBoxGetNumCoarsenings - Returns how many times a `DMBOX` can be coarsened
 
-  Not Collective
+  Collective
 
   Input Parameter:
 . dm - the `DM` of type `DMBOX`
@@ -176,26 +391,96 @@ PetscErrorCode DMRestrictHook_Box(DM fine, PETSC_UNUSED Mat restrct, PETSC_UNUSE
   Level: intermediate
 
   Notes:
-  A `DMBOX` can be coarsened when every direction has an even number of cells and at least 4 of them.
+  Each direction that is to be halved must have an even number of cells and at least 4 of them: all directions, or with semicoarsening (`DMBoxSetSemicoarsening()`) those that are coupled most.
   `PCMG` can have `n` + 1 levels.
 
-  Before `DMSetUp()` the refinement asked for by `-dm_refine` is not counted.
+  Before `DMSetUp()` the refinement asked for by `-dm_refine` is not counted, and all directions are taken to be halved.
 
-.seealso: `DMBOX`, `DMCoarsen()`, `DMBoxSetCells()`, `PCMGSetLevels()`, `PCPATCHMG`
+.seealso: `DMBOX`, `DMCoarsen()`, `DMBoxSetSemicoarsening()`, `DMBoxSetCells()`, `PCMGSetLevels()`, `PCPATCHMG`
 @*/
 PetscErrorCode DMBoxGetNumCoarsenings(DM dm, PetscInt *n)
 {
-  DM_Box *box;
+  DM_Box    *box;
+  Coarsening c;
+  PetscBool  halve[3];
+  PetscInt   end;
 
   PetscFunctionBegin;
   PetscAssertPointer(n, 2);
   PetscCall(DMBoxGetContext(dm, &box));
-  *n = PETSC_INT_MAX;
-  for (PetscInt d = 0; d < dm->dim; d++) {
-    PetscInt cells = box->cells[d], count = 0;
+  PetscCall(CoarseningBegin(dm, &c));
+  for (*n = 0; CoarseningNext(&c, halve, &end); (*n)++);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    for (; cells >= 4 && cells % 2 == 0; cells /= 2) count++;
-    *n = PetscMin(*n, count);
-  }
+/*@
+  DMBoxSetSemicoarsening - Sets which directions of a `DMBOX` are halved by `DMCoarsen()`
+
+  Logically Collective
+
+  Input Parameters:
++ dm        - the `DM` of type `DMBOX`
+- threshold - between 0 and 1: directions that are coupled less than this times the strongest are left as they are; 0 to halve all directions; `PETSC_DETERMINE` for the default
+
+  Options Database Key:
+. -dm_box_semicoarsening threshold - the threshold
+
+  Level: intermediate
+
+  Notes:
+  The coupling of a direction is K_dd / h_d^2 with the diffusion coefficient and the length of the cells. For the operator `diffusion`, and on graded meshes, it is the geometric mean over the mesh, of the
+  diagonal of |J| J^{-1} K J^{-T} with the derivatives J of the map. Halving a direction divides its coupling by four. Where cells are much longer than wide, patches smooth in the direction of the strong
+  coupling only, and coarse meshes must keep the others as fine as they are, until couplings are alike.
+
+  The default is 0.17 for the operators `poisson` and `diffusion`, and 0 for all others, which take no other value, and for `diffusion` with vectors on a GPU, where the means have to be computed on the host.
+  With 0.17 cells may be 2.4 times as long as wide before a direction is left out. With 1 only the direction with the strongest coupling is halved.
+
+  Where some directions are left out, or were, those of at most two cells are within the patches, and do not keep others from being halved.
+
+  It is decided when it is needed for the first time, by `DMCoarsen()`, `DMBoxGetNumCoarsenings()` or `PCPATCHMG`; what is set later than that, as coefficients in a time step, does not change it. Call this
+  routine again to have it decided again, for hierarchies that are made from then on.
+
+  `DMRefine()` of a mesh that was made by `DMCoarsen()` doubles the directions that were halved, of any other mesh all directions.
+
+.seealso: `DMBOX`, `DMBoxGetSemicoarsening()`, `DMBoxGetNumCoarsenings()`, `DMCoarsen()`, `PCPATCHMG`
+@*/
+PetscErrorCode DMBoxSetSemicoarsening(DM dm, PetscReal threshold)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscValidLogicalCollectiveReal(dm, threshold, 2);
+  PetscCheck((threshold >= 0 && threshold <= 1) || threshold == (PetscReal)PETSC_DETERMINE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_semicoarsening (DMBoxSetSemicoarsening()) is %g; it must be between 0 (all directions are halved) and 1 (those of the strongest coupling), or %d for the default", (double)threshold, PETSC_DETERMINE);
+  box->semicoarsening = threshold;
+  box->coupled        = PETSC_FALSE;
+  if (dm->setupcalled) PetscCall(DMBoxCheckSemicoarsening(dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetSemicoarsening - Returns which directions of a `DMBOX` are halved by `DMCoarsen()`
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. threshold - directions that are coupled less than this times the strongest are left as they are; 0 if all are halved
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetSemicoarsening()`
+@*/
+PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(threshold, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscCall(DMBoxGetThreshold(dm, threshold));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

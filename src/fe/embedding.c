@@ -1,5 +1,5 @@
 /*
-  Embedding of a coarse line in a finer one: halved cells, a higher degree, or both.
+  Embedding of a coarse line in a finer one: halved cells, a higher degree, or both; or in itself, where a direction is not coarsened.
 */
 #include <patchfd/private/fe.h>
 
@@ -86,6 +86,10 @@ PetscErrorCode PatchFDEmbeddingCreate(const PatchFDLine *coarse, const PatchFDLi
   for (PetscInt r = 0; r < e->nclass; r++) {
     PetscCall(FineNodes(fine, e->ratio, split[r], x));
     PetscCall(PatchFDBasis(coarse->degree, e->nf, x, e->P + r * e->nf * e->nc, NULL, NULL));
+  }
+  if (e->ratio == 1 && fine->degree == coarse->degree) { /* a line in itself: exactly, so that kernels find no other entries */
+    PetscCall(PetscArrayzero(e->P, e->nf * e->nc));
+    for (PetscInt i = 0; i < e->nf; i++) e->P[i * e->nc + i] = 1;
   }
   PetscCall(PetscFree2(split, x));
   PetscFunctionReturn(PETSC_SUCCESS);

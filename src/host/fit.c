@@ -160,7 +160,7 @@ PetscErrorCode PatchFDHostFitCreate(const PatchFDFitMesh *mesh, PetscBool shared
   }
   fit->ngroup = mesh->ncolor;
   PetscCall(PetscMalloc5(3 * fit->npatch, &fit->cell, 3 * fit->npatch, &fit->first, 3 * fit->npatch, &fit->n, fit->npatch, &fit->number, 3 * fit->npatch, &fit->record));
-  PetscCall(PetscMalloc3(fit->ngroup + 1, &fit->group, fit->ngroup, &fit->color, fit->ngroup, &fit->steps));
+  PetscCall(PetscCalloc3(fit->ngroup + 1, &fit->group, fit->ngroup, &fit->color, fit->ngroup, &fit->steps)); /* without patches there are no kinds, and groups are empty */
   for (PetscInt i = 0; i < fit->ngroup; i++) {
     fit->color[i] = i;
     fit->steps[i] = 1;

@@ -24,15 +24,15 @@ enum {
   CYCLES    = 4   /* of the finest level, until a solver is content */
 };
 
-/* the mesh after so many coarsenings: unknowns, and multiplications an unknown of the transforms to modes and back */
-static PetscLogDouble MeshUnknowns(DM dm, PetscInt coarsenings, PetscLogDouble *products)
+/* the mesh whose directions have been halved so often: unknowns, and multiplications an unknown of the transforms to modes and back */
+static PetscLogDouble MeshUnknowns(DM dm, const PetscInt halvings[3], PetscLogDouble *products)
 {
   const DM_Box  *box = (const DM_Box *)dm->data;
   PetscLogDouble N   = 1;
 
   *products = 0;
   for (PetscInt d = 0; d < dm->dim; d++) {
-    const PetscLogDouble n = DMBoxCoarseNodes(&box->field[0].line[d], coarsenings);
+    const PetscLogDouble n = DMBoxCoarseNodes(&box->field[0].line[d], halvings[d]);
 
     N *= n;
     *products += DMBoxIsMirrored(box, d) ? n : 2 * n; /* in halves */
@@ -40,20 +40,20 @@ static PetscLogDouble MeshUnknowns(DM dm, PetscInt coarsenings, PetscLogDouble *
   return N;
 }
 
-static PetscLogDouble DirectCost(DM dm, const Costs *c, PetscMPIInt ranks, PetscInt coarsenings)
+static PetscLogDouble DirectCost(DM dm, const Costs *c, PetscMPIInt ranks, const PetscInt halvings[3])
 {
   PetscLogDouble       products;
-  const PetscLogDouble N = MeshUnknowns(dm, coarsenings, &products), work = N * (products * c->multiply + c->pass);
+  const PetscLogDouble N = MeshUnknowns(dm, halvings, &products), work = N * (products * c->multiply + c->pass);
   const PetscLogDouble all = work + (ranks > 1 ? c->latency + N * c->number : 0), shared = work / ranks + 4 * (c->latency + N / ranks * c->number);
 
   return c->direct + (dm->dim > 1 ? PetscMin(all, shared) : all);
 }
 
-static PetscLogDouble CycleCost(DM dm, const Costs *c, PetscMPIInt ranks, PetscInt coarsenings, PetscInt coarsest)
+static PetscLogDouble CycleCost(DM dm, const Costs *c, PetscMPIInt ranks, PetscInt levels, PetscInt (*halvings)[3])
 {
   PetscLogDouble time = 0, products;
 
-  for (PetscInt l = coarsenings; l <= coarsest; l++) time += c->level + MeshUnknowns(dm, l, &products) * c->cycle / ranks + (ranks > 1 ? EXCHANGES * c->latency : 0);
+  for (PetscInt l = 0; l < levels; l++) time += c->level + MeshUnknowns(dm, halvings[l], &products) * c->cycle / ranks + (ranks > 1 ? EXCHANGES * c->latency : 0);
   return time;
 }
 
@@ -61,6 +61,7 @@ PetscErrorCode MatBoxDirectCoarsenings(DM dm, PetscInt *n)
 {
   const DM_Box  *box      = (const DM_Box *)dm->data;
   const PetscInt coarsest = *n;
+  PetscInt     (*halvings)[3];
   PetscBool      poisson;
   PetscMPIInt    ranks;
   PatchFDKernels kern;
@@ -72,8 +73,10 @@ PetscErrorCode MatBoxDirectCoarsenings(DM dm, PetscInt *n)
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &ranks));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   c = PetscMemTypeHost(kern->memtype) ? &cpu : &gpu;
+  PetscCall(PetscMalloc1(coarsest + 1, &halvings));
+  PetscCall(DMBoxGetHalvings(dm, coarsest, halvings));
   for (PetscInt fewer = 0; fewer < coarsest; fewer++) {
-    const PetscLogDouble direct = DirectCost(dm, c, ranks, fewer), cycles = CycleCost(dm, c, ranks, fewer, coarsest) * (fewer ? 1 : CYCLES);
+    const PetscLogDouble direct = DirectCost(dm, c, ranks, halvings[fewer]), cycles = CycleCost(dm, c, ranks, coarsest - fewer + 1, &halvings[fewer]) * (fewer ? 1 : CYCLES);
 
     if (direct > cycles) continue;
     PetscCall(PetscInfo(dm, "After %" PetscInt_FMT " coarsenings of %" PetscInt_FMT " a direct solve is estimated to take %.3g ms, %s %.3g ms: it is the coarsest level\n", fewer, coarsest, direct * 1e3,
@@ -81,5 +84,6 @@ PetscErrorCode MatBoxDirectCoarsenings(DM dm, PetscInt *n)
     *n = fewer;
     break;
   }
+  PetscCall(PetscFree(halvings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

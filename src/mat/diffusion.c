@@ -300,23 +300,32 @@ typedef struct {
   PetscReal    *alpha[3], *mu[3];
 } Weights;
 
-static PetscErrorCode WeightsCreate(DM dm, DMBoxOperator op, Weights *w)
+/* of all ranks, but for layers */
+static PetscErrorCode DiffusionMetric(DM dm, DMBoxOperator op, PatchFDMetric *m)
 {
   const PetscReal    one[MASS + 1] = {1, 1, 0};
   const DM_Box      *box           = (const DM_Box *)dm->data;
-  PatchFDMetric     *m             = &w->metric;
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
   PatchFDPoints      points;
 
   PetscFunctionBegin;
-  *m = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
-  for (PetscInt d = 0; d < dm->dim; d++) PetscCall(PetscCalloc1(4 * LinePoints(dm, d), &m->layer[d]));
   PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])box->owncells, PETSC_FALSE, &points));
   PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
   PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, m));
   PetscCall(DMBoxFieldPointsDestroy(dm, field));
   PetscCall((*op->ops.pointsdestroy)(&points));
   PetscCall(DMBoxReduceMetric(dm, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode WeightsCreate(DM dm, DMBoxOperator op, Weights *w)
+{
+  PatchFDMetric *m = &w->metric;
+
+  PetscFunctionBegin;
+  *m = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
+  for (PetscInt d = 0; d < dm->dim; d++) PetscCall(PetscCalloc1(4 * LinePoints(dm, d), &m->layer[d]));
+  PetscCall(DiffusionMetric(dm, op, m));
   for (PetscInt d = 0; d < dm->dim; d++) {
     const PetscInt n = LinePoints(dm, d);
 
@@ -408,6 +417,17 @@ static PetscErrorCode DiffusionCheck(DM dm, DMBoxOperator op)
   PetscCall(DMBoxReduceMetric(dm, &found));
   data->largest = found.largest;
   data->known   = op->version;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxCoupling_Diffusion(DM dm, DMBoxOperator op, PetscReal coupling[])
+{
+  PatchFDMetric m = {.defect = PATCHFD_DEFECT_NONE};
+
+  PetscFunctionBegin;
+  PetscCall(DiffusionCheck(dm, op)); /* on one rank it leaves the points that are needed here */
+  PetscCall(DiffusionMetric(dm, op, &m));
+  for (PetscInt d = 0; d < dm->dim; d++) coupling[d] = PetscExpReal(m.log[d] / m.weight) / PetscSqr(DMBoxMeanCellSize((const DM_Box *)dm->data, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -529,6 +549,7 @@ PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator op)
   op->ops.check          = DMBoxOperatorCheck_Diffusion;
   op->ops.view           = DMBoxOperatorView_Diffusion;
   op->ops.form           = DMBoxForm_Diffusion;
+  op->ops.coupling       = DMBoxCoupling_Diffusion;
   op->ops.points         = DMBoxPoints_Diffusion;
   op->ops.pointsdestroy  = DMBoxPointsDestroy_Diffusion;
   op->ops.copy           = DMBoxOperatorCopy_Diffusion;

@@ -84,6 +84,13 @@ static PetscErrorCode DMBoxOperatorScale_Poisson(DM dm, DMBoxOperator op, int *e
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode DMBoxCoupling_Poisson(DM dm, DMBoxOperator op, PetscReal coupling[])
+{
+  PetscFunctionBegin;
+  for (PetscInt d = 0; d < dm->dim; d++) coupling[d] = op->coefficient[d] / PetscSqr(DMBoxMeanCellSize((const DM_Box *)dm->data, d));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- checks, options, view ---- */
 
 static PetscErrorCode DMBoxOperatorCheck_Poisson(DM dm, PETSC_UNUSED DMBoxOperator op)
@@ -132,6 +139,7 @@ PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator op)
   op->ops.view           = DMBoxOperatorView_Poisson;
   op->ops.scale          = DMBoxOperatorScale_Poisson;
   op->ops.form           = DMBoxForm_Poisson;
+  op->ops.coupling       = DMBoxCoupling_Poisson;
   for (int d = 0; d < 3; d++) op->coefficient[d] = 1;
   op->mass       = SHIFT;
   op->penalty[0] = op->penalty[1] = 1;

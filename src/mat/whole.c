@@ -241,8 +241,8 @@ PetscErrorCode MatBoxDirectSolve(Mat_Box *m, PatchFDKernels kern, const void *b,
 
 /* ---- by an inverse in parity blocks ---- */
 
-/* their number and size on the mesh that comes from so many coarsenings; nodes that are fixed are counted, too */
-static void WholeBlocks(DM dm, PetscInt coarsenings, PetscInt *nblock, PetscLogDouble *size)
+/* their number and size on the mesh whose directions have been halved so often; nodes that are fixed are counted, too */
+static void WholeBlocks(DM dm, const PetscInt halvings[3], PetscInt *nblock, PetscLogDouble *size)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
 
@@ -251,7 +251,7 @@ static void WholeBlocks(DM dm, PetscInt coarsenings, PetscInt *nblock, PetscLogD
   for (PetscInt f = 0; f < box->nfield; f++) {
     PetscLogDouble nodes = 1;
 
-    for (PetscInt d = 0; d < dm->dim; d++) nodes *= DMBoxCoarseNodes(&box->field[f].line[d], coarsenings);
+    for (PetscInt d = 0; d < dm->dim; d++) nodes *= DMBoxCoarseNodes(&box->field[f].line[d], halvings[d]);
     *size += nodes;
   }
   for (PetscInt d = 0; d < dm->dim; d++)
@@ -265,7 +265,8 @@ static void WholeBlocks(DM dm, PetscInt coarsenings, PetscInt *nblock, PetscLogD
 */
 static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
 {
-  const DM_Box  *box = (const DM_Box *)dm->data;
+  const PetscInt none[3] = {0, 0, 0};
+  const DM_Box  *box     = (const DM_Box *)dm->data;
   PatchFDKernels kern;
   PetscBool      poisson;
   PetscInt       nblock;
@@ -276,7 +277,7 @@ static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
   PetscCall(PetscStrcmp(box->op->name, "poisson", &poisson));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (!poisson || PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  WholeBlocks(dm, 0, &nblock, &size);
+  WholeBlocks(dm, none, &nblock, &size);
   if ((PetscLogDouble)nblock * size >= 5e5) *limit = 100000;
   if (*limit) PetscCall(PetscInfo(dm, "Levels of PCPATCHMG end at a mesh with at most %" PetscInt_FMT " unknowns, which is solved directly: -pc_patchmg_coarse_eq_limit\n", *limit));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -284,19 +285,25 @@ static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
 
 PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
 {
+  const PetscInt coarsenings = *n;
+  PetscInt     (*halvings)[3];
+
   PetscFunctionBegin;
   if (limit == PETSC_UNLIMITED) {
     PetscCall(MatBoxDirectCoarsenings(dm, n));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (limit == PETSC_DECIDE) PetscCall(WholeDefaultLimit(dm, &limit));
+  PetscCall(PetscMalloc1(coarsenings + 1, &halvings));
+  PetscCall(DMBoxGetHalvings(dm, coarsenings, halvings));
   for (PetscInt fewer = 0; fewer < *n; fewer++) {
     PetscInt       nblock;
     PetscLogDouble size;
 
-    WholeBlocks(dm, fewer, &nblock, &size);
+    WholeBlocks(dm, halvings[fewer], &nblock, &size);
     if ((PetscLogDouble)nblock * size <= (PetscLogDouble)limit) *n = fewer;
   }
+  PetscCall(PetscFree(halvings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -305,19 +312,23 @@ PetscErrorCode MatBoxWholeCoarsenings(DM dm, PetscInt *n)
   const PetscLogDouble limit = 4e9; /* operations: 0.2 s of a core; such inverses have 10 MB in single precision */
   const DM_Box        *box   = (const DM_Box *)dm->data;
   PatchFDKernels       kern;
+  PetscInt           (*halvings)[3];
 
   PetscFunctionBegin;
   if (!dm->setupcalled || box->nfield == 1 || box->halo) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(*n + 1, &halvings));
+  PetscCall(DMBoxGetHalvings(dm, *n, halvings));
   for (PetscInt fewer = *n - 1; fewer > 0; fewer--) {
     PetscInt       nblock;
     PetscLogDouble size;
 
-    WholeBlocks(dm, fewer, &nblock, &size);
+    WholeBlocks(dm, halvings[fewer], &nblock, &size);
     if (2 * (PetscLogDouble)nblock * size * size * size > limit) break;
     *n = fewer;
   }
+  PetscCall(PetscFree(halvings));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -379,6 +379,9 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   else PetscCall(PetscViewerASCIIPrintf(viewer, "  %s vertex patches, %s order, damping %g, %" PetscInt_FMT " sweep(s), variant %s\n",
                                         PCPatchFDTypes[p->type], PCPatchFDOrders[p->order], (double)(pc->setupcalled ? p->omega : p->damping), p->sweeps, PCPatchFDVariants[pc->setupcalled ? p->use : p->variant]));
   if (!pc->setupcalled) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscViewerASCIIPushTab(viewer));
+  PetscCall(DMBoxViewHalvings(p->matbox->dm, viewer));
+  PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
   if (p->patch == PC_PATCHFD_VERTEX && !p->matbox->form.separable)
     PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver %s, %s matrices%s%s%s\n", solvers[p->solver / 2],

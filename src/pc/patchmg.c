@@ -642,8 +642,8 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   Level: beginner
 
   Notes:
-  The defaults: as many levels as the mesh can be halved before cells of a mapped one fold (`-info` says so); on each, one step of `KSPRICHARDSON` with `PCPATCHFD` before and one after
-  the coarse correction; on the coarsest, `PCPATCHFD` with the whole box as one patch. That is the V-cycle of Algorithm 2.1 in
+  The defaults: as many levels as the mesh can be halved, all of it or in the directions of strong coupling (`DMBoxSetSemicoarsening()`), before cells of a mapped one fold (`-info` says so); on each, one step of `KSPRICHARDSON`
+  with `PCPATCHFD` before and one after the coarse correction; on the coarsest, `PCPATCHFD` with the whole box as one patch. That is the V-cycle of Algorithm 2.1 in
   C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU. For the operator `stokes` it is the
   full cycle of such V-cycles, `PC_MG_FULL`, unless `PCMGSetType()` or `-pc_mg_type` chooses another, `PCMGSetLevels()` has been called (then it is the V-cycle), or the
   cycle is to be symmetric. On a GPU and one rank it has fewer levels: a coarsest mesh of some thousand unknowns, 16 x 16 cells of degree 1, is solved by one product with its dense
@@ -664,7 +664,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   inside a cycle only for the applications that were not replayed, and the others as PatchFDReplay; with the options that make it measure
   time or energy on the GPU nothing is recorded. What is recorded and what not: `PCPatchMGSetGraph()`.
 
-.seealso: `DMBOX`, `PCPATCHFD`, `PCMG`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`, `PCPatchMGSetCoarseEqLim()`
+.seealso: `DMBOX`, `DMBoxSetSemicoarsening()`, `PCPATCHFD`, `PCMG`, `MatCreateBakeoff()`, `PCPatchMGSetSymmetric()`, `PCPatchMGSetGraph()`, `PCPatchMGSetCoarseEqLim()`
 M*/
 PetscErrorCode PCCreate_PatchMG(PC pc)
 {

@@ -78,6 +78,11 @@ typedef struct {
   PetscInt          mapdegree;    /* of the images of cells: 1, or PETSC_DETERMINE for that of the space */
   PetscBool         mayfold;      /* whoever makes the DM looks for cells that fold */
   DMBoxHaloType     halotype;
+  PetscReal         semicoarsening; /* directions with less than this of the strongest coupling are not halved; PETSC_DETERMINE until the user says it */
+  PetscBool         coupled;      /* is it decided? */
+  PetscReal         coupling[3];  /* of neighbouring cells in each direction, the mean over the mesh, times any number */
+  PetscInt          coarsenings;  /* that this mesh comes from, one after the other, */
+  PetscInt64        halved[3];    /* and which of them halved a direction: a bit each, the last one is bit 0; each one leaves at most half of the cells, so that there is room */
   DMBoxOperator     op;           /* the operator that the DM carries, with its coefficients; each DM has its own */
 
   /* made by set-up */
@@ -120,6 +125,8 @@ struct _DMBoxOperatorOps {
   */
   PetscErrorCode (*points)(DM, DMBoxOperator, const PetscReal coefficient[], const PatchFDRange cells, PetscBool device, PatchFDPoints *);
   PetscErrorCode (*pointsdestroy)(PatchFDPoints *);
+  /* for semicoarsening, on a mesh that has been set up: mean(K_dd / h_d^2) in each direction, times any number; NULL where all directions are halved */
+  PetscErrorCode (*coupling)(DM, DMBoxOperator, PetscReal coupling[]);
 };
 struct _p_DMBoxOperator {
   struct _DMBoxOperatorOps ops;
@@ -229,6 +236,12 @@ PETSC_INTERN PetscErrorCode DMBoxCoarsen_Private(DM, MPI_Comm, PetscBool mayfold
 PETSC_INTERN PetscErrorCode DMBoxLimitFolded(DM, PetscInt *n);
 PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
+PETSC_INTERN PetscErrorCode DMBoxCheckSemicoarsening(DM); /* can the operator do what was asked for? */
+/* halvings[l] = how often l coarsenings of the mesh halve each direction, for l = 0 .. n, which must not be more than there are */
+PETSC_INTERN PetscErrorCode DMBoxGetHalvings(DM, PetscInt n, PetscInt halvings[][3]);
+PETSC_INTERN PetscErrorCode DMBoxViewHalvings(DM, PetscViewer); /* a line, if directions were not halved equally often */
+PETSC_INTERN PetscErrorCode DMBoxViewSemicoarsening(DM, PetscViewer);
+PETSC_INTERN PetscReal      DMBoxMeanCellSize(const DM_Box *, PetscInt d); /* the geometric mean */
 PETSC_INTERN PetscErrorCode DMBoxBisect(PetscInt *n, PetscReal **vertices);
 PETSC_INTERN PetscErrorCode DMBoxCellDataCreate(DM, PetscInt n, Vec, const char who[], DMBoxCellData **); /* celldata.c */
 PETSC_INTERN PetscErrorCode DMBoxCellDataDestroy(DMBoxCellData **);

@@ -356,10 +356,10 @@ PETSC_INTERN PetscErrorCode MatBoxDirectSolve(Mat_Box *, PatchFDKernels, const v
   n, which is how often a mesh can be coarsened, becomes how often it should be: on a GPU kernels on small meshes take no longer than their launches, and one
   product with the dense inverse of a larger mesh, some microseconds, less than a visit of the levels below.  For operators of several fields on one rank
 */
-/* the nodes of a line after so many coarsenings; is a direction its own mirror image, so that modes are even or odd? */
-static inline PetscLogDouble DMBoxCoarseNodes(const PatchFDLine *line, PetscInt coarsenings)
+/* the nodes of a line that has been halved so often (DMBoxGetHalvings()); is a direction its own mirror image, so that modes are even or odd? */
+static inline PetscLogDouble DMBoxCoarseNodes(const PatchFDLine *line, PetscInt halvings)
 {
-  return (PetscLogDouble)((line->ncells >> coarsenings) * line->stride + line->nnodes - line->ncells * line->stride);
+  return (PetscLogDouble)((line->ncells >> halvings) * line->stride + line->nnodes - line->ncells * line->stride);
 }
 
 static inline PetscBool DMBoxIsMirrored(const DM_Box *box, PetscInt d)

@@ -1,0 +1,486 @@
+static char help[] = "Semicoarsening: meshes that are halved only in directions of strong coupling (DMBoxSetSemicoarsening()).\n\
+  -test meshes     : which meshes follow from each other, back to the finest one by DMRefine()\n\
+  -test iterations : FGMRES to 1e-9 takes at most 1.5 times the iterations of isotropic problems for aspects of 10 and 100\n\
+  -test cycle      : one V-cycle is the same on any number of ranks\n\
+  -test update     : coefficients that change between two solves\n\
+  -test errors     : bad input\n\
+  -problem <box|diffusion|tensor|mapped>, -dim, -cells, -degree : of iterations and cycle\n\
+  -aspects <1,10,100> : of iterations; -semicoarsening <-1> : the threshold of those with it\n\n";
+
+#include <patchfd/private/boximpl.h>
+#include "catch.h"
+
+typedef enum {
+  PROBLEM_BOX,       /* poisson on a box that is short in the last direction */
+  PROBLEM_DIFFUSION, /* poisson with a large coefficient there */
+  PROBLEM_TENSOR,    /* diffusion with a diagonal K that is large there */
+  PROBLEM_MAPPED     /* diffusion on the unit box, mapped to a short one, with cells that grow in the first direction */
+} ProblemType;
+static const char *const ProblemTypes[] = {"box", "diffusion", "tensor", "mapped", "ProblemType", "PROBLEM_", NULL};
+
+typedef struct {
+  ProblemType type;
+  PetscInt    dim, cells, degree;
+} Problem;
+
+static PetscErrorCode GetProblem(Problem *p)
+{
+  PetscFunctionBeginUser;
+  *p = (Problem){PROBLEM_BOX, 2, 16, 2};
+  PetscCall(PetscOptionsGetEnum(NULL, NULL, "-problem", ProblemTypes, (PetscEnum *)&p->type, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &p->dim, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-cells", &p->cells, NULL));
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-degree", &p->degree, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Map(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar y[], void *ctx)
+{
+  PetscFunctionBeginUser;
+  for (PetscInt d = 0; d < dim; d++) y[d] = x[d];
+  y[0] = (PetscPowReal(3, x[0]) - 1) / 2;
+  y[dim - 1] /= *(const PetscReal *)ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* aspect must live as long as the DM */
+static PetscErrorCode CreateDM(MPI_Comm comm, const Problem *p, PetscReal *aspect, DM *dm)
+{
+  const PetscInt  last = p->dim - 1, cells[3] = {p->cells, p->cells, p->cells};
+  const PetscReal lower[3] = {0, 0, 0};
+  PetscReal       upper[3] = {1, 1, 1}, K[3] = {1, 1, 1};
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(comm, p->dim, cells, p->degree, dm));
+  if (p->type == PROBLEM_BOX) upper[last] /= *aspect;
+  PetscCall(DMBoxSetBounds(*dm, lower, upper));
+  if (p->type >= PROBLEM_TENSOR) PetscCall(DMBoxSetOperator(*dm, "diffusion"));
+  K[last] = PetscSqr(*aspect);
+  if (p->type == PROBLEM_DIFFUSION) PetscCall(DMBoxSetPoisson(*dm, K, 0));
+  if (p->type == PROBLEM_TENSOR) PetscCall(DMBoxSetDiffusion(*dm, p->dim, K, 0));
+  if (p->type == PROBLEM_MAPPED) PetscCall(DMBoxSetMapping(*dm, Map, aspect));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMSetUp(*dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- meshes ---- */
+
+static PetscErrorCode PrintCells(DM dm)
+{
+  PetscInt dim, cells[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetDimension(dm, &dim));
+  PetscCall(DMBoxGetCells(dm, cells));
+  for (PetscInt d = 0; d < dim; d++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s%" PetscInt_FMT, d ? "x" : " ", cells[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestMeshes(void)
+{
+  DM        dm, at, next;
+  PetscInt  n, cells[3], again[3];
+  PetscBool same;
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMCreate(PETSC_COMM_WORLD, &dm));
+  PetscCall(DMSetType(dm, DMBOX));
+  PetscCall(DMSetFromOptions(dm));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMBoxGetNumCoarsenings(dm, &n));
+  PetscCall(PetscObjectReference((PetscObject)dm));
+  at = dm;
+  PetscCall(PrintCells(at));
+  for (PetscInt l = 0; l < n; l++) {
+    PetscCall(DMCoarsen(at, MPI_COMM_NULL, &next));
+    PetscCall(DMDestroy(&at));
+    at = next;
+    PetscCall(PrintCells(at));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
+  CATCH(ierr, DMCoarsen(at, MPI_COMM_NULL, &next));
+  if (ierr != PETSC_ERR_ARG_OUTOFRANGE) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "DMBoxGetNumCoarsenings() says %" PetscInt_FMT ", but there is one more\n", n));
+  for (PetscInt l = 0; l < n; l++) {
+    PetscCall(DMRefine(at, MPI_COMM_NULL, &next));
+    PetscCall(DMDestroy(&at));
+    at = next;
+  }
+  PetscCall(DMBoxGetCells(dm, cells));
+  PetscCall(DMBoxGetCells(at, again));
+  PetscCall(PetscArraycmp(cells, again, dm->dim, &same));
+  if (!same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "DMRefine() does not lead back to the finest mesh\n"));
+  PetscCall(DMViewFromOptions(dm, NULL, "-fine_view"));
+  PetscCall(DMDestroy(&at));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- iterations ---- */
+
+static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  f[0] = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode CreateKSP(DM dm, KSP *ksp)
+{
+  PC pc;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPCreate(PetscObjectComm((PetscObject)dm), ksp));
+  PetscCall(KSPSetDM(*ksp, dm));
+  PetscCall(KSPSetType(*ksp, KSPFGMRES));
+  PetscCall(KSPGMRESSetRestart(*ksp, 60));
+  PetscCall(KSPSetTolerances(*ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, 60));
+  PetscCall(KSPGetPC(*ksp, &pc));
+  PetscCall(PCSetType(pc, PCPATCHMG));
+  PetscCall(KSPSetFromOptions(*ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* nu = -9 / log10(mean reduction of the true residual an iteration) */
+static PetscErrorCode Solve(KSP ksp, PetscReal *nu)
+{
+  DM        dm;
+  Mat       A;
+  Vec       b, u, r;
+  PetscInt  its;
+  PetscReal r0, rn;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPGetDM(ksp, &dm));
+  PetscCall(DMCreateGlobalVector(dm, &u));
+  PetscCall(VecDuplicate(u, &b));
+  PetscCall(VecDuplicate(u, &r));
+  PetscCall(DMBoxAddLoad(dm, 0, One, NULL, b));
+  PetscCall(KSPSolve(ksp, b, u));
+  PetscCall(KSPGetIterationNumber(ksp, &its));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(MatResidual(A, b, u, r));
+  PetscCall(VecNorm(b, NORM_2, &r0));
+  PetscCall(VecNorm(r, NORM_2, &rn));
+  *nu = -9 * (PetscReal)its / PetscLog10Real(rn / r0);
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&u));
+  PetscCall(VecDestroy(&r));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestIterations(void)
+{
+  PetscBool verbose = PETSC_FALSE;
+  PetscReal aspect[3] = {1, 10, 100}, nu[3][2], threshold = PETSC_DETERMINE;
+  PetscInt  n = 3;
+  Problem   p;
+
+  PetscFunctionBeginUser;
+  PetscCall(GetProblem(&p));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-verbose", &verbose, NULL));
+  PetscCall(PetscOptionsGetRealArray(NULL, NULL, "-aspects", aspect, &n, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-semicoarsening", &threshold, NULL));
+  for (int i = 0; i < 3; i++) {
+    for (int semi = 0; semi < 2; semi++) {
+      DM  dm;
+      KSP ksp;
+
+      PetscCall(CreateDM(PETSC_COMM_WORLD, &p, &aspect[i], &dm));
+      PetscCall(DMBoxSetSemicoarsening(dm, semi ? threshold : 0));
+      PetscCall(CreateKSP(dm, &ksp));
+      PetscCall(Solve(ksp, &nu[i][semi]));
+      PetscCall(KSPDestroy(&ksp));
+      PetscCall(DMDestroy(&dm));
+    }
+    if (verbose) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %" PetscInt_FMT "D k = %" PetscInt_FMT " aspect %g: nu %.1f, with semicoarsening %.1f\n", ProblemTypes[p.type], p.dim, p.degree, (double)aspect[i], (double)nu[i][0], (double)nu[i][1]));
+    if (i == 0) continue;
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "aspect %g: %s than 1.5 times the isotropic count, %s with semicoarsening\n", (double)aspect[i], nu[i][0] > 1.5 * nu[0][0] ? "more" : "LESS", nu[i][1] > 1.5 * nu[0][0] ? "MORE" : "less"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- ranks ---- */
+
+/* without a pattern, the same on every mesh that it is evaluated on */
+static PetscErrorCode Rough(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+{
+  PetscReal s = 0;
+
+  PetscFunctionBeginUser;
+  for (PetscInt d = 0; d < dim; d++) s += (PetscReal)(3 + 5 * d) * x[d];
+  f[0] = PetscSinReal(17 * s) + PetscExpReal(x[0]) * PetscCosReal(90 * x[dim - 1]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* a V-cycle on this communicator: all nodes, in natural order, on every rank of it */
+static PetscErrorCode Cycle(MPI_Comm comm, const Problem *p, PetscReal *aspect, PetscInt *n, PetscScalar **all)
+{
+  DM                 dm;
+  KSP                ksp;
+  PC                 pc;
+  Vec                b, x;
+  PetscSF            sf;
+  const PetscScalar *ax;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDM(comm, p, aspect, &dm));
+  PetscCall(CreateKSP(dm, &ksp));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(DMCreateGlobalVector(dm, &b));
+  PetscCall(VecDuplicate(b, &x));
+  PetscCall(DMBoxInterpolateFunction(dm, 0, Rough, NULL, b));
+  PetscCall(PCApply(pc, b, x));
+  PetscCall(VecGetSize(x, n));
+  PetscCall(PetscMalloc1(*n, all));
+  PetscCall(DMBoxCreateNaturalSF(dm, &sf));
+  PetscCall(VecGetArrayRead(x, &ax));
+  PetscCall(PetscSFBcastBegin(sf, MPIU_SCALAR, ax, *all, MPI_REPLACE));
+  PetscCall(PetscSFBcastEnd(sf, MPIU_SCALAR, ax, *all, MPI_REPLACE));
+  PetscCall(VecRestoreArrayRead(x, &ax));
+  PetscCall(PetscSFDestroy(&sf));
+  PetscCall(VecDestroy(&b));
+  PetscCall(VecDestroy(&x));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestCycle(void)
+{
+  PetscReal    aspect = 6, largest = 0, difference = 0;
+  PetscInt     n;
+  PetscScalar *here, *there;
+  Problem      p;
+
+  PetscFunctionBeginUser;
+  PetscCall(GetProblem(&p));
+  PetscCall(Cycle(PETSC_COMM_SELF, &p, &aspect, &n, &here));
+  PetscCall(Cycle(PETSC_COMM_WORLD, &p, &aspect, &n, &there));
+  for (PetscInt i = 0; i < n; i++) {
+    largest    = PetscMax(largest, PetscAbsScalar(here[i]));
+    difference = PetscMax(difference, PetscAbsScalar(here[i] - there[i]));
+  }
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &difference, 1, MPIU_REAL, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "a V-cycle: %s\n", largest > 0 && difference <= 1e-10 * largest ? "as on one rank" : "NOT as on one rank"));
+  PetscCall(PetscFree(here));
+  PetscCall(PetscFree(there));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- coefficients that change ---- */
+
+static PetscErrorCode TestUpdate(void)
+{
+  const PetscReal isotropic[2] = {1, 1}, strong[2] = {1, 1e4};
+  PetscReal       aspect = 1, nu[4];
+  Problem         p;
+  DM              dm;
+  KSP             ksp;
+  Mat             A;
+
+  PetscFunctionBeginUser;
+  PetscCall(GetProblem(&p));
+  p.type = PROBLEM_TENSOR;
+  PetscCall(CreateDM(PETSC_COMM_WORLD, &p, &aspect, &dm));
+  for (int i = 0; i < 4; i++) { /* isotropic; with its meshes and others; with meshes of their own, and others */
+    PetscCall(DMBoxSetDiffusion(dm, 2, i % 3 == 0 ? isotropic : strong, 0));
+    if (i % 2 == 0) {
+      PetscCall(DMBoxSetSemicoarsening(dm, PETSC_DETERMINE));
+      PetscCall(CreateKSP(dm, &ksp));
+    } else {
+      PetscCall(KSPGetOperators(ksp, &A, NULL));
+      PetscCall(KSPSetOperators(ksp, A, A));
+    }
+    PetscCall(Solve(ksp, &nu[i]));
+    if (i % 2) PetscCall(KSPDestroy(&ksp));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "anisotropic on meshes of %s\n", nu[1] > 1.5 * nu[0] && nu[2] < 1.5 * nu[0] ? "others more iterations, on its own as isotropic" : "whatever: NOT as expected"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "isotropic on meshes of others: %s\n", nu[3] < 60 ? "converges" : "DOES NOT CONVERGE"));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- errors ---- */
+
+static PetscErrorCode TestErrors(void)
+{
+  static const char *const operators[] = {"poisson", "diffusion", "biharmonic", "stokes", "heat"};
+  static const DMBoxSpace  spaces[]    = {DMBOX_Q, DMBOX_Q, DMBOX_Q, DMBOX_RT, DMBOX_P1};
+  const PetscReal          bad[]       = {-0.5, 1.5};
+  const PetscInt           cells[2]    = {4, 4};
+  PetscReal                threshold;
+  DM                       dm;
+  PetscErrorCode           ierr;
+
+  PetscFunctionBeginUser;
+  for (int i = 0; i < 5; i++) {
+    PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, i == 2 ? 2 : 1, &dm));
+    PetscCall(DMBoxSetOperator(dm, operators[i]));
+    PetscCall(DMBoxSetSpace(dm, spaces[i]));
+    PetscCall(DMBoxGetSemicoarsening(dm, &threshold));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %g\n", operators[i], (double)threshold));
+    for (int j = 0; j < 2 && i == 0; j++) {
+      CATCH(ierr, DMBoxSetSemicoarsening(dm, bad[j]));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr == PETSC_ERR_ARG_OUTOFRANGE ? "ok" : "NO ERROR", lastmessage));
+    }
+    PetscCall(DMBoxSetSemicoarsening(dm, 0.5));
+    CATCH(ierr, DMSetUp(dm));
+    if (i < 2) {
+      PetscCall(ierr);
+      PetscCall(DMBoxGetSemicoarsening(dm, &threshold));
+      PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %g\n", operators[i], (double)threshold));
+    } else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr == PETSC_ERR_SUP ? "ok" : "NO ERROR", lastmessage));
+    PetscCall(DMDestroy(&dm));
+  }
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
+  PetscCall(DMBoxSetOperator(dm, "biharmonic"));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMBoxSetSemicoarsening(dm, 0));
+  CATCH(ierr, DMBoxSetSemicoarsening(dm, 0.2));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr == PETSC_ERR_SUP ? "ok" : "NO ERROR", lastmessage));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const struct {
+    const char *name;
+    PetscErrorCode (*run)(void);
+  } tests[] = {
+    {"meshes",     TestMeshes    },
+    {"iterations", TestIterations},
+    {"cycle",      TestCycle     },
+    {"update",     TestUpdate    },
+    {"errors",     TestErrors    }
+  };
+  char test[64] = "iterations";
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-test", test, sizeof(test), NULL));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(tests); i++)
+    if (!strcmp(test, tests[i].name)) PetscCall((*tests[i].run)());
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  # the same meshes on any number of ranks
+  testset:
+    nsize: {{1 2 4}}
+    args: -test meshes -dm_box_dim 2
+    test:
+      suffix: isotropic
+      args: -dm_box_cells 16 -dm_box_upper {{1,1 1,0.5}} -dm_box_semicoarsening {{-1 0.25}}
+    test:
+      suffix: meshes
+      args: -dm_box_cells 16 -dm_box_upper 1,0.1 -fine_view
+      filter: grep -v process
+    test:
+      suffix: threshold
+      args: -dm_box_cells 16 -dm_box_upper 1,0.5 -dm_box_semicoarsening 0.3
+    test:
+      suffix: off
+      args: -dm_box_cells 16 -dm_box_upper 1,0.1 -dm_box_semicoarsening 0
+    test:
+      suffix: odd
+      args: -dm_box_cells 16,12 -dm_box_upper 0.1,1
+    test:
+      suffix: mapped
+      args: -dm_box_cells 8 -dm_box_degree 2 -dm_box_operator diffusion -dm_box_mapping annulus -dm_box_mapping_parameter 0.95
+  testset:
+    args: -test meshes -dm_box_dim 3
+    test:
+      suffix: three
+      args: -dm_box_cells 8 -dm_box_diffusion 1,0.01,0.0001 -dm_box_space {{q dgq}}
+    test:
+      suffix: thin
+      args: -dm_box_cells 8,8,2 -dm_box_upper 1,1,0.01
+    test:
+      suffix: plate
+      args: -dm_box_cells 8,8,2 -dm_box_upper 1,1,0.25
+    test:
+      suffix: others
+      args: -dm_box_cells 4 -dm_box_degree 2 -dm_box_operator biharmonic -dm_box_upper 1,1,0.01
+
+  testset:
+    output_file: output/semicoarsening_iterations.out
+    test:
+      suffix: iterations
+      args: -problem {{box diffusion tensor mapped}} -degree {{2 4}}
+    test:
+      suffix: iterations_shared
+      args: -problem mapped -degree 4 -mg_levels_pc_patchfd_fit shared
+    test:
+      suffix: iterations_dgq
+      args: -problem box -dm_box_space dgq
+    test:
+      suffix: iterations_single
+      args: -problem box -degree 4 -pc_type single -single_pc_type patchmg
+    test:
+      suffix: iterations_3d
+      nsize: {{1 2}}
+      args: -problem {{box mapped}} -dim 3 -cells 8
+  testset:
+    args: -aspects 1,0.1,0.01
+    output_file: output/semicoarsening_weak.out
+    test:
+      suffix: weak
+      args: -problem {{box tensor}} -degree {{2 4}}
+    test:
+      suffix: weak_3d
+      args: -problem tensor -dim 3 -cells 8
+
+  testset:
+    nsize: {{1 2 3 4}}
+    args: -test cycle
+    output_file: output/semicoarsening_cycle.out
+    test:
+      suffix: cycle
+      args: -problem {{box mapped}} -degree {{1 3}}
+    test:
+      suffix: cycle_3d
+      args: -problem {{diffusion mapped}} -dim 3 -cells 8
+    test:
+      suffix: cycle_dgq
+      args: -problem box -dim 3 -cells 8 -dm_box_space dgq -degree 1
+    test:
+      suffix: cycle_symmetric
+      args: -problem box -pc_patchmg_symmetric -dm_box_processes 1,-1
+
+  test:
+    suffix: update
+    nsize: {{1 2}}
+    args: -test update
+  # which directions were halved
+  test:
+    suffix: view
+    args: -problem box -aspects 10,10,10 -cells 8 -ksp_view -info :dm
+    filter: sed -n -e "s/.*Semicoarsening/Semicoarsening/p" -e "s/.*semicoarsening:/semicoarsening:/p" | sort -u
+  test:
+    suffix: errors
+    args: -test errors -malloc_dump 0
+
+  testset:
+    requires: cuda gpu
+    args: -dm_vec_type cuda
+    test:
+      suffix: cuda
+      output_file: output/semicoarsening_iterations.out
+      args: -problem {{box diffusion}} -degree {{2 4}}
+    test:
+      suffix: cuda_3d
+      output_file: output/semicoarsening_iterations.out
+      args: -problem {{box mapped}} -dim 3 -cells 8 -semicoarsening 0.2
+    test:
+      suffix: cuda_cycle
+      nsize: {{1 2}}
+      output_file: output/semicoarsening_cycle.out
+      args: -test cycle -problem {{box diffusion}} -degree {{1 3}}
+TEST*/
