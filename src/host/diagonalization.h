@@ -19,232 +19,7 @@
   Opposite faces enter through their sum and difference where a patch has parity (eigen.h).
 */
 #pragma once
-#include "eigen.h"
-
-typedef struct {
-  PatchFDLocalField   field;
-  PetscInt            ext[3];        /* nodes of the closure below and above: 0 where the direction does not exist */
-  PetscBool           discontinuous; /* the patches are whole cells */
-  EigenClass         *cls[3];
-  PetscInt            ntable;   /* products of classes with a table of reciprocals 1 / D, 0 if too many */
-  REAL              **table;
-  V                  *x, *p, *q, *s, *t, *u, *inv; /* blocks of closures */
-  V                  *face[3][2], *rows[2], *Y[3][2], *line; /* of the faces: see SeparableFaces() */
-  V                  *lanes[3][7], *vec[3][5];
-  void               *base;
-  ptrdiff_t          *offset[3]; /* of each patch: its first node in an array */
-  unsigned char      *cut[3];    /* and which of its closure is not to be read: bits 1 and 2 the nodes below and above, 4 any other */
-  BatchDirection      dir[3]; /* of the last batch, whose classes were */
-  PetscInt            last[3][VL];
-  PatchFDPatchOp      lastop;
-} SeparablePlan;
-
-/* most reciprocals are tabulated: uniform meshes have at most three classes a direction */
-enum {
-  LOCAL_MAX_TABLES = 27
-};
-
-static PetscErrorCode SeparableDestroy(SeparablePlan **plan)
-{
-  SeparablePlan *p = *plan;
-
-  PetscFunctionBegin;
-  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int d = 0; d < 3; d++) {
-    for (PetscInt c = 0; c < p->field.dir[d]->nclass; c++) PetscCall(EigenClassDestroy(&p->cls[d][c]));
-    PetscCall(PetscFree(p->cls[d]));
-    PetscCall(PetscFree2(p->offset[d], p->cut[d]));
-  }
-  for (PetscInt i = 0; i < p->ntable; i++) PetscCall(PetscFree(p->table[i]));
-  PetscCall(PetscFree(p->table));
-  PetscCall(PetscFree(p->base));
-  PetscCall(PetscFree(*plan));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* 1 / D for every product of classes; zero where D is: only the constant of a pure Neumann problem on one patch */
-static PetscErrorCode SeparableTables(SeparablePlan *p)
-{
-  PetscInt nc[3];
-
-  PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) nc[d] = p->field.dir[d]->nclass;
-  if ((PetscInt64)nc[0] * nc[1] * nc[2] > LOCAL_MAX_TABLES) PetscFunctionReturn(PETSC_SUCCESS);
-  p->ntable = nc[0] * nc[1] * nc[2];
-  PetscCall(PetscCalloc1(p->ntable, &p->table));
-  for (PetscInt t = 0; t < p->ntable; t++) {
-    const EigenClass *c0 = &p->cls[0][t % nc[0]], *c1 = &p->cls[1][t / nc[0] % nc[1]], *c2 = &p->cls[2][t / nc[0] / nc[1]];
-    REAL             *inv;
-
-    PetscCall(PetscMalloc1((size_t)c0->n * c1->n * c2->n, &inv));
-    p->table[t] = inv;
-    for (PetscInt k = 0; k < c2->n; k++) {
-      for (PetscInt j = 0; j < c1->n; j++) {
-        for (PetscInt i = 0; i < c0->n; i++) {
-          const REAL D = c0->lambda[i] + c1->lambda[j] + c2->lambda[k];
-
-          *inv++ = D == 0 ? 0 : 1 / D;
-        }
-      }
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode SeparablePlaces(SeparablePlan *p)
-{
-  const PatchFDBox *box = &p->field.box;
-
-  PetscFunctionBegin;
-  for (int d = 0; d < 3; d++) {
-    const PatchFDPatches *pd  = p->field.dir[d];
-    const PetscInt       *may = p->field.read[d], ext = p->ext[d];
-
-    PetscCall(PetscMalloc2(pd->npatch, &p->offset[d], pd->npatch, &p->cut[d]));
-    for (PetscInt i = 0; i < pd->npatch; i++) {
-      const PetscInt first = pd->first[i], end = first + pd->n[i];
-
-      p->offset[d][i] = (ptrdiff_t)(first - box->lo[d]) * (d > 0 ? box->n[0] : 1) * (d > 1 ? box->n[1] : 1);
-      p->cut[d][i]    = (unsigned char)((ext && first - 1 < may[0] ? 1 : 0) | (ext && end >= may[1] ? 2 : 0));
-      if (first < may[0] || end > may[1] || first - ext < box->lo[d] || end + ext > box->lo[d] + box->n[d]) p->cut[d][i] |= 4;
-    }
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* of one field */
-static PetscErrorCode SeparableCreate(const PatchFDLocalField *field, SeparablePlan **plan)
-{
-  SeparablePlan *p;
-  PetscInt       n[3], c[3], volume = 1, area = 1, longest = 1;
-  size_t         total = 0;
-  V             *v = NULL;
-
-  PetscFunctionBegin;
-  PetscCall(PetscNew(&p));
-  p->field = *field;
-  for (int d = 0; d < 3; d++) {
-    const PatchFDPatches *pd = field->dir[d];
-
-    n[d]      = 1;
-    p->ext[d] = field->box.n[d] == 1 && pd->npatch == 1 && pd->n[0] == 1 ? 0 : 1;
-    PetscCall(PetscCalloc1(pd->nclass, &p->cls[d]));
-    for (PetscInt i = 0; i < pd->nclass; i++) {
-      PetscCall(EigenClassCreate(&pd->eigen[i], &p->cls[d][i]));
-      n[d] = PetscMax(n[d], pd->eigen[i].n);
-      if (p->ext[d]) p->ext[d] = pd->eigen[i].ext;
-      if (!pd->eigen[i].mu[0]) p->discontinuous = PETSC_TRUE;
-    }
-    c[d] = n[d] + 2 * p->ext[d];
-    volume *= c[d];
-    longest = PetscMax(longest, c[d]);
-    total += (size_t)(7 * n[d] * c[d] + 5 * n[d]);
-  }
-  for (int d = 0; d < 3; d++) area = PetscMax(area, volume / c[d]);
-  PetscCall(SeparableTables(p));
-  PetscCall(SeparablePlaces(p));
-  total += 7 * (size_t)volume + 14 * (size_t)area + 2 * (size_t)longest;
-  PetscCall(VMalloc(total, &v, &p->base));
-  {
-    V **const blocks[] = {&p->x, &p->p, &p->q, &p->s, &p->t, &p->u, &p->inv};
-
-    for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(blocks); i++, v += volume) *blocks[i] = v;
-  }
-  for (int i = 0; i < 6; i++, v += area) p->face[i / 2][i % 2] = v;
-  for (int i = 0; i < 6; i++, v += area) p->Y[i / 2][i % 2] = v;
-  for (int i = 0; i < 2; i++, v += area) p->rows[i] = v;
-  p->line = v;
-  v += 2 * longest;
-  for (int d = 0; d < 3; d++) {
-    for (int i = 0; i < 7; i++, v += n[d] * c[d]) p->lanes[d][i] = v;
-    for (int i = 0; i < 5; i++, v += n[d]) p->vec[d][i] = v;
-  }
-  *plan = p;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- batches ---- */
-
-/* interleave the lanes' arrays, which stand `offset` bytes into their classes */
-static inline V *Lanes(const SeparablePlan *p, int d, size_t offset, const PetscInt cls[VL], PetscInt size, V *v)
-{
-  for (int l = 0; l < VL; l++) {
-    const REAL *a = *(REAL *const *)((const char *)&p->cls[d][cls[l]] + offset);
-
-    for (PetscInt m = 0; m < size; m++) ((REAL *)v)[m * VL + l] = a[m];
-  }
-  return v;
-}
-
-#define SELECT_MATRIX(i, X, size) X = dir->same ? (Coef){c->X, NULL} : (Coef){NULL, Lanes(p, d, offsetof(EigenClass, X), cls, size, p->lanes[d][i])}
-#define SELECT_VECTOR(i, X)       X = Lanes(p, d, offsetof(EigenClass, X), cls, dir->n, p->vec[d][i])
-
-/* the matrices and vectors of direction d for patches that are given by their numbers */
-static void SeparableSelect(SeparablePlan *p, int d, int count, const PetscInt patch[], PatchFDPatchOp operation)
-{
-  const PetscInt   *classes = p->field.dir[d]->cls;
-  BatchDirection   *dir     = &p->dir[d];
-  const EigenClass *c;
-  PetscInt          cls[VL];
-
-  for (int l = 0; l < VL; l++) cls[l] = classes[patch[PetscMin(l, count - 1)]];
-  c = &p->cls[d][cls[0]];
-  if (dir->c && p->lastop == operation && !memcmp(cls, p->last[d], sizeof(p->last[d]))) return; /* as in the last batch: always so on uniform meshes */
-  memcpy(p->last[d], cls, sizeof(p->last[d]));
-  dir->n    = c->n;
-  dir->even = c->even;
-  dir->ext  = p->ext[d];
-  dir->same = PETSC_TRUE;
-  for (int l = 1; l < count; l++) dir->same = (PetscBool)(dir->same && cls[l] == cls[0]);
-  dir->parity = (PetscBool)(dir->same && c->parity);
-  dir->c      = c;
-  dir->SELECT_MATRIX(0, S, c->n * c->n);
-  dir->SELECT_MATRIX(1, St, c->n * c->n);
-  if (operation == PATCHFD_OP_BOUNDARY && !p->discontinuous) {
-    dir->SELECT_MATRIX(2, C, c->n * (c->n + 2));
-    dir->SELECT_VECTOR(0, mu[0]);
-    dir->SELECT_VECTOR(1, mu[1]);
-    dir->SELECT_VECTOR(2, alpha[0]);
-    dir->SELECT_VECTOR(3, alpha[1]);
-  } else if (operation != PATCHFD_OP_SOLVE) {
-    const PetscInt columns = p->discontinuous ? c->n : c->n + 2;
-
-    dir->SELECT_MATRIX(3, MI, c->n * columns);
-    dir->SELECT_MATRIX(4, AI, c->n * columns);
-    if (c->E[0]) {
-      dir->SELECT_MATRIX(5, E[0], c->n * dir->ext);
-      dir->SELECT_MATRIX(6, E[1], c->n * dir->ext);
-    }
-  }
-  dir->SELECT_VECTOR(4, lambda);
-}
-
-/* 1 / D of the batch at hand, in the order of the modes */
-static Coef SeparableReciprocals(SeparablePlan *p, const BatchDirection d[3])
-{
-  V *inv = p->inv;
-
-  if (p->ntable && d[0].same && d[1].same && d[2].same) {
-    const PetscInt t = (PetscInt)(d[0].c - p->cls[0]) + p->field.dir[0]->nclass * ((PetscInt)(d[1].c - p->cls[1]) + p->field.dir[1]->nclass * (PetscInt)(d[2].c - p->cls[2]));
-
-    return (Coef){p->table[t], NULL};
-  }
-  for (PetscInt k = 0; k < d[2].n; k++) {
-    for (PetscInt j = 0; j < d[1].n; j++) {
-      for (PetscInt i = 0; i < d[0].n; i++, inv++) {
-        const V D = d[0].lambda[i] + d[1].lambda[j] + d[2].lambda[k];
-
-        for (int l = 0; l < VL; l++) (*inv)[l] = D[l] == 0 ? 0 : 1 / D[l];
-      }
-    }
-  }
-  return (Coef){NULL, p->inv};
-}
-
-static inline void SeparableScale(size_t size, Coef inv, V *u)
-{
-  for (size_t i = 0; i < size; i++) u[i] *= inv.s ? Splat(inv.s[i]) : inv.v[i];
-}
+#include "separable.h"
 
 /* u = b_I - A_{I,closure} x: the three-dimensional version of the operator in operator.h with rectangular matrices */
 static void SeparableResidual(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const REAL *x, const REAL *b, PetscBool zero)
@@ -327,50 +102,78 @@ static void SeparableResidualCells(SeparablePlan *p, const BatchDirection d[3], 
   for (size_t i = 0; i < size; i++) p->u[i] -= p->t[i];
 }
 
-/* where the lanes are, if all of them have what is around them in the box: quicker than a Batch.  cut[d][l] as in the plan; whether any is */
-static PetscBool SeparableRows(const SeparablePlan *p, int count, const PetscInt patch[3][VL], BatchRows *r, unsigned char cut[3][VL], PetscBool *any)
+/* The rows of the lanes in an array, if all of them have what is around them in the box: quicker than a Batch.  Empty lanes have those of the last one, and its numbers */
+typedef struct {
+  ptrdiff_t     offset[VL];
+  unsigned char cut[3][VL]; /* as in the plan */
+  PetscBool     any;        /* is any lane cut? */
+} LaneRows;
+
+static PetscBool SeparableRows(const SeparablePlan *p, int count, const PetscInt patch[3][VL], LaneRows *r)
 {
   int all = 0;
 
-  r->last   = r->npart = 0;
-  r->nwhole = count;
-  for (int l = 0; l < count; l++) {
-    r->whole[l]  = l;
+  for (int l = 0; l < VL; l++) {
+    const int from = PetscMin(l, count - 1);
+
     r->offset[l] = 0;
     for (int d = 0; d < 3; d++) {
-      r->offset[l] += p->offset[d][patch[d][l]];
-      all |= cut[d][l] = p->cut[d][patch[d][l]];
+      r->offset[l] += p->offset[d][patch[d][from]];
+      all |= r->cut[d][l] = p->cut[d][patch[d][from]];
     }
-    r->last = PetscMax(r->last, r->offset[l]);
   }
-  *any = (PetscBool)(all != 0);
+  r->any = (PetscBool)(all != 0);
   return (PetscBool)!(all & 4);
 }
 
+static inline void LanePlaces(const LaneRows *r, const REAL *x, REAL *at[VL])
+{
+  for (int l = 0; l < VL; l++) at[l] = (REAL *)x + r->offset[l];
+}
+
 /* zero in the lanes that are cut at end e of direction d: `count` numbers, `stride` apart */
-static inline void SeparableCut(const unsigned char cut[VL], int count, int e, PetscInt numbers, PetscInt stride, V *u)
+static inline void SeparableCut(const unsigned char cut[VL], int e, PetscInt numbers, PetscInt stride, V *u)
 {
   VMask keep;
   int   any = 0;
 
-  for (int l = 0; l < VL; l++) keep[l] = -1;
-  for (int l = 0; l < count; l++) {
-    if (!(cut[l] & (e + 1))) continue;
-    keep[l] = 0;
-    any     = 1;
+  for (int l = 0; l < VL; l++) {
+    keep[l] = cut[l] & (e + 1) ? 0 : -1;
+    any |= cut[l] & (e + 1);
   }
   for (PetscInt i = 0; i < numbers && any; i++) ((VMask *)u)[i * stride] &= keep;
+}
+
+/* rows of c[0] numbers, from number `first` on; `pitch` apart in `to`, planes `plane` */
+static __attribute__((noinline)) void LaneFace(REAL *const at[VL], ptrdiff_t first, const PetscInt c[3], const ptrdiff_t stride[3], ptrdiff_t pitch, ptrdiff_t plane, V *to)
+{
+#define ROWS_OF(N) \
+  for (PetscInt k = 0; k < c[2]; k++) { \
+    ptrdiff_t row = first + k * stride[2]; \
+\
+    for (PetscInt j = 0; j < c[1]; j++, row += stride[1]) RowLoad(at, row, N, PETSC_FALSE, to + k * plane + j * pitch); \
+  }
+  switch (c[0]) {
+#define LENGTH(N) \
+  case N: ROWS_OF(N); break;
+    LENGTHS(LENGTH)
+#undef LENGTH
+  default: ROWS_OF(c[0]);
+  }
+#undef ROWS_OF
 }
 
 /*
   The closures of the faces: face[f][e] in direction f, that in y without its rim in z, that in x without rims but with room for them, which
   SeparableFaces() takes from the others.  From rows where those are known, otherwise as batches.
 */
-static void SeparableGatherFaces(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const BatchRows *r, const unsigned char cut[3][VL], PetscBool any, const REAL *x)
+static void SeparableGatherFaces(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const LaneRows *r, const REAL *x)
 {
   const PatchFDBox *box       = &p->field.box;
   const ptrdiff_t   stride[3] = {1, box->n[0], (ptrdiff_t)box->n[0] * box->n[1]};
+  REAL             *at[VL];
 
+  if (r) LanePlaces(r, x, at);
   for (int f = 0; f < 3; f++) {
     PetscInt  c[3];
     ptrdiff_t pitch, plane, rim = 0;
@@ -386,12 +189,12 @@ static void SeparableGatherFaces(SeparablePlan *p, const BatchDirection d[3], co
       V *const to = p->face[f][e] + (f ? 0 : d[2].ext * plane + d[1].ext);
 
       if (r) {
-        RowsGather(r, (e ? d[f].n : -1) * stride[f] - rim, c, box, x, pitch, plane, to);
-        if (!any) continue;
-        SeparableCut(cut[f], r->nwhole, e, f ? c[0] * c[1] * c[2] : plane * d[2].n, 1, to);
+        LaneFace(at, (e ? d[f].n : -1) * stride[f] - rim, c, stride, pitch, plane, to);
+        if (!r->any) continue;
+        SeparableCut(r->cut[f], e, f ? c[0] * c[1] * c[2] : plane * d[2].n, 1, to);
         for (int i = 0; i < 2; i++) {
-          if (f > 0) SeparableCut(cut[0], r->nwhole, i, c[1] * c[2], c[0], to + i * (c[0] - 1));
-          if (f > 1 && d[1].ext) SeparableCut(cut[1], r->nwhole, i, c[0], 1, to + i * (c[1] - 1) * c[0]);
+          if (f > 0) SeparableCut(r->cut[0], i, c[1] * c[2], c[0], to + i * (c[0] - 1));
+          if (f > 1 && d[1].ext) SeparableCut(r->cut[1], i, c[0], 1, to + i * (c[1] - 1) * c[0]);
         }
       } else {
         Batch face = *free;
@@ -422,7 +225,7 @@ static inline void SeparablePair(PetscBool parity, PetscInt count, V *a, V *b)
 /* lines of a direction from the closure to modes; nothing where the direction does not exist */
 static inline void SeparableClosure(SeparablePlan *p, const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, V *out)
 {
-  if (d->ext) TransformClosure(d, inner, outer, in, inner * (d->n + 2), out, inner * d->n, p->line);
+  if (d->ext) TransformClosure(d, inner, outer, in, out, p->line);
   else memcpy(out, in, (size_t)(inner * outer) * sizeof(V));
 }
 
@@ -458,89 +261,127 @@ static void SeparableFaces(SeparablePlan *p, const BatchDirection d[3])
   }
 }
 
-/* u = (u - sum of c[t] Y[t] - alpha0 Y0) / D for the modes i of one row; Y0 is what the x faces give, constant in a row */
-static inline __attribute__((always_inline)) void CombineModes(PetscInt from, PetscInt end, V *u, Coef inv, int nt, const V c[], const V *const Y[], int n0, V *const alpha0[], const V Y0[])
-{
-  for (PetscInt i = from; i < end; i++) {
-    V g = u[i];
+/* What a batch is solved with: 1 / D; the values of the faces, or not; where rows of b are read and of x written, or NULL where u has the one and gets the other */
+typedef struct {
+  Coef            inv;
+  PetscBool       faces;
+  const LaneRows *rows;
+  const REAL     *b;
+  REAL           *x, omega;
+} Solve;
 
-    for (int j = 0; j < n0; j++) g -= alpha0[j][i] * Y0[j];
-    for (int j = 0; j < nt; j++) g -= c[j] * Y[j][i];
-    u[i] = g * (inv.s ? Splat(inv.s[i]) : inv.v[i]);
+/* u = (S' S') b or u, plane by plane, which stays in the cache */
+static inline __attribute__((always_inline)) void SolveToModes(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscBool parity, const Solve *s, V *u, V *line)
+{
+  const BatchDirection *d = p->dir;
+  const PatchFDBox     *box = &p->field.box;
+  REAL                 *at[VL];
+
+  if (s->rows) LanePlaces(s->rows, s->b, at);
+  for (PetscInt k = 0; k < d[2].n; k++, u += n0 * n1) {
+    ptrdiff_t from = (ptrdiff_t)k * box->n[1] * box->n[0];
+
+    for (PetscInt j = 0; j < n1; j++, from += box->n[0]) {
+      V *const row = u + j * n0;
+
+      if (s->rows) RowLoad(at, from, n0, parity || d[0].ext, row);
+      if (parity || d[0].ext) ModesLine(d[0].modes, parity || d[0].parity, n0, PETSC_FALSE, row, 1, row, 1, line);
+    }
+    for (PetscInt i = 0; i < n0 && (parity || d[1].ext); i++) ModesLine(d[1].modes, parity || d[1].parity, n1, PETSC_FALSE, u + i, n0, u + i, n0, line);
   }
 }
 
 /*
-  u = (u - sum_f alpha_f Y_f) / D.  With parity in a direction the even modes see the faces' sum (e = 0), the odd ones the difference (e = 1); without it
-  every mode sees both.
+  A line in z: to modes, u = (u - sum_f alpha_f Y_f) / D, and back.  With parity in a direction the even modes see the faces' sum (e = 0), the odd ones the
+  difference (e = 1); without it every mode sees both.
 */
-static void SeparableCombine(SeparablePlan *p, const BatchDirection d[3], Coef inv)
+static inline __attribute__((always_inline)) void SolveLine(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscInt n2, PetscBool parity, const Solve *s, PetscInt i, PetscInt j, V *u, V *line, V *g)
 {
-  const PetscInt n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
+  const BatchDirection *d     = p->dir;
+  const PetscBool       p0    = (PetscBool)(parity || d[0].parity), p1 = (PetscBool)(parity || d[1].parity), p2 = (PetscBool)(parity || d[2].parity), deep = (PetscBool)(n2 > 1 || d[2].ext);
+  const PetscInt        plane = n0 * n1, at = j * n0 + i, odd0 = i >= (n0 + 1) / 2, odd1 = j >= (n1 + 1) / 2;
+  const V *const        x[2] = {p->Y[0][p0 ? odd0 : 0] + j, p->Y[0][p0 ? odd0 : 1] + j}, *const y[2] = {p->Y[1][p1 ? odd1 : 0] + i, p->Y[1][p1 ? odd1 : 1] + i};
+  const V *const        z[2] = {p->Y[2][0] + at, p->Y[2][1] + at};
+  const REAL *const     inv = s->inv.s + at;
 
-  for (PetscInt k = 0; k < n2; k++) {
-    for (PetscInt j = 0; j < n1; j++) {
-      const PetscInt m[3] = {0, j, k}, row[3] = {0, k * n0, j * n0}, at = k * n1 + j;
-      V             *u = p->u + at * n0;
-      const Coef     v = {inv.s ? inv.s + at * n0 : NULL, inv.s ? NULL : inv.v + at * n0};
-      const V        Y0[2] = {p->Y[0][0][at], p->Y[0][1][at]}, *Y[4];
-      V              c[4];
-      int            nt = 0;
+  if (deep) ModesLine(d[2].modes, p2, n2, PETSC_FALSE, u + at, plane, g, 1, line);
+  else g[0] = u[at];
+  if (s->faces)
+    _Pragma("GCC unroll 16") for (PetscInt k = 0; k < n2; k++) {
+      g[k] -= FacePair(p0, n0, i, d[0].alpha, x[0][k * n1], x[1][k * n1]);
+      if (parity || d[1].ext) g[k] -= FacePair(p1, n1, j, d[1].alpha, y[0][k * n0], y[1][k * n0]);
+      if (deep) g[k] -= FacePair(p2, n2, k, d[2].alpha, *z[0], *z[1]);
+    }
+  _Pragma("GCC unroll 16") for (PetscInt k = 0; k < n2; k++) g[k] *= parity || s->inv.s ? Splat(inv[k * plane]) : s->inv.v[k * plane + at];
+  if (deep) NodesLine(&d[2], p2, n2, s->faces ? z[0] : NULL, z[1], g, 1, u + at, plane, line);
+  else u[at] = g[0];
+}
 
-      for (int f = 1; f < 3; f++) {
-        for (int e = 0; e < 2; e++) {
-          if (!d[f].ext || (d[f].parity && (m[f] >= d[f].even) != e)) continue;
-          c[nt]   = d[f].alpha[d[f].parity ? 0 : e][m[f]];
-          Y[nt++] = p->Y[f][e] + row[f];
-        }
+/* (S S) u, with what the faces give on the way, to u or x = (1 - omega) x + omega u */
+static inline __attribute__((always_inline)) void SolveToNodes(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscBool parity, const Solve *s, V *u, V *line)
+{
+  const BatchDirection *d = p->dir;
+  const PatchFDBox     *box = &p->field.box;
+  REAL                 *at[VL];
+
+  if (s->rows) LanePlaces(s->rows, s->x, at);
+  for (PetscInt k = 0; k < d[2].n; k++, u += n0 * n1) {
+    ptrdiff_t      to     = (ptrdiff_t)k * box->n[1] * box->n[0];
+    const PetscInt across = (k + d[2].ext) * n0, along = (k + d[2].ext) * (n1 + 2 * d[1].ext) + d[1].ext;
+
+    for (PetscInt i = 0; i < n0 && (parity || d[1].ext); i++)
+      NodesLine(&d[1], parity || d[1].parity, n1, s->faces ? p->rows[0] + across + i : NULL, p->rows[1] + across + i, u + i, n0, u + i, n0, line);
+    for (PetscInt j = 0; j < n1; j++, to += box->n[0]) {
+      V *const row = u + j * n0;
+
+      if (parity || d[0].ext) NodesLine(&d[0], parity || d[0].parity, n0, s->faces ? p->face[0][0] + along + j : NULL, p->face[0][1] + along + j, row, 1, row, 1, line);
+      if (!s->rows) continue;
+      if (s->omega != 1) {
+        RowLoad(at, to, n0, parity || d[0].ext, line);
+        for (PetscInt i = 0; i < n0; i++) row[i] = (1 - s->omega) * line[i] + s->omega * row[i];
       }
-      if (d[0].parity && nt == 2) { /* uniform meshes in 3D */
-        CombineModes(0, d[0].even, u, v, 2, c, Y, 1, d[0].alpha, &Y0[0]);
-        CombineModes(d[0].even, n0, u, v, 2, c, Y, 1, d[0].alpha, &Y0[1]);
-      } else if (d[0].parity) {
-        CombineModes(0, d[0].even, u, v, nt, c, Y, 1, d[0].alpha, &Y0[0]);
-        CombineModes(d[0].even, n0, u, v, nt, c, Y, 1, d[0].alpha, &Y0[1]);
-      } else CombineModes(0, n0, u, v, nt, c, Y, 2, d[0].alpha, Y0);
+      RowStore(at, to, n0, row);
     }
   }
 }
 
-/* u = (S' S' S') u, all in place, by planes that stay in the cache */
-static void SeparableToModes(SeparablePlan *p, V *u)
+static inline __attribute__((always_inline)) void SolveLines(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscInt n2, PetscBool parity, const Solve *s, V *u, V *line, V *g)
 {
-  const BatchDirection *d  = p->dir;
-  const PetscInt        n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
-
-  for (PetscInt k = 0; k < n2; k++) {
-    if (d[0].ext) TransformToModes(&d[0], 1, n1, u + k * n1 * n0, n0, u + k * n1 * n0, n0, p->line);
-    if (d[1].ext) TransformToModes(&d[1], n0, 1, u + k * n1 * n0, 0, u + k * n1 * n0, 0, p->line);
-  }
-  if (d[2].ext) TransformToModes(&d[2], n0 * n1, 1, u, 0, u, 0, p->line);
+  for (PetscInt j = 0; j < n1; j++)
+    for (PetscInt i = 0; i < n0; i++) SolveLine(p, n0, n1, n2, parity, s, i, j, u, line, g);
 }
 
-/* u = (S S S) u, and with faces what they give on the way */
-static void SeparableToNodes(SeparablePlan *p, PetscBool faces, V *u)
-{
-  const BatchDirection *d  = p->dir;
-  const PetscInt        n0 = d[0].n, n1 = d[1].n, n2 = d[2].n;
-
-  if (d[2].ext) TransformToNodes(&d[2], n0 * n1, 1, u, faces ? p->Y[2][0] : NULL, faces ? p->Y[2][1] : NULL, p->line);
-  for (PetscInt k = 0; k < n2; k++) {
-    const PetscInt row = (k + d[2].ext) * n0, face = (k + d[2].ext) * (n1 + 2 * d[1].ext) + d[1].ext;
-
-    if (d[1].ext) TransformToNodes(&d[1], n0, 1, u + k * n1 * n0, faces ? p->rows[0] + row : NULL, faces ? p->rows[1] + row : NULL, p->line);
-    if (d[0].ext) TransformToNodes(&d[0], 1, n1, u + k * n1 * n0, faces ? p->face[0][0] + face : NULL, faces ? p->face[0][1] + face : NULL, p->line);
+/* the same with lengths that the compiler knows: squares and cubes with parity in all directions and numbers 1 / D for all lanes */
+#define LENGTH(N) \
+  static __attribute__((noinline)) void SolveCube##N(const SeparablePlan *p, const Solve *s, V *u) \
+  { \
+    V line[2 * N], g[N]; \
+\
+    SolveToModes(p, N, N, PETSC_TRUE, s, u, line); \
+    if (p->dir[2].ext) SolveLines(p, N, N, N, PETSC_TRUE, s, u, line, g); \
+    else SolveLines(p, N, N, 1, PETSC_TRUE, s, u, line, g); \
+    SolveToNodes(p, N, N, PETSC_TRUE, s, u, line); \
   }
-}
+LENGTHS(LENGTH)
+#undef LENGTH
 
-/* u = (S S S) D^{-1} (S' S' S') u in all lanes, for the classes that are selected; inv = 1 / D */
-static void SeparableInvert(SeparablePlan *p, Coef inv, V *u)
+/* u = (S S S) D^{-1} (S' S' S') u in all lanes, for the classes that are selected, and what else s asks for */
+static __attribute__((noinline)) void SeparableInvert(SeparablePlan *p, const Solve *s, V *u)
 {
-  const BatchDirection *d = p->dir;
+  const BatchDirection *d    = p->dir;
+  PetscBool             cube = (PetscBool)(s->inv.s && d[0].ext && d[1].ext && d[0].n == d[1].n && d[0].parity && d[1].parity);
 
-  SeparableToModes(p, u);
-  SeparableScale((size_t)(d[0].n * d[1].n * d[2].n), inv, u);
-  SeparableToNodes(p, PETSC_FALSE, u);
+  if (d[2].ext) cube = (PetscBool)(cube && d[2].n == d[0].n && d[2].parity);
+  switch (cube ? d[0].n : 0) {
+#define LENGTH(N) \
+  case N: SolveCube##N(p, s, u); break;
+    LENGTHS(LENGTH)
+#undef LENGTH
+  default:
+    SolveToModes(p, d[0].n, d[1].n, PETSC_FALSE, s, u, p->line);
+    SolveLines(p, d[0].n, d[1].n, d[2].n, PETSC_FALSE, s, u, p->line, p->line + 2 * p->longest);
+    SolveToNodes(p, d[0].n, d[1].n, PETSC_FALSE, s, u, p->line);
+  }
 }
 
 /* the same for patches that are given by their numbers */
@@ -548,33 +389,26 @@ static void SeparableSolve(SeparablePlan *p, int count, const PetscInt patch[3][
 {
   for (int i = 0; i < 3; i++) SeparableSelect(p, i, count, patch[i], PATCHFD_OP_SOLVE);
   p->lastop = PATCHFD_OP_SOLVE;
-  SeparableInvert(p, SeparableReciprocals(p, p->dir), u);
+  SeparableInvert(p, &(Solve){.inv = SeparableReciprocals(p, p->dir)}, u);
 }
 
 /* x_I = (1 - omega) x_I + omega A_II^{-1} (b_I - A_IB x_B) in a continuous space */
 static void SeparableBoundary(SeparablePlan *p, const PetscInt patch[3][VL], Batch *free, const PetscInt n[3], Coef inv, REAL omega, PetscBool zero, REAL *x, const REAL *b)
 {
   const PatchFDBox *box = &p->field.box;
-  unsigned char     cut[3][VL];
-  BatchRows         rows;
-  PetscBool         any;
-  const PetscBool   quick = SeparableRows(p, free->count, patch, &rows, cut, &any);
+  LaneRows          rows;
+  const PetscBool   quick = SeparableRows(p, free->count, patch, &rows);
 
-  if (quick) RowsGather(&rows, 0, n, box, b, n[0], n[0] * n[1], p->u);
-  else {
+  if (!quick) {
     BatchClip(free, n, p->field.read);
     Gather(free, n, box, b, p->u);
   }
-  SeparableToModes(p, p->u);
-  if (zero) SeparableScale((size_t)(n[0] * n[1] * n[2]), inv, p->u);
-  else {
-    SeparableGatherFaces(p, p->dir, free, quick ? &rows : NULL, (const unsigned char(*)[VL])cut, any, x);
+  if (!zero) {
+    SeparableGatherFaces(p, p->dir, free, quick ? &rows : NULL, x);
     SeparableFaces(p, p->dir);
-    SeparableCombine(p, p->dir, inv);
   }
-  SeparableToNodes(p, (PetscBool)!zero, p->u);
-  if (quick) RowsScatter(&rows, n, omega, p->u, 1 - omega, box, x);
-  else Scatter(free, n, omega, p->u, 1 - omega, box, x);
+  SeparableInvert(p, &(Solve){.inv = inv, .faces = (PetscBool)!zero, .rows = quick ? &rows : NULL, .b = b, .x = x, .omega = omega}, p->u);
+  if (!quick) Scatter(free, n, omega, p->u, 1 - omega, box, x);
 }
 
 /* One batch of patches, all of the same size */
@@ -601,7 +435,7 @@ static void SeparableBatch(SeparablePlan *p, PatchFDPatchOp operation, const Pet
     Scatter(free, n, 1, p->u, 0, box, r);
     return;
   }
-  SeparableInvert(p, SeparableReciprocals(p, d), p->u);
+  SeparableInvert(p, &(Solve){.inv = SeparableReciprocals(p, d)}, p->u);
   Scatter(free, n, omega, p->u, operation == PATCHFD_OP_BOUNDARY ? 1 - omega : 1, box, x);
 }
 

@@ -9,32 +9,32 @@
 typedef struct {
   PetscInt  n, even; /* modes; even ones come first */
   PetscBool parity;
-  REAL     *S, *St, *C, *MI, *AI;             /* full matrices; C, MI and AI with the columns of the closure in a continuous space, C is only there */
-  REAL     *E[2];                             /* discontinuous: columns of A for the cell below and above; MI, AI are M_II, A_II */
-  REAL     *Se, *So, *Ste, *Sto, *Ce, *Co;    /* parity: the halves that act on sums (even) and differences (odd) */
+  REAL     *modes[3], *closure[3], *nodes[3]; /* S', C (only in a continuous space), S: full, and with parity the halves that act on sums and on differences */
+  REAL     *MI, *AI;                          /* with the columns of the closure in a continuous space, otherwise M_II and A_II */
+  REAL     *E[2];                             /* discontinuous: columns of A for the cell below and above */
   REAL     *lambda, *mu[2], *alpha[2];
 } EigenClass;
 
-/* the matrices and vectors of one direction for the batch at hand */
+/* the matrices and vectors of one direction for the batch at hand, an entry of each lane in a vector.  Of S', C and S with parity both halves */
 typedef struct {
-  PetscInt  n, ext, even;
-  PetscBool same, parity;
-  Coef      S, St, C, MI, AI, E[2];
-  const EigenClass *c;                 /* the common class, when parity is used */
-  V        *lambda, *mu[2], *alpha[2]; /* a vector for each lane */
+  PetscInt          n, ext;
+  PetscBool         same, parity;
+  Coef              MI, AI, E[2];
+  const EigenClass *c; /* of the first lane */
+  V                *modes[2], *closure[2], *nodes[2], *lambda, *mu[2], *alpha[2];
 } BatchDirection;
 
-/* of rows modes x columns nodes, `columns` in all, or the reverse */
-static PetscErrorCode EigenHalves(PetscInt n, PetscInt even, PetscInt columns, PetscBool forward, const REAL *full, REAL **e, REAL **o)
+/* full[0], of rows modes x columns nodes, `columns` in all, or the reverse, in halves */
+static PetscErrorCode EigenHalves(PetscInt n, PetscInt even, PetscInt columns, PetscBool forward, REAL *full[3])
 {
   const PetscInt odd = n - even, ce = even + (columns - n) / 2, co = odd + (columns - n) / 2;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc2((size_t)(even * ce), e, (size_t)(odd * co), o));
+  PetscCall(PetscMalloc2((size_t)(even * ce), &full[1], (size_t)(odd * co), &full[2]));
   for (PetscInt i = 0; i < even; i++)
-    for (PetscInt j = 0; j < ce; j++) (*e)[i * ce + j] = full[i * columns + j];
+    for (PetscInt j = 0; j < ce; j++) full[1][i * ce + j] = full[0][i * columns + j];
   for (PetscInt i = 0; i < odd; i++)
-    for (PetscInt j = 0; j < co; j++) (*o)[i * co + j] = forward ? full[(even + i) * columns + j] : full[i * columns + even + j];
+    for (PetscInt j = 0; j < co; j++) full[2][i * co + j] = forward ? full[0][(even + i) * columns + j] : full[0][i * columns + even + j];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,16 +58,19 @@ static PetscErrorCode EigenClassCreate(const PatchFDEigen *e, EigenClass *c)
   c->n      = e->n;
   c->even   = (e->n + 1) / 2;
   c->parity = e->parity;
-  PetscCall(RealCopy(n * n, e->S, &c->S));
-  PetscCall(RealCopy(n * n, e->S, &c->St));
+  PetscCall(RealCopy(n * n, e->S, &c->nodes[0]));
+  PetscCall(RealCopy(n * n, e->S, &c->modes[0]));
   for (size_t i = 0; i < n; i++)
-    for (size_t j = 0; j < n; j++) c->St[i * n + j] = c->S[j * n + i];
+    for (size_t j = 0; j < n; j++) c->modes[0][i * n + j] = c->nodes[0][j * n + i];
   if (e->mu[0]) {
-    PetscCall(PetscMalloc1(n * (n + 2), &c->C));
+    REAL *C;
+
+    PetscCall(PetscMalloc1(n * (n + 2), &C));
+    c->closure[0] = C;
     for (size_t i = 0; i < n; i++) {
-      c->C[i * (n + 2)]         = (REAL)e->mu[0][i];
-      c->C[i * (n + 2) + n + 1] = (REAL)e->mu[1][i];
-      for (size_t j = 0; j < n; j++) c->C[i * (n + 2) + j + 1] = (REAL)e->T[i * n + j];
+      C[i * (n + 2)]         = (REAL)e->mu[0][i];
+      C[i * (n + 2) + n + 1] = (REAL)e->mu[1][i];
+      for (size_t j = 0; j < n; j++) C[i * (n + 2) + j + 1] = (REAL)e->T[i * n + j];
     }
   }
   PetscCall(ColumnsCopy(e, e->MI, e->mu[0] ? 0 : ext, e->mu[0] ? n + 2 * ext : n, &c->MI));
@@ -79,9 +82,9 @@ static PetscErrorCode EigenClassCreate(const PatchFDEigen *e, EigenClass *c)
     PetscCall(RealCopy(n, e->alpha[i], &c->alpha[i]));
   }
   if (e->parity) {
-    PetscCall(EigenHalves(e->n, c->even, e->n, PETSC_FALSE, c->S, &c->Se, &c->So));
-    PetscCall(EigenHalves(e->n, c->even, e->n, PETSC_TRUE, c->St, &c->Ste, &c->Sto));
-    if (c->C) PetscCall(EigenHalves(e->n, c->even, e->n + 2, PETSC_TRUE, c->C, &c->Ce, &c->Co));
+    PetscCall(EigenHalves(e->n, c->even, e->n, PETSC_FALSE, c->nodes));
+    PetscCall(EigenHalves(e->n, c->even, e->n, PETSC_TRUE, c->modes));
+    if (e->mu[0]) PetscCall(EigenHalves(e->n, c->even, e->n + 2, PETSC_TRUE, c->closure));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -89,9 +92,9 @@ static PetscErrorCode EigenClassCreate(const PatchFDEigen *e, EigenClass *c)
 static PetscErrorCode EigenClassDestroy(EigenClass *c)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree(c->S));
-  PetscCall(PetscFree(c->St));
-  PetscCall(PetscFree(c->C));
+  PetscCall(PetscFree(c->modes[0]));
+  PetscCall(PetscFree(c->closure[0]));
+  PetscCall(PetscFree(c->nodes[0]));
   PetscCall(PetscFree(c->MI));
   PetscCall(PetscFree(c->AI));
   PetscCall(PetscFree(c->lambda));
@@ -100,66 +103,55 @@ static PetscErrorCode EigenClassDestroy(EigenClass *c)
     PetscCall(PetscFree(c->mu[i]));
     PetscCall(PetscFree(c->alpha[i]));
   }
-  PetscCall(PetscFree2(c->Se, c->So));
-  PetscCall(PetscFree2(c->Ste, c->Sto));
-  PetscCall(PetscFree2(c->Ce, c->Co));
+  PetscCall(PetscFree2(c->modes[1], c->modes[2]));
+  PetscCall(PetscFree2(c->closure[1], c->closure[2]));
+  PetscCall(PetscFree2(c->nodes[1], c->nodes[2]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- transforms of a direction ---- */
+/* ---- transforms of a line; `line` is a work line ---- */
 
-typedef enum {
-  TO_MODES,      /* S': right-hand sides */
-  CLOSURE_MODES, /* C: values on the closure */
-  TO_NODES       /* S */
-} Transform;
-
-/* to modes from the n nodes of a patch, or from those of its closure; in and out may be the same.  `line` is a work line */
-static inline __attribute__((always_inline)) void ModesLine(const BatchDirection *d, PetscBool parity, PetscInt n, PetscBool closure, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+/* to modes from the n nodes of a patch, or from those of its closure; in and out may be the same */
+static inline __attribute__((always_inline)) void ModesLine(V *const m[2], PetscBool parity, PetscInt n, PetscBool closure, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
 {
-  const PetscInt even = (n + 1) / 2, odd = n / 2, rim = closure ? 1 : 0, m = n + 2 * rim;
+  const PetscInt even = (n + 1) / 2, odd = n / 2, rim = closure ? 1 : 0, c = n + 2 * rim;
 
   if (!parity) {
-    for (PetscInt i = 0; i < m; i++) line[i] = in[i * is];
-    Line(n, m, closure ? d->C : d->St, line, 1, out, os, PETSC_FALSE);
+    for (PetscInt i = 0; i < c; i++) line[i] = in[i * is];
+    LineEach(n, c, m[0], line, 1, out, os, PETSC_FALSE);
     return;
   }
   _Pragma("GCC unroll 9") for (PetscInt i = 0; i < odd + rim; i++) {
-    const V a = in[i * is], b = in[(m - 1 - i) * is];
+    const V a = in[i * is], b = in[(c - 1 - i) * is];
 
     line[i]              = a + b;
     line[even + rim + i] = a - b;
   }
   if (even > odd) line[odd + rim] = in[(odd + rim) * is];
-  LineSame(even, even + rim, closure ? d->c->Ce : d->c->Ste, line, 1, out, os, PETSC_FALSE);
-  LineSame(odd, odd + rim, closure ? d->c->Co : d->c->Sto, line + even + rim, 1, out + even * os, os, PETSC_FALSE);
+  LineEach(even, even + rim, m[0], line, 1, out, os, PETSC_FALSE);
+  LineEach(odd, odd + rim, m[1], line + even + rim, 1, out + even * os, os, PETSC_FALSE);
 }
 
-/* what the values of the two faces at the ends of lines subtract from modes: one number each for a line, or with parity their sum and difference */
-typedef struct {
-  const V *value[2]; /* or NULL */
-} Lift;
+/* what a pair of faces is in mode i, times its factors: with parity `lo` is their sum and `hi` their difference */
+static inline __attribute__((always_inline)) V FacePair(PetscBool parity, PetscInt n, PetscInt i, V *const factor[2], V lo, V hi)
+{
+  return parity ? factor[0][i] * (i < (n + 1) / 2 ? lo : hi) : factor[0][i] * lo + factor[1][i] * hi;
+}
 
-/* to nodes, for line l of those that the faces have values for */
-static inline __attribute__((always_inline)) void NodesLine(const BatchDirection *d, PetscBool parity, PetscInt n, const Lift *lift, ptrdiff_t l, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
+/* to nodes; `faces` are the values of the line's two, or NULL */
+static inline __attribute__((always_inline)) void NodesLine(const BatchDirection *d, PetscBool parity, PetscInt n, const V *lo, const V *hi, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *line)
 {
   const PetscInt even = (n + 1) / 2, odd = n / 2;
 
   _Pragma("GCC unroll 16") for (PetscInt i = 0; i < n; i++) line[i] = in[i * is];
-  if (lift->value[0]) {
-    const V lo = lift->value[0][l], hi = lift->value[1][l];
-
-    _Pragma("GCC unroll 16") for (PetscInt i = 0; i < n; i++) {
-      if (parity) line[i] -= d->mu[0][i] * (i < even ? lo : hi);
-      else line[i] -= d->mu[0][i] * lo + d->mu[1][i] * hi;
-    }
-  }
+  if (lo)
+    _Pragma("GCC unroll 16") for (PetscInt i = 0; i < n; i++) line[i] -= FacePair(parity, n, i, d->mu, *lo, *hi);
   if (!parity) {
-    Line(n, n, d->S, line, 1, out, os, PETSC_FALSE);
+    LineEach(n, n, d->nodes[0], line, 1, out, os, PETSC_FALSE);
     return;
   }
-  LineSame(even, even, d->c->Se, line, 1, line + n, 1, PETSC_FALSE);
-  LineSame(odd, odd, d->c->So, line + even, 1, line + n + even, 1, PETSC_FALSE);
+  LineEach(even, even, d->nodes[0], line, 1, line + n, 1, PETSC_FALSE);
+  LineEach(odd, odd, d->nodes[1], line + even, 1, line + n + even, 1, PETSC_FALSE);
   if (even > odd) out[odd * os] = line[n + odd];
   _Pragma("GCC unroll 8") for (PetscInt i = 0; i < odd; i++) {
     const V e = line[n + i], o = line[n + even + i];
@@ -169,58 +161,29 @@ static inline __attribute__((always_inline)) void NodesLine(const BatchDirection
   }
 }
 
-/*
-  `inner` lines, each inner x outer of a block: entry i of line (l, o) at l + (i + o * n) * inner, with is and os entries between
-  the groups o of in and out.  With parity and the usual degrees the lengths are known to the compiler.
-*/
-static inline __attribute__((always_inline)) void TransformAll(const BatchDirection *d, Transform t, PetscInt inner, PetscInt outer, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, const Lift *lift, V *work)
+/* FUNCTION(n) for each length of a line that the compiler is to know: the usual degrees have parity */
+#define LENGTHS(FUNCTION) FUNCTION(1) FUNCTION(3) FUNCTION(5) FUNCTION(7) FUNCTION(9) FUNCTION(11) FUNCTION(13) FUNCTION(15)
+
+/* `inner` lines from the closure, each inner x outer of a block: entry i of line (l, o) at l + (i + o * n) * inner */
+static inline __attribute__((always_inline)) void ClosureLines(const BatchDirection *d, PetscBool parity, PetscInt n, PetscInt inner, PetscInt outer, const V *in, V *out, V *line)
 {
-#define LINES(PARITY, N, LINE) \
-  for (PetscInt o = 0; o < outer; o++) { \
-    for (PetscInt l = 0; l < inner; l++) { \
-      if (t == TO_NODES) NodesLine(d, PARITY, N, lift, o * inner + l, in + o * is + l, inner, out + o * os + l, inner, LINE); \
-      else ModesLine(d, PARITY, N, (PetscBool)(t == CLOSURE_MODES), in + o * is + l, inner, out + o * os + l, inner, LINE); \
-    } \
-  }
-#define CASE(N) \
+  for (PetscInt o = 0; o < outer; o++)
+    for (PetscInt l = 0; l < inner; l++) ModesLine(d->closure, parity, n, PETSC_TRUE, in + o * inner * (n + 2) + l, inner, out + o * inner * n + l, inner, line);
+}
+
+static __attribute__((noinline)) void TransformClosure(const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, V *out, V *work)
+{
+  switch (d->parity ? d->n : 0) {
+#define LENGTH(N) \
   case N: { \
-    V line[2 * N + 2]; \
+    V line[N + 2]; \
 \
-    LINES(PETSC_TRUE, N, line); \
-    return; \
+    if (inner == 1) ClosureLines(d, PETSC_TRUE, N, 1, outer, in, out, line); \
+    else ClosureLines(d, PETSC_TRUE, N, inner, outer, in, out, line); \
+    break; \
   }
-  if (d->parity) {
-    switch (d->n) {
-      CASE(1);
-      CASE(3);
-      CASE(5);
-      CASE(7);
-      CASE(9);
-      CASE(11);
-      CASE(13);
-      CASE(15);
-    }
+    LENGTHS(LENGTH)
+#undef LENGTH
+  default: ClosureLines(d, d->parity, d->n, inner, outer, in, out, work);
   }
-  LINES(d->parity, d->n, work);
-#undef CASE
-#undef LINES
-}
-
-static __attribute__((noinline)) void TransformToModes(const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *work)
-{
-  TransformAll(d, TO_MODES, inner, outer, in, is, out, os, NULL, work);
-}
-
-static __attribute__((noinline)) void TransformClosure(const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, V *work)
-{
-  TransformAll(d, CLOSURE_MODES, inner, outer, in, is, out, os, NULL, work);
-}
-
-/* in place; the faces' values are those of the lines in order, or NULL */
-static __attribute__((noinline)) void TransformToNodes(const BatchDirection *d, PetscInt inner, PetscInt outer, V *u, const V *lo, const V *hi, V *work)
-{
-  const Lift lift = {{lo, hi}}, none = {{NULL, NULL}};
-
-  if (lo) TransformAll(d, TO_NODES, inner, outer, u, inner * d->n, u, inner * d->n, &lift, work);
-  else TransformAll(d, TO_NODES, inner, outer, u, inner * d->n, u, inner * d->n, &none, work);
 }

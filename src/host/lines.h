@@ -102,12 +102,16 @@ static inline V Splat(REAL a)
     if (nr == 1) ROWS(1, "GCC unroll 16", MATRIX); \
   } while (0)
 
-/* out = m in, or out += m in, for one line; in and out do not overlap */
-static inline __attribute__((always_inline)) void LineSame(PetscInt nr, PetscInt nc, const REAL *m, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, PetscBool add)
-{
-  if (__builtin_constant_p(nr) && __builtin_constant_p(nc) && nr < 24 && nc <= 16) SHORT_LINE(m);
-  else LINE(m);
-}
+/* out = m in, or out += m in, for one line; in and out do not overlap.  Matrices in vectors are operands of the multiply-adds as they stand */
+#define LINE_OF(NAME, T) \
+  static inline __attribute__((always_inline)) void NAME(PetscInt nr, PetscInt nc, const T *m, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, PetscBool add) \
+  { \
+    if (__builtin_constant_p(nr) && __builtin_constant_p(nc) && nr < 24 && nc <= 16) SHORT_LINE(m); \
+    else LINE(m); \
+  }
+LINE_OF(LineSame, REAL)
+LINE_OF(LineEach, V)
+#undef LINE_OF
 
 static inline void Line(PetscInt nr, PetscInt nc, Coef m, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, PetscBool add)
 {
@@ -189,27 +193,42 @@ static inline void BatchClip(Batch *b, const PetscInt n[3], const PatchFDRange r
 }
 
 /*
-  Rows of several lanes are turned into rows of lanes, and back, by transposing tiles of W x W numbers in registers, W = TILE or, for what is left of a
-  row, SMALL: one number at a time would cost more than all arithmetic at low degrees.  A vector holds VL / W rows of a tile side by side.
+  Rows of several lanes are turned into rows of lanes, and back, by transposing tiles of W x W numbers in registers, W = TILE or, of 16 bytes, SMALL: one
+  number at a time would cost more than all arithmetic at low degrees.  A vector holds VL / W rows of a tile side by side.
 */
 #define TILE  (VL < 8 ? VL : 8)
-#define SMALL (VL < 4 ? VL : 4)
+#if REAL_BYTES == 8
+  #define SMALL 2
+#else
+  #define SMALL 4
+#endif
 #define ANYWHERE aligned(REAL_BYTES), may_alias /* in memory */
 typedef REAL Row __attribute__((vector_size(TILE * REAL_BYTES), ANYWHERE));
 typedef REAL SmallRow __attribute__((vector_size(SMALL * REAL_BYTES), ANYWHERE));
+typedef REAL HalfRow __attribute__((vector_size(2 * SMALL * REAL_BYTES)));
 
 #define LIST_2(f, b)  f(0, b), f(1, b)
 #define LIST_4(f, b)  LIST_2(f, b), f(2, b), f(3, b)
 #define LIST_8(f, b)  LIST_4(f, b), f(4, b), f(5, b), f(6, b), f(7, b)
 #define LIST_16(f, b) LIST_8(f, b), f(8, b), f(9, b), f(10, b), f(11, b), f(12, b), f(13, b), f(14, b), f(15, b)
+#define EACH_2(f)     f(0) f(1)
+#define EACH_4(f)     EACH_2(f) f(2) f(3)
+#define EACH_8(f)     EACH_4(f) f(4) f(5) f(6) f(7)
+#define EACH_16(f)    EACH_8(f) f(8) f(9) f(10) f(11) f(12) f(13) f(14) f(15)
 #if VL == 16
   #define LANE_LIST LIST_16
+  #define EACH_LANE EACH_16
+  #define HALF_LIST LIST_8
 #elif VL == 8
   #define LANE_LIST LIST_8
+  #define EACH_LANE EACH_8
+  #define HALF_LIST LIST_4
 #elif VL == 4
   #define LANE_LIST LIST_4
+  #define EACH_LANE EACH_4
 #else
   #define LANE_LIST LIST_2
+  #define EACH_LANE EACH_2
 #endif
 #define SAME(p, b) (p)
 /* swap bit b of a number's place in its vector with bit b of the vector's place in the tile: half of a butterfly each */
@@ -232,7 +251,7 @@ static inline __attribute__((always_inline)) void Transpose(int W, V v[])
 {
   BUTTERFLY(W, v, 1);
 #if VL > 2
-  BUTTERFLY(W, v, 2);
+  if (W > 2) BUTTERFLY(W, v, 2);
 #endif
 #if VL > 4
   if (W > 4) BUTTERFLY(W, v, 4);
@@ -245,18 +264,19 @@ static inline __attribute__((always_inline)) void TileLoad(int W, REAL *const at
 #define ROW(l) (*(const Row *)(at[l] + i))
 #define PART(l) (*(const SmallRow *)(at[l] + i))
   _Pragma("GCC unroll 8") for (int j = 0; j < W; j++) {
-#if VL == 16
-    if (W == 8) v[j] = __builtin_shufflevector(ROW(j), ROW(j + 8), LIST_16(SAME, 0));
-    else {
-      const Row lo = __builtin_shufflevector(PART(j), PART(j + 4), LIST_8(SAME, 0)), hi = __builtin_shufflevector(PART(j + 8), PART(j + 12), LIST_8(SAME, 0));
-
-      v[j] = __builtin_shufflevector(lo, hi, LIST_16(SAME, 0));
-    }
-#elif VL == 8
-    if (W == 8) v[j] = ROW(j);
-    else v[j] = __builtin_shufflevector(PART(j), PART(j + 4), LIST_8(SAME, 0));
+#if VL > TILE
+    if (W == TILE) v[j] = __builtin_shufflevector(ROW(j), ROW(j + TILE), LANE_LIST(SAME, 0));
 #else
-    v[j] = ROW(j);
+    if (W == TILE) v[j] = ROW(j);
+#endif
+#if VL == 4 * SMALL
+    if (W == SMALL) {
+      const HalfRow lo = __builtin_shufflevector(PART(j), PART(j + SMALL), HALF_LIST(SAME, 0)), hi = __builtin_shufflevector(PART(j + 2 * SMALL), PART(j + 3 * SMALL), HALF_LIST(SAME, 0));
+
+      v[j] = __builtin_shufflevector(lo, hi, LANE_LIST(SAME, 0));
+    }
+#elif VL == 2 * SMALL
+    if (W == SMALL) v[j] = __builtin_shufflevector(PART(j), PART(j + SMALL), LANE_LIST(SAME, 0));
 #endif
   }
 #undef ROW
@@ -276,13 +296,13 @@ static inline PetscInt TileColumns(PetscInt rest)
   read, it is enough that it lies in the box, and what must not be read is set to zero afterwards.
 */
 typedef struct {
-  ptrdiff_t offset[VL], last; /* the largest offset */
+  ptrdiff_t offset[VL];
   int       nwhole, whole[VL], npart, part[VL];
 } BatchRows;
 
 static inline void BatchGetRows(const Batch *b, const PetscInt n[3], const PatchFDBox *box, PetscBool read, BatchRows *r)
 {
-  r->last = r->nwhole = r->npart = 0;
+  r->nwhole = r->npart = 0;
   for (int l = 0; l < b->count; l++) {
     int whole = 1;
 
@@ -291,7 +311,6 @@ static inline void BatchGetRows(const Batch *b, const PetscInt n[3], const Patch
     else r->part[r->npart++] = l;
     r->offset[l] = PatchFDBoxNode(box, b->first[0][l], b->first[1][l], b->first[2][l]);
   }
-  for (int i = 0; i < r->nwhole; i++) r->last = PetscMax(r->last, r->offset[r->whole[i]]);
 }
 
 /* the rows (k, j) of the real part of lane l's block: node + i and value + i * VL are its entries in the grid and in the block */
@@ -327,51 +346,92 @@ static void ZeroEnds(const Batch *b, const PetscInt n[3], const BatchRows *r, V 
   }
 }
 
-/* ask for the rows of a batch's blocks, to be read soon; all lanes lie in the box, perhaps except for the outermost nodes */
+/* ask for the rows of a batch's blocks, to be read soon, where lanes are in one row for all of them together; all lie in the box, perhaps except for the outermost nodes */
 static inline void Prefetch(const Batch *b, const PetscInt n[3], const PatchFDBox *box, const REAL *x)
 {
-  for (int l = 0; l < b->count; l++) {
+  for (int l = 0, m; l < b->count; l = m) {
     const REAL *at = x + PatchFDBoxNode(box, b->first[0][l], b->first[1][l], b->first[2][l]);
+    PetscInt    length;
 
+    for (m = l + 1; m < b->count && b->first[1][m] == b->first[1][l] && b->first[2][m] == b->first[2][l];) m++;
+    length = b->first[0][m - 1] + n[0] - b->first[0][l];
     for (PetscInt k = 0; k < n[2]; k++)
       for (PetscInt j = 0; j < n[1]; j++)
-        for (PetscInt i = 0; i < n[0]; i += 64 / REAL_BYTES) __builtin_prefetch(at + ((ptrdiff_t)k * box->n[1] + j) * box->n[0] + i);
+        for (PetscInt i = 0; i < length; i += 64 / REAL_BYTES) __builtin_prefetch(at + ((ptrdiff_t)k * box->n[1] + j) * box->n[0] + i);
   }
 }
 
-/* the blocks of the whole lanes, `shift` behind their offsets; rows of `block` are `pitch` apart, n[1] to a plane of `plane` */
-static void RowsGather(const BatchRows *r, ptrdiff_t shift, const PetscInt n[3], const PatchFDBox *box, const REAL *restrict x, ptrdiff_t pitch, ptrdiff_t plane, V *restrict block)
+/* n numbers of all lanes' rows, from number `row` on.  more: what stands behind the rows is readable, too */
+static inline __attribute__((always_inline)) void RowLoad(REAL *const at[VL], ptrdiff_t row, PetscInt n, PetscBool more, V *out)
 {
-  const ptrdiff_t most = (ptrdiff_t)PatchFDBoxSize(box) - r->last - shift - TILE;
-  REAL           *at[VL];
+  V        v[SMALL];
+  PetscInt i = 0;
 
-  for (int l = 0; l < VL; l++) at[l] = (REAL *)x + r->offset[r->whole[0]] + shift; /* something readable for the others */
-  for (int i = 0; i < r->nwhole; i++) at[r->whole[i]] = (REAL *)x + r->offset[r->whole[i]] + shift;
-  for (PetscInt k = 0; k < n[2]; k++) {
-    for (PetscInt j = 0; j < n[1]; j++) {
-      const ptrdiff_t row = ((ptrdiff_t)k * box->n[1] + j) * box->n[0];
-      V              *out = block + k * plane + j * pitch;
-
-      for (PetscInt i = 0, columns; i < n[0]; i += columns) {
-        V v[TILE];
-
-        columns = row + i <= most ? TileColumns(n[0] - i) : 1;
-        if (columns == 1) {
+  _Pragma("GCC unroll 8") for (; i + SMALL <= n; i += SMALL) {
+    TileLoad(SMALL, at, row + i, v);
+    _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++) out[i + c] = v[c];
+  }
+  if (n - i > 1 && n > SMALL) { /* some twice, rather than a rest */
+    TileLoad(SMALL, at, row + n - SMALL, v);
+    _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++) out[n - SMALL + c] = v[c];
+  } else if (n - i > 1 && more) {
+    TileLoad(SMALL, at, row + i, v);
+    _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++)
+      if (c < n - i) out[i + c] = v[c];
+  } else {
 #define NUMBER(l, i) at[l][row + i]
-          out[i] = (V){LANE_LIST(NUMBER, i)};
+    _Pragma("GCC unroll 4") for (; i < n; i++) out[i] = (V){LANE_LIST(NUMBER, i)};
 #undef NUMBER
-        } else if (columns <= SMALL) {
-          TileLoad(SMALL, at, row + i, v);
-          _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++)
-            if (c < columns) out[i + c] = v[c];
-        } else {
-          TileLoad(TILE, at, row + i, v);
-          _Pragma("GCC unroll 8") for (int c = 0; c < TILE; c++)
-            if (c < columns) out[i + c] = v[c];
-        }
-      }
+  }
+}
+
+/* the reverse; rows of different lanes do not overlap, or have the same numbers */
+static inline __attribute__((always_inline)) void RowStore(REAL *const at[VL], ptrdiff_t row, PetscInt n, const V *in)
+{
+  PetscInt columns;
+
+  _Pragma("GCC unroll 8") for (PetscInt i = 0; i < n; i += columns) {
+    V v[SMALL] = {{0}};
+
+    columns = PetscMin(SMALL, n - i);
+    _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++)
+      if (c < columns) v[c] = in[i + c];
+    if (columns == 1) {
+#define STORE(l) at[l][row + i] = v[0][l];
+      EACH_LANE(STORE)
+#undef STORE
+    } else {
+      Transpose(SMALL, v);
+#define STORE(l) \
+  { \
+    SmallRow part; \
+\
+    memcpy(&part, (const char *)&v[(l) % SMALL] + (l) / SMALL * 16, 16); \
+    if (columns == SMALL) *(SmallRow *)(at[l] + row + i) = part; \
+    else \
+      for (int c = 0; c < columns; c++) at[l][row + i + c] = part[c]; \
+  }
+      EACH_LANE(STORE)
+#undef STORE
     }
   }
+}
+
+/* the rows of the whole lanes; the others get something readable */
+static inline void RowsPlaces(const BatchRows *r, const REAL *x, REAL *at[VL])
+{
+  for (int l = 0; l < VL; l++) at[l] = (REAL *)x + r->offset[r->whole[0]];
+  for (int i = 0; i < r->nwhole; i++) at[r->whole[i]] = (REAL *)x + r->offset[r->whole[i]];
+}
+
+/* the blocks of the whole lanes */
+static void RowsGather(const BatchRows *r, const PetscInt n[3], const PatchFDBox *box, const REAL *restrict x, V *restrict block)
+{
+  REAL *at[VL];
+
+  RowsPlaces(r, x, at);
+  for (PetscInt k = 0; k < n[2]; k++)
+    for (PetscInt j = 0; j < n[1]; j++) RowLoad(at, ((ptrdiff_t)k * box->n[1] + j) * box->n[0], n[0], PETSC_FALSE, block + (k * n[1] + j) * n[0]);
 }
 
 /* block = x, zero where nothing may be read */
@@ -382,7 +442,7 @@ static void Gather(const Batch *b, const PetscInt n[3], const PatchFDBox *box, c
 
   BatchGetRows(b, n, box, PETSC_TRUE, &r);
   if (r.nwhole) {
-    RowsGather(&r, 0, n, box, x, n[0], n[0] * n[1], block);
+    RowsGather(&r, n, box, x, block);
     if (!b->full) ZeroEnds(b, n, &r, block);
   }
   for (int l = b->count; l < VL && !r.nwhole; l++) r.part[r.npart++] = l; /* nothing was put into the empty lanes */
@@ -422,23 +482,23 @@ static inline __attribute__((always_inline)) void RowsScatterScaled(const BatchR
       REAL    *to = x + ((ptrdiff_t)k * box->n[1] + j) * box->n[0];
       const V *in = block + ((ptrdiff_t)k * n[1] + j) * n[0];
 
-#define STORE(W, COLUMNS) \
+#define STORE(COLUMNS) \
   case COLUMNS: \
-    TileStore(W, COLUMNS, r, alpha, in + i, beta, to + i); \
+    TileStore(COLUMNS == 1 ? 1 : (COLUMNS > SMALL ? TILE : SMALL), COLUMNS, r, alpha, in + i, beta, to + i); \
     break
       for (PetscInt i = 0, columns; i < n[0]; i += columns) {
         columns = TileColumns(n[0] - i);
         switch (columns) { /* a number that the compiler knows */
-          STORE(1, 1);
-          STORE(SMALL, 2);
+          STORE(1);
+          STORE(2);
 #if VL > 2
-          STORE(SMALL, 3);
-          STORE(SMALL, 4);
+          STORE(3);
+          STORE(4);
 #endif
 #if VL > 4
-          STORE(TILE, 6);
-          STORE(TILE, 7);
-          STORE(TILE, 8);
+          STORE(6);
+          STORE(7);
+          STORE(8);
 #endif
         }
       }
