@@ -5,40 +5,7 @@ to 1e-9, the best of three solves, set-up not included.\n\
   -kinds <dirichlet,neumann,graded,fused,separate> : Neumann conditions on all sides but one; graded in all directions; -pc_patchfd_variant\n\n";
 
 #include "solve.h"
-
-/* a power of 2 times at most 7 cells, for about so many unknowns */
-static PetscInt Cells(PetscInt dim, PetscInt degree, PetscReal unknowns)
-{
-  const PetscReal n = PetscPowReal(unknowns, 1. / dim) / degree;
-  PetscInt        best = 2;
-
-  for (PetscInt power = 2; power <= 1 << 20; power *= 2)
-    for (PetscInt i = 1; i <= 7; i += 2)
-      if (PetscAbsReal(power * i - n) < PetscAbsReal(best - n)) best = power * i;
-  return best;
-}
-
-static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, PetscInt n, const char kind[], DM *dm)
-{
-  const PetscInt    cells[] = {n, n, n};
-  DMBoxBoundaryType sides[6];
-  PetscBool         neumann, graded;
-  PetscReal        *v;
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscStrcmp(kind, "neumann", &neumann));
-  PetscCall(PetscStrcmp(kind, "graded", &graded));
-  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, dm));
-  for (int i = 0; i < 6; i++) sides[i] = neumann && i ? DMBOX_NEUMANN : DMBOX_DIRICHLET;
-  PetscCall(DMBoxSetBoundary(*dm, sides));
-  PetscCall(PetscMalloc1(n + 1, &v));
-  for (PetscInt i = 0; i <= n; i++) v[i] = (PetscReal)i / n + 0.3 * PetscSqr((PetscReal)i / n);
-  for (PetscInt d = 0; d < dim && graded; d++) PetscCall(DMBoxSetVertices(*dm, d, n + 1, v));
-  PetscCall(PetscFree(v));
-  PetscCall(DMSetFromOptions(*dm));
-  PetscCall(DMSetUp(*dm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
+#include "boxes.h"
 
 /* a line: picoseconds an unknown and iteration, and how many times those of the first */
 static PetscErrorCode Solve(const Solves *s, PetscInt degree, PetscReal unknowns, const char kind[], const char mode[], PetscReal *first)
@@ -65,7 +32,7 @@ static PetscErrorCode Solve(const Solves *s, PetscInt degree, PetscReal unknowns
   PetscCall(VecSetRandom(b, rnd));
   PetscCall(PetscRandomDestroy(&rnd));
   PetscCall(VecGetSize(x, &N));
-  PetscCall(CreateSolver(dm, A, mode, 1e-9, &ksp));
+  PetscCall(CreateSolver(dm, A, mode, 1e-9, PETSC_TRUE, &ksp));
   PetscCall(TimeSolves(ksp, b, x, &t));
   each = t.best / t.its / N * 1e12;
   if (*first == 0) *first = each;

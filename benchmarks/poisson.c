@@ -157,7 +157,7 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const 
 
   PetscCall(DMCreateMatrix(dm, &A));
   PetscCall(VecDuplicate(b, &u));
-  PetscCall(CreateSolver(dm, A, mode, 1e-9, &ksp));
+  PetscCall(CreateSolver(dm, A, mode, 1e-9, PETSC_TRUE, &ksp));
   PetscCall(TimeSolves(ksp, b, u, &t));
   if (breakdown) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "k = %" PetscInt_FMT ", %" PetscInt_FMT "^%" PetscInt_FMT " cells, %" PetscInt_FMT " unknowns, %s, %.3f ms\n", k, cells[0], dim, N, mode, t.best * 1e3));

@@ -2,6 +2,7 @@
 /* Whole solves: solvers, times of all work, memory, and where the time goes */
 #include <petscpatchfd.h>
 #include "now.h"
+#include "solver.h"
 #include <petsc/private/logimpl.h> /* to switch GPU times on and off */
 
 #if defined(PETSC_HAVE_CUDA)
@@ -111,34 +112,6 @@ static PetscErrorCode BreakdownBegin(PetscInt nm, char *const modes[])
     PetscCall(PetscSNPrintf(option, sizeof(option), "-%s_%spc_mg_log", modes[m], modes[m][0] == 'm' ? "single_" : ""));
     PetscCall(PetscOptionsSetValue(NULL, option, NULL));
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* mode: mixed, the V-cycle in single precision, or double.  What does not converge in so many iterations has to end, too: the residual that is printed says so */
-static PetscErrorCode CreateSolver(DM dm, Mat A, const char *mode, PetscReal rtol, KSP *ksp)
-{
-  PC        pc, inner;
-  PetscBool mixed;
-  char      prefix[16];
-
-  PetscFunctionBeginUser;
-  PetscCall(PetscStrcmp(mode, "mixed", &mixed));
-  PetscCall(PetscSNPrintf(prefix, sizeof(prefix), "%s_", mode));
-  PetscCall(KSPCreate(PETSC_COMM_WORLD, ksp));
-  PetscCall(KSPSetOptionsPrefix(*ksp, prefix));
-  PetscCall(KSPSetDM(*ksp, dm));
-  PetscCall(KSPSetDMActive(*ksp, KSP_DMACTIVE_ALL, PETSC_FALSE));
-  PetscCall(KSPSetOperators(*ksp, A, A));
-  PetscCall(KSPSetType(*ksp, KSPFGMRES));
-  PetscCall(KSPSetTolerances(*ksp, rtol, PETSC_CURRENT, PETSC_CURRENT, 200));
-  PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetDM(pc, dm));
-  PetscCall(PCSetType(pc, mixed ? PCSINGLE : PCPATCHMG));
-  if (mixed) {
-    PetscCall(PCSingleGetPC(pc, &inner));
-    PetscCall(PCSetType(inner, PCPATCHMG));
-  }
-  PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -23,8 +23,8 @@ typedef struct {
   PetscBool   assembled;
 } Solver; /* PCMG has the meshes that PCPATCHMG has */
 static const Solver poisson[] = {
-  {"patchmg, mixed precision",  "-s_ksp_type fgmres -s_pc_type single -s_single_pc_type patchmg",                        PETSC_FALSE},
-  {"patchmg, double precision", "-s_ksp_type fgmres -s_pc_type patchmg",                                                 PETSC_FALSE},
+  {"patchmg, mixed precision",  "-s_ksp_type fgmres -s_pc_type single -s_single_pc_type patchmg -s_single_pc_mg_cycle_type v", PETSC_FALSE},
+  {"patchmg, double precision", "-s_ksp_type fgmres -s_pc_type patchmg -s_pc_mg_cycle_type v",                             PETSC_FALSE},
   {"patchfd, whole box",        "-s_ksp_type preonly -s_pc_type patchfd -s_pc_patchfd_patch box",                        PETSC_FALSE},
   {"cg, jacobi",                CG " -s_pc_type jacobi",                                                                 PETSC_TRUE },
   {"cg, bjacobi/icc",           CG " -s_pc_type bjacobi -s_sub_pc_type icc",                                             PETSC_TRUE },

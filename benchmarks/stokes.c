@@ -159,7 +159,7 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt k, PetscReal unknowns, const 
   PetscCall(DMBoxLiftDirichlet(dm, u, b));
   PetscCall(VecScale(b, 2)); /* from now on its values are on the device */
   PetscCall(VecScale(b, 0.5));
-  PetscCall(CreateSolver(dm, A, mode, 1e-8, &ksp));
+  PetscCall(CreateSolver(dm, A, mode, 1e-8, PETSC_FALSE, &ksp));
   PetscCall(TimeSolves(ksp, b, u, &t));
   if (breakdown) {
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "k = %" PetscInt_FMT ", %" PetscInt_FMT "^%" PetscInt_FMT " cells, %" PetscInt_FMT " unknowns, %s, %.3f ms\n", k, cells[0], dim, N, mode, t.best * 1e3));

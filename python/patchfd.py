@@ -389,6 +389,7 @@ for _name in ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph', 'PCSingleSetScale', 
     _routine(_name.replace('Set', 'Get'), _pc, _bool_out)
 _routine('PCPatchMGSetCoarseEqLim', _pc, _int)
 _routine('PCPatchMGGetCoarseEqLim', _pc, _int_out)
+_routine('PCPatchMGGetCoarseReason', _pc, _string_out)
 for _name in ('KSPFusedCGSetGraph', 'KSPFusedCGSetSweep'):
     _routine(_name, _ksp, _bool)
     _routine(_name.replace('Set', 'Get'), _ksp, _bool_out)

@@ -78,6 +78,7 @@ static PetscErrorCode NewPC(Problem *p, Mat A, const char *options, PetscBool gr
   PetscCall(PCSetDM(*pc, A == p->aij ? p->assembled : p->dm));
   PetscCall(PCSetOperators(*pc, A, A));
   PetscCall(PCSetType(*pc, PCPATCHMG));
+  PetscCall(PCPatchMGSetCoarseEqLim(*pc, 0));
   PetscCall(PCPatchMGSetGraph(*pc, graph));
   PetscCall(PCSetFromOptions(*pc));
   if (error) {
@@ -226,6 +227,7 @@ static PetscErrorCode TestOverride(Problem *p)
   PetscCall(PCSetDM(pc, p->dm));
   PetscCall(PCSetOperators(pc, p->A, p->A));
   PetscCall(PCSetType(pc, PCPATCHMG));
+  PetscCall(PCPatchMGSetCoarseEqLim(pc, 0));
   PetscCall(PCPatchMGSetSymmetric(pc, PETSC_TRUE));
   PetscCall(PCMGSetLevels(pc, 2, NULL));
   PetscCall(PCMGGetSmoother(pc, 1, &ksp));

@@ -1,7 +1,7 @@
 static char help[] = "The direct solve of the whole box: x is what A x was made of, on any number of ranks.\n\
   -kinds <uniform,graded,mixed,neumann> : all sides Dirichlet; graded in one direction; Neumann on some sides; Neumann on all and a shift.  Lines that are folded, and others\n\
   -time : solves are timed, too\n\
-  -choice : the level on which PCPATCHMG solves directly\n\
+  -choice : the level on which PCPATCHMG solves directly instead\n\
   -cells <nx,ny,nz>, -dims <2,3>, -dm_box_degree, -dm_box_space, -dm_box_processes, -dm_box_halo, -dm_vec_type ...\n\n";
 
 #include <petscpatchfd.h>
@@ -92,45 +92,63 @@ static PetscErrorCode Check(PetscInt dim, const char kind[], PetscBool timing)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PCPATCHMG with as many levels as an estimate chooses: on a long line several, on other meshes one, which is the direct solve */
-static PetscErrorCode CheckChoice(PetscInt dim)
+/* what the options lead to, or V-cycles down to one patch */
+static PetscErrorCode SolveBox(DM dm, Mat A, PetscBool cycles, Vec b, Vec x, PetscInt *levels, PetscInt *its, char why[], size_t size)
 {
-  DM        dm;
-  Mat       A;
-  KSP       ksp;
-  PC        pc;
-  Vec       x, b, r;
-  PetscReal norm[2];
-  PetscInt  levels, its;
+  KSP         ksp;
+  PC          pc;
+  PetscBool   mixed;
+  const char *reason;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateBox(dim, "uniform", &dm));
-  PetscCall(DMCreateMatrix(dm, &A));
-  PetscCall(DMCreateGlobalVector(dm, &x));
-  PetscCall(VecDuplicate(x, &b));
-  PetscCall(VecDuplicate(x, &r));
-  PetscCall(VecSet(b, 1));
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
   PetscCall(KSPSetOperators(ksp, A, A));
   PetscCall(KSPSetType(ksp, KSPFGMRES));
-  PetscCall(KSPSetTolerances(ksp, 1e-8, PETSC_CURRENT, PETSC_CURRENT, 20));
+  PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_CURRENT, PETSC_CURRENT, 30));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCPATCHMG));
   PetscCall(PCSetDM(pc, dm));
-  PetscCall(PCSetFromOptions(pc));
+  if (cycles) PetscCall(PCPatchMGSetCoarseEqLim(pc, 0));
+  else PetscCall(KSPSetFromOptions(ksp));
   PetscCall(KSPSolve(ksp, b, x));
-  PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(PCMGGetLevels(pc, &levels));
-  PetscCall(MatResidual(A, b, x, r));
-  PetscCall(VecNorm(r, NORM_2, &norm[0]));
-  PetscCall(VecNorm(b, NORM_2, &norm[1]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D: %s, %s iterations, residual %s\n", dim, levels == 1 ? "the direct solve" : (levels == 5 ? "five levels" : "OTHER LEVELS"),
-                        its <= (levels > 1 ? 10 : 1) ? "few" : "MANY", norm[0] <= 1e-7 * norm[1] ? "small" : "LARGE"));
-  PetscCall(PetscInfo(dm, "%" PetscInt_FMT " levels, %" PetscInt_FMT " iterations\n", levels, its));
+  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCSINGLE, &mixed));
+  if (mixed) PetscCall(PCSingleGetPC(pc, &pc));
+  PetscCall(PCMGGetLevels(pc, levels));
+  PetscCall(PCPatchMGGetCoarseReason(pc, &reason));
+  PetscCall(PetscStrncpy(why, reason, size));
   PetscCall(KSPDestroy(&ksp));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the number of levels that PCPATCHMG takes, and why; the solution is that of V-cycles */
+static PetscErrorCode CheckChoice(PetscInt dim, const char kind[])
+{
+  DM        dm;
+  Mat       A;
+  Vec       x, y, b;
+  PetscReal norm, error;
+  PetscInt  levels, its, all;
+  char      why[256], other[256];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateBox(dim, kind, &dm));
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(DMCreateGlobalVector(dm, &x));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecDuplicate(x, &b));
+  PetscCall(VecSet(b, 1));
+  PetscCall(SolveBox(dm, A, PETSC_TRUE, b, y, &all, &its, other, sizeof(other)));
+  PetscCall(SolveBox(dm, A, PETSC_FALSE, b, x, &levels, &its, why, sizeof(why)));
+  PetscCall(VecAXPY(y, -1, x));
+  PetscCall(VecNorm(x, NORM_INFINITY, &norm));
+  PetscCall(VecNorm(y, NORM_INFINITY, &error));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %s: %s, %s iterations, %s: %s\n", dim, kind, levels == 1 ? "the direct solve" : (levels == all ? "all levels" : "some levels"),
+                        its <= (levels > 1 ? 29 : 3) ? "few" : "MANY", error <= 1e-7 * norm ? "the solution of V-cycles" : "ANOTHER SOLUTION", why));
+  PetscCall(PetscInfo(dm, "%" PetscInt_FMT " levels of %" PetscInt_FMT ", %" PetscInt_FMT " iterations, difference %g\n", levels, all, its, (double)(error / norm)));
   PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
   PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&r));
   PetscCall(MatDestroy(&A));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -151,9 +169,8 @@ int main(int argc, char **argv)
   if (!set) n = 0;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-time", &timing, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-choice", &choice, NULL));
-  for (PetscInt i = 0; i < ndims && choice; i++) PetscCall(CheckChoice(dims[i]));
   for (PetscInt i = 0; i < ndims; i++)
-    for (PetscInt j = 0; j < n; j++) PetscCall(Check(dims[i], kind[j], timing));
+    for (PetscInt j = 0; j < n; j++) PetscCall(choice ? CheckChoice(dims[i], kind[j]) : Check(dims[i], kind[j], timing));
   for (PetscInt j = 0; j < n; j++) PetscCall(PetscFree(kind[j]));
   PetscCall(PetscFinalize());
   return 0;
@@ -179,16 +196,51 @@ int main(int argc, char **argv)
        nsize: {{2 5}}
        output_file: output/direct_plane.out
        args: -dims 2 -cells 44,42
-   # the level on which PCPATCHMG solves directly
+   # the level on which PCPATCHMG solves directly: by an estimate, on all ranks the same, and with the options that force it
    testset:
-     args: -choice -dm_box_degree 1 -pc_patchmg_coarse_eq_limit unlimited
-     test:
-       suffix: choice_line
-       args: -dims 1 -cells 16384
+     args: -choice
+     filter: sed "s/[0-9.e+-]* ms/some ms/g"
      test:
        suffix: choice
-       nsize: {{1 3}}
-       args: -dims 3 -cells 16,16,16
+       nsize: {{1 2 3}}
+       args: -kinds uniform,graded,mixed,neumann -cells 16,8,8 -dm_box_space {{q dgq}}
+       output_file: output/direct_choice.out
+     test:
+       suffix: choice_ksp
+       nsize: 2
+       args: -kinds uniform,graded -cells 8,8,16 -ksp_type {{fgmres cg richardson}} -pc_patchmg_symmetric {{0 1}}
+       output_file: output/direct_choice_ksp.out
+     test:
+       suffix: choice_mixed
+       args: -kinds uniform,graded -cells 8,8,16 -pc_type single -single_pc_type patchmg
+       output_file: output/direct_choice_ksp.out
+     test:
+       suffix: choice_line
+       args: -dims 1 -kinds uniform,graded -cells 1024 -dm_box_degree {{1 3}}
+       output_file: output/direct_choice_line.out
+     test:
+       suffix: choice_odd
+       args: -kinds uniform
+     test:
+       suffix: forced
+       args: -kinds uniform,graded -cells 8,8,8 -pc_patchmg_coarse_eq_limit {{0 100 unlimited decide}separate output}
+     test:
+       suffix: forced_richardson
+       args: -kinds uniform,graded -cells 8,8,8 -ksp_type richardson -pc_patchmg_coarse_eq_limit 0
+       output_file: output/direct_forced_pc_patchmg_coarse_eq_limit-0.out
+     test:
+       suffix: forced_levels
+       args: -kinds uniform -cells 8,8,8 -pc_mg_levels {{1 2}separate output}
+     test:
+       suffix: cycles_full
+       args: -kinds uniform -cells 8,8,8 -pc_mg_type full
+     test:
+       suffix: cycles_levels
+       nsize: 2
+       args: -kinds uniform -cells 8,8,8 -mg_levels_pc_patchfd_sweeps 2
+     test:
+       suffix: cycles_coarse
+       args: -kinds uniform -cells 8,8,8 -pc_type single -single_pc_type patchmg -single_mg_coarse_ksp_max_it 1
    testset:
      requires: cuda gpu
      args: -kinds uniform,graded,mixed,neumann -use_gpu_aware_mpi 0 -dims 3

@@ -53,6 +53,7 @@ static PetscErrorCode CreateKSPs(Pair *p, const char *pctype)
     PetscCall(KSPSetTolerances(p->ksp[i], p->single ? 1e-4 : 1e-8, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT));
     PetscCall(KSPGetPC(p->ksp[i], &pc));
     PetscCall(PCSetType(pc, pctype));
+    PetscCall(PCPatchMGSetCoarseEqLim(pc, 0)); /* if it is one: cycles */
     PetscCall(PCSetDM(pc, p->dm));
     PetscCall(KSPSetFromOptions(p->ksp[i]));
   }

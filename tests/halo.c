@@ -24,6 +24,7 @@ static PetscErrorCode CreateProblem(const char type[], PetscInt cells, PetscInt 
   PetscCall(PCSetOperators(*pc, *A, *A));
   PetscCall(PCSetDM(*pc, *dm));
   PetscCall(PCSetType(*pc, PCPATCHMG));
+  PetscCall(PCPatchMGSetCoarseEqLim(*pc, 0)); /* cycles are what exchanges most */
   PetscCall(PCSetFromOptions(*pc));
   PetscCall(PCSetUp(*pc));
   PetscCall(DMCreateGlobalVector(*dm, x));

@@ -227,6 +227,11 @@ for kind, names in (('patchmg', ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph')),
         for value in (True, False):
             getattr(patchfd, name)(pc, value)
             assert getattr(patchfd, name.replace('Set', 'Get'))(pc) is value, name
+multigrid = PETSc.PC().create()
+multigrid.setType('patchmg')
+patchfd.PCPatchMGSetCoarseEqLim(multigrid, 100)
+assert patchfd.PCPatchMGGetCoarseEqLim(multigrid) == 100
+assert patchfd.PCPatchMGGetCoarseReason(multigrid) == 'not chosen yet'
 inner = patchfd.PCSingleGetPC(pc)
 inner.setType('jacobi')
 assert patchfd.PCSingleGetPC(pc).type == 'jacobi'

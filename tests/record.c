@@ -76,6 +76,7 @@ int main(int argc, char **argv)
     PetscCall(PCSetDM(pc[i], dm));
     PetscCall(PCSetOperators(pc[i], A, A));
     PetscCall(PCSetType(pc[i], PCPATCHMG));
+    PetscCall(PCPatchMGSetCoarseEqLim(pc[i], 0));
     PetscCall(PCSetFromOptions(pc[i]));
   }
   PetscCall(PCPatchMGSetGraph(pc[1], PETSC_FALSE));

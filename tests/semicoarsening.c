@@ -138,6 +138,7 @@ static PetscErrorCode CreateKSP(DM dm, KSP *ksp)
   PetscCall(KSPSetTolerances(*ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, 60));
   PetscCall(KSPGetPC(*ksp, &pc));
   PetscCall(PCSetType(pc, PCPATCHMG));
+  PetscCall(PCPatchMGSetCoarseEqLim(pc, 0));
   PetscCall(KSPSetFromOptions(*ksp));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -422,7 +423,7 @@ int main(int argc, char **argv)
       args: -problem box -dm_box_space dgq
     test:
       suffix: iterations_single
-      args: -problem box -degree 4 -pc_type single -single_pc_type patchmg
+      args: -problem box -degree 4 -pc_type single -single_pc_type patchmg -single_pc_patchmg_coarse_eq_limit 0
     test:
       suffix: iterations_3d
       nsize: {{1 2}}

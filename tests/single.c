@@ -390,36 +390,36 @@ int main(int argc, char **argv)
     test:
       suffix: box_view
       nsize: 1
-      args: -kind box -dm_box_dim 2 -dm_box_cells 4,4 -dm_box_degree 2 -d_pc_type patchmg -changes 0 -s_ksp_view
+      args: -kind box -dm_box_dim 2 -dm_box_cells 4,4 -dm_box_degree 2 -d_pc_type patchmg -d_pc_patchmg_coarse_eq_limit 0 -s_single_pc_patchmg_coarse_eq_limit 0 -changes 0 -s_ksp_view
       filter: grep -E "single|VECSINGLE|bytes|kernels" | sort -u
     test: # CG: PETSc counts what its VecMDot() returns, in FGMRES, as a copied vector
       requires: cuda gpu
       suffix: box_cuda
-      args: -kind box -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree {{2 3}} -dm_refine 2 -d_pc_type patchmg -dm_vec_type cuda -copies
+      args: -kind box -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree {{2 3}} -dm_refine 2 -d_pc_type patchmg -d_pc_patchmg_coarse_eq_limit 0 -s_single_pc_patchmg_coarse_eq_limit 0 -dm_vec_type cuda -copies
       args: -d_ksp_type cg -s_ksp_type cg -d_pc_patchmg_symmetric -s_single_pc_patchmg_symmetric
       output_file: output/single_cuda.out
     test:
       requires: cuda gpu
       suffix: box_dgq_cuda
-      args: -kind box -dm_box_space dgq -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree {{2 3}} -dm_refine 2 -d_pc_type patchmg -dm_vec_type cuda -copies
+      args: -kind box -dm_box_space dgq -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree {{2 3}} -dm_refine 2 -d_pc_type patchmg -d_pc_patchmg_coarse_eq_limit 0 -s_single_pc_patchmg_coarse_eq_limit 0 -dm_vec_type cuda -copies
       args: -d_ksp_type cg -s_ksp_type cg -d_pc_patchmg_symmetric -s_single_pc_patchmg_symmetric
       output_file: output/single_cuda.out
     test:
       requires: cuda gpu
       suffix: box_cuda_general
-      args: -kind box -dm_box_dim 2 -dm_box_cells 4,3 -dm_box_degree 3 -dm_refine 2 -d_pc_type patchmg -dm_vec_type cuda -copies
+      args: -kind box -dm_box_dim 2 -dm_box_cells 4,3 -dm_box_degree 3 -dm_refine 2 -d_pc_type patchmg -d_pc_patchmg_coarse_eq_limit 0 -s_single_pc_patchmg_coarse_eq_limit 0 -dm_vec_type cuda -copies
       args: -d_ksp_type cg -s_ksp_type cg -d_pc_patchmg_symmetric -s_single_pc_patchmg_symmetric
       output_file: output/single_cuda.out
     test:
       requires: cuda gpu
       suffix: box_cuda_2
       nsize: 2
-      args: -kind box -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree 3 -dm_refine 2 -d_pc_type patchmg -dm_vec_type cuda -use_gpu_aware_mpi 0
+      args: -kind box -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree 3 -dm_refine 2 -d_pc_type patchmg -d_pc_patchmg_coarse_eq_limit 0 -s_single_pc_patchmg_coarse_eq_limit 0 -dm_vec_type cuda -use_gpu_aware_mpi 0
       output_file: output/single_1.out
     test: # the whole solve in single precision: as far as it gets
       requires: cuda gpu
       suffix: box_cuda_all
-      args: -kind box -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree 3 -dm_refine 2 -d_pc_type patchmg -dm_vec_type singlecuda -s_ksp_rtol 1e-5 -d_ksp_rtol 1e-5 -copies -changes 0
+      args: -kind box -dm_box_dim 3 -dm_box_cells 2,2,2 -dm_box_degree 3 -dm_refine 2 -d_pc_type patchmg -d_pc_patchmg_coarse_eq_limit 0 -s_single_pc_patchmg_coarse_eq_limit 0 -dm_vec_type singlecuda -s_ksp_rtol 1e-5 -d_ksp_rtol 1e-5 -copies -changes 0
       filter: grep copied
     test: # on the host, with copies
       requires: cuda gpu

@@ -78,6 +78,7 @@ static PetscErrorCode Solve(DM dm, Mat A, Vec b, PetscBool cg, PetscInt *its, Pe
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCPATCHMG));
   PetscCall(PCPatchMGSetSymmetric(pc, cg));
+  PetscCall(PCPatchMGSetCoarseEqLim(pc, 0)); /* cycles down to one patch, where a direct solve might be faster */
   PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, 100));
   PetscCall(KSPSetFromOptions(ksp));
   PetscCall(VecDuplicate(b, &x));
@@ -184,10 +185,12 @@ int main(int argc, char **argv)
      # the V-cycle in single precision: the same iterations
      test:
        suffix: single_2d
-       args: -dim 2 -levels 3,4 -gmres_pc_type single -gmres_single_pc_type patchmg -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_symmetric
+       args: -dim 2 -levels 3,4 -gmres_pc_type single -gmres_single_pc_type patchmg -gmres_single_pc_patchmg_coarse_eq_limit 0
+       args: -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_coarse_eq_limit 0 -cg_single_pc_patchmg_symmetric
      test:
        suffix: single_3d
-       args: -dim 3 -levels 3,4 -max_unknowns 300000 -gmres_pc_type single -gmres_single_pc_type patchmg -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_symmetric
+       args: -dim 3 -levels 3,4 -max_unknowns 300000 -gmres_pc_type single -gmres_single_pc_type patchmg -gmres_single_pc_patchmg_coarse_eq_limit 0
+       args: -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_coarse_eq_limit 0 -cg_single_pc_patchmg_symmetric
      test:
        suffix: ranks
        nsize: {{2 3 4 6 8}}
@@ -205,7 +208,8 @@ int main(int argc, char **argv)
        args: -dim 3 -levels 2,4 -max_unknowns 70000
      test:
        suffix: dgq_single
-       args: -dim 2 -levels 2,4 -gmres_pc_type single -gmres_single_pc_type patchmg -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_symmetric
+       args: -dim 2 -levels 2,4 -gmres_pc_type single -gmres_single_pc_type patchmg -gmres_single_pc_patchmg_coarse_eq_limit 0
+       args: -cg_pc_type single -cg_single_pc_type patchmg -cg_single_pc_patchmg_coarse_eq_limit 0 -cg_single_pc_patchmg_symmetric
      test:
        suffix: dgq_ranks
        nsize: {{2 3 4}}

@@ -189,85 +189,87 @@ int main(int argc, char **argv)
 
 /*TEST
 
-   testset:
+   testset: # V-cycles down to one patch
      args: -time 0
      # the same iterations and errors on any number of ranks
      test:
        suffix: ranks
        nsize: {{1 2 3 4 6 8}}
        output_file: output/poisson_ranks.out
-       args: -dm_box_cells 8
+       args: -dm_box_cells 8 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: ranks_q1
        nsize: {{1 2 3 4 6 8}}
        output_file: output/poisson_ranks_q1.out
-       args: -dm_box_cells 2 -dm_refine 4 -dm_box_degree 1
+       args: -dm_box_cells 2 -dm_refine 4 -dm_box_degree 1 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      # L2 errors of the reference implementation
      test:
        suffix: l2_q1
-       args: -dm_box_cells 64 -dm_box_degree 1
+       args: -dm_box_cells 64 -dm_box_degree 1 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: l2_q2
-       args: -dm_box_cells 32 -dm_box_degree 2
+       args: -dm_box_cells 32 -dm_box_degree 2 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: l2_q3
-       args: -dm_box_cells 16 -dm_box_degree 3
+       args: -dm_box_cells 16 -dm_box_degree 3 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: l2_q3_fine
-       args: -dm_box_cells 32 -dm_box_degree 3
+       args: -dm_box_cells 32 -dm_box_degree 3 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: l2_q4
-       args: -dm_box_cells 16 -dm_box_degree 4
+       args: -dm_box_cells 16 -dm_box_degree 4 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: l2_q5
-       args: -dm_box_cells 16 -dm_box_degree 5 -ksp_rtol 1e-12 -double_ksp_rtol 1e-12
+       args: -dm_box_cells 16 -dm_box_degree 5 -ksp_rtol 1e-12 -double_ksp_rtol 1e-12 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: l2_q7
-       args: -dm_box_cells 4 -dm_box_degree 7 -ksp_rtol 1e-12 -double_ksp_rtol 1e-12
+       args: -dm_box_cells 4 -dm_box_degree 7 -ksp_rtol 1e-12 -double_ksp_rtol 1e-12 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: l2_2d
-       args: -dm_box_dim 2 -dm_box_cells 16 -dm_box_degree 5 -ksp_rtol 1e-12 -double_ksp_rtol 1e-12
+       args: -dm_box_dim 2 -dm_box_cells 16 -dm_box_degree 5 -ksp_rtol 1e-12 -double_ksp_rtol 1e-12 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: 1d
-       args: -dm_box_dim 1 -dm_box_cells 64
+       args: -dm_box_dim 1 -dm_box_cells 64 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      # a stretched box, all kinds of boundary data, two meshes: the errors fall by 2^4
      test:
        suffix: mixed_1
        args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+       args: -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: mixed_2
        nsize: 2
        args: -dm_box_cells 16,8,32 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+       args: -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: dirichlet_1
-       args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3
+       args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: dirichlet_2
-       args: -dm_box_cells 16,8,32 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3
+       args: -dm_box_cells 16,8,32 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: shift
-       args: -dm_box_cells 16 -dm_box_degree 2 -dm_box_shift 100 -dm_box_diffusion 1,10,0.1 -dm_box_semicoarsening 0
+       args: -dm_box_cells 16 -dm_box_degree 2 -dm_box_shift 100 -dm_box_diffusion 1,10,0.1 -dm_box_semicoarsening 0 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: helmholtz
-       args: -dm_box_cells 8 -dm_box_shift -40
+       args: -dm_box_cells 8 -dm_box_shift -40 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      # only defined up to a constant, which the nullspace takes out
      test:
        suffix: neumann_1
        nsize: {{1 3}}
        output_file: output/poisson_neumann_1.out
-       args: -dm_box_cells 8 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann
+       args: -dm_box_cells 8 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: neumann_2
-       args: -dm_box_cells 16 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann
+       args: -dm_box_cells 16 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
        args: -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
      # coarsest meshes of any shape
      test:
        suffix: coarse_even
-       args: -dm_box_cells 24,16,40 -dm_box_semicoarsening 0
+       args: -dm_box_cells 24,16,40 -dm_box_semicoarsening 0 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: coarse_odd
        nsize: 2
-       args: -dm_box_cells 7,5,3
+       args: -dm_box_cells 7,5,3 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      # kinds of multigrid
      test:
        suffix: full
@@ -283,6 +285,7 @@ int main(int argc, char **argv)
      test:
        suffix: cg
        args: -dm_box_cells 8 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
+       args: -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: mg
        args: -dm_box_cells 2 -dm_refine 3 -double false -pc_type mg -mg_levels_ksp_type richardson -mg_levels_ksp_max_it 1 -mg_levels_pc_type patchfd
@@ -303,16 +306,17 @@ int main(int argc, char **argv)
        suffix: dgq
        nsize: {{1 2 3 4}}
        output_file: output/poisson_dgq.out
-       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2
+       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: dgq_mixed
        nsize: 2
        args: -dm_box_space dgq -dm_box_cells 8,4,16 -dm_box_degree 2 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+       args: -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: dgq_neumann
        nsize: {{1 3}}
        output_file: output/poisson_dgq_neumann.out
-       args: -dm_box_space dgq -dm_box_cells 4 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann
+       args: -dm_box_space dgq -dm_box_cells 4 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: dgq_variants
        output_file: output/poisson_dgq_variants.out
@@ -328,6 +332,7 @@ int main(int argc, char **argv)
      test:
        suffix: dgq_cg
        args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -ksp_type cg -ksp_norm_type unpreconditioned -single_pc_patchmg_symmetric -double_ksp_type cg -double_ksp_norm_type unpreconditioned -double_pc_patchmg_symmetric
+       args: -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: dgq_direct
        nsize: {{1 2}}
@@ -338,16 +343,41 @@ int main(int argc, char **argv)
        suffix: nodal
        nsize: {{1 3}}
        output_file: output/poisson_nodal.out
-       args: -nodal -dm_box_cells 8 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+       args: -nodal -dm_box_cells 8 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      test:
        suffix: nodal_cuda
        requires: cuda gpu
        output_file: output/poisson_nodal.out
-       args: -nodal -dm_box_cells 8 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet -dm_vec_type cuda
+       args: -nodal -dm_box_cells 8 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet -dm_vec_type cuda -single_pc_patchmg_coarse_eq_limit 0 -double_pc_patchmg_coarse_eq_limit 0
      # what the solver says about itself
      test:
        suffix: view
        filter: grep -E "patchfd|patchmg|patches|kernels|whole"
-       args: -dm_box_cells 4 -double false -pc_type patchmg -ksp_view
+       args: -dm_box_cells 4 -double false -pc_type patchmg -pc_patchmg_coarse_eq_limit 0 -ksp_view
+   # as PCPATCHMG chooses: one level, with errors as above
+   testset:
+     args: -time 0
+     test:
+       suffix: choice
+       nsize: {{1 2}}
+       output_file: output/poisson_choice.out
+       args: -dm_box_cells 16 -dm_box_degree 3
+     test:
+       suffix: choice_sides
+       nsize: {{1 3}}
+       output_file: output/poisson_choice_sides.out
+       args: -dm_box_cells 8,4,16 -dm_box_lower 0.1,0.2,-0.3 -dm_box_upper 1.7,0.9,2.3 -dm_box_boundary dirichlet,neumann,neumann,dirichlet,dirichlet,dirichlet
+     test:
+       suffix: choice_neumann
+       nsize: {{1 3}}
+       output_file: output/poisson_choice_neumann.out
+       args: -dm_box_cells 8 -dm_box_lower -1 -dm_box_upper 1 -dm_box_boundary neumann
+     test:
+       suffix: choice_dgq
+       args: -dm_box_space dgq -dm_box_cells 8 -dm_box_degree 2 -ksp_type cg -double_ksp_type cg
+     test:
+       suffix: choice_view
+       filter: grep -E "patchfd|patchmg|patches|kernels|whole|level|WARNING" | sed "s/[0-9.e+-]* ms/some ms/g"
+       args: -dm_box_cells 8 -double false -pc_type patchmg -ksp_view
 
 TEST*/

@@ -289,10 +289,7 @@ PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
   PetscInt     (*halvings)[3];
 
   PetscFunctionBegin;
-  if (limit == PETSC_UNLIMITED) {
-    PetscCall(MatBoxDirectCoarsenings(dm, n));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  if (limit == PETSC_UNLIMITED) *n = 0;
   if (limit == PETSC_DECIDE) PetscCall(WholeDefaultLimit(dm, &limit));
   PetscCall(PetscMalloc1(coarsenings + 1, &halvings));
   PetscCall(DMBoxGetHalvings(dm, coarsenings, halvings));

@@ -13,62 +13,23 @@
 #include <petsc/private/kspimpl.h>
 #include <petsc/private/logimpl.h>
 
-/* on the GPU: the V-cycle as one recording of kernels, see PCApply_PatchMG() */
-typedef struct {
-  PatchFDKernels kern;
-  PetscInt64    *key; /* of the cycle and the solvers on the levels, when it was made */
-  size_t         keysize;
-  PetscBool      failed; /* something in this cycle cannot be recorded */
-  void          *record;
-  const void    *b; /* the arrays that it works on */
-  void          *x;
-  Vec            vb, vx; /* they belong to these vectors, unless NULL */
-} PatchMGRecord;
-
-typedef struct {
-  PetscBool     symmetric, graph;
-  PetscInt      eqlimit; /* as many unknowns are solved directly; PETSC_DECIDE until the user says it */
-  PatchMGRecord record;
-  PetscErrorCode (*setfromoptions)(PC, PetscOptionItems), (*setup)(PC), (*apply)(PC, Vec, Vec), (*reset)(PC), (*destroy)(PC); /* PCMG's */
-  PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
-} PC_PatchMG;
-
-#define PATCHMG(pc) ((PC_PatchMG *)((PC_MG *)(pc)->data)->innerctx)
-
-/* PCMG's.  As long as a PC has this one nobody has called PCMGSetType(), which sets what goes with the type: the kind of cycle is left to us */
-static PetscErrorCode PCApplyRichardson_PatchMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its, PetscBool zeroguess, PetscInt *outits, PCRichardsonConvergedReason *reason)
+PetscErrorCode PCApplyRichardson_PatchMG(PC pc, Vec b, Vec x, Vec w, PetscReal rtol, PetscReal abstol, PetscReal dtol, PetscInt its, PetscBool zeroguess, PetscInt *outits, PCRichardsonConvergedReason *reason)
 {
   PetscFunctionBegin;
   PetscCall(PATCHMG(pc)->applyrichardson(pc, b, x, w, rtol, abstol, dtol, its, zeroguess, outits, reason));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscBool PCPatchMGCycleIsFree(PC pc)
+PetscBool PCPatchMGCycleIsFree_Private(PC pc)
 {
   return (PetscBool)(pc->ops->applyrichardson == PCApplyRichardson_PatchMG);
 }
 
-/* as many levels as the mesh can be coarsened without cells that fold, less those whose product with a dense inverse is cheaper; or as degrees can be halved; unless the user chose */
-static PetscErrorCode PCPatchMGSetLevels(PC pc)
+void PCPatchMGFreeCycle_Private(PC pc)
 {
-  const PetscBool isfree = PCPatchMGCycleIsFree(pc);
-  PetscBool       isbox  = PETSC_FALSE;
-  PetscInt        n;
-
-  PetscFunctionBegin;
-  if (((PC_MG *)pc->data)->levels) PetscFunctionReturn(PETSC_SUCCESS);
-  if (pc->dm) PetscCall(PetscObjectTypeCompare((PetscObject)pc->dm, DMBOX, &isbox));
-  PetscCall(PCPatchMGGetNumDegrees(pc, &n));
-  if (isbox) {
-    PetscCall(DMBoxGetNumCoarsenings(pc->dm, &n));
-    PetscCall(DMBoxLimitFolded(pc->dm, &n));
-    PetscCall(MatBoxLimitCoarsenings(pc->dm, PATCHMG(pc)->eqlimit, &n));
-    PetscCall(MatBoxWholeCoarsenings(pc->dm, &n));
-    n++;
-  }
-  if (n) PetscCall(PCMGSetLevels(pc, n, NULL)); /* which calls PCMGSetType() */
-  if (isfree) pc->ops->applyrichardson = PCApplyRichardson_PatchMG;
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (PCPatchMGCycleIsFree_Private(pc)) return;
+  PATCHMG(pc)->applyrichardson = pc->ops->applyrichardson;
+  pc->ops->applyrichardson     = PCApplyRichardson_PatchMG;
 }
 
 /*
@@ -81,7 +42,7 @@ static PetscErrorCode PCPatchMGSetCycle(PC pc)
 
   PetscFunctionBegin;
   PetscCall(MatBoxFind(pc->pmat, &m));
-  if (m && MatBoxIsSaddlePoint(m) && !PATCHMG(pc)->symmetric && PCPatchMGCycleIsFree(pc)) PetscCall(PCMGSetType(pc, PC_MG_FULL));
+  if (m && MatBoxIsSaddlePoint(m) && !PATCHMG(pc)->symmetric && PCPatchMGCycleIsFree_Private(pc)) PetscCall(PCMGSetType(pc, PC_MG_FULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -100,11 +61,11 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
   PetscCall(PetscOptionsInt("-pc_patchmg_coarse_eq_limit", "Coarsen no further than to so many unknowns", "PCPatchMGSetCoarseEqLim", limit, &limit, &flg));
   if (flg) PetscCall(PCPatchMGSetCoarseEqLim(pc, limit));
   PetscOptionsHeadEnd();
-  PetscCall(PCPatchMGSetLevels(pc));
-  isfree = PCPatchMGCycleIsFree(pc);
+  PetscCall(PCPatchMGSetLevels_Private(pc));
+  isfree = PCPatchMGCycleIsFree_Private(pc);
   PetscCall(p->setfromoptions(pc, PetscOptionsObject)); /* -pc_mg_levels calls PCMGSetType(), too */
   PetscCall(PetscOptionsHasName(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_mg_type", &flg));
-  if (isfree && !flg) pc->ops->applyrichardson = PCApplyRichardson_PatchMG;
+  if (isfree && !flg) PCPatchMGFreeCycle_Private(pc);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -181,7 +142,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
     PetscCall(MatBoxGet(pc->pmat, "PCPATCHMG without a DM", &m));
     PetscCall(PCSetDM(pc, m->dm));
   }
-  PetscCall(PCPatchMGSetLevels(pc));
+  PetscCall(PCPatchMGSetLevels_Private(pc));
   PetscCall(PCMGGetLevels(pc, &n));
   if (!pc->setupcalled) {
     PC_MG_Levels **levels = ((PC_MG *)pc->data)->levels;
@@ -207,6 +168,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   if (degrees) PetscCall(PCPatchMGSetUpDegrees(pc));
   PetscCall(PCPatchMGSetCycle(pc));
   PetscCall(p->setup(pc));
+  if (n == 1) pc->ops->applyrichardson = NULL; /* PCMG's would solve anew in each step, whatever x is */
   PetscCall(PCPatchMGSetCoefficients(pc));
   if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -621,6 +583,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetSymmetric_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetCoarseEqLim_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseEqLim_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseReason_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetGraph_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetGraph_C", NULL));
   PetscCall(PCPatchMGForget(pc));
@@ -636,13 +599,14 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   Options Database Keys:
 + -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
 . -pc_patchmg_graph (true|false)     - replay the V-cycle as a CUDA graph on a GPU (default true)
-. -pc_patchmg_coarse_eq_limit n      - coarsen no further than to a mesh with at most n unknowns, which is solved directly; 0 for as far as possible (the default but for large problems on GPUs)
+. -pc_patchmg_coarse_eq_limit n      - coarsen no further than to a mesh with at most n unknowns, which is solved directly; 0 for as far as possible, unlimited for the mesh itself, decide (the default) for an estimate
 - -pc_mg_*                           - the options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
 
   Level: beginner
 
   Notes:
-  The defaults: as many levels as the mesh can be halved, all of it or in the directions of strong coupling (`DMBoxSetSemicoarsening()`), before cells of a mapped one fold (`-info` says so); on each, one step of `KSPRICHARDSON`
+  The defaults: as many levels as the mesh can be halved, all of it or in the directions of strong coupling (`DMBoxSetSemicoarsening()`), before cells of a mapped one fold (`-info` says so), or fewer where
+  the direct solver is estimated to take less time, often one (`poisson`; see `PCPatchMGSetCoarseEqLim()`, with which 0 makes as many as there are); on each, one step of `KSPRICHARDSON`
   with `PCPATCHFD` before and one after the coarse correction; on the coarsest, `PCPATCHFD` with the whole box as one patch. That is the V-cycle of Algorithm 2.1 in
   C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU. For the operator `stokes` it is the
   full cycle of such V-cycles, `PC_MG_FULL`, unless `PCMGSetType()` or `-pc_mg_type` chooses another, `PCMGSetLevels()` has been called (then it is the V-cycle), or the
@@ -682,18 +646,20 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   p->apply                      = pc->ops->apply;
   p->reset                      = pc->ops->reset;
   p->destroy                    = pc->ops->destroy;
-  p->applyrichardson            = pc->ops->applyrichardson;
-  pc->ops->applyrichardson      = PCApplyRichardson_PatchMG;
+  p->view                       = pc->ops->view;
+  PCPatchMGFreeCycle_Private(pc);
   pc->ops->presolve             = PCPreSolve_CheckKrylov;
   pc->ops->setfromoptions       = PCSetFromOptions_PatchMG;
   pc->ops->setup                = PCSetUp_PatchMG;
   pc->ops->apply                = PCApply_PatchMG;
   pc->ops->reset                = PCReset_PatchMG;
   pc->ops->destroy              = PCDestroy_PatchMG;
+  pc->ops->view                 = PCView_PatchMG;
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetSymmetric_C", PCPatchMGSetSymmetric_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetSymmetric_C", PCPatchMGGetSymmetric_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetCoarseEqLim_C", PCPatchMGSetCoarseEqLim_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseEqLim_C", PCPatchMGGetCoarseEqLim_PatchMG));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetCoarseReason_C", PCPatchMGGetCoarseReason_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetGraph_C", PCPatchMGSetGraph_PatchMG));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetGraph_C", PCPatchMGGetGraph_PatchMG));
   PetscFunctionReturn(PETSC_SUCCESS);

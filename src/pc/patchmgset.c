@@ -135,7 +135,7 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
 
   Input Parameters:
 + pc    - the preconditioner
-- limit - the number of unknowns, on all processes together; 0 to coarsen as far as possible; `PETSC_UNLIMITED` for the level that an estimate chooses; or `PETSC_DECIDE` (default)
+- limit - the number of unknowns, on all processes together; 0 to coarsen as far as possible; `PETSC_UNLIMITED` to solve the mesh itself directly; or `PETSC_DECIDE` (default) for an estimate
 
   Options Database Key:
 . -pc_patchmg_coarse_eq_limit limit - the number of unknowns, decide or unlimited
@@ -143,18 +143,23 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
   Level: intermediate
 
   Notes:
-  On a GPU a visit of a small level is some dozen kernels of some microseconds each, and on several processes exchanges between them. The direct solver of the whole
-  box is six products and a sum, and on several processes a message to each: each has the whole coarsest mesh and solves there for itself, or they share the work where
-  there is enough of it. For operators that fast diagonalization solves, 1e5 unknowns take less time so than the levels below them: that is the default for `poisson` with
-  5e5 unknowns or more on GPUs, and 0 elsewhere. With the unknowns of the finest mesh the preconditioner is the direct solver.
+  0 makes the V-cycles of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU: down to one patch where cells can be halved so often.
 
-  `PETSC_UNLIMITED` compares, level by level, the direct solve with a V-cycle from there on (four V-cycles on the finest level), by a model of both for the processes and the
-  vector type in use, and takes the finest level where the direct solve is cheaper: for constant coefficients (`poisson`) often the finest of all. `-info` says what was
-  chosen, and with which estimates. For other operators it is 0.
+  With `PETSC_DECIDE`, for operators that fast diagonalization solves (`poisson`), the time of set-up and of one solve to 1e-8 is estimated for each number of levels, by a model for the
+  processes, the precision and the memory of the vectors in use, and the least one is taken: on meshes of two and three dimensions often one level, the direct solve, which leaves nothing
+  to iterate; in one dimension V-cycles. Set-up counts, since it is what the direct solve has more of: eigenproblems of whole lines, n^3 operations. Many solves with one operator would have
+  more reason to solve directly.
+
+  There is no estimate, and the mesh is coarsened as far as possible, for other operators, on a mesh that `DMSetUp()` has not been called for when options are read, and where anything is
+  said about cycles: `PCMGSetType()`, or an option that begins with `-pc_mg_`, `-mg_levels_`, `-mg_coarse_` or `-mg_fine_` (and the prefix of the `PC`). (Then on GPUs, for `poisson` with 5e5 unknowns
+  or more, the limit is 1e5: these take less time so than the kernels and exchanges of the levels below them.) A program that sets solvers of levels by routines first says how many there
+  are, by `PCMGSetLevels()`, or calls this routine with 0.
+
+  `-ksp_view` and `PCPatchMGGetCoarseReason()` say what was chosen and why.
 
   Must be called before `PCSetUp()`. It has no effect where `PCMGSetLevels()` or `-pc_mg_levels` say how many levels there are.
 
-.seealso: `PCPATCHMG`, `PCPatchMGGetCoarseEqLim()`, `PCMGSetLevels()`
+.seealso: `PCPATCHMG`, `PCPatchMGGetCoarseEqLim()`, `PCPatchMGGetCoarseReason()`, `PCMGSetLevels()`
 @*/
 PetscErrorCode PCPatchMGSetCoarseEqLim(PC pc, PetscInt limit)
 {
@@ -188,5 +193,32 @@ PetscErrorCode PCPatchMGGetCoarseEqLim(PC pc, PetscInt *limit)
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(limit, 2);
   PetscUseMethod(pc, "PCPatchMGGetCoarseEqLim_C", (PC, PetscInt *), (pc, limit));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  PCPatchMGGetCoarseReason - Tells why the levels of a `PCPATCHMG` end where they do
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHMG`
+
+  Output Parameter:
+. why - a sentence, which belongs to the preconditioner: an estimate with the times of what was chosen and of all levels, or the option or the routine that it was left to
+
+  Level: intermediate
+
+  Note:
+  `PCMGGetLevels()` tells how many there are. They are chosen in `PCSetFromOptions()`, or else in `PCSetUp()`.
+
+.seealso: `PCPATCHMG`, `PCPatchMGSetCoarseEqLim()`, `PCMGGetLevels()`
+@*/
+PetscErrorCode PCPatchMGGetCoarseReason(PC pc, const char *why[])
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(why, 2);
+  PetscUseMethod(pc, "PCPatchMGGetCoarseReason_C", (PC, const char *[]), (pc, why));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -367,9 +367,13 @@ static inline PetscBool DMBoxIsMirrored(const DM_Box *box, PetscInt d)
   return (PetscBool)(!box->nvertices[d] && box->boundary[2 * d] == box->boundary[2 * d + 1]);
 }
 
-/* of n coarsenings no more than it takes to have at most so many unknowns, or with PETSC_UNLIMITED as many as take the least time, by the model of cost.c */
+/* of n coarsenings no more than it takes to have at most so many unknowns; PETSC_DECIDE: some thousands for large problems on GPUs */
 PETSC_INTERN PetscErrorCode MatBoxLimitCoarsenings(DM, PetscInt limit, PetscInt *n);
-PETSC_INTERN PetscErrorCode MatBoxDirectCoarsenings(DM, PetscInt *n); /* cost.c */
+/*
+  Of n coarsenings as many as take the least time for set-up and one solve, by a model (cost.c) of operators that fast diagonalization solves; seconds, also of V-cycles after all n.
+  Zeros where there is no estimate
+*/
+PETSC_INTERN PetscErrorCode MatBoxChooseCoarsenings(DM, PetscInt *n, PetscLogDouble *chosen, PetscLogDouble *cycles);
 PETSC_INTERN PetscErrorCode MatBoxWholeCoarsenings(DM, PetscInt *n);
 /* x = A^{-1} b for any operator, by a factorization of the assembled matrix, which every rank has: for coarse meshes */
 PETSC_INTERN PetscErrorCode MatBoxFactorSetUp(Mat, Mat_Box *);

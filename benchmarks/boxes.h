@@ -1,0 +1,37 @@
+#pragma once
+/* The boxes of benchmarks that are not about one mesh: cells for a number of unknowns, sides and vertices by a name */
+#include <petscpatchfd.h>
+
+/* a power of 2 times at most 7 cells, for about so many unknowns */
+static PetscInt Cells(PetscInt dim, PetscInt degree, PetscReal unknowns)
+{
+  const PetscReal n = PetscPowReal(unknowns, 1. / dim) / degree;
+  PetscInt        best = 2;
+
+  for (PetscInt power = 2; power <= 1 << 20; power *= 2)
+    for (PetscInt i = 1; i <= 7; i += 2)
+      if (PetscAbsReal(power * i - n) < PetscAbsReal(best - n)) best = power * i;
+  return best;
+}
+
+static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, PetscInt n, const char kind[], DM *dm)
+{
+  const PetscInt    cells[] = {n, n, n};
+  DMBoxBoundaryType sides[6];
+  PetscBool         neumann, graded;
+  PetscReal        *v;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscStrcmp(kind, "neumann", &neumann));
+  PetscCall(PetscStrcmp(kind, "graded", &graded));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, dm));
+  for (int i = 0; i < 6; i++) sides[i] = neumann && i ? DMBOX_NEUMANN : DMBOX_DIRICHLET;
+  PetscCall(DMBoxSetBoundary(*dm, sides));
+  PetscCall(PetscMalloc1(n + 1, &v));
+  for (PetscInt i = 0; i <= n; i++) v[i] = (PetscReal)i / n + 0.3 * PetscSqr((PetscReal)i / n);
+  for (PetscInt d = 0; d < dim && graded; d++) PetscCall(DMBoxSetVertices(*dm, d, n + 1, v));
+  PetscCall(PetscFree(v));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMSetUp(*dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
