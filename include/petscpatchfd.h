@@ -568,6 +568,8 @@ PETSC_EXTERN PetscErrorCode PCPatchFDGetLocal(PC, PCPatchFDLocal *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetFit(PC, PCPatchFDFit);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetFit(PC, PCPatchFDFit *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetFitSteps(PC, PetscInt, PetscReal, PetscReal, PetscInt);
+PETSC_EXTERN PetscErrorCode PCPatchFDSetFitExact(PC, PetscReal);
+PETSC_EXTERN PetscErrorCode PCPatchFDGetFitExact(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetFitSteps(PC, PetscInt *, PetscReal *, PetscReal *, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetBrickSize(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetBrickSize(PC, PetscInt *);

@@ -439,16 +439,17 @@ static void PatchInverse(const Patch *p, const PetscReal A[], PetscReal T[])
   for (PetscInt r = 0; r < N; r++) T[r * (N + 1)] = A[r * (N + 1)];
 }
 
-/* z = the correction of the residual r by the rule; A and T are overwritten */
+/* z = the correction of the residual r by the rule; T is overwritten */
 static PetscErrorCode PatchCorrect(PC pc, PetscInt N, const PetscReal A[], PetscReal T[], PetscReal r[], PetscReal z[])
 {
   const lapack_int n = (lapack_int)N;
   PetscInt         maxsteps, lanczos, steps = 1;
-  PetscReal        reduction, stable, theta = 1, delta = 0, rho = 0, *matrix[2], *eigenvalue, *d, *v;
+  PetscReal        reduction, stable, exact, theta = 1, delta = 0, rho = 0, *matrix[2], *eigenvalue, *d, *v;
   lapack_int       info;
 
   PetscFunctionBeginUser;
   PetscCall(PCPatchFDGetFitSteps(pc, &maxsteps, &reduction, &stable, &lanczos));
+  PetscCall(PCPatchFDGetFitExact(pc, &exact));
   PetscCall(PetscMalloc5(N * N, &matrix[0], N * N, &matrix[1], N, &eigenvalue, N, &d, N, &v));
   PetscCall(PetscArraycpy(matrix[0], A, N * N));
   PetscCall(PetscArraycpy(matrix[1], T, N * N));
@@ -461,6 +462,11 @@ static PetscErrorCode PatchCorrect(PC pc, PetscInt N, const PetscReal A[], Petsc
     steps = PetscMax(1, PetscMin(maxsteps, steps));
     theta = steps > 1 ? 0.5 * (1.02 * hi + lo) : (hi <= stable ? 1 : 0.5 * (hi + lo));
     delta = PetscMax(0.5 * (1.02 * hi - lo), 1e-3 * 1.02 * hi);
+  }
+  if (exact >= 0 && eigenvalue[N - 1] > exact * eigenvalue[0]) {
+    PetscCall(PetscArraycpy(T, A, N * N));
+    steps = 1;
+    theta = 1;
   }
   info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, T, n);
   PetscCheck(!info, PETSC_COMM_SELF, PETSC_ERR_LIB, "dpotrf: %d", (int)info);
@@ -693,6 +699,18 @@ static PetscErrorCode TestErrors(void)
       PetscCall(Refused("stable", ierr));
       CATCH(ierr, PCPatchFDSetFitSteps(pc, 6, 0.7, 1.8, 1));
       PetscCall(Refused("lanczos", ierr));
+      CATCH(ierr, PCPatchFDSetFitExact(pc, -0.5));
+      PetscCall(Refused("exact", ierr));
+      PetscCall(PCPatchFDSetFitExact(pc, 30));
+      PetscCall(PCPatchFDSetFitSteps(pc, 6, 0.7, 1.8, 0));
+      PetscCall(PCPatchFDSetFit(pc, PC_PATCHFD_FIT_OWN));
+      CATCH(ierr, PCSetUp(pc));
+      PetscCall(Refused("exact without estimates", ierr));
+      PetscCall(PCPatchFDSetFit(pc, PC_PATCHFD_FIT_LINE));
+      CATCH(ierr, PCSetUp(pc));
+      PetscCall(Refused("exact and line", ierr));
+      PetscCall(PCPatchFDSetFitSteps(pc, 6, 0.7, 1.8, 10));
+      PetscCall(PCPatchFDSetFitExact(pc, PETSC_DETERMINE));
       PetscCall(PCPatchFDSetFit(pc, PC_PATCHFD_FIT_SHARED));
       PetscCall(PCPatchFDSetClasses(pc, PC_PATCHFD_CLASSES_SINGLE));
       CATCH(ierr, PCSetUp(pc));
@@ -750,6 +768,15 @@ int main(int argc, char **argv)
       suffix: step_3d
       args: -dim 3 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
     test:
+      suffix: step_exact
+      args: -dim {{2 3}} -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet -pc_patchfd_variant {{fused global}}
+    test:
+      suffix: step_exact_high
+      args: -degree 4 -pc_patchfd_fit_exact 0 -tolerance 1e-9
+    test:
+      suffix: step_exact_some
+      args: -degree {{2 3}} -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_exact 3 -tolerance 1e-3
+    test:
       suffix: step_inner
       args: -degree {{2 3}} -pc_patchfd_fit_lanczos 80 -pc_patchfd_fit_reduction {{0.7 0.2}} -tolerance 1e-3
     test:
@@ -787,6 +814,36 @@ int main(int argc, char **argv)
     suffix: exact_3d
     nsize: {{1 3}}
     args: -problem check:1e3 -dim 3 -degree 2 -cells 4 -mg_levels_pc_patchfd_local dense
+
+  testset:
+    args: -test iterations -problem circle:1e4 -degree 4
+    test:
+      suffix: jump
+      args: -mg_levels_pc_patchfd_fit_exact unlimited
+    test:
+      suffix: jump_exact
+      nsize: {{1 2 3 4}}
+      args: -mg_levels_pc_patchfd_fit_exact 30
+    test:
+      suffix: jump_view
+      nsize: {{1 3}}
+      args: -mg_levels_pc_patchfd_fit_exact 30 -ksp_view
+      filter: grep inner
+  testset:
+    nsize: {{1 2 3 4}}
+    args: -test iterations -cells 8
+    test:
+      suffix: low
+      args: -problem kershaw:0.3 -degree 3
+    test:
+      suffix: low_3d
+      args: -dim 3 -problem mix:1e4 -degree {{1 2}separate output} -dm_box_boundary neumann,dirichlet,dirichlet,neumann,neumann,neumann
+    test:
+      suffix: low_cg
+      args: -dim 3 -problem mix:1e4 -degree 2 -ksp_type cg -pc_patchmg_symmetric -ksp_norm_type unpreconditioned
+    test:
+      suffix: low_single
+      args: -dim 3 -problem mix:1e4 -degree 2 -pc_type single -single_pc_type patchmg
 
   testset:
     nsize: {{1 2 3}}

@@ -287,18 +287,16 @@ PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* at the points of loads and errors; operators look at theirs */
-static PetscErrorCode DMBoxShapeMetric(DM dm, PatchFDMetric *m)
+/* what is wrong at the points of loads and errors; operators look at theirs */
+static PetscErrorCode DMBoxShapeDefect(DM dm, PatchFDMetric *m)
 {
-  const DM_Box       *box    = (const DM_Box *)dm->data;
-  const PetscReal     one    = 1;
-  const PatchFDPoints points = {.nkappa = 1, .kappa = &one, .kappaconstant = PETSC_TRUE};
-  PatchFDFieldPoints  field[DMBOX_MAX_FIELDS];
+  const DM_Box      *box = (const DM_Box *)dm->data;
+  PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
 
   PetscFunctionBegin;
   *m = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
   PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_TRUE, field));
-  PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, m));
+  PetscCall(PatchFDHostCheckShape(dm->dim, field, (const PetscInt(*)[2])box->owncells, m));
   PetscCall(DMBoxFieldPointsDestroy(dm, field));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -311,7 +309,7 @@ static PetscErrorCode DMBoxCheckShape(DM dm)
   PetscFunctionBegin;
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (!PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS); /* this would be most of set-up; what operators on a GPU see in theirs has to do */
-  PetscCall(DMBoxShapeMetric(dm, &m));
+  PetscCall(DMBoxShapeDefect(dm, &m));
   PetscCall(DMBoxReduceMetric(dm, &m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -339,7 +337,7 @@ PetscErrorCode DMBoxLimitFolded(DM dm, PetscInt *n)
     PetscCall(DMBoxCoarsen_Private(at, PetscObjectComm((PetscObject)dm), PETSC_TRUE, &coarse));
     PetscCall(DMDestroy(&at));
     at = coarse;
-    if (PetscMemTypeHost(kern->memtype) || PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)at->data)->owncells) <= limit) PetscCall(DMBoxShapeMetric(at, &m));
+    if (PetscMemTypeHost(kern->memtype) || PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)at->data)->owncells) <= limit) PetscCall(DMBoxShapeDefect(at, &m));
     PetscCall(DMBoxFirstDefect(at, &m, &first));
     if (first == PETSC_INT64_MAX) continue;
     PetscCall(PetscInfo(dm, "Coarsened %" PetscInt_FMT " of %" PetscInt_FMT " times: the next mesh has cells that fold (-pc_mg_levels)\n", l, *n));

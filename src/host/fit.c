@@ -267,7 +267,7 @@ static PetscErrorCode Permute(PetscCount count, const PetscCount order[], size_t
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* order[]: the patches by colour and steps, 1 to `most`, otherwise as they were; the groups that are not empty */
+/* order[]: the patches by colour and steps, 0 to `most`, otherwise as they were; the groups that are not empty */
 static PetscErrorCode MakeGroups(PetscInt most, const char steps[], PatchFDFit *fit, PetscCount order[])
 {
   const PetscInt    ngroup = fit->ngroup;
@@ -276,11 +276,11 @@ static PetscErrorCode MakeGroups(PetscInt most, const char steps[], PatchFDFit *
   PetscInt         *color, *of;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc3(ngroup * most + 1, &group, ngroup * most, &color, ngroup * most, &of));
+  PetscCall(PetscMalloc3(ngroup * (most + 1) + 1, &group, ngroup * (most + 1), &color, ngroup * (most + 1), &of));
   fit->ngroup = 0;
   for (PetscInt i = 0, next; i < ngroup; i = next) {
     for (next = i + 1; next < ngroup && fit->color[next] == fit->color[i];) next++;
-    for (PetscInt m = 1; m <= most; m++) {
+    for (PetscInt m = 0; m <= most; m++) {
       const PetscCount begin = at;
 
       for (PetscCount p = from[i]; p < from[next]; p++)
@@ -341,15 +341,16 @@ PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *rule, const PetscRea
   PetscCall(PetscMalloc3(fit->npatch, &order, fit->npatch, &steps, fit->npatch, &close));
   for (PetscInt i = 0; i < fit->ngroup; i++) {
     for (PetscCount p = fit->group[i]; p < fit->group[i + 1]; p++) {
-      close[p] = (PetscBool)(fit->steps[i] == 1);
-      steps[p] = (char)(close[p] ? 1 : PatchFDHostFitRuleSteps(rule, bound + 2 * p));
+      close[p] = (PetscBool)(fit->steps[i] == 1 && !PatchFDFitIsExact(rule));
+      if (close[p]) steps[p] = 1;
+      else steps[p] = (char)(PatchFDFitIsExact(rule) || bound[2 * p + 1] > rule->exact * bound[2 * p] ? 0 : PatchFDHostFitRuleSteps(rule, bound + 2 * p));
     }
   }
   PetscCall(Regroup(rule->maxsteps, steps, fit, order));
   for (PetscInt i = 0; i < fit->ngroup; i++) {
     const PetscCount count = fit->group[i + 1] - fit->group[i];
 
-    for (PetscCount p = 0; p < count; p++) {
+    for (PetscCount p = 0; p < count && fit->steps[i]; p++) {
       const PetscCount was = order[fit->group[i] + p];
 
       PatchFDHostFitRuleCoefficients(rule, fit->steps[i], close[was] ? none : bound + 2 * was, 2 * count, fit->coef + fit->coefat[i] + 2 * p);

@@ -3,6 +3,7 @@
   with one patch in each lane.
 */
 #pragma once
+#include "fitfactor.h"
 #include "operator.h"
 #include <math.h>
 #include <patchfd/private/fit.h>
@@ -12,6 +13,8 @@ typedef struct {
   int        count;
   Coef       record[3];
   const V   *g;
+  PetscBool  exact;
+  V         *factor, *rows; /* then; fitexact.h */
 } FitBatch;
 
 typedef struct {
@@ -24,7 +27,9 @@ typedef struct {
   REAL      *r, *z;       /* compact */
   double    *rz;          /* of each patch: r'z, and at the beginning */
   V         *u, *v, *p, *q, *scale, *St;
-  void      *base, *lanesbase;
+  void      *base, *lanesbase, *exactbase;
+  V         *nodes;       /* of the cells of a batch, where there are rows */
+  void      *nodesbase;
 } FitPlan;
 
 /* what goes with the groups */
@@ -34,6 +39,8 @@ static PetscErrorCode FitResetGroups(FitPlan *p)
   PetscCall(PetscFree2(p->batch, p->at));
   PetscCall(PetscFree2(p->r, p->z));
   PetscCall(PetscFree(p->lanesbase));
+  PetscCall(PetscFree(p->exactbase));
+  PetscCall(PetscFree(p->nodesbase));
   p->nbatch = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -66,7 +73,7 @@ static PetscErrorCode FitMakeBatches(FitPlan *p)
       FitBatch *b    = &p->batch[p->nbatch];
       int       same = 1;
 
-      *b = (FitBatch){.first = i};
+      *b = (FitBatch){.first = i, .exact = (PetscBool)(f->steps[group] == 0)};
       while (same) {
         b->count++;
         same = b->count < VL && i + b->count < f->group[group + 1];
@@ -102,13 +109,14 @@ static PetscErrorCode FitMakeRecords(FitPlan *p)
 
   PetscFunctionBegin;
   for (PetscCount i = 0; i < p->nbatch; i++)
-    for (int d = 0; d < 3; d++)
+    for (int d = 0; d < 3 && !p->batch[i].exact; d++)
       if (!FitSameRecord(p, &p->batch[i], d)) size += (size_t)PatchFDFitRecordSize(f->n[3 * p->batch[i].first + d]);
   PetscCall(VMalloc(size, &v, &p->lanesbase));
   for (PetscCount i = 0; i < p->nbatch; i++) {
     FitBatch        *b = &p->batch[i];
     const PetscReal *from[VL];
 
+    if (b->exact) continue;
     for (int d = 0; d < 3; d++) {
       const PetscCount *record = f->record + 3 * b->first + d;
 
@@ -180,10 +188,12 @@ static PetscErrorCode FitCreate(const PatchFDFit *fit, const PatchFDFitRule *rul
   PetscCall(PetscNew(&p));
   *plan   = p;
   p->desc = fit;
-  PetscCall(PetscMalloc2(4 * fit->npatch, &p->g, fit->nrecord, &p->numbers));
-  PetscCall(FitMeans(((const OperatorPlan *)operatorplan)->points, &means));
-  PetscCall(PatchFDHostFitNumbers(fit, rule, &means, p->g, p->numbers, close));
-  PetscCall(PatchFDHostFitMeansDestroy(&means));
+  PetscCall(PetscCalloc2(4 * fit->npatch, &p->g, fit->nrecord, &p->numbers));
+  if (!PatchFDFitIsExact(rule)) {
+    PetscCall(FitMeans(((const OperatorPlan *)operatorplan)->points, &means));
+    PetscCall(PatchFDHostFitNumbers(fit, rule, &means, p->g, p->numbers, close));
+    PetscCall(PatchFDHostFitMeansDestroy(&means));
+  }
   PetscCall(RealCopy((size_t)fit->nrecord, p->numbers, &p->records));
   PetscCall(FitGroups(p));
   for (int d = 0; d < 3; d++)
@@ -281,6 +291,14 @@ static void FitDivide(const FitBatch *b, const PetscInt n[3], V *u)
   }
 }
 
+/* x += omega A_j^{-1} r */
+static void FitCorrectExactly(FitPlan *p, const FitBatch *b, const PetscInt n[3], const Batch *nodes, REAL omega, const REAL *r, REAL *x)
+{
+  Gather(nodes, n, &p->desc->box, r, p->u);
+  FitExactSolve(n[0] * n[1] * n[2], b->factor, p->u);
+  Scatter(nodes, n, omega, p->u, 1, &p->desc->box, x);
+}
+
 /* *u = B *u with the scale at hand; *u and *v may be exchanged */
 static void FitSolve(FitPlan *p, const FitBatch *b, const PetscInt n[3], V **u, V **v)
 {
@@ -348,6 +366,11 @@ static PetscErrorCode FitApply(void *plan, PetscInt group, PetscInt step, PetscR
 
     FitNodes(p, b, &nodes, n);
     size = n[0] * n[1] * n[2];
+    if (b->exact) {
+      FitCorrectExactly(p, b, n, &nodes, (REAL)omega, (const REAL *)r, (REAL *)x);
+      flops += 2.0 * b->count * size * size;
+      continue;
+    }
     if (step == 0) Gather(&nodes, n, &p->desc->box, (const REAL *)r, u);
     else FitCompactRead(b->count, size, rc, u);
     if (more && step == 0) FitCompactWrite(b->count, size, u, rc);

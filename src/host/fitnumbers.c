@@ -110,8 +110,9 @@ static PetscReal LogMass(PetscInt dim, const PatchMeans *m, PetscBool shared, Pe
 /* ratios of all points of a cell of the patch */
 static void RatioOfCell(const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans *m, const PetscInt offset[3], PetscCount cell, PatchFDFitRatio *ratio)
 {
-  const PetscInt dim = c->dim, q = c->points, npoint = PetscPowInt(q, dim);
-  PetscReal      A[3][PATCHFD_FIT_MAX_POINTS], M[3][PATCHFD_FIT_MAX_POINTS];
+  const PetscInt  dim = c->dim, q = c->points, npoint = PetscPowInt(q, dim);
+  const PetscReal shift = c->hasshift ? LogShift(m->shift) : 0;
+  PetscReal       A[3][PATCHFD_FIT_MAX_POINTS], M[3][PATCHFD_FIT_MAX_POINTS];
 
   for (PetscInt b = 0; b < dim; b++) {
     for (PetscInt i = 0; i < q; i++) {
@@ -119,14 +120,15 @@ static void RatioOfCell(const PatchFDFit *fit, const PatchFDFitMeans *c, const P
       M[b][i] = LogMass(dim, m, fit->shared, b, offset[b] * q + i);
     }
   }
-  for (PetscInt i = 0; i < npoint; i++) {
-    const PetscInt at[3] = {i % q, i / q % q, i / q / q};
-    double         v[3], mass = 0;
+  for (PetscInt k = 0, i = 0; k < (dim == 3 ? q : 1); k++)
+    for (PetscInt j = 0; j < q; j++)
+      for (PetscInt l = 0; l < q; l++, i++) {
+        const double mass = M[0][l] + M[1][j] + (dim == 3 ? M[2][k] : 0);
+        const float *log  = c->log + cell * dim * npoint + i;
+        const double v[3] = {log[0] - A[0][l] - mass + M[0][l], log[npoint] - A[1][j] - mass + M[1][j], dim == 3 ? log[2 * npoint] - A[2][k] - mass + M[2][k] : 0};
 
-    for (PetscInt b = 0; b < dim; b++) mass += M[b][at[b]];
-    for (PetscInt b = 0; b < dim; b++) v[b] = c->log[(cell * dim + b) * npoint + i] - A[b][at[b]] - mass + M[b][at[b]];
-    PatchFDFitRatioAdd((int)dim, v, c->hasshift ? c->logshift[cell * npoint + i] - LogShift(m->shift) - mass : 0, c->hasshift, ratio);
-  }
+        PatchFDFitRatioAdd((int)dim, v, c->hasshift ? c->logshift[cell * npoint + i] - shift - mass : 0, c->hasshift, ratio);
+      }
 }
 
 static PetscBool PatchIsClose(const PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, const PatchMeans *m, PetscCount p)
@@ -144,7 +146,7 @@ static PetscBool PatchIsClose(const PatchFDFit *fit, const PatchFDFitRule *rule,
     RatioOfCell(fit, c, m, offset, cell, &ratio);
     cross = PetscMax(cross, c->cross[cell]);
   }
-  return (PetscBool)PatchFDFitIsClose((int)c->dim, &ratio, cross, rule->stable, PatchFDFitOneStep(rule));
+  return (PetscBool)PatchFDFitIsClose((int)c->dim, &ratio, cross, rule->stable, PetscMin(PatchFDFitOneStep(rule), rule->exact));
 }
 
 /* ---- small matrices of LANES patches ---- */
@@ -263,21 +265,11 @@ PetscErrorCode PatchFDHostFitConstants(PatchFDFit *fit)
 
 /* ---- numbers ---- */
 
-/* the kind of a patch in a direction */
-static const Kind *KindOf(const PatchFDFit *fit, PetscCount p, PetscInt d)
-{
-  const Kind    *kind   = fit->kind[d];
-  const PetscInt ncells = PetscMin(PATCHFD_FIT_MAX_CELLS, fit->cells[d][1] - fit->cell[3 * p + d]), lower = fit->first[3 * p + d] - fit->cell[3 * p + d] * fit->degree;
-
-  while (kind->ncells != ncells || kind->n != fit->n[3 * p + d] || kind->lower != lower) kind++;
-  return kind;
-}
-
 /* the records of patches p .. p + count - 1, all of one kind */
 static void OwnRecords(Workshop *w, const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans m[], PetscCount p, PetscInt count, PetscReal records[])
 {
   for (PetscInt b = 0; b < c->dim; b++) {
-    const Kind *k = KindOf(fit, p, b);
+    const Kind *k = PatchFDFitKindOf(fit, p, b);
     PetscReal  *record[LANES];
 
     for (PetscInt l = 0; l < LANES; l++) record[l] = records + fit->record[3 * (p + PetscMin(l, count - 1)) + b];
@@ -300,7 +292,7 @@ static PetscInt CountAlike(const PatchFDFit *fit, PetscCount p)
 
   for (; count < LANES && p + count < fit->npatch; count++)
     for (int d = 0; d < fit->dim; d++)
-      if (KindOf(fit, p + count, d) != KindOf(fit, p, d)) return count;
+      if (PatchFDFitKindOf(fit, p + count, d) != PatchFDFitKindOf(fit, p, d)) return count;
   return count;
 }
 
@@ -326,5 +318,36 @@ PetscErrorCode PatchFDHostFitNumbers(const PatchFDFit *fit, const PatchFDFitRule
     if (!fit->shared) OwnRecords(&w, fit, c, m, p, count, records);
   }
   PetscCall(WorkshopDestroy(&w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- exact solvers ---- */
+
+PetscErrorCode PatchFDHostFactorTriangles(PetscInt n, PetscInt count, PetscReal triangle[], PetscBool *regular)
+{
+  const PetscReal rounding = 1e-13;
+  const PetscInt  size     = n * (n + 1) / 2;
+  Lanes          *X;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n * n, &X));
+  PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
+  for (PetscInt r = 0; r < n; r++)
+    for (PetscInt c = 0; c <= r; c++)
+      for (PetscInt l = 0; l < LANES; l++) X[r * n + c][l] = triangle[PetscMin(l, count - 1) * size + r * (r + 1) / 2 + c];
+  LaneCholesky(n, X);
+  for (PetscInt r = 0; r < n; r++) {
+    for (PetscInt l = 0; l < count; l++) {
+      PetscReal      *row   = triangle + l * size + r * (r + 1) / 2;
+      const PetscReal pivot = X[r * (n + 1)][l];
+      const PetscBool zero  = (PetscBool)!(pivot * pivot > rounding * row[r]); /* not a number is none, too */
+
+      *regular = (PetscBool)(*regular && (!zero || r == n - 1));
+      for (PetscInt c = 0; c < r; c++) row[c] = X[r * n + c][l];
+      row[r] = zero ? 0 : 1 / pivot;
+    }
+  }
+  PetscCall(PetscFPTrapPop());
+  PetscCall(PetscFree(X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

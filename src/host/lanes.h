@@ -1,9 +1,9 @@
 #pragma once
 /* Small dense symmetric matrices, LANES of them at a time: entry (i, j) of the one in lane l is X[i * n + j][l].  Double precision */
-#include <petscsys.h>
+#include <patchfd/private/assembly.h>
 
 enum {
-  LANES = 8
+  LANES = PATCHFD_LANES
 };
 
 typedef PetscReal Lanes[LANES];

@@ -416,17 +416,19 @@ static PetscErrorCode PointsFactors(const PatchFDPoints *points, PatchFDGeometry
   PetscFunctionBegin;
   if (p->computed) PetscCall(VMalloc((size_t)p->nbatch * map, &p->map, &p->mapbase));
   else PetscCall(VMalloc((size_t)p->nbatch * size, &p->factor, &p->factorbase));
-  PetscCall(PetscMalloc1(size, &factor));
-  for (PetscCount i = 0; i < p->nbatch * VL; i++) {
-    const PetscCount cell = PetscMin(i, p->ncells - 1), batch = i / VL;
-    const int        lane = (int)(i % VL);
+  PetscCall(PetscMalloc1(size * PATCHFD_LANES, &factor));
+  for (PetscCount first = 0; first < p->nbatch * VL; first += PATCHFD_LANES) {
+    if (first < p->ncells) PetscCall(PatchFDGeometryCells(geometry, first, factor));
+    for (PetscCount l = 0, i = first; l < PATCHFD_LANES && i < p->nbatch * VL; l++, i++) {
+      const PetscCount cell = PetscMin(i, p->ncells - 1), batch = i / VL, from = cell < first ? PATCHFD_LANES - 1 : cell - first; /* behind the last cell that is still there */
+      const int        lane = (int)(i % VL);
 
-    if (i < p->ncells) PetscCall(PatchFDGeometryCell(geometry, cell, factor));
-    if (p->computed) PointsMap(points, cell, lane, p->map + batch * map);
-    else {
-      V *to = p->factor + (size_t)batch * size;
+      if (p->computed) PointsMap(points, cell, lane, p->map + batch * map);
+      else {
+        REAL *to = (REAL *)(p->factor + (size_t)batch * size) + lane;
 
-      for (PetscInt q = 0; q < size; q++) ((REAL *)&to[q])[lane] = (REAL)factor[q];
+        for (PetscInt q = 0; q < size; q++) to[q * VL] = (REAL)factor[q * PATCHFD_LANES + from];
+      }
     }
   }
   PetscCall(PetscFree(factor));
@@ -551,11 +553,11 @@ static PetscErrorCode PointsPick(const PointsPlan *from, PetscCount ncells, cons
 
 static void PointsBatchAt(const PointsPlan *p, PetscCount batch, const PatchFDRange clip, Batch *b)
 {
-  PetscInt cell[3][VL];
+  PetscInt cell[3][VL] = {{0}};
 
   b->count = RangeBatch(p->cells, batch * VL, cell);
   for (int d = 0; d < 3; d++)
-    for (int l = 0; l < b->count; l++) b->first[d][l] = cell[d][l] * p->stride[d];
+    for (int l = 0; l < VL; l++) b->first[d][l] = cell[d][l] * p->stride[d];
   BatchClip(b, p->block, clip);
 }
 

@@ -6,7 +6,7 @@
 #include "lattice.h"
 #include "transfer.h"
 #include "local.h"
-#include "fit.h"
+#include "fitexact.h"
 #include "bricks.h"
 #include "boxsolve.h"
 #include "cg.h"
@@ -57,6 +57,8 @@ const struct _PatchFDKernels TABLE = {
   .fitapply         = FitApply,
   .fitwork          = FitWork,
   .fitcg            = FitCG,
+  .fitexact         = FitExact,
+  .fitfused         = FitFused,
   .fitdestroy       = FitDestroy,
   .cgcreate         = CGCreate,
   .cgdestroy        = CGDestroy,

@@ -171,9 +171,27 @@ static PetscErrorCode FitSteps(MatBoxFit fit, PatchFDKernels kern, void *plan, c
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the matrices of patches that are solved exactly */
+static PetscErrorCode FitExact(const Mat_Box *m, MatBoxFit fit, PatchFDKernels kern, PetscBool rows)
+{
+  const DM_Box *box   = (const DM_Box *)m->dm->data;
+  PetscBool     exact = PETSC_FALSE;
+  PatchFDPoints points;
+
+  PetscFunctionBegin;
+  for (PetscInt group = 0; group < fit->desc.ngroup; group++) exact = (PetscBool)(exact || fit->desc.steps[group] == 0);
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &exact, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)m->dm))); /* points are asked for together */
+  if (!exact) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])fit->desc.cells, PETSC_FALSE, &points));
+  PetscCall(kern->fitexact(fit->plan, &points, rows));
+  PetscCall((*box->op->ops.pointsdestroy)(&points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared, PatchFDKernels kern, MatBoxFit *fit)
 {
-  const DM_Box  *box = (const DM_Box *)m->dm->data;
+  const DM_Box   *box   = (const DM_Box *)m->dm->data;
+  const PetscBool exact = PatchFDFitIsExact(&l->rule);
   PatchFDFitMesh mesh;
   void          *plan = NULL;
   char          *close;
@@ -182,11 +200,14 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   PetscCall(PetscNew(fit));
   FitMesh(m, l, &mesh);
   PetscCall(FitOperator(m, kern, &mesh, &plan));
-  PetscCall(PatchFDHostFitCreate(&mesh, shared, &box->field[0].local, &(*fit)->desc));
+  PetscCall(PatchFDHostFitCreate(&mesh, (PetscBool)(shared || exact), &box->field[0].local, &(*fit)->desc));
+  DMBoxFreeNodes(&box->field[0], PETSC_TRUE, (*fit)->desc.read);
+  if (exact) PetscCall(PatchFDHostFitSetSteps(&l->rule, NULL, &(*fit)->desc));
   PetscCall(PetscMalloc1((*fit)->desc.npatch, &close));
   PetscCall(kern->fitcreate(&(*fit)->desc, &l->rule, plan, close, &(*fit)->plan));
-  PetscCall(FitDiagonal(m, kern, &(*fit)->diagonal));
-  if (l->rule.lanczos) PetscCall(FitSteps(*fit, kern, plan, close, &l->rule));
+  if (!exact) PetscCall(FitDiagonal(m, kern, &(*fit)->diagonal));
+  if (!exact && l->rule.lanczos) PetscCall(FitSteps(*fit, kern, plan, close, &l->rule));
+  PetscCall(FitExact(m, *fit, kern, l->rule.rows));
   PetscCall(PetscFree(close));
   if (box->halo) PetscCall(kern->operatordestroy(&plan));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -223,13 +244,71 @@ PetscErrorCode MatBoxFitCorrect(const Mat_Box *m, const MatBoxLocal *l, PatchFDK
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscBool MatBoxFitTakesRows(const Mat_Box *m)
+{
+  const DM_Box        *box   = (const DM_Box *)m->dm->data;
+  const PetscLogDouble limit = 4.0 * 1073741824.0, k = box->degree;
+  PetscLogDouble       patches = 1, unknowns = 1, rows = 1;
+
+  for (PetscInt d = 0; d < m->dm->dim; d++) {
+    patches *= PetscCeilReal((PetscReal)box->cells[d] / (PetscReal)box->processes[d]) + (box->processes[d] > 1);
+    unknowns *= 2 * k - 1;
+    rows *= 2 * (k - 1) * (k + 1) + 2 * k + 1;
+  }
+  return (PetscBool)(box->degree <= (m->dm->dim == 3 ? 2 : 3) && patches * (unknowns * (unknowns + 1) / 2 + rows) * (PetscLogDouble)sizeof(PetscReal) <= limit);
+}
+
+PetscErrorCode MatBoxFitSweep(const Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega, PetscBool zero, const void *b, void *x)
+{
+  const DM_Box *box = (const DM_Box *)m->dm->data;
+  MatBoxFit     fit = l->fit[kern->id];
+  void         *bl, *xl;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, b, DMBOX_WORK_B, &bl));
+  PetscCall(DMBoxGlobalToLocalEnd(m->dm, kern, b, DMBOX_WORK_B, &bl));
+  if (zero && box->halo) PetscCall(DMBoxGlobalToLocalZero(m->dm, kern, x, PETSC_TRUE, DMBOX_WORK_X, &xl));
+  else PetscCall(DMBoxGlobalToLocalOwned(m->dm, kern, x, DMBOX_WORK_X, &xl));
+  for (PetscInt64 it = 0; it < its; it++) {
+    for (PetscInt i = 0; i < n; i++, zero = PETSC_FALSE) {
+      if (box->halo && !zero) {
+        PetscCall(DMBoxHaloBegin(m->dm, kern, 1, &xl));
+        PetscCall(DMBoxHaloEnd(m->dm, kern, 1, &xl));
+      }
+      for (PetscInt group = 0; group < fit->desc.ngroup; group++)
+        if (!memcmp(l->color[fit->desc.color[group]].parity, colors[i].parity, sizeof(colors[i].parity))) PetscCall(kern->fitfused(fit->plan, group, omega, zero, bl, xl));
+    }
+  }
+  PetscCall(DMBoxLocalToGlobal(m->dm, kern, xl, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what patches that are solved exactly have: a triangle, and rows, one of which has those of the nodes of a cell, or of two of them */
+static PetscLogDouble FitExactNumbers(const PatchFDFit *fit, PetscBool rows)
+{
+  PetscLogDouble numbers = 0;
+
+  for (PetscInt group = 0; group < fit->ngroup; group++) {
+    for (PetscCount p = fit->group[group]; p < fit->group[group + 1] && !fit->steps[group]; p++) {
+      PetscLogDouble n = 1, entries = 1;
+
+      for (PetscInt d = 0; d < fit->dim; d++) {
+        n *= fit->n[3 * p + d];
+        entries *= fit->n[3 * p + d] * (fit->degree + 1) + (PatchFDFitKindOf(fit, p, d)->ncells - 1) * fit->degree;
+      }
+      numbers += n * (n + 1) / 2 + (rows ? entries : 0);
+    }
+  }
+  return numbers;
+}
+
 PetscErrorCode MatBoxFitView(const Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern, PetscViewer viewer)
 {
   const DM_Box    *box = (const DM_Box *)m->dm->data;
   const MatBoxFit  fit = l->fit[kern->id];
   PetscInt64       count[PATCHFD_FIT_MAX_STEPS + 1] = {0};
   const char      *separator = "";
-  PetscLogDouble   bytes     = (PetscLogDouble)kern->size * (PetscLogDouble)(fit->desc.nrecord + 4 * fit->desc.npatch + fit->desc.coefat[fit->desc.ngroup]);
+  PetscLogDouble   bytes     = (PetscLogDouble)kern->size * (PetscLogDouble)(fit->desc.nrecord + 4 * fit->desc.npatch + fit->desc.coefat[fit->desc.ngroup] + FitExactNumbers(&fit->desc, l->rule.rows));
 
   PetscFunctionBegin;
   PatchFDHostFitCount(&fit->desc, (const PetscInt(*)[2])box->owncells, count);
@@ -238,8 +317,11 @@ PetscErrorCode MatBoxFitView(const Mat_Box *m, const MatBoxLocal *l, PatchFDKern
   PetscCall(PetscViewerASCIIPrintf(viewer, "  fits of %.0f bytes; patches by inner steps:", bytes));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   for (int i = 0; i <= PATCHFD_FIT_MAX_STEPS; i++) {
+    char name[16] = "exact: ";
+
     if (!count[i]) continue;
-    PetscCall(PetscViewerASCIIPrintf(viewer, "%s %d: %" PetscInt64_FMT, separator, i, count[i]));
+    if (i) PetscCall(PetscSNPrintf(name, sizeof(name), "%d: ", i));
+    PetscCall(PetscViewerASCIIPrintf(viewer, "%s %s%" PetscInt64_FMT, separator, name, count[i]));
     separator = ",";
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));

@@ -184,6 +184,10 @@ PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
   LocalStep       s        = {.m = m, .local = &m->local[type], .kern = kern, .plan = m->local[type].plan[kern->id][precision], .operation = operation, .omega = omega, .zero = zero};
 
   PetscFunctionBegin;
+  if (s.local->fit[kern->id]) {
+    PetscCall(MatBoxFitSweep(m, s.local, kern, its, n, colors, omega, zero, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (separate) PetscCall(DMBoxGetWork(m->dm, kern, DMBOX_WORK_R, &s.r));
   PetscCall(LocalGetArrays(&s, colors, b, x));
   for (PetscInt64 it = 0; it < its; it++) {

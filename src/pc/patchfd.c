@@ -33,7 +33,7 @@ static PetscErrorCode PatchFDSetTolerances(PC_PatchFD *p)
   const PetscInt degree = MatBoxDegree(p->matbox);
 
   PetscFunctionBegin;
-  if (p->method == PATCHES && (p->solver == MATBOX_LOCAL_OWN || p->solver == MATBOX_LOCAL_SHARED)) PetscCall(MatBoxLocalSetFitRule(p->matbox, p->solver, &p->rule));
+  if (p->method == PATCHES && (p->solver == MATBOX_LOCAL_OWN || p->solver == MATBOX_LOCAL_SHARED)) PetscCall(MatBoxLocalSetFitRule(p->matbox, p->solver, &p->fitrule));
   if (p->method != PATCHES || (p->solver != MATBOX_LOCAL_SCHUR && p->solver != MATBOX_LOCAL_SCHUR_ALONE)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxLocalSetTolerances(p->matbox, p->solver, p->schurrtol == PETSC_DETERMINE ? (degree <= 3 ? 1e-3 : 1e-4) : p->schurrtol, p->schurmaxit));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -63,7 +63,7 @@ static PetscErrorCode PatchFDSetUpKernels(PC pc, PatchFDKernels kern)
 static void PatchSweep(const PC_PatchFD *pc, PetscBool transpose, PetscInt *n, PatchFDColor colors[])
 {
   const PetscBool residual = (PetscBool)(pc->use == PC_PATCHFD_SEPARATE || pc->use == PC_PATCHFD_GLOBAL);
-  const PetscBool exact    = (PetscBool)(pc->omega == 1 && (pc->matbox->form.separable || (pc->solver == MATBOX_LOCAL_DENSE && !residual)));
+  const PetscBool exact    = (PetscBool)(pc->omega == 1 && (pc->matbox->form.separable || ((pc->solver == MATBOX_LOCAL_DENSE || pc->fitrule.rows) && !residual)));
   PatchFDColor    forward[MATBOX_MAX_COLORS];
   const PetscInt  ncolor = MatBoxLocalColors(pc->matbox, pc->solver, residual, forward);
 
@@ -256,6 +256,7 @@ static PetscErrorCode PatchFDSetUpBricks(PC pc, DM da)
   PetscCheck((p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_FUSED) && p->classes == PC_PATCHFD_CLASSES_AUTO && p->precision <= PC_PATCHFD_PRECISION_SAME && p->update == PC_PATCHFD_UPDATE_COLORED, comm,
              PETSC_ERR_ARG_INCOMP, "PCPATCHFD: bricks of a DMDA take -pc_patchfd_variant auto or fused, -pc_patchfd_classes auto, -pc_patchfd_precision auto or same, and -pc_patchfd_update colored; found %s, %s, %s and %s",
              PCPatchFDVariants[p->variant], PCPatchFDClassesTypes[p->classes], PCPatchFDPrecisions[p->precision], PCPatchFDUpdates[p->update]);
+  PetscCheck(p->rule.exact < 0, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_fit_exact %g is for -dm_box_operator diffusion, not for bricks of a DMDA", (double)p->rule.exact);
   PetscCall(PCPatchFDCheckOptions(pc));
   PetscCall(PCBricksSetUp(pc, da, &p->rule, &p->bricks));
   p->omega = p->damping == PETSC_DETERMINE ? PCBricksDamping(p->type) : p->damping;
@@ -293,8 +294,8 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   p->use = p->variant;
   if (p->type == PC_PATCHFD_ADDITIVE) p->use = PC_PATCHFD_GLOBAL;
   else if (p->variant == PC_PATCHFD_AUTO) p->use = PCPatchFDBestVariant(p, kern);
-  PetscCheck(!p->matbox->form.points || p->method != PATCHES || p->use == PC_PATCHFD_GLOBAL, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
-             "PCPATCHFD: -pc_patchfd_variant %s is for operators whose patches have a residual of their own; -dm_box_operator %s takes auto or global", PCPatchFDVariants[p->variant], MatBoxName(p->matbox));
+  PetscCheck(!p->matbox->form.points || p->method != PATCHES || p->use == PC_PATCHFD_GLOBAL || (p->use == PC_PATCHFD_FUSED && p->fitrule.rows), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_variant %s is for operators whose patches have a residual of their own; -dm_box_operator %s takes auto or global, and on the host fused with -pc_patchfd_fit_exact 0", PCPatchFDVariants[p->variant], MatBoxName(p->matbox));
   PetscCheck(p->variant != PC_PATCHFD_BOUNDARY || p->method != PATCHES || !MatBoxLocalHasTerms(p->matbox, p->solver), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_variant boundary is for local solvers by fast diagonalization that are exact; with this operator and -pc_patchfd_local use auto, fused, separate or global");
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -333,6 +334,8 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   PetscCall(PetscOptionsReal("-pc_patchfd_fit_stable", "Largest eigenvalue of single steps without damping", "PCPatchFDSetFitSteps", rule.stable, &rule.stable, &flgs[2]));
   PetscCall(PetscOptionsInt("-pc_patchfd_fit_lanczos", "Steps to estimate eigenvalues", "PCPatchFDSetFitSteps", rule.lanczos, &rule.lanczos, &flgs[3]));
   if (flgs[0] || flgs[1] || flgs[2] || flgs[3]) PetscCall(PCPatchFDSetFitSteps(pc, rule.maxsteps, rule.reduction, rule.stable, rule.lanczos));
+  PetscCall(PetscOptionsReal("-pc_patchfd_fit_exact", "Condition number above which a patch is solved exactly", "PCPatchFDSetFitExact", rule.exact, &rule.exact, &flg));
+  if (flg) PetscCall(PCPatchFDSetFitExact(pc, rule.exact));
   PetscCall(PetscOptionsEnum("-pc_patchfd_classes", "Which matrices the patches have", "PCPatchFDSetClasses", PCPatchFDClassesTypes, (PetscEnum)classes, (PetscEnum *)&classes, &flg));
   if (flg) PetscCall(PCPatchFDSetClasses(pc, classes));
   PetscCall(PetscOptionsEnum("-pc_patchfd_precision", "Precision of products with dense inverses", "PCPatchFDSetPrecision", PCPatchFDPrecisions, (PetscEnum)precision, (PetscEnum *)&precision, &flg));
@@ -433,6 +436,8 @@ static PetscErrorCode PCReset_PatchFD(PC pc)
   }
 #define CheckDamping PetscCheck((value > 0 && value < 2) || value == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_damping must be in (0, 2), found %g", (double)value)
 #define CheckSweeps  PetscCheck(value >= 1, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_sweeps must be at least 1, found %" PetscInt_FMT, value)
+#define CheckExact \
+  PetscCheck(value >= 0 || value == PETSC_UNLIMITED || value == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_exact must be at least 0, or unlimited, found %g", (double)value)
 #define CheckBrick \
   PetscCheck((value >= 1 && value <= PATCHFD_BRICK_MAX) || value == PETSC_DETERMINE, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_brick_size must be 1 to %d, found %" PetscInt_FMT, PATCHFD_BRICK_MAX, value)
 Setting(Type, PCPatchFDType, type, )
@@ -447,6 +452,7 @@ Setting(Order, PCPatchFDOrder, order, )
 Setting(Damping, PetscReal, damping, CheckDamping)
 Setting(Sweeps, PetscInt, sweeps, CheckSweeps)
 Setting(BrickSize, PetscInt, bricks.size, CheckBrick)
+Setting(FitExact, PetscReal, rule.exact, CheckExact)
 
 static PetscErrorCode PCPatchFDSetSchurTolerances_PatchFD(PC pc, PetscReal rtol, PetscInt maxit)
 {
@@ -478,6 +484,8 @@ static const struct {
 } methods[] = {
   {"PCPatchFDSetFit_C",     (PetscErrorCodeFn *)PCPatchFDSetFit_PatchFD    },
   {"PCPatchFDGetFit_C",     (PetscErrorCodeFn *)PCPatchFDGetFit_PatchFD    },
+  {"PCPatchFDSetFitExact_C", (PetscErrorCodeFn *)PCPatchFDSetFitExact_PatchFD},
+  {"PCPatchFDGetFitExact_C", (PetscErrorCodeFn *)PCPatchFDGetFitExact_PatchFD},
   {"PCPatchFDSetFitSteps_C", (PetscErrorCodeFn *)PCPatchFDSetFitSteps_PatchFD},
   {"PCPatchFDGetFitSteps_C", (PetscErrorCodeFn *)PCPatchFDGetFitSteps_PatchFD},
   {"PCPatchFDSetSchurTolerances_C", (PetscErrorCodeFn *)PCPatchFDSetSchurTolerances_PatchFD},
@@ -523,6 +531,7 @@ PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
   PetscCall(PCPatchFDSetLocal(adjoint, p->local));
   PetscCall(PCPatchFDSetFit(adjoint, p->fit));
   PetscCall(PCPatchFDSetFitSteps(adjoint, p->rule.maxsteps, p->rule.reduction, p->rule.stable, p->rule.lanczos));
+  PetscCall(PCPatchFDSetFitExact(adjoint, p->rule.exact));
   PetscCall(PCPatchFDSetClasses(adjoint, p->classes));
   PetscCall(PCPatchFDSetPrecision(adjoint, p->precision));
   PetscCall(PCPatchFDSetUpdate(adjoint, p->update));
@@ -561,6 +570,7 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 . -pc_patchfd_local (auto|fd|fd_inexact|dense|schur)        - how the problem of a patch is solved (default auto)
 . -pc_patchfd_fit (auto|own|shared|line)                    - what `fd_inexact` diagonalizes where coefficients vary (default auto), see `PCPatchFDSetFit()`
 . -pc_patchfd_fit_max_steps m, -pc_patchfd_fit_reduction q, -pc_patchfd_fit_stable l, -pc_patchfd_fit_lanczos n - inner steps of its patches, see `PCPatchFDSetFitSteps()`
+. -pc_patchfd_fit_exact kappa                              - those with a larger condition number are solved exactly, see `PCPatchFDSetFitExact()`
 . -pc_patchfd_classes (auto|single|exact)                   - which matrices the patches have (default auto)
 . -pc_patchfd_precision (auto|same|single|tf32|bf16)         - of products with dense inverses, on GPUs (default auto)
 . -pc_patchfd_update (colored|atomic)                       - how additive corrections are summed (default colored)
@@ -629,7 +639,7 @@ PetscErrorCode PCCreate_PatchFD(PC pc)
   p->bricks.size = PETSC_DETERMINE;
   p->schurrtol  = PETSC_DETERMINE;
   p->schurmaxit = 200;
-  p->rule       = (PatchFDFitRule){.maxsteps = 6, .reduction = 0.7, .stable = 1.8, .lanczos = 10};
+  p->rule       = (PatchFDFitRule){.maxsteps = 6, .reduction = 0.7, .stable = 1.8, .lanczos = 10, .exact = PETSC_DETERMINE};
   pc->data   = p;
 
   pc->ops->setup           = PCSetUp_PatchFD;

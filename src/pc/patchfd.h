@@ -10,7 +10,7 @@ typedef struct {
   PCPatchFDVariant variant;
   PCPatchFDLocal   local;
   PCPatchFDFit     fit;
-  PatchFDFitRule   rule; /* its inner steps */
+  PatchFDFitRule   rule; /* its inner steps; exact may be PETSC_DETERMINE, or PETSC_UNLIMITED for none */
   PCPatchFDClasses classes;
   PCPatchFDPrecision precision;
   PCPatchFDUpdate  update;
@@ -24,6 +24,7 @@ typedef struct {
   /* what is used, where something is left to the solver */
   PCPatchFDVariant use;
   MatBoxLocalType  solver;
+  PatchFDFitRule   fitrule;
   PatchFDPrecision products;
   PetscBool        atomic;
   PetscReal        omega;

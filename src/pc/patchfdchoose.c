@@ -37,6 +37,27 @@ PetscErrorCode PCPatchFDCheckOptions(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  Which patches are solved exactly.  At low degrees they all are, on the host: a patch has few unknowns, so that its rows of A are read in less time than it takes to compute residuals by quadrature,
+  and its factor, which replaces fits and estimates of eigenvalues, is no more than a third of them (benchmarks/diffusion)
+*/
+static PetscErrorCode ChooseFitRule(PC pc, PatchFDKernels kern)
+{
+  PC_PatchFD     *p    = (PC_PatchFD *)pc->data;
+  const MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
+  const PetscBool fits = (PetscBool)(p->solver == MATBOX_LOCAL_OWN || p->solver == MATBOX_LOCAL_SHARED), host = PetscMemTypeHost(kern->memtype);
+  const PetscBool rows = (PetscBool)(fits && host && p->type == PC_PATCHFD_MULTIPLICATIVE && (p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_FUSED) && MatBoxFitTakesRows(p->matbox));
+
+  PetscFunctionBegin;
+  p->fitrule = p->rule;
+  if (p->rule.exact < 0) p->fitrule.exact = p->rule.exact == PETSC_DETERMINE && rows && p->fit == PC_PATCHFD_FIT_AUTO && p->local == PC_PATCHFD_LOCAL_AUTO ? 0 : PETSC_MAX_REAL;
+  p->fitrule.rows = (PetscBool)(rows && PatchFDFitIsExact(&p->fitrule));
+  PetscCheck(p->rule.exact < 0 || fits, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_fit_exact %g is for -pc_patchfd_fit own or shared, of -dm_box_operator diffusion", (double)p->rule.exact);
+  PetscCheck(p->rule.exact < 0 || host, comm, PETSC_ERR_SUP, "PCPATCHFD: -pc_patchfd_fit_exact %g has kernels for the host alone; with vectors on a GPU leave it", (double)p->rule.exact);
+  PetscCheck(p->rule.exact < 0 || p->rule.lanczos || PatchFDFitIsExact(&p->rule), comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_fit_exact %g needs estimates of eigenvalues; -pc_patchfd_fit_lanczos is 0", (double)p->rule.exact);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* the local solver that the options and the operator lead to */
 PetscErrorCode PCPatchFDChooseLocal(PC pc, PatchFDKernels kern)
 {
@@ -70,6 +91,7 @@ PetscErrorCode PCPatchFDChooseLocal(PC pc, PatchFDKernels kern)
   else if (local == PC_PATCHFD_LOCAL_SCHUR) p->solver = single ? MATBOX_LOCAL_SCHUR_ALONE : MATBOX_LOCAL_SCHUR;
   else if (points && p->fit != PC_PATCHFD_FIT_LINE) p->solver = p->fit == PC_PATCHFD_FIT_SHARED ? MATBOX_LOCAL_SHARED : MATBOX_LOCAL_OWN;
   else p->solver = single ? MATBOX_LOCAL_FD_ALONE : MATBOX_LOCAL_FD;
+  PetscCall(ChooseFitRule(pc, kern));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,7 +134,7 @@ PetscReal PCPatchFDBestDamping(const PC_PatchFD *p)
 PCPatchFDVariant PCPatchFDBestVariant(const PC_PatchFD *p, PatchFDKernels kern)
 {
   if (p->method != PATCHES) return PC_PATCHFD_AUTO;
-  if (p->matbox->form.points) return PC_PATCHFD_GLOBAL;
+  if (p->matbox->form.points) return p->fitrule.rows ? PC_PATCHFD_FUSED : PC_PATCHFD_GLOBAL;
   if (MatBoxLocalHasTerms(p->matbox, p->solver)) return PetscMemTypeHost(kern->memtype) ? PC_PATCHFD_SEPARATE : PC_PATCHFD_GLOBAL;
   return MatBoxLocalIsPointwise(p->matbox, p->solver) ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
 }

@@ -129,6 +129,67 @@ PetscErrorCode PCPatchFDGetFitSteps(PC pc, PetscInt *maxsteps, PetscReal *reduct
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@
+  PCPatchFDSetFitExact - Sets which patches of a `PCPATCHFD` are solved exactly, because the matrices that are diagonalized do not fit them well
+
+  Logically Collective
+
+  Input Parameters:
++ pc        - the preconditioner
+- condition - patches in which the matrix, with the local solver for a preconditioner, has a larger condition number are solved by a Cholesky factorization; 0 for all of them,
+              `PETSC_UNLIMITED` for none, `PETSC_DETERMINE` (default): all of them where patches are so small that this takes less time, otherwise none
+
+  Options Database Key:
+. -pc_patchfd_fit_exact condition - the condition number, or `unlimited`
+
+  Level: advanced
+
+  Notes:
+  It is for the operator `diffusion` with `PC_PATCHFD_FIT_OWN` or `PC_PATCHFD_FIT_SHARED`, and for vectors on the host: on a GPU it is an error.
+
+  Large condition numbers come from jumps of coefficients inside of cells and from cells that are very skewed.  There inner steps (`PCPatchFDSetFitSteps()`) do not help enough, and exact solves of the few patches
+  above 30, say, do: a jump by 1e4 in a circle through the cells.  A patch of n unknowns takes n (n + 1) / 2 numbers and n^3 / 3 operations in set-up; n is (2 k - 1)^d.
+
+  With 0 nothing is fitted and no eigenvalues are estimated.  Up to degree 2 in three dimensions and 3 in two that is the default, as long as it takes no more than 4 GiB on each rank.  Multiplicative
+  steps have the rows of the matrix that belong to each patch then, too, and need no residual of the whole mesh.
+
+  `-ksp_view` prints how many patches are solved exactly.
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetFitExact()`, `PCPatchFDSetFit()`, `PCPatchFDSetFitSteps()`
+@*/
+PetscErrorCode PCPatchFDSetFitExact(PC pc, PetscReal condition)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveReal(pc, condition, 2);
+  PetscTryMethod(pc, "PCPatchFDSetFitExact_C", (PC, PetscReal), (pc, condition));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetFitExact - Gets which patches of a `PCPATCHFD` are solved exactly
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameter:
+. condition - the condition number above which they are, see `PCPatchFDSetFitExact()`
+
+  Level: advanced
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetFitExact()`
+@*/
+PetscErrorCode PCPatchFDGetFitExact(PC pc, PetscReal *condition)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(condition, 2);
+  PetscUseMethod(pc, "PCPatchFDGetFitExact_C", (PC, PetscReal *), (pc, condition));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCPatchFDSetFitSteps_PatchFD(PC pc, PetscInt maxsteps, PetscReal reduction, PetscReal stable, PetscInt lanczos)
 {
   PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
@@ -140,7 +201,7 @@ PetscErrorCode PCPatchFDSetFitSteps_PatchFD(PC pc, PetscInt maxsteps, PetscReal 
   PetscCheck(stable > 0 && stable < 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_stable must be in (0, 2), found %g", (double)stable);
   PetscCheck(lanczos == 0 || lanczos >= 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_lanczos must be 0 or at least 2, found %" PetscInt_FMT, lanczos);
   pc->setupcalled = PETSC_FALSE;
-  p->rule         = (PatchFDFitRule){.maxsteps = maxsteps, .reduction = reduction, .stable = stable, .lanczos = lanczos};
+  p->rule         = (PatchFDFitRule){.maxsteps = maxsteps, .reduction = reduction, .stable = stable, .lanczos = lanczos, .exact = p->rule.exact};
   PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -113,6 +113,8 @@ typedef struct {
 /* looks for the last two defects alone, and for the largest shift; npoint: points of a cell */
 PETSC_INTERN void PatchFDHostCheckCoefficients(const PatchFDPoints *, PetscInt npoint, const PatchFDRange cells, PatchFDMetric *);
 PETSC_INTERN PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, const PatchFDPoints *, PatchFDMetric *);
+/* looks for the first defect, in cells of a mesh that is mapped (geometry.c) */
+PETSC_INTERN PetscErrorCode PatchFDHostCheckShape(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, PatchFDMetric *);
 
 /* diagonal of the operator on the nodes of each field's `write`, `fixed` elsewhere */
 PETSC_INTERN PetscErrorCode PatchFDHostDiagonal(const PatchFDOperatorDesc *, PetscReal fixed, PetscScalar diag[]);
@@ -174,14 +176,33 @@ typedef struct {
   PatchFDRule          rule;
   PetscInt             npoint, nfactor; /* of a cell; of a point */
   PetscReal           *B, *D;           /* [points][geodegree + 1]: basis of the geometry at the points */
-  PetscReal           *x, *J, *work;
+  PetscReal           *x, *J, *work, *K; /* for PATCHFD_LANES cells */
 } PatchFDGeometry;
 
+enum {
+  PATCHFD_LANES = 8 /* cells, or patches, that set-up works on at once */
+};
 PETSC_INTERN PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *, PatchFDGeometry *);
-/* factor[npoint][nfactor]; an error where the cell is inverted or kappa not positive */
-PETSC_INTERN PetscErrorCode PatchFDGeometryCell(PatchFDGeometry *, PetscCount cell, PetscReal factor[]);
+/* factor[npoint][nfactor][cell - first] of PATCHFD_LANES cells, as far as they exist; an error where one is inverted or kappa not positive */
+PETSC_INTERN PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *, PetscCount first, PetscReal factor[]);
 PETSC_INTERN PetscErrorCode PatchFDGeometryDestroy(PatchFDGeometry *);
-/* the matrices of all cells, E[ncells][nodes][nodes], of one component */
+/*
+  The Cholesky factors of up to PATCHFD_LANES symmetric matrices, in place of their lower triangles [n (n + 1) / 2], row after row, with the reciprocals of their diagonals.  A last pivot that is
+  nothing but rounding, where constants are the null space, has the reciprocal 0.  regular: stays true if the matrices are positive definite otherwise (src/host/fitnumbers.c)
+*/
+PETSC_INTERN PetscErrorCode PatchFDHostFactorTriangles(PetscInt n, PetscInt count, PetscReal triangle[], PetscBool *regular);
+/* The matrices of cells, of one component: entry (i, j) of lane l is E[place[i * size + j] * PATCHFD_LANES + l] (src/host/cellmatrix.c) */
+typedef struct {
+  PatchFDGeometry geometry;
+  PetscInt        size; /* nodes of a cell */
+  PetscReal      *pair, *factor, *work[2], *sum, *E;
+  PetscInt       *place;
+} PatchFDCellMatrices;
+PETSC_INTERN PetscErrorCode PatchFDCellMatricesCreate(const PatchFDPoints *, PatchFDCellMatrices *);
+/* of PATCHFD_LANES cells from `first` on, as far as they exist */
+PETSC_INTERN PetscErrorCode PatchFDCellMatricesGet(PatchFDCellMatrices *, PetscCount first);
+PETSC_INTERN PetscErrorCode PatchFDCellMatricesDestroy(PatchFDCellMatrices *);
+/* of all cells, E[ncells][nodes][nodes] */
 PETSC_INTERN PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *, PetscReal E[]);
 /* the inverse of the matrix of dense->n[0] nodes from `first` on, the sum of those of cells, x fastest; otherwise as PatchFDHostDenseCreate() */
 PETSC_INTERN PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchFDRange cells, const PetscReal E[], const PetscInt first[3], PetscBool spd, PetscInt constants, PatchFDDense *, PetscBool *regular);

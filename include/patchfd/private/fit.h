@@ -31,6 +31,7 @@ struct PatchFDFit {
   PetscInt    dim, degree;
   PetscBool   shared;   /* g_i are geometric means of the metric, and the matrices those of constants; otherwise matrices are the patch's own, and g_i = 1, i < 3 */
   PatchFDBox  box;      /* of the arrays */
+  PatchFDRange read;    /* what is not fixed of them */
   PatchFDRange cells;   /* that patches consist of, x fastest */
   PetscInt    nkind[3];
   PatchFDFitKind kind[3][PATCHFD_FIT_MAX_KINDS];
@@ -39,7 +40,7 @@ struct PatchFDFit {
   PetscCount *number;   /* [npatch] of the patch in g: groups may change, and with them the order of all that is here but g and the records */
   PetscCount *record;   /* [npatch][3] where S[n][n], lambda[n], diag A[n], diag M[n] are in the records */
   PetscReal  *constants; /* [nconstant] records of constants, which are the first ones */
-  PetscInt    ngroup, maxsteps; /* patches of a group are of one colour, which do not see each other, and take the same number of steps; those of equal size are neighbours */
+  PetscInt    ngroup, maxsteps; /* patches of a group are of one colour, which do not see each other, and take the same number of steps, 0 for those that are solved exactly; those of equal size are neighbours */
   PetscCount *group;    /* [ngroup + 1] */
   PetscInt   *color, *steps; /* [ngroup] */
   PetscCount *coefat;   /* [ngroup + 1] */
@@ -76,15 +77,21 @@ typedef struct {
   double deviation;    /* the largest difference to that, of a direction or of the shift */
 } PatchFDFitRatio;
 
+PATCHFD_FIT_FUNCTION double PatchFDFitLarger(double x, double y) /* compilers make a call of fmax() */
+{
+  return x > y ? x : y;
+}
+
 PATCHFD_FIT_FUNCTION void PatchFDFitRatioAdd(int n, const double v[], double shift, int hasshift, PatchFDFitRatio *r)
 {
   double mean = 0;
 
-  for (int i = 0; i < n; i++) mean += v[i] / n;
-  for (int i = 0; i < n; i++) r->deviation = fmax(r->deviation, fabs(v[i] - mean));
-  if (hasshift) r->deviation = fmax(r->deviation, fabs(shift - mean));
-  r->lo = fmin(r->lo, mean);
-  r->hi = fmax(r->hi, mean);
+  for (int i = 0; i < n; i++) mean += v[i];
+  mean *= 1.0 / n;
+  for (int i = 0; i < n; i++) r->deviation = PatchFDFitLarger(fabs(v[i] - mean), r->deviation);
+  if (hasshift) r->deviation = PatchFDFitLarger(fabs(shift - mean), r->deviation);
+  r->lo = -PatchFDFitLarger(-mean, -r->lo);
+  r->hi = PatchFDFitLarger(mean, r->hi);
 }
 
 /* cross: the largest sum of c_ij^2, i < j */
@@ -110,12 +117,20 @@ struct PatchFDFitRule {
   PetscInt  maxsteps;  /* but not more; */
   PetscReal stable;    /* one step has the factor 1 if the largest eigenvalue is not above this */
   PetscInt  lanczos;   /* steps from which the eigenvalues are estimated; 0: one step with the factor 1 everywhere */
+  PetscReal exact;     /* patches with a larger condition number are solved exactly, all of them if this is not above 1 */
+  PetscBool rows;      /* which have the rows of A then, too */
 };
 
 /* the condition number up to which one step is enough: 1 / cosh^{-1}((condition + 1) / (condition - 1)) of Chebyshev's polynomial is the reduction */
 static inline PetscReal PatchFDFitOneStep(const PatchFDFitRule *rule)
 {
   return (1 + rule->reduction) / (1 - rule->reduction);
+}
+
+/* is every patch solved exactly? */
+static inline PetscBool PatchFDFitIsExact(const PatchFDFitRule *rule)
+{
+  return (PetscBool)(rule->exact <= 1);
 }
 
 static inline PetscCount PatchFDFitRecordSize(PetscInt n)
@@ -135,6 +150,16 @@ static inline PetscCount PatchFDFitCellNumber(const PatchFDFit *fit, PetscCount 
 
   for (int d = 2; d >= 0; d--) number = number * (fit->cells[d][1] - fit->cells[d][0]) + fit->cell[3 * p + d] + offset[d] - fit->cells[d][0];
   return number;
+}
+
+/* the kind of a patch in a direction */
+static inline const PatchFDFitKind *PatchFDFitKindOf(const PatchFDFit *fit, PetscCount p, PetscInt d)
+{
+  const PatchFDFitKind *kind   = fit->kind[d];
+  const PetscInt        ncells = PetscMin((PetscInt)PATCHFD_FIT_MAX_CELLS, fit->cells[d][1] - fit->cell[3 * p + d]), lower = fit->first[3 * p + d] - fit->cell[3 * p + d] * fit->degree;
+
+  while (kind->ncells != ncells || kind->n != fit->n[3 * p + d] || kind->lower != lower) kind++;
+  return kind;
 }
 
 /* of all patches of a group */
@@ -173,7 +198,7 @@ PETSC_INTERN PetscInt PatchFDHostFitRuleSteps(const PatchFDFitRule *, const Pets
 PETSC_INTERN void     PatchFDHostFitRuleCoefficients(const PatchFDFitRule *, PetscInt steps, const PetscReal bound[2], PetscCount stride, PetscReal coef[]);
 /* groups of patches of one colour that are close, and of others, which have two steps for the time being */
 PETSC_INTERN PetscErrorCode PatchFDHostFitSetClose(const char close[], PatchFDFit *);
-/* from such groups those of the patches of one colour that take one number of steps; bounds of those that are close are not looked at */
+/* from such groups, or those of the beginning, those of the patches of one colour that take one number of steps; bounds of those that are close, or where all are exact, are not looked at */
 PETSC_INTERN PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *, const PetscReal bound[], PatchFDFit *);
 /* count[m] += the patches whose first cell is one of these and that take m steps */
 PETSC_INTERN void PatchFDHostFitCount(const PatchFDFit *, const PatchFDRange cells, PetscInt64 count[PATCHFD_FIT_MAX_STEPS + 1]);

@@ -366,6 +366,10 @@ struct _PatchFDKernels {
     step 0, which makes r), then p = z + b p.  In step `last` a of the steps 1 to last, [last][patches], and b of the steps before are returned, on the host
   */
   PetscErrorCode (*fitcg)(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *p, PetscReal a[], PetscReal b[]);
+  /* what groups without steps are solved with: Cholesky factors of the matrices of their patches; with `rows`, those of A.  From the points of all cells of the fit; NULL where a table has none */
+  PetscErrorCode (*fitexact)(void *plan, const PatchFDPoints *, PetscBool rows);
+  /* x_I += omega A_j^{-1} (b - A x)_I in the patches of a group that has rows.  zero: x is known to be zero */
+  PetscErrorCode (*fitfused)(void *plan, PetscInt group, PetscReal omega, PetscBool zero, const void *b, void *x);
   PetscErrorCode (*fitdestroy)(void **plan);
 
   /* which kernels a plan has, and if they are not the fastest, why; NULL for plans that have no choice.  The functions may be NULL */

@@ -1,0 +1,114 @@
+/*
+  The matrices of cells of operators by quadrature (PatchFDPoints), LANES cells at a time: with the factors G_lr of the points, l and r derivatives or the value,
+
+    E(i, j) = sum over l, r and points q of X_l(q0, i0) X_r(q0, j0) X_l(q1, i1) X_r(q1, j1) X_l(q2, i2) X_r(q2, j2) G_lr(q)
+
+  with X_l = D in direction l and B in the others: products of small matrices with n^2 rows, for the pairs (i_d, j_d), direction by direction; the last, direction 0, is one for all terms with
+  the same matrices there.  In double precision.
+*/
+#include "cell.h"
+#include "lanes.h"
+
+PetscErrorCode PatchFDCellMatricesCreate(const PatchFDPoints *points, PatchFDCellMatrices *m)
+{
+  PetscInt n, c, room;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMemzero(m, sizeof(*m)));
+  PetscCall(PatchFDPointsCheck(points));
+  PetscCall(PatchFDGeometryCreate(points, &m->geometry));
+  n       = m->geometry.rule.nodes;
+  c       = m->geometry.rule.points;
+  m->size = PetscPowInt(n, points->dim);
+  room    = LANES * PetscPowInt(PetscMax(c, n * n), points->dim);
+  PetscCall(PetscMalloc7(4 * n * n * c, &m->pair, LANES * m->geometry.npoint * m->geometry.nfactor, &m->factor, room, &m->work[0], room, &m->work[1], LANES * c * PetscPowInt(n * n, points->dim - 1), &m->sum, LANES * m->size * m->size, &m->E, m->size * m->size, &m->place));
+  for (PetscInt t = 0; t < 4; t++) {
+    const PetscReal *X = t / 2 ? m->geometry.rule.D : m->geometry.rule.B, *Y = t % 2 ? m->geometry.rule.D : m->geometry.rule.B;
+
+    for (PetscInt i = 0; i < n; i++)
+      for (PetscInt j = 0; j < n; j++)
+        for (PetscInt q = 0; q < c; q++) m->pair[((t * n + i) * n + j) * c + q] = X[q * n + i] * Y[q * n + j];
+  }
+  for (PetscInt i = 0; i < m->size; i++)
+    for (PetscInt j = 0; j < m->size; j++) m->place[i * m->size + j] = ((i / n / n * n + j / n / n) * n * n + i / n % n * n + j / n % n) * n * n + i % n * n + j % n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDCellMatricesDestroy(PatchFDCellMatrices *m)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree7(m->pair, m->factor, m->work[0], m->work[1], m->sum, m->E, m->place));
+  PetscCall(PatchFDGeometryDestroy(&m->geometry));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* sum += what factor number f makes of the pairs of the last directions, those of derivatives (or the value) l and r of row and column; the points of direction 0 remain */
+static void AddTerm(PatchFDCellMatrices *m, PetscInt f, PetscInt l, PetscInt r)
+{
+  const PetscInt dim = m->geometry.p->dim, n = m->geometry.rule.nodes, c = m->geometry.rule.points, nfactor = m->geometry.nfactor;
+  PetscReal     *in = m->work[0], *out = m->work[1];
+  PetscInt       outer = 1, inner = LANES * PetscPowInt(c, dim - 1);
+
+  for (PetscInt q = 0; q < m->geometry.npoint; q++)
+    for (int lane = 0; lane < LANES; lane++) in[q * LANES + lane] = m->factor[(q * nfactor + f) * LANES + lane];
+  for (PetscInt d = dim - 1; d > 0; d--) {
+    PetscReal *swap = in;
+
+    Contract(outer, n * n, c, inner, m->pair + (2 * (l == d) + (r == d)) * n * n * c, c, 1, in, out);
+    outer *= n * n;
+    inner /= c;
+    in  = out;
+    out = swap;
+  }
+  for (PetscInt i = 0; i < outer * c * LANES; i++) m->sum[i] += in[i];
+}
+
+/* the terms with so many derivatives in direction 0; with one it is that of the row, and the transposed matrix is added, too */
+static void AddTerms(PatchFDCellMatrices *m, PetscInt derivatives)
+{
+  const PatchFDPoints *p   = m->geometry.p;
+  const PetscInt       dim = p->dim, n = m->geometry.rule.nodes, c = m->geometry.rule.points, size = m->size, outer = PetscPowInt(n * n, dim - 1);
+  const PetscReal     *x = m->work[0];
+  PetscInt             f = 0;
+
+  for (PetscInt i = 0; i < outer * c * LANES; i++) m->sum[i] = 0;
+  for (PetscInt l = 0; l <= dim; l++) {
+    for (PetscInt r = l; r <= dim; r++) { /* dim is the value */
+      if (l == dim ? !p->shift : (r == dim || !p->nkappa)) continue;
+      if ((l == 0) + (r == 0) == derivatives) AddTerm(m, f, l, r);
+      if (derivatives == 0 && l > 0 && l != r) AddTerm(m, f, r, l);
+      f++;
+    }
+  }
+  Contract(outer, n * n, c, LANES, m->pair + (derivatives == 2 ? 3 : 2 * derivatives) * n * n * c, c, 1, m->sum, m->work[0]);
+  for (PetscInt i = 0; i < LANES * size * size; i++) m->E[i] += x[i];
+  for (PetscInt i = 0; i < size * size && derivatives == 1; i++) {
+    const PetscInt transposed = m->place[i % size * size + i / size];
+
+    for (int lane = 0; lane < LANES; lane++) m->E[m->place[i] * LANES + lane] += x[transposed * LANES + lane];
+  }
+}
+
+PetscErrorCode PatchFDCellMatricesGet(PatchFDCellMatrices *m, PetscCount first)
+{
+  PetscFunctionBegin;
+  PetscCall(PatchFDGeometryCells(&m->geometry, first, m->factor));
+  PetscCall(PetscArrayzero(m->E, LANES * m->size * m->size));
+  for (PetscInt derivatives = 0; derivatives <= (m->geometry.p->nkappa ? 2 : 0); derivatives++) AddTerms(m, derivatives);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *points, PetscReal E[])
+{
+  PatchFDCellMatrices m;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDCellMatricesCreate(points, &m));
+  for (PetscCount first = 0; first < points->ncells; first += LANES) {
+    PetscCall(PatchFDCellMatricesGet(&m, first));
+    for (PetscCount l = 0; l < LANES && first + l < points->ncells; l++)
+      for (PetscInt i = 0; i < m.size * m.size; i++) *E++ = m.E[m.place[i] * LANES + l];
+  }
+  PetscCall(PatchFDCellMatricesDestroy(&m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
