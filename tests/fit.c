@@ -369,7 +369,7 @@ static PetscErrorCode PatchMean(const Patch *p, const PetscReal h[], int b, Pets
   for (PetscInt d = 0; d < p->dim; d++) n[d] = q * p->cells[d];
   for (PetscInt i = 0; i < n[0] * n[1] * n[2]; i++) {
     const PetscInt of[3]  = {i % n[0], i / n[0] % n[1], i / n[0] / n[1]};
-    PetscReal      weight = 1, t[3];
+    PetscReal      weight = 1, t[3] = {0, 0, 0};
 
     if (b >= 0 && of[b] != at) continue;
     for (PetscInt d = 0; d < p->dim; d++) {
