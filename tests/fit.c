@@ -769,7 +769,13 @@ int main(int argc, char **argv)
       args: -dim 3 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet
     test:
       suffix: step_exact
-      args: -dim {{2 3}} -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet -pc_patchfd_variant {{fused global}}
+      args: -degree {{1 3}} -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann -pc_patchfd_variant {{fused global}}
+    test:
+      suffix: step_exact_3d
+      args: -dim 3 -degree {{1 2}} -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,dirichlet,dirichlet -pc_patchfd_variant {{fused global}}
+    test:
+      suffix: step_exact_ends
+      args: -pc_patchfd_fit_exact 0 -tolerance 1e-9 -dm_box_boundary dirichlet,dirichlet,neumann,neumann -dm_box_cells 4
     test:
       suffix: step_exact_high
       args: -degree 4 -pc_patchfd_fit_exact 0 -tolerance 1e-9
@@ -828,7 +834,7 @@ int main(int argc, char **argv)
       suffix: jump_view
       nsize: {{1 3}}
       args: -mg_levels_pc_patchfd_fit_exact 30 -ksp_view
-      filter: grep inner
+      filter: grep -o "exact: [0-9]*"
   testset:
     nsize: {{1 2 3 4}}
     args: -test iterations -cells 8
@@ -850,6 +856,7 @@ int main(int argc, char **argv)
     args: -test iterations -problem kershaw:0.3 -cells 8 -degree 3
     test:
       suffix: ranks
+      args: -mg_levels_pc_patchfd_fit_exact unlimited
     test:
       suffix: ranks_shared
       args: -mg_levels_pc_patchfd_fit shared
@@ -865,10 +872,10 @@ int main(int argc, char **argv)
       args: -problem kershaw:0.3 -degree 4 -cells 24
     test:
       suffix: folds_3d
-      args: -dim 3 -problem sine2:0.1 -degree 2 -cells 12
+      args: -dim 3 -problem sine2:0.1 -degree 2 -cells 12 -mg_levels_pc_patchfd_fit_exact unlimited
   test:
     suffix: single
-    args: -problem kershaw:0.3 -cells 8 -degree 3 -pc_type single -single_pc_type patchmg
+    args: -problem kershaw:0.3 -cells 8 -degree 3 -pc_type single -single_pc_type patchmg -single_mg_levels_pc_patchfd_fit_exact unlimited
   test:
     suffix: cg
     args: -problem contrast:1e4 -degree 4 -ksp_type cg -pc_patchmg_symmetric -ksp_norm_type unpreconditioned

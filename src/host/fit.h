@@ -60,7 +60,7 @@ static PetscErrorCode FitDestroy(void **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* batches of neighbours of equal size */
+/* batches of neighbours of equal size; exact ones have rows, so that their cells are to be alike, too */
 static PetscErrorCode FitMakeBatches(FitPlan *p)
 {
   const PatchFDFit *f = p->desc;
@@ -77,7 +77,7 @@ static PetscErrorCode FitMakeBatches(FitPlan *p)
       while (same) {
         b->count++;
         same = b->count < VL && i + b->count < f->group[group + 1];
-        for (int d = 0; d < 3 && same; d++) same = f->n[3 * (i + b->count) + d] == f->n[3 * i + d];
+        for (int d = 0; d < 3 && same; d++) same = b->exact ? PatchFDFitKindOf(f, i + b->count, d) == PatchFDFitKindOf(f, i, d) : f->n[3 * (i + b->count) + d] == f->n[3 * i + d];
       }
     }
   }

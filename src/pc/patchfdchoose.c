@@ -38,7 +38,7 @@ PetscErrorCode PCPatchFDCheckOptions(PC pc)
 }
 
 /*
-  Which patches are solved exactly.  At low degrees they all are, on the host: a patch has few unknowns, so that its rows of A are read in less time than it takes to compute residuals by quadrature,
+  Which patches are solved exactly: those of dense inverses are in any case.  At low degrees they all are, on the host: a patch has few unknowns, so that its rows of A are read in less time than it takes to compute residuals by quadrature,
   and its factor, which replaces fits and estimates of eigenvalues, is no more than a third of them (benchmarks/diffusion)
 */
 static PetscErrorCode ChooseFitRule(PC pc, PatchFDKernels kern)
@@ -52,7 +52,8 @@ static PetscErrorCode ChooseFitRule(PC pc, PatchFDKernels kern)
   p->fitrule = p->rule;
   if (p->rule.exact < 0) p->fitrule.exact = p->rule.exact == PETSC_DETERMINE && rows && p->fit == PC_PATCHFD_FIT_AUTO && p->local == PC_PATCHFD_LOCAL_AUTO ? 0 : PETSC_MAX_REAL;
   p->fitrule.rows = (PetscBool)(rows && PatchFDFitIsExact(&p->fitrule));
-  PetscCheck(p->rule.exact < 0 || fits, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_fit_exact %g is for -pc_patchfd_fit own or shared, of -dm_box_operator diffusion", (double)p->rule.exact);
+  PetscCheck(p->rule.exact < 0 || fits || (p->matbox->form.points && p->solver == MATBOX_LOCAL_DENSE), comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_fit_exact %g is for -pc_patchfd_fit own or shared, of -dm_box_operator diffusion",
+             (double)p->rule.exact);
   PetscCheck(p->rule.exact < 0 || host, comm, PETSC_ERR_SUP, "PCPATCHFD: -pc_patchfd_fit_exact %g has kernels for the host alone; with vectors on a GPU leave it", (double)p->rule.exact);
   PetscCheck(p->rule.exact < 0 || p->rule.lanczos || PatchFDFitIsExact(&p->rule), comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_fit_exact %g needs estimates of eigenvalues; -pc_patchfd_fit_lanczos is 0", (double)p->rule.exact);
   PetscFunctionReturn(PETSC_SUCCESS);
