@@ -885,6 +885,10 @@ int main(int argc, char **argv)
   test:
     suffix: update
     nsize: {{1 2}}
+    args: -test update -mg_levels_pc_patchfd_fit_exact unlimited
+  test:
+    suffix: update_exact
+    nsize: {{1 2}}
     args: -test update
   test:
     suffix: errors
