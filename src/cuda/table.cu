@@ -69,6 +69,8 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .fitapply         = patchfd::Fit<T>::apply, \
     .fitwork          = patchfd::Fit<T>::work, \
     .fitcg            = patchfd::Fit<T>::cg, \
+    .fitexact         = NULL, \
+    .fitfused         = NULL, \
     .fitdestroy       = patchfd::Fit<T>::destroy, \
     .operatorname     = patchfd::OperatorDoor<T>::name, \
     .transfername     = patchfd::TransferDoor<T>::name, \

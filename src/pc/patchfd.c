@@ -296,7 +296,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   else if (p->variant == PC_PATCHFD_AUTO) p->use = PCPatchFDBestVariant(p, kern);
   PetscCheck(!p->matbox->form.points || p->method != PATCHES || p->use == PC_PATCHFD_GLOBAL || (p->use == PC_PATCHFD_FUSED && p->fitrule.rows), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_variant %s is for operators whose patches have a residual of their own; -dm_box_operator %s takes auto or global, and on the host fused with -pc_patchfd_fit_exact 0",
-             PCPatchFDVariants[p->variant], MatBoxName(p->matbox));
+              PCPatchFDVariants[p->variant], MatBoxName(p->matbox));
   PetscCheck(p->variant != PC_PATCHFD_BOUNDARY || p->method != PATCHES || !MatBoxLocalHasTerms(p->matbox, p->solver), PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_variant boundary is for local solvers by fast diagonalization that are exact; with this operator and -pc_patchfd_local use auto, fused, separate or global");
   PetscFunctionReturn(PETSC_SUCCESS);
