@@ -63,7 +63,7 @@ endif
 OPTIMIZE    := $(if $(shell grep 'define PETSC_USE_DEBUG ' $(PETSCCONF_H)),,-O3)
 INCLUDES    := -I$(CURDIR)/include $(patsubst -I%,-isystem %,$(PETSC_CC_INCLUDES))
 override CFLAGS    := $(INCLUDES) -Wall -Wextra -g $(OPTIMIZE) $(VECTOR_FLAGS) $(CFLAGS)
-# CUDA files are many and take half of the time of a build: no complex numbers (PETSc's are Thrust's there, half a million lines), and what runs on the host there is set-up
+# CUDA files are many and take half of the time of a build: no complex numbers (PETSc's are Thrust's there, half of all lines of headers), and what runs on the host there is set-up
 override CUDAFLAGS := $(INCLUDES) -Xcompiler -Wall,-Wextra -g -lineinfo $(OPTIMIZE) -DPETSC_SKIP_COMPLEX $(OPTIMIZE:-O3=-Xcompiler -O1) $(CUDAFLAGS)
 
 # ---- the library ----
