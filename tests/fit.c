@@ -11,49 +11,18 @@ static char help[] = "Local solvers that are fitted to each patch of the operato
 #include <patchfd/private/boximpl.h>
 #include <lapacke.h>
 #include "catch.h"
+#include "convergence.h"
 #include "variable.h"
 
-static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
-{
-  PetscFunctionBeginUser;
-  f[0] = 1;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* nu, of the true residual */
 static PetscErrorCode Solve(DM dm, PetscInt *its, PetscReal *nu, KSPConvergedReason *reason)
 {
-  KSP       ksp;
-  PC        pc;
-  Mat       A;
-  Vec       b, u, r;
-  PetscReal r0, rn;
+  KSP ksp;
 
   PetscFunctionBeginUser;
-  PetscCall(DMCreateGlobalVector(dm, &u));
-  PetscCall(VecDuplicate(u, &b));
-  PetscCall(VecDuplicate(u, &r));
-  PetscCall(DMBoxAddLoad(dm, 0, One, NULL, b));
-  PetscCall(KSPCreate(PetscObjectComm((PetscObject)dm), &ksp));
-  PetscCall(KSPSetDM(ksp, dm));
-  PetscCall(KSPSetType(ksp, KSPFGMRES));
-  PetscCall(KSPGMRESSetRestart(ksp, 60));
-  PetscCall(KSPSetTolerances(ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, 60));
-  PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCSetType(pc, "patchmg"));
-  PetscCall(KSPSetFromOptions(ksp));
-  PetscCall(KSPSolve(ksp, b, u));
-  PetscCall(KSPGetIterationNumber(ksp, its));
+  PetscCall(CreateKSP(dm, &ksp));
+  PetscCall(SolveKSP(ksp, its, nu));
   if (reason) PetscCall(KSPGetConvergedReason(ksp, reason));
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(MatResidual(A, b, u, r));
-  PetscCall(VecNorm(b, NORM_2, &r0));
-  PetscCall(VecNorm(r, NORM_2, &rn));
-  *nu = -9 * *its / PetscLog10Real(rn / r0);
   PetscCall(KSPDestroy(&ksp));
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&u));
-  PetscCall(VecDestroy(&r));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

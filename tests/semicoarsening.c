@@ -9,6 +9,7 @@ static char help[] = "Semicoarsening: meshes that are halved only in directions 
 
 #include <patchfd/private/boximpl.h>
 #include "catch.h"
+#include "convergence.h"
 
 typedef enum {
   PROBLEM_BOX,       /* poisson on a box that is short in the last direction */
@@ -119,58 +120,6 @@ static PetscErrorCode TestMeshes(void)
 
 /* ---- iterations ---- */
 
-static PetscErrorCode One(PETSC_UNUSED PetscInt dim, PETSC_UNUSED PetscReal time, PETSC_UNUSED const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
-{
-  PetscFunctionBeginUser;
-  f[0] = 1;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode CreateKSP(DM dm, KSP *ksp)
-{
-  PC pc;
-
-  PetscFunctionBeginUser;
-  PetscCall(KSPCreate(PetscObjectComm((PetscObject)dm), ksp));
-  PetscCall(KSPSetDM(*ksp, dm));
-  PetscCall(KSPSetType(*ksp, KSPFGMRES));
-  PetscCall(KSPGMRESSetRestart(*ksp, 60));
-  PetscCall(KSPSetTolerances(*ksp, 1e-9, PETSC_CURRENT, PETSC_CURRENT, 60));
-  PetscCall(KSPGetPC(*ksp, &pc));
-  PetscCall(PCSetType(pc, PCPATCHMG));
-  PetscCall(PCPatchMGSetCoarseEqLim(pc, 0));
-  PetscCall(KSPSetFromOptions(*ksp));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* nu = -9 / log10(mean reduction of the true residual an iteration) */
-static PetscErrorCode Solve(KSP ksp, PetscReal *nu)
-{
-  DM        dm;
-  Mat       A;
-  Vec       b, u, r;
-  PetscInt  its;
-  PetscReal r0, rn;
-
-  PetscFunctionBeginUser;
-  PetscCall(KSPGetDM(ksp, &dm));
-  PetscCall(DMCreateGlobalVector(dm, &u));
-  PetscCall(VecDuplicate(u, &b));
-  PetscCall(VecDuplicate(u, &r));
-  PetscCall(DMBoxAddLoad(dm, 0, One, NULL, b));
-  PetscCall(KSPSolve(ksp, b, u));
-  PetscCall(KSPGetIterationNumber(ksp, &its));
-  PetscCall(KSPGetOperators(ksp, &A, NULL));
-  PetscCall(MatResidual(A, b, u, r));
-  PetscCall(VecNorm(b, NORM_2, &r0));
-  PetscCall(VecNorm(r, NORM_2, &rn));
-  *nu = -9 * (PetscReal)its / PetscLog10Real(rn / r0);
-  PetscCall(VecDestroy(&b));
-  PetscCall(VecDestroy(&u));
-  PetscCall(VecDestroy(&r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 static PetscErrorCode TestIterations(void)
 {
   PetscBool verbose = PETSC_FALSE;
@@ -191,7 +140,7 @@ static PetscErrorCode TestIterations(void)
       PetscCall(CreateDM(PETSC_COMM_WORLD, &p, &aspect[i], &dm));
       PetscCall(DMBoxSetSemicoarsening(dm, semi ? threshold : 0));
       PetscCall(CreateKSP(dm, &ksp));
-      PetscCall(Solve(ksp, &nu[i][semi]));
+      PetscCall(SolveKSP(ksp, NULL, &nu[i][semi]));
       PetscCall(KSPDestroy(&ksp));
       PetscCall(DMDestroy(&dm));
     }
@@ -295,7 +244,7 @@ static PetscErrorCode TestUpdate(void)
       PetscCall(KSPGetOperators(ksp, &A, NULL));
       PetscCall(KSPSetOperators(ksp, A, A));
     }
-    PetscCall(Solve(ksp, &nu[i]));
+    PetscCall(SolveKSP(ksp, NULL, &nu[i]));
     if (i % 2) PetscCall(KSPDestroy(&ksp));
   }
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "anisotropic on meshes of %s\n", nu[1] > 1.5 * nu[0] && nu[2] < 1.5 * nu[0] ? "others more iterations, on its own as isotropic" : "whatever: NOT as expected"));
