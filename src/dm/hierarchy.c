@@ -148,13 +148,23 @@ PetscErrorCode DMBoxCheckSemicoarsening(DM dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* did coarsenings that led here leave out a direction? */
+static PetscBool DMBoxIsUneven(DM dm)
+{
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  for (PetscInt d = 1; d < dm->dim; d++)
+    if (box->halved[d] != box->halved[0]) return PETSC_TRUE;
+  return PETSC_FALSE;
+}
+
 /* It is decided when somebody asks for the first time, and remains: solvers count levels before they make them */
 static PetscErrorCode CoarseningBegin(DM dm, Coarsening *c)
 {
   DM_Box *box = (DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  *c = (Coarsening){.dim = dm->dim, .coupling = {1, 1, 1}};
+  *c = (Coarsening){.dim = dm->dim, .coupling = {1, 1, 1}, .uneven = DMBoxIsUneven(dm)};
   if (dm->setupcalled) {
     PetscCall(DMBoxGetThreshold(dm, &c->threshold));
     if (!box->coupled) {
@@ -164,10 +174,7 @@ static PetscErrorCode CoarseningBegin(DM dm, Coarsening *c)
     }
     PetscCall(PetscArraycpy(c->coupling, box->coupling, 3));
   }
-  for (PetscInt d = 0; d < dm->dim; d++) {
-    c->cells[d] = box->cells[d];
-    if (box->halved[d] != box->halved[0]) c->uneven = PETSC_TRUE;
-  }
+  for (PetscInt d = 0; d < dm->dim; d++) c->cells[d] = box->cells[d];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -226,12 +233,10 @@ PetscErrorCode DMBoxGetHalvings(DM dm, PetscInt n, PetscInt halvings[][3])
 
 PetscErrorCode DMBoxViewHalvings(DM dm, PetscViewer viewer)
 {
-  const DM_Box *box    = (const DM_Box *)dm->data;
-  PetscBool     uneven = PETSC_FALSE;
+  const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  for (PetscInt d = 1; d < dm->dim; d++) uneven = (PetscBool)(uneven || box->halved[d] != box->halved[0]);
-  if (!uneven) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!DMBoxIsUneven(dm)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscViewerASCIIPrintf(viewer, "semicoarsening: of %" PetscInt_FMT " coarsenings", box->coarsenings));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   for (PetscInt d = 0; d < dm->dim; d++) {
