@@ -227,7 +227,8 @@ static PetscErrorCode Degree(PetscInt degree, PetscInt unknowns, PetscBool assem
 
 int main(int argc, char **argv)
 {
-  PetscInt          degrees[15] = {1, 2, 4, 8}, n = 15, unknowns = 25000, iterations = 0, runs = 5, np = 3;
+  PetscInt          degrees[15] = {1, 2, 4, 8}, n = 15, iterations = 0, runs = 5, np = 3;
+  PetscReal         unknowns = 25000;
   MatBakeoffProblem problems[3] = {MAT_BAKEOFF_BP1, MAT_BAKEOFF_BP3, MAT_BAKEOFF_BP5};
   PetscBool         assembled = PETSC_TRUE, set;
 
@@ -238,7 +239,7 @@ int main(int argc, char **argv)
   if (!set) n = 4;
   PetscCall(PetscOptionsGetEnumArray(NULL, NULL, "-problems", MatBakeoffProblems, (PetscEnum *)problems, &np, &set));
   if (!set) np = 3;
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-unknowns", &unknowns, NULL));
+  PetscCall(PetscOptionsGetReal(NULL, NULL, "-unknowns", &unknowns, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-assembled", &assembled, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-iterations", &iterations, NULL));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-runs", &runs, NULL));
@@ -246,8 +247,8 @@ int main(int argc, char **argv)
   if (iterations) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "GDoF/s\n      k  unknowns        cg   fusedcg     sweep\n"));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "      k  unknowns    stored  computed   element%s\n", assembled ? "       AIJ   ratio" : ""));
   for (PetscInt i = 0; i < n; i++) {
-    if (iterations) PetscCall(Iterations(degrees[i], unknowns, iterations, runs, problems, np));
-    else PetscCall(Degree(degrees[i], unknowns, assembled));
+    if (iterations) PetscCall(Iterations(degrees[i], (PetscInt)unknowns, iterations, runs, problems, np));
+    else PetscCall(Degree(degrees[i], (PetscInt)unknowns, assembled));
   }
   PetscCall(PetscFinalize());
   return 0;

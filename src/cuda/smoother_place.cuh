@@ -379,8 +379,7 @@ struct PlaceOrder {
   size_t       bytes, bytes_solve, bytes_residual; /* of shared memory; without faces; of the residual */
   int          patches, threads;                   /* of a block */
 
-  /* for patches of at most n[] unknowns in the directions of the mesh */
-  void create(const PatchFDLocalDesc *desc, const PlaceLine<T> line[3], const int n[3])
+  void create(const PatchFDLocalDesc *desc, const PlaceLine<T> line[3])
   {
     const Layout    l(desc->field->box);
     const Range     read(desc->field->read);
@@ -393,12 +392,20 @@ struct PlaceOrder {
       data.read.lo[d] = read.lo[dir[d]];
       data.read.hi[d] = read.hi[dir[d]];
     }
+  }
+
+  /* for patches of at most n[] unknowns in the directions of the mesh, in this order of directions */
+  void places(const int n[3], const int order[3])
+  {
+    for (int d = 0; d < 3; d++) dir[d] = order[d];
     places(n[dir[0]], n[dir[1]], n[dir[2]]);
   }
 
 private:
   /* Tiles have their lines beside each other, or a row apart: rows of 4 mod 8 numbers have no bank conflicts.  With a thread a line odd ones have none */
   static int pad(int m) { return W::TILES ? m + (12 - m % 8) % 8 : m | 1; }
+  /* of faces, for which the largest patches leave no room to pad */
+  static int facepad(int m) { return W::N > 24 && !FLAT ? m | 1 : pad(m); }
 
   void places(int nx, int ny, int nz)
   {
@@ -410,8 +417,8 @@ private:
 
     data.row        = W::TILES && patches > 1 ? pad(width) : width | 1;
     data.plane      = W::TILES ? pad(ny * data.row) : ny * data.row;
-    data.xrow       = pad(ny + 2);
-    data.frow       = pad(width + 2);
+    data.xrow       = facepad(ny + 2);
+    data.frow       = facepad(width + 2);
     data.closure[0] = nx + 2;
     data.closure[1] = ny + 2;
     data.closure[2] = nz + 2;
@@ -439,30 +446,34 @@ struct PlaceSmootherBlocks : PlaceSmoother {
   PlaceOrder<W, FLAT> order, turned; /* turned: the first two directions of the mesh in place of each other, for patches of which there are few in x */
   PlanMemory          memory;
 
-  /* has the code been compiled for a GPU with these instructions? */
-  static PetscErrorCode supported(bool *yes)
+  /* for patches of at most n[] unknowns in the directions of the mesh */
+  PlaceSmootherBlocks(const int n[3])
+  {
+    static constexpr int dir[2][3] = {{0, FLAT ? 2 : 1, FLAT ? 1 : 2}, {1, FLAT ? 2 : 0, FLAT ? 0 : 2}};
+
+    order.places(n, dir[0]);
+    turned.places(n, dir[1]);
+  }
+
+  /* do the patches fit shared memory, and has the code been compiled for a GPU with these instructions? */
+  PetscErrorCode supported(bool *yes) const
   {
     cudaFuncAttributes attributes;
 
     PetscFunctionBegin;
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, PlaceKernel<W, true, FLAT>));
-    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= W::ARCH;
+    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= W::ARCH && PetscMax(order.bytes, turned.bytes) + sizeof(PlaceRow) <= shared_limit;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  PetscErrorCode create(const PatchFDLocalDesc *desc, const int n[3])
+  PetscErrorCode create(const PatchFDLocalDesc *desc)
   {
-    static constexpr int dir[2][3] = {{0, FLAT ? 2 : 1, FLAT ? 1 : 2}, {1, FLAT ? 2 : 0, FLAT ? 0 : 2}};
-    PlaceLine<T>     line[3];
+    PlaceLine<T> line[3];
 
     PetscFunctionBegin;
-    for (int d = 0; d < 3; d++) {
-      PetscCall(upload(desc->field->dir[d], &line[d]));
-      order.dir[d]  = dir[0][d];
-      turned.dir[d] = dir[1][d];
-    }
-    order.create(desc, line, n);
-    turned.create(desc, line, n);
+    for (int d = 0; d < 3; d++) PetscCall(upload(desc->field->dir[d], &line[d]));
+    order.create(desc, line);
+    turned.create(desc, line);
     PetscCall(AllowShared(PlaceKernel<W, true, FLAT>, PetscMax(order.bytes, turned.bytes)));
     PetscCall(AllowShared(PlaceKernel<W, false, FLAT>, PetscMax(order.bytes_solve, turned.bytes_solve)));
     if (residuals()) PetscCall(AllowShared(PlaceResidualKernel<W, FLAT>, order.bytes_residual));
@@ -551,15 +562,16 @@ private:
 template <class W, bool FLAT>
 static PetscErrorCode PlaceSmootherNew(const PatchFDLocalDesc *desc, const int n[3], PlaceSmoother **place)
 {
-  bool supported;
+  const PlaceSmootherBlocks<W, FLAT> sized(n);
+  bool                               supported;
 
   PetscFunctionBegin;
-  PetscCall((PlaceSmootherBlocks<W, FLAT>::supported(&supported)));
+  PetscCall(sized.supported(&supported));
   if (!supported) PetscFunctionReturn(PETSC_SUCCESS);
-  PlaceSmootherBlocks<W, FLAT> *p = new PlaceSmootherBlocks<W, FLAT>;
+  PlaceSmootherBlocks<W, FLAT> *p = new PlaceSmootherBlocks<W, FLAT>(sized);
 
   *place = p; /* there before its arrays, so that it can be destroyed after an error */
-  PetscCall(p->create(desc, n));
+  PetscCall(p->create(desc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -576,9 +588,9 @@ PetscErrorCode SmootherPlaceCreate(const PatchFDLocalDesc *desc, PlaceSmoother *
     for (PetscInt i = 0; i < pd->npatch; i++) n[d] = PetscMax(n[d], (int)pd->n[i]);
     most = PetscMax(most, n[d]);
   }
-  if (most <= 1 || most > place_most[FLAT]) PetscFunctionReturn(PETSC_SUCCESS);
+  if (most <= 1 || most > place_most) PetscFunctionReturn(PETSC_SUCCESS);
   if (most <= threads) PetscCall((ForDegree<1, threads / 2>((most + 1) / 2, [&](auto half) { return PlaceSmootherNew<PlaceThreads<T, 2 * half>, FLAT>(desc, n, place); })));
-  else PetscCall((ForDegree<1, place_most[FLAT] / 8>((most + 7) / 8, [&](auto blocks) { return PlaceSmootherNew<PlaceTiles<T, blocks>, FLAT>(desc, n, place); })));
+  else PetscCall((ForDegree<1, place_most / 8>((most + 7) / 8, [&](auto blocks) { return PlaceSmootherNew<PlaceTiles<T, blocks>, FLAT>(desc, n, place); })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -11,7 +11,7 @@
 namespace patchfd
 {
 
-static constexpr int PLACE_ROW = 8, place_most[] = {24, 32}; /* patches of a block, and unknowns of a direction in 3D and 2D, at most */
+static constexpr int PLACE_ROW = 8, place_most = 32; /* patches of a block, and unknowns of a direction, at most: in 3D fewer, as many as fit shared memory */
 
 /* a direction's patches and their matrices, in device memory */
 template <typename T>

@@ -261,7 +261,7 @@ static void WholeBlocks(DM dm, const PetscInt halvings[3], PetscInt *nblock, Pet
 
 /*
   Unless the user says it: on a GPU, for large problems of operators that fast diagonalization solves.  1e5 unknowns take less time so than the kernels and exchanges of
-  the levels below; small problems coarsen as on the host, and none depends on the number of ranks
+  the levels below, in three dimensions 1.5e6 (in two their eigenproblems would be too long); small problems coarsen as on the host, and none depends on the number of ranks
 */
 static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
 {
@@ -279,6 +279,7 @@ static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
   if (!poisson || PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   WholeBlocks(dm, none, &nblock, &size);
   if ((PetscLogDouble)nblock * size >= 5e5) *limit = 100000;
+  if ((PetscLogDouble)nblock * size >= 5e6 && dm->dim == 3) *limit = 1500000;
   if (*limit) PetscCall(PetscInfo(dm, "Levels of PCPATCHMG end at a mesh with at most %" PetscInt_FMT " unknowns, which is solved directly: -pc_patchmg_coarse_eq_limit\n", *limit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

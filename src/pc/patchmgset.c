@@ -152,7 +152,7 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
 
   There is no estimate, and the mesh is coarsened as far as possible, for other operators, on a mesh that `DMSetUp()` has not been called for when options are read, and where anything is
   said about cycles: `PCMGSetType()`, or an option that begins with `-pc_mg_`, `-mg_levels_`, `-mg_coarse_` or `-mg_fine_` (and the prefix of the `PC`). (Then on GPUs, for `poisson` with 5e5 unknowns
-  or more, the limit is 1e5: these take less time so than the kernels and exchanges of the levels below them.) A program that sets solvers of levels by routines first says how many there
+  or more, the limit is 1e5, and 1.5e6 with 5e6 or more in three dimensions: these take less time so than the kernels and exchanges of the levels below them.) A program that sets solvers of levels by routines first says how many there
   are, by `PCMGSetLevels()`, or calls this routine with 0.
 
   `-ksp_view` and `PCPatchMGGetCoarseReason()` say what was chosen and why.
