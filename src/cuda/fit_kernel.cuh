@@ -105,6 +105,7 @@ struct FitThread {
   double                *sums;
   int                    team, thread, a, b, patch, n[3];
   bool                   live;
+  T                      g[4];
 
   __device__ FitThread(const FitArguments<T> &arg, T *memory) : arg(arg)
   {
@@ -143,13 +144,31 @@ struct FitThread {
   }
   __device__ size_t compact(int s) const { return arg.compact[patch] + (size_t)(dim == 2 ? s * n[0] + a : (s * n[1] + b) * n[0] + a); }
 
+  /* all numbers are asked for before the first one is stored */
   __device__ void loadrecords()
   {
-    for (int d = 0; d < dim && live; d++) {
-      const T  *from = arg.records + arg.record[3 * patch + d];
-      const int size = n[d] * (n[d] + 3);
+    constexpr int each = (M * (M + 3) + Tile::lines - 1) / Tile::lines;
+    T             v[dim][each];
 
-      for (int i = thread; i < size; i += Tile::lines) record[d * Tile::record + i / n[d] * ROW + i % n[d]] = from[i];
+#pragma unroll
+    for (int d = 0; d < dim; d++) {
+      const T *from = arg.records + (live ? arg.record[3 * patch + d] : 0);
+
+#pragma unroll
+      for (int e = 0; e < each; e++) {
+        const int i = thread + e * Tile::lines;
+
+        v[d][e] = live && i < n[d] * (n[d] + 3) ? from[i] : T(0);
+      }
+    }
+#pragma unroll
+    for (int d = 0; d < dim; d++) {
+#pragma unroll
+      for (int e = 0; e < each; e++) {
+        const int i = thread + e * Tile::lines;
+
+        if (live && i < n[d] * (n[d] + 3)) record[d * Tile::record + i / n[d] * ROW + i % n[d]] = v[d][e];
+      }
     }
     __syncthreads();
   }
@@ -164,10 +183,19 @@ struct FitThread {
     for (int s = 0; s < M; s++)
       if (inner || s < n[d]) block[at(d, s)] = v[s];
   }
-  /* c[s] = C on the line in the last direction */
+  /* g, and the diagonal on the line in the last direction: asked for with everything else from global memory, before the first barrier */
+  __device__ void fetch(T c[M])
+  {
+    const int number = live ? arg.number[patch] : 0;
+
+#pragma unroll
+    for (int i = 0; i < 4; i++) g[i] = arg.g[4 * (size_t)number + i];
+#pragma unroll
+    for (int s = 0; s < M; s++) c[s] = has(last) && (inner || s < n[last]) ? arg.diagonal[node(s)] : T(1);
+  }
+  /* c[s] = C there, from the diagonal */
   __device__ void scale(T c[M]) const
   {
-    const T *g = arg.g + 4 * (size_t)arg.number[patch];
     const T  A0 = g[0] * numbers(0, 1)[a], M0 = numbers(0, 2)[a];
     const T  A1 = dim == 3 ? g[1] * numbers(1, 1)[b] : T(0), M1 = dim == 3 ? numbers(1, 2)[b] : T(1);
     const T  mass = M0 * M1, rest = A0 * M1 + M0 * A1 + g[3] * mass;
@@ -177,13 +205,13 @@ struct FitThread {
       if (!inner && s >= n[last]) break;
       const T t = rest * numbers(last, 2)[s] + mass * g[last] * numbers(last, 1)[s];
 
-      c[s] = t * rsqrt(t * arg.diagonal[node(s)]); /* the root of the ratio, without a division */
+      c[s] = t * rsqrt(t * c[s]); /* the root of the ratio, without a division */
     }
   }
   /* v /= D on the line of modes in the first direction; nothing where D is zero: the constants of a patch without Dirichlet nodes */
   __device__ void divide(T v[M]) const
   {
-    const T *g    = arg.g + 4 * (size_t)arg.number[patch], *x = numbers(0, 0);
+    const T *x = numbers(0, 0);
     T        rest = g[1] * numbers(1, 0)[a] + g[3];
 
     if (dim == 3) rest += g[2] * numbers(2, 0)[b];
@@ -194,11 +222,11 @@ struct FitThread {
       v[s] *= ReciprocalOrZero(D);
     }
   }
-  /* the line of the last direction in v: v = B v; all threads of a block call it */
-  __device__ void solve(T v[M])
+  /* the line of the last direction in v: v = B v, with the diagonal in c; all threads of a block call it */
+  __device__ void solve(T v[M], T c[M])
   {
     const bool mine = has(last);
-    T          c[M], w[M];
+    T          w[M];
 
     if (mine) {
       scale(c);
@@ -213,6 +241,7 @@ struct FitThread {
       load(0, w);
       FitLine<M, ROW, inner, true>(n[0], matrix(0), w);
       divide(w);
+      if (M > 7) asm volatile("" : : : "memory"); /* the matrix is read once more: else its numbers take too many registers */
       FitLine<M, ROW, inner, false>(n[0], matrix(0), w);
       store(0, w);
     }
@@ -256,26 +285,32 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads, FitTile<T,
 
   FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
   constexpr int               M = t.M, last = dim - 1;
+  constexpr bool              early = M * sizeof(T) <= 60; /* x, too, before the first barrier: where there are registers for it */
   const bool                  mine = t.has(last);
-  T                           v[M];
+  const T                     before = mine && !arg.begins ? arg.coef[2 * t.patch] : T(0), factor = mine ? arg.coef[2 * t.patch + 1] : T(0);
+  T                           v[M], c[M], x[M];
 
-  t.loadrecords();
+  t.fetch(c);
 #pragma unroll
   for (int s = 0; s < M; s++) {
-    v[s] = 0;
+    v[s] = x[s] = 0;
     if (!mine || (!inner && s >= t.n[last])) continue;
     v[s] = arg.begins ? arg.r[t.node(s)] : arg.rwork[t.compact(s)];
-    if (arg.begins && arg.several) arg.rwork[t.compact(s)] = v[s];
+    if (early) x[s] = arg.x[t.node(s)];
   }
-  t.solve(v);
+  t.loadrecords();
+#pragma unroll
+  for (int s = 0; s < M && arg.begins && arg.several && mine; s++)
+    if (inner || s < t.n[last]) arg.rwork[t.compact(s)] = v[s];
+  t.solve(v, c);
   if (!mine) return;
 #pragma unroll
   for (int s = 0; s < M; s++) {
     if (!inner && s >= t.n[last]) break;
-    v[s] *= arg.coef[2 * t.patch + 1];
-    if (!arg.begins) v[s] += arg.coef[2 * t.patch] * arg.zwork[t.compact(s)];
+    v[s] *= factor;
+    if (!arg.begins) v[s] += before * arg.zwork[t.compact(s)];
     if (arg.several) arg.zwork[t.compact(s)] = v[s];
-    arg.x[t.node(s)] += arg.omega * v[s];
+    arg.x[t.node(s)] = (early ? x[s] : arg.x[t.node(s)]) + arg.omega * v[s];
   }
 }
 
@@ -289,8 +324,9 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
   const double                tiny = sizeof(T) == 8 ? 1e-20 : 1e-9;
   const bool                  mine = t.has(last);
   double                      partial = 0, old = 0, begin = 0, product, length = 0, factor = 0;
-  T                           v[M];
+  T                           v[M], c[M];
 
+  t.fetch(c);
   t.loadrecords();
   if (t.live && !arg.begins) {
     old   = arg.rz[2 * t.patch];
@@ -322,7 +358,7 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
     if (!arg.begins) v[s] -= (T)length * arg.q[t.compact(s)];
     arg.residual[t.compact(s)] = v[s];
   }
-  t.solve(v);
+  t.solve(v, c);
 #pragma unroll
   for (int s = 0; s < M; s++)
     if (mine && (inner || s < t.n[last])) partial += (double)v[s] * (double)arg.residual[t.compact(s)];

@@ -123,7 +123,7 @@ struct FitSource {
   char         *close;
 };
 
-/* the means over a patch, in shared memory: logarithms of the weights of A and M, and of the means of G over all points */
+/* the means over a patch, in shared memory: the weights of A and M, as logarithms until FitWeigh(), and logarithms of the means of G over all points */
 struct FitPatchMeans {
   double A[3][2 * fit_points], M[3][2 * fit_points], log[3][3][2 * fit_points], total[3], shift;
 };
@@ -212,6 +212,15 @@ static __device__ bool FitIsClose(const FitSource<T> &s, const int cell[3], cons
   return metric.stiff && PatchFDFitIsClose(dim, &ratio, cross, s.stable, s.condition);
 }
 
+static __device__ void FitWeigh(int dim, int count, FitPatchMeans *m)
+{
+  for (int e = threadIdx.x; e < dim * count; e += blockDim.x) {
+    m->A[e / count][e % count] = exp(m->A[e / count][e % count]);
+    m->M[e / count][e % count] = exp(m->M[e / count][e % count]);
+  }
+  __syncthreads();
+}
+
 /* ---- eigenvectors: small matrices of a warp in shared memory, as those of src/host/lanes.h ---- */
 
 struct FitWarp {
@@ -234,8 +243,8 @@ struct FitWarp {
       Z[i * n + j] = sum;
     });
   }
-  /* X = the integrals of exp(logweight) times products of the kind's functions, or of their derivatives */
-  __device__ void matrix(const PatchFDFitKind &kind, int k, int c, const double *w, const double *basis, const double *logweight, bool zero, double *X) const
+  /* X = the integrals of a weight times products of the kind's functions, or of their derivatives */
+  __device__ void matrix(const PatchFDFitKind &kind, int k, int c, const double *w, const double *basis, const double *weight, bool zero, double *X) const
   {
     entries([&](int i, int j) {
       double sum = 0;
@@ -244,7 +253,7 @@ struct FitWarp {
         const int a = i + (int)kind.lower - cell * k, b = j + (int)kind.lower - cell * k;
 
         if (a < 0 || a > k || b < 0 || b > k) continue;
-        for (int q = 0; q < c; q++) sum += w[q] * exp(logweight[cell * c + q]) * basis[q * (k + 1) + a] * basis[q * (k + 1) + b];
+        for (int q = 0; q < c; q++) sum += w[q] * weight[cell * c + q] * basis[q * (k + 1) + a] * basis[q * (k + 1) + b];
       }
       X[i * n + j] = sum;
     });
@@ -293,7 +302,7 @@ struct FitWarp {
     }
     __syncwarp();
   }
-  __device__ bool diagonal(const double *X) const
+  __device__ bool diagonal(double tolerance, const double *X) const
   {
     double off = 0, trace = 0;
 
@@ -301,12 +310,12 @@ struct FitWarp {
     for (int e = lane; e < n * n; e += fit_warp)
       if (e / n > e % n) off = fmax(off, fabs(X[e]));
     for (int step = fit_warp / 2; step > 0; step /= 2) off = fmax(off, __shfl_xor_sync(~0u, off, step));
-    return !(off > 1e-13 * fabs(trace));
+    return !(off > tolerance * fabs(trace));
   }
   /* eigenvalues on the diagonal of A, V times the eigenvectors: Jacobi's method */
-  __device__ void jacobi() const
+  __device__ void jacobi(double tolerance) const
   {
-    for (int sweep = 0; sweep < 30 && !diagonal(A); sweep++) {
+    for (int sweep = 0; sweep < 30 && !diagonal(tolerance, A); sweep++) {
       for (int p = 0; p < n; p++) {
         for (int q = p + 1; q < n; q++) {
           const double off = A[p * n + q], theta = off == 0 ? 0 : (A[q * n + q] - A[p * n + p]) / (2 * off);
@@ -329,7 +338,7 @@ struct FitWarp {
     x[q] = s * u + c * v;
   }
   /* S from a guess S, eigenvalues on the diagonal of A; A and M are overwritten */
-  __device__ void eigen() const
+  __device__ void eigen(double tolerance) const
   {
     product(false, A, S, work);
     product(true, S, work, A);
@@ -340,7 +349,7 @@ struct FitWarp {
     transpose(A);
     solve(false, A);
     entries([&](int i, int j) { V[i * n + j] = i == j; });
-    jacobi();
+    jacobi(tolerance);
     solve(true, V);
     product(false, S, V, work);
     entries([&](int i, int j) { S[i * n + j] = work[i * n + j]; });
@@ -356,7 +365,7 @@ struct FitWarp {
       out[n * (n + 2) + i] = (T)M[i * n + i];
     }
     entries([&](int i, int j) { S[i * n + j] = guess[i * n + j]; });
-    eigen();
+    eigen(sizeof(T) == 4 ? 1e-9 : 1e-13);
     for (int i = 0; i < n; i++) largest = fmax(largest, A[i * n + i]);
     entries([&](int i, int j) { out[i * n + j] = (T)S[i * n + j]; });
     for (int i = lane; i < n; i += fit_warp) out[n * n + i] = (T)(A[i * n + i] > 1e-12 * largest ? A[i * n + i] : 0); /* what rounding makes of zero */
@@ -386,6 +395,7 @@ static __global__ void __launch_bounds__(96) FitNumbersKernel(const __grid_const
     s.close[p]     = close;
   }
   if (s.shared) return;
+  FitWeigh(dim, 2 * c, &m);
   while ((int)kind->ncells != cells.n[d] || (int)kind->lower != s.first[3 * p + d] - cell[d] * k || (int)kind->n != s.n[3 * p + d]) kind++;
   warp.n    = (int)kind->n;
   warp.lane = (int)threadIdx.x % fit_warp;

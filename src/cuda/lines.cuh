@@ -20,11 +20,12 @@ struct Team {
   T     *global;
   int    blocks; /* at most so many blocks, if `global` is used */
 
-  PetscErrorCode create(int volume, size_t numbers)
+  /* for `volume` nodes, by so many threads (a multiple of 32) or as many as are good for lines of them */
+  PetscErrorCode create(int volume, size_t numbers, int wanted = 0)
   {
     PetscFunctionBegin;
     size    = numbers;
-    threads = volume <= 64 ? 32 : (volume <= 256 ? 64 : (volume <= 1024 ? 128 : 256));
+    threads = wanted ? wanted : volume <= 64 ? 32 : (volume <= 256 ? 64 : (volume <= 1024 ? 128 : 256));
     teams   = PetscMax(1, 128 / threads);
     while (teams > 1 && teams * size * sizeof(T) > 48 * 1024) teams /= 2;
     shared = teams * size * sizeof(T);

@@ -260,7 +260,8 @@ static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool comp
   PetscCall(Stream(&stream));
   PetscCall(p->setup.upload(1, &none, &bad));
   if (!computed) PetscCall(p->memory.malloc(p->generic.layout.size((size_t)cells), &factors));
-  PointsFactorsKernel<T><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
+  if (p->generic.dim == 3) PointsFactorsKernel<T, 3><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
+  else PointsFactorsKernel<T, 2><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
   PetscCallCUDA(cudaGetLastError());
   p->generic.factors = p->arg.factors = factors;
   if (computed && p->fast.kernel) PetscCall(PointsGeometryCreate(blocks, p, stream));
@@ -379,18 +380,40 @@ static PetscErrorCode PointsPlanCreate(const PatchFDOperatorDesc *desc, const Pa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the stored factors of some cells of another operator that lie as here, a block of threads a block of cells */
+template <typename T>
+static __global__ void PointsCopyKernel(const T *from, const int *cell, const PointsLayout l, int cells, T *to)
+{
+  const int    first = (int)blockIdx.x * l.per, apart = l.apart(), used = l.used();
+  const size_t size = (size_t)l.levels * l.numbers * l.lanes;
+
+  for (int e = threadIdx.x; e < l.levels * used; e += blockDim.x) {
+    const int level = e / used, lane = e - level * used, i = lane / apart % l.per;
+
+    if (first + i >= cells) continue;
+    const int       source = cell[first + i];
+    const ptrdiff_t at     = (ptrdiff_t)level * l.numbers * l.lanes + lane;
+    const T        *in     = from + (source / l.per) * size + (source % l.per - i) * apart + at;
+    T              *out    = to + blockIdx.x * size + at;
+
+#pragma unroll
+    for (int m = 0; m < 7; m++)
+      if (m < l.numbers) out[(ptrdiff_t)m * l.lanes] = in[(ptrdiff_t)m * l.lanes];
+  }
+}
+
 /* the factors of some cells of another operator, a thread a point */
 template <typename T>
 static __global__ void PointsPickKernel(const PointsGeneric<T> from, const int *cell, const PointsLayout to, int cells, T *factors)
 {
-  const int points = (int)from.size;
+  const unsigned points = (unsigned)from.size;
 
   for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < (size_t)cells * points; e += (size_t)gridDim.x * blockDim.x) {
     const int i = (int)(e / points), point = (int)(e % points);
     T         f[7];
 
     from.at(cell[i], point, f);
-    for (int m = 0; m < to.numbers; m++) factors[to.at(i, point) + (ptrdiff_t)m * to.lanes] = f[m];
+    PointsStore(to, i, point, f, factors);
   }
 }
 
@@ -405,7 +428,9 @@ static PetscErrorCode PointsPickFactors(const PointsGeneric<T> &from, const int 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(p->memory.malloc(p->generic.layout.size((size_t)cells), &factors));
-  if (cells) PointsPickKernel<T><<<(unsigned)PetscMin((size_t)cells * from.size / 128 + 1, (size_t)1 << 20), 128, 0, stream>>>(from, cell, p->generic.layout, cells, factors);
+  if (from.factors && !memcmp(&from.layout, &p->generic.layout, sizeof(PointsLayout))) {
+    if (cells) PointsCopyKernel<T><<<(unsigned)p->generic.layout.blocks((size_t)cells), 256, 0, stream>>>(from.factors, cell, p->generic.layout, cells, factors);
+  } else if (cells) PointsPickKernel<T><<<(unsigned)PetscMin((size_t)cells * from.size / 128 + 1, (size_t)1 << 20), 128, 0, stream>>>(from, cell, p->generic.layout, cells, factors);
   PetscCallCUDA(cudaGetLastError());
   p->generic.factors = p->arg.factors = factors;
   PetscFunctionReturn(PETSC_SUCCESS);

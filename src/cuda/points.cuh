@@ -175,6 +175,13 @@ struct PointsLayout {
 
   size_t                      blocks(size_t cells) const { return (cells + per - 1) / per; }
   size_t                      size(size_t cells) const { return blocks(cells) * levels * numbers * lanes; }
+  /* lanes of a level without gaps, and from a cell to the next one of the block */
+  __host__ __device__ int used() const { return order == points_planes ? per * c : per * c * c; }
+  __host__ __device__ int apart() const
+  {
+    if (order == points_planes) return c;
+    return PointsRole(order, 0) == 1 ? 1 : PointsRole(order, 1) == 1 ? c : c * c;
+  }
   __host__ __device__ ptrdiff_t at(int cell, int point) const
   {
     if (order == points_planes) {

@@ -41,96 +41,129 @@ static __global__ void PointsBoxIndexKernel(const PointsNodes nodes, int cells, 
 }
 
 /* J[b] = dx / d(reference direction b) at a point of a cell */
+template <int dim>
 __device__ static void PointsJacobian(const PointsMap &map, int cell, const int q[3], double J[3][3])
 {
-  const int m = map.m, mz = map.dim == 3 ? m : 1, *node = map.index + (ptrdiff_t)cell * PointsPower(m, map.dim);
+  const int m = map.m, mz = dim == 3 ? m : 1, *node = map.index + (ptrdiff_t)cell * PointsPower(m, dim);
 
+#pragma unroll
   for (int b = 0; b < 3; b++) J[b][0] = J[b][1] = J[b][2] = 0;
   for (int k = 0; k < mz; k++) {
-    const double Bk = mz > 1 ? map.B[q[2] * m + k] : 1, Dk = mz > 1 ? map.D[q[2] * m + k] : 0;
+    const double Bk = dim == 3 ? map.B[q[2] * m + k] : 1, Dk = dim == 3 ? map.D[q[2] * m + k] : 0;
 
     for (int j = 0; j < m; j++) {
       const double Bj = map.B[q[1] * m + j], Dj = map.D[q[1] * m + j];
 
       for (int i = 0; i < m; i++) {
         const double  Bi = map.B[q[0] * m + i], Di = map.D[q[0] * m + i], weight[3] = {Di * Bj * Bk, Bi * Dj * Bk, Bi * Bj * Dk};
-        const double *x = map.coordinate + (ptrdiff_t)node[(k * m + j) * m + i] * map.dim;
+        const double *x = map.coordinate + (ptrdiff_t)node[(k * m + j) * m + i] * dim;
 
-        for (int b = 0; b < map.dim; b++)
-          for (int a = 0; a < map.dim; a++) J[b][a] += weight[b] * x[a];
+#pragma unroll
+        for (int b = 0; b < dim; b++)
+#pragma unroll
+          for (int a = 0; a < dim; a++) J[b][a] += weight[b] * x[a];
       }
     }
   }
 }
 
 /* cofactors C[b] and determinant of a matrix whose rows are M[b] */
-__device__ static double PointsCofactors(int dim, const double M[3][3], double C[3][3])
+template <int dim>
+__device__ static double PointsCofactors(const double M[3][3], double C[3][3])
 {
-  if (dim == 2) {
+  if constexpr (dim == 2) {
     C[0][0] = M[1][1];
     C[0][1] = -M[1][0];
     C[1][0] = -M[0][1];
     C[1][1] = M[0][0];
     return M[0][0] * C[0][0] + M[0][1] * C[0][1];
-  }
-  for (int b = 0; b < 3; b++) {
-    const double *u = M[(b + 1) % 3], *v = M[(b + 2) % 3];
+  } else {
+#pragma unroll
+    for (int b = 0; b < 3; b++) {
+      const double *u = M[(b + 1) % 3], *v = M[(b + 2) % 3];
 
-    for (int a = 0; a < 3; a++) C[b][a] = u[(a + 1) % 3] * v[(a + 2) % 3] - u[(a + 2) % 3] * v[(a + 1) % 3];
+#pragma unroll
+      for (int a = 0; a < 3; a++) C[b][a] = u[(a + 1) % 3] * v[(a + 2) % 3] - u[(a + 2) % 3] * v[(a + 1) % 3];
+    }
+    return M[0][0] * C[0][0] + M[0][1] * C[0][1] + M[0][2] * C[0][2];
   }
-  return M[0][0] * C[0][0] + M[0][1] * C[0][1] + M[0][2] * C[0][2];
+}
+
+/* where entry (a, b), a <= b, of a symmetric matrix is: rr rs rt ss st tt, or rr rs ss */
+__host__ __device__ constexpr int PointsEntry(int dim, int a, int b)
+{
+  return a * dim - a * (a - 1) / 2 + b - a;
 }
 
 /* K at a point as a matrix; is it positive definite (Sylvester's criterion)? */
-__device__ static bool PointsTensor(int dim, int nkappa, const double *k, double K[3][3])
+template <int dim>
+__device__ static bool PointsTensor(int nkappa, const double *k, double K[3][3])
 {
   double C[3][3], det;
 
-  for (int a = 0, i = 0; a < dim; a++)
-    for (int b = a; b < dim; b++) K[a][b] = K[b][a] = nkappa == 1 ? (a == b ? k[0] : 0) : k[i++];
-  det = PointsCofactors(dim, K, C);
+#pragma unroll
+  for (int a = 0; a < dim; a++)
+#pragma unroll
+    for (int b = a; b < dim; b++) K[a][b] = K[b][a] = nkappa == 1 ? (a == b ? k[0] : 0) : k[PointsEntry(dim, a, b)];
+  det = PointsCofactors<dim>(K, C);
   return K[0][0] > 0 && det > 0 && (dim == 2 || C[2][2] > 0) && isfinite(det);
 }
 
 /* f = w / |J| C' K C (rr rs rt ss st tt, or rr rs ss) and w |J| shift at a point; *bad may be lowered to the cell */
+template <int dim>
 __device__ static void PointsFactorsAt(const PointsMap &map, int cell, int point, double f[7], PointsBad *bad)
 {
-  const int       c = map.c, dim = map.dim, q[3] = {point % c, point / c % c, point / c / c};
+  const int       c = map.c, q[3] = {point % c, point / c % c, point / c / c};
   const ptrdiff_t at     = (ptrdiff_t)cell * PointsPower(c, dim) + point;
   const double    weight = map.w[q[0]] * map.w[q[1]] * (dim == 3 ? map.w[q[2]] : 1);
-  double          J[3][3], C[3][3], K[3][3], det;
+  double          J[3][3], C[3][3], K[3][3], det, mass;
 
-  PointsJacobian(map, cell, q, J);
-  det = PointsCofactors(dim, J, C);
+  PointsJacobian<dim>(map, cell, q, J);
+  det = PointsCofactors<dim>(J, C);
   if (bad && !(det > 0 && isfinite(det))) atomicMin(&bad->inverted, cell);
-  if (map.kappa) {
-    if (!PointsTensor(dim, map.nkappa, map.kappa + (map.kappaconstant ? 0 : at * map.nkappa), K) && bad) atomicMin(&bad->kappa, cell);
-    for (int l = 0; l < dim; l++) {
-      for (int m = l; m < dim; m++) {
-        double sum = 0;
+  mass = map.shift ? weight * det * map.shift[map.shiftconstant ? 0 : at] : 0;
+  if (!map.kappa) f[0] = mass;
+  if (!map.kappa) return;
+  if (!PointsTensor<dim>(map.nkappa, map.kappa + (map.kappaconstant ? 0 : at * map.nkappa), K) && bad) atomicMin(&bad->kappa, cell);
+#pragma unroll
+  for (int l = 0; l < dim; l++) {
+#pragma unroll
+    for (int m = l; m < dim; m++) {
+      double sum = 0;
 
-        for (int a = 0; a < dim; a++)
-          for (int b = 0; b < dim; b++) sum += C[l][a] * K[a][b] * C[m][b];
-        *f++ = weight / det * sum;
-      }
+#pragma unroll
+      for (int a = 0; a < dim; a++)
+#pragma unroll
+        for (int b = 0; b < dim; b++) sum += C[l][a] * K[a][b] * C[m][b];
+      f[PointsEntry(dim, l, m)] = weight / det * sum;
     }
   }
-  if (map.shift) *f = weight * det * map.shift[map.shiftconstant ? 0 : at];
+  f[PointsEntry(dim, dim, dim)] = mass;
+}
+
+/* the first numbers of f to the factors at a point */
+template <typename F, typename T>
+__device__ static void PointsStore(const PointsLayout &layout, int cell, int point, const F f[7], T *factors)
+{
+  T *to = factors + layout.at(cell, point);
+
+#pragma unroll
+  for (int m = 0; m < 7; m++)
+    if (m < layout.numbers) to[(ptrdiff_t)m * layout.lanes] = (T)f[m];
 }
 
 /* a thread a point.  factors NULL: nothing but the check */
-template <typename T>
+template <typename T, int dim>
 static __global__ void PointsFactorsKernel(const PointsMap map, const PointsLayout layout, int cells, T *factors, PointsBad *bad)
 {
-  const int points = PointsPower(map.c, map.dim);
+  const unsigned points = PointsPower(map.c, dim);
 
   for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < (size_t)cells * points; e += (size_t)gridDim.x * blockDim.x) {
     const int cell = (int)(e / points), point = (int)(e % points);
     double    f[7];
 
-    PointsFactorsAt(map, cell, point, f, bad);
-    if (!factors) continue;
-    for (int m = 0; m < layout.numbers; m++) factors[layout.at(cell, point) + (ptrdiff_t)m * layout.lanes] = (T)f[m];
+    PointsFactorsAt<dim>(map, cell, point, f, bad);
+    if (factors) PointsStore(layout, cell, point, f, factors);
   }
 }
 

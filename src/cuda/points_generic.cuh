@@ -20,13 +20,28 @@ struct PointsGeneric {
   Team<T>      team;
   size_t       size;         /* of a block of numbers */
 
-  /* factors of a point */
+  /* factors of a point; those that there are not are zero */
   __device__ void at(int cell, int point, T f[7]) const
   {
-    double g[7];
+    const T *from = factors + (factors ? layout.at(cell, point) : 0);
+    double   g[7] = {};
 
-    if (!factors) PointsFactorsAt(map, cell, point, g, NULL);
-    for (int m = 0; m < layout.numbers; m++) f[m] = factors ? factors[layout.at(cell, point) + (ptrdiff_t)m * layout.lanes] : (T)g[m];
+    if (!factors && dim == 3) PointsFactorsAt<3>(map, cell, point, g, NULL);
+    else if (!factors) PointsFactorsAt<2>(map, cell, point, g, NULL);
+#pragma unroll
+    for (int m = 0; m < 7; m++) f[m] = !factors ? (T)g[m] : m < layout.numbers ? from[(ptrdiff_t)m * layout.lanes] : T(0);
+  }
+  /* one of them */
+  __device__ T number(int cell, int point, int which) const
+  {
+    T f[7], v = 0;
+
+    if (factors) return factors[layout.at(cell, point) + (ptrdiff_t)which * layout.lanes];
+    at(cell, point, f);
+#pragma unroll
+    for (int m = 0; m < 7; m++)
+      if (m == which) v = f[m];
+    return v;
   }
   /* f(where node e of a cell is, do other cells have it, too?) if it exists */
   template <typename F>
@@ -143,12 +158,7 @@ static __global__ void PointsDiagonalKernel(const __grid_constant__ PointsGeneri
         T  *from = u, *to = v;
 
         if (l == dim ? !p.shift : (m == dim || !p.stiff)) continue;
-        for (int q = threadIdx.x; q < PointsPower(c, dim) && active; q += blockDim.x) {
-          T f[7];
-
-          p.at(cell, q, f);
-          u[q] = f[number];
-        }
+        for (int q = threadIdx.x; q < PointsPower(c, dim) && active; q += blockDim.x) u[q] = p.number(cell, q, number);
         __syncthreads();
         for (int d = 0; d < dim; d++) {
           T *out = to;

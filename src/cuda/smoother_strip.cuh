@@ -319,7 +319,7 @@ __device__ __forceinline__ void StripSolve(const StripData<T, K> &g, const Strip
 
 #pragma unroll
   for (int l = 0; l < EACH; l++) {
-    const int              mode = min(j + l * S::MODES / EACH, row.modes - 1); /* the last one again where there are no more */
+    const int              mode = j + l * S::MODES / EACH; /* there are as many in memory, what comes of those that are too many is not stored */
     const StripMode<T, K> &y    = row.mode[mode];
     const T                c[2] = {y.c[0], y.c[1]};
 

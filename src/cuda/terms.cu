@@ -29,6 +29,8 @@ struct TermsInverse {
   const T *block[8];
   int      size[8];
   bool     parity[3];
+
+  __host__ __device__ bool is_whole() const { return !parity[0] && !parity[1] && !parity[2]; } /* one block */
 };
 
 template <typename T>
@@ -223,12 +225,37 @@ static __device__ inline void TermsBlocks(const TermsInverse<T> &inverse, const 
   }
 }
 
+/* out = a block in: four threads of a warp have a row, eight rows beside each other, so that few patches keep many threads busy */
+template <typename T>
+static __device__ inline void TermsWhole(const T *block, int size, const T *in, T *out)
+{
+  const int lane = (int)threadIdx.x % 32, part = lane / 8;
+
+  for (int first = (int)threadIdx.x / 32 * 8; first < size; first += (int)blockDim.x / 4) {
+    const T *X   = block + min(first + lane % 8, size - 1);
+    T        sum = 0;
+
+#pragma unroll 8
+    for (int e = part; e < size; e += 4) sum += X[(size_t)e * size] * in[e];
+    sum += __shfl_xor_sync(~0u, sum, 8);
+    sum += __shfl_xor_sync(~0u, sum, 16);
+    if (part == 0 && first + lane < size) out[first + lane] = sum;
+  }
+}
+
 /* u = A^{-1} u by the inverse's blocks, with w in between */
 template <typename T>
 static __device__ inline void TermsDense(const TermsData<T> &s, const TermsPatch<T> &p, T *u, T *w)
 {
   const TermsInverse<T> &inverse = s.inverse[s.d[0].cls[p.number[0]] + s.d[0].nclass * (s.d[1].cls[p.number[1]] + s.d[1].nclass * s.d[2].cls[p.number[2]])];
 
+  if (inverse.is_whole()) {
+    if (p.active) TermsWhole(inverse.block[0], inverse.size[0], u, w);
+    __syncthreads();
+    for (int q = threadIdx.x; q < p.size && p.active; q += blockDim.x) u[q] = w[q];
+    __syncthreads();
+    return;
+  }
   for (int d = 0; d < 3; d++) {
     if (p.active) TermsFold(p.n, d, inverse.parity[d], true, d == 1 ? w : u, d == 1 ? u : w);
     __syncthreads();
@@ -301,6 +328,7 @@ struct TermsPlan {
   int            phases;
   PetscInt       n[3]; /* largest patch */
   TermsFlops     flops; /* of the generic kernel, for the largest patch */
+  bool           whole = true; /* do all inverses consist of one block? */
   PlanMemory     memory;
 
   PetscErrorCode create(const PatchFDLocalDesc *);
@@ -440,6 +468,7 @@ PetscErrorCode TermsPlan<T>::inverses(const PatchFDLocalDesc *desc)
     }
     for (int d = 0; d < 3; d++) all[c].parity[d] = dense->parity[d];
   }
+  for (const TermsInverse<T> &inverse : all) whole = whole && inverse.is_whole();
   PetscCall(memory.upload(count, all.data(), (TermsInverse<T> **)&data.inverse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -475,7 +504,7 @@ PetscErrorCode TermsPlan<T>::create(const PatchFDLocalDesc *desc)
   for (int i = 0; i < 8 && dense; i++) flops.solve += 2.0 * (PetscLogDouble)desc->dense[0].size[i] * (PetscLogDouble)desc->dense[0].size[i];
   if (!dense) flops.solve = (PetscLogDouble)size * (4.0 * (PetscLogDouble)(n[0] + n[1] + n[2]) + 3);
   work = PetscMax(2 * (size_t)data.slab + (size_t)(data.d[0].nmatrix + data.d[2].nmatrix) * (size_t)data.inner, size);
-  PetscCall(data.team.create((int)size, (size_t)data.inner + work));
+  PetscCall(data.team.create((int)size, (size_t)data.inner + work, dense && whole ? PetscMin(512, RoundUp(4 * (int)size, 32)) : 0));
   PetscCall(AllowShared(TermsKernel<T>, shared_limit)); /* not what this plan needs: others may need more */
   form.create(desc);
   if (form.K) PetscCall(TermsFastCreate<T>(form, desc, &fast));

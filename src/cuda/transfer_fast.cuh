@@ -73,6 +73,7 @@ struct TransferSizes : TransferTile<K, DIM> {
   static constexpr int RESIDENT = DIM == 2 && sizeof(T) * KZ >= 64 ? 512 : 1024, BLOCKS = RESIDENT / THREADS;
   /* rows of matrices in shared memory: of all cells of the tile in x and y, or of one */
   static constexpr int RX = PLACE ? W : 2 * K, RY = PLACE ? H : 2 * K, RC = PLACE ? Tile::Q * (K + 1) : K + 1;
+  static constexpr int WEIGHTS = RoundUp(RC * (2 * K + 1), 4); /* the restriction's rows in x; the arrays behind them begin where 16 bytes can be read */
   /* the restriction's contraction in x: GROUPS rows side by side, LANES threads each */
   static constexpr int LANES = Tile::Q * (K + 1), GROUPS = THREADS / LANES;
 };
@@ -308,7 +309,7 @@ static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, 
   using S          = TransferSizes<T, K, DIM, PLACE>;
   constexpr int KZ = S::KZ, FINE = S::H * S::W; /* fine nodes of a plane */
   extern __shared__ double shared_memory[];
-  T                        *weights = (T *)shared_memory, *lines = weights + S::RC * (2 * K + 1), *rows = lines + KZ * FINE; /* in 2D both are rows, of even and odd steps */
+  T                        *weights = (T *)shared_memory, *lines = weights + S::WEIGHTS, *rows = lines + KZ * FINE; /* in 2D both are rows, of even and odd steps */
   const int                 t = threadIdx.x;
   T                         f[2 * KZ], w[KZ + 1] = {0};
   const TransferPlace<S, K> place(g, t % S::W, t / S::W);
@@ -354,7 +355,7 @@ static __global__ void RestrictKernel(const __grid_constant__ TransferMatrix<T, 
 template <typename T, int K, int DIM, bool PLACE>
 struct TransferFastDegree : TransferFast {
   using S                        = TransferSizes<T, K, DIM, PLACE>;
-  static constexpr size_t shared = (S::RC * (2 * K + 1) + S::KZ * S::W * (S::H + (DIM == 2 ? 1 : S::HC)) + (PLACE && DIM == 3 ? (K + 1) * S::RY : 0)) * sizeof(T); /* of the restriction */
+  static constexpr size_t shared = (S::WEIGHTS + S::KZ * S::W * (S::H + (DIM == 2 ? 1 : S::HC)) + (PLACE && DIM == 3 ? (K + 1) * S::RY : 0)) * sizeof(T); /* of the restriction */
   TransferMatrix<T, K, PLACE> m;
   TransferGeometry     g, prolonged, restricted;
   int                  n[3]; /* tiles */

@@ -20,7 +20,7 @@ typedef struct {
   PetscLogDouble number;   /* a number of 8 bytes to another rank */
 } Costs;
 
-static const Costs gpu = {.multiply = 3.1e-14, .pass = 3e-11, .direct = 6e-5, .point = 2e-10, .patch = {2e-10, 2e-10, 2e-10}, .graded = 1, .level = 6e-5, .setup = 5e-4, .latency = 5e-6, .number = 3.5e-11};
+static const Costs gpu = {.multiply = 3.1e-14, .pass = 3e-11, .direct = 6e-5, .point = 2e-10, .patch = {2e-10, 2e-10, 2e-10}, .graded = 1, .level = 6e-5, .setup = 1.2e-3, .latency = 5e-6, .number = 3.5e-11};
 static const Costs cpu = {.multiply = 7e-11, .pass = 2e-8, .direct = 1e-5, .point = 1.8e-8, .patch = {8e-8, 8e-8, 1.4e-7}, .graded = 2, .krylov = 2e-8, .level = 5e-6, .setup = 1e-4, .latency = 2e-6, .number = 1e-9};
 
 /* an eigenproblem of size n, on every rank, on the host: seconds for n^2, and for n^3 where lines are mirrored and where not */

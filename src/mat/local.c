@@ -432,7 +432,7 @@ PetscBool MatBoxIsOnePatch(const Mat_Box *m)
 PetscBool MatBoxLocalTakesWhole(const Mat_Box *m)
 {
   const DM_Box        *box     = (const DM_Box *)m->dm->data;
-  const PetscLogDouble limit   = m->form.points ? 5e6 : 2e7; /* entries: inverted in seconds; by quadrature for each change of the coefficients */
+  const PetscLogDouble limit   = m->form.points ? 1.2e7 : 2e7; /* entries: inverted in seconds; by quadrature for each change of the coefficients, degree 7 on two cells a direction */
   PetscLogDouble       entries = 0;
 
   for (PetscInt f = 0; f < box->nfield; f++) entries += (PetscLogDouble)PatchFDBoxSize(&box->field[f].global);
