@@ -429,10 +429,14 @@ PetscBool MatBoxIsOnePatch(const Mat_Box *m)
   return PETSC_TRUE;
 }
 
-PetscBool MatBoxLocalTakesWhole(const Mat_Box *m)
+/*
+  Inverses of so many entries are made in seconds; by quadrature for each change of the coefficients, so that on the host it would cost more than it saves.  On a GPU it is worth it to
+  degree 7 on two cells a direction: a factorization would be used on the host, where nothing can be recorded
+*/
+PetscBool MatBoxLocalTakesWhole(const Mat_Box *m, PatchFDKernels kern)
 {
   const DM_Box        *box     = (const DM_Box *)m->dm->data;
-  const PetscLogDouble limit   = m->form.points ? 1.2e7 : 2e7; /* entries: inverted in seconds; by quadrature for each change of the coefficients, degree 7 on two cells a direction */
+  const PetscLogDouble limit   = !m->form.points ? 2e7 : PetscMemTypeHost(kern->memtype) ? 5e6 : 1.2e7;
   PetscLogDouble       entries = 0;
 
   for (PetscInt f = 0; f < box->nfield; f++) entries += (PetscLogDouble)PatchFDBoxSize(&box->field[f].global);

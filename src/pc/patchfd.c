@@ -285,7 +285,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   if (p->patch == PC_PATCHFD_VERTEX) PetscCall(PCPatchFDChooseLocal(pc, kern));
   else if (p->matbox->form.separable) p->method = DIAGONALIZED_BOX;
   else if (MatBoxIsOnePatch(p->matbox) && !p->matbox->form.points) p->solver = MATBOX_LOCAL_DENSE_ALONE;
-  else if (MatBoxLocalTakesWhole(p->matbox)) p->solver = MATBOX_LOCAL_WHOLE;
+  else if (MatBoxLocalTakesWhole(p->matbox, kern)) p->solver = MATBOX_LOCAL_WHOLE;
   else p->method = FACTORED_BOX;
   PetscCall(PCPatchFDChooseProducts(pc, kern));
   p->omega = p->damping == PETSC_DETERMINE ? PCPatchFDBestDamping(p) : p->damping;

@@ -300,7 +300,7 @@ PETSC_INTERN PatchFDPrecision MatBoxLocalBestPrecision(const Mat_Box *, PatchFDK
 /* is the matrix all of one patch?  Then a local solver for exact matrices solves with it */
 PETSC_INTERN PetscBool MatBoxIsOnePatch(const Mat_Box *);
 /* may the whole mesh be one, with a dense inverse that takes no more time and memory than a factorization? */
-PETSC_INTERN PetscBool MatBoxLocalTakesWhole(const Mat_Box *);
+PETSC_INTERN PetscBool MatBoxLocalTakesWhole(const Mat_Box *, PatchFDKernels);
 /*
   The colours of a sweep, MATBOX_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved, which needs
   no phases with terms; otherwise patches must not see what others of their colour write
