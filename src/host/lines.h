@@ -346,21 +346,6 @@ static void ZeroEnds(const Batch *b, const PetscInt n[3], const BatchRows *r, V 
   }
 }
 
-/* ask for the rows of a batch's blocks, to be read soon, where lanes are in one row for all of them together; all lie in the box, perhaps except for the outermost nodes */
-static inline void Prefetch(const Batch *b, const PetscInt n[3], const PatchFDBox *box, const REAL *x)
-{
-  for (int l = 0, m; l < b->count; l = m) {
-    const REAL *at = x + PatchFDBoxNode(box, b->first[0][l], b->first[1][l], b->first[2][l]);
-    PetscInt    length;
-
-    for (m = l + 1; m < b->count && b->first[1][m] == b->first[1][l] && b->first[2][m] == b->first[2][l];) m++;
-    length = b->first[0][m - 1] + n[0] - b->first[0][l];
-    for (PetscInt k = 0; k < n[2]; k++)
-      for (PetscInt j = 0; j < n[1]; j++)
-        for (PetscInt i = 0; i < length; i += 64 / REAL_BYTES) __builtin_prefetch(at + ((ptrdiff_t)k * box->n[1] + j) * box->n[0] + i);
-  }
-}
-
 /* n numbers of all lanes' rows, from number `row` on.  more: what stands behind the rows is readable, too */
 static inline __attribute__((always_inline)) void RowLoad(REAL *const at[VL], ptrdiff_t row, PetscInt n, PetscBool more, V *out)
 {
@@ -385,35 +370,39 @@ static inline __attribute__((always_inline)) void RowLoad(REAL *const at[VL], pt
   }
 }
 
-/* the reverse; rows of different lanes do not overlap, or have the same numbers */
-static inline __attribute__((always_inline)) void RowStore(REAL *const at[VL], ptrdiff_t row, PetscInt n, const V *in)
+/* `columns` numbers of each lane, at most SMALL, to its row */
+static inline __attribute__((always_inline)) void PieceStore(PetscInt columns, REAL *const at[VL], ptrdiff_t i, const V *in)
 {
-  PetscInt columns;
+  V v[SMALL] = {{0}};
 
-  _Pragma("GCC unroll 8") for (PetscInt i = 0; i < n; i += columns) {
-    V v[SMALL] = {{0}};
-
-    columns = PetscMin(SMALL, n - i);
-    _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++)
-      if (c < columns) v[c] = in[i + c];
-    if (columns == 1) {
-#define STORE(l) at[l][row + i] = v[0][l];
-      EACH_LANE(STORE)
-#undef STORE
-    } else {
-      Transpose(SMALL, v);
+  _Pragma("GCC unroll 4") for (int c = 0; c < SMALL; c++)
+    if (c < columns) v[c] = in[c];
+  Transpose(SMALL, v);
 #define STORE(l) \
   { \
     SmallRow part; \
 \
     memcpy(&part, (const char *)&v[(l) % SMALL] + (l) / SMALL * 16, 16); \
-    if (columns == SMALL) *(SmallRow *)(at[l] + row + i) = part; \
+    if (columns == SMALL) *(SmallRow *)(at[l] + i) = part; \
     else \
-      for (int c = 0; c < columns; c++) at[l][row + i + c] = part[c]; \
+      for (int c = 0; c < columns; c++) at[l][i + c] = part[c]; \
   }
-      EACH_LANE(STORE)
+  EACH_LANE(STORE)
 #undef STORE
-    }
+}
+
+/* the reverse; rows of different lanes do not overlap, or have the same numbers.  The loop stays one: unrolled it is slower by some per cent */
+static inline __attribute__((always_inline)) void RowStore(REAL *const at[VL], ptrdiff_t row, PetscInt n, const V *in)
+{
+  PetscInt i = 0;
+
+  _Pragma("GCC unroll 1") for (; i + SMALL <= n; i += SMALL) PieceStore(SMALL, at, row + i, in + i);
+  if (n - i > 1 && n > SMALL) PieceStore(SMALL, at, row + n - SMALL, in + n - SMALL);
+  else if (n - i > 1) PieceStore(n - i, at, row + i, in + i);
+  else if (i < n) {
+#define STORE(l) at[l][row + i] = in[i][l];
+    EACH_LANE(STORE)
+#undef STORE
   }
 }
 

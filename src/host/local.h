@@ -106,18 +106,6 @@ static void LocalNextBatch(const LocalPlan *p, LocalPatches *patches, Batch next
   *patches = q;
 }
 
-/* ask for what the batch reads and writes */
-static void LocalPrefetch(const LocalPlan *p, PatchFDPatchOp operation, const Batch next[], const PetscInt patch[3][VL], const REAL *x, const REAL *b, const REAL *r)
-{
-  for (PetscInt f = 0; f < p->desc.nfield && next[0].count; f++) {
-    const PatchFDLocalField *field = &p->desc.field[f];
-    const PetscInt           n[3]  = {field->dir[0]->n[patch[0][0]], field->dir[1]->n[patch[1][0]], field->dir[2]->n[patch[2][0]]};
-
-    Prefetch(&next[f], n, &field->box, (operation == PATCHFD_OP_SOLVE ? r : b) + field->x0);
-    if (operation != PATCHFD_OP_RESIDUAL) Prefetch(&next[f], n, &field->box, x + field->x0);
-  }
-}
-
 static void LocalBatch(LocalPlan *p, PatchFDPatchOp operation, const PetscInt patch[3][VL], Batch free[], REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
 {
   if (p->fields) FieldsBatch(p->fields, operation, patch, free, omega, zero, x, b, r);
@@ -135,8 +123,8 @@ static PetscLogDouble LocalFlops(const LocalPlan *p, PatchFDPatchOp operation, c
 /* all patches of such runs: they have the same size */
 static PetscErrorCode LocalRuns(LocalPlan *p, PatchFDPatchOp operation, LocalPatches *q, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
-  Batch          batch[2][PATCHFD_MAX_FIELDS];
-  PetscInt       patch[2][3][VL];
+  Batch          batch[PATCHFD_MAX_FIELDS];
+  PetscInt       patch[3][VL];
   PetscInt64     total = 0;
   PetscLogDouble flops = 0;
 
@@ -144,17 +132,10 @@ static PetscErrorCode LocalRuns(LocalPlan *p, PatchFDPatchOp operation, LocalPat
   q->at[1] = q->at[2] = 0;
   q->at[0]            = LocalRowStart(q);
   LocalSkipRows(q);
-  batch[1][0].count = 0;
-  /* a batch ahead, so that its rows come into the cache while the one before is worked on */
-  for (int now = 0;; now = 1 - now) {
-    Batch *next = batch[now], *last = batch[1 - now];
-
-    LocalNextBatch(p, q, next, patch[now]);
-    LocalPrefetch(p, operation, next, (const PetscInt(*)[VL])patch[now], (const REAL *)x, (const REAL *)b, (const REAL *)r);
-    if (last->count) LocalBatch(p, operation, (const PetscInt(*)[VL])patch[1 - now], last, (REAL)omega, zero, (REAL *)x, (const REAL *)b, (REAL *)r);
-    if (last->count && !total) flops = LocalFlops(p, operation, (const PetscInt(*)[VL])patch[1 - now], zero);
-    total += last->count;
-    if (!next->count) break;
+  for (LocalNextBatch(p, q, batch, patch); batch[0].count; LocalNextBatch(p, q, batch, patch)) {
+    LocalBatch(p, operation, (const PetscInt(*)[VL])patch, batch, (REAL)omega, zero, (REAL *)x, (const REAL *)b, (REAL *)r);
+    if (!total) flops = LocalFlops(p, operation, (const PetscInt(*)[VL])patch, zero);
+    total += batch[0].count;
   }
   PetscCall(PetscLogFlops((PetscLogDouble)total * flops));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -185,6 +185,7 @@ static void SeparableSelect(SeparablePlan *p, int d, int count, const PetscInt p
   const EigenClass *c;
   PetscInt          cls[VL];
 
+  if (dir->c && p->lastop == operation && p->field.dir[d]->nclass == 1) return; /* a batch has few patches of low degree: classes of lanes take time */
   for (int l = 0; l < VL; l++) cls[l] = classes[patch[PetscMin(l, count - 1)]];
   c = &p->cls[d][cls[0]];
   if (dir->c && p->lastop == operation && !memcmp(cls, p->last[d], sizeof(p->last[d]))) return; /* as in the last batch: always so on uniform meshes */
