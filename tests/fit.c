@@ -795,7 +795,7 @@ int main(int argc, char **argv)
     test:
       suffix: jump
       args: -mg_levels_pc_patchfd_fit_exact unlimited
-      filter: sed "s/, nu.*//"
+      filter: grep -o ".*iterations"
     test:
       suffix: jump_exact
       nsize: {{1 2 3 4}}
