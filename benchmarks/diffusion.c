@@ -66,7 +66,7 @@ static PetscErrorCode Wave(DM dm, PetscInt d, PetscInt points, PetscReal **wave)
   PatchFDRule   rule;
 
   PetscFunctionBeginUser;
-  PetscCall(PatchFDRuleCreate(box->degree, PETSC_TRUE, &rule));
+  PetscCall(PatchFDRuleCreate(box->degree, DMBoxNumGauss(dm), &rule));
   PetscCall(PetscMalloc1(points * box->cells[d], wave));
   for (PetscInt i = 0; i < points * box->cells[d]; i++) (*wave)[i] = PetscSinReal(2 * PETSC_PI * ((PetscReal)(i / points) + (points == 1 ? 0.5 : rule.x[i % points])) / (PetscReal)box->cells[d]);
   PetscCall(PatchFDRuleDestroy(&rule));
@@ -77,7 +77,7 @@ static PetscErrorCode Wave(DM dm, PetscInt d, PetscInt points, PetscReal **wave)
 static PetscErrorCode CreateConductivity(DM dm, const Problem *p, PetscBool points, Vec *K)
 {
   const DM_Box   *box = (const DM_Box *)dm->data;
-  const PetscInt  c = points ? box->degree + 2 : 1, (*cells)[2] = box->owncells;
+  const PetscInt  c = points ? DMBoxNumGauss(dm) : 1, (*cells)[2] = box->owncells;
   const PetscReal half = 0.5 * PetscLogReal(p->value);
   PetscScalar    *v, *at;
   PetscReal      *wave[3];

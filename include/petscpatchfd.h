@@ -164,6 +164,8 @@ PETSC_EXTERN PetscErrorCode DMBoxSetBounds(DM, const PetscReal lower[], const Pe
 PETSC_EXTERN PetscErrorCode DMBoxGetBounds(DM, PetscReal lower[], PetscReal upper[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetVertices(DM, PetscInt direction, PetscInt n, const PetscReal vertices[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetDegree(DM, PetscInt);
+PETSC_EXTERN PetscErrorCode DMBoxSetExtraPoints(DM, PetscInt extra, PetscInt single);
+PETSC_EXTERN PetscErrorCode DMBoxGetExtraPoints(DM, PetscInt *extra, PetscInt *single);
 PETSC_EXTERN PetscErrorCode DMBoxGetDegree(DM, PetscInt *);
 PETSC_EXTERN PetscErrorCode DMBoxSetSpace(DM, DMBoxSpace);
 PETSC_EXTERN PetscErrorCode DMBoxGetSpace(DM, DMBoxSpace *);

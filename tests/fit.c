@@ -298,14 +298,14 @@ static PetscReal Lagrange(PetscInt n, const PetscReal node[], PetscInt i, PetscR
 
 /* A patch: cells cell[d] .. cell[d] + cells[d] - 1, unknowns first[d] .. first[d] + n[d] - 1; weights at its points, and what is made of them */
 typedef struct {
-  PetscInt  dim, k, cell[3], cells[3], first[3], n[3], size;
+  PetscInt  dim, k, q, cell[3], cells[3], first[3], n[3], size; /* k: degree, q: points in a direction of a cell */
   PetscReal A[3][1024], M[3][1024], g[4];
 } Patch;
 
 /* the integrals of weight times derivatives (or values) of the functions of direction d */
 static PetscErrorCode PatchMatrix(const Patch *p, int d, PetscBool derivative, const PetscReal weight[], PetscReal X[])
 {
-  const PetscInt q = p->k + 2, n = p->n[d], shift = p->first[d] - p->cell[d] * p->k;
+  const PetscInt q = p->q, n = p->n[d], shift = p->first[d] - p->cell[d] * p->k;
   PetscReal      x[16], w[16], node[16], unused[16];
 
   PetscFunctionBeginUser;
@@ -328,7 +328,7 @@ static PetscErrorCode PatchMatrix(const Patch *p, int d, PetscBool derivative, c
 /* means of the logarithms over the patch (b = -1), or at point `at` of direction b */
 static PetscErrorCode PatchMean(const Patch *p, const PetscReal h[], int b, PetscInt at, PetscReal mean[4])
 {
-  const PetscInt q = p->k + 2;
+  const PetscInt q = p->q;
   PetscReal      x[16], w[16], total = 0, G[4];
   PetscInt       n[3] = {1, 1, 1};
 
@@ -366,7 +366,7 @@ static PetscErrorCode PatchFit(Patch *p, const PetscReal h[], PetscBool shared)
       p->M[d][0] = 1;
       continue;
     }
-    for (PetscInt i = 0; i < p->cells[d] * (p->k + 2); i++) {
+    for (PetscInt i = 0; i < p->cells[d] * p->q; i++) {
       PetscReal sum = 0;
 
       PetscCall(PatchMean(p, h, d, i, line));
@@ -499,7 +499,7 @@ static PetscErrorCode PatchStep(const DM_Box *box, PC pc, PetscBool shared, Patc
 static PetscErrorCode DenseStep(DM dm, PC pc, PetscBool shared, const PetscScalar A[], const PetscScalar b[], PetscScalar x[])
 {
   const DM_Box *box = (const DM_Box *)dm->data;
-  Patch         p   = {.dim = dm->dim, .k = box->degree};
+  Patch         p   = {.dim = dm->dim, .k = box->degree, .q = DMBoxNumGauss(dm)};
   PetscInt      end[3], c[3];
 
   PetscFunctionBeginUser;
@@ -731,6 +731,12 @@ int main(int argc, char **argv)
       suffix: step
       args: -degree {{2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9
     test:
+      suffix: step_few
+      args: -degree {{2 3}} -dm_box_extra_points 1 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9
+    test:
+      suffix: step_few_3d
+      args: -dim 3 -degree {{1 2}} -dm_box_extra_points 1 -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -pc_patchfd_fit_exact unlimited
+    test:
       suffix: step_neumann
       args: -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann
     test:
@@ -833,6 +839,9 @@ int main(int argc, char **argv)
     test:
       suffix: ranks_3d
       args: -dim 3 -problem mix:1e4 -cells 4 -degree 2 -mg_levels_pc_patchfd_fit_reduction 0.3
+    test:
+      suffix: ranks_few
+      args: -dim 3 -problem mix:1e4 -cells 4 -degree 3 -mg_levels_pc_patchfd_fit_reduction 0.3 -dm_box_extra_points 1
   testset:
     args: -test iterations -info :dm
     filter: sed -n -e "s/.*Coarsened/Coarsened/p" -e "/nu /p" | sort -u
@@ -883,4 +892,23 @@ int main(int argc, char **argv)
       suffix: ranks_cuda
       output_file: output/fit_ranks_3d.out
       args: -test iterations -dim 3 -problem mix:1e4 -cells 4 -degree 2 -mg_levels_pc_patchfd_fit_reduction 0.3 -mg_levels_pc_patchfd_precision same
+    test:
+      suffix: ranks_few_cuda
+      nsize: {{1 2 4}}
+      output_file: output/fit_ranks_few.out
+      args: -test iterations -dim 3 -problem mix:1e4 -cells 4 -degree 3 -mg_levels_pc_patchfd_fit_reduction 0.3 -mg_levels_pc_patchfd_precision same -dm_box_extra_points 1 -mg_levels_pc_patchfd_variant {{auto global}}
+
+  testset:
+    requires: cuda gpu
+    args: -test step -dim 3 -dm_vec_type cuda -dm_box_extra_points 1 -pc_patchfd_fit {{own shared}} -pc_patchfd_variant {{fused global}}
+    output_file: output/fit_step.out
+    test:
+      suffix: step_cuda
+      args: -degree {{1 2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9
+    test:
+      suffix: step_cuda_neumann
+      args: -degree {{2 3}} -pc_patchfd_fit_lanczos 0 -tolerance 1e-9 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,neumann,neumann
+    test:
+      suffix: step_cuda_inner
+      args: -degree {{1 2}} -pc_patchfd_fit_lanczos 32 -pc_patchfd_fit_reduction {{0.7 0.2}} -tolerance 1e-3
 TEST*/

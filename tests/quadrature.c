@@ -124,10 +124,10 @@ static PetscErrorCode MeshNodes(const Mesh *m, PetscInt degree, const PetscInt i
 
 static const PetscReal one = 1;
 
-/* problem 0, 1, 2: BP1, BP3, BP5 */
+/* problem 0, 1, 2: BP1, BP3, BP5; 3: BP3 with degree + 1 Gauss points */
 static PatchFDPoints Describe(const Mesh *m, int problem, PatchFDNodes nodes, PatchFDFactors factors, PetscBool shift)
 {
-  PatchFDPoints p = {.nodes = nodes, .dim = m->dim, .degree = m->degree, .ncomp = 1, .gauss = (PetscBool)(problem < 2), .ncells = m->ncells, .geodegree = 1, .factors = factors};
+  PatchFDPoints p = {.nodes = nodes, .dim = m->dim, .degree = m->degree, .ncomp = 1, .gauss = problem == 2 ? 0 : m->degree + (problem == 3 ? 1 : 2), .ncells = m->ncells, .geodegree = 1, .factors = factors};
 
   p.nnodes     = nodes == PATCHFD_NODES_CELL ? m->ncells * m->size : m->nnodes;
   p.index      = m->index;
@@ -194,7 +194,7 @@ static PetscInt failures = 0;
 
 static PetscErrorCode Check(const char *what, int problem, PetscInt degree, PetscReal found, PetscReal wanted, PetscReal tolerance)
 {
-  const char *const name[] = {"BP1", "BP3", "BP5"};
+  const char *const name[] = {"BP1", "BP3", "BP5", "few points"};
 
   PetscFunctionBeginUser;
   if (PetscAbsReal(found - wanted) <= tolerance) PetscFunctionReturn(PETSC_SUCCESS); /* not for NaN */
@@ -531,12 +531,14 @@ static PetscErrorCode Straight(PatchFDKernels k, PetscInt dim, PetscInt degree)
   }
   PetscCall(PetscMalloc3(m.nnodes, &x, m.nnodes, &y, m.nnodes, &z));
   for (PetscCount i = 0; i < m.nnodes; i++) x[i] = PetscSinReal(1 + i * i);
-  p = Describe(&m, 1, PATCHFD_NODES_BOX, PATCHFD_FACTORS_AUTO, PETSC_FALSE);
-  PetscCall(Apply(k, &p, &field, 1, x, NULL, y, NULL));
   PetscCall((*PatchFDKernelsHostDouble.operatorcreate)(&desc, &plan));
   PetscCall((*PatchFDKernelsHostDouble.operatorapply)(plan, 1, x, NULL, z));
   PetscCall((*PatchFDKernelsHostDouble.operatordestroy)(&plan));
-  PetscCall(Compare("Kronecker sum", 1, degree, m.nnodes, y, z, eps));
+  for (int problem = 1; problem < 4; problem += 2) {
+    p = Describe(&m, problem, PATCHFD_NODES_BOX, PATCHFD_FACTORS_AUTO, PETSC_FALSE);
+    PetscCall(Apply(k, &p, &field, 1, x, NULL, y, NULL));
+    PetscCall(Compare("Kronecker sum", problem, degree, m.nnodes, y, z, eps));
+  }
   for (int d = 0; d < 3; d++) {
     PetscCall(PatchFDBandDestroy(&M[d]));
     PetscCall(PatchFDBandDestroy(&A[d]));
@@ -549,9 +551,9 @@ static PetscErrorCode Straight(PatchFDKernels k, PetscInt dim, PetscInt degree)
 /* ---- one direction ---- */
 
 /* of constants and of x: B 1 = 1, D 1 = 0, D x = 1; D = C B; mirror images; and the integrals of powers up to the last that the points have exactly */
-static PetscErrorCode Rule(PetscInt degree, PetscBool gauss)
+static PetscErrorCode Rule(PetscInt degree, PetscInt gauss)
 {
-  const int       problem = gauss ? 1 : 2;
+  const int       problem = !gauss ? 2 : (gauss == degree + 1 ? 3 : 1);
   const PetscReal eps     = 1e-12;
   PetscReal       nodes[16], ends[2] = {0, 1};
   PetscBool       none[2] = {PETSC_FALSE, PETSC_FALSE};
@@ -563,7 +565,7 @@ static PetscErrorCode Rule(PetscInt degree, PetscBool gauss)
   PetscCall(PatchFDLineNodes(&line, nodes));
   PetscCall(PatchFDLineDestroy(&line));
   PetscCall(PatchFDRuleCreate(degree, gauss, &r));
-  PetscCall(Check("number of points", problem, degree, r.points, gauss ? degree + 2 : degree + 1, 0));
+  PetscCall(Check("number of points", problem, degree, r.points, gauss ? gauss : degree + 1, 0));
   for (PetscInt q = 0; q < r.points; q++) {
     PetscReal sum[3] = {0, 0, 0};
 
@@ -714,11 +716,11 @@ int main(int argc, char **argv)
     } else if (!strcmp(part, "variants")) {
       for (PetscInt dim = 2; dim <= 3; dim++)
         for (PetscInt degree = 1; degree <= (dim == 3 ? 10 : 15); degree++)
-          for (int problem = 0; problem < 3; problem++) PetscCall(Variants(k, dim, degree, problem));
+          for (int problem = 0; problem < 4; problem++) PetscCall(Variants(k, dim, degree, problem));
     } else if (!strcmp(part, "entries")) {
       for (PetscInt dim = 2; dim <= 3; dim++)
         for (PetscInt degree = 1; degree <= 3; degree++)
-          for (int problem = 0; problem < 3; problem++)
+          for (int problem = 0; problem < 4; problem++)
             for (PatchFDFactors f = PATCHFD_FACTORS_STORED; f <= PATCHFD_FACTORS_COMPUTED; f++) PetscCall(Entries(k, dim, degree, problem, f));
     } else if (!strcmp(part, "coefficients")) {
       for (PetscInt dim = 2; dim <= 3; dim++)
@@ -728,7 +730,7 @@ int main(int argc, char **argv)
         for (PetscInt degree = 1; degree <= 9; degree++) PetscCall(Straight(k, dim, degree));
     } else if (!strcmp(part, "rule")) {
       for (PetscInt degree = 1; degree <= 15; degree++)
-        for (int gauss = 0; gauss < 2; gauss++) PetscCall(Rule(degree, (PetscBool)gauss));
+        for (PetscInt extra = 0; extra < 3; extra++) PetscCall(Rule(degree, extra ? degree + extra : 0));
     } else if (!strcmp(part, "errors")) PetscCall(Errors(k));
     else SETERRQ(PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-part %s", part);
   }

@@ -177,6 +177,7 @@ struct OperatorDoor {
     PetscCall(PointsPickPatches<T>(((DoorPlan *)plan)->plan, Fit<T>::patches(fit, group), &p->plan));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  static PetscErrorCode fitresidual(void *fit, PetscInt group, void *plan, PetscBool zero, const void *b, const void *x) { return Fit<T>::residual(fit, group, ((DoorPlan *)plan)->plan, zero, b, x); }
   static PetscErrorCode fit(const PatchFDFit *desc, const PatchFDFitRule *rule, void *plan, char close[], void **fit) { return Fit<T>::create(desc, rule, ((DoorPlan *)plan)->plan, close, fit); }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(plan); }
 };

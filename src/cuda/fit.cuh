@@ -13,6 +13,7 @@ struct Fit {
   static PetscErrorCode work(void *, void **, void **);
   static PetscErrorCode cg(void *, PetscInt, PetscInt, PetscInt, const void *, const void *, void *, void *, PetscReal[], PetscReal[]);
   static PointsPatches  patches(void *, PetscInt group); /* for their operator */
+  static PetscErrorCode residual(void *, PetscInt, void *pointsplan, PetscBool, const void *, const void *);
   static PetscErrorCode bounds(void *, PetscInt, PetscInt, PetscReal[]); /* after the last step of cg() */
   static PetscErrorCode destroy(void **);
 };

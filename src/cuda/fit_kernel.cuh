@@ -27,12 +27,12 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads, FitTile<T,
   for (int s = 0; s < M; s++) {
     v[s] = x[s] = 0;
     if (!mine || (!inner && s >= t.n[last])) continue;
-    v[s] = arg.begins ? arg.r[t.node(s)] : arg.rwork[t.compact(s)];
+    v[s] = arg.r ? arg.r[t.node(s)] : arg.rwork[t.compact(s)];
     if (early) x[s] = arg.x[t.node(s)];
   }
   t.loadrecords();
 #pragma unroll
-  for (int s = 0; s < M && arg.begins && arg.several && mine; s++)
+  for (int s = 0; s < M && arg.r && arg.several && mine; s++)
     if (inner || s < t.n[last]) arg.rwork[t.compact(s)] = v[s];
   t.solve(v, c);
   if (!mine) return;
@@ -220,7 +220,7 @@ PetscErrorCode Fit<T>::groups(void *plan)
   PetscCall(p->groups.free());
   FitMakeRuns(p);
   for (PetscInt i = 0; i < desc->ngroup; i++)
-    if (desc->steps[i] > 1) compact = PetscMax(compact, PatchFDFitUnknowns(desc, i));
+    if (desc->steps[i] > 1 || desc->residuals) compact = PetscMax(compact, PatchFDFitUnknowns(desc, i));
   PetscCall(p->groups.upload(3 * n, desc->first, &first));
   arg.first = first;
   PetscCall(p->groups.upload(3 * n, desc->cell, &first));
@@ -293,15 +293,13 @@ PetscErrorCode Fit<T>::bounds(void *plan, PetscInt group, PetscInt steps, PetscR
 }
 
 template <typename T>
-PointsPatches Fit<T>::patches(void *plan, PetscInt group)
+static PointsPatches FitPatches(const FitPlan<T> *p, PetscCount first, int count)
 {
-  const FitPlan<T> *p     = (const FitPlan<T> *)plan;
-  const PatchFDFit *desc  = p->desc;
-  const PetscCount  first = desc->group[group];
+  const PatchFDFit *desc = p->desc;
   PointsPatches     patches;
 
-  patches.count    = (int)(desc->group[group + 1] - first);
-  patches.unknowns = (size_t)PatchFDFitUnknowns(desc, group);
+  patches.count    = count;
+  patches.unknowns = 0;
   patches.cell     = p->cell + 3 * first;
   patches.first    = p->arg.first + 3 * first;
   patches.n        = p->n + 3 * first;
@@ -311,6 +309,28 @@ PointsPatches Fit<T>::patches(void *plan, PetscInt group)
     patches.cells[d] = (int)(desc->cells[d][1] - desc->cells[d][0]);
   }
   return patches;
+}
+
+template <typename T>
+PointsPatches Fit<T>::patches(void *plan, PetscInt group)
+{
+  const FitPlan<T> *p       = (const FitPlan<T> *)plan;
+  const PatchFDFit *desc    = p->desc;
+  PointsPatches     patches = FitPatches(p, desc->group[group], (int)(desc->group[group + 1] - desc->group[group]));
+
+  patches.unknowns = (size_t)PatchFDFitUnknowns(desc, group);
+  return patches;
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::residual(void *plan, PetscInt group, void *points, PetscBool zero, const void *b, const void *x)
+{
+  const FitPlan<T> *p = (const FitPlan<T> *)plan;
+
+  PetscFunctionBegin;
+  for (size_t i = p->at[group]; i < p->at[group + 1]; i++)
+    PetscCall(PointsPatchResiduals<T>(points, FitPatches(p, p->run[i].first, p->run[i].count), p->run[i].inner, p->arg.box, zero, (const T *)b, (const T *)x, p->arg.rwork));
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename T>

@@ -58,7 +58,7 @@ static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric
 {
   extern __shared__ double fit_logs[]; /* [dim][npoint] */
   __shared__ double        work[8];
-  const int                dim = m.dim, c = m.points, cell = (int)blockIdx.x, entry[2][3][3] = {{{0, 1}, {1, 2}}, {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}}};
+  const int                dim = m.dim, c = m.points, cell = (int)blockIdx.x;
   double                   cross = 0, shift = 0;
 
   for (int i = threadIdx.x; i < m.npoint; i += blockDim.x) {
@@ -68,11 +68,11 @@ static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric
 
     g.at(cell, i, f);
     for (int a = 0; a < dim && m.stiff; a++) {
-      const double of = (double)f[entry[dim - 2][a][a]], v = log(of / weight);
+      const double of = (double)f[PointsEntry(dim, a, a)], v = log(of / weight);
 
       fit_logs[a * m.npoint + i]                          = v;
       m.log[((size_t)cell * dim + a) * m.npoint + i] = (float)v;
-      for (int b = 0; b < a; b++) sum += (double)f[entry[dim - 2][a][b]] * (double)f[entry[dim - 2][a][b]] / (of * (double)f[entry[dim - 2][b][b]]);
+      for (int b = 0; b < a; b++) sum += (double)f[PointsEntry(dim, b, a)] * (double)f[PointsEntry(dim, b, a)] / (of * (double)f[PointsEntry(dim, b, b)]);
     }
     cross = fmax(cross, sum);
     if (!m.hasshift) continue;
@@ -456,7 +456,7 @@ static PetscErrorCode FitNumbersCreate(const PatchFDFit *fit, const PatchFDFitRu
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
-  PetscCall(PatchFDRuleCreate(fit->degree, PETSC_TRUE, &points));
+  PetscCall(PatchFDRuleCreate(fit->degree, generic.c, &points));
   PetscCall(FitMetricCreate(generic, &points, &memory, &s.metric, stream));
   for (int d = 0; d < 3; d++) {
     for (int i = 0; i < PATCHFD_FIT_MAX_KINDS; i++) s.kinds.kind[d][i] = fit->kind[d][i];

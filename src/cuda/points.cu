@@ -36,6 +36,7 @@ template <typename T>
 static bool PointsIsComputed(const PatchFDPoints *points)
 {
   if (points->factors != PATCHFD_FACTORS_AUTO) return points->factors == PATCHFD_FACTORS_COMPUTED;
+  if (points->gauss == points->degree + 1) return false;
   return points->dim == 3 && PatchFDPointsCanCompute(points) && (points->nkappa ? sizeof(T) == 8 || !points->gauss : points->degree > 2);
 }
 
@@ -314,6 +315,7 @@ static PetscErrorCode PointsChoose(const PatchFDPoints *points, bool computed, P
   PetscFunctionBegin;
   if (points->dim == 3) {
     if (!points->gauss) PetscCall((PointsFind<T, POINTS_COLLOCATED>(points->degree, (int)points->nodes, computed, &p->fast)));
+    else if (points->gauss == points->degree + 1) PetscCall((PointsFind<T, POINTS_FEW>(points->degree, (int)points->nodes, false, &p->fast)));
     else if (points->nkappa) PetscCall((PointsFind<T, POINTS_GAUSS>(points->degree, (int)points->nodes, computed, &p->fast)));
     else PetscCall((PointsFind<T, POINTS_MASS>(points->degree, (int)points->nodes, computed, &p->fast)));
     g.layout = p->fast.layout;
@@ -337,7 +339,7 @@ static PetscLogDouble PointsFlops(const PatchFDPoints *points, int n, int c)
 
   if (points->nkappa) flops += (points->dim == 3 ? 12 * C + 15 : 8 * C + 6) * third * C * C;
   if (points->shift) flops += (points->nkappa ? 2 : 1) * third * C * C;
-  if (c != n) flops += 4 * (points->dim == 3 ? C * N * N * N + C * C * N * N + C * C * C * N : C * N * N + C * C * N);
+  if (points->gauss) flops += 4 * (points->dim == 3 ? C * N * N * N + C * C * N * N + C * C * C * N : C * N * N + C * C * N);
   return flops;
 }
 
@@ -356,6 +358,7 @@ static PetscErrorCode PointsPlanBegin(const PatchFDOperatorDesc *desc, const Pat
   arg.tensor = points->nkappa > 1;
   for (PetscInt i = 0; i < points->nkappa && computed; i++) arg.K[i] = (T)points->kappa[i];
   if (arg.shift && computed) arg.s = (T)points->shift[0];
+  g.gauss = points->gauss > 0;
   g.n     = (int)rule->nodes;
   g.c     = (int)rule->points;
   g.dim   = (int)points->dim;
@@ -428,11 +431,12 @@ static PetscErrorCode PointsPickFactors(const PointsGeneric<T> &from, const int 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(p->memory.malloc(p->generic.layout.size((size_t)cells), &factors));
-  if (from.factors && !memcmp(&from.layout, &p->generic.layout, sizeof(PointsLayout))) {
-    if (cells) PointsCopyKernel<T><<<(unsigned)p->generic.layout.blocks((size_t)cells), 256, 0, stream>>>(from.factors, cell, p->generic.layout, cells, factors);
-  } else if (cells) PointsPickKernel<T><<<(unsigned)PetscMin((size_t)cells * from.size / 128 + 1, (size_t)1 << 20), 128, 0, stream>>>(from, cell, p->generic.layout, cells, factors);
-  PetscCallCUDA(cudaGetLastError());
   p->generic.factors = p->arg.factors = factors;
+  if (!cells) PetscFunctionReturn(PETSC_SUCCESS);
+  if (from.factors && !memcmp(&from.layout, &p->generic.layout, sizeof(PointsLayout)))
+    PointsCopyKernel<T><<<(unsigned)p->generic.layout.blocks((size_t)cells), 256, 0, stream>>>(from.factors, cell, p->generic.layout, cells, factors);
+  else PointsPickKernel<T><<<(unsigned)PetscMin((size_t)cells * from.size / 128 + 1, (size_t)1 << 20), 128, 0, stream>>>(from, cell, p->generic.layout, cells, factors);
+  PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -453,7 +457,7 @@ static PetscErrorCode PointsPickBegin(const PointsGeneric<T> &from, PetscCount n
   points.dim       = from.dim;
   points.degree    = from.n - 1;
   points.ncomp     = 1;
-  points.gauss     = (PetscBool)(from.c != from.n);
+  points.gauss     = from.gauss ? from.c : 0;
   points.ncells    = ncells;
   points.nnodes    = nnodes;
   points.index     = index;
@@ -532,6 +536,27 @@ template PetscErrorCode PointsPickPatches<double>(void *, const PointsPatches &,
 template PetscErrorCode PointsPickPatches<float>(void *, const PointsPatches &, void **);
 
 template <typename T>
+PetscErrorCode PointsPatchResiduals(void *plan, const PointsPatches &patches, bool inner, const Layout &box, bool zero, const T *b, const T *x, T *r)
+{
+  const PointsPlan<T>            *p        = (const PointsPlan<T> *)plan;
+  PointsArguments<T>              arg      = p->arg;
+  const PointsResidualArguments<T> residual = {patches, box, b, r, zero};
+  cudaStream_t                    stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(PetscLogGpuTimeBegin());
+  arg.x = x;
+  PetscCall(PointsResiduals(p->generic.n - 1, inner, arg, residual, stream));
+  PetscCall(PetscLogGpuTimeEnd());
+  if (arg.cells && !zero) PetscCall(PetscLogGpuFlops(p->flops / arg.cells * points_corners * patches.count));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template PetscErrorCode PointsPatchResiduals<double>(void *, const PointsPatches &, bool, const Layout &, bool, const double *, const double *, double *);
+template PetscErrorCode PointsPatchResiduals<float>(void *, const PointsPatches &, bool, const Layout &, bool, const float *, const float *, float *);
+
+template <typename T>
 PetscErrorCode PointsOperator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
 {
   PointsPlan<T> *p = new PointsPlan<T>;
@@ -541,6 +566,7 @@ PetscErrorCode PointsOperator<T>::create(const PatchFDOperatorDesc *desc, void *
   PetscFunctionBegin;
   *plan = p;
   PetscCall(PatchFDPointsCheck(desc->points));
+  PetscCheck(desc->points->dim == 2 || desc->points->gauss != desc->points->degree + 1 || desc->points->factors != PATCHFD_FACTORS_COMPUTED, PETSC_COMM_SELF, PETSC_ERR_SUP, "Factors are stored on GPUs where there are degree + 1 Gauss points");
   PetscCall(PatchFDRuleCreate(desc->points->degree, desc->points->gauss, &rule));
   ierr = PointsPlanCreate(desc, &rule, p);
   PetscCall(PatchFDRuleDestroy(&rule));

@@ -20,8 +20,9 @@ static constexpr int points_degrees = PATCHFD_POINTS_MAX_DEGREE, points_max = po
 
 /* what an operator has at the points of a cell */
 enum PointsRule {
-  POINTS_MASS,       /* Gauss points, shift only */
-  POINTS_GAUSS,      /* Gauss points */
+  POINTS_MASS,       /* degree + 2 Gauss points, shift only */
+  POINTS_GAUSS,      /* degree + 2 Gauss points */
+  POINTS_FEW,        /* degree + 1 Gauss points, stored factors */
   POINTS_COLLOCATED, /* the nodes */
   POINTS_NUM_RULES
 };
@@ -127,6 +128,23 @@ struct PointsColumn {
   }
 };
 
+/* of the cell at x, y, z of a box of nodes */
+__device__ __forceinline__ void PointsBoxColumn(const PointsNodes &a, const PointsBox &b, int n, int dim, int x, int y, int z, int i, int j, PointsColumn *c)
+{
+  const int node[3] = {x * (n - 1) + i, y * (n - 1) + j, z * (n - 1)};
+
+  c->base   = b.base + node[0] + node[1] * b.row + node[2] * b.plane;
+  c->stride = b.plane;
+  c->lo     = b.lo[2] - node[2];
+  c->count  = b.has(0, node[0]) && b.has(1, node[1]) ? b.count[2] : 0;
+  c->left   = i == 0 && x > 0;
+  c->right  = i == n - 1 && x + 1 < a.count[0];
+  c->back   = j == n - 1 && y + 1 < a.count[1];
+  c->sides  = (j == 0 && y > 0) || c->back;
+  c->below  = dim == 3 && z > 0;
+  c->above  = dim == 3 && z + 1 < a.count[2];
+}
+
 /* of cell `cell`, for reading, or for writing; kind, n and dim as in a, known to the compiler or not */
 __device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int kind, int n, int dim, int cell, int i, int j, int comp, bool write)
 {
@@ -136,20 +154,9 @@ __device__ __forceinline__ PointsColumn PointsPlace(const PointsNodes &a, int ki
 
   if (kind == PATCHFD_NODES_INDEX) c.index = a.index + first;
   if (kind == PATCHFD_NODES_BOX) {
-    const PointsBox &b = write ? a.y : a.x;
-    const int        z = a.plane(cell), rest = cell - z * a.count[0] * a.count[1], y = a.row(rest), x = rest - y * a.count[0];
-    const int        node[3] = {x * (n - 1) + i, y * (n - 1) + j, z * (n - 1)};
+    const int z = a.plane(cell), rest = cell - z * a.count[0] * a.count[1], y = a.row(rest);
 
-    c.base   = b.base + node[0] + node[1] * b.row + node[2] * b.plane;
-    c.stride = b.plane;
-    c.lo     = b.lo[2] - node[2];
-    c.count  = b.has(0, node[0]) && b.has(1, node[1]) ? b.count[2] : 0;
-    c.left   = i == 0 && x > 0;
-    c.right  = i == n - 1 && x + 1 < a.count[0];
-    c.back   = j == n - 1 && y + 1 < a.count[1];
-    c.sides  = (j == 0 && y > 0) || c.back;
-    c.below  = dim == 3 && z > 0;
-    c.above  = dim == 3 && z + 1 < a.count[2];
+    PointsBoxColumn(a, write ? a.y : a.x, n, dim, rest - y * a.count[0], y, z, i, j, &c);
   }
   return c;
 }

@@ -1,12 +1,12 @@
 /*
   Operators by quadrature on cubes (points.cuh), degrees 1 to 15: sums along lines, a thread a line.
 
-  A block of threads takes PER cells, c^2 threads a cell, c points in a direction: n = k + 1 (collocated) or c = k + 2 (Gauss).  A thread has a line of numbers in
+  A block of threads takes PER cells, c^2 threads a cell, c points in a direction: n = k + 1 (collocated, few) or c = k + 2 (Gauss).  A thread has a line of numbers in
   registers and multiplies it by a matrix in even and odd halves, whose entries come from the constant bank, with an instruction each from compute capability 9.0 on; between the stages numbers lie in
   shared memory, in three arrays U, V, W of c^3 numbers a cell, whose pitches keep lanes on different banks as far as can be (found by counting).  u = values at
   the points, C = derivatives there; 'own' is the direction of the lines in which a thread meets the points: x with Gauss points, z where the nodes are the points.
 
-    Gauss      z    U = B_z x                           n^2 lines, x from global memory: lanes follow x
+    Gauss, few z    U = B_z x                           n^2 lines, x from global memory: lanes follow x
                y    U = B_y U                           n c lines
                own  u = B_x U, U = u
     collocated own  u = x, U = u
@@ -14,7 +14,7 @@
                own  g = G (C_own u, V, W), V = g_a, W = g_b, u = C_own' g_own + G_7 u       factors G from global memory, or from the cell's geometry
                a, b V = C_a' V, W = C_b' W
     collocated own  y = u + V + W
-    Gauss      own  U = B_x' (u + V + W)
+    Gauss, few own  U = B_x' (u + V + W)
                y    U = B_y' U
                z    y = B_z' U
 
@@ -55,6 +55,14 @@ __host__ __device__ constexpr int PointsBanks(bool single, bool gauss, int c, in
   return table[single][gauss][c][what];
 }
 
+/* the order of lines in direction d; with few points the numbers of a cell at a level of x-lines lie together, so that other blocks than those of the mesh can read them */
+__host__ __device__ constexpr int PointsOrder(PointsRule rule, bool single, int c, int d)
+{
+  const int order = PointsBanks(single, rule != POINTS_COLLOCATED, c, 2 + d);
+
+  return rule == POINTS_FEW && d == 0 && PointsRole(order, 2) != 1 ? 1 : order;
+}
+
 /* cells of a block: as few as use nine of ten threads, if there are three warps of them */
 __host__ __device__ constexpr int PointsPerBlock(int lines)
 {
@@ -69,21 +77,28 @@ __host__ __device__ constexpr int PointsPerBlock(int lines)
   return best;
 }
 
-template <typename T, int K, PointsRule RULE, bool COMPUTED>
+/* points in a direction of a cell */
+__host__ __device__ constexpr int PointsCount(PointsRule rule, int degree)
+{
+  return rule == POINTS_COLLOCATED || rule == POINTS_FEW ? degree + 1 : degree + 2;
+}
+
+/* CELLS: of a block, if it is not what is best for cells in the order of the mesh, whose factors lie in blocks of MESH */
+template <typename T, int K, PointsRule RULE, bool COMPUTED, int CELLS = 0>
 struct PointsShape {
-  static constexpr int  N = K, n = K + 1, c = RULE == POINTS_COLLOCATED ? K + 1 : K + 2, LINES = c * c;
+  static constexpr int  N = K, n = K + 1, c = PointsCount(RULE, K), LINES = c * c;
   static constexpr int  OWN = RULE == POINTS_COLLOCATED ? 2 : 0, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* cyclic */
   static constexpr bool MASS = RULE == POINTS_MASS;
-  static constexpr int  PER = MASS && LINES >= 96 ? 1 : PointsPerBlock(LINES), THREADS = RoundUp(PER * LINES, 32);
+  static constexpr int  MESH = MASS && LINES >= 96 ? 1 : PointsPerBlock(LINES), PER = CELLS ? CELLS : MESH, THREADS = RoundUp(PER * LINES, 32);
   static constexpr int  LINE = c * (int)sizeof(T) / 4; /* registers of a line */
   static constexpr int  REGISTERS = MASS ? (PER == 1 ? 52 : 36) + 2 * LINE : 38 + 3 * LINE + (COMPUTED ? (int)sizeof(T) * 3 : 0);
   static constexpr int  BLOCKS = 65536 / THREADS / REGISTERS;
   static constexpr bool GAUSS = RULE != POINTS_COLLOCATED;
   static constexpr int  ROW = c, PLANE = ROW * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 0), CELL = PLANE * c + PointsBanks(sizeof(T) == 4, GAUSS, c, 1);
   template <int D>
-  static constexpr int order = PointsBanks(sizeof(T) == 4, GAUSS, c, 2 + D);
+  static constexpr int order = PointsOrder(RULE, sizeof(T) == 4, c, D);
   static constexpr int  ARRAYS = MASS ? 1 : 3, NUMBERS = MASS ? points_determinant : points_geometry;
-  static constexpr int  LANES = RoundUp(PER * LINES, 16 / sizeof(T)); /* of stored factors */
+  static constexpr int  LANES = RoundUp(MESH * LINES, 16 / sizeof(T)); /* of stored factors */
   static constexpr bool ROUNDS = MASS, AHEAD = ROUNDS && !COMPUTED; /* do blocks go on to other cells; are factors, too, fetched to shared memory before? */
   static constexpr int  SHARED = PER * CELL * ARRAYS, X = ROUNDS ? n * THREADS : 0, GEOMETRY = COMPUTED ? PER * NUMBERS : 0;
   static constexpr int  ALL = SHARED + X + (AHEAD ? c * THREADS : (ROUNDS ? 2 : 1) * GEOMETRY);
@@ -409,14 +424,22 @@ struct PointsBlock {
   static constexpr int n = S::n, c = S::c;
   const PointsArguments<T> &arg;
   T                        *U, *V, *W, *x, *geometry; /* S::ROUNDS: x, a column of nodes for each thread, and two geometries, which take turns, or a line of factors for each thread */
-  int                       group, turn = 0;
+  int                       group, turn = 0, cells; /* cells: from the first one of the group on */
 
-  __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared) :
-    arg(arg), U(shared), V(U + S::PER * S::CELL), W(V + S::PER * S::CELL), x(shared + S::SHARED), geometry(x + S::X), group(blockIdx.x)
+  __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared, int cells) :
+    arg(arg), U(shared), V(U + S::PER * S::CELL), W(V + S::PER * S::CELL), x(shared + S::SHARED), geometry(x + S::X), group(blockIdx.x), cells(cells)
   {
   }
+  __device__ __forceinline__ PointsBlock(const PointsArguments<T> &arg, T *shared) : PointsBlock(arg, shared, arg.cells - (int)blockIdx.x * S::PER) { }
 
   __device__ __forceinline__ bool any(int group) const { return (size_t)group * S::PER < (size_t)arg.cells; }
+
+  __device__ __forceinline__ void next()
+  {
+    group += gridDim.x;
+    cells -= (int)gridDim.x * S::PER;
+    turn ^= 1;
+  }
 
   /* factors of a group on their way to the L2 cache, or the cells' maps to shared memory */
   __device__ __forceinline__ void fetch(int group, int turn)
@@ -475,7 +498,7 @@ struct PointsBlock {
   {
     const PointsLane<S::template order<D>, P, Q, S::PER> lane(threadIdx.x);
 
-    if (threadIdx.x < P * Q * S::PER && group * S::PER + lane.e() < arg.cells) f(lane.e() * S::CELL, lane.p(), lane.q());
+    if (threadIdx.x < P * Q * S::PER && lane.e() < cells) f(lane.e() * S::CELL, lane.p(), lane.q());
   }
   /* columns of nodes: lanes follow x, from cell to cell */
   using Columns = PointsColumns<n, S::PER, S::THREADS, T>;
@@ -484,7 +507,7 @@ struct PointsBlock {
   {
     const PointsLane<0, n, n, S::PER> lane(threadIdx.x);
 
-    if (threadIdx.x < n * n * S::PER && group * S::PER + lane.e() < arg.cells) f(lane.e() * S::CELL, lane.p(), lane.q());
+    if (threadIdx.x < n * n * S::PER && lane.e() < cells) f(lane.e() * S::CELL, lane.p(), lane.q());
   }
 
   /* a line in direction D from shared memory */
@@ -525,21 +548,44 @@ struct PointsBlock {
       T in[n];
 
       nodes(comp, in);
-      columns([&](int cell, int i, int j) { PointsMultiply<c, n, false, false>(arg.B, in, [&](int k, T v) { U[cell + S::template line<2>(i, j) + k * S::template stride<2>] = v; }); });
-      __syncthreads();
-      lines<1, n, c>([&](int cell, int i, int k) {
-        T *at = U + cell + S::template line<1>(i, k);
-
-        multiply<1, c, n, false, false>(arg.B, at, at);
-      });
-      __syncthreads();
-      lines<0, c, c>([&](int cell, int j, int k) {
-        T in[n];
-
-        read<0, n>(U + cell + S::template line<0>(j, k), in);
-        PointsMultiply<c, n, false, false>(arg.B, in, [&](int i, T v) { u[i] = v; });
-      });
+      interpolate(in, u);
     }
+  }
+  /* u = values at the points of the own line from a column of nodes */
+  __device__ __forceinline__ void interpolate(const T in[n], T u[c])
+  {
+    columns([&](int cell, int i, int j) { PointsMultiply<c, n, false, false>(arg.B, in, [&](int k, T v) { U[cell + S::template line<2>(i, j) + k * S::template stride<2>] = v; }); });
+    __syncthreads();
+    lines<1, n, c>([&](int cell, int i, int k) {
+      T *at = U + cell + S::template line<1>(i, k);
+
+      multiply<1, c, n, false, false>(arg.B, at, at);
+    });
+    __syncthreads();
+    lines<0, c, c>([&](int cell, int j, int k) {
+      T row[n];
+
+      read<0, n>(U + cell + S::template line<0>(j, k), row);
+      PointsMultiply<c, n, false, false>(arg.B, row, [&](int i, T v) { u[i] = v; });
+    });
+  }
+  /* a column of nodes from rows of the own line */
+  __device__ __forceinline__ void project(const T u[c], T w[n])
+  {
+    lines<0, c, c>([&](int cell, int j, int k) { PointsMultiply<n, c, false, true>(arg.B, u, [&](int i, T v) { U[cell + S::template line<0>(j, k) + i] = v; }); });
+    __syncthreads();
+    lines<1, n, c>([&](int cell, int i, int k) {
+      T *at = U + cell + S::template line<1>(i, k);
+
+      multiply<1, n, c, false, true>(arg.B, at, at);
+    });
+    __syncthreads();
+    columns([&](int cell, int i, int j) {
+      T in[c];
+
+      read<2, c>(U + cell + S::template line<2>(i, j), in);
+      PointsMultiply<n, c, false, true>(arg.B, in, [&](int k, T v) { w[k] = v; });
+    });
   }
 
   /* V = C_a U, W = C_b U, or C_a' V and C_b' W */
@@ -640,20 +686,7 @@ struct PointsBlock {
     else {
       T w[n] = {};
 
-      lines<0, c, c>([&](int cell, int j, int k) { PointsMultiply<n, c, false, true>(arg.B, u, [&](int i, T v) { U[cell + S::template line<0>(j, k) + i] = v; }); });
-      __syncthreads();
-      lines<1, n, c>([&](int cell, int i, int k) {
-        T *at = U + cell + S::template line<1>(i, k);
-
-        multiply<1, n, c, false, true>(arg.B, at, at);
-      });
-      __syncthreads();
-      columns([&](int cell, int i, int j) {
-        T in[c];
-
-        read<2, c>(U + cell + S::template line<2>(i, j), in);
-        PointsMultiply<n, c, false, true>(arg.B, in, [&](int k, T v) { w[k] = v; });
-      });
+      project(u, w);
       Columns(arg, group, comp, true).store(w);
     }
   }
@@ -679,8 +712,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsFastKernel
       if (comp + 1 == arg.nodes.ncomp) block.ahead(block.group + gridDim.x);
       block.store(comp, u);
     }
-    block.group += gridDim.x;
-    block.turn ^= 1;
+    block.next();
   } while (S::ROUNDS && block.any(block.group));
   if (arg.sweep) PointsSum(arg, energy);
 }

@@ -15,7 +15,7 @@ struct PointsGeneric {
   const T     *factors;      /* NULL: from the map */
   const T     *B, *C;        /* [c][n], [c][c] */
   const T     *product[3];   /* [c][n]: B B, B D, D D entry by entry, for the diagonal */
-  bool         stiff, shift;
+  bool         gauss, stiff, shift; /* gauss: the points are not the nodes */
   int          n, c, dim, cells, ncomp;
   Team<T>      team;
   size_t       size;         /* of a block of numbers */
@@ -80,7 +80,7 @@ static __device__ T *PointsAll(int dim, int rows, int cols, const T *X, bool tra
 template <typename T>
 static __device__ T PointsGenericFluxes(const PointsGeneric<T> &p, int cell, T *u, T *const g[3])
 {
-  const int dim = p.dim, at[2][3][3] = {{{0, 1}, {1, 2}}, {{0, 1, 2}, {1, 3, 4}, {2, 4, 5}}};
+  const int dim = p.dim;
   T         energy = 0;
 
   for (int q = threadIdx.x; q < PointsPower(p.c, dim); q += blockDim.x) {
@@ -95,7 +95,7 @@ static __device__ T PointsGenericFluxes(const PointsGeneric<T> &p, int cell, T *
     for (int d = 0; d < dim; d++) {
       T sum = 0;
 
-      for (int b = 0; b < dim; b++) sum += f[at[dim - 2][d][b]] * in[b];
+      for (int b = 0; b < dim; b++) sum += f[PointsEntry(dim, min(d, b), max(d, b))] * in[b];
       energy += in[d] * sum;
       g[d][q] = sum;
     }
@@ -122,7 +122,7 @@ static __global__ void PointsGenericKernel(const __grid_constant__ PointsGeneric
       if (active) p.node(arg.nodes, cell, e, comp, false, [&](unsigned at, bool) { u[e] = arg.x[at]; });
     }
     __syncthreads();
-    in   = c == n ? u : PointsAll(dim, c, n, p.B, false, u, v);
+    in   = !p.gauss ? u : PointsAll(dim, c, n, p.B, false, u, v);
     rows = in == u ? v : u;
     for (int d = 0; d < dim && p.stiff; d++) Contract(d, points, c, Matrix<T>{p.C, c, 1}, in, g[d], false);
     __syncthreads();
@@ -132,7 +132,7 @@ static __global__ void PointsGenericKernel(const __grid_constant__ PointsGeneric
       Contract(d, points, c, Matrix<T>{p.C, 1, c}, g[d], in, true);
       __syncthreads();
     }
-    if (c != n) in = PointsAll(dim, n, c, p.B, true, in, rows);
+    if (p.gauss) in = PointsAll(dim, n, c, p.B, true, in, rows);
     for (int e = threadIdx.x; e < nodes && active; e += blockDim.x) p.node(arg.nodes, cell, e, comp, true, [&](unsigned at, bool shared) { PointsAdd(arg, at, shared, in[e]); });
     __syncthreads();
   }

@@ -1,6 +1,6 @@
 /* An operator by quadrature on the cells of patches, from one on a mesh: each patch has its unknowns, x fastest, by themselves */
 #pragma once
-#include "cuda.cuh"
+#include "points.cuh"
 
 namespace patchfd
 {
@@ -13,7 +13,26 @@ struct PointsPatches {
   const size_t *at;                      /* [count] where its unknowns begin */
 };
 
+static constexpr int points_corners = 8; /* cells of a patch */
+
+template <typename T>
+struct PointsResidualArguments {
+  PointsPatches patches;
+  Layout        box; /* of b */
+  const T      *b;
+  T            *r;
+  bool          zero; /* x = 0 */
+};
+
+/* begins the residuals of patches that have 2 degree - 1 unknowns in each direction, or of others: points_residual.cuh */
+template <typename T>
+PetscErrorCode PointsResiduals(PetscInt degree, bool inner, const PointsArguments<T> &, const PointsResidualArguments<T> &, cudaStream_t);
+
 template <typename T>
 PetscErrorCode PointsPickPatches(void *pointsplan, const PointsPatches &, void **picked);
+
+/* r = b - A x, or b if x is zero, at the unknowns of patches that have 2 degree - 1 of them in each direction (inner), or others; an operator that PatchFDFitTakesResiduals() */
+template <typename T>
+PetscErrorCode PointsPatchResiduals(void *pointsplan, const PointsPatches &, bool inner, const Layout &box, bool zero, const T *b, const T *x, T *r);
 
 } // namespace patchfd

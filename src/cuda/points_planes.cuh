@@ -59,7 +59,7 @@ __host__ __device__ constexpr int PointsPitch(int banks, int c, int per, int row
 
 template <typename T, int K, PointsRule RULE, bool COMPUTED>
 struct PointsPlaneShape {
-  static constexpr int  n = K + 1, c = RULE == POINTS_COLLOCATED ? K + 1 : K + 2, PER = 32 / c, WARPS = 4, LANES = PER * c;
+  static constexpr int  n = K + 1, c = PointsCount(RULE, K), PER = 32 / c, WARPS = 4, LANES = PER * c;
   static constexpr unsigned MASK = LANES == 32 ? ~0u : (1u << LANES) - 1; /* the threads of a warp that have a plane */
   static constexpr bool MASS = RULE == POINTS_MASS, GAUSS = RULE != POINTS_COLLOCATED;
   static constexpr int  OWN = GAUSS ? 0 : 1, A = (OWN + 1) % 3, B = (OWN + 2) % 3; /* of rows in planes */
@@ -464,7 +464,8 @@ template <typename T, PointsRule RULE>
 PetscErrorCode PointsFind(PetscInt degree, int nodes, bool computed, PointsKernel<T> *kernel)
 {
   PetscFunctionBegin;
-  if (computed) PetscCall((PointsFindAny<T, RULE, true>(degree, nodes, kernel)));
+  if constexpr (RULE == POINTS_FEW) PetscCall((PointsFindAny<T, RULE, false>(degree, nodes, kernel)));
+  else if (computed) PetscCall((PointsFindAny<T, RULE, true>(degree, nodes, kernel)));
   else PetscCall((PointsFindAny<T, RULE, false>(degree, nodes, kernel)));
   PetscCall(AllowShared(kernel->kernel, kernel->shared));
   if (!kernel->blocks) {

@@ -97,9 +97,9 @@ struct RowThread {
   int  o[3], upper[3];    /* node 0 of the row, below the unknowns in y and z; where the nodes above them are from there */
   bool below[3], above[3]; /* may the faces in y and z be read? */
 
-  __device__ __forceinline__ RowThread(const RowGeometry &rg, int y, int z, int uppery, int upperz, T *shared) :
+  __device__ __forceinline__ RowThread(const RowGeometry &rg, int y, int z, int uppery, int upperz, T *shared, bool ends = true) :
     lane(threadIdx.x), warp(threadIdx.y), warps(blockDim.y), block(shared), sm(shared + F::SHARED + warp * F::SIZE),
-    first(rg.second), last(first + rg.g.count[0] - 1), end(last / 2 + 1), low(K * first + 1 - rg.open[0]), high(K * (last + 2) - 1 + rg.open[1])
+    first(rg.second), last(first + rg.g.count[0] - 1), end(last / 2 + 1), low(K * first + 1 - (ends ? rg.open[0] : 0)), high(K * (last + 2) - 1 + (ends ? rg.open[1] : 0))
   {
     o[0]     = rg.g.first[0] - K * first;
     o[1]     = y;
@@ -113,7 +113,7 @@ struct RowThread {
     }
   }
   __device__ __forceinline__ RowThread(const RowGeometry &rg, T *shared) :
-    RowThread(rg, rg.g.first[1] + (int)blockIdx.x % rg.g.count[1] * 2 * K, rg.g.first[2] + (int)blockIdx.x / rg.g.count[1] * 2 * K, 2 * K, 2 * K, shared)
+    RowThread(rg, rg.g.first[1] + (int)blockIdx.x % rg.g.count[1] * 2 * K, rg.g.first[2] + (int)blockIdx.x / rg.g.count[1] * 2 * K, 2 * K, 2 * K, shared, false)
   {
   }
   __device__ __forceinline__ bool exists(int q) const { return q >= first && q <= last; }

@@ -98,5 +98,5 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
 const struct _PatchFDKernels PatchFDKernelsCUDADouble = TABLE(double, patchfd::TypeDouble, NULL, NULL, NULL);
 const struct _PatchFDKernels PatchFDKernelsCUDAFloat  = TABLE(float, patchfd::TypeFloat, &PatchFDKernelsCUDADouble, patchfd::Widen, patchfd::Narrow);
 
-const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble = {patchfd::OperatorDoor<double>::fitpick, patchfd::Fit<double>::bounds};
-const struct _PatchFDFitKernels PatchFDFitKernelsCUDAFloat  = {patchfd::OperatorDoor<float>::fitpick, patchfd::Fit<float>::bounds};
+const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble = {patchfd::OperatorDoor<double>::fitpick, patchfd::Fit<double>::bounds, patchfd::OperatorDoor<double>::fitresidual};
+const struct _PatchFDFitKernels PatchFDFitKernelsCUDAFloat  = {patchfd::OperatorDoor<float>::fitpick, patchfd::Fit<float>::bounds, patchfd::OperatorDoor<float>::fitresidual};

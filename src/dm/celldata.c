@@ -7,6 +7,7 @@
 #include <patchfd/private/boximpl.h>
 #include <patchfd/private/celldata.h>
 #include <patchfd/private/vecimpl.h>
+#include <petscvecsingle.h>
 
 PetscErrorCode DMBoxCellDataDestroy(DMBoxCellData **data)
 {
@@ -24,7 +25,11 @@ PetscErrorCode DMBoxCellDataDestroy(DMBoxCellData **data)
 
 PetscInt DMBoxNumGauss(DM dm)
 {
-  return ((const DM_Box *)dm->data)->degree + 2;
+  const DM_Box *box    = (const DM_Box *)dm->data;
+  PetscBool     single = PETSC_FALSE;
+
+  (void)PetscStrcmpAny(dm->vectype, &single, VECSINGLE, VECSINGLECUDA, "");
+  return box->degree + box->extra[single ? 1 : 0];
 }
 
 PetscInt DMBoxNumPoints(DM dm)
@@ -192,8 +197,8 @@ static PetscErrorCode LocatePoints(const DMBoxCellData *c, PetscInt d, PetscInt 
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(count, &v->cell[d], count, &v->group[d], count, &v->weight[d]));
-  PetscCall(PatchFDRuleCreate(PetscMax(1, npoint - 2), PETSC_TRUE, &target));
-  PetscCall(PatchFDRuleCreate(PetscMax(1, groups - 2), PETSC_TRUE, &rule));
+  PetscCall(PatchFDRuleCreate(1, npoint, &target));
+  PetscCall(PatchFDRuleCreate(1, groups, &rule));
   for (PetscInt i = 0; i < count; i++) {
     const PetscReal x    = ((PetscReal)(range[0] + i / npoint) + (npoint == 1 ? 0.5 : target.x[i % npoint])) * (PetscReal)c->cells[d] / (PetscReal)ncells;
     const PetscInt  cell = PetscMin(c->cells[d] - 1, (PetscInt)x);

@@ -28,6 +28,7 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
   PetscCall(PetscObjectGetOptionsPrefix((PetscObject)from, &prefix));
   PetscCall(PetscObjectSetOptionsPrefix((PetscObject)to, prefix));
   b->degree = a->degree;
+  PetscCall(PetscArraycpy(b->extra, a->extra, 2));
   b->space  = a->space;
   b->halotype = a->halotype;
   b->refine = a->refine;

@@ -183,7 +183,7 @@ static void WeightedCell(const PatchFDRule *rule, PetscReal h, const PetscReal a
   }
 }
 
-PetscErrorCode PatchFDBandWeighted(const PatchFDLine *line, const PetscReal a[], const PetscReal m[], PatchFDBand *b)
+PetscErrorCode PatchFDBandWeighted(const PatchFDLine *line, PetscInt gauss, const PetscReal a[], const PetscReal m[], PatchFDBand *b)
 {
   PatchFDRule rule;
   PetscReal  *X;
@@ -191,7 +191,7 @@ PetscErrorCode PatchFDBandWeighted(const PatchFDLine *line, const PetscReal a[],
 
   PetscFunctionBegin;
   PetscCall(PatchFDBandMass(line, b)); /* cells of equal length are a class of it */
-  PetscCall(PatchFDRuleCreate(line->degree, PETSC_TRUE, &rule));
+  PetscCall(PatchFDRuleCreate(line->degree, gauss, &rule));
   size = PatchFDBandSize(b);
   PetscCall(PetscMalloc2(b->ncells, &cls, b->ncells * size, &X));
   for (PetscInt c = 0; c < b->ncells; c++) {

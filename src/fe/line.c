@@ -216,9 +216,9 @@ static PetscErrorCode ReferenceLobatto(PetscInt n, PetscReal x[], PetscReal w[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDRuleCreate(PetscInt degree, PetscBool gauss, PatchFDRule *rule)
+PetscErrorCode PatchFDRuleCreate(PetscInt degree, PetscInt gauss, PatchFDRule *rule)
 {
-  const PetscInt n = degree + 1, c = gauss ? degree + 2 : n;
+  const PetscInt n = degree + 1, c = gauss ? gauss : n;
   PetscReal     *w;
 
   PetscFunctionBegin;

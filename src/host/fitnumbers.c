@@ -183,12 +183,12 @@ typedef struct {
   Lanes      *A, *M, *S, *work, *weight[2];
 } Workshop;
 
-static PetscErrorCode WorkshopCreate(PetscInt degree, Workshop *w)
+static PetscErrorCode WorkshopCreate(PetscInt degree, PetscInt gauss, Workshop *w)
 {
   const PetscInt size = PetscSqr(2 * degree + 1);
 
   PetscFunctionBegin;
-  PetscCall(PatchFDRuleCreate(degree, PETSC_TRUE, &w->rule));
+  PetscCall(PatchFDRuleCreate(degree, gauss, &w->rule));
   PetscCall(PetscCalloc6(size, &w->A, size, &w->M, size, &w->S, 2 * size, &w->work, PATCHFD_FIT_MAX_CELLS * w->rule.points, &w->weight[0], PATCHFD_FIT_MAX_CELLS * w->rule.points, &w->weight[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -240,7 +240,7 @@ PetscErrorCode PatchFDHostFitConstants(PatchFDFit *fit)
   Workshop w;
 
   PetscFunctionBegin;
-  PetscCall(WorkshopCreate(fit->degree, &w));
+  PetscCall(WorkshopCreate(fit->degree, fit->degree + 2, &w));
   for (int d = 0; d < 3; d++) {
     for (PetscInt i = 0; i < fit->nkind[d]; i++) {
       fit->kind[d][i].record = fit->nconstant;
@@ -303,7 +303,7 @@ PetscErrorCode PatchFDHostFitNumbers(const PatchFDFit *fit, const PatchFDFitRule
   PetscInt   count;
 
   PetscFunctionBegin;
-  PetscCall(WorkshopCreate(fit->degree, &w));
+  PetscCall(WorkshopCreate(fit->degree, c->points, &w));
   PetscCall(PetscArraycpy(records, fit->constants, fit->nconstant));
   for (PetscCount p = 0; p < fit->npatch; p += count) {
     count = CountAlike(fit, p);

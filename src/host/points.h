@@ -25,7 +25,7 @@ enum {
 typedef struct _PointsPlan PointsPlan;
 struct _PointsPlan {
   PetscInt     dim, n, c, ncomp, size, npoint; /* nodes and points in a direction; in a cell */
-  PetscBool    stiff, mass, computed;
+  PetscBool    gauss, stiff, mass, computed; /* gauss: the points are not the nodes */
   PetscCount   ncells, nbatch;
   PatchFDField field;     /* cells on a box of nodes, or one after another on a line of them; where there are no indices */
   PatchFDRange cells;
@@ -278,10 +278,10 @@ static inline __attribute__((always_inline)) void PointsThird(int rows, int cols
   for (int i = 0; i < c * c; i++) LineSame(rows, cols, M, in + i, c * c, out + i, c * c, add);
 }
 
-/* u = A u for a batch; dim, n and c are constants after inlining, as a rule */
-static inline __attribute__((always_inline)) void PointsBatch(const PointsPlan *p, PetscCount batch, int dim, int n, int c)
+/* u = A u for a batch; dim, n, c and gauss are constants after inlining, as a rule */
+static inline __attribute__((always_inline)) void PointsBatch(const PointsPlan *p, PetscCount batch, int dim, int n, int c, PetscBool gauss)
 {
-  const PetscBool gauss = (PetscBool)(c != n), third = (PetscBool)(dim == 3 && gauss);
+  const PetscBool third = (PetscBool)(dim == 3 && gauss);
   V              *a     = gauss ? p->a : p->u, *q = third ? p->q : a;
 
   if (gauss) PointsInterpolate(p, n, c, dim == 3 ? n : 1, p->u, a);
@@ -298,11 +298,15 @@ static inline __attribute__((always_inline)) void PointsBatch(const PointsPlan *
 #define POINTS_DEGREE(N) \
   static void PointsGauss##N(const PointsPlan *p, PetscCount batch) \
   { \
-    PointsBatch(p, batch, 3, (N) + 1, (N) + 2); \
+    PointsBatch(p, batch, 3, (N) + 1, (N) + 2, PETSC_TRUE); \
+  } \
+  static void PointsFew##N(const PointsPlan *p, PetscCount batch) \
+  { \
+    PointsBatch(p, batch, 3, (N) + 1, (N) + 1, PETSC_TRUE); \
   } \
   static void PointsLobatto##N(const PointsPlan *p, PetscCount batch) \
   { \
-    PointsBatch(p, batch, 3, (N) + 1, (N) + 1); \
+    PointsBatch(p, batch, 3, (N) + 1, (N) + 1, PETSC_FALSE); \
   }
 POINTS_DEGREE(1)
 POINTS_DEGREE(2)
@@ -316,15 +320,15 @@ POINTS_DEGREE(8)
 
 static void PointsAny(const PointsPlan *p, PetscCount batch)
 {
-  if (p->dim == 2) PointsBatch(p, batch, 2, (int)p->n, (int)p->c);
-  else PointsBatch(p, batch, 3, (int)p->n, (int)p->c);
+  if (p->dim == 2) PointsBatch(p, batch, 2, (int)p->n, (int)p->c, p->gauss);
+  else PointsBatch(p, batch, 3, (int)p->n, (int)p->c, p->gauss);
 }
 
 static void PointsChoose(PointsPlan *p)
 {
 #define CASE(N) \
   case N: \
-    p->apply = p->c == p->n ? PointsLobatto##N : PointsGauss##N; \
+    p->apply = !p->gauss ? PointsLobatto##N : (p->c == p->n ? PointsFew##N : PointsGauss##N); \
     return
   if (p->dim == 3) {
     switch (p->n - 1) {
@@ -459,7 +463,7 @@ static PetscErrorCode PointsWork(PointsPlan *p)
   p->s     = p->r + slice;
   p->flops = p->stiff ? (p->dim == 3 ? 12 : 8) * third * c * c * c + (p->dim == 3 ? 15 : 6) * third * c * c : 0;
   if (p->mass) p->flops += (p->stiff ? 2 : 1) * third * c * c;
-  if (p->c != p->n) p->flops += 4 * (p->dim == 3 ? c * n * n * n + c * c * n * n + c * c * c * n : c * n * n + c * c * n);
+  if (p->gauss) p->flops += 4 * (p->dim == 3 ? c * n * n * n + c * c * n * n + c * c * c * n : c * n * n + c * c * n);
   p->flops *= (PetscLogDouble)p->ncells * p->ncomp;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -482,6 +486,7 @@ static PetscErrorCode PointsCreate(const PatchFDOperatorDesc *desc, PointsPlan *
   p->size     = p->n * p->n * (p->dim == 3 ? p->n : 1);
   p->npoint   = geometry.npoint;
   p->nfactor  = geometry.nfactor;
+  p->gauss    = (PetscBool)(points->gauss > 0);
   p->stiff    = (PetscBool)(points->nkappa > 0);
   p->mass     = (PetscBool)(points->shift != NULL);
   p->computed = PointsIsComputed(points);

@@ -63,7 +63,7 @@ static void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
   const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_ELEMENT);
 
   *p = (PatchFDPoints){.nodes = element ? PATCHFD_NODES_CELL : PATCHFD_NODES_INDEX, .dim = c->dim, .degree = c->degree, .ncomp = c->ncomp, .ncells = c->ncells, .index = c->index};
-  p->gauss      = (PetscBool)(m->problem < MAT_BAKEOFF_BP5);
+  p->gauss      = m->problem < MAT_BAKEOFF_BP5 ? p->degree + 2 : 0;
   p->nnodes     = (PetscCount)(m->nlocal / (size_t)c->ncomp);
   p->geodegree  = c->geodegree;
   p->geoindex   = c->geoindex;

@@ -130,7 +130,7 @@ static PetscErrorCode PointsEvaluate(DM dm, const PatchFDRange cells, PetscInt n
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n * count, &value));
-  PetscCall(DMBoxFieldPointsCreateGauss(dm, ((const DM_Box *)dm->data)->degree + 2, PETSC_TRUE, field));
+  PetscCall(DMBoxFieldPointsCreateGauss(dm, DMBoxNumGauss(dm), PETSC_TRUE, field));
   PetscCall(PatchFDHostPointValues(dm->dim, field, cells, PatchFDHostPointwise, &pointwise, n, value));
   PetscCall(DMBoxFieldPointsDestroy(dm, field));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
@@ -194,7 +194,7 @@ static PetscErrorCode PointsCreate(DM dm, const DiffusionMedium *m, const PetscR
   PetscFunctionBegin;
   PetscCall(PetscNew(points));
   (*points)->refct  = 1;
-  (*points)->points = (PatchFDPoints){.nodes = PATCHFD_NODES_BOX, .dim = dm->dim, .degree = box->degree, .ncomp = 1, .gauss = PETSC_TRUE, .ncells = PatchFDRangeSize(cells),
+  (*points)->points = (PatchFDPoints){.nodes = PATCHFD_NODES_BOX, .dim = dm->dim, .degree = box->degree, .ncomp = 1, .gauss = DMBoxNumGauss(dm), .ncells = PatchFDRangeSize(cells),
                                       .geodegree = DMBoxGetMappingDegree_Private(dm), .coordinate = box->shape->nodes.x, .factors = PATCHFD_FACTORS_AUTO, .owner = *points};
   PetscCall(PointsMedium(dm, m, c, cells, *points));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -249,7 +249,7 @@ static PetscErrorCode PointsArrays(DM dm, const PatchFDRange cells, PetscBool de
 static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PetscBool device, PatchFDPoints *p)
 {
   Diffusion *data = (Diffusion *)op->data;
-  PetscBool  same = (PetscBool)(data->points && data->known == op->version && data->points->points.coordinate == ((const DM_Box *)dm->data)->shape->nodes.x);
+  PetscBool  same = (PetscBool)(data->points && data->known == op->version && data->points->points.coordinate == ((const DM_Box *)dm->data)->shape->nodes.x && data->points->points.gauss == DMBoxNumGauss(dm));
 
   PetscFunctionBegin;
   PetscCheck(c[KAPPA] >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "MatScale() or MatAXPY() made the factor of K in -dm_box_operator diffusion %g; it must be at least 0", (double)c[KAPPA]);
@@ -291,7 +291,7 @@ static PetscInt LinePoints(DM dm, PetscInt d)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
 
-  return box->cells[d] * (box->degree + 2);
+  return box->cells[d] * DMBoxNumGauss(dm);
 }
 
 /* the means over the mesh in the other directions, at all points of each direction */
@@ -310,7 +310,7 @@ static PetscErrorCode DiffusionMetric(DM dm, DMBoxOperator op, PatchFDMetric *m)
 
   PetscFunctionBegin;
   PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])box->owncells, PETSC_FALSE, &points));
-  PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
+  PetscCall(DMBoxFieldPointsCreateGauss(dm, DMBoxNumGauss(dm), PETSC_TRUE, field));
   PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, m));
   PetscCall(DMBoxFieldPointsDestroy(dm, field));
   PetscCall((*op->ops.pointsdestroy)(&points));
@@ -444,15 +444,15 @@ static PetscErrorCode ScaledWeights(PetscInt n, PetscReal a, const PetscReal w[]
 static PetscErrorCode DiffusionBands(DM dm, const Weights *w, PetscInt d, const PatchFDLine *line, PetscReal stiffness, PetscReal mass, PatchFDBand *A, PatchFDBand *M)
 {
   const PetscBool own = (PetscBool)(w && line->ncells == ((const DM_Box *)dm->data)->cells[d]);
-  const PetscInt  n   = line->ncells * (line->degree + 2);
+  const PetscInt  n   = line->ncells * DMBoxNumGauss(dm);
   PetscReal      *a, *m, *s;
 
   PetscFunctionBegin;
   PetscCall(ScaledWeights(n, stiffness, own ? w->alpha[d] : NULL, &a));
   PetscCall(ScaledWeights(n, 1, own ? w->mu[d] : NULL, &m));
   PetscCall(ScaledWeights(n, mass, own ? w->mu[d] : NULL, &s));
-  PetscCall(PatchFDBandWeighted(line, a, d == 0 ? s : NULL, A));
-  PetscCall(PatchFDBandWeighted(line, NULL, m, M));
+  PetscCall(PatchFDBandWeighted(line, DMBoxNumGauss(dm), a, d == 0 ? s : NULL, A));
+  PetscCall(PatchFDBandWeighted(line, DMBoxNumGauss(dm), NULL, m, M));
   PetscCall(PetscFree(a));
   PetscCall(PetscFree(m));
   PetscCall(PetscFree(s));

@@ -31,7 +31,7 @@ static PetscErrorCode DiffusionCheckCount(DM dm, const char who[], PetscInt n)
   Level: beginner
 
   Notes:
-  Integrals are computed with degree + 2 Gauss points in each direction of each cell, on the mesh that `DMBoxSetMapping()` makes of the box.
+  Integrals are computed with degree + 2 Gauss points in each direction of each cell, or what `DMBoxSetExtraPoints()` says, on the mesh that `DMBoxSetMapping()` makes of the box.
 
   May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.  That K is positive definite and s not negative is checked when a matrix is made, or takes
   them over.
@@ -114,7 +114,7 @@ PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunction K, DMB
   Level: intermediate
 
   Notes:
-  Each MPI process has its cells, x fastest, then y, then z; a cell has its (degree + 2)^dim Gauss points in the same order; a point has its numbers.
+  Each MPI process has its cells, x fastest, then y, then z; a cell has its Gauss points in the same order, degree + 2 in each direction (`DMBoxSetExtraPoints()`); a point has its numbers.
 
   The `Vec` is in GPU memory where the vectors of the `DM` are.
 
@@ -174,7 +174,7 @@ PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
   PetscCall(VecGetLocalSize(x, &n));
   expected = (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * DMBoxNumPoints(dm) * dm->dim;
   PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "DMBoxComputeDiffusionPoints(): the Vec has local size %" PetscInt_FMT "; the points here have %" PetscInt_FMT " coordinates", n, expected);
-  PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
+  PetscCall(DMBoxFieldPointsCreateGauss(dm, DMBoxNumGauss(dm), PETSC_TRUE, field));
   PetscCall(VecGetArrayWrite(x, &array));
   PetscCall(PatchFDHostPointValues(dm->dim, field, (const PetscInt(*)[2])box->owncells, PointItself, NULL, dm->dim, array));
   PetscCall(VecRestoreArrayWrite(x, &array));

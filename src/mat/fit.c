@@ -9,6 +9,7 @@
 struct _MatBoxFit {
   PatchFDFit desc;
   void      *plan;
+  void      *whole;    /* A on local arrays where its rank has neighbours, for residuals of patches; on one rank it is the matrix' */
   void      *diagonal; /* of A, a local array */
   void     **inner;  /* A on the cells of the groups that take several steps; NULL for others */
 };
@@ -21,6 +22,7 @@ PetscErrorCode MatBoxFitDestroy(PatchFDKernels kern, MatBoxFit *fit)
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < f->desc.ngroup && f->inner; i++) PetscCall(kern->operatordestroy(&f->inner[i]));
   PetscCall(PetscFree(f->inner));
+  if (f->whole) PetscCall(kern->operatordestroy(&f->whole));
   PetscCall(kern->fitdestroy(&f->plan));
   PetscCall(kern->free(f->diagonal));
   PetscCall(PatchFDHostFitDestroy(&f->desc));
@@ -201,6 +203,7 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   FitMesh(m, l, &mesh);
   PetscCall(FitOperator(m, kern, &mesh, &plan));
   PetscCall(PatchFDHostFitCreate(&mesh, (PetscBool)(shared || exact), &box->field[0].local, &(*fit)->desc));
+  (*fit)->desc.residuals = MatBoxFitTakesResiduals(m, kern);
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, (*fit)->desc.read);
   if (exact) PetscCall(PatchFDHostFitSetSteps(&l->rule, NULL, &(*fit)->desc));
   PetscCall(PetscMalloc1((*fit)->desc.npatch, &close));
@@ -209,7 +212,8 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   if (!exact && l->rule.lanczos) PetscCall(FitSteps(*fit, kern, plan, close, &l->rule));
   PetscCall(FitExact(m, *fit, kern, l->rule.rows));
   PetscCall(PetscFree(close));
-  if (box->halo) PetscCall(kern->operatordestroy(&plan));
+  if (box->halo && (*fit)->desc.residuals) (*fit)->whole = plan;
+  else if (box->halo) PetscCall(kern->operatordestroy(&plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -258,7 +262,28 @@ PetscBool MatBoxFitTakesRows(const Mat_Box *m)
   return (PetscBool)(box->degree <= (m->dm->dim == 3 ? 2 : 3) && patches * (unknowns * (unknowns + 1) / 2 + rows) * (PetscLogDouble)sizeof(PetscReal) <= limit);
 }
 
-PetscErrorCode MatBoxFitSweep(const Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega, PetscBool zero, const void *b, void *x)
+PetscBool MatBoxFitTakesResiduals(const Mat_Box *m, PatchFDKernels kern)
+{
+  return (PetscBool)(FitKernels(kern) && PatchFDFitTakesResiduals(m->dm->dim, ((const DM_Box *)m->dm->data)->degree, DMBoxNumGauss(m->dm)));
+}
+
+/* residuals and corrections of a group, of its patches alone */
+static PetscErrorCode FitGroupFused(Mat_Box *m, PatchFDKernels kern, MatBoxFit fit, PetscInt group, PetscReal omega, PetscBool zero, const void *b, void *x)
+{
+  void *plan = fit->whole;
+
+  PetscFunctionBegin;
+  if (!fit->desc.residuals) {
+    PetscCall(kern->fitfused(fit->plan, group, omega, zero, b, x));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  if (!plan) PetscCall(MatBoxGetOperator(m, kern, &plan));
+  PetscCall((*FitKernels(kern)->residual)(fit->plan, group, plan, zero, b, x));
+  PetscCall(FitGroup(kern, fit, group, omega, NULL, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxFitSweep(Mat_Box *m, const MatBoxLocal *l, PatchFDKernels kern, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega, PetscBool zero, const void *b, void *x)
 {
   const DM_Box *box = (const DM_Box *)m->dm->data;
   MatBoxFit     fit = l->fit[kern->id];
@@ -276,7 +301,7 @@ PetscErrorCode MatBoxFitSweep(const Mat_Box *m, const MatBoxLocal *l, PatchFDKer
         PetscCall(DMBoxHaloEnd(m->dm, kern, 1, &xl));
       }
       for (PetscInt group = 0; group < fit->desc.ngroup; group++)
-        if (!memcmp(l->color[fit->desc.color[group]].parity, colors[i].parity, sizeof(colors[i].parity))) PetscCall(kern->fitfused(fit->plan, group, omega, zero, bl, xl));
+        if (!memcmp(l->color[fit->desc.color[group]].parity, colors[i].parity, sizeof(colors[i].parity))) PetscCall(FitGroupFused(m, kern, fit, group, omega, zero, bl, xl));
     }
   }
   PetscCall(DMBoxLocalToGlobal(m->dm, kern, xl, x));

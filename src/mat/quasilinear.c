@@ -36,7 +36,7 @@ static PetscErrorCode QuasilinearBegin(DM dm, const char who[], Vec nodal, const
   PetscCall(CheckPointVec(dm, who, scalar, 1, s));
   PetscCall(CheckPointVec(dm, who, vector, dm->dim, v));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, nodal, 0, 0));
-  PetscCall(DMBoxFieldPointsCreateGauss(dm, box->degree + 2, PETSC_TRUE, field));
+  PetscCall(DMBoxFieldPointsCreateGauss(dm, DMBoxNumGauss(dm), PETSC_TRUE, field));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

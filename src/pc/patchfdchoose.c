@@ -128,6 +128,12 @@ PetscReal PCPatchFDBestDamping(const PC_PatchFD *p)
   return inexact && dim == 3 && !p->matbox->form.points ? 0.7 : 1;
 }
 
+/* have fitted patches residuals of their own? */
+PetscBool PCPatchFDFitIsFused(const PC_PatchFD *p, PatchFDKernels kern)
+{
+  return (PetscBool)(p->fitrule.rows || ((p->solver == MATBOX_LOCAL_OWN || p->solver == MATBOX_LOCAL_SHARED) && MatBoxFitTakesResiduals(p->matbox, kern)));
+}
+
 /*
   By measurement (benchmarks/kernels, tests/cuda -time): no residual where the formula without one exists, unless a patch is one unknown, whose boundary is
   all there is to read.  With other terms, residuals of all patches of a parity at once: on a GPU by the operator, which reads x once.
@@ -135,7 +141,7 @@ PetscReal PCPatchFDBestDamping(const PC_PatchFD *p)
 PCPatchFDVariant PCPatchFDBestVariant(const PC_PatchFD *p, PatchFDKernels kern)
 {
   if (p->method != PATCHES) return PC_PATCHFD_AUTO;
-  if (p->matbox->form.points) return p->fitrule.rows ? PC_PATCHFD_FUSED : PC_PATCHFD_GLOBAL;
+  if (p->matbox->form.points) return PCPatchFDFitIsFused(p, kern) ? PC_PATCHFD_FUSED : PC_PATCHFD_GLOBAL;
   if (MatBoxLocalHasTerms(p->matbox, p->solver)) return PetscMemTypeHost(kern->memtype) ? PC_PATCHFD_SEPARATE : PC_PATCHFD_GLOBAL;
   return MatBoxLocalIsPointwise(p->matbox, p->solver) ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
 }

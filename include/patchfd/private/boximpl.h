@@ -65,6 +65,7 @@ typedef struct {
   PetscReal        *vertices[3];  /* user's coordinates, or NULL for a uniform direction */
   PetscInt          refine;       /* -dm_refine: how often set-up doubles the cells; zero afterwards */
   PetscInt          degree;
+  PetscInt          extra[2];     /* for operators by quadrature: Gauss points in a direction, more than the degree, in double and in single precision */
   DMBoxSpace        space;
   DMBoxBoundaryType boundary[6];  /* lower x, upper x, lower y, ... */
   PetscInt          processes[3]; /* PETSC_DECIDE until set-up */

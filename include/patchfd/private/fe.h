@@ -62,8 +62,8 @@ typedef struct {
   PetscReal *C;     /* [points][points] */
 } PatchFDRule;
 
-/* degree + 2 Gauss points, or the nodes */
-PETSC_INTERN PetscErrorCode PatchFDRuleCreate(PetscInt degree, PetscBool gauss, PatchFDRule *);
+/* so many Gauss points, or 0: the nodes */
+PETSC_INTERN PetscErrorCode PatchFDRuleCreate(PetscInt degree, PetscInt gauss, PatchFDRule *);
 PETSC_INTERN PetscErrorCode PatchFDRuleDestroy(PatchFDRule *);
 
 /*
@@ -125,8 +125,8 @@ PETSC_INTERN PetscErrorCode PatchFDBandBilaplace(const PatchFDLine *, PetscReal 
 PETSC_INTERN PetscErrorCode PatchFDLineEndLoad(const PatchFDLine *, int e, PetscReal kappa, PetscReal boundary, PetscReal load[]);
 /* multiply by two to a power */
 PETSC_INTERN void           PatchFDBandScale(PatchFDBand *, int exponent);
-/* int (a u' v' + m u v) on a continuous line, a and m given at the degree + 2 Gauss points of each cell, or NULL */
-PETSC_INTERN PetscErrorCode PatchFDBandWeighted(const PatchFDLine *, const PetscReal a[], const PetscReal m[], PatchFDBand *);
+/* int (a u' v' + m u v) on a continuous line, a and m given at so many Gauss points of each cell, or NULL */
+PETSC_INTERN PetscErrorCode PatchFDBandWeighted(const PatchFDLine *, PetscInt gauss, const PetscReal a[], const PetscReal m[], PatchFDBand *);
 /* give bands on the same line common classes of cells, which kernels for whole cells want */
 PETSC_INTERN PetscErrorCode PatchFDBandsUnify(PetscInt, PatchFDBand *const[]);
 PETSC_INTERN PetscErrorCode PatchFDBandDestroy(PatchFDBand *);

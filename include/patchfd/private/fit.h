@@ -17,6 +17,7 @@ enum {
   PATCHFD_FIT_MAX_POINTS = 17, /* in a direction of a cell */
   PATCHFD_FIT_MAX_STEPS  = 16,
   PATCHFD_FIT_MAX_LANCZOS = 32, /* of which bounds are found on a GPU */
+  PATCHFD_FIT_RESIDUAL_DEGREES = 8, /* to which GPUs have residuals of patches */
   PATCHFD_FIT_MAX_KINDS  = 4,
   PATCHFD_FIT_MAX_CELLS  = 2 /* of a patch in a direction */
 };
@@ -29,6 +30,7 @@ typedef struct {
 
 struct PatchFDFit {
   PetscInt    dim, degree;
+  PetscBool   residuals; /* may groups begin with residuals of their own? */
   PetscBool   shared;   /* g_i are geometric means of the metric, and the matrices those of constants; otherwise matrices are the patch's own, and g_i = 1, i < 3 */
   PatchFDBox  box;      /* of the arrays */
   PatchFDRange read;    /* what is not fixed of them */
@@ -202,13 +204,22 @@ PETSC_INTERN PetscErrorCode PatchFDHostFitSetClose(const char close[], PatchFDFi
 PETSC_INTERN PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *, const PetscReal bound[], PatchFDFit *);
 /* count[m] += the patches whose first cell is one of these and that take m steps */
 PETSC_INTERN void PatchFDHostFitCount(const PatchFDFit *, const PatchFDRange cells, PetscInt64 count[PATCHFD_FIT_MAX_STEPS + 1]);
-/* In GPU memory, for plans of one precision: operatorpick() for the cells of the patches of a group, on its compact arrays; and the bounds, where fitcg() gave a and b to nobody */
+/*
+  In GPU memory, for plans of one precision: operatorpick() for the cells of the patches of a group, on its compact arrays; the bounds, where fitcg() gave a and b to nobody; and residuals
+  b - A x of the patches of a group, b where x is known to be zero, to the array that fitwork() says, for fitapply() without r
+*/
 struct _PatchFDFitKernels {
   PetscErrorCode (*pick)(void *fit, PetscInt group, void *operatorplan, void **picked);
   PetscErrorCode (*bounds)(void *fit, PetscInt group, PetscInt steps, PetscReal bound[]);
+  PetscErrorCode (*residual)(void *fit, PetscInt group, void *operatorplan, PetscBool zero, const void *b, const void *x);
 };
 #if defined(PETSC_HAVE_CUDA)
 PETSC_INTERN const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble, PatchFDFitKernelsCUDAFloat;
 #endif
+/* have kernels such residuals? */
+static inline PetscBool PatchFDFitTakesResiduals(PetscInt dim, PetscInt degree, PetscInt gauss)
+{
+  return (PetscBool)(dim == 3 && degree <= PATCHFD_FIT_RESIDUAL_DEGREES && gauss == degree + 1);
+}
 /* the cells of the patches of a group and their nodes in its compact arrays, [ncells][(degree + 1)^dim], or -1; the caller frees them with PetscFree2() */
 PETSC_INTERN PetscErrorCode PatchFDHostFitCells(const PatchFDFit *, PetscInt group, PetscCount *nnodes, PetscCount *ncells, PetscCount **cells, PetscInt **index);

@@ -80,7 +80,7 @@ typedef enum {
 typedef struct {
   PatchFDNodes     nodes;
   PetscInt         dim, degree, ncomp; /* 2 or 3; of the polynomials; components of a node, one after another, to which the same scalar operator is applied */
-  PetscBool        gauss;    /* degree + 2 Gauss points in a direction; otherwise the nodes are the points */
+  PetscInt         gauss;    /* so many Gauss points in a direction, degree + 1 or degree + 2; 0: the nodes are the points */
   PetscCount       ncells;
   PetscCount       nnodes;   /* nodes of the arrays, not for NODES_BOX */
   const PetscInt  *index;    /* [ncells][(degree + 1)^dim], NODES_INDEX: the node, or -1 for one that is read as zero and not written */
@@ -357,7 +357,7 @@ struct _PatchFDKernels {
   PetscErrorCode (*fitcreate)(const PatchFDFit *, const PatchFDFitRule *, void *operatorplan, char close[], void **plan);
   /* takes over groups, which have changed, and their coefficients */
   PetscErrorCode (*fitgroups)(void *plan);
-  /* step `step` of the patches of a group, from the residual r (step 0) or that of fitwork; then x += omega z.  diagonal: that of A */
+  /* step `step` of the patches of a group, from the residual r (step 0) or that of fitwork (r NULL, too); then x += omega z.  diagonal: that of A */
   PetscErrorCode (*fitapply)(void *plan, PetscInt group, PetscInt step, PetscReal omega, const void *diagonal, const void *r, void *x);
   /* residual and correction of the patches of a group between two of its steps, in PatchFDFit's compact order */
   PetscErrorCode (*fitwork)(void *plan, void **r, void **z);

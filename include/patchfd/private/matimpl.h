@@ -343,8 +343,10 @@ PETSC_INTERN PetscErrorCode MatBoxFitDestroy(PatchFDKernels, MatBoxFit *);
 PETSC_INTERN PetscErrorCode MatBoxFitCorrect(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
 /* do exact patches with rows take less time than fits, and not too much memory? */
 PETSC_INTERN PetscBool MatBoxFitTakesRows(const Mat_Box *);
-/* these colours one after another, `its` times, where all patches are exact and have rows */
-PETSC_INTERN PetscErrorCode MatBoxFitSweep(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscInt64 its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero, const void *b, void *x);
+/* have patches residuals of their own, on GPUs? */
+PETSC_INTERN PetscBool MatBoxFitTakesResiduals(const Mat_Box *, PatchFDKernels);
+/* these colours one after another, `its` times, where all patches are exact and have rows, or residuals of their own */
+PETSC_INTERN PetscErrorCode MatBoxFitSweep(Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscInt64 its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero, const void *b, void *x);
 /* how many patches take how many steps */
 PETSC_INTERN PetscErrorCode MatBoxFitView(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscViewer);
 /* of an operator by quadrature, box.c: its points in these cells (until ops.pointsdestroy), and a plan, which belongs to the matrix */
