@@ -202,7 +202,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-     args: -kinds uniform,graded,mixed,neumann
+     args: -kinds uniform,graded,mixed,neumann,singular,helmholtz
      output_file: output/direct_all.out
      test:
        suffix: ranks
@@ -211,14 +211,30 @@ int main(int argc, char **argv)
      # slabs, with more numbers to a line than kernels pad for; 2D
      test:
        suffix: slabs
-       nsize: 4
+       nsize: {{4 5}}
        output_file: output/direct_slabs.out
        args: -dims 3 -cells 24,22,30 -dm_box_processes 1,1,-1
      test:
        suffix: plane
        nsize: {{2 5}}
        output_file: output/direct_plane.out
-       args: -dims 2 -cells 44,42
+       args: -dims 2 -cells 44,42 -dm_box_space {{q dgq}}
+     test:
+       suffix: degrees
+       nsize: 3
+       output_file: output/direct_slabs.out
+       args: -dims 3 -cells 6,7,8 -dm_box_degree {{3 4 5 6 7 8}} -dm_box_space {{q dgq}}
+     # pieces of one cell, which at degree 1 has no inner nodes; more ranks than cells
+     test:
+       suffix: pieces
+       nsize: {{5 6}}
+       output_file: output/direct_slabs.out
+       args: -dims 3 -cells 40,30,5 -dm_box_degree {{1 2}} -dm_box_space {{q dgq}} -dm_box_processes -1,1,1
+   # what travels, and what would if all had to: -300 u has eigenvalues of both signs, and is solved by all
+   test:
+     suffix: messages
+     nsize: 3
+     args: -dims 3 -kinds uniform,helmholtz -cells 24,22,30 -messages -dm_box_processes 1,1,-1 -dm_box_space {{q dgq}separate output}
    # the level on which PCPATCHMG solves directly: by an estimate, on all ranks the same, and with the options that force it
    testset:
      args: -choice
@@ -266,7 +282,7 @@ int main(int argc, char **argv)
        args: -kinds uniform -cells 8,8,8 -pc_type single -single_pc_type patchmg -single_mg_coarse_ksp_max_it 1
    testset:
      requires: cuda gpu
-     args: -kinds uniform,graded,mixed,neumann -use_gpu_aware_mpi 0 -dims 3
+     args: -kinds uniform,graded,mixed,neumann,singular,helmholtz -use_gpu_aware_mpi 0 -dims 3
      output_file: output/direct_slabs.out
      test:
        suffix: cuda
@@ -275,6 +291,15 @@ int main(int argc, char **argv)
      test:
        suffix: cuda_shared
        nsize: {{2 3}}
-       args: -dm_vec_type {{cuda singlecuda}} -cells 48,50,56 -dm_box_halo {{auto host}}
+       args: -dm_vec_type {{cuda singlecuda}} -cells 48,50,56 -dm_box_halo {{auto host}} -dm_box_space {{q dgq}}
+     test:
+       suffix: cuda_degrees
+       nsize: 3
+       args: -dm_vec_type {{cuda singlecuda}} -cells 16,15,18 -dm_box_degree {{7 8}} -dm_box_processes 1,1,-1
+     test:
+       suffix: cuda_plane
+       nsize: 2
+       args: -dm_vec_type {{cuda singlecuda}} -dims 2 -cells 512,510 -dm_box_space {{q dgq}}
+       output_file: output/direct_plane.out
 
 TEST*/

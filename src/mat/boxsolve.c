@@ -25,7 +25,9 @@ struct _n_PatchFDBoxSolve {
   PetscInt          nend, nkeep;   /* planes of ends, and of these the nodes */
   void             *u, *v;         /* numbers, of the last direction and of every second one before it, and the others; u ends with the ends */
   void             *w;             /* all ends, of a part of the modes */
-  PatchFDHalo       there, back;   /* from ends to w, and back */
+  PatchFDBox        ends, all;     /* numbers of a row, rows and planes: of this rank's ends, and of w; */
+  PatchFDRange      own;           /* what is in both, */
+  PatchFDHalo       there, back;   /* and what other ranks have of them, from ends to w and back */
 };
 
 static const PatchFDBoxKernels tables[PATCHFD_NUM_KERNELS] = {
@@ -71,38 +73,40 @@ static PetscErrorCode LineDestroy(PatchFDBoxLine *l)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* numbers that are neither folded nor followed by zeros */
-static PatchFDBoxLine PlainLine(PetscInt n)
-{
-  return (PatchFDBoxLine){.n = n, .blocks = 1, .size = n};
-}
-
 /* ---- ends of pieces, and who solves their equations ---- */
 
-/* rows of a plane, whose numbers travel together, and the first one of a rank's part of the modes */
-static PetscInt Rows(PatchFDBoxSolve s)
+PetscInt PatchFDBoxCommon(const PatchFDBox *a, const PatchFDBox *b, PetscInt index[])
 {
-  return s->last == 2 ? PatchFDBoxLineLength(&s->line[1]) : s->inner;
+  PatchFDRange both;
+  PetscInt     n = 0;
+
+  for (int d = 0; d < 3; d++) {
+    both[d][0] = PetscMax(a->lo[d], b->lo[d]);
+    both[d][1] = PetscMin(a->lo[d] + a->n[d], b->lo[d] + b->n[d]);
+  }
+  if (!index) return (PetscInt)PatchFDRangeSize(both);
+  for (PetscInt k = both[2][0]; k < both[2][1]; k++)
+    for (PetscInt j = both[1][0]; j < both[1][1]; j++)
+      for (PetscInt i = both[0][0]; i < both[0][1]; i++) index[n++] = (PetscInt)PatchFDBoxNode(a, i, j, k);
+  return n;
 }
 
-static PetscInt FirstRow(PatchFDBoxSolve s, PetscMPIInt rank, PetscMPIInt ranks)
+/* a rank's ends, or all ends in its part of the modes: rows of numbers that travel together */
+static PatchFDBox EndsBox(PatchFDBoxSolve s, const PatchFDCut *cut, PetscMPIInt rank, PetscBool all)
 {
-  return (PetscInt)((PetscInt64)Rows(s) * rank / ranks);
+  const PetscInt rows = s->last == 2 ? PatchFDBoxLineLength(&s->line[1]) : s->inner, ranks = cut->npiece;
+  PatchFDBox     b    = {.n = {s->inner / PetscMax(rows, 1), rows, PatchFDCutEnds(cut)}};
+  PetscInt       skip;
+
+  if (!all) b.n[2] = PatchFDCutPieceEnds(cut, rank, &b.lo[2], &skip);
+  else {
+    b.lo[1] = (PetscInt)((PetscInt64)rows * rank / ranks);
+    b.n[1]  = (PetscInt)((PetscInt64)rows * (rank + 1) / ranks) - b.lo[1];
+  }
+  return b;
 }
 
-/* the ends of a rank in the modes of another, as entries of the first one's ends, or of all ends in the other's modes; counted, or with `index` listed, too */
-static PetscInt ListEnds(PatchFDBoxSolve s, const PatchFDCut *cut, PetscMPIInt ends, PetscMPIInt modes, PetscBool all, PetscInt index[])
-{
-  const PetscMPIInt ranks = (PetscMPIInt)cut->npiece;
-  const PetscInt    row = FirstRow(s, modes, ranks), rows = FirstRow(s, modes + 1, ranks) - row;
-  PetscInt          at, skip, nend = PatchFDCutPieceEnds(cut, ends, &at, &skip), n = 0;
-
-  for (PetscInt e = 0; e < nend && index; e++)
-    for (PetscInt j = 0; j < rows; j++) index[n++] = all ? (at + e) * rows + j : e * Rows(s) + row + j;
-  return nend * rows;
-}
-
-/* from this rank's ends to the modes of all ranks, or back */
+/* from this rank's ends to the modes of the others, or back */
 static PetscErrorCode ExchangeCreate(PatchFDBoxSolve s, const PatchFDBoxSolveRanks *ranks, PetscBool back, PatchFDHalo *halo)
 {
   PetscMPIInt size, me, *rank;
@@ -111,26 +115,35 @@ static PetscErrorCode ExchangeCreate(PatchFDBoxSolve s, const PatchFDBoxSolveRan
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(ranks->comm, &size));
   PetscCallMPI(MPI_Comm_rank(ranks->comm, &me));
-  PetscCall(PetscMalloc1(size, &rank));
-  for (PetscMPIInt r = 0; r < size; r++) rank[r] = r;
+  PetscCall(PetscMalloc1(size - 1, &rank));
+  for (PetscMPIInt i = 0; i < size - 1; i++) rank[i] = i + (i >= me);
   for (int side = 0; side < 2; side++) { /* one side has ends, the other one modes */
-    const PetscBool modes = (PetscBool)((side == 1) != back);
+    const PetscBool all  = (PetscBool)((side == 1) != back);
+    PatchFDBox      mine = all ? s->all : s->ends, theirs;
 
-    PetscCall(PetscMalloc1(size + 1, &first[side]));
+    mine.n[0] = 1;
+    PetscCall(PetscMalloc1(size, &first[side]));
+    PetscCall(PetscMalloc1(PatchFDBoxSize(&mine), &index[side]));
     first[side][0] = 0;
-    for (PetscMPIInt r = 0; r < size; r++) first[side][r + 1] = first[side][r] + ListEnds(s, ranks->cut, modes ? r : me, modes ? me : r, modes, NULL);
-    PetscCall(PetscMalloc1(first[side][size], &index[side]));
-    for (PetscMPIInt r = 0; r < size; r++) (void)ListEnds(s, ranks->cut, modes ? r : me, modes ? me : r, modes, index[side] + first[side][r]);
+    for (PetscMPIInt i = 0; i < size - 1; i++) {
+      theirs             = EndsBox(s, ranks->cut, rank[i], (PetscBool)!all);
+      first[side][i + 1] = first[side][i] + PatchFDBoxCommon(&mine, &theirs, index[side] + first[side][i]);
+    }
   }
-  PetscCall(PatchFDHaloCreateFromLists(ranks->comm, ranks->halo, size, rank, first, index, halo));
-  PetscCall(PatchFDHaloSetUnit(*halo, s->inner / Rows(s)));
+  PetscCall(PatchFDHaloCreateFromLists(ranks->comm, ranks->halo, size - 1, rank, first, index, halo));
+  PetscCall(PatchFDHaloSetUnit(*halo, s->ends.n[0]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Exchange(PatchFDBoxSolve s, PatchFDHalo halo, const void *from, void *to)
+/* to w, or back */
+static PetscErrorCode Exchange(PatchFDBoxSolve s, PetscBool back, void *ends)
 {
+  PatchFDHalo halo = back ? s->back : s->there;
+  void       *from = back ? s->w : ends, *to = back ? ends : s->w;
+
   PetscFunctionBegin;
-  PetscCall(PatchFDHaloBegin(halo, s->kern, 0, 1, &from));
+  PetscCall(PatchFDHaloBegin(halo, s->kern, 0, 1, (const void *const *)&from));
+  PetscCall(s->kern->copy(s->own, back ? &s->all : &s->ends, from, back ? &s->ends : &s->all, to));
   PetscCall(PatchFDHaloEnd(halo, s->kern, 0, 1, &to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -154,16 +167,19 @@ static PetscErrorCode EndsOfModes(const PatchFDBoxLine *l, const PatchFDCut *cut
 static PetscErrorCode RanksCreate(PatchFDBoxSolve s, const PatchFDBoxSolveRanks *ranks, PatchFDBoxSteps *steps)
 {
   const PatchFDCut *cut = ranks->cut;
-  PetscMPIInt       size, me;
-  PetscInt          at, skip, row;
+  PetscMPIInt       me;
   PetscReal        *alpha, *mass;
 
   PetscFunctionBegin;
-  PetscCallMPI(MPI_Comm_size(ranks->comm, &size));
   PetscCallMPI(MPI_Comm_rank(ranks->comm, &me));
-  s->nend  = PatchFDCutPieceEnds(cut, me, &at, &skip);
+  s->ends  = EndsBox(s, cut, me, PETSC_FALSE);
+  s->all   = EndsBox(s, cut, me, PETSC_TRUE);
+  s->nend  = s->ends.n[2];
   s->nkeep = me > 0 && PatchFDCutCopies(cut) == 2 ? 1 : 0;
-  row      = FirstRow(s, me, size);
+  for (int d = 0; d < 3; d++) {
+    s->own[d][0] = PetscMax(s->ends.lo[d], s->all.lo[d]);
+    s->own[d][1] = PetscMin(s->ends.lo[d] + s->ends.n[d], s->all.lo[d] + s->all.n[d]);
+  }
   PetscCall(EndsOfModes(&s->line[s->last], cut, me, cut->alpha, &alpha));
   PetscCall(EndsOfModes(&s->line[s->last], cut, me, cut->mass, &mass));
   steps->nend  = s->nend;
@@ -171,12 +187,12 @@ static PetscErrorCode RanksCreate(PatchFDBoxSolve s, const PatchFDBoxSolveRanks 
   steps->alpha = alpha;
   steps->mass  = mass;
   steps->cut   = cut;
-  steps->first = row * (s->inner / Rows(s));
-  steps->n     = (FirstRow(s, me + 1, size) - row) * (s->inner / Rows(s));
+  steps->first = s->all.lo[1] * s->all.n[0];
+  steps->n     = s->all.n[1] * s->all.n[0];
   PetscCall(s->k->create(steps, &s->plan));
   PetscCall(PetscFree(alpha));
   PetscCall(PetscFree(mass));
-  PetscCall(s->kern->malloc((size_t)PatchFDCutEnds(cut) * (size_t)steps->n, &s->w));
+  PetscCall(s->kern->malloc(PatchFDBoxSize(&s->all), &s->w));
   PetscCall(ExchangeCreate(s, ranks, PETSC_FALSE, &s->there));
   PetscCall(ExchangeCreate(s, ranks, PETSC_TRUE, &s->back));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -281,9 +297,9 @@ static PetscErrorCode SolveEnds(PatchFDBoxSolve s)
 {
   PetscFunctionBegin;
   PetscCall(s->k->ends(s->plan, s->v, Ends(s)));
-  PetscCall(Exchange(s, s->there, Ends(s), s->w));
+  PetscCall(Exchange(s, PETSC_FALSE, Ends(s)));
   PetscCall(s->k->join(s->plan, s->w));
-  PetscCall(Exchange(s, s->back, s->w, Ends(s)));
+  PetscCall(Exchange(s, PETSC_TRUE, Ends(s)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -139,23 +139,6 @@ static void DirectBox(DM dm, const PetscInt cell[], PetscMPIInt rank, PatchFDBox
   }
 }
 
-/* what is in both boxes, as entries of arrays over the first; counted, or with `index` listed, too */
-static PetscInt DirectBoth(const PatchFDBox *a, const PatchFDBox *b, PetscInt index[])
-{
-  PatchFDRange both;
-  PetscInt     n = 0;
-
-  for (int d = 0; d < 3; d++) {
-    both[d][0] = PetscMax(a->lo[d], b->lo[d]);
-    both[d][1] = PetscMin(a->lo[d] + a->n[d], b->lo[d] + b->n[d]);
-  }
-  if (!index) return (PetscInt)PatchFDRangeSize(both);
-  for (PetscInt k = both[2][0]; k < both[2][1]; k++)
-    for (PetscInt j = both[1][0]; j < both[1][1]; j++)
-      for (PetscInt i = both[0][0]; i < both[0][1]; i++) index[n++] = (PetscInt)PatchFDBoxNode(a, i, j, k);
-  return n;
-}
-
 /* from global arrays to slabs, or back */
 static PetscErrorCode DirectCreateHalo(DM dm, const PetscInt cell[], PetscBool back, PatchFDHalo *halo)
 {
@@ -176,10 +159,10 @@ static PetscErrorCode DirectCreateHalo(DM dm, const PetscInt cell[], PetscBool b
   for (PetscMPIInt r = 0; r < size; r++) {
     for (int side = 0; side < 2; side++) {
       DirectBox(dm, side == back ? cell : NULL, r, &theirs[side]);
-      first[side][n + 1] = first[side][n] + DirectBoth(&mine[side], &theirs[side], NULL);
+      first[side][n + 1] = first[side][n] + PatchFDBoxCommon(&mine[side], &theirs[side], NULL);
     }
     if (first[0][n + 1] == first[0][n] && first[1][n + 1] == first[1][n]) continue;
-    for (int side = 0; side < 2; side++) (void)DirectBoth(&mine[side], &theirs[side], index[side] + first[side][n]);
+    for (int side = 0; side < 2; side++) (void)PatchFDBoxCommon(&mine[side], &theirs[side], index[side] + first[side][n]);
     rank[n++] = r;
   }
   PetscCall(PatchFDHaloCreateFromLists(comm, ((const DM_Box *)dm->data)->halotype, n, rank, first, index, halo));

@@ -24,6 +24,8 @@ typedef struct {
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveCreate(PatchFDKernels, PetscInt dim, const PatchFDBoxSolveDesc *, const PatchFDBoxSolveRanks *, PatchFDBoxSolve *);
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveApply(PatchFDBoxSolve, const void *b, void *x);
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveDestroy(PatchFDBoxSolve *);
+/* what is in both boxes, as entries of arrays over the first; counted, or with `index` listed, too */
+PETSC_INTERN PetscInt PatchFDBoxCommon(const PatchFDBox *, const PatchFDBox *, PetscInt index[]);
 
 /*
   ---- its steps, a table for each kernel table ----
