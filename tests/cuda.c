@@ -589,6 +589,64 @@ static PetscErrorCode TestBoxSolve(const Mesh *m, PatchFDKernels h, PatchFDKerne
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the steps of a rank that has the middle one of three pieces of the last direction */
+static PetscErrorCode TestBoxPiece(const Mesh *m, PatchFDKernels h, PatchFDKernels c, PetscRandom rnd, PetscInt *failures)
+{
+  const PetscBool         dbl  = (PetscBool)(h->size == sizeof(double));
+  const PatchFDBoxKernels hk   = dbl ? &PatchFDBoxHostDouble : &PatchFDBoxHostFloat, ck = dbl ? &PatchFDBoxCUDADouble : &PatchFDBoxCUDAFloat;
+  const int               last = (int)m->dim - 1;
+  const PetscInt          n = m->cells[last], cell[] = {0, n / 3, n - 1, n};
+  PatchFDBoxLine          line[3];
+  PatchFDEigen            piece[3];
+  PatchFDCut              cut;
+  PatchFDBoxSteps         steps = {.line = line, .last = last, .cut = &cut};
+  PetscInt                inner = 1;
+  Array                   u, ends, all;
+  void                   *hp, *cp;
+
+  PetscFunctionBeginUser;
+  if (m->dim == 1 || n < 3) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDCutCreate(&m->line[last], &m->A[last], 3, cell, &cut));
+  for (PetscInt r = 0; r < 3; r++) PetscCall(PatchFDCutSetPiece(&cut, &m->line[last], &m->M[last], &m->A[last], r, &piece[r]));
+  for (int d = 0; d < 3; d++) {
+    const PatchFDEigen *e = d == last ? &piece[1] : &m->whole[d];
+
+    line[d] = (PatchFDBoxLine){.n = e->n, .blocks = 1, .size = e->n, .S = e->S, .lambda = e->lambda};
+    if (d != last) inner *= e->n;
+  }
+  steps.nend  = 2 * cut.nend;
+  steps.nkeep = PatchFDCutCopies(&cut) - 1;
+  steps.alpha = cut.alpha + cut.first[1] * steps.nend;
+  steps.mass  = cut.mass + cut.first[1] * steps.nend;
+  steps.first = inner / 3;
+  steps.n     = inner - steps.first;
+  PetscCall(hk->create(&steps, &hp));
+  PetscCall(ck->create(&steps, &cp));
+  PetscCall(ArrayCreate(h, c, (size_t)(inner * piece[1].n), &u));
+  PetscCall(ArrayCreate(h, c, (size_t)(inner * steps.nend), &ends));
+  PetscCall(ArrayCreate(h, c, (size_t)(steps.n * PatchFDCutEnds(&cut)), &all));
+  PetscCall(ArrayRandom(&u, rnd));
+  PetscCall(ArrayRandom(&ends, rnd));
+  PetscCall(ArrayRandom(&all, rnd));
+  PetscCall(hk->ends(hp, u.h, ends.h));
+  PetscCall(ck->ends(cp, u.d, ends.d));
+  PetscCall(ArrayCompare("ends of a piece", &ends, m->degree, failures));
+  PetscCall(hk->join(hp, all.h));
+  PetscCall(ck->join(cp, all.d));
+  PetscCall(ArrayCompare("equations of ends", &all, m->degree, failures));
+  PetscCall(hk->divide(hp, ends.h, u.h));
+  PetscCall(ck->divide(cp, ends.d, u.d));
+  PetscCall(ArrayCompare("modes of a piece", &u, m->degree, failures));
+  PetscCall(hk->destroy(&hp));
+  PetscCall(ck->destroy(&cp));
+  PetscCall(ArrayDestroy(&u));
+  PetscCall(ArrayDestroy(&ends));
+  PetscCall(ArrayDestroy(&all));
+  for (PetscInt r = 0; r < 3; r++) PetscCall(PatchFDEigenDestroy(&piece[r]));
+  PetscCall(PatchFDCutDestroy(&cut));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- times, on events of the device ---- */
 
 static PetscErrorCode Step(PatchFDKernels k, void *plan, PatchFDPatchOp op, const Mesh *m, void *x, void *b, void *r)
@@ -822,6 +880,7 @@ static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cell
       PetscCall(TestTransfer(mesh.line, higher.line, part, h, c, rnd, failures));
     }
     PetscCall(TestBoxSolve(&mesh, h, c, rnd, failures));
+    PetscCall(TestBoxPiece(&mesh, h, c, rnd, failures));
   }
   PetscCall(MeshDestroy(&mesh));
   PetscCall(MeshDestroy(&fine));

@@ -1,5 +1,7 @@
 static char help[] = "The direct solve of the whole box: x is what A x was made of, on any number of ranks.\n\
-  -kinds <uniform,graded,mixed,neumann> : all sides Dirichlet; graded in one direction; Neumann on some sides; Neumann on all and a shift.  Lines that are folded, and others\n\
+  -kinds <uniform,graded,mixed,neumann,singular,helmholtz> : all sides Dirichlet; graded in one direction; Neumann on some sides; Neumann on all and a shift, or none: then up to\n\
+     a constant; a negative shift, with eigenvalues of both signs.  Lines that are folded, and others\n\
+  -messages : of a solve on each rank, and numbers that are sent\n\
   -time : solves are timed, too\n\
   -choice : the level on which PCPATCHMG solves directly instead\n\
   -cells <nx,ny,nz>, -dims <2,3>, -dm_box_degree, -dm_box_space, -dm_box_processes, -dm_box_halo, -dm_vec_type ...\n\n";
@@ -12,7 +14,7 @@ static PetscErrorCode CreateBox(PetscInt dim, const char kind[], DM *dm)
 {
   const PetscReal   D[3] = {1, 2, 0.5};
   DMBoxBoundaryType side[6];
-  PetscBool         graded, mixed, neumann;
+  PetscBool         graded, mixed, neumann, singular, helmholtz;
   PetscInt          cells[3] = {9, 11, 13}, n = 3;
   PetscReal        *v;
 
@@ -20,11 +22,13 @@ static PetscErrorCode CreateBox(PetscInt dim, const char kind[], DM *dm)
   PetscCall(PetscStrcmp(kind, "graded", &graded));
   PetscCall(PetscStrcmp(kind, "mixed", &mixed));
   PetscCall(PetscStrcmp(kind, "neumann", &neumann));
+  PetscCall(PetscStrcmp(kind, "singular", &singular));
+  PetscCall(PetscStrcmp(kind, "helmholtz", &helmholtz));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", cells, &n, NULL));
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, 2, dm));
-  for (int i = 0; i < 6; i++) side[i] = neumann || (mixed && i % 3 == 0) ? DMBOX_NEUMANN : DMBOX_DIRICHLET;
+  for (int i = 0; i < 6; i++) side[i] = neumann || singular || (mixed && i % 3 == 0) ? DMBOX_NEUMANN : DMBOX_DIRICHLET;
   PetscCall(DMBoxSetBoundary(*dm, side));
-  if (!graded) PetscCall(DMBoxSetPoisson(*dm, D, neumann ? 3 : 0));
+  if (!graded) PetscCall(DMBoxSetPoisson(*dm, D, neumann ? 3 : (helmholtz ? -300 : 0)));
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(PetscMalloc1(cells[dim - 1] + 1, &v));
   for (PetscInt i = 0; i <= cells[dim - 1]; i++) v[i] = i + 0.01 * PetscSqr((PetscReal)i);
@@ -34,13 +38,28 @@ static PetscErrorCode CreateBox(PetscInt dim, const char kind[], DM *dm)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Check(PetscInt dim, const char kind[], PetscBool timing)
+/* what the rank that sends most sends in a solve */
+static PetscErrorCode PrintMessages(PC pc, Vec b, Vec y)
+{
+  PetscLogDouble sent[2] = {-petsc_isend_ct, -petsc_isend_len};
+
+  PetscFunctionBeginUser;
+  PetscCall(PCApply(pc, b, y));
+  sent[0] += petsc_isend_ct;
+  sent[1] += petsc_isend_len;
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sent, 2, MPI_DOUBLE, MPI_MAX, PETSC_COMM_WORLD));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "  at most %g messages, %g bytes\n", sent[0], sent[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Check(PetscInt dim, const char kind[], PetscBool timing, PetscBool messages)
 {
   DM             dm;
   Mat            A;
   PC             pc;
   Vec            x, y, b;
   PetscRandom    random;
+  MatNullSpace   nullspace;
   PetscReal      norm, error;
   PetscBool      single;
   PetscLogDouble start, end, first = 0, best = PETSC_MAX_REAL;
@@ -71,12 +90,15 @@ static PetscErrorCode Check(PetscInt dim, const char kind[], PetscBool timing)
     else best = PetscMin(best, (end - start) / (timing ? 4 : 1));
   }
   PetscCall(VecAXPY(y, -1, x));
+  PetscCall(MatGetNullSpace(A, &nullspace));
+  if (nullspace) PetscCall(MatNullSpaceRemove(nullspace, y));
   PetscCall(VecNorm(x, NORM_INFINITY, &norm));
   PetscCall(VecNorm(y, NORM_INFINITY, &error));
   PetscCall(PetscStrcmpAny(dm->vectype, &single, VECSINGLE, VECSINGLECUDA, ""));
   if (error <= (single ? 2e-2 : 1e-9) * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %s: exact\n", dim, kind));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT "D %s: WRONG by %g\n", dim, kind, (double)(error / norm)));
   PetscCall(PetscInfo(dm, "error %g\n", (double)(error / norm)));
+  if (messages) PetscCall(PrintMessages(pc, b, y));
   if (timing) {
     PetscInt N;
 
@@ -156,9 +178,9 @@ static PetscErrorCode CheckChoice(PetscInt dim, const char kind[])
 
 int main(int argc, char **argv)
 {
-  char     *kind[4];
-  PetscInt  n = 4, dims[3] = {2, 3}, ndims = 3;
-  PetscBool set, timing = PETSC_FALSE, choice = PETSC_FALSE;
+  char     *kind[6];
+  PetscInt  n = 6, dims[3] = {2, 3}, ndims = 3;
+  PetscBool set, timing = PETSC_FALSE, messages = PETSC_FALSE, choice = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -168,9 +190,10 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-kinds", kind, &n, &set));
   if (!set) n = 0;
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-time", &timing, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-messages", &messages, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-choice", &choice, NULL));
   for (PetscInt i = 0; i < ndims; i++)
-    for (PetscInt j = 0; j < n; j++) PetscCall(choice ? CheckChoice(dims[i], kind[j]) : Check(dims[i], kind[j], timing));
+    for (PetscInt j = 0; j < n; j++) PetscCall(choice ? CheckChoice(dims[i], kind[j]) : Check(dims[i], kind[j], timing, messages));
   for (PetscInt j = 0; j < n; j++) PetscCall(PetscFree(kind[j]));
   PetscCall(PetscFinalize());
   return 0;
@@ -179,7 +202,7 @@ int main(int argc, char **argv)
 /*TEST
 
    testset:
-     args: -kinds uniform,graded,mixed,neumann
+     args: -kinds uniform,graded,mixed,neumann,singular,helmholtz
      output_file: output/direct_all.out
      test:
        suffix: ranks
@@ -188,14 +211,30 @@ int main(int argc, char **argv)
      # slabs, with more numbers to a line than kernels pad for; 2D
      test:
        suffix: slabs
-       nsize: 4
+       nsize: {{4 5}}
        output_file: output/direct_slabs.out
        args: -dims 3 -cells 24,22,30 -dm_box_processes 1,1,-1
      test:
        suffix: plane
        nsize: {{2 5}}
        output_file: output/direct_plane.out
-       args: -dims 2 -cells 44,42
+       args: -dims 2 -cells 44,42 -dm_box_space {{q dgq}}
+     test:
+       suffix: degrees
+       nsize: 3
+       output_file: output/direct_slabs.out
+       args: -dims 3 -cells 6,7,8 -dm_box_degree {{3 4 5 6 7 8}} -dm_box_space {{q dgq}}
+     # pieces of one cell, which at degree 1 has no inner nodes; more ranks than cells
+     test:
+       suffix: pieces
+       nsize: {{5 6}}
+       output_file: output/direct_slabs.out
+       args: -dims 3 -cells 40,30,5 -dm_box_degree {{1 2}} -dm_box_space {{q dgq}} -dm_box_processes -1,1,1
+   # what travels, and what would if all had to: -300 u has eigenvalues of both signs, and is solved by all
+   test:
+     suffix: messages
+     nsize: 3
+     args: -dims 3 -kinds uniform,helmholtz -cells 24,22,30 -messages -dm_box_processes 1,1,-1 -dm_box_space {{q dgq}separate output}
    # the level on which PCPATCHMG solves directly: by an estimate, on all ranks the same, and with the options that force it
    testset:
      args: -choice
@@ -243,7 +282,7 @@ int main(int argc, char **argv)
        args: -kinds uniform -cells 8,8,8 -pc_type single -single_pc_type patchmg -single_mg_coarse_ksp_max_it 1
    testset:
      requires: cuda gpu
-     args: -kinds uniform,graded,mixed,neumann -use_gpu_aware_mpi 0 -dims 3
+     args: -kinds uniform,graded,mixed,neumann,singular,helmholtz -use_gpu_aware_mpi 0 -dims 3
      output_file: output/direct_slabs.out
      test:
        suffix: cuda
@@ -252,6 +291,15 @@ int main(int argc, char **argv)
      test:
        suffix: cuda_shared
        nsize: {{2 3}}
-       args: -dm_vec_type {{cuda singlecuda}} -cells 48,50,56 -dm_box_halo {{auto host}}
+       args: -dm_vec_type {{cuda singlecuda}} -cells 48,50,56 -dm_box_halo {{auto host}} -dm_box_space {{q dgq}}
+     test:
+       suffix: cuda_degrees
+       nsize: 3
+       args: -dm_vec_type {{cuda singlecuda}} -cells 16,15,18 -dm_box_degree {{7 8}} -dm_box_processes 1,1,-1
+     test:
+       suffix: cuda_plane
+       nsize: 2
+       args: -dm_vec_type {{cuda singlecuda}} -dims 2 -cells 512,510 -dm_box_space {{q dgq}}
+       output_file: output/direct_plane.out
 
 TEST*/

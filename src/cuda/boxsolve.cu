@@ -199,24 +199,42 @@ static __global__ void FoldKernel(FoldShape s, const T *__restrict__ from, T *__
 
 /* ---- modes ---- */
 
+/* the modes of a box, planes of n0 times n1 numbers one after another, and what they have to do with the ends of the piece */
+template <typename T>
+struct BoxModes {
+  int      n0, inner, n; /* numbers of a plane, planes */
+  const T *lambda[3];    /* of a plane's directions, and of the last one */
+  const T *alpha, *mass; /* [n][nend] */
+
+  /* what number t of a plane has of the sum of its eigenvalues */
+  __device__ __forceinline__ T mu(int t) const { return lambda[0][t % n0] + lambda[1][t / n0]; }
+  /* zero: the constant of a pure Neumann problem, and numbers that stand for nothing */
+  __device__ __forceinline__ T inverse(T mu, int l) const
+  {
+    const T D = mu + lambda[2][l];
+
+    return D == 0 ? T(0) : 1 / D;
+  }
+  __device__ __forceinline__ T end(int nend, int e, int l, T inverse) const { return alpha[l * nend + e] * inverse + mass[l * nend + e]; }
+};
+
+/* equations of the ends for n numbers of a plane: factors [nunknown][width][n] */
+template <typename T>
+struct BoxJoins {
+  int nunknown, width, copies, n;
+  T  *factors;
+};
+
 template <typename T>
 struct BoxStepsPlan {
-  int          blocks[3], size[3];
-  T           *S[3], *R[3], *lambda[3]; /* R is S with rows and columns exchanged, block by block: cuBLAS is up to a fifth slower with S in its place */
-  PlanMemory   memory = {};
-  cudaStream_t side   = NULL; /* for copies to other GPUs, made when they are needed; as are the events, of the main stream and of copies */
-  cudaEvent_t  forked, done[PATCHFD_BOX_MARKS];
+  int         blocks[3], size[3];
+  T          *S[3], *R[3]; /* R is S with rows and columns exchanged, block by block: cuBLAS is up to a fifth slower with S in its place */
+  BoxModes<T> modes;
+  BoxJoins<T> joins;
+  int         nend, nkeep;
+  PlanMemory  memory = {};
 
-  PetscErrorCode free()
-  {
-    PetscFunctionBegin;
-    PetscCall(memory.free());
-    if (!side) PetscFunctionReturn(PETSC_SUCCESS);
-    for (cudaEvent_t e : done) PetscCallCUDA(cudaEventDestroy(e));
-    PetscCallCUDA(cudaEventDestroy(forked));
-    PetscCallCUDA(cudaStreamDestroy(side));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  PetscErrorCode free() { return memory.free(); }
 };
 
 /* a factor of a batch of products, and how far it is to that of the next */
@@ -228,60 +246,186 @@ struct Factor {
   cublasOperation_t op;
 };
 
-/* C = A B, or with `add` C += A B */
+/* C = A B */
 template <typename T>
-static cublasStatus_t Gemm(cublasHandle_t h, int m, int n, int k, Factor<T> A, Factor<T> B, bool add, T *C, int lead, long long stride, int batch)
+static cublasStatus_t Gemm(cublasHandle_t h, int m, int n, int k, Factor<T> A, Factor<T> B, T *C, int lead, long long stride, int batch)
 {
-  const T one = 1, beta = add ? 1 : 0;
+  const T one = 1, zero = 0;
 
-  if constexpr (sizeof(T) == 8) return cublasDgemmStridedBatched(h, A.op, B.op, m, n, k, &one, A.a, A.lead, A.stride, B.a, B.lead, B.stride, &beta, C, lead, stride, batch);
-  else return cublasSgemmStridedBatched(h, A.op, B.op, m, n, k, &one, A.a, A.lead, A.stride, B.a, B.lead, B.stride, &beta, C, lead, stride, batch);
+  if constexpr (sizeof(T) == 8) return cublasDgemmStridedBatched(h, A.op, B.op, m, n, k, &one, A.a, A.lead, A.stride, B.a, B.lead, B.stride, &zero, C, lead, stride, batch);
+  else return cublasSgemmStridedBatched(h, A.op, B.op, m, n, k, &one, A.a, A.lead, A.stride, B.a, B.lead, B.stride, &zero, C, lead, stride, batch);
 }
 
-/* a range of modes, x fastest */
-template <typename T>
-struct ModeRange {
-  int      n[3];
-  const T *lambda[3]; /* of the first */
-};
-
-template <typename T>
-static __global__ void DivideKernel(ModeRange<T> r, T *__restrict__ u)
+/* a thread has a number of all planes of a part, with z at its ends */
+template <typename T, int NEND>
+static __global__ void DivideKernel(BoxModes<T> m, const T *__restrict__ ends, T *__restrict__ u)
 {
-  const int i = blockIdx.x * blockDim.x + threadIdx.x, k = blockIdx.z;
+  const int t = blockIdx.x * blockDim.x + threadIdx.x;
 
-  if (i >= r.n[0]) return;
-  const T lambda = r.lambda[0][i] + r.lambda[2][k];
+  if (t >= m.inner) return;
+  const T mu = m.mu(t);
+  T       z[NEND + 1];
 
-  for (int j = blockIdx.y * blockDim.y + threadIdx.y; j < r.n[1]; j += gridDim.y * blockDim.y) {
-    T      *at = u + ((size_t)k * r.n[1] + j) * r.n[0] + i;
-    const T D  = lambda + r.lambda[1][j];
+#pragma unroll
+  for (int e = 0; e < NEND; e++) z[e] = ends[(size_t)e * m.inner + t];
+#pragma unroll 4
+  for (int l = blockIdx.y; l < m.n; l += gridDim.y) {
+    T      *at      = u + (size_t)l * m.inner + t;
+    const T inverse = m.inverse(mu, l);
+    T       x       = *at * inverse;
 
-    *at = D == 0 ? T(0) : *at / D; /* zero: the constant of a pure Neumann problem, and numbers that stand for nothing */
+#pragma unroll
+    for (int e = 0; e < NEND; e++) x -= m.end(NEND, e, l, inverse) * z[e];
+    *at = x;
   }
+}
+
+static constexpr int ends_numbers = 32, ends_parts = 16; /* of a block: numbers of a plane, threads for the planes of each */
+
+/* what all planes do at the ends; those of nodes have a number of their own there */
+template <typename T, int NEND>
+static __global__ void EndsKernel(BoxModes<T> m, int nkeep, const T *__restrict__ u, T *__restrict__ ends)
+{
+  __shared__ T sums[NEND][ends_parts][ends_numbers];
+  const int    t = blockIdx.x * ends_numbers + threadIdx.x;
+  const T      mu = t < m.inner ? m.mu(t) : T(0);
+  T            g[NEND] = {};
+
+#pragma unroll 4
+  for (int l = threadIdx.y; l < m.n && t < m.inner; l += ends_parts) {
+    const T x = u[(size_t)l * m.inner + t], inverse = m.inverse(mu, l);
+
+#pragma unroll
+    for (int e = 0; e < NEND; e++) g[e] -= m.end(NEND, e, l, inverse) * x;
+  }
+#pragma unroll
+  for (int e = 0; e < NEND; e++) sums[e][threadIdx.y][threadIdx.x] = g[e];
+  __syncthreads();
+  for (int e = threadIdx.y; e < NEND && t < m.inner; e += ends_parts) {
+    T *at = ends + (size_t)e * m.inner + t, sum = e < nkeep ? *at : T(0);
+
+    for (int i = 0; i < ends_parts; i++) sum += sums[e][i][threadIdx.x];
+    *at = sum;
+  }
+}
+
+/* a thread solves for a number of the planes; unknown i is in plane i * copies, and in the next one */
+template <typename T>
+static __global__ void JoinKernel(BoxJoins<T> j, T *__restrict__ ends)
+{
+  const int    t = blockIdx.x * blockDim.x + threadIdx.x, w = j.width;
+  const size_t n = j.n, step = n * j.copies;
+
+  if (t >= j.n) return;
+  const T *L = j.factors + t;
+  T       *z = ends + t;
+
+  for (int i = 0; i < j.nunknown; i++) {
+    T g = j.copies == 2 ? z[i * step] + z[i * step + n] : z[i * step];
+
+    for (int k = 1; k < w && k <= i; k++) g -= L[(i * w + k) * n] * z[(i - k) * step];
+    z[i * step] = g;
+  }
+  for (int i = j.nunknown - 1; i >= 0; i--) {
+    T x = z[i * step] * L[i * w * n];
+
+    for (int k = 1; k < w && i + k < j.nunknown; k++) x -= L[((i + k) * w + k) * n] * z[(i + k) * step];
+    z[i * step] = x;
+    if (j.copies == 2) z[i * step + n] = x;
+  }
+}
+
+/* R, a number of a plane for each thread, in double precision whatever the factors have */
+template <typename T>
+static __global__ void FactorKernel(const __grid_constant__ PatchFDCut cut, int n0, int first, const double *__restrict__ lambda0, const double *__restrict__ lambda1, BoxJoins<T> j, double *__restrict__ R)
+{
+  const int t = blockIdx.x * blockDim.x + threadIdx.x;
+
+  if (t >= j.n) return;
+  PatchFDCutFactor(&cut, lambda0[(first + t) % n0] + lambda1[(first + t) / n0], (size_t)j.n, R + t);
+  for (int e = 0; e < j.nunknown * j.width; e++) j.factors[(size_t)e * j.n + t] = (T)R[(size_t)e * j.n + t];
 }
 
 template <typename T>
 struct BoxSteps {
-  static PetscErrorCode create(const PatchFDBoxLine line[3], void **plan)
+  static constexpr int threads = 128;
+
+  static PetscErrorCode lines(const PatchFDBoxSteps *s, BoxStepsPlan<T> *p)
   {
-    BoxStepsPlan<T> *p = new BoxStepsPlan<T>;
+    const int order[3] = {0, 3 - s->last, s->last};
+    T        *lambda;
 
     PetscFunctionBegin;
-    *plan = p;
     for (int d = 0; d < 3; d++) {
-      p->blocks[d] = (int)line[d].blocks;
-      p->size[d]   = (int)line[d].size;
-      const size_t           h = (size_t)line[d].size, hh = h * h;
-      std::vector<PetscReal> R(line[d].blocks * hh);
+      const PatchFDBoxLine  *l = &s->line[d];
+      const size_t           h = (size_t)l->size, hh = h * h;
+      std::vector<PetscReal> R(l->blocks * hh);
 
-      for (size_t b = 0; b < (size_t)line[d].blocks; b++)
+      p->blocks[d] = (int)l->blocks;
+      p->size[d]   = (int)l->size;
+      for (size_t b = 0; b < (size_t)l->blocks; b++)
         for (size_t i = 0; i < h; i++)
-          for (size_t j = 0; j < h; j++) R[b * hh + j * h + i] = line[d].S[b * hh + i * h + j];
-      PetscCall(p->memory.upload(R.size(), line[d].S, &p->S[d]));
+          for (size_t j = 0; j < h; j++) R[b * hh + j * h + i] = l->S[b * hh + i * h + j];
+      PetscCall(p->memory.upload(R.size(), l->S, &p->S[d]));
       PetscCall(p->memory.upload(R.size(), R.data(), &p->R[d]));
-      PetscCall(p->memory.upload((size_t)PatchFDBoxLineLength(&line[d]), line[d].lambda, &p->lambda[d]));
     }
+    for (int d = 0; d < 3; d++) {
+      PetscCall(p->memory.upload((size_t)PatchFDBoxLineLength(&s->line[order[d]]), s->line[order[d]].lambda, &lambda));
+      p->modes.lambda[d] = lambda;
+    }
+    p->modes.n0    = (int)PatchFDBoxLineLength(&s->line[0]);
+    p->modes.inner = p->modes.n0 * (int)PatchFDBoxLineLength(&s->line[order[1]]);
+    p->modes.n     = (int)PatchFDBoxLineLength(&s->line[s->last]);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  static PetscErrorCode factor(const PatchFDBoxSteps *s, BoxStepsPlan<T> *p)
+  {
+    const PatchFDBoxLine *l0 = &s->line[0], *l1 = &s->line[3 - s->last];
+    BoxJoins<T>          &j   = p->joins;
+    PatchFDCut            cut = *s->cut;
+    PlanMemory            set = {};
+    double               *lambda0, *lambda1, *numbers, *R;
+    cudaStream_t          stream;
+
+    PetscFunctionBegin;
+    j = {(int)cut.nunknown, (int)cut.width, (int)PatchFDCutCopies(&cut), (int)s->n, NULL};
+    PetscCall(p->memory.malloc((size_t)j.nunknown * j.width * j.n, &j.factors));
+    if (!j.n) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(set.upload((size_t)PatchFDBoxLineLength(l0), l0->lambda, &lambda0));
+    PetscCall(set.upload((size_t)PatchFDBoxLineLength(l1), l1->lambda, &lambda1));
+    PetscCall(set.upload((size_t)cut.size, cut.lambda, &numbers));
+    PetscCall(set.upload((size_t)cut.npiece + 1, cut.first, &cut.first));
+    PetscCall(set.malloc((size_t)j.nunknown * j.width * j.n, &R));
+    cut.alpha  = numbers + (s->cut->alpha - s->cut->lambda);
+    cut.mass   = numbers + (s->cut->mass - s->cut->lambda);
+    cut.A      = numbers + (s->cut->A - s->cut->lambda);
+    cut.M      = numbers + (s->cut->M - s->cut->lambda);
+    cut.lambda = numbers;
+    PetscCall(Stream(&stream));
+    FactorKernel<T><<<(j.n + threads - 1) / threads, threads, 0, stream>>>(cut, p->modes.n0, (int)s->first, lambda0, lambda1, j, R);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCallCUDA(cudaStreamSynchronize(stream));
+    PetscCall(set.free());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
+  static PetscErrorCode create(const PatchFDBoxSteps *s, void **plan)
+  {
+    BoxStepsPlan<T> *p = new BoxStepsPlan<T>;
+    T               *alpha, *mass;
+
+    PetscFunctionBegin;
+    *plan    = p;
+    p->nend  = (int)s->nend;
+    p->nkeep = (int)s->nkeep;
+    PetscCall(lines(s, p));
+    if (!s->nend) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(p->memory.upload((size_t)p->modes.n * p->nend, s->alpha, &alpha));
+    PetscCall(p->memory.upload((size_t)p->modes.n * p->nend, s->mass, &mass));
+    p->modes.alpha = alpha;
+    p->modes.mass  = mass;
+    PetscCall(factor(s, p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -302,127 +446,103 @@ struct BoxSteps {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  static PetscErrorCode product(void *plan, const PatchFDBoxProduct *q, PetscBool back, PetscBool add, void *numbers, void *modes)
+  static PetscErrorCode product(void *plan, int d, PetscInt ninner, PetscInt nouter, PetscBool back, void *numbers, void *modes)
   {
     const BoxStepsPlan<T> *p = (const BoxStepsPlan<T> *)plan;
-    const int              h = p->size[q->d], n = q->all ? h : (int)q->n, inner = (int)q->inner, outer = (int)q->outer, lx = (int)q->numbers, ly = (int)q->modes;
+    const int              h = p->size[d], length = p->blocks[d] * h, inner = (int)ninner, outer = (int)nouter;
     const bool             lines = inner > 1 && outer > 1; /* a batch of lines, for each block; or of blocks */
-    const int              blocks = q->all ? p->blocks[q->d] : 1, batch = lines ? outer : blocks;
-    const long long        sS = lines ? 0 : (long long)h * h, sx = (long long)inner * (lines ? lx : h), sy = (long long)inner * (lines ? ly : h);
+    const int              batch = lines ? outer : p->blocks[d];
+    const long long        sS = lines ? 0 : (long long)h * h, sx = (long long)inner * (lines ? length : h);
     cublasHandle_t         cublas;
 
     PetscFunctionBegin;
-    if (!n || !inner || !outer) PetscFunctionReturn(PETSC_SUCCESS);
+    if (!h || !inner || !outer) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(PetscCUBLASGetHandle(&cublas));
     PetscCall(PetscLogGpuTimeBegin());
-    for (int b = 0; b < (lines ? blocks : 1); b++) {
-      const size_t at = q->all ? (size_t)b * h * h : (size_t)q->block * h * h;
-      const T *S = p->S[q->d] + at + (q->all ? 0 : q->first), *R = p->R[q->d] + at + (q->all ? 0 : (size_t)q->first * h);
+    for (int b = 0; b < (lines ? p->blocks[d] : 1); b++) {
+      const T *S = p->S[d] + (size_t)b * h * h, *R = p->R[d] + (size_t)b * h * h;
       T       *x = (T *)numbers + (size_t)b * h * inner, *y = (T *)modes + (size_t)b * h * inner;
 
       /* BLAS reads our row-major S as its transpose */
-      if (inner == 1 && back) PetscCallCUBLAS(Gemm<T>(cublas, h, outer, n, {S, h, sS, CUBLAS_OP_T}, {y, ly, sy, CUBLAS_OP_N}, (bool)add, x, lx, sx, batch));
-      else if (inner == 1) PetscCallCUBLAS(Gemm<T>(cublas, n, outer, h, {S, h, sS, CUBLAS_OP_N}, {x, lx, sx, CUBLAS_OP_N}, (bool)add, y, ly, sy, batch));
-      else if (back) PetscCallCUBLAS(Gemm<T>(cublas, inner, h, n, {y, inner, sy, CUBLAS_OP_N}, {R, h, sS, CUBLAS_OP_T}, (bool)add, x, inner, sx, batch));
-      else PetscCallCUBLAS(Gemm<T>(cublas, inner, n, h, {x, inner, sx, CUBLAS_OP_N}, {S, h, sS, CUBLAS_OP_T}, (bool)add, y, inner, sy, batch));
+      if (inner == 1 && back) PetscCallCUBLAS(Gemm<T>(cublas, h, outer, h, {S, h, sS, CUBLAS_OP_T}, {y, length, sx, CUBLAS_OP_N}, x, length, sx, batch));
+      else if (inner == 1) PetscCallCUBLAS(Gemm<T>(cublas, h, outer, h, {S, h, sS, CUBLAS_OP_N}, {x, length, sx, CUBLAS_OP_N}, y, length, sx, batch));
+      else if (back) PetscCallCUBLAS(Gemm<T>(cublas, inner, h, h, {y, inner, sx, CUBLAS_OP_N}, {R, h, sS, CUBLAS_OP_T}, x, inner, sx, batch));
+      else PetscCallCUBLAS(Gemm<T>(cublas, inner, h, h, {x, inner, sx, CUBLAS_OP_N}, {S, h, sS, CUBLAS_OP_T}, y, inner, sx, batch));
     }
     PetscCall(PetscLogGpuTimeEnd());
-    PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)blocks * h * n * inner * outer));
+    PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)length * h * inner * outer));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  static PetscErrorCode divide(void *plan, const PatchFDRange range, void *modes)
+  /* a thread has eight numbers */
+  template <int NEND>
+  static void launchDivide(const BoxModes<T> &m, const T *ends, T *u, cudaStream_t stream)
+  {
+    const int blocks = (m.inner + threads - 1) / threads;
+
+    DivideKernel<T, NEND><<<dim3(blocks, PetscMin(65535, PetscMax(1, (m.n + 7) / 8))), threads, 0, stream>>>(m, ends, u);
+  }
+
+  static PetscErrorCode divide(void *plan, const void *ends, void *modes)
   {
     const BoxStepsPlan<T> *p = (const BoxStepsPlan<T> *)plan;
-    ModeRange<T>           r;
+    const BoxModes<T>     &m = p->modes;
     cudaStream_t           stream;
 
     PetscFunctionBegin;
-    if (!PatchFDRangeSize(range)) PetscFunctionReturn(PETSC_SUCCESS);
-    for (int d = 0; d < 3; d++) {
-      r.n[d]      = (int)(range[d][1] - range[d][0]);
-      r.lambda[d] = p->lambda[d] + range[d][0];
-    }
+    if (!m.inner || !m.n) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(Stream(&stream));
     PetscCall(PetscLogGpuTimeBegin());
-    DivideKernel<T><<<dim3((r.n[0] + 127) / 128, PetscMin((r.n[1] + 7) / 8, 65535), r.n[2]), 128, 0, stream>>>(r, (T *)modes);
+    switch (p->nend) {
+    case 0: launchDivide<0>(m, (const T *)ends, (T *)modes, stream); break;
+    case 1: launchDivide<1>(m, (const T *)ends, (T *)modes, stream); break;
+    case 2: launchDivide<2>(m, (const T *)ends, (T *)modes, stream); break;
+    default: launchDivide<4>(m, (const T *)ends, (T *)modes, stream); break;
+    }
     PetscCallCUDA(cudaGetLastError());
     PetscCall(PetscLogGpuTimeEnd());
-    PetscCall(PetscLogGpuFlops(3.0 * (PetscLogDouble)PatchFDRangeSize(range)));
+    PetscCall(PetscLogGpuFlops((PetscLogDouble)m.inner * m.n * (3 + 4 * p->nend)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  /* ---- to the memory of other ranks ---- */
+  /* ---- ends of pieces ---- */
 
-  static PetscErrorCode share(void *array, char handle[PATCHFD_BOX_HANDLE])
+  static PetscErrorCode ends(void *plan, const void *modes, void *ends)
   {
-    cudaIpcMemHandle_t h;
+    const BoxStepsPlan<T> *p    = (const BoxStepsPlan<T> *)plan;
+    const BoxModes<T>     &m    = p->modes;
+    const int              grid = (m.inner + ends_numbers - 1) / ends_numbers;
+    const dim3             block(ends_numbers, ends_parts);
+    cudaStream_t           stream;
 
     PetscFunctionBegin;
-    static_assert(sizeof(h) == PATCHFD_BOX_HANDLE, "CUDA's handles have another size");
-    PetscCallCUDA(cudaIpcGetMemHandle(&h, array));
-    memcpy(handle, &h, sizeof(h));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-
-  static PetscErrorCode open(const char handle[PATCHFD_BOX_HANDLE], void **array)
-  {
-    cudaIpcMemHandle_t h;
-
-    PetscFunctionBegin;
-    memcpy(&h, handle, sizeof(h));
-    PetscCallCUDA(cudaIpcOpenMemHandle(array, h, cudaIpcMemLazyEnablePeerAccess));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-
-  static PetscErrorCode close(void *array)
-  {
-    PetscFunctionBegin;
-    PetscCallCUDA(cudaDeviceSynchronize());
-    PetscCallCUDA(cudaIpcCloseMemHandle(array));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-
-  static PetscErrorCode fork(void *plan)
-  {
-    BoxStepsPlan<T> *p = (BoxStepsPlan<T> *)plan;
-    cudaStream_t     stream;
-
-    PetscFunctionBegin;
+    if (!m.inner) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(Stream(&stream));
-    if (!p->side) {
-      PetscCallCUDA(cudaStreamCreateWithFlags(&p->side, cudaStreamNonBlocking));
-      PetscCallCUDA(cudaEventCreateWithFlags(&p->forked, cudaEventDisableTiming));
-      for (cudaEvent_t &e : p->done) PetscCallCUDA(cudaEventCreateWithFlags(&e, cudaEventDisableTiming));
+    PetscCall(PetscLogGpuTimeBegin());
+    switch (p->nend) {
+    case 1: EndsKernel<T, 1><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends); break;
+    case 2: EndsKernel<T, 2><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends); break;
+    default: EndsKernel<T, 4><<<grid, block, 0, stream>>>(m, p->nkeep, (const T *)modes, (T *)ends); break;
     }
-    PetscCallCUDA(cudaEventRecord(p->forked, stream));
-    PetscCallCUDA(cudaStreamWaitEvent(p->side, p->forked));
+    PetscCallCUDA(cudaGetLastError());
+    PetscCall(PetscLogGpuTimeEnd());
+    PetscCall(PetscLogGpuFlops(2.0 * (PetscLogDouble)m.inner * m.n * (1 + 2 * p->nend)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  static PetscErrorCode put(void *plan, size_t n, const void *from, void *to)
+  static PetscErrorCode join(void *plan, void *ends)
   {
-    PetscFunctionBegin;
-    if (n) PetscCallCUDA(cudaMemcpyAsync(to, from, n * sizeof(T), cudaMemcpyDeviceToDevice, ((BoxStepsPlan<T> *)plan)->side));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-
-  static PetscErrorCode mark(void *plan, int i)
-  {
-    BoxStepsPlan<T> *p = (BoxStepsPlan<T> *)plan;
+    const BoxJoins<T> &j = ((const BoxStepsPlan<T> *)plan)->joins;
+    cudaStream_t       stream;
 
     PetscFunctionBegin;
-    PetscCallCUDA(cudaEventRecord(p->done[i], p->side));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
-
-  static PetscErrorCode wait(void *plan, int i)
-  {
-    cudaStream_t stream;
-
-    PetscFunctionBegin;
+    if (!j.n) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(Stream(&stream));
-    PetscCallCUDA(cudaStreamWaitEvent(stream, ((BoxStepsPlan<T> *)plan)->done[i]));
+    PetscCall(PetscLogGpuTimeBegin());
+    JoinKernel<T><<<(j.n + threads - 1) / threads, threads, 0, stream>>>(j, (T *)ends);
+    PetscCallCUDA(cudaGetLastError());
+    PetscCall(PetscLogGpuTimeEnd());
+    PetscCall(PetscLogGpuFlops((PetscLogDouble)j.n * j.nunknown * (4 * j.width - 3)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 };
@@ -436,14 +556,9 @@ struct BoxSteps {
     .fold    = patchfd::BoxSteps<T>::move<false>, \
     .unfold  = patchfd::BoxSteps<T>::move<true>, \
     .product = patchfd::BoxSteps<T>::product, \
+    .ends    = patchfd::BoxSteps<T>::ends, \
+    .join    = patchfd::BoxSteps<T>::join, \
     .divide  = patchfd::BoxSteps<T>::divide, \
-    .share   = patchfd::BoxSteps<T>::share, \
-    .open    = patchfd::BoxSteps<T>::open, \
-    .close   = patchfd::BoxSteps<T>::close, \
-    .fork    = patchfd::BoxSteps<T>::fork, \
-    .put     = patchfd::BoxSteps<T>::put, \
-    .mark    = patchfd::BoxSteps<T>::mark, \
-    .wait    = patchfd::BoxSteps<T>::wait, \
   }
 
 const struct _PatchFDBoxKernels PatchFDBoxCUDADouble = BOX_TABLE(double);

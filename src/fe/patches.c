@@ -364,6 +364,23 @@ static PetscErrorCode PatchEigenCreate(const PatchFDLine *line, const PatchFDBan
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+void PatchFDPieceFree(const PatchFDLine *line, PetscInt first, PetscInt end, PetscInt *row, PetscInt *n)
+{
+  const Patch p = GetPatch(line, first, end);
+
+  *row = p.row;
+  *n   = p.n;
+}
+
+PetscErrorCode PatchFDPieceEigenCreate(const PatchFDLine *line, const PatchFDBand *M, const PatchFDBand *A, PetscInt first, PetscInt end, PatchFDEigen *e)
+{
+  const Patch p = GetPatch(line, first, end);
+
+  PetscFunctionBegin;
+  PetscCall(PatchEigenCreate(line, M, A, &p, e));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* only in a line of one cell can there be nothing free */
 static PetscInt CountPatches(const PatchFDLine *line)
 {

@@ -11,6 +11,14 @@ extern void GEMM(const char *, const char *, const PetscBLASInt *, const PetscBL
 typedef struct {
   PetscInt blocks[3], size[3];
   REAL    *S[3], *lambda[3];
+  int      last, other;  /* the last direction, and the second one of its planes */
+  PetscInt inner, modes; /* of the planes of numbers; how many there are */
+  PetscInt nend, nkeep;
+  REAL    *alpha, *mass; /* [modes][nend] */
+  REAL    *row[2];       /* of numbers, room */
+  /* equations of the ends, for n numbers of a plane: factors [nunknown][width][n] */
+  PetscInt nunknown, width, copies, n;
+  REAL    *factors;
 } BoxSolvePlan;
 
 static PetscErrorCode BoxSolveDestroy(void **plan)
@@ -23,23 +31,56 @@ static PetscErrorCode BoxSolveDestroy(void **plan)
     PetscCall(PetscFree(p->S[d]));
     PetscCall(PetscFree(p->lambda[d]));
   }
+  PetscCall(PetscFree2(p->row[0], p->row[1]));
+  PetscCall(PetscFree(p->alpha));
+  PetscCall(PetscFree(p->mass));
+  PetscCall(PetscFree(p->factors));
   PetscCall(PetscFree(*plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BoxSolveCreate(const PatchFDBoxLine line[3], void **plan)
+static PetscErrorCode BoxSolveFactor(const PatchFDBoxSteps *s, BoxSolvePlan *p)
+{
+  const PatchFDBoxLine *first = &s->line[0], *other = &s->line[p->other];
+  const PetscInt        n0    = PatchFDBoxLineLength(first);
+  PetscReal            *R;
+
+  PetscFunctionBegin;
+  p->nunknown = s->cut->nunknown;
+  p->width    = s->cut->width;
+  p->copies   = PatchFDCutCopies(s->cut);
+  p->n        = s->n;
+  PetscCall(PetscMalloc1((size_t)p->nunknown * p->width * p->n, &R));
+  for (PetscInt i = 0; i < s->n; i++) PatchFDCutFactor(s->cut, first->lambda[(s->first + i) % n0] + other->lambda[(s->first + i) / n0], (size_t)s->n, R + i);
+  PetscCall(RealCopy((size_t)p->nunknown * p->width * p->n, R, &p->factors));
+  PetscCall(PetscFree(R));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BoxSolveCreate(const PatchFDBoxSteps *s, void **plan)
 {
   BoxSolvePlan *p;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
+  *plan    = p;
+  p->last  = s->last;
+  p->other = 3 - s->last;
+  p->nend  = s->nend;
+  p->nkeep = s->nkeep;
   for (int d = 0; d < 3; d++) {
-    p->blocks[d] = line[d].blocks;
-    p->size[d]   = line[d].size;
-    PetscCall(RealCopy((size_t)line[d].blocks * line[d].size * line[d].size, line[d].S, &p->S[d]));
-    PetscCall(RealCopy((size_t)PatchFDBoxLineLength(&line[d]), line[d].lambda, &p->lambda[d]));
+    p->blocks[d] = s->line[d].blocks;
+    p->size[d]   = s->line[d].size;
+    PetscCall(RealCopy((size_t)s->line[d].blocks * s->line[d].size * s->line[d].size, s->line[d].S, &p->S[d]));
+    PetscCall(RealCopy((size_t)PatchFDBoxLineLength(&s->line[d]), s->line[d].lambda, &p->lambda[d]));
   }
-  *plan = p;
+  p->modes = PatchFDBoxLineLength(&s->line[p->last]);
+  p->inner = PatchFDBoxLineLength(&s->line[0]) * PatchFDBoxLineLength(&s->line[p->other]);
+  PetscCall(PetscMalloc2(PatchFDBoxLineLength(&s->line[0]), &p->row[0], PatchFDBoxLineLength(&s->line[0]), &p->row[1]));
+  if (!s->nend) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(RealCopy((size_t)p->modes * s->nend, s->alpha, &p->alpha));
+  PetscCall(RealCopy((size_t)p->modes * s->nend, s->mass, &p->mass));
+  PetscCall(BoxSolveFactor(s, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,55 +198,118 @@ static PetscErrorCode BoxSolveUnfold(const PatchFDBoxFold *f, const void *folded
 
 /* ---- modes ---- */
 
-static PetscErrorCode BoxSolveProduct(void *plan, const PatchFDBoxProduct *q, PetscBool back, PetscBool add, void *numbers, void *modes)
+static PetscErrorCode BoxSolveProduct(void *plan, int d, PetscInt ninner, PetscInt nouter, PetscBool back, void *numbers, void *modes)
 {
-  const BoxSolvePlan *p    = (const BoxSolvePlan *)plan;
-  const PetscInt      size = p->size[q->d], count = q->all ? size : q->n, blocks = q->all ? p->blocks[q->d] : 1;
-  const REAL         *S    = p->S[q->d] + (q->all ? 0 : (size_t)q->block * size * size + q->first), one = 1, beta = add ? 1 : 0;
-  PetscBLASInt        h, n, inner, outer, lx, ly;
+  const BoxSolvePlan *p   = (const BoxSolvePlan *)plan;
+  const PetscInt      length = p->blocks[d] * p->size[d];
+  const REAL         *S   = p->S[d], one = 1, zero = 0;
+  PetscBLASInt        h, l, inner, outer;
 
   PetscFunctionBegin;
-  if (!count || !q->inner || !q->outer) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscBLASIntCast(size, &h));
-  PetscCall(PetscBLASIntCast(count, &n));
-  PetscCall(PetscBLASIntCast(q->inner, &inner));
-  PetscCall(PetscBLASIntCast(q->outer, &outer));
-  PetscCall(PetscBLASIntCast(q->numbers, &lx));
-  PetscCall(PetscBLASIntCast(q->modes, &ly));
-  for (PetscInt b = 0; b < blocks; b++) {
-    REAL *x = (REAL *)numbers + b * size * q->inner, *y = (REAL *)modes + b * size * q->inner;
+  if (!length || !ninner || !nouter) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscBLASIntCast(p->size[d], &h));
+  PetscCall(PetscBLASIntCast(length, &l));
+  PetscCall(PetscBLASIntCast(ninner, &inner));
+  PetscCall(PetscBLASIntCast(nouter, &outer));
+  for (PetscInt b = 0; b < p->blocks[d]; b++) {
+    REAL *x = (REAL *)numbers + b * p->size[d] * ninner, *y = (REAL *)modes + b * p->size[d] * ninner;
 
     /* BLAS reads our row-major S as its transpose */
     if (inner == 1) {
-      if (back) GEMM("T", "N", &h, &outer, &n, &one, S, &h, y, &ly, &beta, x, &lx);
-      else GEMM("N", "N", &n, &outer, &h, &one, S, &h, x, &lx, &beta, y, &ly);
+      if (back) GEMM("T", "N", &h, &outer, &h, &one, S, &h, y, &l, &zero, x, &l);
+      else GEMM("N", "N", &h, &outer, &h, &one, S, &h, x, &l, &zero, y, &l);
     } else {
-      for (PetscBLASInt k = 0; k < outer; k++, x += (size_t)inner * lx, y += (size_t)inner * ly) {
-        if (back) GEMM("N", "N", &inner, &h, &n, &one, y, &inner, S, &h, &beta, x, &inner);
-        else GEMM("N", "T", &inner, &n, &h, &one, x, &inner, S, &h, &beta, y, &inner);
+      for (PetscBLASInt k = 0; k < outer; k++, x += (size_t)inner * l, y += (size_t)inner * l) {
+        if (back) GEMM("N", "N", &inner, &h, &h, &one, y, &inner, S, &h, &zero, x, &inner);
+        else GEMM("N", "T", &inner, &h, &h, &one, x, &inner, S, &h, &zero, y, &inner);
       }
     }
-    S += (size_t)size * size;
+    S += (size_t)h * h;
   }
-  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)blocks * size * count * q->inner * q->outer));
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)length * p->size[d] * ninner * nouter));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BoxSolveDivide(void *plan, const PatchFDRange r, void *modes)
+/* 1 / (lambda + mu) for row j of the planes of a mode of the last direction.  Zero for the constant of a pure Neumann problem, and for numbers that stand for nothing */
+static void BoxSolveInverses(const BoxSolvePlan *p, PetscInt mode, PetscInt j, PetscInt n0, REAL inverse[])
 {
-  const BoxSolvePlan *p = (const BoxSolvePlan *)plan;
-  REAL               *u = (REAL *)modes;
+  const REAL *lambda0 = p->lambda[0], lambda = p->lambda[p->last][mode] + p->lambda[p->other][j];
+
+  for (PetscInt i = 0; i < n0; i++) {
+    const REAL D = lambda0[i] + lambda;
+
+    inverse[i] = D == 0 ? 0 : 1 / D;
+  }
+}
+
+static PetscErrorCode BoxSolveEnds(void *plan, const void *modes, void *ends)
+{
+  const BoxSolvePlan *p  = (const BoxSolvePlan *)plan;
+  const PetscInt      n0 = p->blocks[0] * p->size[0], rows = p->blocks[p->other] * p->size[p->other];
+  REAL               *inverse = p->row[0];
 
   PetscFunctionBegin;
-  for (PetscInt k = r[2][0]; k < r[2][1]; k++) {
-    for (PetscInt j = r[1][0]; j < r[1][1]; j++) {
-      for (PetscInt i = r[0][0]; i < r[0][1]; i++, u++) {
-        const REAL D = p->lambda[0][i] + p->lambda[1][j] + p->lambda[2][k];
+  for (PetscInt e = p->nkeep; e < p->nend; e++) PetscCall(PetscArrayzero((REAL *)ends + (size_t)e * p->inner, p->inner));
+  for (PetscInt j = 0; j < rows; j++) {
+    for (PetscInt l = 0; l < p->modes; l++) {
+      const REAL *u = (const REAL *)modes + (size_t)l * p->inner + j * n0;
 
-        *u = D == 0 ? 0 : *u / D; /* zero: the constant of a pure Neumann problem, and numbers that stand for nothing */
+      BoxSolveInverses(p, l, j, n0, inverse);
+      for (PetscInt e = 0; e < p->nend; e++) {
+        const REAL alpha = p->alpha[l * p->nend + e], mass = p->mass[l * p->nend + e];
+        REAL      *g = (REAL *)ends + (size_t)e * p->inner + j * n0;
+
+        for (PetscInt i = 0; i < n0; i++) g[i] -= u[i] * (alpha * inverse[i] + mass);
       }
     }
   }
-  PetscCall(PetscLogFlops(3.0 * (PetscLogDouble)PatchFDRangeSize(r)));
+  PetscCall(PetscLogFlops(2.0 * (PetscLogDouble)p->inner * p->modes * (1 + 2 * p->nend)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BoxSolveJoin(void *plan, void *ends)
+{
+  const BoxSolvePlan *p = (const BoxSolvePlan *)plan;
+  const PetscInt      n = p->n, w = p->width, c = p->copies;
+  REAL               *z = (REAL *)ends; /* unknown i begins at z + i * c * n */
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < p->nunknown; i++) {
+    for (PetscInt q = 0; q < n && c == 2; q++) z[i * c * n + q] += z[(i * c + 1) * n + q];
+    for (PetscInt j = 1; j <= PetscMin(w - 1, i); j++)
+      for (PetscInt q = 0; q < n; q++) z[i * c * n + q] -= p->factors[(i * w + j) * n + q] * z[(i - j) * c * n + q];
+  }
+  for (PetscInt i = p->nunknown - 1; i >= 0; i--) {
+    for (PetscInt q = 0; q < n; q++) z[i * c * n + q] *= p->factors[i * w * n + q];
+    for (PetscInt j = 1; j < w && i + j < p->nunknown; j++)
+      for (PetscInt q = 0; q < n; q++) z[i * c * n + q] -= p->factors[((i + j) * w + j) * n + q] * z[(i + j) * c * n + q];
+    if (c == 2) PetscCall(PetscArraycpy(z + (i * c + 1) * n, z + i * c * n, n));
+  }
+  PetscCall(PetscLogFlops((PetscLogDouble)n * p->nunknown * (4 * w - 3)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode BoxSolveDivide(void *plan, const void *ends, void *modes)
+{
+  const BoxSolvePlan *p  = (const BoxSolvePlan *)plan;
+  const PetscInt      n0 = p->blocks[0] * p->size[0], rows = p->blocks[p->other] * p->size[p->other];
+  REAL               *inverse = p->row[0], *carried = p->row[1];
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < p->modes; l++) {
+    for (PetscInt j = 0; j < rows; j++) {
+      REAL *u = (REAL *)modes + (size_t)l * p->inner + j * n0;
+
+      BoxSolveInverses(p, l, j, n0, inverse);
+      for (PetscInt i = 0; i < n0; i++) carried[i] = 0;
+      for (PetscInt e = 0; e < p->nend; e++) {
+        const REAL *z = (const REAL *)ends + (size_t)e * p->inner + j * n0, alpha = p->alpha[l * p->nend + e], mass = p->mass[l * p->nend + e];
+
+        for (PetscInt i = 0; i < n0; i++) carried[i] += (alpha * inverse[i] + mass) * z[i];
+      }
+      for (PetscInt i = 0; i < n0; i++) u[i] = u[i] * inverse[i] - carried[i];
+    }
+  }
+  PetscCall(PetscLogFlops((PetscLogDouble)p->inner * p->modes * (3 + 4 * p->nend)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

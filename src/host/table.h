@@ -85,5 +85,7 @@ const struct _PatchFDBoxKernels BOX_TABLE = {
   .fold    = BoxSolveFold,
   .unfold  = BoxSolveUnfold,
   .product = BoxSolveProduct,
+  .ends    = BoxSolveEnds,
+  .join    = BoxSolveJoin,
   .divide  = BoxSolveDivide,
 };

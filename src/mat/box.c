@@ -82,9 +82,13 @@ PetscErrorCode MatBoxReset(Mat_Box *m)
   for (PetscInt i = 0; i < m->form.nband; i++) PetscCall(PatchFDBandDestroy(&m->form.band[i]));
   PetscCall(PetscMemzero(&m->form, sizeof(m->form)));
   for (int i = 0; i < MATBOX_NUM_LOCALS; i++) PetscCall(MatBoxLocalReset(&m->local[i]));
-  for (int d = 0; d < 3; d++) PetscCall(PatchFDEigenDestroy(&m->whole[d]));
-  m->havewhole = PETSC_FALSE;
-  m->damping   = 0;
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PatchFDEigenDestroy(&m->whole[d]));
+    m->havewhole[d] = PETSC_FALSE;
+  }
+  PetscCall(PatchFDEigenDestroy(&m->piece));
+  PetscCall(PatchFDCutDestroy(&m->cut));
+  m->damping = 0;
   PetscCall(MatBoxFactorReset(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -442,7 +446,6 @@ static PetscErrorCode MatDestroy_Box(Mat A)
     PetscCall(PatchFDHaloDestroy(&m->direct[i].in));
     PetscCall(PatchFDHaloDestroy(&m->direct[i].out));
   }
-  PetscCall(PetscFree(m->slabs));
   PetscCall(DMDestroy(&m->dm));
   PetscCall(PetscFree(m));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxGet_C", NULL));

@@ -69,51 +69,61 @@ static PetscLogDouble RoundingSteps(DM dm, const DM_Box *box, PatchFDKernels ker
   return PetscMax(2, PetscCeilReal(DIGITS / -PetscLog10Real(PetscMin(0.5, 1.2e-10 * ratio))));
 }
 
-/* the mesh after so many coarsenings: unknowns, and multiplications an unknown of the transforms to modes and back */
-static PetscLogDouble MeshUnknowns(const Model *m, PetscInt coarsenings, PetscLogDouble *products)
+static PetscLogDouble MeshNodes(const Model *m, PetscInt coarsenings, PetscInt d)
+{
+  return DMBoxCoarseNodes(&m->box->field[0].line[d], m->halvings[coarsenings][d]);
+}
+
+static PetscLogDouble MeshUnknowns(const Model *m, PetscInt coarsenings)
 {
   PetscLogDouble N = 1;
 
-  *products = 0;
-  for (PetscInt d = 0; d < m->dm->dim; d++) {
-    const PetscLogDouble n = DMBoxCoarseNodes(&m->box->field[0].line[d], m->halvings[coarsenings][d]);
-
-    N *= n;
-    *products += DMBoxIsMirrored(m->box, d) ? n : 2 * n; /* in halves */
-  }
+  for (PetscInt d = 0; d < m->dm->dim; d++) N *= MeshNodes(m, coarsenings, d);
   return N;
 }
 
-static PetscLogDouble DirectSetUpCost(const Model *m, PetscInt coarsenings)
+/* nodes of the lines that a rank diagonalizes: all, but for the last direction where ranks share a direct solve */
+static PetscLogDouble LineNodes(const Model *m, PetscInt coarsenings, PetscInt d, PetscBool shared)
+{
+  return MeshNodes(m, coarsenings, d) / (shared && d == m->dm->dim - 1 ? m->ranks : 1);
+}
+
+static PetscLogDouble DirectSetUpCost(const Model *m, PetscInt coarsenings, PetscBool shared)
 {
   PetscLogDouble time = 0;
 
   for (PetscInt d = 0; d < m->dm->dim; d++) {
-    const PetscLogDouble n = DMBoxCoarseNodes(&m->box->field[0].line[d], m->halvings[coarsenings][d]);
-    PetscBool            shared = PETSC_FALSE;
+    const PetscLogDouble n    = LineNodes(m, coarsenings, d, shared);
+    PetscBool            done = PETSC_FALSE;
 
-    for (PetscInt e = 0; e < d; e++) shared = (PetscBool)(shared || LinesAreEqual(m->box, d, e));
-    if (!shared) time += n * n * (eigen2 + n * eigen3[DMBoxIsMirrored(m->box, d)]);
+    for (PetscInt e = 0; e < d && !(shared && d == m->dm->dim - 1); e++) done = (PetscBool)(done || LinesAreEqual(m->box, d, e));
+    if (!done) time += n * n * (eigen2 + n * eigen3[DMBoxIsMirrored(m->box, d)]);
   }
   return time;
 }
 
-static PetscLogDouble DirectCost(const Model *m, PetscInt coarsenings)
+/* on every rank, which hears of all others' right-hand side; or shared by ranks, which send planes of ends and back, and where a mesh has no slabs what they own before and after it */
+static PetscLogDouble DirectCost(const Model *m, PetscInt coarsenings, PetscBool shared)
 {
-  const Costs         *c = &m->c;
-  PetscLogDouble       products;
-  const PetscLogDouble N = MeshUnknowns(m, coarsenings, &products), work = N * (products * c->multiply + c->pass);
-  const PetscLogDouble all = work + (m->ranks > 1 ? c->latency + N * c->number : 0), shared = work / m->ranks + 4 * (c->latency + N / m->ranks * c->number);
+  const Costs         *c        = &m->c;
+  const PetscInt       last     = m->dm->dim - 1;
+  const PetscLogDouble N        = MeshUnknowns(m, coarsenings), plane = N / MeshNodes(m, coarsenings, last);
+  PetscLogDouble       products = 0, work; /* multiplications an unknown of the transforms to modes and back */
 
-  return c->direct + (m->dm->dim > 1 ? PetscMin(all, shared) : all);
+  for (PetscInt d = 0; d <= last; d++) products += (DMBoxIsMirrored(m->box, d) ? 1 : 2) * LineNodes(m, coarsenings, d, shared); /* in halves */
+  work = N * (products * c->multiply + c->pass);
+  if (!shared) return c->direct + work + (m->ranks > 1 ? c->latency + N * c->number : 0);
+  work = work / m->ranks + 2 * (c->latency + 2 * plane * c->number);
+  for (PetscInt d = 0; d < last; d++)
+    if (m->box->processes[d] > 1) return c->direct + work + 2 * (c->latency + N / m->ranks * c->number);
+  return c->direct + work;
 }
 
 static PetscLogDouble LevelCost(const Model *m, PetscInt coarsenings)
 {
   const PatchFDLine   *line   = &m->box->field[0].line[0];
   const Costs         *c = &m->c;
-  PetscLogDouble       products;
-  const PetscLogDouble N      = MeshUnknowns(m, coarsenings, &products);
+  const PetscLogDouble N      = MeshUnknowns(m, coarsenings);
   const PetscBool      graded = (PetscBool)(m->box->nvertices[0] || m->box->nvertices[1] || m->box->nvertices[2]);
 
   return c->level + N * (graded ? c->graded : 1) * (line->degree == 1 && line->continuity == PATCHFD_CONTINUOUS ? c->point : c->patch[m->dm->dim - 1]) / m->ranks + (m->ranks > 1 ? EXCHANGES * c->latency : 0);
@@ -123,10 +133,11 @@ static PetscLogDouble LevelCost(const Model *m, PetscInt coarsenings)
 static PetscLogDouble SolveCost(const Model *m, PetscInt coarsenings)
 {
   const PetscLogDouble cycles = m->dm->dim == 1 || !coarsenings ? 1 : (m->box->degree == 1 ? 6 : 4), steps = PetscMax(cycles, m->steps);
-  PetscLogDouble       products, time = DirectCost(m, coarsenings) + MeshUnknowns(m, 0, &products) * m->c.krylov / m->ranks;
+  const PetscBool      shared = (PetscBool)(m->ranks > 1 && m->dm->dim > 1 && DirectCost(m, coarsenings, PETSC_TRUE) < DirectCost(m, coarsenings, PETSC_FALSE));
+  PetscLogDouble       time   = DirectCost(m, coarsenings, shared) + MeshUnknowns(m, 0) * m->c.krylov / m->ranks;
 
   for (PetscInt l = 0; l < coarsenings; l++) time += LevelCost(m, l);
-  return DirectSetUpCost(m, coarsenings) + coarsenings * m->c.setup + steps * time;
+  return DirectSetUpCost(m, coarsenings, shared) + coarsenings * m->c.setup + steps * time;
 }
 
 PetscErrorCode MatBoxChooseCoarsenings(DM dm, PetscInt *n, PetscLogDouble *chosen, PetscLogDouble *cycles)

@@ -30,58 +30,97 @@ static int WholeLine(const Mat_Box *m, int d)
   return d;
 }
 
-static PetscErrorCode WholeLinesCreate(Mat_Box *m)
+static PetscErrorCode WholeLineGet(Mat_Box *m, int direction, const PatchFDEigen **e)
 {
   const DM_Box *box = (const DM_Box *)m->dm->data;
+  const int     d   = WholeLine(m, direction);
 
   PetscFunctionBegin;
-  for (int d = 0; d < 3 && !m->havewhole; d++)
-    if (WholeLine(m, d) == d) PetscCall(PatchFDLineEigenCreate(&box->field[0].line[d], m->form.M[0][d], m->form.A[0][d], &m->whole[d]));
-  m->havewhole = PETSC_TRUE;
+  if (!m->havewhole[d]) PetscCall(PatchFDLineEigenCreate(&box->field[0].line[d], m->form.M[0][d], m->form.A[0][d], &m->whole[d]));
+  m->havewhole[d] = PETSC_TRUE;
+  *e              = &m->whole[d];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /*
   On several ranks a small problem is solved by all of them, each of which gathers the right-hand side and keeps what it owns.  A larger one they share
-  (patchfd/private/boxsolve.h): that needs slabs, which a mesh that is cut otherwise is sent to and from.
+  (patchfd/private/boxsolve.h): that needs slabs of cells, which a mesh that is cut otherwise is sent to and from, and a definite operator.
 */
-static PetscBool DirectIsShared(const DM_Box *box, PetscInt dim, PatchFDKernels kern)
-{
-  const PetscLogDouble limit = PetscMemTypeHost(kern->memtype) ? 4e3 : 1e6; /* unknowns: below messages and launches take longer than the work of the others */
-
-  return (PetscBool)(box->halo && dim > 1 && (PetscLogDouble)PatchFDRangeSize(box->field[0].free) >= limit);
-}
-
 static PetscBool DirectHasSlabs(const DM_Box *box, PetscInt dim)
 {
   return (PetscBool)(box->processes[0] == 1 && (dim == 2 || box->processes[1] == 1));
 }
 
-/* free nodes of the last direction: those of the mesh's slabs, or equal parts */
-static PetscErrorCode DirectSlabs(DM dm, PetscInt **node)
+/* in the last direction: those of the mesh's slabs, or equal parts */
+static PetscInt DirectFirstCell(DM dm, PetscMPIInt rank, PetscMPIInt ranks)
 {
-  const DM_Box     *box   = (const DM_Box *)dm->data;
-  const DMBoxField *f     = &box->field[0];
-  const PetscInt    c     = dm->dim - 1, first = f->free[c][0], n = f->free[c][1] - first;
-  const PetscBool   slabs = DirectHasSlabs(box, dm->dim);
-  PetscMPIInt       size;
+  const DM_Box  *box = (const DM_Box *)dm->data;
+  const PetscInt c   = dm->dim - 1;
+
+  return DirectHasSlabs(box, dm->dim) ? box->splits[c][rank] : (PetscInt)((PetscInt64)box->cells[c] * rank / ranks);
+}
+
+static PetscErrorCode DirectIsShared(DM dm, PatchFDKernels kern, PetscBool *shared)
+{
+  const PetscLogDouble limit = PetscMemTypeHost(kern->memtype) ? 4e3 : 1e6; /* unknowns: below messages and launches take longer than the work of the others */
+  const DM_Box        *box   = (const DM_Box *)dm->data;
+  PetscMPIInt          size;
 
   PetscFunctionBegin;
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
-  PetscCall(PetscMalloc1(size + 1, node));
-  (*node)[0] = 0;
-  for (PetscMPIInt r = 0; r < size; r++) {
-    PetscInt lo = 0, end = first + (PetscInt)((PetscInt64)n * (r + 1) / size);
-
-    if (slabs) DMBoxOwnRange(box, f, c, r, &lo, &end);
-    (*node)[r + 1] = PetscMax((*node)[r], PetscMin(n, end - first));
-  }
-  (*node)[size] = n;
+  *shared = (PetscBool)(box->halo && dm->dim > 1 && (PetscLogDouble)PatchFDRangeSize(box->field[0].free) >= limit);
+  for (PetscMPIInt r = 0; r < size && *shared; r++) *shared = (PetscBool)(DirectFirstCell(dm, r, size) < DirectFirstCell(dm, r + 1, size));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the nodes that a rank owns in its global array, or those of its slab */
-static void DirectBox(DM dm, PetscBool slab, const PetscInt node[], PetscMPIInt rank, PatchFDBox *b)
+/* each rank diagonalizes its piece and hears of the others' */
+static PetscErrorCode DirectCutCreate(Mat_Box *m)
+{
+  const MPI_Comm      comm = PetscObjectComm((PetscObject)m->dm);
+  const int           c    = (int)m->dm->dim - 1;
+  const PatchFDLine  *line = &((const DM_Box *)m->dm->data)->field[0].line[c];
+  const PatchFDBand  *M = m->form.M[0][c], *A = m->form.A[0][c];
+  PetscMPIInt         size, me;
+  PetscInt           *cell;
+
+  PetscFunctionBegin;
+  if (m->cut.npiece) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallMPI(MPI_Comm_size(comm, &size));
+  PetscCallMPI(MPI_Comm_rank(comm, &me));
+  PetscCall(PetscMalloc1(size + 1, &cell));
+  for (PetscMPIInt r = 0; r <= size; r++) cell[r] = DirectFirstCell(m->dm, r, size);
+  PetscCall(PatchFDCutCreate(line, A, size, cell, &m->cut));
+  PetscCall(PetscFree(cell));
+  PetscCall(PatchFDCutSetPiece(&m->cut, line, M, A, me, &m->piece));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, m->cut.lambda, m->cut.size, MPIU_REAL, MPI_SUM, comm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* for all sums of eigenvalues of the other directions: otherwise a piece, or some of them, may be singular where the whole is not */
+static PetscErrorCode DirectIsDefinite(Mat_Box *m, PetscBool *definite)
+{
+  PetscReal lo = 0, hi = 0;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDEigen *e;
+    PetscReal           least = PETSC_MAX_REAL, most = PETSC_MIN_REAL;
+
+    if (d == m->dm->dim - 1) continue;
+    PetscCall(WholeLineGet(m, d, &e));
+    for (PetscInt i = 0; i < e->n; i++) {
+      least = PetscMin(least, e->lambda[i]);
+      most  = PetscMax(most, e->lambda[i]);
+    }
+    lo += least;
+    hi += most;
+  }
+  PetscCall(PatchFDCutIsDefinite(&m->cut, lo, hi, definite));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the nodes that a rank owns in its global array or, given the first cells of slabs, those of its slab */
+static void DirectBox(DM dm, const PetscInt cell[], PetscMPIInt rank, PatchFDBox *b)
 {
   const DM_Box     *box = (const DM_Box *)dm->data;
   const DMBoxField *f   = &box->field[0];
@@ -90,35 +129,18 @@ static void DirectBox(DM dm, PetscBool slab, const PetscInt node[], PetscMPIInt 
     const PetscInt p = d == 0 ? rank % box->processes[0] : (d == 1 ? rank / box->processes[0] % box->processes[1] : rank / box->processes[0] / box->processes[1]);
     PetscInt       lo = f->free[d][0], end = f->free[d][1];
 
-    if (!slab) DMBoxOwnRange(box, f, d, p, &lo, &end);
+    if (!cell) DMBoxOwnRange(box, f, d, p, &lo, &end);
     else if (d == dm->dim - 1) {
-      end = lo + node[rank + 1];
-      lo += node[rank];
+      lo = PetscMax(lo, cell[rank] * f->line[d].stride);
+      if (cell[rank + 1] < box->cells[d]) end = cell[rank + 1] * f->line[d].stride;
     }
     b->lo[d] = lo;
     b->n[d]  = end - lo;
   }
 }
 
-/* what is in both boxes, as entries of arrays over the first; counted, or with `index` listed, too */
-static PetscInt DirectBoth(const PatchFDBox *a, const PatchFDBox *b, PetscInt index[])
-{
-  PatchFDRange both;
-  PetscInt     n = 0;
-
-  for (int d = 0; d < 3; d++) {
-    both[d][0] = PetscMax(a->lo[d], b->lo[d]);
-    both[d][1] = PetscMin(a->lo[d] + a->n[d], b->lo[d] + b->n[d]);
-  }
-  if (!index) return (PetscInt)PatchFDRangeSize(both);
-  for (PetscInt k = both[2][0]; k < both[2][1]; k++)
-    for (PetscInt j = both[1][0]; j < both[1][1]; j++)
-      for (PetscInt i = both[0][0]; i < both[0][1]; i++) index[n++] = (PetscInt)PatchFDBoxNode(a, i, j, k);
-  return n;
-}
-
 /* from global arrays to slabs, or back */
-static PetscErrorCode DirectCreateHalo(DM dm, const PetscInt node[], PetscBool back, PatchFDHalo *halo)
+static PetscErrorCode DirectCreateHalo(DM dm, const PetscInt cell[], PetscBool back, PatchFDHalo *halo)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)dm);
   PetscMPIInt    size, me, n = 0, *rank;
@@ -130,17 +152,17 @@ static PetscErrorCode DirectCreateHalo(DM dm, const PetscInt node[], PetscBool b
   PetscCallMPI(MPI_Comm_rank(comm, &me));
   PetscCall(PetscMalloc1(size, &rank));
   for (int side = 0; side < 2; side++) {
-    DirectBox(dm, (PetscBool)(side != back), node, me, &mine[side]);
+    DirectBox(dm, side != back ? cell : NULL, me, &mine[side]);
     PetscCall(PetscCalloc1(size + 1, &first[side]));
     PetscCall(PetscMalloc1(PatchFDBoxSize(&mine[side]), &index[side]));
   }
   for (PetscMPIInt r = 0; r < size; r++) {
     for (int side = 0; side < 2; side++) {
-      DirectBox(dm, (PetscBool)(side == back), node, r, &theirs[side]);
-      first[side][n + 1] = first[side][n] + DirectBoth(&mine[side], &theirs[side], NULL);
+      DirectBox(dm, side == back ? cell : NULL, r, &theirs[side]);
+      first[side][n + 1] = first[side][n] + PatchFDBoxCommon(&mine[side], &theirs[side], NULL);
     }
     if (first[0][n + 1] == first[0][n] && first[1][n + 1] == first[1][n]) continue;
-    for (int side = 0; side < 2; side++) (void)DirectBoth(&mine[side], &theirs[side], index[side] + first[side][n]);
+    for (int side = 0; side < 2; side++) (void)PatchFDBoxCommon(&mine[side], &theirs[side], index[side] + first[side][n]);
     rank[n++] = r;
   }
   PetscCall(PatchFDHaloCreateFromLists(comm, ((const DM_Box *)dm->data)->halotype, n, rank, first, index, halo));
@@ -155,8 +177,8 @@ static PetscErrorCode DirectHalosCreate(Mat_Box *m, PetscBool shared)
   PetscFunctionBegin;
   if (!box->halo || m->direct[shared].in || (shared && DirectHasSlabs(box, m->dm->dim))) PetscFunctionReturn(PETSC_SUCCESS);
   if (shared) {
-    PetscCall(DirectCreateHalo(m->dm, m->slabs, PETSC_FALSE, &m->direct[1].in));
-    PetscCall(DirectCreateHalo(m->dm, m->slabs, PETSC_TRUE, &m->direct[1].out));
+    PetscCall(DirectCreateHalo(m->dm, m->cut.cell, PETSC_FALSE, &m->direct[1].in));
+    PetscCall(DirectCreateHalo(m->dm, m->cut.cell, PETSC_TRUE, &m->direct[1].out));
   } else {
     PetscSF sf;
 
@@ -168,45 +190,52 @@ static PetscErrorCode DirectHalosCreate(Mat_Box *m, PetscBool shared)
 }
 
 /* box: of the arrays that are solved, those of this rank or what the halos bring */
-static PetscErrorCode DirectDescribe(const Mat_Box *m, PetscBool shared, PatchFDBoxSolveDesc *desc)
+static PetscErrorCode DirectDescribe(Mat_Box *m, PetscBool shared, PatchFDBoxSolveDesc *desc)
 {
   const DM_Box     *box = (const DM_Box *)m->dm->data;
   const DMBoxField *f   = &box->field[0];
+  const int         c   = (int)m->dm->dim - 1;
   PetscMPIInt       me;
+  PetscInt          n;
 
   PetscFunctionBegin;
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)m->dm), &me));
   for (int d = 0; d < 3; d++) {
-    desc->dir[d]    = &m->whole[WholeLine(m, d)];
     desc->first[d]  = f->free[d][0];
     desc->box.lo[d] = 0;
     desc->box.n[d]  = f->line[d].nnodes;
+    if (!shared || d != c) PetscCall(WholeLineGet(m, d, &desc->dir[d]));
   }
-  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)m->dm), &me));
-  if (shared) DirectBox(m->dm, (PetscBool)(m->direct[shared].in != NULL), m->slabs, me, &desc->box);
+  if (!shared) PetscFunctionReturn(PETSC_SUCCESS);
+  desc->dir[c] = &m->piece;
+  PatchFDPieceFree(&f->line[c], m->cut.cell[me], m->cut.cell[me + 1], &desc->first[c], &n);
+  DirectBox(m->dm, m->direct[shared].in ? m->cut.cell : NULL, me, &desc->box);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels kern)
 {
-  const DM_Box        *box    = (const DM_Box *)m->dm->data;
-  const PetscBool      shared = DirectIsShared(box, m->dm->dim, kern);
-  PatchFDBoxSolveRanks ranks  = {.comm = PetscObjectComm((PetscObject)m->dm), .halo = box->halotype};
+  const DM_Box        *box   = (const DM_Box *)m->dm->data;
+  PetscBool           *shared = &m->shared[kern->id];
+  PatchFDBoxSolveRanks ranks  = {.comm = PetscObjectComm((PetscObject)m->dm), .cut = &m->cut, .halo = box->halotype};
   PatchFDBoxSolveDesc  desc;
 
   PetscFunctionBegin;
   if (m->boxsolve[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCheckRegular(m));
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
-  PetscCall(WholeLinesCreate(m));
-  if (shared && !m->slabs) PetscCall(DirectSlabs(m->dm, &m->slabs));
-  PetscCall(DirectHalosCreate(m, shared));
-  PetscCall(DirectDescribe(m, shared, &desc));
-  if (m->direct[shared].in) {
+  PetscCall(DirectIsShared(m->dm, kern, shared));
+  if (*shared) {
+    PetscCall(DirectCutCreate(m));
+    PetscCall(DirectIsDefinite(m, shared));
+  }
+  PetscCall(DirectHalosCreate(m, *shared));
+  PetscCall(DirectDescribe(m, *shared, &desc));
+  if (m->direct[*shared].in) {
     PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_b[kern->id]));
     PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_x[kern->id]));
   }
-  ranks.node = m->slabs;
-  PetscCall(PatchFDBoxSolveCreate(kern, m->dm->dim, &desc, shared ? &ranks : NULL, &m->boxsolve[kern->id]));
+  PetscCall(PatchFDBoxSolveCreate(kern, m->dm->dim, &desc, *shared ? &ranks : NULL, &m->boxsolve[kern->id]));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -214,7 +243,7 @@ PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels kern)
 PetscErrorCode MatBoxDirectSolve(Mat_Box *m, PatchFDKernels kern, const void *b, void *x)
 {
   const DM_Box         *box    = (const DM_Box *)m->dm->data;
-  const PetscBool       shared = DirectIsShared(box, m->dm->dim, kern);
+  const PetscBool       shared = m->shared[kern->id];
   const MatBoxTransfer *t      = &m->direct[shared];
   PatchFDBoxSolveDesc   desc;
   PatchFDRange          own;

@@ -67,8 +67,9 @@ PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
 
   Note:
   The whole box as one patch is a direct solver, meant for coarsest meshes of any shape. For separable operators it is fast diagonalization: a dense
-  eigenproblem of the size of each mesh line in set-up, and in each solve products with its eigenvectors, which ranks share, unless the problem is so small that
-  all solve it alone from a gathered right-hand side. For others it is the dense inverse
+  eigenproblem of the size of each mesh line in set-up, and in each solve products with its eigenvectors. Ranks share it, each with a piece of the lines of the last
+  direction, unless the problem is small, has eigenvalues of both signs, or fewer cells in that direction than there are ranks: then all solve it alone from a gathered
+  right-hand side. On several ranks the constant that a pure Neumann problem leaves free is any one; `KSP` takes it out. For others it is the dense inverse
   where the mesh has no more cells than a patch, or where there is one rank and the inverse, in parity blocks, has less than 2e7 entries, and otherwise a factorization of the assembled matrix on the host of every rank (`PCREDUNDANT`).
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetPatch()`, `PCPATCHMG`

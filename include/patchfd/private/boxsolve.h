@@ -4,24 +4,28 @@
   2.15 of C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU, 2024, for one large patch); a zero eigenvalue has inverse
   zero.
 
-  On several ranks nodes are cut in the last direction: a rank has planes of them, and transforms the directions before.  For the last one it gets whole lines instead, for a
-  part of the modes of the direction before: everybody sends a piece to everybody, in the order in which products make them and take them in.
+  On several ranks lines of the last direction are cut into pieces (patchfd/private/cut.h), and a rank does with its piece what it would do with a box of its own: S and lambda of
+  that direction are those of the inner nodes of the piece.  For each mode of the other directions, mu the sum of its eigenvalues, a piece has a few numbers at its ends.  These
+  are all that travels, to the rank that solves the equations of a part of the modes, and back.
 */
+#include <patchfd/private/cut.h>
 #include <patchfd/private/halo.h>
 
 typedef struct _n_PatchFDBoxSolve *PatchFDBoxSolve;
 
 /* the ranks of a solve; more than one with dim > 1 only */
 typedef struct {
-  MPI_Comm        comm;
-  const PetscInt *node; /* [ranks + 1]: rank r has the free nodes node[r] .. node[r + 1] - 1 of direction dim - 1, counted from the first */
-  DMBoxHaloType   halo;
+  MPI_Comm          comm;
+  const PatchFDCut *cut; /* of direction dim - 1, a piece for each rank */
+  DMBoxHaloType     halo;
 } PatchFDBoxSolveRanks;
 
-/* collective; ranks may be NULL for one.  In the direction that is cut the box of the description need only have the rank's own nodes */
+/* collective; ranks may be NULL for one.  On several the direction that is cut is described by the eigenvectors of the piece, and its first inner node */
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveCreate(PatchFDKernels, PetscInt dim, const PatchFDBoxSolveDesc *, const PatchFDBoxSolveRanks *, PatchFDBoxSolve *);
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveApply(PatchFDBoxSolve, const void *b, void *x);
 PETSC_INTERN PetscErrorCode PatchFDBoxSolveDestroy(PatchFDBoxSolve *);
+/* what is in both boxes, as entries of arrays over the first; counted, or with `index` listed, too */
+PETSC_INTERN PetscInt PatchFDBoxCommon(const PatchFDBox *, const PatchFDBox *, PetscInt index[]);
 
 /*
   ---- its steps, a table for each kernel table ----
@@ -51,41 +55,34 @@ typedef struct {
   PatchFDBox     box;
 } PatchFDBoxFold;
 
-/* modes first .. first + n - 1 of a block of the lines of direction d: modes = S' numbers, or numbers = S modes */
-typedef struct {
-  PetscInt  d, block, first, n;
-  PetscBool all;            /* all modes of all blocks; block, first and n are not used */
-  PetscInt  inner, outer;   /* of the arrays: numbers in the directions before d and in those after it; outer is 1 where inner is not, and all are meant */
-  PetscInt  numbers, modes; /* length of their lines */
-} PatchFDBoxProduct;
+/*
+  The steps of a box, x fastest in all arrays, with `inner` numbers to a plane of nodes or modes of direction `last`, the last one.
 
-enum {
-  PATCHFD_BOX_HANDLE = 64,
-  PATCHFD_BOX_MARKS  = 4 /* i is less */
-};
+  The ends of a rank's piece are so many planes; on one rank there are none.  The first nkeep of them are planes of nodes.
+*/
+typedef struct {
+  const PatchFDBoxLine *line; /* [3] */
+  int                   last;
+  PetscInt              nend, nkeep;
+  const PetscReal      *alpha, *mass; /* [length of the last line][nend] */
+  const PatchFDCut     *cut;          /* whose equations are solved here for the numbers first .. first + n - 1 of a plane */
+  PetscInt              first, n;
+} PatchFDBoxSteps;
 
 typedef const struct _PatchFDBoxKernels *PatchFDBoxKernels;
 struct _PatchFDBoxKernels {
-  PetscErrorCode (*create)(const PatchFDBoxLine[3], void **plan);
+  PetscErrorCode (*create)(const PatchFDBoxSteps *, void **plan);
   PetscErrorCode (*destroy)(void **plan);
   PetscErrorCode (*fold)(const PatchFDBoxFold *, const void *nodes, void *folded);
   PetscErrorCode (*unfold)(const PatchFDBoxFold *, const void *folded, void *nodes);
-  /* the arrays begin with the first of the block, or of all; `back` makes numbers of modes, and adds them to what is there with `add` */
-  PetscErrorCode (*product)(void *plan, const PatchFDBoxProduct *, PetscBool back, PetscBool add, void *numbers, void *modes);
-  /* modes of this range are divided by the sums of their eigenvalues; what has the sum zero becomes zero */
-  PetscErrorCode (*divide)(void *plan, const PatchFDRange, void *modes);
-  /*
-    Where one rank can write to the memory of another (a halo with `peer`): what others have to know of an array; the array of another rank, and its end.  put
-    copies n numbers beside the work that is handed over after it, but not before what was handed over before fork; what follows on wait(i) waits for copies up to mark(i).
-    NULL on the host
-  */
-  PetscErrorCode (*share)(void *array, char handle[PATCHFD_BOX_HANDLE]);
-  PetscErrorCode (*open)(const char handle[PATCHFD_BOX_HANDLE], void **array);
-  PetscErrorCode (*close)(void *array);
-  PetscErrorCode (*fork)(void *plan);
-  PetscErrorCode (*put)(void *plan, size_t n, const void *from, void *to);
-  PetscErrorCode (*mark)(void *plan, int i);
-  PetscErrorCode (*wait)(void *plan, int i);
+  /* modes = S' numbers for the lines of direction d, or with `back` numbers = S modes; inner, outer: numbers in the directions before d and after it, of which outer is 1 where inner is not, and all are meant */
+  PetscErrorCode (*product)(void *plan, int d, PetscInt inner, PetscInt outer, PetscBool back, void *numbers, void *modes);
+  /* what the modes of the right-hand side do at the ends: g, to which nodes bring their own number */
+  PetscErrorCode (*ends)(void *plan, const void *modes, void *ends);
+  /* R z = g, in place: all ends of all pieces, n numbers of each */
+  PetscErrorCode (*join)(void *plan, void *ends);
+  /* modes of the right-hand side become those of the solution; what has a sum of eigenvalues that is zero becomes zero.  ends: z, unused if there are none */
+  PetscErrorCode (*divide)(void *plan, const void *ends, void *modes);
 };
 PETSC_INTERN const struct _PatchFDBoxKernels PatchFDBoxHostDouble, PatchFDBoxHostFloat;
 #if defined(PETSC_HAVE_CUDA)

@@ -226,6 +226,9 @@ PETSC_INTERN PetscErrorCode PatchFDRowsBlock(const PatchFDRows *, PetscInt n, Pe
 
 /* All free nodes of the line as one patch (only lambda, S and T are made).  A constant nullspace has lambda exactly zero. */
 PETSC_INTERN PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PatchFDEigen *);
+/* the cells first .. end - 1 as one patch, and its free nodes row .. row + n - 1 */
+PETSC_INTERN PetscErrorCode PatchFDPieceEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PetscInt first, PetscInt end, PatchFDEigen *);
+PETSC_INTERN void           PatchFDPieceFree(const PatchFDLine *, PetscInt first, PetscInt end, PetscInt *row, PetscInt *n);
 PETSC_INTERN PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *);
 
 /*

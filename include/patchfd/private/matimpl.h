@@ -199,12 +199,14 @@ typedef struct {
   MatBoxForm         form;
   MatBoxLocal        local[MATBOX_NUM_LOCALS];
   PatchFDEigen       whole[3]; /* eigenvectors of the lines of the whole box */
-  PetscBool          havewhole;
+  PetscBool          havewhole[3];
   PC                 factors;  /* of the whole box, where there are no such eigenvectors, on every rank */
   VecScatter         toall;
   Vec                factor_x, all_b, all_x; /* layout of the distributed vectors; whole ones */
   MatBoxTransfer     direct[2]; /* to the arrays that are solved directly, and back: the whole box on every rank, or slabs that they share; whole.c */
-  PetscInt          *slabs;     /* first free node of each rank, in the last direction */
+  PatchFDCut         cut;       /* of the last direction into slabs of the ranks, and the eigenvectors of this one's piece */
+  PatchFDEigen       piece;
+  PetscBool          shared[PATCHFD_NUM_KERNELS]; /* do ranks share the direct solve? */
   Vec                scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxGetScaling() */
   PetscReal          damping; /* see MatBoxGetDamping(); 0 before */
   void              *mult[PATCHFD_NUM_KERNELS];
