@@ -104,14 +104,15 @@ static void SeparableResidualCells(SeparablePlan *p, const BatchDirection d[3], 
 
 /* The rows of the lanes in an array, if all of them have what is around them in the box: quicker than a Batch.  Empty lanes have those of the last one, and its numbers */
 typedef struct {
-  ptrdiff_t     offset[VL];
-  unsigned char cut[3][VL]; /* as in the plan */
-  PetscBool     any;        /* is any lane cut? */
+  ptrdiff_t offset[VL];
+  VMask     keep[3][2]; /* zero in the lanes that must not read below or above, if there are any */
+  PetscBool any;
 } LaneRows;
 
 static PetscBool SeparableRows(const SeparablePlan *p, int count, const PetscInt patch[3][VL], LaneRows *r)
 {
-  int all = 0;
+  unsigned char cut[3][VL];
+  int           all = 0;
 
   for (int l = 0; l < VL; l++) {
     const int from = PetscMin(l, count - 1);
@@ -119,10 +120,13 @@ static PetscBool SeparableRows(const SeparablePlan *p, int count, const PetscInt
     r->offset[l] = 0;
     for (int d = 0; d < 3; d++) {
       r->offset[l] += p->offset[d][patch[d][from]];
-      all |= r->cut[d][l] = p->cut[d][patch[d][from]];
+      all |= cut[d][l] = p->cut[d][patch[d][from]];
     }
   }
   r->any = (PetscBool)(all != 0);
+  for (int d = 0; d < 3 && r->any; d++)
+    for (int e = 0; e < 2; e++)
+      for (int l = 0; l < VL; l++) r->keep[d][e][l] = cut[d][l] & (e + 1) ? 0 : -1;
   return (PetscBool)!(all & 4);
 }
 
@@ -131,88 +135,73 @@ static inline void LanePlaces(const LaneRows *r, const REAL *x, REAL *at[VL])
   for (int l = 0; l < VL; l++) at[l] = (REAL *)x + r->offset[l];
 }
 
-/* zero in the lanes that are cut at end e of direction d: `count` numbers, `stride` apart */
-static inline void SeparableCut(const unsigned char cut[VL], int e, PetscInt numbers, PetscInt stride, V *u)
+/* in cubes that the compiler knows by their length all directions have parity, and the third one may not exist: the length, or 0 for other patches */
+static inline PetscInt SeparableCube(const BatchDirection d[3])
 {
-  VMask keep;
-  int   any = 0;
+  const PetscBool square = (PetscBool)(d[0].ext && d[1].ext && d[0].n == d[1].n && d[0].parity && d[1].parity);
 
-  for (int l = 0; l < VL; l++) {
-    keep[l] = cut[l] & (e + 1) ? 0 : -1;
-    any |= cut[l] & (e + 1);
-  }
-  for (PetscInt i = 0; i < numbers && any; i++) ((VMask *)u)[i * stride] &= keep;
+  return square && (!d[2].ext || (d[2].n == d[0].n && d[2].parity)) ? d[0].n : 0;
 }
 
-/* rows of c[0] numbers, from number `first` on; `pitch` apart in `to`, planes `plane` */
-static __attribute__((noinline)) void LaneFace(REAL *const at[VL], ptrdiff_t first, const PetscInt c[3], const ptrdiff_t stride[3], ptrdiff_t pitch, ptrdiff_t plane, V *to)
+/* The closures of the faces into face[f][e] in direction f, that in y without its rim in z, that in x without rims but with room for them: where there are no LaneRows */
+static void SeparableGatherFaces(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const REAL *x)
 {
-#define ROWS_OF(N) \
-  for (PetscInt k = 0; k < c[2]; k++) { \
-    ptrdiff_t row = first + k * stride[2]; \
-\
-    for (PetscInt j = 0; j < c[1]; j++, row += stride[1]) RowLoad(at, row, N, PETSC_FALSE, to + k * plane + j * pitch); \
-  }
-  switch (c[0]) {
-#define LENGTH(N) \
-  case N: ROWS_OF(N); break;
-    LENGTHS(LENGTH)
-#undef LENGTH
-  default: ROWS_OF(c[0]);
-  }
-#undef ROWS_OF
-}
-
-/*
-  The closures of the faces: face[f][e] in direction f, that in y without its rim in z, that in x without rims but with room for them, which
-  SeparableFaces() takes from the others.  From rows where those are known, otherwise as batches.
-*/
-static void SeparableGatherFaces(SeparablePlan *p, const BatchDirection d[3], const Batch *free, const LaneRows *r, const REAL *x)
-{
-  const PatchFDBox *box       = &p->field.box;
-  const ptrdiff_t   stride[3] = {1, box->n[0], (ptrdiff_t)box->n[0] * box->n[1]};
-  REAL             *at[VL];
-
-  if (r) LanePlaces(r, x, at);
   for (int f = 0; f < 3; f++) {
-    PetscInt  c[3];
-    ptrdiff_t pitch, plane, rim = 0;
+    const ptrdiff_t plane = d[1].n + 2 * d[1].ext;
+    PetscInt        c[3];
 
     if (!d[f].ext) continue;
-    for (int i = 0; i < 3; i++) {
-      c[i] = i == f ? 1 : d[i].n + (i < f ? 2 * d[i].ext : 0);
-      if (i < f) rim += d[i].ext * stride[i];
-    }
-    pitch = f ? c[0] : 1;
-    plane = f ? c[0] * c[1] : d[1].n + 2 * d[1].ext;
+    for (int i = 0; i < 3; i++) c[i] = i == f ? 1 : d[i].n + (i < f ? 2 * d[i].ext : 0);
     for (int e = 0; e < 2; e++) {
-      V *const to = p->face[f][e] + (f ? 0 : d[2].ext * plane + d[1].ext);
+      V *const to   = p->face[f][e];
+      Batch    face = *free;
 
-      if (r) {
-        LaneFace(at, (e ? d[f].n : -1) * stride[f] - rim, c, stride, pitch, plane, to);
-        if (!r->any) continue;
-        SeparableCut(r->cut[f], e, f ? c[0] * c[1] * c[2] : plane * d[2].n, 1, to);
-        for (int i = 0; i < 2; i++) {
-          if (f > 0) SeparableCut(r->cut[0], i, c[1] * c[2], c[0], to + i * (c[0] - 1));
-          if (f > 1 && d[1].ext) SeparableCut(r->cut[1], i, c[0], 1, to + i * (c[1] - 1) * c[0]);
-        }
-      } else {
-        Batch face = *free;
-
-        for (int l = 0; l < free->count; l++)
-          for (int i = 0; i < 3; i++) face.first[i][l] += i == f ? (e ? d[f].n : -1) : (i < f ? -d[i].ext : 0);
-        BatchClip(&face, c, p->field.read);
-        Gather(&face, c, box, x, p->p);
-        for (PetscInt k = 0; k < c[2]; k++)
-          for (PetscInt j = 0; j < c[1]; j++)
-            for (PetscInt i = 0; i < c[0]; i++) to[k * plane + j * pitch + i] = p->p[(k * c[1] + j) * c[0] + i];
-      }
+      for (int l = 0; l < free->count; l++)
+        for (int i = 0; i < 3; i++) face.first[i][l] += i == f ? (e ? d[f].n : -1) : (i < f ? -d[i].ext : 0);
+      BatchClip(&face, c, p->field.read);
+      Gather(&face, c, &p->field.box, x, f ? to : p->p);
+      for (PetscInt k = 0; k < c[2] && !f; k++)
+        for (PetscInt j = 0; j < c[1]; j++) to[(k + d[2].ext) * plane + j + d[1].ext] = p->p[k * c[1] + j];
     }
   }
+}
+
+/* where the values of the faces are: in rows of an array, `stride` apart, or, without rows, in p->face */
+typedef struct {
+  const LaneRows *rows;
+  REAL           *at[VL];
+  ptrdiff_t       stride[3];
+} Faces;
+
+static inline __attribute__((always_inline)) void LanesKeep(VMask keep, PetscInt n, V *u)
+{
+  _Pragma("GCC unroll 17") for (PetscInt i = 0; i < n; i++) u[i] = (V)((VMask)u[i] & keep);
+}
+
+/* row (j, k) of the closure of face e in direction f, y or z; `rim` is the end in y at which it is, or -1 */
+static inline __attribute__((always_inline)) void FaceRow(const Faces *s, int f, int e, int rim, PetscInt c0, PetscInt j, PetscInt k, const V *gathered, V *row)
+{
+  if (!s->rows) {
+    for (PetscInt i = 0; i < c0; i++) row[i] = gathered[i];
+    return;
+  }
+  RowLoad(s->at, j * s->stride[1] + k * s->stride[2] - 1, c0, PETSC_FALSE, row);
+  if (!s->rows->any) return;
+  LanesKeep(s->rows->keep[f][e], c0, row);
+  if (rim >= 0) LanesKeep(s->rows->keep[1][rim], c0, row);
+  LanesKeep(s->rows->keep[0][0], 1, row);
+  LanesKeep(s->rows->keep[0][1], 1, row + c0 - 1);
+}
+
+/* a number of both faces in x; their sum and difference where modes are even or odd */
+static inline void FacesInXPut(const SeparablePlan *p, PetscBool parity, PetscInt i, V lo, V hi)
+{
+  p->face[0][0][i] = parity ? lo + hi : lo;
+  p->face[0][1][i] = parity ? lo - hi : hi;
 }
 
 /* a, b = a + b, a - b where modes are even or odd */
-static inline void SeparablePair(PetscBool parity, PetscInt count, V *a, V *b)
+static inline __attribute__((always_inline)) void SeparablePair(PetscBool parity, PetscInt count, V *a, V *b)
 {
   for (PetscInt i = 0; i < count && parity; i++) {
     const V lo = a[i], hi = b[i];
@@ -222,42 +211,79 @@ static inline void SeparablePair(PetscBool parity, PetscInt count, V *a, V *b)
   }
 }
 
-/* lines of a direction from the closure to modes; nothing where the direction does not exist */
-static inline void SeparableClosure(SeparablePlan *p, const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, V *out)
-{
-  if (d->ext) TransformClosure(d, inner, outer, in, out, p->line);
-  else memcpy(out, in, (size_t)(inner * outer) * sizeof(V));
-}
-
 /*
   Y[f][e] of all faces, and what faces are on the way back: face[0][e] in nodes, rows[e], the faces in y transformed in x with a rim in z, and Y[2]
-  itself; each as sum and difference where the patch has parity in direction f.
+  itself; each as sum and difference where the patch has parity in direction f.  A row of a face in y or z is transformed while it is in registers; its ends
+  are rims of the faces in x, and the outermost rows of a face in z those of the faces in y.
 */
-static void SeparableFaces(SeparablePlan *p, const BatchDirection d[3])
+static inline __attribute__((always_inline)) void FacesToModes(const SeparablePlan *p, PetscInt n0, PetscInt n1, PetscBool parity, const Faces *s, V *row, V *line)
 {
-  const PetscInt n0 = d[0].n, n1 = d[1].n, n2 = d[2].n, e1 = d[1].ext, e2 = d[2].ext, c0 = n0 + 2, c1 = n1 + 2 * e1, c2 = n2 + 2 * e2;
+  const BatchDirection *d  = p->dir;
+  const PetscBool       p0 = (PetscBool)(parity || d[0].parity), p1 = (PetscBool)(parity || d[1].parity), p2 = (PetscBool)(parity || d[2].parity);
+  const PetscInt        n2 = d[2].n, e1 = parity ? 1 : d[1].ext, e2 = d[2].ext, c0 = n0 + 2, c1 = n1 + 2 * e1, c2 = n2 + 2 * e2, nz = parity ? n0 : n2;
 
-  for (int e = 0; e < 2 && e2; e++) { /* the faces in z, whose outermost rows are the rims of those in y */
-    SeparableClosure(p, &d[0], 1, c1, p->face[2][e], p->x);
-    SeparableClosure(p, &d[1], n0, 1, p->x, p->Y[2][e]);
-    for (int i = 0; i < 2; i++) memcpy(p->rows[i] + e * (c2 - 1) * n0, p->x + i * (c1 - 1) * n0, (size_t)n0 * sizeof(V));
+  for (int e = 0; e < 2 && e2; e++) {
+    for (PetscInt j = 0; j < c1; j++) {
+      FaceRow(s, 2, e, !e1 || (j > 0 && j < c1 - 1) ? -1 : j > 0, c0, j - e1, e ? n2 : -1, p->face[2][e] + j * c0, row);
+      FacesInXPut(p, p0, e * (c2 - 1) * c1 + j, row[0], row[c0 - 1]);
+      ModesLine(d[0].closure, p0, n0, PETSC_TRUE, row, 1, p->x + j * n0, 1, line);
+    }
+    for (int i = 0; i < 2; i++)
+      for (PetscInt l = 0; l < n0; l++) p->rows[i][e * (c2 - 1) * n0 + l] = p->x[i * (c1 - 1) * n0 + l];
+    ClosureLines(&d[1], p1, n1, n0, 1, p->x, p->Y[2][e], line);
   }
-  for (int e = 0; e < 2 && e1; e++) SeparableClosure(p, &d[0], 1, n2, p->face[1][e], p->rows[e] + e2 * n0);
-  for (int e = 0; e < 2; e++) { /* the rims of the faces in x are in the others */
-    V *const to = p->face[0][e];
+  for (int e = 0; e < 2 && e1; e++) {
+    for (PetscInt k = 0; k < n2; k++) {
+      FaceRow(s, 1, e, -1, c0, e ? n1 : -1, k, p->face[1][e] + k * c0, row);
+      FacesInXPut(p, p0, (k + e2) * c1 + e * (c1 - 1), row[0], row[c0 - 1]);
+      ModesLine(d[0].closure, p0, n0, PETSC_TRUE, row, 1, p->rows[e] + (k + e2) * n0, 1, line);
+    }
+  }
+  for (PetscInt k = 0; k < n2; k++) {
+    for (PetscInt j = 0; j < n1; j++) {
+      const PetscInt at = (k + e2) * c1 + j + e1;
 
-    for (int i = 0; i < 2 && e1; i++)
-      for (PetscInt k = 0; k < n2; k++) to[(k + e2) * c1 + i * (c1 - 1)] = p->face[1][i][k * c0 + e * (c0 - 1)];
-    for (int i = 0; i < 2 && e2; i++)
-      for (PetscInt j = 0; j < c1; j++) to[i * (c2 - 1) * c1 + j] = p->face[2][i][j * c0 + e * (c0 - 1)];
+      for (int e = 0; e < 2; e++) {
+        if (s->rows) RowLoad(s->at, j * s->stride[1] + k * s->stride[2] + (e ? n0 : -1), 1, PETSC_FALSE, row + e);
+        else row[e] = p->face[0][e][at];
+        if (s->rows && s->rows->any) LanesKeep(s->rows->keep[0][e], 1, row + e);
+      }
+      FacesInXPut(p, p0, at, row[0], row[1]);
+    }
   }
-  SeparablePair(d[0].parity, c1 * c2, p->face[0][0], p->face[0][1]);
-  if (e1) SeparablePair(d[1].parity, n0 * c2, p->rows[0], p->rows[1]);
-  if (e2) SeparablePair(d[2].parity, n0 * n1, p->Y[2][0], p->Y[2][1]);
+  SeparablePair((PetscBool)(p1 && e1), n0 * c2, p->rows[0], p->rows[1]);
+  SeparablePair((PetscBool)(p2 && e2), n0 * n1, p->Y[2][0], p->Y[2][1]);
   for (int e = 0; e < 2; e++) {
-    SeparableClosure(p, &d[1], 1, c2, p->face[0][e], p->x);
-    SeparableClosure(p, &d[2], n1, 1, p->x, p->Y[0][e]);
-    if (e1) SeparableClosure(p, &d[2], n0, 1, p->rows[e], p->Y[1][e]);
+    ClosureLines(&d[1], p1, n1, 1, c2, p->face[0][e], p->x, line);
+    ClosureLines(&d[2], p2, nz, n1, 1, p->x, p->Y[0][e], line);
+    if (e1) ClosureLines(&d[2], p2, nz, n0, 1, p->rows[e], p->Y[1][e], line);
+  }
+}
+
+/* the same with lengths that the compiler knows */
+#define LENGTH(N) \
+  static __attribute__((noinline)) void FacesOfCube##N(const SeparablePlan *p, const Faces *s) \
+  { \
+    V row[N + 2], line[N + 2]; \
+\
+    FacesToModes(p, N, N, PETSC_TRUE, s, row, line); \
+  }
+LENGTHS(LENGTH)
+#undef LENGTH
+
+static __attribute__((noinline)) void SeparableFaces(SeparablePlan *p, const Batch *free, const LaneRows *rows, const REAL *x)
+{
+  const PatchFDBox *box = &p->field.box;
+  Faces             s   = {.rows = rows, .stride = {1, box->n[0], (ptrdiff_t)box->n[0] * box->n[1]}};
+
+  if (rows) LanePlaces(rows, x, s.at);
+  else SeparableGatherFaces(p, p->dir, free, x);
+  switch (SeparableCube(p->dir)) {
+#define LENGTH(N) \
+  case N: FacesOfCube##N(p, &s); break;
+    LENGTHS(LENGTH)
+#undef LENGTH
+  default: FacesToModes(p, p->dir[0].n, p->dir[1].n, PETSC_FALSE, &s, p->line, p->line + p->longest);
   }
 }
 
@@ -368,11 +394,9 @@ LENGTHS(LENGTH)
 /* u = (S S S) D^{-1} (S' S' S') u in all lanes, for the classes that are selected, and what else s asks for */
 static __attribute__((noinline)) void SeparableInvert(SeparablePlan *p, const Solve *s, V *u)
 {
-  const BatchDirection *d    = p->dir;
-  PetscBool             cube = (PetscBool)(s->inv.s && d[0].ext && d[1].ext && d[0].n == d[1].n && d[0].parity && d[1].parity);
+  const BatchDirection *d = p->dir;
 
-  if (d[2].ext) cube = (PetscBool)(cube && d[2].n == d[0].n && d[2].parity);
-  switch (cube ? d[0].n : 0) {
+  switch (s->inv.s ? SeparableCube(d) : 0) {
 #define LENGTH(N) \
   case N: SolveCube##N(p, s, u); break;
     LENGTHS(LENGTH)
@@ -403,10 +427,7 @@ static void SeparableBoundary(SeparablePlan *p, const PetscInt patch[3][VL], Bat
     BatchClip(free, n, p->field.read);
     Gather(free, n, box, b, p->u);
   }
-  if (!zero) {
-    SeparableGatherFaces(p, p->dir, free, quick ? &rows : NULL, x);
-    SeparableFaces(p, p->dir);
-  }
+  if (!zero) SeparableFaces(p, free, quick ? &rows : NULL, x);
   SeparableInvert(p, &(Solve){.inv = inv, .faces = (PetscBool)!zero, .rows = quick ? &rows : NULL, .b = b, .x = x, .omega = omega}, p->u);
   if (!quick) Scatter(free, n, omega, p->u, 1 - omega, box, x);
 }

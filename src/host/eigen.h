@@ -164,26 +164,13 @@ static inline __attribute__((always_inline)) void NodesLine(const BatchDirection
 /* FUNCTION(n) for each length of a line that the compiler is to know: the usual degrees have parity */
 #define LENGTHS(FUNCTION) FUNCTION(1) FUNCTION(3) FUNCTION(5) FUNCTION(7) FUNCTION(9) FUNCTION(11) FUNCTION(13) FUNCTION(15)
 
-/* `inner` lines from the closure, each inner x outer of a block: entry i of line (l, o) at l + (i + o * n) * inner */
+/* `inner` lines from the closure, each inner x outer of a block: entry i of line (l, o) at l + (i + o * n) * inner; as they are where the direction does not exist */
 static inline __attribute__((always_inline)) void ClosureLines(const BatchDirection *d, PetscBool parity, PetscInt n, PetscInt inner, PetscInt outer, const V *in, V *out, V *line)
 {
+  if (!d->ext) {
+    memcpy(out, in, (size_t)(inner * outer) * sizeof(V));
+    return;
+  }
   for (PetscInt o = 0; o < outer; o++)
     for (PetscInt l = 0; l < inner; l++) ModesLine(d->closure, parity, n, PETSC_TRUE, in + o * inner * (n + 2) + l, inner, out + o * inner * n + l, inner, line);
-}
-
-static __attribute__((noinline)) void TransformClosure(const BatchDirection *d, PetscInt inner, PetscInt outer, const V *in, V *out, V *work)
-{
-  switch (d->parity ? d->n : 0) {
-#define LENGTH(N) \
-  case N: { \
-    V line[N + 2]; \
-\
-    if (inner == 1) ClosureLines(d, PETSC_TRUE, N, 1, outer, in, out, line); \
-    else ClosureLines(d, PETSC_TRUE, N, inner, outer, in, out, line); \
-    break; \
-  }
-    LENGTHS(LENGTH)
-#undef LENGTH
-  default: ClosureLines(d, d->parity, d->n, inner, outer, in, out, work);
-  }
 }

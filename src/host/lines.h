@@ -64,13 +64,15 @@ static inline V Splat(REAL a)
 
 /*
   out[r] (+)= sum_c m[r][c] in[c] for K rows of a matrix with nc columns: the one inner loop.  K is a constant after inlining, so
-  the sums stay in registers and each vector of the line is loaded once for K rows.
+  the sums stay in registers and each vector of the line is loaded once for K rows.  Sums begin with a product: a multiply-add to
+  zero would need a copy of its operand.
 */
 #define ROWS(K, UNROLL, MATRIX) \
   do { \
-    V sum[K]; \
-    for (int r = 0; r < K; r++) sum[r] = add ? out[r * os] : (V){0}; \
-    _Pragma(UNROLL) for (PetscInt c = 0; c < nc; c++) { \
+    const PetscInt begun = add || nc == 0 ? 0 : 1; \
+    V              sum[K]; \
+    for (int r = 0; r < K; r++) sum[r] = add ? out[r * os] : (begun ? in[0] * MATRIX[r * nc] : (V){0}); \
+    _Pragma(UNROLL) for (PetscInt c = begun; c < nc; c++) { \
       const V x = in[c * is]; \
       _Pragma("GCC unroll 8") for (int r = 0; r < K; r++) sum[r] += x * MATRIX[r * nc + c]; \
     } \
