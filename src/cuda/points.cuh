@@ -4,7 +4,9 @@
     points.cu             plans, the choice of kernels
     points_factors.cuh    the factors at the points, or maps of the cells for factors that are computed
     points_generic.cuh    the generic kernel, for squares, and the diagonal
+    points_shape.cuh      blocks of threads for cubes
     points_fast.cuh       cubes: a thread a line
+    points_residual.cuh   cubes: residuals of patches
     points_cells.cuh      cubes of degree 2: a thread a cell
     points_planes.cuh     cubes of low degree: a thread a plane; which of the three
 
