@@ -1072,6 +1072,8 @@ static PetscErrorCode TestErrors(Problem *p)
   PetscCall(Expect(ierr, "wrong count"));
   CATCH(ierr, DMBoxSetMappingDegree(dm, 3));
   PetscCall(Expect(ierr, "wrong degree"));
+  CATCH(ierr, DMBoxSetExtraPoints(dm, 1, 3));
+  PetscCall(Expect(ierr, "wrong points"));
   PetscCall(DMSetOptionsPrefix(dm, "bad_"));
   PetscCall(PetscOptionsSetValue(NULL, "-bad_dm_box_mapping_parameter", "0.2"));
   CATCH(ierr, DMSetFromOptions(dm));
