@@ -178,7 +178,7 @@ struct OperatorDoor {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   static PetscErrorCode fitresidual(void *fit, PetscInt group, void *plan, PetscBool zero, const void *b, const void *x) { return Fit<T>::residual(fit, group, ((DoorPlan *)plan)->plan, zero, b, x); }
-  static PetscErrorCode fit(const PatchFDFit *desc, const PatchFDFitRule *rule, void *plan, char close[], void **fit) { return Fit<T>::create(desc, rule, ((DoorPlan *)plan)->plan, close, fit); }
+  static PetscErrorCode fit(PatchFDFit *desc, const PatchFDFitRule *rule, void *plan, void **fit) { return Fit<T>::create(desc, rule, ((DoorPlan *)plan)->plan, fit); }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(plan); }
 };
 

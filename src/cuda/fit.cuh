@@ -7,14 +7,14 @@ namespace patchfd
 
 template <typename T>
 struct Fit {
-  static PetscErrorCode create(const PatchFDFit *, const PatchFDFitRule *, void *pointsplan, char[], void **);
-  static PetscErrorCode groups(void *);
+  static PetscErrorCode create(PatchFDFit *, const PatchFDFitRule *, void *pointsplan, void **);
+  static PetscErrorCode groups(void *, const PatchFDFitRule *);
   static PetscErrorCode apply(void *, PetscInt, PetscInt, PetscReal, const void *, const void *, void *);
   static PetscErrorCode work(void *, void **, void **);
-  static PetscErrorCode cg(void *, PetscInt, PetscInt, PetscInt, const void *, const void *, void *, void *, PetscReal[], PetscReal[]);
+  static PetscErrorCode cg(void *, PetscInt, PetscInt, PetscInt, const void *, const void *, void *, void *);
+  static PetscErrorCode steps(void *, const PatchFDFitRule *, PetscInt group, PetscInt last);
   static PointsPatches  patches(void *, PetscInt group); /* for their operator */
   static PetscErrorCode residual(void *, PetscInt, void *pointsplan, PetscBool, const void *, const void *);
-  static PetscErrorCode bounds(void *, PetscInt, PetscInt, PetscReal[]); /* after the last step of cg() */
   static PetscErrorCode destroy(void **);
 };
 

@@ -110,26 +110,32 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
 }
 
 /*
-  The extreme eigenvalues of Lanczos' tridiagonal matrix, as in PatchFDHostFitBounds(), a thread a patch: bisection between Gershgorin's bounds, with the numbers of eigenvalues below x
-  from the signs of the pivots of T - x
+  The extreme eigenvalues of Lanczos' tridiagonal matrix, as in PatchFDHostFitBounds(), and the steps that follow from them, a thread a patch: bisection between Gershgorin's bounds, with the
+  numbers of eigenvalues below x from the signs of the pivots of T - x.  The diagonal of T comes in place of a, the squares of what is beside it in place of b
 */
-static __global__ void FitBoundsKernel(int count, int n, const double *a, const double *b, double *bound)
+static __global__ void FitBoundsKernel(const __grid_constant__ PatchFDFitRule rule, int count, int n, const int *number, double *a, double *b, double *bound, char *take)
 {
   const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  double    d[PATCHFD_FIT_MAX_LANCZOS], e[PATCHFD_FIT_MAX_LANCZOS], range[2] = {1e300, -1e300}, found[2];
+  double    range[2] = {1e300, -1e300}, found[2], before = 1, beside = 0;
 
   if (p >= count) return;
+  a += p;
+  b += p;
   for (int i = 0; i < n; i++) {
-    const double before = i ? a[(size_t)(i - 1) * count + p] : 1, beta = i ? b[(size_t)(i - 1) * count + p] : 0;
+    const size_t at = (size_t)i * count;
+    const double length = a[at], next = b[at];
 
-    d[i] = 1 / a[(size_t)i * count + p] + beta / before;
-    e[i] = beta / (before * before); /* squares */
+    a[at]  = 1 / length + beside / before;
+    b[at]  = beside / (before * before);
+    before = length;
+    beside = next;
   }
   for (int i = 0; i < n; i++) {
-    const double radius = sqrt(e[i]) + (i + 1 < n ? sqrt(e[i + 1]) : 0);
+    const size_t at = (size_t)i * count;
+    const double radius = sqrt(b[at]) + (i + 1 < n ? sqrt(b[at + count]) : 0);
 
-    range[0] = fmin(range[0], d[i] - radius);
-    range[1] = fmax(range[1], d[i] + radius);
+    range[0] = fmin(range[0], a[at] - radius);
+    range[1] = fmax(range[1], a[at] + radius);
   }
   for (int which = 0; which < 2; which++) {
     double lo = range[0], hi = range[1];
@@ -140,7 +146,7 @@ static __global__ void FitBoundsKernel(int count, int n, const double *a, const 
       int          below = 0;
 
       for (int i = 0; i < n; i++) {
-        q = d[i] - x - (i ? e[i] / q : 0);
+        q = a[(size_t)i * count] - x - (i ? b[(size_t)i * count] / q : 0);
         if (q == 0) q = 1e-300;
         below += q < 0;
       }
@@ -149,33 +155,44 @@ static __global__ void FitBoundsKernel(int count, int n, const double *a, const 
     }
     found[which] = 0.5 * (lo + hi);
   }
-  bound[2 * p]     = fmax(found[0], 1e-12 * found[1]);
-  bound[2 * p + 1] = found[1];
+  found[0]                           = fmax(found[0], 1e-12 * found[1]);
+  bound[2 * (size_t)number[p]]     = found[0];
+  bound[2 * (size_t)number[p] + 1] = found[1];
+  take[number[p]]                  = (char)PatchFDFitRuleSteps(&rule, found);
+}
+
+/* the coefficients of the patches of a group; those that nobody has bounds of are close: one step with the factor 1 */
+template <typename T>
+static __global__ void FitCoefficientsKernel(const __grid_constant__ PatchFDFitRule rule, int count, int steps, const int *number, const double *bound, T *coef)
+{
+  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
+  PetscReal known[2] = {1, 1}, found[2 * PATCHFD_FIT_MAX_STEPS];
+
+  if (p >= count) return;
+  for (int i = 0; i < 2 && bound && bound[2 * (size_t)number[p] + 1] > 0; i++) known[i] = bound[2 * (size_t)number[p] + i];
+  PatchFDFitRuleCoefficients(&rule, steps, known, 2, found);
+  for (int step = 0; step < steps; step++)
+    for (int i = 0; i < 2; i++) coef[2 * ((size_t)step * count + p) + i] = (T)found[2 * step + i];
 }
 
 /* ---- plans ---- */
 
-/* patches of a group that have equal sizes: first .. first + count - 1 */
-struct FitRun {
-  PetscCount first;
-  int        count, n[3];
-  bool       inner;
-};
-
 template <typename T>
 struct FitPlan {
-  const PatchFDFit   *desc;
-  std::vector<FitRun> run;
-  std::vector<size_t> at; /* runs of group i: at[i] .. at[i + 1] - 1 */
-  FitArguments<T>     arg = {};
-  double             *rz = NULL, *a = NULL, *b = NULL; /* of a group */
-  const T            *coef = NULL;
-  const int          *cell = NULL, *n = NULL;
-  PlanMemory          memory, groups, cg; /* groups: what goes with the groups */
+  PatchFDFit     *desc;
+  FitGrid         grid  = {};
+  FitOrder        order = {};
+  FitArguments<T> arg   = {};
+  char           *take  = NULL;             /* [patches] by number: the steps of the groups to come */
+  double         *bound = NULL;             /* [patches][2], zero where nobody has estimated them */
+  double         *rz = NULL, *a = NULL, *b = NULL; /* of a group */
+  T              *coef = NULL;
+  PlanMemory      memory, groups, cg, bounds; /* groups: what goes with the groups */
 
   PetscErrorCode free()
   {
     PetscFunctionBegin;
+    PetscCall(bounds.free());
     PetscCall(cg.free());
     PetscCall(groups.free());
     PetscCall(memory.free());
@@ -184,59 +201,48 @@ struct FitPlan {
 };
 
 template <typename T>
-static void FitMakeRuns(FitPlan<T> *p)
+static bool FitIsInner(const FitPlan<T> *p, const PatchFDFitRun &run)
 {
-  const PatchFDFit *f = p->desc;
-  const int         M = (int)(2 * f->degree - 1);
+  const PetscInt M = 2 * p->desc->degree - 1;
 
-  p->run.clear();
-  p->at.clear();
-  for (PetscInt group = 0; group < f->ngroup; group++) {
-    p->at.push_back(p->run.size());
-    for (PetscCount i = f->group[group]; i < f->group[group + 1]; i++) {
-      const PetscInt *n = f->n + 3 * i;
-
-      if (i == f->group[group] || n[0] != n[-3] || n[1] != n[-2] || n[2] != n[-1])
-        p->run.push_back({i, 0, {(int)n[0], (int)n[1], (int)n[2]}, f->dim == 3 && n[0] == M && n[1] == M && n[2] == M});
-      p->run.back().count++;
-    }
-  }
-  p->at.push_back(p->run.size());
+  return p->desc->dim == 3 && run.n[0] == M && run.n[1] == M && run.n[2] == M;
 }
 
 template <typename T>
-PetscErrorCode Fit<T>::groups(void *plan)
+static PetscErrorCode FitCoefficients(FitPlan<T> *p, const PatchFDFitRule *rule)
 {
-  FitPlan<T>       *p       = (FitPlan<T> *)plan;
-  const PatchFDFit *desc    = p->desc;
-  const size_t      n       = (size_t)desc->npatch;
-  PetscCount        compact = 0;
-  FitArguments<T>  &arg     = p->arg;
-  int              *first;
-  size_t           *place;
-  T                *numbers;
+  const PatchFDFit *desc = p->desc;
+  cudaStream_t      stream;
+
+  PetscFunctionBegin;
+  PetscCall(Stream(&stream));
+  PetscCall(p->groups.malloc((size_t)desc->coefat[desc->ngroup], &p->coef));
+  for (PetscInt i = 0; i < desc->ngroup; i++) {
+    const int count = (int)PatchFDFitCount(desc, i);
+
+    FitCoefficientsKernel<T><<<(unsigned)(count + 127) / 128, 128, 0, stream>>>(*rule, count, (int)desc->steps[i], p->order.number + desc->group[i], p->bound, p->coef + desc->coefat[i]);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscCall(p->bounds.free());
+  p->bound = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::groups(void *plan, const PatchFDFitRule *rule)
+{
+  FitPlan<T> *p       = (FitPlan<T> *)plan;
+  PatchFDFit *desc    = p->desc;
+  size_t      compact = 0;
 
   PetscFunctionBegin;
   PetscCall(p->groups.free());
-  FitMakeRuns(p);
+  PetscCall(FitSort(desc, p->grid, p->take, &p->groups, &p->order));
+  PetscCall(FitCoefficients(p, rule));
   for (PetscInt i = 0; i < desc->ngroup; i++)
-    if (desc->steps[i] > 1 || desc->residuals) compact = PetscMax(compact, PatchFDFitUnknowns(desc, i));
-  PetscCall(p->groups.upload(3 * n, desc->first, &first));
-  arg.first = first;
-  PetscCall(p->groups.upload(3 * n, desc->cell, &first));
-  p->cell = first;
-  PetscCall(p->groups.upload(3 * n, desc->n, &first));
-  p->n = first;
-  PetscCall(p->groups.upload(n, desc->number, &first));
-  arg.number = first;
-  PetscCall(p->groups.upload(3 * n, desc->record, &place));
-  arg.record = place;
-  PetscCall(p->groups.upload(n, desc->compact, &place));
-  arg.compact = place;
-  PetscCall(p->groups.upload((size_t)desc->coefat[desc->ngroup], desc->coef, &numbers));
-  p->coef = numbers;
-  PetscCall(p->groups.malloc((size_t)compact, &arg.rwork));
-  PetscCall(p->groups.malloc((size_t)compact, &arg.zwork));
+    if (desc->steps[i] > 1 || desc->residuals) compact = PetscMax(compact, (size_t)(PatchFDFitCount(desc, i) * desc->volume));
+  PetscCall(p->groups.malloc(compact, &p->arg.rwork));
+  PetscCall(p->groups.malloc(desc->maxsteps > 1 ? compact : 0, &p->arg.zwork));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -252,7 +258,7 @@ static PetscErrorCode FitConstants(const PatchFDFit *fit, T *records)
 }
 
 template <typename T>
-PetscErrorCode Fit<T>::create(const PatchFDFit *desc, const PatchFDFitRule *rule, void *points, char close[], void **plan)
+PetscErrorCode Fit<T>::create(PatchFDFit *desc, const PatchFDFitRule *rule, void *points, void **plan)
 {
   FitPlan<T> *p = new FitPlan<T>;
   T          *g, *records;
@@ -265,45 +271,46 @@ PetscErrorCode Fit<T>::create(const PatchFDFit *desc, const PatchFDFitRule *rule
   p->arg.box = Layout(desc->box);
   PetscCall(p->memory.malloc(4 * (size_t)desc->npatch, &g));
   PetscCall(p->memory.malloc((size_t)desc->nrecord, &records));
+  PetscCall(p->memory.malloc((size_t)desc->npatch, &p->take));
+  PetscCall(FitGridCreate(desc, &p->memory, &p->grid));
   PetscCall(FitConstants(desc, records));
-  PetscCall(FitNumbersCreate(desc, rule, PointsOperator<T>::generic(points), g, records, close));
+  PetscCall(FitNumbersCreate(desc, rule, p->grid, PointsOperator<T>::generic(points), g, records, p->take));
   p->arg.g       = g;
   p->arg.records = records;
-  PetscCall(groups(p));
+  PetscCall(groups(p, rule));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 template <typename T>
-PetscErrorCode Fit<T>::bounds(void *plan, PetscInt group, PetscInt steps, PetscReal bound[])
+PetscErrorCode Fit<T>::steps(void *plan, const PatchFDFitRule *rule, PetscInt group, PetscInt last)
 {
   FitPlan<T>  *p     = (FitPlan<T> *)plan;
-  const int    count = (int)(p->desc->group[group + 1] - p->desc->group[group]);
-  double      *found;
+  const int    count = (int)PatchFDFitCount(p->desc, group);
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
-  PetscCall(p->cg.malloc(2 * (size_t)count, &found));
-  FitBoundsKernel<<<(count + 127) / 128, 128, 0, stream>>>(count, (int)steps, p->a, p->b, found);
+  if (!p->bound) PetscCall(p->bounds.malloc(2 * (size_t)p->desc->npatch, &p->bound));
+  FitBoundsKernel<<<(unsigned)(count + 127) / 128, 128, 0, stream>>>(*rule, count, (int)last, p->order.number + p->desc->group[group], p->a, p->b, p->bound, p->take);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaMemcpyAsync(bound, found, 2 * (size_t)count * sizeof(double), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(p->cg.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* `count` patches of a group from place `first` on */
 template <typename T>
-static PointsPatches FitPatches(const FitPlan<T> *p, PetscCount first, int count)
+static PointsPatches FitPatches(const FitPlan<T> *p, PetscInt group, PetscCount first, PetscCount count)
 {
   const PatchFDFit *desc = p->desc;
   PointsPatches     patches;
 
-  patches.count    = count;
-  patches.unknowns = 0;
-  patches.cell     = p->cell + 3 * first;
-  patches.first    = p->arg.first + 3 * first;
-  patches.n        = p->n + 3 * first;
-  patches.at       = p->arg.compact + first;
+  patches.count  = (int)count;
+  patches.cell   = p->order.cell + 3 * first;
+  patches.first  = p->order.first + 3 * first;
+  patches.n      = p->order.n + 3 * first;
+  patches.at     = (size_t)((first - desc->group[group]) * desc->volume);
+  patches.volume = (size_t)desc->volume;
   for (int d = 0; d < 3; d++) {
     patches.low[d]   = (int)desc->cells[d][0];
     patches.cells[d] = (int)(desc->cells[d][1] - desc->cells[d][0]);
@@ -314,12 +321,9 @@ static PointsPatches FitPatches(const FitPlan<T> *p, PetscCount first, int count
 template <typename T>
 PointsPatches Fit<T>::patches(void *plan, PetscInt group)
 {
-  const FitPlan<T> *p       = (const FitPlan<T> *)plan;
-  const PatchFDFit *desc    = p->desc;
-  PointsPatches     patches = FitPatches(p, desc->group[group], (int)(desc->group[group + 1] - desc->group[group]));
+  const FitPlan<T> *p = (const FitPlan<T> *)plan;
 
-  patches.unknowns = (size_t)PatchFDFitUnknowns(desc, group);
-  return patches;
+  return FitPatches(p, group, p->desc->group[group], PatchFDFitCount(p->desc, group));
 }
 
 template <typename T>
@@ -328,8 +332,11 @@ PetscErrorCode Fit<T>::residual(void *plan, PetscInt group, void *points, PetscB
   const FitPlan<T> *p = (const FitPlan<T> *)plan;
 
   PetscFunctionBegin;
-  for (size_t i = p->at[group]; i < p->at[group + 1]; i++)
-    PetscCall(PointsPatchResiduals<T>(points, FitPatches(p, p->run[i].first, p->run[i].count), p->run[i].inner, p->arg.box, zero, (const T *)b, (const T *)x, p->arg.rwork));
+  for (PetscInt i = p->desc->runs[group]; i < p->desc->runs[group + 1]; i++) {
+    const PatchFDFitRun &run = p->desc->run[i];
+
+    PetscCall(PointsPatchResiduals<T>(points, FitPatches(p, group, run.first, run.count), FitIsInner(p, run), p->arg.box, zero, (const T *)b, (const T *)x, p->arg.rwork));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -350,21 +357,25 @@ PetscErrorCode Fit<T>::work(void *plan, void **r, void **z)
 
 /* the arguments for a run of a group */
 template <typename T>
-static FitArguments<T> FitRunArguments(const FitPlan<T> *p, const FitRun &run, PetscInt group, PetscInt step)
+static FitArguments<T> FitRunArguments(const FitPlan<T> *p, const PatchFDFitRun &run, PetscInt group, PetscInt step)
 {
   const PatchFDFit *f     = p->desc;
   FitArguments<T>   arg   = p->arg;
-  const PetscCount  count = f->group[group + 1] - f->group[group];
+  const PetscCount  count = PatchFDFitCount(f, group), at = run.first - f->group[group];
 
-  for (int d = 0; d < 3; d++) arg.n[d] = run.n[d];
-  arg.count   = run.count;
+  for (int d = 0; d < 3; d++) {
+    arg.n[d]      = (int)run.n[d];
+    arg.record[d] = (size_t)PatchFDFitRecord(f, 0, d, run.kind[d]);
+  }
+  arg.count   = (int)run.count;
   arg.begins  = step == 0;
   arg.several = f->steps[group] > 1;
-  arg.first += 3 * run.first;
-  arg.record += 3 * run.first;
-  arg.compact += run.first;
-  arg.number += run.first;
-  if (step < f->steps[group]) arg.coef = p->coef + f->coefat[group] + 2 * (step * count + run.first - f->group[group]);
+  arg.first   = p->order.first + 3 * run.first;
+  arg.number  = p->order.number + run.first;
+  arg.stride  = (size_t)f->stride;
+  arg.compact = (size_t)(at * f->volume);
+  arg.volume  = (size_t)f->volume;
+  if (step < f->steps[group]) arg.coef = p->coef + f->coefat[group] + 2 * (step * count + at);
   return arg;
 }
 
@@ -390,20 +401,21 @@ PetscErrorCode Fit<T>::apply(void *plan, PetscInt group, PetscInt step, PetscRea
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  for (size_t i = p->at[group]; i < p->at[group + 1]; i++) {
-    const FitRun   &run = p->run[i];
-    FitArguments<T> arg = FitRunArguments(p, run, group, step);
+  for (PetscInt i = p->desc->runs[group]; i < p->desc->runs[group + 1]; i++) {
+    const PatchFDFitRun &run   = p->desc->run[i];
+    const bool           inner = FitIsInner(p, run);
+    FitArguments<T>      arg   = FitRunArguments(p, run, group, step);
 
     arg.omega    = (T)omega;
     arg.diagonal = (const T *)diagonal;
     arg.r        = (const T *)r;
     arg.x        = (T *)x;
-    flops += (PetscLogDouble)run.count * run.n[0] * run.n[1] * run.n[2] * (4 * (run.n[0] + run.n[1] + (p->desc->dim == 3 ? run.n[2] : 0)) + 16); /* transforms there and back, C, D */
+    flops += (PetscLogDouble)run.count * (PetscLogDouble)run.n[0] * run.n[1] * run.n[2] * (4 * (run.n[0] + run.n[1] + (p->desc->dim == 3 ? run.n[2] : 0)) + 16); /* transforms there and back, C, D */
     PetscCall((ForDegree<1, fit_degrees>(p->desc->degree, [&](auto degree) {
       constexpr int k = decltype(degree)::value;
 
       PetscFunctionBegin;
-      if (run.inner) PetscCall((FitStart<T, 3, k, true>(FitApplyKernel<T, 3, k, true>, arg, stream)));
+      if (inner) PetscCall((FitStart<T, 3, k, true>(FitApplyKernel<T, 3, k, true>, arg, stream)));
       else if (p->desc->dim == 3) PetscCall((FitStart<T, 3, k, false>(FitApplyKernel<T, 3, k, false>, arg, stream)));
       else PetscCall((FitStart<T, 2, k, false>(FitApplyKernel<T, 2, k, false>, arg, stream)));
       PetscFunctionReturn(PETSC_SUCCESS);
@@ -427,19 +439,19 @@ static PetscErrorCode FitCGBegin(FitPlan<T> *p, size_t count, PetscInt last)
 }
 
 template <typename T>
-PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *direction, PetscReal a[], PetscReal b[])
+PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *direction)
 {
   FitPlan<T>      *p     = (FitPlan<T> *)plan;
   const PetscCount first = p->desc->group[group];
-  const size_t     count = (size_t)(p->desc->group[group + 1] - first);
+  const size_t     count = (size_t)PatchFDFitCount(p->desc, group);
   cudaStream_t     stream;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   if (step == 0) PetscCall(FitCGBegin(p, count, last));
-  for (size_t i = p->at[group]; i < p->at[group + 1]; i++) {
-    FitArguments<T> arg = FitRunArguments(p, p->run[i], group, step);
-    const size_t    at  = (size_t)(p->run[i].first - first), row = step ? (size_t)(step - 1) * count + at : 0;
+  for (PetscInt i = p->desc->runs[group]; i < p->desc->runs[group + 1]; i++) {
+    FitArguments<T> arg = FitRunArguments(p, p->desc->run[i], group, step);
+    const size_t    at  = (size_t)(p->desc->run[i].first - first), row = step ? (size_t)(step - 1) * count + at : 0;
 
     arg.ends      = step == last;
     arg.diagonal  = (const T *)diagonal;
@@ -458,11 +470,6 @@ PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, PetscInt la
       PetscFunctionReturn(PETSC_SUCCESS);
     })));
   }
-  if (step < last || !a) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMemcpyAsync(a, p->a, count * (size_t)last * sizeof(double), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaMemcpyAsync(b, p->b, count * (size_t)last * sizeof(double), cudaMemcpyDeviceToHost, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(p->cg.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -2,15 +2,15 @@
   The numbers of fits to each patch (patchfd/private/fit.h), from the factors of an operator by quadrature:
 
     FitMeansKernel     a block a cell: logarithms of the metric at its points, and their means
-    FitNumbersKernel   a block a patch, a warp a direction: means over the patch, whether one step is enough, and the matrices' eigenvectors by Jacobi's method
+    FitNumbersKernel   a block a patch: means over the patch, whether one step is enough, the weights of its matrices
+    FitEigenKernel     a team of 8 to 32 threads a patch and direction: the matrices, and their eigenvectors by Jacobi's method
 
   In double precision but for the logarithms at points, which are compared only.
 */
 #pragma once
 #include "fit.cuh"
-#include "plan.cuh"
+#include "fit_groups.cuh"
 #include "points_generic.cuh"
-#include <patchfd/private/fit.h>
 
 namespace patchfd
 {
@@ -29,22 +29,27 @@ struct FitMetric {
   float  *cross, *log, *logshift;
 };
 
-/* the sum or the largest of the values of a block's threads, for all of them */
-template <bool largest>
-static __device__ double FitBlock(double v, double *work)
+/* the sums or the largest ones of N values of a block's threads, for all of them */
+template <bool largest, int N>
+static __device__ void FitBlock(double (&v)[N], double (*work)[N])
 {
-  double total = largest ? -1e300 : 0;
-
+#pragma unroll
   for (int step = fit_warp / 2; step > 0; step /= 2) {
-    const double other = __shfl_xor_sync(~0u, v, step);
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      const double other = __shfl_xor_sync(~0u, v[i], step);
 
-    v = largest ? fmax(v, other) : v + other;
+      v[i] = largest ? fmax(v[i], other) : v[i] + other;
+    }
   }
   __syncthreads();
-  if (threadIdx.x % fit_warp == 0) work[threadIdx.x / fit_warp] = v;
+  for (int i = 0; i < N && threadIdx.x % fit_warp == 0; i++) work[threadIdx.x / fit_warp][i] = v[i];
   __syncthreads();
-  for (int i = 0; i < (int)blockDim.x / fit_warp; i++) total = largest ? fmax(total, work[i]) : total + work[i];
-  return total;
+#pragma unroll
+  for (int i = 0; i < N; i++) {
+    v[i] = work[0][i];
+    for (int w = 1; w < (int)blockDim.x / fit_warp; w++) v[i] = largest ? fmax(v[i], work[w][i]) : v[i] + work[w][i];
+  }
 }
 
 /* |J| s = 0: a logarithm that no fit is close to, and that is a number */
@@ -57,9 +62,9 @@ template <typename T>
 static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric<T> g, const FitWeights w, const FitMetric m)
 {
   extern __shared__ double fit_logs[]; /* [dim][npoint] */
-  __shared__ double        work[8];
+  __shared__ double        work[8][1];
   const int                dim = m.dim, c = m.points, cell = (int)blockIdx.x;
-  double                   cross = 0, shift = 0;
+  double                   cross[1] = {0}, shift[1] = {0};
 
   for (int i = threadIdx.x; i < m.npoint; i += blockDim.x) {
     const double weight = w.w[i % c] * w.w[i / c % c] * (dim == 3 ? w.w[i / c / c] : 1);
@@ -74,16 +79,16 @@ static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric
       m.log[((size_t)cell * dim + a) * m.npoint + i] = (float)v;
       for (int b = 0; b < a; b++) sum += (double)f[PointsEntry(dim, b, a)] * (double)f[PointsEntry(dim, b, a)] / (of * (double)f[PointsEntry(dim, b, b)]);
     }
-    cross = fmax(cross, sum);
+    cross[0] = fmax(cross[0], sum);
     if (!m.hasshift) continue;
-    shift += (double)f[g.layout.numbers - 1];
+    shift[0] += (double)f[g.layout.numbers - 1];
     m.logshift[(size_t)cell * m.npoint + i] = (float)FitLogShift((double)f[g.layout.numbers - 1] / weight);
   }
-  cross = FitBlock<true>(cross, work);
-  shift = FitBlock<false>(shift, work);
+  FitBlock<true>(cross, work);
+  FitBlock<false>(shift, work);
   if (threadIdx.x == 0) {
-    m.cross[cell] = (float)cross;
-    m.shift[cell] = shift;
+    m.cross[cell] = (float)cross[0];
+    m.shift[cell] = shift[0];
   }
   for (int e = threadIdx.x; e < dim * dim * c && m.stiff; e += blockDim.x) { /* point e % c of direction b: the mean over the others */
     const int a = e / c / dim, b = e / c % dim, stride = b == 0 ? 1 : (b == 1 ? c : c * c), inner = b == 0 ? c : 1, outer = b == 2 ? c : c * c;
@@ -103,24 +108,21 @@ static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric
 
 /* ---- patches ---- */
 
-struct FitKinds {
-  PatchFDFitKind kind[3][PATCHFD_FIT_MAX_KINDS];
-};
-
 /* what a block needs to know of all patches */
 template <typename T>
 struct FitSource {
   FitMetric     metric;
-  FitKinds      kinds;
+  FitGrid       grid;
   int           degree, count[3], low[3]; /* of the cells */
-  bool          shared;
+  bool          shared, estimate;         /* are eigenvalues to be estimated where fits are not close? */
   double        stable, condition;
-  const int    *cell, *first, *n; /* [patches][3] */
-  const size_t *record;          /* [patches][3] */
-  const double *w, *B, *D;       /* [c], [c][k + 1] */
+  const double *w, *B, *D; /* [c], [c][k + 1] */
   const double *constants;
+  int           first;   /* patch of the launch */
+  double       *weight;  /* [patches of a launch][dim][2][2 c]: those of A and M */
   T            *g, *records;
-  char         *close;
+  size_t        at, stride;
+  char         *take;
 };
 
 /* the means over a patch, in shared memory: the weights of A and M, as logarithms until FitWeigh(), and logarithms of the means of G over all points */
@@ -128,20 +130,37 @@ struct FitPatchMeans {
   double A[3][2 * fit_points], M[3][2 * fit_points], log[3][3][2 * fit_points], total[3], shift;
 };
 
+/* the cells of a patch: a block of up to 2 x 2 x 2 */
 struct FitPatchCells {
-  int n[3];
+  int n[3], first, stride[3]; /* in each direction; the number of the first one; from cell to cell */
 
+  template <typename T>
+  __device__ FitPatchCells(const FitSource<T> &s, const int *const of[3])
+  {
+    first = 0;
+    for (int d = 2; d >= 0; d--) {
+      n[d]      = (int)s.grid.kind[d][of[d][2]].ncells;
+      stride[d] = d == 0 ? 1 : (d == 1 ? s.count[0] : s.count[0] * s.count[1]);
+      first += (of[d][0] - s.low[d]) * stride[d];
+    }
+  }
   __device__ int all() const { return n[0] * n[1] * n[2]; }
+  /* f(the number of a cell, its place in each direction) for all of them */
+  template <typename F>
+  __device__ void each(F &&f) const
+  {
+    for (int k = 0; k < n[2]; k++)
+      for (int j = 0; j < n[1]; j++)
+        for (int i = 0; i < n[0]; i++) {
+          const int offset[3] = {i, j, k};
+
+          f(first + i + j * stride[1] + k * stride[2], offset);
+        }
+  }
 };
 
 template <typename T>
-static __device__ int FitCellNumber(const FitSource<T> &s, const int cell[3], const int offset[3])
-{
-  return ((cell[2] + offset[2] - s.low[2]) * s.count[1] + cell[1] + offset[1] - s.low[1]) * s.count[0] + cell[0] + offset[0] - s.low[0];
-}
-
-template <typename T>
-static __device__ void FitPatchMean(const FitSource<T> &s, const int cell[3], const FitPatchCells &cells, FitPatchMeans *m)
+static __device__ void FitPatchMean(const FitSource<T> &s, const FitPatchCells &cells, FitPatchMeans *m)
 {
   const int    dim = s.metric.dim, c = s.metric.points;
   const double count = cells.all();
@@ -150,20 +169,14 @@ static __device__ void FitPatchMean(const FitSource<T> &s, const int cell[3], co
     const int a = e / (2 * c) / dim, b = e / (2 * c) % dim, half = e / c % 2;
     double    sum = 0;
 
-    for (int o = 0; o < cells.all(); o++) {
-      const int offset[3] = {o % cells.n[0], o / cells.n[0] % cells.n[1], o / cells.n[0] / cells.n[1]};
-
-      if (offset[b] == half) sum += s.metric.mean[((size_t)FitCellNumber(s, cell, offset) * dim * dim + a * dim + b) * c + e % c];
-    }
+    cells.each([&](int cell, const int offset[3]) {
+      if (offset[b] == half) sum += s.metric.mean[((size_t)cell * dim * dim + a * dim + b) * c + e % c];
+    });
     m->log[a][b][e % (2 * c)] = s.metric.stiff ? sum * cells.n[b] / count : 0;
   }
   if (threadIdx.x == 0) {
     m->shift = 0;
-    for (int o = 0; o < cells.all(); o++) {
-      const int offset[3] = {o % cells.n[0], o / cells.n[0] % cells.n[1], o / cells.n[0] / cells.n[1]};
-
-      m->shift += s.metric.shift[FitCellNumber(s, cell, offset)] / count;
-    }
+    cells.each([&](int cell, const int *) { m->shift += s.metric.shift[cell] / count; });
   }
   __syncthreads();
   if ((int)threadIdx.x < dim) {
@@ -187,7 +200,7 @@ static __device__ void FitPatchMean(const FitSource<T> &s, const int cell[3], co
 
 /* is one step with the factor 1 enough? */
 template <typename T>
-static __device__ bool FitIsClose(const FitSource<T> &s, const int cell[3], const FitPatchCells &cells, const FitPatchMeans *m, double *work)
+static __device__ bool FitIsClose(const FitSource<T> &s, const FitPatchCells &cells, const FitPatchMeans *m, double (*work)[4])
 {
   const FitMetric &metric = s.metric;
   const int        dim = metric.dim, c = metric.points;
@@ -195,43 +208,65 @@ static __device__ bool FitIsClose(const FitSource<T> &s, const int cell[3], cons
   PatchFDFitRatio  ratio = {1e300, -1e300, 0};
   double           cross = 0;
 
-  for (int e = threadIdx.x; e < cells.all() * metric.npoint; e += blockDim.x) {
-    const int o = e / metric.npoint, i = e % metric.npoint, offset[3] = {o % cells.n[0], o / cells.n[0] % cells.n[1], o / cells.n[0] / cells.n[1]};
-    const int number = FitCellNumber(s, cell, offset), at[3] = {offset[0] * c + i % c, offset[1] * c + i / c % c, offset[2] * c + i / c / c};
-    double    v[3], mass = 0;
+  for (int i = threadIdx.x; i < metric.npoint; i += blockDim.x) {
+    const int point[3] = {i % c, i / c % c, i / c / c};
 
-    for (int b = 0; b < dim; b++) mass += m->M[b][at[b]];
-    for (int b = 0; b < dim; b++) v[b] = metric.log[((size_t)number * dim + b) * metric.npoint + i] - m->A[b][at[b]] - mass + m->M[b][at[b]];
-    PatchFDFitRatioAdd(dim, v, metric.hasshift ? metric.logshift[(size_t)number * metric.npoint + i] - logshift - mass : 0, metric.hasshift, &ratio);
-    cross = fmax(cross, (double)metric.cross[number]);
+    cells.each([&](int cell, const int offset[3]) {
+      double v[3], mass = 0;
+
+      for (int b = 0; b < dim; b++) mass += m->M[b][offset[b] * c + point[b]];
+      for (int b = 0; b < dim; b++) v[b] = metric.log[((size_t)cell * dim + b) * metric.npoint + i] - m->A[b][offset[b] * c + point[b]] - mass + m->M[b][offset[b] * c + point[b]];
+      PatchFDFitRatioAdd(dim, v, metric.hasshift ? metric.logshift[(size_t)cell * metric.npoint + i] - logshift - mass : 0, metric.hasshift, &ratio);
+      cross = fmax(cross, (double)metric.cross[cell]);
+    });
   }
-  ratio.lo        = -FitBlock<true>(-ratio.lo, work);
-  ratio.hi        = FitBlock<true>(ratio.hi, work);
-  ratio.deviation = FitBlock<true>(ratio.deviation, work);
-  cross           = FitBlock<true>(cross, work);
-  return metric.stiff && PatchFDFitIsClose(dim, &ratio, cross, s.stable, s.condition);
+  double largest[4] = {-ratio.lo, ratio.hi, ratio.deviation, cross};
+
+  FitBlock<true>(largest, work);
+  ratio = {-largest[0], largest[1], largest[2]};
+  return metric.stiff && PatchFDFitIsClose(dim, &ratio, largest[3], s.stable, s.condition);
 }
 
-static __device__ void FitWeigh(int dim, int count, FitPatchMeans *m)
+template <typename T>
+static __global__ void FitNumbersKernel(const __grid_constant__ FitSource<T> s)
 {
-  for (int e = threadIdx.x; e < dim * count; e += blockDim.x) {
-    m->A[e / count][e % count] = exp(m->A[e / count][e % count]);
-    m->M[e / count][e % count] = exp(m->M[e / count][e % count]);
+  __shared__ FitPatchMeans m;
+  __shared__ double        work[4][4];
+  const int                dim = s.metric.dim, number = s.first + (int)blockIdx.x, size = 2 * s.metric.points;
+  const int               *of[3];
+  bool                     close;
+
+  s.grid.get(number, of);
+  const FitPatchCells cells(s, of);
+
+  FitPatchMean(s, cells, &m);
+  close = !s.estimate || FitIsClose(s, cells, &m, work);
+  if (threadIdx.x == 0) {
+    for (int e = 0; e < 3; e++) s.g[4 * (size_t)number + e] = (T)(!s.shared ? 1 : (e < dim && s.metric.stiff ? exp(m.total[e]) : 0));
+    s.g[4 * (size_t)number + 3] = (T)m.shift;
+    s.take[number]              = close ? 1 : 2;
   }
-  __syncthreads();
+  for (int e = threadIdx.x; e < 2 * dim * size && !s.shared; e += blockDim.x) {
+    const int b = e / (2 * size), i = e % size;
+
+    s.weight[(size_t)blockIdx.x * (2 * dim * size) + e] = exp(e / size % 2 ? m.M[b][i] : m.A[b][i]);
+  }
 }
 
-/* ---- eigenvectors: small matrices of a warp in shared memory, as those of src/host/lanes.h ---- */
+/* ---- eigenvectors: small matrices of a team of threads of a warp in shared memory, as those of src/host/lanes.h ---- */
 
-struct FitWarp {
-  int     n, lane;
-  double *A, *M, *S, *V, *work;
+template <int TEAM>
+struct FitTeam {
+  int      n, lane;
+  unsigned mask;
+  double  *A, *M, *S, *V, *work; /* [n][n] */
 
+  __device__ void sync() const { __syncwarp(mask); }
   template <typename F>
   __device__ void entries(F &&f) const
   {
-    for (int e = lane; e < n * n; e += fit_warp) f(e / n, e % n);
-    __syncwarp();
+    for (int e = lane; e < n * n; e += TEAM) f(e / n, e % n);
+    sync();
   }
   /* Z = X Y or X' Y */
   __device__ void product(bool transpose, const double *X, const double *Y, double *Z) const
@@ -264,21 +299,21 @@ struct FitWarp {
     for (int j = 0; j < n; j++) {
       const double root = sqrt(M[j * n + j]);
 
-      __syncwarp();
-      for (int i = j + lane; i < n; i += fit_warp) M[i * n + j] = i == j ? root : M[i * n + j] / root;
-      __syncwarp();
-      for (int e = lane; e < (n - j - 1) * (n - j - 1); e += fit_warp) {
+      sync();
+      for (int i = j + lane; i < n; i += TEAM) M[i * n + j] = i == j ? root : M[i * n + j] / root;
+      sync();
+      for (int e = lane; e < (n - j - 1) * (n - j - 1); e += TEAM) {
         const int i = j + 1 + e / (n - j - 1), k = j + 1 + e % (n - j - 1);
 
         if (k <= i) M[i * n + k] -= M[i * n + j] * M[k * n + j];
       }
-      __syncwarp();
+      sync();
     }
   }
   /* X = L^{-1} X or L^{-T} X: a lane a column */
   __device__ void solve(bool transpose, double *X) const
   {
-    for (int j = lane; j < n; j += fit_warp) {
+    for (int j = lane; j < n; j += TEAM) {
       for (int s = 0; s < n; s++) {
         const int i = transpose ? n - 1 - s : s;
         double    sum = X[i * n + j];
@@ -287,11 +322,11 @@ struct FitWarp {
         X[i * n + j] = sum / M[i * n + i];
       }
     }
-    __syncwarp();
+    sync();
   }
   __device__ void transpose(double *X) const
   {
-    for (int e = lane; e < n * n; e += fit_warp) {
+    for (int e = lane; e < n * n; e += TEAM) {
       const int i = e / n, j = e % n;
 
       if (i <= j) continue;
@@ -300,33 +335,56 @@ struct FitWarp {
       X[i * n + j] = X[j * n + i];
       X[j * n + i] = x;
     }
-    __syncwarp();
+    sync();
   }
   __device__ bool diagonal(double tolerance, const double *X) const
   {
     double off = 0, trace = 0;
 
     for (int i = 0; i < n; i++) trace += X[i * n + i];
-    for (int e = lane; e < n * n; e += fit_warp)
+    for (int e = lane; e < n * n; e += TEAM)
       if (e / n > e % n) off = fmax(off, fabs(X[e]));
-    for (int step = fit_warp / 2; step > 0; step /= 2) off = fmax(off, __shfl_xor_sync(~0u, off, step));
+    for (int step = TEAM / 2; step > 0; step /= 2) off = fmax(off, __shfl_xor_sync(mask, off, step));
     return !(off > tolerance * fabs(trace));
   }
-  /* eigenvalues on the diagonal of A, V times the eigenvectors: Jacobi's method */
+  /* pair i of round r of a tournament of `even` players, in which all meet once; player n may be nobody */
+  __device__ bool pair(int even, int r, int i, int *p, int *q) const
+  {
+    const int others = even - 1, x = i ? (r + i) % others : r, y = i ? (r - i + others) % others : others;
+
+    *p = min(x, y);
+    *q = max(x, y);
+    return *q < n;
+  }
+  /* makes A[p][q] zero */
+  __device__ void rotation(int p, int q, double *c, double *s) const
+  {
+    const double off = A[p * n + q], theta = off == 0 ? 0 : (A[q * n + q] - A[p * n + p]) / (2 * off);
+    const double t = off == 0 ? 0 : (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1));
+
+    *c = rsqrt(t * t + 1);
+    *s = t * *c;
+  }
+  /* eigenvalues on the diagonal of A, V times the eigenvectors: Jacobi's method, the rotations of a round at once, which are in work */
   __device__ void jacobi(double tolerance) const
   {
-    for (int sweep = 0; sweep < 30 && !diagonal(tolerance, A); sweep++) {
-      for (int p = 0; p < n; p++) {
-        for (int q = p + 1; q < n; q++) {
-          const double off = A[p * n + q], theta = off == 0 ? 0 : (A[q * n + q] - A[p * n + p]) / (2 * off);
-          const double t = off == 0 ? 0 : (theta < 0 ? -1 : 1) / (fabs(theta) + sqrt(theta * theta + 1)), c = rsqrt(t * t + 1), s = t * c;
+    const int even = n + n % 2, pairs = even / 2;
+    int       p, q;
 
-          __syncwarp();
-          for (int i = lane; i < 2 * n; i += fit_warp) rotate(c, s, i < n ? A + i * n : V + (i - n) * n, p, q);
-          __syncwarp();
-          for (int i = lane; i < n; i += fit_warp) rotate(c, s, A + i, p * n, q * n);
-          __syncwarp();
+    for (int sweep = 0; sweep < 30 && !diagonal(tolerance, A); sweep++) {
+      for (int r = 0; r < even - 1; r++) {
+        for (int i = lane; i < pairs; i += TEAM)
+          if (pair(even, r, i, &p, &q)) rotation(p, q, &work[2 * i], &work[2 * i + 1]);
+        sync();
+        for (int e = lane; e < pairs * 2 * n; e += TEAM) {
+          const int i = e / (2 * n), row = e % (2 * n);
+
+          if (pair(even, r, i, &p, &q)) rotate(work[2 * i], work[2 * i + 1], row < n ? A + row * n : V + (row - n) * n, p, q);
         }
+        sync();
+        for (int e = lane; e < pairs * n; e += TEAM)
+          if (pair(even, r, e / n, &p, &q)) rotate(work[e / n * 2], work[e / n * 2 + 1], A + e % n, p * n, q * n);
+        sync();
       }
     }
   }
@@ -360,7 +418,7 @@ struct FitWarp {
   {
     double largest = 0;
 
-    for (int i = lane; i < n; i += fit_warp) {
+    for (int i = lane; i < n; i += TEAM) {
       out[n * (n + 1) + i] = (T)A[i * n + i];
       out[n * (n + 2) + i] = (T)M[i * n + i];
     }
@@ -368,45 +426,37 @@ struct FitWarp {
     eigen(sizeof(T) == 4 ? 1e-9 : 1e-13);
     for (int i = 0; i < n; i++) largest = fmax(largest, A[i * n + i]);
     entries([&](int i, int j) { out[i * n + j] = (T)S[i * n + j]; });
-    for (int i = lane; i < n; i += fit_warp) out[n * n + i] = (T)(A[i * n + i] > 1e-12 * largest ? A[i * n + i] : 0); /* what rounding makes of zero */
+    for (int i = lane; i < n; i += TEAM) out[n * n + i] = (T)(A[i * n + i] > 1e-12 * largest ? A[i * n + i] : 0); /* what rounding makes of zero */
   }
 };
 
-template <typename T>
-static __global__ void __launch_bounds__(96) FitNumbersKernel(const __grid_constant__ FitSource<T> s)
-{
-  extern __shared__ double     fit_numbers[]; /* [dim][5][n n] */
-  __shared__ FitPatchMeans     m;
-  __shared__ double            work[3];
-  const int                    dim = s.metric.dim, c = s.metric.points, k = s.degree, M = 2 * k + 1, d = (int)threadIdx.x / fit_warp;
-  const size_t                 p = blockIdx.x;
-  const int                   *cell = s.cell + 3 * p;
-  const PatchFDFitKind        *kind = s.kinds.kind[d];
-  FitPatchCells                cells;
-  FitWarp                      warp;
-  bool                         close;
+static constexpr int fit_threads = 128; /* of a block with the kernel below */
 
-  for (int e = 0; e < 3; e++) cells.n[e] = min(2, s.low[e] + s.count[e] - cell[e]);
-  FitPatchMean(s, cell, cells, &m);
-  close = FitIsClose(s, cell, cells, &m, work);
-  if (threadIdx.x == 0) {
-    for (int e = 0; e < 3; e++) s.g[4 * p + e] = (T)(!s.shared ? 1 : (e < dim && s.metric.stiff ? exp(m.total[e]) : 0));
-    s.g[4 * p + 3] = (T)m.shift;
-    s.close[p]     = close;
-  }
-  if (s.shared) return;
-  FitWeigh(dim, 2 * c, &m);
-  while ((int)kind->ncells != cells.n[d] || (int)kind->lower != s.first[3 * p + d] - cell[d] * k || (int)kind->n != s.n[3 * p + d]) kind++;
-  warp.n    = (int)kind->n;
-  warp.lane = (int)threadIdx.x % fit_warp;
-  warp.A    = fit_numbers + d * 5 * M * M;
-  warp.M    = warp.A + M * M;
-  warp.S    = warp.M + M * M;
-  warp.V    = warp.S + M * M;
-  warp.work = warp.V + M * M;
-  warp.matrix(*kind, k, c, s.w, s.D, m.A[d], !s.metric.stiff, warp.A);
-  warp.matrix(*kind, k, c, s.w, s.B, m.M[d], false, warp.M);
-  warp.record(s.constants + kind->record, s.records + s.record[3 * p + d]);
+template <typename T, int TEAM>
+static __global__ void __launch_bounds__(fit_threads) FitEigenKernel(const __grid_constant__ FitSource<T> s, int patches, int longest)
+{
+  extern __shared__ double fit_numbers[]; /* [teams][5][n n] */
+  const int                dim = s.metric.dim, c = s.metric.points, team = (int)threadIdx.x / TEAM, size = longest * longest;
+  const int                item = (int)blockIdx.x * (fit_threads / TEAM) + team, patch = item / dim, d = item % dim;
+  const int               *of[3];
+  FitTeam<TEAM>            t;
+
+  if (patch >= patches) return;
+  s.grid.get(s.first + patch, of);
+  const PatchFDFitKind kind   = s.grid.kind[d][of[d][2]];
+  const double        *weight = s.weight + (size_t)item * (4 * c);
+
+  t.n    = (int)kind.n;
+  t.lane = (int)threadIdx.x % TEAM;
+  t.mask = (TEAM == fit_warp ? ~0u : (1u << TEAM % fit_warp) - 1) << (int)threadIdx.x % fit_warp / TEAM * TEAM;
+  t.A    = fit_numbers + team * 5 * size;
+  t.M    = t.A + size;
+  t.S    = t.M + size;
+  t.V    = t.S + size;
+  t.work = t.V + size;
+  t.matrix(kind, s.degree, c, s.w, s.D, weight, !s.metric.stiff, t.A);
+  t.matrix(kind, s.degree, c, s.w, s.B, weight + 2 * c, false, t.M);
+  t.record(s.constants + kind.record, s.records + s.at + (size_t)(s.first + patch) * s.stride + d * (s.stride / dim));
 }
 
 /* ---- launches ---- */
@@ -440,43 +490,58 @@ static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRu
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* g, records behind those of constants, and which patches are close, on the host */
+/* for all patches, some of them at a time, so that their weights take little room */
 template <typename T>
-static PetscErrorCode FitNumbersCreate(const PatchFDFit *fit, const PatchFDFitRule *rule, const PointsGeneric<T> &generic, T *g, T *records, char close[])
+static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest, PlanMemory *memory, cudaStream_t stream)
 {
-  const size_t n      = (size_t)fit->npatch, M = (size_t)(2 * fit->degree + 1);
-  const size_t shared = fit->shared ? 0 : (size_t)fit->dim * 5 * M * M * sizeof(double);
+  const int    dim = s.metric.dim, most = PetscMin(patches, 1 << 16), team = longest <= 5 ? 8 : (longest <= 9 ? 16 : fit_warp), teams = fit_threads / team;
+  const size_t shared = (size_t)(teams * 5 * longest * longest) * sizeof(double);
+  auto        *eigen  = team == 8 ? FitEigenKernel<T, 8> : (team == 16 ? FitEigenKernel<T, 16> : FitEigenKernel<T, fit_warp>);
+
+  PetscFunctionBegin;
+  if (!s.shared) PetscCall(memory->malloc((size_t)most * (size_t)(dim * 4 * s.metric.points), &s.weight));
+  PetscCall(AllowShared(eigen, shared));
+  for (s.first = 0; s.first < patches; s.first += most) {
+    const int count = PetscMin(most, patches - s.first);
+
+    FitNumbersKernel<T><<<(unsigned)count, s.metric.npoint <= 64 ? 64 : 128, 0, stream>>>(s);
+    if (!s.shared) eigen<<<(unsigned)((count * dim + teams - 1) / teams), fit_threads, shared, stream>>>(s, count, longest);
+    PetscCallCUDA(cudaGetLastError());
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* g, records behind those of constants, and the steps that patches take: one, or two for those whose eigenvalues are to be estimated */
+template <typename T>
+static PetscErrorCode FitNumbersCreate(const PatchFDFit *fit, const PatchFDFitRule *rule, const FitGrid &grid, const PointsGeneric<T> &generic, T *g, T *records, char *take)
+{
   PlanMemory   memory;
   PatchFDRule  points;
   FitSource<T> s = {};
-  int         *number;
-  size_t      *record;
   double      *w;
+  int          longest = 1;
   cudaStream_t stream;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(PatchFDRuleCreate(fit->degree, generic.c, &points));
   PetscCall(FitMetricCreate(generic, &points, &memory, &s.metric, stream));
+  s.grid = grid;
   for (int d = 0; d < 3; d++) {
-    for (int i = 0; i < PATCHFD_FIT_MAX_KINDS; i++) s.kinds.kind[d][i] = fit->kind[d][i];
     s.low[d]   = (int)fit->cells[d][0];
     s.count[d] = (int)(fit->cells[d][1] - fit->cells[d][0]);
+    for (int i = 0; i < fit->nkind[d]; i++) longest = PetscMax(longest, (int)fit->kind[d][i].n);
   }
   s.degree    = (int)fit->degree;
   s.shared    = fit->shared;
+  s.estimate  = rule->lanczos > 0;
   s.stable    = rule->stable;
   s.condition = PatchFDFitOneStep(rule);
   s.g         = g;
   s.records   = records;
-  PetscCall(memory.upload(3 * n, fit->cell, &number));
-  s.cell = number;
-  PetscCall(memory.upload(3 * n, fit->first, &number));
-  s.first = number;
-  PetscCall(memory.upload(3 * n, fit->n, &number));
-  s.n = number;
-  PetscCall(memory.upload(3 * n, fit->record, &record));
-  s.record = record;
+  s.at        = (size_t)fit->nconstant;
+  s.stride    = (size_t)fit->stride;
+  s.take      = take;
   PetscCall(memory.upload((size_t)points.points, points.w, &w));
   s.w = w;
   PetscCall(memory.upload((size_t)(points.points * points.nodes), points.B, &w));
@@ -485,15 +550,9 @@ static PetscErrorCode FitNumbersCreate(const PatchFDFit *fit, const PatchFDFitRu
   s.D = w;
   PetscCall(memory.upload((size_t)fit->nconstant, fit->constants, &w));
   s.constants = w;
-  PetscCall(memory.upload(n, close, &s.close));
   PetscCall(PatchFDRuleDestroy(&points));
-  if (n) {
-    PetscCall(AllowShared(FitNumbersKernel<T>, shared));
-    FitNumbersKernel<T><<<(unsigned)n, (unsigned)(fit->dim * fit_warp), shared, stream>>>(s);
-    PetscCallCUDA(cudaGetLastError());
-    PetscCallCUDA(cudaMemcpyAsync(close, s.close, n, cudaMemcpyDeviceToHost, stream));
-    PetscCallCUDA(cudaStreamSynchronize(stream));
-  }
+  if (fit->npatch) PetscCall(FitNumbersLaunch(s, (int)fit->npatch, longest, &memory, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(memory.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

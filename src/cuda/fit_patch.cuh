@@ -30,9 +30,9 @@ struct FitArguments {
   Layout        box;
   int           n[3], count;
   const int    *first;   /* [count][3] */
-  const size_t *record;  /* [count][3] */
-  const size_t *compact; /* [count] */
   const int    *number;  /* [count] */
+  size_t        record[3], stride; /* where patch 0 has its records, and those of the others after it */
+  size_t        compact, volume;   /* the same for its unknowns, of the first one of the run */
   const T      *records, *g /* [number][4] */, *coef /* [count][2] */;
   const T      *diagonal;
   /* a step */
@@ -102,7 +102,7 @@ struct FitThread {
   const FitArguments<T> &arg;
   T                     *block, *record;
   double                *sums;
-  int                    team, thread, a, b, patch, n[3];
+  int                    team, thread, a, b, patch, number, n[3];
   bool                   live;
   T                      g[4];
 
@@ -114,6 +114,7 @@ struct FitThread {
     b      = thread / M;
     patch  = (int)blockIdx.x * Tile::teams + team;
     live   = team < Tile::teams && patch < arg.count;
+    number = live ? arg.number[patch] : 0;
     sums   = (double *)memory;
     block  = (T *)(sums + Tile::threads) + team * Tile::size;
     record = block + Tile::volume;
@@ -141,7 +142,7 @@ struct FitThread {
 
     return dim == 2 ? arg.box.at(f[0] + a, f[1] + s, f[2]) : arg.box.at(f[0] + a, f[1] + b, f[2] + s);
   }
-  __device__ size_t compact(int s) const { return arg.compact[patch] + (size_t)(dim == 2 ? s * n[0] + a : (s * n[1] + b) * n[0] + a); }
+  __device__ size_t compact(int s) const { return arg.compact + (size_t)patch * arg.volume + (size_t)(dim == 2 ? s * n[0] + a : (s * n[1] + b) * n[0] + a); }
 
   /* all numbers are asked for before the first one is stored */
   __device__ void loadrecords()
@@ -151,7 +152,7 @@ struct FitThread {
 
 #pragma unroll
     for (int d = 0; d < dim; d++) {
-      const T *from = arg.records + (live ? arg.record[3 * patch + d] : 0);
+      const T *from = arg.records + arg.record[d] + (size_t)number * arg.stride;
 
 #pragma unroll
       for (int e = 0; e < each; e++) {
@@ -185,8 +186,6 @@ struct FitThread {
   /* g, and the diagonal on the line in the last direction: asked for with everything else from global memory, before the first barrier */
   __device__ void fetch(T c[M])
   {
-    const int number = live ? arg.number[patch] : 0;
-
 #pragma unroll
     for (int i = 0; i < 4; i++) g[i] = arg.g[4 * (size_t)number + i];
 #pragma unroll

@@ -120,6 +120,7 @@ PetscErrorCode Grid<T>::multiply(size_t count, const void *s, const void *x, Pet
 template struct Grid<double>;
 template struct Grid<float>;
 /* numbers of nodes, flags */
+template PetscErrorCode Grid<char>::malloc(size_t, void **);
 template PetscErrorCode Grid<int>::malloc(size_t, void **);
 template PetscErrorCode Grid<unsigned>::malloc(size_t, void **);
 

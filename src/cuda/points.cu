@@ -501,7 +501,7 @@ static __global__ void PointsPatchesKernel(const __grid_constant__ PointsPatches
       cell   = cell * patches.cells[d] + first + (upper && two) - patches.low[d];
     }
     here     = here && exists;
-    index[e] = !here ? points_none : (unsigned)(patches.at[p] + number) | (times > (joined ? 2 : 1) ? points_shared : 0) | (own ? points_own : 0) | (joined ? points_joined : 0);
+    index[e] = !here ? points_none : (unsigned)(patches.at + p * patches.volume + number) | (times > (joined ? 2 : 1) ? points_shared : 0) | (own ? points_own : 0) | (joined ? points_joined : 0);
     if (node == 0) cells[e / nodes] = (int)cell;
   }
 }
@@ -510,16 +510,16 @@ template <typename T>
 PetscErrorCode PointsPickPatches(void *plan, const PointsPatches &patches, void **picked)
 {
   const PointsGeneric<T> &from  = PointsOperator<T>::generic(plan);
-  const size_t            cells = (size_t)patches.count << from.dim, size = cells * (size_t)PointsPower(from.n, from.dim);
+  const size_t            cells = (size_t)patches.count << from.dim, size = cells * (size_t)PointsPower(from.n, from.dim), unknowns = (size_t)patches.count * patches.volume;
   PointsPlan<T>          *p;
   unsigned               *index;
   int                    *cell;
   cudaStream_t            stream;
 
   PetscFunctionBegin;
-  PetscCheck(patches.unknowns <= (size_t)points_node, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu unknowns of patches; on GPUs there can be up to %u in a group on a rank", patches.unknowns, points_node);
+  PetscCheck(unknowns <= (size_t)points_node, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu unknowns of patches; on GPUs there can be up to %u in a group on a rank", unknowns, points_node);
   PetscCall(Stream(&stream));
-  PetscCall(PointsPickBegin(from, (PetscCount)patches.unknowns, (PetscCount)cells, NULL, &p));
+  PetscCall(PointsPickBegin(from, (PetscCount)unknowns, (PetscCount)cells, NULL, &p));
   *picked = p;
   PetscCall(p->memory.malloc(size, &index));
   PetscCall(p->setup.malloc(cells, &cell));

@@ -112,7 +112,7 @@ struct PointsPatchBlock {
         node[d] = at[d] - p.patches.cell[3 * patch + d] * S::N;
         mine    = mine && l[d] < n[d];
       }
-      if (mine) p.r[p.patches.at[patch] + (size_t)((l[2] * n[1] + l[1]) * n[0] + l[0])] = p.b[p.box.at(at[0], at[1], at[2])] - (p.zero ? T(0) : sum(in, node));
+      if (mine) p.r[p.patches.at + (size_t)patch * p.patches.volume + (size_t)((l[2] * n[1] + l[1]) * n[0] + l[0])] = p.b[p.box.at(at[0], at[1], at[2])] - (p.zero ? T(0) : sum(in, node));
     }
   }
   __device__ __forceinline__ void product()

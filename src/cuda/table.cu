@@ -69,6 +69,7 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .fitapply         = patchfd::Fit<T>::apply, \
     .fitwork          = patchfd::Fit<T>::work, \
     .fitcg            = patchfd::Fit<T>::cg, \
+    .fitsteps         = patchfd::Fit<T>::steps, \
     .fitexact         = NULL, \
     .fitfused         = NULL, \
     .fitdestroy       = patchfd::Fit<T>::destroy, \
@@ -98,5 +99,5 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
 const struct _PatchFDKernels PatchFDKernelsCUDADouble = TABLE(double, patchfd::TypeDouble, NULL, NULL, NULL);
 const struct _PatchFDKernels PatchFDKernelsCUDAFloat  = TABLE(float, patchfd::TypeFloat, &PatchFDKernelsCUDADouble, patchfd::Widen, patchfd::Narrow);
 
-const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble = {patchfd::OperatorDoor<double>::fitpick, patchfd::Fit<double>::bounds, patchfd::OperatorDoor<double>::fitresidual};
-const struct _PatchFDFitKernels PatchFDFitKernelsCUDAFloat  = {patchfd::OperatorDoor<float>::fitpick, patchfd::Fit<float>::bounds, patchfd::OperatorDoor<float>::fitresidual};
+const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble = {patchfd::OperatorDoor<double>::fitpick, patchfd::OperatorDoor<double>::fitresidual};
+const struct _PatchFDFitKernels PatchFDFitKernelsCUDAFloat  = {patchfd::OperatorDoor<float>::fitpick, patchfd::OperatorDoor<float>::fitresidual};

@@ -474,8 +474,8 @@ PetscErrorCode PatchFDHostBricksSetSteps(const PatchFDFitRule *rule, const Petsc
   PetscCall(PetscMalloc1(2 * b->nbrick * rule->maxsteps, &b->coef));
   b->maxsteps = rule->maxsteps;
   for (PetscCount p = 0; p < b->nbrick; p++) {
-    steps[p] = PatchFDHostFitRuleSteps(rule, bound + 2 * p);
-    PatchFDHostFitRuleCoefficients(rule, steps[p], bound + 2 * p, 2, b->coef + 2 * p * rule->maxsteps);
+    steps[p] = PatchFDFitRuleSteps(rule, bound + 2 * p);
+    PatchFDFitRuleCoefficients(rule, steps[p], bound + 2 * p, 2, b->coef + 2 * p * rule->maxsteps);
   }
   b->ngroup = 0;
   for (PetscInt c = 0; c < ncolor; c++) {

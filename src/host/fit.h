@@ -11,6 +11,8 @@
 typedef struct {
   PetscCount first; /* patches first .. first + count - 1 */
   int        count;
+  const PatchFDFitRun *run;
+  PetscInt   node[3][VL]; /* the first one of each patch */
   Coef       record[3];
   const V   *g;
   PetscBool  exact;
@@ -18,7 +20,7 @@ typedef struct {
 } FitBatch;
 
 typedef struct {
-  const PatchFDFit *desc;
+  PatchFDFit *desc;
   PetscReal  *g, *numbers; /* of all patches, and all records */
   FitBatch   *batch;
   PetscCount nbatch, *at; /* batches of group i: at[i] .. at[i + 1] - 1 */
@@ -26,6 +28,7 @@ typedef struct {
   V         *lanes;       /* of the others, and g */
   REAL      *r, *z;       /* compact */
   double    *rz;          /* of each patch: r'z, and at the beginning */
+  PetscReal  *a, *b;       /* of conjugate gradients on a group, [steps][patches] */
   V         *u, *v, *p, *q, *scale, *St;
   void      *base, *lanesbase, *exactbase;
   V         *nodes;       /* of the cells of a batch, where there are rows */
@@ -60,7 +63,7 @@ static PetscErrorCode FitDestroy(void **plan)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* batches of neighbours of equal size; exact ones have rows, so that their cells are to be alike, too */
+/* batches of neighbours of one kind */
 static PetscErrorCode FitMakeBatches(FitPlan *p)
 {
   const PatchFDFit *f = p->desc;
@@ -69,15 +72,13 @@ static PetscErrorCode FitMakeBatches(FitPlan *p)
   PetscCall(PetscMalloc2(f->npatch, &p->batch, f->ngroup + 1, &p->at));
   for (PetscInt group = 0; group < f->ngroup; group++) {
     p->at[group] = p->nbatch;
-    for (PetscCount i = f->group[group]; i < f->group[group + 1]; i += p->batch[p->nbatch++].count) {
-      FitBatch *b    = &p->batch[p->nbatch];
-      int       same = 1;
+    for (const PatchFDFitRun *run = &f->run[f->runs[group]]; run < &f->run[f->runs[group + 1]]; run++) {
+      for (PetscCount i = 0; i < run->count; i += VL) {
+        FitBatch *b = &p->batch[p->nbatch++];
 
-      *b = (FitBatch){.first = i, .exact = (PetscBool)(f->steps[group] == 0)};
-      while (same) {
-        b->count++;
-        same = b->count < VL && i + b->count < f->group[group + 1];
-        for (int d = 0; d < 3 && same; d++) same = b->exact ? PatchFDFitKindOf(f, i + b->count, d) == PatchFDFitKindOf(f, i, d) : f->n[3 * (i + b->count) + d] == f->n[3 * i + d];
+        *b = (FitBatch){.first = run->first + i, .count = (int)PetscMin(VL, run->count - i), .run = run, .exact = (PetscBool)(f->steps[group] == 0)};
+        for (int d = 0; d < 3; d++)
+          for (int l = 0; l < b->count; l++) b->node[d][l] = PatchFDFitLineOf(f, f->number[b->first + l], d)->first;
       }
     }
   }
@@ -85,12 +86,10 @@ static PetscErrorCode FitMakeBatches(FitPlan *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static int FitSameRecord(const FitPlan *p, const FitBatch *b, int d)
+/* where the record of a patch of a batch in direction d is */
+static PetscCount FitRecord(const FitPlan *p, const FitBatch *b, int l, int d)
 {
-  int same = 1;
-
-  for (int l = 1; l < b->count; l++) same = same && p->desc->record[3 * (b->first + l) + d] == p->desc->record[3 * b->first + d];
-  return same;
+  return PatchFDFitRecord(p->desc, p->desc->number[b->first + l], d, b->run->kind[d]);
 }
 
 /* a vector for each of n numbers of the patches, from where they begin */
@@ -110,7 +109,7 @@ static PetscErrorCode FitMakeRecords(FitPlan *p)
   PetscFunctionBegin;
   for (PetscCount i = 0; i < p->nbatch; i++)
     for (int d = 0; d < 3 && !p->batch[i].exact; d++)
-      if (!FitSameRecord(p, &p->batch[i], d)) size += (size_t)PatchFDFitRecordSize(f->n[3 * p->batch[i].first + d]);
+      if (FitRecord(p, &p->batch[i], 0, d) != FitRecord(p, &p->batch[i], p->batch[i].count - 1, d)) size += (size_t)PatchFDFitRecordSize(p->batch[i].run->n[d]);
   PetscCall(VMalloc(size, &v, &p->lanesbase));
   for (PetscCount i = 0; i < p->nbatch; i++) {
     FitBatch        *b = &p->batch[i];
@@ -118,13 +117,11 @@ static PetscErrorCode FitMakeRecords(FitPlan *p)
 
     if (b->exact) continue;
     for (int d = 0; d < 3; d++) {
-      const PetscCount *record = f->record + 3 * b->first + d;
-
-      b->record[d] = (Coef){p->records + record[0], NULL};
-      if (FitSameRecord(p, b, d)) continue;
-      for (int l = 0; l < b->count; l++) from[l] = p->numbers + record[3 * l];
+      b->record[d] = (Coef){p->records + FitRecord(p, b, 0, d), NULL};
+      if (FitRecord(p, b, 0, d) == FitRecord(p, b, b->count - 1, d)) continue; /* of constants */
+      for (int l = 0; l < b->count; l++) from[l] = p->numbers + FitRecord(p, b, l, d);
       b->record[d] = (Coef){NULL, v};
-      v            = FitInterleave(b->count, PatchFDFitRecordSize(f->n[3 * b->first + d]), from, v);
+      v            = FitInterleave(b->count, PatchFDFitRecordSize(b->run->n[d]), from, v);
     }
     for (int l = 0; l < b->count; l++) from[l] = p->g + 4 * f->number[b->first + l];
     b->g = v;
@@ -158,7 +155,7 @@ static PetscErrorCode FitMeans(const PointsPlan *points, PatchFDFitMeans *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FitGroups(void *plan)
+static PetscErrorCode FitGroups(void *plan, const PatchFDFitRule *rule)
 {
   FitPlan          *p       = (FitPlan *)plan;
   const PatchFDFit *fit     = p->desc;
@@ -166,47 +163,47 @@ static PetscErrorCode FitGroups(void *plan)
 
   PetscFunctionBegin;
   PetscCall(FitResetGroups(p));
+  PetscCall(PatchFDHostFitSort(rule, p->desc));
   PetscCall(FitMakeBatches(p));
   PetscCall(FitMakeRecords(p));
-  for (PetscInt i = 0; i < fit->ngroup; i++) {
-    const PetscCount last = fit->group[i + 1] - 1;
-
-    if (fit->steps[i] > 1) compact = PetscMax(compact, fit->compact[last] + (PetscCount)fit->n[3 * last] * fit->n[3 * last + 1] * fit->n[3 * last + 2]);
-  }
+  for (PetscInt i = 0; i < fit->ngroup; i++)
+    if (fit->steps[i] > 1) compact = PetscMax(compact, PatchFDFitCount(fit, i) * fit->volume);
   PetscCall(PetscMalloc2(compact, &p->r, compact, &p->z));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FitCreate(const PatchFDFit *fit, const PatchFDFitRule *rule, void *operatorplan, char close[], void **plan)
+static PetscErrorCode FitCreate(PatchFDFit *fit, const PatchFDFitRule *rule, void *operatorplan, void **plan)
 {
+  const PetscBool exact = PatchFDFitIsExact(rule);
   FitPlan        *p;
   PatchFDFitMeans means;
-  PetscInt        volume = 1, longest = 1;
-  V              *v      = NULL;
+  PetscInt        longest = 1;
+  V              *v       = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
   *plan   = p;
   p->desc = fit;
+  PetscCall(PetscMemzero(fit->take, (size_t)fit->npatch * sizeof(*fit->take)));
   PetscCall(PetscCalloc2(4 * fit->npatch, &p->g, fit->nrecord, &p->numbers));
-  if (!PatchFDFitIsExact(rule)) {
+  if (!exact) {
+    PetscCall(PatchFDHostFitSort(rule, fit));
     PetscCall(FitMeans(((const OperatorPlan *)operatorplan)->points, &means));
-    PetscCall(PatchFDHostFitNumbers(fit, rule, &means, p->g, p->numbers, close));
+    PetscCall(PatchFDHostFitNumbers(fit, rule, &means, p->g, p->numbers));
     PetscCall(PatchFDHostFitMeansDestroy(&means));
   }
   PetscCall(RealCopy((size_t)fit->nrecord, p->numbers, &p->records));
-  PetscCall(FitGroups(p));
+  PetscCall(FitGroups(p, rule));
   for (int d = 0; d < 3; d++)
     for (PetscInt i = 0; i < fit->nkind[d]; i++) longest = PetscMax(longest, fit->kind[d][i].n);
-  for (PetscInt d = 0; d < fit->dim; d++) volume *= longest;
   PetscCall(PetscMalloc1(2 * fit->npatch, &p->rz));
-  PetscCall(VMalloc(5 * (size_t)volume + (size_t)(longest * longest), &v, &p->base));
+  PetscCall(VMalloc(5 * (size_t)fit->volume + (size_t)(longest * longest), &v, &p->base));
   p->u     = v;
-  p->v     = v + volume;
-  p->p     = v + 2 * volume;
-  p->q     = v + 3 * volume;
-  p->scale = v + 4 * volume;
-  p->St    = v + 5 * volume;
+  p->v     = v + fit->volume;
+  p->p     = v + 2 * fit->volume;
+  p->q     = v + 3 * fit->volume;
+  p->scale = v + 4 * fit->volume;
+  p->St    = v + 5 * fit->volume;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -231,10 +228,10 @@ static void FitNodes(const FitPlan *p, const FitBatch *b, Batch *nodes, PetscInt
 
   nodes->count = b->count;
   for (int d = 0; d < 3; d++) {
-    n[d]      = p->desc->n[3 * b->first + d];
+    n[d]      = b->run->n[d];
     all[d][0] = p->desc->box.lo[d];
     all[d][1] = p->desc->box.lo[d] + p->desc->box.n[d];
-    for (int l = 0; l < b->count; l++) nodes->first[d][l] = p->desc->first[3 * (b->first + l) + d];
+    for (int l = 0; l < b->count; l++) nodes->first[d][l] = b->node[d][l];
   }
   BatchClip(nodes, n, all);
 }
@@ -316,17 +313,17 @@ static void FitSolve(FitPlan *p, const FitBatch *b, const PetscInt n[3], V **u, 
   for (PetscInt i = 0; i < size; i++) (*u)[i] *= p->scale[i];
 }
 
-/* the compact numbers of a batch, of `size` each, into lanes, and back */
-static void FitCompactRead(int count, PetscInt size, const REAL *from, V *to)
+/* the compact numbers of the patches of a batch from the first one's on, `size` each, into lanes, and back */
+static void FitCompactRead(const FitPlan *p, const FitBatch *b, PetscInt size, const REAL *from, V *to)
 {
   for (PetscInt i = 0; i < size; i++)
-    for (int l = 0; l < VL; l++) ((REAL *)(to + i))[l] = l < count ? from[l * size + i] : 0;
+    for (int l = 0; l < VL; l++) ((REAL *)(to + i))[l] = l < b->count ? from[l * p->desc->volume + i] : 0;
 }
 
-static void FitCompactWrite(int count, PetscInt size, const V *from, REAL *to)
+static void FitCompactWrite(const FitPlan *p, const FitBatch *b, PetscInt size, const V *from, REAL *to)
 {
-  for (int l = 0; l < count; l++)
-    for (PetscInt i = 0; i < size; i++) to[l * size + i] = ((const REAL *)(from + i))[l];
+  for (int l = 0; l < b->count; l++)
+    for (PetscInt i = 0; i < size; i++) to[l * p->desc->volume + i] = ((const REAL *)(from + i))[l];
 }
 
 /* ---- the door ---- */
@@ -342,7 +339,7 @@ static PetscLogDouble FitFlops(PetscInt dim, const PetscInt n[3])
 /* the coefficient a (0) or b (1) of the patches of a batch */
 static V FitCoefficient(const FitPlan *p, PetscInt group, PetscInt step, const FitBatch *b, int i)
 {
-  const PetscCount first = p->desc->group[group], count = p->desc->group[group + 1] - first;
+  const PetscCount first = p->desc->group[group], count = PatchFDFitCount(p->desc, group);
   const PetscReal *coef  = p->desc->coef + p->desc->coefat[group] + 2 * (step * count + b->first - first) + i;
   V                c     = {0};
 
@@ -359,7 +356,8 @@ static PetscErrorCode FitApply(void *plan, PetscInt group, PetscInt step, PetscR
   PetscFunctionBegin;
   for (PetscCount i = p->at[group]; i < p->at[group + 1]; i++) {
     const FitBatch *b  = &p->batch[i];
-    REAL           *rc = p->r + p->desc->compact[b->first], *zc = p->z + p->desc->compact[b->first];
+    const PetscCount compact = (b->first - p->desc->group[group]) * p->desc->volume;
+    REAL           *rc = p->r + compact, *zc = p->z + compact;
     V              *u = p->u, *v = p->v, c;
     Batch           nodes;
     PetscInt        n[3], size;
@@ -372,18 +370,18 @@ static PetscErrorCode FitApply(void *plan, PetscInt group, PetscInt step, PetscR
       continue;
     }
     if (step == 0) Gather(&nodes, n, &p->desc->box, (const REAL *)r, u);
-    else FitCompactRead(b->count, size, rc, u);
-    if (more && step == 0) FitCompactWrite(b->count, size, u, rc);
+    else FitCompactRead(p, b, size, rc, u);
+    if (more && step == 0) FitCompactWrite(p, b, size, u, rc);
     FitScale(p, b, n, &nodes, (const REAL *)diagonal);
     FitSolve(p, b, n, &u, &v);
     c = FitCoefficient(p, group, step, b, 1);
     for (PetscInt j = 0; j < size; j++) u[j] *= c;
     if (step > 0) {
       c = FitCoefficient(p, group, step, b, 0);
-      FitCompactRead(b->count, size, zc, v);
+      FitCompactRead(p, b, size, zc, v);
       for (PetscInt j = 0; j < size; j++) u[j] += c * v[j];
     }
-    if (more) FitCompactWrite(b->count, size, u, zc);
+    if (more) FitCompactWrite(p, b, size, u, zc);
     Scatter(&nodes, n, (REAL)omega, u, 1, &p->desc->box, (REAL *)x);
     flops += b->count * FitFlops(p->desc->dim, n);
   }
@@ -447,15 +445,16 @@ static void FitStart(const PetscInt n[3], V *r)
       for (PetscInt i = 0; i < n[0]; i++) *r++ = Splat((REAL)PatchFDFitNoise((unsigned)i, (unsigned)j, (unsigned)k));
 }
 
-static PetscErrorCode FitCG(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *dir, PetscReal a[], PetscReal beta[])
+static PetscErrorCode FitCG(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *dir)
 {
   FitPlan         *p     = (FitPlan *)plan;
-  const PetscCount count = p->desc->group[group + 1] - p->desc->group[group];
+  const PetscCount count = PatchFDFitCount(p->desc, group);
 
   PetscFunctionBegin;
+  if (step == 0) PetscCall(PetscMalloc2(count * last, &p->a, count * last, &p->b));
   for (PetscCount i = p->at[group]; i < p->at[group + 1]; i++) {
     const FitBatch  *b  = &p->batch[i];
-    const PetscCount at = b->first - p->desc->group[group], compact = p->desc->compact[b->first];
+    const PetscCount at = b->first - p->desc->group[group], compact = at * p->desc->volume;
     REAL            *residual = (REAL *)r + compact, *direction = (REAL *)dir + compact;
     V               *u = p->u, *v = p->v, factor;
     Batch            nodes;
@@ -466,20 +465,30 @@ static PetscErrorCode FitCG(void *plan, PetscInt group, PetscInt step, PetscInt 
     size = n[0] * n[1] * n[2];
     if (step == 0) FitStart(n, u);
     else {
-      FitCompactRead(b->count, size, residual, u);
-      FitCompactRead(b->count, size, (const REAL *)q + compact, p->q);
-      FitCompactRead(b->count, size, direction, p->p);
-      factor = FitLength(p, b, FitDot(size, p->p, p->q), a + (step - 1) * count + at);
+      FitCompactRead(p, b, size, residual, u);
+      FitCompactRead(p, b, size, (const REAL *)q + compact, p->q);
+      FitCompactRead(p, b, size, direction, p->p);
+      factor = FitLength(p, b, FitDot(size, p->p, p->q), p->a + (step - 1) * count + at);
       for (PetscInt j = 0; j < size; j++) u[j] -= factor * p->q[j];
     }
     if (step == last) continue; /* nobody asks for more */
-    FitCompactWrite(b->count, size, u, residual);
+    FitCompactWrite(p, b, size, u, residual);
     for (PetscInt j = 0; j < size; j++) p->q[j] = u[j];
     FitScale(p, b, n, &nodes, (const REAL *)diagonal);
     FitSolve(p, b, n, &u, &v);
-    factor = FitOrthogonal(p, b, (PetscBool)(step == 0), FitDot(size, p->q, u), step ? beta + (step - 1) * count + at : unused);
+    factor = FitOrthogonal(p, b, (PetscBool)(step == 0), FitDot(size, p->q, u), step ? p->b + (step - 1) * count + at : unused);
     for (PetscInt j = 0; j < size && step > 0; j++) u[j] += factor * p->p[j];
-    FitCompactWrite(b->count, size, u, direction);
+    FitCompactWrite(p, b, size, u, direction);
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode FitSteps(void *plan, const PatchFDFitRule *rule, PetscInt group, PetscInt last)
+{
+  FitPlan *p = (FitPlan *)plan;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDHostFitSetSteps(rule, group, last, p->a, p->b, p->desc));
+  PetscCall(PetscFree2(p->a, p->b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

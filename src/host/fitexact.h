@@ -2,10 +2,10 @@
 #pragma once
 #include "fit.h"
 
-static void FitLines(const PatchFDFit *fit, PetscCount p, FitLine line[3])
+static void FitLines(const PatchFDFit *fit, const FitBatch *b, FitLine line[3])
 {
   for (int d = 0; d < 3; d++) {
-    const PatchFDFitKind *kind = PatchFDFitKindOf(fit, p, d);
+    const PatchFDFitKind *kind = &fit->kind[d][b->run->kind[d]];
 
     FitLineSet(d < fit->dim ? fit->degree : 0, kind->ncells, kind->n, kind->lower, &line[d]);
   }
@@ -26,7 +26,7 @@ static PetscErrorCode FitExactMalloc(FitPlan *p, PetscBool rows)
       size_t    factor, row = 1, all = 1;
 
       if (!b->exact) continue;
-      FitLines(p->desc, b->first, line);
+      FitLines(p->desc, b, line);
       factor = (size_t)FitTriangle(line[0].n * line[1].n * line[2].n);
       for (int d = 0; d < 3; d++) {
         row *= (size_t)line[d].before[line[d].n];
@@ -69,11 +69,16 @@ static PetscErrorCode FitExactMakerCreate(const FitPlan *p, FitExactMaker *m)
   PetscCall(PetscMalloc3(ncells, &m->patch, fit->npatch, &m->batch, fit->npatch, &m->at));
   for (PetscCount i = 0; i < ncells; i++) m->patch[i] = -1;
   for (PetscCount i = 0; i < p->nbatch; i++) {
-    for (PetscCount q = p->batch[i].first; q < p->batch[i].first + p->batch[i].count && p->batch[i].exact; q++) {
-      m->patch[PatchFDFitCellNumber(fit, q, none)] = q;
-      m->batch[q]                                  = i;
-      m->at[q]                                     = size;
-      size += FitTriangle(fit->n[3 * q] * fit->n[3 * q + 1] * fit->n[3 * q + 2]);
+    const FitBatch *b = &p->batch[i];
+
+    for (PetscCount q = b->first; q < b->first + b->count && b->exact; q++) {
+      PetscInt cell[3];
+
+      for (int d = 0; d < 3; d++) cell[d] = PatchFDFitLineOf(fit, fit->number[q], d)->cell;
+      m->patch[PatchFDFitCellNumber(fit, cell, none)] = q;
+      m->batch[q]                                     = i;
+      m->at[q]                                        = size;
+      size += FitTriangle(b->run->n[0] * b->run->n[1] * b->run->n[2]);
     }
   }
   PetscCall(PetscCalloc1(size, &m->triangle));
@@ -91,20 +96,19 @@ static PetscErrorCode FitExactMakerDestroy(FitExactMaker *m)
 }
 
 /* the exact patch that has a cell as its cell number `corner`, or -1 */
-static PetscCount FitPatchOfCell(const PatchFDFit *fit, const FitExactMaker *m, const PetscInt cell[3], int corner)
+static PetscCount FitPatchOfCell(const FitPlan *p, const FitExactMaker *m, const PetscInt cell[3], int corner)
 {
+  const PatchFDFit *fit  = p->desc;
   const PetscInt offset[3] = {corner & 1, corner >> 1 & 1, corner >> 2};
   PetscCount     number    = 0;
-  PetscInt       n[3];
 
   for (int d = 2; d >= 0; d--) {
     if (cell[d] - offset[d] < fit->cells[d][0]) return -1;
     number = number * (fit->cells[d][1] - fit->cells[d][0]) + cell[d] - offset[d] - fit->cells[d][0];
   }
   if (m->patch[number] < 0) return -1;
-  PatchFDFitPatchCells(fit, m->patch[number], n);
   for (int d = 0; d < 3; d++)
-    if (offset[d] >= n[d]) return -1;
+    if (offset[d] >= fit->kind[d][p->batch[m->batch[m->patch[number]]].run->kind[d]].ncells) return -1;
   return m->patch[number];
 }
 
@@ -119,12 +123,12 @@ static PetscErrorCode FitExactAdd(FitPlan *p, FitExactMaker *m, PetscCount patch
   const FitPlace   *place;
 
   PetscFunctionBegin;
-  for (PetscInt d = 2; d >= 0; d--) kind = kind * PATCHFD_FIT_MAX_KINDS + (PetscInt)(PatchFDFitKindOf(fit, patch, d) - fit->kind[d]);
+  for (PetscInt d = 2; d >= 0; d--) kind = kind * PATCHFD_FIT_MAX_KINDS + b->run->kind[d];
   if (!m->places[kind][corner]) {
     const PetscInt offset[3] = {corner & 1, corner >> 1 & 1, corner >> 2};
     FitLine        line[3];
 
-    FitLines(fit, patch, line);
+    FitLines(fit, b, line);
     PetscCall(PetscMalloc1(cells->size * cells->size, &m->places[kind][corner]));
     m->nplaces[kind][corner] = FitPlaces(fit->dim, fit->degree, line, offset, cells->place, m->places[kind][corner]);
   }
@@ -150,7 +154,7 @@ static PetscErrorCode FitExactAddCells(FitPlan *p, FitExactMaker *m, PetscCount 
     const PetscInt cell[3] = {fit->cells[0][0] + i % n[0], fit->cells[1][0] + i / n[0] % n[1], fit->cells[2][0] + i / n[0] / n[1]};
 
     for (int corner = 0; corner < 8; corner++) {
-      const PetscCount patch = FitPatchOfCell(fit, m, cell, corner);
+      const PetscCount patch = FitPatchOfCell(p, m, cell, corner);
 
       if (patch < 0) continue;
       if (!known) PetscCall(PatchFDCellMatricesGet(cells, first));
@@ -176,7 +180,7 @@ static PetscErrorCode FitExact(void *plan, const PatchFDPoints *points, PetscBoo
   PetscCall(PatchFDCellMatricesDestroy(&cells));
   for (PetscCount i = 0; i < p->nbatch; i++) {
     const FitBatch *b = &p->batch[i];
-    const PetscInt *n = p->desc->n + 3 * b->first, size = n[0] * n[1] * n[2];
+    const PetscInt *n = b->run->n, size = n[0] * n[1] * n[2];
 
     if (b->exact) PetscCall(FitFactors(size, b->count, m.triangle + m.at[b->first], b->factor, &regular));
   }
@@ -191,7 +195,7 @@ static void FitCellNodes(const FitPlan *p, const FitBatch *b, const FitLine line
   nodes->count = b->count;
   for (int d = 0; d < 3; d++) {
     n[d] = line[d].nodes;
-    for (int l = 0; l < b->count; l++) nodes->first[d][l] = p->desc->first[3 * (b->first + l) + d] - line[d].lower;
+    for (int l = 0; l < b->count; l++) nodes->first[d][l] = b->node[d][l] - line[d].lower;
   }
   BatchClip(nodes, n, p->desc->read);
 }
@@ -211,7 +215,7 @@ static PetscErrorCode FitFused(void *plan, PetscInt group, PetscReal omega, Pets
 
     FitNodes(p, at, &nodes, n);
     size = n[0] * n[1] * n[2];
-    FitLines(p->desc, at->first, line);
+    FitLines(p->desc, at, line);
     Gather(&nodes, n, &p->desc->box, (const REAL *)b, p->u);
     if (!zero) {
       FitCellNodes(p, at, line, &all, m);

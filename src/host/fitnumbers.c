@@ -64,23 +64,35 @@ void PatchFDHostFitMeansAdd(PatchFDFitMeans *m, const PetscReal w[], PetscCount 
   m->logshift[cell * npoint + i] = (float)LogShift(*f / weight);
 }
 
+/* the cells of a patch: the first one, and how many there are in each direction */
+typedef struct {
+  PetscInt low[3], n[3];
+} PatchCells;
+
+static void PatchCellsGet(const PatchFDFit *fit, PetscInt number, PatchCells *p)
+{
+  for (int d = 0; d < 3; d++) {
+    const PatchFDFitLine *line = PatchFDFitLineOf(fit, number, d);
+
+    p->low[d] = line->cell;
+    p->n[d]   = fit->kind[d][line->kind].ncells;
+  }
+}
+
 /* the means over a patch: log[a][b][cell of direction b][point], log of g_a, and g_3 */
 typedef struct {
   PetscReal log[3][3][PATCHFD_FIT_MAX_CELLS * PATCHFD_FIT_MAX_POINTS], total[3], shift;
 } PatchMeans;
 
-static void PatchMeansGet(const PatchFDFit *fit, const PatchFDFitMeans *c, const PetscReal w[], PetscCount p, PatchMeans *m)
+static void PatchMeansGet(const PatchFDFit *fit, const PatchFDFitMeans *c, const PetscReal w[], const PatchCells *p, PatchMeans *m)
 {
-  const PetscInt dim = c->dim, q = c->points;
-  PetscInt       n[3];
-  PetscReal      count;
+  const PetscInt dim = c->dim, q = c->points, *n = p->n;
+  const PetscReal count = (PetscReal)(n[0] * n[1] * n[2]);
 
   PetscCallAbort(PETSC_COMM_SELF, PetscMemzero(m, sizeof(*m)));
-  PatchFDFitPatchCells(fit, p, n);
-  count = (PetscReal)(n[0] * n[1] * n[2]);
   for (PetscInt o = 0; o < n[0] * n[1] * n[2]; o++) {
     const PetscInt   offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]};
-    const PetscCount number    = PatchFDFitCellNumber(fit, p, offset);
+    const PetscCount number    = PatchFDFitCellNumber(fit, p->low, offset);
     const PetscReal *mean      = c->mean + number * dim * dim * q;
 
     m->shift += c->shift[number] / count;
@@ -131,17 +143,16 @@ static void RatioOfCell(const PatchFDFit *fit, const PatchFDFitMeans *c, const P
       }
 }
 
-static PetscBool PatchIsClose(const PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, const PatchMeans *m, PetscCount p)
+static PetscBool PatchIsClose(const PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, const PatchMeans *m, const PatchCells *p)
 {
   PatchFDFitRatio ratio = {.lo = PETSC_MAX_REAL, .hi = PETSC_MIN_REAL};
   PetscReal       cross = 0;
-  PetscInt        n[3];
+  const PetscInt *n     = p->n;
 
   if (!c->stiff) return PETSC_FALSE;
-  PatchFDFitPatchCells(fit, p, n);
   for (PetscInt o = 0; o < n[0] * n[1] * n[2]; o++) {
     const PetscInt   offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]};
-    const PetscCount cell      = PatchFDFitCellNumber(fit, p, offset);
+    const PetscCount cell      = PatchFDFitCellNumber(fit, p->low, offset);
 
     RatioOfCell(fit, c, m, offset, cell, &ratio);
     cross = PetscMax(cross, c->cross[cell]);
@@ -265,14 +276,14 @@ PetscErrorCode PatchFDHostFitConstants(PatchFDFit *fit)
 
 /* ---- numbers ---- */
 
-/* the records of patches p .. p + count - 1, all of one kind */
-static void OwnRecords(Workshop *w, const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans m[], PetscCount p, PetscInt count, PetscReal records[])
+/* the records of patches of one kind */
+static void OwnRecords(Workshop *w, const PatchFDFit *fit, const PatchFDFitMeans *c, const PatchMeans m[], const PetscInt kind[3], const PetscInt number[], PetscInt count, PetscReal records[])
 {
   for (PetscInt b = 0; b < c->dim; b++) {
-    const Kind *k = PatchFDFitKindOf(fit, p, b);
+    const Kind *k = &fit->kind[b][kind[b]];
     PetscReal  *record[LANES];
 
-    for (PetscInt l = 0; l < LANES; l++) record[l] = records + fit->record[3 * (p + PetscMin(l, count - 1)) + b];
+    for (PetscInt l = 0; l < LANES; l++) record[l] = records + PatchFDFitRecord(fit, number[PetscMin(l, count - 1)], b, kind[b]);
     for (PetscInt i = 0; i < k->ncells * c->points; i++) {
       for (PetscInt l = 0; l < LANES; l++) {
         const PatchMeans *of = &m[PetscMin(l, count - 1)];
@@ -285,37 +296,36 @@ static void OwnRecords(Workshop *w, const PatchFDFit *fit, const PatchFDFitMeans
   }
 }
 
-/* of these, how many from p on have the same kind in all directions, up to LANES? */
-static PetscInt CountAlike(const PatchFDFit *fit, PetscCount p)
+/* the numbers of a patch but its records, and how many steps it takes */
+static void PatchNumbers(PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, const PetscReal w[], PetscInt number, PatchMeans *m, PetscReal g[])
 {
-  PetscInt count = 1;
+  PatchCells cells;
 
-  for (; count < LANES && p + count < fit->npatch; count++)
-    for (int d = 0; d < fit->dim; d++)
-      if (PatchFDFitKindOf(fit, p + count, d) != PatchFDFitKindOf(fit, p, d)) return count;
-  return count;
+  PatchCellsGet(fit, number, &cells);
+  PatchMeansGet(fit, c, w, &cells, m);
+  for (int d = 0; d < 3; d++) g[d] = !fit->shared ? 1 : (d < c->dim && c->stiff ? PetscExpReal(m->total[d]) : 0);
+  g[3]              = m->shift;
+  fit->take[number] = rule->lanczos && !PatchIsClose(fit, rule, c, m, &cells) ? 2 : 1;
 }
 
-PetscErrorCode PatchFDHostFitNumbers(const PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, PetscReal g[], PetscReal records[], char close[])
+PetscErrorCode PatchFDHostFitNumbers(PatchFDFit *fit, const PatchFDFitRule *rule, const PatchFDFitMeans *c, PetscReal g[], PetscReal records[])
 {
   Workshop   w;
   PatchMeans m[LANES];
-  PetscInt   count;
 
   PetscFunctionBegin;
   PetscCall(WorkshopCreate(fit->degree, c->points, &w));
   PetscCall(PetscArraycpy(records, fit->constants, fit->nconstant));
-  for (PetscCount p = 0; p < fit->npatch; p += count) {
-    count = CountAlike(fit, p);
-    for (PetscInt l = 0; l < count; l++) {
-      PetscReal *of = g + 4 * fit->number[p + l];
+  for (PetscInt i = 0; i < fit->runs[fit->ngroup]; i++) {
+    const PatchFDFitRun *run = &fit->run[i];
 
-      PatchMeansGet(fit, c, w.rule.w, p + l, &m[l]);
-      for (int d = 0; d < 3; d++) of[d] = !fit->shared ? 1 : (d < c->dim && c->stiff ? PetscExpReal(m[l].total[d]) : 0);
-      of[3]        = m[l].shift;
-      close[p + l] = (char)PatchIsClose(fit, rule, c, &m[l], p + l);
+    for (PetscCount p = 0; p < run->count; p += LANES) {
+      const PetscInt  count = (PetscInt)PetscMin(LANES, run->count - p);
+      const PetscInt *number = fit->number + run->first + p;
+
+      for (PetscInt l = 0; l < count; l++) PatchNumbers(fit, rule, c, w.rule.w, number[l], &m[l], g + 4 * number[l]);
+      if (!fit->shared) OwnRecords(&w, fit, c, m, run->kind, number, count, records);
     }
-    if (!fit->shared) OwnRecords(&w, fit, c, m, p, count, records);
   }
   PetscCall(WorkshopDestroy(&w));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -57,6 +57,7 @@ const struct _PatchFDKernels TABLE = {
   .fitapply         = FitApply,
   .fitwork          = FitWork,
   .fitcg            = FitCG,
+  .fitsteps         = FitSteps,
   .fitexact         = FitExact,
   .fitfused         = FitFused,
   .fitdestroy       = FitDestroy,

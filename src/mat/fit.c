@@ -118,29 +118,23 @@ static PetscErrorCode FitPick(const MatBoxFit fit, PatchFDKernels kern, PetscInt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* extreme eigenvalues of the corrected matrices of the patches of a group: conjugate gradients on all of them at once */
-static PetscErrorCode FitBounds(MatBoxFit fit, PatchFDKernels kern, PetscInt group, void *plan, PetscInt steps, PetscReal bound[])
+/* extreme eigenvalues of the corrected matrices of the patches of a group, and the steps that they take: conjugate gradients on all of them at once */
+static PetscErrorCode FitBounds(MatBoxFit fit, PatchFDKernels kern, PetscInt group, void *plan, const PatchFDFitRule *rule)
 {
-  const struct _PatchFDFitKernels *device = steps <= PATCHFD_FIT_MAX_LANCZOS ? FitKernels(kern) : NULL;
-  const PetscCount count = fit->desc.group[group + 1] - fit->desc.group[group], n = PatchFDFitUnknowns(&fit->desc, group);
-  void            *picked = NULL, *r, *p, *q;
-  PetscReal       *a = NULL, *b = NULL;
+  const size_t n = (size_t)(PatchFDFitCount(&fit->desc, group) * fit->desc.volume);
+  void        *picked = NULL, *r, *p, *q;
 
   PetscFunctionBegin;
   PetscCall(FitPick(fit, kern, group, plan, &picked));
-  PetscCall(kern->malloc((size_t)n, &r));
-  PetscCall(kern->malloc((size_t)n, &p));
-  PetscCall(kern->malloc((size_t)n, &q));
-  if (!device) PetscCall(PetscMalloc2(count * steps, &a, count * steps, &b));
-  PetscCall(kern->fitcg(fit->plan, group, 0, steps, fit->diagonal, NULL, r, p, a, b));
-  for (PetscInt i = 1; i <= steps; i++) {
+  PetscCall(kern->malloc(n, &r));
+  PetscCall(kern->malloc(n, &p));
+  PetscCall(kern->malloc(n, &q));
+  PetscCall(kern->fitcg(fit->plan, group, 0, rule->lanczos, fit->diagonal, NULL, r, p));
+  for (PetscInt i = 1; i <= rule->lanczos; i++) {
     PetscCall(kern->operatorapply(picked, 1, p, NULL, q));
-    PetscCall(kern->fitcg(fit->plan, group, i, steps, fit->diagonal, q, r, p, a, b));
+    PetscCall(kern->fitcg(fit->plan, group, i, rule->lanczos, fit->diagonal, q, r, p));
   }
-  bound += 2 * fit->desc.group[group];
-  if (device) PetscCall((*device->bounds)(fit->plan, group, steps, bound));
-  else PetscCall(PatchFDHostFitBounds(count, steps, a, b, bound));
-  if (!device) PetscCall(PetscFree2(a, b));
+  PetscCall(kern->fitsteps(fit->plan, rule, group, rule->lanczos));
   PetscCall(kern->free(r));
   PetscCall(kern->free(p));
   PetscCall(kern->free(q));
@@ -149,24 +143,18 @@ static PetscErrorCode FitBounds(MatBoxFit fit, PatchFDKernels kern, PetscInt gro
 }
 
 /* how many steps the patches take, and A on the cells of those that take several */
-static PetscErrorCode FitSteps(MatBoxFit fit, PatchFDKernels kern, void *plan, const char close[], const PatchFDFitRule *rule)
+static PetscErrorCode FitSteps(MatBoxFit fit, PatchFDKernels kern, void *plan, const PatchFDFitRule *rule)
 {
-  PetscReal *bound;
   PetscCount estimated = 0;
 
   PetscFunctionBegin;
-  PetscCall(PatchFDHostFitSetClose(close, &fit->desc));
-  PetscCall(kern->fitgroups(fit->plan));
-  PetscCall(PetscMalloc1(2 * fit->desc.npatch, &bound));
   for (PetscInt group = 0; group < fit->desc.ngroup; group++) {
     if (fit->desc.steps[group] == 1) continue;
-    PetscCall(FitBounds(fit, kern, group, plan, rule->lanczos, bound));
-    estimated += fit->desc.group[group + 1] - fit->desc.group[group];
+    PetscCall(FitBounds(fit, kern, group, plan, rule));
+    estimated += PatchFDFitCount(&fit->desc, group);
   }
   PetscCall(PetscInfo(NULL, "eigenvalues of %" PetscCount_FMT " of %" PetscCount_FMT " patches estimated\n", estimated, fit->desc.npatch));
-  PetscCall(PatchFDHostFitSetSteps(rule, bound, &fit->desc));
-  PetscCall(PetscFree(bound));
-  PetscCall(kern->fitgroups(fit->plan));
+  if (estimated) PetscCall(kern->fitgroups(fit->plan, rule));
   PetscCall(PetscCalloc1(fit->desc.ngroup, &fit->inner));
   for (PetscInt group = 0; group < fit->desc.ngroup; group++)
     if (fit->desc.steps[group] > 1) PetscCall(FitPick(fit, kern, group, plan, &fit->inner[group]));
@@ -196,7 +184,6 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   const PetscBool exact = PatchFDFitIsExact(&l->rule);
   PatchFDFitMesh mesh;
   void          *plan = NULL;
-  char          *close;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(fit));
@@ -205,13 +192,10 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   PetscCall(PatchFDHostFitCreate(&mesh, (PetscBool)(shared || exact), &box->field[0].local, &(*fit)->desc));
   (*fit)->desc.residuals = MatBoxFitTakesResiduals(m, kern);
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, (*fit)->desc.read);
-  if (exact) PetscCall(PatchFDHostFitSetSteps(&l->rule, NULL, &(*fit)->desc));
-  PetscCall(PetscMalloc1((*fit)->desc.npatch, &close));
-  PetscCall(kern->fitcreate(&(*fit)->desc, &l->rule, plan, close, &(*fit)->plan));
+  PetscCall(kern->fitcreate(&(*fit)->desc, &l->rule, plan, &(*fit)->plan));
   if (!exact) PetscCall(FitDiagonal(m, kern, &(*fit)->diagonal));
-  if (!exact && l->rule.lanczos) PetscCall(FitSteps(*fit, kern, plan, close, &l->rule));
+  if (!exact && l->rule.lanczos) PetscCall(FitSteps(*fit, kern, plan, &l->rule));
   PetscCall(FitExact(m, *fit, kern, l->rule.rows));
-  PetscCall(PetscFree(close));
   if (box->halo && (*fit)->desc.residuals) (*fit)->whole = plan;
   else if (box->halo) PetscCall(kern->operatordestroy(&plan));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -314,14 +298,15 @@ static PetscLogDouble FitExactNumbers(const PatchFDFit *fit, PetscBool rows)
   PetscLogDouble numbers = 0;
 
   for (PetscInt group = 0; group < fit->ngroup; group++) {
-    for (PetscCount p = fit->group[group]; p < fit->group[group + 1] && !fit->steps[group]; p++) {
-      PetscLogDouble n = 1, entries = 1;
+    for (PetscInt i = fit->runs[group]; i < fit->runs[group + 1] && !fit->steps[group]; i++) {
+      const PatchFDFitRun *run = &fit->run[i];
+      PetscLogDouble       n = 1, entries = 1;
 
       for (PetscInt d = 0; d < fit->dim; d++) {
-        n *= fit->n[3 * p + d];
-        entries *= fit->n[3 * p + d] * (fit->degree + 1) + (PatchFDFitKindOf(fit, p, d)->ncells - 1) * fit->degree;
+        n *= run->n[d];
+        entries *= run->n[d] * (fit->degree + 1) + (fit->kind[d][run->kind[d]].ncells - 1) * fit->degree;
       }
-      numbers += n * (n + 1) / 2 + (rows ? entries : 0);
+      numbers += (PetscLogDouble)run->count * (n * (n + 1) / 2 + (rows ? entries : 0));
     }
   }
   return numbers;

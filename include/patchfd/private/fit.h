@@ -16,7 +16,6 @@
 enum {
   PATCHFD_FIT_MAX_POINTS = 17, /* in a direction of a cell */
   PATCHFD_FIT_MAX_STEPS  = 16,
-  PATCHFD_FIT_MAX_LANCZOS = 32, /* of which bounds are found on a GPU */
   PATCHFD_FIT_RESIDUAL_DEGREES = 8, /* to which GPUs have residuals of patches */
   PATCHFD_FIT_MAX_KINDS  = 4,
   PATCHFD_FIT_MAX_CELLS  = 2 /* of a patch in a direction */
@@ -28,6 +27,17 @@ typedef struct {
   PetscCount record;
 } PatchFDFitKind;
 
+/* a patch of a direction: its first cell and node, and its kind */
+typedef struct {
+  PetscInt cell, first, kind;
+} PatchFDFitLine;
+
+/* patches of a group that are alike, which come one after another */
+typedef struct {
+  PetscCount first, count;
+  PetscInt   kind[3], n[3];
+} PatchFDFitRun;
+
 struct PatchFDFit {
   PetscInt    dim, degree;
   PetscBool   residuals; /* may groups begin with residuals of their own? */
@@ -37,17 +47,22 @@ struct PatchFDFit {
   PatchFDRange cells;   /* that patches consist of, x fastest */
   PetscInt    nkind[3];
   PatchFDFitKind kind[3][PATCHFD_FIT_MAX_KINDS];
-  PetscCount  npatch, nrecord, nconstant;
-  PetscInt   *cell, *first, *n; /* [npatch][3] first cell, first node, unknowns */
-  PetscCount *number;   /* [npatch] of the patch in g: groups may change, and with them the order of all that is here but g and the records */
-  PetscCount *record;   /* [npatch][3] where S[n][n], lambda[n], diag A[n], diag M[n] are in the records */
-  PetscReal  *constants; /* [nconstant] records of constants, which are the first ones */
-  PetscInt    ngroup, maxsteps; /* patches of a group are of one colour, which do not see each other, and take the same number of steps, 0 for those that are solved exactly; those of equal size are neighbours */
+  PetscInt    grid[3];  /* patches in a direction: (i, j, k) has the number (k grid[1] + j) grid[0] + i */
+  PatchFDFitLine *line[3];
+  PetscCount  npatch, nconstant, nrecord, stride; /* S[n][n], lambda[n], diag A[n], diag M[n] of each direction are in the records: those of constants, then `stride` numbers a patch */
+  PetscReal  *constants; /* [nconstant] */
+  PetscInt    volume;   /* compact arrays have room for so many unknowns a patch, for the patches of a group */
+  PetscInt    ncolor, parity[8]; /* the colour of patches that begin in cells of each parity, x first, or -1 */
+  char       *take;     /* [npatch] by number: how many steps a patch takes, 0 if it is solved exactly */
+  PetscInt    ngroup, maxsteps; /* patches of a group are of one colour, which do not see each other, and take the same number of steps */
   PetscCount *group;    /* [ngroup + 1] */
-  PetscInt   *color, *steps; /* [ngroup] */
+  PetscInt   *color, *steps, *runs; /* [ngroup]; runs of group i: runs[i] .. runs[i + 1] - 1 */
+  PatchFDFitRun *run;
   PetscCount *coefat;   /* [ngroup + 1] */
+  /* in memory of the host, for its kernels */
+  PetscInt   *number;   /* [npatch] in the order of groups */
+  PetscReal  *bound;    /* [npatch][2] by number: extreme eigenvalues, or NULL */
   PetscReal  *coef;     /* from coefat[group] on: [steps][patches of the group][2], a and b */
-  PetscCount *compact;  /* [npatch + 1] where a patch's unknowns are in compact arrays, counted from those of the first patch of its group */
 };
 
 #if defined(__CUDACC__)
@@ -140,43 +155,55 @@ static inline PetscCount PatchFDFitRecordSize(PetscInt n)
   return (PetscCount)n * (n + 3);
 }
 
-/* a patch's cells in each direction, and the number of one of them among those that there are */
-static inline void PatchFDFitPatchCells(const PatchFDFit *fit, PetscCount p, PetscInt n[3])
+/* where the record of a patch in a direction is */
+static inline PetscCount PatchFDFitRecord(const PatchFDFit *fit, PetscInt number, PetscInt d, PetscInt kind)
 {
-  for (int d = 0; d < 3; d++) n[d] = PetscMin((PetscInt)PATCHFD_FIT_MAX_CELLS, fit->cells[d][1] - fit->cell[3 * p + d]);
+  return fit->shared || d >= fit->dim ? fit->kind[d][kind].record : fit->nconstant + number * fit->stride + d * (fit->stride / fit->dim);
 }
 
-static inline PetscCount PatchFDFitCellNumber(const PatchFDFit *fit, PetscCount p, const PetscInt offset[3])
+/* patch i of direction d, from the number of a patch */
+static inline const PatchFDFitLine *PatchFDFitLineOf(const PatchFDFit *fit, PetscInt number, PetscInt d)
+{
+  const PetscInt *grid = fit->grid;
+
+  return &fit->line[d][d == 0 ? number % grid[0] : (d == 1 ? number / grid[0] % grid[1] : number / grid[0] / grid[1])];
+}
+
+/* cell `offset` of a patch, counted among those that there are */
+static inline PetscCount PatchFDFitCellNumber(const PatchFDFit *fit, const PetscInt cell[3], const PetscInt offset[3])
 {
   PetscCount number = 0;
 
-  for (int d = 2; d >= 0; d--) number = number * (fit->cells[d][1] - fit->cells[d][0]) + fit->cell[3 * p + d] + offset[d] - fit->cells[d][0];
+  for (int d = 2; d >= 0; d--) number = number * (fit->cells[d][1] - fit->cells[d][0]) + cell[d] + offset[d] - fit->cells[d][0];
   return number;
 }
 
-/* the kind of a patch in a direction */
-static inline const PatchFDFitKind *PatchFDFitKindOf(const PatchFDFit *fit, PetscCount p, PetscInt d)
+static inline PetscCount PatchFDFitCount(const PatchFDFit *fit, PetscInt group)
 {
-  const PatchFDFitKind *kind   = fit->kind[d];
-  const PetscInt        ncells = PetscMin((PetscInt)PATCHFD_FIT_MAX_CELLS, fit->cells[d][1] - fit->cell[3 * p + d]), lower = fit->first[3 * p + d] - fit->cell[3 * p + d] * fit->degree;
-
-  while (kind->ncells != ncells || kind->n != fit->n[3 * p + d] || kind->lower != lower) kind++;
-  return kind;
+  return fit->group[group + 1] - fit->group[group];
 }
 
-/* of all patches of a group */
-static inline PetscCount PatchFDFitUnknowns(const PatchFDFit *fit, PetscInt group)
-{
-  const PetscCount last = fit->group[group + 1] - 1;
-
-  return fit->compact[last] + (PetscCount)fit->n[3 * last] * fit->n[3 * last + 1] * fit->n[3 * last + 2];
-}
-
-/* All but g and the records that are not constants, which fitcreate makes.  One step with the factor 1 for all patches, whose groups are the colours */
+/* All but g, the records that are not constants and the groups, which fitcreate makes */
 PETSC_INTERN PetscErrorCode PatchFDHostFitCreate(const PatchFDFitMesh *, PetscBool shared, const PatchFDBox *, PatchFDFit *);
 PETSC_INTERN PetscErrorCode PatchFDHostFitDestroy(PatchFDFit *);
 /* of that, the records of constants, for each kind of each direction, one after another */
 PETSC_INTERN PetscErrorCode PatchFDHostFitConstants(PatchFDFit *);
+
+/*
+  Groups from the steps that patches take: these are sorted by bins, those of a colour, a number of steps and kinds.  PatchFDHostFitBins() says how many there are, PatchFDHostFitSetGroups() makes
+  groups, runs and the places of coefficients from the numbers of patches in the bins; then bin[i] is where the first one is.
+*/
+PATCHFD_FIT_FUNCTION PetscInt PatchFDFitBin(const PetscInt nkind[3], PetscInt color, PetscInt steps, const PetscInt kind[3])
+{
+  return (((color * (PATCHFD_FIT_MAX_STEPS + 1) + steps) * nkind[2] + kind[2]) * nkind[1] + kind[1]) * nkind[0] + kind[0];
+}
+static inline PetscInt PatchFDHostFitBins(const PatchFDFit *fit)
+{
+  return fit->ncolor * (PATCHFD_FIT_MAX_STEPS + 1) * fit->nkind[0] * fit->nkind[1] * fit->nkind[2];
+}
+PETSC_INTERN PetscErrorCode PatchFDHostFitSetGroups(PatchFDFit *, PetscCount bin[]);
+/* the same with the numbers of patches in the order of groups, and their coefficients, from the bounds that there are */
+PETSC_INTERN PetscErrorCode PatchFDHostFitSort(const PatchFDFitRule *, PatchFDFit *);
 
 /* The metric of cells: means of logarithms [cell][a][b][point of direction b], logarithms themselves [cell][a][point], sum of c_ij^2 [cell], means of |J| s and their logarithms [cell][point] */
 typedef struct {
@@ -190,27 +217,50 @@ PETSC_INTERN PetscErrorCode PatchFDHostFitMeansCreate(PetscInt dim, PetscInt poi
 PETSC_INTERN PetscErrorCode PatchFDHostFitMeansDestroy(PatchFDFitMeans *);
 /* adds point i of a cell, with these factors (as in PatchFDPoints) and these weights in a direction */
 PETSC_INTERN void PatchFDHostFitMeansAdd(PatchFDFitMeans *, const PetscReal w[], PetscCount cell, PetscInt i, const PetscReal factor[]);
-/* g[npatch][4], all records, and close[npatch]: where one step with the factor 1 is sure to be what the rule says */
-PETSC_INTERN PetscErrorCode PatchFDHostFitNumbers(const PatchFDFit *, const PatchFDFitRule *, const PatchFDFitMeans *, PetscReal g[], PetscReal records[], char close[]);
+/* g[npatch][4] and all records by the number of a patch; a patch takes one step where that is sure to be what the rule says, and two, until its eigenvalues are estimated, where not */
+PETSC_INTERN PetscErrorCode PatchFDHostFitNumbers(PatchFDFit *, const PatchFDFitRule *, const PatchFDFitMeans *, PetscReal g[], PetscReal records[]);
 
 /* the extreme eigenvalues, bound[count][2], from a and b of n steps of conjugate gradients, [n][count] */
 PETSC_INTERN PetscErrorCode PatchFDHostFitBounds(PetscCount count, PetscInt n, const PetscReal a[], const PetscReal b[], PetscReal bound[]);
+/* those of the patches of a group, and how many steps they take */
+PETSC_INTERN PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *, PetscInt group, PetscInt n, const PetscReal a[], const PetscReal b[], PatchFDFit *);
+
 /* how many steps a patch takes, and their coefficients a and b, `stride` apart from step to step */
-PETSC_INTERN PetscInt PatchFDHostFitRuleSteps(const PatchFDFitRule *, const PetscReal bound[2]);
-PETSC_INTERN void     PatchFDHostFitRuleCoefficients(const PatchFDFitRule *, PetscInt steps, const PetscReal bound[2], PetscCount stride, PetscReal coef[]);
-/* groups of patches of one colour that are close, and of others, which have two steps for the time being */
-PETSC_INTERN PetscErrorCode PatchFDHostFitSetClose(const char close[], PatchFDFit *);
-/* from such groups, or those of the beginning, those of the patches of one colour that take one number of steps; bounds of those that are close, or where all are exact, are not looked at */
-PETSC_INTERN PetscErrorCode PatchFDHostFitSetSteps(const PatchFDFitRule *, const PetscReal bound[], PatchFDFit *);
+PATCHFD_FIT_FUNCTION PetscInt PatchFDFitRuleSteps(const PatchFDFitRule *rule, const PetscReal bound[2])
+{
+  const PetscReal slack = 1e-9, condition = bound[1] > 1.001 * bound[0] ? bound[1] / bound[0] : 1.001, factor = acosh((condition + 1) / (condition - 1));
+  const PetscReal steps = ceil(acosh(1 / rule->reduction) / factor - slack);
+
+  return steps < 1 ? 1 : (steps < (PetscReal)rule->maxsteps ? (PetscInt)steps : rule->maxsteps);
+}
+
+/* Chebyshev's iteration on [lo, 1.02 hi], since the largest eigenvalue is underestimated */
+PATCHFD_FIT_FUNCTION void PatchFDFitRuleCoefficients(const PatchFDFitRule *rule, PetscInt steps, const PetscReal bound[2], PetscCount stride, PetscReal coef[])
+{
+  const PetscReal lo = bound[0], hi = 1.02 * bound[1], theta = (hi + lo) / 2, delta = hi - lo > 2e-3 * hi ? (hi - lo) / 2 : 1e-3 * hi, sigma = theta / delta;
+  PetscReal       rho = 1 / sigma;
+
+  coef[0] = 0;
+  coef[1] = 1 / theta;
+  if (steps == 1) coef[1] = bound[1] <= rule->stable ? 1 : 2 / (bound[0] + bound[1]);
+  for (PetscInt i = 1; i < steps; i++) {
+    const PetscReal next = 1 / (2 * sigma - rho);
+
+    coef += stride;
+    coef[0] = next * rho;
+    coef[1] = 2 * next / delta;
+    rho     = next;
+  }
+}
+
 /* count[m] += the patches whose first cell is one of these and that take m steps */
 PETSC_INTERN void PatchFDHostFitCount(const PatchFDFit *, const PatchFDRange cells, PetscInt64 count[PATCHFD_FIT_MAX_STEPS + 1]);
 /*
-  In GPU memory, for plans of one precision: operatorpick() for the cells of the patches of a group, on its compact arrays; the bounds, where fitcg() gave a and b to nobody; and residuals
-  b - A x of the patches of a group, b where x is known to be zero, to the array that fitwork() says, for fitapply() without r
+  In GPU memory, for plans of one precision: operatorpick() for the cells of the patches of a group, on its compact arrays; and residuals b - A x of the patches of a group, b where x is known to be
+  zero, to the array that fitwork() says, for fitapply() without r
 */
 struct _PatchFDFitKernels {
   PetscErrorCode (*pick)(void *fit, PetscInt group, void *operatorplan, void **picked);
-  PetscErrorCode (*bounds)(void *fit, PetscInt group, PetscInt steps, PetscReal bound[]);
   PetscErrorCode (*residual)(void *fit, PetscInt group, void *operatorplan, PetscBool zero, const void *b, const void *x);
 };
 #if defined(PETSC_HAVE_CUDA)

@@ -353,19 +353,20 @@ struct _PatchFDKernels {
   PetscErrorCode (*localdestroy)(void **plan);
 
   /* local solvers that are fitted to each patch; all arrays on the box of the description, but those of fitwork */
-  /* from an operator by quadrature on the cells of the patches.  close[patches], on the host: for which one step with the factor 1 is sure to be what the rule says */
-  PetscErrorCode (*fitcreate)(const PatchFDFit *, const PatchFDFitRule *, void *operatorplan, char close[], void **plan);
-  /* takes over groups, which have changed, and their coefficients */
-  PetscErrorCode (*fitgroups)(void *plan);
+  /* from an operator by quadrature on the cells of the patches: groups of patches that take one step, or none where all are exact; of two steps for those whose eigenvalues are to be estimated */
+  PetscErrorCode (*fitcreate)(PatchFDFit *, const PatchFDFitRule *, void *operatorplan, void **plan);
+  /* makes groups, and their coefficients, from what fitsteps() found */
+  PetscErrorCode (*fitgroups)(void *plan, const PatchFDFitRule *);
   /* step `step` of the patches of a group, from the residual r (step 0) or that of fitwork (r NULL, too); then x += omega z.  diagonal: that of A */
   PetscErrorCode (*fitapply)(void *plan, PetscInt group, PetscInt step, PetscReal omega, const void *diagonal, const void *r, void *x);
   /* residual and correction of the patches of a group between two of its steps, in PatchFDFit's compact order */
   PetscErrorCode (*fitwork)(void *plan, void **r, void **z);
   /*
     A step of preconditioned conjugate gradients on each patch of a group, from a residual without a pattern, on compact arrays: r -= a q, a = r'z / p'q with q = A p (not in
-    step 0, which makes r), then p = z + b p.  In step `last` a of the steps 1 to last, [last][patches], and b of the steps before are returned, on the host
+    step 0, which makes r), then p = z + b p.  After step `last` fitsteps() makes eigenvalues from a and b, and from these how many steps the patches take in the groups to come
   */
-  PetscErrorCode (*fitcg)(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *p, PetscReal a[], PetscReal b[]);
+  PetscErrorCode (*fitcg)(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *p);
+  PetscErrorCode (*fitsteps)(void *plan, const PatchFDFitRule *, PetscInt group, PetscInt last);
   /* what groups without steps are solved with: Cholesky factors of the matrices of their patches; with `rows`, those of A.  From the points of all cells of the fit; NULL where a table has none */
   PetscErrorCode (*fitexact)(void *plan, const PatchFDPoints *, PetscBool rows);
   /* x_I += omega A_j^{-1} (b - A x)_I in the patches of a group that has rows.  zero: x is known to be zero */
