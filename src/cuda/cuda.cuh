@@ -169,6 +169,8 @@ struct Lattice {
   static PetscErrorCode destroy(void **);
 };
 
+PetscErrorCode Invert(PetscInt count, PetscInt n, PetscReal *const K[], PetscBool *regular);
+
 template <typename T>
 struct Transfer {
   static PetscErrorCode create(const PatchFDTransferDesc *, void **);

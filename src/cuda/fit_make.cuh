@@ -131,52 +131,69 @@ struct FitPatchMeans {
 };
 
 /* the cells of a patch: a block of up to 2 x 2 x 2 */
+template <int dim>
 struct FitPatchCells {
-  int n[3], first, stride[3]; /* in each direction; the number of the first one; from cell to cell */
+  int n[dim], first, stride[dim]; /* in each direction; the number of the first one; from cell to cell */
 
   template <typename T>
   __device__ FitPatchCells(const FitSource<T> &s, const int *const of[3])
   {
+    int step = 1;
+
     first = 0;
-    for (int d = 2; d >= 0; d--) {
+#pragma unroll
+    for (int d = 0; d < dim; d++) {
       n[d]      = (int)s.grid.kind[d][of[d][2]].ncells;
-      stride[d] = d == 0 ? 1 : (d == 1 ? s.count[0] : s.count[0] * s.count[1]);
-      first += (of[d][0] - s.low[d]) * stride[d];
+      stride[d] = step;
+      first += (of[d][0] - s.low[d]) * step;
+      step *= s.count[d];
     }
   }
-  __device__ int all() const { return n[0] * n[1] * n[2]; }
-  /* f(the number of a cell, its place in each direction) for all of them */
-  template <typename F>
-  __device__ void each(F &&f) const
+  __device__ int all() const
   {
-    for (int k = 0; k < n[2]; k++)
-      for (int j = 0; j < n[1]; j++)
-        for (int i = 0; i < n[0]; i++) {
-          const int offset[3] = {i, j, k};
+    int all = 1;
 
-          f(first + i + j * stride[1] + k * stride[2], offset);
-        }
+#pragma unroll
+    for (int d = 0; d < dim; d++) all *= n[d];
+    return all;
+  }
+  /* f(the number of a cell, its corner: a bit a direction) for all of them */
+  template <typename F>
+  __device__ __forceinline__ void each(F &&f) const
+  {
+#pragma unroll
+    for (int corner = 0; corner < 1 << dim; corner++) {
+      int  cell   = first;
+      bool exists = true;
+
+#pragma unroll
+      for (int d = 0; d < dim; d++) {
+        exists = exists && (corner >> d & 1) < n[d];
+        cell += (corner >> d & 1) * stride[d];
+      }
+      if (exists) f(cell, corner);
+    }
   }
 };
 
-template <typename T>
-static __device__ void FitPatchMean(const FitSource<T> &s, const FitPatchCells &cells, FitPatchMeans *m)
+template <int dim, typename T>
+static __device__ void FitPatchMean(const FitSource<T> &s, const FitPatchCells<dim> &cells, FitPatchMeans *m)
 {
-  const int    dim = s.metric.dim, c = s.metric.points;
+  const int    c     = s.metric.points;
   const double count = cells.all();
 
   for (int e = threadIdx.x; e < dim * dim * 2 * c; e += blockDim.x) { /* point e % (2 c) of direction b */
     const int a = e / (2 * c) / dim, b = e / (2 * c) % dim, half = e / c % 2;
     double    sum = 0;
 
-    cells.each([&](int cell, const int offset[3]) {
-      if (offset[b] == half) sum += s.metric.mean[((size_t)cell * dim * dim + a * dim + b) * c + e % c];
+    cells.each([&](int cell, int corner) {
+      if ((corner >> b & 1) == half) sum += s.metric.mean[((size_t)cell * dim * dim + a * dim + b) * c + e % c];
     });
-    m->log[a][b][e % (2 * c)] = s.metric.stiff ? sum * cells.n[b] / count : 0;
+    m->log[a][b][e % (2 * c)] = s.metric.stiff ? sum * (b == 0 ? cells.n[0] : (b == 1 ? cells.n[1] : cells.n[dim - 1])) / count : 0;
   }
   if (threadIdx.x == 0) {
     m->shift = 0;
-    cells.each([&](int cell, const int *) { m->shift += s.metric.shift[cell] / count; });
+    cells.each([&](int cell, int) { m->shift += s.metric.shift[cell] / count; });
   }
   __syncthreads();
   if ((int)threadIdx.x < dim) {
@@ -199,11 +216,11 @@ static __device__ void FitPatchMean(const FitSource<T> &s, const FitPatchCells &
 }
 
 /* is one step with the factor 1 enough? */
-template <typename T>
-static __device__ bool FitIsClose(const FitSource<T> &s, const FitPatchCells &cells, const FitPatchMeans *m, double (*work)[4])
+template <int dim, typename T>
+static __device__ bool FitIsClose(const FitSource<T> &s, const FitPatchCells<dim> &cells, const FitPatchMeans *m, double (*work)[4])
 {
-  const FitMetric &metric = s.metric;
-  const int        dim = metric.dim, c = metric.points;
+  const FitMetric &metric   = s.metric;
+  const int        c        = metric.points;
   const double     logshift = metric.hasshift ? FitLogShift(m->shift) : 0;
   PatchFDFitRatio  ratio = {1e300, -1e300, 0};
   double           cross = 0;
@@ -211,11 +228,17 @@ static __device__ bool FitIsClose(const FitSource<T> &s, const FitPatchCells &ce
   for (int i = threadIdx.x; i < metric.npoint; i += blockDim.x) {
     const int point[3] = {i % c, i / c % c, i / c / c};
 
-    cells.each([&](int cell, const int offset[3]) {
-      double v[3], mass = 0;
+    cells.each([&](int cell, int corner) {
+      double v[dim], mass = 0;
 
-      for (int b = 0; b < dim; b++) mass += m->M[b][offset[b] * c + point[b]];
-      for (int b = 0; b < dim; b++) v[b] = metric.log[((size_t)cell * dim + b) * metric.npoint + i] - m->A[b][offset[b] * c + point[b]] - mass + m->M[b][offset[b] * c + point[b]];
+#pragma unroll
+      for (int b = 0; b < dim; b++) mass += m->M[b][(corner >> b & 1) * c + point[b]];
+#pragma unroll
+      for (int b = 0; b < dim; b++) {
+        const int at = (corner >> b & 1) * c + point[b];
+
+        v[b] = metric.log[((size_t)cell * dim + b) * metric.npoint + i] - m->A[b][at] - mass + m->M[b][at];
+      }
       PatchFDFitRatioAdd(dim, v, metric.hasshift ? metric.logshift[(size_t)cell * metric.npoint + i] - logshift - mass : 0, metric.hasshift, &ratio);
       cross = fmax(cross, (double)metric.cross[cell]);
     });
@@ -227,17 +250,17 @@ static __device__ bool FitIsClose(const FitSource<T> &s, const FitPatchCells &ce
   return metric.stiff && PatchFDFitIsClose(dim, &ratio, largest[3], s.stable, s.condition);
 }
 
-template <typename T>
+template <typename T, int dim>
 static __global__ void FitNumbersKernel(const __grid_constant__ FitSource<T> s)
 {
   __shared__ FitPatchMeans m;
   __shared__ double        work[4][4];
-  const int                dim = s.metric.dim, number = s.first + (int)blockIdx.x, size = 2 * s.metric.points;
+  const int                number = s.first + (int)blockIdx.x, size = 2 * s.metric.points;
   const int               *of[3];
   bool                     close;
 
   s.grid.get(number, of);
-  const FitPatchCells cells(s, of);
+  const FitPatchCells<dim> cells(s, of);
 
   FitPatchMean(s, cells, &m);
   close = !s.estimate || FitIsClose(s, cells, &m, work);
@@ -496,6 +519,7 @@ static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest,
 {
   const int    dim = s.metric.dim, most = PetscMin(patches, 1 << 16), team = longest <= 5 ? 8 : (longest <= 9 ? 16 : fit_warp), teams = fit_threads / team;
   const size_t shared = (size_t)(teams * 5 * longest * longest) * sizeof(double);
+  auto        *numbers = dim == 3 ? FitNumbersKernel<T, 3> : FitNumbersKernel<T, 2>;
   auto        *eigen  = team == 8 ? FitEigenKernel<T, 8> : (team == 16 ? FitEigenKernel<T, 16> : FitEigenKernel<T, fit_warp>);
 
   PetscFunctionBegin;
@@ -504,7 +528,7 @@ static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest,
   for (s.first = 0; s.first < patches; s.first += most) {
     const int count = PetscMin(most, patches - s.first);
 
-    FitNumbersKernel<T><<<(unsigned)count, s.metric.npoint <= 64 ? 64 : 128, 0, stream>>>(s);
+    numbers<<<(unsigned)count, s.metric.npoint <= 64 ? 64 : 128, 0, stream>>>(s);
     if (!s.shared) eigen<<<(unsigned)((count * dim + teams - 1) / teams), fit_threads, shared, stream>>>(s, count, longest);
     PetscCallCUDA(cudaGetLastError());
   }

@@ -84,6 +84,22 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the nodes of a box that are not in a range */
+static void PointsRest(const PatchFDBox &box, const Range &range, std::vector<int> &rest)
+{
+  const int n = (int)box.n[0], lo = (int)PetscMax(0, PetscMin(n, range.lo[0] - box.lo[0])), hi = (int)PetscMax(lo, PetscMin(n, range.hi[0] - box.lo[0]));
+  int       at = 0;
+
+  for (int k = 0; k < box.n[2]; k++) {
+    for (int j = 0; j < box.n[1]; j++, at += n) {
+      const bool row = lo < hi && range.contains((int)box.lo[0] + lo, (int)box.lo[1] + j, (int)box.lo[2] + k);
+
+      for (int i = 0; i < (row ? lo : n); i++) rest.push_back(at + i);
+      for (int i = hi; i < n && row; i++) rest.push_back(at + i);
+    }
+  }
+}
+
 /* the cells `cells` on a box of nodes */
 template <typename T>
 static PetscErrorCode PointsBoxCreate(const PatchFDOperatorDesc *desc, PointsPlan<T> *p, std::vector<int> &rest)
@@ -91,7 +107,7 @@ static PetscErrorCode PointsBoxCreate(const PatchFDOperatorDesc *desc, PointsPla
   const PatchFDField *f     = desc->field;
   PointsNodes        &nodes = p->arg.nodes;
   Range               rows  = f->write;
-  int                 first[3], at = 0;
+  int                 first[3];
 
   PetscFunctionBegin;
   PetscCheck(desc->nfield == 1 && desc->points->ncomp == 1, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscInt_FMT " fields with %" PetscInt_FMT " components; operators by quadrature on a box of nodes have 1 of 1",
@@ -115,10 +131,7 @@ static PetscErrorCode PointsBoxCreate(const PatchFDOperatorDesc *desc, PointsPla
   PetscCheck(PatchFDBoxSize(&f->xbox) <= UINT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu nodes; on GPUs an operator by quadrature has up to %u on a rank", PatchFDBoxSize(&f->xbox), UINT_MAX);
   if (p->size > INT_MAX || !p->square) p->square = false;
   if (!p->square) PetscFunctionReturn(PETSC_SUCCESS); /* no sweeps */
-  for (int k = 0; k < f->ybox.n[2]; k++)
-    for (int j = 0; j < f->ybox.n[1]; j++)
-      for (int i = 0; i < f->ybox.n[0]; i++, at++)
-        if (!rows.contains((int)f->ybox.lo[0] + i, (int)f->ybox.lo[1] + j, (int)f->ybox.lo[2] + k)) rest.push_back(at);
+  PointsRest(f->ybox, rows, rest);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -326,7 +339,7 @@ static PetscErrorCode PointsChoose(const PatchFDPoints *points, bool computed, P
   }
   g.layout.numbers = p->arg.numbers = (points->nkappa ? g.dim * (g.dim + 1) / 2 : 0) + (points->shift ? 1 : 0);
   g.size                            = cube;
-  PetscCall(p->diagonal.create((int)cube, 3 * cube));
+  PetscCall(p->diagonal.create((int)cube, PointsDiagonalSize(g)));
   PetscCall(AllowShared(PointsDiagonalKernel<T>, p->diagonal.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -31,18 +31,6 @@ struct PointsGeneric {
 #pragma unroll
     for (int m = 0; m < 7; m++) f[m] = !factors ? (T)g[m] : m < layout.numbers ? from[(ptrdiff_t)m * layout.lanes] : T(0);
   }
-  /* one of them */
-  __device__ T number(int cell, int point, int which) const
-  {
-    T f[7], v = 0;
-
-    if (factors) return factors[layout.at(cell, point) + (ptrdiff_t)which * layout.lanes];
-    at(cell, point, f);
-#pragma unroll
-    for (int m = 0; m < 7; m++)
-      if (m == which) v = f[m];
-    return v;
-  }
   /* f(where node e of a cell is, do other cells have it, too?) if it exists */
   template <typename F>
   __device__ void node(const PointsNodes &nodes, int cell, int e, int comp, bool write, F &&f) const
@@ -139,43 +127,106 @@ static __global__ void PointsGenericKernel(const __grid_constant__ PointsGeneric
   if (arg.sweep) PointsSum(arg, energy);
 }
 
-/* y += the diagonal: for derivatives l and m, twice if they differ, the factor at the points times products of entries of B and D */
+/* ---- the diagonal ---- */
+
+/* number m of a point's factors belongs to derivatives l and r, or to none: how many of them are in direction d */
+static __device__ __forceinline__ int PointsDerivatives(int dim, bool stiff, int m, int d)
+{
+  const int l = dim == 3 ? (m < 3 ? 0 : (m < 5 ? 1 : 2)) : (m < 2 ? 0 : 1), r = dim == 3 ? (m < 3 ? m : (m < 5 ? m - 2 : 2)) : (m < 2 ? m : 1);
+
+  return stiff && m < dim * (dim + 1) / 2 ? (l == d) + (r == d) : 0;
+}
+
+/* numbers that a team has in shared memory: factors, and what comes of them in the first direction */
+template <typename T>
+static size_t PointsDiagonalSize(const PointsGeneric<T> &p)
+{
+  const size_t last = p.dim == 3 ? (size_t)p.c : 1;
+
+  return (size_t)p.layout.numbers * last * (size_t)(p.c * (p.c + p.n));
+}
+
+/* out[m][z][y][i] = sum over x of f[m][z][y][x] times the product of B and B, B and D or D and D that m has in the first direction */
+template <typename T>
+static __device__ void PointsDiagonalFirst(const PointsGeneric<T> &p, int last, const T *f, T *out)
+{
+  const int n = p.n, c = p.c, rows = p.layout.numbers * c * last;
+
+  for (int e = threadIdx.x; e < rows * n; e += blockDim.x) {
+    const int row = e / n, i = e - row * n;
+    const T  *X = p.product[PointsDerivatives(p.dim, p.stiff, row / (c * last), 0)] + i, *from = f + row * c;
+    T         sum = 0;
+
+    for (int x = 0; x < c; x++) sum += from[x] * X[x * n];
+    out[e] = sum;
+  }
+}
+
+/* out[t][z][j][i] = the sum of those m that have t derivatives in the third direction, over y, as before; twice where derivatives differ, which have two places in the metric */
+template <typename T>
+static __device__ void PointsDiagonalSecond(const PointsGeneric<T> &p, int last, const T *f, T *out)
+{
+  const int n = p.n, c = p.c, types = p.dim == 3 && p.stiff ? 3 : 1;
+
+  for (int e = threadIdx.x; e < types * last * n * n; e += blockDim.x) {
+    const int i = e % n, j = e / n % n, plane = e / (n * n), type = plane / last, z = plane - type * last;
+    T         sum = 0;
+
+    for (int m = 0; m < p.layout.numbers; m++) {
+      const int x = PointsDerivatives(p.dim, p.stiff, m, 0), y = PointsDerivatives(p.dim, p.stiff, m, 1);
+      const T  *Y = p.product[y] + j, *from = f + (m * last + z) * c * n + i;
+      T         part = 0;
+
+      if (p.dim == 3 && PointsDerivatives(p.dim, p.stiff, m, 2) != type) continue;
+      for (int q = 0; q < c; q++) part += from[q * n] * Y[q * n];
+      sum += x == 1 || y == 1 ? 2 * part : part;
+    }
+    out[e] = sum;
+  }
+}
+
+/* node e: the sum over all types, and over z */
+template <typename T>
+static __device__ T PointsDiagonalThird(const PointsGeneric<T> &p, const T *f, int e)
+{
+  const int n = p.n, k = e / (n * n), node = e - k * n * n;
+  T         sum = 0;
+
+  if (p.dim == 2) return f[e];
+  for (int type = 0; type < (p.stiff ? 3 : 1); type++)
+    for (int z = 0; z < p.c; z++) sum += f[(type * p.c + z) * n * n + node] * p.product[type][z * n + k];
+  return sum;
+}
+
+/* y += the diagonal: the squares of the functions, or products of their derivatives, times the factors at the points, direction by direction */
 template <typename T>
 static __global__ void PointsDiagonalKernel(const __grid_constant__ PointsGeneric<T> p, const __grid_constant__ PointsArguments<T> arg)
 {
-  const int n = p.n, c = p.c, dim = p.dim, nodes = PointsPower(n, dim);
-  T        *sum = TeamMemory<T>(p.team.global, p.team.size), *u = sum + p.size, *v = u + p.size;
+  const int last = p.dim == 3 ? p.c : 1, points = last * p.c * p.c, nodes = PointsPower(p.n, p.dim);
+  T        *f = TeamMemory<T>(p.team.global, p.team.size), *first = f + p.layout.numbers * points;
 
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < (size_t)p.cells; base += (size_t)gridDim.x * blockDim.y) {
     const int  cell   = (int)(base + threadIdx.y);
     const bool active = cell < p.cells;
-    int        number = 0;
 
-    for (int e = threadIdx.x; e < nodes; e += blockDim.x) sum[e] = 0;
-    for (int l = 0; l <= dim; l++) {
-      for (int m = l; m <= dim; m++) { /* dim: the value itself */
-        int size[3] = {c, c, dim == 3 ? c : 1};
-        T  *from = u, *to = v;
+    for (int q = threadIdx.x; q < points && active; q += blockDim.x) {
+      T v[7];
 
-        if (l == dim ? !p.shift : (m == dim || !p.stiff)) continue;
-        for (int q = threadIdx.x; q < PointsPower(c, dim) && active; q += blockDim.x) u[q] = p.number(cell, q, number);
-        __syncthreads();
-        for (int d = 0; d < dim; d++) {
-          T *out = to;
-
-          Contract(d, size, n, Matrix<T>{p.product[(d == l) + (d == m)], 1, n}, from, out, false);
-          size[d] = n;
-          to      = from;
-          from    = out;
-          __syncthreads();
-        }
-        for (int e = threadIdx.x; e < nodes; e += blockDim.x) sum[e] += (l == m ? 1 : 2) * from[e];
-        __syncthreads();
-        number++;
-      }
+      p.at(cell, q, v);
+#pragma unroll
+      for (int m = 0; m < 7; m++)
+        if (m < p.layout.numbers) f[m * points + q] = v[m];
     }
-    for (int e = threadIdx.x; e < nodes && active; e += blockDim.x)
-      for (int comp = 0; comp < p.ncomp; comp++) p.node(arg.nodes, cell, e, comp, true, [&](unsigned at, bool shared) { PointsAdd(arg, at, shared, sum[e]); });
+    __syncthreads();
+    PointsDiagonalFirst(p, last, f, first);
+    __syncthreads();
+    PointsDiagonalSecond(p, last, first, f);
+    __syncthreads();
+    for (int e = threadIdx.x; e < nodes && active; e += blockDim.x) {
+      const T sum = PointsDiagonalThird(p, f, e);
+
+      for (int comp = 0; comp < p.ncomp; comp++) p.node(arg.nodes, cell, e, comp, true, [&](unsigned at, bool shared) { PointsAdd(arg, at, shared, sum); });
+    }
     __syncthreads();
   }
 }

@@ -64,6 +64,7 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .localcreate      = patchfd::LocalDoor<T>::create, \
     .localapply       = patchfd::LocalDoor<T>::apply, \
     .localdestroy     = patchfd::LocalDoor<T>::destroy, \
+    .invert           = patchfd::Invert, \
     .fitcreate        = patchfd::OperatorDoor<T>::fit, \
     .fitgroups        = patchfd::Fit<T>::groups, \
     .fitapply         = patchfd::Fit<T>::apply, \

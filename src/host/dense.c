@@ -205,7 +205,7 @@ static PetscBool CellPlaces(PetscInt degree, PetscInt dim, const PetscInt cell[3
   return any;
 }
 
-PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchFDRange cells, const PetscReal E[], const PetscInt first[3], PetscBool spd, PetscInt constants, PatchFDDense *dense, PetscBool *regular)
+PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchFDRange cells, const PetscReal E[], const PetscInt first[3], PatchFDDense *dense)
 {
   const PetscInt nodes = PetscPowInt(degree + 1, dim);
   PetscInt      *place, c[3];
@@ -227,10 +227,22 @@ PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchF
     }
   }
   PetscCall(PetscFree(place));
-  if (constants >= 0) PetscCall(InvertConstants(dense, constants, spd, dense->block[0], regular));
-  else PetscCall(Invert(dense->size[0], spd, dense->block[0], regular));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+PetscErrorCode PatchFDHostInvert(PetscInt count, PetscInt n, PetscReal *const K[], PetscBool *regular)
+{
+  PetscFunctionBegin;
+  *regular = PETSC_TRUE;
+  for (PetscInt i = 0; i < count && *regular; i++) PetscCall(Invert(n, PETSC_TRUE, K[i], regular));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostDenseInvert(PetscBool spd, PetscInt constants, PatchFDDense *dense, PetscBool *regular)
+{
+  return constants >= 0 ? InvertConstants(dense, constants, spd, dense->block[0], regular) : Invert(dense->size[0], spd, dense->block[0], regular);
+}
+
 
 PetscErrorCode PatchFDHostDenseDestroy(PatchFDDense *dense)
 {

@@ -5,6 +5,7 @@
 */
 #include <patchfd/private/fit.h>
 #include <patchfd/private/matimpl.h>
+#include <patchfd/private/vecimpl.h>
 
 struct _MatBoxFit {
   PatchFDFit desc;
@@ -352,6 +353,30 @@ static void PointsClasses(MatBoxLocal *l, const PatchFDRange range)
   }
 }
 
+/* the inverses of all patches' matrices: on a GPU, if vectors are there, where these are positive definite */
+static PetscErrorCode PointsInvert(const Mat_Box *m, MatBoxLocal *l)
+{
+  const PetscBool definite = (PetscBool)(m->form.spd && m->form.constants < 0);
+  PatchFDKernels  kern;
+  PetscReal     **K;
+  PetscBool       regular = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecTypeGetKernels(m->dm->vectype, &kern));
+  PetscCall(PetscMalloc1(l->ndense, &K));
+  for (PetscInt i = 0; i < l->ndense; i++) K[i] = l->dense[i].block[0];
+  for (PetscInt i = 0, next; i < l->ndense && regular; i = next) {
+    const PetscInt n = l->dense[i].size[0];
+
+    for (next = i + 1; definite && next < l->ndense && l->dense[next].size[0] == n;) next++;
+    if (definite) PetscCall(kern->invert(next - i, n, K + i, &regular));
+    else PetscCall(PatchFDHostDenseInvert(m->form.spd, m->form.constants, &l->dense[i], &regular));
+  }
+  PetscCall(PetscFree(K));
+  PetscCheck(regular, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "The matrix of a patch is %s", m->form.spd ? "not positive definite" : "singular");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
 {
   const DM_Box  *box = (const DM_Box *)m->dm->data;
@@ -375,15 +400,14 @@ PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
   for (PetscInt i = 0; i < l->ndense && PatchFDRangeSize((const PetscInt(*)[2])range); i++) {
     const PetscInt patch[3] = {range[0][0] + i % l->nclass[0], range[1][0] + i / l->nclass[0] % l->nclass[1], range[2][0] + i / l->nclass[0] / l->nclass[1]};
     PetscInt       first[3];
-    PetscBool      regular;
 
     for (int d = 0; d < 3; d++) {
       first[d]             = l->patches[0][d].first[patch[d]];
       l->dense[i].n[0][d] = l->patches[0][d].n[patch[d]];
     }
-    PetscCall(PatchFDHostDenseCells(box->degree, m->dm->dim, (const PetscInt(*)[2])cells, E, first, m->form.spd, m->form.constants, &l->dense[i], &regular));
-    PetscCheck(regular, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "The matrix of a patch is %s", m->form.spd ? "not positive definite" : "singular");
+    PetscCall(PatchFDHostDenseCells(box->degree, m->dm->dim, (const PetscInt(*)[2])cells, E, first, &l->dense[i]));
   }
+  if (PatchFDRangeSize((const PetscInt(*)[2])range)) PetscCall(PointsInvert(m, l));
   PetscCall(PetscFree(E));
   PetscCall((*box->op->ops.pointsdestroy)(&points));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -204,8 +204,10 @@ PETSC_INTERN PetscErrorCode PatchFDCellMatricesGet(PatchFDCellMatrices *, PetscC
 PETSC_INTERN PetscErrorCode PatchFDCellMatricesDestroy(PatchFDCellMatrices *);
 /* of all cells, E[ncells][nodes][nodes] */
 PETSC_INTERN PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *, PetscReal E[]);
-/* the inverse of the matrix of dense->n[0] nodes from `first` on, the sum of those of cells, x fastest; otherwise as PatchFDHostDenseCreate() */
-PETSC_INTERN PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchFDRange cells, const PetscReal E[], const PetscInt first[3], PetscBool spd, PetscInt constants, PatchFDDense *, PetscBool *regular);
+/* the matrix of dense->n[0] nodes from `first` on, the sum of those of cells, x fastest; its inverse, in place; inverses of several that are positive definite; otherwise as PatchFDHostDenseCreate() */
+PETSC_INTERN PetscErrorCode PatchFDHostDenseCells(PetscInt degree, PetscInt dim, const PatchFDRange cells, const PetscReal E[], const PetscInt first[3], PatchFDDense *);
+PETSC_INTERN PetscErrorCode PatchFDHostDenseInvert(PetscBool spd, PetscInt constants, PatchFDDense *, PetscBool *regular);
+PETSC_INTERN PetscErrorCode PatchFDHostInvert(PetscInt count, PetscInt n, PetscReal *const K[], PetscBool *regular);
 /*
   Triples (row, column, value) of an operator by quadrature, cell by cell: rownumber[ncells][nodes] and colnumber are the global numbers of a node as a row and as
   a column, or -1, as rows and columns of such triples then are; its components have the numbers ncomp * number + c.  Call with i = NULL for the count only.

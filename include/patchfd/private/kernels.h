@@ -352,6 +352,9 @@ struct _PatchFDKernels {
   PetscErrorCode (*localapply)(void *plan, PatchFDPatchOp, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r);
   PetscErrorCode (*localdestroy)(void **plan);
 
+  /* the inverses of symmetric positive definite matrices on the host, `count` of size n, in place; regular: is none of them singular? */
+  PetscErrorCode (*invert)(PetscInt count, PetscInt n, PetscReal *const K[], PetscBool *regular);
+
   /* local solvers that are fitted to each patch; all arrays on the box of the description, but those of fitwork */
   /* from an operator by quadrature on the cells of the patches: groups of patches that take one step, or none where all are exact; of two steps for those whose eigenvalues are to be estimated */
   PetscErrorCode (*fitcreate)(PatchFDFit *, const PatchFDFitRule *, void *operatorplan, void **plan);
