@@ -875,7 +875,7 @@ int main(int argc, char **argv)
 
   testset:
     requires: cuda gpu
-    args: -dm_vec_type cuda
+    args: -dm_vec_type cuda -pc_patchmg_coarse_eq_limit 0
     test:
       suffix: table_cuda
       output_file: output/fit_table.out

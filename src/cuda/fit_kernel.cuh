@@ -16,34 +16,23 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads, FitTile<T,
   extern __shared__ __align__(16) double fit_memory[];
 
   FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
-  constexpr int               M = t.M, last = dim - 1;
-  constexpr bool              early = M * sizeof(T) <= 60; /* x, too, before the first barrier: where there are registers for it */
-  const bool                  mine = t.has(last);
+  constexpr int               M = t.M, last = dim - 1, LINES = t.LINES;
+  constexpr bool              early = FitTile<T, dim, k, inner>::few; /* x, too, before the first barrier: where there are registers for it */
+  const bool                  mine = t.has(last, 0);
   const T                     before = mine && !arg.begins ? arg.coef[2 * t.patch] : T(0), factor = mine ? arg.coef[2 * t.patch + 1] : T(0);
-  T                           v[M], c[M], x[M];
+  T                           v[LINES][M] = {}, c[LINES][M], x[LINES][M];
 
   t.fetch(c);
-#pragma unroll
-  for (int s = 0; s < M; s++) {
-    v[s] = x[s] = 0;
-    if (!mine || (!inner && s >= t.n[last])) continue;
-    v[s] = arg.r ? arg.r[t.node(s)] : arg.rwork[t.compact(s)];
-    if (early) x[s] = arg.x[t.node(s)];
-  }
+  if (arg.r) t.each(last, [&](int l, int s) { v[l][s] = arg.r[t.node(l, s)]; });
+  else t.each(last, [&](int l, int s) { v[l][s] = arg.rwork[t.compact(l, s)]; });
+  if (early) t.each(last, [&](int l, int s) { x[l][s] = arg.x[t.node(l, s)]; });
   t.loadrecords();
-#pragma unroll
-  for (int s = 0; s < M && arg.r && arg.several && mine; s++)
-    if (inner || s < t.n[last]) arg.rwork[t.compact(s)] = v[s];
+  if (arg.r && arg.several) t.each(last, [&](int l, int s) { arg.rwork[t.compact(l, s)] = v[l][s]; });
   t.solve(v, c);
-  if (!mine) return;
-#pragma unroll
-  for (int s = 0; s < M; s++) {
-    if (!inner && s >= t.n[last]) break;
-    v[s] *= factor;
-    if (!arg.begins) v[s] += before * arg.zwork[t.compact(s)];
-    if (arg.several) arg.zwork[t.compact(s)] = v[s];
-    arg.x[t.node(s)] = (early ? x[s] : arg.x[t.node(s)]) + arg.omega * v[s];
-  }
+  t.each(last, [&](int l, int s) { v[l][s] *= factor; });
+  if (!arg.begins) t.each(last, [&](int l, int s) { v[l][s] += before * arg.zwork[t.compact(l, s)]; });
+  if (arg.several) t.each(last, [&](int l, int s) { arg.zwork[t.compact(l, s)] = v[l][s]; });
+  t.each(last, [&](int l, int s) { arg.x[t.node(l, s)] = (early ? x[l][s] : arg.x[t.node(l, s)]) + arg.omega * v[l][s]; });
 }
 
 template <typename T, int dim, int k, bool inner>
@@ -52,11 +41,10 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
   extern __shared__ __align__(16) double fit_memory[];
 
   FitThread<T, dim, k, inner> t(arg, (T *)fit_memory);
-  constexpr int               M = t.M, last = dim - 1;
+  constexpr int               M = t.M, last = dim - 1, LINES = t.LINES;
   const double                tiny = sizeof(T) == 8 ? 1e-20 : 1e-9;
-  const bool                  mine = t.has(last);
   double                      partial = 0, old = 0, begin = 0, product, length = 0, factor = 0;
-  T                           v[M], c[M];
+  T                           v[LINES][M] = {}, c[LINES][M];
 
   t.fetch(c);
   t.loadrecords();
@@ -64,16 +52,13 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
     old   = arg.rz[2 * t.patch];
     begin = arg.rz[2 * t.patch + 1];
   }
-#pragma unroll
-  for (int s = 0; s < M; s++) {
-    v[s] = 0;
-    if (!mine || (!inner && s >= t.n[last])) continue;
-    if (arg.begins) v[s] = (T)PatchFDFitNoise(t.a, dim == 2 ? s : t.b, dim == 2 ? 0 : s);
+  t.each(last, [&](int l, int s) {
+    if (arg.begins) v[l][s] = (T)PatchFDFitNoise(t.a, dim == 2 ? s : t.other(l), dim == 2 ? 0 : s);
     else {
-      v[s] = arg.residual[t.compact(s)];
-      partial += (double)arg.direction[t.compact(s)] * (double)arg.q[t.compact(s)];
+      v[l][s] = arg.residual[t.compact(l, s)];
+      partial += (double)arg.direction[t.compact(l, s)] * (double)arg.q[t.compact(l, s)];
     }
-  }
+  });
   product = t.sum(partial);
   if (!arg.begins) {
     const bool go = old > tiny * begin && product > 0;
@@ -84,16 +69,12 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
   }
   if (arg.ends) return;
   partial = 0;
-#pragma unroll
-  for (int s = 0; s < M; s++) {
-    if (!mine || (!inner && s >= t.n[last])) continue;
-    if (!arg.begins) v[s] -= (T)length * arg.q[t.compact(s)];
-    arg.residual[t.compact(s)] = v[s];
-  }
+  t.each(last, [&](int l, int s) {
+    if (!arg.begins) v[l][s] -= (T)length * arg.q[t.compact(l, s)];
+    arg.residual[t.compact(l, s)] = v[l][s];
+  });
   t.solve(v, c);
-#pragma unroll
-  for (int s = 0; s < M; s++)
-    if (mine && (inner || s < t.n[last])) partial += (double)v[s] * (double)arg.residual[t.compact(s)];
+  t.each(last, [&](int l, int s) { partial += (double)v[l][s] * (double)arg.residual[t.compact(l, s)]; });
   product = t.sum(partial);
   if (!arg.begins && old > 0) factor = product > 0 ? product / old : 0;
   if (t.live && t.thread == 0) {
@@ -101,27 +82,24 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads) FitCGKerne
     arg.rz[2 * t.patch]     = product;
     arg.rz[2 * t.patch + 1] = arg.begins ? product : begin;
   }
-#pragma unroll
-  for (int s = 0; s < M; s++) {
-    if (!mine || (!inner && s >= t.n[last])) continue;
-    if (!arg.begins) v[s] += (T)factor * arg.direction[t.compact(s)];
-    arg.direction[t.compact(s)] = v[s];
-  }
+  t.each(last, [&](int l, int s) {
+    if (!arg.begins) v[l][s] += (T)factor * arg.direction[t.compact(l, s)];
+    arg.direction[t.compact(l, s)] = v[l][s];
+  });
 }
 
 /*
-  The extreme eigenvalues of Lanczos' tridiagonal matrix, as in PatchFDHostFitBounds(), and the steps that follow from them, a thread a patch: bisection between Gershgorin's bounds, with the
+  The extreme eigenvalues of Lanczos' tridiagonal matrix, as in PatchFDHostFitBounds(), and the steps that follow from them, two threads a patch: bisection between Gershgorin's bounds, with the
   numbers of eigenvalues below x from the signs of the pivots of T - x.  The diagonal of T comes in place of a, the squares of what is beside it in place of b
 */
 static __global__ void FitBoundsKernel(const __grid_constant__ PatchFDFitRule rule, int count, int n, const int *number, double *a, double *b, double *bound, char *take)
 {
-  const int p = (int)(blockIdx.x * blockDim.x + threadIdx.x);
-  double    range[2] = {1e300, -1e300}, found[2], before = 1, beside = 0;
+  const int t = (int)(blockIdx.x * blockDim.x + threadIdx.x), p = min(t / 2, count - 1), which = t % 2;
+  double    lo = 1e300, hi = -1e300, before = 1, beside = 0;
 
-  if (p >= count) return;
   a += p;
   b += p;
-  for (int i = 0; i < n; i++) {
+  for (int i = 0; i < n && t == 2 * p; i++) {
     const size_t at = (size_t)i * count;
     const double length = a[at], next = b[at];
 
@@ -130,35 +108,33 @@ static __global__ void FitBoundsKernel(const __grid_constant__ PatchFDFitRule ru
     before = length;
     beside = next;
   }
+  __syncwarp();
   for (int i = 0; i < n; i++) {
     const size_t at = (size_t)i * count;
     const double radius = sqrt(b[at]) + (i + 1 < n ? sqrt(b[at + count]) : 0);
 
-    range[0] = fmin(range[0], a[at] - radius);
-    range[1] = fmax(range[1], a[at] + radius);
+    lo = fmin(lo, a[at] - radius);
+    hi = fmax(hi, a[at] + radius);
   }
-  for (int which = 0; which < 2; which++) {
-    double lo = range[0], hi = range[1];
+  for (int step = 0; step < 48; step++) {
+    const double x = 0.5 * (lo + hi);
+    double       q = 1;
+    int          below = 0;
 
-    for (int step = 0; step < 56; step++) {
-      const double x = 0.5 * (lo + hi);
-      double       q = 1;
-      int          below = 0;
-
-      for (int i = 0; i < n; i++) {
-        q = a[(size_t)i * count] - x - (i ? b[(size_t)i * count] / q : 0);
-        if (q == 0) q = 1e-300;
-        below += q < 0;
-      }
-      if (below > (which ? n - 1 : 0)) hi = x;
-      else lo = x;
+    for (int i = 0; i < n; i++) {
+      q = a[(size_t)i * count] - x - (i ? b[(size_t)i * count] / q : 0);
+      if (q == 0) q = 1e-300;
+      below += q < 0;
     }
-    found[which] = 0.5 * (lo + hi);
+    if (below > (which ? n - 1 : 0)) hi = x;
+    else lo = x;
   }
-  found[0]                           = fmax(found[0], 1e-12 * found[1]);
-  bound[2 * (size_t)number[p]]     = found[0];
-  bound[2 * (size_t)number[p] + 1] = found[1];
-  take[number[p]]                  = (char)PatchFDFitRuleSteps(&rule, found);
+  const double mine = 0.5 * (lo + hi), other = __shfl_xor_sync(~0u, mine, 1);
+  const double found[2] = {fmax(mine, 1e-12 * other), other};
+
+  if (t != 2 * p) return;
+  for (int i = 0; i < 2; i++) bound[2 * (size_t)number[p] + i] = found[i];
+  take[number[p]] = (char)PatchFDFitRuleSteps(&rule, found);
 }
 
 /* the coefficients of the patches of a group; those that nobody has bounds of are close: one step with the factor 1 */
@@ -200,12 +176,17 @@ struct FitPlan {
   }
 };
 
-template <typename T>
-static bool FitIsInner(const FitPlan<T> *p, const PatchFDFitRun &run)
+/* do patches have the inner nodes of two cells in each of three directions? */
+static bool FitIsInner(const PatchFDFit *fit, const PatchFDFitRun &run)
 {
-  const PetscInt M = 2 * p->desc->degree - 1;
+  bool inner = fit->dim == 3;
 
-  return p->desc->dim == 3 && run.n[0] == M && run.n[1] == M && run.n[2] == M;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDFitKind &kind = fit->kind[d][run.kind[d]];
+
+    inner = inner && kind.ncells == 2 && kind.lower == 1 && kind.n == 2 * fit->degree - 1;
+  }
+  return inner;
 }
 
 template <typename T>
@@ -291,7 +272,7 @@ PetscErrorCode Fit<T>::steps(void *plan, const PatchFDFitRule *rule, PetscInt gr
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   if (!p->bound) PetscCall(p->bounds.malloc(2 * (size_t)p->desc->npatch, &p->bound));
-  FitBoundsKernel<<<(unsigned)(count + 127) / 128, 128, 0, stream>>>(*rule, count, (int)last, p->order.number + p->desc->group[group], p->a, p->b, p->bound, p->take);
+  FitBoundsKernel<<<(unsigned)(count + 63) / 64, 128, 0, stream>>>(*rule, count, (int)last, p->order.number + p->desc->group[group], p->a, p->b, p->bound, p->take);
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(p->cg.free());
@@ -335,7 +316,7 @@ PetscErrorCode Fit<T>::residual(void *plan, PetscInt group, void *points, PetscB
   for (PetscInt i = p->desc->runs[group]; i < p->desc->runs[group + 1]; i++) {
     const PatchFDFitRun &run = p->desc->run[i];
 
-    PetscCall(PointsPatchResiduals<T>(points, FitPatches(p, group, run.first, run.count), FitIsInner(p, run), p->arg.box, zero, (const T *)b, (const T *)x, p->arg.rwork));
+    PetscCall(PointsPatchResiduals<T>(points, FitPatches(p, group, run.first, run.count), FitIsInner(p->desc, run), p->arg.box, zero, (const T *)b, (const T *)x, p->arg.rwork));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -403,7 +384,7 @@ PetscErrorCode Fit<T>::apply(void *plan, PetscInt group, PetscInt step, PetscRea
   PetscCall(PetscLogGpuTimeBegin());
   for (PetscInt i = p->desc->runs[group]; i < p->desc->runs[group + 1]; i++) {
     const PatchFDFitRun &run   = p->desc->run[i];
-    const bool           inner = FitIsInner(p, run);
+    const bool           inner = FitIsInner(p->desc, run);
     FitArguments<T>      arg   = FitRunArguments(p, run, group, step);
 
     arg.omega    = (T)omega;

@@ -23,14 +23,14 @@ struct PointsResidualArguments {
   bool          zero; /* x = 0 */
 };
 
-/* begins the residuals of patches that have 2 degree - 1 unknowns in each direction, or of others: points_residual.cuh */
+/* begins the residuals of patches that are the inner nodes of eight cells, or of others: points_residual.cuh */
 template <typename T>
 PetscErrorCode PointsResiduals(PetscInt degree, bool inner, const PointsArguments<T> &, const PointsResidualArguments<T> &, cudaStream_t);
 
 template <typename T>
 PetscErrorCode PointsPickPatches(void *pointsplan, const PointsPatches &, void **picked);
 
-/* r = b - A x, or b if x is zero, at the unknowns of patches that have 2 degree - 1 of them in each direction (inner), or others; an operator that PatchFDFitTakesResiduals() */
+/* r = b - A x, or b if x is zero, at the unknowns of patches that are the inner nodes of eight cells (inner), or of others; an operator that PatchFDFitTakesResiduals() */
 template <typename T>
 PetscErrorCode PointsPatchResiduals(void *pointsplan, const PointsPatches &, bool inner, const Layout &box, bool zero, const T *b, const T *x, T *r);
 

@@ -21,10 +21,12 @@ __host__ __device__ constexpr int PointsPatchesPerBlock(int lines)
 
 template <typename T, int K, bool INNER>
 struct PointsResidualShape : PointsShape<T, K, POINTS_FEW, false, points_corners * PointsPatchesPerBlock((K + 1) * (K + 1))> {
-  static constexpr int PATCHES = PointsPatchesPerBlock((K + 1) * (K + 1)), ROOM = INNER ? 2 * K - 1 : 2 * K + 1; /* for unknowns in a direction; INNER: there are as many */
+  static constexpr bool WHOLE = INNER; /* all patches have eight cells, and their inner nodes */
+  static constexpr int  PATCHES = PointsPatchesPerBlock((K + 1) * (K + 1)), ROOM = INNER ? 2 * K - 1 : 2 * K + 1; /* for unknowns in a direction */
 };
 
 /* one of the eight cells of a patch, counted from the operator's first one */
+template <bool WHOLE>
 struct PointsCorner {
   int  x[3], patch, corner;
   bool exists; /* or it is another one of the patch */
@@ -33,10 +35,10 @@ struct PointsCorner {
   {
 #pragma unroll
     for (int d = 0; d < 3; d++) {
-      const int cell = p.cell[3 * patch + d] - p.low[d], upper = cell + (corner >> d & 1);
-
-      exists = exists && upper < nodes.count[d];
-      x[d]   = min(upper, nodes.count[d] - 1);
+      x[d] = p.cell[3 * patch + d] - p.low[d] + (corner >> d & 1);
+      if (WHOLE) continue;
+      exists = exists && x[d] < nodes.count[d];
+      x[d]   = min(x[d], nodes.count[d] - 1);
     }
   }
 };
@@ -61,7 +63,7 @@ struct PointsPatchBlock {
     PointsColumn                            column;
 
     if (threadIdx.x >= S::n * S::n * S::PER || lane.e() >= points_corners * count) return;
-    const PointsCorner cell(arg.nodes, p.patches, first, lane.e());
+    const PointsCorner<S::WHOLE> cell(arg.nodes, p.patches, first, lane.e());
 
     PointsBoxColumn(arg.nodes, arg.nodes.x, S::n, 3, cell.x[0], cell.x[1], cell.x[2], lane.p(), lane.q(), &column);
     if (!cell.exists) column.count = 0;
@@ -71,7 +73,7 @@ struct PointsPatchBlock {
   __device__ __forceinline__ PointsStored<S, T> factors() const
   {
     const int          thread = min((int)threadIdx.x, points_corners * count * S::LINES - 1);
-    const PointsCorner at(arg.nodes, p.patches, first, thread / S::LINES);
+    const PointsCorner<S::WHOLE> at(arg.nodes, p.patches, first, thread / S::LINES);
     const int          cell = (at.x[2] * arg.nodes.count[1] + at.x[1]) * arg.nodes.count[0] + at.x[0];
 
     return PointsStored<S, T>(arg, arg.factors + cell / S::MESH * ((size_t)(S::c * arg.numbers) * S::LANES) + cell % S::MESH * S::LINES + thread % S::LINES);
@@ -108,11 +110,13 @@ struct PointsPatchBlock {
 
 #pragma unroll
       for (int d = 0; d < 3; d++) {
-        at[d]   = p.patches.first[3 * patch + d] + l[d];
-        node[d] = at[d] - p.patches.cell[3 * patch + d] * S::N;
-        mine    = mine && l[d] < n[d];
+        const int begin = p.patches.cell[3 * patch + d] * S::N;
+
+        at[d]   = l[d] + (S::WHOLE ? begin + 1 : p.patches.first[3 * patch + d]);
+        node[d] = at[d] - begin;
+        mine    = mine && (S::WHOLE || l[d] < n[d]);
       }
-      if (mine) p.r[p.patches.at + (size_t)patch * p.patches.volume + (size_t)((l[2] * n[1] + l[1]) * n[0] + l[0])] = p.b[p.box.at(at[0], at[1], at[2])] - (p.zero ? T(0) : sum(in, node));
+      if (mine) p.r[p.patches.at + (size_t)patch * p.patches.volume + (size_t)(S::WHOLE ? e - in * M * M * M : (l[2] * n[1] + l[1]) * n[0] + l[0])] = p.b[p.box.at(at[0], at[1], at[2])] - (p.zero ? T(0) : sum(in, node));
     }
   }
   __device__ __forceinline__ void product()

@@ -20,9 +20,17 @@ __device__ __forceinline__ double ReciprocalOrZero(double D)
   return D == 0 ? 0 : r;
 }
 
+/* of 23 bits */
 __device__ __forceinline__ float ReciprocalOrZero(float D)
 {
-  return D == 0 ? 0 : 1 / D;
+  float r;
+
+#if defined(__CUDA_ARCH__)
+  asm("rcp.approx.f32 %0, %1;" : "=f"(r) : "f"(D));
+#else
+  r = 1 / D;
+#endif
+  return D == 0 ? 0 : r;
 }
 
 } // namespace patchfd

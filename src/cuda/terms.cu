@@ -243,11 +243,17 @@ static __device__ inline void TermsWhole(const T *block, int size, const T *in, 
   }
 }
 
+template <typename T>
+static __device__ __forceinline__ const TermsInverse<T> &TermsInverseOf(const TermsData<T> &s, const TermsPatch<T> &p)
+{
+  return s.inverse[s.d[0].cls[p.number[0]] + s.d[0].nclass * (s.d[1].cls[p.number[1]] + s.d[1].nclass * s.d[2].cls[p.number[2]])];
+}
+
 /* u = A^{-1} u by the inverse's blocks, with w in between */
 template <typename T>
 static __device__ inline void TermsDense(const TermsData<T> &s, const TermsPatch<T> &p, T *u, T *w)
 {
-  const TermsInverse<T> &inverse = s.inverse[s.d[0].cls[p.number[0]] + s.d[0].nclass * (s.d[1].cls[p.number[1]] + s.d[1].nclass * s.d[2].cls[p.number[2]])];
+  const TermsInverse<T> &inverse = TermsInverseOf(s, p);
 
   if (inverse.is_whole()) {
     if (p.active) TermsWhole(inverse.block[0], inverse.size[0], u, w);
@@ -284,16 +290,19 @@ static __device__ inline void TermsRightSide(const TermsData<T> &s, const TermsP
   __syncthreads();
 }
 
-/* to = beta to + omega u */
+/* to = beta to + omega u, at node q of the patch */
+template <typename T>
+static __device__ __forceinline__ void TermsPut(const TermsData<T> &s, const ColorPatches &g, const TermsPatch<T> &p, int q, T omega, T beta, T u, T *to)
+{
+  const int i = p.first[0] + q % p.n[0], j = p.first[1] + q / p.n[0] % p.n[1], k = p.first[2] + q / p.n[0] / p.n[1];
+
+  if (s.read.contains(i, j, k)) TermsUpdate(g, omega, beta, u, to + s.l.at(i, j, k));
+}
+
 template <typename T>
 static __device__ inline void TermsScatter(const TermsData<T> &s, const ColorPatches &g, const TermsPatch<T> &p, T omega, T beta, const T *u, T *to)
 {
-  for (int q = threadIdx.x; q < p.size && p.active; q += blockDim.x) {
-    const int i = p.first[0] + q % p.n[0], j = p.first[1] + q / p.n[0] % p.n[1], k = p.first[2] + q / p.n[0] / p.n[1];
-
-    if (!s.read.contains(i, j, k)) continue;
-    TermsUpdate(g, omega, beta, u[q], to + s.l.at(i, j, k));
-  }
+  for (int q = threadIdx.x; q < p.size && p.active; q += blockDim.x) TermsPut(s, g, p, q, omega, beta, u[q], to);
   __syncthreads();
 }
 
@@ -314,6 +323,28 @@ static __global__ void TermsKernel(const __grid_constant__ TermsData<T> s, const
       else TermsDiagonalize(s, p, m.x, m.rest);
       TermsScatter(s, g, p, omega, zero ? T(0) : T(1), m.x, x);
     }
+  }
+}
+
+static constexpr int rows_warps = 8, rows_each = 2; /* of a block of the kernel below; rows of a warp */
+
+/* to = beta to + omega A^{-1} from, with inverses of one block, for so few patches that each has many blocks of threads: a warp a row */
+template <typename T>
+static __global__ void __launch_bounds__(32 * rows_warps) TermsRowsKernel(const __grid_constant__ TermsData<T> s, const __grid_constant__ ColorPatches g, T omega, T beta, const T *from, T *to)
+{
+  T *const            u = TeamMemory<T>(NULL, 0);
+  const TermsPatch<T> p(s, g, blockIdx.y);
+  const int           first = ((int)blockIdx.x * rows_warps + (int)threadIdx.x / 32) * rows_each, lane = (int)threadIdx.x % 32;
+
+  TermsRightSide(s, p, false, from, u);
+  for (int row = first; row < min(first + rows_each, p.size) && p.active; row++) {
+    const T *X   = TermsInverseOf(s, p).block[0] + (size_t)row * p.size;
+    T        sum = 0;
+
+#pragma unroll 8
+    for (int e = lane; e < p.size; e += 32) sum += X[e] * u[e];
+    for (int step = 16; step; step /= 2) sum += __shfl_xor_sync(~0u, sum, step);
+    if (lane == 0) TermsPut(s, g, p, row, omega, beta, sum, to);
   }
 }
 
@@ -506,6 +537,7 @@ PetscErrorCode TermsPlan<T>::create(const PatchFDLocalDesc *desc)
   work = PetscMax(2 * (size_t)data.slab + (size_t)(data.d[0].nmatrix + data.d[2].nmatrix) * (size_t)data.inner, size);
   PetscCall(data.team.create((int)size, (size_t)data.inner + work, dense && whole ? PetscMin(512, RoundUp(4 * (int)size, 32)) : 0));
   PetscCall(AllowShared(TermsKernel<T>, shared_limit)); /* not what this plan needs: others may need more */
+  PetscCall(AllowShared(TermsRowsKernel<T>, shared_limit));
   form.create(desc);
   if (form.K) PetscCall(TermsFastCreate<T>(form, desc, &fast));
   if (!fast) form.K = 0;
@@ -549,7 +581,16 @@ PetscErrorCode TermsSmoother<T>::destroy(void **plan)
 template <typename T>
 PetscErrorCode TermsPlan<T>::applyGeneric(const ColorPatches &g, PatchFDPatchOp op, PetscReal omega, bool zero, T *x, const T *b, T *r, cudaStream_t stream) const
 {
+  const T     *from = op == PATCHFD_OP_SOLVE ? r : b;
+  const int    rows = rows_warps * rows_each;
+  const size_t size = (size_t)(n[0] * n[1] * n[2]), items = g.items(), few = 1024; /* patches of 343 numbers: from there on a block a patch takes less time */
+
   PetscFunctionBegin;
+  if (data.inverse && whole && (zero || op == PATCHFD_OP_SOLVE) && op != PATCHFD_OP_RESIDUAL && from != x && items <= few && size * sizeof(T) <= shared_limit) {
+    TermsRowsKernel<T><<<dim3((unsigned)((size + rows - 1) / rows), (unsigned)items), 32 * rows_warps, size * sizeof(T), stream>>>(data, g, (T)omega, zero ? T(0) : T(1), from, x);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   TermsKernel<T><<<data.team.grid(g.items()), data.team.block(), data.team.shared, stream>>>(data, g, op, (T)omega, zero, x, b, r);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);

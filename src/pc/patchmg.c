@@ -611,7 +611,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   C. Cui, P. Grosse-Bley, G. Kanschat, R. Strzodka, An implementation of tensor product patch smoothers on GPU. For the operator `stokes` it is the
   full cycle of such V-cycles, `PC_MG_FULL`, unless `PCMGSetType()` or `-pc_mg_type` chooses another, `PCMGSetLevels()` has been called (then it is the V-cycle), or the
   cycle is to be symmetric. On a GPU and one rank it has fewer levels: a coarsest mesh of some thousand unknowns, 16 x 16 cells of degree 1, is solved by one product with its dense
-  inverse, which takes less time than the small kernels of the levels below it.
+  inverse, which takes less time than the small kernels of the levels below it. So is one of up to 793 nodes for the operator `diffusion` (4 x 4 x 4 cells of degree 2).
 
   A matrix of `MatCreateBakeoff()` (in the layout `MAT_BAKEOFF_GLOBAL`) of degree N gets levels of the degrees N, N/2, ..., 1 on the same mesh: on each two steps of
   `KSPCHEBYSHEV` with `PCJACOBI` before and after the coarse correction, whatever the cells look like; on the coarsest one cycle of `PCGAMG` on the assembled matrix,
