@@ -125,7 +125,7 @@ struct FitSource {
   char         *take;
 };
 
-/* the means over a patch, in shared memory: the weights of A and M, as logarithms until FitWeigh(), and logarithms of the means of G over all points */
+/* the means over a patch, in shared memory: logarithms of the weights of A and M and of the means of G over all points */
 struct FitPatchMeans {
   double A[3][2 * fit_points], M[3][2 * fit_points], log[3][3][2 * fit_points], total[3], shift;
 };
@@ -180,7 +180,7 @@ template <int dim, typename T>
 static __device__ void FitPatchMean(const FitSource<T> &s, const FitPatchCells<dim> &cells, FitPatchMeans *m)
 {
   const int    c     = s.metric.points;
-  const double count = cells.all();
+  const double share = 1.0 / cells.all(), across = 1.0 / cells.n[0];
 
   for (int e = threadIdx.x; e < dim * dim * 2 * c; e += blockDim.x) { /* point e % (2 c) of direction b */
     const int a = e / (2 * c) / dim, b = e / (2 * c) % dim, half = e / c % 2;
@@ -189,18 +189,20 @@ static __device__ void FitPatchMean(const FitSource<T> &s, const FitPatchCells<d
     cells.each([&](int cell, int corner) {
       if ((corner >> b & 1) == half) sum += s.metric.mean[((size_t)cell * dim * dim + a * dim + b) * c + e % c];
     });
-    m->log[a][b][e % (2 * c)] = s.metric.stiff ? sum * (b == 0 ? cells.n[0] : (b == 1 ? cells.n[1] : cells.n[dim - 1])) / count : 0;
+    m->log[a][b][e % (2 * c)] = s.metric.stiff ? sum * (b == 0 ? cells.n[0] : (b == 1 ? cells.n[1] : cells.n[dim - 1])) * share : 0;
   }
   if (threadIdx.x == 0) {
-    m->shift = 0;
-    cells.each([&](int cell, int) { m->shift += s.metric.shift[cell] / count; });
+    double sum = 0;
+
+    cells.each([&](int cell, int) { sum += s.metric.shift[cell]; });
+    m->shift = sum * share;
   }
   __syncthreads();
   if ((int)threadIdx.x < dim) {
     double sum = 0;
 
-    for (int i = 0; i < cells.n[0] * c; i++) sum += s.w[i % c] * m->log[threadIdx.x][0][i] / cells.n[0];
-    m->total[threadIdx.x] = sum;
+    for (int i = 0; i < c; i++) sum += s.w[i] * (m->log[threadIdx.x][0][i] + (cells.n[0] > 1 ? m->log[threadIdx.x][0][c + i] : 0));
+    m->total[threadIdx.x] = sum * across;
   }
   __syncthreads();
   for (int e = threadIdx.x; e < dim * 2 * c; e += blockDim.x) {
@@ -251,7 +253,7 @@ static __device__ bool FitIsClose(const FitSource<T> &s, const FitPatchCells<dim
 }
 
 template <typename T, int dim>
-static __global__ void FitNumbersKernel(const __grid_constant__ FitSource<T> s)
+static __global__ void __launch_bounds__(128, 8) FitNumbersKernel(const __grid_constant__ FitSource<T> s)
 {
   __shared__ FitPatchMeans m;
   __shared__ double        work[4][4];

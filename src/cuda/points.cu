@@ -36,7 +36,7 @@ template <typename T>
 static bool PointsIsComputed(const PatchFDPoints *points)
 {
   if (points->factors != PATCHFD_FACTORS_AUTO) return points->factors == PATCHFD_FACTORS_COMPUTED;
-  if (points->gauss == points->degree + 1) return false;
+  if (PatchFDPointsAreFew(points->degree, points->gauss)) return false;
   return points->dim == 3 && PatchFDPointsCanCompute(points) && (points->nkappa ? sizeof(T) == 8 || !points->gauss : points->degree > 2);
 }
 
@@ -328,7 +328,7 @@ static PetscErrorCode PointsChoose(const PatchFDPoints *points, bool computed, P
   PetscFunctionBegin;
   if (points->dim == 3) {
     if (!points->gauss) PetscCall((PointsFind<T, POINTS_COLLOCATED>(points->degree, (int)points->nodes, computed, &p->fast)));
-    else if (points->gauss == points->degree + 1) PetscCall((PointsFind<T, POINTS_FEW>(points->degree, (int)points->nodes, false, &p->fast)));
+    else if (PatchFDPointsAreFew(points->degree, points->gauss)) PetscCall((PointsFind<T, POINTS_FEW>(points->degree, (int)points->nodes, false, &p->fast)));
     else if (points->nkappa) PetscCall((PointsFind<T, POINTS_GAUSS>(points->degree, (int)points->nodes, computed, &p->fast)));
     else PetscCall((PointsFind<T, POINTS_MASS>(points->degree, (int)points->nodes, computed, &p->fast)));
     g.layout = p->fast.layout;
@@ -579,7 +579,7 @@ PetscErrorCode PointsOperator<T>::create(const PatchFDOperatorDesc *desc, void *
   PetscFunctionBegin;
   *plan = p;
   PetscCall(PatchFDPointsCheck(desc->points));
-  PetscCheck(desc->points->dim == 2 || desc->points->gauss != desc->points->degree + 1 || desc->points->factors != PATCHFD_FACTORS_COMPUTED, PETSC_COMM_SELF, PETSC_ERR_SUP, "Factors are stored on GPUs where there are degree + 1 Gauss points");
+  PetscCheck(desc->points->dim == 2 || !PatchFDPointsAreFew(desc->points->degree, desc->points->gauss) || desc->points->factors != PATCHFD_FACTORS_COMPUTED, PETSC_COMM_SELF, PETSC_ERR_SUP, "Factors are stored on GPUs where there are degree + 1 Gauss points");
   PetscCall(PatchFDRuleCreate(desc->points->degree, desc->points->gauss, &rule));
   ierr = PointsPlanCreate(desc, &rule, p);
   PetscCall(PatchFDRuleDestroy(&rule));

@@ -41,7 +41,7 @@ PETSC_INTERN PetscErrorCode   PCPatchFDCheckOptions(PC);
 PETSC_INTERN PetscErrorCode   PCPatchFDChooseLocal(PC, PatchFDKernels);
 PETSC_INTERN PetscErrorCode   PCPatchFDChooseProducts(PC, PatchFDKernels);
 PETSC_INTERN PetscReal        PCPatchFDBestDamping(const PC_PatchFD *);
-PETSC_INTERN PetscBool PCPatchFDFitIsFused(const PC_PatchFD *, PatchFDKernels);
+PETSC_INTERN PetscBool        PCPatchFDFitIsFused(const PC_PatchFD *, PatchFDKernels);
 PETSC_INTERN PCPatchFDVariant PCPatchFDBestVariant(const PC_PatchFD *, PatchFDKernels);
 
 /* composed functions (patchfdfit.c) */

@@ -269,7 +269,7 @@ PETSC_INTERN const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble, PatchF
 /* have kernels such residuals? */
 static inline PetscBool PatchFDFitTakesResiduals(PetscInt dim, PetscInt degree, PetscInt gauss)
 {
-  return (PetscBool)(dim == 3 && degree <= PATCHFD_FIT_RESIDUAL_DEGREES && gauss == degree + 1);
+  return (PetscBool)(dim == 3 && degree <= PATCHFD_FIT_RESIDUAL_DEGREES && PatchFDPointsAreFew(degree, gauss));
 }
 /* the cells of the patches of a group and their nodes in its compact arrays, [ncells][(degree + 1)^dim], or -1; the caller frees them with PetscFree2() */
 PETSC_INTERN PetscErrorCode PatchFDHostFitCells(const PatchFDFit *, PetscInt group, PetscCount *nnodes, PetscCount *ncells, PetscCount **cells, PetscInt **index);

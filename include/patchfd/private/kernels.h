@@ -100,6 +100,12 @@ enum {
   PATCHFD_POINTS_MAX_DEGREE = 15
 };
 
+/* are there so few that GPUs have kernels of their own for them? */
+static inline PetscBool PatchFDPointsAreFew(PetscInt degree, PetscInt gauss)
+{
+  return (PetscBool)(gauss == degree + 1);
+}
+
 /* can factors be computed in each apply? */
 static inline PetscBool PatchFDPointsCanCompute(const PatchFDPoints *p)
 {
