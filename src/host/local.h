@@ -169,6 +169,20 @@ static PetscInt LocalColorsOfRow(PetscInt ncolors, const PatchFDColor colors[])
 }
 
 /*
+  Read the planes that layer k of patches has and the one below it has not, from beginning to end, as the memory is quickest: patches, whose rows are
+  short and far apart, wait for each piece of them
+*/
+static void LocalReadPlanes(const LocalPlan *p, PetscInt k, const REAL *x)
+{
+  const PatchFDLocalField *field = &p->desc.field[0];
+  const PatchFDBox        *box   = &field->box;
+  const PetscInt           first = field->dir[2]->first[k], n = field->dir[2]->n[k], end = PetscMin(first + n + 1, box->lo[2] + box->n[2]);
+  const ptrdiff_t          stop = PatchFDBoxNode(box, box->lo[0], box->lo[1], end);
+
+  for (ptrdiff_t i = PatchFDBoxNode(box, box->lo[0], box->lo[1], first + n / 2); i < stop; i += 64 / REAL_BYTES) (void)*(const volatile REAL *)(x + i);
+}
+
+/*
   The colours one after another, but layer by layer in z, so that a layer stays in the cache for all of its colours.  A patch reads what its neighbours
   write and no more: colours of one parity in z do not see each other's layers, and one of the other parity follows a layer behind.
 */
@@ -179,6 +193,10 @@ static PetscErrorCode LocalLayers(LocalPlan *p, PatchFDPatchOp operation, PetscI
   PetscFunctionBegin;
   for (PetscInt c = 1; c < ncolors; c++) behind += colors[c].parity[2] != colors[c - 1].parity[2];
   for (PetscInt slot = patches[2][0]; slot < patches[2][1] + behind; slot++) {
+    if (slot < patches[2][1] && !p->stencil) {
+      LocalReadPlanes(p, slot, (const REAL *)b);
+      LocalReadPlanes(p, slot, (const REAL *)x);
+    }
     for (PetscInt c = 0, next, k = slot; c < ncolors; c = next) {
       const PatchFDRange layer = {{patches[0][0], patches[0][1]}, {patches[1][0], patches[1][1]}, {k, k + 1}};
 
@@ -197,7 +215,7 @@ static PetscErrorCode LocalLayers(LocalPlan *p, PatchFDPatchOp operation, PetscI
 /* layers pay where the patches of a colour in one fill many batches; linear elements have no batches */
 static PetscBool LocalGoesByLayers(const LocalPlan *p, PatchFDPatchOp operation, const PatchFDRange patches)
 {
-  const PetscInt many = 16 * VL;
+  const PetscInt many = 8 * VL;
 
   if (!p->separable || p->separable->discontinuous) return PETSC_FALSE;
   if (operation != PATCHFD_OP_BOUNDARY && operation != PATCHFD_OP_FUSED) return PETSC_FALSE;
