@@ -169,17 +169,24 @@ static PetscInt LocalColorsOfRow(PetscInt ncolors, const PatchFDColor colors[])
 }
 
 /*
-  Read the planes that layer k of patches has and the one below it has not, from beginning to end, as the memory is quickest: patches, whose rows are
-  short and far apart, wait for each piece of them
+  Read what layer k of these patches has and the one below it has not, row by row, as the memory is quickest: patches, whose rows are short and far apart,
+  wait for each piece of them
 */
-static void LocalReadPlanes(const LocalPlan *p, PetscInt k, const REAL *x)
+static void LocalReadLayer(const LocalPlan *p, const PatchFDRange patches, PetscInt k, const REAL *x)
 {
-  const PatchFDLocalField *field = &p->desc.field[0];
-  const PatchFDBox        *box   = &field->box;
-  const PetscInt           first = field->dir[2]->first[k], n = field->dir[2]->n[k], end = PetscMin(first + n + 1, box->lo[2] + box->n[2]);
-  const ptrdiff_t          stop = PatchFDBoxNode(box, box->lo[0], box->lo[1], end);
+  const PatchFDBox *box = &p->desc.field[0].box;
+  PetscInt          lo[3], end[3];
 
-  for (ptrdiff_t i = PatchFDBoxNode(box, box->lo[0], box->lo[1], first + n / 2); i < stop; i += 64 / REAL_BYTES) (void)*(const volatile REAL *)(x + i);
+  for (int d = 0; d < 3; d++) {
+    const PatchFDPatches *pd   = p->desc.field[0].dir[d];
+    const PetscInt        from = d < 2 ? patches[d][0] : k, to = d < 2 ? patches[d][1] - 1 : k;
+
+    lo[d]  = PetscMax(d < 2 ? pd->first[from] - 1 : pd->first[k] + pd->n[k] / 2, box->lo[d]);
+    end[d] = PetscMin(pd->first[to] + pd->n[to] + 1, box->lo[d] + box->n[d]);
+  }
+  for (PetscInt z = lo[2]; z < end[2]; z++)
+    for (PetscInt y = lo[1]; y < end[1]; y++)
+      for (PetscInt i = lo[0]; i < end[0]; i += 64 / REAL_BYTES) (void)*(const volatile REAL *)(x + PatchFDBoxNode(box, i, y, z));
 }
 
 /*
@@ -194,8 +201,8 @@ static PetscErrorCode LocalLayers(LocalPlan *p, PatchFDPatchOp operation, PetscI
   for (PetscInt c = 1; c < ncolors; c++) behind += colors[c].parity[2] != colors[c - 1].parity[2];
   for (PetscInt slot = patches[2][0]; slot < patches[2][1] + behind; slot++) {
     if (slot < patches[2][1] && !p->stencil) {
-      LocalReadPlanes(p, slot, (const REAL *)b);
-      LocalReadPlanes(p, slot, (const REAL *)x);
+      LocalReadLayer(p, patches, slot, (const REAL *)b);
+      LocalReadLayer(p, patches, slot, (const REAL *)x);
     }
     for (PetscInt c = 0, next, k = slot; c < ncolors; c = next) {
       const PatchFDRange layer = {{patches[0][0], patches[0][1]}, {patches[1][0], patches[1][1]}, {k, k + 1}};
