@@ -169,6 +169,27 @@ static PetscInt LocalColorsOfRow(PetscInt ncolors, const PatchFDColor colors[])
 }
 
 /*
+  Read what layer k of these patches has and the one below it has not, row by row, as the memory is quickest: patches, whose rows are short and far apart,
+  wait for each piece of them
+*/
+static void LocalReadLayer(const LocalPlan *p, const PatchFDRange patches, PetscInt k, const REAL *x)
+{
+  const PatchFDBox *box = &p->desc.field[0].box;
+  PetscInt          lo[3], end[3];
+
+  for (int d = 0; d < 3; d++) {
+    const PatchFDPatches *pd   = p->desc.field[0].dir[d];
+    const PetscInt        from = d < 2 ? patches[d][0] : k, to = d < 2 ? patches[d][1] - 1 : k;
+
+    lo[d]  = PetscMax(d < 2 ? pd->first[from] - 1 : pd->first[k] + pd->n[k] / 2, box->lo[d]);
+    end[d] = PetscMin(pd->first[to] + pd->n[to] + 1, box->lo[d] + box->n[d]);
+  }
+  for (PetscInt z = lo[2]; z < end[2]; z++)
+    for (PetscInt y = lo[1]; y < end[1]; y++)
+      for (PetscInt i = lo[0]; i < end[0]; i += 64 / REAL_BYTES) (void)*(const volatile REAL *)(x + PatchFDBoxNode(box, i, y, z));
+}
+
+/*
   The colours one after another, but layer by layer in z, so that a layer stays in the cache for all of its colours.  A patch reads what its neighbours
   write and no more: colours of one parity in z do not see each other's layers, and one of the other parity follows a layer behind.
 */
@@ -179,6 +200,10 @@ static PetscErrorCode LocalLayers(LocalPlan *p, PatchFDPatchOp operation, PetscI
   PetscFunctionBegin;
   for (PetscInt c = 1; c < ncolors; c++) behind += colors[c].parity[2] != colors[c - 1].parity[2];
   for (PetscInt slot = patches[2][0]; slot < patches[2][1] + behind; slot++) {
+    if (slot < patches[2][1] && !p->stencil) {
+      LocalReadLayer(p, patches, slot, (const REAL *)b);
+      LocalReadLayer(p, patches, slot, (const REAL *)x);
+    }
     for (PetscInt c = 0, next, k = slot; c < ncolors; c = next) {
       const PatchFDRange layer = {{patches[0][0], patches[0][1]}, {patches[1][0], patches[1][1]}, {k, k + 1}};
 
@@ -197,7 +222,7 @@ static PetscErrorCode LocalLayers(LocalPlan *p, PatchFDPatchOp operation, PetscI
 /* layers pay where the patches of a colour in one fill many batches; linear elements have no batches */
 static PetscBool LocalGoesByLayers(const LocalPlan *p, PatchFDPatchOp operation, const PatchFDRange patches)
 {
-  const PetscInt many = 16 * VL;
+  const PetscInt many = 8 * VL;
 
   if (!p->separable || p->separable->discontinuous) return PETSC_FALSE;
   if (operation != PATCHFD_OP_BOUNDARY && operation != PATCHFD_OP_FUSED) return PETSC_FALSE;
