@@ -84,22 +84,6 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the nodes of a box that are not in a range */
-static void PointsRest(const PatchFDBox &box, const Range &range, std::vector<int> &rest)
-{
-  const int n = (int)box.n[0], lo = (int)PetscMax(0, PetscMin(n, range.lo[0] - box.lo[0])), hi = (int)PetscMax(lo, PetscMin(n, range.hi[0] - box.lo[0]));
-  int       at = 0;
-
-  for (int k = 0; k < box.n[2]; k++) {
-    for (int j = 0; j < box.n[1]; j++, at += n) {
-      const bool row = lo < hi && range.contains((int)box.lo[0] + lo, (int)box.lo[1] + j, (int)box.lo[2] + k);
-
-      for (int i = 0; i < (row ? lo : n); i++) rest.push_back(at + i);
-      for (int i = hi; i < n && row; i++) rest.push_back(at + i);
-    }
-  }
-}
-
 /* the cells `cells` on a box of nodes */
 template <typename T>
 static PetscErrorCode PointsBoxCreate(const PatchFDOperatorDesc *desc, PointsPlan<T> *p, std::vector<int> &rest)
@@ -579,7 +563,8 @@ PetscErrorCode PointsOperator<T>::create(const PatchFDOperatorDesc *desc, void *
   PetscFunctionBegin;
   *plan = p;
   PetscCall(PatchFDPointsCheck(desc->points));
-  PetscCheck(desc->points->dim == 2 || !PatchFDPointsAreFew(desc->points->degree, desc->points->gauss) || desc->points->factors != PATCHFD_FACTORS_COMPUTED, PETSC_COMM_SELF, PETSC_ERR_SUP, "Factors are stored on GPUs where there are degree + 1 Gauss points");
+  PetscCheck(desc->points->dim == 2 || !PatchFDPointsAreFew(desc->points->degree, desc->points->gauss) || desc->points->factors != PATCHFD_FACTORS_COMPUTED, PETSC_COMM_SELF,
+             PETSC_ERR_SUP, "Factors are stored on GPUs where there are degree + 1 Gauss points");
   PetscCall(PatchFDRuleCreate(desc->points->degree, desc->points->gauss, &rule));
   ierr = PointsPlanCreate(desc, &rule, p);
   PetscCall(PatchFDRuleDestroy(&rule));

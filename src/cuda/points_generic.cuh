@@ -242,6 +242,22 @@ static __global__ void PointsDirectionKernel(const __grid_constant__ PointsArgum
   if (at >= sum) arg.y[at] = 0;
 }
 
+/* the nodes of a box that are not in a range */
+static void PointsRest(const PatchFDBox &box, const Range &range, std::vector<int> &rest)
+{
+  const int n = (int)box.n[0], lo = (int)PetscMax(0, PetscMin(n, range.lo[0] - box.lo[0])), hi = (int)PetscMax(lo, PetscMin(n, range.hi[0] - box.lo[0]));
+  int       at = 0;
+
+  for (int k = 0; k < box.n[2]; k++) {
+    for (int j = 0; j < box.n[1]; j++, at += n) {
+      const bool row = lo < hi && range.contains((int)box.lo[0] + lo, (int)box.lo[1] + j, (int)box.lo[2] + k);
+
+      for (int i = 0; i < (row ? lo : n); i++) rest.push_back(at + i);
+      for (int i = hi; i < n && row; i++) rest.push_back(at + i);
+    }
+  }
+}
+
 /* the direction, and y = the same, at nodes that no row has */
 template <typename T>
 static __global__ void PointsRestKernel(const __grid_constant__ PointsArguments<T> arg, int count, const int *rest)
