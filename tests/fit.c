@@ -795,6 +795,9 @@ int main(int argc, char **argv)
     suffix: exact_3d
     nsize: {{1 3}}
     args: -problem check:1e3 -dim 3 -degree 2 -cells 4 -mg_levels_pc_patchfd_local dense
+  test:
+    suffix: exact_large
+    args: -problem check:1e3 -dim 3 -degree 4 -cells 4 -mg_levels_pc_patchfd_local dense -mg_levels_pc_patchfd_precision same
 
   testset:
     args: -test iterations -problem circle:1e4 -degree 4
@@ -888,6 +891,10 @@ int main(int argc, char **argv)
       suffix: exact_cuda
       output_file: output/fit_exact_3d.out
       args: -problem check:1e3 -dim 3 -degree 2 -cells 4 -mg_levels_pc_patchfd_local dense -mg_levels_pc_patchfd_precision same
+    test:
+      suffix: exact_large_cuda
+      output_file: output/fit_exact_large.out
+      args: -problem check:1e3 -dim 3 -degree 4 -cells 4 -mg_levels_pc_patchfd_local dense -mg_levels_pc_patchfd_precision same
     test:
       suffix: ranks_cuda
       output_file: output/fit_ranks_3d.out
