@@ -583,7 +583,7 @@ PetscErrorCode TermsPlan<T>::applyGeneric(const ColorPatches &g, PatchFDPatchOp 
 {
   const T     *from = op == PATCHFD_OP_SOLVE ? r : b;
   const int    rows = rows_warps * rows_each;
-  const size_t size = (size_t)(n[0] * n[1] * n[2]), items = g.items(), few = 1024; /* patches of 343 numbers: from there on a block a patch takes less time */
+  const size_t size = (size_t)(n[0] * n[1] * n[2]), items = g.items(), few = 1024; /* patches: more of them fill a GPU with a block each; where the one gets quicker than the other has not been measured */
 
   PetscFunctionBegin;
   if (data.inverse && whole && (zero || op == PATCHFD_OP_SOLVE) && op != PATCHFD_OP_RESIDUAL && from != x && items <= few && size * sizeof(T) <= shared_limit) {
