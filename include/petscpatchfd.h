@@ -529,7 +529,8 @@ PETSC_EXTERN const char *const PCPatchFDClassesTypes[];
 . `PC_PATCHFD_PRECISION_SAME` (`same`)     - that of the vectors
 . `PC_PATCHFD_PRECISION_SINGLE` (`single`) - single precision
 . `PC_PATCHFD_PRECISION_TF32` (`tf32`)     - factors rounded to 11 bits, sums in single precision
-- `PC_PATCHFD_PRECISION_BF16` (`bf16`)     - factors rounded to 8 bits, sums in single precision; with a triangular factor of the inverse, twice
+. `PC_PATCHFD_PRECISION_BF16` (`bf16`)     - factors rounded to 8 bits, sums in single precision; with a triangular factor of the inverse, twice
+- `PC_PATCHFD_PRECISION_FP16` (`fp16`)     - no products, but factors at quadrature points, rounded to 11 bits, sums in single precision
 
   Level: advanced
 
@@ -540,7 +541,8 @@ typedef enum {
   PC_PATCHFD_PRECISION_SAME,
   PC_PATCHFD_PRECISION_SINGLE,
   PC_PATCHFD_PRECISION_TF32,
-  PC_PATCHFD_PRECISION_BF16
+  PC_PATCHFD_PRECISION_BF16,
+  PC_PATCHFD_PRECISION_FP16
 } PCPatchFDPrecision;
 PETSC_EXTERN const char *const PCPatchFDPrecisions[];
 

@@ -122,6 +122,7 @@ static PetscErrorCode TestBiharmonic(DM poisson, Mat A, Vec b)
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_variant", "boundary", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_variant boundary", "fused, separate or global"));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_precision", "tf32", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_precision tf32", "-pc_patchfd_local dense"));
   PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_precision", "bf16", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_precision bf16", "-pc_patchfd_local dense"));
+  PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_precision", "fp16", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_precision fp16", "use auto or same"));
   PetscCall(TestOption(B, PCPATCHFD, "-pc_patchfd_update", "atomic", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_update atomic", "-pc_patchfd_type additive"));
   PetscCall(TestOption(A, PCPATCHFD, "-pc_patchfd_local", "fd_inexact", PETSC_ERR_ARG_INCOMP, "-pc_patchfd_local fd_inexact", "use fd"));
   PetscCall(MatDestroy(&B));

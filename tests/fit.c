@@ -1,5 +1,6 @@
 static char help[] = "Local solvers that are fitted to each patch of the operator diffusion (PCPatchFDSetFit()).\n\
   -test step       : a smoothing step against one with dense matrices, made here from the definition\n\
+  -test packed     : a smoothing step with factors in half precision against one without\n\
   -test iterations : nu = -9 / log10(mean reduction of the residual an iteration) of FGMRES with V-cycles\n\
   -test table      : compares these with the values of a reference implementation\n\
   -test robust     : all problems of tests/variable.h converge in time, or say that they do not, by the true residual\n\
@@ -584,6 +585,59 @@ static PetscErrorCode TestStep(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a step on vectors in single precision in GPU memory with factors of 11 bits, from an x that is not zero */
+static PetscErrorCode TestPacked(void)
+{
+  const PetscInt cells[3] = {9, 5, 4};
+  PetscInt       degree   = 2;
+  PetscBool      shift    = PETSC_FALSE;
+  PetscReal      error, norm;
+  PetscRandom    random;
+  DM             dm;
+  Mat            A;
+  Vec            b, x[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-degree", &degree, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-shift", &shift, NULL));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, degree, &dm));
+  PetscCall(DMBoxSetOperator(dm, "diffusion"));
+  PetscCall(DMBoxSetMapping(dm, Bend, NULL));
+  PetscCall(DMBoxSetExtraPoints(dm, 1, 1));
+  PetscCall(DMSetVecType(dm, VECSINGLECUDA));
+  PetscCall(DMSetFromOptions(dm));
+  PetscCall(DMBoxSetDiffusionFunction(dm, 1, RoughConductivity, shift ? RoughShift : NULL, NULL));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(MatCreateVecs(A, NULL, &b));
+  PetscCall(PetscRandomCreate(PETSC_COMM_WORLD, &random));
+  PetscCall(VecSetRandom(b, random));
+  for (int i = 0; i < 2; i++) {
+    PC pc;
+
+    PetscCall(VecDuplicate(b, &x[i]));
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetType(pc, PCPATCHFD));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetFromOptions(pc));
+    PetscCall(PCPatchFDSetPrecision(pc, i ? PC_PATCHFD_PRECISION_FP16 : PC_PATCHFD_PRECISION_SAME));
+    PetscCall(PCPatchFDSetSweeps(pc, 2));
+    PetscCall(PCApply(pc, b, x[i]));
+    PetscCall(PCDestroy(&pc));
+  }
+  PetscCall(VecNorm(x[0], NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(x[1], -1, x[0]));
+  PetscCall(VecNorm(x[1], NORM_INFINITY, &error));
+  if (error > 1e-6 * norm && error < 3e-3 * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "packed: ok\n"));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "packed: error %g\n", (double)(error / norm)));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(PetscRandomDestroy(&random));
+  PetscCall(VecDestroy(&b));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- coefficients that change, bad input ---- */
 
 /* the iterations after changes are those of a solver that is new */
@@ -703,6 +757,7 @@ int main(int argc, char **argv)
     PetscErrorCode (*run)(void);
   } tests[] = {
     {"step",       TestStep      },
+    {"packed",     TestPacked    },
     {"iterations", TestIterations},
     {"table",      TestTable     },
     {"robust",     TestRobust    },
@@ -918,4 +973,31 @@ int main(int argc, char **argv)
     test:
       suffix: step_cuda_inner
       args: -degree {{1 2}} -pc_patchfd_fit_lanczos 32 -pc_patchfd_fit_reduction {{0.7 0.2}} -tolerance 1e-3
+
+  testset:
+    requires: cuda gpu
+    args: -test iterations -dim 3 -cells 8 -degree 2 -dm_vec_type cuda -pc_type single -single_pc_type patchmg -info :dm
+    filter: grep -o "[12] Gauss points" | sort -u
+    test:
+      suffix: points_cuda_few
+      args: -problem smooth:0.5
+    test:
+      suffix: points_cuda
+      args: -problem circle:10
+
+  testset:
+    requires: cuda gpu
+    args: -test packed -degree {{1 2 3 4 5 6 7 8}}
+    output_file: output/fit_packed.out
+    test:
+      suffix: packed_cuda
+    test:
+      suffix: packed_cuda_shift
+      args: -shift
+    test:
+      suffix: packed_cuda_neumann
+      args: -dm_box_boundary neumann,dirichlet,dirichlet,neumann,neumann,neumann
+    test:
+      suffix: packed_cuda_ranks
+      nsize: 4
 TEST*/

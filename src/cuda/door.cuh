@@ -177,7 +177,9 @@ struct OperatorDoor {
     PetscCall(PointsPickPatches<T>(((DoorPlan *)plan)->plan, Fit<T>::patches(fit, group), &p->plan));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  static PetscErrorCode fitresidual(void *fit, PetscInt group, void *plan, PetscBool zero, const void *b, const void *x) { return Fit<T>::residual(fit, group, ((DoorPlan *)plan)->plan, zero, b, x); }
+  static PetscErrorCode fitproduct(void *fit, PetscInt group, void *plan, const void *x) { return Fit<T>::product(fit, group, ((DoorPlan *)plan)->plan, x); }
+  static PetscErrorCode fitinner(void *fit, PetscInt group, void *plan, PetscBool subtract, const void *x, void *y) { return Fit<T>::inner(fit, group, ((DoorPlan *)plan)->plan, subtract, x, y); }
+  static PetscErrorCode fitvariation(void *plan, PetscReal *variation) { return PointsOperator<T>::variation(((DoorPlan *)plan)->plan, variation); }
   static PetscErrorCode fit(PatchFDFit *desc, const PatchFDFitRule *rule, void *plan, void **fit) { return Fit<T>::create(desc, rule, ((DoorPlan *)plan)->plan, fit); }
   static PetscErrorCode destroy(void **plan) { return DoorDestroy<Operator<T>, DGOperator<T>, BandOperator<T>, TermsOperator<T>, PointsOperator<T>>(plan); }
 };

@@ -14,7 +14,9 @@ struct Fit {
   static PetscErrorCode cg(void *, PetscInt, PetscInt, PetscInt, const void *, const void *, void *, void *);
   static PetscErrorCode steps(void *, const PatchFDFitRule *, PetscInt group, PetscInt last);
   static PointsPatches  patches(void *, PetscInt group); /* for their operator */
-  static PetscErrorCode residual(void *, PetscInt, void *pointsplan, PetscBool, const void *, const void *);
+  static PetscErrorCode product(void *, PetscInt, void *pointsplan, const void *);
+  static PetscErrorCode inner(void *, PetscInt, void *pointsplan, PetscBool, const void *, void *);
+  static PetscErrorCode correct(void *, PetscInt, PetscReal, const void *, const void *, void *);
   static PetscErrorCode destroy(void **);
 };
 

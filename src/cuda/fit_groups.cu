@@ -5,7 +5,7 @@
 namespace patchfd
 {
 
-PetscErrorCode FitGridCreate(const PatchFDFit *fit, PlanMemory *memory, FitGrid *grid)
+PetscErrorCode FitGridCreate(const PatchFDFit *fit, PoolMemory *memory, FitGrid *grid)
 {
   PetscFunctionBegin;
   for (int i = 0; i < 8; i++) grid->color[i] = (int)fit->parity[i];
@@ -15,7 +15,7 @@ PetscErrorCode FitGridCreate(const PatchFDFit *fit, PlanMemory *memory, FitGrid 
     grid->count[d] = (int)fit->grid[d];
     grid->nkind[d] = fit->nkind[d];
     for (int i = 0; i < PATCHFD_FIT_MAX_KINDS; i++) grid->kind[d][i] = fit->kind[d][i];
-    PetscCall(memory->upload(3 * (size_t)fit->grid[d], &fit->line[d]->cell, &line));
+    PetscCall(memory->send(3 * (size_t)fit->grid[d], &fit->line[d]->cell, &line));
     grid->line[d] = line;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -64,12 +64,12 @@ static PetscErrorCode FitSetGroups(PatchFDFit *fit, const std::vector<int> &begi
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode FitSort(PatchFDFit *fit, const FitGrid &grid, const char *take, PlanMemory *memory, FitOrder *order)
+PetscErrorCode FitSort(PatchFDFit *fit, const FitGrid &grid, const char *take, PoolMemory *memory, FitOrder *order)
 {
   const size_t     n      = (size_t)fit->npatch;
   const unsigned   blocks = (unsigned)((n + 255) / 256);
   std::vector<int> begin((size_t)PatchFDHostFitBins(fit), -1);
-  PlanMemory       work;
+  PoolMemory       work;
   unsigned        *bin, *sorted;
   int             *number, *start;
   char            *temporary;
@@ -80,18 +80,18 @@ PetscErrorCode FitSort(PatchFDFit *fit, const FitGrid &grid, const char *take, P
   PetscFunctionBegin;
   while ((size_t)1 << bits < begin.size()) bits++;
   PetscCall(Stream(&stream));
-  PetscCall(memory->malloc(n, &order->number));
-  PetscCall(memory->malloc(3 * n, &order->cell));
-  PetscCall(memory->malloc(3 * n, &order->first));
-  PetscCall(memory->malloc(3 * n, &order->n));
+  PetscCall(memory->borrow(n, &order->number));
+  PetscCall(memory->borrow(3 * n, &order->cell));
+  PetscCall(memory->borrow(3 * n, &order->first));
+  PetscCall(memory->borrow(3 * n, &order->n));
   if (n) {
-    PetscCall(work.malloc(n, &bin));
-    PetscCall(work.malloc(n, &sorted));
-    PetscCall(work.malloc(n, &number));
-    PetscCall(work.upload(begin.size(), begin.data(), &start));
+    PetscCall(work.borrow(n, &bin));
+    PetscCall(work.borrow(n, &sorted));
+    PetscCall(work.borrow(n, &number));
+    PetscCall(work.send(begin.size(), begin.data(), &start));
     FitBinsKernel<<<blocks, 256, 0, stream>>>(grid, (int)n, take, bin, number);
     PetscCallCUDA(cub::DeviceRadixSort::SortPairs(NULL, bytes, bin, sorted, number, order->number, (int)n, 0, bits, stream));
-    PetscCall(work.malloc(bytes, &temporary));
+    PetscCall(work.borrow(bytes, &temporary));
     PetscCallCUDA(cub::DeviceRadixSort::SortPairs(temporary, bytes, bin, sorted, number, order->number, (int)n, 0, bits, stream));
     FitOrderKernel<<<blocks, 256, 0, stream>>>(grid, (int)n, sorted, *order, start);
     PetscCallCUDA(cudaGetLastError());

@@ -29,9 +29,9 @@ struct FitOrder {
   int *cell, *first, *n; /* [patches][3] */
 };
 
-PetscErrorCode FitGridCreate(const PatchFDFit *, PlanMemory *, FitGrid *);
+PetscErrorCode FitGridCreate(const PatchFDFit *, PoolMemory *, FitGrid *);
 
 /* groups from the steps that patches take, by their numbers, and all that PatchFDHostFitSetGroups() makes; the steps go to the description */
-PetscErrorCode FitSort(PatchFDFit *, const FitGrid &, const char *take, PlanMemory *, FitOrder *);
+PetscErrorCode FitSort(PatchFDFit *, const FitGrid &, const char *take, PoolMemory *, FitOrder *);
 
 } // namespace patchfd

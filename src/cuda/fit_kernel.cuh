@@ -23,7 +23,7 @@ __global__ void __launch_bounds__(FitTile<T, dim, k, inner>::threads, FitTile<T,
   T                           v[LINES][M] = {}, c[LINES][M], x[LINES][M];
 
   t.fetch(c);
-  if (arg.r) t.each(last, [&](int l, int s) { v[l][s] = arg.r[t.node(l, s)]; });
+  if (arg.r) t.each(last, [&](int l, int s) { v[l][s] = arg.r[t.node(l, s)] - (arg.product ? arg.rwork[t.compact(l, s)] : T(0)); });
   else t.each(last, [&](int l, int s) { v[l][s] = arg.rwork[t.compact(l, s)]; });
   if (early) t.each(last, [&](int l, int s) { x[l][s] = arg.x[t.node(l, s)]; });
   t.loadrecords();
@@ -163,7 +163,7 @@ struct FitPlan {
   double         *bound = NULL;             /* [patches][2], zero where nobody has estimated them */
   double         *rz = NULL, *a = NULL, *b = NULL; /* of a group */
   T              *coef = NULL;
-  PlanMemory      memory, groups, cg, bounds; /* groups: what goes with the groups */
+  PoolMemory      memory, groups, cg, bounds; /* groups: what goes with the groups */
 
   PetscErrorCode free()
   {
@@ -197,7 +197,7 @@ static PetscErrorCode FitCoefficients(FitPlan<T> *p, const PatchFDFitRule *rule)
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
-  PetscCall(p->groups.malloc((size_t)desc->coefat[desc->ngroup], &p->coef));
+  PetscCall(p->groups.borrow((size_t)desc->coefat[desc->ngroup], &p->coef));
   for (PetscInt i = 0; i < desc->ngroup; i++) {
     const int count = (int)PatchFDFitCount(desc, i);
 
@@ -222,8 +222,8 @@ PetscErrorCode Fit<T>::groups(void *plan, const PatchFDFitRule *rule)
   PetscCall(FitCoefficients(p, rule));
   for (PetscInt i = 0; i < desc->ngroup; i++)
     if (desc->steps[i] > 1 || desc->residuals) compact = PetscMax(compact, (size_t)(PatchFDFitCount(desc, i) * desc->volume));
-  PetscCall(p->groups.malloc(compact, &p->arg.rwork));
-  PetscCall(p->groups.malloc(desc->maxsteps > 1 ? compact : 0, &p->arg.zwork));
+  PetscCall(p->groups.borrow(compact, &p->arg.rwork));
+  PetscCall(p->groups.borrow(desc->maxsteps > 1 ? compact : 0, &p->arg.zwork));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -232,9 +232,11 @@ template <typename T>
 static PetscErrorCode FitConstants(const PatchFDFit *fit, T *records)
 {
   std::vector<T> v(fit->constants, fit->constants + fit->nconstant);
+  cudaStream_t   stream;
 
   PetscFunctionBegin;
-  PetscCallCUDA(cudaMemcpy(records, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice));
+  PetscCall(Stream(&stream));
+  PetscCallCUDA(cudaMemcpyAsync(records, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -250,12 +252,13 @@ PetscErrorCode Fit<T>::create(PatchFDFit *desc, const PatchFDFitRule *rule, void
   PetscCheck(desc->degree <= fit_degrees, PETSC_COMM_SELF, PETSC_ERR_SUP, "-pc_patchfd_fit own and shared have kernels for degrees up to %d on GPUs, found %" PetscInt_FMT "; use line", fit_degrees, desc->degree);
   PetscCheck(desc->npatch <= PETSC_INT32_MAX / 4, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " patches; on GPUs there can be up to %d on a rank", desc->npatch, PETSC_INT32_MAX / 4);
   p->arg.box = Layout(desc->box);
-  PetscCall(p->memory.malloc(4 * (size_t)desc->npatch, &g));
-  PetscCall(p->memory.malloc((size_t)desc->nrecord, &records));
-  PetscCall(p->memory.malloc((size_t)desc->npatch, &p->take));
+  PetscCall(p->memory.borrow(4 * (size_t)desc->npatch, &g));
+  PetscCall(p->memory.borrow((size_t)desc->nrecord, &records));
+  PetscCall(p->memory.borrow((size_t)desc->npatch, &p->take));
   PetscCall(FitGridCreate(desc, &p->memory, &p->grid));
   PetscCall(FitConstants(desc, records));
   PetscCall(FitNumbersCreate(desc, rule, p->grid, PointsOperator<T>::generic(points), g, records, p->take));
+  if (desc->residuals && desc->packed) PetscCall(PointsPack(points));
   p->arg.g       = g;
   p->arg.records = records;
   PetscCall(groups(p, rule));
@@ -271,10 +274,12 @@ PetscErrorCode Fit<T>::steps(void *plan, const PatchFDFitRule *rule, PetscInt gr
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
-  if (!p->bound) PetscCall(p->bounds.malloc(2 * (size_t)p->desc->npatch, &p->bound));
+  if (!p->bound) {
+    PetscCall(p->bounds.borrow(2 * (size_t)p->desc->npatch, &p->bound));
+    PetscCall(Grid<double>::zero(2 * (size_t)p->desc->npatch, p->bound));
+  }
   FitBoundsKernel<<<(unsigned)(count + 63) / 64, 128, 0, stream>>>(*rule, count, (int)last, p->order.number + p->desc->group[group], p->a, p->b, p->bound, p->take);
   PetscCallCUDA(cudaGetLastError());
-  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(p->cg.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -308,17 +313,29 @@ PointsPatches Fit<T>::patches(void *plan, PetscInt group)
 }
 
 template <typename T>
-PetscErrorCode Fit<T>::residual(void *plan, PetscInt group, void *points, PetscBool zero, const void *b, const void *x)
+static PetscErrorCode FitProduct(const FitPlan<T> *p, PetscInt group, void *points, bool compact, bool subtract, const T *x, T *y)
 {
-  const FitPlan<T> *p = (const FitPlan<T> *)plan;
-
   PetscFunctionBegin;
   for (PetscInt i = p->desc->runs[group]; i < p->desc->runs[group + 1]; i++) {
     const PatchFDFitRun &run = p->desc->run[i];
 
-    PetscCall(PointsPatchResiduals<T>(points, FitPatches(p, group, run.first, run.count), FitIsInner(p->desc, run), p->arg.box, zero, (const T *)b, (const T *)x, p->arg.rwork));
+    PetscCall(PointsPatchProducts<T>(points, FitPatches(p, group, run.first, run.count), FitIsInner(p->desc, run), p->desc->packed, compact, subtract, x, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::product(void *plan, PetscInt group, void *points, const void *x)
+{
+  const FitPlan<T> *p = (const FitPlan<T> *)plan;
+
+  return FitProduct(p, group, points, false, false, (const T *)x, p->arg.rwork);
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::inner(void *plan, PetscInt group, void *points, PetscBool subtract, const void *x, void *y)
+{
+  return FitProduct((const FitPlan<T> *)plan, group, points, true, subtract, (const T *)x, (T *)y);
 }
 
 template <typename T>
@@ -372,10 +389,10 @@ static PetscErrorCode FitStart(Kernel kernel, const FitArguments<T> &arg, cudaSt
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* step `step`, from r, or from that less what is in rwork (product), or from rwork */
 template <typename T>
-PetscErrorCode Fit<T>::apply(void *plan, PetscInt group, PetscInt step, PetscReal omega, const void *diagonal, const void *r, void *x)
+static PetscErrorCode FitStep(const FitPlan<T> *p, PetscInt group, PetscInt step, PetscReal omega, const T *diagonal, const T *r, bool product, T *x)
 {
-  const FitPlan<T> *p     = (const FitPlan<T> *)plan;
   PetscLogDouble    flops = 0;
   cudaStream_t      stream;
 
@@ -388,9 +405,10 @@ PetscErrorCode Fit<T>::apply(void *plan, PetscInt group, PetscInt step, PetscRea
     FitArguments<T>      arg   = FitRunArguments(p, run, group, step);
 
     arg.omega    = (T)omega;
-    arg.diagonal = (const T *)diagonal;
-    arg.r        = (const T *)r;
-    arg.x        = (T *)x;
+    arg.diagonal = diagonal;
+    arg.r        = r;
+    arg.product  = product;
+    arg.x        = x;
     flops += (PetscLogDouble)run.count * (PetscLogDouble)run.n[0] * run.n[1] * run.n[2] * (4 * (run.n[0] + run.n[1] + (p->desc->dim == 3 ? run.n[2] : 0)) + 16); /* transforms there and back, C, D */
     PetscCall((ForDegree<1, fit_degrees>(p->desc->degree, [&](auto degree) {
       constexpr int k = decltype(degree)::value;
@@ -407,15 +425,27 @@ PetscErrorCode Fit<T>::apply(void *plan, PetscInt group, PetscInt step, PetscRea
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+template <typename T>
+PetscErrorCode Fit<T>::apply(void *plan, PetscInt group, PetscInt step, PetscReal omega, const void *diagonal, const void *r, void *x)
+{
+  return FitStep((const FitPlan<T> *)plan, group, step, omega, (const T *)diagonal, (const T *)r, false, (T *)x);
+}
+
+template <typename T>
+PetscErrorCode Fit<T>::correct(void *plan, PetscInt group, PetscReal omega, const void *diagonal, const void *b, void *x)
+{
+  return FitStep((const FitPlan<T> *)plan, group, 0, omega, (const T *)diagonal, (const T *)b, true, (T *)x);
+}
+
 /* where a step of conjugate gradients has its numbers: [last][patches] for a and b */
 template <typename T>
 static PetscErrorCode FitCGBegin(FitPlan<T> *p, size_t count, PetscInt last)
 {
   PetscFunctionBegin;
   PetscCall(p->cg.free());
-  PetscCall(p->cg.malloc(2 * count, &p->rz));
-  PetscCall(p->cg.malloc(count * (size_t)last, &p->a));
-  PetscCall(p->cg.malloc(count * (size_t)last, &p->b));
+  PetscCall(p->cg.borrow(2 * count, &p->rz));
+  PetscCall(p->cg.borrow(count * (size_t)last, &p->a));
+  PetscCall(p->cg.borrow(count * (size_t)last, &p->b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -431,8 +461,9 @@ PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, PetscInt la
   PetscCall(Stream(&stream));
   if (step == 0) PetscCall(FitCGBegin(p, count, last));
   for (PetscInt i = p->desc->runs[group]; i < p->desc->runs[group + 1]; i++) {
-    FitArguments<T> arg = FitRunArguments(p, p->desc->run[i], group, step);
-    const size_t    at  = (size_t)(p->desc->run[i].first - first), row = step ? (size_t)(step - 1) * count + at : 0;
+    const bool      inner = FitIsInner(p->desc, p->desc->run[i]);
+    FitArguments<T> arg   = FitRunArguments(p, p->desc->run[i], group, step);
+    const size_t    at    = (size_t)(p->desc->run[i].first - first), row = step ? (size_t)(step - 1) * count + at : 0;
 
     arg.ends      = step == last;
     arg.diagonal  = (const T *)diagonal;
@@ -446,7 +477,8 @@ PetscErrorCode Fit<T>::cg(void *plan, PetscInt group, PetscInt step, PetscInt la
       constexpr int k = decltype(degree)::value;
 
       PetscFunctionBegin;
-      if (p->desc->dim == 3) PetscCall((FitStart<T, 3, k, false>(FitCGKernel<T, 3, k, false>, arg, stream)));
+      if (inner) PetscCall((FitStart<T, 3, k, true>(FitCGKernel<T, 3, k, true>, arg, stream)));
+      else if (p->desc->dim == 3) PetscCall((FitStart<T, 3, k, false>(FitCGKernel<T, 3, k, false>, arg, stream)));
       else PetscCall((FitStart<T, 2, k, false>(FitCGKernel<T, 2, k, false>, arg, stream)));
       PetscFunctionReturn(PETSC_SUCCESS);
     })));

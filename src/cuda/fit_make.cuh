@@ -5,7 +5,7 @@
     FitNumbersKernel   a block a patch: means over the patch, whether one step is enough, the weights of its matrices
     FitEigenKernel     a team of 8 to 32 threads a patch and direction: the matrices, and their eigenvectors by Jacobi's method
 
-  In double precision but for the logarithms at points, which are compared only.
+  In the table's precision, but for eigenvectors, which are in double precision.
 */
 #pragma once
 #include "fit.cuh"
@@ -17,27 +17,29 @@ namespace patchfd
 
 static constexpr int fit_points = PATCHFD_FIT_MAX_POINTS, fit_warp = 32;
 
+template <typename R>
 struct FitWeights {
-  double w[fit_points];
+  R w[fit_points];
 };
 
 /* the metric of the cells, as in PatchFDFitMeans */
+template <typename R>
 struct FitMetric {
-  int     dim, points, npoint;
-  bool    stiff, hasshift;
-  double *mean, *shift;
-  float  *cross, *log, *logshift;
+  int    dim, points, npoint;
+  bool   stiff, hasshift;
+  R     *mean, *shift;
+  float *cross, *log, *logshift;
 };
 
 /* the sums or the largest ones of N values of a block's threads, for all of them */
-template <bool largest, int N>
-static __device__ void FitBlock(double (&v)[N], double (*work)[N])
+template <bool largest, int N, typename R>
+static __device__ void FitBlock(R (&v)[N], R (*work)[N])
 {
 #pragma unroll
   for (int step = fit_warp / 2; step > 0; step /= 2) {
 #pragma unroll
     for (int i = 0; i < N; i++) {
-      const double other = __shfl_xor_sync(~0u, v[i], step);
+      const R other = __shfl_xor_sync(~0u, v[i], step);
 
       v[i] = largest ? fmax(v[i], other) : v[i] + other;
     }
@@ -53,36 +55,38 @@ static __device__ void FitBlock(double (&v)[N], double (*work)[N])
 }
 
 /* |J| s = 0: a logarithm that no fit is close to, and that is a number */
-static __device__ double FitLogShift(double shift)
+template <typename R>
+static __device__ R FitLogShift(R shift)
 {
-  return shift > 0 ? log(shift) : -1e3;
+  return shift > 0 ? log(shift) : R(-1e3);
 }
 
 template <typename T>
-static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric<T> g, const FitWeights w, const FitMetric m)
+static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric<T> g, const FitWeights<T> w, const FitMetric<T> m)
 {
-  extern __shared__ double fit_logs[]; /* [dim][npoint] */
-  __shared__ double        work[8][1];
+  extern __shared__ double fit_memory[];
+  __shared__ T             work[8][1];
+  T *const                 logs = (T *)fit_memory; /* [dim][npoint] */
   const int                dim = m.dim, c = m.points, cell = (int)blockIdx.x;
-  double                   cross[1] = {0}, shift[1] = {0};
+  T                        cross[1] = {0}, shift[1] = {0};
 
   for (int i = threadIdx.x; i < m.npoint; i += blockDim.x) {
-    const double weight = w.w[i % c] * w.w[i / c % c] * (dim == 3 ? w.w[i / c / c] : 1);
-    double       sum = 0;
+    const T weight = w.w[i % c] * w.w[i / c % c] * (dim == 3 ? w.w[i / c / c] : 1);
+    T       sum = 0;
     T            f[7];
 
     g.at(cell, i, f);
     for (int a = 0; a < dim && m.stiff; a++) {
-      const double of = (double)f[PointsEntry(dim, a, a)], v = log(of / weight);
+      const T of = f[PointsEntry(dim, a, a)], v = log(of / weight);
 
-      fit_logs[a * m.npoint + i]                          = v;
+      logs[a * m.npoint + i]                          = v;
       m.log[((size_t)cell * dim + a) * m.npoint + i] = (float)v;
-      for (int b = 0; b < a; b++) sum += (double)f[PointsEntry(dim, b, a)] * (double)f[PointsEntry(dim, b, a)] / (of * (double)f[PointsEntry(dim, b, b)]);
+      for (int b = 0; b < a; b++) sum += f[PointsEntry(dim, b, a)] * f[PointsEntry(dim, b, a)] / (of * f[PointsEntry(dim, b, b)]);
     }
     cross[0] = fmax(cross[0], sum);
     if (!m.hasshift) continue;
-    shift[0] += (double)f[g.layout.numbers - 1];
-    m.logshift[(size_t)cell * m.npoint + i] = (float)FitLogShift((double)f[g.layout.numbers - 1] / weight);
+    shift[0] += f[g.layout.numbers - 1];
+    m.logshift[(size_t)cell * m.npoint + i] = (float)FitLogShift(f[g.layout.numbers - 1] / weight);
   }
   FitBlock<true>(cross, work);
   FitBlock<false>(shift, work);
@@ -92,14 +96,14 @@ static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric
   }
   for (int e = threadIdx.x; e < dim * dim * c && m.stiff; e += blockDim.x) { /* point e % c of direction b: the mean over the others */
     const int a = e / c / dim, b = e / c % dim, stride = b == 0 ? 1 : (b == 1 ? c : c * c), inner = b == 0 ? c : 1, outer = b == 2 ? c : c * c;
-    double    sum = 0;
+    T    sum = 0;
 
     for (int j = 0; j < (dim == 3 ? c : 1); j++) {
       for (int i = 0; i < c; i++) {
         const int    at     = e % c * stride + i * inner + j * outer;
-        const double weight = w.w[i] * (dim == 3 ? w.w[j] : 1);
+        const T weight = w.w[i] * (dim == 3 ? w.w[j] : 1);
 
-        sum += weight * fit_logs[a * m.npoint + at];
+        sum += weight * logs[a * m.npoint + at];
       }
     }
     m.mean[((size_t)cell * dim * dim) * c + e] = sum;
@@ -111,23 +115,24 @@ static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric
 /* what a block needs to know of all patches */
 template <typename T>
 struct FitSource {
-  FitMetric     metric;
+  FitMetric<T>  metric;
   FitGrid       grid;
   int           degree, count[3], low[3]; /* of the cells */
   bool          shared, estimate;         /* are eigenvalues to be estimated where fits are not close? */
   double        stable, condition;
-  const double *w, *B, *D; /* [c], [c][k + 1] */
-  const double *constants;
+  const T      *w, *B, *D; /* [c], [c][k + 1] */
+  const T      *constants;
   int           first;   /* patch of the launch */
-  double       *weight;  /* [patches of a launch][dim][2][2 c]: those of A and M */
+  T            *weight;  /* [patches of a launch][dim][2][2 c]: those of A and M */
   T            *g, *records;
   size_t        at, stride;
   char         *take;
 };
 
 /* the means over a patch, in shared memory: logarithms of the weights of A and M and of the means of G over all points */
+template <typename R>
 struct FitPatchMeans {
-  double A[3][2 * fit_points], M[3][2 * fit_points], log[3][3][2 * fit_points], total[3], shift;
+  R A[3][2 * fit_points], M[3][2 * fit_points], log[3][3][2 * fit_points], total[3], shift;
 };
 
 /* the cells of a patch: a block of up to 2 x 2 x 2 */
@@ -177,14 +182,14 @@ struct FitPatchCells {
 };
 
 template <int dim, typename T>
-static __device__ void FitPatchMean(const FitSource<T> &s, const FitPatchCells<dim> &cells, FitPatchMeans *m)
+static __device__ void FitPatchMean(const FitSource<T> &s, const FitPatchCells<dim> &cells, FitPatchMeans<T> *m)
 {
-  const int    c     = s.metric.points;
-  const double share = 1.0 / cells.all(), across = 1.0 / cells.n[0];
+  const int c     = s.metric.points;
+  const T   share = T(1) / cells.all(), across = T(1) / cells.n[0];
 
   for (int e = threadIdx.x; e < dim * dim * 2 * c; e += blockDim.x) { /* point e % (2 c) of direction b */
     const int a = e / (2 * c) / dim, b = e / (2 * c) % dim, half = e / c % 2;
-    double    sum = 0;
+    T         sum = 0;
 
     cells.each([&](int cell, int corner) {
       if ((corner >> b & 1) == half) sum += s.metric.mean[((size_t)cell * dim * dim + a * dim + b) * c + e % c];
@@ -192,14 +197,14 @@ static __device__ void FitPatchMean(const FitSource<T> &s, const FitPatchCells<d
     m->log[a][b][e % (2 * c)] = s.metric.stiff ? sum * (b == 0 ? cells.n[0] : (b == 1 ? cells.n[1] : cells.n[dim - 1])) * share : 0;
   }
   if (threadIdx.x == 0) {
-    double sum = 0;
+    T sum = 0;
 
     cells.each([&](int cell, int) { sum += s.metric.shift[cell]; });
     m->shift = sum * share;
   }
   __syncthreads();
   if ((int)threadIdx.x < dim) {
-    double sum = 0;
+    T sum = 0;
 
     for (int i = 0; i < c; i++) sum += s.w[i] * (m->log[threadIdx.x][0][i] + (cells.n[0] > 1 ? m->log[threadIdx.x][0][c + i] : 0));
     m->total[threadIdx.x] = sum * across;
@@ -207,7 +212,7 @@ static __device__ void FitPatchMean(const FitSource<T> &s, const FitPatchCells<d
   __syncthreads();
   for (int e = threadIdx.x; e < dim * 2 * c; e += blockDim.x) {
     const int b = e / (2 * c), i = e % (2 * c);
-    double    sum = 0;
+    T         sum = 0;
 
     for (int a = 0; a < dim; a++)
       if (a != b) sum += m->log[a][b][i] - m->total[a];
@@ -219,13 +224,13 @@ static __device__ void FitPatchMean(const FitSource<T> &s, const FitPatchCells<d
 
 /* is one step with the factor 1 enough? */
 template <int dim, typename T>
-static __device__ bool FitIsClose(const FitSource<T> &s, const FitPatchCells<dim> &cells, const FitPatchMeans *m, double (*work)[4])
+static __device__ bool FitIsClose(const FitSource<T> &s, const FitPatchCells<dim> &cells, const FitPatchMeans<T> *m, double (*work)[4])
 {
-  const FitMetric &metric   = s.metric;
-  const int        c        = metric.points;
-  const double     logshift = metric.hasshift ? FitLogShift(m->shift) : 0;
-  PatchFDFitRatio  ratio = {1e300, -1e300, 0};
-  double           cross = 0;
+  const FitMetric<T> &metric   = s.metric;
+  const int           c        = metric.points;
+  const double        logshift = metric.hasshift ? (double)FitLogShift(m->shift) : 0;
+  PatchFDFitRatio     ratio = {1e300, -1e300, 0};
+  double              cross = 0;
 
   for (int i = threadIdx.x; i < metric.npoint; i += blockDim.x) {
     const int point[3] = {i % c, i / c % c, i / c / c};
@@ -255,11 +260,11 @@ static __device__ bool FitIsClose(const FitSource<T> &s, const FitPatchCells<dim
 template <typename T, int dim>
 static __global__ void __launch_bounds__(128, 8) FitNumbersKernel(const __grid_constant__ FitSource<T> s)
 {
-  __shared__ FitPatchMeans m;
-  __shared__ double        work[4][4];
-  const int                number = s.first + (int)blockIdx.x, size = 2 * s.metric.points;
-  const int               *of[3];
-  bool                     close;
+  __shared__ FitPatchMeans<T> m;
+  __shared__ double           work[4][4];
+  const int                   number = s.first + (int)blockIdx.x, size = 2 * s.metric.points;
+  const int                  *of[3];
+  bool                        close;
 
   s.grid.get(number, of);
   const FitPatchCells<dim> cells(s, of);
@@ -304,7 +309,8 @@ struct FitTeam {
     });
   }
   /* X = the integrals of a weight times products of the kind's functions, or of their derivatives */
-  __device__ void matrix(const PatchFDFitKind &kind, int k, int c, const double *w, const double *basis, const double *weight, bool zero, double *X) const
+  template <typename T>
+  __device__ void matrix(const PatchFDFitKind &kind, int k, int c, const T *w, const T *basis, const T *weight, bool zero, double *X) const
   {
     entries([&](int i, int j) {
       double sum = 0;
@@ -313,7 +319,7 @@ struct FitTeam {
         const int a = i + (int)kind.lower - cell * k, b = j + (int)kind.lower - cell * k;
 
         if (a < 0 || a > k || b < 0 || b > k) continue;
-        for (int q = 0; q < c; q++) sum += w[q] * weight[cell * c + q] * basis[q * (k + 1) + a] * basis[q * (k + 1) + b];
+        for (int q = 0; q < c; q++) sum += (double)(w[q] * weight[cell * c + q]) * (double)basis[q * (k + 1) + a] * (double)basis[q * (k + 1) + b];
       }
       X[i * n + j] = sum;
     });
@@ -439,7 +445,7 @@ struct FitTeam {
   }
   /* S, lambda, diagonals of A and M, which are there before */
   template <typename T>
-  __device__ void record(const double *guess, T *out) const
+  __device__ void record(const T *guess, T *out) const
   {
     double largest = 0;
 
@@ -469,7 +475,7 @@ static __global__ void __launch_bounds__(fit_threads) FitEigenKernel(const __gri
   if (patch >= patches) return;
   s.grid.get(s.first + patch, of);
   const PatchFDFitKind kind   = s.grid.kind[d][of[d][2]];
-  const double        *weight = s.weight + (size_t)item * (4 * c);
+  const T             *weight = s.weight + (size_t)item * (4 * c);
 
   t.n    = (int)kind.n;
   t.lane = (int)threadIdx.x % TEAM;
@@ -488,12 +494,12 @@ static __global__ void __launch_bounds__(fit_threads) FitEigenKernel(const __gri
 
 /* the metric of all cells, in `memory` */
 template <typename T>
-static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRule *rule, PlanMemory *memory, FitMetric *m, cudaStream_t stream)
+static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRule *rule, PoolMemory *memory, FitMetric<T> *m, cudaStream_t stream)
 {
   const size_t cells  = (size_t)g.cells;
   const int    npoint = (int)g.size, threads = RoundUp(PetscMin(npoint, 256), fit_warp);
-  const size_t shared = (size_t)(g.dim * npoint) * sizeof(double);
-  FitWeights   w      = {};
+  const size_t shared = (size_t)(g.dim * npoint) * sizeof(T);
+  FitWeights<T> w     = {};
 
   PetscFunctionBegin;
   *m          = {};
@@ -502,12 +508,12 @@ static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRu
   m->npoint   = npoint;
   m->stiff    = g.stiff;
   m->hasshift = g.shift;
-  for (int i = 0; i < g.c; i++) w.w[i] = rule->w[i];
-  PetscCall(memory->malloc(cells * (size_t)(g.dim * g.dim * g.c), &m->mean));
-  PetscCall(memory->malloc(cells, &m->shift));
-  PetscCall(memory->malloc(cells, &m->cross));
-  PetscCall(memory->malloc(g.stiff ? cells * (size_t)(g.dim * npoint) : 0, &m->log));
-  PetscCall(memory->malloc(g.shift ? cells * (size_t)npoint : 0, &m->logshift));
+  for (int i = 0; i < g.c; i++) w.w[i] = (T)rule->w[i];
+  PetscCall(memory->borrow(cells * (size_t)(g.dim * g.dim * g.c), &m->mean));
+  PetscCall(memory->borrow(cells, &m->shift));
+  PetscCall(memory->borrow(cells, &m->cross));
+  PetscCall(memory->borrow(g.stiff ? cells * (size_t)(g.dim * npoint) : 0, &m->log));
+  PetscCall(memory->borrow(g.shift ? cells * (size_t)npoint : 0, &m->logshift));
   if (!cells) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(AllowShared(FitMeansKernel<T>, shared));
   FitMeansKernel<T><<<(unsigned)cells, threads, shared, stream>>>(g, w, *m);
@@ -517,7 +523,7 @@ static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRu
 
 /* for all patches, some of them at a time, so that their weights take little room */
 template <typename T>
-static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest, PlanMemory *memory, cudaStream_t stream)
+static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest, PoolMemory *memory, cudaStream_t stream)
 {
   const int    dim = s.metric.dim, most = PetscMin(patches, 1 << 16), team = longest <= 5 ? 8 : (longest <= 9 ? 16 : fit_warp), teams = fit_threads / team;
   const size_t shared = (size_t)(teams * 5 * longest * longest) * sizeof(double);
@@ -525,7 +531,7 @@ static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest,
   auto        *eigen  = team == 8 ? FitEigenKernel<T, 8> : (team == 16 ? FitEigenKernel<T, 16> : FitEigenKernel<T, fit_warp>);
 
   PetscFunctionBegin;
-  if (!s.shared) PetscCall(memory->malloc((size_t)most * (size_t)(dim * 4 * s.metric.points), &s.weight));
+  if (!s.shared) PetscCall(memory->borrow((size_t)most * (size_t)(dim * 4 * s.metric.points), &s.weight));
   PetscCall(AllowShared(eigen, shared));
   for (s.first = 0; s.first < patches; s.first += most) {
     const int count = PetscMin(most, patches - s.first);
@@ -541,10 +547,10 @@ static PetscErrorCode FitNumbersLaunch(FitSource<T> s, int patches, int longest,
 template <typename T>
 static PetscErrorCode FitNumbersCreate(const PatchFDFit *fit, const PatchFDFitRule *rule, const FitGrid &grid, const PointsGeneric<T> &generic, T *g, T *records, char *take)
 {
-  PlanMemory   memory;
+  PoolMemory   memory;
   PatchFDRule  points;
   FitSource<T> s = {};
-  double      *w;
+  T           *w;
   int          longest = 1;
   cudaStream_t stream;
 
@@ -568,17 +574,16 @@ static PetscErrorCode FitNumbersCreate(const PatchFDFit *fit, const PatchFDFitRu
   s.at        = (size_t)fit->nconstant;
   s.stride    = (size_t)fit->stride;
   s.take      = take;
-  PetscCall(memory.upload((size_t)points.points, points.w, &w));
+  PetscCall(memory.send((size_t)points.points, points.w, &w));
   s.w = w;
-  PetscCall(memory.upload((size_t)(points.points * points.nodes), points.B, &w));
+  PetscCall(memory.send((size_t)(points.points * points.nodes), points.B, &w));
   s.B = w;
-  PetscCall(memory.upload((size_t)(points.points * points.nodes), points.D, &w));
+  PetscCall(memory.send((size_t)(points.points * points.nodes), points.D, &w));
   s.D = w;
-  PetscCall(memory.upload((size_t)fit->nconstant, fit->constants, &w));
+  PetscCall(memory.send((size_t)fit->nconstant, fit->constants, &w));
   s.constants = w;
   PetscCall(PatchFDRuleDestroy(&points));
   if (fit->npatch) PetscCall(FitNumbersLaunch(s, (int)fit->npatch, longest, &memory, stream));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(memory.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

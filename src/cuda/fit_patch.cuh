@@ -36,7 +36,7 @@ struct FitArguments {
   const T      *records, *g /* [number][4] */, *coef /* [count][2] */;
   const T      *diagonal;
   /* a step */
-  bool     begins, several; /* is it the first one, are there more? */
+  bool     begins, several, product; /* is it the first one, are there more, is there something in rwork that belongs to r? */
   T        omega;
   const T *r;
   T       *x, *rwork, *zwork;
@@ -234,7 +234,7 @@ struct FitThread {
         if (!inner && s >= n[last]) break;
         const T t = rest * numbers(last, 2)[s] + mass * g[last] * numbers(last, 1)[s];
 
-        c[l][s] = t * rsqrt(t * c[l][s]); /* the root of the ratio, without a division */
+        c[l][s] = t * RootReciprocal(t) * RootReciprocal(c[l][s]); /* the root of the ratio, without a division or a product that is too small */
       }
     }
   }

@@ -4,19 +4,84 @@
 namespace patchfd
 {
 
+static cudaMemPool_t pool = NULL;
+
+static PetscErrorCode PoolDestroy(void)
+{
+  PetscFunctionBegin;
+  if (pool) PetscCallCUDA(cudaMemPoolDestroy(pool));
+  pool = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PoolCreate(void)
+{
+  cudaMemPoolProps properties = {};
+  size_t           unused, total;
+  cuuint64_t       keep;
+
+  PetscFunctionBegin;
+  properties.allocType     = cudaMemAllocationTypePinned;
+  properties.location.type = cudaMemLocationTypeDevice;
+  PetscCallCUDA(cudaGetDevice(&properties.location.id));
+  PetscCallCUDA(cudaMemPoolCreate(&pool, &properties));
+  PetscCallCUDA(cudaMemGetInfo(&unused, &total));
+  keep = total / 4;
+  PetscCallCUDA(cudaMemPoolSetAttribute(pool, cudaMemPoolAttrReleaseThreshold, &keep));
+  PetscCall(PetscRegisterFinalize(PoolDestroy));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* memory, after another try without what the pool keeps */
+template <typename F>
+static PetscErrorCode Allocate(size_t bytes, F &&allocate)
+{
+  cudaError_t err = allocate();
+
+  PetscFunctionBegin;
+  if (err == cudaErrorMemoryAllocation && pool) {
+    (void)cudaGetLastError();
+    PetscCallCUDA(cudaDeviceSynchronize());
+    PetscCallCUDA(cudaMemPoolTrimTo(pool, 0));
+    err = allocate();
+  }
+  if (err != cudaSuccess) (void)cudaGetLastError(); /* it has been dealt with */
+  PetscCheck(err == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_MEM, "Cannot allocate %.3f GB on the GPU: %s", (double)bytes * 1e-9, cudaGetErrorString(err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PoolBorrow(size_t bytes, void **a)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  *a = NULL;
+  PetscCall(Stream(&stream));
+  if (!pool) PetscCall(PoolCreate());
+  PetscCall(Allocate(bytes, [&]() { return cudaMallocFromPoolAsync(a, PetscMax(bytes, 1), pool, stream); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PoolReturn(void *a)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!a) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  PetscCallCUDA(cudaFreeAsync(a, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename T>
 PetscErrorCode Grid<T>::malloc(size_t count, void **a)
 {
   cudaStream_t stream;
-  cudaError_t  err;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
-  *a  = NULL;
-  err = cudaMalloc(a, PetscMax(count, 1) * sizeof(T));
-  if (err != cudaSuccess) (void)cudaGetLastError(); /* it has been dealt with */
-  PetscCheck(err == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_MEM, "Cannot allocate %.3f GB (%zu numbers of %zu bytes) on the GPU: %s",
-             (double)(count * sizeof(T)) * 1e-9, count, sizeof(T), cudaGetErrorString(err));
+  *a = NULL;
+  PetscCall(Allocate(count * sizeof(T), [&]() { return cudaMalloc(a, PetscMax(count, 1) * sizeof(T)); }));
   PetscCallCUDA(cudaMemsetAsync(*a, 0, PetscMax(count, 1) * sizeof(T), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -1,8 +1,9 @@
 /*
   Operators by quadrature (points.cuh): plans, and the choice of kernels.
 */
-#include "points_generic.cuh"
-#include "points_patches.cuh"
+#include "dispatch.cuh"
+#include "points_packed.cuh"
+#include <cfloat>
 #include <climits>
 
 namespace patchfd
@@ -14,11 +15,12 @@ struct PointsPlan {
   PointsKernel<T>    fast    = {}; /* or no kernel: the generic one */
   PointsGeneric<T>   generic = {};
   Team<T>            diagonal = {};
+  PointsPacked       packed  = {}; /* factors for products on inner patches, if anybody has asked for them */
   size_t             size    = 0, alone = 0; /* numbers of y, and how many of the first ones are written by one cell: the interior nodes of a DMPLEX come first */
   bool               square  = false; /* are the boxes of x and y the same? */
   int                nrest   = 0, *rest = NULL; /* nodes that no row has */
   PetscLogDouble     flops   = 0;
-  PlanMemory         memory = {}, setup = {}; /* setup: what factors are made from */
+  PoolMemory         memory = {}, setup = {}; /* setup: what factors are made from */
 
   PetscErrorCode free()
   {
@@ -77,7 +79,7 @@ static PetscErrorCode PointsIndex(const PatchFDPoints *points, PointsPlan<T> *p,
     if (!cells[v]) rest.push_back((int)v);
     if (cells[v] == (1 | owned) && p->alone == (size_t)(v * points->ncomp)) p->alone += (size_t)points->ncomp;
   }
-  PetscCall(p->memory.upload(size, index.data(), &device));
+  PetscCall(p->memory.send(size, index.data(), &device));
   p->arg.nodes.index = device;
   p->size            = (size_t)(points->nnodes * points->ncomp);
   p->square          = true;
@@ -145,7 +147,7 @@ static PetscErrorCode PointsNodesCreate(const PatchFDOperatorDesc *desc, PointsP
   PetscCheck(p->size <= UINT_MAX, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu numbers in a vector; on GPUs an operator by quadrature has up to %u on a rank", p->size, UINT_MAX);
   p->arg.cells = (int)cells;
   p->nrest     = (int)rest.size();
-  PetscCall(p->memory.upload(rest.size(), rest.data(), &p->rest));
+  PetscCall(p->memory.send(rest.size(), rest.data(), &p->rest));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -162,12 +164,12 @@ static PetscErrorCode PointsCoordinates(const PatchFDPoints *points, size_t node
   PetscFunctionBegin;
   if (points->geoindex) {
     for (size_t i = 0; i < nodes; i++) vertices = PetscMax(vertices, points->geoindex[i] + 1);
-    PetscCall(p->setup.upload((size_t)(vertices * points->dim), points->coordinate, &x));
-    PetscCall(p->setup.upload(nodes, points->geoindex, &index));
+    PetscCall(p->setup.send((size_t)(vertices * points->dim), points->coordinate, &x));
+    PetscCall(p->setup.send(nodes, points->geoindex, &index));
     map.coordinate = x;
   } else {
     PetscCall(Stream(&stream));
-    PetscCall(p->setup.malloc(nodes, &index));
+    PetscCall(p->setup.borrow(nodes, &index));
     if (nodes) PointsBoxIndexKernel<<<(unsigned)PetscMin(nodes / 256 + 1, (size_t)1 << 20), 256, 0, stream>>>(p->arg.nodes, p->arg.cells, map.m, (int)(points->degree / points->geodegree), index);
     PetscCallCUDA(cudaGetLastError());
     map.coordinate = points->coordinate;
@@ -185,7 +187,7 @@ static PetscErrorCode PointsCoefficient(const PatchFDPoints *points, size_t n, s
   PetscFunctionBegin;
   *to = from;
   if (!from || (!constant && !points->geoindex)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(p->setup.upload(n * (constant ? 1 : count), from, &a));
+  PetscCall(p->setup.send(n * (constant ? 1 : count), from, &a));
   *to = a;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -207,9 +209,9 @@ static PetscErrorCode PointsMapCreate(const PatchFDPoints *points, const PatchFD
   map.kappaconstant = points->kappaconstant;
   map.shiftconstant = points->shiftconstant;
   PetscCall(PatchFDBasis(points->geodegree, rule->points, rule->x, B.data(), D.data(), NULL));
-  PetscCall(p->setup.upload(c * m, B.data(), &a[0]));
-  PetscCall(p->setup.upload(c * m, D.data(), &a[1]));
-  PetscCall(p->setup.upload(c, rule->w, &a[2]));
+  PetscCall(p->setup.send(c * m, B.data(), &a[0]));
+  PetscCall(p->setup.send(c * m, D.data(), &a[1]));
+  PetscCall(p->setup.send(c, rule->w, &a[2]));
   map.B = a[0];
   map.D = a[1];
   map.w = a[2];
@@ -230,9 +232,9 @@ static PetscErrorCode PointsGeometryCreate(int blocks, PointsPlan<T> *p, cudaStr
   T           *numbers;
 
   PetscFunctionBegin;
-  PetscCall(p->memory.malloc((size_t)cells * p->fast.geometry, &numbers));
+  PetscCall(p->memory.borrow((size_t)cells * p->fast.geometry, &numbers));
   if (mass) {
-    PetscCall(p->setup.malloc(size, &map));
+    PetscCall(p->setup.borrow(size, &map));
     PointsGeometryKernel<double><<<blocks, 128, 0, stream>>>(p->generic.map, cells, map);
     PointsDeterminantKernel<T><<<blocks, 128, 0, stream>>>(cells, (double)p->arg.s, map, numbers);
   } else PointsGeometryKernel<T><<<blocks, 128, 0, stream>>>(p->generic.map, cells, numbers);
@@ -246,7 +248,7 @@ template <typename T>
 static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool computed, PointsPlan<T> *p)
 {
   const int     cells = p->arg.cells;
-  const size_t  threads = (size_t)cells * (size_t)PointsPower(p->generic.c, p->generic.dim);
+  const size_t  threads = (size_t)cells * (size_t)PointsPower(p->generic.c, p->generic.dim), cubes = (size_t)PointsCubes(p->generic.c, p->generic.map.m).size * sizeof(double);
   const int     blocks = (int)PetscMin(threads / 128 + 1, (size_t)1 << 20);
   const PointsBad none = {INT_MAX, INT_MAX};
   PointsBad      found, *bad;
@@ -256,9 +258,14 @@ static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool comp
   PetscFunctionBegin;
   if (!cells) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
-  PetscCall(p->setup.upload(1, &none, &bad));
-  if (!computed) PetscCall(p->memory.malloc(p->generic.layout.size((size_t)cells), &factors));
-  if (p->generic.dim == 3) PointsFactorsKernel<T, 3><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
+  PetscCall(p->setup.send(1, &none, &bad));
+  if (!computed) PetscCall(p->memory.borrow(p->generic.layout.size((size_t)cells), &factors));
+  if (p->generic.dim == 3 && cubes <= shared_limit) {
+    const int team = p->generic.size <= 64 ? 32 : (p->generic.size <= 256 ? 64 : 128), room = 48 * 1024 / (int)cubes, teams = PetscMax(1, PetscMin(256 / team, room));
+
+    PetscCall(AllowShared(PointsCubeFactorsKernel<T>, teams * cubes));
+    PointsCubeFactorsKernel<T><<<(unsigned)PetscMin((cells + teams - 1) / teams, 1 << 20), dim3(team, teams), teams * cubes, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
+  } else if (p->generic.dim == 3) PointsFactorsKernel<T, 3><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
   else PointsFactorsKernel<T, 2><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
   PetscCallCUDA(cudaGetLastError());
   p->generic.factors = p->arg.factors = factors;
@@ -290,13 +297,13 @@ static PetscErrorCode PointsMatrices(const PatchFDRule *rule, PointsPlan<T> *p)
     arg.point[i]  = (T)rule->x[i];
     arg.weight[i] = (T)rule->w[i];
   }
-  PetscCall(p->memory.upload((size_t)(c * n), rule->B, &a));
+  PetscCall(p->memory.send((size_t)(c * n), rule->B, &a));
   g.B = a;
-  PetscCall(p->memory.upload((size_t)(c * c), rule->C, &a));
+  PetscCall(p->memory.send((size_t)(c * c), rule->C, &a));
   g.C = a;
   for (int d = 0; d < 3; d++) {
     for (int i = 0; i < c * n; i++) product[i] = (d > 0 ? rule->D : rule->B)[i] * (d > 1 ? rule->D : rule->B)[i];
-    PetscCall(p->memory.upload(product.size(), product.data(), &a));
+    PetscCall(p->memory.send(product.size(), product.data(), &a));
     g.product[d] = a;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -324,7 +331,6 @@ static PetscErrorCode PointsChoose(const PatchFDPoints *points, bool computed, P
   g.layout.numbers = p->arg.numbers = (points->nkappa ? g.dim * (g.dim + 1) / 2 : 0) + (points->shift ? 1 : 0);
   g.size                            = cube;
   PetscCall(p->diagonal.create((int)cube, PointsDiagonalSize(g)));
-  PetscCall(AllowShared(PointsDiagonalKernel<T>, p->diagonal.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -361,7 +367,7 @@ static PetscErrorCode PointsPlanBegin(const PatchFDOperatorDesc *desc, const Pat
   g.dim   = (int)points->dim;
   g.cells = arg.cells;
   g.ncomp = (int)points->ncomp;
-  PetscCall(p->memory.malloc(points_sums, &arg.sums));
+  PetscCall(p->memory.borrow(points_sums, &arg.sums));
   PetscCall(PointsChoose(points, computed, p));
   PetscCall(PointsMatrices(rule, p));
   p->flops = PointsFlops(points, g.n, g.c) * arg.cells * g.ncomp;
@@ -427,7 +433,7 @@ static PetscErrorCode PointsPickFactors(const PointsGeneric<T> &from, const int 
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
-  PetscCall(p->memory.malloc(p->generic.layout.size((size_t)cells), &factors));
+  PetscCall(p->memory.borrow(p->generic.layout.size((size_t)cells), &factors));
   p->generic.factors = p->arg.factors = factors;
   if (!cells) PetscFunctionReturn(PETSC_SUCCESS);
   if (from.factors && !memcmp(&from.layout, &p->generic.layout, sizeof(PointsLayout)))
@@ -439,7 +445,7 @@ static PetscErrorCode PointsPickFactors(const PointsGeneric<T> &from, const int 
 
 /* a plan for other cells and nodes than those of an operator, without factors */
 template <typename T>
-static PetscErrorCode PointsPickBegin(const PointsGeneric<T> &from, PetscCount nnodes, PetscCount ncells, const PetscInt index[], PointsPlan<T> **picked)
+static PetscErrorCode PointsPickBegin(const PointsGeneric<T> &from, PatchFDNodes nodes, PetscCount nnodes, PetscCount ncells, const PetscInt index[], PointsPlan<T> **picked)
 {
   const PetscReal     one    = 1;
   PatchFDPoints       points = {};
@@ -450,7 +456,7 @@ static PetscErrorCode PointsPickBegin(const PointsGeneric<T> &from, PetscCount n
   PetscFunctionBegin;
   *picked          = new PointsPlan<T>;
   desc.points      = &points;
-  points.nodes     = PATCHFD_NODES_INDEX;
+  points.nodes     = nodes;
   points.dim       = from.dim;
   points.degree    = from.n - 1;
   points.ncomp     = 1;
@@ -516,15 +522,14 @@ PetscErrorCode PointsPickPatches(void *plan, const PointsPatches &patches, void 
   PetscFunctionBegin;
   PetscCheck(unknowns <= (size_t)points_node, PETSC_COMM_SELF, PETSC_ERR_SUP, "%zu unknowns of patches; on GPUs there can be up to %u in a group on a rank", unknowns, points_node);
   PetscCall(Stream(&stream));
-  PetscCall(PointsPickBegin(from, (PetscCount)unknowns, (PetscCount)cells, NULL, &p));
+  PetscCall(PointsPickBegin(from, PATCHFD_NODES_INDEX, (PetscCount)unknowns, (PetscCount)cells, NULL, &p));
   *picked = p;
-  PetscCall(p->memory.malloc(size, &index));
-  PetscCall(p->setup.malloc(cells, &cell));
+  PetscCall(p->memory.borrow(size, &index));
+  PetscCall(p->setup.borrow(cells, &cell));
   if (size) PointsPatchesKernel<<<(unsigned)PetscMin(size / 256 + 1, (size_t)1 << 20), 256, 0, stream>>>(patches, from.dim, from.n - 1, cell, index);
   PetscCallCUDA(cudaGetLastError());
   p->arg.nodes.index = index;
   PetscCall(PointsPickFactors(from, cell, p));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(p->setup.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -532,26 +537,42 @@ PetscErrorCode PointsPickPatches(void *plan, const PointsPatches &patches, void 
 template PetscErrorCode PointsPickPatches<double>(void *, const PointsPatches &, void **);
 template PetscErrorCode PointsPickPatches<float>(void *, const PointsPatches &, void **);
 
-template <typename T>
-PetscErrorCode PointsPatchResiduals(void *plan, const PointsPatches &patches, bool inner, const Layout &box, bool zero, const T *b, const T *x, T *r)
+PetscErrorCode PointsPack(void *plan)
 {
-  const PointsPlan<T>            *p        = (const PointsPlan<T> *)plan;
-  PointsArguments<T>              arg      = p->arg;
-  const PointsResidualArguments<T> residual = {patches, box, b, r, zero};
+  PointsPlan<float> *p = (PointsPlan<float> *)plan;
+  cudaStream_t       stream;
+
+  PetscFunctionBegin;
+  if (p->packed.words || !p->generic.stiff) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  PetscCall(PointsPackedCreate(p->generic, &p->memory, &p->packed, stream));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+PetscErrorCode PointsPatchProducts(void *plan, const PointsPatches &patches, bool inner, bool packed, bool compact, bool subtract, const T *x, T *y)
+{
+  const PointsPlan<T>            *p       = (const PointsPlan<T> *)plan;
+  PointsArguments<T>              arg     = p->arg;
+  const PointsProductArguments<T> product = {patches, p->packed, compact, subtract, y};
   cudaStream_t                    stream;
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(PetscLogGpuTimeBegin());
-  arg.x = x;
-  PetscCall(PointsResiduals(p->generic.n - 1, inner, arg, residual, stream));
+  arg.x  = x;
+  packed = packed && inner && p->packed.words;
+  if constexpr (sizeof(T) == sizeof(float)) {
+    if (packed) PetscCall(PointsPackedProducts(p->generic.n - 1, arg, product, stream));
+  }
+  if (!packed) PetscCall(PointsProducts(p->generic.n - 1, inner, arg, product, stream));
   PetscCall(PetscLogGpuTimeEnd());
-  if (arg.cells && !zero) PetscCall(PetscLogGpuFlops(p->flops / arg.cells * points_corners * patches.count));
+  if (arg.cells) PetscCall(PetscLogGpuFlops(p->flops / arg.cells * points_corners * patches.count));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-template PetscErrorCode PointsPatchResiduals<double>(void *, const PointsPatches &, bool, const Layout &, bool, const double *, const double *, double *);
-template PetscErrorCode PointsPatchResiduals<float>(void *, const PointsPatches &, bool, const Layout &, bool, const float *, const float *, float *);
+template PetscErrorCode PointsPatchProducts<double>(void *, const PointsPatches &, bool, bool, bool, bool, const double *, double *);
+template PetscErrorCode PointsPatchProducts<float>(void *, const PointsPatches &, bool, bool, bool, bool, const float *, float *);
 
 template <typename T>
 PetscErrorCode PointsOperator<T>::create(const PatchFDOperatorDesc *desc, void **plan)
@@ -583,15 +604,12 @@ PetscErrorCode PointsOperator<T>::pick(void *plan, PetscCount nnodes, PetscCount
 {
   PointsPlan<T> *p;
   int           *cell;
-  cudaStream_t   stream;
 
   PetscFunctionBegin;
-  PetscCall(Stream(&stream));
-  PetscCall(PointsPickBegin(generic(plan), nnodes, ncells, index, &p));
+  PetscCall(PointsPickBegin(generic(plan), PATCHFD_NODES_INDEX, nnodes, ncells, index, &p));
   *picked = p;
-  PetscCall(p->setup.upload((size_t)ncells, cells, &cell));
+  PetscCall(p->setup.send((size_t)ncells, cells, &cell));
   PetscCall(PointsPickFactors(generic(plan), cell, p));
-  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(p->setup.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -670,6 +688,18 @@ PetscErrorCode PointsOperator<T>::sweep(void *plan, const void *d, const void *r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static constexpr int points_diagonal_cubes = 8; /* degrees of kernels that know the sizes of cubes */
+
+template <typename T, int CUBE, int EXTRA>
+static PetscErrorCode PointsDiagonalLaunch(const PointsGeneric<T> &g, const PointsArguments<T> &arg, cudaStream_t stream)
+{
+  PetscFunctionBegin;
+  PetscCall(AllowShared(PointsDiagonalKernel<T, CUBE, EXTRA>, g.team.shared));
+  if (g.cells) PointsDiagonalKernel<T, CUBE, EXTRA><<<g.team.grid((size_t)g.cells), g.team.block(), g.team.shared, stream>>>(g, arg);
+  PetscCallCUDA(cudaGetLastError());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename T>
 PetscErrorCode PointsOperator<T>::diagonal(void *plan, void *diagonal)
 {
@@ -684,8 +714,125 @@ PetscErrorCode PointsOperator<T>::diagonal(void *plan, void *diagonal)
   arg.y     = (T *)diagonal;
   g.team    = p->diagonal;
   PetscCall(StartSum<T>(p->size, NULL, diagonal, stream));
-  if (g.cells) PointsDiagonalKernel<T><<<g.team.grid((size_t)g.cells), g.team.block(), g.team.shared, stream>>>(g, arg);
+  if (g.dim == 3 && g.n <= points_diagonal_cubes + 1 && g.c - g.n <= 1) {
+    PetscCall((ForDegree<1, points_diagonal_cubes>(g.n - 1, [&](auto k) {
+      constexpr int n = decltype(k)::value + 1;
+
+      return g.c == n ? PointsDiagonalLaunch<T, n, 0>(g, arg, stream) : PointsDiagonalLaunch<T, n, 1>(g, arg, stream);
+    })));
+  } else PetscCall((PointsDiagonalLaunch<T, 0, 0>(g, arg, stream)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* bits of the largest difference of logarithms of a number of the metric's diagonal at two points of a cell: a warp a cell */
+template <typename T>
+static __global__ void PointsVariationKernel(const __grid_constant__ PointsGeneric<T> g, const __grid_constant__ PointsArguments<T> arg, int *most)
+{
+  const int warps = (int)blockDim.x / 32, dim = g.dim, c = g.c;
+
+  for (int cell = (int)blockIdx.x * warps + (int)threadIdx.x / 32; cell < g.cells; cell += (int)gridDim.x * warps) {
+    float lo[3] = {FLT_MAX, FLT_MAX, FLT_MAX}, hi[3] = {-FLT_MAX, -FLT_MAX, -FLT_MAX}, largest = 0;
+
+    for (int e = (int)threadIdx.x % 32; e < (int)g.size; e += 32) {
+      const int point = dim == 3 && g.layout.own == 0 ? e % (c * c) * c + e / (c * c) : e; /* as the factors lie */
+      const T   weight = arg.weight[point % c] * arg.weight[point / c % c] * (dim == 3 ? arg.weight[point / c / c] : T(1));
+      T         f[7];
+
+      g.at(cell, point, f);
+#pragma unroll
+      for (int d = 0; d < 3; d++) {
+        if (d >= dim) continue;
+        const float v = __logf((float)((dim == 3 ? f[PointsEntry(3, d, d)] : f[PointsEntry(2, d % 2, d % 2)]) / weight));
+
+        lo[d] = fminf(lo[d], v);
+        hi[d] = fmaxf(hi[d], v);
+      }
+    }
+#pragma unroll
+    for (int d = 0; d < 3; d++) {
+      for (int step = 16; step; step /= 2) {
+        lo[d] = fminf(lo[d], __shfl_xor_sync(~0u, lo[d], step));
+        hi[d] = fmaxf(hi[d], __shfl_xor_sync(~0u, hi[d], step));
+      }
+      if (d < dim && !(hi[d] - lo[d] <= largest)) largest = hi[d] - lo[d];
+    }
+    if (threadIdx.x % 32 == 0) atomicMax(most, __float_as_int(fabsf(largest))); /* those of positive floats have their order, and what is no number is larger than all */
+  }
+}
+
+template <typename T>
+PetscErrorCode PointsOperator<T>::variation(void *plan, PetscReal *variation)
+{
+  const PointsPlan<T> *p    = (const PointsPlan<T> *)plan;
+  int                  zero = 0, *device;
+  float                most;
+  PoolMemory           memory;
+  cudaStream_t         stream;
+
+  PetscFunctionBegin;
+  *variation = p->generic.stiff ? 0 : PETSC_MAX_REAL;
+  if (!p->generic.stiff || !p->generic.cells) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  PetscCall(memory.send(1, &zero, &device));
+  PointsVariationKernel<T><<<(unsigned)PetscMin(p->generic.cells / 4 + 1, 1 << 20), 128, 0, stream>>>(p->generic, p->arg, device);
   PetscCallCUDA(cudaGetLastError());
+  PetscCallCUDA(cudaMemcpyAsync(&most, device, sizeof(most), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(memory.free());
+  *variation = most >= 0 && most < FLT_MAX ? (PetscReal)most : PETSC_MAX_REAL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x = unit vectors: block b of `size` numbers has a one at place b % size */
+static __global__ void PointsUnitKernel(size_t n, int size, double *x)
+{
+  for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < n; e += (size_t)gridDim.x * blockDim.x) x[e] = e / size % size == e % size;
+}
+
+/* the matrices of `count` cells from `first` on: their products with all unit vectors, on as many cells as there are columns */
+static PetscErrorCode PointsCellColumns(const PointsGeneric<double> &from, int first, int count, PetscReal E[])
+{
+  const int           size = PointsPower(from.n, from.dim);
+  const size_t        columns = (size_t)count * size, n = columns * size;
+  std::vector<int>    cells(columns);
+  PoolMemory          memory;
+  PointsPlan<double> *picked;
+  double             *x, *y;
+  int                *cell;
+  cudaStream_t        stream;
+
+  PetscFunctionBegin;
+  for (size_t i = 0; i < columns; i++) cells[i] = first + (int)(i / size);
+  PetscCall(Stream(&stream));
+  PetscCall(memory.send(columns, cells.data(), &cell));
+  PetscCall(memory.borrow(n, &x));
+  PetscCall(memory.borrow(n, &y));
+  PetscCall(PointsPickBegin(from, PATCHFD_NODES_CELL, 0, (PetscCount)columns, NULL, &picked));
+  PetscCall(PointsPickFactors(from, cell, picked));
+  PointsUnitKernel<<<(unsigned)PetscMin(n / 256 + 1, (size_t)1 << 20), 256, 0, stream>>>(n, size, x);
+  PetscCallCUDA(cudaGetLastError());
+  PetscCall(PointsOperator<double>::apply(picked, 1, x, NULL, y));
+  PetscCallCUDA(cudaMemcpyAsync(E, y, n * sizeof(double), cudaMemcpyDeviceToHost, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
+  PetscCall(PointsOperator<double>::destroy((void **)&picked));
+  PetscCall(memory.free());
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PointsCellMatrices(const PatchFDPoints *points, PetscReal E[])
+{
+  const int           size = PointsPower((int)points->degree + 1, (int)points->dim), most = PetscMax(1, 8192 / size), cells = (int)points->ncells;
+  PatchFDPoints       own  = *points;
+  PatchFDOperatorDesc desc = {};
+  void               *plan = NULL;
+
+  PetscFunctionBegin;
+  desc.points = &own;
+  own.nodes   = PATCHFD_NODES_CELL;
+  own.ncomp   = 1;
+  PetscCall(PointsOperator<double>::create(&desc, &plan));
+  for (int c = 0; c < cells; c += most) PetscCall(PointsCellColumns(PointsOperator<double>::generic(plan), c, PetscMin(most, cells - c), E + (size_t)c * size * size));
+  PetscCall(PointsOperator<double>::destroy(&plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

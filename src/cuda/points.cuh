@@ -6,7 +6,8 @@
     points_generic.cuh    the generic kernel, for squares, and the diagonal
     points_shape.cuh      blocks of threads for cubes
     points_fast.cuh       cubes: a thread a line
-    points_residual.cuh   cubes: residuals of patches
+    points_product.cuh    cubes: products on patches
+    points_packed*.cu*    the same with factors in half precision: a thread a cell, a plane or a line
     points_cells.cuh      cubes of degree 2: a thread a cell
     points_planes.cuh     cubes of low degree: a thread a plane; which of the three
 
@@ -222,6 +223,15 @@ struct PointsMatrix {
     for (int a = 0; a < rows[1]; a++)
       for (int i = 0; i < ho; i++) odd[a * ho + i] = (T)((X[a * n + i] - X[a * n + n - 1 - i]) / 2);
   }
+  /* X[q][i], of a matrix that is not anti */
+  template <int c, int n>
+  __device__ __forceinline__ T entry(int q, int i) const
+  {
+    const int a = q < c - 1 - q ? q : c - 1 - q, column = q == a ? i : n - 1 - i, first = column < n - 1 - column ? column : n - 1 - column;
+    const T   e = even[a * ((n + 1) / 2) + first], o = 2 * first + 1 == n || 2 * a + 1 == c ? T(0) : odd[a * (n / 2) + first];
+
+    return column == first ? e + o : e - o;
+  }
 };
 
 /* the arguments of kernels */
@@ -295,6 +305,9 @@ PetscErrorCode PointsFind(PetscInt degree, int nodes, bool computed, PointsKerne
 template <typename T>
 struct PointsGeneric; /* points_generic.cuh */
 
+/* see `cellmatrices` in the kernel table */
+PetscErrorCode PointsCellMatrices(const PatchFDPoints *, PetscReal E[]);
+
 template <typename T>
 struct PointsOperator {
   static PetscErrorCode create(const PatchFDOperatorDesc *, void **);
@@ -302,6 +315,7 @@ struct PointsOperator {
   static const PointsGeneric<T> &generic(void *);
   static PetscErrorCode apply(void *, PetscReal, const void *, const void *, void *);
   static PetscErrorCode diagonal(void *, void *);
+  static PetscErrorCode variation(void *, PetscReal *);
   static PetscErrorCode sweep(void *, const void *, const void *, const void *, void *, void *, PatchFDSweep *);
   static PetscErrorCode destroy(void **);
 };

@@ -109,16 +109,15 @@ __device__ static bool PointsTensor(int nkappa, const double *k, double K[3][3])
   return K[0][0] > 0 && det > 0 && (dim == 2 || C[2][2] > 0) && isfinite(det);
 }
 
-/* f = w / |J| C' K C (rr rs rt ss st tt, or rr rs ss) and w |J| shift at a point; *bad may be lowered to the cell */
+/* f = w / |J| C' K C (rr rs rt ss st tt, or rr rs ss) and w |J| shift at a point with these derivatives; *bad may be lowered to the cell */
 template <int dim>
-__device__ static void PointsFactorsAt(const PointsMap &map, int cell, int point, double f[7], PointsBad *bad)
+__device__ static void PointsFactorsOf(const PointsMap &map, int cell, int point, const double J[3][3], double f[7], PointsBad *bad)
 {
   const int       c = map.c, q[3] = {point % c, point / c % c, point / c / c};
   const ptrdiff_t at     = (ptrdiff_t)cell * PointsPower(c, dim) + point;
   const double    weight = map.w[q[0]] * map.w[q[1]] * (dim == 3 ? map.w[q[2]] : 1);
-  double          J[3][3], C[3][3], K[3][3], det, mass;
+  double          C[3][3], K[3][3], det, mass;
 
-  PointsJacobian<dim>(map, cell, q, J);
   det = PointsCofactors<dim>(J, C);
   if (bad && !(det > 0 && isfinite(det))) atomicMin(&bad->inverted, cell);
   mass = map.shift ? weight * det * map.shift[map.shiftconstant ? 0 : at] : 0;
@@ -139,6 +138,16 @@ __device__ static void PointsFactorsAt(const PointsMap &map, int cell, int point
     }
   }
   f[PointsEntry(dim, dim, dim)] = mass;
+}
+
+template <int dim>
+__device__ static void PointsFactorsAt(const PointsMap &map, int cell, int point, double f[7], PointsBad *bad)
+{
+  const int c = map.c, q[3] = {point % c, point / c % c, point / c / c};
+  double    J[3][3];
+
+  PointsJacobian<dim>(map, cell, q, J);
+  PointsFactorsOf<dim>(map, cell, point, J, f, bad);
 }
 
 /* the first numbers of f to the factors at a point */
@@ -164,6 +173,96 @@ static __global__ void PointsFactorsKernel(const PointsMap map, const PointsLayo
 
     PointsFactorsAt<dim>(map, cell, point, f, bad);
     if (factors) PointsStore(layout, cell, point, f, factors);
+  }
+}
+
+/*
+  The same for cubes, direction by direction in shared memory: a team of threads a cell, threadIdx.y of the block.  Of each coordinate a
+
+    X                            at the nodes, [k][j][i]
+    U = B_x X, V = D_x X         [2][k][j][p]
+    B_y V, D_y U, B_y U          [3][k][q][p], of which B_z, B_z and D_z make the derivatives at the points
+
+  Threads take points in the order in which factors lie.
+*/
+struct PointsCubes {
+  int first, second, size; /* where U and the last arrays begin, and numbers of a team */
+
+  __host__ __device__ PointsCubes(int c, int m) : first(3 * m * m * m), second(first + 6 * m * m * c), size(second + 9 * m * c * c) { }
+};
+
+/* J[b] = dx / d(reference direction b) at a point, from the last arrays */
+__device__ __forceinline__ void PointsCubeJacobian(const PointsMap &map, const double *last, int point, double J[3][3])
+{
+  const int c = map.c, m = map.m, plane = c * c, place = point % plane, z = point / plane;
+
+#pragma unroll
+  for (int a = 0; a < 3; a++) {
+#pragma unroll
+    for (int b = 0; b < 3; b++) {
+      const double *from = last + (a * 3 + b) * m * plane + place, *Z = (b == 2 ? map.D : map.B) + z * m;
+      double        sum = 0;
+
+      for (int k = 0; k < m; k++) sum += Z[k] * from[k * plane];
+      J[b][a] = sum;
+    }
+  }
+}
+
+template <typename T>
+static __global__ void PointsCubeFactorsKernel(const PointsMap map, const PointsLayout layout, int cells, T *factors, PointsBad *bad)
+{
+  extern __shared__ double shared_memory[];
+  const int                c = map.c, m = map.m, nodes = m * m * m, points = c * c * c, plane = c * c;
+  const PointsCubes        room(c, m);
+  double                  *X = shared_memory + threadIdx.y * room.size, *U = X + room.first, *last = X + room.second;
+
+  for (int base = (int)(blockIdx.x * blockDim.y); base < cells; base += (int)(gridDim.x * blockDim.y)) {
+    const int  cell = base + (int)threadIdx.y;
+    const bool mine = cell < cells;
+
+    for (int e = threadIdx.x; e < nodes && mine; e += blockDim.x) {
+      const double *x = map.coordinate + (ptrdiff_t)map.index[(ptrdiff_t)cell * nodes + e] * 3;
+
+#pragma unroll
+      for (int a = 0; a < 3; a++) X[a * nodes + e] = x[a];
+    }
+    __syncthreads();
+    for (int e = threadIdx.x; e < 3 * m * m * c && mine; e += blockDim.x) {
+      const int p = e % c, row = e / c, a = row / (m * m); /* row: of X */
+      double    value = 0, derivative = 0;
+
+      for (int i = 0; i < m; i++) {
+        value += map.B[p * m + i] * X[row * m + i];
+        derivative += map.D[p * m + i] * X[row * m + i];
+      }
+      U[e + a * m * m * c]       = value;
+      U[e + (a + 1) * m * m * c] = derivative;
+    }
+    __syncthreads();
+    for (int e = threadIdx.x; e < 3 * m * plane && mine; e += blockDim.x) {
+      const int     p = e % c, q = e / c % c, k = e / plane % m, a = e / plane / m;
+      const double *u = U + ((2 * a * m + k) * m) * c + p, *v = u + m * m * c;
+      double        sum[3] = {};
+
+      for (int j = 0; j < m; j++) {
+        sum[0] += map.B[q * m + j] * v[j * c];
+        sum[1] += map.D[q * m + j] * u[j * c];
+        sum[2] += map.B[q * m + j] * u[j * c];
+      }
+#pragma unroll
+      for (int b = 0; b < 3; b++) last[((a * 3 + b) * m + k) * plane + e % plane] = sum[b];
+    }
+    __syncthreads();
+    for (int e = threadIdx.x; e < points && mine; e += blockDim.x) {
+      const int point = layout.own == 0 ? e % plane * c + e / plane : e;
+      double    J[3][3], f[7];
+
+      PointsCubeJacobian(map, last, point, J);
+      PointsFactorsOf<3>(map, cell, point, J, f, bad);
+      if (factors) PointsStore(layout, cell, point, f, factors);
+    }
+    __syncthreads();
   }
 }
 

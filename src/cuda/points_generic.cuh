@@ -148,9 +148,9 @@ static size_t PointsDiagonalSize(const PointsGeneric<T> &p)
 
 /* out[m][z][y][i] = sum over x of f[m][z][y][x] times the product of B and B, B and D or D and D that m has in the first direction */
 template <typename T>
-static __device__ void PointsDiagonalFirst(const PointsGeneric<T> &p, int last, const T *f, T *out)
+static __device__ __forceinline__ void PointsDiagonalFirst(const PointsGeneric<T> &p, int n, int c, int last, const T *f, T *out)
 {
-  const int n = p.n, c = p.c, rows = p.layout.numbers * c * last;
+  const int rows = p.layout.numbers * c * last;
 
   for (int e = threadIdx.x; e < rows * n; e += blockDim.x) {
     const int row = e / n, i = e - row * n;
@@ -164,9 +164,9 @@ static __device__ void PointsDiagonalFirst(const PointsGeneric<T> &p, int last, 
 
 /* out[t][z][j][i] = the sum of those m that have t derivatives in the third direction, over y, as before; twice where derivatives differ, which have two places in the metric */
 template <typename T>
-static __device__ void PointsDiagonalSecond(const PointsGeneric<T> &p, int last, const T *f, T *out)
+static __device__ __forceinline__ void PointsDiagonalSecond(const PointsGeneric<T> &p, int n, int c, int last, const T *f, T *out)
 {
-  const int n = p.n, c = p.c, types = p.dim == 3 && p.stiff ? 3 : 1;
+  const int types = p.dim == 3 && p.stiff ? 3 : 1;
 
   for (int e = threadIdx.x; e < types * last * n * n; e += blockDim.x) {
     const int i = e % n, j = e / n % n, plane = e / (n * n), type = plane / last, z = plane - type * last;
@@ -187,30 +187,31 @@ static __device__ void PointsDiagonalSecond(const PointsGeneric<T> &p, int last,
 
 /* node e: the sum over all types, and over z */
 template <typename T>
-static __device__ T PointsDiagonalThird(const PointsGeneric<T> &p, const T *f, int e)
+static __device__ __forceinline__ T PointsDiagonalThird(const PointsGeneric<T> &p, int n, int c, const T *f, int e)
 {
-  const int n = p.n, k = e / (n * n), node = e - k * n * n;
+  const int k = e / (n * n), node = e - k * n * n;
   T         sum = 0;
 
   if (p.dim == 2) return f[e];
   for (int type = 0; type < (p.stiff ? 3 : 1); type++)
-    for (int z = 0; z < p.c; z++) sum += f[(type * p.c + z) * n * n + node] * p.product[type][z * n + k];
+    for (int z = 0; z < c; z++) sum += f[(type * c + z) * n * n + node] * p.product[type][z * n + k];
   return sum;
 }
 
-/* y += the diagonal: the squares of the functions, or products of their derivatives, times the factors at the points, direction by direction */
-template <typename T>
+/* y += the diagonal: the squares of the functions, or products of their derivatives, times the factors at the points, direction by direction.  CUBE: nodes in a direction, with EXTRA more points, or 0 */
+template <typename T, int CUBE, int EXTRA>
 static __global__ void PointsDiagonalKernel(const __grid_constant__ PointsGeneric<T> p, const __grid_constant__ PointsArguments<T> arg)
 {
-  const int last = p.dim == 3 ? p.c : 1, points = last * p.c * p.c, nodes = PointsPower(p.n, p.dim);
+  const int n = CUBE ? CUBE : p.n, c = CUBE ? CUBE + EXTRA : p.c, dim = CUBE ? 3 : p.dim, last = dim == 3 ? c : 1, points = last * c * c, nodes = PointsPower(n, dim);
   T        *f = TeamMemory<T>(p.team.global, p.team.size), *first = f + p.layout.numbers * points;
 
   for (size_t base = blockIdx.x * (size_t)blockDim.y; base < (size_t)p.cells; base += (size_t)gridDim.x * blockDim.y) {
     const int  cell   = (int)(base + threadIdx.y);
     const bool active = cell < p.cells;
 
-    for (int q = threadIdx.x; q < points && active; q += blockDim.x) {
-      T v[7];
+    for (int e = threadIdx.x; e < points && active; e += blockDim.x) {
+      const int q = dim == 3 && p.layout.own == 0 ? e % (c * c) * c + e / (c * c) : e; /* as the factors lie */
+      T         v[7];
 
       p.at(cell, q, v);
 #pragma unroll
@@ -218,12 +219,12 @@ static __global__ void PointsDiagonalKernel(const __grid_constant__ PointsGeneri
         if (m < p.layout.numbers) f[m * points + q] = v[m];
     }
     __syncthreads();
-    PointsDiagonalFirst(p, last, f, first);
+    PointsDiagonalFirst(p, n, c, last, f, first);
     __syncthreads();
-    PointsDiagonalSecond(p, last, first, f);
+    PointsDiagonalSecond(p, n, c, last, first, f);
     __syncthreads();
     for (int e = threadIdx.x; e < nodes && active; e += blockDim.x) {
-      const T sum = PointsDiagonalThird(p, f, e);
+      const T sum = PointsDiagonalThird(p, n, c, f, e);
 
       for (int comp = 0; comp < p.ncomp; comp++) p.node(arg.nodes, cell, e, comp, true, [&](unsigned at, bool shared) { PointsAdd(arg, at, shared, sum); });
     }

@@ -14,24 +14,69 @@ struct PointsPatches {
 
 static constexpr int points_corners = 8; /* cells of a patch */
 
-template <typename T>
-struct PointsResidualArguments {
-  PointsPatches patches;
-  Layout        box; /* of b */
-  const T      *b;
-  T            *r;
-  bool          zero; /* x = 0 */
+/* what has a lane in packed factors: a cell, a plane of points normal to z, a line of points in x */
+enum PointsPacking {
+  POINTS_PACKED_CELLS,
+  POINTS_PACKED_PLANES,
+  POINTS_PACKED_LINES
 };
 
-/* begins the residuals of patches that are the inner nodes of eight cells, or of others: points_residual.cuh */
+/* Factors of all cells in half precision (points_packed.cuh): words[block of cells][level][word][lane].  A level is one of the points of a lane */
+static constexpr int points_packed_cells = 32; /* of a block */
+
+struct PointsPacked {
+  const unsigned *words; /* or NULL */
+  const float    *scale; /* [cells] */
+  int             c;     /* points in a direction */
+  PointsPacking   packing;
+  bool            shift, swapped; /* swapped: z first in the order of a cell's lines */
+
+  __host__ __device__ int    lanes() const { return points_packed_cells * (packing == POINTS_PACKED_CELLS ? 1 : (packing == POINTS_PACKED_PLANES ? c : c * c)); }
+  __host__ __device__ int    numbers() const { return shift ? 4 : 3; } /* words of a point */
+  __host__ __device__ size_t block() const { return (size_t)numbers() * points_packed_cells * (c * c * c); }
+  __host__ __device__ size_t size(size_t cells) const { return (cells + points_packed_cells - 1) / points_packed_cells * block(); }
+  __host__ __device__ size_t at(int cell, int point) const
+  {
+    const int in = cell % points_packed_cells, x = point % c, y = point / c % c, z = point / c / c;
+    int       level = point, lane = in;
+
+    if (packing == POINTS_PACKED_PLANES) {
+      level = y * c + x;
+      lane  = in * c + z;
+    } else if (packing == POINTS_PACKED_LINES) {
+      level = x;
+      lane  = (in * c + (swapped ? y : z)) * c + (swapped ? z : y);
+    }
+    return cell / points_packed_cells * block() + (size_t)(level * numbers() * lanes() + lane);
+  }
+};
+
 template <typename T>
-PetscErrorCode PointsResiduals(PetscInt degree, bool inner, const PointsArguments<T> &, const PointsResidualArguments<T> &, cudaStream_t);
+struct PointsProductArguments {
+  PointsPatches patches;
+  PointsPacked  packed;
+  bool          compact, subtract; /* x, too, has each patch's unknowns by themselves, and nothing beside them; y -= A x in place of y = A x */
+  T            *y;
+};
+
+/* begins the products of patches that are the inner nodes of eight cells, or of others: points_product.cuh */
+template <typename T>
+PetscErrorCode PointsProducts(PetscInt degree, bool inner, const PointsArguments<T> &, const PointsProductArguments<T> &, cudaStream_t);
+
+/* of inner patches with factors in half precision */
+PetscErrorCode PointsPackedProducts(PetscInt degree, const PointsArguments<float> &, const PointsProductArguments<float> &, cudaStream_t);
 
 template <typename T>
 PetscErrorCode PointsPickPatches(void *pointsplan, const PointsPatches &, void **picked);
 
-/* r = b - A x, or b if x is zero, at the unknowns of patches that are the inner nodes of eight cells (inner), or of others; an operator that PatchFDFitTakesResiduals() */
+/* makes factors in half precision, for inner patches, if there are none */
+PetscErrorCode PointsPack(void *pointsplan);
+
+/*
+  y = A x, or y -= A x, at the unknowns of patches that are the inner nodes of eight cells (inner), or of others, from x on the mesh or, as y, at these unknowns alone (compact); an operator that
+  PatchFDFitTakesResiduals().  packed: of inner ones with these factors
+*/
 template <typename T>
-PetscErrorCode PointsPatchResiduals(void *pointsplan, const PointsPatches &, bool inner, const Layout &box, bool zero, const T *b, const T *x, T *r);
+PetscErrorCode PointsPatchProducts(void *pointsplan, const PointsPatches &, bool inner, bool packed, bool compact, bool subtract, const T *x, T *y);
 
 } // namespace patchfd

@@ -33,4 +33,21 @@ __device__ __forceinline__ float ReciprocalOrZero(float D)
   return D == 0 ? 0 : r;
 }
 
+/* D^(-1/2) of a positive number, in single precision of 22 bits, of one that is normalized */
+__device__ __forceinline__ double RootReciprocal(double D)
+{
+  return rsqrt(D);
+}
+__device__ __forceinline__ float RootReciprocal(float D)
+{
+  float r;
+
+#if defined(__CUDA_ARCH__)
+  asm("rsqrt.approx.ftz.f32 %0, %1;" : "=f"(r) : "f"(D));
+#else
+  r = 1 / sqrtf(D);
+#endif
+  return r;
+}
+
 } // namespace patchfd

@@ -64,6 +64,7 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
     .localcreate      = patchfd::LocalDoor<T>::create, \
     .localapply       = patchfd::LocalDoor<T>::apply, \
     .localdestroy     = patchfd::LocalDoor<T>::destroy, \
+    .cellmatrices     = patchfd::PointsCellMatrices, \
     .invert           = patchfd::Invert, \
     .fitcreate        = patchfd::OperatorDoor<T>::fit, \
     .fitgroups        = patchfd::Fit<T>::groups, \
@@ -100,5 +101,14 @@ static PetscErrorCode Narrow(size_t n, const void *from, void *to)
 const struct _PatchFDKernels PatchFDKernelsCUDADouble = TABLE(double, patchfd::TypeDouble, NULL, NULL, NULL);
 const struct _PatchFDKernels PatchFDKernelsCUDAFloat  = TABLE(float, patchfd::TypeFloat, &PatchFDKernelsCUDADouble, patchfd::Widen, patchfd::Narrow);
 
-const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble = {patchfd::OperatorDoor<double>::fitpick, patchfd::OperatorDoor<double>::fitresidual};
-const struct _PatchFDFitKernels PatchFDFitKernelsCUDAFloat  = {patchfd::OperatorDoor<float>::fitpick, patchfd::OperatorDoor<float>::fitresidual};
+#define FIT_TABLE(T) \
+  { \
+    .pick      = patchfd::OperatorDoor<T>::fitpick, \
+    .product   = patchfd::OperatorDoor<T>::fitproduct, \
+    .inner     = patchfd::OperatorDoor<T>::fitinner, \
+    .correct   = patchfd::Fit<T>::correct, \
+    .variation = patchfd::OperatorDoor<T>::fitvariation, \
+  }
+
+const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble = FIT_TABLE(double);
+const struct _PatchFDFitKernels PatchFDFitKernelsCUDAFloat  = FIT_TABLE(float);

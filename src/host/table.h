@@ -52,6 +52,7 @@ const struct _PatchFDKernels TABLE = {
   .localcreate      = LocalCreate,
   .localapply       = LocalApply,
   .localdestroy     = LocalDestroy,
+  .cellmatrices     = PatchFDHostCellMatrices,
   .invert           = PatchFDHostInvert,
   .fitcreate        = FitCreate,
   .fitgroups        = FitGroups,

@@ -10,9 +10,10 @@
 struct _MatBoxFit {
   PatchFDFit desc;
   void      *plan;
-  void      *whole;    /* A on local arrays where its rank has neighbours, for residuals of patches; on one rank it is the matrix' */
+  void      *whole;    /* A on local arrays, in all cells of the patches */
+  PetscBool  own;      /* is it that of the fit? on one rank it is the matrix' */
   void      *diagonal; /* of A, a local array */
-  void     **inner;  /* A on the cells of the groups that take several steps; NULL for others */
+  void     **inner;  /* A on the cells of the groups that take several steps; NULL for others, and where kernels have products on patches */
 };
 
 PetscErrorCode MatBoxFitDestroy(PatchFDKernels kern, MatBoxFit *fit)
@@ -23,7 +24,7 @@ PetscErrorCode MatBoxFitDestroy(PatchFDKernels kern, MatBoxFit *fit)
   if (!f) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt i = 0; i < f->desc.ngroup && f->inner; i++) PetscCall(kern->operatordestroy(&f->inner[i]));
   PetscCall(PetscFree(f->inner));
-  if (f->whole) PetscCall(kern->operatordestroy(&f->whole));
+  if (f->own) PetscCall(kern->operatordestroy(&f->whole));
   PetscCall(kern->fitdestroy(&f->plan));
   PetscCall(kern->free(f->diagonal));
   PetscCall(PatchFDHostFitDestroy(&f->desc));
@@ -73,22 +74,22 @@ static PetscErrorCode FitDiagonal(Mat_Box *m, PatchFDKernels kern, void **diagon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A on local arrays, in all cells of the patches; on one rank it is that of the matrix, which is not to be destroyed */
-static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFDFitMesh *mesh, void **plan)
+static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFDFitMesh *mesh, MatBoxFit fit)
 {
   const DM_Box       *box = (const DM_Box *)m->dm->data;
   PatchFDField        field = {.xbox = box->field[0].local, .ybox = box->field[0].local};
   PatchFDOperatorDesc desc  = {.nfield = 1, .field = &field};
 
   PetscFunctionBegin;
-  if (!box->halo) {
-    PetscCall(MatBoxGetOperator(m, kern, plan));
+  fit->own = (PetscBool)(box->halo != NULL);
+  if (!fit->own) {
+    PetscCall(MatBoxGetOperator(m, kern, &fit->whole));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, field.read);
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, field.write);
   PetscCall(PetscArraycpy(desc.cells, mesh->cells, 3));
-  PetscCall(MatBoxOperatorCreate(m, kern, &desc, plan));
+  PetscCall(MatBoxOperatorCreate(m, kern, &desc, &fit->whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -102,63 +103,72 @@ static const struct _PatchFDFitKernels *FitKernels(PETSC_UNUSED PatchFDKernels k
   return NULL;
 }
 
-/* A on the cells of the patches of a group, on compact arrays */
-static PetscErrorCode FitPick(const MatBoxFit fit, PatchFDKernels kern, PetscInt group, void *plan, void **picked)
+/* A on the cells of the patches of a group, on compact arrays, if kernels do not do with A */
+static PetscErrorCode FitPick(const MatBoxFit fit, PatchFDKernels kern, PetscInt group, void **picked)
 {
   const struct _PatchFDFitKernels *device = FitKernels(kern);
   PetscCount                       n, ncells, *cells;
   PetscInt                        *index;
 
   PetscFunctionBegin;
-  if (device) PetscCall((*device->pick)(fit->plan, group, plan, picked));
+  *picked = NULL;
+  if (fit->desc.residuals) PetscFunctionReturn(PETSC_SUCCESS);
+  if (device) PetscCall((*device->pick)(fit->plan, group, fit->whole, picked));
   else {
     PetscCall(PatchFDHostFitCells(&fit->desc, group, &n, &ncells, &cells, &index));
-    PetscCall(kern->operatorpick(plan, n, ncells, cells, index, picked));
+    PetscCall(kern->operatorpick(fit->whole, n, ncells, cells, index, picked));
     PetscCall(PetscFree2(cells, index));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* extreme eigenvalues of the corrected matrices of the patches of a group, and the steps that they take: conjugate gradients on all of them at once */
-static PetscErrorCode FitBounds(MatBoxFit fit, PatchFDKernels kern, PetscInt group, void *plan, const PatchFDFitRule *rule)
+/* y = A x or y -= A x on the compact arrays of a group */
+static PetscErrorCode FitInner(const MatBoxFit fit, PatchFDKernels kern, PetscInt group, void *picked, PetscBool subtract, const void *x, void *y)
 {
-  const size_t n = (size_t)(PatchFDFitCount(&fit->desc, group) * fit->desc.volume);
-  void        *picked = NULL, *r, *p, *q;
+  PetscFunctionBegin;
+  if (picked) PetscCall(kern->operatorapply(picked, subtract ? -1 : 1, x, subtract ? y : NULL, y));
+  else PetscCall((*FitKernels(kern)->inner)(fit->plan, group, fit->whole, subtract, x, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* extreme eigenvalues of the corrected matrices of the patches of a group, and the steps that they take: conjugate gradients on all of them at once, with three arrays */
+static PetscErrorCode FitBounds(MatBoxFit fit, PatchFDKernels kern, PetscInt group, const PatchFDFitRule *rule, void *r, void *p, void *q)
+{
+  void *picked = NULL;
 
   PetscFunctionBegin;
-  PetscCall(FitPick(fit, kern, group, plan, &picked));
-  PetscCall(kern->malloc(n, &r));
-  PetscCall(kern->malloc(n, &p));
-  PetscCall(kern->malloc(n, &q));
+  PetscCall(FitPick(fit, kern, group, &picked));
   PetscCall(kern->fitcg(fit->plan, group, 0, rule->lanczos, fit->diagonal, NULL, r, p));
   for (PetscInt i = 1; i <= rule->lanczos; i++) {
-    PetscCall(kern->operatorapply(picked, 1, p, NULL, q));
+    PetscCall(FitInner(fit, kern, group, picked, PETSC_FALSE, p, q));
     PetscCall(kern->fitcg(fit->plan, group, i, rule->lanczos, fit->diagonal, q, r, p));
   }
   PetscCall(kern->fitsteps(fit->plan, rule, group, rule->lanczos));
-  PetscCall(kern->free(r));
-  PetscCall(kern->free(p));
-  PetscCall(kern->free(q));
-  PetscCall(kern->operatordestroy(&picked));
+  if (picked) PetscCall(kern->operatordestroy(&picked));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* how many steps the patches take, and A on the cells of those that take several */
-static PetscErrorCode FitSteps(MatBoxFit fit, PatchFDKernels kern, void *plan, const PatchFDFitRule *rule)
+static PetscErrorCode FitSteps(MatBoxFit fit, PatchFDKernels kern, const PatchFDFitRule *rule)
 {
-  PetscCount estimated = 0;
+  PetscCount estimated = 0, most = 0;
+  void      *work[3];
 
   PetscFunctionBegin;
+  for (PetscInt group = 0; group < fit->desc.ngroup; group++)
+    if (fit->desc.steps[group] != 1) most = PetscMax(most, PatchFDFitCount(&fit->desc, group));
+  for (int i = 0; i < 3; i++) PetscCall(kern->malloc((size_t)(most * fit->desc.volume), &work[i]));
   for (PetscInt group = 0; group < fit->desc.ngroup; group++) {
     if (fit->desc.steps[group] == 1) continue;
-    PetscCall(FitBounds(fit, kern, group, plan, rule));
+    PetscCall(FitBounds(fit, kern, group, rule, work[0], work[1], work[2]));
     estimated += PatchFDFitCount(&fit->desc, group);
   }
+  for (int i = 0; i < 3; i++) PetscCall(kern->free(work[i]));
   PetscCall(PetscInfo(NULL, "eigenvalues of %" PetscCount_FMT " of %" PetscCount_FMT " patches estimated\n", estimated, fit->desc.npatch));
   if (estimated) PetscCall(kern->fitgroups(fit->plan, rule));
   PetscCall(PetscCalloc1(fit->desc.ngroup, &fit->inner));
   for (PetscInt group = 0; group < fit->desc.ngroup; group++)
-    if (fit->desc.steps[group] > 1) PetscCall(FitPick(fit, kern, group, plan, &fit->inner[group]));
+    if (fit->desc.steps[group] > 1) PetscCall(FitPick(fit, kern, group, &fit->inner[group]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -184,34 +194,35 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   const DM_Box   *box   = (const DM_Box *)m->dm->data;
   const PetscBool exact = PatchFDFitIsExact(&l->rule);
   PatchFDFitMesh mesh;
-  void          *plan = NULL;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(fit));
   FitMesh(m, l, &mesh);
-  PetscCall(FitOperator(m, kern, &mesh, &plan));
+  PetscCall(FitOperator(m, kern, &mesh, *fit));
   PetscCall(PatchFDHostFitCreate(&mesh, (PetscBool)(shared || exact), &box->field[0].local, &(*fit)->desc));
   (*fit)->desc.residuals = MatBoxFitTakesResiduals(m, kern);
+  (*fit)->desc.packed    = l->rule.packed;
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, (*fit)->desc.read);
-  PetscCall(kern->fitcreate(&(*fit)->desc, &l->rule, plan, &(*fit)->plan));
+  PetscCall(kern->fitcreate(&(*fit)->desc, &l->rule, (*fit)->whole, &(*fit)->plan));
   if (!exact) PetscCall(FitDiagonal(m, kern, &(*fit)->diagonal));
-  if (!exact && l->rule.lanczos) PetscCall(FitSteps(*fit, kern, plan, &l->rule));
+  if (!exact && l->rule.lanczos) PetscCall(FitSteps(*fit, kern, &l->rule));
   PetscCall(FitExact(m, *fit, kern, l->rule.rows));
-  if (box->halo && (*fit)->desc.residuals) (*fit)->whole = plan;
-  else if (box->halo) PetscCall(kern->operatordestroy(&plan));
+  if ((*fit)->own && !(*fit)->desc.residuals) PetscCall(kern->operatordestroy(&(*fit)->whole));
+  (*fit)->own = (PetscBool)((*fit)->own && (*fit)->desc.residuals);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* all steps of a group */
-static PetscErrorCode FitGroup(PatchFDKernels kern, MatBoxFit fit, PetscInt group, PetscReal omega, const void *r, void *x)
+/* all steps of a group; product: r is b, and A x is there already */
+static PetscErrorCode FitGroup(PatchFDKernels kern, MatBoxFit fit, PetscInt group, PetscReal omega, const void *r, PetscBool product, void *x)
 {
   void *residual, *z;
 
   PetscFunctionBegin;
-  PetscCall(kern->fitapply(fit->plan, group, 0, omega, fit->diagonal, r, x));
+  if (product) PetscCall((*FitKernels(kern)->correct)(fit->plan, group, omega, fit->diagonal, r, x));
+  else PetscCall(kern->fitapply(fit->plan, group, 0, omega, fit->diagonal, r, x));
   PetscCall(kern->fitwork(fit->plan, &residual, &z));
   for (PetscInt i = 1; i < fit->desc.steps[group]; i++) {
-    PetscCall(kern->operatorapply(fit->inner[group], -1, z, residual, residual));
+    PetscCall(FitInner(fit, kern, group, fit->inner[group], PETSC_TRUE, z, residual));
     PetscCall(kern->fitapply(fit->plan, group, i, omega, fit->diagonal, NULL, x));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -228,7 +239,7 @@ PetscErrorCode MatBoxFitCorrect(const Mat_Box *m, const MatBoxLocal *l, PatchFDK
   PetscCall(DMBoxGlobalToLocalOwned(m->dm, kern, x, DMBOX_WORK_X, &xl)); /* updates only add to x: its ghosts need no values */
   for (PetscInt i = 0; i < n; i++)
     for (PetscInt group = 0; group < fit->desc.ngroup; group++)
-      if (!memcmp(l->color[fit->desc.color[group]].parity, colors[i].parity, sizeof(colors[i].parity))) PetscCall(FitGroup(kern, fit, group, omega, rl, xl));
+      if (!memcmp(l->color[fit->desc.color[group]].parity, colors[i].parity, sizeof(colors[i].parity))) PetscCall(FitGroup(kern, fit, group, omega, rl, PETSC_FALSE, xl));
   PetscCall(DMBoxLocalToGlobal(m->dm, kern, xl, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -252,19 +263,49 @@ PetscBool MatBoxFitTakesResiduals(const Mat_Box *m, PatchFDKernels kern)
   return (PetscBool)(FitKernels(kern) && PatchFDFitTakesResiduals(m->dm->dim, ((const DM_Box *)m->dm->data)->degree, DMBoxNumGauss(m->dm)));
 }
 
-/* residuals and corrections of a group, of its patches alone */
-static PetscErrorCode FitGroupFused(Mat_Box *m, PatchFDKernels kern, MatBoxFit fit, PetscInt group, PetscReal omega, PetscBool zero, const void *b, void *x)
+/*
+  With as many points as a matrix in double precision has, one in single precision is nearly the same.  With degree + 1 the kernels of a GPU take a third to two thirds of the time; where the metric varies by less than
+  this within every cell, quadratures differ so little that this takes no more iterations, or, at the limit, half as many again (doc/applicability.md)
+*/
+PetscErrorCode MatBoxFitGetExtraPoints(Mat_Box *m, PetscInt *extra)
 {
-  void *plan = fit->whole;
+  const PetscReal limit     = 1.5;
+  const DM_Box   *box       = (const DM_Box *)m->dm->data;
+  PetscReal       variation = PETSC_MAX_REAL;
+  PatchFDKernels  kern;
+  void           *plan;
 
+  PetscFunctionBegin;
+  *extra = box->extra[1];
+  if (*extra != PETSC_DETERMINE || !m->form.points) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PatchFDVecTypeGetKernels(m->dm->vectype, &kern));
+  if (FitKernels(kern) && PatchFDFitTakesResiduals(m->dm->dim, box->degree, box->degree + 1)) {
+    PetscCall(MatBoxGetOperator(m, kern, &plan));
+    PetscCall((*FitKernels(kern)->variation)(plan, &variation));
+    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &variation, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)m->dm)));
+  }
+  *extra = variation <= limit ? 1 : 2;
+  if (variation < PETSC_MAX_REAL) PetscCall(PetscInfo(m->dm, "The metric varies by a factor of %g within a cell: %" PetscInt_FMT " Gauss points more than the degree in single precision\n", (double)PetscExpReal(PetscMin(variation, 100)), *extra));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxFitSetExtraPoints(DM single, PetscInt extra)
+{
+  PetscFunctionBegin;
+  ((DM_Box *)single->data)->extra[1] = extra;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* residuals and corrections of a group, of its patches alone */
+static PetscErrorCode FitGroupFused(PatchFDKernels kern, MatBoxFit fit, PetscInt group, PetscReal omega, PetscBool zero, const void *b, void *x)
+{
   PetscFunctionBegin;
   if (!fit->desc.residuals) {
     PetscCall(kern->fitfused(fit->plan, group, omega, zero, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (!plan) PetscCall(MatBoxGetOperator(m, kern, &plan));
-  PetscCall((*FitKernels(kern)->residual)(fit->plan, group, plan, zero, b, x));
-  PetscCall(FitGroup(kern, fit, group, omega, NULL, x));
+  if (!zero) PetscCall((*FitKernels(kern)->product)(fit->plan, group, fit->whole, x));
+  PetscCall(FitGroup(kern, fit, group, omega, b, (PetscBool)!zero, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -286,7 +327,7 @@ PetscErrorCode MatBoxFitSweep(Mat_Box *m, const MatBoxLocal *l, PatchFDKernels k
         PetscCall(DMBoxHaloEnd(m->dm, kern, 1, &xl));
       }
       for (PetscInt group = 0; group < fit->desc.ngroup; group++)
-        if (!memcmp(l->color[fit->desc.color[group]].parity, colors[i].parity, sizeof(colors[i].parity))) PetscCall(FitGroupFused(m, kern, fit, group, omega, zero, bl, xl));
+        if (!memcmp(l->color[fit->desc.color[group]].parity, colors[i].parity, sizeof(colors[i].parity))) PetscCall(FitGroupFused(kern, fit, group, omega, zero, bl, xl));
     }
   }
   PetscCall(DMBoxLocalToGlobal(m->dm, kern, xl, x));
@@ -383,6 +424,7 @@ PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
   const PetscInt nodes = PetscPowInt(box->degree + 1, m->dm->dim);
   PatchFDPoints  points;
   PatchFDRange   range, cells;
+  PatchFDKernels kern;
   PetscReal     *E;
 
   PetscFunctionBegin;
@@ -394,9 +436,10 @@ PetscErrorCode MatBoxPointsDense(const Mat_Box *m, MatBoxLocal *l)
   }
   l->ndense = l->nclass[0] * l->nclass[1] * l->nclass[2];
   PetscCall(PetscCalloc1(l->ndense, &l->dense));
+  PetscCall(PatchFDVecTypeGetKernels(m->dm->vectype, &kern));
   PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])cells, PETSC_FALSE, &points));
   PetscCall(PetscMalloc1(points.ncells * nodes * nodes, &E));
-  PetscCall(PatchFDHostCellMatrices(&points, E));
+  PetscCall(kern->cellmatrices(&points, E));
   for (PetscInt i = 0; i < l->ndense && PatchFDRangeSize((const PetscInt(*)[2])range); i++) {
     const PetscInt patch[3] = {range[0][0] + i % l->nclass[0], range[1][0] + i / l->nclass[0] % l->nclass[1], range[2][0] + i / l->nclass[0] / l->nclass[1]};
     PetscInt       first[3];

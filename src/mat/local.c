@@ -339,7 +339,7 @@ PetscErrorCode MatBoxLocalSetFitRule(Mat_Box *m, MatBoxLocalType type, const Pat
   MatBoxLocal *l = &m->local[type];
 
   PetscFunctionBegin;
-  if (l->rule.lanczos != rule->lanczos || l->rule.maxsteps != rule->maxsteps || l->rule.reduction != rule->reduction || l->rule.stable != rule->stable || l->rule.exact != rule->exact || l->rule.rows != rule->rows) PetscCall(MatBoxLocalReset(l));
+  if (l->rule.lanczos != rule->lanczos || l->rule.maxsteps != rule->maxsteps || l->rule.reduction != rule->reduction || l->rule.stable != rule->stable || l->rule.exact != rule->exact || l->rule.rows != rule->rows || l->rule.packed != rule->packed) PetscCall(MatBoxLocalReset(l));
   l->rule = *rule;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -20,7 +20,7 @@ const char *const PCPatchFDVariants[] = {"auto", "boundary", "fused", "separate"
 const char *const PCPatchFDLocals[]   = {"auto", "fd", "fd_inexact", "dense", "schur", "PCPatchFDLocal", "PC_PATCHFD_LOCAL_", NULL};
 const char *const PCPatchFDFits[]     = {"auto", "own", "shared", "line", "PCPatchFDFit", "PC_PATCHFD_FIT_", NULL};
 const char *const PCPatchFDClassesTypes[] = {"auto", "single", "exact", "PCPatchFDClasses", "PC_PATCHFD_CLASSES_", NULL};
-const char *const PCPatchFDPrecisions[] = {"auto", "same", "single", "tf32", "bf16", "PCPatchFDPrecision", "PC_PATCHFD_PRECISION_", NULL};
+const char *const PCPatchFDPrecisions[] = {"auto", "same", "single", "tf32", "bf16", "fp16", "PCPatchFDPrecision", "PC_PATCHFD_PRECISION_", NULL};
 const char *const PCPatchFDUpdates[]  = {"colored", "atomic", "PCPatchFDUpdate", "PC_PATCHFD_UPDATE_", NULL};
 const char *const PCPatchFDOrders[]   = {"forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_", NULL};
 
@@ -340,7 +340,7 @@ static PetscErrorCode PCSetFromOptions_PatchFD(PC pc, PetscOptionItems PetscOpti
   if (flg) PetscCall(PCPatchFDSetFitExact(pc, rule.exact));
   PetscCall(PetscOptionsEnum("-pc_patchfd_classes", "Which matrices the patches have", "PCPatchFDSetClasses", PCPatchFDClassesTypes, (PetscEnum)classes, (PetscEnum *)&classes, &flg));
   if (flg) PetscCall(PCPatchFDSetClasses(pc, classes));
-  PetscCall(PetscOptionsEnum("-pc_patchfd_precision", "Precision of products with dense inverses", "PCPatchFDSetPrecision", PCPatchFDPrecisions, (PetscEnum)precision, (PetscEnum *)&precision, &flg));
+  PetscCall(PetscOptionsEnum("-pc_patchfd_precision", "Precision of products with dense inverses, or of factors at points", "PCPatchFDSetPrecision", PCPatchFDPrecisions, (PetscEnum)precision, (PetscEnum *)&precision, &flg));
   if (flg) PetscCall(PCPatchFDSetPrecision(pc, precision));
   PetscCall(PetscOptionsEnum("-pc_patchfd_update", "How additive corrections are summed", "PCPatchFDSetUpdate", PCPatchFDUpdates, (PetscEnum)update, (PetscEnum *)&update, &flg));
   if (flg) PetscCall(PCPatchFDSetUpdate(pc, update));
@@ -389,9 +389,9 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscCall(PatchFDVecTypeGetKernels(p->matbox->dm->vectype, &kern));
   if (p->patch == PC_PATCHFD_VERTEX && !p->matbox->form.separable)
-    PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver %s, %s matrices%s%s%s\n", solvers[p->solver / 2],
+    PetscCall(PetscViewerASCIIPrintf(viewer, "  local solver %s, %s matrices%s%s%s%s\n", solvers[p->solver / 2],
                                      p->solver == MATBOX_LOCAL_OWN ? "own" : (p->solver == MATBOX_LOCAL_SHARED ? "shared" : (p->solver % 2 ? "single" : "exact")), p->products ? ", products in " : "",
-                                     p->products ? PCPatchFDPrecisions[PC_PATCHFD_PRECISION_SAME + (int)p->products] : "", p->atomic ? ", atomic updates" : ""));
+                                     p->products ? PCPatchFDPrecisions[PC_PATCHFD_PRECISION_SAME + (int)p->products] : "", p->fitrule.packed ? ", residuals with factors in fp16" : "", p->atomic ? ", atomic updates" : ""));
   if (p->patch == PC_PATCHFD_VERTEX && solvers[p->solver / 2] == solvers[MATBOX_LOCAL_SCHUR / 2])
     PetscCall(PetscViewerASCIIPrintf(viewer, "  pressures by conjugate gradients, relative tolerance %g, at most %" PetscInt_FMT " iterations\n", (double)p->matbox->local[p->solver].rtol, p->schurmaxit));
   if (p->patch == PC_PATCHFD_VERTEX) PetscCall(MatBoxLocalView(p->matbox, p->solver, kern, viewer));
@@ -574,7 +574,7 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 . -pc_patchfd_fit_max_steps m, -pc_patchfd_fit_reduction q, -pc_patchfd_fit_stable l, -pc_patchfd_fit_lanczos n - inner steps of its patches, see `PCPatchFDSetFitSteps()`
 . -pc_patchfd_fit_exact kappa                              - those with a larger condition number are solved exactly, see `PCPatchFDSetFitExact()`
 . -pc_patchfd_classes (auto|single|exact)                   - which matrices the patches have (default auto)
-. -pc_patchfd_precision (auto|same|single|tf32|bf16)         - of products with dense inverses, on GPUs (default auto)
+. -pc_patchfd_precision (auto|same|single|tf32|bf16|fp16)    - of products with dense inverses, or of factors at points, on GPUs (default auto)
 . -pc_patchfd_update (colored|atomic)                       - how additive corrections are summed (default colored)
 . -pc_patchfd_order (forward|backward|symmetric)            - order of the colours (default forward)
 . -pc_patchfd_damping w                                     - factor of the corrections, 0 < w < 2 (default: what converges)

@@ -46,12 +46,14 @@ static PetscErrorCode ChooseFitRule(PC pc, PatchFDKernels kern)
   PC_PatchFD     *p    = (PC_PatchFD *)pc->data;
   const MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
   const PetscBool fits = (PetscBool)(p->solver == MATBOX_LOCAL_OWN || p->solver == MATBOX_LOCAL_SHARED), host = PetscMemTypeHost(kern->memtype);
-  const PetscBool rows = (PetscBool)(fits && host && p->type == PC_PATCHFD_MULTIPLICATIVE && (p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_FUSED) && MatBoxFitTakesRows(p->matbox));
+  const PetscBool fused = (PetscBool)(p->type == PC_PATCHFD_MULTIPLICATIVE && (p->variant == PC_PATCHFD_AUTO || p->variant == PC_PATCHFD_FUSED)), rows = (PetscBool)(fits && host && fused && MatBoxFitTakesRows(p->matbox));
+  const PetscBool packs = (PetscBool)(p->precision == PC_PATCHFD_PRECISION_AUTO || p->precision == PC_PATCHFD_PRECISION_FP16);
 
   PetscFunctionBegin;
   p->fitrule = p->rule;
   if (p->rule.exact < 0) p->fitrule.exact = p->rule.exact == PETSC_DETERMINE && rows && p->fit == PC_PATCHFD_FIT_AUTO && p->local == PC_PATCHFD_LOCAL_AUTO ? 0 : PETSC_MAX_REAL;
-  p->fitrule.rows = (PetscBool)(rows && PatchFDFitIsExact(&p->fitrule));
+  p->fitrule.rows   = (PetscBool)(rows && PatchFDFitIsExact(&p->fitrule));
+  p->fitrule.packed = (PetscBool)(fits && packs && kern->size == sizeof(float) && fused && MatBoxFitTakesResiduals(p->matbox, kern));
   PetscCheck(p->rule.exact < 0 || fits || (p->matbox->form.points && p->solver == MATBOX_LOCAL_DENSE), comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_fit_exact %g is for -pc_patchfd_fit own or shared, of -dm_box_operator diffusion",
              (double)p->rule.exact);
   PetscCheck(p->rule.exact < 0 || host, comm, PETSC_ERR_SUP, "PCPATCHFD: -pc_patchfd_fit_exact %g has kernels for the host alone; with vectors on a GPU leave it", (double)p->rule.exact);
@@ -100,15 +102,17 @@ PetscErrorCode PCPatchFDChooseLocal(PC pc, PatchFDKernels kern)
 PetscErrorCode PCPatchFDChooseProducts(PC pc, PatchFDKernels kern)
 {
   static const PatchFDPrecision products[] = {[PC_PATCHFD_PRECISION_AUTO] = PATCHFD_PRECISION_DOUBLE, [PC_PATCHFD_PRECISION_SAME] = PATCHFD_PRECISION_DOUBLE, [PC_PATCHFD_PRECISION_SINGLE] = PATCHFD_PRECISION_SINGLE,
-                                              [PC_PATCHFD_PRECISION_TF32] = PATCHFD_PRECISION_TF32, [PC_PATCHFD_PRECISION_BF16] = PATCHFD_PRECISION_BF16};
+                                              [PC_PATCHFD_PRECISION_TF32] = PATCHFD_PRECISION_TF32, [PC_PATCHFD_PRECISION_BF16] = PATCHFD_PRECISION_BF16, [PC_PATCHFD_PRECISION_FP16] = PATCHFD_PRECISION_DOUBLE};
   PC_PatchFD     *p     = (PC_PatchFD *)pc->data;
   const MPI_Comm  comm  = PetscObjectComm((PetscObject)pc);
-  const PetscBool host  = PetscMemTypeHost(kern->memtype), lower = (PetscBool)(p->precision > PC_PATCHFD_PRECISION_SAME);
+  const PetscBool host  = PetscMemTypeHost(kern->memtype), factors = (PetscBool)(p->precision == PC_PATCHFD_PRECISION_FP16), lower = (PetscBool)(p->precision > PC_PATCHFD_PRECISION_SAME && !factors);
   const PetscBool dense = (PetscBool)(p->patch == PC_PATCHFD_VERTEX && (p->solver == MATBOX_LOCAL_DENSE || p->solver == MATBOX_LOCAL_DENSE_ALONE));
 
   PetscFunctionBegin;
   PetscCheck(dense || !lower, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_precision %s is for products with dense inverses (-pc_patchfd_local dense); here use auto or same", PCPatchFDPrecisions[p->precision]);
   PetscCheck(!host || !lower, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: -pc_patchfd_precision %s is for GPUs; on the host use auto or same, or float throughout by -pc_type single", PCPatchFDPrecisions[p->precision]);
+  PetscCheck(!factors || (p->method == PATCHES && p->fitrule.packed), comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_precision fp16 is for residuals of patches (-pc_patchfd_variant fused) of -dm_box_operator diffusion in single precision on GPUs, in 3D with -dm_box_extra_points 1; here use auto or same");
   PetscCheck(p->update == PC_PATCHFD_UPDATE_COLORED || (!host && !p->matbox->form.separable), comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_update %s is for operators that are not separable (biharmonic) on GPUs; here use colored", PCPatchFDUpdates[p->update]);
   p->products = products[p->precision];

@@ -226,29 +226,35 @@ PetscErrorCode PCPatchFDGetClasses(PC pc, PCPatchFDClasses *classes)
 }
 
 /*@
-  PCPatchFDSetPrecision - Sets in which precision a `PCPATCHFD` multiplies with the dense inverses of patches
+  PCPatchFDSetPrecision - Sets in which precision a `PCPATCHFD` multiplies with the dense inverses of patches, or has the factors at quadrature points that its residuals are made from
 
   Logically Collective
 
   Input Parameters:
 + pc - the preconditioner
-- precision - `PC_PATCHFD_PRECISION_AUTO` (default), `PC_PATCHFD_PRECISION_SAME`, `PC_PATCHFD_PRECISION_SINGLE`, `PC_PATCHFD_PRECISION_TF32` or `PC_PATCHFD_PRECISION_BF16`
+- precision - `PC_PATCHFD_PRECISION_AUTO` (default), `PC_PATCHFD_PRECISION_SAME`, `PC_PATCHFD_PRECISION_SINGLE`, `PC_PATCHFD_PRECISION_TF32`, `PC_PATCHFD_PRECISION_BF16` or `PC_PATCHFD_PRECISION_FP16`
 
   Options Database Key:
-. -pc_patchfd_precision (auto|same|single|tf32|bf16) - the precision
+. -pc_patchfd_precision (auto|same|single|tf32|bf16|fp16) - the precision
 
   Level: advanced
 
   Notes:
-  Residuals, and the sums that make up the solution, have the precision of the vectors; only corrections pass through these products, so that a solver needs
-  about as many iterations as before. With `-pc_patchfd_local dense` on a GPU; anything but `auto` and `same` is an error elsewhere. A precision that is not
-  lower than that of the vectors is theirs.
+  Products with dense inverses, `-pc_patchfd_local dense` on a GPU: residuals, and the sums that make up the solution, have the precision of the vectors; only corrections pass through these products, so that
+  a solver needs about as many iterations as before. A precision that is not lower than that of the vectors is theirs.
 
   `auto` is `tf32` up to degree 5, which takes the least time and no more iterations. Above, the error of a correction, which grows with the condition of
   the patches' matrices, adds some (2.34 become 2.61 at degree 6 in 3D), and nothing is faster than `same`. `bf16` multiplies with the factors of the inverse, W (W' r), whose error grows with the
   square root of the condition.
 
   Patches at sides that are not clamped, those of graded meshes, and all above degree 6 are solved in the precision of the vectors.
+
+  Factors at quadrature points, the operator `diffusion` with vectors of type `VECSINGLECUDA`, where patches have residuals of their own (`-pc_patchfd_variant fused`): with `fp16`, which `auto` is there,
+  patches inside of the mesh read |J| J^{-1} K J^{-T} as L D L', with entries of 11 bits, so that it remains positive definite, and half of the bytes. Sweeps then smooth with a matrix whose energies
+  differ from those of the operator's by about 0.1 per cent: neither a cycle nor a Krylov method around, which compute residuals with the operator's own, takes notice, but sweeps alone (`KSPRICHARDSON`) end at
+  the solution of that matrix. `same` has the operator's factors.
+
+  Anything but `auto` and `same` is an error where it does not apply.
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetPrecision()`, `PCPatchFDSetLocal()`
 @*/

@@ -16,7 +16,7 @@
 enum {
   PATCHFD_FIT_MAX_POINTS = 17, /* in a direction of a cell */
   PATCHFD_FIT_MAX_STEPS  = 16,
-  PATCHFD_FIT_RESIDUAL_DEGREES = 8, /* to which GPUs have residuals of patches */
+  PATCHFD_FIT_RESIDUAL_DEGREES = 8, /* to which GPUs have products on patches */
   PATCHFD_FIT_MAX_KINDS  = 4,
   PATCHFD_FIT_MAX_CELLS  = 2 /* of a patch in a direction */
 };
@@ -41,6 +41,7 @@ typedef struct {
 struct PatchFDFit {
   PetscInt    dim, degree;
   PetscBool   residuals; /* may groups begin with residuals of their own? */
+  PetscBool   packed;    /* those of inner patches from factors in half precision, in a table of single precision in GPU memory */
   PetscBool   shared;   /* g_i are geometric means of the metric, and the matrices those of constants; otherwise matrices are the patch's own, and g_i = 1, i < 3 */
   PatchFDBox  box;      /* of the arrays */
   PatchFDRange read;    /* what is not fixed of them */
@@ -136,6 +137,7 @@ struct PatchFDFitRule {
   PetscInt  lanczos;   /* steps from which the eigenvalues are estimated; 0: one step with the factor 1 everywhere */
   PetscReal exact;     /* patches with a larger condition number are solved exactly, all of them if this is not above 1 */
   PetscBool rows;      /* which have the rows of A then, too */
+  PetscBool packed;    /* residuals of patches from factors in half precision, where kernels have that */
 };
 
 /* the condition number up to which one step is enough: 1 / cosh^{-1}((condition + 1) / (condition - 1)) of Chebyshev's polynomial is the reduction */
@@ -256,12 +258,16 @@ PATCHFD_FIT_FUNCTION void PatchFDFitRuleCoefficients(const PatchFDFitRule *rule,
 /* count[m] += the patches whose first cell is one of these and that take m steps */
 PETSC_INTERN void PatchFDHostFitCount(const PatchFDFit *, const PatchFDRange cells, PetscInt64 count[PATCHFD_FIT_MAX_STEPS + 1]);
 /*
-  In GPU memory, for plans of one precision: operatorpick() for the cells of the patches of a group, on its compact arrays; and residuals b - A x of the patches of a group, b where x is known to be
-  zero, to the array that fitwork() says, for fitapply() without r
+  In GPU memory, for plans of one precision: operatorpick() for the cells of the patches of a group, on its compact arrays.  Where PatchFDFitTakesResiduals(), A x at the unknowns of the patches of a group, to
+  the array that fitwork() says for r; the first step of a group, as fitapply(), from r = b - that product; and y = A x or y -= A x on compact arrays
 */
 struct _PatchFDFitKernels {
   PetscErrorCode (*pick)(void *fit, PetscInt group, void *operatorplan, void **picked);
-  PetscErrorCode (*residual)(void *fit, PetscInt group, void *operatorplan, PetscBool zero, const void *b, const void *x);
+  PetscErrorCode (*product)(void *fit, PetscInt group, void *operatorplan, const void *x);
+  PetscErrorCode (*inner)(void *fit, PetscInt group, void *operatorplan, PetscBool subtract, const void *x, void *y);
+  PetscErrorCode (*correct)(void *fit, PetscInt group, PetscReal omega, const void *diagonal, const void *b, void *x);
+  /* the largest difference of logarithms of a number of the metric's diagonal at two points of one of an operator's cells; PETSC_MAX_REAL if there is no metric */
+  PetscErrorCode (*variation)(void *operatorplan, PetscReal *);
 };
 #if defined(PETSC_HAVE_CUDA)
 PETSC_INTERN const struct _PatchFDFitKernels PatchFDFitKernelsCUDADouble, PatchFDFitKernelsCUDAFloat;

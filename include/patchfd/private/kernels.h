@@ -358,6 +358,8 @@ struct _PatchFDKernels {
   PetscErrorCode (*localapply)(void *plan, PatchFDPatchOp, PetscInt ncolors, const PatchFDColor colors[], const PatchFDRange patches, PetscReal omega, PetscBool zero, void *x, const void *b, void *r);
   PetscErrorCode (*localdestroy)(void **plan);
 
+  /* the matrices of all cells of an operator given by points, E[ncells][size][size]; all arrays are on the host */
+  PetscErrorCode (*cellmatrices)(const PatchFDPoints *, PetscReal E[]);
   /* the inverses of symmetric positive definite matrices on the host, `count` of size n, in place; regular: is none of them singular? */
   PetscErrorCode (*invert)(PetscInt count, PetscInt n, PetscReal *const K[], PetscBool *regular);
 
