@@ -294,7 +294,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_mapping_file f      - diffusion: the points of a structured VTK file are those of the box in space
 .  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: as few cell faces as possible are cut)
 .  -dm_box_semicoarsening t    - leave out directions that are coupled less than t times the strongest when cells are halved; 0: none (default 0.17 for poisson and diffusion), see `DMBoxSetSemicoarsening()`
-.  -dm_box_extra_points e,s    - diffusion: Gauss points in a direction of a cell, more than the degree, in double and in single precision (default 2), see `DMBoxSetExtraPoints()`
+.  -dm_box_extra_points e,s    - diffusion: Gauss points in a direction of a cell, more than the degree, in double and in single precision (default 2,determine), see `DMBoxSetExtraPoints()`
 .  -dm_box_halo type           - how values travel between MPI processes: auto (default), mpi, host, nccl or peer, see `DMBoxHaloType`
 .  -dm_box_diffusion kx,ky,kz  - diffusion coefficient in each direction, positive; one number is for all (default 1)
 .  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u (default 0); also for biharmonic, stokes and diffusion
@@ -357,7 +357,8 @@ PetscErrorCode DMCreate_Box(DM dm)
   }
   box->degree    = 1;
   box->mapdegree = PETSC_DETERMINE;
-  box->extra[0] = box->extra[1] = 2;
+  box->extra[0] = 2;
+  box->extra[1] = PETSC_DETERMINE;
   box->semicoarsening = PETSC_DETERMINE;
   if (dm->dim == PETSC_DETERMINE) PetscCall(DMSetDimension(dm, 3));
   /* MATAIJ is what DMCreate() says */

@@ -29,7 +29,7 @@ PetscInt DMBoxNumGauss(DM dm)
   PetscBool     single = PETSC_FALSE;
 
   (void)PetscStrcmpAny(dm->vectype, &single, VECSINGLE, VECSINGLECUDA, "");
-  return box->degree + box->extra[single ? 1 : 0];
+  return box->degree + (single && box->extra[1] != PETSC_DETERMINE ? box->extra[1] : box->extra[0]);
 }
 
 PetscInt DMBoxNumPoints(DM dm)

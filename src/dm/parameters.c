@@ -275,18 +275,20 @@ PetscErrorCode DMBoxGetDegree(DM dm, PetscInt *degree)
   Input Parameters:
 + dm     - the `DM` of type `DMBOX`
 . extra  - 1 or 2: there are so many more points than the degree in each direction of a cell
-- single - the same for matrices in single precision, those of a `DM` whose vectors are of type `VECSINGLE` or `VECSINGLECUDA`
+- single - the same for matrices in single precision, those of a `DM` whose vectors are of type `VECSINGLE` or `VECSINGLECUDA`; or `PETSC_DETERMINE`
 
   Options Database Key:
-. -dm_box_extra_points extra,single - the numbers; one number is for both
+. -dm_box_extra_points extra,single - the numbers, the second one may be `determine`; one number is for both
 
   Level: intermediate
 
   Notes:
-  The default is 2 for both. With constant coefficients on parallelepipeds 1 is exact, too. Otherwise the order of convergence is the same, and errors of the quadrature are larger where coefficients
+  The default is 2 and `PETSC_DETERMINE`. With constant coefficients on parallelepipeds 1 is exact, too. Otherwise the order of convergence is the same, and errors of the quadrature are larger where coefficients
   or the map vary within a cell; there are 1.4 (degree 7) to 2.4 (degree 2) times fewer points in 3D, and on GPUs smoothing steps compute residuals patch by patch.
 
-  Matrices in single precision precondition (`PCSINGLE`): they need not be the same ones. Where coefficients vary much within cells that takes more iterations.
+  Matrices in single precision precondition (`PCSINGLE`): they need not be the same ones. Where coefficients vary much within cells that takes more iterations. `PETSC_DETERMINE` is `extra`, but for what
+  `PCSINGLE` makes on a GPU in three dimensions up to degree 8: 1, if no number of the diagonal of |J| J^{-1} K J^{-T}, J the derivatives of the map, varies by more than a factor of 4.5 in any cell;
+  `-info` says so. `PCSINGLE` looks at each set-up.
 
 .seealso: `DMBOX`, `DMBoxGetExtraPoints()`, `DMBoxSetDiffusion()`, `DMBoxCreateDiffusionVec()`, `PCSINGLE`
 @*/
@@ -298,8 +300,8 @@ PetscErrorCode DMBoxSetExtraPoints(DM dm, PetscInt extra, PetscInt single)
   PetscCall(DMBoxGetContextToChange(dm, &box));
   PetscValidLogicalCollectiveInt(dm, extra, 2);
   PetscValidLogicalCollectiveInt(dm, single, 3);
-  PetscCheck(extra >= 1 && extra <= 2 && single >= 1 && single <= 2, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_extra_points (DMBoxSetExtraPoints()) is %" PetscInt_FMT ",%" PetscInt_FMT "; both must be 1 or 2", extra, single);
+  PetscCheck(extra >= 1 && extra <= 2 && ((single >= 1 && single <= 2) || single == PETSC_DETERMINE), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_extra_points (DMBoxSetExtraPoints()) is %" PetscInt_FMT ",%" PetscInt_FMT "; both must be 1 or 2, or the second one determine", extra, single);
   box->extra[0] = extra;
   box->extra[1] = single;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -315,7 +317,7 @@ PetscErrorCode DMBoxSetExtraPoints(DM dm, PetscInt extra, PetscInt single)
 
   Output Parameters:
 + extra  - how many more points than the degree there are in each direction of a cell, or `NULL`
-- single - the same for matrices in single precision, or `NULL`
+- single - the same for matrices in single precision, or `PETSC_DETERMINE`; or `NULL`
 
   Level: intermediate
 

@@ -35,6 +35,7 @@ typedef struct {
   PetscBool   scale;        /* bring the input to norm one before it is converted */
   PetscBool   warn, warned; /* about outer methods that cannot work */
   PetscBool   native;       /* the operator is a matrix-free one of a DMBOX */
+  PetscInt    extra;        /* Gauss points of its quadrature inside, more than the degree, or PETSC_DETERMINE */
   int         exponent;     /* the operator inside is the one outside times two to this power */
   DM          outerdm, dm;  /* the DM and its clone */
   Mat         box;          /* native: the operator that the clone made */
@@ -353,28 +354,32 @@ static PetscErrorCode PCSetUp_Single(PC pc)
   PC_Single     *s = (PC_Single *)pc->data;
   PCFailedReason reason;
   PetscBool      native = PETSC_FALSE, first;
+  PetscInt       extra = PETSC_DETERMINE;
+  Mat_Box       *m;
   DM             dm = NULL;
 
   PetscFunctionBegin;
   if (!s->pc) PetscCall(PCSingleCreatePC(pc));
   PetscCall(PCSingleFindDM(pc, &dm, &native));
-  if (s->x && (dm != s->outerdm || native != s->native)) PetscCall(PCReset_Single(pc)); /* start again */
+  PetscCall(MatBoxFind(pc->pmat, &m));
+  if (m) PetscCall(MatBoxFitGetExtraPoints(m, &extra));
+  if (s->x && (dm != s->outerdm || native != s->native || extra != s->extra)) PetscCall(PCReset_Single(pc)); /* start again */
   first = (PetscBool)!s->x;
   if (first) {
     s->native = native;
+    s->extra  = extra;
     PetscCall(PCSingleChooseVecType(pc, dm));
     if (dm) PetscCall(PCSingleCloneDM(pc, dm));
+    if (m) PetscCall(MatBoxFitSetExtraPoints(s->dm, extra));
     PetscCall(PCSetDM(s->pc, s->dm));
   }
   PetscCall(PCSetUseAmat(s->pc, pc->useAmat));
   PetscCall(PCSetErrorIfFailure(s->pc, pc->erroriffailure));
   PetscCall(native ? PCSingleSetOperatorsNative(pc) : PCSingleSetOperators(pc));
   if (first) {
-    Mat_Box     *m;
     Mat_Bakeoff *bakeoff;
 
     PetscCall(PCSingleCreateVecs(pc));
-    PetscCall(MatBoxFind(pc->pmat, &m));
     PetscCall(MatBakeoffFind(pc->pmat, &bakeoff));
     if ((m || bakeoff) && !((PetscObject)s->pc)->type_name) PetscCall(PCSetType(s->pc, PCPATCHMG));
     if (native && !m && !((PetscObject)s->pc)->type_name) PetscCall(DMBoxHeatSetMG(s->dm, s->pc));
