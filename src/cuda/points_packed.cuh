@@ -113,7 +113,8 @@ struct PointsPackedLine {
 static __global__ void __launch_bounds__(256) PointsPackKernel(const __grid_constant__ PointsGeneric<float> from, const __grid_constant__ PointsPacked to, unsigned *words, float *scale)
 {
   extern __shared__ unsigned packed_words[];
-  __shared__ int             largest[points_packed_cells]; /* bits of positive numbers, which have their order */
+  __shared__ int             largest[points_packed_cells]; /* bits of positive numbers, which have their order: what D is not above */
+  __shared__ float           factor[points_packed_cells];
   const int                  c = from.c, points = (int)from.size, first = (int)blockIdx.x * points_packed_cells, count = min(points_packed_cells, from.cells - first);
   const size_t               base  = blockIdx.x * to.block();
   unsigned                  *block = to.packing == POINTS_PACKED_LINES ? words + base : packed_words;
@@ -131,23 +132,27 @@ static __global__ void __launch_bounds__(256) PointsPackKernel(const __grid_cons
   if (threadIdx.x < points_packed_cells) largest[threadIdx.x] = __float_as_int(FLT_MIN);
   __syncthreads();
   each([&](int i, int) {
-    const PointsPackedPoint p(f);
-    const int               bits = __float_as_int(fmaxf(fmaxf(fmaxf(p.D[0], p.D[1]), p.D[2]), to.shift ? f[6] : 0));
+    const int bits = __float_as_int(fmaxf(fmaxf(fmaxf(f[0], f[3]), f[5]), to.shift ? f[6] : 0));
 
     if (bits > largest[i]) atomicMax(&largest[i], bits);
   });
-  if (threadIdx.x < count) scale[first + threadIdx.x] = ldexpf(1, ilogbf(__int_as_float(largest[threadIdx.x])) + 1 - points_packed_top);
+  if (threadIdx.x < count) {
+    const int exponent = max(ilogbf(__int_as_float(largest[threadIdx.x])) + 1 - points_packed_top, -126);
+
+    factor[threadIdx.x]        = ldexpf(1, -exponent);
+    scale[first + threadIdx.x] = ldexpf(1, exponent);
+  }
+  __syncthreads();
   each([&](int i, int point) {
-    const int         exponent = ilogbf(__int_as_float(largest[i])) + 1 - points_packed_top;
     unsigned         *at = block + (to.at(first + i, point) - base);
     PointsPackedPoint p(f);
 
 #pragma unroll
-    for (int d = 0; d < 3; d++) p.D[d] = fmaxf(ldexpf(p.D[d], -exponent), points_packed_least);
+    for (int d = 0; d < 3; d++) p.D[d] = fmaxf(factor[i] * p.D[d], points_packed_least);
     at[0]              = PointsPair(p.D[0], p.D[1]);
     at[to.lanes()]     = PointsPair(p.D[2], p.L[0]);
     at[2 * to.lanes()] = PointsPair(p.L[1], p.L[2]);
-    if (to.shift) at[3 * to.lanes()] = PointsPair(ldexpf(f[6], -exponent), 0);
+    if (to.shift) at[3 * to.lanes()] = PointsPair(factor[i] * f[6], 0);
   });
   if (block != packed_words) return;
   for (int e = threadIdx.x; e < (int)to.block(); e += blockDim.x) words[base + e] = packed_words[e];
