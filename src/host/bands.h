@@ -46,6 +46,7 @@ typedef struct {
   PetscBool  slope;
   void      *entries;    /* of lanes */
   PetscInt   columns;    /* of y at once: whole vectors */
+  PetscInt   longest;    /* what most of them read */
   ptrdiff_t  ld, plane;  /* of the rows of s, t, g and h, of the planes of s and t */
   REAL      *s, *t, *g, *h;
   void      *base;
@@ -53,9 +54,9 @@ typedef struct {
 } BandsPlan;
 
 enum {
-  BANDS_COLUMNS = 256,             /* most columns of y at once */
-  BANDS_ROWS    = 256 / REAL_BYTES, /* rows */
-  BANDS_PLANES  = 2
+  BANDS_COLUMNS = 256,              /* most columns of y at once */
+  BANDS_ROWS    = 256 / REAL_BYTES, /* its rows, */
+  BANDS_PLANES  = 2                 /* and planes: with more, s and t leave the second level of the cache */
 };
 
 static PetscErrorCode BandDestroy(Band *b)
@@ -223,10 +224,11 @@ static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells
       longest[d] = PetscMax(longest[d], end - lo);
     }
   }
-  p->ld    = (longest[0] / VL + 2) * VL; /* sloping rows see up to VL numbers behind the others, and in front of them */
-  p->plane = p->ld * longest[1];
-  planes   = (size_t)(BANDS_PLANES * p->plane) / VL;
-  rows     = (size_t)(BANDS_ROWS * p->ld) / VL;
+  p->longest = longest[0];
+  p->ld      = (longest[0] / VL + 2) * VL; /* sloping rows see up to VL numbers behind the others, and in front of them: zeros */
+  p->plane   = p->ld * longest[1];
+  planes     = (size_t)(BANDS_PLANES * p->plane) / VL;
+  rows       = (size_t)(BANDS_ROWS * p->ld) / VL;
   PetscCall(VMalloc(2 * planes + 2 * (rows + 1), &v, &p->base));
   p->s = (REAL *)v;
   p->t = (REAL *)(v += planes);
@@ -247,7 +249,7 @@ typedef enum {
   BAND_CROSS
 } BandWhat;
 
-/* a vector that several multiply-adds need.  GCC would rather load it for each of them, which takes a third longer */
+/* a vector that several multiply-adds need.  GCC would rather load it for each of them, which takes a quarter longer */
 #if defined(__x86_64__)
   #define IN_REGISTER(v) __asm__("" : "+v"(v))
 #else
@@ -297,7 +299,8 @@ typedef REAL VU __attribute__((vector_size(VBYTES), ANYWHERE)); /* VL numbers an
     } \
   } while (0)
 /* K rows that have the same `count` columns, whose entries stand `width` apart, from rows x[c], z[c] of n numbers, `stride` apart, to rows of a and b, `next` apart */
-static inline __attribute__((always_inline)) void CombineRows(int K, BandWhat what, PetscInt count, PetscInt width, const REAL *M, const REAL *A, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *restrict a, REAL *restrict b, ptrdiff_t next)
+static inline __attribute__((always_inline)) void CombineRows(int K, BandWhat what, PetscInt count, PetscInt width, const REAL *M, const REAL *A, const REAL *x, const REAL *z,
+                                                              ptrdiff_t stride, PetscInt n, REAL *restrict a, REAL *restrict b, ptrdiff_t next)
 {
   const int block = BANDS_SUMS / (what == BAND_ONE ? K : (what == BAND_CROSS && K == 1 ? 3 : 2 * K));
   PetscInt  i     = 0;
@@ -320,7 +323,8 @@ static inline __attribute__((always_inline)) void CombineRows(int K, BandWhat wh
 #undef COMBINE
 
 /* the rows from .. to - 1 of a band; x and z begin with column `lo` */
-static inline __attribute__((always_inline)) void BandRows(BandWhat what, const Band *band, PetscInt from, PetscInt to, PetscInt lo, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *a, REAL *b, ptrdiff_t next)
+static inline __attribute__((always_inline)) void BandRows(BandWhat what, const Band *band, PetscInt from, PetscInt to, PetscInt lo, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *a,
+                                                           REAL *b, ptrdiff_t next)
 {
   PetscInt k;
 
@@ -337,20 +341,15 @@ static inline __attribute__((always_inline)) void BandRows(BandWhat what, const 
   }
 }
 
-static __attribute__((noinline)) void BandOne(const Band *band, PetscInt from, PetscInt to, PetscInt lo, const REAL *x, ptrdiff_t stride, PetscInt n, REAL *a, ptrdiff_t next)
-{
-  BandRows(BAND_ONE, band, from, to, lo, x, x, stride, n, a, a, next);
-}
-
-static __attribute__((noinline)) void BandBoth(const Band *band, PetscInt from, PetscInt to, PetscInt lo, const REAL *x, ptrdiff_t stride, PetscInt n, REAL *a, REAL *b, ptrdiff_t next)
-{
-  BandRows(BAND_BOTH, band, from, to, lo, x, x, stride, n, a, b, next);
-}
-
-static __attribute__((noinline)) void BandCross(const Band *band, PetscInt from, PetscInt to, PetscInt lo, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *a, REAL *b, ptrdiff_t next)
-{
-  BandRows(BAND_CROSS, band, from, to, lo, x, z, stride, n, a, b, next);
-}
+#define BAND_ROWS(NAME, WHAT) \
+  static __attribute__((noinline)) void NAME(const Band *band, PetscInt from, PetscInt to, PetscInt lo, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *a, REAL *b, ptrdiff_t next) \
+  { \
+    BandRows(WHAT, band, from, to, lo, x, z, stride, n, a, b, next); \
+  }
+BAND_ROWS(BandOne, BAND_ONE)
+BAND_ROWS(BandBoth, BAND_BOTH)
+BAND_ROWS(BandCross, BAND_CROSS)
+#undef BAND_ROWS
 
 /* y = y0 + u for n numbers, fewer than a vector has */
 static __attribute__((noinline)) void LanesEnd(V u, PetscInt n, const REAL *y0, REAL *y)
@@ -359,7 +358,8 @@ static __attribute__((noinline)) void LanesEnd(V u, PetscInt n, const REAL *y0, 
 }
 
 /* R rows of y = y0 + alpha (M h + A g), or of y0 + alpha M h: n numbers each */
-static inline __attribute__((always_inline)) void LanesRows(int R, PetscBool pair, PetscBool slope, const BandLanes *lanes, PetscInt n, const REAL *g, const REAL *h, ptrdiff_t ld, REAL alpha, ptrdiff_t next, const REAL *y0, REAL *y)
+static inline __attribute__((always_inline)) void LanesRows(int R, PetscBool pair, PetscBool slope, const BandLanes *lanes, PetscInt n, const REAL *g, const REAL *h, ptrdiff_t ld,
+                                                            REAL alpha, ptrdiff_t next, const REAL *y0, REAL *y)
 {
   for (PetscInt i = 0; i < n; i += VL, lanes++) {
     const REAL    *x = h + lanes->first, *z = g + lanes->first;
@@ -385,8 +385,8 @@ static inline __attribute__((always_inline)) void LanesRows(int R, PetscBool pai
   }
 }
 
-/* `rows` of them */
-static inline __attribute__((always_inline)) void LanesApply(PetscBool pair, PetscBool slope, const BandLanes *lanes, PetscInt rows, PetscInt n, const REAL *g, const REAL *h, ptrdiff_t ld, REAL alpha, ptrdiff_t next, const REAL *y0, REAL *y)
+static inline __attribute__((always_inline)) void LanesApply(PetscBool pair, PetscBool slope, const BandLanes *lanes, PetscInt rows, PetscInt n, const REAL *g, const REAL *h, ptrdiff_t ld, REAL alpha,
+                                                             ptrdiff_t next, const REAL *y0, REAL *y)
 {
   PetscInt r = 0;
 
@@ -394,27 +394,30 @@ static inline __attribute__((always_inline)) void LanesApply(PetscBool pair, Pet
   for (; r < rows; r++) LanesRows(1, pair, slope, lanes, n, g + r * ld, h + r * ld, ld, alpha, next, y0 ? y0 + r * next : NULL, y + r * next);
 }
 
-#define LANES(NAME, PAIR, SLOPE) \
-  static __attribute__((noinline)) void NAME(const BandLanes *lanes, PetscInt rows, PetscInt n, const REAL *g, const REAL *h, ptrdiff_t ld, REAL alpha, ptrdiff_t next, const REAL *y0, REAL *y) \
-  { \
-    LanesApply(PAIR, SLOPE, lanes, rows, n, g, h, ld, alpha, next, y0, y); \
-  }
-LANES(LanesOne, PETSC_FALSE, PETSC_FALSE)
-LANES(LanesOneSloping, PETSC_FALSE, PETSC_TRUE)
-LANES(LanesPair, PETSC_TRUE, PETSC_FALSE)
-LANES(LanesPairSloping, PETSC_TRUE, PETSC_TRUE)
-#undef LANES
+/* rows of y from those of g and h: n columns from i0 on */
+static __attribute__((noinline)) void BandsRows(const BandsPlan *p, PetscInt i0, PetscInt rows, PetscInt n, REAL alpha, const REAL *y0, REAL *y)
+{
+#define APPLY(PAIR, SLOPE) LanesApply(PAIR, SLOPE, p->lanes + i0 / VL, rows, n, p->g, p->pair ? p->h : p->g, p->ld, alpha, p->to.n[0], y0, y)
+  if (p->pair && p->slope) APPLY(PETSC_TRUE, PETSC_TRUE);
+  else if (p->pair) APPLY(PETSC_TRUE, PETSC_FALSE);
+  else if (p->slope) APPLY(PETSC_FALSE, PETSC_TRUE);
+  else APPLY(PETSC_FALSE, PETSC_FALSE);
+#undef APPLY
+}
 
 /* ask for n numbers, to be read or written soon: rows are too short for the processor to foresee them */
 #define PrefetchRow(x, n, write) \
   for (PetscInt c_ = 0; c_ < (n); c_ += 64 / REAL_BYTES) __builtin_prefetch((x) + c_, write)
 
-/* Rows in[0] .. in[1] - 1 of x in s and t of these planes, of which rows had[0] .. had[1] - 1 are there; `each` rows of y are asked for, while one is made, since so many are written next */
-static void BandsFill(BandsPlan *p, PetscInt k, PetscInt planes, const PetscInt had[2], const PetscInt in[2], PetscInt n, const REAL *x, PetscInt width, PetscInt wanted, const REAL *y0, const REAL *y)
+/*
+  s and t of these planes for the rows in[0] .. in[1] - 1 of x, n columns, of which had[0] .. had[1] - 1 are there.  Beside it, what will be written next is
+  asked for: `rows` rows of y and y0, m columns
+*/
+static void BandsFill(BandsPlan *p, PetscInt k, PetscInt planes, const PetscInt had[2], const PetscInt in[2], PetscInt n, const REAL *x, PetscInt rows, PetscInt m, const REAL *y0, const REAL *y)
 {
   const Band     *b = &p->dir[2];
   const ptrdiff_t row = p->from.n[0], plane = row * p->from.n[1], toplane = (ptrdiff_t)p->to.n[0] * p->to.n[1];
-  const PetscInt  keep = PetscMax(0, had[1] - in[0]), fresh = in[1] - in[0] - keep;
+  const PetscInt  keep = in[0] < had[0] ? 0 : PetscMax(0, PetscMin(had[1], in[1]) - in[0]), fresh = in[1] - in[0] - keep;
   PetscInt        lo, end;
 
   BandColumns(b, k, k + planes, &lo, &end);
@@ -429,47 +432,47 @@ static void BandsFill(BandsPlan *p, PetscInt k, PetscInt planes, const PetscInt 
     const ptrdiff_t   at   = (keep + j) * p->ld;
     const REAL *const from = x + lo * plane + (in[0] + keep + j) * row;
 
-    for (PetscInt w = j * wanted / fresh; w < (j + 1) * wanted / fresh; w++)
+    for (PetscInt r = j * rows / fresh; r < (j + 1) * rows / fresh; r++)
       for (PetscInt q = 0; q < planes; q++) {
-        const ptrdiff_t soon = q * toplane + w * (ptrdiff_t)p->to.n[0];
+        const ptrdiff_t soon = q * toplane + (ptrdiff_t)r * p->to.n[0];
 
-        PrefetchRow(y + soon, width, 1);
-        if (y0 && y0 != y) PrefetchRow(y0 + soon, width, 0);
+        PrefetchRow(y + soon, m, 1);
+        if (y0 && y0 != y) PrefetchRow(y0 + soon, m, 0);
       }
-    if (p->pair) BandBoth(b, k, k + planes, lo, from, plane, n, p->s + at, p->t + at, p->plane);
-    else BandOne(b, k, k + planes, lo, from, plane, n, p->s + at, p->plane);
+    (p->pair ? BandBoth : BandOne)(b, k, k + planes, lo, from, from, plane, n, p->s + at, p->t + at, p->plane);
   }
 }
 
 /* columns i0 .. i1 - 1 of the planes from k on */
 static void BandsMarch(BandsPlan *p, PetscInt i0, PetscInt i1, PetscInt k, PetscInt planes, REAL alpha, const REAL *x, const REAL *y0, REAL *y)
 {
-  const Band            *by  = &p->dir[1];
-  const BandLanes *const lanes = p->lanes + i0 / VL;
-  const ptrdiff_t        row = p->to.n[0], ld = p->flat ? p->from.n[0] : p->ld;
-  PetscInt               lo, end, had[2] = {0, 0};
+  const Band     *by  = &p->dir[1];
+  const ptrdiff_t row = p->to.n[0], plane = row * p->to.n[1], ld = p->flat ? p->from.n[0] : p->ld;
+  PetscInt        lo, end, n, had[2] = {0, 0};
 
   BandColumns(&p->dir[0], i0, i1, &lo, &end);
+  n = end - lo;
+  if (y0) y0 += k * plane + i0;
+  y += k * plane + i0;
   for (PetscInt j = 0; j < p->to.n[1]; j += BANDS_ROWS) {
-    const PetscInt rows = PetscMin(BANDS_ROWS, p->to.n[1] - j);
-    PetscInt       in[2];
+    const PetscInt  rows = PetscMin(BANDS_ROWS, p->to.n[1] - j);
+    const ptrdiff_t at   = j * row;
+    PetscInt        in[2];
 
     BandColumns(by, j, j + rows, &in[0], &in[1]);
     if (!p->flat && in[1]) {
-      const ptrdiff_t at = (k * (ptrdiff_t)p->to.n[1] + j) * row + i0;
-
-      BandsFill(p, k, planes, had, in, end - lo, x + lo, i1 - i0, rows, y0 ? y0 + at : NULL, y + at);
+      BandsFill(p, k, planes, had, in, n, x + lo, rows, i1 - i0, y0 ? y0 + at : NULL, y + at);
       for (int e = 0; e < 2; e++) had[e] = in[e];
     }
     for (PetscInt q = 0; q < planes; q++) {
-      const REAL *const s = p->flat ? x + lo + in[0] * ld : p->s + q * p->plane, *const t = p->t + q * p->plane, *h = p->pair ? p->h : p->g;
-      const ptrdiff_t   at = ((k + q) * (ptrdiff_t)p->to.n[1] + j) * row + i0;
+      const REAL *const s = p->flat ? x + lo + in[0] * ld : p->s + q * p->plane, *const t = p->t + q * p->plane;
 
-      if (!p->pair) BandOne(by, j, j + rows, in[0], s, ld, end - lo, p->g, p->ld);
-      else if (p->flat) BandBoth(by, j, j + rows, in[0], s, ld, end - lo, p->g, p->h, p->ld);
-      else BandCross(by, j, j + rows, in[0], s, t, ld, end - lo, p->g, p->h, p->ld);
-      for (PetscInt r = 0; r < rows && p->slope; r++) *(VU *)(p->g + r * p->ld + end - lo) = *(VU *)(p->h + r * p->ld + end - lo) = (VU){0}; /* another tile may have left numbers there */
-      (p->pair ? (p->slope ? LanesPairSloping : LanesPair) : (p->slope ? LanesOneSloping : LanesOne))(lanes, rows, i1 - i0, p->g, h, p->ld, alpha, row, y0 ? y0 + at : NULL, y + at);
+      (p->pair ? (p->flat ? BandBoth : BandCross) : BandOne)(by, j, j + rows, in[0], s, t, ld, n, p->g, p->h, p->ld);
+      for (PetscInt r = 0; r < rows && p->slope && n < p->longest; r++) { /* other columns left numbers there */
+        memset(p->g + r * p->ld + n, 0, (size_t)(p->ld - n) * sizeof(REAL));
+        memset(p->h + r * p->ld + n, 0, (size_t)(p->ld - n) * sizeof(REAL));
+      }
+      BandsRows(p, i0, rows, i1 - i0, alpha, y0 ? y0 + q * plane + at : NULL, y + q * plane + at);
     }
   }
 }
