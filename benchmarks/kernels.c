@@ -97,6 +97,7 @@ static PetscErrorCode Report(const Rates *r, const char *what, PetscInt N, Petsc
       PetscCall(PetscGetFlops(&f[1])); \
       if (rep) t = PetscMin(t, end - start); /* the first call makes plans */ \
       total += end - start; \
+      PetscCallMPI(MPI_Bcast(&total, 1, MPI_DOUBLE, 0, PETSC_COMM_WORLD)); /* all ranks go on, or none */ \
     } \
     flops = f[1] - f[0]; \
     PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &flops, 1, MPI_DOUBLE, MPI_SUM, PETSC_COMM_WORLD)); \

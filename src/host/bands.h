@@ -1,10 +1,10 @@
 /*
   y = y0 + alpha B x with bands of whole lines, a row for each node of y: B = X2 (x) X1 (x) X0, or, for pairs of bands,
-  A2 (x) M1 (x) M0 + M2 (x) A1 (x) M0 + M2 (x) M1 (x) A0.  Plane by plane of y, in tiles of rows that the cache holds,
+  A2 (x) M1 (x) M0 + M2 (x) A1 (x) M0 + M2 (x) M1 (x) A0.  Two planes of y at a time, in a march along y and a few rows at once,
 
     s = M2 x,  t = A2 x              rows of nodes as they lie in memory
     g = M1 s,  h = M1 t + A1 s
-    y = y0 + alpha (A0 g + M0 h)     VL rows at once, turned so that each lane has one
+    y = y0 + alpha (A0 g + M0 h)     VL rows of the matrices at once, one in each lane
 
   No node is computed twice, none is added to, and nothing depends on the cells: the bands know which nodes may be read and written.
 */
@@ -18,6 +18,15 @@ typedef struct {
   REAL     *X[2];                  /* [n][width] */
   PetscLogDouble size;             /* entries of all rows */
 } Band;
+
+/*
+  VL rows of a band, or of the pair of it, in the lanes of vectors: entry (l, first + c), or where rows slope (l, first + l + c), of the matrix m is
+  X[c * matrices + m][l], zero where row l has no such column
+*/
+typedef struct {
+  PetscInt first, count;
+  V       *X;
+} BandLanes;
 
 /* the matrices of cells that a band is the sum of: entry (i, j) of class c is X[c][i][j], or X[c][j][i] */
 typedef struct {
@@ -33,18 +42,21 @@ typedef struct {
   PatchFDBox from, to;
   PetscBool  pair, flat; /* flat: there is no third direction */
   Band       dir[3];
-  PetscInt   columns, rows;    /* of a tile of y */
-  ptrdiff_t  ld, plane;        /* of the rows of a tile, of its planes */
+  BandLanes *lanes;      /* of direction 0 */
+  PetscBool  slope;
+  void      *entries;    /* of lanes */
+  PetscInt   columns;    /* of y at once: whole vectors */
+  PetscInt   longest;    /* what most of them read */
+  ptrdiff_t  ld, plane;  /* of the rows of s, t, g and h, of the planes of s and t */
   REAL      *s, *t, *g, *h;
-  V         *G, *H, *O;
   void      *base;
   PetscLogDouble flops;
 } BandsPlan;
 
 enum {
-  BANDS_COLUMNS = 256,   /* most columns of a tile */
-  BANDS_PLANES  = 2,     /* planes of y that are worked on at once where they need the same ones of x */
-  BANDS_BYTES   = 3 << 19 /* that a tile may take of the second level of the cache */
+  BANDS_COLUMNS = 256,              /* most columns of y at once */
+  BANDS_ROWS    = 256 / REAL_BYTES, /* its rows, */
+  BANDS_PLANES  = 2                 /* and planes: with more, s and t leave the second level of the cache */
 };
 
 static PetscErrorCode BandDestroy(Band *b)
@@ -121,18 +133,76 @@ static PetscErrorCode BandsDestroy(BandsPlan **plan)
   PetscFunctionBegin;
   if (!p) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) PetscCall(BandDestroy(&p->dir[d]));
+  PetscCall(PetscFree(p->lanes));
+  PetscCall(PetscFree(p->entries));
   PetscCall(PetscFree(p->base));
   PetscCall(PetscFree(*plan));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the columns, as BandLanes has them, of VL rows from `row` on */
+static void LanesColumns(const Band *b, PetscInt row, PetscBool slope, PetscInt *lo, PetscInt *end)
+{
+  *lo  = PETSC_INT_MAX;
+  *end = -PETSC_INT_MAX;
+  for (PetscInt r = row; r < PetscMin(row + VL, b->n); r++) {
+    const PetscInt first = b->first[r] - (slope ? r - row : 0);
+
+    if (!b->count[r]) continue;
+    *lo  = PetscMin(*lo, first);
+    *end = PetscMax(*end, first + b->count[r]);
+  }
+  if (*end < *lo) *lo = *end = 0;
+}
+
+/* columns are counted from the first one of a tile.  What is repeated after at most `period` vectors is stored once, so that it stays in the cache */
+static PetscErrorCode LanesCreate(BandsPlan *p, PetscInt period)
+{
+  const Band    *b = &p->dir[0];
+  const PetscInt n = (b->n + VL - 1) / VL, matrices = p->pair ? 2 : 1;
+  PetscInt       lo, end, total[2] = {0, 0};
+  V             *X = NULL;
+
+  PetscFunctionBegin;
+  for (PetscInt v = 0; v < n; v++) {
+    for (int slope = 0; slope < 2; slope++) {
+      LanesColumns(b, v * VL, (PetscBool)slope, &lo, &end);
+      total[slope] += end - lo;
+    }
+  }
+  p->slope = (PetscBool)(1.3 * total[1] < total[0]); /* vectors anywhere in memory take longer to load than single numbers */
+  PetscCall(PetscMalloc1(n, &p->lanes));
+  PetscCall(VMalloc((size_t)(total[p->slope] * matrices), &X, &p->entries));
+  for (PetscInt v = 0; v < n; v++) {
+    const PetscInt row = v * VL, tile = row / p->columns * p->columns;
+    PetscInt       ilo, iend;
+    size_t         size;
+
+    BandColumns(b, tile, PetscMin(tile + p->columns, b->n), &ilo, &iend);
+    LanesColumns(b, row, p->slope, &lo, &end);
+    for (PetscInt c = lo; c < end; c++)
+      for (PetscInt r = row; r < PetscMin(row + VL, b->n); r++) {
+        const PetscInt at = c + (p->slope ? r - row : 0) - b->first[r];
+
+        for (PetscInt m = 0; m < matrices && at >= 0 && at < b->count[r]; m++) X[(c - lo) * matrices + m][r - row] = b->X[m][r * b->width + at];
+      }
+    p->lanes[v] = (BandLanes){end > lo ? lo - ilo : 0, end - lo, X};
+    size        = (size_t)((end - lo) * matrices);
+    for (PetscInt w = v - 1; w >= PetscMax(0, v - period) && p->lanes[v].X == X; w--)
+      if (p->lanes[w].count == end - lo && !memcmp(p->lanes[w].X, X, size * sizeof(V))) p->lanes[v].X = p->lanes[w].X;
+    if (p->lanes[v].X == X) X += size;
+    else memset(X, 0, size * sizeof(V));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells, const PatchFDBox *from, const PatchFDRange read, const PatchFDBox *to, const PatchFDRange write, BandsPlan **plan)
 {
   BandsPlan     *p;
-  const PetscInt pad = VL > TILE ? VL : TILE;
-  PetscInt       longest[2] = {0, 0}; /* columns and rows that a tile reads */
+  const PetscInt vectors = (to->n[0] + VL - 1) / VL;
+  PetscInt       longest[2] = {0, 0}; /* columns and rows that are read for those that are worked on at once */
+  size_t         planes, rows;
   V             *v = NULL;
-  size_t         planes;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&p));
@@ -142,12 +212,10 @@ static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells
   p->pair = (PetscBool)(m[0].X[1] != NULL);
   for (int d = 0; d < 3; d++) PetscCall(BandCreate(&m[d], cells[d], to->n[d], to->lo[d], write[d], from->lo[d], read[d], &p->dir[d]));
   p->flat    = (PetscBool)(from->n[2] == 1 && to->n[2] == 1 && p->dir[2].count[0] && p->dir[2].X[0][0] == 1 && !(p->pair && p->dir[2].X[1][0]));
-  p->columns = to->n[0] / (to->n[0] / BANDS_COLUMNS + 1) + 1;
-  /* the planes of x that the next planes of y need again, s and t */
-  p->rows = (PetscInt)(BANDS_BYTES / ((size_t)(p->dir[2].width / 2 + 2 + 2 * BANDS_PLANES) * p->columns * sizeof(REAL))) - p->dir[1].width;
-  p->rows = PetscMax(2, p->rows / VL) * VL;
+  p->columns = (vectors / (vectors * VL / BANDS_COLUMNS + 1) + 1) * VL;
+  PetscCall(LanesCreate(p, m[0].rowstride));
   for (int d = 0; d < 2; d++) {
-    const PetscInt step = d ? p->rows : p->columns;
+    const PetscInt step = d ? BANDS_ROWS : p->columns;
 
     for (PetscInt r = 0; r < to->n[d]; r += step) {
       PetscInt lo, end;
@@ -156,17 +224,16 @@ static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells
       longest[d] = PetscMax(longest[d], end - lo);
     }
   }
-  p->ld = (longest[0] / pad + 2) * pad;
-  p->plane = (p->ld * longest[1] / VL + 1) * VL;
-  planes   = (size_t)(BANDS_PLANES * p->plane) / VL;
-  PetscCall(VMalloc(2 * planes + 4 * (size_t)p->ld + (size_t)(p->columns + pad), &v, &p->base));
+  p->longest = longest[0];
+  p->ld      = (longest[0] / VL + 2) * VL; /* sloping rows see up to VL numbers behind the others, and in front of them: zeros */
+  p->plane   = p->ld * longest[1];
+  planes     = (size_t)(BANDS_PLANES * p->plane) / VL;
+  rows       = (size_t)(BANDS_ROWS * p->ld) / VL;
+  PetscCall(VMalloc(2 * planes + 2 * (rows + 1), &v, &p->base));
   p->s = (REAL *)v;
   p->t = (REAL *)(v += planes);
-  p->g = (REAL *)(v += planes);
-  p->h = (REAL *)(v += p->ld);
-  p->G = v += p->ld;
-  p->H = v += p->ld;
-  p->O = v + p->ld;
+  p->g = (REAL *)(v += planes + 1);
+  p->h = (REAL *)(v += rows + 1);
   {
     const PetscLogDouble x0 = from->n[0], x1 = from->n[1], y1 = to->n[1], y2 = to->n[2], of[3] = {p->pair ? 2 : 1, p->pair ? (p->flat ? 2 : 3) : 1, p->pair ? 2 : 1};
 
@@ -175,41 +242,78 @@ static PetscErrorCode BandsCreate(const BandCells m[3], const PatchFDRange cells
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/*
-  a = sum_c M[c] x[c] and, with A, b = sum_c A[c] x[c] (+ M[c] z[c], if there is z) for `count` rows x[c], z[c] of n numbers, which stand `stride` apart: for K rows of M and A, which
-  have the same columns and stand `width` apart, those of a and b `next`
-*/
+/* what rows are made of: a = M x alone, with b = A x, or with b = A x + M z */
+typedef enum {
+  BAND_ONE,
+  BAND_BOTH,
+  BAND_CROSS
+} BandWhat;
+
+/* a vector that several multiply-adds need.  GCC would rather load it for each of them, which takes a quarter longer */
+#if defined(__x86_64__)
+  #define IN_REGISTER(v) __asm__("" : "+v"(v))
+#else
+  #define IN_REGISTER(v)
+#endif
+/* sums that registers hold beside operands: more than these and the compiler moves some through memory */
+#if defined(__AVX512F__) || defined(__aarch64__)
+  #define BANDS_SUMS 16
+#else
+  #define BANDS_SUMS 9
+#endif
+#define EACH(i, n) _Pragma("GCC unroll 4") for (int i = 0; i < n; i++)
+
 typedef REAL VU __attribute__((vector_size(VBYTES), ANYWHERE)); /* VL numbers anywhere in memory */
+/* sums of one row do not wait for each other */
 #define COMBINE(T, SIZE, BLOCK) \
   do { \
-    T u[BANDS_PLANES][BLOCK] = {0}, v[BANDS_PLANES][BLOCK] = {0}, t[BANDS_PLANES][BLOCK] = {0}; \
-    for (PetscInt c = 0; c < count; c++) { \
-      _Pragma("GCC unroll 4") for (int l = 0; l < BLOCK; l++) { \
-        const T w = *(const T *)(x + c * stride + i + l * SIZE); \
+    T u[4][BLOCK], v[4][BLOCK], t[BLOCK]; \
 \
-        _Pragma("GCC unroll 4") for (int r = 0; r < K; r++) { \
-          u[r][l] += M[r * width + c] * w; \
-          if (A) v[r][l] += A[r * width + c] * w; \
-          if (z) t[r][l] += M[r * width + c] * *(const T *)(z + c * stride + i + l * SIZE); \
-        } \
+    EACH(l, BLOCK) t[l] = (T){0}; \
+    EACH(r, K) EACH(l, BLOCK) u[r][l] = v[r][l] = (T){0}; \
+    for (PetscInt c = 0; c < count; c++) { \
+      T w[BLOCK]; \
+\
+      EACH(l, BLOCK) \
+      { \
+        w[l] = *(const T *)(x + c * stride + i + l * SIZE); \
+        IN_REGISTER(w[l]); \
       } \
+      EACH(r, K) EACH(l, BLOCK) u[r][l] += M[r * width + c] * w[l]; \
+      if (what == BAND_ONE) continue; \
+      EACH(r, K) EACH(l, BLOCK) v[r][l] += A[r * width + c] * w[l]; \
+      if (what == BAND_BOTH) continue; \
+      EACH(l, BLOCK) \
+      { \
+        w[l] = *(const T *)(z + c * stride + i + l * SIZE); \
+        IN_REGISTER(w[l]); \
+      } \
+      if (K == 1) EACH(l, BLOCK) t[l] += M[c] * w[l]; \
+      else EACH(r, K) EACH(l, BLOCK) v[r][l] += M[r * width + c] * w[l]; \
     } \
-    _Pragma("GCC unroll 4") for (int r = 0; r < K; r++) { \
-      _Pragma("GCC unroll 4") for (int l = 0; l < BLOCK; l++) { \
-        *(T *)(a + r * next + i + l * SIZE) = u[r][l]; \
-        if (z) v[r][l] += t[r][l]; \
-        if (A) *(T *)(b + r * next + i + l * SIZE) = v[r][l]; \
-      } \
+    if (K == 1 && what == BAND_CROSS) EACH(l, BLOCK) v[0][l] += t[l]; \
+    EACH(r, K) EACH(l, BLOCK) \
+    { \
+      *(T *)(a + r * next + i + l * SIZE) = u[r][l]; \
+      if (what != BAND_ONE) *(T *)(b + r * next + i + l * SIZE) = v[r][l]; \
     } \
   } while (0)
-static inline __attribute__((always_inline)) void CombineRows(int K, PetscInt count, PetscInt width, const REAL *M, const REAL *A, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *restrict a, REAL *restrict b, ptrdiff_t next)
+/* K rows that have the same `count` columns, whose entries stand `width` apart, from rows x[c], z[c] of n numbers, `stride` apart, to rows of a and b, `next` apart */
+static inline __attribute__((always_inline)) void CombineRows(int K, BandWhat what, PetscInt count, PetscInt width, const REAL *M, const REAL *A, const REAL *x, const REAL *z,
+                                                              ptrdiff_t stride, PetscInt n, REAL *restrict a, REAL *restrict b, ptrdiff_t next)
 {
-  PetscInt i = 0;
+  const int block = BANDS_SUMS / (what == BAND_ONE ? K : (what == BAND_CROSS && K == 1 ? 3 : 2 * K));
+  PetscInt  i     = 0;
 
-  for (; i + VL < n && n >= 4 * VL; i += 4 * VL) {
-    i = PetscMin(i, n - 4 * VL); /* some once more, rather than a rest of more than a vector */
-    COMBINE(VU, VL, 4);
+#define BLOCKS(B) \
+  for (; i + VL < n && n >= B * VL; i += B * VL) { \
+    i = PetscMin(i, n - B * VL); /* some once more, rather than a rest of more than a vector */ \
+    COMBINE(VU, VL, B); \
   }
+  if (block >= 4) BLOCKS(4)
+  else if (block == 3) BLOCKS(3)
+  else BLOCKS(2)
+#undef BLOCKS
   for (; i < n && n >= VL; i += VL) {
     i = PetscMin(i, n - VL);
     COMBINE(VU, VL, 1);
@@ -218,131 +322,157 @@ static inline __attribute__((always_inline)) void CombineRows(int K, PetscInt co
 }
 #undef COMBINE
 
-/* the rows row .. row + lines - 1 of a band, n numbers each, from the rows of x and z, of which `first` is column `lo`; the rows of a and b are ld apart */
-static void BandRows(const Band *band, PetscBool pair, PetscInt row, PetscInt lines, PetscInt lo, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *a, REAL *b, ptrdiff_t ld)
-{
-  for (PetscInt r = row; r < row + lines; r++, a += ld, b += ld) {
-    const REAL *M = band->X[0] + r * band->width, *A = band->X[1] + r * band->width;
-    const ptrdiff_t at = band->count[r] ? (band->first[r] - lo) * stride : 0;
-
-    if (!pair) CombineRows(1, band->count[r], 0, M, NULL, x + at, NULL, stride, n, a, NULL, 0);
-    else if (z) CombineRows(1, band->count[r], 0, M, A, x + at, z + at, stride, n, a, b, 0);
-    else CombineRows(1, band->count[r], 0, M, A, x + at, NULL, stride, n, a, b, 0);
-  }
-}
-
-/* row `row` of a band, or with `planes` BANDS_PLANES the rows from it on, which have the same columns */
-static void BandPlanes(const Band *band, PetscBool pair, PetscInt row, PetscInt planes, const REAL *x, ptrdiff_t stride, PetscInt n, REAL *a, REAL *b, ptrdiff_t next)
-{
-  const REAL *M = band->X[0] + row * band->width, *A = band->X[1] + row * band->width;
-
-  x += band->first[row] * stride;
-  if (planes == 1) BandRows(band, pair, row, 1, band->first[row], x, NULL, stride, n, a, b, 0);
-  else if (pair) CombineRows(BANDS_PLANES, band->count[row], band->width, M, A, x, NULL, stride, n, a, b, next);
-  else CombineRows(BANDS_PLANES, band->count[row], band->width, M, NULL, x, NULL, stride, n, a, NULL, next);
-}
-
-/* v[l] = row l of VL rows -> columns, a vector for each */
-static void BandsTurn(const REAL *rows, ptrdiff_t ld, PetscInt n, V *columns)
-{
-  REAL *at[VL];
-
-  for (int l = 0; l < VL; l++) at[l] = (REAL *)rows + l * ld;
-  for (PetscInt i = 0; i < n; i += TILE) {
-    V v[TILE];
-
-    TileLoad(TILE, at, i, v);
-    _Pragma("GCC unroll 8") for (int c = 0; c < TILE; c++) columns[i + c] = v[c];
-  }
-}
-
-/* out[r] = sum_c M[r][c] h[c] + A[r][c] g[c], or only the former, for K rows of the same columns */
-static inline __attribute__((always_inline)) void BandsLines(int K, PetscInt count, PetscInt width, const REAL *M, const REAL *A, const V *h, const V *g, V *out)
-{
-  V m[4] = {{0}}, a[4] = {{0}}; /* apart, so that none waits for the other */
-
-  for (PetscInt c = 0; c < count; c++) {
-    _Pragma("GCC unroll 4") for (int r = 0; r < K; r++) {
-      m[r] += M[r * width + c] * h[c];
-      if (A) a[r] += A[r * width + c] * g[c];
-    }
-  }
-  _Pragma("GCC unroll 4") for (int r = 0; r < K; r++) out[r] = A ? m[r] + a[r] : m[r];
-}
-
-static inline __attribute__((always_inline)) void BandsLine(const Band *b, PetscBool pair, PetscInt from, PetscInt to, PetscInt lo, const V *h, const V *g, V *out)
+/* the rows from .. to - 1 of a band; x and z begin with column `lo` */
+static inline __attribute__((always_inline)) void BandRows(BandWhat what, const Band *band, PetscInt from, PetscInt to, PetscInt lo, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *a,
+                                                           REAL *b, ptrdiff_t next)
 {
   PetscInt k;
 
-  for (PetscInt r = from; r < to; r += k) {
-    const PetscInt  alike = PetscMin(b->alike[r], to - r), count = b->count[r];
-    const REAL     *M = b->X[0] + r * b->width, *A = pair ? b->X[1] + r * b->width : NULL;
-    const ptrdiff_t at = count ? b->first[r] - lo : 0;
+  for (PetscInt r = from; r < to; r += k, a += k * next, b += k * next) {
+    const PetscInt  alike = PetscMin(band->alike[r], to - r), count = band->count[r], width = band->width;
+    const REAL     *M = band->X[0] + r * width, *A = band->X[1] + r * width;
+    const ptrdiff_t at = count ? (band->first[r] - lo) * stride : 0;
 
-#define LINES(K) BandsLines(k = K, count, b->width, M, A, h + at, g + at, out + (r - from))
-    if (alike >= 4) LINES(4);
-    else if (alike >= 2) LINES(2);
-    else LINES(1);
-#undef LINES
+#define COMBINED(K) CombineRows(k = K, what, count, width, M, A, x + at, z + at, stride, n, a, b, next)
+    if (what == BAND_ONE && alike >= 4) COMBINED(4);
+    else if (alike >= 2) COMBINED(2);
+    else COMBINED(1);
+#undef COMBINED
   }
 }
 
-/* `lines` rows of y, `next` apart, from columns: y = y0 + alpha columns; y0 may be y, or NULL */
-static void BandsStore(PetscInt lines, PetscInt n, REAL alpha, const V *columns, ptrdiff_t next, const REAL *y0, REAL *y)
-{
-  for (PetscInt i = 0; i < n; i += TILE) {
-    V           v[TILE];
-    const REAL *tile = (const REAL *)v;
-
-    _Pragma("GCC unroll 8") for (int c = 0; c < TILE; c++) v[c] = alpha * columns[i + c];
-    Transpose(TILE, v);
-    for (PetscInt l = 0; l < lines; l++) {
-      const ptrdiff_t at   = l * next + i;
-      const REAL     *from = tile + (l % TILE) * VL + (l / TILE) * TILE;
-
-      if (i + TILE <= n && y0) *(Row *)(y + at) = *(const Row *)(y0 + at) + *(const Row *)from;
-      else if (i + TILE <= n) *(Row *)(y + at) = *(const Row *)from;
-      else
-        for (PetscInt c = 0; c < n - i; c++) y[at + c] = y0 ? y0[at + c] + from[c] : from[c];
-    }
+#define BAND_ROWS(NAME, WHAT) \
+  static __attribute__((noinline)) void NAME(const Band *band, PetscInt from, PetscInt to, PetscInt lo, const REAL *x, const REAL *z, ptrdiff_t stride, PetscInt n, REAL *a, REAL *b, ptrdiff_t next) \
+  { \
+    BandRows(WHAT, band, from, to, lo, x, z, stride, n, a, b, next); \
   }
+BAND_ROWS(BandOne, BAND_ONE)
+BAND_ROWS(BandBoth, BAND_BOTH)
+BAND_ROWS(BandCross, BAND_CROSS)
+#undef BAND_ROWS
+
+/* y = y0 + u for n numbers, fewer than a vector has */
+static __attribute__((noinline)) void LanesEnd(V u, PetscInt n, const REAL *y0, REAL *y)
+{
+  for (PetscInt l = 0; l < n; l++) y[l] = u[l] + (y0 ? y0[l] : 0);
+}
+
+/* R rows of y = y0 + alpha (M h + A g), or of y0 + alpha M h: n numbers each */
+static inline __attribute__((always_inline)) void LanesRows(int R, PetscBool pair, PetscBool slope, const BandLanes *lanes, PetscInt n, const REAL *g, const REAL *h, ptrdiff_t ld,
+                                                            REAL alpha, ptrdiff_t next, const REAL *y0, REAL *y)
+{
+  for (PetscInt i = 0; i < n; i += VL, lanes++) {
+    const REAL    *x = h + lanes->first, *z = g + lanes->first;
+    const V       *X = lanes->X, *const end = X + lanes->count * (pair ? 2 : 1);
+    V              u[4], v[4];
+
+    EACH(r, R) u[r] = v[r] = (V){0};
+    for (; X < end; X += pair ? 2 : 1, x++, z++) {
+      V m = X[0], a = X[pair];
+
+      IN_REGISTER(m);
+      IN_REGISTER(a);
+      EACH(r, R)
+      {
+        u[r] += m * (slope ? (V) * (const VU *)(x + r * ld) : Splat(x[r * ld]));
+        if (pair) v[r] += a * (slope ? (V) * (const VU *)(z + r * ld) : Splat(z[r * ld]));
+      }
+    }
+    EACH(r, R) u[r] = alpha * (pair ? u[r] + v[r] : u[r]);
+    if (i + VL <= n && y0) EACH(r, R) *(VU *)(y + r * next + i) = *(const VU *)(y0 + r * next + i) + (VU)u[r];
+    else if (i + VL <= n) EACH(r, R) *(VU *)(y + r * next + i) = u[r];
+    else EACH(r, R) LanesEnd(u[r], n - i, y0 ? y0 + r * next + i : NULL, y + r * next + i);
+  }
+}
+
+static inline __attribute__((always_inline)) void LanesApply(PetscBool pair, PetscBool slope, const BandLanes *lanes, PetscInt rows, PetscInt n, const REAL *g, const REAL *h, ptrdiff_t ld, REAL alpha,
+                                                             ptrdiff_t next, const REAL *y0, REAL *y)
+{
+  PetscInt r = 0;
+
+  for (; r + 4 <= rows; r += 4) LanesRows(4, pair, slope, lanes, n, g + r * ld, h + r * ld, ld, alpha, next, y0 ? y0 + r * next : NULL, y + r * next);
+  for (; r < rows; r++) LanesRows(1, pair, slope, lanes, n, g + r * ld, h + r * ld, ld, alpha, next, y0 ? y0 + r * next : NULL, y + r * next);
+}
+
+/* rows of y from those of g and h: n columns from i0 on */
+static __attribute__((noinline)) void BandsRows(const BandsPlan *p, PetscInt i0, PetscInt rows, PetscInt n, REAL alpha, const REAL *y0, REAL *y)
+{
+#define APPLY(PAIR, SLOPE) LanesApply(PAIR, SLOPE, p->lanes + i0 / VL, rows, n, p->g, p->pair ? p->h : p->g, p->ld, alpha, p->to.n[0], y0, y)
+  if (p->pair && p->slope) APPLY(PETSC_TRUE, PETSC_TRUE);
+  else if (p->pair) APPLY(PETSC_TRUE, PETSC_FALSE);
+  else if (p->slope) APPLY(PETSC_FALSE, PETSC_TRUE);
+  else APPLY(PETSC_FALSE, PETSC_FALSE);
+#undef APPLY
 }
 
 /* ask for n numbers, to be read or written soon: rows are too short for the processor to foresee them */
 #define PrefetchRow(x, n, write) \
   for (PetscInt c_ = 0; c_ < (n); c_ += 64 / REAL_BYTES) __builtin_prefetch((x) + c_, write)
 
-/* rows and columns j0 .. j1 - 1, i0 .. i1 - 1 of the planes from k on, which need the same ones of x */
-static void BandsTile(BandsPlan *p, PetscInt i0, PetscInt i1, PetscInt j0, PetscInt j1, PetscInt k, PetscInt planes, REAL alpha, const REAL *x, const REAL *y0, REAL *y)
+/*
+  s and t of these planes for the rows in[0] .. in[1] - 1 of x, n columns, of which had[0] .. had[1] - 1 are there.  Beside it, what will be written next is
+  asked for: `rows` rows of y and y0, m columns
+*/
+static void BandsFill(BandsPlan *p, PetscInt k, PetscInt planes, const PetscInt had[2], const PetscInt in[2], PetscInt n, const REAL *x, PetscInt rows, PetscInt m, const REAL *y0, const REAL *y)
 {
-  const Band     *bx = &p->dir[0], *by = &p->dir[1], *bz = &p->dir[2];
-  const ptrdiff_t row = p->from.n[0], plane = row * p->from.n[1], torow = p->to.n[0];
-  const PetscBool pair = p->pair;
-  const ptrdiff_t soon = (ptrdiff_t)(k + planes) * p->from.n[2] / p->to.n[2] + bz->width / 2 + 1; /* the first plane of x that is wanted next */
-  PetscInt        ilo, iend, jlo, jend;
+  const Band     *b = &p->dir[2];
+  const ptrdiff_t row = p->from.n[0], plane = row * p->from.n[1], toplane = (ptrdiff_t)p->to.n[0] * p->to.n[1];
+  const PetscInt  keep = in[0] < had[0] ? 0 : PetscMax(0, PetscMin(had[1], in[1]) - in[0]), fresh = in[1] - in[0] - keep;
+  PetscInt        lo, end;
 
-  BandColumns(bx, i0, i1, &ilo, &iend);
-  BandColumns(by, j0, j1, &jlo, &jend);
-  for (PetscInt j = jlo; j < jend && !p->flat; j++) {
-    for (PetscInt q = soon; q < PetscMin(soon + planes, p->from.n[2]); q++) PrefetchRow(x + q * plane + j * row + ilo, iend - ilo, 0);
-    BandPlanes(bz, pair, k, planes, x + j * row + ilo, plane, iend - ilo, p->s + (j - jlo) * p->ld, p->t + (j - jlo) * p->ld, p->plane);
+  BandColumns(b, k, k + planes, &lo, &end);
+  for (PetscInt q = 0; q < planes && keep; q++) {
+    for (int i = 0; i < (p->pair ? 2 : 1); i++) {
+      REAL *const s = (i ? p->t : p->s) + q * p->plane;
+
+      memmove(s, s + (in[0] - had[0]) * p->ld, (size_t)(keep * p->ld) * sizeof(REAL));
+    }
   }
-  for (PetscInt q = 0; q < planes; q++) {
-    const REAL *const s = p->s + q * p->plane, *const t = p->t + q * p->plane;
+  for (PetscInt j = 0; j < fresh; j++) {
+    const ptrdiff_t   at   = (keep + j) * p->ld;
+    const REAL *const from = x + lo * plane + (in[0] + keep + j) * row;
 
-    for (PetscInt j = j0; j < j1; j += VL) {
-      const PetscInt  lines = PetscMin(VL, j1 - j);
-      const ptrdiff_t at    = ((k + q) * (ptrdiff_t)p->to.n[1] + j) * torow + i0;
+    for (PetscInt r = j * rows / fresh; r < (j + 1) * rows / fresh; r++)
+      for (PetscInt q = 0; q < planes; q++) {
+        const ptrdiff_t soon = q * toplane + (ptrdiff_t)r * p->to.n[0];
 
-      for (PetscInt l = 0; l < lines; l++) PrefetchRow(y + at + l * torow, i1 - i0, 1);
-      if (p->flat) BandRows(by, pair, j, lines, 0, x + ilo, NULL, row, iend - ilo, p->g, p->h, p->ld);
-      else BandRows(by, pair, j, lines, jlo, s, pair ? t : NULL, p->ld, iend - ilo, p->g, p->h, p->ld);
-      BandsTurn(p->g, p->ld, iend - ilo, p->G);
-      if (pair) {
-        BandsTurn(p->h, p->ld, iend - ilo, p->H);
-        BandsLine(bx, PETSC_TRUE, i0, i1, ilo, p->H, p->G, p->O);
-      } else BandsLine(bx, PETSC_FALSE, i0, i1, ilo, p->G, p->G, p->O);
-      BandsStore(lines, i1 - i0, alpha, p->O, torow, y0 ? y0 + at : NULL, y + at);
+        PrefetchRow(y + soon, m, 1);
+        if (y0 && y0 != y) PrefetchRow(y0 + soon, m, 0);
+      }
+    (p->pair ? BandBoth : BandOne)(b, k, k + planes, lo, from, from, plane, n, p->s + at, p->t + at, p->plane);
+  }
+}
+
+/* columns i0 .. i1 - 1 of the planes from k on */
+static void BandsMarch(BandsPlan *p, PetscInt i0, PetscInt i1, PetscInt k, PetscInt planes, REAL alpha, const REAL *x, const REAL *y0, REAL *y)
+{
+  const Band     *by  = &p->dir[1];
+  const ptrdiff_t row = p->to.n[0], plane = row * p->to.n[1], ld = p->flat ? p->from.n[0] : p->ld;
+  PetscInt        lo, end, n, had[2] = {0, 0};
+
+  BandColumns(&p->dir[0], i0, i1, &lo, &end);
+  n = end - lo;
+  if (y0) y0 += k * plane + i0;
+  y += k * plane + i0;
+  for (PetscInt j = 0; j < p->to.n[1]; j += BANDS_ROWS) {
+    const PetscInt  rows = PetscMin(BANDS_ROWS, p->to.n[1] - j);
+    const ptrdiff_t at   = j * row;
+    PetscInt        in[2];
+
+    BandColumns(by, j, j + rows, &in[0], &in[1]);
+    if (!p->flat && in[1]) {
+      BandsFill(p, k, planes, had, in, n, x + lo, rows, i1 - i0, y0 ? y0 + at : NULL, y + at);
+      for (int e = 0; e < 2; e++) had[e] = in[e];
+    }
+    for (PetscInt q = 0; q < planes; q++) {
+      const REAL *const s = p->flat ? x + lo + in[0] * ld : p->s + q * p->plane, *const t = p->t + q * p->plane;
+
+      (p->pair ? (p->flat ? BandBoth : BandCross) : BandOne)(by, j, j + rows, in[0], s, t, ld, n, p->g, p->h, p->ld);
+      for (PetscInt r = 0; r < rows && p->slope && n < p->longest; r++) { /* other columns left numbers there */
+        memset(p->g + r * p->ld + n, 0, (size_t)(p->ld - n) * sizeof(REAL));
+        memset(p->h + r * p->ld + n, 0, (size_t)(p->ld - n) * sizeof(REAL));
+      }
+      BandsRows(p, i0, rows, i1 - i0, alpha, y0 ? y0 + q * plane + at : NULL, y + q * plane + at);
     }
   }
 }
@@ -354,11 +484,7 @@ static PetscErrorCode BandsApply(BandsPlan *p, PetscReal alpha, const REAL *x, c
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n[0]; i += p->columns)
-    for (PetscInt j = 0; j < n[1]; j += p->rows)
-      for (PetscInt k = 0, planes; k < n[2]; k += planes) {
-        planes = p->dir[2].alike[k] >= BANDS_PLANES && !p->flat ? BANDS_PLANES : 1;
-        BandsTile(p, i, PetscMin(i + p->columns, n[0]), j, PetscMin(j + p->rows, n[1]), k, planes, (REAL)alpha, x, y0, y);
-      }
+    for (PetscInt k = 0; k < n[2]; k += BANDS_PLANES) BandsMarch(p, i, PetscMin(i + p->columns, n[0]), k, PetscMin(BANDS_PLANES, n[2] - k), (REAL)alpha, x, y0, y);
   PetscCall(PetscLogFlops(p->flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

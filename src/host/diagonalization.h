@@ -111,17 +111,17 @@ typedef struct {
 
 static PetscBool SeparableRows(const SeparablePlan *p, int count, const PetscInt patch[3][VL], LaneRows *r)
 {
-  unsigned char cut[3][VL];
-  int           all = 0;
+  const PetscBool row    = (PetscBool)(patch[1][0] == patch[1][count - 1] && patch[2][0] == patch[2][count - 1]); /* one row of patches */
+  ptrdiff_t       offset = 0;
+  unsigned char   cut[3][VL];
+  int             all = 0;
 
   for (int l = 0; l < VL; l++) {
     const int from = PetscMin(l, count - 1);
 
-    r->offset[l] = 0;
-    for (int d = 0; d < 3; d++) {
-      r->offset[l] += p->offset[d][patch[d][from]];
-      all |= cut[d][l] = p->cut[d][patch[d][from]];
-    }
+    if (l == 0 || !row) offset = p->offset[1][patch[1][from]] + p->offset[2][patch[2][from]];
+    r->offset[l] = offset + p->offset[0][patch[0][from]];
+    for (int d = 0; d < 3; d++) all |= cut[d][l] = p->cut[d][patch[d][from]];
   }
   r->any = (PetscBool)(all != 0);
   for (int d = 0; d < 3 && r->any; d++)
@@ -417,47 +417,52 @@ static void SeparableSolve(SeparablePlan *p, int count, const PetscInt patch[3][
 }
 
 /* x_I = (1 - omega) x_I + omega A_II^{-1} (b_I - A_IB x_B) in a continuous space */
-static void SeparableBoundary(SeparablePlan *p, const PetscInt patch[3][VL], Batch *free, const PetscInt n[3], Coef inv, REAL omega, PetscBool zero, REAL *x, const REAL *b)
+static void SeparableBoundary(SeparablePlan *p, int count, const PetscInt patch[3][VL], const PetscInt n[3], Coef inv, REAL omega, PetscBool zero, REAL *x, const REAL *b)
 {
   const PatchFDBox *box = &p->field.box;
+  Batch             free;
   LaneRows          rows;
-  const PetscBool   quick = SeparableRows(p, free->count, patch, &rows);
+  const PetscBool   quick = SeparableRows(p, count, patch, &rows);
 
+  free.count = count;
   if (!quick) {
-    BatchClip(free, n, p->field.read);
-    Gather(free, n, box, b, p->u);
+    BatchPlace(&free, count, p->field.dir, patch);
+    BatchClip(&free, n, p->field.read);
+    Gather(&free, n, box, b, p->u);
   }
-  if (!zero) SeparableFaces(p, free, quick ? &rows : NULL, x);
+  if (!zero) SeparableFaces(p, &free, quick ? &rows : NULL, x);
   SeparableInvert(p, &(Solve){.inv = inv, .faces = (PetscBool)!zero, .rows = quick ? &rows : NULL, .b = b, .x = x, .omega = omega}, p->u);
-  if (!quick) Scatter(free, n, omega, p->u, 1 - omega, box, x);
+  if (!quick) Scatter(&free, n, omega, p->u, 1 - omega, box, x);
 }
 
 /* One batch of patches, all of the same size */
-static void SeparableBatch(SeparablePlan *p, PatchFDPatchOp operation, const PetscInt patch[3][VL], Batch *free, REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
+static void SeparableBatch(SeparablePlan *p, PatchFDPatchOp operation, int count, const PetscInt patch[3][VL], REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
 {
   const PatchFDBox *box = &p->field.box;
   BatchDirection   *d   = p->dir;
+  Batch             free;
   PetscInt          n[3];
 
   for (int i = 0; i < 3; i++) {
-    SeparableSelect(p, i, free->count, patch[i], operation);
+    SeparableSelect(p, i, count, patch[i], operation);
     n[i] = d[i].n;
   }
   p->lastop = operation;
   if (operation == PATCHFD_OP_BOUNDARY && !p->discontinuous) {
-    SeparableBoundary(p, patch, free, n, SeparableReciprocals(p, d), omega, zero, x, b);
+    SeparableBoundary(p, count, patch, n, SeparableReciprocals(p, d), omega, zero, x, b);
     return;
   }
-  BatchClip(free, n, p->field.read);
-  if (operation == PATCHFD_OP_SOLVE) Gather(free, n, box, r, p->u);
-  else if (p->discontinuous) SeparableResidualCells(p, d, free, x, b, (PetscBool)(operation != PATCHFD_OP_BOUNDARY), zero);
-  else SeparableResidual(p, d, free, x, b, zero);
+  BatchPlace(&free, count, p->field.dir, patch);
+  BatchClip(&free, n, p->field.read);
+  if (operation == PATCHFD_OP_SOLVE) Gather(&free, n, box, r, p->u);
+  else if (p->discontinuous) SeparableResidualCells(p, d, &free, x, b, (PetscBool)(operation != PATCHFD_OP_BOUNDARY), zero);
+  else SeparableResidual(p, d, &free, x, b, zero);
   if (operation == PATCHFD_OP_RESIDUAL) {
-    Scatter(free, n, 1, p->u, 0, box, r);
+    Scatter(&free, n, 1, p->u, 0, box, r);
     return;
   }
   SeparableInvert(p, &(Solve){.inv = SeparableReciprocals(p, d)}, p->u);
-  Scatter(free, n, omega, p->u, operation == PATCHFD_OP_BOUNDARY ? 1 - omega : 1, box, x);
+  Scatter(&free, n, omega, p->u, operation == PATCHFD_OP_BOUNDARY ? 1 - omega : 1, box, x);
 }
 
 /* multiplications and additions of one patch, as executed for a patch with parity or without */

@@ -110,24 +110,26 @@ static void FieldsDense(FieldsPlan *p, int count, const PetscInt patch[3][VL], s
   memcpy(p->u, p->s, size * sizeof(V));
 }
 
-/* One batch of patches, all of the same size; free[f] are their nodes of field f */
-static void FieldsBatch(FieldsPlan *p, PatchFDPatchOp operation, const PetscInt patch[3][VL], Batch free[], REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
+/* One batch of patches, all of the same size */
+static void FieldsBatch(FieldsPlan *p, PatchFDPatchOp operation, int count, const PetscInt patch[3][VL], REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
 {
   const PatchFDLocalField *field  = p->desc.field;
   const PetscInt           nfield = p->desc.nfield;
+  Batch                    free[PATCHFD_MAX_FIELDS]; /* the nodes of each field */
   PetscInt                 n[PATCHFD_MAX_FIELDS][3];
   size_t                   at[PATCHFD_MAX_FIELDS + 1] = {0};
 
   for (PetscInt f = 0; f < nfield; f++) {
     FieldsNodes(p, f, patch, n[f]);
     at[f + 1] = at[f] + (size_t)(n[f][0] * n[f][1] * n[f][2]);
+    BatchPlace(&free[f], count, field[f].dir, patch);
     BatchClip(&free[f], n[f], field[f].read);
     Gather(&free[f], n[f], &field[f].box, (operation == PATCHFD_OP_SOLVE ? r : b) + field[f].x0, p->u + at[f]);
   }
   for (PetscInt f = 0; f < nfield && operation != PATCHFD_OP_SOLVE && !zero; f++) {
     for (PetscInt g = 0; g < nfield; g++) {
       if (!p->rows[f][g]) continue;
-      RowsSelect(p->rows[f][g], free[f].count, patch);
+      RowsSelect(p->rows[f][g], count, patch);
       RowsSubtract(p->rows[f][g], n[f], n[g], &free[g], &field[g], x + field[g].x0, p->u + at[f]);
     }
   }
@@ -135,10 +137,10 @@ static void FieldsBatch(FieldsPlan *p, PatchFDPatchOp operation, const PetscInt 
     for (PetscInt f = 0; f < nfield; f++) Scatter(&free[f], n[f], 1, p->u + at[f], 0, &field[f].box, r + field[f].x0);
     return;
   }
-  if (p->dense) FieldsDense(p, free[0].count, patch, at[nfield]);
-  else if (p->schur) SchurSolve(p->schur, free[0].count, patch, n, at, p->u);
+  if (p->dense) FieldsDense(p, count, patch, at[nfield]);
+  else if (p->schur) SchurSolve(p->schur, count, patch, n, at, p->u);
   else
-    for (PetscInt f = 0; f < nfield; f++) SeparableSolve(p->fd[f], free[f].count, patch, p->u + at[f]);
+    for (PetscInt f = 0; f < nfield; f++) SeparableSolve(p->fd[f], count, patch, p->u + at[f]);
   for (PetscInt f = 0; f < nfield; f++) Scatter(&free[f], n[f], omega, p->u + at[f], 1, &field[f].box, x + field[f].x0);
 }
 

@@ -180,6 +180,14 @@ typedef struct {
   PetscBool full;                 /* all of them, in all lanes */
 } Batch;
 
+/* `count` patches that are given by their numbers */
+static inline void BatchPlace(Batch *b, int count, const PatchFDPatches *const dir[3], const PetscInt patch[3][VL])
+{
+  b->count = count;
+  for (int d = 0; d < 3; d++)
+    for (int l = 0; l < count; l++) b->first[d][l] = dir[d]->first[patch[d][l]];
+}
+
 static inline void BatchClip(Batch *b, const PetscInt n[3], const PatchFDRange range)
 {
   int partial = b->count < VL;

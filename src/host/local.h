@@ -87,8 +87,8 @@ static inline void LocalSkipRows(LocalPatches *q)
   }
 }
 
-/* the next batch of patches, and where they begin in each field; its count is 0 behind the last */
-static void LocalNextBatch(const LocalPlan *p, LocalPatches *patches, Batch next[], PetscInt patch[3][VL])
+/* the next batch of patches; how many, 0 behind the last */
+static int LocalNextBatch(LocalPatches *patches, PetscInt patch[3][VL])
 {
   LocalPatches q = *patches; /* in registers */
   int          count;
@@ -98,18 +98,14 @@ static void LocalNextBatch(const LocalPlan *p, LocalPatches *patches, Batch next
     q.at[0] += q.step;
     LocalSkipRows(&q);
   }
-  for (PetscInt f = 0; f < p->desc.nfield; f++) {
-    next[f].count = count;
-    for (int d = 0; d < 3; d++)
-      for (int l = 0; l < count; l++) next[f].first[d][l] = p->desc.field[f].dir[d]->first[patch[d][l]];
-  }
   *patches = q;
+  return count;
 }
 
-static void LocalBatch(LocalPlan *p, PatchFDPatchOp operation, const PetscInt patch[3][VL], Batch free[], REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
+static void LocalBatch(LocalPlan *p, PatchFDPatchOp operation, int count, const PetscInt patch[3][VL], REAL omega, PetscBool zero, REAL *x, const REAL *b, REAL *r)
 {
-  if (p->fields) FieldsBatch(p->fields, operation, patch, free, omega, zero, x, b, r);
-  else SeparableBatch(p->separable, operation, patch, free, omega, zero, x, b, r);
+  if (p->fields) FieldsBatch(p->fields, operation, count, patch, omega, zero, x, b, r);
+  else SeparableBatch(p->separable, operation, count, patch, omega, zero, x, b, r);
 }
 
 static PetscLogDouble LocalFlops(const LocalPlan *p, PatchFDPatchOp operation, const PetscInt patch[3][VL], PetscBool zero)
@@ -123,19 +119,19 @@ static PetscLogDouble LocalFlops(const LocalPlan *p, PatchFDPatchOp operation, c
 /* all patches of such runs: they have the same size */
 static PetscErrorCode LocalRuns(LocalPlan *p, PatchFDPatchOp operation, LocalPatches *q, PetscReal omega, PetscBool zero, void *x, const void *b, void *r)
 {
-  Batch          batch[PATCHFD_MAX_FIELDS];
   PetscInt       patch[3][VL];
   PetscInt64     total = 0;
+  int            count;
   PetscLogDouble flops = 0;
 
   PetscFunctionBegin;
   q->at[1] = q->at[2] = 0;
   q->at[0]            = LocalRowStart(q);
   LocalSkipRows(q);
-  for (LocalNextBatch(p, q, batch, patch); batch[0].count; LocalNextBatch(p, q, batch, patch)) {
-    LocalBatch(p, operation, (const PetscInt(*)[VL])patch, batch, (REAL)omega, zero, (REAL *)x, (const REAL *)b, (REAL *)r);
+  while ((count = LocalNextBatch(q, patch))) {
+    LocalBatch(p, operation, count, (const PetscInt(*)[VL])patch, (REAL)omega, zero, (REAL *)x, (const REAL *)b, (REAL *)r);
     if (!total) flops = LocalFlops(p, operation, (const PetscInt(*)[VL])patch, zero);
-    total += batch[0].count;
+    total += count;
   }
   PetscCall(PetscLogFlops((PetscLogDouble)total * flops));
   PetscFunctionReturn(PETSC_SUCCESS);
