@@ -32,12 +32,20 @@ typedef struct {
   const V    *v;
 } Coef;
 
-/* memory aligned for V: *base is what to free */
+/* memory aligned for V: *base is what to free.  That of large arrays, all of which is written later, is not touched */
+static PetscErrorCode VMallocUntouched(size_t n, V **p, void **base)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc((n + 1) * sizeof(V), base));
+  *p = (V *)(((uintptr_t)*base + sizeof(V) - 1) & ~(uintptr_t)(sizeof(V) - 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode VMalloc(size_t n, V **p, void **base)
 {
   PetscFunctionBegin;
-  PetscCall(PetscCalloc((n + 1) * sizeof(V), base));
-  *p = (V *)(((uintptr_t)*base + sizeof(V) - 1) & ~(uintptr_t)(sizeof(V) - 1));
+  PetscCall(VMallocUntouched(n, p, base));
+  PetscCall(PetscArrayzero(*p, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
