@@ -125,21 +125,22 @@ static PetscErrorCode PointsEvaluate(DM dm, const PatchFDRange cells, PetscInt n
   PatchFDPointwise   pointwise = {f, ctx};
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
   PatchFDKernels     kern;
-  PetscReal         *value;
+  const PetscBool    same      = (PetscBool)(n * count == size); /* no diagonals, which become matrices */
+  PetscReal         *value     = NULL;
   PetscScalar       *array;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n * count, &value));
   PetscCall(DMBoxFieldPointsCreateGauss(dm, DMBoxNumGauss(dm), PETSC_TRUE, field));
-  PetscCall(PatchFDHostPointValues(dm->dim, field, cells, PatchFDHostPointwise, &pointwise, n, value));
-  PetscCall(DMBoxFieldPointsDestroy(dm, field));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   PetscCall(VecCreate(PETSC_COMM_SELF, v));
   PetscCall(VecSetSizes(*v, (PetscInt)size, (PetscInt)size));
   PetscCall(VecSetType(*v, PetscMemTypeDevice(kern->memtype) ? VECCUDA : VECSTANDARD));
   PetscCall(VecGetArrayWrite(*v, &array));
-  PetscCall((*PatchFDCellKernelsHost.tensors)(dm->dim, count, 1, 1, n, value, array));
+  if (!same) PetscCall(PetscMalloc1(n * count, &value));
+  PetscCall(PatchFDHostPointValues(dm->dim, field, cells, PatchFDHostPointwise, &pointwise, n, same ? array : value));
+  if (!same) PetscCall((*PatchFDCellKernelsHost.tensors)(dm->dim, count, 1, 1, n, value, array));
   PetscCall(VecRestoreArrayWrite(*v, &array));
+  PetscCall(DMBoxFieldPointsDestroy(dm, field));
   PetscCall(PetscFree(value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

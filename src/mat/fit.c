@@ -189,7 +189,7 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   PetscFunctionBegin;
   PetscCall(PetscNew(fit));
   FitMesh(m, l, &mesh);
-  PetscCall(FitOperator(m, kern, &mesh, &plan));
+  if (!exact) PetscCall(FitOperator(m, kern, &mesh, &plan));
   PetscCall(PatchFDHostFitCreate(&mesh, (PetscBool)(shared || exact), &box->field[0].local, &(*fit)->desc));
   (*fit)->desc.residuals = MatBoxFitTakesResiduals(m, kern);
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, (*fit)->desc.read);
@@ -198,7 +198,7 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   if (!exact && l->rule.lanczos) PetscCall(FitSteps(*fit, kern, plan, &l->rule));
   PetscCall(FitExact(m, *fit, kern, l->rule.rows));
   if (box->halo && (*fit)->desc.residuals) (*fit)->whole = plan;
-  else if (box->halo) PetscCall(kern->operatordestroy(&plan));
+  else if (box->halo && !exact) PetscCall(kern->operatordestroy(&plan));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
