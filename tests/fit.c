@@ -643,7 +643,7 @@ static PetscErrorCode TestPacked(void)
 /* the iterations after changes are those of a solver that is new */
 static PetscErrorCode TestUpdate(void)
 {
-  Problem   p = {.name = "contrast", .value = 1e3}, q = {.name = "check", .value = 1e3};
+  Problem   p = {.name = "contrast", .kind = CONTRAST, .value = 1e3}, q = {.name = "check", .kind = CHECK, .value = 1e3};
   DM        dm;
   KSP       ksp;
   PC        pc;

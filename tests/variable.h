@@ -5,10 +5,14 @@
 #pragma once
 #include <petscpatchfd.h>
 
+typedef enum { CONSTANT, SMOOTH, CONTRAST, CHECK, FINECHECK, RANDOM, CIRCLE, TENSOR, SINE1, SINE2, KERSHAW, ANNULUS, GRADED, ASPECT, SHEAR, MIX, BENT, OTHER } ProblemKind;
+static const char *const problems[] = {"const", "smooth", "contrast", "check", "finecheck", "random", "circle", "tensor", "sine1", "sine2", "kershaw", "annulus", "graded", "aspect", "shear", "mix", "bent"};
+
 typedef struct {
-  char      name[32];
-  PetscReal value, angle;
-  PetscInt  cells; /* of the finest mesh, in each direction */
+  char        name[32];
+  ProblemKind kind;
+  PetscReal   value, angle;
+  PetscInt    cells; /* of the finest mesh, in each direction */
 } Problem;
 
 static PetscReal Waves(PetscInt dim, PetscReal frequency, const PetscReal x[])
@@ -50,16 +54,16 @@ static PetscErrorCode Map(PetscInt dim, PETSC_UNUSED PetscReal time, const Petsc
   PetscReal      shift = 0;
 
   PetscFunctionBeginUser;
-  if (!strcmp(p->name, "sine2")) shift = p->value * Waves(dim, 2, x);
-  if (!strcmp(p->name, "sine1")) shift = p->value * Waves(dim, 1, x);
-  if (!strcmp(p->name, "mix") || !strcmp(p->name, "bent")) shift = 0.08 * Waves(dim, 2, x);
+  if (p->kind == SINE2) shift = p->value * Waves(dim, 2, x);
+  if (p->kind == SINE1) shift = p->value * Waves(dim, 1, x);
+  if (p->kind == MIX || p->kind == BENT) shift = 0.08 * Waves(dim, 2, x);
   for (PetscInt d = 0; d < dim; d++) y[d] = x[d] + shift;
-  if (!strcmp(p->name, "kershaw"))
+  if (p->kind == KERSHAW)
     for (PetscInt d = 1; d < dim; d++) y[d] = Kershaw(p->value, x[0], x[d]);
-  if (!strcmp(p->name, "graded")) y[dim - 1] = (PetscPowReal(p->value, x[dim - 1]) - 1) / (p->value - 1);
-  if (!strcmp(p->name, "aspect")) y[dim - 1] = x[dim - 1] / p->value;
-  if (!strcmp(p->name, "shear")) y[0] = x[0] + p->value * x[1];
-  if (!strcmp(p->name, "annulus")) {
+  if (p->kind == GRADED) y[dim - 1] = (PetscPowReal(p->value, x[dim - 1]) - 1) / (p->value - 1);
+  if (p->kind == ASPECT) y[dim - 1] = x[dim - 1] / p->value;
+  if (p->kind == SHEAR) y[0] = x[0] + p->value * x[1];
+  if (p->kind == ANNULUS) {
     const PetscReal r = p->value + (1 - p->value) * x[0], angle = 0.5 * PETSC_PI * x[1];
 
     y[0] = r * PetscCosReal(angle);
@@ -116,22 +120,23 @@ static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, co
 
   PetscFunctionBeginUser;
   K[0] = 1;
+  if (p->kind == CONSTANT) PetscFunctionReturn(PETSC_SUCCESS);
   for (PetscInt d = 0; d < dim; d++) blocks += PetscMin(3, (PetscInt)(4 * x[d] + 1e-9)); /* coarse meshes have points where blocks meet */
   for (PetscInt d = 0; d < dim; d++) parity += (PetscInt)((PetscReal)p->cells * x[d]);
-  if (!strcmp(p->name, "smooth")) K[0] = 1 + p->value * Waves(dim, 2, x);
-  if (!strcmp(p->name, "contrast") || !strcmp(p->name, "bent")) K[0] = PetscPowReal(p->value, 0.5 * (1 + Waves(dim, 2, x) * PetscCosReal(PETSC_PI * x[0])));
-  if (!strcmp(p->name, "check") && blocks % 2) K[0] = p->value;
-  if (!strcmp(p->name, "finecheck") && parity % 2) K[0] = p->value;
-  if (!strcmp(p->name, "random")) K[0] = PetscPowReal(p->value, CellNoise(dim, p->cells, x));
-  if (!strcmp(p->name, "circle")) {
+  if (p->kind == SMOOTH) K[0] = 1 + p->value * Waves(dim, 2, x);
+  if (p->kind == CONTRAST || p->kind == BENT) K[0] = PetscPowReal(p->value, 0.5 * (1 + Waves(dim, 2, x) * PetscCosReal(PETSC_PI * x[0])));
+  if (p->kind == CHECK && blocks % 2) K[0] = p->value;
+  if (p->kind == FINECHECK && parity % 2) K[0] = p->value;
+  if (p->kind == RANDOM) K[0] = PetscPowReal(p->value, CellNoise(dim, p->cells, x));
+  if (p->kind == CIRCLE) {
     const PetscReal centre[3] = {0.46, 0.53, 0.49};
     PetscReal       square    = 0;
 
     for (PetscInt d = 0; d < dim; d++) square += PetscSqr(x[d] - centre[d]);
     if (square < PetscSqr(0.31)) K[0] = p->value;
   }
-  if (!strcmp(p->name, "tensor")) Rotated(dim, p, K);
-  if (!strcmp(p->name, "mix")) {
+  if (p->kind == TENSOR) Rotated(dim, p, K);
+  if (p->kind == MIX) {
     Inverse(dim, x, y);
     K[0] = PetscPowReal(p->value, 0.5 * (1 + Waves(dim, 2, y)));
   }
@@ -142,7 +147,7 @@ static PetscErrorCode Conductivity(PetscInt dim, PETSC_UNUSED PetscReal time, co
 static PetscErrorCode SetConductivity(PetscInt dim, Problem *p, DM dm)
 {
   PetscFunctionBeginUser;
-  PetscCall(DMBoxSetDiffusionFunction(dm, strcmp(p->name, "tensor") ? 1 : dim * (dim + 1) / 2, Conductivity, NULL, p));
+  PetscCall(DMBoxSetDiffusionFunction(dm, p->kind != TENSOR ? 1 : dim * (dim + 1) / 2, Conductivity, NULL, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -176,5 +181,7 @@ static PetscErrorCode SetProblem(const char name[], Problem *p)
     if (angle) p->angle = strtod(angle + 1, NULL);
     *colon = 0;
   }
+  p->kind = CONSTANT;
+  while (p->kind < OTHER && strcmp(p->name, problems[p->kind])) p->kind++;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -6,7 +6,6 @@
   with X_l = D in direction l and B in the others: products of small matrices with n^2 rows, for the pairs (i_d, j_d), direction by direction; the last, direction 0, is one for all terms with
   the same matrices there.  In double precision.
 */
-#include "cell.h"
 #include "lanes.h"
 
 PetscErrorCode PatchFDCellMatricesCreate(const PatchFDPoints *points, PatchFDCellMatrices *m)
@@ -20,9 +19,9 @@ PetscErrorCode PatchFDCellMatricesCreate(const PatchFDPoints *points, PatchFDCel
   n       = m->geometry.rule.nodes;
   c       = m->geometry.rule.points;
   m->size = PetscPowInt(n, points->dim);
-  room    = LANES * PetscPowInt(PetscMax(c, n * n), points->dim);
-  PetscCall(PetscMalloc7(4 * n * n * c, &m->pair, LANES * m->geometry.npoint * m->geometry.nfactor, &m->factor, room, &m->work[0], room, &m->work[1], LANES * c * PetscPowInt(n * n, points->dim - 1), &m->sum,
-                         LANES * m->size * m->size, &m->E, m->size * m->size, &m->place));
+  room    = PetscPowInt(PetscMax(c, n * n), points->dim);
+  PetscCall(PetscMalloc7(4 * n * n * c, &m->pair, m->geometry.npoint * m->geometry.nfactor, &m->factor, room, &m->work[0], room, &m->work[1], c * PetscPowInt(n * n, points->dim - 1), &m->sum, m->size * m->size,
+                         &m->E, m->size * m->size, &m->place));
   for (PetscInt t = 0; t < 4; t++) {
     const PetscReal *X = t / 2 ? m->geometry.rule.D : m->geometry.rule.B, *Y = t % 2 ? m->geometry.rule.D : m->geometry.rule.B;
 
@@ -43,25 +42,32 @@ PetscErrorCode PatchFDCellMatricesDestroy(PatchFDCellMatrices *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* x += y, n numbers in all lanes */
+static void LaneAdd(PetscInt n, const Lanes y[], Lanes x[])
+{
+  for (PetscInt i = 0; i < n; i++)
+    for (int l = 0; l < LANES; l++) x[i][l] += y[i][l];
+}
+
 /* sum += what factor number f makes of the pairs of the last directions, those of derivatives (or the value) l and r of row and column; the points of direction 0 remain */
 static void AddTerm(PatchFDCellMatrices *m, PetscInt f, PetscInt l, PetscInt r)
 {
   const PetscInt dim = m->geometry.p->dim, n = m->geometry.rule.nodes, c = m->geometry.rule.points, nfactor = m->geometry.nfactor;
-  PetscReal     *in = m->work[0], *out = m->work[1];
-  PetscInt       outer = 1, inner = LANES * PetscPowInt(c, dim - 1);
+  Lanes         *in = m->work[0], *out = m->work[1];
+  PetscInt       outer = 1, inner = PetscPowInt(c, dim - 1);
 
   for (PetscInt q = 0; q < m->geometry.npoint; q++)
-    for (int lane = 0; lane < LANES; lane++) in[q * LANES + lane] = m->factor[(q * nfactor + f) * LANES + lane];
+    for (int lane = 0; lane < LANES; lane++) in[q][lane] = m->factor[q * nfactor + f][lane];
   for (PetscInt d = dim - 1; d > 0; d--) {
-    PetscReal *swap = in;
+    Lanes *swap = in;
 
-    Contract(outer, n * n, c, inner, m->pair + (2 * (l == d) + (r == d)) * n * n * c, c, 1, in, out);
+    LaneContract(outer, n * n, c, inner, m->pair + (2 * (l == d) + (r == d)) * n * n * c, c, 1, (const Lanes *)in, out);
     outer *= n * n;
     inner /= c;
     in  = out;
     out = swap;
   }
-  for (PetscInt i = 0; i < outer * c * LANES; i++) m->sum[i] += in[i];
+  LaneAdd(outer * c, (const Lanes *)in, m->sum);
 }
 
 /* the terms with so many derivatives in direction 0; with one it is that of the row, and the transposed matrix is added, too */
@@ -69,10 +75,11 @@ static void AddTerms(PatchFDCellMatrices *m, PetscInt derivatives)
 {
   const PatchFDPoints *p   = m->geometry.p;
   const PetscInt       dim = p->dim, n = m->geometry.rule.nodes, c = m->geometry.rule.points, size = m->size, outer = PetscPowInt(n * n, dim - 1);
-  const PetscReal     *x = m->work[0];
+  const Lanes         *x = (const Lanes *)m->work[0];
   PetscInt             f = 0;
 
-  for (PetscInt i = 0; i < outer * c * LANES; i++) m->sum[i] = 0;
+  for (PetscInt i = 0; i < outer * c; i++)
+    for (int lane = 0; lane < LANES; lane++) m->sum[i][lane] = 0;
   for (PetscInt l = 0; l <= dim; l++) {
     for (PetscInt r = l; r <= dim; r++) { /* dim is the value */
       if (l == dim ? !p->shift : (r == dim || !p->nkappa)) continue;
@@ -81,20 +88,16 @@ static void AddTerms(PatchFDCellMatrices *m, PetscInt derivatives)
       f++;
     }
   }
-  Contract(outer, n * n, c, LANES, m->pair + (derivatives == 2 ? 3 : 2 * derivatives) * n * n * c, c, 1, m->sum, m->work[0]);
-  for (PetscInt i = 0; i < LANES * size * size; i++) m->E[i] += x[i];
-  for (PetscInt i = 0; i < size * size && derivatives == 1; i++) {
-    const PetscInt transposed = m->place[i % size * size + i / size];
-
-    for (int lane = 0; lane < LANES; lane++) m->E[m->place[i] * LANES + lane] += x[transposed * LANES + lane];
-  }
+  LaneContract(outer, n * n, c, 1, m->pair + (derivatives == 2 ? 3 : 2 * derivatives) * n * n * c, c, 1, (const Lanes *)m->sum, m->work[0]);
+  LaneAdd(size * size, x, m->E);
+  for (PetscInt i = 0; i < size * size && derivatives == 1; i++) LaneAdd(1, x + m->place[i % size * size + i / size], m->E + m->place[i]);
 }
 
 PetscErrorCode PatchFDCellMatricesGet(PatchFDCellMatrices *m, PetscCount first)
 {
   PetscFunctionBegin;
   PetscCall(PatchFDGeometryCells(&m->geometry, first, m->factor));
-  PetscCall(PetscArrayzero(m->E, LANES * m->size * m->size));
+  PetscCall(PetscArrayzero(m->E, m->size * m->size));
   for (PetscInt derivatives = 0; derivatives <= (m->geometry.p->nkappa ? 2 : 0); derivatives++) AddTerms(m, derivatives);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -108,7 +111,7 @@ PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *points, PetscReal E[
   for (PetscCount first = 0; first < points->ncells; first += LANES) {
     PetscCall(PatchFDCellMatricesGet(&m, first));
     for (PetscCount l = 0; l < LANES && first + l < points->ncells; l++)
-      for (PetscInt i = 0; i < m.size * m.size; i++) *E++ = m.E[m.place[i] * LANES + l];
+      for (PetscInt i = 0; i < m.size * m.size; i++) *E++ = m.E[m.place[i]][l];
   }
   PetscCall(PatchFDCellMatricesDestroy(&m));
   PetscFunctionReturn(PETSC_SUCCESS);

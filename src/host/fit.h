@@ -6,7 +6,6 @@
 #include "fitfactor.h"
 #include "operator.h"
 #include <math.h>
-#include <patchfd/private/fit.h>
 
 typedef struct {
   PetscCount first; /* patches first .. first + count - 1 */
@@ -16,8 +15,13 @@ typedef struct {
   Coef       record[3];
   const V   *g;
   PetscBool  exact;
-  V         *factor, *rows; /* then; fitexact.h */
+  V         *factor, *rows; /* then; fitfactor.h */
+  const FitBoundary *boundary;
 } FitBatch;
+
+enum {
+  FIT_KINDS = PATCHFD_FIT_MAX_KINDS * PATCHFD_FIT_MAX_KINDS * PATCHFD_FIT_MAX_KINDS
+};
 
 typedef struct {
   PatchFDFit *desc;
@@ -31,6 +35,7 @@ typedef struct {
   PetscReal  *a, *b;       /* of conjugate gradients on a group, [steps][patches] */
   V         *u, *v, *p, *q, *scale, *St;
   void      *base, *lanesbase, *exactbase;
+  FitBoundary *boundary; /* [FIT_KINDS], where patches are exact */
   V         *nodes;       /* of the cells of a batch, where there are rows */
   void      *nodesbase;
 } FitPlan;
@@ -44,6 +49,8 @@ static PetscErrorCode FitResetGroups(FitPlan *p)
   PetscCall(PetscFree(p->lanesbase));
   PetscCall(PetscFree(p->exactbase));
   PetscCall(PetscFree(p->nodesbase));
+  for (int i = 0; i < FIT_KINDS && p->boundary; i++) PetscCall(PetscFree2(p->boundary[i].at, p->boundary[i].node));
+  PetscCall(PetscFree(p->boundary));
   p->nbatch = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -2,16 +2,13 @@
 #pragma once
 #include "fit.h"
 
-static void FitLines(const PatchFDFit *fit, const FitBatch *b, FitLine line[3])
+/* what all patches of these kinds have in common */
+static PetscInt FitKindNumber(const PetscInt kind[3])
 {
-  for (int d = 0; d < 3; d++) {
-    const PatchFDFitKind *kind = &fit->kind[d][b->run->kind[d]];
-
-    FitLineSet(d < fit->dim ? fit->degree : 0, kind->ncells, kind->n, kind->lower, &line[d]);
-  }
+  return (kind[2] * PATCHFD_FIT_MAX_KINDS + kind[1]) * PATCHFD_FIT_MAX_KINDS + kind[0];
 }
 
-/* room for what exact batches have */
+/* room for what exact batches have; it is not touched here, but for batches that are not full */
 static PetscErrorCode FitExactMalloc(FitPlan *p, PetscBool rows)
 {
   const PetscLogDouble limit = 64.0 * 1073741824.0;
@@ -19,213 +16,279 @@ static PetscErrorCode FitExactMalloc(FitPlan *p, PetscBool rows)
   V                   *v    = NULL;
 
   PetscFunctionBegin;
+  PetscCall(PetscCalloc1(FIT_KINDS, &p->boundary));
   for (int allocated = 0; allocated < 2; allocated++) {
     for (PetscCount i = 0; i < p->nbatch; i++) {
-      FitBatch *b = &p->batch[i];
-      FitLine   line[3];
-      size_t    factor, row = 1, all = 1;
+      FitBatch    *b = &p->batch[i];
+      FitBoundary *s = &p->boundary[FitKindNumber(b->run->kind)];
+      size_t       factor, row;
 
       if (!b->exact) continue;
-      FitLines(p->desc, b, line);
-      factor = (size_t)FitTriangle(line[0].n * line[1].n * line[2].n);
-      for (int d = 0; d < 3; d++) {
-        row *= (size_t)line[d].before[line[d].n];
-        all *= (size_t)line[d].nodes;
+      if (!s->at) PetscCall(FitBoundaryCreate(p->desc, b->run->kind, s));
+      factor = (size_t)FitTriangle(s->size);
+      row    = rows ? (size_t)s->at[s->size] : 0;
+      nodes  = PetscMax(nodes, (size_t)s->nodes[0] * (size_t)s->nodes[1] * (size_t)s->nodes[2]);
+      if (!allocated) {
+        size += factor + row;
+        continue;
       }
-      if (allocated) {
-        b->factor = v;
-        b->rows   = rows ? v + factor : NULL;
-        v += factor + (rows ? row : 0);
-      } else size += factor + (rows ? row : 0);
-      nodes = PetscMax(nodes, all);
+      b->boundary = s;
+      b->factor   = v;
+      b->rows     = rows ? v + factor : NULL;
+      v += factor + row;
+      if (b->count < VL) PetscCall(PetscArrayzero(b->factor, factor + row));
     }
     if (!allocated) {
       PetscCheck((PetscLogDouble)size * (PetscLogDouble)sizeof(V) <= limit, PETSC_COMM_SELF, PETSC_ERR_MEM, "-pc_patchfd_fit_exact: the exact solvers of the patches take %.3g GiB; allowed are %g",
                  (PetscLogDouble)size * (PetscLogDouble)sizeof(V) / 1073741824.0, limit / 1073741824.0);
-      PetscCall(VMalloc(size, &v, &p->exactbase));
+      PetscCall(VMallocUntouched(size, &v, &p->exactbase));
     }
   }
   if (rows) PetscCall(VMalloc(nodes, &p->nodes, &p->nodesbase));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* What set-up knows of the exact patches: which one begins in a cell of the fit (or -1), its batch, where its triangle is, and where entries of cells go in patches of all kinds */
+/* ---- set-up ---- */
+
+/* an entry of the lower triangle of a cell's matrix, and where it goes in a patch: in its triangle and, behind that, its rows */
 typedef struct {
-  PetscCount *patch, *batch, *at;
-  double     *triangle;
-  FitPlace   *places[PATCHFD_FIT_MAX_KINDS * PATCHFD_FIT_MAX_KINDS * PATCHFD_FIT_MAX_KINDS][8];
-  PetscInt    nplaces[PATCHFD_FIT_MAX_KINDS * PATCHFD_FIT_MAX_KINDS * PATCHFD_FIT_MAX_KINDS][8];
+  PetscInt from, to;
+} FitPlace;
+
+/* the exact patches of a run, one after another: the next one, its batch, and the triangles of this batch, PATCHFD_LANES patches at a time */
+typedef struct {
+  const PatchFDFitRun *run;
+  PetscCount           next;
+  FitBatch            *batch;
+  PatchFDLanes        *triangle;
+} FitCursor;
+
+/*
+  Cells are visited in their order, and a patch is summed up when its last cell is there, while its first ones still are: so matrices of cells are those of two layers and stay in a cache.  All
+  patches of a run come in the order of their cells
+*/
+typedef struct {
+  PatchFDCellMatrices cells;
+  PetscInt            size;   /* of the lower triangle of a cell's matrix */
+  PetscCount          layer, ring, done; /* cells of a layer; matrices at hand, that of cell c is number c % ring; cells visited */
+  PetscReal          *E;
+  PetscBool          *wanted; /* groups of PATCHFD_LANES cells of which exact patches have some */
+  PetscReal          *sum;    /* of a patch: its triangle and its rows */
+  PetscInt            ncursor;
+  FitCursor          *cursor;
+  FitPlace           *places[FIT_KINDS][8];
+  PetscInt            nplaces[FIT_KINDS][8];
 } FitExactMaker;
 
-static PetscErrorCode FitExactMakerCreate(const FitPlan *p, FitExactMaker *m)
+/* the cells of patch q: the first one, and how many there are in each direction */
+static void FitPatchCells(const PatchFDFit *fit, const FitBatch *b, PetscCount q, PetscInt low[3], PetscInt n[3])
+{
+  for (int d = 0; d < 3; d++) {
+    low[d] = PatchFDFitLineOf(fit, fit->number[q], d)->cell;
+    n[d]   = fit->kind[d][b->run->kind[d]].ncells;
+  }
+}
+
+/* wants the cells of all patches of a batch */
+static void FitExactWant(const FitPlan *p, const FitBatch *b, FitExactMaker *m)
+{
+  for (PetscCount q = b->first; q < b->first + b->count; q++) {
+    PetscInt low[3], n[3];
+
+    FitPatchCells(p->desc, b, q, low, n);
+    for (PetscInt o = 0; o < n[0] * n[1] * n[2]; o++) {
+      const PetscInt offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]};
+
+      m->wanted[PatchFDFitCellNumber(p->desc, low, offset) / PATCHFD_LANES] = PETSC_TRUE;
+    }
+  }
+}
+
+static PetscErrorCode FitExactMakerCreate(FitPlan *p, const PatchFDPoints *points, FitExactMaker *m)
 {
   const PatchFDFit *fit    = p->desc;
-  const PetscInt    none[3] = {0, 0, 0};
-  const PetscCount  ncells = PatchFDRangeSize(fit->cells);
-  PetscCount        size   = 0;
+  const PetscCount  ncells = PatchFDRangeSize(fit->cells), groups = (ncells + PATCHFD_LANES - 1) / PATCHFD_LANES;
+  PetscInt          room   = 0;
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(m, sizeof(*m)));
-  PetscCall(PetscMalloc3(ncells, &m->patch, fit->npatch, &m->batch, fit->npatch, &m->at));
-  for (PetscCount i = 0; i < ncells; i++) m->patch[i] = -1;
+  PetscCall(PatchFDCellMatricesCreate(points, &m->cells));
+  m->size  = FitTriangle(m->cells.size);
+  m->layer = (PetscCount)(fit->cells[0][1] - fit->cells[0][0]) * (fit->cells[1][1] - fit->cells[1][0]);
+  m->ring  = PetscMin((2 * m->layer + PATCHFD_LANES - 1) / PATCHFD_LANES + 1, groups) * PATCHFD_LANES;
+  PetscCall(PetscMalloc1(m->ring * m->size, &m->E));
+  PetscCall(PetscCalloc1(groups, &m->wanted));
+  PetscCall(PetscMalloc1(fit->runs[fit->ngroup], &m->cursor));
   for (PetscCount i = 0; i < p->nbatch; i++) {
-    const FitBatch *b = &p->batch[i];
+    FitBatch *b = &p->batch[i];
 
-    for (PetscCount q = b->first; q < b->first + b->count && b->exact; q++) {
-      PetscInt cell[3];
-
-      for (int d = 0; d < 3; d++) cell[d] = PatchFDFitLineOf(fit, fit->number[q], d)->cell;
-      m->patch[PatchFDFitCellNumber(fit, cell, none)] = q;
-      m->batch[q]                                     = i;
-      m->at[q]                                        = size;
-      size += FitTriangle(b->run->n[0] * b->run->n[1] * b->run->n[2]);
-    }
+    if (!b->exact) continue;
+    FitExactWant(p, b, m);
+    room = PetscMax(room, FitTriangle(b->boundary->size) + b->boundary->at[b->boundary->size]);
+    if (b->first > b->run->first) continue;
+    m->cursor[m->ncursor] = (FitCursor){.run = b->run, .next = b->first, .batch = b};
+    PetscCall(PetscMalloc1((VL + PATCHFD_LANES - 1) / PATCHFD_LANES * FitTriangle(b->boundary->size), &m->cursor[m->ncursor++].triangle));
   }
-  PetscCall(PetscCalloc1(size, &m->triangle));
+  PetscCall(PetscMalloc1(room, &m->sum));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode FitExactMakerDestroy(FitExactMaker *m)
 {
   PetscFunctionBegin;
-  PetscCall(PetscFree3(m->patch, m->batch, m->at));
-  PetscCall(PetscFree(m->triangle));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(m->places); i++)
+  PetscCall(PatchFDCellMatricesDestroy(&m->cells));
+  for (PetscInt i = 0; i < m->ncursor; i++) PetscCall(PetscFree(m->cursor[i].triangle));
+  PetscCall(PetscFree(m->cursor));
+  PetscCall(PetscFree(m->E));
+  PetscCall(PetscFree(m->wanted));
+  PetscCall(PetscFree(m->sum));
+  for (int i = 0; i < FIT_KINDS; i++)
     for (int o = 0; o < 8; o++) PetscCall(PetscFree(m->places[i][o]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the exact patch that has a cell as its cell number `corner`, or -1 */
-static PetscCount FitPatchOfCell(const FitPlan *p, const FitExactMaker *m, const PetscInt cell[3], int corner)
+/* all entries of the matrix of the cell number `corner` of a patch that go anywhere */
+static PetscErrorCode FitPlaces(const PatchFDFit *fit, const FitBoundary *boundary, PetscInt corner, PetscBool rows, PetscInt size, FitPlace **places, PetscInt *count)
 {
-  const PatchFDFit *fit  = p->desc;
-  const PetscInt offset[3] = {corner & 1, corner >> 1 & 1, corner >> 2};
-  PetscCount     number    = 0;
-
-  for (int d = 2; d >= 0; d--) {
-    if (cell[d] - offset[d] < fit->cells[d][0]) return -1;
-    number = number * (fit->cells[d][1] - fit->cells[d][0]) + cell[d] - offset[d] - fit->cells[d][0];
-  }
-  if (m->patch[number] < 0) return -1;
-  for (int d = 0; d < 3; d++)
-    if (offset[d] >= fit->kind[d][p->batch[m->batch[m->patch[number]]].run->kind[d]].ncells) return -1;
-  return m->patch[number];
-}
-
-/* the matrix of a cell, E[][PATCHFD_LANES], is added to those of a patch */
-static PetscErrorCode FitExactAdd(FitPlan *p, FitExactMaker *m, PetscCount patch, int corner, const PatchFDCellMatrices *cells, const PetscReal E[])
-{
-  const PatchFDFit *fit      = p->desc;
-  FitBatch         *b        = &p->batch[m->batch[patch]];
-  double           *triangle = m->triangle + m->at[patch];
-  REAL             *rows     = b->rows ? (REAL *)b->rows + (patch - b->first) : NULL;
-  PetscInt          kind     = 0;
-  const FitPlace   *place;
+  const PetscInt n = fit->degree + 1, offset[3] = {corner & 1, corner >> 1 & 1, corner >> 2};
 
   PetscFunctionBegin;
-  for (PetscInt d = 2; d >= 0; d--) kind = kind * PATCHFD_FIT_MAX_KINDS + b->run->kind[d];
-  if (!m->places[kind][corner]) {
-    const PetscInt offset[3] = {corner & 1, corner >> 1 & 1, corner >> 2};
-    FitLine        line[3];
+  *count = 0;
+  PetscCall(PetscMalloc1(size * size, places));
+  for (PetscInt e = 0; e < size * size; e++) {
+    const PetscInt at[2] = {e / size, e % size}; /* row and column */
+    PetscInt       node[2][3], to;
 
-    FitLines(fit, b, line);
-    PetscCall(PetscMalloc1(cells->size * cells->size, &m->places[kind][corner]));
-    m->nplaces[kind][corner] = FitPlaces(fit->dim, fit->degree, line, offset, cells->place, m->places[kind][corner]);
-  }
-  place = m->places[kind][corner];
-  for (PetscInt i = 0; i < m->nplaces[kind][corner]; i++) {
-    const PetscReal e = E[place[i].entry * PATCHFD_LANES];
-
-    if (place[i].triangle >= 0) triangle[place[i].triangle] += e;
-    if (rows) rows[place[i].row * VL] += (REAL)e;
+    for (int s = 0; s < 2; s++)
+      for (int d = 0; d < 3; d++) node[s][d] = d < fit->dim ? offset[d] * fit->degree + (d == 0 ? at[s] % n : (d == 1 ? at[s] / n % n : at[s] / n / n)) : 0;
+    to = FitEntry(boundary, node[0], node[1]);
+    if (to >= 0 && (rows || to < FitTriangle(boundary->size))) (*places)[(*count)++] = (FitPlace){.from = FitTriangle(PetscMax(at[0], at[1])) + PetscMin(at[0], at[1]), .to = to};
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* cells `first` .. of the fit are added to all exact patches that have them; their matrices are made if there is one */
-static PetscErrorCode FitExactAddCells(FitPlan *p, FitExactMaker *m, PetscCount first, PatchFDCellMatrices *cells)
+/* the factors of the patches of a batch from their triangles */
+static PetscErrorCode FitFactors(FitBatch *b, PatchFDLanes triangle[], PetscBool *regular)
 {
-  const PatchFDFit *fit   = p->desc;
-  PetscBool         known = PETSC_FALSE;
+  const PetscInt size = FitTriangle(b->boundary->size);
 
   PetscFunctionBegin;
-  for (PetscCount l = 0; l < PATCHFD_LANES && first + l < PatchFDRangeSize(fit->cells); l++) {
-    const PetscInt n[2] = {fit->cells[0][1] - fit->cells[0][0], fit->cells[1][1] - fit->cells[1][0]}, i = (PetscInt)(first + l);
-    const PetscInt cell[3] = {fit->cells[0][0] + i % n[0], fit->cells[1][0] + i / n[0] % n[1], fit->cells[2][0] + i / n[0] / n[1]};
+  for (int from = 0; from < b->count; from += PATCHFD_LANES, triangle += size) {
+    const int count = PetscMin(PATCHFD_LANES, b->count - from);
 
-    for (int corner = 0; corner < 8; corner++) {
-      const PetscCount patch = FitPatchOfCell(p, m, cell, corner);
+    PetscCall(PatchFDHostFactorTriangles(b->boundary->size, count, triangle, regular));
+    for (PetscInt i = 0; i < size; i++)
+      for (int l = 0; l < count; l++) b->factor[i][from + l] = (REAL)triangle[i][l];
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-      if (patch < 0) continue;
-      if (!known) PetscCall(PatchFDCellMatricesGet(cells, first));
-      known = PETSC_TRUE;
-      PetscCall(FitExactAdd(p, m, patch, corner, cells, cells->E + l));
-    }
+/* the next patch of a run */
+static PetscErrorCode FitExactPatch(const FitPlan *p, FitExactMaker *m, FitCursor *c, PetscBool *regular)
+{
+  FitBatch         *b        = c->batch;
+  const PetscInt    triangle = FitTriangle(b->boundary->size), size = triangle + (b->rows ? b->boundary->at[b->boundary->size] : 0), kind = FitKindNumber(b->run->kind);
+  const int         lane     = (int)(c->next - b->first);
+  PatchFDLanes     *out      = c->triangle + lane / PATCHFD_LANES * triangle;
+  PetscInt          low[3], n[3];
+
+  PetscFunctionBegin;
+  FitPatchCells(p->desc, b, c->next++, low, n);
+  PetscCall(PetscArrayzero(m->sum, size));
+  for (PetscInt o = 0; o < n[0] * n[1] * n[2]; o++) {
+    const PetscInt   offset[3] = {o % n[0], o / n[0] % n[1], o / n[0] / n[1]}, corner = offset[0] + 2 * offset[1] + 4 * offset[2];
+    const PetscReal *E         = m->E + PatchFDFitCellNumber(p->desc, low, offset) % m->ring * m->size;
+    const FitPlace  *place;
+
+    if (!m->places[kind][corner]) PetscCall(FitPlaces(p->desc, b->boundary, corner, (PetscBool)(b->rows != NULL), m->cells.size, &m->places[kind][corner], &m->nplaces[kind][corner]));
+    place = m->places[kind][corner];
+    for (PetscInt i = 0; i < m->nplaces[kind][corner]; i++) m->sum[place[i].to] += E[place[i].from];
+  }
+  for (PetscInt i = 0; i < triangle; i++) out[i][lane % PATCHFD_LANES] = m->sum[i];
+  for (PetscInt i = triangle; i < size; i++) ((REAL *)&b->rows[i - triangle])[lane] = (REAL)m->sum[i];
+  if (lane == b->count - 1) {
+    PetscCall(FitFactors(b, c->triangle, regular));
+    c->batch++;
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the matrices of cells up to number `end`, if they are wanted */
+static PetscErrorCode FitExactCells(FitExactMaker *m, PetscCount end)
+{
+  const PetscInt n = m->cells.size;
+
+  PetscFunctionBegin;
+  for (; m->done < end; m->done += PATCHFD_LANES) {
+    PetscReal *E = m->E + m->done % m->ring * m->size;
+
+    if (!m->wanted[m->done / PATCHFD_LANES]) continue;
+    PetscCall(PatchFDCellMatricesGet(&m->cells, m->done));
+    for (PetscInt i = 0; i < n; i++)
+      for (PetscInt j = 0; j <= i; j++, E++)
+        for (int l = 0; l < PATCHFD_LANES; l++) E[l * m->size] = m->cells.E[m->cells.place[i * n + j]][l];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode FitExact(void *plan, const PatchFDPoints *points, PetscBool rows)
 {
-  FitPlan            *p       = (FitPlan *)plan;
-  PetscBool           regular = PETSC_TRUE;
-  PatchFDCellMatrices cells;
-  FitExactMaker       m;
+  FitPlan          *p       = (FitPlan *)plan;
+  const PatchFDFit *fit     = p->desc;
+  PetscBool         regular = PETSC_TRUE;
+  FitExactMaker     m;
 
   PetscFunctionBegin;
   PetscCall(FitExactMalloc(p, rows));
-  PetscCall(FitExactMakerCreate(p, &m));
-  PetscCall(PatchFDCellMatricesCreate(points, &cells));
-  for (PetscCount first = 0; first < points->ncells; first += PATCHFD_LANES) PetscCall(FitExactAddCells(p, &m, first, &cells));
-  PetscCall(PatchFDCellMatricesDestroy(&cells));
-  for (PetscCount i = 0; i < p->nbatch; i++) {
-    const FitBatch *b = &p->batch[i];
-    const PetscInt *n = b->run->n, size = n[0] * n[1] * n[2];
+  PetscCall(FitExactMakerCreate(p, points, &m));
+  for (PetscInt layer = fit->cells[2][0]; layer < fit->cells[2][1]; layer++) {
+    PetscCall(FitExactCells(&m, m.layer * (layer + 1 - fit->cells[2][0])));
+    for (FitCursor *c = m.cursor; c < m.cursor + m.ncursor; c++) {
+      const PatchFDFitRun *run  = c->run;
+      const PetscInt       last = fit->kind[2][run->kind[2]].ncells - 1;
 
-    if (b->exact) PetscCall(FitFactors(size, b->count, m.triangle + m.at[b->first], b->factor, &regular));
+      while (c->next < run->first + run->count && PatchFDFitLineOf(fit, fit->number[c->next], 2)->cell + last <= layer) PetscCall(FitExactPatch(p, &m, c, &regular));
+    }
   }
   PetscCall(FitExactMakerDestroy(&m));
   PetscCheck(regular, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT, "The matrix of a patch is not positive definite");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- corrections ---- */
+
 /* all nodes of the cells of a batch; those that are fixed have columns of zeros, so that they are read as they are not */
-static void FitCellNodes(const FitPlan *p, const FitBatch *b, const FitLine line[3], Batch *nodes, PetscInt n[3])
+static void FitCellNodes(const FitPlan *p, const FitBatch *b, Batch *nodes)
 {
   nodes->count = b->count;
-  for (int d = 0; d < 3; d++) {
-    n[d] = line[d].nodes;
-    for (int l = 0; l < b->count; l++) nodes->first[d][l] = b->node[d][l] - line[d].lower;
-  }
-  BatchClip(nodes, n, p->desc->read);
+  for (int d = 0; d < 3; d++)
+    for (int l = 0; l < b->count; l++) nodes->first[d][l] = b->node[d][l] - b->boundary->lower[d];
+  BatchClip(nodes, b->boundary->nodes, p->desc->read);
 }
 
 static PetscErrorCode FitFused(void *plan, PetscInt group, PetscReal omega, PetscBool zero, const void *b, void *x)
 {
   FitPlan        *p     = (FitPlan *)plan;
   PetscLogDouble  flops = 0;
-  FitLine         line[3];
   Batch           nodes, all;
-  PetscInt        n[3], m[3];
+  PetscInt        n[3];
 
   PetscFunctionBegin;
   for (PetscCount i = p->at[group]; i < p->at[group + 1]; i++) {
-    const FitBatch *at = &p->batch[i];
-    PetscInt        size;
+    const FitBatch    *at = &p->batch[i];
+    const FitBoundary *s  = at->boundary;
 
     FitNodes(p, at, &nodes, n);
-    size = n[0] * n[1] * n[2];
-    FitLines(p->desc, at, line);
     Gather(&nodes, n, &p->desc->box, (const REAL *)b, p->u);
     if (!zero) {
-      FitCellNodes(p, at, line, &all, m);
-      Gather(&all, m, &p->desc->box, (const REAL *)x, p->nodes);
-      FitRowsSubtract(line, at->rows, p->nodes, p->u);
-      flops += 2.0 * at->count * line[0].before[n[0]] * line[1].before[n[1]] * line[2].before[n[2]];
+      FitCellNodes(p, at, &all);
+      Gather(&all, s->nodes, &p->desc->box, (const REAL *)x, p->nodes);
+      FitBoundarySubtract(s, at->rows, p->nodes, p->u);
+      flops += 2.0 * at->count * s->at[s->size];
     }
-    FitExactSolve(size, at->factor, p->u);
-    Scatter(&nodes, n, (REAL)omega, p->u, 1, &p->desc->box, (REAL *)x);
-    flops += 2.0 * at->count * size * size;
+    FitExactSolve(s->size, at->factor, p->u);
+    Scatter(&nodes, n, (REAL)omega, p->u, (REAL)(1 - omega), &p->desc->box, (REAL *)x);
+    flops += 2.0 * at->count * s->size * s->size;
   }
   PetscCall(PetscLogFlops(flops));
   PetscFunctionReturn(PETSC_SUCCESS);

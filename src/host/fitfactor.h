@@ -1,96 +1,111 @@
 /*
-  Local solvers that are fitted to each patch: those that are exact.  A batch of patches has, one patch in each lane, the Cholesky factors of the matrices A_j and, if they are asked for, the rows
-  of A that belong to its unknowns, for corrections with no residual of the whole mesh: x_I += omega A_j^{-1} (b - A x)_I.
+  Local solvers that are fitted to each patch: those that are exact.  A batch of patches has, one patch in each lane, the Cholesky factors of the matrices A_j and, if they are asked for, the
+  entries of A that couple its unknowns I to the other nodes B of its cells, for steps with no residual of the whole mesh: where the solver is exact, x_I + A_j^{-1} (b - A x)_I is
+  A_j^{-1} (b_I - A_IB x_B).
 
-  The factor is a triangle, row after row, with the reciprocal of the diagonal.  The row of an unknown is that of a box of nodes of the patch's cells, those of the cells that have the unknown: with
-  width_d(i_d) nodes in direction d from lo_d(i_d) on, all rows one after another.
+  The factor is a triangle, row after row, with the reciprocal of the diagonal; the rows of A_IB come one after another, too, without the nodes that are in no cell of the unknown.
 */
 #pragma once
 #include "lines.h"
 #include <patchfd/private/assembly.h>
+#include <patchfd/private/fit.h>
 
-/* of the unknowns of a direction of patches that are alike */
+/* the rows of A_IB of patches that are alike: node[at[i]] .. node[at[i + 1] - 1] of unknown i, numbers of nodes of the patch's cells */
 typedef struct {
-  PetscInt n, lower, nodes;                    /* unknowns; nodes before them, all nodes of the cells */
-  PetscInt lo[2 * PATCHFD_POINTS_MAX_DEGREE + 1], width[2 * PATCHFD_POINTS_MAX_DEGREE + 1], before[2 * PATCHFD_POINTS_MAX_DEGREE + 2]; /* the sum of the widths of unknowns before */
-} FitLine;
-
-static void FitLineSet(PetscInt degree, PetscInt ncells, PetscInt n, PetscInt lower, FitLine *line)
-{
-  line->n         = n;
-  line->lower     = lower;
-  line->nodes     = degree * ncells + 1;
-  line->before[0] = 0;
-  for (PetscInt i = 0; i < n; i++) {
-    const PetscInt node = i + lower, cell = PetscMin(node / PetscMax(1, degree), PetscMax(0, ncells - 1)), first = degree && node % degree == 0 && node ? node / degree - 1 : cell;
-
-    line->lo[i]         = first * degree;
-    line->width[i]      = (cell + 1) * degree + 1 - line->lo[i];
-    line->before[i + 1] = line->before[i] + line->width[i];
-  }
-}
-
-/* where the row of an unknown begins */
-static inline PetscInt FitRowAt(const FitLine line[3], const PetscInt i[3])
-{
-  const PetscInt all[2] = {line[0].before[line[0].n], line[1].before[line[1].n]};
-
-  return (line[2].before[i[2]] * all[1] + line[2].width[i[2]] * line[1].before[i[1]]) * all[0] + line[2].width[i[2]] * line[1].width[i[1]] * line[0].before[i[0]];
-}
+  PetscInt n[3], nodes[3], lower[3]; /* unknowns of a direction, all nodes of its cells, those before the unknowns */
+  PetscInt size;
+  PetscInt *at, *node;
+} FitBoundary;
 
 static inline PetscInt FitTriangle(PetscInt row)
 {
   return row * (row + 1) / 2;
 }
 
-/* ---- set-up ---- */
-
-/* where one of the entries of a cell goes, among those of the patch: in its triangle and in its rows, or -1 */
-typedef struct {
-  PetscInt entry, triangle, row;
-} FitPlace;
-
-/* all entries of the matrix of the cell `offset` of a patch that go anywhere */
-static PetscInt FitPlaces(PetscInt dim, PetscInt degree, const FitLine line[3], const PetscInt offset[3], const PetscInt place[], FitPlace places[])
+/* node i (x, y, z) of the cells of a patch */
+static inline PetscInt FitNode(const FitBoundary *p, const PetscInt i[3])
 {
-  const PetscInt n = degree + 1, size = PetscPowInt(n, dim);
-  PetscInt       count = 0;
+  return (i[2] * p->nodes[1] + i[1]) * p->nodes[0] + i[0];
+}
 
-  for (PetscInt e = 0; e < size * size; e++) {
-    const PetscInt a[2] = {e / size, e % size}; /* row and column */
-    PetscInt       node[2][3], i[2][3], number[2] = {0, 0};
-    PetscBool      in[2] = {PETSC_TRUE, PETSC_TRUE};
-    FitPlace      *p = &places[count];
+/* its number among the unknowns, or -1 */
+static inline PetscInt FitUnknown(const FitBoundary *p, const PetscInt i[3])
+{
+  PetscInt number = 0;
 
-    for (int s = 0; s < 2; s++) {
-      for (int d = 2; d >= 0; d--) {
-        node[s][d] = d < dim ? offset[d] * degree + (d == 0 ? a[s] % n : (d == 1 ? a[s] / n % n : a[s] / n / n)) : 0;
-        i[s][d]    = node[s][d] - line[d].lower;
-        in[s]      = (PetscBool)(in[s] && i[s][d] >= 0 && i[s][d] < line[d].n);
-        number[s]  = number[s] * line[d].n + i[s][d];
+  for (int d = 2; d >= 0; d--) {
+    if (i[d] < p->lower[d] || i[d] >= p->lower[d] + p->n[d]) return -1;
+    number = number * p->n[d] + i[d] - p->lower[d];
+  }
+  return number;
+}
+
+/* the nodes of the cells of unknown u in direction d */
+static void FitCouples(const FitBoundary *p, PetscInt degree, int d, PetscInt u, PetscInt range[2])
+{
+  const PetscInt node = u + p->lower[d], last = p->nodes[d] - 1;
+
+  range[0] = last ? PetscMax(0, (node - 1) / degree * degree) : 0;
+  range[1] = last ? PetscMin(last, (node / degree + 1) * degree) + 1 : 1;
+}
+
+/* the rows, or only how many entries there are */
+static PetscInt FitBoundaryFill(PetscInt degree, FitBoundary *p)
+{
+  PetscInt unknown = 0, count = 0, u[3], i[3], range[3][2];
+
+  for (u[2] = 0; u[2] < p->n[2]; u[2]++) {
+    for (u[1] = 0; u[1] < p->n[1]; u[1]++) {
+      for (u[0] = 0; u[0] < p->n[0]; u[0]++) {
+        for (int d = 0; d < 3; d++) FitCouples(p, degree, d, u[d], range[d]);
+        if (p->at) p->at[unknown++] = count;
+        for (i[2] = range[2][0]; i[2] < range[2][1]; i[2]++) {
+          for (i[1] = range[1][0]; i[1] < range[1][1]; i[1]++) {
+            for (i[0] = range[0][0]; i[0] < range[0][1]; i[0]++) {
+              if (FitUnknown(p, i) >= 0) continue;
+              if (p->node) p->node[count] = FitNode(p, i);
+              count++;
+            }
+          }
+        }
       }
     }
-    if (!in[0]) continue;
-    p->entry    = place[e];
-    p->triangle = in[1] && number[1] <= number[0] ? FitTriangle(number[0]) + number[1] : -1;
-    p->row      = 0;
-    for (int d = 2; d >= 0; d--) p->row = p->row * line[d].width[i[0][d]] + node[1][d] - line[d].lo[i[0][d]];
-    p->row += FitRowAt(line, i[0]);
-    count++;
   }
+  if (p->at) p->at[unknown] = count;
   return count;
 }
 
-/* the factors of the patches of a batch from their triangles, of `size` numbers each */
-static PetscErrorCode FitFactors(PetscInt n, int count, double triangle[], V factor[], PetscBool *regular)
+static PetscErrorCode FitBoundaryCreate(const PatchFDFit *fit, const PetscInt kind[3], FitBoundary *p)
 {
-  const PetscInt size = FitTriangle(n);
+  PetscInt count;
 
   PetscFunctionBegin;
-  for (int from = 0; from < count; from += PATCHFD_LANES) PetscCall(PatchFDHostFactorTriangles(n, PetscMin(PATCHFD_LANES, count - from), triangle + from * size, regular));
-  for (PetscInt i = 0; i < size; i++)
-    for (int l = 0; l < count; l++) factor[i][l] = (REAL)triangle[l * size + i];
+  p->size = 1;
+  for (int d = 0; d < 3; d++) {
+    const PatchFDFitKind *k = &fit->kind[d][kind[d]];
+
+    p->n[d]     = k->n;
+    p->nodes[d] = d < fit->dim ? k->ncells * fit->degree + 1 : 1;
+    p->lower[d] = k->lower;
+    p->size *= k->n;
+  }
+  count = FitBoundaryFill(fit->degree, p);
+  PetscCall(PetscMalloc2(p->size + 1, &p->at, count, &p->node));
+  PetscCheck(FitBoundaryFill(fit->degree, p) == count, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Rows of a patch");
   PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* where among the entries of a patch, its triangle and then its rows, that of these nodes is: row and column; -1 where it has none */
+static PetscInt FitEntry(const FitBoundary *p, const PetscInt row[3], const PetscInt column[3])
+{
+  const PetscInt i = FitUnknown(p, row), j = FitUnknown(p, column), node = FitNode(p, column);
+  PetscInt       at;
+
+  if (i < 0 || j > i) return -1;
+  if (j >= 0) return FitTriangle(i) + j;
+  at = p->at[i];
+  while (p->node[at] != node) at++;
+  return FitTriangle(p->size) + at;
 }
 
 /* ---- a batch ---- */
@@ -117,27 +132,19 @@ static void FitExactSolve(PetscInt n, const V *factor, V *u)
   }
 }
 
-/* u -= the rows times x, the nodes of the cells of the patches */
-static void FitRowsSubtract(const FitLine line[3], const V *row, const V *x, V *u)
+/* u -= A_IB x, x the nodes of the cells of the patches */
+static void FitBoundarySubtract(const FitBoundary *p, const V *rows, const V *x, V *u)
 {
-  for (PetscInt k = 0; k < line[2].n; k++) {
-    for (PetscInt j = 0; j < line[1].n; j++) {
-      for (PetscInt i = 0; i < line[0].n; i++, u++) {
-        const PetscInt width = line[0].width[i];
-        V              sum[2] = {*u, {0}};
+  const PetscInt *node = p->node;
 
-        for (PetscInt c = line[2].lo[k]; c < line[2].lo[k] + line[2].width[k]; c++) {
-          for (PetscInt b = line[1].lo[j]; b < line[1].lo[j] + line[1].width[j]; b++, row += width) {
-            const V *in = x + (c * line[1].nodes + b) * line[0].nodes + line[0].lo[i];
-            PetscInt a  = 0;
+  for (PetscInt i = 0; i < p->size; i++) {
+    const PetscInt end = p->at[i + 1];
+    PetscInt       e   = p->at[i];
+    V              sum[4] = {u[i], {0}, {0}, {0}};
 
-            for (; a + 2 <= width; a += 2)
-              for (int s = 0; s < 2; s++) sum[s] -= row[a + s] * in[a + s];
-            if (a < width) sum[0] -= row[a] * in[a];
-          }
-        }
-        *u = sum[0] + sum[1];
-      }
-    }
+    for (; e + 4 <= end; e += 4)
+      for (int s = 0; s < 4; s++) sum[s] -= rows[e + s] * x[node[e + s]];
+    for (; e < end; e++) sum[0] -= rows[e] * x[node[e]];
+    u[i] = sum[0] + sum[1] + (sum[2] + sum[3]);
   }
 }

@@ -333,31 +333,51 @@ PetscErrorCode PatchFDHostFitNumbers(PatchFDFit *fit, const PatchFDFitRule *rule
 
 /* ---- exact solvers ---- */
 
-PetscErrorCode PatchFDHostFactorTriangles(PetscInt n, PetscInt count, PetscReal triangle[], PetscBool *regular)
+static inline PetscInt Triangle(PetscInt row)
+{
+  return row * (row + 1) / 2;
+}
+
+/* the reciprocal of the pivot of row n, all of whose other entries are those of the factor; zero: where it is nothing but rounding */
+static void Pivot(PetscInt n, Lanes row[], PetscBool zero[])
 {
   const PetscReal rounding = 1e-13;
-  const PetscInt  size     = n * (n + 1) / 2;
-  Lanes          *X;
+
+  for (int l = 0; l < LANES; l++) {
+    PetscReal rest = row[n][l];
+
+    for (PetscInt k = 0; k < n; k++) rest -= PetscSqr(row[k][l]);
+    zero[l]   = (PetscBool)!(rest > rounding * row[n][l]); /* not a number is none, too */
+    row[n][l] = zero[l] ? 0 : 1 / PetscSqrtReal(rest);
+  }
+}
+
+PetscErrorCode PatchFDHostFactorTriangles(PetscInt n, PetscInt count, PatchFDLanes triangle[], PetscBool *regular)
+{
+  enum {
+    ROWS = 4
+  };
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n * n, &X));
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
-  for (PetscInt r = 0; r < n; r++)
-    for (PetscInt c = 0; c <= r; c++)
-      for (PetscInt l = 0; l < LANES; l++) X[r * n + c][l] = triangle[PetscMin(l, count - 1) * size + r * (r + 1) / 2 + c];
-  LaneCholesky(n, X);
-  for (PetscInt r = 0; r < n; r++) {
-    for (PetscInt l = 0; l < count; l++) {
-      PetscReal      *row   = triangle + l * size + r * (r + 1) / 2;
-      const PetscReal pivot = X[r * (n + 1)][l];
-      const PetscBool zero  = (PetscBool)!(pivot * pivot > rounding * row[r]); /* not a number is none, too */
+  for (PetscInt first = 0; first < n; first += ROWS) {
+    const PetscInt rows = PetscMin(ROWS, n - first);
+    Lanes         *row[ROWS];
 
-      *regular = (PetscBool)(*regular && (!zero || r == n - 1));
-      for (PetscInt c = 0; c < r; c++) row[c] = X[r * n + c][l];
-      row[r] = zero ? 0 : 1 / pivot;
+    for (PetscInt i = 0; i < rows; i++) row[i] = triangle + Triangle(first + i);
+    for (PetscInt c = 0; c < first; c++) {
+      if (rows == ROWS) LaneEliminate(ROWS, c, row, (const Lanes *)triangle + Triangle(c));
+      else
+        for (PetscInt i = 0; i < rows; i++) LaneEliminate(1, c, row + i, (const Lanes *)triangle + Triangle(c));
+    }
+    for (PetscInt i = 0; i < rows; i++) {
+      PetscBool zero[LANES];
+
+      for (PetscInt c = 0; c < i; c++) LaneEliminate(1, first + c, row + i, (const Lanes *)row[c]);
+      Pivot(first + i, row[i], zero);
+      for (PetscInt l = 0; l < count; l++) *regular = (PetscBool)(*regular && (!zero[l] || first + i == n - 1));
     }
   }
   PetscCall(PetscFPTrapPop());
-  PetscCall(PetscFree(X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -392,111 +392,50 @@ PetscErrorCode PatchFDHostValues(const PatchFDFieldPoints *field, const PatchFDR
 
 /* ---- coefficients of operators by quadrature ---- */
 
-PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscInt Nc, PetscReal v[])
+/* the first one of these numbers that is not positive (or, if that is allowed, zero) and finite, or count */
+static PetscCount FirstDefect(PetscCount count, PetscBool zero, const PetscReal v[])
 {
-  const PetscInt npoint = NumPoints(field->q), n = Nc * npoint;
-  CellBuffers    c;
-  PetscInt       cell[3];
+  const PetscCount many = 64;
 
-  PetscFunctionBegin;
-  if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CellBuffersCreate(1, field, Nc, &c));
-  for (PetscBool more = FirstCell(cells, cell); more; more = NextCell(cells, cell), v += n) {
-    PointsOfCell(dim, field->q, cell, c.x, c.weight);
-    if (field->shape) ShapeAtPoints(dim, 0, field, cell, &c);
-    PetscCallBack("DMBOX callback function", (*f)(dim, 0, npoint, c.x, Nc, c.f, ctx));
-    for (PetscInt i = 0; i < n; i++) v[i] = PetscRealPart(c.f[i]);
+  for (PetscCount i = 0; i < count; i += many) {
+    const PetscCount n   = PetscMin(many, count - i);
+    int              bad = 0;
+
+    for (PetscCount j = i; j < i + n; j++) bad |= !((zero ? v[j] >= 0 : v[j] > 0) && v[j] <= PETSC_MAX_REAL);
+    for (PetscCount j = i; j < i + n && bad; j++)
+      if (!((zero ? v[j] >= 0 : v[j] > 0) && v[j] <= PETSC_MAX_REAL)) return j;
   }
-  PetscCall(CellBuffersDestroy(&c));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return count;
 }
 
-/* what is wrong with coefficients at a point */
-static PatchFDDefect CoefficientDefect(PetscInt dim, const PetscReal K[3][3], PetscReal shift)
+/* the first of these points where K is not positive definite, or count */
+static PetscCount FirstIndefinite(const PatchFDPoints *points, PetscCount count)
 {
-  if (!TensorIsPositive(dim, K)) return PATCHFD_DEFECT_KAPPA;
-  if (!(shift >= 0) || PetscIsInfReal(shift)) return PATCHFD_DEFECT_SHIFT;
-  return PATCHFD_DEFECT_NONE;
+  if (points->nkappa == 1) return FirstDefect(count, PETSC_FALSE, points->kappa);
+  for (PetscCount i = 0; i < count; i++) {
+    PetscReal K[3][3];
+
+    FillTensor(points->dim, points->nkappa, &points->kappa[points->nkappa * i], K);
+    if (!TensorIsPositive(points->dim, (const PetscReal(*)[3])K)) return i;
+  }
+  return count;
 }
 
 void PatchFDHostCheckCoefficients(const PatchFDPoints *points, PetscInt npoint, const PatchFDRange cells, PatchFDMetric *m)
 {
-  const PetscCount count = points->kappaconstant && points->shiftconstant ? PetscMin(1, points->ncells) : points->ncells * npoint;
+  const PetscCount all = points->ncells * npoint, nkappa = points->kappaconstant ? PetscMin(1, all) : all, nshift = !points->shift ? 0 : (points->shiftconstant ? PetscMin(1, all) : all);
+  const PetscCount kappa = FirstIndefinite(points, nkappa), shift = FirstDefect(nshift, PETSC_TRUE, points->shift);
 
-  for (PetscCount i = 0; i < count; i++) {
-    const PetscReal shift = points->shift ? points->shift[points->shiftconstant ? 0 : i] : 0;
-    PetscReal       K[3][3];
+  for (PetscCount i = 0; i < shift; i++) m->largest = PetscMax(m->largest, points->shift[i]);
+  if (kappa < nkappa) m->defect = PATCHFD_DEFECT_KAPPA;
+  if (shift < nshift && (!m->defect || shift < kappa)) m->defect = PATCHFD_DEFECT_SHIFT;
+  if (m->defect) {
+    const PetscInt cell = (PetscInt)((m->defect == PATCHFD_DEFECT_KAPPA ? kappa : shift) / npoint), n[2] = {cells[0][1] - cells[0][0], cells[1][1] - cells[1][0]};
 
-    FillTensor(points->dim, points->nkappa, &points->kappa[points->kappaconstant ? 0 : points->nkappa * i], K);
-    m->largest = PetscMax(m->largest, shift);
-    m->defect  = CoefficientDefect(points->dim, (const PetscReal(*)[3])K, shift);
-    if (m->defect) {
-      const PetscInt cell = (PetscInt)(i / npoint), n[2] = {cells[0][1] - cells[0][0], cells[1][1] - cells[1][0]};
-
-      m->cell[0] = cells[0][0] + cell % n[0];
-      m->cell[1] = cells[1][0] + cell / n[0] % n[1];
-      m->cell[2] = cells[2][0] + cell / n[0] / n[1];
-      return;
-    }
+    m->cell[0] = cells[0][0] + cell % n[0];
+    m->cell[1] = cells[1][0] + cell / n[0] % n[1];
+    m->cell[2] = cells[2][0] + cell / n[0] / n[1];
   }
-}
-
-/* what is wrong at a point */
-static PatchFDDefect PointDefect(PetscInt dim, const PointShape *at, const PetscReal K[3][3], PetscReal shift)
-{
-  return !(at->det > 0) || PetscIsInfReal(at->det) ? PATCHFD_DEFECT_INVERTED : CoefficientDefect(dim, K, shift);
-}
-
-/* a point's part of the means */
-static void AddMetric(PetscInt dim, const PointShape *at, const PetscInt point[3], PetscReal weight, const PetscReal K[3][3], PetscReal shift, PatchFDMetric *m)
-{
-  m->weight += weight;
-  m->mass += weight * at->det;
-  m->shift += weight * at->det * shift;
-  m->largest = PetscMax(m->largest, shift);
-  for (PetscInt e = 0; e < dim; e++) {
-    PetscReal normal[3], sum = 0, logarithm;
-
-    Cofactors(dim, at->J, e, normal);
-    for (PetscInt a = 0; a < dim; a++)
-      for (PetscInt b = 0; b < dim; b++) sum += normal[a] * K[a][b] * normal[b];
-    logarithm = weight * PetscLogReal(sum / at->det);
-    m->log[e] += logarithm;
-    for (PetscInt d = 0; d < dim && m->layer[0]; d++) m->layer[d][4 * point[d] + e] += logarithm;
-  }
-  for (PetscInt d = 0; d < dim && m->layer[0]; d++) m->layer[d][4 * point[d] + 3] += weight;
-}
-
-PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PatchFDPoints *points, PatchFDMetric *m)
-{
-  const PatchFDQuadrature *q      = field->q;
-  const PetscInt           npoint = NumPoints(q);
-  PetscCount               i      = 0;
-  CellBuffers              c;
-  PetscInt                 cell[3];
-
-  PetscFunctionBegin;
-  if (!PatchFDRangeSize(cells)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(CellBuffersCreate(1, field, 1, &c));
-  for (PetscBool more = FirstCell(cells, cell); more; more = NextCell(cells, cell)) {
-    PetscCall(FunctionAtPoints(dim, field, cell, 1, NULL, NULL, 0, &c));
-    for (PetscInt p = 0; p < npoint; p++, i++) {
-      const PetscReal shift = points->shift ? points->shift[points->shiftconstant ? 0 : i] : 0;
-      const PetscInt  at[3] = {cell[0] * q[0].nq + p % q[0].nq, cell[1] * q[1].nq + p / q[0].nq % q[1].nq, cell[2] * q[2].nq + p / q[0].nq / q[1].nq};
-      PetscReal       K[3][3];
-      PatchFDDefect   defect;
-
-      FillTensor(dim, points->nkappa, &points->kappa[points->kappaconstant ? 0 : points->nkappa * i], K);
-      defect = PointDefect(dim, &c.at[p], (const PetscReal(*)[3])K, shift);
-      if (defect && !m->defect) {
-        m->defect = defect;
-        PetscCall(PetscArraycpy(m->cell, cell, 3));
-      }
-      if (!m->defect) AddMetric(dim, &c.at[p], at, c.weight[p] / c.at[p].det, (const PetscReal(*)[3])K, shift, m);
-    }
-  }
-  PetscCall(CellBuffersDestroy(&c));
-  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* ---- values at points, and loads of such values ---- */

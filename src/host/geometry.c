@@ -6,6 +6,7 @@
 */
 #include "cell.h"
 #include "lanes.h"
+#include <stdint.h>
 
 PetscErrorCode PatchFDPointsCheck(const PatchFDPoints *p)
 {
@@ -37,8 +38,7 @@ PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *p, PatchFDGeometry *g)
   c          = g->rule.points;
   g->npoint  = PetscPowInt(c, p->dim);
   g->nfactor = (p->nkappa ? p->dim * (p->dim + 1) / 2 : 0) + (p->shift ? 1 : 0);
-  PetscCall(PetscMalloc6(c * m, &g->B, c * m, &g->D, LANES * p->dim * PetscPowInt(m, p->dim), &g->x, LANES * p->dim * p->dim * g->npoint, &g->J, 2 * LANES * PetscPowInt(PetscMax(c, m), p->dim), &g->work,
-                         LANES * p->nkappa, &g->K));
+  PetscCall(PetscMalloc6(c * m, &g->B, c * m, &g->D, p->dim * PetscPowInt(m, p->dim), &g->x, p->dim * p->dim * g->npoint, &g->J, 2 * PetscPowInt(PetscMax(c, m), p->dim), &g->work, p->nkappa, &g->K));
   PetscCall(PatchFDBasis(p->geodegree, c, g->rule.x, g->B, g->D, NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -51,41 +51,48 @@ PetscErrorCode PatchFDGeometryDestroy(PatchFDGeometry *g)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* J[a][b][point][lane] = derivative of coordinate a in reference direction b, from x[a][node][lane]; in each direction m nodes and c points, where the polynomials and their derivatives are B and D[c][m] */
-static void Jacobians(PetscInt dim, PetscInt m, PetscInt c, const PetscReal B[], const PetscReal D[], const PetscReal x[], PetscReal work[], PetscReal J[])
+/* out[point] from x[node], values or derivatives by the basis[c][m] of each direction, where there are m nodes and c points */
+static void Interpolate(PetscInt dim, PetscInt m, PetscInt c, const PetscReal *const basis[3], const Lanes x[], Lanes work[], Lanes out[])
 {
-  const PetscInt size = LANES * PetscPowInt(m, dim), npoint = LANES * PetscPowInt(c, dim), room = LANES * PetscPowInt(PetscMax(c, m), dim);
+  const PetscInt room  = PetscPowInt(PetscMax(c, m), dim);
+  PetscInt       outer = PetscPowInt(m, dim - 1), inner = 1;
+
+  for (PetscInt d = 0; d < dim; d++) {
+    Lanes *to = d == dim - 1 ? out : work + d * room;
+
+    LaneContract(outer, c, m, inner, basis[d], m, 1, x, to);
+    x = (const Lanes *)to;
+    inner *= c;
+    outer /= m;
+  }
+}
+
+/* J[a][b][point] = derivative of coordinate a in reference direction b, from x[a][node]; the polynomials and their derivatives are B and D[c][m] */
+static void Jacobians(PetscInt dim, PetscInt m, PetscInt c, const PetscReal B[], const PetscReal D[], const Lanes x[], Lanes work[], Lanes J[])
+{
+  const PetscInt size = PetscPowInt(m, dim), npoint = PetscPowInt(c, dim);
 
   for (PetscInt a = 0; a < dim; a++) {
     for (PetscInt b = 0; b < dim; b++) {
-      const PetscReal *in    = x + a * size;
-      PetscInt         outer = size / LANES / m, inner = LANES;
+      const PetscReal *const basis[3] = {b == 0 ? D : B, b == 1 ? D : B, b == 2 ? D : B};
 
-      for (PetscInt d = 0; d < dim; d++) {
-        PetscReal *out = d == dim - 1 ? J + (a * dim + b) * npoint : work + d * room;
-
-        Contract(outer, c, m, inner, d == b ? D : B, m, 1, in, out);
-        in = out;
-        inner *= c;
-        outer /= m;
-      }
+      Interpolate(dim, m, c, basis, x + a * size, work, J + (a * dim + b) * npoint);
     }
   }
 }
 
-/* in all lanes at a point: det J, and weight / det C' K C with the cofactors C of J[a][b], which are `stride` apart; K[nkappa][lane] */
-static inline __attribute__((always_inline)) void LaneFactors(PetscInt dim, PetscInt nkappa, const PetscReal J[], ptrdiff_t stride, PetscReal weight, const PetscReal K[], Lanes det, PetscReal factor[])
+/* in all lanes at a point: det J, and weight / det C' K C with the cofactors C of J[a][b], which are `stride` apart */
+static inline __attribute__((always_inline)) void LaneFactors(PetscInt dim, PetscInt nkappa, const Lanes J[], PetscInt stride, PetscReal weight, const Lanes K[], Lanes det, Lanes factor[])
 {
   for (int l = 0; l < LANES; l++) {
-    PetscReal       j[3][3] = {{0}}, c[3][3] = {{0}}, k[6] = {0};
-    PetscInt        next = 0;
-    const PetscReal *in = J + l;
+    PetscReal j[3][3] = {{0}}, c[3][3] = {{0}}, k[6] = {0};
+    PetscInt  next = 0;
 
     for (PetscInt a = 0; a < dim; a++)
-      for (PetscInt b = 0; b < dim; b++) j[a][b] = in[(a * dim + b) * stride];
+      for (PetscInt b = 0; b < dim; b++) j[a][b] = J[(a * dim + b) * stride][l];
     for (PetscInt b = 0; b < dim; b++) Cofactors(dim, (const PetscReal(*)[3])j, b, c[b]);
     det[l] = j[0][0] * c[0][0] + j[1][0] * c[0][1] + j[2][0] * c[0][2];
-    for (PetscInt i = 0; i < nkappa; i++) k[i] = weight / det[l] * K[i * LANES + l];
+    for (PetscInt i = 0; i < nkappa; i++) k[i] = weight / det[l] * K[i][l];
     for (PetscInt r = 0; r < dim && nkappa; r++) {
       PetscReal KC[3] = {k[0] * c[r][0], k[0] * c[r][1], k[0] * c[r][2]};
 
@@ -97,20 +104,18 @@ static inline __attribute__((always_inline)) void LaneFactors(PetscInt dim, Pets
         KC[1] = k[1] * c[r][0] + k[3] * c[r][1] + k[4] * c[r][2];
         KC[2] = k[2] * c[r][0] + k[4] * c[r][1] + k[5] * c[r][2];
       }
-      for (PetscInt s = r; s < dim; s++, next++) factor[next * LANES + l] = c[s][0] * KC[0] + c[s][1] * KC[1] + c[s][2] * KC[2];
+      for (PetscInt s = r; s < dim; s++, next++) factor[next][l] = c[s][0] * KC[0] + c[s][1] * KC[1] + c[s][2] * KC[2];
     }
   }
 }
 
-static void PointFactors(const PatchFDGeometry *g, PetscInt q, PetscReal weight, Lanes det, PetscReal factor[])
+/* one function for each number of kappa */
+static void PointFactors(PetscInt dim, PetscInt nkappa, const Lanes J[], PetscInt stride, PetscReal weight, const Lanes K[], Lanes det, Lanes factor[])
 {
-  const PetscReal *J      = g->J + q * LANES;
-  const ptrdiff_t  stride = g->npoint * LANES;
-
-  switch (10 * g->p->dim + g->p->nkappa) {
+  switch (10 * dim + nkappa) {
 #define CASE(DIM, N) \
   case 10 * DIM + N: \
-    LaneFactors(DIM, N, J, stride, weight, g->K, det, factor); \
+    LaneFactors(DIM, N, J, stride, weight, K, det, factor); \
     break
     CASE(2, 0);
     CASE(2, 1);
@@ -136,12 +141,12 @@ static PetscErrorCode PointConductivity(PatchFDGeometry *g, PetscCount first, Pe
     if (p->nkappa > 1) FillTensor(p->dim, p->nkappa, k, K);
     PetscCheck(p->nkappa == 1 ? *k > 0 && *k < PETSC_MAX_REAL : TensorIsPositive(p->dim, (const PetscReal(*)[3])K), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                "The coefficient of the stiffness is %g%s in cell %" PetscCount_FMT "; it has to be positive%s", (double)k[0], p->nkappa == 1 ? "" : ", ...", cell, p->nkappa == 1 ? "" : " definite");
-    for (PetscInt i = 0; i < p->nkappa; i++) g->K[i * LANES + l] = k[i];
+    for (PetscInt i = 0; i < p->nkappa; i++) g->K[i][l] = k[i];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *g, PetscCount first, PetscReal factor[])
+PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *g, PetscCount first, PatchFDLanes factor[])
 {
   const PatchFDPoints *p   = g->p;
   const PetscInt       dim = p->dim, m = p->geodegree + 1, c = g->rule.points, size = PetscPowInt(m, dim);
@@ -152,29 +157,29 @@ PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *g, PetscCount first, PetscR
     const PetscInt *node = p->geoindex + PetscMin(first + l, p->ncells - 1) * size;
 
     for (PetscInt a = 0; a < dim; a++)
-      for (PetscInt i = 0; i < size; i++) g->x[(a * size + i) * LANES + l] = p->coordinate[(size_t)node[i] * dim + a];
+      for (PetscInt i = 0; i < size; i++) g->x[a * size + i][l] = p->coordinate[(size_t)node[i] * dim + a];
   }
-  Jacobians(dim, m, c, g->B, g->D, g->x, g->work, g->J);
-  for (PetscInt q = 0; q < g->npoint; q++, factor += g->nfactor * LANES) {
+  Jacobians(dim, m, c, g->B, g->D, (const Lanes *)g->x, g->work, g->J);
+  for (PetscInt q = 0; q < g->npoint; q++, factor += g->nfactor) {
     const PetscReal weight = w[q % c] * w[q / c % c] * (dim == 3 ? w[q / c / c] : 1);
     Lanes           det;
 
     if (p->nkappa) PetscCall(PointConductivity(g, first, q));
-    PointFactors(g, q, weight, det, factor);
+    PointFactors(dim, p->nkappa, (const Lanes *)g->J + q, g->npoint, weight, (const Lanes *)g->K, det, factor);
     for (PetscInt l = 0; l < LANES; l++) {
       const PetscCount cell = PetscMin(first + l, p->ncells - 1);
 
       PetscCheck(det[l] > 0 && det[l] < PETSC_MAX_REAL, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
                  "Cell %" PetscCount_FMT " is inverted or degenerate: the determinant of its map from the unit %s is %g at one of its points; it has to be positive", cell,
                  dim == 3 ? "cube" : "square", (double)det[l]);
-      if (p->shift) factor[(g->nfactor - 1) * LANES + l] = weight * det[l] * p->shift[p->shiftconstant ? 0 : cell * g->npoint + q];
+      if (p->shift) factor[g->nfactor - 1][l] = weight * det[l] * p->shift[p->shiftconstant ? 0 : cell * g->npoint + q];
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* the nodes of cells from `cell` on, x fastest, in the lanes; in those behind the last one it is once more */
-static void ShapeNodes(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PetscInt cell[3], PetscReal x[])
+static void ShapeNodes(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PetscInt cell[3], Lanes x[])
 {
   const PatchFDShape *shape = field->shape;
   const PetscInt      k = field->q[0].degree, size = PetscPowInt(k + 1, dim);
@@ -184,42 +189,223 @@ static void ShapeNodes(PetscInt dim, const PatchFDFieldPoints *field, const Patc
       const PetscInt   at[3] = {PetscMin(cell[0] + l, cells[0][1] - 1) * k + i % (k + 1), cell[1] * k + i / (k + 1) % (k + 1), dim == 3 ? cell[2] * k + i / (k + 1) / (k + 1) : 0};
       const PetscReal *from  = &shape->x[dim * PatchFDBoxNode(&shape->box, at[0], at[1], at[2])];
 
-      for (PetscInt a = 0; a < dim; a++) x[(a * size + i) * LANES + l] = from[a];
+      for (PetscInt a = 0; a < dim; a++) x[a * size + i][l] = from[a];
     }
   }
 }
 
-PetscErrorCode PatchFDHostCheckShape(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, PatchFDMetric *found)
+/* What it takes to go through the cells of a mesh that is mapped, LANES in a row at a time, with the points of a field */
+typedef struct {
+  PetscInt dim, m, c, npoint; /* nodes and points in a direction, points of a cell */
+  PetscInt cell[3], count;    /* the first cell at hand, and how many there are */
+  Lanes   *x, *at, *J, *work; /* nodes; places of points and derivatives there */
+} ShapeCells;
+
+static PetscErrorCode ShapeCellsCreate(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, ShapeCells *s)
 {
-  const PatchFDQuadrature *q = field->q;
-  const PetscInt           m = q[0].degree + 1, c = q[0].nq, npoint = PetscPowInt(c, dim), room = PetscPowInt(PetscMax(c, m), dim);
-  PetscReal               *x, *J, *work;
-  PetscInt                 cell[3];
+  PetscInt room;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc3(LANES * dim * room, &x, LANES * dim * dim * npoint, &J, 2 * LANES * room, &work));
-  for (cell[2] = cells[2][0]; cell[2] < cells[2][1]; cell[2]++) {
-    for (cell[1] = cells[1][0]; cell[1] < cells[1][1]; cell[1]++) {
-      for (cell[0] = cells[0][0]; cell[0] < cells[0][1] && !found->defect; cell[0] += LANES) {
-        Lanes least, det;
+  *s        = (ShapeCells){.dim = dim, .m = field->q[0].degree + 1, .c = field->q[0].nq, .cell = {cells[0][0], cells[1][0], cells[2][0]}};
+  s->npoint = PetscPowInt(s->c, dim);
+  room      = PetscPowInt(PetscMax(s->c, s->m), dim);
+  PetscCall(PetscMalloc4(dim * room, &s->x, dim * s->npoint, &s->at, dim * dim * s->npoint, &s->J, 2 * room, &s->work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-        ShapeNodes(dim, field, cells, cell, x);
-        Jacobians(dim, m, c, q[0].B[0], q[0].B[1], x, work, J);
-        for (int l = 0; l < LANES; l++) least[l] = 1;
-        for (PetscInt p = 0; p < npoint; p++) {
-          if (dim == 2) LaneFactors(2, 0, J + p * LANES, npoint * LANES, 1, NULL, det, NULL);
-          else LaneFactors(3, 0, J + p * LANES, npoint * LANES, 1, NULL, det, NULL);
-          for (int l = 0; l < LANES; l++) least[l] = det[l] > 0 && det[l] < PETSC_MAX_REAL ? least[l] : -1; /* not a number is not positive */
-        }
-        for (int l = LANES - 1; l >= 0; l--) {
-          if (least[l] > 0) continue;
-          found->defect = PATCHFD_DEFECT_INVERTED;
-          for (int d = 0; d < 3; d++) found->cell[d] = d == 0 ? PetscMin(cell[0] + l, cells[0][1] - 1) : cell[d];
-        }
-      }
+static PetscErrorCode ShapeCellsDestroy(ShapeCells *s)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscFree4(s->x, s->at, s->J, s->work));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the nodes of the next cells, if there are any */
+static PetscBool ShapeCellsNext(const PatchFDFieldPoints *field, const PatchFDRange cells, ShapeCells *s)
+{
+  s->cell[0] += s->count;
+  for (int d = 0; d < 2 && s->cell[d] == cells[d][1]; d++) {
+    s->cell[d] = cells[d][0];
+    s->cell[d + 1]++;
+  }
+  if (!PatchFDRangeSize(cells) || s->cell[2] == cells[2][1]) return PETSC_FALSE;
+  s->count = PetscMin(LANES, cells[0][1] - s->cell[0]);
+  ShapeNodes(s->dim, field, cells, s->cell, s->x);
+  return PETSC_TRUE;
+}
+
+/* the first of the cells at hand with a determinant that is not positive at one of the points, if there is one, is a defect */
+static void ShapeDefect(const ShapeCells *s, const Lanes least, PatchFDMetric *m)
+{
+  for (PetscInt l = s->count - 1; l >= 0; l--) {
+    if (least[l] > 0) continue;
+    m->defect = PATCHFD_DEFECT_INVERTED;
+    for (int d = 0; d < 3; d++) m->cell[d] = s->cell[d] + (d == 0 ? l : 0);
+  }
+}
+
+/* not a number is not positive */
+static inline void LeastDeterminant(const Lanes det, Lanes least)
+{
+  for (int l = 0; l < LANES; l++) least[l] = det[l] > 0 && det[l] < PETSC_MAX_REAL ? least[l] : -1;
+}
+
+PetscErrorCode PatchFDHostCheckShape(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, PatchFDMetric *found)
+{
+  ShapeCells s;
+
+  PetscFunctionBegin;
+  PetscCall(ShapeCellsCreate(dim, field, cells, &s));
+  while (!found->defect && ShapeCellsNext(field, cells, &s)) {
+    Lanes least, det;
+
+    Jacobians(dim, s.m, s.c, field->q[0].B[0], field->q[0].B[1], (const Lanes *)s.x, s.work, s.J);
+    for (int l = 0; l < LANES; l++) least[l] = 1;
+    for (PetscInt p = 0; p < s.npoint; p++) {
+      PointFactors(dim, 0, (const Lanes *)s.J + p, s.npoint, 1, NULL, det, NULL);
+      LeastDeterminant(det, least);
+    }
+    ShapeDefect(&s, least, found);
+  }
+  PetscCall(ShapeCellsDestroy(&s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscInt Nc, PetscReal v[])
+{
+  const PetscReal *const basis[3] = {field->q[0].B[0], field->q[0].B[0], field->q[0].B[0]};
+  PetscReal             *x;
+  ShapeCells             s;
+
+  PetscFunctionBegin;
+  PetscCall(ShapeCellsCreate(dim, field, cells, &s));
+  PetscCall(PetscMalloc1(LANES * dim * s.npoint, &x));
+  while (ShapeCellsNext(field, cells, &s)) {
+    for (PetscInt a = 0; a < dim; a++) Interpolate(dim, s.m, s.c, basis, (const Lanes *)s.x + a * PetscPowInt(s.m, dim), s.work, s.at + a * s.npoint);
+    for (PetscInt p = 0; p < s.npoint; p++)
+      for (PetscInt l = 0; l < s.count; l++)
+        for (PetscInt a = 0; a < dim; a++) x[(l * s.npoint + p) * dim + a] = s.at[a * s.npoint + p][l];
+    PetscCallBack("DMBOX callback function", (*f)(dim, 0, s.count * s.npoint, x, Nc, v, ctx));
+    v += s.count * s.npoint * Nc;
+  }
+  PetscCall(PetscFree(x));
+  PetscCall(ShapeCellsDestroy(&s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x = log x for positive normal numbers: 2 artanh((m - 1) / (m + 1)) + e log 2 with x = 2^e m, m from sqrt(1 / 2) to sqrt(2) */
+static inline void LaneLog(Lanes x)
+{
+  for (int l = 0; l < LANES; l++) {
+    union {
+      PetscReal real;
+      uint64_t  bits;
+    } m, e;
+    PetscReal s, square, sum = 0;
+
+    m.real = x[l];
+    e.bits = ((m.bits + 0x00095f619980c433) >> 52) + 0x4330000000000000; /* 2^52 + the exponent that is stored, 1 more above sqrt(2) */
+    m.bits -= ((e.bits & 0xfff) - 1023) << 52;
+    s      = (m.real - 1) / (m.real + 1);
+    square = s * s;
+    for (int n = 21; n > 0; n -= 2) sum = sum * square + 2.0 / n;
+    x[l] = s * sum + (e.real - 4503599627370496.0 - 1023) * 0.693147180559945309417;
+  }
+}
+
+/* sums over the points of some cells: weights, |J| and |J| shift, logarithms */
+typedef struct {
+  Lanes size, log[3], weight, mass, shift, largest; /* size: of the cells in the box; then the sums */
+  Lanes base[3];                                    /* what makes logarithms of those of cells of the size 1 */
+} MetricSums;
+
+static void MetricSumsBegin(const ShapeCells *s, const PatchFDFieldPoints *field, MetricSums *sum)
+{
+  *sum = (MetricSums){.weight = {0}};
+  for (int l = 0; l < LANES; l++) {
+    PetscReal h[3];
+
+    sum->size[l] = 1;
+    for (PetscInt d = 0; d < s->dim; d++) sum->size[l] *= h[d] = field->q[d].h[s->cell[d] + (d == 0 ? PetscMin(l, s->count - 1) : 0)];
+    for (PetscInt d = 0; d < s->dim; d++) sum->base[d][l] = PetscLogReal(h[d] * h[d] / sum->size[l]);
+  }
+}
+
+static void MetricSumsEnd(PetscInt dim, const MetricSums *sum, PatchFDMetric *m)
+{
+  for (int l = 0; l < LANES; l++) {
+    for (PetscInt e = 0; e < dim; e++) m->log[e] += sum->log[e][l];
+    m->weight += sum->weight[l];
+    m->mass += sum->mass[l];
+    m->shift += sum->shift[l];
+    m->largest = PetscMax(m->largest, sum->largest[l]);
+  }
+}
+
+/* a point: its place in each direction, its determinants and factors, those of cells of the size 1 */
+static void MetricSumsAdd(const ShapeCells *s, const PatchFDFieldPoints *field, const PetscInt point[3], const Lanes det, Lanes factor[], const Lanes shift, MetricSums *sum, PatchFDMetric *m)
+{
+  const PetscInt dim = s->dim, c = s->c, entry[2][3] = {{0, 2}, {0, 3, 5}};
+  PetscReal      other = 1;
+  Lanes          w;
+
+  for (PetscInt d = 1; d < dim; d++) other *= field->q[d].w[s->cell[d] * c + point[d]];
+  for (int l = 0; l < LANES; l++) {
+    w[l] = l < s->count ? other * field->q[0].w[(s->cell[0] + l) * c + point[0]] : 0;
+    sum->weight[l] += w[l];
+    sum->mass[l] += w[l] / sum->size[l] * det[l];
+    sum->shift[l] += w[l] / sum->size[l] * det[l] * shift[l];
+    sum->largest[l] = PetscMax(sum->largest[l], shift[l]);
+  }
+  for (PetscInt e = 0; e < dim; e++) {
+    PetscReal *v = factor[entry[dim - 2][e]];
+
+    LaneLog(v);
+    for (int l = 0; l < LANES; l++) sum->log[e][l] += v[l] = w[l] * (v[l] + sum->base[e][l]);
+  }
+  for (PetscInt d = 0; d < dim && m->layer[0]; d++) {
+    for (PetscInt l = 0; l < s->count; l++) {
+      PetscReal *layer = &m->layer[d][4 * ((s->cell[d] + (d == 0 ? l : 0)) * c + point[d])];
+
+      for (PetscInt e = 0; e < dim; e++) layer[e] += factor[entry[dim - 2][e]][l];
+      layer[3] += w[l];
     }
   }
-  PetscCall(PetscFree3(x, J, work));
+}
+
+/* coefficients have been checked (PatchFDHostCheckCoefficients()) */
+PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PatchFDPoints *points, PatchFDMetric *m)
+{
+  const PetscInt nkappa = points->nkappa;
+  PetscCount     first  = 0;
+  ShapeCells     s;
+
+  PetscFunctionBegin;
+  PetscCall(ShapeCellsCreate(dim, field, cells, &s));
+  for (; !m->defect && ShapeCellsNext(field, cells, &s); first += s.count) {
+    Lanes      least, det, factor[6], K[6], shift;
+    MetricSums sum;
+
+    MetricSumsBegin(&s, field, &sum);
+    Jacobians(dim, s.m, s.c, field->q[0].B[0], field->q[0].B[1], (const Lanes *)s.x, s.work, s.J);
+    for (int l = 0; l < LANES; l++) least[l] = 1;
+    for (PetscInt p = 0; p < s.npoint; p++) {
+      const PetscInt point[3] = {p % s.c, p / s.c % s.c, p / s.c / s.c};
+
+      for (int l = 0; l < LANES; l++) {
+        const PetscCount at = (first + PetscMin(l, s.count - 1)) * s.npoint + p;
+
+        for (PetscInt i = 0; i < nkappa; i++) K[i][l] = points->kappa[points->kappaconstant ? i : nkappa * at + i];
+        shift[l] = points->shift ? points->shift[points->shiftconstant ? 0 : at] : 0;
+      }
+      PointFactors(dim, nkappa, (const Lanes *)s.J + p, s.npoint, 1, (const Lanes *)K, det, factor);
+      LeastDeterminant(det, least);
+      MetricSumsAdd(&s, field, point, det, factor, shift, &sum, m);
+    }
+    ShapeDefect(&s, least, m);
+    MetricSumsEnd(dim, &sum, m);
+  }
+  PetscCall(ShapeCellsDestroy(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -6,7 +6,49 @@ enum {
   LANES = PATCHFD_LANES
 };
 
-typedef PetscReal Lanes[LANES];
+typedef PatchFDLanes Lanes;
+
+/* half of the numbers of all lanes, in registers */
+typedef PetscReal LaneHalf __attribute__((vector_size(LANES / 2 * sizeof(PetscReal)), aligned(sizeof(PetscReal)), may_alias));
+
+/* `rows` rows of LaneContract(), whose sums stay in registers */
+static inline __attribute__((always_inline)) void LaneContractRows(int rows, PetscInt nj, PetscInt stride, const PetscReal X[], PetscInt row, PetscInt col, const Lanes in[], Lanes out[])
+{
+  for (PetscInt s = 0; s < stride; s++) {
+    LaneHalf sum[4][2] = {{{0}}};
+
+    for (PetscInt j = 0; j < nj; j++) {
+      const LaneHalf *x = (const LaneHalf *)in[j * stride + s];
+
+      _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) {
+        sum[i][0] += X[i * row + j * col] * x[0];
+        sum[i][1] += X[i * row + j * col] * x[1];
+      }
+    }
+    _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) {
+      LaneHalf *y = (LaneHalf *)out[i * stride + s];
+
+      y[0] = sum[i][0];
+      y[1] = sum[i][1];
+    }
+  }
+}
+
+/* out[o][i][s] = sum over j of X(i, j) in[o][j][s], where X(i, j) = X[i * row + j * col] */
+static inline void LaneContract(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt stride, const PetscReal X[], PetscInt row, PetscInt col, const Lanes in[], Lanes out[])
+{
+  for (PetscInt o = 0; o < outer; o++, in += nj * stride) {
+    for (PetscInt i = 0, rows; i < ni; i += rows, out += rows * stride) {
+      const PetscReal *x = X + i * row;
+
+      rows = ni - i == 5 ? 3 : PetscMin(4, ni - i); /* a single row would wait for its sums */
+      if (rows == 4) LaneContractRows(4, nj, stride, x, row, col, in, out);
+      else if (rows == 3) LaneContractRows(3, nj, stride, x, row, col, in, out);
+      else if (rows == 2) LaneContractRows(2, nj, stride, x, row, col, in, out);
+      else LaneContractRows(1, nj, stride, x, row, col, in, out);
+    }
+  }
+}
 
 /* Z = X Y or X' Y; Z is none of them */
 static inline void LaneProduct(PetscInt n, PetscBool transpose, const Lanes X[], const Lanes Y[], Lanes Z[])
@@ -36,6 +78,30 @@ static inline void LaneCholesky(PetscInt n, Lanes M[])
     }
     for (PetscInt i = 0; i < j; i++)
       for (int l = 0; l < LANES; l++) M[i * n + j][l] = 0;
+  }
+}
+
+/* x[i][n] = y[n] (x[i][n] - sum over k < n of x[i][k] y[k]) for `rows` rows x[i], whose sums do not wait for each other */
+static inline __attribute__((always_inline)) void LaneEliminate(int rows, PetscInt n, Lanes *const x[], const Lanes y[])
+{
+  LaneHalf        sum[4][2] = {{{0}}};
+  const LaneHalf *last      = (const LaneHalf *)y[n];
+
+  for (PetscInt k = 0; k < n; k++) {
+    const LaneHalf *f = (const LaneHalf *)y[k];
+
+    _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) {
+      const LaneHalf *xk = (const LaneHalf *)x[i][k];
+
+      sum[i][0] += xk[0] * f[0];
+      sum[i][1] += xk[1] * f[1];
+    }
+  }
+  _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) {
+    LaneHalf *xn = (LaneHalf *)x[i][n];
+
+    xn[0] = last[0] * (xn[0] - sum[i][0]);
+    xn[1] = last[1] * (xn[1] - sum[i][1]);
   }
 }
 

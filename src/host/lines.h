@@ -10,6 +10,9 @@
 #pragma once
 #include <patchfd/private/kernels.h>
 #include <stdint.h>
+#if defined(__linux__)
+  #include <sys/mman.h>
+#endif
 
 #if defined(__AVX512F__)
   #define VBYTES 64
@@ -32,12 +35,28 @@ typedef struct {
   const V    *v;
 } Coef;
 
-/* memory aligned for V: *base is what to free */
+/*
+  Memory aligned for V: *base is what to free.  That of large arrays, all of which is written later, is not touched, and may come in large pages: set-up waits for fewer of them, and sweeps find
+  them sooner
+*/
+static PetscErrorCode VMallocUntouched(size_t n, V **p, void **base)
+{
+  PETSC_UNUSED const uintptr_t page = 4096;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc((n + 1) * sizeof(V), base));
+  *p = (V *)(((uintptr_t)*base + sizeof(V) - 1) & ~(uintptr_t)(sizeof(V) - 1));
+#if defined(MADV_HUGEPAGE)
+  if (n * sizeof(V) >= 1024 * page) (void)madvise((void *)(((uintptr_t)*base + page - 1) & ~(page - 1)), (n - page / sizeof(V)) * sizeof(V) & ~(size_t)(page - 1), MADV_HUGEPAGE); /* or not */
+#endif
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode VMalloc(size_t n, V **p, void **base)
 {
   PetscFunctionBegin;
-  PetscCall(PetscCalloc((n + 1) * sizeof(V), base));
-  *p = (V *)(((uintptr_t)*base + sizeof(V) - 1) & ~(uintptr_t)(sizeof(V) - 1));
+  PetscCall(VMallocUntouched(n, p, base));
+  PetscCall(PetscArrayzero(*p, n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

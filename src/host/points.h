@@ -415,12 +415,12 @@ static void PointsMap(const PatchFDPoints *points, PetscCount cell, int lane, V 
 static PetscErrorCode PointsFactors(const PatchFDPoints *points, PatchFDGeometry *geometry, PointsPlan *p)
 {
   const PetscInt size   = p->npoint * p->nfactor, map = ((1 << p->dim) - 1) * p->dim;
-  PetscReal     *factor = NULL;
+  PatchFDLanes  *factor = NULL;
 
   PetscFunctionBegin;
   if (p->computed) PetscCall(VMalloc((size_t)p->nbatch * map, &p->map, &p->mapbase));
   else PetscCall(VMalloc((size_t)p->nbatch * size, &p->factor, &p->factorbase));
-  PetscCall(PetscMalloc1(size * PATCHFD_LANES, &factor));
+  PetscCall(PetscMalloc1(size, &factor));
   for (PetscCount first = 0; first < p->nbatch * VL; first += PATCHFD_LANES) {
     if (first < p->ncells) PetscCall(PatchFDGeometryCells(geometry, first, factor));
     for (PetscCount l = 0, i = first; l < PATCHFD_LANES && i < p->nbatch * VL; l++, i++) {
@@ -431,7 +431,7 @@ static PetscErrorCode PointsFactors(const PatchFDPoints *points, PatchFDGeometry
       else {
         REAL *to = (REAL *)(p->factor + (size_t)batch * size) + lane;
 
-        for (PetscInt q = 0; q < size; q++) to[q * VL] = (REAL)factor[q * PATCHFD_LANES + from];
+        for (PetscInt q = 0; q < size; q++) to[q * VL] = (REAL)factor[q][from];
       }
     }
   }

@@ -125,21 +125,22 @@ static PetscErrorCode PointsEvaluate(DM dm, const PatchFDRange cells, PetscInt n
   PatchFDPointwise   pointwise = {f, ctx};
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
   PatchFDKernels     kern;
-  PetscReal         *value;
+  const PetscBool    same      = (PetscBool)(n * count == size); /* no diagonals, which become matrices */
+  PetscReal         *value     = NULL;
   PetscScalar       *array;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n * count, &value));
   PetscCall(DMBoxFieldPointsCreateGauss(dm, DMBoxNumGauss(dm), PETSC_TRUE, field));
-  PetscCall(PatchFDHostPointValues(dm->dim, field, cells, PatchFDHostPointwise, &pointwise, n, value));
-  PetscCall(DMBoxFieldPointsDestroy(dm, field));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   PetscCall(VecCreate(PETSC_COMM_SELF, v));
   PetscCall(VecSetSizes(*v, (PetscInt)size, (PetscInt)size));
   PetscCall(VecSetType(*v, PetscMemTypeDevice(kern->memtype) ? VECCUDA : VECSTANDARD));
   PetscCall(VecGetArrayWrite(*v, &array));
-  PetscCall((*PatchFDCellKernelsHost.tensors)(dm->dim, count, 1, 1, n, value, array));
+  if (!same) PetscCall(PetscMalloc1(n * count, &value));
+  PetscCall(PatchFDHostPointValues(dm->dim, field, cells, PatchFDHostPointwise, &pointwise, n, same ? array : value));
+  if (!same) PetscCall((*PatchFDCellKernelsHost.tensors)(dm->dim, count, 1, 1, n, value, array));
   PetscCall(VecRestoreArrayWrite(*v, &array));
+  PetscCall(DMBoxFieldPointsDestroy(dm, field));
   PetscCall(PetscFree(value));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -245,25 +246,78 @@ static PetscErrorCode PointsArrays(DM dm, const PatchFDRange cells, PetscBool de
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Functions are evaluated once for all that is made of the same points: matrices in both precisions, fits */
+/* the values in some of the cells, or NULL where there are none */
+static PetscErrorCode VecPart(Vec whole, const PatchFDRange from, const PatchFDRange cells, Vec *part)
+{
+  const PetscScalar *in;
+  PetscScalar       *out;
+  PetscInt           n;
+
+  PetscFunctionBegin;
+  if (!whole) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetLocalSize(whole, &n));
+  n /= (PetscInt)PetscMax(1, PatchFDRangeSize(from));
+  PetscCall(VecCreateSeq(PETSC_COMM_SELF, n * (PetscInt)PatchFDRangeSize(cells), part));
+  PetscCall(VecGetArrayRead(whole, &in));
+  PetscCall(VecGetArrayWrite(*part, &out));
+  PetscCall(PatchFDHostCellPart(n, from, in, cells, out));
+  PetscCall(VecRestoreArrayWrite(*part, &out));
+  PetscCall(VecRestoreArrayRead(whole, &in));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PointsPart(const Points *whole, const PatchFDRange from, const PatchFDRange cells, Points **part)
+{
+  PatchFDPoints *p;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(part));
+  **part         = *whole;
+  (*part)->refct = 1;
+  (*part)->index = NULL;
+  (*part)->K = (*part)->shift = NULL;
+  p                           = &(*part)->points;
+  p->ncells                   = PatchFDRangeSize(cells);
+  p->owner                    = *part;
+  if (p->kappa) p->kappa = (*part)->constant;
+  if (p->shift) p->shift = &(*part)->constant[6];
+  PetscCall(VecPart(whole->K, from, cells, &(*part)->K));
+  PetscCall(VecPart(whole->shift, from, cells, &(*part)->shift));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Functions are evaluated once for all that is made of the same points, or on the host of some of them: matrices in both precisions, fits */
 static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PetscBool device, PatchFDPoints *p)
 {
-  Diffusion *data = (Diffusion *)op->data;
-  PetscBool  same = (PetscBool)(data->points && data->known == op->version && data->points->points.coordinate == ((const DM_Box *)dm->data)->shape->nodes.x && data->points->points.gauss == DMBoxNumGauss(dm));
+  Diffusion     *data = (Diffusion *)op->data;
+  PetscBool      same = (PetscBool)(data->points && data->known == op->version && data->points->points.coordinate == ((const DM_Box *)dm->data)->shape->nodes.x && data->points->points.gauss == DMBoxNumGauss(dm));
+  PetscBool      known[2]; /* are the points at hand, are they among those? */
+  PatchFDKernels kern;
+  Points        *points;
 
   PetscFunctionBegin;
   PetscCheck(c[KAPPA] >= 0, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "MatScale() or MatAXPY() made the factor of K in -dm_box_operator diffusion %g; it must be at least 0", (double)c[KAPPA]);
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   for (int i = 0; i <= MASS; i++) same = (PetscBool)(same && data->c[i] == c[i]);
-  for (int d = 0; d < 3; d++) same = (PetscBool)(same && data->cells[d][0] == cells[d][0] && data->cells[d][1] == cells[d][1]);
-  if (data->medium->Kdata || data->medium->shiftdata) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)dm))); /* Vecs are asked together */
-  if (!same) {
-    PetscCall(PointsDestroy(&data->points));
-    PetscCall(PointsCreate(dm, data->medium, c, cells, &data->points));
-    PetscCall(PetscArraycpy(data->c, c, MASS + 1));
-    PetscCall(PetscArraycpy(data->cells, cells, 3));
+  known[0] = same;
+  known[1] = (PetscBool)(same && PetscMemTypeHost(kern->memtype));
+  for (int d = 0; d < 3; d++) {
+    known[0] = (PetscBool)(known[0] && data->cells[d][0] == cells[d][0] && data->cells[d][1] == cells[d][1]);
+    known[1] = (PetscBool)(known[1] && data->cells[d][0] <= cells[d][0] && data->cells[d][1] >= cells[d][1]);
   }
-  data->points->refct++;
-  PetscCall(PointsArrays(dm, cells, device, data->points, p));
+  if (data->medium->Kdata || data->medium->shiftdata) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, known, 2, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)dm))); /* Vecs are asked together */
+  if (known[1] && !known[0]) PetscCall(PointsPart(data->points, (const PetscInt(*)[2])data->cells, cells, &points));
+  else {
+    if (!known[0]) {
+      PetscCall(PointsDestroy(&data->points));
+      PetscCall(PointsCreate(dm, data->medium, c, cells, &data->points));
+      PetscCall(PetscArraycpy(data->c, c, MASS + 1));
+      PetscCall(PetscArraycpy(data->cells, cells, 3));
+    }
+    points = data->points;
+    points->refct++;
+  }
+  PetscCall(PointsArrays(dm, cells, device, points, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -405,11 +459,13 @@ static PetscErrorCode DiffusionCheck(DM dm, DMBoxOperator op)
   PetscFunctionBegin;
   if (data->known == op->version) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PointsDestroy(&data->points));
-  for (int d = 0; d < 3; d++) {
-    cells[d][0] = box->owncells[d][0] < box->owncells[d][1] ? PetscMax(0, box->owncells[d][0] - 1) : box->owncells[d][0];
-    cells[d][1] = box->owncells[d][1];
-  }
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  for (int d = 0; d < 3; d++) { /* on the host those of patches, too, so that nobody else has to evaluate functions */
+    const PetscBool empty = (PetscBool)(box->owncells[d][0] >= box->owncells[d][1]);
+
+    cells[d][0] = empty ? box->owncells[d][0] : PetscMax(0, box->owncells[d][0] - 1);
+    cells[d][1] = empty || PetscMemTypeDevice(kern->memtype) ? box->owncells[d][1] : PetscMin(box->cells[d], box->owncells[d][1] + 1);
+  }
   PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])cells, (PetscBool)PetscMemTypeDevice(kern->memtype), &points));
   if (points.geoindex) PatchFDHostCheckCoefficients(&points, DMBoxNumPoints(dm), (const PetscInt(*)[2])cells, &found);
   else PetscCall(DiffusionCheckDevice(dm, (const Points *)points.owner, (const PetscInt(*)[2])cells, &found));

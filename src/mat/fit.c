@@ -198,7 +198,7 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   PetscFunctionBegin;
   PetscCall(PetscNew(fit));
   FitMesh(m, l, &mesh);
-  PetscCall(FitOperator(m, kern, &mesh, *fit));
+  if (!exact) PetscCall(FitOperator(m, kern, &mesh, *fit));
   PetscCall(PatchFDHostFitCreate(&mesh, (PetscBool)(shared || exact), &box->field[0].local, &(*fit)->desc));
   (*fit)->desc.residuals = MatBoxFitTakesResiduals(m, kern);
   (*fit)->desc.packed    = l->rule.packed;
@@ -248,14 +248,15 @@ PetscBool MatBoxFitTakesRows(const Mat_Box *m)
 {
   const DM_Box        *box   = (const DM_Box *)m->dm->data;
   const PetscLogDouble limit = 4.0 * 1073741824.0, k = box->degree;
-  PetscLogDouble       patches = 1, unknowns = 1, rows = 1;
+  PetscLogDouble       patches = 1, unknowns = 1, rows = 1, inner = 1;
 
   for (PetscInt d = 0; d < m->dm->dim; d++) {
     patches *= PetscCeilReal((PetscReal)box->cells[d] / (PetscReal)box->processes[d]) + (box->processes[d] > 1);
     unknowns *= 2 * k - 1;
     rows *= 2 * (k - 1) * (k + 1) + 2 * k + 1;
+    inner *= 2 * (k - 1) * k + 2 * k - 1;
   }
-  return (PetscBool)(box->degree <= (m->dm->dim == 3 ? 2 : 3) && patches * (unknowns * (unknowns + 1) / 2 + rows) * (PetscLogDouble)sizeof(PetscReal) <= limit);
+  return (PetscBool)(box->degree <= (m->dm->dim == 3 ? 2 : 3) && patches * (unknowns * (unknowns + 1) / 2 + rows - inner) * (PetscLogDouble)sizeof(PetscReal) <= limit);
 }
 
 PetscBool MatBoxFitTakesResiduals(const Mat_Box *m, PatchFDKernels kern)
@@ -334,7 +335,7 @@ PetscErrorCode MatBoxFitSweep(Mat_Box *m, const MatBoxLocal *l, PatchFDKernels k
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* what patches that are solved exactly have: a triangle, and rows, one of which has those of the nodes of a cell, or of two of them */
+/* what patches that are solved exactly have: a triangle, and where there are rows all nodes of the cells of an unknown, but for unknowns */
 static PetscLogDouble FitExactNumbers(const PatchFDFit *fit, PetscBool rows)
 {
   PetscLogDouble numbers = 0;
@@ -342,13 +343,17 @@ static PetscLogDouble FitExactNumbers(const PatchFDFit *fit, PetscBool rows)
   for (PetscInt group = 0; group < fit->ngroup; group++) {
     for (PetscInt i = fit->runs[group]; i < fit->runs[group + 1] && !fit->steps[group]; i++) {
       const PatchFDFitRun *run = &fit->run[i];
-      PetscLogDouble       n = 1, entries = 1;
+      PetscLogDouble       n = 1, all = 1, inner = 1;
 
       for (PetscInt d = 0; d < fit->dim; d++) {
-        n *= run->n[d];
-        entries *= run->n[d] * (fit->degree + 1) + (fit->kind[d][run->kind[d]].ncells - 1) * fit->degree;
+        const PatchFDFitKind *kind  = &fit->kind[d][run->kind[d]];
+        const PetscInt        lower = PetscMin(kind->n, fit->degree + 1 - kind->lower), upper = kind->n - lower + 1; /* unknowns of both cells, which share one */
+
+        n *= kind->n;
+        all *= kind->n * (fit->degree + 1) + (kind->ncells - 1) * fit->degree;
+        inner *= kind->ncells == 1 ? kind->n * kind->n : (lower - 1) * lower + (upper - 1) * upper + kind->n;
       }
-      numbers += (PetscLogDouble)run->count * (n * (n + 1) / 2 + (rows ? entries : 0));
+      numbers += (PetscLogDouble)run->count * (n * (n + 1) / 2 + (rows ? all - inner : 0));
     }
   }
   return numbers;

@@ -167,6 +167,11 @@ PETSC_INTERN PetscCount     PatchFDHostDenseSizes(PatchFDDense *);
 PETSC_INTERN PetscErrorCode PatchFDHostDenseCreate(PetscInt nterm, const PatchFDMatrixTerm[], PetscBool spd, PetscInt constants, PatchFDDense *, PetscBool *regular);
 PETSC_INTERN PetscErrorCode PatchFDHostDenseDestroy(PatchFDDense *);
 
+enum {
+  PATCHFD_LANES = 8 /* cells, or patches, that set-up works on at once */
+};
+typedef PetscReal PatchFDLanes[PATCHFD_LANES];
+
 /*
   What an operator by quadrature (PatchFDPoints) has at each point of a cell: w |J| J^{-1} K J^{-T}, the numbers rr rs rt ss st tt or rr rs ss of it, where
   there is kappa; then w |J| shift, where there is shift.
@@ -176,30 +181,28 @@ typedef struct {
   PatchFDRule          rule;
   PetscInt             npoint, nfactor; /* of a cell; of a point */
   PetscReal           *B, *D;           /* [points][geodegree + 1]: basis of the geometry at the points */
-  PetscReal           *x, *J, *work, *K; /* for PATCHFD_LANES cells */
+  PatchFDLanes        *x, *J, *work, *K;
 } PatchFDGeometry;
 
-enum {
-  PATCHFD_LANES = 8 /* cells, or patches, that set-up works on at once */
-};
 PETSC_INTERN PetscErrorCode PatchFDGeometryCreate(const PatchFDPoints *, PatchFDGeometry *);
-/* factor[npoint][nfactor][cell - first] of PATCHFD_LANES cells, as far as they exist; an error where one is inverted or kappa not positive */
-PETSC_INTERN PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *, PetscCount first, PetscReal factor[]);
+/* factor[npoint][nfactor] of the cells from `first` on, as far as they exist; an error where one is inverted or kappa not positive */
+PETSC_INTERN PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *, PetscCount first, PatchFDLanes factor[]);
 PETSC_INTERN PetscErrorCode PatchFDGeometryDestroy(PatchFDGeometry *);
 /*
-  The Cholesky factors of up to PATCHFD_LANES symmetric matrices, in place of their lower triangles [n (n + 1) / 2], row after row, with the reciprocals of their diagonals.  A last pivot that is
-  nothing but rounding, where constants are the null space, has the reciprocal 0.  regular: stays true if the matrices are positive definite otherwise (src/host/fitnumbers.c)
+  The Cholesky factors of symmetric matrices, in the first `count` lanes, in place of their lower triangles [n (n + 1) / 2], row after row, with the reciprocals of their diagonals.  A last pivot
+  that is nothing but rounding, where constants are the null space, has the reciprocal 0.  regular: stays true if the matrices are positive definite otherwise (src/host/fitnumbers.c)
 */
-PETSC_INTERN PetscErrorCode PatchFDHostFactorTriangles(PetscInt n, PetscInt count, PetscReal triangle[], PetscBool *regular);
-/* The matrices of cells, of one component: entry (i, j) of lane l is E[place[i * size + j] * PATCHFD_LANES + l] (src/host/cellmatrix.c) */
+PETSC_INTERN PetscErrorCode PatchFDHostFactorTriangles(PetscInt n, PetscInt count, PatchFDLanes triangle[], PetscBool *regular);
+/* The matrices of cells, of one component: entry (i, j) of lane l is E[place[i * size + j]][l] (src/host/cellmatrix.c) */
 typedef struct {
   PatchFDGeometry geometry;
   PetscInt        size; /* nodes of a cell */
-  PetscReal      *pair, *factor, *work[2], *sum, *E;
+  PetscReal      *pair;
+  PatchFDLanes   *factor, *work[2], *sum, *E;
   PetscInt       *place;
 } PatchFDCellMatrices;
 PETSC_INTERN PetscErrorCode PatchFDCellMatricesCreate(const PatchFDPoints *, PatchFDCellMatrices *);
-/* of PATCHFD_LANES cells from `first` on, as far as they exist */
+/* of the cells from `first` on, as far as they exist */
 PETSC_INTERN PetscErrorCode PatchFDCellMatricesGet(PatchFDCellMatrices *, PetscCount first);
 PETSC_INTERN PetscErrorCode PatchFDCellMatricesDestroy(PatchFDCellMatrices *);
 /* of all cells, E[ncells][nodes][nodes] */

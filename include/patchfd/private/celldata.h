@@ -24,6 +24,8 @@ struct _PatchFDCellKernels {
   PetscErrorCode (*tensors)(PetscInt dim, PetscCount cells, PetscInt groups, PetscInt points, PetscInt n, const PetscReal in[], PetscReal out[]);
 };
 PETSC_INTERN const struct _PatchFDCellKernels PatchFDCellKernelsHost;
+/* those of some of the cells, with n numbers a cell, on the host */
+PETSC_INTERN PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange from, const PetscReal in[], const PatchFDRange to, PetscReal out[]);
 #if defined(PETSC_HAVE_CUDA)
 PETSC_INTERN const struct _PatchFDCellKernels PatchFDCellKernelsCUDA;
 #endif
