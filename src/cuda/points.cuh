@@ -1,7 +1,8 @@
 /*
   y = y0 + alpha A x for operators by quadrature, A = R' (B' shift w |J| B + D' w |J| J^{-1} K J^{-T} D) R: the bake-off problems.
 
-    points.cu             plans, the choice of kernels
+    points.cu             plans (points_plan.cuh), the choice of kernels
+    points_pick.cu        operators on some of the cells of another, matrices of cells
     points_factors.cuh    the factors at the points, or maps of the cells for factors that are computed
     points_generic.cuh    the generic kernel, for squares, and the diagonal
     points_shape.cuh      blocks of threads for cubes

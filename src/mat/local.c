@@ -336,10 +336,14 @@ PetscErrorCode MatBoxLocalSetTolerances(Mat_Box *m, MatBoxLocalType type, PetscR
 
 PetscErrorCode MatBoxLocalSetFitRule(Mat_Box *m, MatBoxLocalType type, const PatchFDFitRule *rule)
 {
-  MatBoxLocal *l = &m->local[type];
+  MatBoxLocal          *l   = &m->local[type];
+  const PatchFDFitRule *old = &l->rule;
+  PetscBool             same;
 
   PetscFunctionBegin;
-  if (l->rule.lanczos != rule->lanczos || l->rule.maxsteps != rule->maxsteps || l->rule.reduction != rule->reduction || l->rule.stable != rule->stable || l->rule.exact != rule->exact || l->rule.rows != rule->rows || l->rule.packed != rule->packed) PetscCall(MatBoxLocalReset(l));
+  same = (PetscBool)(old->lanczos == rule->lanczos && old->maxsteps == rule->maxsteps && old->reduction == rule->reduction);
+  same = (PetscBool)(same && old->stable == rule->stable && old->exact == rule->exact && old->rows == rule->rows && old->packed == rule->packed);
+  if (!same) PetscCall(MatBoxLocalReset(l));
   l->rule = *rule;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
