@@ -158,9 +158,9 @@ static inline __attribute__((always_inline)) void LinePair(PetscInt nr, PetscInt
 }
 
 /* `count` lines, in pairs where the lengths are known to the compiler and all sums stay in registers */
-static inline __attribute__((always_inline)) void LinesSame(PetscInt count, PetscInt nr, PetscInt nc, const REAL *m, const V *in, ptrdiff_t is, ptrdiff_t il, V *out, ptrdiff_t os, ptrdiff_t ol, PetscBool add)
+static inline __attribute__((always_inline)) void LinesSame(int count, PetscInt nr, PetscInt nc, const REAL *m, const V *in, ptrdiff_t is, ptrdiff_t il, V *out, ptrdiff_t os, ptrdiff_t ol, PetscBool add)
 {
-  PetscInt l = 0;
+  int l = 0;
 
   if (__builtin_constant_p(nr) && __builtin_constant_p(nc) && nr <= PAIR_ROWS && nc <= 16)
     for (; l + 2 <= count; l += 2) LinePair(nr, nc, m, in + l * il, is, il, out + l * ol, os, ol, add);

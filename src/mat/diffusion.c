@@ -313,7 +313,8 @@ static PetscErrorCode PointsPart(const Points *whole, const PatchFDRange from, c
 static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PetscBool device, PatchFDPoints *p)
 {
   Diffusion     *data = (Diffusion *)op->data;
-  PetscBool      same = (PetscBool)(data->points && data->known == op->version && data->points->points.coordinate == ((const DM_Box *)dm->data)->shape->nodes.x && data->points->points.gauss == DMBoxNumGauss(dm));
+  const PetscReal *x = ((const DM_Box *)dm->data)->shape->nodes.x;
+  PetscBool      same = (PetscBool)(data->points && data->known == op->version && data->points->points.coordinate == x && data->points->points.gauss == DMBoxNumGauss(dm));
   PetscBool      known[2]; /* are the points at hand, are they among those? */
   PatchFDKernels kern;
   Points        *points;
