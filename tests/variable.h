@@ -6,7 +6,8 @@
 #include <petscpatchfd.h>
 
 typedef enum { CONSTANT, SMOOTH, CONTRAST, CHECK, FINECHECK, RANDOM, CIRCLE, TENSOR, SINE1, SINE2, KERSHAW, ANNULUS, GRADED, ASPECT, SHEAR, MIX, BENT, OTHER } ProblemKind;
-static const char *const problems[] = {"const", "smooth", "contrast", "check", "finecheck", "random", "circle", "tensor", "sine1", "sine2", "kershaw", "annulus", "graded", "aspect", "shear", "mix", "bent"};
+static const char *const problems[] = {"const", "smooth",  "contrast", "check",  "finecheck", "random", "circle", "tensor", "sine1",
+                                       "sine2", "kershaw", "annulus",  "graded", "aspect",    "shear",  "mix",    "bent"};
 
 typedef struct {
   char        name[32];

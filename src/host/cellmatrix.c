@@ -20,8 +20,8 @@ PetscErrorCode PatchFDCellMatricesCreate(const PatchFDPoints *points, PatchFDCel
   c       = m->geometry.rule.points;
   m->size = PetscPowInt(n, points->dim);
   room    = PetscPowInt(PetscMax(c, n * n), points->dim);
-  PetscCall(PetscMalloc7(4 * n * n * c, &m->pair, m->geometry.npoint * m->geometry.nfactor, &m->factor, room, &m->work[0], room, &m->work[1], c * PetscPowInt(n * n, points->dim - 1), &m->sum, m->size * m->size,
-                         &m->E, m->size * m->size, &m->place));
+  PetscCall(PetscMalloc7(4 * n * n * c, &m->pair, m->geometry.npoint * m->geometry.nfactor, &m->factor, room, &m->work[0], room, &m->work[1], c * PetscPowInt(n * n, points->dim - 1), &m->sum,
+                         m->size * m->size, &m->E, m->size * m->size, &m->place));
   for (PetscInt t = 0; t < 4; t++) {
     const PetscReal *X = t / 2 ? m->geometry.rule.D : m->geometry.rule.B, *Y = t % 2 ? m->geometry.rule.D : m->geometry.rule.B;
 

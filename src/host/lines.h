@@ -29,6 +29,10 @@ typedef int64_t VMask __attribute__((vector_size(VBYTES), may_alias));
 typedef int32_t VMask __attribute__((vector_size(VBYTES), may_alias));
 #endif
 
+enum {
+  PAIR_ROWS = 6 /* two lines of so many sums, a number of each and one of the matrix fit into 16 registers */
+};
+
 /* the same matrix for all lanes (s) or one for each (v); row-major */
 typedef struct {
   const REAL *s;
@@ -133,6 +137,35 @@ static inline V Splat(REAL a)
 LINE_OF(LineSame, REAL)
 LINE_OF(LineEach, V)
 #undef LINE_OF
+
+/* two lines, il and ol apart: a number of the matrix is read once for both */
+static inline __attribute__((always_inline)) void LinePair(PetscInt nr, PetscInt nc, const REAL *m, const V *in, ptrdiff_t is, ptrdiff_t il, V *out, ptrdiff_t os, ptrdiff_t ol, PetscBool add)
+{
+  V sum[2][PAIR_ROWS];
+
+  _Pragma("GCC unroll 8") for (int r = 0; r < nr; r++)
+    for (int l = 0; l < 2; l++) sum[l][r] = add ? out[l * ol + r * os] : in[l * il] * m[r * nc];
+  _Pragma("GCC unroll 16") for (PetscInt c = add ? 0 : 1; c < nc; c++) {
+    const V x[2] = {in[c * is], in[il + c * is]};
+
+    _Pragma("GCC unroll 8") for (int r = 0; r < nr; r++) {
+      sum[0][r] += x[0] * m[r * nc + c];
+      sum[1][r] += x[1] * m[r * nc + c];
+    }
+  }
+  _Pragma("GCC unroll 8") for (int r = 0; r < nr; r++)
+    for (int l = 0; l < 2; l++) out[l * ol + r * os] = sum[l][r];
+}
+
+/* `count` lines, in pairs where the lengths are known to the compiler and all sums stay in registers */
+static inline __attribute__((always_inline)) void LinesSame(int count, PetscInt nr, PetscInt nc, const REAL *m, const V *in, ptrdiff_t is, ptrdiff_t il, V *out, ptrdiff_t os, ptrdiff_t ol, PetscBool add)
+{
+  int l = 0;
+
+  if (__builtin_constant_p(nr) && __builtin_constant_p(nc) && nr <= PAIR_ROWS && nc <= 16)
+    for (; l + 2 <= count; l += 2) LinePair(nr, nc, m, in + l * il, is, il, out + l * ol, os, ol, add);
+  for (; l < count; l++) LineSame(nr, nc, m, in + l * il, is, out + l * ol, os, add);
+}
 
 static inline void Line(PetscInt nr, PetscInt nc, Coef m, const V *in, ptrdiff_t is, V *out, ptrdiff_t os, PetscBool add)
 {

@@ -225,11 +225,11 @@ static inline __attribute__((always_inline)) void PointsStiffness(const PointsPl
   V *r = p->r, *s = p->s;
 
   for (int k = 0; k < (dim == 3 ? c : 1); k++, q += c * c, t += c * c) {
-    for (int j = 0; j < c; j++) LineSame(c, c, p->C, q + j * c, 1, r + j * c, 1, PETSC_FALSE);
-    for (int i = 0; i < c; i++) LineSame(c, c, p->C, q + i, c, s + i, c, PETSC_FALSE);
+    LinesSame(c, c, c, p->C, q, 1, c, r, 1, c, PETSC_FALSE);
+    LinesSame(c, c, c, p->C, q, c, 1, s, c, 1, PETSC_FALSE);
     PointsSliceFactors(p, batch, dim, c, k, q, r, s, t);
-    for (int j = 0; j < c; j++) LineSame(c, c, p->Ct, r + j * c, 1, q + j * c, 1, PETSC_TRUE);
-    for (int i = 0; i < c; i++) LineSame(c, c, p->Ct, s + i, c, q + i, c, PETSC_TRUE);
+    LinesSame(c, c, c, p->Ct, r, 1, c, q, 1, c, PETSC_TRUE);
+    LinesSame(c, c, c, p->Ct, s, c, 1, q, c, 1, PETSC_TRUE);
   }
 }
 
@@ -259,23 +259,23 @@ static inline __attribute__((always_inline)) void PointsMass(const PointsPlan *p
 static inline __attribute__((always_inline)) void PointsInterpolate(const PointsPlan *p, int n, int c, int slices, const V *u, V *a)
 {
   for (int k = 0; k < slices; k++, u += n * n, a += c * c) {
-    for (int j = 0; j < n; j++) LineSame(c, n, p->B, u + j * n, 1, p->r + j * c, 1, PETSC_FALSE);
-    for (int i = 0; i < c; i++) LineSame(c, n, p->B, p->r + i, c, a + i, c, PETSC_FALSE);
+    LinesSame(n, c, n, p->B, u, 1, n, p->r, 1, c, PETSC_FALSE);
+    LinesSame(c, c, n, p->B, p->r, c, 1, a, c, 1, PETSC_FALSE);
   }
 }
 
 static inline __attribute__((always_inline)) void PointsProject(const PointsPlan *p, int n, int c, int slices, const V *a, V *u)
 {
   for (int k = 0; k < slices; k++, u += n * n, a += c * c) {
-    for (int i = 0; i < c; i++) LineSame(n, c, p->Bt, a + i, c, p->r + i, c, PETSC_FALSE);
-    for (int j = 0; j < n; j++) LineSame(n, c, p->Bt, p->r + j * c, 1, u + j * n, 1, PETSC_FALSE);
+    LinesSame(c, n, c, p->Bt, a, c, 1, p->r, c, 1, PETSC_FALSE);
+    LinesSame(n, n, c, p->Bt, p->r, 1, c, u, 1, n, PETSC_FALSE);
   }
 }
 
 /* out (+)= M in in direction z */
 static inline __attribute__((always_inline)) void PointsThird(int rows, int cols, int c, const REAL *M, const V *in, V *out, PetscBool add)
 {
-  for (int i = 0; i < c * c; i++) LineSame(rows, cols, M, in + i, c * c, out + i, c * c, add);
+  LinesSame(c * c, rows, cols, M, in, c * c, 1, out, c * c, 1, add);
 }
 
 /* u = A u for a batch; dim, n, c and gauss are constants after inlining, as a rule */

@@ -35,6 +35,7 @@ typedef struct {
 typedef struct {
   DiffusionMedium *medium;
   PetscInt64       known;   /* the version of what was checked, and that the points are of; or -1 */
+  PetscInt         gauss;   /* points in a direction, where it was checked */
   PetscReal        largest; /* of s */
   Points          *points;  /* of the cells and for the factors that were last asked for, or NULL */
   PatchFDRange     cells;
@@ -89,6 +90,26 @@ PetscErrorCode DMBoxDiffusionSetMedium(DMBoxOperator op, const DiffusionMedium *
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a clone, in another precision, takes over what has been checked and evaluated */
+static PetscErrorCode DiffusionShare(DM from, DM to)
+{
+  const DM_Box    *a = (const DM_Box *)from->data, *b = (const DM_Box *)to->data;
+  const Diffusion *known = (const Diffusion *)a->op->data;
+  Diffusion       *data  = (Diffusion *)b->op->data;
+
+  PetscFunctionBegin;
+  if (!a->shape || a->shape != b->shape || known->known != b->op->version || data->known == known->known) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PointsDestroy(&data->points));
+  data->points = known->points;
+  if (data->points) data->points->refct++;
+  data->known   = known->known;
+  data->gauss   = known->gauss;
+  data->largest = known->largest;
+  PetscCall(PetscArraycpy(data->cells, known->cells, 3));
+  PetscCall(PetscArraycpy(data->c, known->c, MASS + 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode DMBoxOperatorCopy_Diffusion(DM from, DM to, PetscBool *changed)
 {
   const DMBoxOperator a = ((const DM_Box *)from->data)->op, b = ((DM_Box *)to->data)->op;
@@ -96,12 +117,14 @@ static PetscErrorCode DMBoxOperatorCopy_Diffusion(DM from, DM to, PetscBool *cha
   DiffusionMedium    *old  = data->medium;
 
   PetscFunctionBegin;
-  if (a->version == b->version) PetscFunctionReturn(PETSC_SUCCESS);
-  data->medium = ((Diffusion *)a->data)->medium;
-  data->medium->refct++;
-  PetscCall(MediumDestroy(&old));
-  b->version = a->version;
-  *changed   = PETSC_TRUE;
+  if (a->version != b->version) {
+    data->medium = ((Diffusion *)a->data)->medium;
+    data->medium->refct++;
+    PetscCall(MediumDestroy(&old));
+    b->version = a->version;
+    *changed   = PETSC_TRUE;
+  }
+  PetscCall(DiffusionShare(from, to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -290,7 +313,8 @@ static PetscErrorCode PointsPart(const Points *whole, const PatchFDRange from, c
 static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDRange cells, PetscBool device, PatchFDPoints *p)
 {
   Diffusion     *data = (Diffusion *)op->data;
-  PetscBool      same = (PetscBool)(data->points && data->known == op->version && data->points->points.coordinate == ((const DM_Box *)dm->data)->shape->nodes.x && data->points->points.gauss == DMBoxNumGauss(dm));
+  const PetscReal *x = ((const DM_Box *)dm->data)->shape->nodes.x;
+  PetscBool      same = (PetscBool)(data->points && data->known == op->version && data->points->points.coordinate == x && data->points->points.gauss == DMBoxNumGauss(dm));
   PetscBool      known[2]; /* are the points at hand, are they among those? */
   PatchFDKernels kern;
   Points        *points;
@@ -307,6 +331,7 @@ static PetscErrorCode DMBoxPoints_Diffusion(DM dm, DMBoxOperator op, const Petsc
   }
   if (data->medium->Kdata || data->medium->shiftdata) PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, known, 2, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)dm))); /* Vecs are asked together */
   if (known[1] && !known[0]) PetscCall(PointsPart(data->points, (const PetscInt(*)[2])data->cells, cells, &points));
+  else if (c[KAPPA] == 0 && c[SHIFT] == 0) PetscCall(PointsCreate(dm, data->medium, c, cells, &points)); /* a mass matrix, of loads, does not take the place of what was evaluated */
   else {
     if (!known[0]) {
       PetscCall(PointsDestroy(&data->points));
@@ -457,7 +482,7 @@ static PetscErrorCode DiffusionCheck(DM dm, DMBoxOperator op)
   PatchFDKernels  kern;
 
   PetscFunctionBegin;
-  if (data->known == op->version) PetscFunctionReturn(PETSC_SUCCESS);
+  if (data->known == op->version && data->gauss == DMBoxNumGauss(dm)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PointsDestroy(&data->points));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   for (int d = 0; d < 3; d++) { /* on the host those of patches, too, so that nobody else has to evaluate functions */
@@ -473,6 +498,7 @@ static PetscErrorCode DiffusionCheck(DM dm, DMBoxOperator op)
   PetscCall(DMBoxReduceMetric(dm, &found));
   data->largest = found.largest;
   data->known   = op->version;
+  data->gauss   = DMBoxNumGauss(dm);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
