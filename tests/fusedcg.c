@@ -140,14 +140,20 @@ static PetscErrorCode DestroyPair(Pair *p)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* are all norms of the second history those of the first, to rounding that has grown? */
-static PetscBool SameHistory(const Pair *p, PetscInt n, PetscReal h[2][MAX_HISTORY])
+/* are all norms of the second history those of the first, to rounding that has grown?  That is of the size of b where the guess is good. */
+static PetscErrorCode SameHistory(const Pair *p, PetscInt n, PetscReal h[2][MAX_HISTORY], PetscBool *same)
 {
+  PetscReal scale;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecNorm(p->b, NORM_2, &scale));
+  *same = PETSC_TRUE;
+  if (!PetscIsInfOrNanReal(h[0][0])) scale = PetscMax(scale, h[0][0]);
   for (PetscInt i = 0; i < PetscMin(n, p->norms); i++) {
     if (PetscIsInfOrNanReal(h[0][i]) && PetscIsInfOrNanReal(h[1][i])) continue;
-    if (!(PetscAbsReal(h[1][i] - h[0][i]) <= p->tolerance * (h[0][i] + p->tolerance * h[0][0]))) return PETSC_FALSE;
+    if (!(PetscAbsReal(h[1][i] - h[0][i]) <= p->tolerance * (h[0][i] + p->tolerance * scale))) *same = PETSC_FALSE;
   }
-  return PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* norms of x[0] and of the difference, from the arrays on the host: they have to be those of the vectors, wherever these live */
@@ -196,7 +202,8 @@ static PetscErrorCode Compare(Pair *p, const char *what)
   PetscCheck((after > before) <= (cuda && p->recorded) || p->replays, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: replayed, but should not be", what);
   PetscCheck((after > before) >= (cuda && p->recorded) || its[1] < 3, PETSC_COMM_WORLD, PETSC_ERR_PLIB, "%s: not replayed", what);
   PetscCall(Difference(p, &norm, &diff));
-  same = (PetscBool)(reason[0] == reason[1] && its[0] == its[1] && n[0] == n[1] && SameHistory(p, (PetscInt)n[0], h));
+  PetscCall(SameHistory(p, (PetscInt)n[0], h, &same));
+  same = (PetscBool)(same && reason[0] == reason[1] && its[0] == its[1] && n[0] == n[1]);
   same = (PetscBool)(same && (diff <= p->tolerance * norm || p->norms < MAX_HISTORY || (PetscIsInfOrNanReal(norm) && PetscIsInfOrNanReal(diff))));
   if (same) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: equal, %s\n", what, KSPConvergedReasons[reason[0]]));
   else {

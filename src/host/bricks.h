@@ -3,7 +3,7 @@
   one brick in each lane, so that a step reads the numbers of a row one after another, without column numbers.
 */
 #pragma once
-#include "lines.h"
+#include "batch.h"
 #include <patchfd/private/bricks.h>
 
 typedef struct {

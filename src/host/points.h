@@ -15,7 +15,7 @@
   coefficients of the multilinear map of the cell (Swirydowicz, Chalmers, Karakus and Warburton 2017).
 */
 #pragma once
-#include "lines.h"
+#include "batch.h"
 #include <patchfd/private/assembly.h>
 
 enum {

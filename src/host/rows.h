@@ -8,7 +8,7 @@
   further see the slabs of nodes beyond on either side, too.  A term may have one such band.
 */
 #pragma once
-#include "lines.h"
+#include "batch.h"
 
 enum {
   ROWS_MAX_TERMS = 16

@@ -5,7 +5,7 @@
   A batch is VL cells.  Each term gathers its own block: simple, and good enough for operators that have no kernel of their own.
 */
 #pragma once
-#include "lines.h"
+#include "batch.h"
 
 /* a band as matrices on the nodes from the first column on: nodes that cells share are one column */
 typedef struct {
