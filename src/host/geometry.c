@@ -81,30 +81,56 @@ static void Jacobians(PetscInt dim, PetscInt m, PetscInt c, const PetscReal B[],
   }
 }
 
+/* Cofactors() (cell.h) in half of the lanes */
+static inline __attribute__((always_inline)) void LaneCofactors(PetscInt dim, const LaneHalf J[3][3], PetscInt e, LaneHalf c[3])
+{
+  const PetscInt f = (e + 1) % 3, g = (e + 2) % 3;
+
+  if (dim == 2) {
+    c[0] = e == 0 ? J[1][1] : -J[1][0];
+    c[1] = e == 0 ? -J[0][1] : J[0][0];
+  } else
+    for (PetscInt a = 0; a < 3; a++) c[a] = J[(a + 1) % 3][f] * J[(a + 2) % 3][g] - J[(a + 2) % 3][f] * J[(a + 1) % 3][g];
+}
+
+/* f = K c for a number, or a tensor (xx xy yy, or xx xy xz yy yz zz) */
+static inline __attribute__((always_inline)) void LaneTensor(PetscInt dim, PetscInt nkappa, const LaneHalf k[], const LaneHalf c[3], LaneHalf f[3])
+{
+  if (nkappa == 1)
+    for (PetscInt a = 0; a < dim; a++) f[a] = k[0] * c[a];
+  else if (dim == 2) {
+    f[0] = k[0] * c[0] + k[1] * c[1];
+    f[1] = k[1] * c[0] + k[2] * c[1];
+  } else {
+    f[0] = k[0] * c[0] + k[1] * c[1] + k[2] * c[2];
+    f[1] = k[1] * c[0] + k[3] * c[1] + k[4] * c[2];
+    f[2] = k[2] * c[0] + k[4] * c[1] + k[5] * c[2];
+  }
+}
+
 /* in all lanes at a point: det J, and weight / det C' K C with the cofactors C of J[a][b], which are `stride` apart */
 static inline __attribute__((always_inline)) void LaneFactors(PetscInt dim, PetscInt nkappa, const Lanes J[], PetscInt stride, PetscReal weight, const Lanes K[], Lanes det, Lanes factor[])
 {
-  for (int l = 0; l < LANES; l++) {
-    PetscReal j[3][3] = {{0}}, c[3][3] = {{0}}, k[6] = {0};
-    PetscInt  next = 0;
+  for (int half = 0; half < 2; half++) {
+    LaneHalf j[3][3], c[3][3], k[6], d = {0};
+    PetscInt next = 0;
 
     for (PetscInt a = 0; a < dim; a++)
-      for (PetscInt b = 0; b < dim; b++) j[a][b] = J[(a * dim + b) * stride][l];
-    for (PetscInt b = 0; b < dim; b++) Cofactors(dim, (const PetscReal(*)[3])j, b, c[b]);
-    det[l] = j[0][0] * c[0][0] + j[1][0] * c[0][1] + j[2][0] * c[0][2];
-    for (PetscInt i = 0; i < nkappa; i++) k[i] = weight / det[l] * K[i][l];
+      for (PetscInt b = 0; b < dim; b++) j[a][b] = ((const LaneHalf *)J[(a * dim + b) * stride])[half];
+    for (PetscInt b = 0; b < dim; b++) LaneCofactors(dim, (const LaneHalf(*)[3])j, b, c[b]);
+    for (PetscInt a = 0; a < dim; a++) d += j[a][0] * c[0][a];
+    ((LaneHalf *)det)[half] = d;
+    for (PetscInt i = 0; i < nkappa; i++) k[i] = weight / d * ((const LaneHalf *)K[i])[half];
     for (PetscInt r = 0; r < dim && nkappa; r++) {
-      PetscReal KC[3] = {k[0] * c[r][0], k[0] * c[r][1], k[0] * c[r][2]};
+      LaneHalf KC[3];
 
-      if (nkappa == 3) {
-        KC[0] = k[0] * c[r][0] + k[1] * c[r][1];
-        KC[1] = k[1] * c[r][0] + k[2] * c[r][1];
-      } else if (nkappa == 6) {
-        KC[0] = k[0] * c[r][0] + k[1] * c[r][1] + k[2] * c[r][2];
-        KC[1] = k[1] * c[r][0] + k[3] * c[r][1] + k[4] * c[r][2];
-        KC[2] = k[2] * c[r][0] + k[4] * c[r][1] + k[5] * c[r][2];
+      LaneTensor(dim, nkappa, k, c[r], KC);
+      for (PetscInt s = r; s < dim; s++, next++) {
+        LaneHalf sum = c[s][0] * KC[0];
+
+        for (PetscInt a = 1; a < dim; a++) sum += c[s][a] * KC[a];
+        ((LaneHalf *)factor[next])[half] = sum;
       }
-      for (PetscInt s = r; s < dim; s++, next++) factor[next][l] = c[s][0] * KC[0] + c[s][1] * KC[1] + c[s][2] * KC[2];
     }
   }
 }
@@ -130,18 +156,35 @@ static void PointFactors(PetscInt dim, PetscInt nkappa, const Lanes J[], PetscIn
 /* K of the lanes at point q, and whether that is as it should be */
 static PetscErrorCode PointConductivity(PatchFDGeometry *g, PetscCount first, PetscInt q)
 {
-  const PatchFDPoints *p = g->p;
+  const PatchFDPoints *p    = g->p;
+  int                  good = 1;
 
   PetscFunctionBegin;
   for (PetscInt l = 0; l < LANES; l++) {
-    const PetscCount cell = PetscMin(first + l, p->ncells - 1);
-    const PetscReal *k    = p->kappa + (p->kappaconstant ? 0 : (cell * g->npoint + q) * p->nkappa);
+    const PetscReal *k = p->kappa + (p->kappaconstant ? 0 : (PetscMin(first + l, p->ncells - 1) * g->npoint + q) * p->nkappa);
     PetscReal        K[3][3] = {{0}};
 
-    if (p->nkappa > 1) FillTensor(p->dim, p->nkappa, k, K);
-    PetscCheck(p->nkappa == 1 ? *k > 0 && *k < PETSC_MAX_REAL : TensorIsPositive(p->dim, (const PetscReal(*)[3])K), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-               "The coefficient of the stiffness is %g%s in cell %" PetscCount_FMT "; it has to be positive%s", (double)k[0], p->nkappa == 1 ? "" : ", ...", cell, p->nkappa == 1 ? "" : " definite");
     for (PetscInt i = 0; i < p->nkappa; i++) g->K[i][l] = k[i];
+    if (p->nkappa > 1) FillTensor(p->dim, p->nkappa, k, K);
+    good &= p->nkappa == 1 ? *k > 0 && *k < PETSC_MAX_REAL : TensorIsPositive(p->dim, (const PetscReal(*)[3])K);
+    PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The coefficient of the stiffness is %g%s in cell %" PetscCount_FMT "; it has to be positive%s", (double)k[0], p->nkappa == 1 ? "" : ", ...",
+               PetscMin(first + l, p->ncells - 1), p->nkappa == 1 ? "" : " definite");
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* are the determinants of all lanes positive numbers? */
+static PetscErrorCode PointDeterminants(const PatchFDGeometry *g, PetscCount first, const Lanes det)
+{
+  int good = 1;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < LANES; l++) good &= det[l] > 0 && det[l] < PETSC_MAX_REAL;
+  if (good) PetscFunctionReturn(PETSC_SUCCESS);
+  for (PetscInt l = 0; l < LANES; l++) {
+    PetscCheck(det[l] > 0 && det[l] < PETSC_MAX_REAL, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "Cell %" PetscCount_FMT " is inverted or degenerate: the determinant of its map from the unit %s is %g at one of its points; it has to be positive",
+               PetscMin(first + l, g->p->ncells - 1), g->p->dim == 3 ? "cube" : "square", (double)det[l]);
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -156,24 +199,18 @@ PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *g, PetscCount first, PatchF
   for (PetscInt l = 0; l < LANES; l++) {
     const PetscInt *node = p->geoindex + PetscMin(first + l, p->ncells - 1) * size;
 
-    for (PetscInt a = 0; a < dim; a++)
-      for (PetscInt i = 0; i < size; i++) g->x[a * size + i][l] = p->coordinate[(size_t)node[i] * dim + a];
+    for (PetscInt i = 0; i < size; i++)
+      for (PetscInt a = 0; a < dim; a++) g->x[a * size + i][l] = p->coordinate[(size_t)node[i] * dim + a];
   }
   Jacobians(dim, m, c, g->B, g->D, (const Lanes *)g->x, g->work, g->J);
   for (PetscInt q = 0; q < g->npoint; q++, factor += g->nfactor) {
     const PetscReal weight = w[q % c] * w[q / c % c] * (dim == 3 ? w[q / c / c] : 1);
     Lanes           det;
 
-    if (p->nkappa) PetscCall(PointConductivity(g, first, q));
+    if (p->nkappa && (q == 0 || !p->kappaconstant)) PetscCall(PointConductivity(g, first, q));
     PointFactors(dim, p->nkappa, (const Lanes *)g->J + q, g->npoint, weight, (const Lanes *)g->K, det, factor);
-    for (PetscInt l = 0; l < LANES; l++) {
-      const PetscCount cell = PetscMin(first + l, p->ncells - 1);
-
-      PetscCheck(det[l] > 0 && det[l] < PETSC_MAX_REAL, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-                 "Cell %" PetscCount_FMT " is inverted or degenerate: the determinant of its map from the unit %s is %g at one of its points; it has to be positive", cell,
-                 dim == 3 ? "cube" : "square", (double)det[l]);
-      if (p->shift) factor[g->nfactor - 1][l] = weight * det[l] * p->shift[p->shiftconstant ? 0 : cell * g->npoint + q];
-    }
+    PetscCall(PointDeterminants(g, first, det));
+    for (PetscInt l = 0; l < LANES && p->shift; l++) factor[g->nfactor - 1][l] = weight * det[l] * p->shift[p->shiftconstant ? 0 : PetscMin(first + l, p->ncells - 1) * g->npoint + q];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }

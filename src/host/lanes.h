@@ -17,7 +17,7 @@ static inline __attribute__((always_inline)) void LaneContractRows(int rows, Pet
   for (PetscInt s = 0; s < stride; s++) {
     LaneHalf sum[4][2] = {{{0}}};
 
-    for (PetscInt j = 0; j < nj; j++) {
+    _Pragma("GCC unroll 8") for (PetscInt j = 0; j < nj; j++) {
       const LaneHalf *x = (const LaneHalf *)in[j * stride + s];
 
       _Pragma("GCC unroll 4") for (int i = 0; i < rows; i++) {
@@ -34,8 +34,7 @@ static inline __attribute__((always_inline)) void LaneContractRows(int rows, Pet
   }
 }
 
-/* out[o][i][s] = sum over j of X(i, j) in[o][j][s], where X(i, j) = X[i * row + j * col] */
-static inline void LaneContract(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt stride, const PetscReal X[], PetscInt row, PetscInt col, const Lanes in[], Lanes out[])
+static inline __attribute__((always_inline)) void LaneContractOf(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt stride, const PetscReal X[], PetscInt row, PetscInt col, const Lanes in[], Lanes out[])
 {
   for (PetscInt o = 0; o < outer; o++, in += nj * stride) {
     for (PetscInt i = 0, rows; i < ni; i += rows, out += rows * stride) {
@@ -47,6 +46,25 @@ static inline void LaneContract(PetscInt outer, PetscInt ni, PetscInt nj, PetscI
       else if (rows == 2) LaneContractRows(2, nj, stride, x, row, col, in, out);
       else LaneContractRows(1, nj, stride, x, row, col, in, out);
     }
+  }
+}
+
+/* out[o][i][s] = sum over j of X(i, j) in[o][j][s], where X(i, j) = X[i * row + j * col]; short sums have lengths that the compiler knows */
+static inline void LaneContract(PetscInt outer, PetscInt ni, PetscInt nj, PetscInt stride, const PetscReal X[], PetscInt row, PetscInt col, const Lanes in[], Lanes out[])
+{
+  switch (nj) {
+#define CASE(N) \
+  case N: \
+    LaneContractOf(outer, ni, N, stride, X, row, col, in, out); \
+    break
+    CASE(2);
+    CASE(3);
+    CASE(4);
+    CASE(5);
+    CASE(6);
+#undef CASE
+  default:
+    LaneContractOf(outer, ni, nj, stride, X, row, col, in, out);
   }
 }
 

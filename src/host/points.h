@@ -174,6 +174,7 @@ static inline __attribute__((always_inline)) void PointsSliceRead(int dim, int c
   for (int i = 0; i < c * c; i++, g += nfactor) {
     V d[3] = {r[i], s[i], dim == 3 ? t[i] : (V){0}};
 
+    ReadAhead(nfactor, g);
     PointsRead(dim, g, d);
     q[i] = mass ? g[nfactor - 1] * q[i] : (V){0};
     r[i] = d[0];
