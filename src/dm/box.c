@@ -360,6 +360,7 @@ PetscErrorCode DMCreate_Box(DM dm)
   box->extra[0] = 2;
   box->extra[1] = PETSC_DETERMINE;
   box->semicoarsening = PETSC_DETERMINE;
+  box->lowering       = -1;
   if (dm->dim == PETSC_DETERMINE) PetscCall(DMSetDimension(dm, 3));
   /* MATAIJ is what DMCreate() says */
   PetscCall(PetscStrcmp(dm->mattype, MATAIJ, &aij));

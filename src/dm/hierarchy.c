@@ -35,6 +35,8 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
   b->semicoarsening = a->semicoarsening;
   b->coupled     = a->coupled;
   b->coarsenings = a->coarsenings;
+  b->lowering    = a->lowering;
+  b->higher      = a->higher;
   PetscCall(DMBoxCopyMapping(from, to));
   PetscCall(DMBoxCopyOperator(from, to));
   PetscCall(PetscArraycpy(b->boundary, a->boundary, 6));
@@ -316,10 +318,41 @@ PetscErrorCode DMRefine_Box(DM dm, MPI_Comm comm, DM *fine)
     for (PetscInt p = 0; p <= f->processes[d]; p++) f->splits[d][p] *= 2;
     if (f->nvertices[d]) PetscCall(DMBoxBisect(&f->nvertices[d], &f->vertices[d]));
   }
+  if (f->higher) f->degree = f->higher;
+  f->higher = 0;
   if (back) f->coarsenings--;
   else f->coupled = PETSC_FALSE;
   PetscCall(DMSetUp(*fine));
   PetscCall(DMBoxCopyOperator(dm, *fine)); /* what needs the mesh */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxSetLowering(DM dm, PetscInt n)
+{
+  DM_Box *box = (DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  box->lowering = n < 0 ? -1 : box->coarsenings + n;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the same cells */
+static PetscErrorCode DMBoxLowerDegree(DM dm, MPI_Comm comm, PetscBool mayfold, DM *coarse)
+{
+  DM_Box *c;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxCreateRelative(dm, comm, coarse));
+  c          = (DM_Box *)(*coarse)->data;
+  c->mayfold = mayfold;
+  c->higher  = c->degree;
+  c->degree  = 1;
+  c->lowering = -1;
+  c->coarsenings++;
+  for (PetscInt d = 0; d < dm->dim; d++) c->halved[d] *= 2;
+  PetscCall(PetscInfo(dm, "Degree 1 in place of %" PetscInt_FMT " on the same cells\n", c->higher));
+  PetscCall(DMSetUp(*coarse));
+  PetscCall(DMBoxCopyOperator(dm, *coarse)); /* what needs the mesh */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -334,6 +367,10 @@ PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM 
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
+  if (box->lowering == box->coarsenings) {
+    PetscCall(DMBoxLowerDegree(dm, comm, mayfold, coarse));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(CoarseningBegin(dm, &next));
   PetscCheck(CoarseningNext(&next, halve, &end), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4.  "

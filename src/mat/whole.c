@@ -288,6 +288,16 @@ static void WholeBlocks(DM dm, const PetscInt halvings[3], PetscInt *nblock, Pet
   *size /= (PetscLogDouble)*nblock;
 }
 
+/* on this mesh, halved so often */
+static PetscLogDouble WholeUnknowns(DM dm, const PetscInt halvings[3])
+{
+  PetscInt       nblock;
+  PetscLogDouble size;
+
+  WholeBlocks(dm, halvings, &nblock, &size);
+  return (PetscLogDouble)nblock * size;
+}
+
 /*
   Unless the user says it: on a GPU, for large problems of operators that fast diagonalization solves.  1e5 unknowns take less time so than the kernels and exchanges of
   the levels below, in three dimensions 1.5e6 (in two their eigenproblems would be too long); small problems coarsen as on the host, and none depends on the number of ranks
@@ -298,7 +308,6 @@ static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
   const DM_Box  *box     = (const DM_Box *)dm->data;
   PatchFDKernels kern;
   PetscBool      poisson;
-  PetscInt       nblock;
   PetscLogDouble size;
 
   PetscFunctionBegin;
@@ -306,9 +315,9 @@ static PetscErrorCode WholeDefaultLimit(DM dm, PetscInt *limit)
   PetscCall(PetscStrcmp(box->op->name, "poisson", &poisson));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (!poisson || PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
-  WholeBlocks(dm, none, &nblock, &size);
-  if ((PetscLogDouble)nblock * size >= 5e5) *limit = 100000;
-  if ((PetscLogDouble)nblock * size >= 5e6 && dm->dim == 3) *limit = 1500000;
+  size = WholeUnknowns(dm, none);
+  if (size >= 5e5) *limit = 100000;
+  if (size >= 5e6 && dm->dim == 3) *limit = 1500000;
   if (*limit) PetscCall(PetscInfo(dm, "Levels of PCPATCHMG end at a mesh with at most %" PetscInt_FMT " unknowns, which is solved directly: -pc_patchmg_coarse_eq_limit\n", *limit));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -323,12 +332,36 @@ PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
   if (limit == PETSC_DECIDE) PetscCall(WholeDefaultLimit(dm, &limit));
   PetscCall(PetscMalloc1(coarsenings + 1, &halvings));
   PetscCall(DMBoxGetHalvings(dm, coarsenings, halvings));
-  for (PetscInt fewer = 0; fewer < *n; fewer++) {
-    PetscInt       nblock;
-    PetscLogDouble size;
+  for (PetscInt fewer = 0; fewer < *n; fewer++)
+    if (WholeUnknowns(dm, halvings[fewer]) <= (PetscLogDouble)limit) *n = fewer;
+  PetscCall(PetscFree(halvings));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
-    WholeBlocks(dm, halvings[fewer], &nblock, &size);
-    if ((PetscLogDouble)nblock * size <= (PetscLogDouble)limit) *n = fewer;
+/*
+  A factorization of more unknowns than this takes longer than all the rest, 15 s for 15^3 cells of degree 2.  Where halving ends there, degree 1 on the same cells is what patches need below them
+  at any degree (L. F. Pavarino, Numer. Math. 66, 1993).  A GPU does with fewer levels, not more
+*/
+PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
+{
+  const DM_Box        *box   = (const DM_Box *)dm->data;
+  const PetscLogDouble limit = dm->dim == 3 ? 5000 : 50000;
+  PetscInt             more  = *n + 1, (*halvings)[3];
+  PatchFDKernels       kern;
+
+  PetscFunctionBegin;
+  *unknowns = 0;
+  PetscCall(DMBoxSetLowering(dm, -1));
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  if (!dm->setupcalled || !box->op->ops.points || box->degree == 1 || !PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscMalloc1(more, &halvings));
+  PetscCall(DMBoxGetHalvings(dm, *n, halvings));
+  if (WholeUnknowns(dm, halvings[*n]) > limit) {
+    PetscCall(DMBoxSetLowering(dm, *n));
+    PetscCall(DMBoxLimitFolded(dm, &more));
+    if (more == *n) PetscCall(DMBoxSetLowering(dm, -1));
+    else *unknowns = WholeUnknowns(dm, halvings[*n]) / PetscPowInt(box->degree, dm->dim);
+    *n = more;
   }
   PetscCall(PetscFree(halvings));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -70,7 +70,7 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
 }
 
 /* Richardson and patchfd, or for degrees Chebyshev and Jacobi, in place of what PCMG chose for this level; anything else is the user's choice */
-static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PetscBool degrees)
+static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PetscBool degrees, PetscBool assembled)
 {
   PC        pc;
   PetscBool kspdefault, pcdefault;
@@ -80,9 +80,13 @@ static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PetscBoo
   PetscCall(PetscObjectTypeCompareAny((PetscObject)ksp, &kspdefault, coarsest ? KSPPREONLY : KSPCHEBYSHEV, KSPCHEBYSHEV, ""));
   PetscCall(PetscObjectTypeCompareAny((PetscObject)pc, &pcdefault, PCSOR, coarsest ? PCLU : PCSOR, coarsest ? PCREDUNDANT : PCSOR, ""));
   if (!kspdefault || !pcdefault) PetscFunctionReturn(PETSC_SUCCESS);
+  if (coarsest && assembled) {
+    PetscCall(KSPSetType(ksp, KSPPREONLY));
+    PetscCall(PCPatchMGSetAssembled(pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (degrees) {
-    if (coarsest) PetscCall(KSPSetType(ksp, KSPPREONLY));
-    PetscCall(coarsest ? PCPatchMGSetAssembled(pc) : PCSetType(pc, PCJACOBI));
+    PetscCall(PCSetType(pc, PCJACOBI));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   /* preonly would cost a reduction a cycle */
@@ -158,9 +162,9 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
     for (PetscInt l = 0; l < n; l++) {
       PC downpc;
 
-      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), (PetscBool)(degrees > 0)));
+      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), (PetscBool)(degrees > 0), p->assembled));
       if (levels[l]->smoothu == levels[l]->smoothd) continue;
-      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, (PetscBool)(degrees > 0)));
+      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, (PetscBool)(degrees > 0), PETSC_FALSE));
       PetscCall(KSPGetPC(levels[l]->smoothd, &downpc));
       if (p->symmetric && !degrees) PetscCall(PetscObjectAddOptionsHandler((PetscObject)downpc, PCPatchMGMirror_Private, NULL, levels[l]));
     }
@@ -599,7 +603,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   Options Database Keys:
 + -pc_patchmg_symmetric (true|false) - make the post-smoother the adjoint of the pre-smoother, so that the V-cycle is symmetric, as `KSPCG` needs (default false)
 . -pc_patchmg_graph (true|false)     - replay the V-cycle as a CUDA graph on a GPU (default true)
-. -pc_patchmg_coarse_eq_limit n      - coarsen no further than to a mesh with at most n unknowns, which is solved directly; 0 for as far as possible, unlimited for the mesh itself, decide (the default) for an estimate
+. -pc_patchmg_coarse_eq_limit n      - coarsen no further than to a mesh with at most n unknowns, which is solved directly; 0 to halve it as far as possible, unlimited for the mesh itself, decide (the default) for an estimate
 - -pc_mg_*                           - the options of `PCMG`; `-mg_levels_*`, `-mg_levels_up_*` (with `-pc_patchmg_symmetric` or `-pc_mg_distinct_smoothup`) and `-mg_coarse_*` those of the levels
 
   Level: beginner
@@ -618,7 +622,10 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   in double precision, with the options prefix `mg_coarse_assembled_`. `-pc_mg_levels` makes fewer levels. The cycle is symmetric, as `KSPCG` needs, and runs in single precision
   inside `PCSINGLE`.
 
-  A mesh that cannot be halved has one level: the direct solver, with the options prefix `mg_coarse_`.
+  A mesh that cannot be halved has one level: the direct solver, with the options prefix `mg_coarse_`. But where halving ends at more than 5000 unknowns (2D: 50000) of the operator `diffusion`, as with 15 cells
+  a direction, or before cells fold, and vectors are not on a GPU, there is one level more, degree 1 on the same cells: what patches of any degree need below them (L. F. Pavarino, Additive Schwarz methods for the
+  p-version finite element method, Numer. Math. 66, 1993). With more than 8000 unknowns even there it is left to one cycle of `PCGAMG` on the assembled matrix, in double precision, with the options prefix
+  `mg_coarse_assembled_`.
 
   The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix. Operators that the meshes make for coarser levels get the coefficients
   of the finest one when `MatScale()` or `MatAXPY()` has changed it.

@@ -60,21 +60,41 @@ static PetscErrorCode PCPatchMGChoose(PC pc, PetscInt *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* one coarsening more where the mesh would have many unknowns to factor; what it leaves is for PCGAMG, if it still is much */
+static PetscErrorCode PCPatchMGLowerDegree(PC pc, PetscInt *n)
+{
+  const PetscLogDouble most = 8000;
+  PC_PatchMG          *p    = PATCHMG(pc);
+  PetscLogDouble       unknowns;
+
+  PetscFunctionBegin;
+  if (p->eqlimit != PETSC_DECIDE) PetscCall(DMBoxSetLowering(pc->dm, -1));
+  if (p->eqlimit != PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoxLowerDegree(pc->dm, n, &unknowns));
+  p->assembled = (PetscBool)(unknowns > most);
+  if (unknowns > 0) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "degree 1 on the cells of a mesh that is too large to be factored"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* as many levels as the mesh can be coarsened without cells that fold, or fewer; or as degrees can be halved; unless the user chose */
 PetscErrorCode PCPatchMGSetLevels_Private(PC pc)
 {
+  const PC_MG    *mg     = (const PC_MG *)pc->data;
   const PetscBool isfree = PCPatchMGCycleIsFree_Private(pc);
   PetscBool       isbox  = PETSC_FALSE;
   PetscInt        n;
 
   PetscFunctionBegin;
-  if (((PC_MG *)pc->data)->levels) PetscFunctionReturn(PETSC_SUCCESS);
   if (pc->dm) PetscCall(PetscObjectTypeCompare((PetscObject)pc->dm, DMBOX, &isbox));
   PetscCall(PCPatchMGGetNumDegrees(pc, &n));
+  if (!isbox) PATCHMG(pc)->assembled = (PetscBool)(n > 0);
+  if (isbox && mg->levels && mg->nlevels != PATCHMG(pc)->levels) PetscCall(DMBoxSetLowering(pc->dm, -1));
+  if (mg->levels) PetscFunctionReturn(PETSC_SUCCESS);
   if (isbox) {
     PetscCall(DMBoxGetNumCoarsenings(pc->dm, &n));
     PetscCall(DMBoxLimitFolded(pc->dm, &n));
     PetscCall(PCPatchMGChoose(pc, &n));
+    PetscCall(PCPatchMGLowerDegree(pc, &n));
     n++;
     PATCHMG(pc)->levels = n;
   }

@@ -135,7 +135,7 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
 
   Input Parameters:
 + pc    - the preconditioner
-- limit - the number of unknowns, on all processes together; 0 to coarsen as far as possible; `PETSC_UNLIMITED` to solve the mesh itself directly; or `PETSC_DECIDE` (default) for an estimate
+- limit - the number of unknowns, on all processes together; 0 to halve the mesh as far as possible; `PETSC_UNLIMITED` to solve the mesh itself directly; or `PETSC_DECIDE` (default) for an estimate
 
   Options Database Key:
 . -pc_patchmg_coarse_eq_limit limit - the number of unknowns, decide or unlimited
@@ -149,6 +149,8 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
   processes, the precision and the memory of the vectors in use, and the least one is taken: on meshes of two and three dimensions often one level, the direct solve, which leaves nothing
   to iterate; in one dimension V-cycles. Set-up counts, since it is what the direct solve has more of: eigenproblems of whole lines, n^3 operations. Many solves with one operator would have
   more reason to solve directly.
+
+  With `PETSC_DECIDE` a mesh of `diffusion` that cannot be halved and is too large to be factored gets one level more, of degree 1 (`PCPATCHMG`); with any other limit it is factored.
 
   There is no estimate, and the mesh is coarsened as far as possible, for other operators, on a mesh that `DMSetUp()` has not been called for when options are read, and where anything is
   said about cycles: `PCMGSetType()`, or an option that begins with `-pc_mg_`, `-mg_levels_`, `-mg_coarse_` or `-mg_fine_` (and the prefix of the `PC`). (Then on GPUs, for `poisson` with 5e5 unknowns

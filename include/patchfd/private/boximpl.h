@@ -82,6 +82,8 @@ typedef struct {
   PetscReal         semicoarsening; /* directions with less than this of the strongest coupling are not halved; PETSC_DETERMINE until the user says it */
   PetscBool         coupled;      /* is it decided? */
   PetscReal         coupling[3];  /* of neighbouring cells in each direction, the mean over the mesh, times any number */
+  PetscInt          lowering;     /* after so many coarsenings the next one leaves the cells as they are and lowers the degree to 1; -1 for none */
+  PetscInt          higher;       /* the degree of the finer mesh where that made this one, or 0 */
   PetscInt          coarsenings;  /* that this mesh comes from, one after the other, */
   PetscInt64        halved[3];    /* and which of them halved a direction: a bit each, the last one is bit 0; each one leaves at most half of the cells, so that there is room */
   DMBoxOperator     op;           /* the operator that the DM carries, with its coefficients; each DM has its own */
@@ -238,6 +240,8 @@ PETSC_INTERN PetscErrorCode DMBoxLimitFolded(DM, PetscInt *n);
 PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
 PETSC_INTERN PetscErrorCode DMBoxCheckSemicoarsening(DM); /* can the operator do what was asked for? */
+/* whether a mesh that n coarsenings lead to is to be coarsened once more, by lowering its degree, or by nothing (-1), in hierarchies that are made from then on */
+PETSC_INTERN PetscErrorCode DMBoxSetLowering(DM, PetscInt n);
 /* halvings[l] = how often l coarsenings of the mesh halve each direction, for l = 0 .. n, which must not be more than there are */
 PETSC_INTERN PetscErrorCode DMBoxGetHalvings(DM, PetscInt n, PetscInt halvings[][3]);
 PETSC_INTERN PetscErrorCode DMBoxViewHalvings(DM, PetscViewer); /* a line, if directions were not halved equally often */

@@ -1,0 +1,287 @@
+static char help[] = "The last coarsening of PCPATCHMG where cells cannot be halved any more and are too many to be factored: degree 1 on the same cells.\n\
+  -test levels     : cells and degrees of the levels, what is on the coarsest one, and the way back by DMRefine()\n\
+  -test transfer   : interpolation is exact for multilinear functions, and restriction its transpose\n\
+  -test iterations : FGMRES takes at most 3 iterations more than with the factorization, also after the coefficients have changed\n\
+  -test symmetric  : x'My = y'Mx for a symmetric cycle\n\
+  -dm_box_*        : the mesh\n\n";
+
+#include <petscpatchfd.h>
+#include "convergence.h"
+
+static PetscErrorCode CreateDM(DM *dm)
+{
+  const PetscInt cells[3] = {5, 5, 5};
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 4, dm));
+  PetscCall(DMBoxSetOperator(*dm, "diffusion"));
+  PetscCall(DMSetFromOptions(*dm));
+  PetscCall(DMSetUp(*dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* with this -pc_patchmg_coarse_eq_limit, also for the one in a PCSINGLE */
+static PetscErrorCode CreateSolver(DM dm, const char limit[], KSP *ksp, PC *pc)
+{
+  PetscBool single;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsHasName(NULL, NULL, "-single_pc_type", &single));
+  PetscCall(PetscOptionsSetValue(NULL, single ? "-single_pc_patchmg_coarse_eq_limit" : "-pc_patchmg_coarse_eq_limit", limit));
+  PetscCall(CreateKSP(dm, ksp));
+  PetscCall(KSPGetPC(*ksp, pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- levels ---- */
+
+static PetscErrorCode PrintMesh(DM dm)
+{
+  PetscInt dim, degree, cells[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(DMGetDimension(dm, &dim));
+  PetscCall(DMBoxGetCells(dm, cells));
+  PetscCall(DMBoxGetDegree(dm, &degree));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT " on", degree));
+  for (PetscInt d = 0; d < dim; d++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " %" PetscInt_FMT, cells[d]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, " cells\n"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestLevels(void)
+{
+  DM          dm, at, next;
+  KSP         ksp, smoother;
+  PC          pc, inner;
+  PCType      type;
+  const char *why;
+  PetscInt    n;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDM(&dm));
+  PetscCall(CreateSolver(dm, "decide", &ksp, &pc));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PCMGGetLevels(pc, &n));
+  for (PetscInt l = n - 1; l >= 0; l--) {
+    PetscCall(PCMGGetSmoother(pc, l, &smoother));
+    PetscCall(KSPGetPC(smoother, &inner));
+    PetscCall(KSPGetDM(smoother, &at));
+    PetscCall(PCGetType(inner, &type));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: ", type));
+    PetscCall(PrintMesh(at));
+  }
+  PetscCall(PCPatchMGGetCoarseReason(pc, &why));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", why));
+  PetscCall(PetscObjectReference((PetscObject)at));
+  for (PetscInt l = 0; l < n - 1; l++) {
+    PetscCall(DMRefine(at, MPI_COMM_NULL, &next));
+    PetscCall(DMDestroy(&at));
+    at = next;
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "refined: "));
+  PetscCall(PrintMesh(at));
+  PetscCall(DMDestroy(&at));
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- transfer ---- */
+
+/* one of the functions that both degrees have on five cells a direction, zero on the sides of the unit box */
+static PetscErrorCode Multilinear(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PETSC_UNUSED PetscInt Nc, PetscScalar f[], PETSC_UNUSED void *ctx)
+{
+  PetscFunctionBeginUser;
+  f[0] = 1;
+  for (PetscInt d = 0; d < dim; d++) f[0] *= PetscMin(1, 5 * PetscMin(x[d], 1 - x[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode TestTransfer(void)
+{
+  DM          dm[2];
+  KSP         ksp, smoother;
+  PC          pc;
+  Mat         P;
+  Vec         x[2], y[2];
+  PetscReal   norm[2];
+  PetscScalar dot[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDM(&dm[1]));
+  PetscCall(CreateSolver(dm[1], "decide", &ksp, &pc));
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(PCMGGetSmoother(pc, 0, &smoother));
+  PetscCall(KSPGetDM(smoother, &dm[0]));
+  PetscCall(PCMGGetInterpolation(pc, 1, &P));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(DMCreateGlobalVector(dm[i], &x[i]));
+    PetscCall(VecDuplicate(x[i], &y[i]));
+    PetscCall(DMBoxInterpolateFunction(dm[i], 0, Multilinear, NULL, x[i]));
+  }
+  PetscCall(MatInterpolate(P, x[0], y[1]));
+  PetscCall(VecAXPY(y[1], -1, x[1]));
+  PetscCall(VecNorm(y[1], NORM_INFINITY, &norm[0]));
+  PetscCall(VecNorm(x[1], NORM_INFINITY, &norm[1]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "interpolation: %s\n", norm[1] > 0.9 && norm[0] < 1e-12 ? "exact" : "NOT exact"));
+  for (int i = 0; i < 2; i++) PetscCall(VecSetRandom(x[i], NULL));
+  PetscCall(MatInterpolate(P, x[0], y[1]));
+  PetscCall(MatRestrict(P, x[1], y[0]));
+  for (int i = 0; i < 2; i++) PetscCall(VecDot(x[i], y[i], &dot[i]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "restriction: %s\n", PetscAbsScalar(dot[0] - dot[1]) < 1e-12 * PetscAbsScalar(dot[0]) ? "the transpose" : "NOT the transpose"));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDestroy(&x[i]));
+    PetscCall(VecDestroy(&y[i]));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(DMDestroy(&dm[1]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- iterations ---- */
+
+static PetscErrorCode TestIterations(void)
+{
+  const PetscReal K[2] = {1, 7};
+  PetscReal       nu;
+  PetscInt        its[2][2];
+  KSP             ksp;
+  PC              pc;
+  DM              dm;
+  Mat             A;
+
+  PetscFunctionBeginUser;
+  for (int factored = 0; factored < 2; factored++) {
+    PetscCall(CreateDM(&dm));
+    PetscCall(CreateSolver(dm, factored ? "0" : "decide", &ksp, &pc));
+    for (int i = 0; i < 2; i++) {
+      PetscCall(DMBoxSetDiffusion(dm, 1, &K[i], i ? 5 : 0));
+      if (i) PetscCall(KSPGetOperators(ksp, &A, NULL));
+      if (i) PetscCall(KSPSetOperators(ksp, A, A));
+      PetscCall(SolveKSP(ksp, &its[factored][i], &nu));
+    }
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(DMDestroy(&dm));
+  }
+  for (int i = 0; i < 2; i++) {
+    if (its[0][i] <= its[1][i] + 3) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "K = %g: as many iterations\n", (double)K[i]));
+    else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "K = %g: %" PetscInt_FMT " iterations, %" PetscInt_FMT " with the factorization\n", (double)K[i], its[0][i], its[1][i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- symmetry ---- */
+
+static PetscErrorCode TestSymmetric(void)
+{
+  PetscScalar dot[2];
+  Vec         x[2], y[2];
+  KSP         ksp;
+  PC          pc;
+  DM          dm;
+
+  PetscFunctionBeginUser;
+  PetscCall(CreateDM(&dm));
+  PetscCall(CreateSolver(dm, "decide", &ksp, &pc));
+  PetscCall(KSPSetUp(ksp));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(DMCreateGlobalVector(dm, &x[i]));
+    PetscCall(VecDuplicate(x[i], &y[i]));
+    PetscCall(VecSetRandom(x[i], NULL));
+    PetscCall(PCApply(pc, x[i], y[i]));
+  }
+  for (int i = 0; i < 2; i++) PetscCall(VecDot(x[i], y[1 - i], &dot[i]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "the cycle: %s\n", PetscAbsScalar(dot[0] - dot[1]) < 1e-9 * PetscAbsScalar(dot[0]) ? "symmetric" : "NOT symmetric"));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecDestroy(&x[i]));
+    PetscCall(VecDestroy(&y[i]));
+  }
+  PetscCall(KSPDestroy(&ksp));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+int main(int argc, char **argv)
+{
+  static const struct {
+    const char *name;
+    PetscErrorCode (*run)(void);
+  } tests[] = {
+    {"levels",     TestLevels    },
+    {"transfer",   TestTransfer  },
+    {"iterations", TestIterations},
+    {"symmetric",  TestSymmetric }
+  };
+  char test[64] = "levels";
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
+  PetscCall(PatchFDInitializePackage());
+  PetscCall(PetscOptionsGetString(NULL, NULL, "-test", test, sizeof(test), NULL));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(tests); i++)
+    if (!strcmp(test, tests[i].name)) PetscCall((*tests[i].run)());
+  PetscCall(PetscFinalize());
+  return 0;
+}
+
+/*TEST
+
+  testset:
+    args: -test levels
+    # halving ends at an odd number of cells, or at once; one direction alone; cells that fold (Kershaw's)
+    test:
+      suffix: levels
+      nsize: {{1 2 4}}
+      args: -dm_box_cells 10
+    test:
+      suffix: levels_odd
+      args: -dm_box_cells 7,5,5 -dm_box_degree 5
+    test:
+      suffix: levels_fold
+      args: -dm_box_cells 6 -dm_box_degree 4 -dm_box_mapping kershaw
+    # degree 1 has many unknowns, too
+    test:
+      suffix: levels_gamg
+      args: -dm_box_cells 23 -dm_box_degree 2
+    # small enough to be factored, by user's choice, or in two dimensions
+    test:
+      suffix: levels_small
+      args: -dm_box_cells 5 -dm_box_degree 3
+    test:
+      suffix: levels_set
+      args: -pc_mg_levels 1
+    test:
+      suffix: levels_2d
+      args: -dm_box_dim 2 -dm_box_cells 15 -dm_box_degree 8
+
+  test:
+    suffix: transfer
+    nsize: {{1 3}}
+    args: -test transfer -dm_box_degree {{4 7}}
+
+  testset:
+    args: -test iterations -dm_box_cells 10
+    output_file: output/lowering_iterations.out
+    test:
+      suffix: iterations
+    test:
+      suffix: iterations_mapped
+      nsize: 2
+      args: -dm_box_mapping sine2
+    test:
+      suffix: iterations_single
+      args: -pc_type single -single_pc_type patchmg
+
+  testset:
+    args: -test symmetric -pc_patchmg_symmetric
+    output_file: output/lowering_symmetric.out
+    test:
+      suffix: symmetric
+      nsize: {{1 2}}
+      args: -dm_box_mapping sine
+    test:
+      suffix: symmetric_gamg
+      args: -dm_box_cells 23 -dm_box_degree 2
+
+TEST*/
