@@ -244,6 +244,9 @@ int main(int argc, char **argv)
     test:
       suffix: levels_gamg
       args: -dm_box_cells 23 -dm_box_degree 2
+    test:
+      suffix: levels_gamg_1
+      args: -dm_box_cells 23 -dm_box_degree 1
     # small enough to be factored, by user's choice, or in two dimensions
     test:
       suffix: levels_small
@@ -269,6 +272,11 @@ int main(int argc, char **argv)
       suffix: iterations_mapped
       nsize: 2
       args: -dm_box_mapping sine2
+    # singular at first: the factorization fixes an unknown
+    test:
+      suffix: iterations_neumann
+      nsize: {{1 2}}
+      args: -dm_box_boundary neumann -dm_box_degree 3 -dm_box_cells 14
     test:
       suffix: iterations_single
       args: -pc_type single -single_pc_type patchmg

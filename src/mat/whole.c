@@ -346,6 +346,7 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
 {
   const DM_Box        *box   = (const DM_Box *)dm->data;
   const PetscLogDouble limit = dm->dim == 3 ? 5000 : 50000;
+  PetscLogDouble       N;
   PetscInt             more  = *n + 1, (*halvings)[3];
   PatchFDKernels       kern;
 
@@ -353,17 +354,20 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
   *unknowns = 0;
   PetscCall(DMBoxSetLowering(dm, -1));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  if (!dm->setupcalled || !box->op->ops.points || box->degree == 1 || !PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!dm->setupcalled || !box->op->ops.points || !PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(more, &halvings));
   PetscCall(DMBoxGetHalvings(dm, *n, halvings));
-  if (WholeUnknowns(dm, halvings[*n]) > limit) {
+  N = WholeUnknowns(dm, halvings[*n]);
+  PetscCall(PetscFree(halvings));
+  if (N <= limit) PetscFunctionReturn(PETSC_SUCCESS);
+  if (box->degree > 1) {
     PetscCall(DMBoxSetLowering(dm, *n));
     PetscCall(DMBoxLimitFolded(dm, &more));
     if (more == *n) PetscCall(DMBoxSetLowering(dm, -1));
-    else *unknowns = WholeUnknowns(dm, halvings[*n]) / PetscPowInt(box->degree, dm->dim);
+    N  = more == *n ? 0 : N / PetscPowInt(box->degree, dm->dim);
     *n = more;
   }
-  PetscCall(PetscFree(halvings));
+  *unknowns = N;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -438,6 +442,17 @@ static PetscErrorCode FactorDense(DM dm, MatNullSpace nullspace, Mat *all)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* of an operator whose null space are the constants: the first unknown is fixed; what right-hand sides and solutions have of constants is removed (MatBoxFactorSolve()) */
+static PetscErrorCode FactorFix(Mat_Box *m, Mat all)
+{
+  const PetscInt first = 0;
+
+  PetscFunctionBegin;
+  PetscCall(MatNullSpaceCreate(PETSC_COMM_SELF, PETSC_TRUE, 0, NULL, &m->factor_null));
+  PetscCall(MatZeroRowsColumns(all, 1, &first, 1, NULL, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* every rank has the whole matrix and its factors, on the host */
 PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
 {
@@ -460,6 +475,7 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
   } else all = assembled;
   PetscCall(MatGetNullSpace(A, &nullspace));
   if (MatBoxIsSaddlePoint(m)) PetscCall(FactorDense(m->dm, nullspace, &all));
+  else if (m->form.singular) PetscCall(FactorFix(m, all));
   PetscCall(PCCreate(PETSC_COMM_SELF, &m->factors));
   PetscCall(PCSetOperators(m->factors, all, all));
   PetscCall(PCSetType(m->factors, PCLU));
@@ -483,7 +499,14 @@ PetscErrorCode MatBoxFactorSolve(Mat_Box *m, Vec b, Vec x)
   PetscCall(VecScatterEnd(m->toall, m->factor_x, m->all_b, INSERT_VALUES, SCATTER_FORWARD));
   PetscCall(VecResetArray(m->factor_x));
   PetscCall(VecRestoreArrayRead(b, &ab));
+  if (m->factor_null) {
+    PetscCall(MatNullSpaceRemove(m->factor_null, m->all_b));
+    PetscCall(VecSetValue(m->all_b, 0, 0, INSERT_VALUES));
+    PetscCall(VecAssemblyBegin(m->all_b));
+    PetscCall(VecAssemblyEnd(m->all_b));
+  }
   PetscCall(PCApply(m->factors, m->all_b, m->all_x));
+  if (m->factor_null) PetscCall(MatNullSpaceRemove(m->factor_null, m->all_x));
   PetscCall(VecGetOwnershipRange(m->factor_x, &start, &end));
   PetscCall(VecGetArrayRead(m->all_x, &all));
   PetscCall(VecGetArrayWrite(x, &ax));
@@ -498,6 +521,7 @@ PetscErrorCode MatBoxFactorReset(Mat_Box *m)
 {
   PetscFunctionBegin;
   PetscCall(PCDestroy(&m->factors));
+  PetscCall(MatNullSpaceDestroy(&m->factor_null));
   PetscCall(VecScatterDestroy(&m->toall));
   PetscCall(VecDestroy(&m->factor_x));
   PetscCall(VecDestroy(&m->all_b));

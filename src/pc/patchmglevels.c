@@ -63,7 +63,8 @@ static PetscErrorCode PCPatchMGChoose(PC pc, PetscInt *n)
 /* one coarsening more where the mesh would have many unknowns to factor; what it leaves is for PCGAMG, if it still is much */
 static PetscErrorCode PCPatchMGLowerDegree(PC pc, PetscInt *n)
 {
-  const PetscLogDouble most = 8000;
+  const PetscLogDouble most        = 8000;
+  const PetscInt       coarsenings = *n;
   PC_PatchMG          *p    = PATCHMG(pc);
   PetscLogDouble       unknowns;
 
@@ -72,7 +73,8 @@ static PetscErrorCode PCPatchMGLowerDegree(PC pc, PetscInt *n)
   if (p->eqlimit != PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxLowerDegree(pc->dm, n, &unknowns));
   p->assembled = (PetscBool)(unknowns > most);
-  if (unknowns > 0) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "degree 1 on the cells of a mesh that is too large to be factored"));
+  if (*n > coarsenings) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "degree 1 on the cells of a mesh that is too large to be factored"));
+  else if (p->assembled) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "the mesh is too large to be factored"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

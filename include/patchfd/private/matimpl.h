@@ -202,6 +202,7 @@ typedef struct {
   PetscBool          havewhole[3];
   PC                 factors;  /* of the whole box, where there are no such eigenvectors, on every rank */
   VecScatter         toall;
+  MatNullSpace       factor_null; /* the constants, if these are what the first unknown is fixed for */
   Vec                factor_x, all_b, all_x; /* layout of the distributed vectors; whole ones */
   MatBoxTransfer     direct[2]; /* to the arrays that are solved directly, and back: the whole box on every rank, or slabs that they share; whole.c */
   PatchFDCut         cut;       /* of the last direction into slabs of the ranks, and the eigenvectors of this one's piece */
@@ -380,7 +381,7 @@ static inline PetscBool DMBoxIsMirrored(const DM_Box *box, PetscInt d)
 
 /* of n coarsenings no more than it takes to have at most so many unknowns; PETSC_DECIDE: some thousands for large problems on GPUs */
 PETSC_INTERN PetscErrorCode MatBoxLimitCoarsenings(DM, PetscInt limit, PetscInt *n);
-/* one more, which lowers the degree to 1 (DMBoxSetLowering()), where n of them lead to a mesh by quadrature that is too large to be factored, and how many unknowns are left then; or 0 */
+/* where n of them lead to a mesh by quadrature that is too large to be factored one more, which lowers the degree to 1 (DMBoxSetLowering()), if that can be; and how many unknowns are left, or 0 elsewhere */
 PETSC_INTERN PetscErrorCode MatBoxLowerDegree(DM, PetscInt *n, PetscLogDouble *unknowns);
 /*
   Of n coarsenings as many as take the least time for set-up and one solve, by a model (cost.c) of operators that fast diagonalization solves; seconds, also of V-cycles after all n.
