@@ -177,8 +177,8 @@ static PetscErrorCode Case(PetscInt degree, PetscInt n, PetscBool solve, const c
   PetscCall(KSPGetIterationNumber(ksp, &its));
   PetscCall(Time(&w[0], &product));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ", %" PetscInt_FMT " unknowns: %" PetscInt_FMT " iterations, solve %.2f ns an unknown, %.4f s; ", degree, N, its, 1e9 * (t[5] - t[4]) / N, t[5] - t[4]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "set-up %s %.3f s, solver %.3f s, all to the first solution %.3f s; again both %.3f s, %.0f products, and %.3f s more in the first solve\n", K ? "of matrix" : "of mesh and matrix", setup - t[0], t[1] - setup, t[2] - t[0], t[3] - t[2],
-                        (t[3] - t[2]) / product, first - (t[5] - t[4])));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "set-up %s %.3f s, solver %.3f s, all to the first solution %.3f s; ", K ? "of matrix" : "of mesh and matrix", setup - t[0], t[1] - setup, t[2] - t[0]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "again both %.3f s, %.0f products, and %.3f s more in the first solve\n", t[3] - t[2], (t[3] - t[2]) / product, first - (t[5] - t[4])));
   if (!solve) PetscCall(Parts(w, N));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&K));
