@@ -397,6 +397,10 @@ int main(int argc, char **argv)
     test:
       suffix: cycle_3d
       args: -problem {{diffusion mapped}} -dim 3 -cells 8
+    # degree 1 on the same cells, by PCPATCHMG
+    test:
+      suffix: cycle_lowering
+      args: -problem mapped -dim 3 -cells 5 -degree 4 -dm_box_semicoarsening 0 -pc_patchmg_coarse_eq_limit decide
     test:
       suffix: cycle_dgq
       args: -problem box -dim 3 -cells 8 -dm_box_space dgq -degree 1

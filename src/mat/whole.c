@@ -352,7 +352,6 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
 
   PetscFunctionBegin;
   *unknowns = 0;
-  PetscCall(DMBoxSetLowering(dm, -1));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (!dm->setupcalled || !box->op->ops.points || !PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscMalloc1(more, &halvings));
@@ -363,7 +362,7 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
   if (box->degree > 1) {
     PetscCall(DMBoxSetLowering(dm, *n));
     PetscCall(DMBoxLimitFolded(dm, &more));
-    if (more == *n) PetscCall(DMBoxSetLowering(dm, -1));
+    PetscCall(DMBoxSetLowering(dm, -1));
     N  = more == *n ? 0 : N / PetscPowInt(box->degree, dm->dim);
     *n = more;
   }

@@ -136,6 +136,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
 {
   PC_PatchMG *p = PATCHMG(pc);
   PetscInt    n, degrees;
+  PetscBool   chosen;
 
   PetscFunctionBegin;
   PetscCall(PCPatchMGForget(pc));
@@ -148,6 +149,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   }
   PetscCall(PCPatchMGSetLevels_Private(pc));
   PetscCall(PCMGGetLevels(pc, &n));
+  chosen = (PetscBool)(n == p->levels);
   if (!pc->setupcalled) {
     PC_MG_Levels **levels = ((PC_MG *)pc->data)->levels;
 
@@ -162,7 +164,7 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
     for (PetscInt l = 0; l < n; l++) {
       PC downpc;
 
-      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), (PetscBool)(degrees > 0), p->assembled));
+      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), (PetscBool)(degrees > 0), (PetscBool)(degrees > 0 || (chosen && p->assembled))));
       if (levels[l]->smoothu == levels[l]->smoothd) continue;
       PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, (PetscBool)(degrees > 0), PETSC_FALSE));
       PetscCall(KSPGetPC(levels[l]->smoothd, &downpc));
@@ -171,7 +173,9 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   }
   if (degrees) PetscCall(PCPatchMGSetUpDegrees(pc));
   PetscCall(PCPatchMGSetCycle(pc));
+  if (chosen && p->lowering >= 0) PetscCall(DMBoxSetLowering(pc->dm, p->lowering)); /* for the hierarchy that is made here, and no other */
   PetscCall(p->setup(pc));
+  if (chosen && p->lowering >= 0) PetscCall(DMBoxSetLowering(pc->dm, -1));
   if (n == 1) pc->ops->applyrichardson = NULL; /* PCMG's would solve anew in each step, whatever x is */
   PetscCall(PCPatchMGSetCoefficients(pc));
   if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric_Private(pc));
@@ -648,6 +652,7 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   ((PC_MG *)pc->data)->innerctx = p;
   p->graph                      = PETSC_TRUE;
   p->eqlimit                    = PETSC_DECIDE;
+  p->lowering                   = -1;
   p->setfromoptions             = pc->ops->setfromoptions;
   p->setup                      = pc->ops->setup;
   p->apply                      = pc->ops->apply;

@@ -65,15 +65,14 @@ static PetscErrorCode PCPatchMGLowerDegree(PC pc, PetscInt *n)
 {
   const PetscLogDouble most        = 8000;
   const PetscInt       coarsenings = *n;
-  PC_PatchMG          *p    = PATCHMG(pc);
-  PetscLogDouble       unknowns;
+  PC_PatchMG          *p           = PATCHMG(pc);
+  PetscLogDouble       unknowns    = 0;
 
   PetscFunctionBegin;
-  if (p->eqlimit != PETSC_DECIDE) PetscCall(DMBoxSetLowering(pc->dm, -1));
-  if (p->eqlimit != PETSC_DECIDE) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBoxLowerDegree(pc->dm, n, &unknowns));
+  if (p->eqlimit == PETSC_DECIDE) PetscCall(MatBoxLowerDegree(pc->dm, n, &unknowns));
+  p->lowering  = *n > coarsenings ? coarsenings : -1;
   p->assembled = (PetscBool)(unknowns > most);
-  if (*n > coarsenings) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "degree 1 on the cells of a mesh that is too large to be factored"));
+  if (p->lowering >= 0) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "degree 1 on the cells of a mesh that is too large to be factored"));
   else if (p->assembled) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "the mesh is too large to be factored"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -81,17 +80,14 @@ static PetscErrorCode PCPatchMGLowerDegree(PC pc, PetscInt *n)
 /* as many levels as the mesh can be coarsened without cells that fold, or fewer; or as degrees can be halved; unless the user chose */
 PetscErrorCode PCPatchMGSetLevels_Private(PC pc)
 {
-  const PC_MG    *mg     = (const PC_MG *)pc->data;
   const PetscBool isfree = PCPatchMGCycleIsFree_Private(pc);
   PetscBool       isbox  = PETSC_FALSE;
   PetscInt        n;
 
   PetscFunctionBegin;
+  if (((PC_MG *)pc->data)->levels) PetscFunctionReturn(PETSC_SUCCESS);
   if (pc->dm) PetscCall(PetscObjectTypeCompare((PetscObject)pc->dm, DMBOX, &isbox));
   PetscCall(PCPatchMGGetNumDegrees(pc, &n));
-  if (!isbox) PATCHMG(pc)->assembled = (PetscBool)(n > 0);
-  if (isbox && mg->levels && mg->nlevels != PATCHMG(pc)->levels) PetscCall(DMBoxSetLowering(pc->dm, -1));
-  if (mg->levels) PetscFunctionReturn(PETSC_SUCCESS);
   if (isbox) {
     PetscCall(DMBoxGetNumCoarsenings(pc->dm, &n));
     PetscCall(DMBoxLimitFolded(pc->dm, &n));
