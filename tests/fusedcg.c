@@ -185,7 +185,7 @@ static PetscErrorCode Compare(Pair *p, const char *what)
   PetscReal          h[2][MAX_HISTORY] = {{0}}, rnorm[2], norm = 0, diff = 0;
   PetscInt           n[2], its[2], before, after;
   KSPConvergedReason reason[2];
-  PetscBool          same, cuda;
+  PetscBool          same = PETSC_TRUE, cuda;
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrendswith(((PetscObject)p->b)->type_name, "cuda", &cuda));
