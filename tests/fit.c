@@ -14,6 +14,7 @@ static char help[] = "Local solvers that are fitted to each patch of the operato
 #include "catch.h"
 #include "convergence.h"
 #include "variable.h"
+#include "runtest.h"
 
 static PetscErrorCode Solve(DM dm, PetscInt *its, PetscReal *nu, KSPConvergedReason *reason)
 {
@@ -752,10 +753,7 @@ static PetscErrorCode TestErrors(void)
 
 int main(int argc, char **argv)
 {
-  static const struct {
-    const char *name;
-    PetscErrorCode (*run)(void);
-  } tests[] = {
+  static const Test tests[] = {
     {"step",       TestStep      },
     {"packed",     TestPacked    },
     {"iterations", TestIterations},
@@ -765,14 +763,11 @@ int main(int argc, char **argv)
     {"update",     TestUpdate    },
     {"errors",     TestErrors    }
   };
-  char test[64] = "iterations";
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-test", test, sizeof(test), NULL));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(tests); i++)
-    if (!strcmp(test, tests[i].name)) PetscCall((*tests[i].run)());
+  PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "iterations"));
   PetscCall(PetscFinalize());
   return 0;
 }

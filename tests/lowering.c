@@ -7,6 +7,7 @@ static char help[] = "The last coarsening of PCPATCHMG where cells cannot be hal
 
 #include <petscpatchfd.h>
 #include "convergence.h"
+#include "runtest.h"
 
 static PetscErrorCode CreateDM(DM *dm)
 {
@@ -204,23 +205,17 @@ static PetscErrorCode TestSymmetric(void)
 
 int main(int argc, char **argv)
 {
-  static const struct {
-    const char *name;
-    PetscErrorCode (*run)(void);
-  } tests[] = {
+  static const Test tests[] = {
     {"levels",     TestLevels    },
     {"transfer",   TestTransfer  },
     {"iterations", TestIterations},
     {"symmetric",  TestSymmetric }
   };
-  char test[64] = "levels";
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-test", test, sizeof(test), NULL));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(tests); i++)
-    if (!strcmp(test, tests[i].name)) PetscCall((*tests[i].run)());
+  PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "levels"));
   PetscCall(PetscFinalize());
   return 0;
 }

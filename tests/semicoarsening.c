@@ -10,6 +10,7 @@ static char help[] = "Semicoarsening: meshes that are halved only in directions 
 #include <patchfd/private/boximpl.h>
 #include "catch.h"
 #include "convergence.h"
+#include "runtest.h"
 
 typedef enum {
   PROBLEM_BOX,       /* poisson on a box that is short in the last direction */
@@ -297,24 +298,18 @@ static PetscErrorCode TestErrors(void)
 
 int main(int argc, char **argv)
 {
-  static const struct {
-    const char *name;
-    PetscErrorCode (*run)(void);
-  } tests[] = {
+  static const Test tests[] = {
     {"meshes",     TestMeshes    },
     {"iterations", TestIterations},
     {"cycle",      TestCycle     },
     {"update",     TestUpdate    },
     {"errors",     TestErrors    }
   };
-  char test[64] = "iterations";
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
-  PetscCall(PetscOptionsGetString(NULL, NULL, "-test", test, sizeof(test), NULL));
-  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(tests); i++)
-    if (!strcmp(test, tests[i].name)) PetscCall((*tests[i].run)());
+  PetscCall(RunTest(PETSC_STATIC_ARRAY_LENGTH(tests), tests, "iterations"));
   PetscCall(PetscFinalize());
   return 0;
 }
