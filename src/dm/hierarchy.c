@@ -336,43 +336,20 @@ PetscErrorCode DMBoxSetLowering(DM dm, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the same cells */
-static PetscErrorCode DMBoxLowerDegree(DM dm, MPI_Comm comm, PetscBool mayfold, DM *coarse)
-{
-  DM_Box *c;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxCreateRelative(dm, comm, coarse));
-  c          = (DM_Box *)(*coarse)->data;
-  c->mayfold = mayfold;
-  c->higher  = c->degree;
-  c->degree  = 1;
-  c->lowering = -1;
-  c->coarsenings++;
-  for (PetscInt d = 0; d < dm->dim; d++) c->halved[d] *= 2;
-  PetscCall(PetscInfo(dm, "Degree 1 in place of %" PetscInt_FMT " on the same cells\n", c->higher));
-  PetscCall(DMSetUp(*coarse));
-  PetscCall(DMBoxCopyOperator(dm, *coarse)); /* what needs the mesh */
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* A coarse cell belongs to the rank of its first fine cell; ranks may be left with none. */
 PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM *coarse)
 {
   DM_Box    *box, *c;
   Coarsening next;
-  PetscBool  halve[3];
+  PetscBool  lower, halve[3] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
   PetscInt   end;
   char       text[128];
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  if (box->lowering == box->coarsenings) {
-    PetscCall(DMBoxLowerDegree(dm, comm, mayfold, coarse));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  lower = (PetscBool)(box->lowering == box->coarsenings);
   PetscCall(CoarseningBegin(dm, &next));
-  PetscCheck(CoarseningNext(&next, halve, &end), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+  PetscCheck(lower || CoarseningNext(&next, halve, &end), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4.  "
              "DMBoxGetNumCoarsenings() tells how many coarser levels there are; multigrid has at most one level more than that (-pc_mg_levels)",
              box->cells[end], end);
@@ -380,6 +357,12 @@ PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM 
   c          = (DM_Box *)(*coarse)->data;
   c->mayfold = mayfold;
   c->coarsenings++;
+  if (lower) {
+    c->higher   = c->degree;
+    c->degree   = 1;
+    c->lowering = -1;
+    PetscCall(PetscInfo(dm, "Degree 1 in place of %" PetscInt_FMT " on the same cells\n", c->higher));
+  }
   for (PetscInt d = 0; d < dm->dim; d++) {
     c->coupling[d] = next.coupling[d];
     c->halved[d]   = 2 * c->halved[d] + halve[d];
@@ -391,7 +374,7 @@ PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM 
       c->nvertices[d] = c->cells[d] + 1;
     }
   }
-  if (next.uneven) {
+  if (next.uneven && !lower) {
     PetscCall(CoarseningDescribe(dm, halve, sizeof(text), text));
     PetscCall(PetscInfo(dm, "Semicoarsening: this coarsening halves %s\n", text));
   }

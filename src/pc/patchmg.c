@@ -173,9 +173,9 @@ static PetscErrorCode PCSetUp_PatchMG(PC pc)
   }
   if (degrees) PetscCall(PCPatchMGSetUpDegrees(pc));
   PetscCall(PCPatchMGSetCycle(pc));
-  if (chosen && p->lowering >= 0) PetscCall(DMBoxSetLowering(pc->dm, p->lowering)); /* for the hierarchy that is made here, and no other */
+  if (chosen && p->lowered) PetscCall(DMBoxSetLowering(pc->dm, n - 2)); /* for the hierarchy that is made here, and no other */
   PetscCall(p->setup(pc));
-  if (chosen && p->lowering >= 0) PetscCall(DMBoxSetLowering(pc->dm, -1));
+  if (chosen && p->lowered) PetscCall(DMBoxSetLowering(pc->dm, -1));
   if (n == 1) pc->ops->applyrichardson = NULL; /* PCMG's would solve anew in each step, whatever x is */
   PetscCall(PCPatchMGSetCoefficients(pc));
   if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric_Private(pc));
@@ -652,7 +652,6 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   ((PC_MG *)pc->data)->innerctx = p;
   p->graph                      = PETSC_TRUE;
   p->eqlimit                    = PETSC_DECIDE;
-  p->lowering                   = -1;
   p->setfromoptions             = pc->ops->setfromoptions;
   p->setup                      = pc->ops->setup;
   p->apply                      = pc->ops->apply;

@@ -20,8 +20,7 @@ typedef struct {
   PetscInt      eqlimit; /* as many unknowns are solved directly; PETSC_DECIDE until the user says it */
   PetscInt      levels;  /* that were chosen, or 0, */
   char          why[256]; /* and why */
-  PetscInt      lowering;  /* with these levels: coarsenings before the one that lowers the degree, or -1, */
-  PetscBool     assembled; /* and is the coarsest one left to PCGAMG? */
+  PetscBool     lowered, assembled; /* with these levels: has the coarsest one a lower degree, and is it left to PCGAMG? */
   PatchMGRecord record;
   PetscErrorCode (*setfromoptions)(PC, PetscOptionItems), (*setup)(PC), (*apply)(PC, Vec, Vec), (*reset)(PC), (*destroy)(PC), (*view)(PC, PetscViewer); /* PCMG's */
   PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);

@@ -70,9 +70,9 @@ static PetscErrorCode PCPatchMGLowerDegree(PC pc, PetscInt *n)
 
   PetscFunctionBegin;
   if (p->eqlimit == PETSC_DECIDE) PetscCall(MatBoxLowerDegree(pc->dm, n, &unknowns));
-  p->lowering  = *n > coarsenings ? coarsenings : -1;
+  p->lowered   = (PetscBool)(*n > coarsenings);
   p->assembled = (PetscBool)(unknowns > most);
-  if (p->lowering >= 0) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "degree 1 on the cells of a mesh that is too large to be factored"));
+  if (p->lowered) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "degree 1 on the cells of a mesh that is too large to be factored"));
   else if (p->assembled) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "the mesh is too large to be factored"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
