@@ -221,12 +221,11 @@ static inline V FitAt(Coef c, PetscInt i)
   return c.s ? Splat(c.s[i]) : c.v[i];
 }
 
-#define ROOT(x) (REAL_BYTES == 8 ? (REAL)__builtin_sqrt((double)(x)) : (REAL)__builtin_sqrtf((float)(x)))
 static inline V FitRoot(V x)
 {
   V y = x;
 
-  for (int l = 0; l < VL; l++) y[l] = ROOT(x[l]);
+  for (int l = 0; l < VL; l++) y[l] = REAL_BYTES == 8 ? (REAL)sqrt((double)x[l]) : (REAL)sqrtf((float)x[l]);
   return y;
 }
 

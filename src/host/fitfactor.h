@@ -119,10 +119,8 @@ static void FitExactSolve(PetscInt n, const V *factor, V *u)
     V        sum[4] = {u[r], {0}, {0}, {0}};
     PetscInt c      = 0;
 
-    for (; c + 4 <= r; c += 4) {
-      ReadAhead(4, row + c);
+    for (; c + 4 <= r; c += 4)
       for (int i = 0; i < 4; i++) sum[i] -= row[c + i] * u[c + i];
-    }
     for (; c < r; c++) sum[0] -= row[c] * u[c];
     u[r] = (sum[0] + sum[1] + (sum[2] + sum[3])) * row[r];
   }
@@ -144,10 +142,8 @@ static void FitBoundarySubtract(const FitBoundary *p, const V *rows, const V *x,
     PetscInt       e   = p->at[i];
     V              sum[4] = {u[i], {0}, {0}, {0}};
 
-    for (; e + 4 <= end; e += 4) {
-      ReadAhead(4, rows + e);
+    for (; e + 4 <= end; e += 4)
       for (int s = 0; s < 4; s++) sum[s] -= rows[e + s] * x[node[e + s]];
-    }
     for (; e < end; e++) sum[0] -= rows[e] * x[node[e]];
     u[i] = sum[0] + sum[1] + (sum[2] + sum[3]);
   }

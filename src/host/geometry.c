@@ -156,8 +156,7 @@ static void PointFactors(PetscInt dim, PetscInt nkappa, const Lanes J[], PetscIn
 /* K of the lanes at point q, and whether that is as it should be */
 static PetscErrorCode PointConductivity(PatchFDGeometry *g, PetscCount first, PetscInt q)
 {
-  const PatchFDPoints *p    = g->p;
-  int                  good = 1;
+  const PatchFDPoints *p = g->p;
 
   PetscFunctionBegin;
   for (PetscInt l = 0; l < LANES; l++) {
@@ -166,8 +165,8 @@ static PetscErrorCode PointConductivity(PatchFDGeometry *g, PetscCount first, Pe
 
     for (PetscInt i = 0; i < p->nkappa; i++) g->K[i][l] = k[i];
     if (p->nkappa > 1) FillTensor(p->dim, p->nkappa, k, K);
-    good &= p->nkappa == 1 ? *k > 0 && *k < PETSC_MAX_REAL : TensorIsPositive(p->dim, (const PetscReal(*)[3])K);
-    PetscCheck(good, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "The coefficient of the stiffness is %g%s in cell %" PetscCount_FMT "; it has to be positive%s", (double)k[0], p->nkappa == 1 ? "" : ", ...",
+    PetscCheck(p->nkappa == 1 ? *k > 0 && *k < PETSC_MAX_REAL : TensorIsPositive(p->dim, (const PetscReal(*)[3])K), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+               "The coefficient of the stiffness is %g%s in cell %" PetscCount_FMT "; it has to be positive%s", (double)k[0], p->nkappa == 1 ? "" : ", ...",
                PetscMin(first + l, p->ncells - 1), p->nkappa == 1 ? "" : " definite");
   }
   PetscFunctionReturn(PETSC_SUCCESS);
