@@ -201,6 +201,8 @@ PETSC_EXTERN PetscErrorCode DMBoxGetPenalty(DM, PetscReal *interior, PetscReal *
 PETSC_EXTERN PetscErrorCode DMBoxGetNumCoarsenings(DM, PetscInt *);
 PETSC_EXTERN PetscErrorCode DMBoxSetSemicoarsening(DM, PetscReal threshold);
 PETSC_EXTERN PetscErrorCode DMBoxGetSemicoarsening(DM, PetscReal *threshold);
+PETSC_EXTERN PetscErrorCode DMBoxSetGalerkin(DM, PetscBool3);
+PETSC_EXTERN PetscErrorCode DMBoxGetGalerkin(DM, PetscBool3 *);
 
 PETSC_EXTERN PetscErrorCode DMBoxInterpolateFunction(DM, PetscReal time, DMBoxFunction, void *ctx, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxAddLoad(DM, PetscReal time, DMBoxFunction, void *ctx, Vec);

@@ -126,6 +126,10 @@ def _enum(symbol):
     return put
 
 
+def _bool3(call, value):  # None: unknown
+    call.arguments.append(ctypes.c_int(-1 if value is None else bool(value)))
+
+
 def _enums(symbol, factor):
     array = _array(ctypes.c_int, factor)
 
@@ -282,6 +286,7 @@ def _vec_or_none(call, value):
 _dm, _vec, _mat, _pc, _ksp, _ts, _viewer = (_object(cls) for cls in (PETSc.DM, PETSc.Vec, PETSc.Mat, PETSc.PC, PETSc.KSP, PETSc.TS, PETSc.Viewer))
 _int, _real, _bool = (_scalar(ctype) for ctype in (Int, Real, Bool))
 _int_out, _real_out, _bool_out = _out(Int), _out(Real), _out(Bool)
+_bool3_out = _out(ctypes.c_int, lambda value: None if value < 0 else bool(value))
 _string_out = _out(ctypes.c_char_p, lambda value: value.decode())
 _ints, _reals = _array(Int, 1), _array(Real, 1)
 _ints_out, _reals_out = _outs(Int, 1), _outs(Real, 1)
@@ -344,6 +349,8 @@ _routine('DMBoxGetPenalty', _dm, _real_out, _real_out)
 _routine('DMBoxGetNumCoarsenings', _dm, _int_out)
 _routine('DMBoxSetSemicoarsening', _dm, _real)
 _routine('DMBoxGetSemicoarsening', _dm, _real_out)
+_routine('DMBoxSetGalerkin', _dm, _bool3)
+_routine('DMBoxGetGalerkin', _dm, _bool3_out)
 _routine('DMBoxInterpolateFunction', _dm, _real, _function, _vec)
 _routine('DMBoxAddLoad', _dm, _real, _function, _vec)
 _routine('DMBoxAddNeumannLoad', _dm, _real, _function, _vec)

@@ -51,6 +51,10 @@ assert patchfd.DMBoxGetSemicoarsening(dm) == 0.17
 patchfd.DMBoxSetSemicoarsening(dm, 0.5)
 assert patchfd.DMBoxGetNumCoarsenings(dm) == 1  # which x does not mind any more
 patchfd.DMBoxSetSemicoarsening(dm, 0.17)
+assert patchfd.DMBoxGetGalerkin(dm) is None
+patchfd.DMBoxSetGalerkin(dm, False)
+assert patchfd.DMBoxGetGalerkin(dm) is False
+patchfd.DMBoxSetGalerkin(dm, None)
 u = dm.createGlobalVec()
 close(u.size, 13 * 7)
 

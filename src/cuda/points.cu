@@ -13,7 +13,7 @@ template <typename T>
 static bool PointsIsComputed(const PatchFDPoints *points)
 {
   if (points->factors != PATCHFD_FACTORS_AUTO) return points->factors == PATCHFD_FACTORS_COMPUTED;
-  if (PatchFDPointsAreFew(points->degree, points->gauss)) return false;
+  if (PatchFDPointsAreFew(points->degree, points->gauss) || points->gauss > points->degree + 2) return false;
   return points->dim == 3 && PatchFDPointsCanCompute(points) && (points->nkappa ? sizeof(T) == 8 || !points->gauss : points->degree > 2);
 }
 
@@ -190,7 +190,7 @@ static PetscErrorCode PointsMapCreate(const PatchFDPoints *points, const PatchFD
   map.B = a[0];
   map.D = a[1];
   map.w = a[2];
-  PetscCall(PointsCoordinates(points, cells * (size_t)PointsPower((int)m, map.dim), p));
+  if (!points->given) PetscCall(PointsCoordinates(points, cells * (size_t)PointsPower((int)m, map.dim), p));
   PetscCall(PointsCoefficient(points, (size_t)points->nkappa, all, points->kappaconstant, points->nkappa ? points->kappa : NULL, p, &map.kappa));
   PetscCall(PointsCoefficient(points, 1, all, points->shiftconstant, points->shift, p, &map.shift));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -235,7 +235,9 @@ static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool comp
   PetscCall(Stream(&stream));
   PetscCall(p->setup.send(1, &none, &bad));
   if (!computed) PetscCall(p->memory.borrow(p->generic.layout.size((size_t)cells), &factors));
-  if (p->generic.dim == 3 && cubes <= shared_limit) {
+  if (points->given) {
+    PointsGivenKernel<T><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors);
+  } else if (p->generic.dim == 3 && cubes <= shared_limit) {
     const int team = p->generic.size <= 64 ? 32 : (p->generic.size <= 256 ? 64 : 128), room = 48 * 1024 / (int)cubes, teams = PetscMax(1, PetscMin(256 / team, room));
 
     PetscCall(AllowShared(PointsCubeFactorsKernel<T>, teams * cubes));
@@ -295,6 +297,7 @@ static PetscErrorCode PointsChoose(const PatchFDPoints *points, bool computed, P
   if (points->dim == 3) {
     if (!points->gauss) PetscCall((PointsFind<T, POINTS_COLLOCATED>(points->degree, (int)points->nodes, computed, &p->fast)));
     else if (PatchFDPointsAreFew(points->degree, points->gauss)) PetscCall((PointsFind<T, POINTS_FEW>(points->degree, (int)points->nodes, false, &p->fast)));
+    else if (points->gauss > points->degree + 2) PetscCall((PointsFind<T, POINTS_MANY>(points->degree, (int)points->nodes, false, &p->fast)));
     else if (points->nkappa) PetscCall((PointsFind<T, POINTS_GAUSS>(points->degree, (int)points->nodes, computed, &p->fast)));
     else PetscCall((PointsFind<T, POINTS_MASS>(points->degree, (int)points->nodes, computed, &p->fast)));
     g.layout = p->fast.layout;

@@ -27,6 +27,7 @@ enum PointsRule {
   POINTS_MASS,       /* degree + 2 Gauss points, shift only */
   POINTS_GAUSS,      /* degree + 2 Gauss points */
   POINTS_FEW,        /* degree + 1 Gauss points, stored factors */
+  POINTS_MANY,       /* 2 degree + 1 Gauss points, stored factors: coarse meshes, to degree 8 */
   POINTS_COLLOCATED, /* the nodes */
   POINTS_NUM_RULES
 };

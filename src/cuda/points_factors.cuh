@@ -176,8 +176,23 @@ static __global__ void PointsFactorsKernel(const PointsMap map, const PointsLayo
   }
 }
 
+/* factors that are given, a thread a point */
+template <typename T>
+static __global__ void PointsGivenKernel(const PointsMap map, const PointsLayout layout, int cells, T *factors)
+{
+  const unsigned points = PointsPower(map.c, map.dim);
+
+  for (size_t e = blockIdx.x * (size_t)blockDim.x + threadIdx.x; e < (size_t)cells * points; e += (size_t)gridDim.x * blockDim.x) {
+    double f[7];
+
+#pragma unroll
+    for (int m = 0; m < 7; m++) f[m] = m < map.nkappa ? map.kappa[e * map.nkappa + m] : (map.shift && m == map.nkappa ? map.shift[e] : 0);
+    PointsStore(layout, (int)(e / points), (int)(e % points), f, factors);
+  }
+}
+
 /*
-  The same for cubes, direction by direction in shared memory: a team of threads a cell, threadIdx.y of the block.  Of each coordinate a
+  PointsFactorsKernel() for cubes, direction by direction in shared memory: a team of threads a cell, threadIdx.y of the block.  Of each coordinate a
 
     X                            at the nodes, [k][j][i]
     U = B_x X, V = D_x X         [2][k][j][p]

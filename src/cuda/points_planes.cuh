@@ -446,10 +446,10 @@ static PointsKernel<T> PointsOfNodes(int nodes, F &&of)
 template <typename T, PointsRule RULE, bool COMPUTED>
 static PetscErrorCode PointsFindAny(PetscInt degree, int nodes, PointsKernel<T> *kernel)
 {
-  constexpr int planes = PointsPlaneDegrees(RULE, COMPUTED);
+  constexpr int planes = PointsPlaneDegrees(RULE, COMPUTED), degrees = RULE == POINTS_MANY ? (points_max - 1) / 2 : points_degrees;
 
   PetscFunctionBegin;
-  PetscCall((ForDegree<1, points_degrees>(degree, [&](auto k) {
+  PetscCall((ForDegree<1, degrees>(degree, [&](auto k) {
     constexpr int K = decltype(k)::value;
 
     if constexpr (K == 2 && COMPUTED && RULE != POINTS_GAUSS) *kernel = PointsOfNodes<T>(nodes, [](auto kind) { return PointsCellKernelOf<PointsCellShape<T, K, RULE, decltype(kind)::value>, decltype(kind)::value, T>(); });
@@ -464,7 +464,7 @@ template <typename T, PointsRule RULE>
 PetscErrorCode PointsFind(PetscInt degree, int nodes, bool computed, PointsKernel<T> *kernel)
 {
   PetscFunctionBegin;
-  if constexpr (RULE == POINTS_FEW) PetscCall((PointsFindAny<T, RULE, false>(degree, nodes, kernel)));
+  if constexpr (RULE == POINTS_FEW || RULE == POINTS_MANY) PetscCall((PointsFindAny<T, RULE, false>(degree, nodes, kernel)));
   else if (computed) PetscCall((PointsFindAny<T, RULE, true>(degree, nodes, kernel)));
   else PetscCall((PointsFindAny<T, RULE, false>(degree, nodes, kernel)));
   PetscCall(AllowShared(kernel->kernel, kernel->shared));

@@ -49,7 +49,7 @@ __host__ __device__ constexpr int PointsPerBlock(int lines)
 /* points in a direction of a cell */
 __host__ __device__ constexpr int PointsCount(PointsRule rule, int degree)
 {
-  return rule == POINTS_COLLOCATED || rule == POINTS_FEW ? degree + 1 : degree + 2;
+  return rule == POINTS_COLLOCATED || rule == POINTS_FEW ? degree + 1 : (rule == POINTS_MANY ? 2 * degree + 1 : degree + 2);
 }
 
 /* CELLS: of a block, if it is not what is best for cells in the order of the mesh, whose factors lie in blocks of MESH */

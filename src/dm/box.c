@@ -157,6 +157,7 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
   DMBoxSpace space;
   DMBoxHaloType halo = box->halotype;
   PetscReal  threshold = box->semicoarsening;
+  PetscBool3 galerkin  = box->galerkin;
   PetscBool  flg;
 
   PetscFunctionBegin;
@@ -177,6 +178,8 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
   if (flg) PetscCall(DMBoxSetHaloType(dm, halo));
   PetscCall(PetscOptionsReal("-dm_box_semicoarsening", "DMCoarsen() leaves out directions that are coupled less than this times the strongest", "DMBoxSetSemicoarsening", threshold, &threshold, &flg));
   if (flg) PetscCall(DMBoxSetSemicoarsening(dm, threshold));
+  PetscCall(PetscOptionsBool3("-dm_box_galerkin", "Operators of coarse meshes are those of the finer ones", "DMBoxSetGalerkin", galerkin, &galerkin, &flg));
+  if (flg) PetscCall(DMBoxSetGalerkin(dm, galerkin));
   PetscCall(DMBoxOptionsExtraPoints(dm, PetscOptionsObject));
   PetscCall(DMBoxOptionsBoundary(dm, PetscOptionsObject));
   PetscCall(DMBoxOptionsInt(dm, "-dm_box_processes", "Number of processes in each direction", "DMBoxSetProcesses", DMBoxSetProcesses, box->processes, PetscOptionsObject));
@@ -257,6 +260,7 @@ static PetscErrorCode DMView_Box(DM dm, PetscViewer viewer)
   for (PetscInt d = 0; d < dm->dim; d++) PetscCall(DMBoxViewDirection(dm, d, viewer));
   PetscCall(DMBoxViewMapping(dm, viewer));
   PetscCall(DMBoxViewSemicoarsening(dm, viewer));
+  if (box->restricted) PetscCall(PetscViewerASCIIPrintf(viewer, "Galerkin operator of the finer mesh, with %" PetscInt_FMT " Gauss points in a direction\n", DMBoxNumGauss(dm)));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -293,6 +297,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_mapping_degree m    - of the images of cells: 1, or -1 (default) for the degree of the space
 .  -dm_box_mapping_file f      - diffusion: the points of a structured VTK file are those of the box in space
 .  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: as few cell faces as possible are cut)
+.  -dm_box_galerkin (true|false|unknown) - coarse meshes have element-wise Galerkin operators, for `diffusion` (default unknown: where coefficients vary much from cell to cell), see `DMBoxSetGalerkin()`
 .  -dm_box_semicoarsening t    - leave out directions that are coupled less than t times the strongest when cells are halved; 0: none (default 0.17 for poisson and diffusion), see `DMBoxSetSemicoarsening()`
 .  -dm_box_extra_points e,s    - diffusion: Gauss points in a direction of a cell, more than the degree, in double and in single precision (default 2,determine), see `DMBoxSetExtraPoints()`
 .  -dm_box_halo type           - how values travel between MPI processes: auto (default), mpi, host, nccl or peer, see `DMBoxHaloType`
@@ -338,7 +343,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
    Coefficients are constant and the mesh is the box itself, but for the operators diffusion (`DMBoxSetDiffusionFunction()`, `DMBoxSetMapping()`) and heat.
 
 .seealso: `DMBoxCreate()`, `DMBoxSetCells()`, `DMBoxSetBounds()`, `DMBoxSetVertices()`, `DMBoxSetDegree()`, `DMBoxSetSpace()`, `DMBoxSetBoundary()`,
-          `DMBoxSetProcesses()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `DMBoxGetNumCoarsenings()`, `DMBoxSetSemicoarsening()`,
+          `DMBoxSetProcesses()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `DMBoxGetNumCoarsenings()`, `DMBoxSetSemicoarsening()`, `DMBoxSetGalerkin()`,
           `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
           `DMBoxComputeError()`, `DMBoxComputeStokesError()`, `DMBoxLiftDirichlet()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
 M*/
@@ -360,6 +365,7 @@ PetscErrorCode DMCreate_Box(DM dm)
   box->extra[0] = 2;
   box->extra[1] = PETSC_DETERMINE;
   box->semicoarsening = PETSC_DETERMINE;
+  box->galerkin       = PETSC_BOOL3_UNKNOWN;
   box->lowering       = -1;
   if (dm->dim == PETSC_DETERMINE) PetscCall(DMSetDimension(dm, 3));
   /* MATAIJ is what DMCreate() says */

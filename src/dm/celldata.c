@@ -28,6 +28,7 @@ PetscInt DMBoxNumGauss(DM dm)
   const DM_Box *box    = (const DM_Box *)dm->data;
   PetscBool     single = PETSC_FALSE;
 
+  if (box->restricted) return 2 * box->degree + 1;
   (void)PetscStrcmpAny(dm->vectype, &single, VECSINGLE, VECSINGLECUDA, "");
   return box->degree + (single && box->extra[1] != PETSC_DETERMINE ? box->extra[1] : box->extra[0]);
 }

@@ -33,6 +33,8 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
   b->halotype = a->halotype;
   b->refine = a->refine;
   b->semicoarsening = a->semicoarsening;
+  b->galerkin   = a->galerkin;
+  b->restricted = a->restricted;
   b->coupled     = a->coupled;
   b->coarsenings = a->coarsenings;
   b->lowering    = a->lowering;
@@ -141,13 +143,17 @@ static PetscErrorCode DMBoxGetThreshold(DM dm, PetscReal *threshold)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxCheckSemicoarsening(DM dm)
+PetscErrorCode DMBoxCheckCoarsening(DM dm)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
   PetscCheck(box->semicoarsening <= 0 || box->op->ops.coupling, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
              "-dm_box_semicoarsening (DMBoxSetSemicoarsening()) is %g; -dm_box_operator %s takes 0, all directions are halved together: poisson and diffusion take a threshold", (double)box->semicoarsening, box->op->name);
+  PetscCheck(box->galerkin != PETSC_BOOL3_TRUE || box->op->ops.contrast, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "-dm_box_galerkin (DMBoxSetGalerkin()) is true; -dm_box_operator %s takes false, diffusion takes true",
+             box->op->name);
+  PetscCheck(box->galerkin != PETSC_BOOL3_TRUE || box->degree <= DMBOX_GALERKIN_MAX_DEGREE, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "-dm_box_galerkin (DMBoxSetGalerkin()) is true with -dm_box_degree %" PetscInt_FMT "; it takes 1 to %d",
+             box->degree, DMBOX_GALERKIN_MAX_DEGREE);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -319,6 +325,7 @@ PetscErrorCode DMRefine_Box(DM dm, MPI_Comm comm, DM *fine)
     if (f->nvertices[d]) PetscCall(DMBoxBisect(&f->nvertices[d], &f->vertices[d]));
   }
   if (f->higher) f->degree = f->higher;
+  f->restricted = PETSC_FALSE;
   f->higher = 0;
   if (back) f->coarsenings--;
   else f->coupled = PETSC_FALSE;
@@ -336,12 +343,31 @@ PetscErrorCode DMBoxSetLowering(DM dm, PetscInt n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  What one mesh has from a finer one its coarser ones have, too.  Otherwise, by default, coefficients that jump by this factor inside coarse cells: functions of the coarse mesh may be small at all points of a cell in a
+  channel, where its own operator would be much less than that of the finer mesh, and corrections much too large (doc/applicability.md)
+*/
+static PetscErrorCode CoarseningIsGalerkin(DM dm, const PetscBool halve[3], PetscBool *galerkin)
+{
+  const PetscReal limit = 3000;
+  const DM_Box   *box   = (const DM_Box *)dm->data;
+  PetscReal       contrast;
+
+  PetscFunctionBegin;
+  *galerkin = (PetscBool)(box->restricted || box->galerkin == PETSC_BOOL3_TRUE);
+  if (*galerkin || box->galerkin == PETSC_BOOL3_FALSE || !box->op->ops.contrast || box->degree > DMBOX_GALERKIN_MAX_DEGREE) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*box->op->ops.contrast)(dm, box->op, halve, &contrast));
+  *galerkin = (PetscBool)(contrast > limit);
+  PetscCall(PetscInfo(dm, "Coefficients jump by a factor of %g at most inside coarse cells: %s operator\n", (double)contrast, *galerkin ? "Galerkin" : "the same"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A coarse cell belongs to the rank of its first fine cell; ranks may be left with none. */
 PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM *coarse)
 {
   DM_Box    *box, *c;
   Coarsening next;
-  PetscBool  lower, halve[3] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
+  PetscBool  lower, galerkin, halve[3] = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
   PetscInt   end;
   char       text[128];
 
@@ -353,9 +379,12 @@ PetscErrorCode DMBoxCoarsen_Private(DM dm, MPI_Comm comm, PetscBool mayfold, DM 
              "Cannot coarsen %" PetscInt_FMT " cells in direction %" PetscInt_FMT ": the number must be even and at least 4.  "
              "DMBoxGetNumCoarsenings() tells how many coarser levels there are; multigrid has at most one level more than that (-pc_mg_levels)",
              box->cells[end], end);
+  if (mayfold) galerkin = PETSC_FALSE; /* somebody wants to know the mesh alone */
+  else PetscCall(CoarseningIsGalerkin(dm, halve, &galerkin));
   PetscCall(DMBoxCreateRelative(dm, comm, coarse));
-  c          = (DM_Box *)(*coarse)->data;
-  c->mayfold = mayfold;
+  c             = (DM_Box *)(*coarse)->data;
+  c->mayfold    = mayfold;
+  c->restricted = galerkin;
   c->coarsenings++;
   if (lower) {
     c->higher   = c->degree;
@@ -481,7 +510,7 @@ PetscErrorCode DMBoxSetSemicoarsening(DM dm, PetscReal threshold)
              "-dm_box_semicoarsening (DMBoxSetSemicoarsening()) is %g; it must be between 0 (all directions are halved) and 1 (those of the strongest coupling), or %d for the default", (double)threshold, PETSC_DETERMINE);
   box->semicoarsening = threshold;
   box->coupled        = PETSC_FALSE;
-  if (dm->setupcalled) PetscCall(DMBoxCheckSemicoarsening(dm));
+  if (dm->setupcalled) PetscCall(DMBoxCheckCoarsening(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -508,5 +537,74 @@ PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
   PetscAssertPointer(threshold, 2);
   PetscCall(DMBoxGetContext(dm, &box));
   PetscCall(DMBoxGetThreshold(dm, threshold));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxSetGalerkin - Sets whether the meshes that `DMCoarsen()` makes of a `DMBOX` have Galerkin operators
+
+  Logically Collective
+
+  Input Parameters:
++ dm       - the `DM` of type `DMBOX`
+- galerkin - `PETSC_BOOL3_TRUE`: P'AP with the operator A of the finer mesh and the interpolation P; `PETSC_BOOL3_FALSE`: the same operator, with its coefficients and its map at the points of the coarse mesh;
+             `PETSC_BOOL3_UNKNOWN`: the default
+
+  Options Database Key:
+. -dm_box_galerkin (true|false|unknown) - whether
+
+  Level: intermediate
+
+  Notes:
+  For the operator `diffusion`, up to degree 8. Where coefficients jump inside coarse cells by several thousand or more, as in a channel that is one fine cell wide, functions of the coarse mesh may be small at all of its
+  points in the channel, but not between them. Then its own operator is much less than that of the finer mesh, corrections are much too large, and multigrid takes many iterations or does not converge. Elsewhere
+  there is no need for Galerkin operators, and for coefficients that are random from cell to cell they take as many iterations, or some more.
+
+  The matrix of a coarse mesh is that of quadrature with 2 degree + 1 Gauss points in each direction of a cell, with coefficients for which the operator is P'AP exactly: where L_g are the polynomials that are 1 at one of
+  these points and 0 at the others, point g has the sum of L_g(x) w |J| J^{-1} K J^{-T} over the points x of the finer cells. Products with it, and its memory, are those of so many points: 3.4 times as many as
+  otherwise in 3D at degree 4.
+
+  By default a mesh has it if the finer one has it, or if the means of K in two of the finer cells of one of its cells differ by a factor above 3000; with vectors on a GPU, where this would have to be found
+  out on the host, only if it is asked for. It is decided when the mesh is made; coefficients that are set later than that do not change it.
+
+  With `PETSC_BOOL3_TRUE` cells of coarse meshes may fold, since no coarse mesh is asked for its map.
+
+.seealso: `DMBOX`, `DMBoxGetGalerkin()`, `DMCoarsen()`, `DMBoxSetDiffusionFunction()`, `DMBoxSetSemicoarsening()`, `PCPATCHMG`
+@*/
+PetscErrorCode DMBoxSetGalerkin(DM dm, PetscBool3 galerkin)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscValidLogicalCollectiveEnum(dm, galerkin, 2);
+  box->galerkin = galerkin;
+  if (dm->setupcalled) PetscCall(DMBoxCheckCoarsening(dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetGalerkin - Returns whether the meshes that `DMCoarsen()` makes of a `DMBOX` have Galerkin operators
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. galerkin - see `DMBoxSetGalerkin()`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetGalerkin()`
+@*/
+PetscErrorCode DMBoxGetGalerkin(DM dm, PetscBool3 *galerkin)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(galerkin, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  *galerkin = box->galerkin;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

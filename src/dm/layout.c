@@ -110,7 +110,7 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
     PetscCall(DMBoxCheckVertices(dm, d));
   }
   PetscCall(DMBoxCheckMapping(dm));
-  PetscCall(DMBoxCheckSemicoarsening(dm));
+  PetscCall(DMBoxCheckCoarsening(dm));
   if (box->op->ops.check) PetscCall((*box->op->ops.check)(dm, box->op));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

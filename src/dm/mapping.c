@@ -267,7 +267,7 @@ PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
                                       "has a shift that is negative, or not finite, at a quadrature point (DMBoxSetDiffusion(), DMBoxSetDiffusionFunction()); it must be at least 0"};
   const DM_Box  *box    = (const DM_Box *)dm->data;
   const MPI_Comm comm   = PetscObjectComm((PetscObject)dm);
-  PetscReal      sum[6] = {m->log[0], m->log[1], m->log[2], m->mass, m->shift, m->weight};
+  PetscReal      sum[5] = {m->log[0], m->log[1], m->log[2], m->shift, m->weight};
   PetscInt64     first;
   PetscInt       c[3];
 
@@ -278,12 +278,11 @@ PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
     SETERRQ(comm, PETSC_ERR_ARG_OUTOFRANGE, "Cell (%" PetscInt_FMT ", %" PetscInt_FMT ", %" PetscInt_FMT ") of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " %s", c[0], c[1], c[2], box->cells[0],
             box->cells[1], box->cells[2], wrong[first % 4]);
   }
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 6, MPIU_REAL, MPIU_SUM, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, sum, 5, MPIU_REAL, MPIU_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &m->largest, 1, MPIU_REAL, MPIU_MAX, comm));
   PetscCall(PetscArraycpy(m->log, sum, 3));
-  m->mass   = sum[3];
-  m->shift  = sum[4];
-  m->weight = sum[5];
+  m->shift  = sum[3];
+  m->weight = sum[4];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -326,7 +325,7 @@ PetscErrorCode DMBoxLimitFolded(DM dm, PetscInt *n)
   PatchFDKernels   kern;
 
   PetscFunctionBegin;
-  if (!dm->setupcalled || !box->op->mapped || !DMBoxIsMapped(box)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!dm->setupcalled || !box->op->mapped || !DMBoxIsMapped(box) || box->galerkin == PETSC_BOOL3_TRUE) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   PetscCall(PetscObjectReference((PetscObject)at));
   for (PetscInt l = 0; l < *n; l++) {
@@ -379,7 +378,7 @@ PetscErrorCode DMBoxSetUpMapping(DM dm)
     box->mapfrom = box->shape;
     box->shape->refct++;
   }
-  if (!box->mayfold) PetscCall(DMBoxCheckShape(dm));
+  if (!box->mayfold && !box->restricted) PetscCall(DMBoxCheckShape(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

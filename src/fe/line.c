@@ -237,6 +237,18 @@ PetscErrorCode PatchFDRuleCreate(PetscInt degree, PetscInt gauss, PatchFDRule *r
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PatchFDRuleBasis(const PatchFDRule *rule, PetscInt npoints, const PetscReal points[], PetscReal L[])
+{
+  PetscReal *w;
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(rule->points, &w));
+  BarycentricWeights(rule->points, rule->x, w);
+  for (PetscInt i = 0; i < npoints; i++) BasisValues(rule->points, rule->x, w, points[i], L + i * rule->points);
+  PetscCall(PetscFree(w));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PatchFDRuleDestroy(PatchFDRule *rule)
 {
   PetscFunctionBegin;

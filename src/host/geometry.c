@@ -14,8 +14,8 @@ PetscErrorCode PatchFDPointsCheck(const PatchFDPoints *p)
   PetscCheck(p->dim == 2 || p->dim == 3, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Operators by quadrature in %" PetscInt_FMT " dimensions; there have to be 2 or 3", p->dim);
   PetscCheck(p->degree >= 1 && p->degree <= PATCHFD_POINTS_MAX_DEGREE, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
              "Degree %" PetscInt_FMT " of an operator by quadrature; it has to be 1 to %d", p->degree, PATCHFD_POINTS_MAX_DEGREE);
-  PetscCheck(!p->gauss || p->gauss == p->degree + 1 || p->gauss == p->degree + 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
-             "%" PetscInt_FMT " Gauss points for degree %" PetscInt_FMT "; there have to be one or two more than the degree", p->gauss, p->degree);
+  PetscCheck(!p->gauss || p->gauss == p->degree + 1 || p->gauss == p->degree + 2 || (p->gauss == 2 * p->degree + 1 && p->gauss <= PATCHFD_POINTS_MAX_DEGREE + 2), PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "%" PetscInt_FMT " Gauss points for degree %" PetscInt_FMT "; there have to be one or two more than the degree, or, up to degree %d, one more than twice the degree", p->gauss, p->degree, (PATCHFD_POINTS_MAX_DEGREE + 1) / 2);
   PetscCheck(p->geodegree >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Degree %" PetscInt_FMT " of the geometry; it has to be 1 or more", p->geodegree);
   PetscCheck(p->ncomp >= 1, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "%" PetscInt_FMT " components; there have to be 1 or more", p->ncomp);
   PetscCheck(p->nkappa == 0 || p->nkappa == 1 || p->nkappa == p->dim * (p->dim + 1) / 2, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
@@ -188,6 +188,21 @@ static PetscErrorCode PointDeterminants(const PatchFDGeometry *g, PetscCount fir
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the factors of the cells from `first` on where they are given */
+static void GivenFactors(const PatchFDGeometry *g, PetscCount first, Lanes factor[])
+{
+  const PatchFDPoints *p = g->p;
+
+  for (PetscInt q = 0; q < g->npoint; q++, factor += g->nfactor) {
+    for (PetscInt l = 0; l < LANES; l++) {
+      const PetscCount at = PetscMin(first + l, p->ncells - 1) * g->npoint + q;
+
+      for (PetscInt i = 0; i < p->nkappa; i++) factor[i][l] = p->kappa[at * p->nkappa + i];
+      if (p->shift) factor[g->nfactor - 1][l] = p->shift[at];
+    }
+  }
+}
+
 PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *g, PetscCount first, PatchFDLanes factor[])
 {
   const PatchFDPoints *p   = g->p;
@@ -195,6 +210,10 @@ PetscErrorCode PatchFDGeometryCells(PatchFDGeometry *g, PetscCount first, PatchF
   const PetscReal     *w = g->rule.w;
 
   PetscFunctionBegin;
+  if (p->given) {
+    GivenFactors(g, first, factor);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   for (PetscInt l = 0; l < LANES; l++) {
     const PetscInt *node = p->geoindex + PetscMin(first + l, p->ncells - 1) * size;
 
@@ -349,9 +368,9 @@ static inline void LaneLog(Lanes x)
   }
 }
 
-/* sums over the points of some cells: weights, |J| and |J| shift, logarithms */
+/* sums over the points of some cells: weights, |J| shift, logarithms */
 typedef struct {
-  Lanes size, log[3], weight, mass, shift, largest; /* size: of the cells in the box; then the sums */
+  Lanes size, log[3], weight, shift, largest; /* size: of the cells in the box; then the sums */
   Lanes base[3];                                    /* what makes logarithms of those of cells of the size 1 */
 } MetricSums;
 
@@ -372,7 +391,6 @@ static void MetricSumsEnd(PetscInt dim, const MetricSums *sum, PatchFDMetric *m)
   for (int l = 0; l < LANES; l++) {
     for (PetscInt e = 0; e < dim; e++) m->log[e] += sum->log[e][l];
     m->weight += sum->weight[l];
-    m->mass += sum->mass[l];
     m->shift += sum->shift[l];
     m->largest = PetscMax(m->largest, sum->largest[l]);
   }
@@ -389,7 +407,6 @@ static void MetricSumsAdd(const ShapeCells *s, const PatchFDFieldPoints *field, 
   for (int l = 0; l < LANES; l++) {
     w[l] = l < s->count ? other * field->q[0].w[(s->cell[0] + l) * c + point[0]] : 0;
     sum->weight[l] += w[l];
-    sum->mass[l] += w[l] / sum->size[l] * det[l];
     sum->shift[l] += w[l] / sum->size[l] * det[l] * shift[l];
     sum->largest[l] = PetscMax(sum->largest[l], shift[l]);
   }
@@ -409,32 +426,56 @@ static void MetricSumsAdd(const ShapeCells *s, const PatchFDFieldPoints *field, 
   }
 }
 
+/* factors without weights, shifts and determinants at a point of the cells at hand where factors, those of shifts among them, are given; `first`: the number of these cells */
+static void GivenMetric(const ShapeCells *s, const PatchFDFieldPoints *field, const PetscInt point[3], const PatchFDPoints *points, PetscCount first, Lanes factor[], Lanes shift, Lanes det)
+{
+  const PetscCount q      = (point[2] * s->c + point[1]) * s->c + point[0];
+  PetscReal        weight = 1;
+
+  for (PetscInt d = 0; d < s->dim; d++) weight *= field->q[d].w[s->cell[d] * s->c + point[d]] / field->q[d].h[s->cell[d]];
+  for (int l = 0; l < LANES; l++) {
+    const PetscCount at = (first + PetscMin(l, s->count - 1)) * s->npoint + q;
+
+    for (PetscInt i = 0; i < points->nkappa; i++) factor[i][l] = points->kappa[at * points->nkappa + i] / weight;
+    shift[l] = points->shift ? points->shift[at] / weight : 0;
+    det[l]   = 1;
+  }
+}
+
+/* the same at point p of the cells, from their derivatives */
+static void PointMetric(const ShapeCells *s, const PatchFDPoints *points, PetscCount first, PetscInt p, Lanes factor[], Lanes shift, Lanes det)
+{
+  Lanes K[6];
+
+  for (int l = 0; l < LANES; l++) {
+    const PetscCount at = (first + PetscMin(l, s->count - 1)) * s->npoint + p;
+
+    for (PetscInt i = 0; i < points->nkappa; i++) K[i][l] = points->kappa[points->kappaconstant ? i : points->nkappa * at + i];
+    shift[l] = points->shift ? points->shift[points->shiftconstant ? 0 : at] : 0;
+  }
+  PointFactors(s->dim, points->nkappa, (const Lanes *)s->J + p, s->npoint, 1, (const Lanes *)K, det, factor);
+}
+
 /* coefficients have been checked (PatchFDHostCheckCoefficients()) */
 PetscErrorCode PatchFDHostMetric(PetscInt dim, const PatchFDFieldPoints *field, const PatchFDRange cells, const PatchFDPoints *points, PatchFDMetric *m)
 {
-  const PetscInt nkappa = points->nkappa;
-  PetscCount     first  = 0;
-  ShapeCells     s;
+  PetscCount first = 0;
+  ShapeCells s;
 
   PetscFunctionBegin;
   PetscCall(ShapeCellsCreate(dim, field, cells, &s));
   for (; !m->defect && ShapeCellsNext(field, cells, &s); first += s.count) {
-    Lanes      least, det, factor[6], K[6], shift;
+    Lanes      least, det, factor[6], shift;
     MetricSums sum;
 
     MetricSumsBegin(&s, field, &sum);
-    Jacobians(dim, s.m, s.c, field->q[0].B[0], field->q[0].B[1], (const Lanes *)s.x, s.work, s.J);
+    if (!points->given) Jacobians(dim, s.m, s.c, field->q[0].B[0], field->q[0].B[1], (const Lanes *)s.x, s.work, s.J);
     for (int l = 0; l < LANES; l++) least[l] = 1;
     for (PetscInt p = 0; p < s.npoint; p++) {
       const PetscInt point[3] = {p % s.c, p / s.c % s.c, p / s.c / s.c};
 
-      for (int l = 0; l < LANES; l++) {
-        const PetscCount at = (first + PetscMin(l, s.count - 1)) * s.npoint + p;
-
-        for (PetscInt i = 0; i < nkappa; i++) K[i][l] = points->kappa[points->kappaconstant ? i : nkappa * at + i];
-        shift[l] = points->shift ? points->shift[points->shiftconstant ? 0 : at] : 0;
-      }
-      PointFactors(dim, nkappa, (const Lanes *)s.J + p, s.npoint, 1, (const Lanes *)K, det, factor);
+      if (points->given) GivenMetric(&s, field, point, points, first, factor, shift, det);
+      else PointMetric(&s, points, first, p, factor, shift, det);
       LeastDeterminant(det, least);
       MetricSumsAdd(&s, field, point, det, factor, shift, &sum, m);
     }

@@ -305,6 +305,10 @@ static inline __attribute__((always_inline)) void PointsBatch(const PointsPlan *
   { \
     PointsBatch(p, batch, 3, (N) + 1, (N) + 1, PETSC_TRUE); \
   } \
+  static void PointsMany##N(const PointsPlan *p, PetscCount batch) \
+  { \
+    PointsBatch(p, batch, 3, (N) + 1, 2 * (N) + 1, PETSC_TRUE); \
+  } \
   static void PointsLobatto##N(const PointsPlan *p, PetscCount batch) \
   { \
     PointsBatch(p, batch, 3, (N) + 1, (N) + 1, PETSC_FALSE); \
@@ -329,7 +333,7 @@ static void PointsChoose(PointsPlan *p)
 {
 #define CASE(N) \
   case N: \
-    p->apply = !p->gauss ? PointsLobatto##N : (p->c == p->n ? PointsFew##N : PointsGauss##N); \
+    p->apply = !p->gauss ? PointsLobatto##N : (p->c == p->n ? PointsFew##N : (p->c == p->n + 1 ? PointsGauss##N : PointsMany##N)); \
     return
   if (p->dim == 3) {
     switch (p->n - 1) {

@@ -2,26 +2,13 @@
   The operator "diffusion" of a DMBOX: -div(K grad u) + s u by quadrature, on meshes that may be mapped, K symmetric positive definite and s >= 0 functions of
   space.
 
-  The matrix is that of the points (PatchFDPoints).  The terms of the form, where weights are asked for, are those of a Kronecker sum nearby, on the box as it is: the sum over directions i of stiffness with
-  the weight alpha_i(x_i) in direction i and masses with the weights mu_j(x_j) in the others.  With G the diagonal of |J| J^{-1} K J^{-T}, J the derivatives of the map, <> the
-  mean over the box and <>_i that over all other directions,
-
-    log alpha_i = <log G_i>_i,  log mu_j = mean over i != j of <log G_i>_j - <log G_i>,
-
-  which is exact where every G_i is a product of functions of one coordinate each: annuli, layers, grading.  Local solvers diagonalize that sum, so they are inexact in general; residuals come
-  from the points, and MatBoxGetScaling() takes care of what G has in common in all directions.
+  The matrix is that of the points (PatchFDPoints); the terms of the form are those of a Kronecker sum nearby (diffusionform.c).
 */
 #include <patchfd/private/matimpl.h>
 #include <patchfd/private/celldata.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include "diffusion.h"
-
-enum {
-  KAPPA, /* factors of K and of s, and what is added to s */
-  SHIFT,
-  MASS
-};
 
 /* the points of some cells, which everything that is made of them shares */
 typedef struct {
@@ -64,6 +51,8 @@ static PetscErrorCode MediumDestroy(DiffusionMedium **m)
   if (*m && --(*m)->refct == 0) {
     PetscCall(DMBoxCellDataDestroy(&(*m)->Kdata));
     PetscCall(DMBoxCellDataDestroy(&(*m)->shiftdata));
+    PetscCall(DMBoxCellDataDestroy(&(*m)->massdata));
+    PetscCall(MediumDestroy(&(*m)->fine));
     PetscCall(PetscFree(*m));
   }
   *m = NULL;
@@ -107,24 +96,6 @@ static PetscErrorCode DiffusionShare(DM from, DM to)
   data->largest = known->largest;
   PetscCall(PetscArraycpy(data->cells, known->cells, 3));
   PetscCall(PetscArraycpy(data->c, known->c, MASS + 1));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode DMBoxOperatorCopy_Diffusion(DM from, DM to, PetscBool *changed)
-{
-  const DMBoxOperator a = ((const DM_Box *)from->data)->op, b = ((DM_Box *)to->data)->op;
-  Diffusion          *data = (Diffusion *)b->data;
-  DiffusionMedium    *old  = data->medium;
-
-  PetscFunctionBegin;
-  if (a->version != b->version) {
-    data->medium = ((Diffusion *)a->data)->medium;
-    data->medium->refct++;
-    PetscCall(MediumDestroy(&old));
-    b->version = a->version;
-    *changed   = PETSC_TRUE;
-  }
-  PetscCall(DiffusionShare(from, to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -187,6 +158,23 @@ static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscIn
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the factors that a finer mesh gave: those of K, and of s times a number and its other values */
+static PetscErrorCode PointsRestricted(DM dm, const DiffusionMedium *m, const PetscReal c[], const PatchFDRange cells, Points *points)
+{
+  const PetscReal constant = c[SHIFT] * m->shift + c[MASS];
+  PatchFDPoints  *p        = &points->points;
+  Vec             s        = NULL;
+
+  PetscFunctionBegin;
+  p->nkappa = c[KAPPA] == 0 ? 0 : m->nK;
+  if (p->nkappa) PetscCall(PointsCoefficient(dm, cells, m->nK, NULL, NULL, m->Kdata, c[KAPPA], 0, &points->K));
+  if (constant != 0 || !p->nkappa) PetscCall(PointsCoefficient(dm, cells, 1, NULL, NULL, m->massdata, constant, 0, &points->shift));
+  if (m->shiftdata && c[SHIFT] != 0) PetscCall(PointsCoefficient(dm, cells, 1, NULL, NULL, m->shiftdata, c[SHIFT], 0, points->shift ? &s : &points->shift));
+  if (s) PetscCall(VecAXPY(points->shift, 1, s));
+  PetscCall(VecDestroy(&s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* K and s + added / factor, times their factors */
 static PetscErrorCode PointsMedium(DM dm, const DiffusionMedium *m, const PetscReal c[], const PatchFDRange cells, Points *points)
 {
@@ -194,6 +182,11 @@ static PetscErrorCode PointsMedium(DM dm, const DiffusionMedium *m, const PetscR
   PatchFDPoints  *p     = &points->points;
 
   PetscFunctionBegin;
+  p->given         = (PetscBool)(m->fine != NULL);
+  if (p->given) {
+    PetscCall(PointsRestricted(dm, m, c, cells, points));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   p->nkappa        = c[KAPPA] == 0 ? 0 : (m->nK == 1 ? 1 : dm->dim * (dm->dim + 1) / 2);
   p->kappaconstant = (PetscBool)!(m->Kfunction || m->Kdata);
   p->shiftconstant = (PetscBool)!(m->shiftfunction || m->shiftdata);
@@ -357,84 +350,6 @@ static PetscErrorCode DMBoxPointsDestroy_Diffusion(PatchFDPoints *p)
 
 /* ---- the form ---- */
 
-/* whole steps of 2 %, so that cells that are nearly equal are one class, for whose patches there are faster kernels */
-static PetscReal Weight(PetscReal logarithm)
-{
-  const PetscReal step = 0.02;
-
-  return PetscExpReal(step * PetscFloorReal(logarithm / step + 0.5));
-}
-
-/* the points of a direction */
-static PetscInt LinePoints(DM dm, PetscInt d)
-{
-  const DM_Box *box = (const DM_Box *)dm->data;
-
-  return box->cells[d] * DMBoxNumGauss(dm);
-}
-
-/* the means over the mesh in the other directions, at all points of each direction */
-typedef struct {
-  PatchFDMetric metric;
-  PetscReal    *alpha[3], *mu[3];
-} Weights;
-
-/* of all ranks, but for layers */
-static PetscErrorCode DiffusionMetric(DM dm, DMBoxOperator op, PatchFDMetric *m)
-{
-  const PetscReal    one[MASS + 1] = {1, 1, 0};
-  const DM_Box      *box           = (const DM_Box *)dm->data;
-  PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
-  PatchFDPoints      points;
-
-  PetscFunctionBegin;
-  PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])box->owncells, PETSC_FALSE, &points));
-  PetscCall(DMBoxFieldPointsCreateGauss(dm, DMBoxNumGauss(dm), PETSC_TRUE, field));
-  PetscCall(PatchFDHostMetric(dm->dim, field, (const PetscInt(*)[2])box->owncells, &points, m));
-  PetscCall(DMBoxFieldPointsDestroy(dm, field));
-  PetscCall((*op->ops.pointsdestroy)(&points));
-  PetscCall(DMBoxReduceMetric(dm, m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode WeightsCreate(DM dm, DMBoxOperator op, Weights *w)
-{
-  PatchFDMetric *m = &w->metric;
-
-  PetscFunctionBegin;
-  *m = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
-  for (PetscInt d = 0; d < dm->dim; d++) PetscCall(PetscCalloc1(4 * LinePoints(dm, d), &m->layer[d]));
-  PetscCall(DiffusionMetric(dm, op, m));
-  for (PetscInt d = 0; d < dm->dim; d++) {
-    const PetscInt n = LinePoints(dm, d);
-
-    PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, m->layer[d], 4 * n, MPIU_REAL, MPIU_SUM, PetscObjectComm((PetscObject)dm)));
-    PetscCall(PetscMalloc1(n, &w->alpha[d]));
-    PetscCall(PetscMalloc1(n, &w->mu[d]));
-    for (PetscInt i = 0; i < n; i++) {
-      const PetscReal *layer = &m->layer[d][4 * i];
-      PetscReal        sum   = 0;
-
-      for (PetscInt e = 0; e < dm->dim; e++)
-        if (e != d) sum += layer[e] / layer[3] - m->log[e] / m->weight;
-      w->alpha[d][i] = Weight(layer[d] / layer[3] - m->log[d] / m->weight);
-      w->mu[d][i]    = Weight(sum / (PetscReal)(dm->dim - 1));
-    }
-    PetscCall(PetscFree(m->layer[d]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-static PetscErrorCode WeightsDestroy(DM dm, Weights *w)
-{
-  PetscFunctionBegin;
-  for (PetscInt d = 0; d < dm->dim; d++) {
-    PetscCall(PetscFree(w->alpha[d]));
-    PetscCall(PetscFree(w->mu[d]));
-  }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* a defect where the least of these numbers is negative, or not positive, or their sum not finite; in GPU memory.  Factors show whether matrices are positive definite */
 static PetscErrorCode VecDefect(Vec v, PetscBool positive, PatchFDDefect defect, PetscInt npoint, const PatchFDRange cells, PatchFDMetric *found)
 {
@@ -470,20 +385,16 @@ static PetscErrorCode DiffusionCheckDevice(DM dm, const Points *points, const Pa
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* an error where K and s are not what they have to be, in the cells that the matrix has here; and the largest s */
-static PetscErrorCode DiffusionCheck(DM dm, DMBoxOperator op)
+/* in the cells that the matrix has here */
+static PetscErrorCode DiffusionCheckPoints(DM dm, DMBoxOperator op, PatchFDMetric *found)
 {
   const PetscReal one[MASS + 1] = {1, 1, 0};
   const DM_Box   *box           = (const DM_Box *)dm->data;
-  Diffusion      *data          = (Diffusion *)op->data;
-  PatchFDMetric   found         = {.defect = PATCHFD_DEFECT_NONE};
   PatchFDPoints   points;
   PatchFDRange    cells;
   PatchFDKernels  kern;
 
   PetscFunctionBegin;
-  if (data->known == op->version && data->gauss == DMBoxNumGauss(dm)) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PointsDestroy(&data->points));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   for (int d = 0; d < 3; d++) { /* on the host those of patches, too, so that nobody else has to evaluate functions */
     const PetscBool empty = (PetscBool)(box->owncells[d][0] >= box->owncells[d][1]);
@@ -492,13 +403,54 @@ static PetscErrorCode DiffusionCheck(DM dm, DMBoxOperator op)
     cells[d][1] = empty || PetscMemTypeDevice(kern->memtype) ? box->owncells[d][1] : PetscMin(box->cells[d], box->owncells[d][1] + 1);
   }
   PetscCall((*op->ops.points)(dm, op, one, (const PetscInt(*)[2])cells, (PetscBool)PetscMemTypeDevice(kern->memtype), &points));
-  if (points.geoindex) PatchFDHostCheckCoefficients(&points, DMBoxNumPoints(dm), (const PetscInt(*)[2])cells, &found);
-  else PetscCall(DiffusionCheckDevice(dm, (const Points *)points.owner, (const PetscInt(*)[2])cells, &found));
+  if (points.geoindex) PatchFDHostCheckCoefficients(&points, DMBoxNumPoints(dm), (const PetscInt(*)[2])cells, found);
+  else PetscCall(DiffusionCheckDevice(dm, (const Points *)points.owner, (const PetscInt(*)[2])cells, found));
   PetscCall((*op->ops.pointsdestroy)(&points));
-  PetscCall(DMBoxReduceMetric(dm, &found));
+  PetscCall(DMBoxReduceMetric(dm, found));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* an error where K and s are not what they have to be; and the largest s */
+static PetscErrorCode DiffusionCheck(DM dm, DMBoxOperator op)
+{
+  Diffusion    *data  = (Diffusion *)op->data;
+  PatchFDMetric found = {.defect = PATCHFD_DEFECT_NONE};
+
+  PetscFunctionBegin;
+  if (data->known == op->version && data->gauss == DMBoxNumGauss(dm)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PointsDestroy(&data->points));
+  if (data->medium->fine) found.largest = data->medium->largest; /* what it is made of has been checked */
+  else PetscCall(DiffusionCheckPoints(dm, op, &found));
   data->largest = found.largest;
   data->known   = op->version;
   data->gauss   = DMBoxNumGauss(dm);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode DMBoxOperatorCopy_Diffusion(DM from, DM to, PetscBool *changed)
+{
+  const DM_Box       *fine = (const DM_Box *)from->data, *coarse = (const DM_Box *)to->data;
+  const DMBoxOperator a = fine->op, b = coarse->op;
+  const PetscBool     restricted = (PetscBool)(to->setupcalled && coarse->restricted && coarse->coarsenings > fine->coarsenings);
+  Diffusion          *data = (Diffusion *)b->data;
+  DiffusionMedium    *old  = data->medium, *given = ((Diffusion *)a->data)->medium;
+
+  PetscFunctionBegin;
+  if (a->version != b->version || (restricted && old == given)) {
+    if (restricted) {
+      PetscCall(DiffusionCheck(from, a));
+      PetscCall(DMBoxDiffusionRestrict(from, to, ((Diffusion *)a->data)->largest));
+      PetscCall(PointsDestroy(&data->points));
+      data->known = -1;
+    } else {
+      data->medium = given->fine && !coarse->restricted ? given->fine : given;
+      data->medium->refct++;
+      PetscCall(MediumDestroy(&old));
+    }
+    b->version = a->version;
+    *changed   = PETSC_TRUE;
+  }
+  PetscCall(DiffusionShare(from, to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -508,72 +460,39 @@ static PetscErrorCode DMBoxCoupling_Diffusion(DM dm, DMBoxOperator op, PetscReal
 
   PetscFunctionBegin;
   PetscCall(DiffusionCheck(dm, op)); /* on one rank it leaves the points that are needed here */
-  PetscCall(DiffusionMetric(dm, op, &m));
+  PetscCall(DMBoxDiffusionMetric(dm, op, 1, 0, &m));
   for (PetscInt d = 0; d < dm->dim; d++) coupling[d] = PetscExpReal(m.log[d] / m.weight) / PetscSqr(DMBoxMeanCellSize((const DM_Box *)dm->data, d));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* v = a w, or a everywhere where there are no weights */
-static PetscErrorCode ScaledWeights(PetscInt n, PetscReal a, const PetscReal w[], PetscReal **v)
+static PetscErrorCode DMBoxContrast_Diffusion(DM dm, DMBoxOperator op, const PetscBool halve[3], PetscReal *contrast)
 {
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, v));
-  for (PetscInt i = 0; i < n; i++) (*v)[i] = w ? a * w[i] : a;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* bands of direction d, with the factors of the stiffness and, in the first direction, of the mass in A; weights w, if any, are those of the whole mesh: none for the line of a patch by itself */
-static PetscErrorCode DiffusionBands(DM dm, const Weights *w, PetscInt d, const PatchFDLine *line, PetscReal stiffness, PetscReal mass, PatchFDBand *A, PatchFDBand *M)
-{
-  const PetscBool own = (PetscBool)(w && line->ncells == ((const DM_Box *)dm->data)->cells[d]);
-  const PetscInt  n   = line->ncells * DMBoxNumGauss(dm);
-  PetscReal      *a, *m, *s;
-
-  PetscFunctionBegin;
-  PetscCall(ScaledWeights(n, stiffness, own ? w->alpha[d] : NULL, &a));
-  PetscCall(ScaledWeights(n, 1, own ? w->mu[d] : NULL, &m));
-  PetscCall(ScaledWeights(n, mass, own ? w->mu[d] : NULL, &s));
-  PetscCall(PatchFDBandWeighted(line, DMBoxNumGauss(dm), a, d == 0 ? s : NULL, A));
-  PetscCall(PatchFDBandWeighted(line, DMBoxNumGauss(dm), NULL, m, M));
-  PetscCall(PetscFree(a));
-  PetscCall(PetscFree(m));
-  PetscCall(PetscFree(s));
+  PetscCall(DiffusionCheck(dm, op)); /* it leaves the points that are needed here */
+  PetscCall(DMBoxDiffusionContrast(dm, op, halve, contrast));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode DMBoxForm_Diffusion(DM dm, DMBoxOperator op, const PetscReal c[], const PatchFDLine lines[][3], MatBoxForm *form)
 {
-  const Diffusion     *data = (const Diffusion *)op->data;
-  Weights              weights = {.metric = {.weight = 1}};
-  const PatchFDMetric *m       = &weights.metric;
-  PatchFDBand         *A = form->band, *M = A + 3;
+  const Diffusion *data = (const Diffusion *)op->data;
 
   PetscFunctionBegin;
   PetscCall(DiffusionCheck(dm, op));
-  if (form->weighted) PetscCall(WeightsCreate(dm, op, &weights));
+  PetscCall(DMBoxDiffusionBands(dm, op, c, lines, form));
   form->nband    = 6;
   form->nterm    = 3;
   form->points   = PETSC_TRUE;
   form->singular = (PetscBool)(c[SHIFT] * data->largest == 0 && c[MASS] == 0);
   form->spd      = (PetscBool)(c[KAPPA] > 0 && c[SHIFT] * data->largest >= 0 && c[MASS] >= 0);
   for (int d = 0; d < 3; d++) {
-    const PatchFDLine *line = &lines[0][d];
-
-    if (d < dm->dim) PetscCall(DiffusionBands(dm, form->weighted ? &weights : NULL, d, line, c[KAPPA] * PetscExpReal(m->log[d] / m->weight), (c[SHIFT] * m->shift + c[MASS] * m->mass) / m->weight, &A[d], &M[d]));
-    else { /* a point */
-      PetscCall(PatchFDBandLaplace(line, 1, 0, 0, 0, &A[d]));
-      PetscCall(PatchFDBandMass(line, &M[d]));
-    }
-    form->A[0][d]  = &A[d];
-    form->M[0][d]  = &M[d];
-    form->singular = (PetscBool)(form->singular && !line->dirichlet[0] && !line->dirichlet[1]);
+    form->A[0][d]      = &form->band[d];
+    form->M[0][d]      = &form->band[3 + d];
+    form->term[d]      = (PatchFDTerm){.coef = 1, .dir = {&form->band[3], &form->band[4], &form->band[5]}};
+    form->term[d].dir[d] = &form->band[d];
+    form->singular     = (PetscBool)(form->singular && !lines[0][d].dirichlet[0] && !lines[0][d].dirichlet[1]);
   }
-  if (form->weighted) PetscCall(WeightsDestroy(dm, &weights));
   form->constants = form->singular ? 0 : -1;
-  for (int d = 0; d < 3; d++) {
-    form->term[d]        = (PatchFDTerm){.coef = 1, .dir = {&M[0], &M[1], &M[2]}};
-    form->term[d].dir[d] = &A[d];
-  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -632,6 +551,7 @@ PetscErrorCode DMBoxOperatorCreate_Diffusion(DMBoxOperator op)
   op->ops.view           = DMBoxOperatorView_Diffusion;
   op->ops.form           = DMBoxForm_Diffusion;
   op->ops.coupling       = DMBoxCoupling_Diffusion;
+  op->ops.contrast       = DMBoxContrast_Diffusion;
   op->ops.points         = DMBoxPoints_Diffusion;
   op->ops.pointsdestroy  = DMBoxPointsDestroy_Diffusion;
   op->ops.copy           = DMBoxOperatorCopy_Diffusion;

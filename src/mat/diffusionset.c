@@ -92,7 +92,8 @@ PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunction K, DMB
   m.Kfunction     = K;
   m.shiftfunction = shift;
   m.ctx           = ctx;
-  m.Kdata = m.shiftdata = NULL;
+  m.Kdata = m.shiftdata = m.massdata = NULL;
+  m.fine                = NULL;
   PetscCall(DMBoxDiffusionSetMedium(op, &m));
   PetscCall(PetscObjectStateIncrease((PetscObject)dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -216,7 +217,8 @@ PetscErrorCode DMBoxSetDiffusionVec(DM dm, PetscInt n, Vec K, Vec shift)
   m               = *DMBoxDiffusionGetMedium(op);
   m.Kfunction     = NULL;
   m.shiftfunction = NULL;
-  m.Kdata = m.shiftdata = NULL;
+  m.Kdata = m.shiftdata = m.massdata = NULL;
+  m.fine                = NULL;
   if (K) {
     PetscCall(DiffusionCheckCount(dm, "DMBoxSetDiffusionVec()", n));
     PetscCall(DMBoxCellDataCreate(dm, n, K, "DMBoxSetDiffusionVec()", &m.Kdata));

@@ -93,6 +93,32 @@ static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFD
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* fits, to a metric that is positive: where the operator has factors of a finer mesh, to means of them (PatchFDHostPositiveCreate()) */
+static PetscErrorCode FitCreate(const Mat_Box *m, PatchFDKernels kern, const PatchFDFitMesh *mesh, const PatchFDFitRule *rule, MatBoxFit fit)
+{
+  const DM_Box       *box   = (const DM_Box *)m->dm->data;
+  PatchFDField        field = {.xbox = box->field[0].local, .ybox = box->field[0].local};
+  PatchFDOperatorDesc desc  = {.nfield = 1, .field = &field};
+  PatchFDPoints       points, positive;
+  void               *metric = NULL;
+
+  PetscFunctionBegin;
+  if (!box->restricted || PatchFDFitIsExact(rule)) {
+    PetscCall(kern->fitcreate(&fit->desc, rule, fit->whole, &fit->plan));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  PetscCall(PetscArraycpy(desc.cells, mesh->cells, 3));
+  PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc.cells, PETSC_FALSE, &points));
+  PetscCall(PatchFDHostPositiveCreate(&points, &positive));
+  desc.points = &positive;
+  PetscCall(kern->operatorcreate(&desc, &metric));
+  PetscCall(kern->fitcreate(&fit->desc, rule, metric, &fit->plan));
+  PetscCall(kern->operatordestroy(&metric));
+  PetscCall(PatchFDHostPositiveDestroy(&positive));
+  PetscCall((*box->op->ops.pointsdestroy)(&points));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* what the kernels in GPU memory do in place of the host, or NULL */
 static const struct _PatchFDFitKernels *FitKernels(PETSC_UNUSED PatchFDKernels kern)
 {
@@ -203,7 +229,7 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   (*fit)->desc.residuals = MatBoxFitTakesResiduals(m, kern);
   (*fit)->desc.packed    = l->rule.packed;
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, (*fit)->desc.read);
-  PetscCall(kern->fitcreate(&(*fit)->desc, &l->rule, (*fit)->whole, &(*fit)->plan));
+  PetscCall(FitCreate(m, kern, &mesh, &l->rule, *fit));
   if (!exact) PetscCall(FitDiagonal(m, kern, &(*fit)->diagonal));
   if (!exact && l->rule.lanczos) PetscCall(FitSteps(*fit, kern, &l->rule));
   PetscCall(FitExact(m, *fit, kern, l->rule.rows));

@@ -95,7 +95,7 @@ PETSC_INTERN PetscErrorCode PatchFDHostFlux(const PatchFDRange side, PetscReal *
 PETSC_INTERN PetscErrorCode PatchFDHostPointValues(PetscInt dim, const PatchFDFieldPoints *, const PatchFDRange cells, PatchFDFunction f, void *ctx, PetscInt Nc, PetscReal v[]);
 /*
   What an operator by quadrature is like as one on the box: integrals of the logarithms of the diagonal of |J| J^{-1} K J^{-T} (J the derivatives by the box's
-  coordinates), of |J|, |J| shift and 1, and the largest shift; of the logarithms and 1 also over each layer of points of a direction, if there are arrays for them;
+  coordinates), of |J| shift and 1, and the largest shift; of the logarithms and 1 also over each layer of points of a direction, if there are arrays for them;
   or the first cell where something is wrong
 */
 typedef enum {
@@ -105,7 +105,7 @@ typedef enum {
   PATCHFD_DEFECT_SHIFT     /* shift is negative; all three: or not finite */
 } PatchFDDefect;
 typedef struct {
-  PetscReal     log[3], mass, shift, weight, largest;
+  PetscReal     log[3], shift, weight, largest;
   PetscReal    *layer[3]; /* [points of direction d][4]: three logarithms and 1; or NULL */
   PatchFDDefect defect;
   PetscInt      cell[3];
@@ -205,6 +205,16 @@ PETSC_INTERN PetscErrorCode PatchFDCellMatricesCreate(const PatchFDPoints *, Pat
 /* of the cells from `first` on, as far as they exist */
 PETSC_INTERN PetscErrorCode PatchFDCellMatricesGet(PatchFDCellMatrices *, PetscCount first);
 PETSC_INTERN PetscErrorCode PatchFDCellMatricesDestroy(PatchFDCellMatrices *);
+/*
+  Factors of a mesh as factors of a coarser one, at 2 degree + 1 Gauss points in a direction, the same or twice as large cells with polynomials of the same degree or a lower one: kappa[cell][point][dim (dim + 1) / 2] and
+  shift[cell][point], each if there is one, and the cells are all those of which the coarse ones consist (src/host/restrict.c)
+*/
+PETSC_INTERN PetscErrorCode PatchFDHostRestrict(const PatchFDPoints *, const PatchFDRange cells, const PetscBool halve[3], const PatchFDRange coarse, PetscInt degree, PetscReal kappa[], PetscReal shift[]);
+/* such factors' means near degree + 1 Gauss points, which are positive definite */
+PETSC_INTERN PetscErrorCode PatchFDHostPositiveCreate(const PatchFDPoints *, PatchFDPoints *positive);
+PETSC_INTERN PetscErrorCode PatchFDHostPositiveDestroy(PatchFDPoints *positive);
+/* the largest ratio of the means of K in two of the fine cells that a coarse one consists of, if it is larger than what it was */
+PETSC_INTERN PetscErrorCode PatchFDHostContrast(const PatchFDPoints *, const PatchFDRange cells, const PetscBool halve[3], const PatchFDRange coarse, PetscReal *contrast);
 /* of all cells, E[ncells][nodes][nodes] */
 PETSC_INTERN PetscErrorCode PatchFDHostCellMatrices(const PatchFDPoints *, PetscReal E[]);
 /* the matrix of dense->n[0] nodes from `first` on, the sum of those of cells, x fastest; its inverse, in place; inverses of several that are positive definite; otherwise as PatchFDHostDenseCreate() */

@@ -16,7 +16,8 @@ enum {
 
 enum {
   DMBOX_MAX_FIELDS       = PATCHFD_MAX_FIELDS,
-  DMBOX_MAX_COEFFICIENTS = 8
+  DMBOX_MAX_COEFFICIENTS = 8,
+  DMBOX_GALERKIN_MAX_DEGREE = (PATCHFD_POINTS_MAX_DEGREE + 1) / 2 /* kernels have so many points in a direction, 2 degree + 1 */
 };
 
 /* which ghosts are filled: all in DMBoxHaloEnd(), direction by direction; all nodes of a layer in one direction; and without those inside of cells */
@@ -82,6 +83,8 @@ typedef struct {
   PetscReal         semicoarsening; /* directions with less than this of the strongest coupling are not halved; PETSC_DETERMINE until the user says it */
   PetscBool         coupled;      /* is it decided? */
   PetscReal         coupling[3];  /* of neighbouring cells in each direction, the mean over the mesh, times any number */
+  PetscBool3        galerkin;     /* coarse operators: those of the finer mesh; UNKNOWN: where coefficients jump much inside coarse cells */
+  PetscBool         restricted;   /* is the operator such a one?  It has 2 degree + 1 points in a direction */
   PetscInt          lowering;     /* after so many coarsenings the next one leaves the cells as they are and lowers the degree to 1; -1 for none */
   PetscInt          higher;       /* the degree of the finer mesh where that made this one, or 0 */
   PetscInt          coarsenings;  /* that this mesh comes from, one after the other, */
@@ -130,6 +133,11 @@ struct _DMBoxOperatorOps {
   PetscErrorCode (*pointsdestroy)(PatchFDPoints *);
   /* for semicoarsening, on a mesh that has been set up: mean(K_dd / h_d^2) in each direction, times any number; NULL where all directions are halved */
   PetscErrorCode (*coupling)(DM, DMBoxOperator, PetscReal coupling[]);
+  /*
+    For Galerkin operators of coarse meshes, which `copy` makes where they are `restricted`: the largest ratio of coefficients in two of the cells that become one where these directions are halved.  NULL where there
+    are none
+  */
+  PetscErrorCode (*contrast)(DM, DMBoxOperator, const PetscBool halve[3], PetscReal *contrast);
 };
 struct _p_DMBoxOperator {
   struct _DMBoxOperatorOps ops;
@@ -239,7 +247,7 @@ PETSC_INTERN PetscErrorCode DMBoxCoarsen_Private(DM, MPI_Comm, PetscBool mayfold
 PETSC_INTERN PetscErrorCode DMBoxLimitFolded(DM, PetscInt *n);
 PETSC_INTERN PetscErrorCode DMClone_Box(DM, DM *);
 PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
-PETSC_INTERN PetscErrorCode DMBoxCheckSemicoarsening(DM); /* can the operator do what was asked for? */
+PETSC_INTERN PetscErrorCode DMBoxCheckCoarsening(DM); /* can the operator do what was asked for? */
 /* whether a mesh that n coarsenings lead to is to be coarsened once more, by lowering its degree, or by nothing (-1), in hierarchies that are made from then on */
 PETSC_INTERN PetscErrorCode DMBoxSetLowering(DM, PetscInt n);
 /* halvings[l] = how often l coarsenings of the mesh halve each direction, for l = 0 .. n, which must not be more than there are */

@@ -65,6 +65,8 @@ typedef struct {
 /* so many Gauss points, or 0: the nodes */
 PETSC_INTERN PetscErrorCode PatchFDRuleCreate(PetscInt degree, PetscInt gauss, PatchFDRule *);
 PETSC_INTERN PetscErrorCode PatchFDRuleDestroy(PatchFDRule *);
+/* values L[npoints][rule's points] of the polynomials that are 1 at one of the rule's points and 0 at the others */
+PETSC_INTERN PetscErrorCode PatchFDRuleBasis(const PatchFDRule *, PetscInt npoints, const PetscReal points[], PetscReal L[]);
 
 /*
   A one-dimensional matrix on a line, cell by cell: the rows are the nodes of cell c, the columns those of the cells c - reach .. c + reach.

@@ -80,7 +80,7 @@ typedef enum {
 typedef struct {
   PatchFDNodes     nodes;
   PetscInt         dim, degree, ncomp; /* 2 or 3; of the polynomials; components of a node, one after another, to which the same scalar operator is applied */
-  PetscInt         gauss;    /* so many Gauss points in a direction, degree + 1 or degree + 2; 0: the nodes are the points */
+  PetscInt         gauss;    /* so many Gauss points in a direction, degree + 1, degree + 2 or 2 degree + 1; 0: the nodes are the points */
   PetscCount       ncells;
   PetscCount       nnodes;   /* nodes of the arrays, not for NODES_BOX */
   const PetscInt  *index;    /* [ncells][(degree + 1)^dim], NODES_INDEX: the node, or -1 for one that is read as zero and not written */
@@ -92,6 +92,7 @@ typedef struct {
   PetscBool        kappaconstant;
   const PetscReal *shift;      /* one number a point, or one in all; NULL: no such term */
   PetscBool        shiftconstant;
+  PetscBool        given;      /* kappa and shift are the factors themselves, those of a form that another mesh has (PatchFDHostRestrict()): no geometry, and kappa may be indefinite at single points */
   PatchFDFactors   factors;
   void            *owner; /* of the arrays, for who made them */
 } PatchFDPoints;
@@ -109,7 +110,7 @@ static inline PetscBool PatchFDPointsAreFew(PetscInt degree, PetscInt gauss)
 /* can factors be computed in each apply? */
 static inline PetscBool PatchFDPointsCanCompute(const PatchFDPoints *p)
 {
-  return (PetscBool)(p->geodegree == 1 && (!p->nkappa || p->kappaconstant) && (!p->shift || p->shiftconstant));
+  return (PetscBool)(!p->given && p->geodegree == 1 && (!p->nkappa || p->kappaconstant) && (!p->shift || p->shiftconstant));
 }
 /* an error where the numbers are none that kernels take (src/host/geometry.c) */
 PETSC_INTERN PetscErrorCode PatchFDPointsCheck(const PatchFDPoints *);

@@ -1,0 +1,93 @@
+/*
+  The operator diffusion on coarse meshes whose coefficients are those of a finer one: element-wise Galerkin operators (src/host/restrict.c).  Each mesh takes the factors of the next finer one to its own points, and keeps
+  them as coefficients that are given by data, so that ranks get those of cells beside their own as they get users' data.
+*/
+#include <patchfd/private/assembly.h>
+#include <patchfd/private/vecimpl.h>
+#include "diffusion.h"
+
+/* which directions a coarsening halved, the coarse cells that this rank has, and the fine ones that they consist of */
+typedef struct {
+  PetscBool    halve[3];
+  PatchFDRange coarse, fine;
+} Coarsening;
+
+static void CoarseningFind(const DM_Box *fine, const PetscBool halve[3], Coarsening *c)
+{
+  for (int d = 0; d < 3; d++) {
+    c->halve[d] = halve[d];
+    for (int e = 0; e < 2; e++) { /* a coarse cell belongs to the rank of its first fine cell */
+      c->coarse[d][e] = halve[d] ? (fine->owncells[d][e] + 1) / 2 : fine->owncells[d][e];
+      c->fine[d][e]   = c->coarse[d][e] * (halve[d] ? 2 : 1);
+    }
+  }
+}
+
+/* the factors of the form with these coefficients, those of stiffnesses and of masses, as data of the coarse mesh; where they are asked for */
+static PetscErrorCode RestrictForm(DM fine, DM coarse, const Coarsening *c, const PetscReal coefficient[MASS + 1], DMBoxCellData **stiffness, DMBoxCellData **mass)
+{
+  const DMBoxOperator   op      = ((const DM_Box *)fine->data)->op;
+  const PetscInt        full    = fine->dim * (fine->dim + 1) / 2;
+  DMBoxCellData **const data[2] = {stiffness, mass};
+  PatchFDPoints         points;
+  Vec                   v[2];
+  PetscScalar          *array[2] = {NULL, NULL};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    if (!data[i]) continue;
+    PetscCall(DMBoxCreateDiffusionVec(coarse, PETSC_TRUE, i ? 1 : full, &v[i]));
+    PetscCall(VecGetArrayWrite(v[i], &array[i]));
+  }
+  PetscCall((*op->ops.points)(fine, op, coefficient, (const PetscInt(*)[2])c->fine, PETSC_FALSE, &points));
+  PetscCall(PatchFDHostRestrict(&points, (const PetscInt(*)[2])c->fine, c->halve, (const PetscInt(*)[2])c->coarse, ((const DM_Box *)coarse->data)->degree, array[0], array[1]));
+  PetscCall((*op->ops.pointsdestroy)(&points));
+  for (int i = 0; i < 2; i++) {
+    if (!data[i]) continue;
+    PetscCall(VecRestoreArrayWrite(v[i], &array[i]));
+    PetscCall(DMBoxCellDataCreate(coarse, i ? 1 : full, v[i], "DMCoarsen()", data[i]));
+    PetscCall(VecDestroy(&v[i]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxDiffusionRestrict(DM fine, DM coarse, PetscReal largest)
+{
+  const DM_Box          *f = (const DM_Box *)fine->data, *box = (const DM_Box *)coarse->data;
+  const DiffusionMedium *from     = DMBoxDiffusionGetMedium(f->op);
+  const PetscBool        varies   = (PetscBool)(from->shiftfunction || from->shiftdata);
+  const PetscReal        form[MASS + 1] = {1, 1, 0}, mass[MASS + 1] = {0, 0, 1};
+  DiffusionMedium        m        = {.nK = fine->dim * (fine->dim + 1) / 2, .nconstant = 1, .K = {1}, .shift = varies ? 0 : from->shift, .largest = largest};
+  PetscBool              halve[3];
+  Coarsening             c;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) halve[d] = (PetscBool)(f->cells[d] != box->cells[d]);
+  CoarseningFind(f, halve, &c);
+  PetscCall(RestrictForm(fine, coarse, &c, form, &m.Kdata, varies ? &m.shiftdata : NULL));
+  PetscCall(RestrictForm(fine, coarse, &c, mass, NULL, &m.massdata));
+  m.fine = from->fine ? from->fine : (DiffusionMedium *)from;
+  m.fine->refct++;
+  PetscCall(DMBoxDiffusionSetMedium(box->op, &m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DMBoxDiffusionContrast(DM dm, DMBoxOperator op, const PetscBool halve[3], PetscReal *contrast)
+{
+  const DiffusionMedium *medium  = DMBoxDiffusionGetMedium(op);
+  const PetscReal        form[MASS + 1] = {1, 1, 0};
+  PatchFDKernels         kern;
+  PatchFDPoints          points;
+  Coarsening             c;
+
+  PetscFunctionBegin;
+  *contrast = 1;
+  PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+  if ((!medium->Kfunction && !medium->Kdata) || PetscMemTypeDevice(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  CoarseningFind((const DM_Box *)dm->data, halve, &c);
+  PetscCall((*op->ops.points)(dm, op, form, (const PetscInt(*)[2])c.fine, PETSC_FALSE, &points));
+  PetscCall(PatchFDHostContrast(&points, (const PetscInt(*)[2])c.fine, c.halve, (const PetscInt(*)[2])c.coarse, contrast));
+  PetscCall((*op->ops.pointsdestroy)(&points));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, contrast, 1, MPIU_REAL, MPIU_MAX, PetscObjectComm((PetscObject)dm)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
