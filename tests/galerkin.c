@@ -55,12 +55,11 @@ static PetscErrorCode CreateDM(PetscBool3 galerkin, DM *dm)
 
 /* ---- products ---- */
 
-/* |A_c x - P'A P x| / |A_c x| for x that is zero at fixed nodes */
-static PetscErrorCode Difference(DM coarse, Mat C, Mat A, Mat P, PetscReal *difference)
+/* |A_c x - P'A P x| / |A_c x| for x that is zero at fixed nodes, and |A_c x| */
+static PetscErrorCode Difference(DM coarse, Mat C, Mat A, Mat P, PetscReal *difference, PetscReal *norm)
 {
   PetscRandom random;
   Vec         x, y, z, fine[2];
-  PetscReal   norm;
 
   PetscFunctionBeginUser;
   PetscCall(MatCreateVecs(P, &x, &fine[0]));
@@ -76,10 +75,10 @@ static PetscErrorCode Difference(DM coarse, Mat C, Mat A, Mat P, PetscReal *diff
   PetscCall(MatMult(P, x, fine[0]));
   PetscCall(MatMult(A, fine[0], fine[1]));
   PetscCall(MatMultTranspose(P, fine[1], z));
-  PetscCall(VecNorm(y, NORM_2, &norm));
+  PetscCall(VecNorm(y, NORM_2, norm));
   PetscCall(VecAXPY(z, -1, y));
   PetscCall(VecNorm(z, NORM_2, difference));
-  *difference /= norm;
+  *difference /= *norm;
   for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&fine[i]));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&y));
@@ -87,40 +86,84 @@ static PetscErrorCode Difference(DM coarse, Mat C, Mat A, Mat P, PetscReal *diff
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the largest difference of all levels; the solver has brought their operators up to date */
+/* the largest difference of all levels, once the solver has brought their operators up to date; has that changed the last one? */
 static PetscErrorCode Check(const char what[], KSP ksp)
 {
   PC        pc;
   PetscInt  n;
-  PetscReal most = 0, tolerance;
+  PetscReal most = 0, norm = 0, tolerance;
   PetscBool single = PETSC_FALSE;
+  Mat       A;
+  static PetscReal last = 0;
 
   PetscFunctionBeginUser;
+  PetscCall(KSPSetUp(ksp));
+  PetscCall(KSPGetOperators(ksp, &A, NULL));
+  PetscCall(KSPSetOperators(ksp, A, A)); /* which may be new */
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCMGGetLevels(pc, &n));
   for (PetscInt l = 1; l < n; l++) {
     KSP       smoother[2];
     DM        coarse;
-    Mat       A[2], P;
+    Mat       M[2], P;
     PetscReal difference;
     VecType   type;
 
     for (int i = 0; i < 2; i++) {
       PetscCall(PCMGGetSmoother(pc, l - i, &smoother[i]));
-      PetscCall(KSPGetOperators(smoother[i], &A[i], NULL));
+      PetscCall(KSPGetOperators(smoother[i], &M[i], NULL));
     }
     PetscCall(KSPGetDM(smoother[1], &coarse));
     PetscCall(PCMGGetInterpolation(pc, l, &P));
-    PetscCall(Difference(coarse, A[1], A[0], P, &difference));
+    PetscCall(Difference(coarse, M[1], M[0], P, &difference, &norm));
     PetscCall(DMGetVecType(coarse, &type));
     PetscCall(PetscStrcmpAny(type, &single, VECSINGLE, VECSINGLECUDA, ""));
     most = PetscMax(most, difference);
   }
   tolerance = single ? 1e-5 : 1e-12;
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: P'AP on %s", what, n > 2 ? "all levels" : "the coarse level"));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s, P'AP on %s", what, norm != last ? "new" : "AS IT WAS", n > 2 ? "all levels" : "the coarse level"));
+  last = norm;
   if (most < tolerance) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "\n"));
   else PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", but for %g\n", (double)most));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what TS adds to s */
+static PetscErrorCode SetMass(DM dm, PetscReal mass)
+{
+  const DMBoxOperator op = ((DM_Box *)dm->data)->op;
+
+  PetscFunctionBeginUser;
+  op->coefficient[op->mass] = mass;
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what DMRefine() makes of a coarse mesh has the operator of the mesh that it comes from */
+static PetscErrorCode CheckRefined(DM dm)
+{
+  DM        coarse, fine;
+  Mat       A;
+  Vec       x, y;
+  PetscReal norm[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(DMCoarsen(dm, MPI_COMM_NULL, &coarse));
+  PetscCall(DMRefine(coarse, MPI_COMM_NULL, &fine));
+  for (int i = 0; i < 2; i++) { /* whatever cells ranks have */
+    PetscCall(DMCreateMatrix(i ? fine : dm, &A));
+    PetscCall(MatCreateVecs(A, &x, &y));
+    PetscCall(DMBoxInterpolateFunction(i ? fine : dm, 0, Shift, NULL, x));
+    PetscCall(MatMult(A, x, y));
+    PetscCall(VecNorm(y, NORM_2, &norm[i]));
+    PetscCall(VecDestroy(&x));
+    PetscCall(VecDestroy(&y));
+    PetscCall(MatDestroy(&A));
+  }
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "refined: %s\n", PetscAbsReal(norm[0] - norm[1]) < 1e-5 * norm[0] ? "the same matrix" : "ANOTHER MATRIX"));
+  PetscCall(DMDestroy(&fine));
+  PetscCall(DMDestroy(&coarse));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -157,9 +200,15 @@ static PetscErrorCode TestProduct(void)
   PetscCall(DMBoxSetDiffusionFunction(dm, dim * (dim + 1) / 2, Tensor, Shift, &factor));
   PetscCall(CreateKSP(dm, &ksp));
   PetscCall(Check("functions", ksp));
+  for (int i = 0; i < 3; i++) { /* what they have in common stays as it is */
+    PetscCall(SetMass(dm, i % 2 ? 0 : 1));
+    PetscCall(Check(i % 2 ? "no time step" : "a time step", ksp));
+  }
+  PetscCall(SetMass(dm, 0));
   factor = 3;
   PetscCall(DMBoxSetDiffusionFunction(dm, dim * (dim + 1) / 2, Tensor, NULL, &factor));
   PetscCall(Check("no shift, which is zero", ksp));
+  PetscCall(CheckRefined(dm));
   PetscCall(DMBoxSetDiffusion(dm, 1, &factor, 7));
   PetscCall(Check("constants", ksp));
   PetscCall(Bend(dm));

@@ -170,7 +170,13 @@ static PetscErrorCode PointsRestricted(DM dm, const DiffusionMedium *m, const Pe
   if (p->nkappa) PetscCall(PointsCoefficient(dm, cells, m->nK, NULL, NULL, m->Kdata, c[KAPPA], 0, &points->K));
   if (constant != 0 || !p->nkappa) PetscCall(PointsCoefficient(dm, cells, 1, NULL, NULL, m->massdata, constant, 0, &points->shift));
   if (m->shiftdata && c[SHIFT] != 0) PetscCall(PointsCoefficient(dm, cells, 1, NULL, NULL, m->shiftdata, c[SHIFT], 0, points->shift ? &s : &points->shift));
-  if (s) PetscCall(VecAXPY(points->shift, 1, s));
+  if (s) { /* neither may be changed */
+    Vec constants = points->shift;
+
+    PetscCall(VecDuplicate(s, &points->shift));
+    PetscCall(VecWAXPY(points->shift, 1, s, constants));
+    PetscCall(VecDestroy(&constants));
+  }
   PetscCall(VecDestroy(&s));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -427,24 +433,25 @@ static PetscErrorCode DiffusionCheck(DM dm, DMBoxOperator op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a coarse mesh with a Galerkin operator makes its own medium; any other has that of the mesh, or, where that has one of a finer mesh, that of the finest */
 static PetscErrorCode DMBoxOperatorCopy_Diffusion(DM from, DM to, PetscBool *changed)
 {
   const DM_Box       *fine = (const DM_Box *)from->data, *coarse = (const DM_Box *)to->data;
   const DMBoxOperator a = fine->op, b = coarse->op;
   const PetscBool     restricted = (PetscBool)(to->setupcalled && coarse->restricted && coarse->coarsenings > fine->coarsenings);
   Diffusion          *data = (Diffusion *)b->data;
-  DiffusionMedium    *old  = data->medium, *given = ((Diffusion *)a->data)->medium;
+  DiffusionMedium    *old  = data->medium, *given = ((Diffusion *)a->data)->medium, *shared = given->fine && !coarse->restricted ? given->fine : given;
 
   PetscFunctionBegin;
-  if (a->version != b->version || (restricted && old == given)) {
+  if (a->version != b->version || (restricted ? old == given : old != shared)) {
     if (restricted) {
       PetscCall(DiffusionCheck(from, a));
       PetscCall(DMBoxDiffusionRestrict(from, to, ((Diffusion *)a->data)->largest));
       PetscCall(PointsDestroy(&data->points));
       data->known = -1;
     } else {
-      data->medium = given->fine && !coarse->restricted ? given->fine : given;
-      data->medium->refct++;
+      data->medium = shared;
+      shared->refct++;
       PetscCall(MediumDestroy(&old));
     }
     b->version = a->version;
