@@ -297,7 +297,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_mapping_degree m    - of the images of cells: 1, or -1 (default) for the degree of the space
 .  -dm_box_mapping_file f      - diffusion: the points of a structured VTK file are those of the box in space
 .  -dm_box_processes px,py,pz  - number of MPI processes in each direction, -1 for any (default: as few cell faces as possible are cut)
-.  -dm_box_galerkin (true|false|unknown) - coarse meshes have element-wise Galerkin operators, for `diffusion` (default unknown: where coefficients vary much from cell to cell), see `DMBoxSetGalerkin()`
+.  -dm_box_galerkin (true|false|auto) - coarse meshes have element-wise Galerkin operators, for `diffusion` (default auto: where they jump much inside coarse cells), see `DMBoxSetGalerkin()`
 .  -dm_box_semicoarsening t    - leave out directions that are coupled less than t times the strongest when cells are halved; 0: none (default 0.17 for poisson and diffusion), see `DMBoxSetSemicoarsening()`
 .  -dm_box_extra_points e,s    - diffusion: Gauss points in a direction of a cell, more than the degree, in double and in single precision (default 2,determine), see `DMBoxSetExtraPoints()`
 .  -dm_box_halo type           - how values travel between MPI processes: auto (default), mpi, host, nccl or peer, see `DMBoxHaloType`

@@ -551,7 +551,7 @@ PetscErrorCode DMBoxGetSemicoarsening(DM dm, PetscReal *threshold)
              `PETSC_BOOL3_UNKNOWN`: the default
 
   Options Database Key:
-. -dm_box_galerkin (true|false|unknown) - whether
+. -dm_box_galerkin (true|false|auto) - whether
 
   Level: intermediate
 
