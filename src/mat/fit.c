@@ -74,11 +74,21 @@ static PetscErrorCode FitDiagonal(Mat_Box *m, PatchFDKernels kern, void **diagon
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* an operator on local arrays, on all cells of the patches */
+static void FitDescribe(const DM_Box *box, const PatchFDFitMesh *mesh, PatchFDField *field, PatchFDOperatorDesc *desc)
+{
+  *field = (PatchFDField){.xbox = box->field[0].local, .ybox = box->field[0].local};
+  *desc  = (PatchFDOperatorDesc){.nfield = 1, .field = field};
+  DMBoxFreeNodes(&box->field[0], PETSC_TRUE, field->read);
+  DMBoxFreeNodes(&box->field[0], PETSC_TRUE, field->write);
+  memcpy(desc->cells, mesh->cells, sizeof(desc->cells));
+}
+
 static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFDFitMesh *mesh, MatBoxFit fit)
 {
   const DM_Box       *box = (const DM_Box *)m->dm->data;
-  PatchFDField        field = {.xbox = box->field[0].local, .ybox = box->field[0].local};
-  PatchFDOperatorDesc desc  = {.nfield = 1, .field = &field};
+  PatchFDField        field;
+  PatchFDOperatorDesc desc;
 
   PetscFunctionBegin;
   fit->own = (PetscBool)(box->halo != NULL);
@@ -86,9 +96,7 @@ static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFD
     PetscCall(MatBoxGetOperator(m, kern, &fit->whole));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  DMBoxFreeNodes(&box->field[0], PETSC_TRUE, field.read);
-  DMBoxFreeNodes(&box->field[0], PETSC_TRUE, field.write);
-  PetscCall(PetscArraycpy(desc.cells, mesh->cells, 3));
+  FitDescribe(box, mesh, &field, &desc);
   PetscCall(MatBoxOperatorCreate(m, kern, &desc, &fit->whole));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -96,18 +104,18 @@ static PetscErrorCode FitOperator(Mat_Box *m, PatchFDKernels kern, const PatchFD
 /* fits, to a metric that is positive: where the operator has factors of a finer mesh, to means of them (PatchFDHostPositiveCreate()) */
 static PetscErrorCode FitCreate(const Mat_Box *m, PatchFDKernels kern, const PatchFDFitMesh *mesh, const PatchFDFitRule *rule, MatBoxFit fit)
 {
-  const DM_Box       *box   = (const DM_Box *)m->dm->data;
-  PatchFDField        field = {.xbox = box->field[0].local, .ybox = box->field[0].local};
-  PatchFDOperatorDesc desc  = {.nfield = 1, .field = &field};
-  PatchFDPoints       points, positive;
+  const DM_Box       *box    = (const DM_Box *)m->dm->data;
   void               *metric = NULL;
+  PatchFDField        field;
+  PatchFDOperatorDesc desc;
+  PatchFDPoints       points, positive;
 
   PetscFunctionBegin;
   if (!box->restricted || PatchFDFitIsExact(rule)) {
     PetscCall(kern->fitcreate(&fit->desc, rule, fit->whole, &fit->plan));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(PetscArraycpy(desc.cells, mesh->cells, 3));
+  FitDescribe(box, mesh, &field, &desc);
   PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])desc.cells, PETSC_FALSE, &points));
   PetscCall(PatchFDHostPositiveCreate(&points, &positive));
   desc.points = &positive;
