@@ -480,8 +480,8 @@ void PlaceRowKernel(const __grid_constant__ PlaceRows<T> rows, const __grid_cons
     if constexpr (E) {
       const PlacePatch y = rows.patch[1][number[1]], z = rows.patch[2][number[2]];
 
-      return RowThread<T, K, E>(rg, y.first - 1, z.first - 1, y.n + 1, z.n + 1, sm);
-    } else return RowThread<T, K, E>(rg, sm); /* numbers that can be computed again need no registers */
+      return RowThread<T, K, E>(rg, y.first - 1, z.first - 1, y.n + 1, z.n + 1, sm, true);
+    } else return RowThread<T, K, E>(rg, sm, true); /* numbers that can be computed again need no registers */
   }();
 
   RowOfPatches<true>(PlacedRow<T, K, E>(rows, number, me, sm + PlaceRowShape<T, K, E>::matrices(me.warps)), me, rg.g, x, b);
@@ -494,7 +494,7 @@ void RowEndsKernel(const __grid_constant__ RowMatricesEnds<T, K> m, const __grid
 {
   extern __shared__ double shared_memory[];
 
-  RowOfPatches<true>(m, RowThread<T, K>(rg, (T *)shared_memory), rg.g, x, b);
+  RowOfPatches<true>(m, RowThread<T, K>(rg, (T *)shared_memory, true), rg.g, x, b);
 }
 
 /* ---- launch ---- */

@@ -97,7 +97,8 @@ struct RowThread {
   int  o[3], upper[3];    /* node 0 of the row, below the unknowns in y and z; where the nodes above them are from there */
   bool below[3], above[3]; /* may the faces in y and z be read? */
 
-  __device__ __forceinline__ RowThread(const RowGeometry &rg, int y, int z, int uppery, int upperz, T *shared, bool ends = true) :
+  /* ends: there may be unknowns more at free ends in x; a constant, since the kernels without them are to have no code for them */
+  __device__ __forceinline__ RowThread(const RowGeometry &rg, int y, int z, int uppery, int upperz, T *shared, bool ends) :
     lane(threadIdx.x), warp(threadIdx.y), warps(blockDim.y), block(shared), sm(shared + F::SHARED + warp * F::SIZE),
     first(rg.second), last(first + rg.g.count[0] - 1), end(last / 2 + 1), low(K * first + 1 - (ends ? rg.open[0] : 0)), high(K * (last + 2) - 1 + (ends ? rg.open[1] : 0))
   {
@@ -112,8 +113,8 @@ struct RowThread {
       above[d] = Inside(rg.g.read, d, o[d] + upper[d]);
     }
   }
-  __device__ __forceinline__ RowThread(const RowGeometry &rg, T *shared) :
-    RowThread(rg, rg.g.first[1] + (int)blockIdx.x % rg.g.count[1] * 2 * K, rg.g.first[2] + (int)blockIdx.x / rg.g.count[1] * 2 * K, 2 * K, 2 * K, shared, false)
+  __device__ __forceinline__ RowThread(const RowGeometry &rg, T *shared, bool ends) :
+    RowThread(rg, rg.g.first[1] + (int)blockIdx.x % rg.g.count[1] * 2 * K, rg.g.first[2] + (int)blockIdx.x / rg.g.count[1] * 2 * K, 2 * K, 2 * K, shared, ends)
   {
   }
   __device__ __forceinline__ bool exists(int q) const { return q >= first && q <= last; }
@@ -527,7 +528,7 @@ void RowKernel(const __grid_constant__ RowMatrices<T, K> m, const __grid_constan
 {
   extern __shared__ double shared_memory[];
 
-  RowOfPatches<BOUNDARY>(m, RowThread<T, K>(rg, (T *)shared_memory), rg.g, x, b);
+  RowOfPatches<BOUNDARY>(m, RowThread<T, K>(rg, (T *)shared_memory, false), rg.g, x, b);
 }
 
 /* ---- launch ---- */
