@@ -1,6 +1,7 @@
 static char help[] = "Operators by quadrature: the kernels of all tables against those of the host in double precision with stored factors, on deformed cells and random data.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...> : the meshes\n\
   -errors : what is to be refused\n\
+  -gpu : the kernels of the GPU, otherwise those of the host\n\
   -time <n> : no comparison, but the times of the CUDA kernels on a mesh of about n nodes, as many cells in each direction; -nodes <box,index,cell> : where cells have their nodes;\n\
               -components <n>, -precision <double,float>\n\n";
 
@@ -372,39 +373,37 @@ static PetscErrorCode Compare(PatchFDKernels k, const Case *c, const char *what,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* which tables can run here */
-static PetscErrorCode Tables(PatchFDKernels tables[PATCHFD_NUM_KERNELS], int *n)
+/* those that are compared: of the host, or with -gpu of the GPU */
+static PetscErrorCode Tables(PatchFDKernels tables[2])
 {
-  PetscFunctionBeginUser;
-  *n           = 0;
-  tables[(*n)++] = &PatchFDKernelsHostDouble;
-  tables[(*n)++] = &PatchFDKernelsHostFloat;
-#if defined(PETSC_HAVE_CUDA)
-  {
-    int devices = 0;
+  PetscBool gpu = PETSC_FALSE;
 
-    if (cudaGetDeviceCount(&devices) == cudaSuccess && devices > 0) {
-      tables[(*n)++] = &PatchFDKernelsCUDADouble;
-      tables[(*n)++] = &PatchFDKernelsCUDAFloat;
-    }
-  }
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-gpu", &gpu, NULL));
+  tables[0] = &PatchFDKernelsHostDouble;
+  tables[1] = &PatchFDKernelsHostFloat;
+  if (!gpu) PetscFunctionReturn(PETSC_SUCCESS);
+#if defined(PETSC_HAVE_CUDA)
+  tables[0] = &PatchFDKernelsCUDADouble;
+  tables[1] = &PatchFDKernelsCUDAFloat;
+#else
+  SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "-gpu: this PETSc has no CUDA");
 #endif
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* one operator with all tables and both kinds of factors */
+/* one operator with both tables and both kinds of factors */
 static PetscErrorCode TestCase(Case *c, PetscRandom rnd, PetscInt *failures)
 {
   const size_t   n = PetscMax(c->nx, c->ny) + 1;
-  PatchFDKernels tables[PATCHFD_NUM_KERNELS];
+  PatchFDKernels tables[2];
   PetscReal     *x;
   Result         want, found;
   void          *plan = NULL;
-  int            ntables;
   PetscBool      square = (PetscBool)(c->nx == c->ny);
 
   PetscFunctionBeginUser;
-  PetscCall(Tables(tables, &ntables));
+  PetscCall(Tables(tables));
   PetscCall(PetscMalloc1(3 * n, &x));
   for (size_t i = 0; i < 3 * n; i++) PetscCall(PetscRandomGetValueReal(rnd, &x[i]));
   PetscCall(ResultCreate(c, &want));
@@ -414,7 +413,7 @@ static PetscErrorCode TestCase(Case *c, PetscRandom rnd, PetscInt *failures)
   PetscCall(RunApply(&PatchFDKernelsHostDouble, c, plan, x, x + n, &want));
   if (square) PetscCall(WantSweep(c, plan, x, n, &want));
   PetscCall(PatchFDKernelsHostDouble.operatordestroy(&plan));
-  for (int t = 0; t < ntables; t++) {
+  for (int t = 0; t < 2; t++) {
     const PatchFDKernels k = tables[t];
 
     for (int f = PATCHFD_FACTORS_AUTO; f <= PATCHFD_FACTORS_COMPUTED; f++) {
@@ -473,12 +472,11 @@ static PetscErrorCode TestDegree(PetscInt dim, const PetscInt cells[3], PetscInt
 /* create of every table has to fail with these words */
 static PetscErrorCode TestError(const Case *c, const char *words, PetscInt *failures)
 {
-  PatchFDKernels tables[PATCHFD_NUM_KERNELS];
-  int            ntables;
+  PatchFDKernels tables[2];
 
   PetscFunctionBeginUser;
-  PetscCall(Tables(tables, &ntables));
-  for (int t = 0; t < ntables; t++) {
+  PetscCall(Tables(tables));
+  for (int t = 0; t < 2; t++) {
     void          *plan = NULL;
     char          *found;
     PetscErrorCode ierr;
@@ -687,6 +685,40 @@ int main(int argc, char **argv)
        args: -errors -dim 2 -malloc_dump 0
      test:
        suffix: 2d
+       args: -dim 2 -degrees 1,2,3,4,5,6,7,8,9,15 -cells 4,5
+
+   testset:
+     requires: cuda gpu
+     args: -gpu
+     test:
+       suffix: cuda_3d
+       output_file: output/points_cuda.out
+       args: -degrees {{1 2 3 4}}
+       filter: grep -o "agrees\|DEVIATES"
+     test:
+       suffix: cuda_3d_high
+       output_file: output/points_cuda.out
+       args: -degrees {{5 6 7 8}} -cells 2,2,1
+       filter: grep -o "agrees\|DEVIATES"
+     test:
+       suffix: cuda_3d_higher
+       output_file: output/points_3d_higher.out
+       args: -degrees 9,12,15 -cells 2,1,1
+     test:
+       suffix: cuda_3d_thin
+       output_file: output/points_3d_thin.out
+       args: -degrees 2,3 -cells 1,17,2
+     test:
+       suffix: cuda_3d_rows
+       output_file: output/points_3d_rows.out
+       args: -degrees 2,3 -cells 11,2,1
+     test:
+       suffix: cuda_errors
+       output_file: output/points_errors.out
+       args: -errors -malloc_dump 0
+     test:
+       suffix: cuda_2d
+       output_file: output/points_2d.out
        args: -dim 2 -degrees 1,2,3,4,5,6,7,8,9,15 -cells 4,5
 
 TEST*/
