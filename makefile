@@ -69,6 +69,7 @@ override CUDAFLAGS := $(INCLUDES) -Xcompiler -Wall,-Wextra -g -lineinfo $(OPTIMI
 # ---- the library ----
 OUT     := $(abspath $(BUILD))
 VERSION := $(shell sed -n 's/.*PATCHFD_VERSION_[A-Z]* *\([0-9]\)/\1/p' include/petscpatchfd.h)
+PETSC_VERSION = $(shell sed -n 's/.define PETSC_VERSION_M[AJIN]*OR  *//p' $(PETSC_DIR)/include/petscversion.h)
 SONAME  := libpatchfd.$(SL_LINKER_SUFFIX).$(word 1,$(VERSION)).$(word 2,$(VERSION))
 LIB     := $(OUT)/lib/libpatchfd.$(SL_LINKER_SUFFIX)
 ARCHIVE := $(OUT)/obj/libpatchfd.a
@@ -206,6 +207,7 @@ install: $(LIB) ## copy headers, library, patchfd.pc and the Python module to PR
 	install -m 644 python/patchfd.py $(DESTDIR)$(PREFIX)/lib
 	ln -sf $(SONAME) $(DESTDIR)$(PREFIX)/lib/$(notdir $(LIB))
 	sed -e 's|@PREFIX@|$(abspath $(PREFIX))|' -e 's|@VERSION@|$(subst $() ,.,$(VERSION))|' -e 's|@LAPACKE_LIB@|$(LAPACKE_LIB)|' \
+	  -e 's|@PETSC@|$(subst $() ,.,$(PETSC_VERSION))|' -e 's|@PETSC_NEXT@|$(word 1,$(PETSC_VERSION)).$(shell expr $(word 2,$(PETSC_VERSION)) + 1)|' \
 	  config/patchfd.pc.in >$(DESTDIR)$(PREFIX)/lib/pkgconfig/patchfd.pc
 
 # For eval: no progress, no commands.  A PETSC_ARCH of another PETSc would be wrong beside an installed one.  PETSc may have its own MPI.

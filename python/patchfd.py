@@ -9,22 +9,32 @@ Importing it loads libpatchfd.so and registers the types "box", "patchmg", "patc
 the one that the library was built with.  The library is the file that PATCHFD_LIBRARY names, or the one in the folder of this file
 (where `make install` puts it), or that of build/ beside it.
 
-What a C routine returns through pointers is returned, as a tuple if there are several.  Arrays are sequences, their lengths are checked.
-An enumeration is a string, as on the command line.  A DMBoxFunction is a function f(time, x) -> number, x a tuple of dim coordinates, or
--> dim + 1 numbers with the space rt (dim for DMBoxAddNeumannLoad()), or -> rows of a matrix, for DMBoxComputeBendingError() and the gradient
-of DMBoxComputeStokesError(); it has no context, since Python's functions bring theirs.  DMBoxAddBendingLoad() and DMBoxComputeStokesError() take
-None for a function that is zero.  A DMBoxFunctionBatch is a function f(time, x) of many points, x a NumPy array [points][dim], -> an array of as
-many numbers, or [points][numbers] where a DMBoxFunction returns several; rows of matrices follow each other.  This is the fast way.  A PETSc error is raised as PETSc.Error, and if an exception in a callback was the reason, that is its
-__cause__.
+What a C routine returns through pointers is returned, as a tuple if there are several.  Arrays are sequences or NumPy arrays of one dimension;
+their lengths and types are checked.  An enumeration is a string, as on the command line.
+
+A DMBoxFunction is a function f(time, x) -> number, x a tuple of dim coordinates, or -> dim + 1 numbers with the space rt (dim for
+DMBoxAddNeumannLoad()), or -> dim numbers for DMBoxSetMapping(), or -> rows of a matrix, for DMBoxComputeBendingError() and the gradient of
+DMBoxComputeStokesError(); it has no context, since Python's functions bring theirs.  A DMBoxFunctionBatch is a function f(time, x) of many
+points, x a NumPy array [points][dim], -> an array of as many numbers, or [points][numbers] where a DMBoxFunction returns several, or one
+number for all; rows of matrices follow each other.  This is the fast way.  Such arrays end with the call: copy what is to be kept.
+
+A function that a DM calls later lives as long as a DM has it: until it is replaced, or this DM and those made from it, by solvers, too, are
+destroyed.
+
+A PETSc error is raised as PETSc.Error.  If an exception in a function was the reason, that is its __cause__.
 """
 import ctypes
+import math
+import operator
 import os
 from itertools import takewhile
 
-from numpy.ctypeslib import as_array
+import numpy as np
 from petsc4py import PETSc
 
 Int, Real, Bool = (ctypes.c_int64 if PETSc.IntType().itemsize == 8 else ctypes.c_int32), ctypes.c_double, ctypes.c_bool
+Byte, Float = ctypes.c_uint8, ctypes.c_float
+_dtypes = {ctype: np.dtype(ctype) for ctype in (Int, Real, Byte, Float, ctypes.c_int)}
 
 
 def _load():
@@ -33,134 +43,106 @@ def _load():
     tried = [given] if given else [os.path.join(here, 'libpatchfd.so'), os.path.join(here, '..', 'build', 'lib', 'libpatchfd.so')]
     for path in tried:
         if os.path.exists(path):
-            return ctypes.CDLL(path)
+            return ctypes.PyDLL(path)  # raises what a function of Python's has left in src/sys/python.c
     raise ImportError('no libpatchfd.so; PATCHFD_LIBRARY may name it.  Looked for ' + ', '.join(tried))
 
 
 _library = _load()
 
 
+def _python(name, result, *arguments):
+    return ctypes.PYFUNCTYPE(result, *arguments)((name, ctypes.pythonapi))
+
+
+_memory = _python('PyMemoryView_FromMemory', ctypes.py_object, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_int)
+_capsule_name = _python('PyCapsule_GetName', ctypes.c_char_p, ctypes.py_object)
+_capsule_pointer = _python('PyCapsule_GetPointer', ctypes.c_void_p, ctypes.py_object, ctypes.c_char_p)
+
+
 def _petsc4py(name, result, *arguments):
     """A function of petsc4py's C interface.  Being of Python's, it holds the lock and may raise."""
     capsule = PETSc.__pyx_capi__[name]
-    api = ctypes.pythonapi
-    api.PyCapsule_GetName.restype, api.PyCapsule_GetName.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    api.PyCapsule_GetPointer.restype, api.PyCapsule_GetPointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return ctypes.PYFUNCTYPE(result, *arguments)(api.PyCapsule_GetPointer(capsule, api.PyCapsule_GetName(capsule)))
+    return ctypes.PYFUNCTYPE(result, *arguments)(_capsule_pointer(capsule, _capsule_name(capsule)))
 
 
 _raise = _petsc4py('PyPetscError_Set', ctypes.c_int, ctypes.c_int)  # raises PETSc.Error with PETSc's traceback
 _newvec = _petsc4py('PyPetscVec_New', ctypes.py_object, ctypes.c_void_p)
+_newmat = _petsc4py('PyPetscMat_New', ctypes.py_object, ctypes.c_void_p)
 _newpc = _petsc4py('PyPetscPC_New', ctypes.py_object, ctypes.c_void_p)
-_wrapmat = _petsc4py('PyPetscMat_New', ctypes.py_object, ctypes.c_void_p)
-
-_Function = ctypes.CFUNCTYPE(ctypes.c_int, Int, Real, ctypes.POINTER(Real), Int, ctypes.POINTER(Real), ctypes.c_void_p)
-_FunctionBatch = ctypes.CFUNCTYPE(ctypes.c_int, Int, Real, Int, ctypes.POINTER(Real), Int, ctypes.POINTER(Real), ctypes.c_void_p)
 _ERR_PYTHON = 101  # PETSC_ERR_PYTHON
 
 
-def _newmat(handle):
-    """A Mat that a routine has created: petsc4py counts its own reference."""
-    mat = _wrapmat(handle)
-    mat.decRef()
-    return mat
+def _created(new):
+    """For an object that a routine has created: petsc4py counts a reference of its own."""
+    def convert(handle):
+        result = new(handle)
+        result.decRef()
+        return result
+    return convert
 
 
-class _Call:
-    """One call of a C routine: the arguments made so far, and what came of the callback."""
-
-    def __init__(self, name):
-        self.name, self.arguments, self.results, self.exception = name, [], [], None
-        self.dim = None  # of the DM that is the first argument
-
-
-# ---- kinds of arguments: each appends what C wants; "value" stands for what Python gave ----
-def _object(cls):
-    def put(call, value):
-        if not isinstance(value, cls):
-            raise TypeError(f'{call.name}(): a petsc4py.PETSc.{cls.__name__} is wanted, not {type(value).__name__}')
-        if cls is PETSc.DM:
-            call.dim = value.getDimension()
-        call.arguments.append(ctypes.c_void_p(value.handle))
-    return put
+def _array_at(address, ctype, shape, writable):
+    """The memory of C's as a NumPy array.  No ctypes.cast(), which makes reference cycles."""
+    dtype, size = _dtypes[ctype], math.prod(shape)
+    memory = _memory(address, dtype.itemsize * size, 0x200 if writable else 0x100) if size else b''
+    return np.frombuffer(memory, dtype).reshape(shape)
 
 
-def _scalar(ctype):
-    def put(call, value):
-        call.arguments.append(ctype(value))
-    return put
+def _checked(values, ctype):
+    """A NumPy array for C.  Integers do not come from numbers with fractions, nor lose bits."""
+    given = np.frombuffer(values, np.uint8) if isinstance(values, (bytes, bytearray, memoryview)) else np.asarray(values)
+    dtype = _dtypes[ctype]
+    if given.size and given.dtype.kind not in ('biuf' if dtype.kind == 'f' else 'biu'):
+        raise TypeError(f'{"numbers" if dtype.kind == "f" else "integers"} are wanted, not {given.dtype}')
+    array = np.asarray(given, dtype, order='C')
+    if dtype.kind != 'f' and (array != given).any():
+        raise ValueError(f'values from {given.min()} to {given.max()} are beyond the range of {dtype}')
+    return array
 
 
-def _string(call, value):
-    call.arguments.append(ctypes.c_char_p(value.encode()))
+# ---- functions: C calls one of the library's, which finds Python's in the context, and hands over what that raises ----
+_Callback = ctypes.CFUNCTYPE(ctypes.c_int, Int, Real, Int, ctypes.POINTER(Real), Int, ctypes.POINTER(Real), ctypes.c_void_p)
+_incref = _python('Py_IncRef', None, ctypes.py_object)
+_restore = ctypes.cast(ctypes.pythonapi.PyErr_Restore, ctypes.c_void_p)
 
 
-def _array(ctype, factor):
-    """An array of factor * dim numbers; factor 0: of any length, which C gets first."""
-    def put(call, values):
-        values = list(values)
-        if factor and len(values) != factor * call.dim:
-            raise ValueError(f'{call.name}(): {len(values)} values; in {call.dim} dimensions it takes {factor * call.dim}')
-        if not factor:
-            call.arguments.append(Int(len(values)))
-        call.arguments.append((ctype * len(values))(*values))
-    return put
+class _Functions(ctypes.Structure):
+    _fields_ = [('first', _Callback), ('second', _Callback)]
 
 
-def _names(symbol):
-    """The names of an enumeration; in the library they end with the name of its type."""
-    table = (ctypes.c_char_p * 16).in_dll(_library, symbol)
-    return [name.decode() for name in takewhile(lambda name: not symbol.startswith(name.decode()), table)]
+def _failed(exception):
+    for reference in type(exception), exception:
+        _incref(reference)
+    _library.PatchFDPythonSetError(_restore, ctypes.c_void_p(id(type(exception))), ctypes.c_void_p(id(exception)))
+    return _ERR_PYTHON
 
 
-def _number(call, symbol, value):
-    names = _names(symbol)
-    if value not in names:
-        raise ValueError(f'{call.name}(): {value!r}; it must be one of {", ".join(names)}')
-    return names.index(value)
+def _pointwise(values):
+    """values(what the function returned, dim, nc): the nc components"""
+    def make(function):
+        def callback(dim, time, n, x, nc, u, ctx):
+            try:
+                for i, value in enumerate(values(function(time, tuple(x[:dim])), dim, nc)):
+                    u[i] = value
+                return 0
+            except BaseException as exception:  # C cannot let it pass
+                return _failed(exception)
+        return callback
+    return make
 
 
-def _enum(symbol):
-    def put(call, value):
-        call.arguments.append(ctypes.c_int(_number(call, symbol, value)))
-    return put
-
-
-def _bool3(call, value):  # None: unknown
-    call.arguments.append(ctypes.c_int(-1 if value is None else bool(value)))
-
-
-def _enums(symbol, factor):
-    array = _array(ctypes.c_int, factor)
-
-    def put(call, values):
-        array(call, [_number(call, symbol, value) for value in values])
-    return put
-
-
-def _callback(call, function, values):
-    """values(what function returned, dim, nc): the nc components"""
-    def callback(dim, time, x, nc, u, ctx):
-        try:
-            for i, value in enumerate(values(function(time, tuple(x[:dim])), dim, nc)):
-                u[i] = value
-            return 0
-        except BaseException as exception:  # C cannot let it pass
-            call.exception = exception
-            return _ERR_PYTHON
-    return _Function(callback)
-
-
-def _batch_callback(call, function):
+def _batchwise(function):
     def callback(dim, time, n, x, nc, u, ctx):
         try:
-            values = as_array(u, (n, nc))
-            (values[:, 0] if nc == 1 else values)[...] = function(time, as_array(x, (n, dim)))
+            values = _checked(function(time, _array_at(ctypes.addressof(x.contents), Real, (n, dim), False)), Real)
+            shape = (n,) if nc == 1 else (n, nc)
+            if values.shape not in ((), shape):
+                raise ValueError(f'for {n} points an array of shape {shape} is wanted, or one number, not shape {values.shape}')
+            _array_at(ctypes.addressof(u.contents), Real, shape, True)[...] = values
             return 0
         except BaseException as exception:
-            call.exception = exception
-            return _ERR_PYTHON
-    return _FunctionBatch(callback)
+            return _failed(exception)
+    return callback
 
 
 def _numbers_of(value, dim, nc):
@@ -179,51 +161,167 @@ def _matrix_of(rows, dim, nc):
     return sum(rows, ())
 
 
-# a function or two that share a context, which is NULL
-def _function(call, function):
-    call.arguments += [_callback(call, function, _numbers_of), None]
+class _Call:
+    """One call of a C routine: the arguments made so far, and what makes its results."""
+
+    def __init__(self):
+        self.arguments, self.results, self.arrays = [], [], []
+        self.object, self.dim = None, 0  # the one that is the first argument, the dimension of a DM
+        self.functions = _Functions()  # the context of functions
+
+    def address(self, array):
+        self.arguments.append(ctypes.c_void_p(array.ctypes.data))
+        self.arrays.append(array)  # which C does not keep
 
 
-def _matrix_function(call, function):
-    call.arguments += [_callback(call, function, _matrix_of), None]
+# ---- kinds of arguments: each appends what C wants; "value" stands for what Python gave ----
+def _object(cls):
+    def put(call, value):
+        if not isinstance(value, cls):
+            raise TypeError(f'a petsc4py.PETSc.{cls.__name__} is wanted, not {type(value).__name__}')
+        if not value.handle:
+            raise ValueError(f'the {cls.__name__} has not been created, or has been destroyed')
+        if cls is PETSc.DM:
+            call.dim = max(value.getDimension(), 0)
+        call.object = call.object or value
+        call.arguments.append(ctypes.c_void_p(value.handle))
+    return put
 
 
-def _first_function(call, function):
-    call.arguments.append(None if function is None else _callback(call, function, _numbers_of))
+def _int(call, value):
+    value = operator.index(value)
+    if Int(value).value != value:
+        raise ValueError(f'{value} is beyond the range of PetscInt')
+    call.arguments.append(Int(value))
 
 
-def _second_function(call, function):
-    _first_function(call, function)
-    call.arguments.append(None)
+def _real(call, value):
+    call.arguments.append(Real(value))
 
 
-def _second_matrix_function(call, function):
-    call.arguments += [None if function is None else _callback(call, function, _matrix_of), None]
+def _bool(call, value):
+    call.arguments.append(Bool(value))
 
 
-def _first_batch(call, function):
-    call.arguments.append(None if function is None else _batch_callback(call, function))
+def _string(call, value):
+    if not isinstance(value, str) or '\0' in value:
+        raise TypeError(f'a string is wanted, not {value!r}')
+    call.arguments.append(ctypes.c_char_p(value.encode()))
 
 
-def _batch(call, function):
-    _first_batch(call, function)
-    call.arguments.append(None)
+def _array(ctype, factor):
+    """An array of factor * dim numbers; factor 0: of any length, which C gets first."""
+    def put(call, values):
+        array = _checked(values, ctype)
+        if array.ndim != 1 or factor and array.size != factor * call.dim:
+            raise ValueError(f'an array of shape {array.shape}; ' +
+                             (f'in {call.dim} dimensions it takes {factor * call.dim} values' if factor else 'it takes one dimension'))
+        if not factor:
+            call.arguments.append(Int(array.size))
+        call.address(array)
+    return put
 
 
-_kept = []  # functions that a DM calls later: for as long as the program runs
+def _names(symbol):
+    """The names of an enumeration; in the library they end with the name of its type."""
+    table = (ctypes.c_char_p * 16).in_dll(_library, symbol)
+    return [name.decode() for name in takewhile(lambda name: not symbol.startswith(name.decode()), table)]
 
 
-def _kept_function(call, function):
-    _kept.append(None if function is None else _callback(call, function, _numbers_of))
-    call.arguments += [_kept[-1], None]
+def _number(symbol, value):
+    names = _names(symbol)
+    if value not in names:
+        raise ValueError(f'{value!r}; it must be one of {", ".join(names)}')
+    return names.index(value)
+
+
+def _enum(symbol):
+    def put(call, value):
+        call.arguments.append(ctypes.c_int(_number(symbol, value)))
+    return put
+
+
+def _bool3(call, value):  # None: unknown
+    call.arguments.append(ctypes.c_int(-1 if value is None else bool(value)))
+
+
+def _enums(symbol, factor):
+    array = _array(ctypes.c_int, factor)
+
+    def put(call, values):
+        array(call, [_number(symbol, value) for value in values])
+    return put
+
+
+def _function(make, slot, name, optional):
+    c = ctypes.c_void_p(ctypes.cast(getattr(_library, name), ctypes.c_void_p).value)
+
+    def put(call, function):
+        if not (callable(function) or optional and function is None):
+            raise TypeError(f'a function{" or None" if optional else ""} is wanted, not {type(function).__name__}')
+        if function is not None:
+            setattr(call.functions, slot, _Callback(make(function)))
+        call.arguments.append(None if function is None else c)
+    return put
+
+
+def _context(call):
+    call.arguments.append(ctypes.byref(call.functions))
+
+
+_context.out = True  # not given in Python
+
+
+def _first(make, optional=False):
+    return _function(make, 'first', 'PatchFDPythonFirst', optional)
+
+
+def _second(make, optional=False):
+    return _function(make, 'second', 'PatchFDPythonSecond', optional)
+
+
+def _first_batch(optional=False):
+    return _function(_batchwise, 'first', 'PatchFDPythonFirstBatch', optional)
+
+
+_numbers, _matrix = _pointwise(_numbers_of), _pointwise(_matrix_of)
+_second_batch = _function(_batchwise, 'second', 'PatchFDPythonSecondBatch', True)
+
+
+def _keep(dm, name, functions):
+    """
+    Lets the functions live as long as the DM, or those made from it, may call them: an object under this name goes from one to the other
+    (src/dm/operator.c).  A new one takes its place in this DM alone.
+    """
+    old, new = dm.query('DMBoxFunctions'), PETSc.IS().createGeneral([], comm=PETSc.COMM_SELF)
+    new.setAttr('functions', {**(old.getAttr('functions') if old else {}), name: functions})
+    dm.compose('DMBoxFunctions', new)
 
 
 def _voxels(call, voxels):
-    """an image, then two sequences of as many numbers: bytes, capacities, conductivities"""
+    """an image with an integer for each cell, then two sequences of as many numbers: capacities, conductivities"""
     image, capacity, conductivity = voxels
-    if len(capacity) != len(conductivity):
-        raise ValueError(f'{call.name}(): {len(capacity)} capacities and {len(conductivity)} conductivities')
-    call.arguments += [ctypes.c_char_p(bytes(image)), Int(len(capacity)), (Real * len(capacity))(*capacity), (Real * len(capacity))(*conductivity)]
+    image, capacity, conductivity = _checked(image, Byte), _checked(capacity, Real), _checked(conductivity, Real)
+    cells = DMBoxGetCells(call.object)
+    if image.shape not in ((math.prod(cells),), cells[::-1]):
+        raise ValueError(f'an image of shape {image.shape}; for the cells of the DM it takes shape {cells[::-1]}, or {math.prod(cells)} values')
+    if capacity.ndim != 1 or capacity.shape != conductivity.shape:
+        raise ValueError(f'capacities of shape {capacity.shape} and conductivities of shape {conductivity.shape}; it takes one of each a material')
+    call.address(image)
+    call.arguments.append(Int(capacity.size))
+    call.address(capacity)
+    call.address(conductivity)
+
+
+def _vec_or_none(call, value):
+    _vec(call, value) if value is not None else call.arguments.append(None)
+
+
+def _vecs(call, values):
+    vecs = _Call()
+    for value in values:
+        _vec(vecs, value)
+    call.arguments += [Int(len(vecs.arguments)), (ctypes.c_void_p * len(vecs.arguments))(*(vec.value for vec in vecs.arguments))]
 
 
 # ---- kinds of results: not given in Python ----
@@ -255,22 +353,47 @@ def _enum_out(symbol, factor=0):
     return _outs(ctypes.c_int, factor, convert) if factor else _out(ctypes.c_int, convert)
 
 
-def _routine(name, *kinds):
+def _voxels_out(call):
+    voxel, free = ctypes.c_void_p(), ctypes.c_void_p.in_dll(_library, 'PetscTrFree').value
+    call.arguments.append(ctypes.byref(voxel))
+
+    def result():
+        image = _array_at(voxel.value, Byte, (math.prod(DMBoxGetCells(call.object)),), False).copy()
+        ctypes.PYFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_char_p)(free)(voxel, 0, b'', b'')
+        return image
+    call.results.append(result)
+
+
+_voxels_out.out = True
+
+
+def _routine(name, *kinds, keep=None):
+    """keep: the name of the functions that the DM keeps"""
     given = sum(not hasattr(kind, 'out') for kind in kinds)
     c = getattr(_library, name)
 
     def routine(*values):
         if len(values) != given:
             raise TypeError(f'{name}() takes {given} arguments, {len(values)} were given')
-        call, values = _Call(name), iter(values)
-        for kind in kinds:
-            kind(call) if hasattr(kind, 'out') else kind(call, next(values))
-        ierr = c(*call.arguments)
+        call, rest = _Call(), iter(values)
+        try:
+            for kind in kinds:
+                kind(call) if hasattr(kind, 'out') else kind(call, next(rest))
+        except (TypeError, ValueError) as error:
+            raise type(error)(f'{name}(): {error}') from None
+        try:
+            ierr, cause = c(*call.arguments), None
+        except BaseException as exception:  # of a function
+            ierr, cause = _ERR_PYTHON, exception
         if ierr:
             try:
                 _raise(ierr)
             except PETSc.Error as error:
-                raise error from call.exception
+                raise error from cause
+            finally:
+                del cause  # whose traceback has this frame: no cycle
+        if keep:
+            _keep(call.object, keep(values), call.functions)
         results = tuple(result() for result in call.results)
         return results[0] if len(results) == 1 else results or None
 
@@ -279,15 +402,12 @@ def _routine(name, *kinds):
     globals()[name] = routine
 
 
-def _vec_or_none(call, value):
-    _vec(call, value) if value is not None else call.arguments.append(None)
-
-
-_dm, _vec, _mat, _pc, _ksp, _ts, _viewer = (_object(cls) for cls in (PETSc.DM, PETSc.Vec, PETSc.Mat, PETSc.PC, PETSc.KSP, PETSc.TS, PETSc.Viewer))
-_int, _real, _bool = (_scalar(ctype) for ctype in (Int, Real, Bool))
+_dm, _vec, _mat, _pc, _ksp, _snes, _ts, _viewer = (_object(cls) for cls in (PETSc.DM, PETSc.Vec, PETSc.Mat, PETSc.PC, PETSc.KSP, PETSc.SNES,
+                                                                           PETSc.TS, PETSc.Viewer))
 _int_out, _real_out, _bool_out = _out(Int), _out(Real), _out(Bool)
 _bool3_out = _out(ctypes.c_int, lambda value: None if value < 0 else bool(value))
 _string_out = _out(ctypes.c_char_p, lambda value: value.decode())
+_vec_if = lambda handle: None if not handle else _newvec(handle)  # that of another object
 _ints, _reals = _array(Int, 1), _array(Real, 1)
 _ints_out, _reals_out = _outs(Int, 1), _outs(Real, 1)
 
@@ -300,6 +420,8 @@ _routine('DMBoxGetBounds', _dm, _reals_out, _reals_out)
 _routine('DMBoxSetVertices', _dm, _int, _array(Real, 0))
 _routine('DMBoxSetDegree', _dm, _int)
 _routine('DMBoxGetDegree', _dm, _int_out)
+_routine('DMBoxSetExtraPoints', _dm, _int, _int)
+_routine('DMBoxGetExtraPoints', _dm, _int_out, _int_out)
 _routine('DMBoxSetSpace', _dm, _enum('DMBoxSpaces'))
 _routine('DMBoxGetSpace', _dm, _enum_out('DMBoxSpaces'))
 _routine('DMBoxSetHaloType', _dm, _enum('DMBoxHaloTypes'))
@@ -316,13 +438,16 @@ _routine('DMBoxSetStokes', _dm, _real, _real)
 _routine('DMBoxGetStokes', _dm, _real_out, _real_out)
 _routine('DMBoxSetHeat', _dm, _real, _reals, _real)
 _routine('DMBoxGetHeat', _dm, _real_out, _reals_out, _real_out)
-_routine('DMBoxSetHeatFunctions', _dm, _real, _first_function, _second_function)
+_routine('DMBoxSetHeatFields', _dm, _vec_or_none, _vecs)
+_routine('DMBoxGetHeatFields', _dm, _out(ctypes.c_void_p, _vec_if), _outs(ctypes.c_void_p, 1, _vec_if))
+_routine('DMBoxSetHeatFunctions', _dm, _real, _first(_numbers, True), _second(_numbers, True), _context)
 _routine('DMBoxSetHeatVoxels', _dm, _voxels)
+_routine('DMBoxLoadVoxels', _dm, _string, _voxels_out)
 _routine('DMBoxSetHeatRobin', _dm, _int, _real, _real)
 _routine('DMBoxGetHeatRobin', _dm, _int, _real_out, _real_out)
-_routine('DMBoxSetHeatSource', _dm, _kept_function)
-_routine('DMBoxSetHeatFlux', _dm, _int, _kept_function)
-_routine('DMBoxSetHeatDirichlet', _dm, _kept_function)
+_routine('DMBoxSetHeatSource', _dm, _first(_numbers, True), _context, keep=lambda values: 'source')
+_routine('DMBoxSetHeatFlux', _dm, _int, _first(_numbers, True), _context, keep=lambda values: f'flux {operator.index(values[1])}')
+_routine('DMBoxSetHeatDirichlet', _dm, _first(_numbers, True), _context, keep=lambda values: 'dirichlet')
 _routine('DMBoxSetHeatSteady', _dm, _bool)
 _routine('DMBoxGetHeatSteady', _dm, _bool_out)
 _routine('DMBoxAddHeatLoad', _dm, _real, _vec)
@@ -333,11 +458,13 @@ for _name, _symbol in (('Guess', 'DMBoxHeatGuesses'), ('Solver', 'DMBoxHeatSolve
 _routine('DMBoxTSHeatView', _ts, _viewer)
 _routine('DMBoxTSHeatLoad', _ts, _viewer)
 _routine('DMBoxSetDiffusion', _dm, _array(Real, 0), _real)
+_routine('DMBoxSetDiffusionFunction', _dm, _int, _first(_numbers, True), _second(_numbers, True), _context, keep=lambda values: 'diffusion')
 _routine('DMBoxSetDiffusionVec', _dm, _int, _vec_or_none, _vec_or_none)
-_routine('DMBoxCreateDiffusionVec', _dm, _bool, _int, _out(ctypes.c_void_p, _newvec))
+_routine('DMBoxCreateDiffusionVec', _dm, _bool, _int, _out(ctypes.c_void_p, _created(_newvec)))
 _routine('DMBoxComputeDiffusionPoints', _dm, _vec)
 _routine('DMBoxComputeDiffusionValues', _dm, _vec, _vec_or_none, _vec_or_none)
 _routine('DMBoxAddDiffusionLoad', _dm, _vec_or_none, _vec_or_none, _vec)
+_routine('DMBoxSetMapping', _dm, _first(_numbers, True), _context, keep=lambda values: 'mapping')
 _routine('DMBoxSetMappingType', _dm, _enum('DMBoxMappingTypes'), _real)
 _routine('DMBoxSetMappingDegree', _dm, _int)
 _routine('DMBoxSetMappingCoordinates', _dm, _vec)
@@ -351,27 +478,35 @@ _routine('DMBoxSetSemicoarsening', _dm, _real)
 _routine('DMBoxGetSemicoarsening', _dm, _real_out)
 _routine('DMBoxSetGalerkin', _dm, _bool3)
 _routine('DMBoxGetGalerkin', _dm, _bool3_out)
-_routine('DMBoxInterpolateFunction', _dm, _real, _function, _vec)
-_routine('DMBoxAddLoad', _dm, _real, _function, _vec)
-_routine('DMBoxAddNeumannLoad', _dm, _real, _function, _vec)
-_routine('DMBoxAddBendingLoad', _dm, _real, _first_function, _second_function, _vec)
+_routine('DMBoxInterpolateFunction', _dm, _real, _first(_numbers), _context, _vec)
+_routine('DMBoxAddLoad', _dm, _real, _first(_numbers), _context, _vec)
+_routine('DMBoxAddNeumannLoad', _dm, _real, _first(_numbers), _context, _vec)
+_routine('DMBoxAddBendingLoad', _dm, _real, _first(_numbers, True), _second(_numbers, True), _context, _vec)
 _routine('DMBoxLiftDirichlet', _dm, _vec, _vec)
-_routine('DMBoxComputeError', _dm, _real, _function, _vec, _real_out, _real_out)
-_routine('DMBoxComputeGradientError', _dm, _real, _second_function, _vec, _real_out)
-_routine('DMBoxComputeBendingError', _dm, _real, _matrix_function, _vec, _real_out)
-_routine('DMBoxComputeStokesError', _dm, _real, _first_function, _second_matrix_function, _vec, _real_out, _real_out, _real_out, _real_out)
-_routine('DMBoxInterpolateFunctionBatch', _dm, _real, _batch, _vec)
-_routine('DMBoxAddLoadBatch', _dm, _real, _batch, _vec)
-_routine('DMBoxAddNeumannLoadBatch', _dm, _real, _batch, _vec)
-_routine('DMBoxComputeErrorBatch', _dm, _real, _batch, _vec, _real_out, _real_out)
-_routine('DMBoxComputeGradientErrorBatch', _dm, _real, _batch, _vec, _real_out)
-_routine('DMBoxComputeStokesErrorBatch', _dm, _real, _first_batch, _batch, _vec, _real_out, _real_out, _real_out, _real_out)
+_routine('DMBoxComputeError', _dm, _real, _first(_numbers), _context, _vec, _real_out, _real_out)
+_routine('DMBoxComputeGradientError', _dm, _real, _first(_numbers, True), _context, _vec, _real_out)
+_routine('DMBoxComputeBendingError', _dm, _real, _first(_matrix), _context, _vec, _real_out)
+_routine('DMBoxComputeStokesError', _dm, _real, _first(_numbers, True), _second(_matrix, True), _context, _vec, _real_out, _real_out, _real_out, _real_out)
+_routine('DMBoxInterpolateFunctionBatch', _dm, _real, _first_batch(), _context, _vec)
+_routine('DMBoxAddLoadBatch', _dm, _real, _first_batch(), _context, _vec)
+_routine('DMBoxAddNeumannLoadBatch', _dm, _real, _first_batch(), _context, _vec)
+_routine('DMBoxComputeErrorBatch', _dm, _real, _first_batch(), _context, _vec, _real_out, _real_out)
+_routine('DMBoxComputeGradientErrorBatch', _dm, _real, _first_batch(True), _context, _vec, _real_out)
+_routine('DMBoxComputeStokesErrorBatch', _dm, _real, _first_batch(True), _second_batch, _context, _vec, _real_out, _real_out, _real_out, _real_out)
 _routine('DMBoxAddLoadVec', _dm, _vec, _vec)
 _routine('DMBoxAddNeumannLoadVec', _dm, _int, _vec, _vec)
 _routine('DMBoxComputeErrorVec', _dm, _vec, _vec_or_none, _real_out, _real_out_if)
 _routine('MatBoxUpdate', _mat)
 
-_routine('MatCreateBakeoff', _dm, _enum('MatBakeoffProblems'), _enum('MatBakeoffLayouts'), _out(ctypes.c_void_p, _newmat))
+# for petsc4py's setFunction(), setJacobian(), setIFunction() and setIJacobian()
+_null = lambda call: call.arguments.append(None)
+_null.out = True
+_routine('DMBoxSNESComputeFunction', _snes, _vec, _vec, _null)
+_routine('DMBoxSNESComputeJacobian', _snes, _vec, _mat, _mat, _null)
+_routine('DMBoxTSComputeIFunction', _ts, _real, _vec, _vec, _vec, _null)
+_routine('DMBoxTSComputeIJacobian', _ts, _real, _vec, _vec, _real, _mat, _mat, _null)
+
+_routine('MatCreateBakeoff', _dm, _enum('MatBakeoffProblems'), _enum('MatBakeoffLayouts'), _out(ctypes.c_void_p, _created(_newmat)))
 _routine('MatBakeoffSetLambda', _mat, _real)
 _routine('MatBakeoffGetLambda', _mat, _real_out)
 _routine('MatBakeoffSetFactors', _mat, _enum('MatBakeoffFactorses'))
@@ -389,6 +524,12 @@ _routine('PCPatchFDSetDamping', _pc, _real)
 _routine('PCPatchFDGetDamping', _pc, _real_out)
 _routine('PCPatchFDSetSweeps', _pc, _int)
 _routine('PCPatchFDGetSweeps', _pc, _int_out)
+_routine('PCPatchFDSetFitSteps', _pc, _int, _real, _real, _int)
+_routine('PCPatchFDGetFitSteps', _pc, _int_out, _real_out, _real_out, _int_out)
+_routine('PCPatchFDSetFitExact', _pc, _real)
+_routine('PCPatchFDGetFitExact', _pc, _real_out)
+_routine('PCPatchFDSetSchurTolerances', _pc, _real, _int)
+_routine('PCPatchFDGetSchurTolerances', _pc, _real_out, _int_out)
 _routine('PCPatchFDSetBrickSize', _pc, _int)
 _routine('PCPatchFDGetBrickSize', _pc, _int_out)
 for _name in ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph', 'PCSingleSetScale', 'PCSingleSetWarn'):
@@ -404,6 +545,24 @@ _routine('PCSingleGetPC', _pc, _out(ctypes.c_void_p, _newpc))
 
 _routine('VecSingleConvert', _vec, _real, _vec)
 _routine('VecSingleGetMemory', _vec, _out(ctypes.c_double), _out(ctypes.c_double))
+
+
+def _arrays(kind):
+    """The host array of a VECSINGLE, and what ends the access to it."""
+    def get(call):
+        array = ctypes.c_void_p()
+        call.arguments += [ctypes.byref(array), None]
+        call.results.append(lambda: _array_at(array.value, Float, (call.object.getLocalSize(),), kind != 'Read'))
+
+    def restore(call, array):
+        call.arguments.append(ctypes.byref(ctypes.c_void_p(array.ctypes.data)))
+    get.out = True
+    _routine('VecSingleGetArray' + kind, _vec, get)
+    _routine('VecSingleRestoreArray' + kind, _vec, restore)
+
+
+for _name in ('', 'Read', 'Write'):
+    _arrays(_name)
 
 
 def DMBoxCreate(comm, dim, cells, degree):

@@ -1,6 +1,14 @@
-"""python/patchfd.py: what is set is got back, what C computes arrives, wrong arguments and errors are exceptions.  Silent if all is right."""
+"""
+python/patchfd.py: what is set is got back, what C computes arrives, wrong arguments and errors are exceptions, functions are freed, and no
+routine is forgotten.  Silent if all is right.
+"""
+import gc
+import os
+import re
 import sys
+import weakref
 
+import numpy as np
 import petsc4py
 petsc4py.init(sys.argv)
 from petsc4py import PETSc
@@ -20,6 +28,25 @@ def raises(kind, text, routine, *arguments):
 def close(a, b, tolerance=1e-12):
     assert abs(a - b) <= tolerance, (a, b)
 
+
+def alive(make, use):
+    """Is the function that make() returns still there after use() of it?"""
+    function = make()
+    reference = weakref.ref(function)
+    use(function)
+    del function
+    return reference
+
+
+gc.disable()  # what is freed is freed by counting references
+
+# ---- every public routine is here, or named here ----
+NOT_OFFERED = {'PatchFDFinalizePackage': 'PETSc calls it', 'DMBoxOperatorRegister': 'operators are in C'}
+public = set()
+for header in 'petscpatchfd.h', 'petscvecsingle.h':
+    with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../include', header)) as file:
+        public |= set(re.findall(r'^PETSC_EXTERN PetscErrorCode (\w+)\(', file.read(), re.M))
+assert len(public) > 100 and public - set(vars(patchfd)) == set(NOT_OFFERED), public - set(vars(patchfd)) ^ set(NOT_OFFERED)
 
 # ---- DMBOX ----
 dm = patchfd.DMBoxCreate(None, 2, (4, 2), 3)
@@ -42,6 +69,15 @@ raises(TypeError, 'takes 2 arguments', patchfd.DMBoxSetDegree, dm)
 raises(ValueError, 'in 2 dimensions it takes 4', patchfd.DMBoxSetBoundary, dm, ('dirichlet',))
 raises(ValueError, 'one of dirichlet, neumann', patchfd.DMBoxSetBoundary, dm, ('robin',) * 4)
 raises(ValueError, 'in 2 dimensions it takes 2', patchfd.DMBoxSetPoisson, dm, (1, 1, 1), 0)
+raises(ValueError, 'DMBoxSetPoisson(): an array of shape (2, 1)', patchfd.DMBoxSetPoisson, dm, ((1,), (1,)), 0)
+raises(TypeError, 'numbers are wanted', patchfd.DMBoxSetPoisson, dm, (1, 1j), 0)
+raises(TypeError, 'integers are wanted', patchfd.DMBoxSetCells, dm, (2, 2.5))
+raises(ValueError, 'beyond the range', patchfd.DMBoxSetCells, dm, np.array((2, 2 ** 63), np.uint64))
+raises(ValueError, 'beyond the range', patchfd.DMBoxSetDegree, dm, 2 ** 64)
+raises(TypeError, 'DMBoxSetDegree()', patchfd.DMBoxSetDegree, dm, 2.5)
+raises(TypeError, 'a string is wanted', patchfd.DMBoxSetOperator, dm, 'poisson\0')
+raises(ValueError, 'it takes one dimension', patchfd.DMBoxSetVertices, dm, 0, np.zeros((2, 2)))
+raises(ValueError, 'has not been created', patchfd.MatBoxUpdate, PETSc.Mat())
 raises(PETSc.Error, 'must be at least 2', patchfd.DMBoxSetVertices, dm, 0, (1,))  # PETSc's message, not only a number
 raises(PETSc.Error, 'type', patchfd.DMBoxSetDegree, PETSc.DMDA().create((4, 4)), 1)
 
@@ -91,11 +127,23 @@ close(l2, 4 ** 0.5)
 close(energy, (0.5 * 4) ** 0.5)  # of the shift
 close(patchfd.DMBoxComputeErrorVec(dm, u, v, False), patchfd.DMBoxComputeError(dm, 0, lambda time, x: 1, u)[0])
 close(patchfd.DMBoxComputeGradientErrorBatch(dm, 0, lambda time, x: x, v), (2 ** 4 / 3 + 4 / 3) ** 0.5)
-raises(PETSc.Error, 'DMBoxAddLoadBatch', patchfd.DMBoxAddLoadBatch, dm, 0, lambda time, x: x, b)  # two numbers a point
+wrong = raises(PETSc.Error, 'DMBoxAddLoadBatch', patchfd.DMBoxAddLoadBatch, dm, 0, lambda time, x: x, b)  # two numbers a point
+assert isinstance(wrong.__cause__, ValueError), wrong.__cause__
+del wrong
+raises(TypeError, 'a function is wanted, not NoneType', patchfd.DMBoxAddLoad, dm, 0, None, b)
+raises(TypeError, 'a function or None is wanted', patchfd.DMBoxComputeGradientError, dm, 0, 1, v)
+
+# functions are freed when the call ends, after an error, too
+for use in (lambda f: patchfd.DMBoxAddLoad(dm, 0, f, b), lambda f: patchfd.DMBoxInterpolateFunction(dm, 0, f, v),
+            lambda f: patchfd.DMBoxComputeError(dm, 0, f, v), lambda f: patchfd.DMBoxAddLoadBatch(dm, 0, f, b),
+            lambda f: raises(PETSc.Error, 'DMBoxAddBendingLoad', patchfd.DMBoxAddBendingLoad, dm, 0, f, f, b)):
+    assert not alive(lambda: lambda time, x: 1, use)()
+assert not alive(lambda: lambda time, x: 1 / 0, lambda f: raises(PETSc.Error, '', patchfd.DMBoxAddLoad, dm, 0, f, b))()
 
 # an exception in a callback arrives as the cause of PETSc's error, and the next call is none the wiser
 division = raises(PETSc.Error, 'DMBoxInterpolateFunction', patchfd.DMBoxInterpolateFunction, dm, 0, lambda time, x: 1 / (time * 0), u)
 assert isinstance(division.__cause__, ZeroDivisionError), division.__cause__
+del division
 patchfd.DMBoxInterpolateFunction(dm, 0, polynomial, u)
 
 # ---- a linear solution with Dirichlet data and a flux, new coefficients, the direct solver ----
@@ -215,6 +263,99 @@ patchfd.DMBoxSetHeatFunctions(heat, 0, None, None)
 close(t.dot(heat.createMat() * one), 5 * 0.1 * 3, 1e-7)
 patchfd.DMBoxSetHeatVoxels(heat, (bytes([1, 0] * 32), (2,), (1,)))
 raises(PETSc.Error, 'Material 1', patchfd.DMBoxSetHeatVoxels, heat, (bytes([1] * 64), (-2,), (1,)))
+image = np.ones((4, 4, 4), np.uint8)
+patchfd.DMBoxSetHeatVoxels(heat, (image, (2,), (1,)))
+raises(ValueError, 'an image of shape (63,)', patchfd.DMBoxSetHeatVoxels, heat, (bytes([1] * 63), (2,), (1,)))
+raises(ValueError, 'an image of shape (4, 16)', patchfd.DMBoxSetHeatVoxels, heat, (image.reshape(4, 16), (2,), (1,)))
+raises(TypeError, 'integers are wanted', patchfd.DMBoxSetHeatVoxels, heat, (image * 1., (2,), (1,)))
+raises(ValueError, 'beyond the range of uint8', patchfd.DMBoxSetHeatVoxels, heat, (image.astype(int) * 256, (2,), (1,)))
+raises(ValueError, 'conductivities of shape (2,)', patchfd.DMBoxSetHeatVoxels, heat, (image, (2,), (1, 1)))
+name = f'python{PETSc.COMM_WORLD.rank}.voxels'
+image.tofile(name)
+assert (patchfd.DMBoxLoadVoxels(heat, name) == image.ravel()).all()
+os.remove(name)
+
+one.set(2)
+patchfd.DMBoxSetHeatFields(heat, None, (one, one, one))
+capacity, conductivity = patchfd.DMBoxGetHeatFields(heat)
+assert capacity is None and [field.max()[1] for field in conductivity] == [2] * 3
+raises(PETSc.Error, 'it takes 0, 1 or 3', patchfd.DMBoxSetHeatFields, heat, one, (one, one))
+patchfd.DMBoxSetHeatFields(heat, None, ())
+
+# functions that a DM keeps live until they are replaced, or the DM is destroyed, and those that were made from it; what they raise arrives
+bar = patchfd.DMBoxCreate(None, 1, (4,), 1)
+patchfd.DMBoxSetSpace(bar, 'p1')
+patchfd.DMBoxSetOperator(bar, 'heat')
+patchfd.DMBoxSetBoundary(bar, ('neumann',) * 2)
+bar.setUp()
+source = alive(lambda: lambda time, x: 1, lambda f: patchfd.DMBoxSetHeatSource(bar, f))
+flux = alive(lambda: lambda time, x: 1, lambda f: patchfd.DMBoxSetHeatFlux(bar, 1, f))
+clone = bar.clone()
+other = alive(lambda: lambda time, x: 1 / 0, lambda f: patchfd.DMBoxSetHeatSource(bar, f))
+raises(PETSc.Error, 'sides are 0 to 1', patchfd.DMBoxSetHeatFlux, bar, 2, lambda time, x: 0)
+assert source() and flux() and other()
+clone.destroy()
+assert not source() and flux() and other()
+bar.destroy()
+assert not flux() and not other()
+patchfd.DMBoxSetHeatSource(heat, lambda time, x: 1 / 0)
+ts.setStepNumber(0)
+for use in lambda: ts.solve(t), lambda: patchfd.DMBoxAddHeatLoad(heat, 0, t):
+    assert isinstance(raises(PETSc.Error, '', use).__cause__, ZeroDivisionError)
+
+# ---- diffusion by functions on a box that a function maps ----
+channel = patchfd.DMBoxCreate(None, 2, (4, 4), 2)
+patchfd.DMBoxSetOperator(channel, 'diffusion')
+patchfd.DMBoxSetExtraPoints(channel, 1, 2)
+assert patchfd.DMBoxGetExtraPoints(channel) == (1, 2)
+patchfd.DMBoxSetMapping(channel, lambda time, x: (1 / 0, 0))
+assert isinstance(raises(PETSc.Error, '', channel.setUp).__cause__, ZeroDivisionError)
+channel = patchfd.DMBoxCreate(None, 2, (4, 4), 2)
+patchfd.DMBoxSetOperator(channel, 'diffusion')
+patchfd.DMBoxSetBoundary(channel, ('neumann',) * 4)
+mapping = alive(lambda: lambda time, x: (2 * x[0] + x[1], 3 * x[1]), lambda f: patchfd.DMBoxSetMapping(channel, f))
+channel.setUp()
+fine = channel.refine()
+patchfd.DMBoxSetDiffusionFunction(channel, 2, lambda time, x: (1, 2), lambda time, x: 1)
+x, y = channel.createGlobalVec(), channel.createGlobalVec()
+patchfd.DMBoxInterpolateFunction(channel, 0, lambda time, x: x[0] - 2 * x[1] / 3, x)
+A = channel.createMat()
+A.mult(x, y)
+close(x.dot(y), 6 * (1 + 8 / 9) + 4)  # u = 2 s - t in the box, area 6
+points = patchfd.DMBoxCreateDiffusionVec(channel, True, 2)
+assert points.getRefCount() == 1
+patchfd.DMBoxSetDiffusionFunction(channel, 2, lambda time, x: (1 / 0, 2), None)
+assert isinstance(raises(PETSc.Error, 'MatBoxUpdate', patchfd.MatBoxUpdate, A).__cause__, ZeroDivisionError)
+del channel, A
+assert mapping()
+fine.setUp()
+fine.destroy()
+
+# ---- SNES and TS with the operator's own functions ----
+box = patchfd.DMBoxCreate(None, 2, (4, 4), 3)
+box.setUp()
+u, b, r = (box.createGlobalVec() for _ in range(3))
+patchfd.DMBoxAddLoadBatch(box, 0, lambda time, x: 1, b)
+snes = PETSc.SNES().create()
+snes.setDM(box)
+snes.setFunction(patchfd.DMBoxSNESComputeFunction, r)
+J = box.createMat()
+snes.setJacobian(patchfd.DMBoxSNESComputeJacobian, J)
+snes.ksp.pc.setType('patchmg')
+snes.solve(b, u)
+close((J * u - b).norm(), 0, 1e-6 * b.norm())
+ts = PETSc.TS().create()
+ts.setDM(box)
+ts.setType('beuler')
+ts.setIFunction(patchfd.DMBoxTSComputeIFunction, r)
+ts.setIJacobian(patchfd.DMBoxTSComputeIJacobian, J)
+ts.setTimeStep(0.01)
+ts.setMaxSteps(3)
+ts.setExactFinalTime(PETSc.TS.ExactFinalTime.STEPOVER)
+ts.getSNES().ksp.pc.setType('patchmg')
+before = u.norm()
+ts.solve(u)
+assert 0 < u.norm() < 0.7 * before
 
 # ---- PCs ----
 pc = PETSc.PC().create()
@@ -222,6 +363,11 @@ pc.setType('patchfd')
 for name, value in (('Type', 'additive'), ('Patch', 'box'), ('Variant', 'fused'), ('Order', 'symmetric'), ('Local', 'dense'), ('Classes', 'single'), ('Damping', 0.5), ('Sweeps', 2)):
     getattr(patchfd, 'PCPatchFDSet' + name)(pc, value)
     assert getattr(patchfd, 'PCPatchFDGet' + name)(pc) == value, name
+for name, value in (('FitSteps', (3, 0.5, 1.5, 8)), ('SchurTolerances', (1e-5, 100))):
+    getattr(patchfd, 'PCPatchFDSet' + name)(pc, *value)
+    assert getattr(patchfd, 'PCPatchFDGet' + name)(pc) == value, name
+patchfd.PCPatchFDSetFitExact(pc, 30)
+assert patchfd.PCPatchFDGetFitExact(pc) == 30
 raises(ValueError, 'one of multiplicative, additive', patchfd.PCPatchFDSetType, pc, 'jacobi')
 raises(PETSc.Error, 'amping', patchfd.PCPatchFDSetDamping, pc, 3)
 for kind, names in (('patchmg', ('PCPatchMGSetSymmetric', 'PCPatchMGSetGraph')), ('single', ('PCSingleSetScale', 'PCSingleSetWarn'))):
@@ -276,3 +422,15 @@ patchfd.VecSingleConvert(y, 2, x)
 close(x.max()[1], 2 / 3, 1e-7)
 assert x.max()[1] != 2 / 3
 assert patchfd.VecSingleGetMemory(x)[0] == 4 * x.getLocalSize()
+a = patchfd.VecSingleGetArray(x)
+assert a.dtype == np.float32 and a.shape == (x.getLocalSize(),) and (a == np.float32(2 / 3)).all()
+a[:] = 3
+patchfd.VecSingleRestoreArray(x, a)
+assert x.max()[1] == 3
+a = patchfd.VecSingleGetArrayWrite(x)
+a[:] = 4
+patchfd.VecSingleRestoreArrayWrite(x, a)
+a = patchfd.VecSingleGetArrayRead(x)
+assert (a == 4).all() and not a.flags.writeable
+patchfd.VecSingleRestoreArrayRead(x, a)
+raises(PETSc.Error, 'none of type single', patchfd.VecSingleGetArray, y)

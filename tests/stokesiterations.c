@@ -18,7 +18,7 @@ enum {
 };
 static const char *const prefixes[] = {"exact_", "single_", "float_"};
 
-/* d, k, L, then iterations and nu of exact and of single matrices, 0 where the reference has none; single precision changes nothing (reference/numerics README.md and parity.md) */
+/* d, k, L, then iterations and nu of exact and of single matrices, 0 where the reference has none; single precision changes nothing */
 static const struct {
   PetscInt  d, k, L, its;
   PetscReal nu;

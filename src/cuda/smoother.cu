@@ -190,6 +190,7 @@ const char *Smoother<T>::name(void *plan)
   if (p->uniform) return p->stencil.byplace ? "stencil by place: patches are not equal; others, at free ends, by place" : "stencil; others, at free ends, by place";
   if (p->fast && !p->fast->single) return IsWhole(p->fast->run, p->first) ? "patches by place, two colours at once" : "patches by place, two colours at once; others, at free ends, one";
   if (p->fast && IsWhole(p->fast->run, p->first)) return "equal patches";
+  if (p->strip) return p->fast ? "equal patches; others, at free ends, in strips, with them where they are few" : "patches in strips: in 2D, not equal, or of a degree that has no kernel for equal ones";
   if (p->fast && p->fast->rims) return "equal patches; others, at free ends, in rows beside them";
   if (p->fast) return p->place ? "equal patches; others, at free ends, by place" : "equal patches; others, at free ends, by the kernel for any: they are too large";
   if (p->place) return "patches by place: in 1D, not equal, or of a degree that has no kernel of its own";

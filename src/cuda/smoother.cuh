@@ -1,5 +1,5 @@
 /*
-  Vertex patches: local problems by fast diagonalization; formula and notation as in src/host/smoother.h.
+  Vertex patches: local problems by fast diagonalization; formula and notation as in src/host/diagonalization.h.
 
     smoother.cu           what is chosen when
     smoother_any.cu       the generic kernel (any sizes, graded meshes, free ends, 1D, all operations) and one for patches of one unknown

@@ -481,6 +481,8 @@ PetscErrorCode DMBoxViewMapping(DM dm, PetscViewer viewer)
   `DMBoxSetMappingDegree()`, the multilinear one through the corners.  It must keep the orientation of the box: a cell that is inverted at a quadrature point is an error in `DMSetUp()`.
 
   DMs made by `DMRefine()`, `DMCoarsen()` and `DMClone()` use the map, too, at their own nodes: `ctx` has to live as long as they are being made.
+  An object that owns the contexts of a DM's functions, a `PetscContainer` for instance, can be composed with the DM under the name "DMBoxFunctions"
+  (`PetscObjectCompose()`): these DMs hold it, too, so it is destroyed with the last of them.
 
   From then on points are those in space: in functions that `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`, `DMBoxComputeError()` and the like get,
   in `DMGetCoordinates()`, and in files for ParaView.

@@ -61,6 +61,17 @@ PetscErrorCode DMBoxOperatorDestroy(DMBoxOperator *op)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* An object that keeps the contexts of a DM's functions goes with them: see DMBoxSetMapping(). */
+static PetscErrorCode DMBoxCopyFunctions(DM from, DM to)
+{
+  PetscObject functions;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQuery((PetscObject)from, "DMBoxFunctions", &functions));
+  PetscCall(PetscObjectCompose((PetscObject)to, "DMBoxFunctions", functions));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* Another operator takes the place of one with another name. */
 PetscErrorCode DMBoxCopyOperator(DM from, DM to)
 {
@@ -78,6 +89,7 @@ PetscErrorCode DMBoxCopyOperator(DM from, DM to)
   if (same) PetscCall(PetscArraycmp(a->penalty, (*b)->penalty, 2, &same));
   if (same) PetscCall(PetscArraycmp(&a->exponent[0][0], &(*b)->exponent[0][0], 6, &same));
   if (a->ops.copy) PetscCall((*a->ops.copy)(from, to, &changed));
+  PetscCall(DMBoxCopyFunctions(from, to));
   if (same && !changed && a->rate == (*b)->rate) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArraycpy((*b)->coefficient, a->coefficient, DMBOX_MAX_COEFFICIENTS));
   PetscCall(PetscArraycpy((*b)->penalty, a->penalty, 2));
@@ -95,6 +107,7 @@ PetscErrorCode DMBoxCopyOperatorData(DM from, DM to)
   PetscFunctionBegin;
   PetscCall(DMBoxUpdateMapping(from, to));
   if (op->ops.copy) PetscCall((*op->ops.copy)(from, to, &changed));
+  PetscCall(DMBoxCopyFunctions(from, to));
   if (changed) PetscCall(PetscObjectStateIncrease((PetscObject)to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

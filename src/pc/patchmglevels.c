@@ -107,7 +107,7 @@ PetscErrorCode PCPatchMGGetCoarseReason_PatchMG(PC pc, const char *why[])
 
   PetscFunctionBegin;
   PetscCall(PCMGGetLevels(pc, &levels));
-  *why = levels == PATCHMG(pc)->levels ? PATCHMG(pc)->why : (levels ? "the number of levels was set" : "not chosen yet");
+  *why = levels == PATCHMG(pc)->levels ? PATCHMG(pc)->why : (levels > 0 ? "the number of levels was set" : "not chosen yet");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -91,6 +91,30 @@ PetscErrorCode PatchFDFinalizePackage(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  -dll_append may bring this library into a program whose PETSc is another one than it was built with.  The structs of PETSc's private headers, which
+  it reads, change with the minor version and in development versions, as the name of PETSc's shared library does, not with patch releases.
+*/
+static PetscErrorCode PatchFDCheckPetsc(void)
+{
+  PetscInt      major, minor, subminor, release;
+  PetscDataType scalar;
+  size_t        index;
+  PetscBool     found;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDataTypeGetSize(PETSC_INT, &index)); /* first: the others have arguments of this type */
+  PetscCheck(index == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP, "This libpatchfd was built with %d bit indices; this program's PETSc has %d bit indices",
+             8 * (int)sizeof(PetscInt), 8 * (int)index);
+  PetscCall(PetscGetVersionNumber(&major, &minor, &subminor, &release));
+  PetscCheck(major == PETSC_VERSION_MAJOR && minor == PETSC_VERSION_MINOR && release == PETSC_VERSION_RELEASE, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "This libpatchfd was built with PETSc %d.%d%s; this program's PETSc is %d.%d.%d%s. Build libpatchfd with the PETSc of the program", PETSC_VERSION_MAJOR,
+             PETSC_VERSION_MINOR, PETSC_VERSION_RELEASE ? "" : " (development)", (int)major, (int)minor, (int)subminor, release ? "" : " (development)");
+  PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
+  PetscCheck(scalar == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "libpatchfd needs a PETSc with real, double precision scalars; this program's PETSc has %s scalars", PetscDataTypes[scalar]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@C
   PatchFDInitializePackage - Registers the types of libpatchfd with PETSc: `DMBOX`, `PCPATCHFD`, `PCPATCHMG`, `VECSINGLE`, `VECSINGLECUDA`, `PCSINGLE`, `KSPFUSEDCG`
 
@@ -106,18 +130,9 @@ PetscErrorCode PatchFDFinalizePackage(void)
 @*/
 PetscErrorCode PatchFDInitializePackage(void)
 {
-  PetscDataType scalar;
-  size_t        index;
-  PetscBool     found;
-
   PetscFunctionBegin;
   if (initialized) PetscFunctionReturn(PETSC_SUCCESS);
-  /* -dll_append may bring this library into a program whose PETSc was configured otherwise than the one it was built with */
-  PetscCall(PetscDataTypeFromString("scalar", &scalar, &found));
-  PetscCheck(scalar == PETSC_DOUBLE, PETSC_COMM_SELF, PETSC_ERR_SUP, "libpatchfd needs a PETSc with real, double precision scalars; this program's PETSc has %s scalars", PetscDataTypes[scalar]);
-  PetscCall(PetscDataTypeGetSize(PETSC_INT, &index));
-  PetscCheck(index == sizeof(PetscInt), PETSC_COMM_SELF, PETSC_ERR_SUP, "This libpatchfd was built with %d bit indices; this program's PETSc has %d bit indices",
-             8 * (int)sizeof(PetscInt), 8 * (int)index);
+  PetscCall(PatchFDCheckPetsc());
   initialized = PETSC_TRUE;
   PetscCall(VecRegister(VECSINGLE, VecCreate_Single));
 #if defined(PETSC_HAVE_CUDA)
