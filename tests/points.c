@@ -689,4 +689,10 @@ int main(int argc, char **argv)
        suffix: 2d
        args: -dim 2 -degrees 1,2,3,4,5,6,7,8,9,15 -cells 4,5
 
+   # as on GPUs that have less shared memory
+   test:
+     suffix: limit
+     requires: cuda gpu
+     args: -patchfd_cuda_shared_limit {{101376 166912}shared output} -degrees 7,8,15 -cells 2,1,1
+
 TEST*/
