@@ -50,6 +50,9 @@ include $(PETSC_DIR)/lib/petsc/conf/variables
 # ---- flags ----
 # code for PETSc's GPU, or PTX for this compute capability, which drivers translate for any newer GPU
 ifneq ($(CUDA_PTX),)
+ifneq ($(shell test '$(CUDA_PTX)' -ge 80 2>/dev/null && echo yes),yes)
+$(error CUDA_PTX=$(CUDA_PTX): it must be a compute capability, 80 or newer, without the point)
+endif
 override CUDAC_FLAGS := $(filter-out -gencode -gencode=% arch=% -arch=%,$(CUDAC_FLAGS)) -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 endif
 # -isystem because the warnings are for our files, not for PETSc's headers; -O3 because PETSc's default is less, but debug builds stay debug builds

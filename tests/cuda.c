@@ -1134,7 +1134,7 @@ int main(int argc, char **argv)
    # as on GPUs that have less shared memory: kernels that do not fit there have to be others
    testset:
      requires: cuda gpu
-     args: -patchfd_cuda_shared_limit {{101376 166912}shared output}
+     args: -patchfd_cuda_shared_limit 101376
      test:
        suffix: limit_3d
        args: -cells 3,3,2 -degrees 8,9,10,11,12
@@ -1153,5 +1153,9 @@ int main(int argc, char **argv)
      test:
        suffix: limit_together
        args: -together -neumann -cells 3,2,2 -degrees 8,11
+   test:
+     suffix: limit_163
+     requires: cuda gpu
+     args: -patchfd_cuda_shared_limit 166912 -cells 3,2,2 -degrees 11,12
 
 TEST*/

@@ -450,6 +450,6 @@ int main(int argc, char **argv)
    test:
      suffix: limit
      requires: cuda gpu
-     args: -patchfd_cuda_shared_limit {{101376 166912}shared output} -cells 5,4,3 -degrees 4,5,6
+     args: -patchfd_cuda_shared_limit 101376 -cells 5,4,3 -degrees 4,5,6
 
 TEST*/

@@ -1041,16 +1041,12 @@ int main(int argc, char **argv)
       suffix: points_cuda
       args: -problem circle:10
 
-  # degree 8 as on a GPU with less shared memory
-  testset:
+  # residuals of patches in shared memory, and, as on GPUs with less of it, in global memory
+  test:
+    suffix: twins_cuda
     requires: cuda gpu
-    args: -test twins -degree {{7 8}shared output} -pc_patchfd_fit {{own shared}shared output} -pc_patchfd_fit_lanczos 0
+    args: -test twins -degree 8 -pc_patchfd_fit shared -pc_patchfd_fit_lanczos 0 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,neumann,neumann -patchfd_cuda_shared_limit {{101376 232448}shared output}
     output_file: output/fit_twins.out
-    test:
-      suffix: twins_cuda
-    test:
-      suffix: twins_cuda_limit
-      args: -patchfd_cuda_shared_limit {{101376 166912}shared output}
 
   testset:
     requires: cuda gpu

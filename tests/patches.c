@@ -433,6 +433,6 @@ int main(int argc, char **argv)
    test:
      suffix: limit
      requires: cuda gpu
-     args: -patchfd_cuda_shared_limit {{101376 166912}shared output} -cells 4,3,3 -degrees 3,4,5
+     args: -patchfd_cuda_shared_limit 101376 -cells 4,3,3 -degrees 3,4,5
 
 TEST*/

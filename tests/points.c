@@ -693,6 +693,6 @@ int main(int argc, char **argv)
    test:
      suffix: limit
      requires: cuda gpu
-     args: -patchfd_cuda_shared_limit {{101376 166912}shared output} -degrees 7,8,15 -cells 2,1,1
+     args: -patchfd_cuda_shared_limit 101376 -degrees 7,8,15 -cells 2,1,1
 
 TEST*/

@@ -225,7 +225,7 @@ static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool comp
   const int     cells = p->arg.cells;
   const size_t  threads = (size_t)cells * (size_t)PointsPower(p->generic.c, p->generic.dim), cubes = (size_t)PointsCubes(p->generic.c, p->generic.map.m).size * sizeof(double);
   const int     blocks = (int)PetscMin(threads / 128 + 1, (size_t)1 << 20);
-  const int     team = p->generic.size <= 64 ? 32 : (p->generic.size <= 256 ? 64 : 128), teams = PetscMax(1, PetscMin(256 / team, 48 * 1024 / (int)cubes));
+  const int     team = p->generic.size <= 64 ? 32 : (p->generic.size <= 256 ? 64 : 128), teams = PetscMax(1, PetscMin(256 / team, 48 * 1024 / PetscMax(1, (int)cubes)));
   const PointsBad none = {INT_MAX, INT_MAX};
   bool           fits;
   PointsBad      found, *bad;
