@@ -189,7 +189,7 @@ test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) tutorials ## run all tests
 	@config/tally $(TESTDIR)
 
 # What needs a newer GPU is guarded: kernels with instructions of their own (copies, tensor products, clusters) for the oldest GPU that doc/gpu.md promises.
-PTX_SOURCES := device.cu lattice_plane.cu points_float_few.cu smoother_place_float.cu fields_float.cu
+PTX_SOURCES := device.cu lattice_plane.cu points_packed.cu fields_float.cu
 ptx: ## compile some GPU kernels for the oldest GPUs
 	+@$(if $(HAVE_CUDA),$(MAKE) --no-print-directory BUILD=$(BUILD)/ptx CUDA_PTX=80 $(PTX_SOURCES:%=$(OUT)/ptx/obj/src/cuda/%.o),echo "this PETSc has no CUDA")
 
