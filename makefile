@@ -9,7 +9,7 @@ ifeq ($(MAKELEVEL),0)
 MAKEFLAGS += -j$(shell getconf _NPROCESSORS_ONLN) # a -j on the command line wins
 endif
 .DELETE_ON_ERROR:
-.PHONY: all run tutorials check test gputest bench install env valgrind debug clean help gentest FORCE
+.PHONY: all run tutorials check test gputest bench install env valgrind debug ptx clean help gentest FORCE
 
 all: ## build the library
 
@@ -30,6 +30,7 @@ help: ## print this
 	@echo '  VECTOR_FLAGS    what the compiler is told about the processor (-march=native where it knows that)'
 	@echo '  VECTOR_LEVELS   avx2, avx512 or both: host kernels for all x86 processors and for these, chosen when the library is loaded'
 	@echo '  V=1             show the commands'
+	@echo '  CUDA_PTX=80     compile kernels to PTX for this compute capability or newer, not for the GPU that PETSc was built for'
 	@echo '  PETSC_DIR, PETSC_ARCH, PATCHFD_CACHE, PATCHFD_PETSC_OPTS, PATCHFD_CUDA_ARCH: see doc/installation.md'
 
 ifneq ($(filter-out clean debug help,$(or $(MAKECMDGOALS),all)),)
@@ -47,6 +48,13 @@ export PETSC_DIR PETSC_ARCH
 include $(PETSC_DIR)/lib/petsc/conf/variables
 
 # ---- flags ----
+# code for PETSc's GPU, or PTX for this compute capability, which drivers translate for any newer GPU
+ifneq ($(CUDA_PTX),)
+ifneq ($(shell test '$(CUDA_PTX)' -ge 80 2>/dev/null && echo yes),yes)
+$(error CUDA_PTX=$(CUDA_PTX): it must be a compute capability, 80 or newer, without the point)
+endif
+override CUDAC_FLAGS := $(filter-out -gencode -gencode=% arch=% -arch=%,$(CUDAC_FLAGS)) -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
+endif
 # -isystem because the warnings are for our files, not for PETSc's headers; -O3 because PETSc's default is less, but debug builds stay debug builds
 LAPACKE_LIB ?= -llapacke
 # with levels the processor that compiles does not matter
@@ -117,7 +125,7 @@ endif
 -include $(shell find $(OUT)/obj -name '*.d' 2>/dev/null)
 
 # Files that change when their content does: another PETSC_DIR or other flags build everything again, tests too; another list of sources links again.
-$(OUT)/flags:   CONTENT = $(PETSC_DIR) $(PETSC_ARCH) $(CONFIGURE_OPTIONS) $(CFLAGS) $(CUDAFLAGS) $(LAPACKE_LIB)
+$(OUT)/flags:   CONTENT = $(PETSC_DIR) $(PETSC_ARCH) $(CONFIGURE_OPTIONS) $(CFLAGS) $(CUDAFLAGS) $(CUDA_PTX) $(LAPACKE_LIB)
 $(OUT)/sources: CONTENT = $(SOURCES)
 $(OUT)/flags $(OUT)/sources: FORCE
 	@mkdir -p $(@D)
@@ -188,6 +196,11 @@ gputest: gentest ## run the tests that need a GPU
 	@$(HARNESS_MAKE) -s query=requires queryval=gpu print-test | tr ' ' '\n' | sed -n 's/.*_\(tests\|tutorials\)-/\1-/p' >$(TESTDIR)/expected
 	+-@$(HARNESS_MAKE) TESTTARGETS="$$(cat $(TESTDIR)/expected)" test | grep -v "^Using MAKEFLAGS"
 	@config/tally $(TESTDIR) test
+
+# What needs a newer GPU is guarded: kernels with instructions of their own (copies, tensor products, clusters) for the oldest GPU that doc/gpu.md promises.
+PTX_SOURCES := device.cu lattice_plane.cu points_packed.cu fields_float.cu
+ptx: ## compile some GPU kernels for the oldest GPUs
+	+@$(if $(HAVE_CUDA),$(MAKE) --no-print-directory BUILD=$(BUILD)/ptx CUDA_PTX=80 $(PTX_SOURCES:%=$(OUT)/ptx/obj/src/cuda/%.o),echo "this PETSc has no CUDA")
 
 valgrind: ## run the first test of each test program under valgrind, on 1 and on 2 ranks (ALL=1: all tests)
 	@config/bootstrap need valgrind

@@ -1,5 +1,6 @@
 static char help[] = "Every CUDA kernel against its host twin, in both precisions, on random data.\n\
   -dim <d>, -degrees <k,...>, -cells <n,...>, -graded, -neumann, -dg : the meshes; -dg: cells do not share nodes\n\
+  -together : between the creation of plans and their use those of another mesh are made and used\n\
   -biharmonic : the fourth-order operator and its local solvers; its sides are clamped, or, with -neumann, some of them supported\n\
   -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
 
@@ -256,6 +257,7 @@ static PetscErrorCode TestOperator(const Mesh *m, int part, PatchFDKernels h, Pa
   PetscCall(ArrayRandom(&y, rnd));
   PetscCall(h->operatorcreate(&desc, &hp));
   PetscCall(c->operatorcreate(&desc, &cp));
+  PetscCall(Meanwhile());
   for (int i = 0; i < 3; i++) {
     static const char *names[] = {"operator, y = y0 + a A x", "operator, y = a A x", "operator, y += a A x"};
     static const char *parts[] = {"", ", part", ", lower part"};
@@ -484,6 +486,7 @@ static PetscErrorCode TestSmoother(const Mesh *m, const Plate *plate, PetscBool 
   if (plate) x.tolerance *= PetscPowReal(2.5, m->degree - 1); /* conditions of the matrices of patches */
   PetscCall(h->localcreate(&desc, &hp));
   PetscCall(c->localcreate(&desc, &cp));
+  PetscCall(Meanwhile());
   for (int op = 0; op < (plate ? PATCHFD_OP_BOUNDARY : 4); op++) {
     for (int zero = 0; zero < 2; zero++) {
       for (int w = 0; w < 2; w++) {
@@ -888,6 +891,61 @@ static PetscErrorCode TestAll(PetscInt dim, PetscInt degree, const PetscInt cell
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static struct {
+  const Mesh        *mesh;
+  const PatchFDLine *fine;
+  PatchFDKernels     h, c;
+  PetscRandom        rnd;
+  PetscInt          *failures;
+} others;
+
+static PetscErrorCode TestOthers(void)
+{
+  PetscFunctionBeginUser;
+  PetscCall(TestOperator(others.mesh, 0, others.h, others.c, others.rnd, others.failures));
+  PetscCall(TestSmoother(others.mesh, NULL, PETSC_FALSE, others.h, others.c, others.rnd, others.failures));
+  PetscCall(TestTransfer(others.mesh->line, others.fine, 0, others.h, others.c, others.rnd, others.failures));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* Plans of meshes that differ live together: all sides Dirichlet, and patches are smaller than at others; cells halved in fewer directions, and there are fewer nodes in a cell */
+static PetscErrorCode TestTogether(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind, const PatchFDKernels tables[2][2], PetscRandom rnd, PetscInt *failures)
+{
+  const Kind  dirichlet = {.graded = kind->graded, .dg = kind->dg};
+  Mesh        mesh, fine, other, otherfine;
+  PatchFDLine two[3], one[3];
+
+  PetscFunctionBeginUser;
+  PetscCall(MeshCreate(dim, degree, cells, kind, 1, &mesh));
+  PetscCall(MeshCreate(dim, degree, cells, kind, 2, &fine));
+  PetscCall(MeshCreate(dim, degree, cells, &dirichlet, 1, &other));
+  PetscCall(MeshCreate(dim, degree, cells, &dirichlet, 2, &otherfine));
+  for (int d = 0; d < 3; d++) {
+    two[d] = d < 2 ? fine.line[d] : mesh.line[d];
+    one[d] = d < 1 ? otherfine.line[d] : other.line[d];
+  }
+  for (int t = 0; t < 2; t++) {
+    const PatchFDKernels h = tables[t][0], c = tables[t][1];
+
+    others.mesh     = &other;
+    others.fine     = one;
+    others.h        = h;
+    others.c        = c;
+    others.rnd      = rnd;
+    others.failures = failures;
+    meanwhile       = TestOthers;
+    PetscCall(TestOperator(&mesh, 0, h, c, rnd, failures));
+    PetscCall(TestSmoother(&mesh, NULL, PETSC_FALSE, h, c, rnd, failures));
+    PetscCall(TestTransfer(mesh.line, two, 0, h, c, rnd, failures));
+    meanwhile = NULL;
+  }
+  PetscCall(MeshDestroy(&mesh));
+  PetscCall(MeshDestroy(&fine));
+  PetscCall(MeshDestroy(&other));
+  PetscCall(MeshDestroy(&otherfine));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PatchFDKernels tables[2][2] = {
@@ -896,7 +954,7 @@ int main(int argc, char **argv)
   };
   PetscReal   unknowns = 0;
   PetscInt    dim = 3, degrees[16], nd = 16, cells[3] = {5, 4, 3}, nc = 3, failures = 0;
-  PetscBool   set;
+  PetscBool   set, together = PETSC_FALSE;
   Kind        kind = {PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE};
   PetscRandom rnd;
 
@@ -911,6 +969,8 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-dg", &kind.dg, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-biharmonic", &kind.biharmonic, NULL));
   PetscCheck(!kind.biharmonic || !kind.dg, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-biharmonic is for cells that share nodes, without -dg");
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-together", &together, NULL));
+  PetscCheck(!kind.biharmonic || !together, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-together is for second-order problems, without -biharmonic");
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-time", &unknowns, NULL));
   if (unknowns > 0) {
     PetscCall(PetscPrintf(PETSC_COMM_SELF, kind.biharmonic ? "picoseconds an unknown, all colours\ntable        k   unknowns | fd fused    solve residual   atomic    dense   atomic   single     tf32     bf16 |      A x  b - A x  colours |    copy  TB/s\n" :
@@ -935,7 +995,7 @@ int main(int argc, char **argv)
   for (PetscInt i = 0; i < nd; i++) {
     const PetscInt before = failures;
 
-    PetscCall((kind.biharmonic ? TestBiharmonic : TestAll)(dim, degrees[i], cells, &kind, tables, rnd, &failures));
+    PetscCall((kind.biharmonic ? TestBiharmonic : together ? TestTogether : TestAll)(dim, degrees[i], cells, &kind, tables, rnd, &failures));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ": %s\n", degrees[i], failures == before ? "agrees" : "DEVIATES"));
   }
   PetscCall(PetscRandomDestroy(&rnd));
@@ -1056,5 +1116,46 @@ int main(int argc, char **argv)
      test:
        suffix: biharmonic_3d_supported
        args: -biharmonic -cells 5,6,7 -degrees 2,3,4 -neumann
+
+   # in the order in which plans were made kernels once lost the shared memory that the first one needs
+   testset:
+     requires: cuda gpu
+     args: -together -neumann -cells 3,2,2
+     test:
+       suffix: together
+       args: -degrees 2,8,11
+     test:
+       suffix: together_graded
+       args: -degrees 4,8,10 -graded
+     test:
+       suffix: together_dg
+       args: -degrees 7,9 -dg
+
+   # as on GPUs that have less shared memory: kernels that do not fit there have to be others
+   testset:
+     requires: cuda gpu
+     args: -patchfd_cuda_shared_limit 101376
+     test:
+       suffix: limit_3d
+       args: -cells 3,3,2 -degrees 8,9,10,11,12
+     test:
+       suffix: limit_3d_graded
+       args: -cells 22,4,5 -degrees 4 -graded
+     test:
+       suffix: limit_3d_graded_high
+       args: -cells 3,2,2 -degrees 7,8,12 -graded -neumann
+     test:
+       suffix: limit_dg
+       args: -dg -cells 3,4,2 -degrees 6,8,9
+     test:
+       suffix: limit_biharmonic
+       args: -biharmonic -cells 3,3,2 -degrees 4,5,6,8
+     test:
+       suffix: limit_together
+       args: -together -neumann -cells 3,2,2 -degrees 8,11
+   test:
+     suffix: limit_163
+     requires: cuda gpu
+     args: -patchfd_cuda_shared_limit 166912 -cells 3,2,2 -degrees 11,12
 
 TEST*/

@@ -446,4 +446,10 @@ int main(int argc, char **argv)
        suffix: 3d_thin
        args: -cells 1,4,2 -degrees 1,2,3
 
+   # as on GPUs that have less shared memory
+   test:
+     suffix: limit
+     requires: cuda gpu
+     args: -patchfd_cuda_shared_limit 101376 -cells 5,4,3 -degrees 4,5,6
+
 TEST*/

@@ -1,5 +1,6 @@
 static char help[] = "Local solvers that are fitted to each patch of the operator diffusion (PCPatchFDSetFit()).\n\
   -test step       : a smoothing step against one with dense matrices, made here from the definition\n\
+  -test twins      : two smoothing steps on a GPU against the same on the host\n\
   -test packed     : a smoothing step with factors in half precision against one without\n\
   -test iterations : nu = -9 / log10(mean reduction of the residual an iteration) of FGMRES with V-cycles\n\
   -test table      : compares these with the values of a reference implementation\n\
@@ -586,6 +587,65 @@ static PetscErrorCode TestStep(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* two sweeps on a GPU against the same on the host */
+static PetscErrorCode TestTwins(void)
+{
+  const VecType      types[2] = {VECSTANDARD, VECCUDA};
+  const PetscInt     cells[3] = {3, 2, 3};
+  PetscInt           degree   = 2, n;
+  PetscReal          error, norm;
+  Vec                x[2], v;
+  const PetscScalar *from;
+  PetscScalar       *to;
+
+  PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-degree", &degree, NULL));
+  for (int i = 0; i < 2; i++) {
+    DM  dm;
+    Mat A;
+    PC  pc;
+    Vec b;
+
+    PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, degree, &dm));
+    PetscCall(DMBoxSetOperator(dm, "diffusion"));
+    PetscCall(DMBoxSetMapping(dm, Bend, NULL));
+    PetscCall(DMBoxSetExtraPoints(dm, 1, 1));
+    PetscCall(DMSetVecType(dm, types[i]));
+    PetscCall(DMSetFromOptions(dm));
+    PetscCall(DMBoxSetDiffusionFunction(dm, 1, RoughConductivity, RoughShift, NULL));
+    PetscCall(DMSetUp(dm));
+    PetscCall(DMCreateMatrix(dm, &A));
+    PetscCall(MatCreateVecs(A, &x[i], &b));
+    PetscCall(DMBoxInterpolateFunction(dm, 0, Pattern, NULL, b));
+    PetscCall(DMBoxLiftDirichlet(dm, x[i], b)); /* x is zero: zeros at fixed nodes */
+    PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
+    PetscCall(PCSetType(pc, PCPATCHFD));
+    PetscCall(PCSetOperators(pc, A, A));
+    PetscCall(PCSetFromOptions(pc));
+    PetscCall(PCPatchFDSetSweeps(pc, 2));
+    PetscCall(PCApply(pc, b, x[i]));
+    PetscCall(PCDestroy(&pc));
+    PetscCall(VecDestroy(&b));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&dm));
+  }
+  PetscCall(VecDuplicate(x[0], &v));
+  PetscCall(VecGetArrayRead(x[1], &from));
+  PetscCall(VecGetArrayWrite(v, &to));
+  PetscCall(VecGetLocalSize(v, &n));
+  PetscCall(PetscArraycpy(to, from, n));
+  PetscCall(VecRestoreArrayWrite(v, &to));
+  PetscCall(VecRestoreArrayRead(x[1], &from));
+  PetscCall(VecNorm(v, NORM_INFINITY, &norm));
+  PetscCall(VecAXPY(v, -1, x[0]));
+  PetscCall(VecNorm(v, NORM_INFINITY, &error));
+  if (error <= 1e-8 * norm) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "twins: ok\n"));
+  else PetscCall(PetscPrintf(PETSC_COMM_WORLD, "twins: error %g\n", (double)(error / norm)));
+  for (int i = 0; i < 2; i++) PetscCall(VecDestroy(&x[i]));
+  PetscCall(VecDestroy(&v));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* a step on vectors in single precision in GPU memory with factors of 11 bits, from an x that is not zero */
 static PetscErrorCode TestPacked(void)
 {
@@ -755,6 +815,7 @@ int main(int argc, char **argv)
 {
   static const Test tests[] = {
     {"step",       TestStep      },
+    {"twins",      TestTwins     },
     {"packed",     TestPacked    },
     {"iterations", TestIterations},
     {"table",      TestTable     },
@@ -979,6 +1040,13 @@ int main(int argc, char **argv)
     test:
       suffix: points_cuda
       args: -problem circle:10
+
+  # residuals of patches in shared memory, and, as on GPUs with less of it, in global memory
+  test:
+    suffix: twins_cuda
+    requires: cuda gpu
+    args: -test twins -degree 8 -pc_patchfd_fit shared -pc_patchfd_fit_lanczos 0 -dm_box_boundary neumann,dirichlet,dirichlet,neumann,neumann,neumann -patchfd_cuda_shared_limit {{101376 232448}shared output}
+    output_file: output/fit_twins.out
 
   testset:
     requires: cuda gpu

@@ -429,4 +429,10 @@ int main(int argc, char **argv)
        suffix: schur_3d_open
        args: -schur -cells 3,4,3 -degrees 1,2,3 -graded 0,1,0 -open 1,0,0
 
+   # as on GPUs that have less shared memory
+   test:
+     suffix: limit
+     requires: cuda gpu
+     args: -patchfd_cuda_shared_limit 101376 -cells 4,3,3 -degrees 3,4,5
+
 TEST*/

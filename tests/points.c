@@ -720,5 +720,9 @@ int main(int argc, char **argv)
        suffix: cuda_2d
        output_file: output/points_2d.out
        args: -dim 2 -degrees 1,2,3,4,5,6,7,8,9,15 -cells 4,5
+     # as on GPUs that have less shared memory
+     test:
+       suffix: limit
+       args: -patchfd_cuda_shared_limit 101376 -degrees 7,8,15 -cells 2,1,1
 
 TEST*/

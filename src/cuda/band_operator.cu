@@ -343,12 +343,12 @@ PetscErrorCode BandOperator<T>::create(const PatchFDOperatorDesc *desc, void **p
     if (b->stride && (field->write[d][0] < 1 || field->write[d][1] > b->ncells * b->stride)) p->inside = false;
   }
   PetscCall(BandFormCreate(desc, &form, &fast));
-  if (!fast) {
+  if (fast && form.dim == 2) PetscCall((BandOperatorFastCreate<T, 2>(&form, &p->fast)));
+  else if (fast) PetscCall((BandOperatorFastCreate<T, 3>(&form, &p->fast)));
+  if (!p->fast) {
     PetscCall(BandGenericCreate(desc, p));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  if (form.dim == 2) PetscCall((BandOperatorFastCreate<T, 2>(&form, &p->fast)));
-  else PetscCall((BandOperatorFastCreate<T, 3>(&form, &p->fast)));
   /* products of split lines of the own cells, and what the ends of cells give and take; a colour's patches have fewer lines in x and in the last direction */
   const PetscLogDouble k = form.degree, n = k + 1, half = PetscCeilReal(n / 2), product = half * half + (n - half) * (n - half), ends = 4 * n, w = 1 - 1 / (2 * k);
   const PetscLogDouble lines = 2 * (PetscLogDouble)c->cells * k * (form.dim == 2 ? 1 : k), x = 6 * product + ends, other = 3 * product + ends;

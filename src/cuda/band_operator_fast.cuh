@@ -129,6 +129,18 @@ struct BandOperatorDegree : BandOperatorFast {
     }
   };
 
+  /* for plans of such tiles */
+  static PetscErrorCode fits(const BandForm *f, bool *yes)
+  {
+    bool color;
+
+    PetscFunctionBegin;
+    PetscCall(SharedFits(BandKernel<T, K, DIM, false>, BandSizes<T, K, DIM, false>::SHARED, yes));
+    PetscCall(SharedFits(BandKernel<T, K, DIM, true>, BandSizes<T, K, DIM, true>::SHARED, &color));
+    *yes = *yes && color && (dir[1] < 0 || GridFits(f->ybox.n[dir[1]] / (K * PetscMin(Cut<false>::size[1], Cut<true>::size[1])) + 2));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
   PetscErrorCode create(const BandForm *f)
   {
     const Layout    xl(f->xbox), yl(f->ybox);
@@ -251,9 +263,13 @@ PetscErrorCode BandOperatorFastCreate(const BandForm *form, BandOperatorFast **f
 {
   PetscFunctionBegin;
   PetscCall((ForDegree<2, band_fast_degrees>(form->degree, [&](auto degree) {
-    BandOperatorDegree<T, degree, DIM> *p = new BandOperatorDegree<T, degree, DIM>();
+    BandOperatorDegree<T, degree, DIM> *p;
+    bool                                fits;
 
     PetscFunctionBegin;
+    PetscCall((BandOperatorDegree<T, degree, DIM>::fits(form, &fits)));
+    if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
+    p     = new BandOperatorDegree<T, degree, DIM>();
     *fast = p;
     PetscCall(p->create(form));
     PetscFunctionReturn(PETSC_SUCCESS);

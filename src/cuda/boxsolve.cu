@@ -113,7 +113,7 @@ template struct BoxSolve<float>;
 
 /* what a thread has: node i of each direction and, where lines are folded, its mirror image */
 struct FoldShape {
-  int    n[3], size[3], bits; /* nodes; threads; bit d: direction d is folded */
+  int    n[3], size[3], begin[3] = {0, 0, 0}, bits; /* nodes; threads, and the first of a launch; bit d: direction d is folded */
   Layout nodes, blocks;       /* node 0 of the lines is at (0, 0, 0), as is the first number of the first blocks */
 
   FoldShape(const PatchFDBoxFold *f)
@@ -175,7 +175,7 @@ static __device__ __forceinline__ void Butterfly(int bits, T a[8])
 template <typename T, bool BACK>
 static __global__ void FoldKernel(FoldShape s, const T *__restrict__ from, T *__restrict__ to)
 {
-  const int i[3] = {(int)(blockIdx.x * blockDim.x + threadIdx.x), (int)(blockIdx.y * blockDim.y + threadIdx.y), (int)blockIdx.z};
+  const int i[3] = {(int)(blockIdx.x * blockDim.x + threadIdx.x), s.begin[1] + (int)(blockIdx.y * blockDim.y + threadIdx.y), s.begin[2] + (int)blockIdx.z};
 
   if (i[0] >= s.size[0] || i[1] >= s.size[1]) return;
   T         a[8];
@@ -432,15 +432,22 @@ struct BoxSteps {
   template <bool BACK>
   static PetscErrorCode move(const PatchFDBoxFold *f, const void *from, void *to)
   {
-    const FoldShape s(f);
-    const dim3      block(s.size[0] > 32 ? 64 : 32, 4), grid((s.size[0] + block.x - 1) / block.x, (s.size[1] + block.y - 1) / block.y, s.size[2]);
-    cudaStream_t    stream;
+    FoldShape     s(f);
+    constexpr int most = 65535; /* blocks of a grid in y and z */
+    const dim3    block(s.size[0] > 32 ? 64 : 32, 4);
+    cudaStream_t  stream;
 
     PetscFunctionBegin;
     if (!s.threads()) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(Stream(&stream));
     PetscCall(PetscLogGpuTimeBegin());
-    FoldKernel<T, BACK><<<grid, block, 0, stream>>>(s, (const T *)from, (T *)to);
+    for (s.begin[2] = 0; s.begin[2] < s.size[2]; s.begin[2] += most) {
+      for (s.begin[1] = 0; s.begin[1] < s.size[1]; s.begin[1] += most * (int)block.y) {
+        const dim3 grid((s.size[0] + block.x - 1) / block.x, PetscMin(most, (s.size[1] - s.begin[1] + block.y - 1) / block.y), PetscMin(most, s.size[2] - s.begin[2]));
+
+        FoldKernel<T, BACK><<<grid, block, 0, stream>>>(s, (const T *)from, (T *)to);
+      }
+    }
     PetscCallCUDA(cudaGetLastError());
     PetscCall(PetscLogGpuTimeEnd());
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -188,9 +188,7 @@ static __global__ void __launch_bounds__(THREADS) AdvanceKernel(size_t n, PatchF
   if (stop) return;
   StoreSums(sum, s);
   if (s->alone) PatchFDCGNextAlone(s);
-#if CUDART_VERSION >= 12040
   if (loop) cudaGraphSetConditional(loop, !s->sweep.stop);
-#endif
 }
 
 /* rank after rank, so that all ranks have the same numbers, and stop together */
@@ -205,9 +203,7 @@ static __global__ void TotalKernel(PatchFDCG *s, PatchFDCGTotal what, int nrank,
     for (int r = 0; r < nrank; r++) total[j] += part[r * n + j];
   }
   if (what == PATCHFD_CG_TOTAL_SUMS) PatchFDCGNextAlone(s);
-#if CUDART_VERSION >= 12040
   if (loop) cudaGraphSetConditional(loop, !s->sweep.stop);
-#endif
 }
 
 template <typename T>

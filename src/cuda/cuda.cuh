@@ -12,8 +12,8 @@
 namespace patchfd
 {
 
-/* what a kernel in a recorded loop sets to zero to end it: cudaGraphConditionalHandle, where CUDA has it; 0: no loop */
-typedef unsigned long long LoopCondition;
+/* what a kernel in a recorded loop sets to zero to end it; 0: no loop */
+typedef cudaGraphConditionalHandle LoopCondition;
 
 /* the type's place in tables, and its name in messages */
 template <typename T>
@@ -81,13 +81,17 @@ static PetscErrorCode Upload(size_t n, const From *from, To **to)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* PETSc's stream; the first call starts the device, or says that there is none */
+/* Is the GPU in use one that this library is for?  Asked once */
+PetscErrorCode CheckDevice();
+
+/* PETSc's stream; the first call starts the device, or says that there is none, or none of use */
 static inline PetscErrorCode Stream(cudaStream_t *stream)
 {
   PetscDeviceContext ctx;
 
   PetscFunctionBegin;
   PetscCall(PetscDeviceContextGetCurrentContext(&ctx));
+  PetscCall(CheckDevice());
   PetscCall(PetscGetCurrentCUDAStream(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -120,15 +124,40 @@ static inline PetscErrorCode Multiprocessors(int *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* a kernel may use this much dynamic shared memory */
-static constexpr size_t shared_limit = 227 * 1024;
+/* bytes of shared memory of a block of threads on the GPUs that kernels are tuned for: shapes that are chosen when they are compiled */
+static constexpr size_t shared_limit = 227 * 1024, shared_least = 99 * 1024; /* least: what GPUs have at least */
 
+/* the same on the GPU in use, or what -patchfd_cuda_shared_limit leaves of it: shapes that are chosen for a plan */
+PetscErrorCode SharedLimit(size_t *);
+PetscErrorCode SharedFitsOf(const void *kernel, size_t bytes, bool *fits);
+PetscErrorCode AllowSharedOf(const void *kernel, size_t bytes);
+PetscErrorCode ResidentOf(const void *kernel, int threads, size_t bytes, int *blocks);
+
+/* may a block have so many bytes of dynamic shared memory? */
+template <typename Kernel>
+static PetscErrorCode SharedFits(Kernel kernel, size_t bytes, bool *fits)
+{
+  return SharedFitsOf((const void *)kernel, bytes, fits);
+}
+
+/* from now on the kernel may be launched with so many bytes of dynamic shared memory, or as many as anybody has asked for before */
 template <typename Kernel>
 static PetscErrorCode AllowShared(Kernel kernel, size_t bytes)
 {
-  PetscFunctionBegin;
-  if (bytes > 48 * 1024) PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)bytes));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  return AllowSharedOf((const void *)kernel, bytes);
+}
+
+/* the same, and how many such blocks a multiprocessor holds */
+template <typename Kernel>
+static PetscErrorCode Resident(Kernel kernel, int threads, size_t bytes, int *blocks)
+{
+  return ResidentOf((const void *)kernel, threads, bytes, blocks);
+}
+
+/* may a grid of blocks of threads have these sizes in y and z?  A plan that needs more takes another kernel */
+static constexpr bool GridFits(PetscInt y, PetscInt z = 1)
+{
+  return y <= 65535 && z <= 65535;
 }
 
 __host__ __device__ static constexpr int RoundUp(int n, int m)

@@ -192,6 +192,13 @@ struct DGOperatorDegree : DGOperatorFast<T> {
     PetscCall(AllowShared(DGCellKernel<T, K>, DGTile<K>::SIZE * sizeof(T)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
+  static PetscErrorCode fits(const DGOperatorData<T> &d, bool *yes)
+  {
+    PetscFunctionBegin;
+    PetscCall(SharedFits(DGCellKernel<T, K>, DGTile<K>::SIZE * sizeof(T), yes));
+    *yes = *yes && GridFits((d.count[1] + DGTile<K>::PY - 1) / DGTile<K>::PY, d.count[2]);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
   {
     using F = DGTile<K>;
@@ -209,9 +216,13 @@ static PetscErrorCode DGOperatorFastCreate(int K, const DGReference &ref, const 
 {
   PetscFunctionBegin;
   PetscCall((ForDegree<1, dg_fast_degrees>(K, [&](auto degree) {
-    DGOperatorDegree<T, degree> *p = new DGOperatorDegree<T, degree>;
+    DGOperatorDegree<T, degree> *p;
+    bool                         fits;
 
     PetscFunctionBegin;
+    PetscCall((DGOperatorDegree<T, degree>::fits(data, &fits)));
+    if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
+    p     = new DGOperatorDegree<T, degree>;
     *fast = p;
     PetscCall(p->create(ref, data));
     PetscFunctionReturn(PETSC_SUCCESS);
@@ -299,6 +310,7 @@ static PetscErrorCode DGChooseFast(const PatchFDBand *A[3], const PatchFDBand *M
     if (!DGLineNumbers(ref, M[d], A[d], numbers[d])) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) PetscCall(Upload(numbers[d].size(), numbers[d].data(), &p->data.cells[d]));
   PetscCall(DGOperatorFastCreate<T>((int)n - 1, ref, p->data, &p->fast));
+  if (!p->fast) PetscFunctionReturn(PETSC_SUCCESS);
   p->flops = 2.0 * n * n * n * (6.0 * n + 33) * (PetscLogDouble)p->data.size;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -318,7 +330,7 @@ static PetscErrorCode DGChooseGeneric(const PatchFDBand *A[3], const PatchFDBand
     p->flops += 2.0 * size * ((2 * c->reach[d] + 3) * c->n[d]) * (PetscLogDouble)c->size;
   }
   PetscCall(c->team.create(size, 6 * (size_t)size));
-  PetscCall(AllowShared(DGGenericCellKernel<T>, shared_limit));
+  PetscCall(AllowShared(DGGenericCellKernel<T>, c->team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

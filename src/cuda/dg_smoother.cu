@@ -296,8 +296,8 @@ PetscErrorCode DGSmoother<T>::create(const PatchFDLocalDesc *desc, void **plan)
   }
   for (int d = 0; d < 3; d++) s->area = PetscMax(s->area, s->size / (int)p->n[d]);
   PetscCall(s->team.create(s->size, 2 * (size_t)s->size + 4 * (size_t)s->area));
-  PetscCall(AllowShared(DGGenericKernel<T>, shared_limit)); /* not what this plan needs: others may need more */
-  if (K > 0 && K <= dg_fast_degrees) PetscCall(DGSmootherFastCreate<T>(K, desc, &p->fast));
+  PetscCall(AllowShared(DGGenericKernel<T>, s->team.shared));
+  if (K > 0 && K <= dg_fast_degrees && GridFits((desc->field->dir[1]->npatch + 1) / 2, (desc->field->dir[2]->npatch + 1) / 2)) PetscCall(DGSmootherFastCreate<T>(K, desc, &p->fast));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

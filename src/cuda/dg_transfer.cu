@@ -262,8 +262,8 @@ static PetscErrorCode DGChooseTransfer(DGTransferPlan<T> *p)
     else if (d.nc[2] == NC || (d.nc[2] == 1 && d.nf[2] == 1)) {
       p->prolong   = d.nc[2] == 1 ? DGProlongKernel<T, NC, 1> : DGProlongKernel<T, NC, NC>;
       p->restrict_ = d.nc[2] == 1 ? DGRestrictKernel<T, NC, 1> : DGRestrictKernel<T, NC, NC>;
-      PetscCall(AllowShared(p->prolong, shared_limit));
-      PetscCall(AllowShared(p->restrict_, shared_limit));
+      PetscCall(AllowShared(p->prolong, p->shared));
+      PetscCall(AllowShared(p->restrict_, p->shared));
     }
   }
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -292,6 +292,7 @@ PetscErrorCode DGTransfer<T>::create(const PatchFDTransferDesc *desc, void **pla
   DGTransferPlan<T> *p;
   DGTransferData<T> *t;
   int                size = 1;
+  size_t             limit;
   cudaStream_t       stream;
 
   PetscFunctionBegin;
@@ -326,11 +327,12 @@ PetscErrorCode DGTransfer<T>::create(const PatchFDTransferDesc *desc, void **pla
     p->shared = (size_t)DGTransferMemory(*t).end * sizeof(T);
     if (t->across == 1 || p->shared <= 56 * 1024) break;
   }
-  if (p->shared <= shared_limit) PetscCall((DGChooseTransfer<T, 9>(p)));
+  PetscCall(SharedLimit(&limit));
+  if (p->shared <= limit && GridFits(t->count[1], t->count[2])) PetscCall((DGChooseTransfer<T, 9>(p)));
   if (p->prolong) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(t->team.create(size, 2 * (size_t)size));
-  PetscCall(AllowShared(DGTransferKernel<T, true>, shared_limit));
-  PetscCall(AllowShared(DGTransferKernel<T, false>, shared_limit));
+  PetscCall(AllowShared(DGTransferKernel<T, true>, t->team.shared));
+  PetscCall(AllowShared(DGTransferKernel<T, false>, t->team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

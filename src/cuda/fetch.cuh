@@ -8,17 +8,13 @@ namespace patchfd
 template <typename T>
 static __device__ __forceinline__ void Fetch(T *to, const T *from, bool here)
 {
-#if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" : : "r"((unsigned)__cvta_generic_to_shared(to)), "l"(from), "n"(sizeof(T)), "r"(here ? (int)sizeof(T) : 0) : "memory");
-#endif
 }
 
 /* whatever Fetch has begun is there, for this thread */
 static __device__ __forceinline__ void FetchWait()
 {
-#if __CUDA_ARCH__ >= 800
   asm volatile("cp.async.wait_all;" : : : "memory");
-#endif
 }
 
 } // namespace patchfd

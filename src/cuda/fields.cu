@@ -435,7 +435,7 @@ PetscErrorCode FieldsPlan<T>::create(const PatchFDLocalDesc *desc)
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(data.team.create(size, 2 * (size_t)size));
-  PetscCall(AllowShared(FieldsKernel<T>, shared_limit)); /* not what this plan needs: others may need more */
+  PetscCall(AllowShared(FieldsKernel<T>, data.team.shared));
   PetscCall(forms(desc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

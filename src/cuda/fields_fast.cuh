@@ -451,9 +451,10 @@ struct FieldsTiled : FieldsFast {
 
     PetscFunctionBegin;
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, kernel()));
-    *yes = warps <= fields_warps<Number, TILES, GROUPS> && shared() <= shared_limit && PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= 90; /* clusters */
+    PetscCall(SharedFits(kernel(), shared(), yes));
+    *yes = *yes && warps <= fields_warps<Number, TILES, GROUPS> && PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= 90; /* clusters */
     if (!*yes) PetscFunctionReturn(PETSC_SUCCESS);
-    PetscCallCUDA(cudaFuncSetAttribute(kernel(), cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared_limit)); /* not what this plan needs: others may need more */
+    PetscCall(AllowShared(kernel(), shared()));
     configure(1, NULL, &config, &cluster);
     PetscCallCUDA(cudaOccupancyMaxActiveClusters(&clusters, kernel(), &config));
     *yes = clusters > 0;

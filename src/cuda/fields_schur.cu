@@ -333,7 +333,7 @@ struct SchurPlan : FieldsSolver<T> {
     }
     data.size = size;
     PetscCall(data.team.create(PetscMax(size, schur_threads + 1), (size_t)(desc->nfield + 8) * (size_t)size + schur_threads)); /* more than 256 numbers: one team a block */
-    PetscCall(AllowShared(SchurKernel<T>, shared_limit));
+    PetscCall(AllowShared(SchurKernel<T>, data.team.shared));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscErrorCode apply(const PatchFDColor &color, const PatchFDRange patches, PetscReal omega, PetscReal beta, const T *r, T *x, cudaStream_t stream) const override

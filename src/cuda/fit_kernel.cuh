@@ -240,6 +240,29 @@ static PetscErrorCode FitConstants(const PatchFDFit *fit, T *records)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* before the first launch of the kernels of a degree */
+template <typename T, int dim, int k, bool inner>
+static PetscErrorCode FitAllowTile()
+{
+  PetscFunctionBegin;
+  PetscCall(AllowShared(FitApplyKernel<T, dim, k, inner>, FitTile<T, dim, k, inner>::shared));
+  PetscCall(AllowShared(FitCGKernel<T, dim, k, inner>, FitTile<T, dim, k, inner>::shared));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template <typename T>
+static PetscErrorCode FitAllow(PetscInt degree, PetscInt dim)
+{
+  return ForDegree<1, fit_degrees>(degree, [&](auto k) {
+    PetscFunctionBegin;
+    if (dim == 3) {
+      PetscCall((FitAllowTile<T, 3, k, true>()));
+      PetscCall((FitAllowTile<T, 3, k, false>()));
+    } else PetscCall((FitAllowTile<T, 2, k, false>()));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  });
+}
+
 template <typename T>
 PetscErrorCode Fit<T>::create(PatchFDFit *desc, const PatchFDFitRule *rule, void *points, void **plan)
 {
@@ -251,6 +274,7 @@ PetscErrorCode Fit<T>::create(PatchFDFit *desc, const PatchFDFitRule *rule, void
   p->desc = desc;
   PetscCheck(desc->degree <= fit_degrees, PETSC_COMM_SELF, PETSC_ERR_SUP, "-pc_patchfd_fit own and shared have kernels for degrees up to %d on GPUs, found %" PetscInt_FMT "; use line", fit_degrees, desc->degree);
   PetscCheck(desc->npatch <= PETSC_INT32_MAX / 4, PETSC_COMM_SELF, PETSC_ERR_SUP, "%" PetscCount_FMT " patches; on GPUs there can be up to %d on a rank", desc->npatch, PETSC_INT32_MAX / 4);
+  PetscCall(FitAllow<T>(desc->degree, desc->dim));
   p->arg.box = Layout(desc->box);
   PetscCall(p->memory.borrow(4 * (size_t)desc->npatch, &g));
   PetscCall(p->memory.borrow((size_t)desc->nrecord, &records));
@@ -258,6 +282,7 @@ PetscErrorCode Fit<T>::create(PatchFDFit *desc, const PatchFDFitRule *rule, void
   PetscCall(FitGridCreate(desc, &p->memory, &p->grid));
   PetscCall(FitConstants(desc, records));
   PetscCall(FitNumbersCreate(desc, rule, p->grid, PointsOperator<T>::generic(points), g, records, p->take));
+  if (desc->residuals) PetscCall(PointsProductsPrepare<T>(points));
   if (desc->residuals && desc->packed) PetscCall(PointsPack(points));
   p->arg.g       = g;
   p->arg.records = records;
@@ -383,7 +408,6 @@ static PetscErrorCode FitStart(Kernel kernel, const FitArguments<T> &arg, cudaSt
   using Tile = FitTile<T, dim, k, inner>;
 
   PetscFunctionBegin;
-  PetscCall(AllowShared(kernel, Tile::shared));
   kernel<<<(unsigned)((arg.count + Tile::teams - 1) / Tile::teams), Tile::threads, Tile::shared, stream>>>(arg);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);

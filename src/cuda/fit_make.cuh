@@ -27,6 +27,7 @@ template <typename R>
 struct FitMetric {
   int    dim, points, npoint;
   bool   stiff, hasshift;
+  R     *room; /* [block][dim][npoint] while this is made, if a block of threads has too little shared memory */
   R     *mean, *shift;
   float *cross, *log, *logshift;
 };
@@ -61,14 +62,12 @@ static __device__ R FitLogShift(R shift)
   return shift > 0 ? log(shift) : R(-1e3);
 }
 
+/* of a cell, by a block of threads; logs: [dim][npoint] */
 template <typename T>
-static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric<T> g, const FitWeights<T> w, const FitMetric<T> m)
+static __device__ __forceinline__ void FitCellMeans(const PointsGeneric<T> &g, const FitWeights<T> &w, const FitMetric<T> &m, int cell, T *logs, T (*work)[1])
 {
-  extern __shared__ double fit_memory[];
-  __shared__ T             work[8][1];
-  T *const                 logs = (T *)fit_memory; /* [dim][npoint] */
-  const int                dim = m.dim, c = m.points, cell = (int)blockIdx.x;
-  T                        cross[1] = {0}, shift[1] = {0};
+  const int dim = m.dim, c = m.points;
+  T         cross[1] = {0}, shift[1] = {0};
 
   for (int i = threadIdx.x; i < m.npoint; i += blockDim.x) {
     const T weight = w.w[i % c] * w.w[i / c % c] * (dim == 3 ? w.w[i / c / c] : 1);
@@ -107,6 +106,19 @@ static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric
       }
     }
     m.mean[((size_t)cell * dim * dim) * c + e] = sum;
+  }
+}
+
+template <typename T>
+static __global__ void __launch_bounds__(256) FitMeansKernel(const PointsGeneric<T> g, const FitWeights<T> w, const FitMetric<T> m)
+{
+  extern __shared__ double fit_memory[];
+  __shared__ T             work[8][1];
+
+  if (!m.room) FitCellMeans(g, w, m, (int)blockIdx.x, (T *)fit_memory, work);
+  for (int cell = (int)blockIdx.x; m.room && cell < g.cells; cell += (int)gridDim.x) {
+    FitCellMeans(g, w, m, cell, m.room + blockIdx.x * (size_t)(m.dim * m.npoint), work);
+    __syncthreads();
   }
 }
 
@@ -500,6 +512,8 @@ static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRu
   const int    npoint = (int)g.size, threads = RoundUp(PetscMin(npoint, 256), fit_warp);
   const size_t shared = (size_t)(g.dim * npoint) * sizeof(T);
   FitWeights<T> w     = {};
+  bool          fits;
+  int           blocks = (int)cells;
 
   PetscFunctionBegin;
   *m          = {};
@@ -515,8 +529,13 @@ static PetscErrorCode FitMetricCreate(const PointsGeneric<T> &g, const PatchFDRu
   PetscCall(memory->borrow(g.stiff ? cells * (size_t)(g.dim * npoint) : 0, &m->log));
   PetscCall(memory->borrow(g.shift ? cells * (size_t)npoint : 0, &m->logshift));
   if (!cells) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(AllowShared(FitMeansKernel<T>, shared));
-  FitMeansKernel<T><<<(unsigned)cells, threads, shared, stream>>>(g, w, *m);
+  PetscCall(SharedFits(FitMeansKernel<T>, shared, &fits));
+  if (fits) PetscCall(AllowShared(FitMeansKernel<T>, shared));
+  else {
+    PetscCall(Multiprocessors(&blocks));
+    PetscCall(memory->borrow((size_t)(blocks * g.dim * npoint), &m->room));
+  }
+  FitMeansKernel<T><<<(unsigned)PetscMin(blocks, (int)cells), threads, fits ? shared : 0, stream>>>(g, w, *m);
   PetscCallCUDA(cudaGetLastError());
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -98,11 +98,11 @@ static PetscErrorCode LatticeCutPlanes(Kernel kernel, int threads, size_t shared
 
   PetscFunctionBegin;
   PetscCall(Multiprocessors(&processors));
-  PetscCall(AllowShared(kernel, shared));
-  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
+  PetscCall(Resident(kernel, threads, shared, &blocks));
+  PetscCheck(GridFits(tiles.y), PETSC_COMM_SELF, PETSC_ERR_SUP, "A lattice has %u tiles in y on a GPU, of at most 65535", tiles.y);
   cut->lo     = lo;
   cut->hi     = hi;
-  cut->parts  = PetscMax(1, PetscMin((hi - lo) / shortest, (int)((size_t)full * blocks * processors / ((size_t)tiles.x * tiles.y)) + 1));
+  cut->parts  = PetscMax(1, PetscMin(PetscMin((hi - lo) / shortest, 32767), (int)((size_t)full * blocks * processors / ((size_t)tiles.x * tiles.y)) + 1));
   cut->chunk  = (hi - lo + cut->parts - 1) / cut->parts;
   cut->parts  = cut->chunk ? (hi - lo + cut->chunk - 1) / cut->chunk : 0;
   cut->grid   = tiles;

@@ -139,7 +139,7 @@ PetscErrorCode LatticePlaneApply(const LatticeGeometry &g, const LatticeMaterial
   const bool             tensor = m.k[0] != m.k[1];
 
   PetscFunctionBegin;
-  PetscCheck(grid.y < 65536, PETSC_COMM_SELF, PETSC_ERR_SUP, "A lattice in 2D has %d rows on a GPU, of at most %d", g.store.hi[1] - g.store.lo[1], 65535 * Tile::NY);
+  PetscCheck(GridFits(grid.y), PETSC_COMM_SELF, PETSC_ERR_SUP, "A lattice in 2D has %d rows on a GPU, of at most %d", g.store.hi[1] - g.store.lo[1], 65535 * Tile::NY);
   if (tensor && v.y0) LatticePlaneKernel<T, true, true><<<grid, Tile::THREADS, 0, stream>>>(g, material, v);
   else if (tensor) LatticePlaneKernel<T, true, false><<<grid, Tile::THREADS, 0, stream>>>(g, material, v);
   else if (v.y0) LatticePlaneKernel<T, false, true><<<grid, Tile::THREADS, 0, stream>>>(g, material, v);

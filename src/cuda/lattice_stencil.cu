@@ -348,7 +348,7 @@ PetscErrorCode LatticeStencilCut(LatticeMode mode, const LatticeGeometry &g, Lat
 
     PetscFunctionBegin;
     PetscCall(LatticeCutPlanes(kernel, Shape::THREADS, 0, tiles, inner.lo[2], inner.hi[2], 10, cut));
-    cut->grid.z += (unsigned)(Shell(g.store, inner).size() / ((size_t)tiles.x * tiles.y * Shape::THREADS * 2) + 1); /* for those of the sides */
+    cut->grid.z += (unsigned)PetscMin(Shell(g.store, inner).size() / ((size_t)tiles.x * tiles.y * Shape::THREADS * 2) + 1, (size_t)(65535 - cut->parts)); /* for those of the sides */
     PetscFunctionReturn(PETSC_SUCCESS);
   });
 }

@@ -23,7 +23,10 @@ struct Team {
   /* for `volume` nodes, by so many threads (a multiple of 32) or as many as are good for lines of them */
   PetscErrorCode create(int volume, size_t numbers, int wanted = 0)
   {
+    size_t limit;
+
     PetscFunctionBegin;
+    PetscCall(SharedLimit(&limit));
     size    = numbers;
     threads = wanted ? wanted : volume <= 64 ? 32 : (volume <= 256 ? 64 : (volume <= 1024 ? 128 : 256));
     teams   = PetscMax(1, 128 / threads);
@@ -31,7 +34,7 @@ struct Team {
     shared = teams * size * sizeof(T);
     global = NULL;
     blocks = 1 << 20;
-    if (shared > shared_limit) {
+    if (shared > limit) {
       shared = 0;
       PetscCall(Multiprocessors(&blocks));
       blocks *= 2; /* resident ones, to hide latency; more would only need more memory */

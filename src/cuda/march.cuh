@@ -94,11 +94,10 @@ static PetscErrorCode CutMarches(Kernel kernel, int threads, size_t shared, size
 
   PetscFunctionBegin;
   PetscCall(Multiprocessors(&processors));
-  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
-  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, kernel, threads, shared));
+  PetscCall(Resident(kernel, threads, shared, &blocks));
   *chunk = 1;
   *parts = 0;
-  for (int z = 1; z <= PetscMin(steps, 65535); z++) {
+  for (int z = 1; z <= PetscMin(steps, 65534); z++) {
     const int    c = (steps + z - 1) / z;
     const size_t total = tiles * z, taken = (total + processors * blocks - 1) / (processors * blocks) * (c + more);
 

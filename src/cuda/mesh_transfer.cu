@@ -118,6 +118,7 @@ PetscErrorCode MeshTransfer<T>::create(const PatchFDTransferDesc *desc, void **p
   MeshTransferPlan<T>       *p    = new MeshTransferPlan<T>;
   std::vector<PetscReal>     m[2];
   double                     flops = 2, nf[3], nc[3];
+  size_t                     limit;
   cudaStream_t               stream;
 
   PetscFunctionBegin;
@@ -125,6 +126,7 @@ PetscErrorCode MeshTransfer<T>::create(const PatchFDTransferDesc *desc, void **p
   p->ncells = (int)mesh->ncells;
   p->ncomp  = (int)mesh->ncomp;
   PetscCall(Stream(&stream));
+  PetscCall(SharedLimit(&limit));
   for (int d = 0; d < 3; d++) {
     const PatchFDEmbedding *e = desc->dir[d];
 
@@ -141,7 +143,8 @@ PetscErrorCode MeshTransfer<T>::create(const PatchFDTransferDesc *desc, void **p
     p->cells[r] = (mesh_threads + lines - 1) / lines;
     while (p->cells[r] > 1 && (m[r].size() + 2 * (size_t)p->cells[r] * p->size) * sizeof(T) > 48 * 1024) p->cells[r]--;
     p->shared[r] = (m[r].size() + 2 * (size_t)p->cells[r] * p->size) * sizeof(T);
-    PetscCheck(p->shared[r] <= shared_limit, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "Transfers between the degrees %d and %d need more shared memory than a kernel may use", p->n[0].from[0] - 1, p->n[0].to[0] - 1);
+    PetscCheck(p->shared[r] <= limit, PETSC_COMM_SELF, PETSC_ERR_SUP, "Transfers between the degrees %d and %d need %zu bytes of shared memory for a block of threads, the GPU has %zu", p->n[0].from[0] - 1, p->n[0].to[0] - 1,
+               p->shared[r], limit);
     PetscCall(p->upload(m[r].size(), m[r].data(), &p->matrices[r]));
     PetscCall(AllowShared(MeshKernel<T>, p->shared[r]));
   }

@@ -84,8 +84,8 @@ PetscErrorCode MixedTransfer<T>::create(const PatchFDTransferDesc *desc, void **
   if (fast(desc, &k, &shared)) {
     if (desc->dir[2]->nf == 1) PetscCall((MixedTransferFastCreate<T, 2>(desc, k, shared, &p->fast)));
     else PetscCall((MixedTransferFastCreate<T, 3>(desc, k, shared, &p->fast)));
-    PetscFunctionReturn(PETSC_SUCCESS);
   }
+  if (p->fast) PetscFunctionReturn(PETSC_SUCCESS);
   for (int d = 0; d < 3; d++) {
     P.dir[d]         = OwnerLine::prolongation(desc->dir[d], desc->cells[d]);
     transpose.dir[d] = OwnerLine::restriction(desc->dir[d], desc->cells[d]);

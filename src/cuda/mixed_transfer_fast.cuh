@@ -324,6 +324,9 @@ static PetscErrorCode MixedTransferCreate(const PatchFDTransferDesc *desc, const
   PetscFunctionBegin;
   *fast = p;
   PetscCall(p->create(desc, dir));
+  if (GridFits(PetscMax(p->upgrid.y, p->downgrid.y), p->upgrid.z)) PetscFunctionReturn(PETSC_SUCCESS);
+  delete p;
+  *fast = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

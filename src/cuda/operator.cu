@@ -235,6 +235,7 @@ static PetscErrorCode OperatorFastChoose(const SumDesc *desc, PlanMemory *memory
   else if (equal) PetscCall((OperatorMarchCreate<T, false>(desc, memory, fast)));
   else if (plane && scaled) PetscCall((OperatorPlaneCreate<T, true>(desc, memory, fast)));
   else if (scaled) PetscCall((OperatorMarchCreate<T, true>(desc, memory, fast)));
+  if (!*fast && scaled) *name = "any cells, by atomics: the kernel for this degree does not fit the GPU";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -591,6 +591,14 @@ struct OperatorMarch : OperatorFast {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
+  PetscErrorCode fits(bool *yes) const
+  {
+    PetscFunctionBegin;
+    PetscCall(SharedFits(MarchKernel<T, K, PLACE>, S::SHARED, yes));
+    *yes = *yes && GridFits(grid.y);
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+
   PetscErrorCode cut() { return CutMarches(MarchKernel<T, K, PLACE>, S::THREADS, S::SHARED, (size_t)grid.x * grid.y, g.planes, 1, &g.chunk, &grid.z); }
 
   PetscErrorCode apply(PetscReal alpha, const void *x, const void *y0, void *y, cudaStream_t stream) const override
@@ -609,9 +617,16 @@ PetscErrorCode OperatorMarchCreate(const SumDesc *desc, PlanMemory *memory, Oper
   PetscFunctionBegin;
   PetscCall((ForDegree<1, operator_march_degrees>(desc->dir[0].nloc - 1, [&](auto degree) {
     OperatorMarch<T, degree, PLACE> *p = new OperatorMarch<T, degree, PLACE>(desc);
+    bool                             fits;
 
     PetscFunctionBegin;
     *fast = p;
+    PetscCall(p->fits(&fits));
+    if (!fits) {
+      delete p;
+      *fast = NULL;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
     PetscCall(p->upload(desc, memory));
     PetscCall(p->cut());
     PetscFunctionReturn(PETSC_SUCCESS);

@@ -225,7 +225,9 @@ static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool comp
   const int     cells = p->arg.cells;
   const size_t  threads = (size_t)cells * (size_t)PointsPower(p->generic.c, p->generic.dim), cubes = (size_t)PointsCubes(p->generic.c, p->generic.map.m).size * sizeof(double);
   const int     blocks = (int)PetscMin(threads / 128 + 1, (size_t)1 << 20);
+  const int     team = p->generic.size <= 64 ? 32 : (p->generic.size <= 256 ? 64 : 128), teams = PetscMax(1, PetscMin(256 / team, 48 * 1024 / PetscMax(1, (int)cubes)));
   const PointsBad none = {INT_MAX, INT_MAX};
+  bool           fits;
   PointsBad      found, *bad;
   T             *factors = NULL;
   cudaStream_t   stream;
@@ -233,13 +235,12 @@ static PetscErrorCode PointsFactorsCreate(const PatchFDPoints *points, bool comp
   PetscFunctionBegin;
   if (!cells) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(Stream(&stream));
+  PetscCall(SharedFits(PointsCubeFactorsKernel<T>, teams * cubes, &fits));
   PetscCall(p->setup.send(1, &none, &bad));
   if (!computed) PetscCall(p->memory.borrow(p->generic.layout.size((size_t)cells), &factors));
   if (points->given) {
     PointsGivenKernel<T><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors);
-  } else if (p->generic.dim == 3 && cubes <= shared_limit) {
-    const int team = p->generic.size <= 64 ? 32 : (p->generic.size <= 256 ? 64 : 128), room = 48 * 1024 / (int)cubes, teams = PetscMax(1, PetscMin(256 / team, room));
-
+  } else if (p->generic.dim == 3 && fits) {
     PetscCall(AllowShared(PointsCubeFactorsKernel<T>, teams * cubes));
     PointsCubeFactorsKernel<T><<<(unsigned)PetscMin((cells + teams - 1) / teams, 1 << 20), dim3(team, teams), teams * cubes, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
   } else if (p->generic.dim == 3) PointsFactorsKernel<T, 3><<<blocks, 128, 0, stream>>>(p->generic.map, p->generic.layout, cells, factors, bad);
@@ -301,8 +302,8 @@ static PetscErrorCode PointsChoose(const PatchFDPoints *points, bool computed, P
     else if (points->nkappa) PetscCall((PointsFind<T, POINTS_GAUSS>(points->degree, (int)points->nodes, computed, &p->fast)));
     else PetscCall((PointsFind<T, POINTS_MASS>(points->degree, (int)points->nodes, computed, &p->fast)));
     g.layout = p->fast.layout;
-  } else {
-    g.layout = {g.c, 2, 0, 1, g.c * g.c, 1, 0};
+  } else g.layout = {g.c, 2, 0, 1, g.c * g.c, 1, 0};
+  if (!p->fast.kernel) {
     PetscCall(g.team.create((int)cube, (size_t)(2 + g.dim) * cube));
     PetscCall(AllowShared(PointsGenericKernel<T>, g.team.shared));
   }
@@ -379,11 +380,24 @@ PetscErrorCode PointsPack(void *plan)
 }
 
 template <typename T>
+PetscErrorCode PointsProductsPrepare(void *plan)
+{
+  PointsPlan<T> *p = (PointsPlan<T> *)plan;
+
+  PetscFunctionBegin;
+  if (!p->room.blocks) PetscCall(PointsProductsAllow(p->generic.n - 1, &p->memory, &p->room));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+template PetscErrorCode PointsProductsPrepare<double>(void *);
+template PetscErrorCode PointsProductsPrepare<float>(void *);
+
+template <typename T>
 PetscErrorCode PointsPatchProducts(void *plan, const PointsPatches &patches, bool inner, bool packed, bool compact, bool subtract, const T *x, T *y)
 {
   const PointsPlan<T>            *p       = (const PointsPlan<T> *)plan;
   PointsArguments<T>              arg     = p->arg;
-  const PointsProductArguments<T> product = {patches, p->packed, compact, subtract, y};
+  const PointsProductArguments<T> product = {patches, p->packed, compact, subtract, y, p->room};
   cudaStream_t                    stream;
 
   PetscFunctionBegin;

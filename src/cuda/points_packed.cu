@@ -5,32 +5,45 @@
 namespace patchfd
 {
 
-template <bool SHIFT>
-static PetscErrorCode PackedLaunch(PetscInt degree, const PointsArguments<float> &arg, const PointsProductArguments<float> &p, cudaStream_t stream)
+/* f(kernel, patches and threads of a block, bytes of shared memory) of the kernel for a degree */
+template <bool SHIFT, typename F>
+static PetscErrorCode WithPacked(PetscInt degree, F &&f)
 {
-  PetscFunctionBegin;
-  PetscCall((ForDegree<1, PATCHFD_FIT_RESIDUAL_DEGREES>(degree, [&](auto k) {
+  return ForDegree<1, PATCHFD_FIT_RESIDUAL_DEGREES>(degree, [&](auto k) {
     constexpr int K = decltype(k)::value;
 
-    PetscFunctionBegin;
-    if constexpr (PointsPackingOf(K) == POINTS_PACKED_CELLS) PetscCall((PointsPackedCellLaunch<PointsPackedCellShape<K, SHIFT>>(arg, p, stream)));
-    else if constexpr (PointsPackingOf(K) == POINTS_PACKED_PLANES) PetscCall((PointsPackedPlaneLaunch<PointsPackedPlaneShape<K, SHIFT>>(arg, p, stream)));
-    else PetscCall((PointsProductLaunch<PointsProductShape<float, K, true, true, SHIFT>>(arg, p, stream)));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  })));
-  PetscFunctionReturn(PETSC_SUCCESS);
+    if constexpr (PointsPackingOf(K) == POINTS_PACKED_CELLS) {
+      using S = PointsPackedCellShape<K, SHIFT>;
+
+      return f(PointsPackedCellKernel<S>, S::PATCHES, S::THREADS, S::WORDS * S::THREADS * sizeof(unsigned));
+    } else if constexpr (PointsPackingOf(K) == POINTS_PACKED_PLANES) {
+      using S = PointsPackedPlaneShape<K, SHIFT>;
+
+      return f(PointsPackedPlaneKernel<S>, S::PATCHES, S::THREADS, 2 * S::SHARED * sizeof(float));
+    } else {
+      using S = PointsProductShape<float, K, true, true, SHIFT>;
+
+      return f(PointsProductKernel<S, float>, S::PATCHES, S::THREADS, S::SHARED * sizeof(float));
+    }
+  });
 }
 
 PetscErrorCode PointsPackedProducts(PetscInt degree, const PointsArguments<float> &arg, const PointsProductArguments<float> &p, cudaStream_t stream)
 {
-  PetscFunctionBegin;
-  PetscCall((p.packed.shift ? PackedLaunch<true> : PackedLaunch<false>)(degree, arg, p, stream));
-  PetscFunctionReturn(PETSC_SUCCESS);
+  const auto launch = [&](auto kernel, int patches, int threads, size_t shared) {
+    PetscFunctionBegin;
+    kernel<<<(unsigned)((p.patches.count + patches - 1) / patches), threads, shared, stream>>>(arg, p);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  };
+
+  return p.packed.shift ? WithPacked<true>(degree, launch) : WithPacked<false>(degree, launch);
 }
 
 PetscErrorCode PointsPackedCreate(const PointsGeneric<float> &from, PoolMemory *memory, PointsPacked *packed, cudaStream_t stream)
 {
   const size_t cells = (size_t)from.cells;
+  const auto   allow = [](auto kernel, int, int, size_t shared) { return AllowShared(kernel, shared); };
   size_t       shared;
   unsigned    *words;
   float       *scale;
@@ -44,6 +57,7 @@ PetscErrorCode PointsPackedCreate(const PointsGeneric<float> &from, PoolMemory *
   PetscCall(memory->borrow(cells, &scale));
   shared = packed->packing == POINTS_PACKED_LINES ? 0 : packed->block() * sizeof(unsigned);
   PetscCall(AllowShared(PointsPackKernel, shared));
+  PetscCall(from.shift ? WithPacked<true>(from.n - 1, allow) : WithPacked<false>(from.n - 1, allow));
   if (cells) PointsPackKernel<<<(unsigned)((cells + points_packed_cells - 1) / points_packed_cells), 256, shared, stream>>>(from, *packed, words, scale);
   PetscCallCUDA(cudaGetLastError());
   packed->words = words;

@@ -239,16 +239,4 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsPackedCell
   cell.store(parts);
 }
 
-template <typename S>
-static PetscErrorCode PointsPackedCellLaunch(const PointsArguments<float> &arg, const PointsProductArguments<float> &p, cudaStream_t stream)
-{
-  constexpr size_t shared = (size_t)S::WORDS * S::THREADS * sizeof(unsigned);
-
-  PetscFunctionBegin;
-  PetscCall(AllowShared(PointsPackedCellKernel<S>, shared));
-  PointsPackedCellKernel<S><<<(unsigned)((p.patches.count + S::PATCHES - 1) / S::PATCHES), S::THREADS, shared, stream>>>(arg, p);
-  PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 } // namespace patchfd

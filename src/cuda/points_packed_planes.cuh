@@ -211,19 +211,7 @@ static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsPackedPlan
   __syncthreads();
   if (mine) plane.project();
   __syncthreads();
-  PointsPatchSums<S, float>(p, (const float *)shared_memory).store();
-}
-
-template <typename S>
-static PetscErrorCode PointsPackedPlaneLaunch(const PointsArguments<float> &arg, const PointsProductArguments<float> &p, cudaStream_t stream)
-{
-  const size_t shared = 2 * (size_t)S::SHARED * sizeof(float);
-
-  PetscFunctionBegin;
-  PetscCall(AllowShared(PointsPackedPlaneKernel<S>, shared));
-  PointsPackedPlaneKernel<S><<<(unsigned)((p.patches.count + S::PATCHES - 1) / S::PATCHES), S::THREADS, shared, stream>>>(arg, p);
-  PetscCallCUDA(cudaGetLastError());
-  PetscFunctionReturn(PETSC_SUCCESS);
+  PointsPatchSums<S, float>(p, (const float *)shared_memory, (int)blockIdx.x).store();
 }
 
 } // namespace patchfd

@@ -1,5 +1,6 @@
 /* An operator by quadrature on the cells of patches, from one on a mesh: each patch has its unknowns, x fastest, by themselves */
 #pragma once
+#include "plan.cuh"
 #include "points.cuh"
 
 namespace patchfd
@@ -51,13 +52,25 @@ struct PointsPacked {
   }
 };
 
+/* global memory that stands in for the shared memory of so many blocks of threads; none: it is not needed */
+template <typename T>
+struct PointsRoom {
+  T  *numbers;
+  int blocks;
+};
+
 template <typename T>
 struct PointsProductArguments {
   PointsPatches patches;
   PointsPacked  packed;
   bool          compact, subtract; /* x, too, has each patch's unknowns by themselves, and nothing beside them; y -= A x in place of y = A x */
   T            *y;
+  PointsRoom<T> room;
 };
+
+/* before the first of the products below: may their kernels have the shared memory that they need? */
+template <typename T>
+PetscErrorCode PointsProductsAllow(PetscInt degree, PoolMemory *, PointsRoom<T> *);
 
 /* begins the products of patches that are the inner nodes of eight cells, or of others: points_product.cuh */
 template <typename T>
@@ -68,6 +81,10 @@ PetscErrorCode PointsPackedProducts(PetscInt degree, const PointsArguments<float
 
 template <typename T>
 PetscErrorCode PointsPickPatches(void *pointsplan, const PointsPatches &, void **picked);
+
+/* before the first PointsPatchProducts() */
+template <typename T>
+PetscErrorCode PointsProductsPrepare(void *pointsplan);
 
 /* makes factors in half precision, for inner patches, if there are none */
 PetscErrorCode PointsPack(void *pointsplan);

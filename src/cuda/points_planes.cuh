@@ -463,16 +463,24 @@ static PetscErrorCode PointsFindAny(PetscInt degree, int nodes, PointsKernel<T> 
 template <typename T, PointsRule RULE>
 PetscErrorCode PointsFind(PetscInt degree, int nodes, bool computed, PointsKernel<T> *kernel)
 {
+  bool fits = false;
+
   PetscFunctionBegin;
   if constexpr (RULE == POINTS_FEW || RULE == POINTS_MANY) PetscCall((PointsFindAny<T, RULE, false>(degree, nodes, kernel)));
   else if (computed) PetscCall((PointsFindAny<T, RULE, true>(degree, nodes, kernel)));
   else PetscCall((PointsFindAny<T, RULE, false>(degree, nodes, kernel)));
+  if (kernel->kernel) PetscCall(SharedFits(kernel->kernel, kernel->shared, &fits));
+  if (!fits) {
+    kernel->kernel    = NULL;
+    kernel->direction = false;
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(AllowShared(kernel->kernel, kernel->shared));
   if (!kernel->blocks) {
     int processors;
 
     PetscCall(Multiprocessors(&processors));
-    PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&kernel->blocks, kernel->kernel, kernel->threads, kernel->shared));
+    PetscCall(Resident(kernel->kernel, kernel->threads, kernel->shared, &kernel->blocks));
     kernel->blocks *= processors;
   }
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -79,7 +79,7 @@ struct PointsPatchSums {
   const T                         *U;
   const int                        first, count; /* patches */
 
-  __device__ __forceinline__ PointsPatchSums(const PointsProductArguments<T> &p, const T *U) : p(p), U(U), first((int)blockIdx.x * S::PATCHES), count(min(S::PATCHES, p.patches.count - first)) { }
+  __device__ __forceinline__ PointsPatchSums(const PointsProductArguments<T> &p, const T *U, int block) : p(p), U(U), first(block * S::PATCHES), count(min(S::PATCHES, p.patches.count - first)) { }
 
   /* node: that of unknown 0 of the column, counted from the first one of the patch's first cell; sum[z] of unknown z */
   __device__ __forceinline__ void sums(int patch, const int node[3], T sum[S::ROOM]) const
@@ -138,8 +138,8 @@ struct PointsPatchBlock {
   const int                        first, count; /* patches */
   PointsBlock<S, false, T>         block;
 
-  __device__ __forceinline__ PointsPatchBlock(const PointsArguments<T> &arg, const PointsProductArguments<T> &p, T *shared) :
-    arg(arg), p(p), first((int)blockIdx.x * S::PATCHES), count(min(S::PATCHES, p.patches.count - first)), block(arg, shared, points_corners * count)
+  __device__ __forceinline__ PointsPatchBlock(const PointsArguments<T> &arg, const PointsProductArguments<T> &p, T *shared, int block) :
+    arg(arg), p(p), first(block * S::PATCHES), count(min(S::PATCHES, p.patches.count - first)), block(arg, shared, points_corners * count)
   {
   }
 
@@ -190,21 +190,68 @@ template <typename S, typename T>
 static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsProductKernel(const __grid_constant__ PointsArguments<T> arg, const __grid_constant__ PointsProductArguments<T> p)
 {
   extern __shared__ double shared_memory[];
-  PointsPatchBlock<S, T>   block(arg, p, (T *)shared_memory);
+  PointsPatchBlock<S, T>   block(arg, p, (T *)shared_memory, (int)blockIdx.x);
 
   block.product();
-  PointsPatchSums<S, T>(p, (const T *)shared_memory).store();
+  PointsPatchSums<S, T>(p, (const T *)shared_memory, (int)blockIdx.x).store();
+}
+
+/* the same with global memory in the place of shared memory: patches of a block of threads one after another */
+template <typename S, typename T>
+static __global__ void __launch_bounds__(S::THREADS, S::BLOCKS) PointsProductRoomKernel(const __grid_constant__ PointsArguments<T> arg, const __grid_constant__ PointsProductArguments<T> p)
+{
+  T *const memory = p.room.numbers + blockIdx.x * (size_t)S::SHARED;
+
+  for (int block = (int)blockIdx.x; block * S::PATCHES < p.patches.count; block += (int)gridDim.x) {
+    PointsPatchBlock<S, T>(arg, p, memory, block).product();
+    PointsPatchSums<S, T>(p, memory, block).store();
+    __syncthreads();
+  }
 }
 
 template <typename S, typename T>
-static PetscErrorCode PointsProductLaunch(const PointsArguments<T> &arg, const PointsProductArguments<T> &p, cudaStream_t stream)
-{
-  const size_t shared = (size_t)S::SHARED * sizeof(T);
+struct PointsProductOf {
+  static constexpr size_t SHARED = (size_t)S::SHARED * sizeof(T);
 
+  static PetscErrorCode allow(PoolMemory *memory, PointsRoom<T> *room)
+  {
+    bool fits;
+
+    PetscFunctionBegin;
+    PetscCall(SharedFits(PointsProductKernel<S, T>, SHARED, &fits));
+    if (fits) PetscCall(AllowShared(PointsProductKernel<S, T>, SHARED));
+    else if (!room->blocks) {
+      PetscCall(Multiprocessors(&room->blocks));
+      PetscCall(memory->borrow((size_t)room->blocks * S::SHARED, &room->numbers));
+    }
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+  static PetscErrorCode launch(const PointsArguments<T> &arg, const PointsProductArguments<T> &p, cudaStream_t stream)
+  {
+    const int blocks = (p.patches.count + S::PATCHES - 1) / S::PATCHES;
+
+    PetscFunctionBegin;
+    if constexpr (SHARED > shared_least) {
+      if (p.room.blocks) PointsProductRoomKernel<S, T><<<(unsigned)PetscMin(blocks, p.room.blocks), S::THREADS, 0, stream>>>(arg, p);
+      else PointsProductKernel<S, T><<<(unsigned)blocks, S::THREADS, SHARED, stream>>>(arg, p);
+    } else PointsProductKernel<S, T><<<(unsigned)blocks, S::THREADS, SHARED, stream>>>(arg, p);
+    PetscCallCUDA(cudaGetLastError());
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
+};
+
+template <typename T>
+PetscErrorCode PointsProductsAllow(PetscInt degree, PoolMemory *memory, PointsRoom<T> *room)
+{
   PetscFunctionBegin;
-  PetscCall(AllowShared(PointsProductKernel<S, T>, shared));
-  PointsProductKernel<S, T><<<(unsigned)((p.patches.count + S::PATCHES - 1) / S::PATCHES), S::THREADS, shared, stream>>>(arg, p);
-  PetscCallCUDA(cudaGetLastError());
+  PetscCall((ForDegree<1, PATCHFD_FIT_RESIDUAL_DEGREES>(degree, [&](auto k) {
+    constexpr int K = decltype(k)::value;
+
+    PetscFunctionBegin;
+    PetscCall((PointsProductOf<PointsProductShape<T, K, true>, T>::allow(memory, room)));
+    PetscCall((PointsProductOf<PointsProductShape<T, K, false>, T>::allow(memory, room)));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  })));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,8 +263,8 @@ PetscErrorCode PointsProducts(PetscInt degree, bool inner, const PointsArguments
     constexpr int K = decltype(k)::value;
 
     PetscFunctionBegin;
-    if (inner) PetscCall((PointsProductLaunch<PointsProductShape<T, K, true>>(arg, p, stream)));
-    else PetscCall((PointsProductLaunch<PointsProductShape<T, K, false>>(arg, p, stream)));
+    if (inner) PetscCall((PointsProductOf<PointsProductShape<T, K, true>, T>::launch(arg, p, stream)));
+    else PetscCall((PointsProductOf<PointsProductShape<T, K, false>, T>::launch(arg, p, stream)));
     PetscFunctionReturn(PETSC_SUCCESS);
   })));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -2,8 +2,7 @@
   Recordings as CUDA graphs.  A V-cycle is some hundred launches, most of them on coarse levels, where a kernel takes no longer than
   its launch; replayed as a graph they follow each other without the host.
 
-  A loop is a graph with one node, whose body is what was recorded, repeated until a kernel in it says stop; where CUDA has no such nodes (before 12.4, library
-  or driver) a replay begins the body a few times, and kernels do nothing once they should have stopped.
+  A loop is a graph with one node, whose body is what was recorded, repeated until a kernel in it says stop.
 
   PETSc's own stream is CUDA's default stream, which cannot be captured: while recording, a device context with a stream of its own is
   the current one.
@@ -13,14 +12,11 @@
 namespace patchfd
 {
 
-static constexpr int LOOP_TIMES = 8; /* begins of a body in a replay, without loops in graphs */
-
 struct Record {
   PetscDeviceContext context, outer;
   cudaStream_t       stream; /* of the context */
   cudaGraph_t        loop;   /* around what is recorded, or NULL */
   cudaGraphExec_t    graph;
-  int                times; /* begins in a replay */
   PetscLogDouble     flops;
 };
 
@@ -57,34 +53,23 @@ static PetscErrorCode Capture(Record *r)
 /* the same into the body of a loop; *condition is what the kernels in it set to zero to stop */
 static PetscErrorCode CaptureLoop(Record *r, LoopCondition *condition)
 {
-  PetscFunctionBegin;
-  *condition = 0;
-  r->times   = LOOP_TIMES;
-#if CUDART_VERSION >= 12040
-  int                 driver;
   cudaGraphNode_t     node;
   cudaGraphNodeParams loop = {};
 
-  PetscCallCUDA(cudaDriverGetVersion(&driver));
-  if (driver >= 12040) {
-    PetscCallCUDA(cudaGraphCreate(&r->loop, 0));
-    PetscCallCUDA(cudaGraphConditionalHandleCreate(condition, r->loop, 1, cudaGraphCondAssignDefault));
-    loop.type               = cudaGraphNodeTypeConditional;
-    loop.conditional.handle = *condition;
-    loop.conditional.type   = cudaGraphCondTypeWhile;
-    loop.conditional.size   = 1;
-  #if CUDART_VERSION >= 13000
-    PetscCallCUDA(cudaGraphAddNode(&node, r->loop, NULL, NULL, 0, &loop));
-  #else
-    PetscCallCUDA(cudaGraphAddNode(&node, r->loop, NULL, 0, &loop));
-  #endif
-    r->times = 1;
-    PetscCall(Open(r));
-    PetscCallCUDA(cudaStreamBeginCaptureToGraph(r->stream, loop.conditional.phGraph_out[0], NULL, NULL, 0, cudaStreamCaptureModeThreadLocal));
-    PetscFunctionReturn(PETSC_SUCCESS);
-  }
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaGraphCreate(&r->loop, 0));
+  PetscCallCUDA(cudaGraphConditionalHandleCreate(condition, r->loop, 1, cudaGraphCondAssignDefault));
+  loop.type               = cudaGraphNodeTypeConditional;
+  loop.conditional.handle = *condition;
+  loop.conditional.type   = cudaGraphCondTypeWhile;
+  loop.conditional.size   = 1;
+#if CUDART_VERSION >= 13000
+  PetscCallCUDA(cudaGraphAddNode(&node, r->loop, NULL, NULL, 0, &loop));
+#else
+  PetscCallCUDA(cudaGraphAddNode(&node, r->loop, NULL, 0, &loop));
 #endif
-  PetscCall(Capture(r));
+  PetscCall(Open(r));
+  PetscCallCUDA(cudaStreamBeginCaptureToGraph(r->stream, loop.conditional.phGraph_out[0], NULL, NULL, 0, cudaStreamCaptureModeThreadLocal));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -97,8 +82,7 @@ static PetscErrorCode Begin(F capture, void **record)
   PetscFunctionBegin;
   *record = NULL;
   PetscCall(PetscNew(&r));
-  r->times = 1;
-  ierr     = capture(r);
+  ierr = capture(r);
   if (ierr) {
     PetscCall(Close(r));
     PetscCall(RecordDestroy((void **)&r));
@@ -124,7 +108,7 @@ static PetscErrorCode LaunchRecord(const Record *r)
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
-  for (int i = 0; i < r->times; i++) PetscCallCUDA(cudaGraphLaunch(r->graph, stream));
+  PetscCallCUDA(cudaGraphLaunch(r->graph, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -158,7 +142,7 @@ PetscErrorCode RecordReplay(void *record)
 
   PetscFunctionBegin;
   PetscCall(LaunchRecord(r));
-  PetscCall(PetscLogGpuFlops(r->flops * r->times));
+  PetscCall(PetscLogGpuFlops(r->flops));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -76,6 +76,7 @@ static PetscErrorCode CreateFast(const PatchFDLocalDesc *desc, bool equal, Smoot
     if (d && (e[d]->n + 1) / 2 != K && !(d == 2 && point)) PetscFunctionReturn(PETSC_SUCCESS);
     if (d < 2) K = (int)(e[d]->n + 1) / 2;
   }
+  if (!point && !GridFits((pd[1]->npatch + 1) / 2, (pd[2]->npatch + 1) / 2)) PetscFunctionReturn(PETSC_SUCCESS);
   if (equal) PetscCall(point ? SmootherPlaneCreate<T>(K, e, fast) : SmootherVolumeCreate<T>(K, e, fast));
   else if (!point) PetscCall(SmootherPlaceRowCreate<T>(K, pd, run, fast));
   if (equal && *fast && (*fast)->pairs) {

@@ -187,7 +187,7 @@ struct Stencil {
   StencilPlace<T> *place[3];
   Layout           l;
   Range            read;
-  int              multiprocessors;
+  int              multiprocessors, resident[2][33]; /* resident: blocks of one parity of rows, of both, that a multiprocessor holds, by their warps */
 
   PetscErrorCode create(const PatchFDLocalDesc *, const int ones[3][2], bool *exists); /* ones: the patches of one unknown in each direction */
   PetscInt       colors(PetscInt n, const PatchFDColor colors[], const PatchFDRange patches) const; /* so many of these colours can be taken at once: 4, 2, 1, or 0 for none */
@@ -196,6 +196,7 @@ struct Stencil {
 
 private:
   PetscErrorCode upload(const PatchFDPatches *, int d);
+  PetscErrorCode occupancy();
   void           nodes(int d, const PatchFDRange patches, const PetscInt color[3], int *lo, int *hi, int *base) const;
 };
 

@@ -316,8 +316,9 @@ PetscErrorCode AnyPatches<T>::upload(const PatchFDPatches *pd, int d)
 template <typename T>
 PetscErrorCode AnyPatches<T>::create(const PatchFDLocalDesc *desc)
 {
-  int  c[3], volume = 1, area = 0;
-  bool one = true; /* have all patches one unknown? */
+  int    c[3], volume = 1, area = 0;
+  bool   one = true; /* have all patches one unknown? */
+  size_t limit;
 
   PetscFunctionBegin;
   data.l    = Layout(desc->field->box);
@@ -337,7 +338,8 @@ PetscErrorCode AnyPatches<T>::create(const PatchFDLocalDesc *desc)
   data.a = volume;
   data.b = volume / c[0] * (int)n[0];
   if (!one) PetscCall(data.team.create((int)(n[0] * n[1] * n[2]), (size_t)(data.a + data.b + PetscMax(data.b, 5 * area))));
-  if (!one && (data.team.global || 2 * data.team.shared > shared_limit)) data.team.threads = any_threads;
+  PetscCall(SharedLimit(&limit));
+  if (!one && (data.team.global || 2 * data.team.shared > limit)) data.team.threads = any_threads;
   PetscCall(AllowShared(PatchKernel<T, false>, data.team.shared));
   PetscCall(AllowShared(PatchKernel<T, true>, data.team.shared));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -106,11 +106,9 @@ struct MmaHalf<float> {
   }
   static __device__ __forceinline__ void add(float c[2][2], const unsigned a[2][2], const unsigned b[2])
   {
-#if __CUDA_ARCH__ >= 800
     asm volatile("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0][0]), "+f"(c[0][1]), "+f"(c[1][0]), "+f"(c[1][1])
                  : "r"(a[0][0]), "r"(a[1][0]), "r"(a[0][1]), "r"(a[1][1]), "r"(b[0]), "r"(b[1]));
-#endif
   }
   __device__ __forceinline__ void apply(float a[2][2]) const
   {

@@ -395,10 +395,10 @@ struct PlaceOrder {
   }
 
   /* for patches of at most n[] unknowns in the directions of the mesh, in this order of directions */
-  void places(const int n[3], const int order[3])
+  void places(const int n[3], const int order[3], size_t limit)
   {
     for (int d = 0; d < 3; d++) dir[d] = order[d];
-    places(n[dir[0]], n[dir[1]], n[dir[2]]);
+    places(n[dir[0]], n[dir[1]], n[dir[2]], limit);
   }
 
 private:
@@ -407,7 +407,7 @@ private:
   /* of faces, for which the largest patches leave no room to pad */
   static int facepad(int m) { return W::N > 24 && !FLAT ? m | 1 : pad(m); }
 
-  void places(int nx, int ny, int nz)
+  void places(int nx, int ny, int nz, size_t limit)
   {
     /* rows of about 32 nodes; in 2D, where there is less to do for each, of 64, the bits of a mask */
     patches = W::TILES && W::N > 8 && !FLAT ? 1 : PetscMin(PLACE_ROW, PetscMax(1, (FLAT ? 64 : 32) / (nx + 1)));
@@ -433,7 +433,7 @@ private:
     bytes_residual  = (size_t)(data.closure[2] + nz) * data.rows * data.frow * sizeof(T);
     /* a warp has two tiles in a stage, or three of a block that has a multiprocessor for itself; a thread a line, or a few */
     if (W::TILES) {
-      const int tiles = (lines + 15) / 16, most = 2 * bytes > shared_limit ? W::THREADS / 32 : PLACE_WARPS, two = (tiles + 1) / 2;
+      const int tiles = (lines + 15) / 16, most = 2 * bytes > limit ? W::THREADS / 32 : PLACE_WARPS, two = (tiles + 1) / 2;
 
       threads = 32 * (two <= most ? PetscMax(2, two) : most > PLACE_WARPS ? (tiles + 2) / 3 : most);
     } else threads = PetscMax(64, RoundUp((lines + rounds - 1) / rounds, 32));
@@ -445,14 +445,15 @@ struct PlaceSmootherBlocks : PlaceSmoother {
   using T = typename W::REAL;
   PlaceOrder<W, FLAT> order, turned; /* turned: the first two directions of the mesh in place of each other, for patches of which there are few in x */
   PlanMemory          memory;
+  size_t              limit; /* bytes of shared memory of a block of threads */
 
   /* for patches of at most n[] unknowns in the directions of the mesh */
-  PlaceSmootherBlocks(const int n[3])
+  PlaceSmootherBlocks(const int n[3], size_t limit) : limit(limit)
   {
     static constexpr int dir[2][3] = {{0, FLAT ? 2 : 1, FLAT ? 1 : 2}, {1, FLAT ? 2 : 0, FLAT ? 0 : 2}};
 
-    order.places(n, dir[0]);
-    turned.places(n, dir[1]);
+    order.places(n, dir[0], limit);
+    turned.places(n, dir[1], limit);
   }
 
   /* do the patches fit shared memory, and has the code been compiled for a GPU with these instructions? */
@@ -462,7 +463,7 @@ struct PlaceSmootherBlocks : PlaceSmoother {
 
     PetscFunctionBegin;
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, PlaceKernel<W, true, FLAT>));
-    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= W::ARCH && PetscMax(order.bytes, turned.bytes) + sizeof(PlaceRow) <= shared_limit;
+    *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= W::ARCH && PetscMax(order.bytes, turned.bytes) + sizeof(PlaceRow) <= limit;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
@@ -497,7 +498,7 @@ struct PlaceSmootherBlocks : PlaceSmoother {
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
-  bool           residuals() const override { return order.bytes_residual + sizeof(PlaceRow) <= shared_limit; }
+  bool           residuals() const override { return order.bytes_residual + sizeof(PlaceRow) <= limit; }
   PetscErrorCode residual(const PatchShell &s, const void *x, const void *b, void *r, cudaStream_t stream) override
   {
     const PlaceShell shell(s, order.patches, order.dir);
@@ -562,10 +563,13 @@ private:
 template <class W, bool FLAT>
 static PetscErrorCode PlaceSmootherNew(const PatchFDLocalDesc *desc, const int n[3], PlaceSmoother **place)
 {
-  const PlaceSmootherBlocks<W, FLAT> sized(n);
-  bool                               supported;
+  bool   supported;
+  size_t limit;
 
   PetscFunctionBegin;
+  PetscCall(SharedLimit(&limit));
+  const PlaceSmootherBlocks<W, FLAT> sized(n, limit);
+
   PetscCall(sized.supported(&supported));
   if (!supported) PetscFunctionReturn(PETSC_SUCCESS);
   PlaceSmootherBlocks<W, FLAT> *p = new PlaceSmootherBlocks<W, FLAT>(sized);

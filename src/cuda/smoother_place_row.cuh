@@ -504,7 +504,7 @@ template <typename T, int K, int E>
 struct PlaceRowLauncher {
   using Shape = PlaceRowShape<T, K, E>;
   PlaceRows<T> rows = {};
-  int          multiprocessors;
+  int          multiprocessors, warps = Shape::WARPS; /* warps: of a block, at most */
 
   PetscErrorCode create(const PatchFDPatches *const pd[3], const int run[2], PlanMemory *memory)
   {
@@ -528,13 +528,19 @@ struct PlaceRowLauncher {
       PetscCall((upload<RowNumbers<T, N>>(pd[d], 0, (int)pd[d]->npatch, N, memory, &rows.numbers[d])));
     }
     PetscCall(Multiprocessors(&multiprocessors));
-    PetscCall(AllowShared(PlaceRowKernel<T, K, E>, Shape::bytes(Shape::WARPS)));
+    for (; warps > 2; warps--) { /* so many has a row at least that is long enough */
+      bool fits;
+
+      PetscCall(SharedFits(PlaceRowKernel<T, K, E>, Shape::bytes(warps), &fits));
+      if (fits) break;
+    }
+    PetscCall(AllowShared(PlaceRowKernel<T, K, E>, Shape::bytes(warps)));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 
   PetscErrorCode run(const RowGeometry &rg, const PatchShell &shell, void *x, const void *b, cudaStream_t stream) const
   {
-    const dim3 threads(32, rg.warps((int)shell.size(), Row<T, K, E>::P, multiprocessors * Shape::BLOCKS * Shape::WARPS, Shape::WARPS));
+    const dim3 threads(32, rg.warps((int)shell.size(), Row<T, K, E>::P, multiprocessors * Shape::BLOCKS * Shape::WARPS, warps));
 
     PetscFunctionBegin;
     PlaceRowKernel<T, K, E><<<(unsigned)shell.size(), threads, Shape::bytes(threads.y), stream>>>(rows, rg, shell, (T *)x, (const T *)b);

@@ -234,6 +234,31 @@ static bool Alike(const PatchFDPatches *pd, const int p[2])
   return pd->cls[p[0]] == pd->cls[p[1] - 1] && e->MI[0] == e->MI[2] && e->AI[0] == e->AI[2];
 }
 
+/* a row has to fit a block, by place one with the registers that this takes, and to be worth one */
+static constexpr int longest_row = 1022, longest_row_place = 510, shortest_row = 16;
+/* threads of a block that has so many nodes of a row */
+static int RowThreads(int length)
+{
+  return RoundUp(length + 2, 32);
+}
+
+/* of the blocks that rows of the run may take */
+template <typename T>
+PetscErrorCode Stencil<T>::occupancy()
+{
+  const auto   one = byplace ? StencilKernel<T, false, true> : StencilKernel<T, false, false>, both = byplace ? StencilKernel<T, true, true> : StencilKernel<T, true, false>;
+  const size_t bytes   = (byplace ? 2 : 1) * sizeof(T); /* of shared memory, a thread */
+  const int    most    = RowThreads(PetscMin(run[0][1] - run[0][0] + 2, byplace ? longest_row_place : longest_row));
+
+  PetscFunctionBegin;
+  PetscCall(Multiprocessors(&multiprocessors));
+  for (int threads = 32; threads <= most; threads += 32) {
+    PetscCall(Resident(one, threads, threads * bytes, &resident[0][threads / 32]));
+    PetscCall(Resident(both, threads, threads * bytes, &resident[1][threads / 32]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 template <typename T>
 PetscErrorCode Stencil<T>::create(const PatchFDLocalDesc *desc, const int ones[3][2], bool *exists)
 {
@@ -259,14 +284,14 @@ PetscErrorCode Stencil<T>::create(const PatchFDLocalDesc *desc, const int ones[3
     D += e->lambda[0];
     if (byplace) PetscCall(upload(pd, d));
   }
-  if (D == 0 && !byplace) PetscFunctionReturn(PETSC_SUCCESS);
+  if ((D == 0 && !byplace) || !GridFits((run[0][1] - run[0][0]) / (longest_row_place / 2) + 1)) PetscFunctionReturn(PETSC_SUCCESS);
   scale = byplace ? 1 : S / D;
   l     = Layout(desc->field->box);
   read  = Range(desc->field->read);
   for (int i = 0; i < 2; i++)
     for (int j = 0; j < 2; j++)
       for (int k = 0; k < 2; k++) w[i][j][k] = (T)(A[0][i] * M[1][j] * M[2][k] + M[0][i] * (A[1][j] * M[2][k] + M[1][j] * A[2][k]));
-  PetscCall(Multiprocessors(&multiprocessors));
+  PetscCall(occupancy());
   *exists = true;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -304,8 +329,6 @@ void Stencil<T>::nodes(int d, const PatchFDRange patches, const PetscInt color[3
   *base = *lo - PetscAbs(*lo - first[d] - (int)color[d]) % 2;
 }
 
-/* a row has to fit a block, by place one with the registers that this takes, and to be worth one */
-static constexpr int longest_row = 1022, longest_row_place = 510, shortest_row = 16;
 /* four colours at once pay if each multiprocessor has so many blocks with so many pairs of rows: each costs a cut.  For two long pieces do not pay */
 static constexpr int many_blocks = 8, fewest_pairs = 8, most_pairs = 16;
 /*
@@ -317,11 +340,12 @@ static int Pieces(int resident, int blocks, int pairs, int fewest, int most)
   long long best = 0;
   int       pieces = 1;
 
+  while (!GridFits((pairs + most - 1) / most)) most *= 2;
   for (int length = PetscMin(fewest, pairs); length <= PetscMin(most, pairs); length++) {
     const int       n    = (pairs + length - 1) / length;
     const long long cost = ((long long)blocks * n + resident - 1) / resident * (length + 3);
 
-    if (best && cost >= best) continue;
+    if (!GridFits(n) || (best && cost >= best)) continue;
     best   = cost;
     pieces = n;
   }
@@ -347,7 +371,7 @@ template <typename T>
 PetscErrorCode Stencil<T>::apply(PetscInt n, const PetscInt color[3], const PatchFDRange patches, PetscReal omega, void *x, const void *b, cudaStream_t stream) const
 {
   StencilPass<T> p;
-  int            lo[3], hi[3], base[3], resident;
+  int            lo[3], hi[3], base[3];
 
   PetscFunctionBegin;
   for (int d = 0; d < 3; d++) nodes(d, patches, color, &lo[d], &hi[d], &base[d]);
@@ -360,14 +384,11 @@ PetscErrorCode Stencil<T>::apply(PetscInt n, const PetscInt color[3], const Patc
   const int segments = row <= longest ? 1 : (row + longest / 2 - 1) / (longest / 2), length = RoundUp((row + segments - 1) / segments, 2);
   const size_t bytes = (byplace ? 2 : 1) * sizeof(T); /* of shared memory, a thread */
   const auto   one = byplace ? StencilKernel<T, false, true> : StencilKernel<T, false, false>, both = byplace ? StencilKernel<T, true, true> : StencilKernel<T, true, false>;
-  auto         threads = [](int length) { return RoundUp(length + 2, 32); };
   auto         launch  = [&](auto kernel, const StencilPass<T> &q, int ny, int nx) {
-    kernel<<<dim3(planes, ny, nx), threads(q.length[0]), threads(q.length[0]) * bytes, stream>>>(q, (T *)x, (const T *)b);
+    kernel<<<dim3(planes, ny, nx), RowThreads(q.length[0]), RowThreads(q.length[0]) * bytes, stream>>>(q, (T *)x, (const T *)b);
   };
 
-  PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, n == 4 ? both : one, threads(length), threads(length) * bytes));
-
-  const int pieces = Pieces(resident * multiprocessors, planes * segments, pairs, n == 4 ? fewest_pairs : 1, n == 4 ? pairs : most_pairs);
+  const int pieces = Pieces(resident[n == 4][RowThreads(length) / 32] * multiprocessors, planes * segments, pairs, n == 4 ? fewest_pairs : 1, n == 4 ? pairs : most_pairs);
 
   for (int i = 0; i < 8; i++) p.w[i / 4][i / 2 % 2][i % 2] = w[i / 4][i / 2 % 2][i % 2];
   p.factor = (T)(omega * scale);

@@ -504,11 +504,19 @@ PetscErrorCode StokesFastCreate(const StokesForm *form, StokesFast **fast)
 {
   PetscFunctionBegin;
   PetscCall((ForDegree<1, stokes_fast_degrees>(form->degree, [&](auto degree) {
-    StokesDegree<T, degree, DIM> *p = new StokesDegree<T, degree, DIM>();
+    StokesDegree<T, degree, DIM> *p;
+    bool                          fits;
 
     PetscFunctionBegin;
+    PetscCall(SharedFits(StokesDegree<T, degree, DIM>::kernel(), StokesDegree<T, degree, DIM>::S::SHARED, &fits));
+    if (!fits) PetscFunctionReturn(PETSC_SUCCESS);
+    p     = new StokesDegree<T, degree, DIM>();
     *fast = p;
     PetscCall(p->create(form));
+    if (GridFits(p->grid.y, p->grid.z)) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(p->destroy());
+    delete p;
+    *fast = NULL;
     PetscFunctionReturn(PETSC_SUCCESS);
   })));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -359,7 +359,7 @@ struct TermsPlan {
   int            phases;
   PetscInt       n[3]; /* largest patch */
   TermsFlops     flops; /* of the generic kernel, for the largest patch */
-  bool           whole = true; /* do all inverses consist of one block? */
+  bool           whole = true, byrows = false; /* do all inverses consist of one block; has a block of threads room for a patch, to multiply rows of them? */
   PlanMemory     memory;
 
   PetscErrorCode create(const PatchFDLocalDesc *);
@@ -536,8 +536,9 @@ PetscErrorCode TermsPlan<T>::create(const PatchFDLocalDesc *desc)
   if (!dense) flops.solve = (PetscLogDouble)size * (4.0 * (PetscLogDouble)(n[0] + n[1] + n[2]) + 3);
   work = PetscMax(2 * (size_t)data.slab + (size_t)(data.d[0].nmatrix + data.d[2].nmatrix) * (size_t)data.inner, size);
   PetscCall(data.team.create((int)size, (size_t)data.inner + work, dense && whole ? PetscMin(512, RoundUp(4 * (int)size, 32)) : 0));
-  PetscCall(AllowShared(TermsKernel<T>, shared_limit)); /* not what this plan needs: others may need more */
-  PetscCall(AllowShared(TermsRowsKernel<T>, shared_limit));
+  PetscCall(AllowShared(TermsKernel<T>, data.team.shared));
+  if (dense && whole) PetscCall(SharedFits(TermsRowsKernel<T>, size * sizeof(T), &byrows));
+  if (byrows) PetscCall(AllowShared(TermsRowsKernel<T>, size * sizeof(T)));
   form.create(desc);
   if (form.K) PetscCall(TermsFastCreate<T>(form, desc, &fast));
   if (!fast) form.K = 0;
@@ -582,12 +583,12 @@ template <typename T>
 PetscErrorCode TermsPlan<T>::applyGeneric(const ColorPatches &g, PatchFDPatchOp op, PetscReal omega, bool zero, T *x, const T *b, T *r, cudaStream_t stream) const
 {
   const T     *from = op == PATCHFD_OP_SOLVE ? r : b;
-  const int    rows = rows_warps * rows_each;
+  const int    each = rows_warps * rows_each;
   const size_t size = (size_t)(n[0] * n[1] * n[2]), items = g.items(), few = 1024; /* patches: more of them fill a GPU with a block each; where the one gets quicker than the other has not been measured */
 
   PetscFunctionBegin;
-  if (data.inverse && whole && (zero || op == PATCHFD_OP_SOLVE) && op != PATCHFD_OP_RESIDUAL && from != x && items <= few && size * sizeof(T) <= shared_limit) {
-    TermsRowsKernel<T><<<dim3((unsigned)((size + rows - 1) / rows), (unsigned)items), 32 * rows_warps, size * sizeof(T), stream>>>(data, g, (T)omega, zero ? T(0) : T(1), from, x);
+  if (byrows && (zero || op == PATCHFD_OP_SOLVE) && op != PATCHFD_OP_RESIDUAL && from != x && items <= few) {
+    TermsRowsKernel<T><<<dim3((unsigned)((size + each - 1) / each), (unsigned)items), 32 * rows_warps, size * sizeof(T), stream>>>(data, g, (T)omega, zero ? T(0) : T(1), from, x);
     PetscCallCUDA(cudaGetLastError());
     PetscFunctionReturn(PETSC_SUCCESS);
   }

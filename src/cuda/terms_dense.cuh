@@ -114,7 +114,6 @@ struct TermsProduct<PATCHFD_PRECISION_BF16> {
   static __device__ __forceinline__ Number operand(Number a) { return a; }
   static __device__ __forceinline__ void   multiply(Number c[4], const Store a[8], const Number b[4])
   {
-#if __CUDA_ARCH__ >= 800
     const unsigned      *au    = (const unsigned *)a;
     const __nv_bfloat162 pair[2] = {__floats2bfloat162_rn(b[0], b[1]), __floats2bfloat162_rn(b[2], b[3])};
     const unsigned      *bu    = (const unsigned *)pair;
@@ -122,7 +121,6 @@ struct TermsProduct<PATCHFD_PRECISION_BF16> {
     asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
                  : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
                  : "r"(au[0]), "r"(au[1]), "r"(au[2]), "r"(au[3]), "r"(bu[0]), "r"(bu[1]));
-#endif
   }
 };
 
@@ -343,7 +341,7 @@ struct TermsDenseBlocks : TermsDense<T> {
   typename P::Store *pieces = NULL;
   PlanMemory         memory;
 
-  /* has the kernel been compiled for a GPU with these instructions? */
+  /* has the kernel been compiled for a GPU with these instructions, and does a block of threads fit? */
   static PetscErrorCode supported(bool *yes)
   {
     cudaFuncAttributes attributes;
@@ -351,6 +349,7 @@ struct TermsDenseBlocks : TermsDense<T> {
     PetscFunctionBegin;
     PetscCallCUDA(cudaFuncGetAttributes(&attributes, TermsDenseKernel<T, P, K, DIM>));
     *yes = PetscMin(attributes.binaryVersion, attributes.ptxVersion) >= P::GPU;
+    if (*yes) PetscCall(SharedFits(TermsDenseKernel<T, P, K, DIM>, F::SIZE * sizeof(typename P::Number), yes));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscErrorCode create(const PatchFDDense *inverse)

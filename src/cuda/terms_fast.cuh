@@ -573,6 +573,8 @@ struct TermsDegree : TermsFast {
     const bool diagonalize = desc->kind == PATCHFD_LOCAL_FD;
 
     PetscFunctionBegin;
+    PetscCall(SharedFits(TermsResidualKernel<T, K, DIM>, F::PATCHES * F::SIZE * sizeof(T), supported));
+    if (!*supported) PetscFunctionReturn(PETSC_SUCCESS);
     countFlops(diagonalize);
     for (int d = 0; d < 3; d++)
       for (int e = 0; e < 2; e++) m.edge[d][e] = (int)form.edge[d][e];

@@ -37,14 +37,16 @@ PetscErrorCode TermsOperator<T>::create(const PatchFDOperatorDesc *desc, void **
   for (PetscInt f = 0; f < desc->nfield; f++) p->size = PetscMax(p->size, desc->field[f].y0 + PatchFDBoxSize(&desc->field[f].ybox));
   PetscCall(form.create(desc, &stokes));
   if (stokes) {
+    if (form.dim == 2) PetscCall((StokesFastCreate<T, 2>(&form, &p->fast)));
+    else PetscCall((StokesFastCreate<T, 3>(&form, &p->fast)));
+  }
+  if (p->fast) {
     PetscLogDouble cells = 1, nodes = 1, n = form.degree + 1;
 
     for (int d = 0; d < form.dim; d++) {
       cells *= (PetscLogDouble)PetscMax(0, desc->cells[d][1] - desc->cells[d][0]);
       nodes *= n;
     }
-    if (form.dim == 2) PetscCall((StokesFastCreate<T, 2>(&form, &p->fast)));
-    else PetscCall((StokesFastCreate<T, 3>(&form, &p->fast)));
     /* lines of a component: stiffness and mass in its direction, penalties and masses in the others; gradient, divergence, masses of the pressure */
     p->flops = 2 * cells * nodes * (form.dim * (2 * (n + 2) + (form.dim - 1) * (2 * n + 10) + 2 * (n + 1)) + form.dim * n);
     PetscFunctionReturn(PETSC_SUCCESS);

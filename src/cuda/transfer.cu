@@ -129,6 +129,7 @@ static PetscErrorCode TransferFastChoose(const PatchFDTransferDesc *desc, PlanMe
   *name = equal ? "equal cells" : "cells by place: they are not equal";
   if (dim == 2) PetscCall((equal ? TransferFastCreate<T, 2, false> : TransferFastCreate<T, 2, true>)(desc, memory, fast));
   else PetscCall((equal ? TransferFastCreate<T, 3, false> : TransferFastCreate<T, 3, true>)(desc, memory, fast));
+  if (!*fast) *name = "any cells, by atomics: too many for the kernel for this degree";
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

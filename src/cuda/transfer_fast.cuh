@@ -421,6 +421,7 @@ struct TransferFastDegree : TransferFast {
     for (part.steps = 16; part.steps > 1 && (size_t)n[0] * n[1] * n[2] / part.steps < blocks;) part.steps /= 2;
     return part;
   }
+  bool fits() const { return GridFits(n[1], PetscMax(grid(prolonged).z, grid(restricted).z)); }
   dim3 grid(const TransferGeometry &part) const { return dim3(n[0], n[1], (n[2] + part.steps - 1) / part.steps); }
 
   PetscErrorCode prolong(const void *coarse, void *fine, cudaStream_t stream) const override
@@ -451,6 +452,10 @@ PetscErrorCode TransferFastCreate(const PatchFDTransferDesc *desc, PlanMemory *m
     TransferFastDegree<T, degree, DIM, PLACE> *p = new TransferFastDegree<T, degree, DIM, PLACE>(desc, multiprocessors);
 
     PetscFunctionBegin;
+    if (!p->fits()) {
+      delete p;
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
     *fast = p;
     PetscCall(p->upload(desc, memory));
     PetscCall(AllowShared(RestrictKernel<T, degree, DIM, PLACE>, p->shared));

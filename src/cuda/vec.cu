@@ -529,7 +529,10 @@ static PetscErrorCode ForChunks(PetscInt n, F pass)
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(NeedBuffers());
-  for (PetscInt i = 0; i < n; i += CHUNK) PetscCall(pass(i, PetscMin((PetscInt)CHUNK, n - i), stream));
+  for (PetscInt i = 0, m; i < n; i += m) { /* not by CHUNK: that may be beyond the largest PetscInt */
+    m = PetscMin((PetscInt)CHUNK, n - i);
+    PetscCall(pass(i, m, stream));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -132,8 +132,7 @@ static PetscErrorCode KSPFusedCGGetSweep_FusedCG(KSP ksp, PetscBool *sweep)
 
   Iterations are recorded if nobody has to see each of them: without monitors and error histories, eigenvalue estimates and null spaces, and with
   `KSPConvergedDefault()` or `KSPConvergedSkip()` as the test. The matrix must be one that this library applies. A recording is a loop that stops by itself where
-  the test may say something, or after some hundred iterations; residual norms are kept for `KSPSetResidualHistory()`. With CUDA before 12.4, which has no
-  such loops, one iteration is recorded and replayed several times before the host looks; what is too much changes nothing.
+  the test may say something, or after some hundred iterations; residual norms are kept for `KSPSetResidualHistory()`.
 
   A recording ends, and a new one is made, when the matrix, the type of preconditioner or the solution's array changes.
 

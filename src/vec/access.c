@@ -36,6 +36,7 @@ PetscErrorCode PatchFDVecTypeGetKernels(VecType type, PatchFDKernels *kern)
   PetscCall(PetscStrcmp(type, VECSINGLECUDA, &singlecuda));
   PetscCall(PetscStrcmpAny(type, &cuda, VECCUDA, VECSEQCUDA, VECMPICUDA, ""));
   *kern = single ? &PatchFDKernelsHostFloat : (singlecuda ? CUDA_FLOAT_TABLE : (cuda ? CUDA_TABLE : &PatchFDKernelsHostDouble));
+  PetscCheck(*kern, PETSC_COMM_SELF, PETSC_ERR_SUP, "Vectors of type %s (-dm_vec_type) need a PETSc with CUDA, which this one is not", type);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
