@@ -367,7 +367,7 @@ PetscErrorCode Stencil<T>::apply(PetscInt n, const PetscInt color[3], const Patc
 
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&resident, n == 4 ? both : one, threads(length), threads(length) * bytes));
 
-  const int pieces = Pieces(resident * multiprocessors, planes * segments, pairs, n == 4 ? fewest_pairs : 1, n == 4 ? pairs : most_pairs);
+  const int pieces = Pieces(PetscMax(1, resident) * multiprocessors, planes * segments, pairs, n == 4 ? fewest_pairs : 1, n == 4 ? pairs : most_pairs);
 
   for (int i = 0; i < 8; i++) p.w[i / 4][i / 2 % 2][i % 2] = w[i / 4][i / 2 % 2][i % 2];
   p.factor = (T)(omega * scale);
