@@ -219,6 +219,7 @@ struct CG {
 };
 
 /* of any precision */
+PetscErrorCode HaloCheck(void); /* an error if an exchange has failed (halo.cu) */
 PetscErrorCode RecordBegin(void **);
 PetscErrorCode RecordBeginLoop(LoopCondition *, void **);
 PetscErrorCode RecordEnd(PetscBool, void **);

@@ -167,6 +167,7 @@ static PetscErrorCode LaunchRecord(const Record *r)
   cudaStream_t stream;
 
   PetscFunctionBegin;
+  PetscCall(HaloCheck());
   PetscCall(Stream(&stream));
   for (int i = 0; i < r->times; i++) PetscCallCUDA(cudaGraphLaunch(r->graph, stream));
   PetscFunctionReturn(PETSC_SUCCESS);
