@@ -175,6 +175,7 @@ test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) tutorials ## run all tests
 	  TESTSRCDIR=$(CURDIR) TESTDIR=$(TESTDIR) TESTLOGTAPFILE=$(TESTDIR)/test__tap.log TESTLOGERRFILE=$(TESTDIR)/test__err.log \
 	  pkgs="tests tutorials" CFLAGS='$(CFLAGS)' CUDAFLAGS='$(CUDAFLAGS)' PETSC_TEST_LIB='$(LINK_OBJECTS)' NO_RM=1 DIFF_NUMBERS=1 TIMEOUT=$(TIMEOUT) \
 	  test-tests test-tutorials | grep -v "^Using MAKEFLAGS"
+	-@config/testsource | tee $(TESTDIR)/source_tap.log
 	-@$(TESTENV) config/testplugin '$(MPIEXEC)' $(LIB) $(OUT)/bin/plugin | tee $(TESTDIR)/plugin_tap.log
 	-@$(TESTENV) config/testpython '$(MPIEXEC)' '$(PYTHON)' $(LIB) | tee $(TESTDIR)/python_tap.log
 	+-@$(TESTENV) PETSC_PYTHON='$(PYTHON)' BUILD=$(BUILD) $(PYTHON) config/testdocs | tee $(TESTDIR)/docs_tap.log
