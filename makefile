@@ -186,10 +186,11 @@ HARNESS_MAKE = $(TESTENV) $(MAKE) --no-print-directory --keep-going -f $(HARNESS
 test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) tutorials ## run all tests
 	@sed -n 's/^test-[a-z.]* := //p' $(TESTDIR)/testfiles | tr ' ' '\n' >$(TESTDIR)/expected
 	+-@$(HARNESS_MAKE) test-tests test-tutorials | grep -v "^Using MAKEFLAGS"
+	-@config/testsource | tee $(TESTDIR)/source_tap.log
 	-@$(TESTENV) config/testplugin '$(MPIEXEC)' $(LIB) $(OUT)/bin/plugin | tee $(TESTDIR)/plugin_tap.log
 	-@$(TESTENV) config/testpython '$(MPIEXEC)' '$(PYTHON)' $(LIB) | tee $(TESTDIR)/python_tap.log
 	+-@$(TESTENV) PETSC_PYTHON='$(PYTHON)' BUILD=$(BUILD) $(PYTHON) config/testdocs | tee $(TESTDIR)/docs_tap.log
-	@config/tally $(TESTDIR) test plugin python docs
+	@config/tally $(TESTDIR) test source plugin python docs
 
 # The harness finds tests by what they require, but not under their names, which it has only for those in PETSc's own folders.
 gputest: gentest ## run the tests that need a GPU

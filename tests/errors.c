@@ -255,6 +255,42 @@ static PetscErrorCode TestMemory(void)
   for (int i = 0; i < 256; i++) PetscCall(VecDestroy(&v[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+static PetscErrorCode SetOne(Vec v)
+{
+  PetscFunctionBegin;
+  PetscCall(VecSetType(v, VECSINGLECUDA));
+  PetscCall(VecSet(v, 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* with -root_device_context_stream_type nonblocking, which PETSc's own vectors in GPU memory do not stand: they would be read before they are written */
+static PetscErrorCode TestStream(void)
+{
+  const PetscInt cells[] = {4, 4, 4};
+  DM             dm;
+  Mat            A;
+  Vec            v, x, y;
+
+  PetscFunctionBeginUser;
+  PetscCall(VecCreate(PETSC_COMM_SELF, &v));
+  PetscCall(VecSetSizes(v, 10, 10));
+  FAILS("vectors on a stream that does not wait", SetOne(v), PETSC_ERR_SUP, "stream of type nonblocking", "default_with_barrier");
+  PetscCall(VecDestroy(&v));
+  PetscCall(DMBoxCreate(PETSC_COMM_SELF, 3, cells, 3, &dm));
+  PetscCall(DMSetVecType(dm, VECCUDA));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(DMCreateGlobalVector(dm, &x));
+  PetscCall(VecDuplicate(x, &y));
+  PetscCall(VecSet(x, 1));
+  FAILS("an operator on a stream that does not wait", MatMult(A, x, y), PETSC_ERR_SUP, "stream of type nonblocking", "default_with_barrier");
+  PetscCall(VecDestroy(&x));
+  PetscCall(VecDestroy(&y));
+  PetscCall(MatDestroy(&A));
+  PetscCall(DMDestroy(&dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 #endif
 
 /* loads and errors from nodal values, for a DMBOX with the operator poisson, two of its vectors and that of another mesh */
@@ -322,16 +358,18 @@ int main(int argc, char **argv)
   PC                 pc;
   KSPConvergedReason reason;
   PetscInt           first, end;
-  PetscBool          memory = PETSC_FALSE;
+  PetscBool          memory = PETSC_FALSE, stream = PETSC_FALSE;
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-memory", &memory, NULL));
+  PetscCall(PetscOptionsGetBool(NULL, NULL, "-stream", &stream, NULL));
 #if defined(PETSC_HAVE_CUDA)
   if (memory) PetscCall(TestMemory());
+  if (stream) PetscCall(TestStream());
 #endif
-  if (memory) return PetscFinalize();
+  if (memory || stream) return PetscFinalize();
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 2, &dm));
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
@@ -423,5 +461,10 @@ int main(int argc, char **argv)
      suffix: memory
      requires: cuda gpu
      args: -memory
+
+   test:
+     suffix: stream
+     requires: cuda gpu
+     args: -stream -root_device_context_stream_type {{nonblocking nonblocking_with_barrier}} -malloc_dump 0
 
 TEST*/

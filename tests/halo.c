@@ -2,6 +2,7 @@ static char help[] = "What ranks exchange.  -part\n\
   transports : the operator and V-cycles, applied several times, are the same for every -dm_box_halo that is given as -types\n\
   messages   : of a V-cycle, its smoothing steps and the operator, on 8 ranks, against what a rank has to send\n\
   faults     : messages from memory that MPI cannot read do no harm\n\
+  patience   : on GPUs, a rank that others wait for in vain\n\
   errors     : types that do not exist, or too late\n\n";
 
 #include <petscpatchfd.h>
@@ -69,11 +70,12 @@ static PetscErrorCode Iterate(Mat A, PC pc, Vec x, Vec y, PetscReal *size)
 static PetscErrorCode CheckTransports(void)
 {
   char     *type[4];
-  PetscInt  n = 4;
+  PetscInt  n = 4, cells = 8;
   Vec       first = NULL;
   PetscBool set;
 
   PetscFunctionBeginUser;
+  PetscCall(PetscOptionsGetInt(NULL, NULL, "-cells", &cells, NULL));
   PetscCall(PetscOptionsGetStringArray(NULL, NULL, "-types", type, &n, &set));
   for (PetscInt i = 0; i < (set ? n : 0); i++) {
     DM        dm;
@@ -83,7 +85,7 @@ static PetscErrorCode CheckTransports(void)
     PetscReal norm, size;
     PetscBool single;
 
-    PetscCall(CreateProblem(type[i], 8, 3, &dm, &A, &pc, &x, &y));
+    PetscCall(CreateProblem(type[i], cells, 3, &dm, &A, &pc, &x, &y));
     PetscCall(Iterate(A, pc, x, y, &size));
     if (!first) PetscCall(VecDuplicate(y, &first));
     if (i == 0) PetscCall(VecCopy(y, first));
@@ -180,6 +182,40 @@ static PetscErrorCode CheckFaults(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- patience ---- */
+
+/* only rank 0 takes part in the second exchange: it gets no numbers, and an error in the next one */
+static PetscErrorCode CheckPatience(void)
+{
+  DM             dm;
+  Mat            A;
+  PC             pc;
+  Vec            x, y;
+  PetscMPIInt    rank;
+  PetscErrorCode ierr;
+
+  PetscFunctionBeginUser;
+  PetscCallMPI(MPI_Comm_rank(PETSC_COMM_WORLD, &rank));
+  PatchFDHaloPatience = 1;
+  PetscCall(CreateProblem("peer", 4, 2, &dm, &A, &pc, &x, &y));
+  PetscCall(MatMult(A, x, y));
+  if (rank == 0) {
+    const PetscScalar *a;
+    PetscInt           n, numbers = 0;
+
+    PetscCall(MatMult(A, x, y));
+    PetscCall(VecGetLocalSize(y, &n));
+    PetscCall(VecGetArrayRead(y, &a));
+    for (PetscInt i = 0; i < n; i++) numbers += !PetscIsNanScalar(a[i]);
+    PetscCall(VecRestoreArrayRead(y, &a));
+    CATCH(ierr, MatMult(A, x, y));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "without the other rank: %s\n", numbers < n ? "not a number" : "NUMBERS"));
+    PetscCall(PetscPrintf(PETSC_COMM_SELF, "%s: %s\n", ierr == PETSC_ERR_LIB ? "ok" : "NO ERROR", lastmessage));
+  }
+  PetscCall(DestroyProblem(&dm, &A, &pc, &x, &y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- errors ---- */
 
 static PetscErrorCode CheckErrors(void)
@@ -218,7 +254,7 @@ static PetscErrorCode CheckErrors(void)
 int main(int argc, char **argv)
 {
   char      part[32] = "";
-  PetscBool is[4];
+  PetscBool is[5];
 
   PetscFunctionBeginUser;
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
@@ -228,10 +264,12 @@ int main(int argc, char **argv)
   PetscCall(PetscStrcmp(part, "messages", &is[1]));
   PetscCall(PetscStrcmp(part, "errors", &is[2]));
   PetscCall(PetscStrcmp(part, "faults", &is[3]));
+  PetscCall(PetscStrcmp(part, "patience", &is[4]));
   if (is[0]) PetscCall(CheckTransports());
   if (is[1]) PetscCall(CheckMessages());
   if (is[2]) PetscCall(CheckErrors());
   if (is[3]) PetscCall(CheckFaults());
+  if (is[4]) PetscCall(CheckPatience());
   PetscCall(PetscFinalize());
   return 0;
 }
@@ -272,5 +310,14 @@ int main(int argc, char **argv)
      test:
        suffix: cuda_graph
        args: -types peer,peer -pc_patchmg_graph {{0 1}} -dm_vec_type cuda
+     # more ghosts than the kernel that takes them out waits for itself
+     test:
+       suffix: cuda_large
+       args: -types host,peer -cells 24 -dm_vec_type cuda
+   test:
+     requires: cuda gpu
+     suffix: patience
+     nsize: 2
+     args: -part patience -dm_vec_type {{cuda singlecuda}} -malloc_dump 0 -use_gpu_aware_mpi 0
 
 TEST*/

@@ -38,7 +38,7 @@ struct BandOperatorPlan {
   bool              inside = true; /* are all free nodes inside of patches of every parity that has their cells?  Not those at the ends of lines */
   size_t            x0     = 0, y0 = 0, size = 0; /* where the field begins; nodes of y */
   PetscLogDouble    flops  = 0, color = 0; /* color: of the residual of one colour's patches */
-  PlanMemory        memory = {};
+  PlanMemory        memory;
 
   PetscErrorCode free()
   {

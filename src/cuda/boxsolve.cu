@@ -21,7 +21,7 @@ template <typename T>
 struct BoxSolvePlan {
   BoxLines<T> lines  = {};
   PatchFDBox  box    = {}; /* all nodes */
-  PlanMemory  memory = {};
+  PlanMemory  memory;
 
   PetscErrorCode free() { return memory.free(); }
 };
@@ -232,7 +232,7 @@ struct BoxStepsPlan {
   BoxModes<T> modes;
   BoxJoins<T> joins;
   int         nend, nkeep;
-  PlanMemory  memory = {};
+  PlanMemory  memory;
 
   PetscErrorCode free() { return memory.free(); }
 };
@@ -246,11 +246,26 @@ struct Factor {
   cublasOperation_t op;
 };
 
+/* the mode of PETSc's handle is whatever its last user left */
+struct HostScalars {
+  cublasHandle_t      handle;
+  cublasPointerMode_t before;
+
+  explicit HostScalars(cublasHandle_t handle) : handle(handle)
+  {
+    (void)cublasGetPointerMode(handle, &before);
+    (void)cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_HOST);
+  }
+  HostScalars(const HostScalars &) = delete;
+  ~HostScalars() { (void)cublasSetPointerMode(handle, before); }
+};
+
 /* C = A B */
 template <typename T>
 static cublasStatus_t Gemm(cublasHandle_t h, int m, int n, int k, Factor<T> A, Factor<T> B, T *C, int lead, long long stride, int batch)
 {
-  const T one = 1, zero = 0;
+  const T           one = 1, zero = 0;
+  const HostScalars host(h);
 
   if constexpr (sizeof(T) == 8) return cublasDgemmStridedBatched(h, A.op, B.op, m, n, k, &one, A.a, A.lead, A.stride, B.a, B.lead, B.stride, &zero, C, lead, stride, batch);
   else return cublasSgemmStridedBatched(h, A.op, B.op, m, n, k, &one, A.a, A.lead, A.stride, B.a, B.lead, B.stride, &zero, C, lead, stride, batch);
@@ -384,7 +399,7 @@ struct BoxSteps {
     const PatchFDBoxLine *l0 = &s->line[0], *l1 = &s->line[3 - s->last];
     BoxJoins<T>          &j   = p->joins;
     PatchFDCut            cut = *s->cut;
-    PlanMemory            set = {};
+    PlanMemory            set;
     double               *lambda0, *lambda1, *numbers, *R;
     cudaStream_t          stream;
 
@@ -406,7 +421,6 @@ struct BoxSteps {
     FactorKernel<T><<<(j.n + threads - 1) / threads, threads, 0, stream>>>(cut, p->modes.n0, (int)s->first, lambda0, lambda1, j, R);
     PetscCallCUDA(cudaGetLastError());
     PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(set.free());
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 

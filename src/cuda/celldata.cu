@@ -89,7 +89,6 @@ static PetscErrorCode Evaluate(const PatchFDCellValues *values, const PetscReal 
   }
   if (size) CellEvaluateKernel<<<CellBlocks(size), 256, 0, stream>>>(v, size, in, out);
   PetscCallCUDA(cudaGetLastError());
-  PetscCall(memory.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -217,10 +217,10 @@ PetscErrorCode CG<T>::create(PetscCount n, void **plan)
   PetscCall(PetscNew(&p));
   *plan = p;
   p->n  = n;
-  PetscCallCUDA(cudaMalloc((void **)&p->state, sizeof(*p->state)));
+  PetscCall(DeviceMalloc(sizeof(*p->state), (void **)&p->state));
   PetscCallCUDA(cudaMallocHost((void **)&p->host, sizeof(*p->host)));
-  PetscCallCUDA(cudaMalloc((void **)&p->partial, MAX_BLOCKS * sizeof(*p->partial)));
-  PetscCallCUDA(cudaMalloc((void **)&p->ticket, sizeof(*p->ticket)));
+  PetscCall(DeviceMalloc(MAX_BLOCKS * sizeof(*p->partial), (void **)&p->partial));
+  PetscCall(DeviceMalloc(sizeof(*p->ticket), (void **)&p->ticket));
   PetscCallCUDA(cudaMemsetAsync(p->ticket, 0, sizeof(*p->ticket), stream));
   PetscCallCUDA(cudaMemsetAsync(p->state, 0, sizeof(*p->state), stream));
   PetscFunctionReturn(PETSC_SUCCESS);

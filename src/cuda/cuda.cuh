@@ -1,8 +1,8 @@
 /*
   What every CUDA kernel here uses: boxes and ranges as small device structures, upload of the one-dimensional objects, launches.
 
-  All work goes to PETSc's current stream.  Plans hold device memory; nothing is allocated and nothing waits in an apply.  Numbers of
-  nodes in a direction fit an int, offsets in a grid function are ptrdiff_t.
+  All work goes to PETSc's current stream (Stream()), copies of a set-up too.  Plans hold device memory (DeviceMalloc()); nothing is allocated and nothing
+  waits in an apply.  Numbers of nodes in a direction fit an int, offsets in a grid function are ptrdiff_t.
 */
 #pragma once
 #include <patchfd/private/kernels.h>
@@ -67,6 +67,21 @@ struct Layout {
   __host__ __device__ ptrdiff_t at(int i, int j, int k) const { return offset + i + j * row + k * plane; }
 };
 
+/*
+  PETSc's stream; the first call starts the device, or says that there is none.  An error where streams or devices are not what all that is here relies on
+  (record.cu)
+*/
+PetscErrorCode Stream(cudaStream_t *);
+
+/* Is the GPU in use one that this library is for?  Asked once */
+PetscErrorCode CheckDevice();
+
+/* as cudaMalloc(), with another try without what the pool below keeps, and an error that names the size */
+PetscErrorCode DeviceMalloc(size_t bytes, void **);
+
+/* to the GPU, on PETSc's stream; the host's memory has been read when this returns */
+PetscErrorCode ToDevice(size_t bytes, const void *from, void *to);
+
 /* device copy of n host numbers of any type, converted */
 template <typename To, typename From>
 static PetscErrorCode Upload(size_t n, const From *from, To **to)
@@ -76,23 +91,8 @@ static PetscErrorCode Upload(size_t n, const From *from, To **to)
   PetscFunctionBegin;
   *to = NULL;
   if (!n) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCallCUDA(cudaMalloc((void **)to, n * sizeof(To)));
-  PetscCallCUDA(cudaMemcpy(*to, v.data(), n * sizeof(To), cudaMemcpyHostToDevice));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* Is the GPU in use one that this library is for?  Asked once */
-PetscErrorCode CheckDevice();
-
-/* PETSc's stream; the first call starts the device, or says that there is none, or none of use */
-static inline PetscErrorCode Stream(cudaStream_t *stream)
-{
-  PetscDeviceContext ctx;
-
-  PetscFunctionBegin;
-  PetscCall(PetscDeviceContextGetCurrentContext(&ctx));
-  PetscCall(CheckDevice());
-  PetscCall(PetscGetCurrentCUDAStream(stream));
+  PetscCall(DeviceMalloc(n * sizeof(To), (void **)to));
+  PetscCall(ToDevice(n * sizeof(To), v.data(), *to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -107,8 +107,8 @@ static inline PetscErrorCode StartSum(size_t size, const void *y0, void *y, cuda
 }
 
 /*
-  Memory of the GPU that is kept when it is given back, up to a fourth of what there is, because to get it from the driver and to return it takes longer than most kernels of a set-up.  Both are in order with
-  PETSc's stream.
+  Memory of the GPU that is kept when it is given back, up to a fourth of what there is, because to get it from the driver and to return it takes longer than
+  most kernels of a set-up.  Both are in order with PETSc's stream.
 */
 PetscErrorCode PoolBorrow(size_t bytes, void **);
 PetscErrorCode PoolReturn(void *);
@@ -247,6 +247,7 @@ struct CG {
 };
 
 /* of any precision */
+PetscErrorCode HaloCheck(void); /* an error if an exchange has failed (halo.cu) */
 PetscErrorCode RecordBegin(void **);
 PetscErrorCode RecordBeginLoop(LoopCondition *, void **);
 PetscErrorCode RecordEnd(PetscBool, void **);

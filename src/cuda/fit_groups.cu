@@ -98,7 +98,6 @@ PetscErrorCode FitSort(PatchFDFit *fit, const FitGrid &grid, const char *take, P
     PetscCallCUDA(cudaMemcpyAsync(begin.data(), start, begin.size() * sizeof(int), cudaMemcpyDeviceToHost, stream));
     PetscCallCUDA(cudaMemcpyAsync(fit->take, take, n, cudaMemcpyDeviceToHost, stream));
     PetscCallCUDA(cudaStreamSynchronize(stream));
-    PetscCall(work.free());
   }
   PetscCall(FitSetGroups(fit, begin));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -232,11 +232,9 @@ template <typename T>
 static PetscErrorCode FitConstants(const PatchFDFit *fit, T *records)
 {
   std::vector<T> v(fit->constants, fit->constants + fit->nconstant);
-  cudaStream_t   stream;
 
   PetscFunctionBegin;
-  PetscCall(Stream(&stream));
-  PetscCallCUDA(cudaMemcpyAsync(records, v.data(), v.size() * sizeof(T), cudaMemcpyHostToDevice, stream));
+  PetscCall(ToDevice(v.size() * sizeof(T), v.data(), records));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -603,7 +603,6 @@ static PetscErrorCode FitNumbersCreate(const PatchFDFit *fit, const PatchFDFitRu
   s.constants = w;
   PetscCall(PatchFDRuleDestroy(&points));
   if (fit->npatch) PetscCall(FitNumbersLaunch(s, (int)fit->npatch, longest, &memory, stream));
-  PetscCall(memory.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

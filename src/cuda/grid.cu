@@ -32,7 +32,7 @@ static PetscErrorCode PoolCreate(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* memory, after another try without what the pool keeps */
+/* memory, after another try without what the pool keeps: the only place that allocates on the GPU (config/testsource) */
 template <typename F>
 static PetscErrorCode Allocate(size_t bytes, F &&allocate)
 {
@@ -47,6 +47,27 @@ static PetscErrorCode Allocate(size_t bytes, F &&allocate)
   }
   if (err != cudaSuccess) (void)cudaGetLastError(); /* it has been dealt with */
   PetscCheck(err == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_MEM, "Cannot allocate %.3f GB on the GPU: %s", (double)bytes * 1e-9, cudaGetErrorString(err));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode DeviceMalloc(size_t bytes, void **a)
+{
+  PetscFunctionBegin;
+  *a = NULL;
+  PetscCall(Allocate(bytes, [&]() { return cudaMalloc(a, PetscMax(bytes, 1)); }));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* pageable memory has mostly been read when the copy is enqueued, but CUDA does not promise it on all machines */
+PetscErrorCode ToDevice(size_t bytes, const void *from, void *to)
+{
+  cudaStream_t stream;
+
+  PetscFunctionBegin;
+  if (!bytes) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(Stream(&stream));
+  PetscCallCUDA(cudaMemcpyAsync(to, from, bytes, cudaMemcpyHostToDevice, stream));
+  PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -80,8 +101,7 @@ PetscErrorCode Grid<T>::malloc(size_t count, void **a)
 
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
-  *a = NULL;
-  PetscCall(Allocate(count * sizeof(T), [&]() { return cudaMalloc(a, PetscMax(count, 1) * sizeof(T)); }));
+  PetscCall(DeviceMalloc(PetscMax(count, 1) * sizeof(T), a));
   PetscCallCUDA(cudaMemsetAsync(*a, 0, PetscMax(count, 1) * sizeof(T), stream));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

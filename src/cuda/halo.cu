@@ -8,6 +8,12 @@
   e % 2 of the receivers' buffers; the last block for a rank then sets that rank's flag for this one to e.  The kernel that takes the values out waits for the flags.
   That is enough: whoever begins exchange e + 2 has seen all ranks that it exchanges with begin e + 1, and so end e.  Numbers are counted on the GPU, so that a
   recording can be replayed.  A rank's kernels never wait for anything that is behind them on its own GPU.
+
+  Nor do they keep others from it: where several processes' kernels are on a GPU at once (MPS), those that wait have few blocks.  The kernel that takes the values
+  out waits itself if it has no more than that, which saves a launch; otherwise a kernel of one block waits before it.
+
+  Nobody waits forever.  After `patience` an exchange has failed: what it would bring becomes NaN, its number HALO_FAILED, which the flags then tell the other ranks,
+  and the next exchange or replay of this process is an error.
 */
 #include "nccl.cuh"
 #include "plan.cuh"
@@ -20,6 +26,8 @@ typedef unsigned long long Epoch;
 
 static constexpr int    HALO_THREADS = 256;
 static constexpr int    HALO_BLOCKS  = 8 * 132;
+static constexpr int    HALO_WAITING = 16;       /* blocks that may wait: many processes' fit on any GPU */
+static constexpr Epoch  HALO_FAILED  = 1ull << 63;
 static constexpr size_t HALO_FLAGS   = 4096;     /* bytes of flags before a rank's buffers */
 static constexpr size_t HALO_PAGE    = 2u << 20; /* memory that other ranks open comes in pieces of this size */
 
@@ -31,10 +39,40 @@ struct HaloPeer {
   Epoch   *flag;
 };
 
-/* exchanges that are done, and blocks of the one at work */
+/* has any exchange of this process failed?  Pinned: kernels write it, and look at it while they wait, and the host does before it hands out more of them */
+static volatile unsigned *halo_failed = NULL;
+
+static PetscErrorCode HaloForgetFailure(void)
+{
+  PetscFunctionBegin;
+  PetscCallCUDA(cudaFreeHost((void *)halo_failed));
+  halo_failed = NULL;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode HaloNeedFailure(void)
+{
+  PetscFunctionBegin;
+  if (halo_failed) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaMallocHost((void **)&halo_failed, sizeof(*halo_failed)));
+  *halo_failed = 0;
+  PetscCall(PetscRegisterFinalize(HaloForgetFailure));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode HaloCheck(void)
+{
+  PetscFunctionBegin;
+  PetscCheck(!halo_failed || !*halo_failed, PETSC_COMM_SELF, PETSC_ERR_LIB, "-dm_box_halo peer (DMBoxSetHaloType()): nothing came from another rank for %" PetscInt_FMT " seconds; has it failed?", PatchFDHaloPatience);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* exchanges that are done, blocks of the one at work, and how long to wait */
 struct HaloCounters {
-  Epoch    *epoch;
-  unsigned *done; /* [0]: blocks that have received, [1 + rank]: that have sent to a rank */
+  Epoch             *epoch;
+  unsigned          *done; /* [0]: blocks that have received, [1 + rank]: that have sent to a rank */
+  Epoch              patience; /* nanoseconds */
+  volatile unsigned *failed;
 };
 
 template <typename T>
@@ -92,6 +130,35 @@ static __device__ __forceinline__ Epoch GetFlag(const Epoch *flag)
   return e;
 }
 
+static __device__ __forceinline__ Epoch Nanoseconds()
+{
+  Epoch t;
+
+  asm volatile("mov.u64 %0, %globaltimer;" : "=l"(t));
+  return t;
+}
+
+/* until exchange e has begun on the rank with this flag; false: it has failed.  The clock, and the host's memory, are looked at once a millisecond or so */
+static __device__ bool WaitForFlag(const Epoch *flag, Epoch e, const HaloCounters &counters)
+{
+  Epoch at = 0, begin = 0;
+
+  if (e >= HALO_FAILED) return false;
+  for (unsigned n = 1; (at = GetFlag(flag)) < e; n++) {
+    if (n % 1024) continue;
+    const Epoch now = Nanoseconds();
+
+    if (!begin) begin = now;
+    if (now - begin > counters.patience) *counters.failed = 1;
+    if (*counters.failed) break;
+  }
+  if (at >= e && at < HALO_FAILED) return true;
+  *counters.failed = 1;
+  atomicMax(counters.epoch, HALO_FAILED);
+  __threadfence_system();
+  return false;
+}
+
 /* is this the last block to say so, of so many?  Then the counter is zero again */
 static __device__ __forceinline__ bool LastBlock(unsigned *done, unsigned blocks)
 {
@@ -128,20 +195,27 @@ static __global__ void __launch_bounds__(HALO_THREADS) PackKernel(const PetscInt
   }
 }
 
-/* ranks from `rank` on; the last kernel of an exchange counts it */
+/* for all ranks */
+static __global__ void WaitKernel(int n, const Epoch *flags, HaloCounters counters)
+{
+  const Epoch e = *counters.epoch + 1;
+
+  for (int r = threadIdx.x; r < n; r += blockDim.x) WaitForFlag(flags + r, e, counters);
+}
+
+/* ranks from `rank` on; flags: of all ranks, if they are to be waited for here; the last kernel of an exchange counts it */
 template <typename T, bool PEER>
 static __global__ void __launch_bounds__(HALO_THREADS) UnpackKernel(int rank, const PetscInt *__restrict__ first, const PetscInt *__restrict__ index, PetscInt unit, int n, const T *from, PetscInt stride, bool add, HaloArrays<T> to,
                                                                     const Epoch *flags, bool last, HaloCounters counters)
 {
   const int      r     = rank + blockIdx.y;
   const PetscInt begin = first[r], count = first[r + 1] - begin;
-  Epoch          e = 0;
+  Epoch          e      = 0;
+  bool           failed = false;
 
   if constexpr (PEER) {
-    e = *counters.epoch + 1;
-    if (threadIdx.x == 0)
-      while (GetFlag(flags + r) < e) { }
-    __syncthreads();
+    e      = *(volatile Epoch *)counters.epoch + 1;
+    failed = __syncthreads_or(e >= HALO_FAILED || (flags && threadIdx.x == 0 && !WaitForFlag(flags + r, e, counters)));
     from += (e & 1) * stride;
   }
   from += n * begin;
@@ -149,14 +223,14 @@ static __global__ void __launch_bounds__(HALO_THREADS) UnpackKernel(int rank, co
     const size_t j = Place(index, unit, begin, i);
 
     for (int a = 0; a < n; a++) {
-      const T value = __ldcg(from + a * count + i);
+      const T value = failed ? (T)NAN : __ldcg(from + a * count + i);
 
       to.a[a][j] = add ? to.a[a][j] + value : value;
     }
   }
   if constexpr (PEER) {
     __syncthreads();
-    if (last && threadIdx.x == 0 && LastBlock(counters.done, gridDim.x * gridDim.y)) *counters.epoch = e;
+    if (last && threadIdx.x == 0 && LastBlock(counters.done, gridDim.x * gridDim.y)) atomicMax(counters.epoch, e); /* HALO_FAILED stays */
   }
 }
 
@@ -187,12 +261,15 @@ PetscErrorCode HaloPlan<T>::create(const PatchFDHaloDesc *desc)
     const size_t bytes = HALO_FLAGS + 2 * stride * sizeof(T);
 
     PetscCheck((n + 1) * sizeof(Epoch) <= HALO_FLAGS, PETSC_COMM_SELF, PETSC_ERR_SUP, "-dm_box_halo peer: there are flags for %zu ranks, not for %" PetscInt_FMT, HALO_FLAGS / sizeof(Epoch) - 1, n);
-    PetscCallCUDA(cudaMalloc((void **)&shared, (bytes + HALO_PAGE - 1) / HALO_PAGE * HALO_PAGE));
-    PetscCallCUDA(cudaMemset(shared, 0, HALO_FLAGS));
-    PetscCall(memory.upload(n + 1, std::vector<unsigned>(n + 1).data(), &counters.done));
-    counters.epoch = (Epoch *)shared + HALO_FLAGS / sizeof(Epoch) - 1;
+    PetscCall(HaloNeedFailure());
+    PetscCall(DeviceMalloc((bytes + HALO_PAGE - 1) / HALO_PAGE * HALO_PAGE, (void **)&shared));
+    PetscCallCUDA(cudaMemsetAsync(shared, 0, HALO_FLAGS, stream));
+    PetscCall(memory.malloc(n + 1, &counters.done));
+    counters.epoch    = (Epoch *)shared + HALO_FLAGS / sizeof(Epoch) - 1;
+    counters.patience = (Epoch)PatchFDHaloPatience * 1000000000;
+    counters.failed   = halo_failed;
     peers.resize(n);
-    PetscCallCUDA(cudaDeviceSynchronize()); /* others may write from now on */
+    PetscCallCUDA(cudaStreamSynchronize(stream)); /* others may write from now on */
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -261,6 +338,7 @@ struct Halo {
 
     PetscFunctionBegin;
     if (!p->n) PetscFunctionReturn(PETSC_SUCCESS);
+    PetscCall(HaloCheck());
     PetscCall(Stream(&stream));
     for (PetscInt a = 0; a < n; a++) arrays.a[a] = (const T *)from[a];
     const dim3 grid = blocks(p->most(side), p->n);
@@ -282,19 +360,25 @@ struct Halo {
   {
     HaloPlan<T>   *p    = (HaloPlan<T> *)plan;
     const PetscInt each = add ? 1 : p->n;
+    const dim3     grid = blocks(p->most(side), each);
+    const Epoch   *wait = (const Epoch *)p->shared; /* for these flags */
     HaloArrays<T>  arrays;
     cudaStream_t   stream;
 
     PetscFunctionBegin;
+    if (!p->n) PetscFunctionReturn(PETSC_SUCCESS);
     PetscCall(Stream(&stream));
     for (PetscInt a = 0; a < n; a++) arrays.a[a] = (T *)to[a];
     PetscCall(PetscLogGpuTimeBegin());
+    if (p->way == PATCHFD_HALO_REMOTE && grid.x * grid.y > HALO_WAITING) {
+      WaitKernel<<<1, RoundUp(PetscMin((int)p->n, HALO_THREADS), 32), 0, stream>>>((int)p->n, wait, p->counters);
+      wait = NULL;
+    }
     for (PetscInt r = 0; r < p->n; r += each) {
-      const dim3 grid = blocks(p->most(side), each);
       const bool last = r + each == p->n;
 
       if (p->way == PATCHFD_HALO_REMOTE)
-        UnpackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], p->unit, (int)n, (const T *)(p->shared + HALO_FLAGS), p->stride, (bool)add, arrays, (const Epoch *)p->shared, last, p->counters);
+        UnpackKernel<T, true><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], p->unit, (int)n, (const T *)(p->shared + HALO_FLAGS), p->stride, (bool)add, arrays, wait, last, p->counters);
       else UnpackKernel<T, false><<<grid, HALO_THREADS, 0, stream>>>((int)r, p->first[side], p->index[side], p->unit, (int)n, p->buffer[side], 0, (bool)add, arrays, NULL, last, p->counters);
     }
     PetscCallCUDA(cudaGetLastError());

@@ -61,7 +61,6 @@ PetscErrorCode Invert(PetscInt count, PetscInt size, PetscReal *const K[], Petsc
   }
   PetscCallCUDA(cudaMemcpyAsync(info.data(), found, info.size() * sizeof(int), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(memory.free());
   *regular = PETSC_TRUE;
   for (const int i : info) *regular = (PetscBool)(*regular && i == 0);
   PetscFunctionReturn(PETSC_SUCCESS);

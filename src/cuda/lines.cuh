@@ -38,7 +38,7 @@ struct Team {
       shared = 0;
       PetscCall(Multiprocessors(&blocks));
       blocks *= 2; /* resident ones, to hide latency; more would only need more memory */
-      PetscCallCUDA(cudaMalloc((void **)&global, (size_t)blocks * teams * size * sizeof(T)));
+      PetscCall(DeviceMalloc((size_t)blocks * teams * size * sizeof(T), (void **)&global));
     }
     PetscFunctionReturn(PETSC_SUCCESS);
   }

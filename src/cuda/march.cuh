@@ -99,7 +99,7 @@ static PetscErrorCode CutMarches(Kernel kernel, int threads, size_t shared, size
   *parts = 0;
   for (int z = 1; z <= PetscMin(steps, 65534); z++) {
     const int    c = (steps + z - 1) / z;
-    const size_t total = tiles * z, taken = (total + processors * blocks - 1) / (processors * blocks) * (c + more);
+    const size_t total = tiles * z, waves = (size_t)processors * PetscMax(1, blocks), taken = (total + waves - 1) / waves * (c + more); /* 0 blocks: the launch will fail */
 
     if (taken >= best) continue;
     best   = taken;

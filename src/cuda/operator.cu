@@ -25,7 +25,7 @@ struct OperatorPlan {
   const char       *name   = NULL;
   size_t            size   = 0;    /* nodes of y */
   PetscLogDouble    flops  = 0;
-  PlanMemory        memory = {};
+  PlanMemory        memory;
 
   PetscErrorCode free()
   {
@@ -196,10 +196,9 @@ std::vector<CellScale<PetscReal>> ClassScales(const SumDesc *desc, int d)
 
   for (PetscInt c = 0; c < line.nclass; c++) {
     const PetscReal *M = line.M + c * n, *A = line.A + c * n;
+    PetscReal        none;
 
-    scales[c].m = M[0] / line.M[0];
-    for (PetscInt i = 0; i < n; i++)
-      if (PetscAbsReal(M[i] - scales[c].m * line.M[i]) > 1e-13 * PetscAbsReal(M[0])) return {};
+    if (!Combination(n, M, line.M, line.M, &none, &scales[c].m)) return {}; /* a multiple */
     if (!Combination(n, A, line.A, line.M, &scales[c].a, &scales[c].s)) return {};
   }
   return scales;

@@ -1,4 +1,4 @@
-/* what plans have in common: device memory that is freed with them */
+/* what plans have in common: device memory that is freed with them, after an error too: what their destructors say then is of no interest */
 #pragma once
 #include "cuda.cuh"
 
@@ -8,29 +8,44 @@ namespace patchfd
 struct PlanMemory {
   std::vector<void *> arrays;
 
+  PlanMemory()                              = default;
+  PlanMemory(const PlanMemory &)            = delete;
+  PlanMemory &operator=(const PlanMemory &) = delete;
+  ~PlanMemory()
+  {
+    for (void *a : arrays) (void)cudaFree(a);
+  }
   /* n numbers from the host, converted */
   template <typename To, typename From>
   PetscErrorCode upload(size_t n, const From *from, To **to)
   {
+    PetscErrorCode ierr = Upload(n, from, to);
+
     PetscFunctionBegin;
-    PetscCall(Upload(n, from, to));
-    arrays.push_back(*to);
+    arrays.push_back(*to); /* after an error, too */
+    PetscCall(ierr);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   /* n zeros */
   template <typename T>
   PetscErrorCode malloc(size_t n, T **a)
   {
+    PetscErrorCode ierr = Grid<T>::malloc(n, (void **)a);
+
     PetscFunctionBegin;
-    PetscCall(Grid<T>::malloc(n, (void **)a));
     arrays.push_back(*a);
+    PetscCall(ierr);
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscErrorCode free()
   {
     PetscFunctionBegin;
-    for (void *a : arrays) PetscCallCUDA(cudaFree(a));
-    arrays.clear();
+    while (!arrays.empty()) {
+      void *a = arrays.back();
+
+      arrays.pop_back();
+      PetscCallCUDA(cudaFree(a));
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 };
@@ -39,6 +54,13 @@ struct PlanMemory {
 struct PoolMemory {
   std::vector<void *> arrays;
 
+  PoolMemory()                              = default;
+  PoolMemory(const PoolMemory &)            = delete;
+  PoolMemory &operator=(const PoolMemory &) = delete;
+  ~PoolMemory()
+  {
+    for (void *a : arrays) (void)PoolReturn(a);
+  }
   /* n numbers that may be anything */
   template <typename T>
   PetscErrorCode borrow(size_t n, T **a)
@@ -53,19 +75,21 @@ struct PoolMemory {
   PetscErrorCode send(size_t n, const From *from, To **to)
   {
     std::vector<To> v(from, from + n);
-    cudaStream_t    stream;
 
     PetscFunctionBegin;
     PetscCall(borrow(n, to));
-    PetscCall(Stream(&stream));
-    if (n) PetscCallCUDA(cudaMemcpyAsync(*to, v.data(), n * sizeof(To), cudaMemcpyHostToDevice, stream)); /* pageable: v has been read when this returns */
+    PetscCall(ToDevice(n * sizeof(To), v.data(), *to));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscErrorCode free()
   {
     PetscFunctionBegin;
-    for (void *a : arrays) PetscCall(PoolReturn(a));
-    arrays.clear();
+    while (!arrays.empty()) {
+      void *a = arrays.back();
+
+      arrays.pop_back();
+      PetscCall(PoolReturn(a));
+    }
     PetscFunctionReturn(PETSC_SUCCESS);
   }
 };

@@ -227,7 +227,6 @@ PetscErrorCode PointsOperator<T>::variation(void *plan, PetscReal *variation)
   PetscCallCUDA(cudaGetLastError());
   PetscCallCUDA(cudaMemcpyAsync(&most, device, sizeof(most), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
-  PetscCall(memory.free());
   *variation = most >= 0 && most < FLT_MAX ? (PetscReal)most : PETSC_MAX_REAL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -264,7 +263,6 @@ static PetscErrorCode PointsCellColumns(const PointsGeneric<double> &from, int f
   PetscCallCUDA(cudaMemcpyAsync(E, y, n * sizeof(double), cudaMemcpyDeviceToHost, stream));
   PetscCallCUDA(cudaStreamSynchronize(stream));
   PetscCall(PointsOperator<double>::destroy((void **)&picked));
-  PetscCall(memory.free());
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -17,7 +17,7 @@ struct PointsPlan {
   bool               square  = false; /* are the boxes of x and y the same? */
   int                nrest   = 0, *rest = NULL; /* nodes that no row has */
   PetscLogDouble     flops   = 0;
-  PoolMemory         memory = {}, setup = {}; /* setup: what factors are made from */
+  PoolMemory         memory, setup; /* setup: what factors are made from */
 
   PetscErrorCode free()
   {

@@ -61,7 +61,7 @@ struct ProductsData {
 template <typename T>
 struct Products {
   ProductsData<T> data   = {};
-  PlanMemory      memory = {};
+  PlanMemory      memory;
   PetscLogDouble  flops  = 0;
 
   PetscErrorCode create(PetscInt nfield, const PatchFDField field[], std::vector<ProductTerm> terms, const PatchFDRange cells);

@@ -1,16 +1,61 @@
 /*
-  Recordings as CUDA graphs.  A V-cycle is some hundred launches, most of them on coarse levels, where a kernel takes no longer than
+  PETSc's stream, and recordings as CUDA graphs.  A V-cycle is some hundred launches, most of them on coarse levels, where a kernel takes no longer than
   its launch; replayed as a graph they follow each other without the host.
 
   A loop is a graph with one node, whose body is what was recorded, repeated until a kernel in it says stop.
 
   PETSc's own stream is CUDA's default stream, which cannot be captured: while recording, a device context with a stream of its own is
   the current one.
+
+  No other stream does.  PETSc (3.25, 3.26) has VecCopy(), VecAXPY() and all that goes element by element on CUDA's default stream, whatever the current
+  context's is, and only reductions and copies between host and GPU on that: in a context whose stream does not wait for the default one, a kernel of ours, or
+  VecNorm(), reads what VecCopy() has not written yet.  Nothing here can mend the latter, so that such a context is an error.
 */
 #include "cuda.cuh"
 
 namespace patchfd
 {
+
+/* one device a process: memory that is kept, attributes of kernels and streams of plans are of the first one */
+static PetscInt device = PETSC_DECIDE;
+
+static PetscErrorCode ForgetDevice(void)
+{
+  PetscFunctionBegin;
+  device = PETSC_DECIDE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode Stream(cudaStream_t *stream)
+{
+  PetscDeviceContext ctx;
+  PetscDevice        current;
+  PetscStreamType    type;
+  PetscInt           id;
+
+  PetscFunctionBegin;
+  PetscCall(PetscDeviceContextGetCurrentContext(&ctx));
+  PetscCall(CheckDevice());
+  PetscCall(PetscGetCurrentCUDAStream(stream));
+  PetscCall(PetscDeviceContextGetStreamType(ctx, &type));
+  if (type != PETSC_STREAM_DEFAULT && type != PETSC_STREAM_DEFAULT_WITH_BARRIER) {
+    cudaStreamCaptureStatus status;
+
+    PetscCallCUDA(cudaStreamIsCapturing(*stream, &status));
+    PetscCheck(status != cudaStreamCaptureStatusNone, PETSC_COMM_SELF, PETSC_ERR_SUP,
+               "PETSc's current device context has a stream of type %s (-root_device_context_stream_type, PetscDeviceContextSetStreamType()), which does not wait for "
+               "CUDA's default stream, where VecCopy(), VecAXPY() and others of PETSc's are: results would depend on timing. Allowed are %s and %s",
+               PetscStreamTypes[type], PetscStreamTypes[PETSC_STREAM_DEFAULT], PetscStreamTypes[PETSC_STREAM_DEFAULT_WITH_BARRIER]);
+  }
+  PetscCall(PetscDeviceContextGetDevice(ctx, &current));
+  PetscCall(PetscDeviceGetDeviceId(current, &id));
+  if (device == PETSC_DECIDE) {
+    device = id;
+    PetscCall(PetscRegisterFinalize(ForgetDevice));
+  }
+  PetscCheck(id == device, PETSC_COMM_SELF, PETSC_ERR_SUP, "A process works on one GPU: this one began on device %" PetscInt_FMT ", and PETSc's current device context is of device %" PetscInt_FMT, device, id);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
 
 struct Record {
   PetscDeviceContext context, outer;
@@ -107,6 +152,7 @@ static PetscErrorCode LaunchRecord(const Record *r)
   cudaStream_t stream;
 
   PetscFunctionBegin;
+  PetscCall(HaloCheck());
   PetscCall(Stream(&stream));
   PetscCallCUDA(cudaGraphLaunch(r->graph, stream));
   PetscFunctionReturn(PETSC_SUCCESS);

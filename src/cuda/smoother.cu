@@ -273,7 +273,7 @@ struct Steps {
 };
 
 /* a colour's patches: equal ones, ones of one unknown, and the others */
-struct ColorPatches {
+struct ColorParts {
   bool         fast;
   FastGeometry g;
   PatchShell   ones, any;
@@ -310,10 +310,10 @@ static bool Together(const SmootherPlan<T> *p, const Range &inner, const Range &
 
 /* fast: those of a SmootherFast, else those of one unknown, apart; rows: whole rows of them in x, with what is at their ends */
 template <typename T>
-static ColorPatches FindPatches(const SmootherPlan<T> *p, bool fast, bool rows, const PetscInt color[3], const PatchFDRange patches)
+static ColorParts FindPatches(const SmootherPlan<T> *p, bool fast, bool rows, const PetscInt color[3], const PatchFDRange patches)
 {
   const int (*run)[2] = fast ? p->fast->run : p->ones; /* the patches that are not left to the generic kernel */
-  ColorPatches c;
+  ColorParts   c;
   Range        all, inner;
   int          start[3];
 
@@ -369,7 +369,7 @@ static Step &AddMiddle(Steps &s, Step::Kind kind, bool zero, const PatchShell &a
 }
 
 /* whole rows of two colours, and beside them those at free ends in y and z, which are not coupled to them meanwhile; false if not all may be read */
-static bool AddRows(Steps &s, const ColorPatches &a, const ColorPatches &b)
+static bool AddRows(Steps &s, const ColorParts &a, const ColorParts &b)
 {
   PatchShell rows = Parts(a.any, 0, 4);
 
@@ -397,7 +397,7 @@ static Steps NextSteps(const SmootherPlan<T> *p, const Call &call, PetscInt ncol
 {
   const bool   fast = p->fast && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_SOLVE);
   Steps        s;
-  ColorPatches c = FindPatches(p, fast, false, colors[0].parity, patches), next;
+  ColorParts   c = FindPatches(p, fast, false, colors[0].parity, patches), next;
 
   if (p->uniform && (call.op == PATCHFD_OP_BOUNDARY || call.op == PATCHFD_OP_FUSED)) s.colors = p->stencil.colors(ncolors, colors, patches);
   if (s.colors) {

@@ -360,8 +360,7 @@ struct TileSmoother : SmootherFast {
     PetscFunctionBegin;
     SetHalves(e[0], host);
     SetWeights(e, host);
-    PetscCallCUDA(cudaMalloc((void **)&m, sizeof(host)));
-    PetscCallCUDA(cudaMemcpy(m, &host, sizeof(host), cudaMemcpyHostToDevice));
+    PetscCall(Upload(1, &host, &m));
     PetscCall(AllowShared(TileKernel<T, K, true>, BYTES));
     PetscCall(AllowShared(TileKernel<T, K, false>, BYTES_SOLVE));
     PetscFunctionReturn(PETSC_SUCCESS);

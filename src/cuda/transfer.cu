@@ -29,7 +29,7 @@ struct TransferPlan {
   const char           *name   = NULL;
   bool                  line   = false; /* 1D, one point in the other directions */
   PetscLogDouble        flops  = 0;
-  PlanMemory            memory = {};
+  PlanMemory            memory;
 
   PetscErrorCode free()
   {

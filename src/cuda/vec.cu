@@ -16,8 +16,8 @@ namespace patchfd
 
 /* ---- memory ---- */
 
-static constexpr size_t MAX_STATE = 64;         /* bytes of a reduction's state */
-static constexpr size_t CHUNK     = 256 * 1024; /* floats that pass between host and GPU at once */
+static constexpr size_t   MAX_STATE = 64;         /* bytes of a reduction's state */
+static constexpr PetscInt CHUNK     = 256 * 1024; /* floats that pass between host and GPU at once */
 
 /* what reductions and copies to and from the host need, kept until PetscFinalize(); whoever uses it waits before returning */
 static struct {
@@ -40,11 +40,10 @@ static PetscErrorCode NeedBuffers(void)
 {
   PetscFunctionBegin;
   if (buffers.host) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!buffers.partial) PetscCall(DeviceMalloc(MAX_BLOCKS * MAX_STATE, (void **)&buffers.partial));
+  if (!buffers.ticket) PetscCall(Grid<unsigned>::malloc(1, (void **)&buffers.ticket)); /* zero */
+  PetscCallCUDA(cudaMallocHost((void **)&buffers.host, CHUNK * sizeof(float))); /* the last one: with it the buffers are complete */
   PetscCall(PetscRegisterFinalize(FreeBuffers));
-  PetscCallCUDA(cudaMalloc((void **)&buffers.partial, MAX_BLOCKS * MAX_STATE));
-  PetscCallCUDA(cudaMalloc((void **)&buffers.ticket, sizeof(*buffers.ticket)));
-  PetscCallCUDA(cudaMemset(buffers.ticket, 0, sizeof(*buffers.ticket)));
-  PetscCallCUDA(cudaMallocHost((void **)&buffers.host, CHUNK * sizeof(float)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -529,10 +528,7 @@ static PetscErrorCode ForChunks(PetscInt n, F pass)
   PetscFunctionBegin;
   PetscCall(Stream(&stream));
   PetscCall(NeedBuffers());
-  for (PetscInt i = 0, m; i < n; i += m) { /* not by CHUNK: that may be beyond the largest PetscInt */
-    m = PetscMin((PetscInt)CHUNK, n - i);
-    PetscCall(pass(i, m, stream));
-  }
+  for (PetscCount i = 0; i < n; i += CHUNK) PetscCall(pass((PetscInt)i, (PetscInt)PetscMin(CHUNK, n - i), stream)); /* i may pass the largest PetscInt */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -29,6 +29,8 @@ struct _n_PatchFDHalo {
   HaloTable     table[PATCHFD_NUM_KERNELS];
 };
 
+PetscInt PatchFDHaloPatience = 1800;
+
 static const PatchFDHaloKernels tables[PATCHFD_NUM_KERNELS] = {
   [PATCHFD_KERNELS_HOST_DOUBLE] = &PatchFDHaloHostDouble,
   [PATCHFD_KERNELS_HOST_FLOAT]  = &PatchFDHaloHostFloat,

@@ -11,7 +11,7 @@
     host   in host memory that a GPU writes and reads; MPI sends from there, while the GPU works on
     nccl   in the memory of a GPU; NCCL sends from there, in the order of the GPU's work, without the host
     peer   on a GPU, in the memory of the rank that receives: the kernel that gathers writes there, across NVLink or PCIe, and sets a flag, for which the
-           kernel that takes the values out waits.  The host has no part in it, so that it can be recorded as a graph.  For ranks of one machine
+           kernel that takes the values out waits, but not forever.  The host has no part in it, so that it can be recorded as a graph.  For ranks of one machine
 */
 #include <petscpatchfd.h>
 #include <petscsf.h>
@@ -51,6 +51,9 @@ PETSC_INTERN DMBoxHaloType PatchFDHaloGetType(PatchFDHalo, PatchFDKernels);
 PETSC_INTERN PetscErrorCode PatchFDHaloProbeMPI(MPI_Comm, PetscBool *);
 /* n doubles to the rank dest and from the rank source: PETSC_FALSE if there is a fault or nothing arrives; the communicator is not to be used again then */
 PETSC_INTERN PetscBool PatchFDHaloSurvives(MPI_Comm, PetscMPIInt n, PetscMPIInt dest, const void *from, PetscMPIInt source, void *to);
+
+/* seconds that a GPU waits for what another rank writes there (DMBOX_HALO_PEER) before that is an error; for plans made after it has been set: tests do not want to wait */
+PETSC_INTERN PetscInt PatchFDHaloPatience;
 
 /* ---- what a transport is made of, a table for each kernel table ---- */
 
