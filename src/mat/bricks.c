@@ -500,13 +500,6 @@ static PetscErrorCode MatPatchesCorrect_Bricks(MatPatches p, PatchFDKernels kern
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatPatchesResidual_Bricks(MatPatches p, Vec b, Vec x, Vec r)
-{
-  PetscFunctionBegin;
-  PetscCall(MatResidual(p->A, b, x, r));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 /* bricks are smoothed on the host alone */
 static PetscErrorCode CheckHost(Mat A, PatchFDKernels kern)
 {
@@ -599,7 +592,6 @@ PetscErrorCode MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *spec, M
   static const struct _MatPatchesOps ops = {.prepare  = MatPatchesPrepare_Bricks,
                                             .sweep    = MatPatchesSweep_Bricks,
                                             .correct  = MatPatchesCorrect_Bricks,
-                                            .residual = MatPatchesResidual_Bricks,
                                             .view     = MatPatchesView_Bricks,
                                             .destroy  = MatPatchesDestroy_Bricks};
   MatPatches     p = *patches;

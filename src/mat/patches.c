@@ -184,7 +184,7 @@ PetscErrorCode MatPatchesSmooth(MatPatches p, PetscInt its, PetscBool transpose,
       Vec r = b;
 
       if (!zero || i) PetscCall(MatPatchesGetWork(p, kern, PATCHES_WORK_R, b, &r));
-      if (r != b) PetscCall((*p->ops->residual)(p, b, x, r));
+      if (r != b) PetscCall(p->ops->residual ? (*p->ops->residual)(p, b, x, r) : MatResidual(p->A, b, x, r));
       PetscCall((*p->ops->correct)(p, kern, r, x));
     }
   }
@@ -210,12 +210,5 @@ PetscErrorCode MatPatchesIterate(MatPatches p, Mat A, PetscInt its, PetscBool ze
       PetscCall(Add(kern, z, x));
     }
   }
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatPatchesView(MatPatches p, PetscViewer viewer)
-{
-  PetscFunctionBegin;
-  PetscCall((*p->ops->view)(p, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -138,7 +138,7 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  if (pc->setupcalled) PetscCall(MatPatchesView(p->patches, viewer));
+  if (pc->setupcalled) PetscCall((*p->patches->ops->view)(p->patches, viewer));
   else if (s->patch == PC_PATCHFD_BOX) PetscCall(PetscViewerASCIIPrintf(viewer, "  whole box as one patch: direct solve\n"));
   else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %s vertex patches, %s order, damping %g, %" PetscInt_FMT " sweep(s), variant %s\n",

@@ -46,6 +46,7 @@ struct _MatPatchesOps {
   PetscErrorCode (*sweep)(MatPatches, PatchFDKernels, PetscInt64 its, PetscInt n, const PetscInt colors[], PetscBool zero, Vec b, Vec x);
   /* x += omega times the corrections of all patches from r */
   PetscErrorCode (*correct)(MatPatches, PatchFDKernels, Vec r, Vec x);
+  /* NULL for that of A as it is now */
   PetscErrorCode (*residual)(MatPatches, Vec b, Vec x, Vec r);
   /* NULL, or what is left to do after so many steps */
   PetscErrorCode (*finish)(MatPatches, PatchFDKernels, PetscInt64 steps, Vec b, Vec x);
@@ -80,7 +81,6 @@ PETSC_INTERN PetscErrorCode MatPatchesAreOf(MatPatches, Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatPatchesSmooth(MatPatches, PetscInt its, PetscBool transpose, PetscBool zero, Vec b, Vec x);
 /* x += B (b - A x) with another matrix A, `its` times */
 PETSC_INTERN PetscErrorCode MatPatchesIterate(MatPatches, Mat A, PetscInt its, PetscBool zero, Vec b, Vec x);
-PETSC_INTERN PetscErrorCode MatPatchesView(MatPatches, PetscViewer);
 
 /* ---- for makers ---- */
 
