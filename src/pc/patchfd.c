@@ -350,6 +350,9 @@ static PetscErrorCode PCDestroy_PatchFD(PC pc)
 
   On any number of ranks the iterates are the same to rounding.
 
+  While the preconditioner is reused (`KSPSetReusePreconditioner()`, `-snes_lag_preconditioner`) its patches are those of the matrix as it was
+  in the last set-up, and nothing is made anew. With `KSPRICHARDSON` their steps then start from the residual of the matrix as it is.
+
   Or the Pmat may be an assembled matrix of a `DMDA`, which it has from `DMCreateMatrix()`, or the solver from `KSPSetDM()`: a program that knows nothing of this library can use it on the
   levels of `PCMG`, with matrices that the program assembles on each level or with `-pc_mg_galerkin pmat`,
 .vb
