@@ -127,7 +127,7 @@ static PetscErrorCode FitExactMakerCreate(FitPlan *p, const PatchFDPoints *point
     room = PetscMax(room, FitTriangle(b->boundary->size) + b->boundary->at[b->boundary->size]);
     if (b->first > b->run->first) continue;
     m->cursor[m->ncursor] = (FitCursor){.run = b->run, .next = b->first, .batch = b};
-    PetscCall(PetscMalloc1((VL + PATCHFD_LANES - 1) / PATCHFD_LANES * FitTriangle(b->boundary->size), &m->cursor[m->ncursor++].triangle));
+    PetscCall(PetscCalloc1((VL + PATCHFD_LANES - 1) / PATCHFD_LANES * FitTriangle(b->boundary->size), &m->cursor[m->ncursor++].triangle));
   }
   PetscCall(PetscMalloc1(room, &m->sum));
   PetscFunctionReturn(PETSC_SUCCESS);

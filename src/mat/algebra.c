@@ -50,7 +50,7 @@ static PetscErrorCode MatBoxAXPBY(Mat A, PetscReal a, PetscReal b, const MatBoxC
   if (!MatBoxCoefficientsAXPBY(&c, a, b, x) && m->version == ((const DM_Box *)m->dm->data)->op->version) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(MatBoxCoefficientsAreFinite(&c), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
              "The factors %g and %g of MatScale(), MatAXPY() or MatCopy() make coefficients of the DMBOX operator that are not finite", (double)a, (double)b);
-  PetscCall(MatBoxBuild(m, &c));
+  PetscCall(MatBoxChange(A, &c, &m));
   PetscCall(MatBoxSetNullSpace(A, m));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -129,6 +129,7 @@ static PetscErrorCode MatCopy_Box(Mat A, Mat B, PETSC_UNUSED MatStructure str)
   PetscCall(MatBoxGetSameMesh(A, B, "MatCopy() with a DMBOX operator", &b));
   PetscCall(MatShellGetContext(A, &a));
   PetscCall(MatBoxAXPBY(B, 0, 1, &a->c));
+  PetscCall(MatShellGetContext(B, &b));
   b->taken = a->taken;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -218,6 +219,7 @@ static PetscErrorCode MatBoxTake(Mat A, Mat shell, const MatBoxCoefficients *c)
   PetscCall(MatBoxAXPBY(shell, 0, 1, c));
   if (shell == A) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatConvert(shell, ((PetscObject)A)->type_name, MAT_REUSE_MATRIX, &A));
+  PetscCall(MatShellGetContext(shell, &m));
   PetscCall(MatBoxSetNullSpace(A, m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

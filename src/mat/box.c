@@ -6,6 +6,7 @@
 */
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/patches.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
@@ -81,14 +82,12 @@ PetscErrorCode MatBoxReset(Mat_Box *m)
   }
   for (PetscInt i = 0; i < m->form.nband; i++) PetscCall(PatchFDBandDestroy(&m->form.band[i]));
   PetscCall(PetscMemzero(&m->form, sizeof(m->form)));
-  for (int i = 0; i < MATBOX_NUM_LOCALS; i++) PetscCall(MatBoxLocalReset(&m->local[i]));
   for (int d = 0; d < 3; d++) {
     PetscCall(PatchFDEigenDestroy(&m->whole[d]));
     m->havewhole[d] = PETSC_FALSE;
   }
   PetscCall(PatchFDEigenDestroy(&m->piece));
   PetscCall(PatchFDCutDestroy(&m->cut));
-  m->damping = 0;
   PetscCall(MatBoxFactorReset(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -129,10 +128,45 @@ PetscErrorCode MatBoxFormCreate(const Mat_Box *m, PetscBool weighted, MatBoxForm
 PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
 {
   PetscFunctionBegin;
+  PetscCheck(!m->holders, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_PLIB, "Local solvers hold these numbers: MatBoxChange()");
   PetscCall(MatBoxReset(m));
   m->c       = *c;
   m->version = ((const DM_Box *)m->dm->data)->op->version;
   PetscCall(MatBoxFormCreate(m, PETSC_FALSE, &m->form));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxRelease(Mat_Box **box)
+{
+  Mat_Box *m = *box;
+
+  PetscFunctionBegin;
+  *box = NULL;
+  if (!m || m->holders--) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoxReset(m));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(PatchFDHaloDestroy(&m->direct[i].in));
+    PetscCall(PatchFDHaloDestroy(&m->direct[i].out));
+  }
+  PetscCall(DMDestroy(&m->dm));
+  PetscCall(PetscFree(m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxChange(Mat A, const MatBoxCoefficients *c, Mat_Box **m)
+{
+  Mat_Box *old = *m;
+
+  PetscFunctionBegin;
+  if (old->holders) {
+    PetscCall(PetscNew(m));
+    PetscCall(PetscObjectReference((PetscObject)old->dm));
+    (*m)->dm    = old->dm;
+    (*m)->taken = old->taken;
+    PetscCall(MatShellSetContext(A, *m));
+    PetscCall(MatBoxRelease(&old));
+  }
+  PetscCall(MatBoxBuild(*m, c));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -441,14 +475,9 @@ static PetscErrorCode MatDestroy_Box(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  PetscCall(MatBoxReset(m));
-  for (int i = 0; i < 2; i++) {
-    PetscCall(PatchFDHaloDestroy(&m->direct[i].in));
-    PetscCall(PatchFDHaloDestroy(&m->direct[i].out));
-  }
-  PetscCall(DMDestroy(&m->dm));
-  PetscCall(PetscFree(m));
+  PetscCall(MatBoxRelease(&m));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxGet_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCreatePatches_C", NULL));
   PetscCall(MatBoxShellDestroy(A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -565,6 +594,7 @@ PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
   PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
   PetscCall(MatBoxSetAlgebra(*A));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxGet_C", MatBoxGet_Box));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCreatePatches_C", MatCreatePatches_Box));
   PetscCall(MatSetUp(*A));
   PetscCall(MatBoxSetNullSpace(*A, m));
   PetscCall(MatSetDM(*A, dm));

@@ -1,24 +1,28 @@
 /*
   Bricks of an assembled matrix of a DMDA (patchfd/private/bricks.h) on distributed Vecs.
 
-  A brick belongs to the rank that owns its first unknown.  That rank has copies of all its bricks' unknowns and of those next to them: before each colour these are fetched
-  from the Vec, and afterwards the bricks' unknowns are put back, so that it does not matter where the ranks' parts of the DMDA end.  On one rank kernels work on the Vec itself.
+  A brick belongs to the rank that owns its first unknown.  That rank has copies of all its bricks' unknowns and of those next to them:
+  before each colour these are fetched from the Vec, and afterwards the bricks' unknowns are put back, so that it does not matter where the
+  ranks' parts of the DMDA end.  On one rank kernels work on the Vec itself.
 */
 #include <patchfd/private/bricks.h>
 #include <patchfd/private/matimpl.h>
+#include <patchfd/private/patches.h>
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 #include <petscdmda.h>
 #include <petscsf.h>
 
+typedef struct _MatBricks *MatBricks;
 struct _MatBricks {
-  PatchFDBricks desc;
-  PatchFDGrid   grid;
+  DM              da;
+  PatchFDBricks   desc;
+  PatchFDGrid     grid;
+  PatchFDRowKinds kinds; /* of all ranks, but for nalone */
   PetscInt64    nbrick, nalone; /* of all ranks */
   PetscInt64    count[PATCHFD_FIT_MAX_STEPS + 1]; /* bricks of all ranks by steps */
   PetscInt     *alone; /* this rank's rows without couplings, */
   PetscReal    *inverse;
-  PetscInt      mine;  /* how many */
   PetscSF       fetch, put; /* from the Vec to the box; the same for the unknowns of bricks alone.  NULL on one rank */
   void         *plan[2], *x[2], *b[2]; /* by kernel table, double and float: arrays over the box */
 };
@@ -33,21 +37,29 @@ static int BricksIndex(PatchFDKernels kern)
   return kern->size != sizeof(double);
 }
 
-PetscErrorCode MatBricksDestroy(MatBricks *bricks)
+/* what depends on the numbers of the matrix */
+static PetscErrorCode Forget(MatBricks b)
+{
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) PetscCall(i ? PatchFDBricksFloat.destroy(&b->plan[i]) : PatchFDBricksDouble.destroy(&b->plan[i]));
+  PetscCall(PatchFDHostBricksDestroy(&b->desc));
+  PetscCall(PetscArrayzero(b->count, PATCHFD_FIT_MAX_STEPS + 1));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode Destroy(MatBricks *bricks)
 {
   MatBricks b = *bricks;
 
   PetscFunctionBegin;
   if (!b) PetscFunctionReturn(PETSC_SUCCESS);
-  for (int i = 0; i < 2; i++) {
-    PetscCall(i ? PatchFDBricksFloat.destroy(&b->plan[i]) : PatchFDBricksDouble.destroy(&b->plan[i]));
-    PetscCall(PetscFree2(b->x[i], b->b[i]));
-  }
-  PetscCall(PatchFDHostBricksDestroy(&b->desc));
+  PetscCall(Forget(b));
+  for (int i = 0; i < 2; i++) PetscCall(PetscFree2(b->x[i], b->b[i]));
   PetscCall(PetscFree2(b->alone, b->inverse));
   for (int d = 0; d < 3; d++) PetscCall(PetscFree(b->grid.start[d]));
   PetscCall(PetscSFDestroy(&b->fetch));
   PetscCall(PetscSFDestroy(&b->put));
+  PetscCall(DMDestroy(&b->da));
   PetscCall(PetscFree(b));
   *bricks = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -80,24 +92,28 @@ static PetscErrorCode CheckDMDA(Mat A, DM da)
 
   PetscFunctionBegin;
   PetscCall(DMDAGetInfo(da, &dim, &N[0], &N[1], &N[2], NULL, NULL, NULL, &dof, NULL, &boundary[0], &boundary[1], &boundary[2], NULL));
-  PetscCheck(dof == 1, comm, PETSC_ERR_SUP, "PCPATCHFD: bricks take a DMDA with one degree of freedom a node, found %" PetscInt_FMT "; -pc_type fieldsplit makes such matrices of others", dof);
+  PetscCheck(dof == 1, comm, PETSC_ERR_SUP,
+             "PCPATCHFD: bricks take a DMDA with one degree of freedom a node, found %" PetscInt_FMT "; -pc_type fieldsplit makes such "
+             "matrices of others", dof);
   for (int d = 0; d < dim; d++)
     PetscCheck(boundary[d] != DM_BOUNDARY_PERIODIC && boundary[d] != DM_BOUNDARY_TWIST, comm, PETSC_ERR_SUP,
-               "PCPATCHFD: bricks take a DMDA that is not periodic, found boundary type %s in direction %d; use -pc_type sor for this matrix",
-               DMBoundaryTypes[boundary[d]], d);
+               "PCPATCHFD: bricks take a DMDA that is not periodic, found boundary type %s in direction %d; use -pc_type sor for this "
+               "matrix", DMBoundaryTypes[boundary[d]], d);
   PetscCall(MatGetSize(A, &rows, &columns));
   PetscCheck(rows == N[0] * N[1] * N[2] && columns == rows, comm, PETSC_ERR_ARG_SIZ,
-             "PCPATCHFD: the matrix has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns, its DMDA %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " nodes; "
-             "bricks take the matrix of the DMDA's unknowns, as of DMCreateMatrix()",
-             rows, columns, N[0], N[1], N[2]);
+             "PCPATCHFD: the matrix has %" PetscInt_FMT " rows and %" PetscInt_FMT " columns, its DMDA %" PetscInt_FMT " x %" PetscInt_FMT
+             " x %" PetscInt_FMT " nodes; bricks take the matrix of the DMDA's unknowns, as of DMCreateMatrix()", rows, columns, N[0], N[1],
+             N[2]);
   PetscCall(MatGetLocalSize(A, &local, NULL));
   PetscCall(DMDAGetCorners(da, NULL, NULL, NULL, &own[0], &own[1], &own[2]));
   differ = (PetscMPIInt)(local != own[0] * own[1] * own[2]);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &differ, 1, MPI_INT, MPI_MAX, comm));
-  PetscCheck(!differ, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: a rank has other rows of the matrix than unknowns of its DMDA; bricks take the matrix as of DMCreateMatrix()");
+  PetscCheck(!differ, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: a rank has other rows of the matrix than unknowns of its DMDA; bricks take the matrix as of DMCreateMatrix()");
   PetscCall(MatHasOperation(A, MATOP_GET_ROW, &row));
-  PetscCheck(row, comm, PETSC_ERR_ARG_INCOMP, "PCPATCHFD: bricks are read off the rows of an assembled matrix of a DMDA, and this one, of type %s, has none to read; use -dm_mat_type aij",
-             ((PetscObject)A)->type_name);
+  PetscCheck(row, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: bricks are read off the rows of an assembled matrix of a DMDA, and this one, of type %s, has none to read; use "
+             "-dm_mat_type aij", ((PetscObject)A)->type_name);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -140,11 +156,11 @@ static PetscErrorCode ScanRows(Mat A, const PatchFDGrid *grid, PatchFDRowKinds *
   column = least[3] == kinds->bad[0] ? kinds->bad[1] : PETSC_INT_MAX;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &column, 1, MPIU_INT, MPI_MIN, comm));
   PetscCheck(least[3] == PETSC_INT_MAX, comm, PETSC_ERR_SUP,
-             "PCPATCHFD: row %" PetscInt_FMT " of the matrix has an entry in column %" PetscInt_FMT ", of an unknown of the DMDA that is not next to its own; "
-             "bricks take stencils that reach one unknown far. Use -pc_type sor for this matrix",
-             least[3], column);
+             "PCPATCHFD: row %" PetscInt_FMT " of the matrix has an entry in column %" PetscInt_FMT ", of an unknown of the DMDA that is "
+             "not next to its own; bricks take stencils that reach one unknown far. Use -pc_type sor for this matrix", least[3], column);
   PetscCheck(least[4] == PETSC_INT_MAX, comm, PETSC_ERR_ARG_WRONG,
-             "PCPATCHFD: the diagonal entry of row %" PetscInt_FMT " is not positive; bricks take matrices with positive diagonals, as those of -div(K grad u)", least[4]);
+             "PCPATCHFD: the diagonal entry of row %" PetscInt_FMT " is not positive; bricks take matrices with positive diagonals, as "
+             "those of -div(K grad u)", least[4]);
   for (int d = 0; d < 3; d++) {
     kinds->coupled[d][0] = PetscMin(least[d], most[d]);
     kinds->coupled[d][1] = most[d];
@@ -178,9 +194,14 @@ static PetscBool HasCorners(const PatchFDStencil *s)
   return PETSC_FALSE;
 }
 
+enum {
+  BEST_SIZE = 8 /* by measurement (benchmarks/bricks) */
+};
+
 /* bricks begin at the first unknown of `coupled` and are cut where it ends: nothing is left for one rank of what another has begun */
-static PetscErrorCode MakeBricks(MatBricks b, PetscInt size, const PatchFDRowKinds *kinds)
+static PetscErrorCode MakeBricks(MatBricks b, PetscInt size)
 {
+  const PatchFDRowKinds *kinds = &b->kinds;
   PatchFDBricks *d       = &b->desc;
   const PetscInt corners = HasCorners(&d->stencil);
   PatchFDRange   range;
@@ -193,7 +214,7 @@ static PetscErrorCode MakeBricks(MatBricks b, PetscInt size, const PatchFDRowKin
   b->nbrick = 1;
   for (int e = 0; e < 3; e++) {
     const PetscInt lo = kinds->coupled[e][0], hi = kinds->coupled[e][1], all = b->grid.start[e][b->grid.nproc[e]];
-    PetscInt       n = d->n[e] = e < d->dim ? PetscMax(1, PetscMin(size, hi - lo)) : 1, end[2];
+    PetscInt       n = d->n[e] = e < d->dim ? PetscMax(1, PetscMin(size == PETSC_DETERMINE ? BEST_SIZE : size, hi - lo)) : 1, end[2];
 
     for (int s = 0; s < 2; s++) range[e][s] = PetscMax(0, PetscMin(hi - lo, b->grid.own[e][s] - lo) + n - 1) / n;
     b->nbrick *= (hi - lo + n - 1) / n;
@@ -320,7 +341,7 @@ static PetscErrorCode MakePlan(MatBricks b, PatchFDKernels kern)
 
   PetscFunctionBegin;
   PetscCall(BricksTable(kern)->create(&b->desc, &b->plan[i]));
-  if (b->fetch) PetscCall(PetscCalloc2(size, (char **)&b->x[i], size, (char **)&b->b[i]));
+  if (b->fetch && !b->x[i]) PetscCall(PetscCalloc2(size, (char **)&b->x[i], size, (char **)&b->b[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -342,32 +363,54 @@ static PetscErrorCode ChooseSteps(MatBricks b, const PatchFDFitRule *rule)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBricksCreate(Mat A, DM da, PetscInt size, const PatchFDFitRule *rule, PatchFDKernels kern, MatBricks *bricks)
+/* where bricks are and what ranks exchange, which depends on the places of the matrix' entries alone */
+static PetscErrorCode MakeLayout(Mat A, PetscInt size, MatBricks b)
 {
-  const MPI_Comm  comm = PetscObjectComm((PetscObject)A);
-  PatchFDRowKinds kinds;
-  PetscMPIInt     ranks;
-  PetscReal      *row;
-  MatBricks       b;
+  const MPI_Comm comm = PetscObjectComm((PetscObject)A);
+  PetscMPIInt    ranks;
 
   PetscFunctionBegin;
-  PetscCall(CheckDMDA(A, da));
-  PetscCall(PetscNew(bricks));
-  b = *bricks;
-  PetscCall(MakeGrid(A, da, &b->grid));
-  PetscCall(ScanRows(A, &b->grid, &kinds));
-  MakeStencil(kinds.entries, &b->desc.stencil);
-  b->mine   = (PetscInt)kinds.nalone;
-  b->nalone = kinds.nalone;
+  MakeStencil(b->kinds.entries, &b->desc.stencil);
+  b->nalone = b->kinds.nalone;
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &b->nalone, 1, MPIU_INT64, MPI_SUM, comm));
-  PetscCall(PetscMalloc2(b->mine, &b->alone, b->mine, &b->inverse));
+  PetscCall(PetscMalloc2(b->kinds.nalone, &b->alone, b->kinds.nalone, &b->inverse));
   PetscCallMPI(MPI_Comm_size(comm, &ranks));
   if (ranks > 1) {
     PetscCall(PetscSFCreate(comm, &b->fetch));
     PetscCall(PetscSFCreate(comm, &b->put));
   }
-  PetscCall(MakeBricks(b, size, &kinds));
+  PetscCall(MakeBricks(b, size));
   if (ranks > 1) PetscCall(MakeSFs(A, b));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the layout that there was before, if it is that of A as it is now */
+static PetscErrorCode TakeLayout(Mat A, DM da, PetscInt size, MatPatches before, MatBricks *bricks)
+{
+  MatBricks       b = (MatBricks)before->data;
+  PatchFDRowKinds kinds;
+  PetscBool       same;
+
+  PetscFunctionBegin;
+  *bricks = NULL;
+  if (before->A != A || b->da != da || before->spec.bricksize != size) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(ScanRows(A, &b->grid, &kinds));
+  same = (PetscBool)(kinds.entries == b->kinds.entries && kinds.nalone == b->kinds.nalone);
+  same = (PetscBool)(same && !memcmp(kinds.coupled, b->kinds.coupled, sizeof(kinds.coupled)));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &same, 1, MPI_C_BOOL, MPI_LAND, PetscObjectComm((PetscObject)A)));
+  if (!same) PetscFunctionReturn(PETSC_SUCCESS);
+  before->data = NULL;
+  *bricks      = b;
+  PetscCall(Forget(b));
+  PetscCall(MakeBricks(b, size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MakeNumbers(Mat A, const PatchFDFitRule *rule, PatchFDKernels kern, MatBricks b)
+{
+  PetscReal *row;
+
+  PetscFunctionBegin;
   PetscCall(ReadRows(A, b, &row));
   b->desc.row = row;
   PetscCall(PatchFDHostBricksFit(&b->desc));
@@ -376,18 +419,8 @@ PetscErrorCode MatBricksCreate(Mat A, DM da, PetscInt size, const PatchFDFitRule
   PetscCall(PetscFree(row));
   b->desc.row = NULL;
   for (PetscInt i = 0; i < b->desc.ngroup; i++) b->count[b->desc.steps[i]] += b->desc.group[i + 1] - b->desc.group[i];
-  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, b->count, PATCHFD_FIT_MAX_STEPS + 1, MPIU_INT64, MPI_SUM, comm));
+  PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, b->count, PATCHFD_FIT_MAX_STEPS + 1, MPIU_INT64, MPI_SUM, PetscObjectComm((PetscObject)A)));
   PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscBool MatBricksHas(MatBricks b, PatchFDKernels kern)
-{
-  return (PetscBool)(b->plan[BricksIndex(kern)] != NULL);
-}
-
-PetscInt MatBricksColors(MatBricks b)
-{
-  return b->desc.ncolor;
 }
 
 /* ---- sweeps ---- */
@@ -408,13 +441,15 @@ static PetscErrorCode Put(MatBricks b, PatchFDKernels kern, const void *from, vo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBricksSweep(MatBricks b, PatchFDKernels kern, PetscInt n, const PetscInt colors[], PetscReal omega, PetscBool zero, const void *rhs, void *x)
+/* this rank's colours one after another */
+static PetscErrorCode Sweep(MatBricks b, PatchFDKernels kern, PetscInt n, const PetscInt colors[], PetscReal omega, PetscBool zero,
+                            const void *rhs, void *x)
 {
   const PatchFDBricksKernels *k = BricksTable(kern);
   const int                   i = BricksIndex(kern);
 
   PetscFunctionBegin;
-  PetscCall((*k->alone)(b->mine, b->alone, b->inverse, PETSC_FALSE, rhs, x));
+  PetscCall((*k->alone)(b->kinds.nalone, b->alone, b->inverse, PETSC_FALSE, rhs, x));
   if (b->fetch) PetscCall(Fetch(b, kern, rhs, b->b[i]));
   for (PetscInt c = 0; c < n; c++) {
     const PetscBool solve = (PetscBool)(zero && c == 0 && b->nalone == 0);
@@ -426,29 +461,87 @@ PetscErrorCode MatBricksSweep(MatBricks b, PatchFDKernels kern, PetscInt n, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBricksCorrect(MatBricks b, PatchFDKernels kern, PetscReal omega, const void *r, void *x)
+static PetscErrorCode MatPatchesSweep_Bricks(MatPatches p, PatchFDKernels kern, PetscInt64 its, PetscInt n, const PetscInt colors[],
+                                             PetscBool zero, Vec rhs, Vec x)
 {
-  const PatchFDBricksKernels *k = BricksTable(kern);
-  const int                   i = BricksIndex(kern);
+  const void *ba;
+  void       *xa;
 
   PetscFunctionBegin;
-  PetscCall((*k->alone)(b->mine, b->alone, b->inverse, PETSC_TRUE, r, x));
-  if (b->fetch) {
-    PetscCall(Fetch(b, kern, r, b->b[i]));
-    PetscCall(Fetch(b, kern, x, b->x[i]));
-  }
-  for (PetscInt c = 0; c < b->desc.ncolor; c++) PetscCall((*k->apply)(b->plan[i], c, PETSC_TRUE, omega, b->fetch ? b->b[i] : r, b->fetch ? b->x[i] : x));
-  if (b->fetch) PetscCall(Put(b, kern, b->x[i], x));
+  PetscCall(PatchFDVecGetArrayRead(rhs, kern, &ba));
+  PetscCall(PatchFDVecGetArray(x, kern, &xa));
+  for (PetscInt64 i = 0; i < its; i++) PetscCall(Sweep((MatBricks)p->data, kern, n, colors, p->omega, (PetscBool)(zero && i == 0), ba, xa));
+  PetscCall(PatchFDVecRestoreArray(x, kern, &xa));
+  PetscCall(PatchFDVecRestoreArrayRead(rhs, kern, &ba));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBricksView(MatBricks b, PetscViewer viewer)
+static PetscErrorCode MatPatchesCorrect_Bricks(MatPatches p, PatchFDKernels kern, Vec r, Vec x)
 {
+  MatBricks                   b = (MatBricks)p->data;
+  const PatchFDBricksKernels *k = BricksTable(kern);
+  const int                   i = BricksIndex(kern);
+  const void                 *ra;
+  void                       *xa;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetArrayRead(r, kern, &ra));
+  PetscCall(PatchFDVecGetArray(x, kern, &xa));
+  PetscCall((*k->alone)(b->kinds.nalone, b->alone, b->inverse, PETSC_TRUE, ra, xa));
+  if (b->fetch) {
+    PetscCall(Fetch(b, kern, ra, b->b[i]));
+    PetscCall(Fetch(b, kern, xa, b->x[i]));
+  }
+  for (PetscInt c = 0; c < b->desc.ncolor; c++)
+    PetscCall((*k->apply)(b->plan[i], c, PETSC_TRUE, p->omega, b->fetch ? b->b[i] : ra, b->fetch ? b->x[i] : xa));
+  if (b->fetch) PetscCall(Put(b, kern, b->x[i], xa));
+  PetscCall(PatchFDVecRestoreArray(x, kern, &xa));
+  PetscCall(PatchFDVecRestoreArrayRead(r, kern, &ra));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* bricks are smoothed on the host alone */
+static PetscErrorCode CheckHost(Mat A, PatchFDKernels kern)
+{
+  PetscFunctionBegin;
+  PetscCheck(kern && PetscMemTypeHost(kern->memtype), PetscObjectComm((PetscObject)A), PETSC_ERR_SUP,
+             "PCPATCHFD: bricks of a DMDA have kernels for the host alone; use -dm_vec_type standard -dm_mat_type aij, or on a GPU a DMBOX "
+             "with -dm_box_operator diffusion, or -pc_type jacobi under chebyshev");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatPatchesPrepare_Bricks(MatPatches p, PatchFDKernels kern, PetscBool transpose)
+{
+  const MPI_Comm comm = PetscObjectComm((PetscObject)p->A);
+  PetscBool      set, symmetric;
+
+  PetscFunctionBegin;
+  PetscCall(CheckHost(p->A, kern));
+  PetscCheck(((MatBricks)p->data)->plan[BricksIndex(kern)], comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: the Vecs are of another precision (%s) than those that its matrix makes; convert them with VecSingleConvert(), or "
+             "use PCSINGLE", kern->name);
+  if (!transpose) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatIsSymmetricKnown(p->A, &set, &symmetric));
+  PetscCheck(set && symmetric, comm, PETSC_ERR_ARG_WRONGSTATE,
+             "PCPATCHFD: the transpose of a smoother with bricks is the smoother in reverse where the matrix is symmetric; if this one is, "
+             "MatSetOption(mat, MAT_SYMMETRIC, PETSC_TRUE) says so");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- view, creation ---- */
+
+static PetscErrorCode MatPatchesView_Bricks(MatPatches p, PetscViewer viewer)
+{
+  const MatBricks      b = (const MatBricks)p->data;
   const PatchFDBricks *d = &b->desc;
   const char          *separator = "";
 
   PetscFunctionBegin;
-  PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt64_FMT " bricks of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " unknowns of a DMDA, ", b->nbrick, d->n[0], d->n[1], d->n[2]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "  %s bricks, %s order, damping %g, %" PetscInt_FMT " sweep(s)\n", PCPatchFDTypes[p->spec.type],
+                                   PCPatchFDOrders[p->spec.order], (double)p->omega, p->spec.sweeps));
+  PetscCall(PetscViewerASCIIPrintf(viewer,
+                                   "  %" PetscInt64_FMT " bricks of %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " unknowns of "
+                                   "a DMDA, ", b->nbrick, d->n[0], d->n[1], d->n[2]));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
   PetscCall(PetscViewerASCIIPrintf(viewer, "%" PetscInt_FMT " colors, rows of %" PetscInt_FMT " entries\n", d->ncolor, d->stencil.n));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
@@ -462,5 +555,78 @@ PetscErrorCode MatBricksView(MatBricks b, PetscViewer viewer)
   }
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatPatchesDestroy_Bricks(MatPatches p)
+{
+  PetscFunctionBegin;
+  PetscCall(Destroy((MatBricks *)&p->data));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* bricks have one kind of local solver and of kernels */
+static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
+{
+  PetscFunctionBegin;
+  PetscCheck(s->patch == PC_PATCHFD_VERTEX, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMBOX; an assembled matrix of a DMDA has bricks, use vertex, and on a "
+             "coarsest level -mg_coarse_pc_type redundant", PCPatchFDPatches[s->patch]);
+  PetscCheck((s->local == PC_PATCHFD_LOCAL_AUTO || s->local == PC_PATCHFD_LOCAL_FD_INEXACT) && s->fit <= PC_PATCHFD_FIT_OWN, comm,
+             PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: bricks of a DMDA take -pc_patchfd_local auto or fd_inexact and -pc_patchfd_fit auto or own; found %s and %s",
+             PCPatchFDLocals[s->local], PCPatchFDFits[s->fit]);
+  PetscCheck((s->variant == PC_PATCHFD_AUTO || s->variant == PC_PATCHFD_FUSED) && s->classes == PC_PATCHFD_CLASSES_AUTO && s->precision <=
+             PC_PATCHFD_PRECISION_SAME && s->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: bricks of a DMDA take -pc_patchfd_variant auto or fused, -pc_patchfd_classes auto, -pc_patchfd_precision auto or "
+             "same, and -pc_patchfd_update colored; found %s, %s, %s and %s", PCPatchFDVariants[s->variant],
+             PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision], PCPatchFDUpdates[s->update]);
+  PetscCheck(s->rule.exact < 0, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_fit_exact %g is for -dm_box_operator diffusion, not for bricks of a DMDA", (double)s->rule.exact);
+  PetscCall(MatPatchesCheckSpec(comm, s));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *spec, MatPatches *patches)
+{
+  static const struct _MatPatchesOps ops = {.prepare  = MatPatchesPrepare_Bricks,
+                                            .sweep    = MatPatchesSweep_Bricks,
+                                            .correct  = MatPatchesCorrect_Bricks,
+                                            .view     = MatPatchesView_Bricks,
+                                            .destroy  = MatPatchesDestroy_Bricks};
+  MatPatches     p = *patches;
+  MatBricks      b = NULL;
+  VecType        type;
+  PatchFDKernels kern = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(CheckSpec(PetscObjectComm((PetscObject)A), spec));
+  PetscCall(MatGetVecType(A, &type));
+  PetscCall(PatchFDVecTypeGetKernels(type, &kern));
+  PetscCall(CheckHost(A, kern));
+  PetscCall(PetscLogEventBegin(PATCHFD_SetUp, A, 0, 0, 0));
+  PetscCall(CheckDMDA(A, da));
+  if (p && p->ops == &ops) PetscCall(TakeLayout(A, da, spec->bricksize, p, &b));
+  PetscCall(MatPatchesDestroy(patches));
+  PetscCall(MatPatchesCreate(A, spec, patches));
+  p      = *patches;
+  p->ops = &ops;
+  if (b) p->data = b;
+  else {
+    PetscCall(PetscNew((MatBricks *)&p->data));
+    b = (MatBricks)p->data;
+    PetscCall(PetscObjectReference((PetscObject)da));
+    b->da = da;
+    PetscCall(MakeGrid(A, da, &b->grid));
+    PetscCall(ScanRows(A, &b->grid, &b->kinds));
+    PetscCall(MakeLayout(A, spec->bricksize, b));
+  }
+  PetscCall(MakeNumbers(A, &spec->rule, kern, b));
+  p->omega = spec->damping;
+  /* each brick has neighbours: sums of all corrections are too large by up to a factor of two */
+  if (p->omega == PETSC_DETERMINE) p->omega = spec->type == PC_PATCHFD_ADDITIVE ? 0.75 : 1;
+  p->ncolor = b->desc.ncolor;
+  p->turns  = PETSC_TRUE; /* bricks of the last colour would find no residual but what their fits leave */
+  PetscCall(PetscLogEventEnd(PATCHFD_SetUp, A, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

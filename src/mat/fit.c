@@ -226,7 +226,7 @@ static PetscErrorCode FitExact(const Mat_Box *m, MatBoxFit fit, PatchFDKernels k
 PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared, PatchFDKernels kern, MatBoxFit *fit)
 {
   const DM_Box   *box   = (const DM_Box *)m->dm->data;
-  const PetscBool exact = PatchFDFitIsExact(&l->rule);
+  const PetscBool exact = PatchFDFitIsExact(&l->rule.fit);
   PatchFDFitMesh mesh;
 
   PetscFunctionBegin;
@@ -235,12 +235,12 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   if (!exact) PetscCall(FitOperator(m, kern, &mesh, *fit));
   PetscCall(PatchFDHostFitCreate(&mesh, (PetscBool)(shared || exact), &box->field[0].local, &(*fit)->desc));
   (*fit)->desc.residuals = MatBoxFitTakesResiduals(m, kern);
-  (*fit)->desc.packed    = l->rule.packed;
+  (*fit)->desc.packed    = l->rule.fit.packed;
   DMBoxFreeNodes(&box->field[0], PETSC_TRUE, (*fit)->desc.read);
-  PetscCall(FitCreate(m, kern, &mesh, &l->rule, *fit));
+  PetscCall(FitCreate(m, kern, &mesh, &l->rule.fit, *fit));
   if (!exact) PetscCall(FitDiagonal(m, kern, &(*fit)->diagonal));
-  if (!exact && l->rule.lanczos) PetscCall(FitSteps(*fit, kern, &l->rule));
-  PetscCall(FitExact(m, *fit, kern, l->rule.rows));
+  if (!exact && l->rule.fit.lanczos) PetscCall(FitSteps(*fit, kern, &l->rule.fit));
+  PetscCall(FitExact(m, *fit, kern, l->rule.fit.rows));
   if ((*fit)->own && !(*fit)->desc.residuals) PetscCall(kern->operatordestroy(&(*fit)->whole));
   (*fit)->own = (PetscBool)((*fit)->own && (*fit)->desc.residuals);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -399,7 +399,7 @@ PetscErrorCode MatBoxFitView(const Mat_Box *m, const MatBoxLocal *l, PatchFDKern
   const MatBoxFit  fit = l->fit[kern->id];
   PetscInt64       count[PATCHFD_FIT_MAX_STEPS + 1] = {0};
   const char      *separator = "";
-  PetscLogDouble   bytes     = (PetscLogDouble)kern->size * (PetscLogDouble)(fit->desc.nrecord + 4 * fit->desc.npatch + fit->desc.coefat[fit->desc.ngroup] + FitExactNumbers(&fit->desc, l->rule.rows));
+  PetscLogDouble   bytes     = (PetscLogDouble)kern->size * (PetscLogDouble)(fit->desc.nrecord + 4 * fit->desc.npatch + fit->desc.coefat[fit->desc.ngroup] + FitExactNumbers(&fit->desc, l->rule.fit.rows));
 
   PetscFunctionBegin;
   PatchFDHostFitCount(&fit->desc, (const PetscInt(*)[2])box->owncells, count);

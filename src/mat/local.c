@@ -306,11 +306,43 @@ static PetscErrorCode LocalCreate(const Mat_Box *m, MatBoxLocalType type, MatBox
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxLocalReset(MatBoxLocal *l)
+static PetscBool LocalRuleIs(const MatBoxLocalRule *a, const MatBoxLocalRule *b)
 {
+  const PatchFDFitRule *f = &a->fit, *g = &b->fit;
+
+  if (a->type != b->type || a->rtol != b->rtol || a->maxit != b->maxit || f->lanczos != g->lanczos || f->maxsteps != g->maxsteps) return PETSC_FALSE;
+  return (PetscBool)(f->reduction == g->reduction && f->stable == g->stable && f->exact == g->exact && f->rows == g->rows && f->packed == g->packed);
+}
+
+PetscErrorCode MatBoxLocalGet(Mat_Box *m, const MatBoxLocalRule *rule, MatBoxLocal **local)
+{
+  MatBoxLocal *l = m->locals;
+
   PetscFunctionBegin;
+  while (l && !LocalRuleIs(&l->rule, rule)) l = l->next;
+  if (!l) {
+    PetscCall(PetscNew(&l));
+    l->rule   = *rule;
+    l->m      = m;
+    l->next   = m->locals;
+    m->locals = l;
+    m->holders++;
+  }
+  l->refct++;
+  *local = l;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxLocalRelease(MatBoxLocal **local)
+{
+  MatBoxLocal *l = *local, **at;
+
+  PetscFunctionBegin;
+  *local = NULL;
+  if (!l || --l->refct) PetscFunctionReturn(PETSC_SUCCESS);
   for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
-    for (int p = 0; p < PATCHFD_NUM_PRECISIONS && PatchFDKernelTables[i]; p++) PetscCall(PatchFDKernelTables[i]->localdestroy(&l->plan[i][p]));
+    for (int p = 0; p < PATCHFD_NUM_PRECISIONS && PatchFDKernelTables[i]; p++)
+      PetscCall(PatchFDKernelTables[i]->localdestroy(&l->plan[i][p]));
   for (int i = 0; i < PATCHFD_NUM_KERNELS; i++) PetscCall(MatBoxFitDestroy(PatchFDKernelTables[i], &l->fit[i]));
   for (int d = 0; d < 3; d++) {
     for (int f = 0; f < DMBOX_MAX_FIELDS; f++) PetscCall(PatchFDPatchesDestroy(&l->patches[f][d]));
@@ -319,47 +351,26 @@ PetscErrorCode MatBoxLocalReset(MatBoxLocal *l)
   for (int b = 0; b < MATBOX_MAX_BANDS; b++) PetscCall(PatchFDRowsDestroy(&l->rows[b]));
   for (PetscInt i = 0; i < l->ndense; i++) PetscCall(PatchFDHostDenseDestroy(&l->dense[i]));
   PetscCall(PetscFree(l->dense));
-  PetscCall(PetscMemzero(l, sizeof(*l)));
+  for (at = &l->m->locals; *at != l;) at = &(*at)->next;
+  *at = l->next;
+  PetscCall(MatBoxRelease(&l->m));
+  PetscCall(PetscFree(l));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxLocalSetTolerances(Mat_Box *m, MatBoxLocalType type, PetscReal rtol, PetscInt maxit)
+const char *MatBoxLocalKernels(const MatBoxLocal *l, PatchFDKernels kern, PatchFDPrecision precision)
 {
-  MatBoxLocal *l = &m->local[type];
-
-  PetscFunctionBegin;
-  if (l->rtol != rtol || l->maxit != maxit) PetscCall(MatBoxLocalReset(l));
-  l->rtol  = rtol;
-  l->maxit = maxit;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBoxLocalSetFitRule(Mat_Box *m, MatBoxLocalType type, const PatchFDFitRule *rule)
-{
-  MatBoxLocal          *l   = &m->local[type];
-  const PatchFDFitRule *old = &l->rule;
-  PetscBool             same;
-
-  PetscFunctionBegin;
-  same = (PetscBool)(old->lanczos == rule->lanczos && old->maxsteps == rule->maxsteps && old->reduction == rule->reduction);
-  same = (PetscBool)(same && old->stable == rule->stable && old->exact == rule->exact && old->rows == rule->rows && old->packed == rule->packed);
-  if (!same) PetscCall(MatBoxLocalReset(l));
-  l->rule = *rule;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-const char *MatBoxLocalKernels(const Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision)
-{
-  void *plan = m->local[type].plan[kern->id][precision];
+  void *plan = l->plan[kern->id][precision];
 
   return kern->localname && plan ? kern->localname(plan) : NULL;
 }
 
-PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision)
+PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrecision precision)
 {
-  const DM_Box    *box = (const DM_Box *)m->dm->data;
-  MatBoxLocal     *l   = &m->local[type];
-  PatchFDLocalDesc desc;
+  const MatBoxLocalType type = l->rule.type;
+  Mat_Box              *m    = l->m;
+  const DM_Box         *box  = (const DM_Box *)m->dm->data;
+  PatchFDLocalDesc      desc;
 
   PetscFunctionBegin;
   if (l->plan[kern->id][precision] || l->fit[kern->id]) PetscFunctionReturn(PETSC_SUCCESS);
@@ -377,7 +388,8 @@ PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
     l->field[f] = (PatchFDLocalField){.dir = {&l->patches[f][0], &l->patches[f][1], &l->patches[f][2]}, .box = field->local, .x0 = field->local0};
     DMBoxFreeNodes(field, PETSC_TRUE, l->field[f].read);
   }
-  desc = (PatchFDLocalDesc){.kind = PATCHFD_LOCAL_FD, .rtol = l->rtol, .maxit = l->maxit, .nphase = l->nphase, .nfield = box->nfield, .field = l->field, .dense = l->dense, .precision = precision, .nterm = l->nterm, .term = l->term};
+  desc = (PatchFDLocalDesc){.kind = PATCHFD_LOCAL_FD, .rtol = l->rule.rtol, .maxit = l->rule.maxit, .nphase = l->nphase, .nfield = box->nfield,
+                            .field = l->field, .dense = l->dense, .precision = precision, .nterm = l->nterm, .term = l->term};
   if (l->dense) desc.kind = PATCHFD_LOCAL_DENSE;
   if (type == MATBOX_LOCAL_SCHUR || type == MATBOX_LOCAL_SCHUR_ALONE) desc.kind = PATCHFD_LOCAL_SCHUR;
   for (int d = 0; d < 3; d++) {
@@ -385,7 +397,7 @@ PetscErrorCode MatBoxLocalSetUp(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
     desc.cls[d]    = l->cls[d];
   }
   PetscCall(kern->localcreate(&desc, &l->plan[kern->id][precision]));
-  PetscCall(DMBoxInfoKernels(m->dm, kern, "patches", MatBoxLocalKernels(m, type, kern, precision)));
+  PetscCall(DMBoxInfoKernels(m->dm, kern, "patches", MatBoxLocalKernels(l, kern, precision)));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -455,10 +467,9 @@ PetscBool MatBoxLocalTakesWhole(const Mat_Box *m, PatchFDKernels kern)
   return (PetscBool)(!box->halo && entries <= limit);
 }
 
-PetscInt MatBoxLocalColors(const Mat_Box *m, MatBoxLocalType type, PetscBool residual, PatchFDColor colors[])
+PetscInt MatBoxLocalColors(const MatBoxLocal *l, PetscBool residual, PatchFDColor colors[])
 {
-  const MatBoxLocal *l = &m->local[type];
-  PetscInt           n = 0;
+  PetscInt n = 0;
 
   for (PetscInt i = 0; i < l->ncolor; i++) {
     if (!l->nterm || !residual) colors[n++] = l->color[i];
@@ -470,15 +481,13 @@ PetscInt MatBoxLocalColors(const Mat_Box *m, MatBoxLocalType type, PetscBool res
   return n;
 }
 
-PetscBool MatBoxLocalHasTerms(const Mat_Box *m, MatBoxLocalType type)
+PetscBool MatBoxLocalHasTerms(const MatBoxLocal *l)
 {
-  return (PetscBool)(m->local[type].nterm > 0);
+  return (PetscBool)(l->nterm > 0);
 }
 
-PetscBool MatBoxLocalIsPointwise(const Mat_Box *m, MatBoxLocalType type)
+PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *l)
 {
-  const MatBoxLocal *l = &m->local[type];
-
   for (int d = 0; d < 3; d++)
     for (PetscInt i = 0; i < l->patches[0][d].npatch; i++)
       if (l->patches[0][d].n[i] > 2) return PETSC_FALSE; /* two at a free end */
@@ -506,10 +515,9 @@ static PetscLogDouble LocalBytes(const MatBoxLocal *l, PatchFDKernels kern)
   return numbers * (PetscLogDouble)kern->size;
 }
 
-PetscErrorCode MatBoxLocalView(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PetscViewer viewer)
+PetscErrorCode MatBoxLocalView(const MatBoxLocal *l, PatchFDKernels kern, PetscViewer viewer)
 {
-  const DM_Box      *box = (const DM_Box *)m->dm->data;
-  const MatBoxLocal *l   = &m->local[type];
+  const DM_Box *box = (const DM_Box *)l->m->dm->data;
 
   PetscFunctionBegin;
   PetscCall(PetscViewerASCIIPrintf(viewer, "  %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " patches of ", l->patches[0][0].npatch, l->patches[0][1].npatch, l->patches[0][2].npatch));
@@ -525,7 +533,7 @@ PetscErrorCode MatBoxLocalView(Mat_Box *m, MatBoxLocalType type, PatchFDKernels 
   if (!l->fit[kern->id]) PetscCall(PetscViewerASCIIPrintf(viewer, ", %.0f bytes of %s", LocalBytes(l, kern), l->dense ? "inverses and 1D matrices" : "1D matrices"));
   PetscCall(PetscViewerASCIIPrintf(viewer, "\n"));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_TRUE));
-  if (l->fit[kern->id]) PetscCall(MatBoxFitView(m, l, kern, viewer));
+  if (l->fit[kern->id]) PetscCall(MatBoxFitView(l->m, l, kern, viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -49,7 +49,8 @@ static PetscErrorCode Multiply(PatchFDKernels kern, Vec s, Vec x, PetscBool add,
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxLocalCorrectScaled(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, PetscInt n, const PatchFDColor colors[], PetscReal omega, Vec s, Vec r, Vec sr, Vec z, Vec x)
+PetscErrorCode MatBoxLocalCorrectScaled(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrecision precision, PetscInt n,
+                                        const PatchFDColor colors[], PetscReal omega, Vec s, Vec r, Vec sr, Vec z, Vec x)
 {
   const void *ar;
   void       *az;
@@ -58,8 +59,8 @@ PetscErrorCode MatBoxLocalCorrectScaled(Mat_Box *m, MatBoxLocalType type, PatchF
   PetscCall(Multiply(kern, s, r, PETSC_FALSE, sr));
   PetscCall(PatchFDVecGetArrayRead(sr, kern, &ar));
   PetscCall(PatchFDVecGetArrayWrite(z, kern, &az));
-  PetscCall(MatBoxZero(m, kern, az));
-  PetscCall(MatBoxLocalCorrect(m, type, kern, precision, n, colors, omega, ar, az));
+  PetscCall(MatBoxZero(l->m, kern, az));
+  PetscCall(MatBoxLocalCorrect(l, kern, precision, n, colors, omega, ar, az));
   PetscCall(PatchFDVecRestoreArrayWrite(z, kern, &az));
   PetscCall(PatchFDVecRestoreArrayRead(sr, kern, &ar));
   PetscCall(Multiply(kern, s, z, PETSC_TRUE, x));
@@ -78,13 +79,14 @@ static PetscErrorCode Noise(PetscInt dim, PETSC_UNUSED PetscReal time, const Pet
 }
 
 /* the largest eigenvalue of all patches of a colour, by the power method on all of them at once; x is any vector, the others have room */
-static PetscErrorCode LargestEigenvalue(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, const PatchFDColor *color, Vec zero, Vec x, Vec r, Vec z, PetscReal *largest)
+static PetscErrorCode LargestEigenvalue(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrecision precision, const PatchFDColor *color, Vec zero,
+                                        Vec x, Vec r, Vec z, PetscReal *largest)
 {
   const PetscInt steps = 6;
   Vec            s;
 
   PetscFunctionBegin;
-  PetscCall(MatBoxGetScaling(m, x, &s));
+  PetscCall(MatBoxGetScaling(l->m, x, &s));
   *largest = 0;
   for (PetscInt i = 0; i < steps; i++) {
     const void *ax, *ab;
@@ -94,12 +96,12 @@ static PetscErrorCode LargestEigenvalue(Mat_Box *m, MatBoxLocalType type, PatchF
     PetscCall(PatchFDVecGetArrayRead(zero, kern, &ab));
     PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
     PetscCall(PatchFDVecGetArrayWrite(r, kern, &ar));
-    PetscCall(MatBoxResidual(m, kern, color, ab, ax, ar));
+    PetscCall(MatBoxResidual(l->m, kern, color, ab, ax, ar));
     PetscCall(PatchFDVecRestoreArrayWrite(r, kern, &ar));
     PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
     PetscCall(PatchFDVecRestoreArrayRead(zero, kern, &ab));
     PetscCall(VecSet(x, 0));
-    PetscCall(MatBoxLocalCorrectScaled(m, type, kern, precision, 1, color, 1, s, r, r, z, x));
+    PetscCall(MatBoxLocalCorrectScaled(l, kern, precision, 1, color, 1, s, r, r, z, x));
     PetscCall(VecNorm(x, NORM_2, &norm));
     if (i > 0) *largest = norm; /* x was of norm one and lived on these patches alone */
     if (norm == 0) break;
@@ -108,8 +110,9 @@ static PetscErrorCode LargestEigenvalue(Mat_Box *m, MatBoxLocalType type, PatchF
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxGetDamping(Mat_Box *m, MatBoxLocalType type, PatchFDPrecision precision, PetscReal *omega)
+PetscErrorCode MatBoxGetDamping(MatBoxLocal *l, PatchFDPrecision precision, PetscReal *omega)
 {
+  const DM        dm     = l->m->dm;
   const PetscReal enough = 1.8;
   PatchFDColor    color[MATBOX_MAX_COLORS];
   PatchFDKernels  kern;
@@ -117,24 +120,24 @@ PetscErrorCode MatBoxGetDamping(Mat_Box *m, MatBoxLocalType type, PatchFDPrecisi
   PetscReal       largest = 0;
 
   PetscFunctionBegin;
-  if (!m->damping) {
-    const PetscInt n = MatBoxLocalColors(m, type, PETSC_TRUE, color);
+  if (!l->damping) {
+    const PetscInt n = MatBoxLocalColors(l, PETSC_TRUE, color);
 
-    PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
-    PetscCall(PatchFDVecTypeGetKernels(m->dm->vectype, &kern));
-    for (int i = 0; i < 4; i++) PetscCall(DMCreateGlobalVector(m->dm, &v[i]));
+    PetscCall(PetscLogEventBegin(PATCHFD_SetUp, dm, 0, 0, 0));
+    PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
+    for (int i = 0; i < 4; i++) PetscCall(DMCreateGlobalVector(dm, &v[i]));
     PetscCall(VecSet(v[0], 0));
     for (PetscInt i = 0; i < n; i++) {
       PetscReal of;
 
-      PetscCall(DMBoxInterpolateFunction(m->dm, 0, Noise, NULL, v[1]));
-      PetscCall(LargestEigenvalue(m, type, kern, precision, &color[i], v[0], v[1], v[2], v[3], &of));
+      PetscCall(DMBoxInterpolateFunction(dm, 0, Noise, NULL, v[1]));
+      PetscCall(LargestEigenvalue(l, kern, precision, &color[i], v[0], v[1], v[2], v[3], &of));
       largest = PetscMax(largest, of);
     }
     for (int i = 0; i < 4; i++) PetscCall(VecDestroy(&v[i]));
-    m->damping = largest <= enough ? 1 : enough / largest;
-    PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
+    l->damping = largest <= enough ? 1 : enough / largest;
+    PetscCall(PetscLogEventEnd(PATCHFD_SetUp, dm, 0, 0, 0));
   }
-  *omega = m->damping;
+  *omega = l->damping;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -10,10 +10,10 @@
 /* ---- colours on ghosted arrays ---- */
 
 typedef struct {
-  Mat_Box       *m;
-  MatBoxLocal   *local;
-  PatchFDKernels kern;
-  void          *plan;
+  const Mat_Box     *m;
+  const MatBoxLocal *local;
+  PatchFDKernels     kern;
+  void              *plan;
   PatchFDPatchOp operation;
   PetscReal      omega;
   PetscBool      zero; /* x is known to be zero */
@@ -177,15 +177,17 @@ static PetscErrorCode LocalGetArrays(LocalStep *s, const PatchFDColor *first, co
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor colors[], PetscReal omega,
-                                PetscBool zero, const void *b, void *x)
+PetscErrorCode MatBoxLocalSweep(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrecision precision, PatchFDPatchOp operation, PetscInt64 its,
+                                PetscInt n, const PatchFDColor colors[], PetscReal omega, PetscBool zero, const void *b, void *x)
 {
+  Mat_Box        *m        = l->m;
+  void           *plan     = l->plan[kern->id][precision];
   const PetscBool separate = (PetscBool)(operation == PATCHFD_OP_SOLVE);
-  LocalStep       s        = {.m = m, .local = &m->local[type], .kern = kern, .plan = m->local[type].plan[kern->id][precision], .operation = operation, .omega = omega, .zero = zero};
+  LocalStep       s        = {.m = m, .local = l, .kern = kern, .plan = plan, .operation = operation, .omega = omega, .zero = zero};
 
   PetscFunctionBegin;
-  if (s.local->fit[kern->id]) {
-    PetscCall(MatBoxFitSweep(m, s.local, kern, its, n, colors, omega, zero, b, x));
+  if (l->fit[kern->id]) {
+    PetscCall(MatBoxFitSweep(m, l, kern, its, n, colors, omega, zero, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (separate) PetscCall(DMBoxGetWork(m->dm, kern, DMBOX_WORK_R, &s.r));
@@ -209,13 +211,16 @@ PetscErrorCode MatBoxLocalSweep(Mat_Box *m, MatBoxLocalType type, PatchFDKernels
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxLocalCorrect(Mat_Box *m, MatBoxLocalType type, PatchFDKernels kern, PatchFDPrecision precision, PetscInt n, const PatchFDColor colors[], PetscReal omega, const void *r, void *x)
+PetscErrorCode MatBoxLocalCorrect(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrecision precision, PetscInt n, const PatchFDColor colors[],
+                                  PetscReal omega, const void *r, void *x)
 {
-  LocalStep s = {.m = m, .local = &m->local[type], .kern = kern, .plan = m->local[type].plan[kern->id][precision], .operation = PATCHFD_OP_SOLVE, .omega = omega};
+  const Mat_Box *m    = l->m;
+  void          *plan = l->plan[kern->id][precision];
+  LocalStep      s    = {.m = m, .local = l, .kern = kern, .plan = plan, .operation = PATCHFD_OP_SOLVE, .omega = omega};
 
   PetscFunctionBegin;
-  if (s.local->fit[kern->id]) {
-    PetscCall(MatBoxFitCorrect(m, s.local, kern, n, colors, omega, r, x));
+  if (l->fit[kern->id]) {
+    PetscCall(MatBoxFitCorrect(m, l, kern, n, colors, omega, r, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(DMBoxGlobalToLocalBegin(m->dm, kern, r, DMBOX_WORK_R, &s.r));

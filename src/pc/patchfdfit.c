@@ -1,4 +1,4 @@
-/* Of PCPATCHFD what concerns fits of its local solvers to coefficients that vary: public routines, and inner steps */
+/* Of PCPATCHFD what concerns fits of its local solvers to coefficients that vary, and bricks: public routines, and inner steps */
 #include "patchfd.h" /*I "petscpatchfd.h" I*/
 #include <patchfd/private/sysimpl.h>
 
@@ -190,25 +190,80 @@ PetscErrorCode PCPatchFDGetFitExact(PC pc, PetscReal *condition)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@
+  PCPatchFDSetBrickSize - Sets how many unknowns of a `DMDA` the bricks of a `PCPATCHFD` have in each direction
+
+  Logically Collective
+
+  Input Parameters:
++ pc   - the preconditioner
+- size - unknowns in a direction, 1 to 16, or `PETSC_DETERMINE` (default) for 8
+
+  Options Database Key:
+. -pc_patchfd_brick_size size - the size
+
+  Level: intermediate
+
+  Notes:
+  It is for assembled matrices of a `DMDA`; with matrices of a `DMBOX` it is an error. A brick of size 1 is an unknown, and the smoother then a red-black Gauss-Seidel method.
+
+  Larger bricks take fewer iterations, most with anisotropy and graded meshes (up to 25 per cent fewer with 8 than with 4 in 3D), and more work for each unknown: 4 floating-point
+  operations for each unknown of a brick in a direction. Since it is memory that takes the time, 8 was as fast as 4 or faster in solves with 63^3 unknowns.
+
+.seealso: `PCPATCHFD`, `PCPatchFDGetBrickSize()`, `PCPatchFDSetFitSteps()`, `DMDA`
+@*/
+PetscErrorCode PCPatchFDSetBrickSize(PC pc, PetscInt size)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscValidLogicalCollectiveInt(pc, size, 2);
+  PetscTryMethod(pc, "PCPatchFDSetBrickSize_C", (PC, PetscInt), (pc, size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  PCPatchFDGetBrickSize - Gets how many unknowns of a `DMDA` the bricks of a `PCPATCHFD` have in each direction
+
+  Not Collective
+
+  Input Parameter:
+. pc - the preconditioner, of type `PCPATCHFD`
+
+  Output Parameter:
+. size - what was set
+
+  Level: intermediate
+
+.seealso: `PCPATCHFD`, `PCPatchFDSetBrickSize()`
+@*/
+PetscErrorCode PCPatchFDGetBrickSize(PC pc, PetscInt *size)
+{
+  PetscFunctionBegin;
+  PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
+  PetscAssertPointer(size, 2);
+  PetscUseMethod(pc, "PCPatchFDGetBrickSize_C", (PC, PetscInt *), (pc, size));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCPatchFDSetFitSteps_PatchFD(PC pc, PetscInt maxsteps, PetscReal reduction, PetscReal stable, PetscInt lanczos)
 {
-  PC_PatchFD    *p    = (PC_PatchFD *)pc->data;
-  const MPI_Comm comm = PetscObjectComm((PetscObject)pc);
+  const MPI_Comm  comm = PetscObjectComm((PetscObject)pc);
+  PatchFDFitRule *rule = &((PC_PatchFD *)pc->data)->spec.rule;
 
   PetscFunctionBegin;
   PetscCheck(maxsteps >= 1 && maxsteps <= PATCHFD_FIT_MAX_STEPS, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_max_steps must be 1 to %d, found %" PetscInt_FMT, PATCHFD_FIT_MAX_STEPS, maxsteps);
   PetscCheck(reduction > 0 && reduction < 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_reduction must be in (0, 1), found %g", (double)reduction);
   PetscCheck(stable > 0 && stable < 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_stable must be in (0, 2), found %g", (double)stable);
   PetscCheck(lanczos == 0 || lanczos >= 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHFD: -pc_patchfd_fit_lanczos must be 0 or at least 2, found %" PetscInt_FMT, lanczos);
-  pc->setupcalled = PETSC_FALSE;
-  p->rule         = (PatchFDFitRule){.maxsteps = maxsteps, .reduction = reduction, .stable = stable, .lanczos = lanczos, .exact = p->rule.exact};
+  if (rule->maxsteps != maxsteps || rule->reduction != reduction || rule->stable != stable || rule->lanczos != lanczos) pc->setupcalled = PETSC_FALSE;
+  *rule = (PatchFDFitRule){.maxsteps = maxsteps, .reduction = reduction, .stable = stable, .lanczos = lanczos, .exact = rule->exact};
   PetscCall(PetscObjectStateIncrease((PetscObject)pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode PCPatchFDGetFitSteps_PatchFD(PC pc, PetscInt *maxsteps, PetscReal *reduction, PetscReal *stable, PetscInt *lanczos)
 {
-  const PatchFDFitRule *rule = &((const PC_PatchFD *)pc->data)->rule;
+  const PatchFDFitRule *rule = &((const PC_PatchFD *)pc->data)->spec.rule;
 
   PetscFunctionBegin;
   if (maxsteps) *maxsteps = rule->maxsteps;

@@ -80,19 +80,5 @@ typedef struct {
 } PatchFDBricksKernels;
 PETSC_INTERN const PatchFDBricksKernels PatchFDBricksDouble, PatchFDBricksFloat;
 
-/* ---- on Vecs of a matrix of a DMDA (src/mat/bricks.c); b, r and x are a rank's own arrays, in the memory of the host ---- */
-
-typedef struct _MatBricks *MatBricks;
-/* the DMDA of a matrix, or `other` if it is one and the matrix has no DM; otherwise NULL */
+/* the DMDA of a matrix, or `other` if it is one and the matrix has no DM; otherwise NULL (src/mat/bricks.c) */
 PETSC_INTERN PetscErrorCode MatBricksFindDMDA(Mat, DM other, DM *da);
-/* bricks of `size` unknowns in each direction.  Collective, as all but Colors and Has; errors where matrix or DMDA do not fit */
-PETSC_INTERN PetscErrorCode MatBricksCreate(Mat, DM da, PetscInt size, const PatchFDFitRule *, PatchFDKernels, MatBricks *);
-PETSC_INTERN PetscErrorCode MatBricksDestroy(MatBricks *);
-PETSC_INTERN PetscInt       MatBricksColors(MatBricks);
-/* was it made for this table? */
-PETSC_INTERN PetscBool      MatBricksHas(MatBricks, PatchFDKernels);
-/* n colours, one after another; zero: x is zero */
-PETSC_INTERN PetscErrorCode MatBricksSweep(MatBricks, PatchFDKernels, PetscInt n, const PetscInt colors[], PetscReal omega, PetscBool zero, const void *b, void *x);
-/* x += omega times the corrections of all bricks from one residual */
-PETSC_INTERN PetscErrorCode MatBricksCorrect(MatBricks, PatchFDKernels, PetscReal omega, const void *r, void *x);
-PETSC_INTERN PetscErrorCode MatBricksView(MatBricks, PetscViewer);

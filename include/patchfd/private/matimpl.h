@@ -149,13 +149,28 @@ typedef enum {
   MATBOX_LOCAL_SCHUR_ALONE,
   MATBOX_LOCAL_OWN,         /* fast diagonalization of a fit to each patch: matrices of its own, */
   MATBOX_LOCAL_SHARED,      /* or numbers of its own and matrices of constants */
-  MATBOX_LOCAL_WHOLE,       /* the inverse of the matrix itself: the whole mesh is one patch */
-  MATBOX_NUM_LOCALS
+  MATBOX_LOCAL_WHOLE        /* the inverse of the matrix itself: the whole mesh is one patch */
 } MatBoxLocalType;
 
 typedef struct _MatBoxFit *MatBoxFit; /* fit.c */
+typedef struct _Mat_Box    Mat_Box;
 
+/* all that is asked of a local solver; what its type does not read is zero */
 typedef struct {
+  MatBoxLocalType type;
+  PetscReal       rtol; /* of conjugate gradients */
+  PetscInt        maxit;
+  PatchFDFitRule  fit;
+} MatBoxLocalRule;
+
+/* Those who ask for the same of the same matrix have one in common (MatBoxLocalGet()); it holds the matrix' numbers, not the Mat */
+typedef struct _MatBoxLocal MatBoxLocal;
+struct _MatBoxLocal {
+  PetscInt        refct;
+  Mat_Box        *m;
+  MatBoxLocal    *next; /* of the same matrix */
+  MatBoxLocalRule rule;
+  PetscReal       damping; /* see MatBoxGetDamping(); 0 before */
   PatchFDPatches patches[DMBOX_MAX_FIELDS][3];
   PetscBool      havepatches;
   PetscInt       nclass[3], *cls[3]; /* the classes that say all about a patch in a direction, whatever the field */
@@ -165,14 +180,11 @@ typedef struct {
   PatchFDRowTerm term[MATBOX_MAX_TERMS];
   PetscInt       ndense;
   PatchFDDense  *dense;
-  PetscReal      rtol; /* of conjugate gradients */
-  PetscInt       maxit;
   PetscInt       nphase, ncolor;
   PatchFDColor   color[MATBOX_MAX_COLORS];
   void          *plan[PATCHFD_NUM_KERNELS][PATCHFD_NUM_PRECISIONS];
-  PatchFDFitRule rule;
   MatBoxFit      fit[PATCHFD_NUM_KERNELS]; /* in place of plans */
-} MatBoxLocal;
+};
 
 /* of arrays to other ranks and back; nothing where it is NULL */
 typedef struct {
@@ -187,17 +199,19 @@ typedef enum {
 } MatBoxFixedNodes;
 
 /*
-  An operator matrix.  The one-dimensional objects are made on first use and live here, so that all smoothers of a level share them; plans are made
-  for each kernel table that meets the matrix.
+  The numbers of an operator matrix.  The one-dimensional objects are made on first use and live here, so that all smoothers of a level
+  share them; plans are made for each kernel table that meets the matrix.  Local solvers hold it: if a matrix with such holders gets other
+  coefficients it gets another one of these (MatBoxChange()), and they work on with the old one, until they are made anew.
 */
-typedef struct {
+struct _Mat_Box {
+  PetscInt           holders; /* beside the matrix */
+  MatBoxLocal       *locals;  /* those that there are */
   DM                 dm;
   MatBoxFixedNodes   fixed;
   MatBoxCoefficients c;     /* what the objects below were made for */
   MatBoxCoefficients taken; /* those of the DM's operator when the matrix last took them over */
   PetscInt64         version; /* of the operator's data, and which of them the objects were made for */
   MatBoxForm         form;
-  MatBoxLocal        local[MATBOX_NUM_LOCALS];
   PatchFDEigen       whole[3]; /* eigenvectors of the lines of the whole box */
   PetscBool          havewhole[3];
   PC                 factors;  /* of the whole box, where there are no such eigenvectors, on every rank */
@@ -209,11 +223,10 @@ typedef struct {
   PatchFDEigen       piece;
   PetscBool          shared[PATCHFD_NUM_KERNELS]; /* do ranks share the direct solve? */
   Vec                scaling[PATCHFD_NUM_KERNELS]; /* see MatBoxGetScaling() */
-  PetscReal          damping; /* see MatBoxGetDamping(); 0 before */
   void              *mult[PATCHFD_NUM_KERNELS];
   PatchFDBoxSolve    boxsolve[PATCHFD_NUM_KERNELS];
   void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* these arrays */
-} Mat_Box;
+};
 
 /* the functions of a DMBoxOperator that are the same for all operators with a form; the operator sets `form` and what is its own (src/mat/box.c) */
 PETSC_INTERN PetscErrorCode DMBoxOperatorSetMatBox(DMBoxOperator);
@@ -232,6 +245,10 @@ PETSC_INTERN PetscErrorCode DMBoxSetSNESDefaults(DM);
 /* a matrix of these coefficients, of the DM's operator for example; or other coefficients for one that is there, and the null space that they make */
 PETSC_INTERN PetscErrorCode MatBoxCreate(DM, const MatBoxCoefficients *, Mat *);
 PETSC_INTERN PetscErrorCode MatBoxBuild(Mat_Box *, const MatBoxCoefficients *);
+/* the same for a matrix whose numbers others may hold: *m, which are its own, become those that it has then */
+PETSC_INTERN PetscErrorCode MatBoxChange(Mat, const MatBoxCoefficients *, Mat_Box **m);
+/* lets go of it; the last one frees it */
+PETSC_INTERN PetscErrorCode MatBoxRelease(Mat_Box **);
 /* the form of its mesh; its bands are to be destroyed */
 PETSC_INTERN PetscErrorCode MatBoxFormCreate(const Mat_Box *, PetscBool weighted, MatBoxForm *);
 /* frees what was made */
@@ -287,15 +304,13 @@ PETSC_INTERN PetscErrorCode MatBoxCheckRegular(const Mat_Box *);
 
 /* ---- local solvers, src/mat/local.c; b, r and x are global arrays of a kernel table ---- */
 
-/* Tolerance and limit of the iterations in patches, before set-up; those that set it up otherwise lose their plans */
-PETSC_INTERN PetscErrorCode MatBoxLocalSetTolerances(Mat_Box *, MatBoxLocalType, PetscReal rtol, PetscInt maxit);
-/* the same for the inner steps of fits */
-PETSC_INTERN PetscErrorCode MatBoxLocalSetFitRule(Mat_Box *, MatBoxLocalType, const PatchFDFitRule *);
-/* Patches, colours and the kernels' plan.  Collective, as everything here */
-PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision);
+/* the one that does what the rule says, or a new one; and lets go of it */
+PETSC_INTERN PetscErrorCode MatBoxLocalGet(Mat_Box *, const MatBoxLocalRule *, MatBoxLocal **);
+PETSC_INTERN PetscErrorCode MatBoxLocalRelease(MatBoxLocal **);
+/* Patches, colours and the kernels' plan, unless they are there.  Collective, as everything here */
+PETSC_INTERN PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *, PatchFDKernels, PatchFDPrecision);
 /* which kernels it has then, for people to read; NULL where there is no choice */
-PETSC_INTERN const char    *MatBoxLocalKernels(const Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision);
-PETSC_INTERN PetscErrorCode MatBoxLocalReset(MatBoxLocal *);
+PETSC_INTERN const char    *MatBoxLocalKernels(const MatBoxLocal *, PatchFDKernels, PatchFDPrecision);
 /* do dense inverses converge faster in time than fast diagonalization of what is separable?  By measurement (benchmarks/poisson -dm_box_operator biharmonic) */
 PETSC_INTERN PetscBool MatBoxLocalIsDenseBest(const Mat_Box *, PatchFDKernels);
 /* the lowest precision of their products that costs no iterations and saves time; by measurement, too */
@@ -308,14 +323,14 @@ PETSC_INTERN PetscBool MatBoxLocalTakesWhole(const Mat_Box *, PatchFDKernels);
   The colours of a sweep, MATBOX_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved, which needs
   no phases with terms; otherwise patches must not see what others of their colour write
 */
-PETSC_INTERN PetscInt MatBoxLocalColors(const Mat_Box *, MatBoxLocalType, PetscBool residual, PatchFDColor[]);
+PETSC_INTERN PetscInt MatBoxLocalColors(const MatBoxLocal *, PetscBool residual, PatchFDColor[]);
 /* does the patches' residual have terms that are not in what is diagonalized, so that BOUNDARY does not exist? */
-PETSC_INTERN PetscBool MatBoxLocalHasTerms(const Mat_Box *, MatBoxLocalType);
+PETSC_INTERN PetscBool MatBoxLocalHasTerms(const MatBoxLocal *);
 /* do all patches have one unknown? */
-PETSC_INTERN PetscBool MatBoxLocalIsPointwise(const Mat_Box *, MatBoxLocalType);
+PETSC_INTERN PetscBool MatBoxLocalIsPointwise(const MatBoxLocal *);
 /* n colours, one after another, on x, `its` times.  operation: BOUNDARY, FUSED, or SOLVE for a residual of the patches of a colour before their solves */
-PETSC_INTERN PetscErrorCode MatBoxLocalSweep(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision, PatchFDPatchOp operation, PetscInt64 its, PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero,
-                                             const void *b, void *x);
+PETSC_INTERN PetscErrorCode MatBoxLocalSweep(MatBoxLocal *, PatchFDKernels, PatchFDPrecision, PatchFDPatchOp operation, PetscInt64 its,
+                                             PetscInt n, const PatchFDColor[], PetscReal omega, PetscBool zero, const void *b, void *x);
 /* r = b - A x for the patches of one colour, both phases of it: at their free nodes, other numbers of r become anything (src/mat/box.c) */
 PETSC_INTERN PetscErrorCode MatBoxResidual(Mat_Box *, PatchFDKernels, const PatchFDColor *, const void *b, const void *x, void *r);
 /*
@@ -324,15 +339,17 @@ PETSC_INTERN PetscErrorCode MatBoxResidual(Mat_Box *, PatchFDKernels, const Patc
 */
 PETSC_INTERN PetscErrorCode MatBoxGetScaling(Mat_Box *, Vec v, Vec *scaling);
 /* as MatBoxLocalCorrect() on Vecs, from s r, and s times the corrections: sr and z have room, sr may be r */
-PETSC_INTERN PetscErrorCode MatBoxLocalCorrectScaled(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[], PetscReal omega, Vec s, Vec r, Vec sr, Vec z, Vec x);
+PETSC_INTERN PetscErrorCode MatBoxLocalCorrectScaled(MatBoxLocal *, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[],
+                                                     PetscReal omega, Vec s, Vec r, Vec sr, Vec z, Vec x);
 /* a damping with which that converges */
-PETSC_INTERN PetscErrorCode MatBoxGetDamping(Mat_Box *, MatBoxLocalType, PatchFDPrecision, PetscReal *omega);
+PETSC_INTERN PetscErrorCode MatBoxGetDamping(MatBoxLocal *, PatchFDPrecision, PetscReal *omega);
 /* diagonals of the terms and of the points, box.c */
 PETSC_INTERN PetscErrorCode MatBoxTermDiagonal(const Mat_Box *, Vec);
 PETSC_INTERN PetscErrorCode MatBoxPointDiagonal(Mat_Box *, Vec);
 /* x += omega times the corrections of all patches of these colours, from one residual */
-PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(Mat_Box *, MatBoxLocalType, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
-PETSC_INTERN PetscErrorCode MatBoxLocalView(Mat_Box *, MatBoxLocalType, PatchFDKernels, PetscViewer);
+PETSC_INTERN PetscErrorCode MatBoxLocalCorrect(MatBoxLocal *, PatchFDKernels, PatchFDPrecision, PetscInt n, const PatchFDColor[],
+                                               PetscReal omega, const void *r, void *x);
+PETSC_INTERN PetscErrorCode MatBoxLocalView(const MatBoxLocal *, PatchFDKernels, PetscViewer);
 /* numbers of the patches that touch this rank's unknowns */
 PETSC_INTERN void MatBoxLocalRange(const Mat_Box *, const MatBoxLocal *, PatchFDRange);
 

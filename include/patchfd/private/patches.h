@@ -1,0 +1,96 @@
+#pragma once
+/*
+  Local solvers of a matrix, which a preconditioner owns: what it asks for is a MatPatchesSpec, what it gets has all numbers that it needs.
+  If the matrix is changed or destroyed they work on with the numbers that they were made of.  Makers are composed on matrices as
+  MatCreatePatches_C (src/mat/boxpatches.c), or are those of a DMDA (src/mat/bricks.c).
+*/
+#include <patchfd/private/fit.h>
+#include <petscpatchfd.h>
+
+/* the settings of a PCPATCHFD */
+typedef struct {
+  PCPatchFDType      type;
+  PCPatchFDPatch     patch;
+  PCPatchFDVariant   variant;
+  PCPatchFDLocal     local;
+  PCPatchFDFit       fit;
+  PatchFDFitRule     rule; /* its inner steps; exact may be PETSC_DETERMINE, or PETSC_UNLIMITED for none */
+  PCPatchFDClasses   classes;
+  PCPatchFDPrecision precision;
+  PCPatchFDUpdate    update;
+  PCPatchFDOrder     order;
+  PetscReal          damping; /* PETSC_DETERMINE for the one that suits the local solver */
+  PetscInt           sweeps;
+  PetscReal          schurrtol; /* PETSC_DETERMINE for what keeps the iteration counts of an exact solver */
+  PetscInt           schurmaxit;
+  PetscInt           bricksize; /* unknowns of a brick in each direction, or PETSC_DETERMINE */
+} MatPatchesSpec;
+
+enum {
+  PATCHES_MAX_COLORS = 16 /* two phases of eight parities */
+};
+
+typedef enum {
+  PATCHES_WORK_R, /* residuals */
+  PATCHES_WORK_Z, /* and corrections in a sweep, */
+  PATCHES_WORK_RICHARDSON_R, /* and around it */
+  PATCHES_WORK_RICHARDSON_Z,
+  PATCHES_NUM_WORK
+} MatPatchesWork;
+
+typedef struct _MatPatches *MatPatches;
+struct _MatPatchesOps {
+  /* what a kernel table needs; an error where it has none, or where the solver has no transpose */
+  PetscErrorCode (*prepare)(MatPatches, PatchFDKernels, PetscBool transpose);
+  /* n colours one after another, and all that `its` times; zero: x is zero, or has any values where `overwrites` says so */
+  PetscErrorCode (*sweep)(MatPatches, PatchFDKernels, PetscInt64 its, PetscInt n, const PetscInt colors[], PetscBool zero, Vec b, Vec x);
+  /* x += omega times the corrections of all patches from r */
+  PetscErrorCode (*correct)(MatPatches, PatchFDKernels, Vec r, Vec x);
+  /* NULL for that of A as it is now */
+  PetscErrorCode (*residual)(MatPatches, Vec b, Vec x, Vec r);
+  /* NULL, or what is left to do after so many steps */
+  PetscErrorCode (*finish)(MatPatches, PatchFDKernels, PetscInt64 steps, Vec b, Vec x);
+  PetscErrorCode (*view)(MatPatches, PetscViewer);
+  PetscErrorCode (*destroy)(MatPatches);
+};
+
+struct _MatPatches {
+  const struct _MatPatchesOps *ops;
+  void                        *data;
+  MatPatches                   before; /* while they are made, those in whose place they come */
+  Mat                          A; /* of which they were made, in this state */
+  PetscObjectState             state;
+  MatPatchesSpec               spec;
+  PetscReal                    omega; /* damping */
+  PetscInt                     ncolor;
+  PetscBool                    turns;      /* a symmetric order visits the last colour once */
+  PetscBool                    overwrites; /* whatever is in x */
+  PetscBool                    kernels;    /* nothing but kernels: they may be recorded */
+  Vec                          work[PATCHFD_NUM_KERNELS][PATCHES_NUM_WORK];
+};
+
+/*
+  Local solvers of A in place of *patches, which may be NULL, or have parts that are still good.  other: a DM for matrices that have none.
+  Collective, as all here
+*/
+PETSC_INTERN PetscErrorCode MatCreatePatches(Mat A, DM other, const MatPatchesSpec *, MatPatches *patches);
+PETSC_INTERN PetscErrorCode MatPatchesDestroy(MatPatches *);
+/* are they those of the matrix as it is? */
+PETSC_INTERN PetscErrorCode MatPatchesAreOf(MatPatches, Mat, PetscBool *);
+/* `its` times the sweeps of the settings; zero: x is zero, whatever its values are */
+PETSC_INTERN PetscErrorCode MatPatchesSmooth(MatPatches, PetscInt its, PetscBool transpose, PetscBool zero, Vec b, Vec x);
+/* x += B (b - A x) with another matrix A, `its` times */
+PETSC_INTERN PetscErrorCode MatPatchesIterate(MatPatches, Mat A, PetscInt its, PetscBool zero, Vec b, Vec x);
+
+/* ---- for makers ---- */
+
+/* makes them in place of *patches, of which it may take parts, and which it destroys */
+typedef PetscErrorCode MatCreatePatchesFn(Mat A, const MatPatchesSpec *, MatPatches *);
+PETSC_INTERN MatCreatePatchesFn MatCreatePatches_Box;
+PETSC_INTERN PetscErrorCode     MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *, MatPatches *);
+/* an object without operations, with *patches as what was before */
+PETSC_INTERN PetscErrorCode MatPatchesCreate(Mat A, const MatPatchesSpec *, MatPatches *);
+/* errors where settings make no sense together, whatever the matrix is */
+PETSC_INTERN PetscErrorCode MatPatchesCheckSpec(MPI_Comm, const MatPatchesSpec *);
+/* a Vec like v, of a kernel table */
+PETSC_INTERN PetscErrorCode MatPatchesGetWork(MatPatches, PatchFDKernels, MatPatchesWork, Vec v, Vec *work);

@@ -1,0 +1,214 @@
+/*
+  What a PCPATCHFD does with the local solvers of any matrix (patchfd/private/patches.h): the order of colours, steps, and which matrix they
+  are of.
+*/
+#include <patchfd/private/bricks.h>
+#include <patchfd/private/matimpl.h>
+#include <patchfd/private/patches.h>
+#include <patchfd/private/sysimpl.h>
+#include <patchfd/private/vecimpl.h>
+
+PetscErrorCode MatPatchesCheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
+{
+  PetscFunctionBegin;
+  if (s->patch == PC_PATCHFD_BOX) {
+    PetscCheck(s->damping == 1 || s->damping == PETSC_DETERMINE, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_patch box is an exact solve and takes no damping; found -pc_patchfd_damping %g, allowed is 1",
+               (double)s->damping);
+    PetscCheck(s->sweeps == 1, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_patch box is an exact solve, which is not repeated; found -pc_patchfd_sweeps %" PetscInt_FMT ", "
+               "allowed is 1", s->sweeps);
+    PetscCheck(s->type == PC_PATCHFD_MULTIPLICATIVE && s->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_patch box has one patch; -pc_patchfd_type %s and -pc_patchfd_order %s do not apply, leave them at "
+               "multiplicative and forward", PCPatchFDTypes[s->type], PCPatchFDOrders[s->order]);
+    PetscCheck(s->variant == PC_PATCHFD_AUTO, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_patch box has no patches to choose kernels for: -pc_patchfd_variant %s does not apply, use auto",
+               PCPatchFDVariants[s->variant]);
+    PetscCheck(s->local == PC_PATCHFD_LOCAL_AUTO && s->fit == PC_PATCHFD_FIT_AUTO && s->classes == PC_PATCHFD_CLASSES_AUTO && s->precision
+               == PC_PATCHFD_PRECISION_AUTO, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_patch box has a solver of its own: -pc_patchfd_local %s, -pc_patchfd_fit %s, -pc_patchfd_classes %s "
+               "and -pc_patchfd_precision %s do not apply, use auto", PCPatchFDLocals[s->local], PCPatchFDFits[s->fit],
+               PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision]);
+  }
+  PetscCheck(s->type == PC_PATCHFD_ADDITIVE || s->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
+             "PCPATCHFD: -pc_patchfd_update %s is for -pc_patchfd_type additive; with %s leave it at colored", PCPatchFDUpdates[s->update],
+             PCPatchFDTypes[s->type]);
+  if (s->type == PC_PATCHFD_ADDITIVE) {
+    PetscCheck(s->variant == PC_PATCHFD_AUTO || s->variant == PC_PATCHFD_GLOBAL, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto "
+               "or global", PCPatchFDVariants[s->variant]);
+    PetscCheck(s->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
+               "PCPATCHFD: -pc_patchfd_type additive visits all patches at once: -pc_patchfd_order %s does not apply, leave it at forward",
+               PCPatchFDOrders[s->order]);
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- creation, destruction ---- */
+
+PetscErrorCode MatPatchesCreate(Mat A, const MatPatchesSpec *spec, MatPatches *patches)
+{
+  MatPatches before = *patches;
+
+  PetscFunctionBegin;
+  PetscCall(PetscNew(patches));
+  PetscCall(PetscObjectReference((PetscObject)A));
+  (*patches)->A      = A;
+  (*patches)->spec   = *spec;
+  (*patches)->before = before;
+  PetscCall(PetscObjectStateGet((PetscObject)A, &(*patches)->state));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatCreatePatches(Mat A, DM other, const MatPatchesSpec *spec, MatPatches *patches)
+{
+  MatCreatePatchesFn *create = NULL;
+  DM                  da     = NULL;
+  Mat_Box            *none;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatCreatePatches_C", &create));
+  if (!create) PetscCall(MatBricksFindDMDA(A, other, &da));
+  if (create) PetscCall((*create)(A, spec, patches));
+  else if (da) PetscCall(MatCreatePatches_DMDA(A, da, spec, patches));
+  else PetscCall(MatBoxGet(A, "PCPATCHFD, for a matrix without a DMDA,", &none));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatPatchesDestroy(MatPatches *patches)
+{
+  MatPatches p = *patches;
+
+  PetscFunctionBegin;
+  *patches = NULL;
+  if (!p) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatPatchesDestroy(&p->before));
+  if (p->ops) PetscCall((*p->ops->destroy)(p));
+  for (int i = 0; i < PATCHFD_NUM_KERNELS; i++)
+    for (int w = 0; w < PATCHES_NUM_WORK; w++) PetscCall(VecDestroy(&p->work[i][w]));
+  PetscCall(MatDestroy(&p->A));
+  PetscCall(PetscFree(p));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatPatchesAreOf(MatPatches p, Mat A, PetscBool *are)
+{
+  PetscObjectState state;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateGet((PetscObject)A, &state));
+  *are = (PetscBool)(p->A == A && p->state == state);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatPatchesGetWork(MatPatches p, PatchFDKernels kern, MatPatchesWork which, Vec v, Vec *work)
+{
+  PetscFunctionBegin;
+  if (!p->work[kern->id][which]) PetscCall(VecDuplicate(v, &p->work[kern->id][which]));
+  *work = p->work[kern->id][which];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- steps ---- */
+
+/* the colours of a sweep in their order; the transpose visits them in reverse */
+static PetscInt Colors(MatPatches p, PetscBool transpose, PetscInt colors[])
+{
+  const PCPatchFDOrder order = p->spec.order;
+  const PetscInt       n     = order == PC_PATCHFD_SYMMETRIC && p->ncolor ? 2 * p->ncolor - p->turns : p->ncolor;
+
+  for (PetscInt i = 0; i < n; i++) {
+    if (order == PC_PATCHFD_SYMMETRIC) colors[i] = i < p->ncolor ? i : n - 1 - i;
+    else colors[i] = (order == PC_PATCHFD_BACKWARD) != transpose ? n - 1 - i : i;
+  }
+  return n;
+}
+
+/*
+  x = 0 by our own kernels: PETSc's device Vecs work on another stream than the current one, and a recording of the V-cycle
+  (src/pc/patchmg.c) would not contain it.  That a VECSINGLE is zero already is part of the recording, and so can be relied on; on the host
+  nothing is recorded.
+*/
+static PetscErrorCode Zero(PatchFDKernels kern, Vec x)
+{
+  PetscBool known;
+  PetscReal norm;
+  PetscInt  n;
+  void     *a;
+
+  PetscFunctionBegin;
+  PetscCall(VecNormAvailable(x, NORM_2, &known, &norm));
+  if (known && norm == 0 && (VecIsSingle_Private(x) || PetscMemTypeHost(kern->memtype))) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(VecGetLocalSize(x, &n));
+  PetscCall(PatchFDVecGetArrayWrite(x, kern, &a));
+  PetscCall((*kern->zero)((size_t)n, a));
+  PetscCall(PatchFDVecRestoreArrayWrite(x, kern, &a));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* x += z, by our own kernels, too */
+static PetscErrorCode Add(PatchFDKernels kern, Vec z, Vec x)
+{
+  const PatchFDRange none = {{0, 0}, {0, 0}, {0, 0}};
+  PatchFDRange       all  = {{0, 0}, {0, 1}, {0, 1}};
+  PatchFDBox         box  = {.n = {0, 1, 1}};
+  const void        *az;
+  void              *ax;
+
+  PetscFunctionBegin;
+  PetscCall(VecGetLocalSize(x, &box.n[0]));
+  all[0][1] = box.n[0];
+  PetscCall(PatchFDVecGetArrayRead(z, kern, &az));
+  PetscCall(PatchFDVecGetArray(x, kern, &ax));
+  PetscCall((*kern->fixed)((const PetscInt(*)[2])all, none, 1, &box, ax, 1, &box, az));
+  PetscCall(PatchFDVecRestoreArray(x, kern, &ax));
+  PetscCall(PatchFDVecRestoreArrayRead(z, kern, &az));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the product of the two numbers of steps need not fit a PetscInt */
+PetscErrorCode MatPatchesSmooth(MatPatches p, PetscInt its, PetscBool transpose, PetscBool zero, Vec b, Vec x)
+{
+  const PetscInt64 steps = (PetscInt64)its * p->spec.sweeps;
+  PatchFDKernels   kern;
+  PetscInt         colors[2 * PATCHES_MAX_COLORS], n = Colors(p, transpose, colors);
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetKernels(b, &kern));
+  PetscCall((*p->ops->prepare)(p, kern, transpose));
+  PetscCall(PetscLogEventBegin(PATCHFD_Smooth, p->A, b, x, 0));
+  if (zero && !p->overwrites) PetscCall(Zero(kern, x));
+  if (p->spec.type == PC_PATCHFD_MULTIPLICATIVE) PetscCall((*p->ops->sweep)(p, kern, steps, n, colors, zero, b, x));
+  else {
+    for (PetscInt64 i = 0; i < steps; i++) {
+      Vec r = b;
+
+      if (!zero || i) PetscCall(MatPatchesGetWork(p, kern, PATCHES_WORK_R, b, &r));
+      if (r != b) PetscCall(p->ops->residual ? (*p->ops->residual)(p, b, x, r) : MatResidual(p->A, b, x, r));
+      PetscCall((*p->ops->correct)(p, kern, r, x));
+    }
+  }
+  if (p->ops->finish) PetscCall((*p->ops->finish)(p, kern, steps, b, x));
+  PetscCall(PetscLogEventEnd(PATCHFD_Smooth, p->A, b, x, 0));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatPatchesIterate(MatPatches p, Mat A, PetscInt its, PetscBool zero, Vec b, Vec x)
+{
+  PatchFDKernels kern;
+  Vec            r = NULL, z = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDVecGetKernels(b, &kern));
+  PetscCall(MatPatchesGetWork(p, kern, PATCHES_WORK_RICHARDSON_R, b, &r));
+  PetscCall(MatPatchesGetWork(p, kern, PATCHES_WORK_RICHARDSON_Z, b, &z));
+  for (PetscInt i = 0; i < its; i++) {
+    if (zero && i == 0) PetscCall(MatPatchesSmooth(p, 1, PETSC_FALSE, PETSC_TRUE, b, x));
+    else {
+      PetscCall(MatResidual(A, b, x, r));
+      PetscCall(MatPatchesSmooth(p, 1, PETSC_FALSE, PETSC_TRUE, r, z));
+      PetscCall(Add(kern, z, x));
+    }
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
