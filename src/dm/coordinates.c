@@ -63,11 +63,12 @@ static PetscErrorCode VecGetArray_Coordinates(Vec v, PetscScalar **array)
 /* without an array */
 PetscErrorCode DMBoxCreateCoordinateVec(DM dm, MPI_Comm comm, const PatchFDLine line[3], const PatchFDBox *b, Vec *v)
 {
-  const PetscInt n = dm->dim * (PetscInt)PatchFDBoxSize(b);
-  DMBoxNodes    *c;
-  PetscMPIInt    size;
+  DMBoxNodes *c;
+  PetscInt    n;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
+  PetscCall(PetscIntCast(dm->dim * (PetscCount)PatchFDBoxSize(b), &n));
   PetscCall(PetscNew(&c));
   c->dim   = dm->dim;
   c->box   = *b;
@@ -93,12 +94,19 @@ static const DMBoxField *DMBoxCoordinateField(DM dm)
   return &box->field[box->nfield - 1];
 }
 
-/* Not by DMSetCoordinates(), whose hooks would make coordinate DMs on all coarser levels. */
+/*
+  Not by DMSetCoordinates(), whose hooks would make coordinate DMs on all coarser levels.  A mesh may have so many nodes that PetscInt cannot count their coordinates: it has none then
+*/
 PetscErrorCode DMBoxSetUpCoordinates(DM dm)
 {
-  const DMBoxField *f = DMBoxCoordinateField(dm);
+  const DMBoxField *f    = DMBoxCoordinateField(dm);
+  const PetscReal   size = (PetscReal)dm->dim * (PetscReal)f->line[0].nnodes * (PetscReal)f->line[1].nnodes * (PetscReal)f->line[2].nnodes;
 
   PetscFunctionBegin;
+  if (size > (PetscReal)PETSC_INT_MAX) {
+    PetscCall(PetscInfo(dm, "There are %g coordinates of nodes, and PetscInt ends at %" PetscInt_FMT ": DMGetCoordinates() returns NULL\n", (double)size, PETSC_INT_MAX));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(DMBoxCreateCoordinateVec(dm, PetscObjectComm((PetscObject)dm), f->line, &f->global, &dm->coordinates[0].x));
   PetscCall(DMBoxCreateCoordinateVec(dm, PETSC_COMM_SELF, f->line, &f->local, &dm->coordinates[0].xl));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -141,7 +141,7 @@ static PetscErrorCode DMBoxCheckSize(DM dm)
     PetscReal size = 1;
 
     for (PetscInt d = 0; d < dm->dim; d++) {
-      const PetscReal   cells = PetscPowRealInt(2, (int)box->refine) * (PetscReal)box->cells[d];
+      const PetscReal   cells = PetscPowRealInt(2, box->refine) * (PetscReal)box->cells[d];
       PatchFDContinuity continuity;
       PetscInt          degree;
 

@@ -125,6 +125,7 @@ PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec 
 {
   DM_Box        *box;
   PatchFDKernels kern;
+  PetscInt       size;
 
   PetscFunctionBegin;
   PetscAssertPointer(v, 4);
@@ -132,8 +133,9 @@ PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec 
   PetscValidLogicalCollectiveBool(dm, points, 2);
   PetscValidLogicalCollectiveInt(dm, n, 3);
   PetscCheck(n >= 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxCreateDiffusionVec() for %" PetscInt_FMT " numbers; there have to be 1 or more", n);
+  PetscCall(PetscIntCast(PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * (points ? DMBoxNumPoints(dm) : 1) * n, &size));
   PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
-  PetscCall(VecSetSizes(*v, (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * (points ? DMBoxNumPoints(dm) : 1) * n, PETSC_DETERMINE));
+  PetscCall(VecSetSizes(*v, size, PETSC_DETERMINE));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   PetscCall(VecSetType(*v, PetscMemTypeDevice(kern->memtype) ? VECCUDA : VECSTANDARD));
   PetscCall(VecSetBlockSize(*v, n));
@@ -166,15 +168,16 @@ PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
   DMBoxOperator      op;
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
   PetscScalar       *array;
-  PetscInt           n, expected;
+  PetscCount         expected;
+  PetscInt           n;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxComputeDiffusionPoints()", &op));
   PetscCheckSameComm(dm, 1, x, 2);
   PetscCall(VecGetLocalSize(x, &n));
-  expected = (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * DMBoxNumPoints(dm) * dm->dim;
-  PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "DMBoxComputeDiffusionPoints(): the Vec has local size %" PetscInt_FMT "; the points here have %" PetscInt_FMT " coordinates", n, expected);
+  expected = PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * DMBoxNumPoints(dm) * dm->dim;
+  PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "DMBoxComputeDiffusionPoints(): the Vec has local size %" PetscInt_FMT "; the points here have %" PetscCount_FMT " coordinates", n, expected);
   PetscCall(DMBoxFieldPointsCreateGauss(dm, DMBoxNumGauss(dm), PETSC_TRUE, field));
   PetscCall(VecGetArrayWrite(x, &array));
   PetscCall(PatchFDHostPointValues(dm->dim, field, (const PetscInt(*)[2])box->owncells, PointItself, NULL, dm->dim, array));
