@@ -43,9 +43,9 @@ PETSC_EXTERN const char *const DMBoxSpaces[];
   DMBoxHaloType - How values at nodes that other MPI processes need travel to them, for the solvers of a `DMBOX`
 
   Values:
-+ `DMBOX_HALO_AUTO` (`auto`) - `mpi` for arrays in host memory. For those on GPUs, if no two processes share one, `peer` on one machine; otherwise `mpi` if PETSc has found
-                               that MPI reads the memory of GPUs (`-use_gpu_aware_mpi`), then `nccl`, and `host` where nothing else is possible
-. `DMBOX_HALO_MPI` (`mpi`)   - by MPI, from and to the memory that the arrays are in. On GPUs this is not checked: an MPI that cannot read their memory ends the program
++ `DMBOX_HALO_AUTO` (`auto`) - `mpi` for arrays in host memory. For those on GPUs, if no two processes share one, `peer` on one machine, then `nccl`; otherwise `mpi` if PETSc uses
+                               an MPI that reads the memory of GPUs (not with `-use_gpu_aware_mpi 0`), and `host` where nothing else is possible
+. `DMBOX_HALO_MPI` (`mpi`)   - by MPI, from and to the memory that the arrays are in. On GPUs messages find out whether it can, whatever `-use_gpu_aware_mpi` is; if not, that is an error
 . `DMBOX_HALO_HOST` (`host`) - by MPI, from and to host memory
 . `DMBOX_HALO_NCCL` (`nccl`) - by NCCL, from and to the memory of GPUs, without the host. For processes with a GPU each, where `libnccl.so.2` can be loaded
 - `DMBOX_HALO_PEER` (`peer`) - kernels write into the memory of the other GPU (CUDA IPC), without the host. For processes of one machine whose GPUs reach each other
