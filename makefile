@@ -47,6 +47,9 @@ export PETSC_DIR PETSC_ARCH
 include $(PETSC_DIR)/lib/petsc/conf/variables
 
 # ---- flags ----
+ifneq ($(shell echo 'typedef double V __attribute__((vector_size(16))); V f(V a) { return __builtin_shufflevector(a, a, 1, 0); }' | $(CC) -xc -c - -o /dev/null 2>/dev/null && echo yes),yes)
+$(error the compiler $(CC) has no __builtin_shufflevector; take gcc 12 or newer, or clang)
+endif
 # -isystem because the warnings are for our files, not for PETSc's headers; -O3 because PETSc's default is less, but debug builds stay debug builds
 LAPACKE_LIB ?= -llapacke
 # with levels the processor that compiles does not matter
