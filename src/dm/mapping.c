@@ -490,7 +490,7 @@ PetscErrorCode DMBoxViewMapping(DM dm, PetscViewer viewer)
 
   Must be called before `DMSetUp()`.  Of the operators, diffusion takes a map.
 
-.seealso: `DMBOX`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetMappingFile()`, `DMBoxSetMappingDegree()`, `DMBoxSetDiffusion()`
+.seealso: `DMBOX`, `DMBoxGetMapping()`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetMappingFile()`, `DMBoxSetMappingDegree()`, `DMBoxSetDiffusion()`
 @*/
 PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunction map, void *ctx)
 {
@@ -503,6 +503,33 @@ PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunction map, void *ctx)
   box->maptype = DMBOX_MAP_NONE;
   box->map     = map;
   box->mapctx  = ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxGetMapping - Returns the function that maps the box of a `DMBOX` to space
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ map - the function, or `NULL` if there is none: the mesh is the box, or has one of the maps of `DMBoxGetMappingType()`, or given coordinates, which `DMGetCoordinates()` returns
+- ctx - its context, or `NULL`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetMapping()`, `DMBoxGetMappingType()`, `DMBoxGetMappingDegree()`, `DMGetCoordinates()`
+@*/
+PetscErrorCode DMBoxGetMapping(DM dm, DMBoxFunction *map, void *ctx)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  if (map) *map = box->map;
+  if (ctx) *(void **)ctx = box->mapctx;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -525,7 +552,7 @@ PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunction map, void *ctx)
   Note:
   Must be called before `DMSetUp()`.  See `DMBoxSetMapping()` for what a map is for.
 
-.seealso: `DMBOX`, `DMBoxMappingType`, `DMBoxSetMapping()`, `DMBoxSetMappingDegree()`
+.seealso: `DMBOX`, `DMBoxMappingType`, `DMBoxGetMappingType()`, `DMBoxSetMapping()`, `DMBoxSetMappingDegree()`
 @*/
 PetscErrorCode DMBoxSetMappingType(DM dm, DMBoxMappingType type, PetscReal parameter)
 {
@@ -549,6 +576,33 @@ PetscErrorCode DMBoxSetMappingType(DM dm, DMBoxMappingType type, PetscReal param
 }
 
 /*@
+  DMBoxGetMappingType - Returns the map from the box of a `DMBOX` to space that has a name
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ type      - the map, or `NULL`
+- parameter - its parameter, or `NULL`
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxMappingType`, `DMBoxSetMappingType()`, `DMBoxGetMapping()`, `DMBoxGetMappingDegree()`
+@*/
+PetscErrorCode DMBoxGetMappingType(DM dm, DMBoxMappingType *type, PetscReal *parameter)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  if (type) *type = box->maptype;
+  if (parameter) *parameter = box->mapparameter;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   DMBoxSetMappingDegree - Sets the degree of the images of the cells of a `DMBOX` with a map
 
   Logically Collective
@@ -565,7 +619,7 @@ PetscErrorCode DMBoxSetMappingType(DM dm, DMBoxMappingType type, PetscReal param
   Note:
   Must be called before `DMSetUp()`.
 
-.seealso: `DMBOX`, `DMBoxSetMapping()`, `DMBoxSetMappingType()`
+.seealso: `DMBOX`, `DMBoxGetMappingDegree()`, `DMBoxSetMapping()`, `DMBoxSetMappingType()`
 @*/
 PetscErrorCode DMBoxSetMappingDegree(DM dm, PetscInt degree)
 {
@@ -578,6 +632,32 @@ PetscErrorCode DMBoxSetMappingDegree(DM dm, PetscInt degree)
   PetscCheck(degree == 1 || degree == PETSC_DETERMINE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_mapping_degree (DMBoxSetMappingDegree()) is %" PetscInt_FMT "; it takes 1, for multilinear cells, and -1 (PETSC_DETERMINE), for the degree of the space", degree);
   box->mapdegree = degree;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetMappingDegree - Returns the degree of the images of the cells of a `DMBOX` with a map
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. degree - what was set: 1, or `PETSC_DETERMINE` for the degree of the space
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetMappingDegree()`
+@*/
+PetscErrorCode DMBoxGetMappingDegree(DM dm, PetscInt *degree)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(degree, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  *degree = box->mapdegree;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -597,7 +677,7 @@ PetscErrorCode DMBoxSetMappingDegree(DM dm, PetscInt degree)
   DMs made by `DMRefine()` and `DMCoarsen()` take their nodes from these polynomials.
 
   May be called again for other coordinates.  `MatBoxUpdate()`, which `KSPSetUp()` calls, lets matrices of this `DM` take them over; those of the coarser meshes of a
-  multigrid solver follow.  Other DMs that were made before keep their map.
+  multigrid solver follow.  Other DMs that were made before keep their map.  Coordinates with which a cell is inverted are an error; the `DM` then keeps those that it had.
 
 .seealso: `DMBOX`, `DMBoxSetMapping()`, `DMGetCoordinates()`, `MatBoxUpdate()`
 @*/
