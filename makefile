@@ -55,6 +55,9 @@ $(error CUDA_PTX=$(CUDA_PTX): it must be a compute capability, 80 or newer, with
 endif
 override CUDAC_FLAGS := $(filter-out -gencode -gencode=% arch=% -arch=%,$(CUDAC_FLAGS)) -gencode arch=compute_$(CUDA_PTX),code=compute_$(CUDA_PTX)
 endif
+ifneq ($(shell echo 'typedef double V __attribute__((vector_size(16))); V f(V a) { return __builtin_shufflevector(a, a, 1, 0); }' | $(CC) -xc -c - -o /dev/null 2>/dev/null && echo yes),yes)
+$(error the compiler $(CC) has no __builtin_shufflevector; take gcc 12 or newer, or clang)
+endif
 # -isystem because the warnings are for our files, not for PETSc's headers; -O3 because PETSc's default is less, but debug builds stay debug builds
 LAPACKE_LIB ?= -llapacke
 # with levels the processor that compiles does not matter

@@ -43,9 +43,9 @@ PETSC_EXTERN const char *const DMBoxSpaces[];
   DMBoxHaloType - How values at nodes that other MPI processes need travel to them, for the solvers of a `DMBOX`
 
   Values:
-+ `DMBOX_HALO_AUTO` (`auto`) - `mpi` for arrays in host memory. For those on GPUs the first that works of `peer`, `nccl`, `mpi` and `host`; of `mpi` and `host` where
-                               processes share a GPU
-. `DMBOX_HALO_MPI` (`mpi`)   - by MPI, from and to the memory that the arrays are in. On GPUs messages find out whether MPI can; it is an error if not
++ `DMBOX_HALO_AUTO` (`auto`) - `mpi` for arrays in host memory. For those on GPUs, if no two processes share one, `peer` on one machine, then `nccl`; otherwise `mpi` if PETSc uses
+                               an MPI that reads the memory of GPUs (not with `-use_gpu_aware_mpi 0`), and `host` where nothing else is possible
+. `DMBOX_HALO_MPI` (`mpi`)   - by MPI, from and to the memory that the arrays are in. On GPUs messages find out whether it can, whatever `-use_gpu_aware_mpi` is; if not, that is an error
 . `DMBOX_HALO_HOST` (`host`) - by MPI, from and to host memory
 . `DMBOX_HALO_NCCL` (`nccl`) - by NCCL, from and to the memory of GPUs, without the host. For processes with a GPU each, where `libnccl.so.2` can be loaded
 - `DMBOX_HALO_PEER` (`peer`) - kernels write into the memory of the other GPU (CUDA IPC), without the host. For processes of one machine whose GPUs reach each other
@@ -163,6 +163,7 @@ PETSC_EXTERN PetscErrorCode DMBoxGetCells(DM, PetscInt[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetBounds(DM, const PetscReal lower[], const PetscReal upper[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetBounds(DM, PetscReal lower[], PetscReal upper[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetVertices(DM, PetscInt direction, PetscInt n, const PetscReal vertices[]);
+PETSC_EXTERN PetscErrorCode DMBoxGetVertices(DM, PetscInt direction, PetscInt *n, const PetscReal *vertices[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetDegree(DM, PetscInt);
 PETSC_EXTERN PetscErrorCode DMBoxSetExtraPoints(DM, PetscInt extra, PetscInt single);
 PETSC_EXTERN PetscErrorCode DMBoxGetExtraPoints(DM, PetscInt *extra, PetscInt *single);
@@ -172,8 +173,11 @@ PETSC_EXTERN PetscErrorCode DMBoxGetSpace(DM, DMBoxSpace *);
 PETSC_EXTERN PetscErrorCode DMBoxSetHaloType(DM, DMBoxHaloType);
 PETSC_EXTERN PetscErrorCode DMBoxGetHaloType(DM, DMBoxHaloType *);
 PETSC_EXTERN PetscErrorCode DMBoxSetMapping(DM, DMBoxFunction, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxGetMapping(DM, DMBoxFunction *, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingType(DM, DMBoxMappingType, PetscReal parameter);
+PETSC_EXTERN PetscErrorCode DMBoxGetMappingType(DM, DMBoxMappingType *, PetscReal *parameter);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingDegree(DM, PetscInt);
+PETSC_EXTERN PetscErrorCode DMBoxGetMappingDegree(DM, PetscInt *);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingCoordinates(DM, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingFile(DM, const char file[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetBoundary(DM, const DMBoxBoundaryType[]);
@@ -190,8 +194,11 @@ PETSC_EXTERN PetscErrorCode DMBoxSetStokes(DM, PetscReal viscosity, PetscReal sh
 PETSC_EXTERN PetscErrorCode DMBoxGetStokes(DM, PetscReal *viscosity, PetscReal *shift);
 PETSC_EXTERN PetscErrorCode DMBoxSetDiffusion(DM, PetscInt n, const PetscReal K[], PetscReal shift);
 PETSC_EXTERN PetscErrorCode DMBoxSetDiffusionFunction(DM, PetscInt n, DMBoxFunction K, DMBoxFunction shift, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxGetDiffusion(DM, PetscInt *n, PetscReal K[], PetscReal *shift);
+PETSC_EXTERN PetscErrorCode DMBoxGetDiffusionFunction(DM, PetscInt *n, DMBoxFunction *K, DMBoxFunction *shift, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxCreateDiffusionVec(DM, PetscBool points, PetscInt n, Vec *);
 PETSC_EXTERN PetscErrorCode DMBoxSetDiffusionVec(DM, PetscInt n, Vec K, Vec shift);
+PETSC_EXTERN PetscErrorCode DMBoxGetDiffusionVec(DM, PetscInt *n, Vec *K, Vec *shift);
 PETSC_EXTERN PetscErrorCode DMBoxComputeDiffusionPoints(DM, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxComputeDiffusionValues(DM, Vec u, Vec values, Vec gradients);
 PETSC_EXTERN PetscErrorCode DMBoxAddDiffusionLoad(DM, Vec source, Vec flux, Vec b);
@@ -203,6 +210,19 @@ PETSC_EXTERN PetscErrorCode DMBoxSetSemicoarsening(DM, PetscReal threshold);
 PETSC_EXTERN PetscErrorCode DMBoxGetSemicoarsening(DM, PetscReal *threshold);
 PETSC_EXTERN PetscErrorCode DMBoxSetGalerkin(DM, PetscBool3);
 PETSC_EXTERN PetscErrorCode DMBoxGetGalerkin(DM, PetscBool3 *);
+
+/* what each process has, after DMSetUp(): nodes of a field, or cells */
+#define DMBOX_CELLS -1
+PETSC_EXTERN PetscErrorCode DMBoxGetNumFields(DM, PetscInt *);
+PETSC_EXTERN PetscErrorCode DMBoxGetGlobalSizes(DM, PetscInt field, PetscInt *M, PetscInt *N, PetscInt *P);
+PETSC_EXTERN PetscErrorCode DMBoxGetCorners(DM, PetscInt field, PetscInt *x, PetscInt *y, PetscInt *z, PetscInt *m, PetscInt *n, PetscInt *p);
+PETSC_EXTERN PetscErrorCode DMBoxGetGhostCorners(DM, PetscInt field, PetscInt *x, PetscInt *y, PetscInt *z, PetscInt *m, PetscInt *n, PetscInt *p);
+PETSC_EXTERN PetscErrorCode DMBoxGetOwnershipRanges(DM, PetscInt field, const PetscInt *lx[], const PetscInt *ly[], const PetscInt *lz[]);
+PETSC_EXTERN PetscErrorCode DMBoxGetNodes(DM, PetscInt field, PetscInt direction, PetscReal x[]);
+PETSC_EXTERN PetscErrorCode DMBoxVecGetArray(DM, Vec, PetscInt field, void *array);
+PETSC_EXTERN PetscErrorCode DMBoxVecRestoreArray(DM, Vec, PetscInt field, void *array);
+PETSC_EXTERN PetscErrorCode DMBoxVecGetArrayRead(DM, Vec, PetscInt field, void *array);
+PETSC_EXTERN PetscErrorCode DMBoxVecRestoreArrayRead(DM, Vec, PetscInt field, void *array);
 
 PETSC_EXTERN PetscErrorCode DMBoxInterpolateFunction(DM, PetscReal time, DMBoxFunction, void *ctx, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxAddLoad(DM, PetscReal time, DMBoxFunction, void *ctx, Vec);
@@ -237,8 +257,11 @@ PETSC_EXTERN PetscErrorCode DMBoxLoadVoxels(DM, const char file[], unsigned char
 PETSC_EXTERN PetscErrorCode DMBoxSetHeatRobin(DM, PetscInt side, PetscReal h, PetscReal outside);
 PETSC_EXTERN PetscErrorCode DMBoxGetHeatRobin(DM, PetscInt side, PetscReal *h, PetscReal *outside);
 PETSC_EXTERN PetscErrorCode DMBoxSetHeatSource(DM, DMBoxFunction, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxGetHeatSource(DM, DMBoxFunction *, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxSetHeatFlux(DM, PetscInt side, DMBoxFunction, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxGetHeatFlux(DM, PetscInt side, DMBoxFunction *, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxSetHeatDirichlet(DM, DMBoxFunction, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxGetHeatDirichlet(DM, DMBoxFunction *, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxSetHeatSteady(DM, PetscBool);
 PETSC_EXTERN PetscErrorCode DMBoxGetHeatSteady(DM, PetscBool *);
 PETSC_EXTERN PetscErrorCode DMBoxAddHeatLoad(DM, PetscReal time, Vec);

@@ -348,6 +348,106 @@ static PetscErrorCode TestLoads(DM poisson, Vec x, Vec b, Vec small)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* functions that are not there; b is a vector of poisson */
+static PetscErrorCode TestFunctions(DM poisson, Vec b)
+{
+  PetscReal l2, norm, h2;
+
+  PetscFunctionBeginUser;
+  FAILS("DMBoxInterpolateFunction of NULL", DMBoxInterpolateFunction(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL, "DMBoxInterpolateFunction() has no function", "argument 3, f");
+  FAILS("DMBoxInterpolateFunctionBatch of NULL", DMBoxInterpolateFunctionBatch(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL, "DMBoxInterpolateFunctionBatch() has no function", "argument 3, f");
+  FAILS("DMBoxAddLoad of NULL", DMBoxAddLoad(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL, "DMBoxAddLoad() has no function", "argument 3, f");
+  FAILS("DMBoxAddLoadBatch of NULL", DMBoxAddLoadBatch(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL, "DMBoxAddLoadBatch() has no function", "argument 3, f");
+  FAILS("DMBoxAddNeumannLoad of NULL", DMBoxAddNeumannLoad(poisson, 0, NULL, NULL, b), PETSC_ERR_ARG_NULL, "DMBoxAddNeumannLoad() has no function", "argument 3, flux");
+  /* zero in place of a function that something is compared with */
+  PetscCall(DMBoxInterpolateFunction(poisson, 0, One, NULL, b));
+  PetscCall(DMBoxComputeError(poisson, 0, NULL, NULL, b, &l2, NULL));
+  PetscCall(DMBoxComputeErrorBatch(poisson, 0, NULL, NULL, b, NULL, &norm));
+  PetscCall(DMBoxComputeBendingError(poisson, 0, NULL, NULL, b, &h2));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "norms of 1: %.3f %.3f %.3f\n", (double)l2, (double)norm, (double)PetscAbsReal(h2)));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* what would have no effect, or be other than what was asked for; and numbers that PetscInt cannot hold */
+static PetscErrorCode TestMesh(void)
+{
+  const PetscInt    cells[] = {4, 4}, many[] = {40000, 30000};
+  DMBoxBoundaryType sides[4] = {DMBOX_NEUMANN, DMBOX_DIRICHLET, DMBOX_NEUMANN, DMBOX_DIRICHLET};
+  PetscReal         norm[2];
+  PetscInt          M, x, m;
+  PetscViewer       viewer;
+  Mat               A;
+  Vec               c, v;
+  DM                dm;
+  void             *array;
+  const char       *numbers;
+
+  PetscFunctionBeginUser;
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
+  FAILS("DMBoxGetCorners before set-up", DMBoxGetCorners(dm, 0, &x, NULL, NULL, &m, NULL, NULL), PETSC_ERR_ARG_WRONGSTATE, "DMSetUp()", "first");
+  PetscCall(DMBoxSetOperator(dm, "diffusion"));
+  PetscCall(DMSetUp(dm));
+  FAILS("DMBoxGetCorners of field 1", DMBoxGetCorners(dm, 1, &x, NULL, NULL, &m, NULL, NULL), PETSC_ERR_ARG_OUTOFRANGE, "Field 1", "0 to 0, or DMBOX_CELLS");
+  FAILS("DMBoxGetNodes of cells", DMBoxGetNodes(dm, DMBOX_CELLS, 0, norm), PETSC_ERR_ARG_OUTOFRANGE, "Field -1", "0 to 0");
+  FAILS("DMBoxGetNodes of direction 2", DMBoxGetNodes(dm, 0, 2, norm), PETSC_ERR_ARG_OUTOFRANGE, "Direction is 2", "less than 2");
+  PetscCall(VecCreateMPI(PETSC_COMM_WORLD, 7, PETSC_DETERMINE, &v));
+  FAILS("DMBoxVecGetArray of another Vec", DMBoxVecGetArray(dm, v, 0, &array), PETSC_ERR_ARG_SIZ, "local size 7", "DMCreateLocalVector()");
+  PetscCall(VecDestroy(&v));
+  PetscCall(PetscViewerBinaryOpen(PETSC_COMM_WORLD, "errors_mesh.bin", FILE_MODE_WRITE, &viewer));
+  FAILS("DMView into a binary file", DMView(dm, viewer), PETSC_ERR_SUP, "type binary", "ascii and vtk");
+  PetscCall(PetscViewerDestroy(&viewer));
+
+  /* coordinates with which cells are inverted leave the mesh as it is */
+  PetscCall(DMGetCoordinates(dm, &c));
+  PetscCall(VecDuplicate(c, &v));
+  PetscCall(VecCopy(c, v));
+  PetscCall(VecNorm(c, NORM_2, &norm[0]));
+  PetscCall(VecScale(v, 0));
+  FAILS("coordinates that are all zero", DMBoxSetMappingCoordinates(dm, v), PETSC_ERR_ARG_OUTOFRANGE, "is inverted", "DMBoxSetMappingCoordinates()");
+  PetscCall(DMGetCoordinates(dm, &c));
+  PetscCall(VecNorm(c, NORM_2, &norm[1]));
+  PetscCall(DMCreateMatrix(dm, &A));
+  PetscCall(MatDestroy(&A));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "coordinates after that: %s\n", norm[0] == norm[1] ? "as before" : "OTHERS"));
+  PetscCall(DMSetCoordinates(dm, v));
+  FAILS("DMSetCoordinates", DMCreateMatrix(dm, &A), PETSC_ERR_SUP, "DMSetCoordinates()", "DMBoxSetMappingCoordinates()");
+  PetscCall(VecDestroy(&v));
+  PetscCall(DMDestroy(&dm));
+
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_P1));
+  PetscCall(DMBoxSetOperator(dm, "heat"));
+  PetscCall(DMBoxSetBoundary(dm, sides));
+  PetscCall(DMBoxSetHeatRobin(dm, 1, 2, 0));
+  FAILS("DMBoxSetHeatRobin on a Dirichlet side", DMSetUp(dm), PETSC_ERR_ARG_INCOMP, "DMBoxSetHeatRobin()) would have no effect on side 1", "must be neumann");
+  PetscCall(DMBoxSetHeatRobin(dm, 1, 0, 0));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMBoxSetHeatRobin(dm, 2, 2, 0));
+  FAILS("DMBoxSetHeatRobin on a Dirichlet side after set-up", DMBoxSetHeatRobin(dm, 3, 2, 0), PETSC_ERR_ARG_INCOMP, "DMBoxSetHeatRobin()) would have no effect on side 3", "must be neumann");
+  FAILS("DMBoxSetHeatFlux on a Dirichlet side", DMBoxSetHeatFlux(dm, 3, One, NULL), PETSC_ERR_ARG_INCOMP, "DMBoxSetHeatFlux() would have no effect on side 3", "must be neumann");
+  PetscCall(DMDestroy(&dm));
+
+  /* more coordinates than 32 bits count, and more numbers at points */
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, many, 1, &dm));
+  PetscCall(DMSetUp(dm));
+  PetscCall(DMBoxGetGlobalSizes(dm, 0, &M, NULL, NULL));
+  PetscCall(DMGetCoordinates(dm, &c));
+  numbers = PetscDefined(USE_64BIT_INDICES) ? (c ? "there" : "MISSING") : (c ? "WRONG" : "there");
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%" PetscInt_FMT " x 30001 nodes: %s\n", M, numbers));
+  PetscCall(DMDestroy(&dm));
+  if (!PetscDefined(USE_64BIT_INDICES)) {
+    PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
+    PetscCall(DMBoxSetOperator(dm, "diffusion"));
+    PetscCall(DMSetUp(dm));
+    FAILS("2^32 numbers at points", DMBoxCreateDiffusionVec(dm, PETSC_TRUE, 1 << 28, &v), PETSC_ERR_ARG_OUTOFRANGE, "too big for PetscInt", "64-bit");
+    PetscCall(DMDestroy(&dm));
+  } else {
+    PetscCall(TestBox("-dm_refine 4294967297", PETSC_ERR_ARG_OUTOFRANGE, "refined 4294967297 times", "as small as rounding errors"));
+    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "2^32 numbers at points: refused\n"));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 int main(int argc, char **argv)
 {
   const PetscInt     cells[] = {4, 4, 4}, odd[] = {6, 4, 4};
@@ -424,6 +524,8 @@ int main(int argc, char **argv)
 
   PetscCall(TestBiharmonic(dm, A, x));
   PetscCall(TestStokes(dm, A, x));
+  PetscCall(TestFunctions(dm, b));
+  PetscCall(TestMesh());
 
   /* NaN in the right-hand side: no loop, no wrong answer */
   PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));

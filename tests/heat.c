@@ -619,8 +619,8 @@ static PetscErrorCode Assembled(PetscRandom random, PetscInt dim, PetscBool diri
   }
   PetscCall(CreateBox(dim, cells, upper, dirichlet ? DMBOX_DIRICHLET : DMBOX_NEUMANN, &dm));
   for (PetscInt s = 0; s < 2 * dim; s++) {
-    r.robin[s] = dirichlet ? 0 : (PetscReal)s; /* on Dirichlet sides they have no effect */
-    PetscCall(DMBoxSetHeatRobin(dm, s, (PetscReal)s, 0));
+    r.robin[s] = dirichlet ? 0 : (PetscReal)s;
+    PetscCall(DMBoxSetHeatRobin(dm, s, r.robin[s], 0));
   }
   PetscCall(DMCreateGlobalVector(dm, &x));
   PetscCall(VecDuplicate(x, &c));
@@ -772,7 +772,7 @@ static PetscErrorCode CreateTimeProblem(DMBoxBoundaryType type, PetscReal flux[6
   PetscCall(DMBoxSetHeatDirichlet(*dm, TimeExact, NULL));
   for (PetscInt s = 0; s < 6; s++) {
     flux[s] = (s % 2 ? 0.5 : -0.5) * gradient[s / 2];
-    PetscCall(DMBoxSetHeatFlux(*dm, s, TimeFlux, &flux[s]));
+    if (type == DMBOX_NEUMANN) PetscCall(DMBoxSetHeatFlux(*dm, s, TimeFlux, &flux[s]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -1055,7 +1055,7 @@ static PetscErrorCode Sides(void)
     PetscCall(DMSetFromOptions(dm));
     PetscCall(DMSetUp(dm));
     /* du/dn = -2 at x = 0 and 2 at x = 1: h (T - u) = du/dn with h = 4 and 8 */
-    PetscCall(DMBoxSetHeatRobin(dm, 0, 4, 3 - 0.5));
+    if (!dirichlet) PetscCall(DMBoxSetHeatRobin(dm, 0, 4, 3 - 0.5));
     PetscCall(DMBoxSetHeatRobin(dm, 1, 8, 5 + 0.25));
     PetscCall(DMCreateMatrix(dm, &A));
     PetscCall(MatCreateVecs(A, &u, &b));
@@ -1364,7 +1364,7 @@ static PetscErrorCode WriteFile(const char name[], const void *data, size_t n)
 /* voxels of files: those that fit are read, others are errors */
 static PetscErrorCode VoxelFiles(DM dm)
 {
-  static const char header[] = "# vtk DataFile Version 3.0\nvoxels\nBINARY\nDATASET STRUCTURED_POINTS\nDIMENSIONS %s\nORIGIN 0 0 0\nSPACING 1 1 1\nCELL_DATA 64\nSCALARS material %s 1\nLOOKUP_TABLE default\n";
+  static const char header[] = "# vtk DataFile Version 3.0\nvoxels\nBINARY\nDATASET STRUCTURED_POINTS\nDIMENSIONS %s\nORIGIN 0 0 0\nSPACING 1 1 1\nCELL_DATA %s\nSCALARS material %s\nLOOKUP_TABLE default\n";
   unsigned char     image[64], *voxel;
   char              text[512];
   size_t            n;
@@ -1375,13 +1375,15 @@ static PetscErrorCode VoxelFiles(DM dm)
   PetscCall(DMBoxLoadVoxels(dm, "heat_voxels.raw", &voxel));
   PetscCall(Check((PetscBool)!memcmp(voxel, image, 64), "voxels of a file without header"));
   PetscCall(PetscFree(voxel));
-  for (int i = 0; i < 3; i++) {
-    PetscCall(PetscSNPrintf(text, sizeof(text), header, i == 1 ? "9 5 3" : "5 5 5", i == 2 ? "float" : "unsigned_char"));
+  for (int i = 0; i < 6; i++) {
+    PetscCall(PetscSNPrintf(text, sizeof(text), header, i == 1 ? "9 5 3" : "5 5 5", i == 3 ? "65" : "64", i == 2 ? "float 1" : (i == 4 ? "unsigned_char 3" : (i == 5 ? "unsigned_char" : "unsigned_char 1"))));
     PetscCall(PetscStrlen(text, &n));
     memcpy(text + n, image, 64);
     PetscCall(WriteFile("heat_voxels.vtk", text, n + 64));
     if (i == 1) FAILS(DMBoxLoadVoxels(dm, "heat_voxels.vtk", &voxel), PETSC_ERR_FILE_UNEXPECTED, "9 x 5 x 3 points");
     else if (i == 2) FAILS(DMBoxLoadVoxels(dm, "heat_voxels.vtk", &voxel), PETSC_ERR_FILE_UNEXPECTED, "not of type unsigned_char");
+    else if (i == 3) FAILS(DMBoxLoadVoxels(dm, "heat_voxels.vtk", &voxel), PETSC_ERR_FILE_UNEXPECTED, "CELL_DATA for 65 cells");
+    else if (i == 4) FAILS(DMBoxLoadVoxels(dm, "heat_voxels.vtk", &voxel), PETSC_ERR_FILE_UNEXPECTED, "unsigned_char with 3");
     else {
       PetscCall(DMBoxLoadVoxels(dm, "heat_voxels.vtk", &voxel));
       PetscCall(Check((PetscBool)!memcmp(voxel, image, 64), "voxels of a VTK file"));
@@ -1391,6 +1393,7 @@ static PetscErrorCode VoxelFiles(DM dm)
   PetscCall(WriteFile("heat_voxels.raw", image, 63));
   FAILS(DMBoxLoadVoxels(dm, "heat_voxels.raw", &voxel), PETSC_ERR_FILE_UNEXPECTED, "63 bytes");
   FAILS(DMBoxLoadVoxels(dm, "heat_no_such_file.raw", &voxel), PETSC_ERR_FILE_OPEN, "cannot open");
+  FAILS(DMBoxLoadVoxels(dm, ".", &voxel), PETSC_ERR_FILE_OPEN, "Is a directory");
   FAILS(DMBoxSetHeatVoxels(dm, image, 1, (PetscReal[1]){1}, (PetscReal[1]){1}), PETSC_ERR_ARG_OUTOFRANGE, "material 2");
   FAILS(DMBoxSetHeatVoxels(dm, image, 2, (PetscReal[2]){1, -1}, (PetscReal[2]){1, 1}), PETSC_ERR_ARG_OUTOFRANGE, "Material 2 has capacity -1");
   PetscCall(PetscArrayzero(image, 64));

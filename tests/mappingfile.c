@@ -192,6 +192,8 @@ static PetscErrorCode TestErrors(void)
 #define XML(attributes, extent, piece, array) \
   "<?xml version=\"1.0\"?>\n<VTKFile " attributes ">\n<StructuredGrid WholeExtent=\"" extent "\">\n<Piece Extent=\"" piece "\">\n<Points>\n" \
   "<DataArray " array ">\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n</DataArray>\n</Points>\n"
+#define PIECE(extent, x) "<Piece Extent=\"" extent "\">\n<Points>\n<DataArray " POINTS ">\n0 0 0\n" x " 0 0\n0 1 0\n" x " 1 0\n</DataArray>\n</Points>\n</Piece>\n"
+#define PIECES(pieces) "<?xml version=\"1.0\"?>\n<VTKFile " GRID ">\n<StructuredGrid WholeExtent=\"0 2 0 1 0 0\">\n" pieces "</StructuredGrid>\n</VTKFile>\n"
 #define GRID "type=\"StructuredGrid\""
 #define POINTS "type=\"Float64\" NumberOfComponents=\"3\" format=\"ascii\""
 #define LEGACY(format, dataset, dimensions, points) "# vtk DataFile Version 3.0\nx\n" format "\nDATASET " dataset "\nDIMENSIONS " dimensions "\nPOINTS " points "\n0 0 0\n1 0 0\n0 1 0\n1 1 0\n"
@@ -211,6 +213,12 @@ static PetscErrorCode TestErrors(void)
                    XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0", "type=\"Float64\" NumberOfComponents=\"3\" format=\"appended\" offset=\"-1000000\"") "<AppendedData encoding=\"raw\">\n_", "diffusion", NULL));
   PetscCall(Expect("a piece outside", XML(GRID, "0 1 0 1 0 0", "0 2 0 1 0 0", POINTS), "diffusion", NULL));
   PetscCall(Expect("a missing piece", XML(GRID, "0 2 0 1 0 0", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
+  PetscCall(Expect("a piece twice", PIECES(PIECE("0 1 0 1 0 0", "1") PIECE("0 1 0 1 0 0", "1")), "diffusion", NULL));
+  PetscCall(Expect("a piece with the points of the next one", PIECES("<Piece Extent=\"0 1 0 1 0 0\">\n</Piece>\n" PIECE("1 2 0 1 0 0", "1")), "diffusion", NULL));
+  PetscCall(Expect("coordinates that are no numbers", PIECES(PIECE("0 1 0 1 0 0", "1") PIECE("1 2 0 1 0 0", "nan")), "diffusion", NULL));
+  PetscCall(Expect("more points than the file has room for", XML(GRID, "0 30000 0 20000 0 0", "0 1 0 1 0 0", POINTS), "diffusion", NULL));
+  PetscCall(Expect("more bytes than a size_t counts", LEGACY("ASCII", "STRUCTURED_GRID", "2147483648 1073741824 1", "2305843009213693952 double"), "diffusion", NULL));
+  PetscCall(Expect("more points than a long long counts", LEGACY("ASCII", "STRUCTURED_GRID", "4294967296 4294967296 1", "0 double"), "diffusion", NULL));
   PetscCall(Expect("integers", XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0", "type=\"Int32\" NumberOfComponents=\"3\" format=\"ascii\""), "diffusion", NULL));
   PetscCall(Expect("two coordinates", XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0", "type=\"Float64\" NumberOfComponents=\"2\" format=\"ascii\""), "diffusion", NULL));
   PetscCall(Expect("base64", XML(GRID, "0 1 0 1 0 0", "0 1 0 1 0 0", "type=\"Float64\" NumberOfComponents=\"3\" format=\"binary\""), "diffusion", NULL));

@@ -39,6 +39,7 @@ PetscErrorCode DMBoxGetContextSetUp(DM dm, DM_Box **box)
   PetscFunctionBegin;
   PetscCall(DMBoxGetContext(dm, box));
   PetscCheck(dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMSetUp() must be called first");
+  PetscCall(DMBoxCheckCoordinates(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -194,6 +195,7 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
 static PetscErrorCode DMCreateMatrix_Box(DM dm, Mat *A)
 {
   PetscFunctionBegin;
+  PetscCall(DMBoxCheckCoordinates(dm));
   PetscCall((*((DM_Box *)dm->data)->op->ops.creatematrix)(dm, A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -238,10 +240,14 @@ static PetscErrorCode DMBoxViewDirection(DM dm, PetscInt d, PetscViewer viewer)
 static PetscErrorCode DMView_Box(DM dm, PetscViewer viewer)
 {
   DM_Box   *box;
-  PetscBool isascii;
+  PetscBool isascii, isvtk, isstring;
 
   PetscFunctionBegin;
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &isascii));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERVTK, &isvtk));
+  PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERSTRING, &isstring));
+  PetscCheck(isascii || isvtk || isstring, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMView() of a DMBOX has nothing for a viewer of type %s; it takes ascii and vtk", ((PetscObject)viewer)->type_name);
+  if (isvtk) PetscCall(DMBoxViewMeshVTK(dm, viewer));
   if (!isascii) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMBoxGetContext(dm, &box));
   PetscCall(PetscViewerASCIIPushTab(viewer));
@@ -338,12 +344,18 @@ static PetscErrorCode DMDestroy_Box(DM dm)
    More MPI processes than cells, in a way that no process grid fits, are an error; on levels made by `DMCoarsen()` processes may own nothing.
 
    `VecView()` of a vector of a `DMBOX` writes a file for ParaView if the viewer is `PETSCVIEWERVTK`, for instance `-ksp_view_solution vtk:u.vts`.
-   With rt it has velocities as vectors and pressures, at the Gauss-Lobatto points of degree k + 1 in each cell.
+   With rt it has velocities as vectors and pressures, at the Gauss-Lobatto points of degree k + 1 in each cell.  `DMView()` writes the mesh alone (`-dm_view vtk:mesh.vts`), with the rank of the
+   process that owns each node.
+
+   `DMBoxGetCorners()` tells which cells and nodes each process has, `DMBoxVecGetArray()` gives the values of a `Vec` as an array with an index for each direction.
+
+   `DMSetMatType()` has to come after `DMSetType()`, which takes `MATAIJ` for the default that PETSc has for any `DM`.  With 32-bit indices and more than 2^31 / dim nodes there are no coordinates:
+   `DMGetCoordinates()` returns `NULL`.
 
    Coefficients are constant and the mesh is the box itself, but for the operators diffusion (`DMBoxSetDiffusionFunction()`, `DMBoxSetMapping()`) and heat.
 
 .seealso: `DMBoxCreate()`, `DMBoxSetCells()`, `DMBoxSetBounds()`, `DMBoxSetVertices()`, `DMBoxSetDegree()`, `DMBoxSetSpace()`, `DMBoxSetBoundary()`,
-          `DMBoxSetProcesses()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `DMBoxGetNumCoarsenings()`, `DMBoxSetSemicoarsening()`, `DMBoxSetGalerkin()`,
+          `DMBoxSetProcesses()`, `DMBoxGetCorners()`, `DMBoxVecGetArray()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `DMBoxGetNumCoarsenings()`, `DMBoxSetSemicoarsening()`, `DMBoxSetGalerkin()`,
           `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`,
           `DMBoxComputeError()`, `DMBoxComputeStokesError()`, `DMBoxLiftDirichlet()`, `PCPATCHFD`, `PCPATCHMG`, `DMSetType()`
 M*/

@@ -68,9 +68,12 @@ static PetscErrorCode CellDataNumber(DMBoxCellData *c)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CellDataCreateVec(const DMBoxCellData *c, MPI_Comm comm, PetscInt size, Vec *v)
+static PetscErrorCode CellDataCreateVec(const DMBoxCellData *c, MPI_Comm comm, PetscCount count, Vec *v)
 {
+  PetscInt size;
+
   PetscFunctionBegin;
+  PetscCall(PetscIntCast(count, &size));
   PetscCall(VecCreate(comm, v));
   PetscCall(VecSetSizes(*v, size, PETSC_DETERMINE));
   PetscCall(VecSetType(*v, c->device ? VECCUDA : VECSTANDARD));
@@ -93,22 +96,23 @@ PetscErrorCode DMBoxCellDataCreate(DM dm, PetscInt n, Vec v, const char who[], D
   PatchFDKernels kern;
   VecType        type;
   PetscBool      same;
-  PetscInt       size, own, points;
+  PetscInt       size;
+  PetscCount     own, points; /* numbers for the cells here, and for their quadrature points */
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCheckSameComm(dm, 1, v, 3);
-  own    = (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])box->owncells);
-  points = DMBoxNumPoints(dm);
+  own    = PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * n;
+  points = own * DMBoxNumPoints(dm);
   PetscCall(VecGetLocalSize(v, &size));
-  PetscCheck(size == own * n || size == own * points * n, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "%s: the Vec has local size %" PetscInt_FMT "; with %" PetscInt_FMT " cells here and %" PetscInt_FMT " numbers it takes %" PetscInt_FMT ", or %" PetscInt_FMT " for all quadrature points (DMBoxCreateDiffusionVec())", who,
-             size, own, n, own * n, own * points * n);
+  PetscCheck(size == own || size == points, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
+             "%s: the Vec has local size %" PetscInt_FMT "; with %" PetscCount_FMT " cells here and %" PetscInt_FMT " numbers it takes %" PetscCount_FMT ", or %" PetscCount_FMT
+             " for all quadrature points (DMBoxCreateDiffusionVec())", who, size, own / n, n, own, points);
   PetscCall(PetscNew(&c));
   c->refct  = 1;
   c->dim    = dm->dim;
   c->n      = n;
-  c->points = size == own * n ? 1 : DMBoxNumGauss(dm);
+  c->points = size == own ? 1 : DMBoxNumGauss(dm);
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &c->points, 1, MPIU_INT, MPI_MAX, PetscObjectComm((PetscObject)dm))); /* ranks without cells cannot tell */
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   c->device = (PetscBool)PetscMemTypeDevice(kern->memtype);
@@ -178,8 +182,8 @@ static PetscErrorCode CellDataFetch(const DMBoxCellData *c, const PatchFDRange r
 
     index[i] = CellDataFind(c, at);
   }
+  PetscCall(CellDataCreateVec(c, PETSC_COMM_SELF, (PetscCount)size * block, local));
   PetscCall(ISCreateBlock(PetscObjectComm((PetscObject)c->values), block, size, index, PETSC_OWN_POINTER, &is));
-  PetscCall(CellDataCreateVec(c, PETSC_COMM_SELF, size * block, local));
   PetscCall(VecScatterCreate(c->values, is, *local, NULL, &scatter));
   PetscCall(VecScatterBegin(scatter, c->values, *local, INSERT_VALUES, SCATTER_FORWARD));
   PetscCall(VecScatterEnd(scatter, c->values, *local, INSERT_VALUES, SCATTER_FORWARD));
@@ -193,14 +197,15 @@ static PetscErrorCode CellDataFetch(const DMBoxCellData *c, const PatchFDRange r
 /* where the points of the target's cells lo .. hi - 1 lie in a direction: in which cell, counted from `first`, behind which of its groups, and how far towards the next one */
 static PetscErrorCode LocatePoints(const DMBoxCellData *c, PetscInt d, PetscInt ncells, const PetscInt range[2], PetscInt first, PetscInt npoint, PatchFDCellValues *v)
 {
-  const PetscInt groups = d < c->dim ? c->points : 1, count = (range[1] - range[0]) * npoint;
-  PatchFDRule    target, rule;
+  const PetscInt   groups = d < c->dim ? c->points : 1;
+  const PetscCount count  = (PetscCount)(range[1] - range[0]) * npoint;
+  PatchFDRule      target, rule;
 
   PetscFunctionBegin;
   PetscCall(PetscMalloc3(count, &v->cell[d], count, &v->group[d], count, &v->weight[d]));
   PetscCall(PatchFDRuleCreate(1, npoint, &target));
   PetscCall(PatchFDRuleCreate(1, groups, &rule));
-  for (PetscInt i = 0; i < count; i++) {
+  for (PetscCount i = 0; i < count; i++) {
     const PetscReal x    = ((PetscReal)(range[0] + i / npoint) + (npoint == 1 ? 0.5 : target.x[i % npoint])) * (PetscReal)c->cells[d] / (PetscReal)ncells;
     const PetscInt  cell = PetscMin(c->cells[d] - 1, (PetscInt)x);
     const PetscReal t    = x - (PetscReal)cell;
@@ -221,7 +226,7 @@ static PetscErrorCode CellDataEvaluate(DM dm, const DMBoxCellData *c, const Patc
 {
   const DM_Box      *box = (const DM_Box *)dm->data;
   PatchFDCellValues  v   = {.n = c->n};
-  PetscInt           size = c->n;
+  PetscCount         size = c->n;
   PatchFDRange       range;
   Vec                local;
   const PetscScalar *from;
@@ -235,7 +240,7 @@ static PetscErrorCode CellDataEvaluate(DM dm, const DMBoxCellData *c, const Patc
     v.points[d] = d < dm->dim ? DMBoxNumGauss(dm) : 1;
     v.from[d]   = range[d][1] - range[d][0];
     v.groups[d] = d < dm->dim ? c->points : 1;
-    size *= v.cells[d] * v.points[d];
+    size *= (PetscCount)v.cells[d] * v.points[d];
     PetscCall(LocatePoints(c, d, box->cells[d], cells[d], range[d][0], v.points[d], &v));
   }
   PetscCall(CellDataFetch(c, (const PetscInt(*)[2])range, &local));
@@ -270,7 +275,7 @@ PetscErrorCode DMBoxCellDataGet(DM dm, const DMBoxCellData *c, const PatchFDRang
     *values = local;
     PetscFunctionReturn(PETSC_SUCCESS);
   }
-  PetscCall(CellDataCreateVec(c, PETSC_COMM_SELF, (PetscInt)PatchFDRangeSize(cells) * points * (c->n == 1 ? 1 : full), values));
+  PetscCall(CellDataCreateVec(c, PETSC_COMM_SELF, PatchFDRangeSize(cells) * points * (c->n == 1 ? 1 : full), values));
   PetscCall(VecGetArrayReadAndMemType(local, &from, NULL));
   PetscCall(VecGetArrayWriteAndMemType(*values, &to, NULL));
   PetscCall((*CellDataKernels(c)->tensors)(dm->dim, PatchFDRangeSize(cells), groups, points, c->n, from, to));

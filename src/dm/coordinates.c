@@ -63,11 +63,12 @@ static PetscErrorCode VecGetArray_Coordinates(Vec v, PetscScalar **array)
 /* without an array */
 PetscErrorCode DMBoxCreateCoordinateVec(DM dm, MPI_Comm comm, const PatchFDLine line[3], const PatchFDBox *b, Vec *v)
 {
-  const PetscInt n = dm->dim * (PetscInt)PatchFDBoxSize(b);
-  DMBoxNodes    *c;
-  PetscMPIInt    size;
+  DMBoxNodes *c;
+  PetscInt    n;
+  PetscMPIInt size;
 
   PetscFunctionBegin;
+  PetscCall(PetscIntCast(dm->dim * (PetscCount)PatchFDBoxSize(b), &n));
   PetscCall(PetscNew(&c));
   c->dim   = dm->dim;
   c->box   = *b;
@@ -86,6 +87,19 @@ PetscErrorCode DMBoxCreateCoordinateVec(DM dm, MPI_Comm comm, const PatchFDLine 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* DMSetCoordinates() and DMSetCoordinatesLocal() do not tell the DM.  A clone has the local Vec of the DM that it was made of, and PETSc makes the global one from that */
+PetscErrorCode DMBoxCheckCoordinates(DM dm)
+{
+  const Vec   x = dm->coordinates[0].x, xl = dm->coordinates[0].xl;
+  PetscObject own = NULL;
+
+  PetscFunctionBegin;
+  if (xl) PetscCall(PetscObjectQuery((PetscObject)xl, "DMBoxNodes", &own));
+  PetscCheck(own || (!x && !xl), PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP,
+             "DMSetCoordinates() and DMSetCoordinatesLocal() do not move the nodes of a DMBOX; DMBoxSetMappingCoordinates() does, after DMSetUp() and for operators that take a map (diffusion)");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static const DMBoxField *DMBoxCoordinateField(DM dm)
 {
   const DM_Box *box = (const DM_Box *)dm->data;
@@ -93,12 +107,19 @@ static const DMBoxField *DMBoxCoordinateField(DM dm)
   return &box->field[box->nfield - 1];
 }
 
-/* Not by DMSetCoordinates(), whose hooks would make coordinate DMs on all coarser levels. */
+/*
+  Not by DMSetCoordinates(), whose hooks would make coordinate DMs on all coarser levels.  A mesh may have so many nodes that PetscInt cannot count their coordinates: it has none then
+*/
 PetscErrorCode DMBoxSetUpCoordinates(DM dm)
 {
-  const DMBoxField *f = DMBoxCoordinateField(dm);
+  const DMBoxField *f    = DMBoxCoordinateField(dm);
+  const PetscReal   size = (PetscReal)dm->dim * (PetscReal)f->line[0].nnodes * (PetscReal)f->line[1].nnodes * (PetscReal)f->line[2].nnodes;
 
   PetscFunctionBegin;
+  if (size > (PetscReal)PETSC_INT_MAX) {
+    PetscCall(PetscInfo(dm, "There are %g coordinates of nodes, and PetscInt ends at %" PetscInt_FMT ": DMGetCoordinates() returns NULL\n", (double)size, PETSC_INT_MAX));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(DMBoxCreateCoordinateVec(dm, PetscObjectComm((PetscObject)dm), f->line, &f->global, &dm->coordinates[0].x));
   PetscCall(DMBoxCreateCoordinateVec(dm, PETSC_COMM_SELF, f->line, &f->local, &dm->coordinates[0].xl));
   PetscFunctionReturn(PETSC_SUCCESS);

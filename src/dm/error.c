@@ -74,7 +74,7 @@ static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionB
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`, set up
 . time - the time that the function gets
-. f    - the function; it gets the dimension, the time, the point, the number of components, the array for the values and `ctx`
+. f    - the function; it gets the dimension, the time, the point, the number of components, the array for the values and `ctx`.  `NULL` for zero: norms of `v`
 . ctx  - for the function, or `NULL`
 - v    - the vector of nodal values, from `DMCreateGlobalVector()`
 
@@ -100,7 +100,7 @@ PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunction f, void *c
   PatchFDPointwise p = {f, ctx};
 
   PetscFunctionBegin;
-  PetscCall(DMBoxComputeErrorBatch(dm, time, PatchFDHostPointwise, &p, v, l2, max));
+  PetscCall(DMBoxComputeErrorBatch(dm, time, f ? PatchFDHostPointwise : NULL, &p, v, l2, max));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -112,7 +112,7 @@ PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunction f, void *c
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`, set up
 . time - the time that the function gets
-. f    - the function
+. f    - the function.  `NULL` for zero
 . ctx  - for the function, or `NULL`
 - v    - the vector of nodal values, from `DMCreateGlobalVector()`
 
@@ -236,7 +236,7 @@ PetscErrorCode DMBoxComputeGradientErrorBatch(DM dm, PetscReal time, DMBoxFuncti
 + dm      - the `DM` of type `DMBOX`, set up
 . time    - the time that the function gets
 . hessian - the second derivatives; the function gets the dimension, the time, the point, the number of components (dim * dim), the array for the values,
-            d2u / dx_i dx_j at i * dim + j, and `ctx`
+            d2u / dx_i dx_j at i * dim + j, and `ctx`.  `NULL` for zero
 . ctx     - for the function, or `NULL`
 - v       - the vector of nodal values, from `DMCreateGlobalVector()`
 
@@ -261,6 +261,7 @@ PetscErrorCode DMBoxComputeBendingError(DM dm, PetscReal time, DMBoxFunction hes
   PetscReal         sum    = 0;
 
   PetscFunctionBegin;
+  PetscAssertPointer(h2, 6);
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCheck(box->nfield == 1 && box->space != DMBOX_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeBendingError() is for a space with one field, q or dgq; -dm_box_space (DMBoxSetSpace()) is %s",
              DMBoxSpaces[box->space]);
@@ -270,7 +271,7 @@ PetscErrorCode DMBoxComputeBendingError(DM dm, PetscReal time, DMBoxFunction hes
     der[i].order[i / dm->dim]++;
     der[i].order[i % dm->dim]++;
   }
-  PetscCall(DMBoxDeviation(dm, time, 0, dm->dim * dm->dim, der, dm->dim * dm->dim, PatchFDHostPointwise, &p, v, e));
+  PetscCall(DMBoxDeviation(dm, time, 0, dm->dim * dm->dim, der, dm->dim * dm->dim, hessian ? PatchFDHostPointwise : NULL, &p, v, e));
   for (PetscInt i = 0; i < dm->dim * dm->dim; i++) sum += e[i].square;
   *h2 = PetscSqrtReal(sum);
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -53,6 +53,7 @@ PetscErrorCode DMBoxInterpolateFunction(DM dm, PetscReal time, DMBoxFunction f, 
   PatchFDPointwise p = {f, ctx};
 
   PetscFunctionBegin;
+  DMBoxCheckFunction(dm, f, 3);
   PetscCall(DMBoxInterpolateFunctionBatch(dm, time, PatchFDHostPointwise, &p, v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -85,6 +86,7 @@ PetscErrorCode DMBoxInterpolateFunctionBatch(DM dm, PetscReal time, DMBoxFunctio
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
+  DMBoxCheckFunction(dm, f, 3);
   PetscCall(DMBoxCheckVec(dm, v));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, v, 0, 0));
   PetscCall(VecGetArrayWrite(v, &array));
@@ -148,6 +150,7 @@ PetscErrorCode DMBoxAddLoad(DM dm, PetscReal time, DMBoxFunction f, void *ctx, V
   PatchFDPointwise p = {f, ctx};
 
   PetscFunctionBegin;
+  DMBoxCheckFunction(dm, f, 3);
   PetscCall(DMBoxAddLoadBatch(dm, time, PatchFDHostPointwise, &p, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -182,6 +185,7 @@ PetscErrorCode DMBoxAddLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatch f, vo
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCheck(box->space != DMBOX_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxAddLoad() integrates products of polynomials; with -dm_box_space p1 use DMBoxAddHeatLoad()");
+  DMBoxCheckFunction(dm, f, 3);
   PetscCall(DMBoxCheckVec(dm, b));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, b, 0, 0));
   PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_FALSE, points));
@@ -238,6 +242,8 @@ PetscErrorCode DMBoxAddSideLoad(DM dm, PetscInt d, PetscInt end, const PetscReal
 
   In one dimension the integral over a side is the value at the end.
 
+  Where no side is a Neumann side nothing is added, so that programs need not ask; `-info` says so.
+
   Functions have one component; with the space `DMBOX_RT` they have dim, the stress viscosity du/dn - p n of the fluid outside on the one inside.
 
   `DMBoxAddNeumannLoadBatch()` calls the function for many points at once, `DMBoxAddNeumannLoadVec()` not at all.
@@ -249,6 +255,7 @@ PetscErrorCode DMBoxAddNeumannLoad(DM dm, PetscReal time, DMBoxFunction flux, vo
   PatchFDPointwise p = {flux, ctx};
 
   PetscFunctionBegin;
+  DMBoxCheckFunction(dm, flux, 3);
   PetscCall(DMBoxAddNeumannLoadBatch(dm, time, PatchFDHostPointwise, &p, b));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -274,20 +281,25 @@ PetscErrorCode DMBoxAddNeumannLoad(DM dm, PetscReal time, DMBoxFunction flux, vo
 @*/
 PetscErrorCode DMBoxAddNeumannLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatch flux, void *ctx, Vec b)
 {
-  DM_Box  *box;
-  PetscInt Nc;
+  DM_Box   *box;
+  PetscInt  Nc;
+  PetscBool any = PETSC_FALSE;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCheck(box->space != DMBOX_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxAddNeumannLoad() integrates products of polynomials; with -dm_box_space p1 use DMBoxAddHeatLoad()");
+  DMBoxCheckFunction(dm, flux, 3);
   PetscCall(DMBoxCheckVec(dm, b));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, b, 0, 0));
   Nc = box->space == DMBOX_RT ? dm->dim : 1;
   for (PetscInt d = 0; d < dm->dim; d++) {
     for (PetscInt end = 0; end < 2; end++) {
-      if (box->boundary[2 * d + end] == DMBOX_NEUMANN) PetscCall(DMBoxAddSideLoad(dm, d, end, NULL, time, Nc, flux, ctx, b));
+      if (box->boundary[2 * d + end] != DMBOX_NEUMANN) continue;
+      PetscCall(DMBoxAddSideLoad(dm, d, end, NULL, time, Nc, flux, ctx, b));
+      any = PETSC_TRUE;
     }
   }
+  if (!any) PetscCall(PetscInfo(dm, "DMBoxAddNeumannLoad() adds nothing: no side is neumann (-dm_box_boundary)\n"));
   PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, b, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

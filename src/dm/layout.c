@@ -141,7 +141,7 @@ static PetscErrorCode DMBoxCheckSize(DM dm)
     PetscReal size = 1;
 
     for (PetscInt d = 0; d < dm->dim; d++) {
-      const PetscReal   cells = PetscPowRealInt(2, (int)box->refine) * (PetscReal)box->cells[d];
+      const PetscReal   cells = PetscPowRealInt(2, box->refine) * (PetscReal)box->cells[d];
       PatchFDContinuity continuity;
       PetscInt          degree;
 
@@ -436,6 +436,7 @@ PetscErrorCode DMSetUp_Box(DM dm)
 {
   PetscFunctionBegin;
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, dm, 0, 0, 0));
+  PetscCall(DMBoxCheckCoordinates(dm));
   PetscCall(DMBoxCheckInput(dm));
   PetscCall(DMBoxCheckSize(dm));
   PetscCall(DMBoxSetUpMappingFile(dm));
@@ -459,7 +460,10 @@ PetscErrorCode DMBoxResetLayout(DM dm)
   for (PetscInt i = 0; i < box->nfield; i++) {
     for (PetscInt d = 0; d < 3; d++) PetscCall(PatchFDLineDestroy(&box->field[i].line[d]));
   }
-  for (PetscInt d = 0; d < 3; d++) PetscCall(PetscFree(box->splits[d]));
+  for (PetscInt d = 0; d < 3; d++) {
+    PetscCall(PetscFree(box->splits[d]));
+    for (PetscInt i = 0; i <= DMBOX_MAX_FIELDS; i++) PetscCall(PetscFree(box->owned[i][d]));
+  }
   for (PetscInt id = 0; id < PATCHFD_NUM_KERNELS; id++) {
     for (PetscInt slot = 0; slot < DMBOX_NUM_WORK; slot++) {
       if (box->work[id][slot]) PetscCall((*box->kernels[id]->free)(box->work[id][slot]));

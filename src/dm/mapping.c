@@ -101,13 +101,14 @@ PetscErrorCode DMBoxShapeDestroy(DMBoxShape **shape)
 
 PetscErrorCode DMBoxShapeGetDevice(DMBoxShape *shape, const PetscReal **x)
 {
-  const PetscInt     n = shape->dim * (PetscInt)PatchFDBoxSize(&shape->nodes.box);
   const PetscScalar *array;
 
   PetscFunctionBegin;
   if (!shape->device) {
     PetscScalar *to;
+    PetscInt     n;
 
+    PetscCall(PetscIntCast(shape->dim * (PetscCount)PatchFDBoxSize(&shape->nodes.box), &n));
     PetscCall(VecCreate(PETSC_COMM_SELF, &shape->device));
     PetscCall(VecSetSizes(shape->device, n, n));
     PetscCall(VecSetType(shape->device, VECCUDA));
@@ -136,7 +137,7 @@ static PetscErrorCode DMBoxShapeCreate(DM dm, DMBoxShape **shape)
 
     PetscCall(PatchFDLineCreate(l->continuity, l->degree, l->ncells, l->vertices, l->dirichlet, &(*shape)->line[d]));
   }
-  PetscCall(PetscCalloc1(dm->dim * (PetscInt)PatchFDBoxSize(&f->local), &(*shape)->nodes.x));
+  PetscCall(PetscCalloc1((size_t)dm->dim * PatchFDBoxSize(&f->local), &(*shape)->nodes.x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -168,7 +169,7 @@ static PetscErrorCode DMBoxLocateNodes(const PatchFDLine *line, PetscInt first, 
   PetscFunctionBegin;
   PetscCall(PetscMalloc2(line->nnodes, &x, n, &t));
   PetscCall(PetscMalloc1(n, cell));
-  PetscCall(PetscMalloc1(n * (in->degree + 1), B));
+  PetscCall(PetscMalloc1((size_t)n * (size_t)(in->degree + 1), B));
   PetscCall(PatchFDLineNodes(line, x));
   for (PetscInt i = 0, c = 0; i < n; i++) {
     while (c + 1 < in->ncells && x[first + i] >= in->vertices[c + 1]) c++;
@@ -221,7 +222,8 @@ static PetscErrorCode DMBoxShapeInterpolate(DM dm, DMBoxShape *shape)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxShapeStraighten(DM dm, DMBoxShape *shape)
+/* images of degree 1 of cells that have another one */
+static PetscErrorCode DMBoxShapeStraighten(DM dm, PetscInt images, DMBoxShape *shape)
 {
   const PetscInt  degree = ((const DM_Box *)dm->data)->degree;
   const PetscReal unit[2] = {0, 1};
@@ -230,7 +232,7 @@ static PetscErrorCode DMBoxShapeStraighten(DM dm, DMBoxShape *shape)
   PetscReal      *t;
 
   PetscFunctionBegin;
-  if (degree == 1 || DMBoxGetMappingDegree_Private(dm) != 1) PetscFunctionReturn(PETSC_SUCCESS);
+  if (degree == 1 || images != 1) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PatchFDLineCreate(PATCHFD_CONTINUOUS, degree, 1, unit, free, &cell));
   PetscCall(PetscMalloc1(degree + 1, &t));
   PetscCall(PatchFDLineNodes(&cell, t));
@@ -287,7 +289,7 @@ PetscErrorCode DMBoxReduceMetric(DM dm, PatchFDMetric *m)
 }
 
 /* what is wrong at the points of loads and errors; operators look at theirs */
-static PetscErrorCode DMBoxShapeDefect(DM dm, PatchFDMetric *m)
+static PetscErrorCode DMBoxShapeDefect(DM dm, const DMBoxShape *shape, PatchFDMetric *m)
 {
   const DM_Box      *box = (const DM_Box *)dm->data;
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
@@ -295,12 +297,13 @@ static PetscErrorCode DMBoxShapeDefect(DM dm, PatchFDMetric *m)
   PetscFunctionBegin;
   *m = (PatchFDMetric){.defect = PATCHFD_DEFECT_NONE};
   PetscCall(DMBoxFieldPointsCreate(dm, 0, PETSC_TRUE, field));
+  field[0].shape = &shape->nodes;
   PetscCall(PatchFDHostCheckShape(dm->dim, field, (const PetscInt(*)[2])box->owncells, m));
   PetscCall(DMBoxFieldPointsDestroy(dm, field));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxCheckShape(DM dm)
+static PetscErrorCode DMBoxCheckShape(DM dm, const DMBoxShape *shape)
 {
   PatchFDKernels kern;
   PatchFDMetric  m;
@@ -308,7 +311,7 @@ static PetscErrorCode DMBoxCheckShape(DM dm)
   PetscFunctionBegin;
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   if (!PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS); /* this would be most of set-up; what operators on a GPU see in theirs has to do */
-  PetscCall(DMBoxShapeDefect(dm, &m));
+  PetscCall(DMBoxShapeDefect(dm, shape, &m));
   PetscCall(DMBoxReduceMetric(dm, &m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -336,7 +339,7 @@ PetscErrorCode DMBoxLimitFolded(DM dm, PetscInt *n)
     PetscCall(DMBoxCoarsen_Private(at, PetscObjectComm((PetscObject)dm), PETSC_TRUE, &coarse));
     PetscCall(DMDestroy(&at));
     at = coarse;
-    if (PetscMemTypeHost(kern->memtype) || PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)at->data)->owncells) <= limit) PetscCall(DMBoxShapeDefect(at, &m));
+    if (PetscMemTypeHost(kern->memtype) || PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)at->data)->owncells) <= limit) PetscCall(DMBoxShapeDefect(at, ((const DM_Box *)at->data)->shape, &m));
     PetscCall(DMBoxFirstDefect(at, &m, &first));
     if (first == PETSC_INT64_MAX) continue;
     PetscCall(PetscInfo(dm, "Coarsened %" PetscInt_FMT " of %" PetscInt_FMT " times: the next mesh has cells that fold (-pc_mg_levels)\n", l, *n));
@@ -372,13 +375,13 @@ PetscErrorCode DMBoxSetUpMapping(DM dm)
     PetscCall(DMBoxShapeEvaluate(dm, box->mapfrom, box->shape));
     PetscCall(DMBoxShapeFillGhosts(dm, box->shape));
   } else PetscCall(DMBoxShapeInterpolate(dm, box->shape));
-  PetscCall(DMBoxShapeStraighten(dm, box->shape));
+  PetscCall(DMBoxShapeStraighten(dm, DMBoxGetMappingDegree_Private(dm), box->shape));
   if (box->mapfrom) { /* what comes next begins here */
     PetscCall(DMBoxShapeDestroy(&box->mapfrom));
     box->mapfrom = box->shape;
     box->shape->refct++;
   }
-  if (!box->mayfold && !box->restricted) PetscCall(DMBoxCheckShape(dm));
+  if (!box->mayfold && !box->restricted) PetscCall(DMBoxCheckShape(dm, box->shape));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -489,7 +492,7 @@ PetscErrorCode DMBoxViewMapping(DM dm, PetscViewer viewer)
 
   Must be called before `DMSetUp()`.  Of the operators, diffusion takes a map.
 
-.seealso: `DMBOX`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetMappingFile()`, `DMBoxSetMappingDegree()`, `DMBoxSetDiffusion()`
+.seealso: `DMBOX`, `DMBoxGetMapping()`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetMappingFile()`, `DMBoxSetMappingDegree()`, `DMBoxSetDiffusion()`
 @*/
 PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunction map, void *ctx)
 {
@@ -502,6 +505,33 @@ PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunction map, void *ctx)
   box->maptype = DMBOX_MAP_NONE;
   box->map     = map;
   box->mapctx  = ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxGetMapping - Returns the function that maps the box of a `DMBOX` to space
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ map - the function, or `NULL` if there is none: the mesh is the box, or has one of the maps of `DMBoxGetMappingType()`, or given coordinates, which `DMGetCoordinates()` returns
+- ctx - its context, or `NULL`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetMapping()`, `DMBoxGetMappingType()`, `DMBoxGetMappingDegree()`, `DMGetCoordinates()`
+@*/
+PetscErrorCode DMBoxGetMapping(DM dm, DMBoxFunction *map, void *ctx)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  if (map) *map = box->map;
+  if (ctx) *(void **)ctx = box->mapctx;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -524,7 +554,7 @@ PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunction map, void *ctx)
   Note:
   Must be called before `DMSetUp()`.  See `DMBoxSetMapping()` for what a map is for.
 
-.seealso: `DMBOX`, `DMBoxMappingType`, `DMBoxSetMapping()`, `DMBoxSetMappingDegree()`
+.seealso: `DMBOX`, `DMBoxMappingType`, `DMBoxGetMappingType()`, `DMBoxSetMapping()`, `DMBoxSetMappingDegree()`
 @*/
 PetscErrorCode DMBoxSetMappingType(DM dm, DMBoxMappingType type, PetscReal parameter)
 {
@@ -548,6 +578,33 @@ PetscErrorCode DMBoxSetMappingType(DM dm, DMBoxMappingType type, PetscReal param
 }
 
 /*@
+  DMBoxGetMappingType - Returns the map from the box of a `DMBOX` to space that has a name
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ type      - the map, or `NULL`
+- parameter - its parameter, or `NULL`
+
+  Level: beginner
+
+.seealso: `DMBOX`, `DMBoxMappingType`, `DMBoxSetMappingType()`, `DMBoxGetMapping()`, `DMBoxGetMappingDegree()`
+@*/
+PetscErrorCode DMBoxGetMappingType(DM dm, DMBoxMappingType *type, PetscReal *parameter)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  if (type) *type = box->maptype;
+  if (parameter) *parameter = box->mapparameter;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
   DMBoxSetMappingDegree - Sets the degree of the images of the cells of a `DMBOX` with a map
 
   Logically Collective
@@ -564,7 +621,7 @@ PetscErrorCode DMBoxSetMappingType(DM dm, DMBoxMappingType type, PetscReal param
   Note:
   Must be called before `DMSetUp()`.
 
-.seealso: `DMBOX`, `DMBoxSetMapping()`, `DMBoxSetMappingType()`
+.seealso: `DMBOX`, `DMBoxGetMappingDegree()`, `DMBoxSetMapping()`, `DMBoxSetMappingType()`
 @*/
 PetscErrorCode DMBoxSetMappingDegree(DM dm, PetscInt degree)
 {
@@ -577,6 +634,32 @@ PetscErrorCode DMBoxSetMappingDegree(DM dm, PetscInt degree)
   PetscCheck(degree == 1 || degree == PETSC_DETERMINE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_mapping_degree (DMBoxSetMappingDegree()) is %" PetscInt_FMT "; it takes 1, for multilinear cells, and -1 (PETSC_DETERMINE), for the degree of the space", degree);
   box->mapdegree = degree;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetMappingDegree - Returns the degree of the images of the cells of a `DMBOX` with a map
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameter:
+. degree - what was set: 1, or `PETSC_DETERMINE` for the degree of the space
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetMappingDegree()`
+@*/
+PetscErrorCode DMBoxGetMappingDegree(DM dm, PetscInt *degree)
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscAssertPointer(degree, 2);
+  PetscCall(DMBoxGetContext(dm, &box));
+  *degree = box->mapdegree;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -596,14 +679,14 @@ PetscErrorCode DMBoxSetMappingDegree(DM dm, PetscInt degree)
   DMs made by `DMRefine()` and `DMCoarsen()` take their nodes from these polynomials.
 
   May be called again for other coordinates.  `MatBoxUpdate()`, which `KSPSetUp()` calls, lets matrices of this `DM` take them over; those of the coarser meshes of a
-  multigrid solver follow.  Other DMs that were made before keep their map.
+  multigrid solver follow.  Other DMs that were made before keep their map.  Coordinates with which a cell is inverted are an error; the `DM` then keeps those that it had.
 
 .seealso: `DMBOX`, `DMBoxSetMapping()`, `DMGetCoordinates()`, `MatBoxUpdate()`
 @*/
 PetscErrorCode DMBoxSetMappingCoordinates(DM dm, Vec x)
 {
   DM_Box            *box;
-  DMBoxShape        *shape, *old;
+  DMBoxShape        *shape;
   const PetscScalar *array;
   PetscInt           n;
 
@@ -613,23 +696,21 @@ PetscErrorCode DMBoxSetMappingCoordinates(DM dm, Vec x)
   PetscCheckSameComm(dm, 1, x, 2);
   PetscCheck(box->op->mapped, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "DMBoxSetMappingCoordinates(): -dm_box_operator %s is for boxes as they are; diffusion takes a map", box->op->name);
   PetscCall(VecGetLocalSize(x, &n));
-  PetscCheck(n == dm->dim * (PetscInt)box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, 
+  PetscCheck(n == dm->dim * (PetscCount)box->nglobal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
              "The Vec of coordinates has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " nodes here with %" PetscInt_FMT " coordinates; duplicate the Vec of DMGetCoordinates()", n, (PetscInt)box->nglobal, dm->dim);
   PetscCall(DMBoxShapeCreate(dm, &shape));
   PetscCall(VecGetArrayRead(x, &array));
   PatchFDHostCopyNodes(dm->dim, (const PetscInt(*)[2])box->field[0].own, &box->field[0].global, array, &shape->nodes);
   PetscCall(VecRestoreArrayRead(x, &array));
   PetscCall(DMBoxShapeFillGhosts(dm, shape));
-  old        = box->shape;
-  box->shape = shape;
-  PetscCall(DMBoxShapeDestroy(&old));
+  PetscCall(DMBoxShapeStraighten(dm, box->mapdegree, shape));
+  PetscCall(DMBoxCheckShape(dm, shape)); /* the DM still has what it had */
+  PetscCall(DMBoxShapeDestroy(&box->shape));
   PetscCall(DMBoxShapeDestroy(&box->mapfrom));
+  box->shape = box->mapfrom = shape;
+  shape->refct++;
   box->maptype = DMBOX_MAP_NONE;
   box->map     = NULL;
-  box->mapfrom = shape;
-  shape->refct++;
-  PetscCall(DMBoxShapeStraighten(dm, shape));
-  PetscCall(DMBoxCheckShape(dm));
   box->op->version = box->mapversion = DMBoxOperatorNewVersion();
   PetscCall(DMBoxRenewCoordinates(dm));
   PetscFunctionReturn(PETSC_SUCCESS);

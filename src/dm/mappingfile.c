@@ -5,6 +5,7 @@
   The points are those of cells of some degree: DMSetUp() knows of how many, and so of which.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
+#include <petscbt.h>
 
 /* a file, and what its numbers are like */
 typedef struct {
@@ -12,6 +13,8 @@ typedef struct {
   const char *name, *text, *end; /* its contents */
   PetscBool   ascii, swap;
   PetscInt    size, header; /* bytes of a number; of the length of an array, which comes before it */
+  PetscBT     placed;       /* the points that are known */
+  PetscCount  nplaced;
 } GridFile;
 
 #define GridCheck(f, cond, ...) PetscCheck(cond, (f)->comm, PETSC_ERR_FILE_UNEXPECTED, __VA_ARGS__)
@@ -45,27 +48,32 @@ static PetscErrorCode GridSetType(GridFile *f, const char type[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the shape of all points, which has no lines yet */
-static PetscErrorCode GridCreateShape(const GridFile *f, PetscInt dim, const PetscInt64 n[3], DMBoxShape **shape)
+/* the shape of all points, which has no lines yet.  No more of them than the file can hold: a coordinate takes two bytes or more, as "0 " does */
+static PetscErrorCode GridCreateShape(GridFile *f, PetscInt dim, const PetscInt64 n[3], DMBoxShape **shape)
 {
+  const PetscReal all = (PetscReal)n[0] * (PetscReal)n[1] * (PetscReal)n[2];
+
   PetscFunctionBegin;
   for (PetscInt d = 0; d < 3; d++)
     GridCheck(f, d < dim ? n[d] > 1 : n[d] == 1,
               "%s has %" PetscInt64_FMT " x %" PetscInt64_FMT " x %" PetscInt64_FMT " points; a DMBOX with %" PetscInt_FMT " dimensions (-dm_box_dim) takes 2 or more in each of them, and 1 in others",
               f->name, n[0], n[1], n[2], dim);
-  GridCheck(f, (PetscReal)n[0] * (PetscReal)n[1] * (PetscReal)n[2] < PETSC_INT_MAX / 3,
+  GridCheck(f, 6 * all <= (PetscReal)(f->end - f->text),
+            "%s has %" PetscInt64_FMT " x %" PetscInt64_FMT " x %" PetscInt64_FMT " points, for which its %" PetscInt64_FMT " bytes have no room", f->name, n[0], n[1], n[2], (PetscInt64)(f->end - f->text));
+  GridCheck(f, all < PETSC_INT_MAX / 3,
             "%s has %" PetscInt64_FMT " x %" PetscInt64_FMT " x %" PetscInt64_FMT " points: too many for %d-bit indices", f->name, n[0], n[1], n[2], (int)(8 * sizeof(PetscInt)));
   PetscCall(PetscNew(shape));
   (*shape)->refct = 1;
   (*shape)->dim   = dim;
   PetscCall(PetscStrallocpy(f->name, &(*shape)->file));
   for (PetscInt d = 0; d < 3; d++) (*shape)->nodes.box.n[d] = (PetscInt)n[d];
-  PetscCall(PetscMalloc1(dim * (PetscInt)PatchFDBoxSize(&(*shape)->nodes.box), &(*shape)->nodes.x));
+  PetscCall(PetscMalloc1((size_t)dim * PatchFDBoxSize(&(*shape)->nodes.box), &(*shape)->nodes.x));
+  PetscCall(PetscBTCreate((PetscInt)PatchFDBoxSize(&(*shape)->nodes.box), &f->placed));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 /* the points of a range, x fastest, from `at` on */
-static PetscErrorCode GridReadPoints(const GridFile *f, const char *at, const PatchFDRange range, DMBoxShape *shape)
+static PetscErrorCode GridReadPoints(GridFile *f, const char *at, const PatchFDRange range, DMBoxShape *shape)
 {
   const PetscInt n = 3 * (PetscInt)PatchFDRangeSize(range);
   PetscReal     *x;
@@ -73,7 +81,7 @@ static PetscErrorCode GridReadPoints(const GridFile *f, const char *at, const Pa
   PetscFunctionBegin;
   PetscCall(PetscMalloc1(n, &x));
   PetscCall(GridReadReals(f, at, n, x));
-  PatchFDHostPlacePoints(shape->dim, range, x, &shape->nodes);
+  f->nplaced += PatchFDHostPlacePoints(shape->dim, range, x, f->placed, &shape->nodes);
   PetscCall(PetscFree(x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -141,15 +149,15 @@ static PetscErrorCode XMLSetFormat(GridFile *f)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* where the numbers of a piece's points begin; appended is where offsets count from */
-static PetscErrorCode XMLFindPoints(GridFile *f, const char *piece, const char *appended, const char **at)
+/* where the numbers of a piece's points begin; next is the next piece, appended where offsets count from */
+static PetscErrorCode XMLFindPoints(GridFile *f, const char *piece, const char *next, const char *appended, const char **at)
 {
   const char *points = strstr(piece, "<Points"), *array = points ? strstr(points, "<DataArray") : NULL;
   char        type[64], components[64], format[64], offset[64];
   PetscBool   three, raw;
 
   PetscFunctionBegin;
-  GridCheck(f, array, "%s has a piece without points", f->name);
+  GridCheck(f, array && (!next || array < next), "%s has a piece without points", f->name);
   PetscCall(XMLAttribute(f, array, "type", NULL, type));
   PetscCall(GridSetType(f, type));
   PetscCall(XMLAttribute(f, array, "NumberOfComponents", "1", components));
@@ -161,18 +169,23 @@ static PetscErrorCode XMLFindPoints(GridFile *f, const char *piece, const char *
   GridCheck(f, f->ascii || (raw && appended), "%s has points in the format %s; it must be ascii, or appended with the encoding raw", f->name, format);
   if (f->ascii) *at = strchr(array, '>') + 1;
   else {
+    const long long room = (long long)(f->end - appended) - f->header;
+    long long       skip;
+
     PetscCall(XMLAttribute(f, array, "offset", NULL, offset));
-    *at = appended + f->header + strtoll(offset, NULL, 10);
+    skip = strtoll(offset, NULL, 10);
+    GridCheck(f, skip >= 0 && skip <= room, "%s has points with the offset %s; %lld bytes of data are appended", f->name, offset, room + f->header);
+    *at = appended + f->header + skip;
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode GridReadXML(GridFile *f, PetscInt dim, DMBoxShape **shape)
 {
-  const char  *grid     = strstr(f->text, "<StructuredGrid"), *piece;
+  const char  *grid     = strstr(f->text, "<StructuredGrid"), *piece, *next;
   const char  *appended = strstr(f->text, "<AppendedData encoding=\"raw\">"); /* all zero bytes come after it */
   PatchFDRange whole;
-  PetscInt64   n[3], count = 0;
+  PetscInt64   n[3];
 
   PetscFunctionBegin;
   PetscCall(XMLSetFormat(f));
@@ -183,20 +196,20 @@ static PetscErrorCode GridReadXML(GridFile *f, PetscInt dim, DMBoxShape **shape)
   for (int d = 0; d < 3; d++) (*shape)->nodes.box.lo[d] = whole[d][0]; /* for the numbers that pieces have */
   if (appended) appended = strchr(appended, '_');
   if (appended) appended++;
-  for (piece = strstr(grid, "<Piece"); piece; piece = strstr(piece + 1, "<Piece")) {
+  for (piece = strstr(grid, "<Piece"); piece; piece = next) {
     PatchFDRange range;
     const char  *at = NULL;
+
+    next = strstr(piece + 1, "<Piece");
 
     PetscCall(XMLExtent(f, piece, "Extent", range));
     for (int d = 0; d < 3; d++)
       GridCheck(f, range[d][0] >= whole[d][0] && range[d][1] <= whole[d][1],
                 "%s has a piece with points %" PetscInt_FMT " to %" PetscInt_FMT " in direction %d; there are %" PetscInt_FMT " to %" PetscInt_FMT, f->name, range[d][0],
                 range[d][1] - 1, d, whole[d][0], whole[d][1] - 1);
-    PetscCall(XMLFindPoints(f, piece, appended, &at));
+    PetscCall(XMLFindPoints(f, piece, next, appended, &at));
     PetscCall(GridReadPoints(f, at, (const PetscInt(*)[2])range, *shape));
-    count += PatchFDRangeSize((const PetscInt(*)[2])range);
   }
-  GridCheck(f, count >= n[0] * n[1] * n[2], "%s has pieces with %" PetscInt64_FMT " of its %" PetscInt64_FMT " points", f->name, count, n[0] * n[1] * n[2]);
   for (int d = 0; d < 3; d++) (*shape)->nodes.box.lo[d] = 0;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -224,17 +237,17 @@ static PetscErrorCode GridReadLegacy(GridFile *f, PetscInt dim, DMBoxShape **sha
   points     = dimensions ? strstr(dimensions, "POINTS ") : NULL;
   at         = points ? strchr(points, '\n') : NULL;
   GridCheck(f, at, "%s is a VTK file without the lines DATASET STRUCTURED_GRID, DIMENSIONS and POINTS", f->name);
-  GridCheck(f, sscanf(dimensions, "DIMENSIONS %lld %lld %lld", &m[0], &m[1], &m[2]) == 3 && sscanf(points, "POINTS %lld %63s", &m[3], type) == 2 && m[3] == m[0] * m[1] * m[2],
+  GridCheck(f, sscanf(dimensions, "DIMENSIONS %lld %lld %lld", &m[0], &m[1], &m[2]) == 3 && sscanf(points, "POINTS %lld %63s", &m[3], type) == 2 && (double)m[3] == (double)m[0] * (double)m[1] * (double)m[2],
             "%s has %lld points for dimensions %lld x %lld x %lld", f->name, m[3], m[0], m[1], m[2]);
-  for (int d = 0; d < 3; d++) {
-    n[d]      = m[d];
-    all[d][0] = 0;
-    all[d][1] = (PetscInt)m[d];
-  }
+  for (int d = 0; d < 3; d++) n[d] = m[d];
   PetscCall(GridSetType(f, type));
   f->ascii = ascii;
   f->swap  = (PetscBool)(*(const char *)&one == 1);
   PetscCall(GridCreateShape(f, dim, n, shape));
+  for (int d = 0; d < 3; d++) {
+    all[d][0] = 0;
+    all[d][1] = (PetscInt)n[d];
+  }
   PetscCall(GridReadPoints(f, at + 1, (const PetscInt(*)[2])all, *shape));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -283,6 +296,9 @@ PetscErrorCode DMBoxSetMappingFile(DM dm, const char file[])
   PetscCall(PetscStrncmp(text, "# vtk DataFile", 14, &legacy));
   if (legacy) PetscCall(GridReadLegacy(&f, dm->dim, &shape));
   else PetscCall(GridReadXML(&f, dm->dim, &shape));
+  GridCheck(&f, f.nplaced == (PetscCount)PatchFDBoxSize(&shape->nodes.box), "%s has %" PetscCount_FMT " of its %" PetscCount_FMT " points, as finite coordinates", f.name, f.nplaced,
+            (PetscCount)PatchFDBoxSize(&shape->nodes.box));
+  PetscCall(PetscBTDestroy(&f.placed));
   PetscCall(PetscFree(text));
   PetscCall(DMBoxSetMapping(dm, NULL, NULL));
   box->mapfrom = shape;
@@ -300,7 +316,7 @@ PetscErrorCode DMBoxSetUpMappingFile(DM dm)
   if (!raw || raw->line[0].nnodes) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscArraycpy(n, raw->nodes.box.n, 3));
   g = (n[0] - 1) / box->cells[0];
-  for (PetscInt d = 0; d < dm->dim; d++) fits = (PetscBool)(fits && g > 0 && n[d] == g * box->cells[d] + 1);
+  for (PetscInt d = 0; d < dm->dim; d++) fits = (PetscBool)(fits && g > 0 && n[d] == (PetscInt64)g * box->cells[d] + 1);
   PetscCheck(fits, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "%s (-dm_box_mapping_file, DMBoxSetMappingFile()) has %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " points, "
              "and this DMBOX has, before -dm_refine, %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT
@@ -310,8 +326,8 @@ PetscErrorCode DMBoxSetUpMappingFile(DM dm)
   shape->refct     = 1;
   shape->dim       = dm->dim;
   shape->nodes.box = raw->nodes.box;
-  PetscCall(PetscMalloc1(dm->dim * (PetscInt)PatchFDBoxSize(&raw->nodes.box), &shape->nodes.x));
-  PetscCall(PetscArraycpy(shape->nodes.x, raw->nodes.x, dm->dim * (PetscInt)PatchFDBoxSize(&raw->nodes.box)));
+  PetscCall(PetscMalloc1((size_t)dm->dim * PatchFDBoxSize(&raw->nodes.box), &shape->nodes.x));
+  PetscCall(PetscArraycpy(shape->nodes.x, raw->nodes.x, (size_t)dm->dim * PatchFDBoxSize(&raw->nodes.box)));
   for (PetscInt d = 0; d < 3; d++) {
     const PetscReal unit[2] = {0, 1};
     const PetscBool free[2] = {PETSC_FALSE, PETSC_FALSE};

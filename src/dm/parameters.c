@@ -191,7 +191,7 @@ PetscErrorCode DMBoxGetBounds(DM dm, PetscReal lower[], PetscReal upper[])
 
   Cells of different length cost memory and time in setting up solvers, and make some of their kernels slower.
 
-.seealso: `DMBOX`, `DMBoxSetCells()`, `DMBoxSetBounds()`
+.seealso: `DMBOX`, `DMBoxGetVertices()`, `DMBoxSetCells()`, `DMBoxSetBounds()`
 @*/
 PetscErrorCode DMBoxSetVertices(DM dm, PetscInt direction, PetscInt n, const PetscReal vertices[])
 {
@@ -211,6 +211,39 @@ PetscErrorCode DMBoxSetVertices(DM dm, PetscInt direction, PetscInt n, const Pet
   box->cells[direction] = n - 1;
   box->lower[direction] = vertices[0];
   box->upper[direction] = vertices[n - 1];
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxGetVertices - Returns the coordinates of the vertices of one direction of a graded mesh
+
+  Not Collective
+
+  Input Parameters:
++ dm        - the `DM` of type `DMBOX`
+- direction - 0, 1 or 2, less than the dimension
+
+  Output Parameters:
++ n        - the number of vertices, or 0 if the cells are of equal length
+- vertices - the coordinates, or `NULL`; they belong to the `DM`
+
+  Level: intermediate
+
+  Note:
+  After `DMSetUp()` refinement by `-dm_refine` is included.
+
+.seealso: `DMBOX`, `DMBoxSetVertices()`, `DMBoxGetBounds()`, `DMBoxGetNodes()`
+@*/
+PetscErrorCode DMBoxGetVertices(DM dm, PetscInt direction, PetscInt *n, const PetscReal *vertices[])
+{
+  DM_Box *box;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContext(dm, &box));
+  PetscCheck(direction >= 0 && direction < dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "Direction is %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions it must be at least 0 and less than %" PetscInt_FMT, direction, dm->dim, dm->dim);
+  if (n) *n = box->nvertices[direction];
+  if (vertices) *vertices = box->vertices[direction];
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,8 +15,10 @@ PetscErrorCode DMBoxReadFile(MPI_Comm comm, const char who[], const char file[],
   if (!rank) {
     errno = 0;
     f     = fopen(file, "rb");
-    if (f && !fseek(f, 0, SEEK_END)) n[0] = (PetscInt64)ftell(f);
+    if (f) (void)fgetc(f); /* a folder can be opened, but not read */
+    if (f && !ferror(f) && !fseek(f, 0, SEEK_END)) n[0] = (PetscInt64)ftell(f);
     n[1] = errno;
+    if (f && n[0] < 0) (void)fclose(f);
   }
   PetscCallMPI(MPI_Bcast(n, 2, MPIU_INT64, 0, comm));
   PetscCheck(n[0] >= 0, comm, PETSC_ERR_FILE_OPEN, "%s cannot open %s: %s", who, file, strerror((int)n[1]));
@@ -41,21 +43,29 @@ static PetscErrorCode VoxelsParseVTK(DM dm, const char file[], const char *data,
   static const char *const wanted[] = {"BINARY", "DATASET STRUCTURED_POINTS", "DIMENSIONS ", "CELL_DATA ", "SCALARS ", "LOOKUP_TABLE "};
   const DM_Box            *box      = (const DM_Box *)dm->data;
   const MPI_Comm           comm     = PetscObjectComm((PetscObject)dm);
-  const char              *at       = data, *scalars;
-  long                     n[3] = {0, 0, 0};
+  const PetscInt64         cells    = (PetscInt64)box->cells[0] * box->cells[1] * box->cells[2];
+  const char              *at       = data;
+  char                     line[256], type[64] = "";
+  long long                n[3] = {0, 0, 0}, given = 0, components = 1;
+  PetscBool                same;
 
   PetscFunctionBegin;
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(wanted); i++) {
     at = strstr(at, wanted[i]);
     PetscCheck(at, comm, PETSC_ERR_FILE_UNEXPECTED, "%s is a VTK file without the line %s; DMBoxLoadVoxels() reads binary structured points with cell data of one unsigned_char", file, wanted[i]);
-    if (i == 2) (void)sscanf(at, "DIMENSIONS %ld %ld %ld", &n[0], &n[1], &n[2]);
-    if (i == 4) scalars = at;
+    PetscCall(PetscStrncpy(line, at, sizeof(line)));
+    line[strcspn(line, "\r\n")] = 0;
+    if (i == 2) (void)sscanf(line, "DIMENSIONS %lld %lld %lld", &n[0], &n[1], &n[2]);
+    if (i == 3) (void)sscanf(line, "CELL_DATA %lld", &given);
+    if (i == 4) (void)sscanf(line, "SCALARS %*s %63s %lld", type, &components);
   }
   for (PetscInt d = 0; d < 3; d++)
     PetscCheck(n[d] == (d < dm->dim ? box->cells[d] + 1 : 1), comm, PETSC_ERR_FILE_UNEXPECTED,
-               "%s has %ld x %ld x %ld points; this DMBOX has %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells (-dm_box_cells), which need one point more in each of its %" PetscInt_FMT " directions", file, n[0],
+               "%s has %lld x %lld x %lld points; this DMBOX has %" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells (-dm_box_cells), which need one point more in each of its %" PetscInt_FMT " directions", file, n[0],
                n[1], n[2], box->cells[0], box->cells[1], box->cells[2], dm->dim);
-  PetscCheck(strstr(scalars, "unsigned_char") && strstr(scalars, "unsigned_char") < strchr(scalars, '\n'), comm, PETSC_ERR_FILE_UNEXPECTED, "%s has scalars that are not of type unsigned_char", file);
+  PetscCheck(given == cells, comm, PETSC_ERR_FILE_UNEXPECTED, "%s has CELL_DATA for %lld cells; this DMBOX has %" PetscInt64_FMT " (-dm_box_cells)", file, given, cells);
+  PetscCall(PetscStrcmp(type, "unsigned_char", &same));
+  PetscCheck(same && components == 1, comm, PETSC_ERR_FILE_UNEXPECTED, "%s has scalars that are not of type unsigned_char with one component, but %s with %lld", file, type, components);
   at = strchr(at, '\n');
   PetscCheck(at, comm, PETSC_ERR_FILE_UNEXPECTED, "%s ends before its data", file);
   *first = at + 1 - data;

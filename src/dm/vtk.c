@@ -1,5 +1,5 @@
 /*
-  VecView() with a VTK viewer.  The points of a file are those of a DMDA with the ownership of the DMBOX, and PETSc writes DMDAs.  The viewer keeps the DMDA
+  VecView() and DMView() with a VTK viewer.  The points of a file are those of a DMDA with the ownership of the DMBOX, and PETSc writes DMDAs.  The viewer keeps the DMDA
   and a copy of the values until it is destroyed; it knows nothing of the DMBOX.
 
   A space with one field is written at its nodes, entry by entry.  The fields of others have no nodes in common: their values at the Gauss-Lobatto nodes of
@@ -145,6 +145,39 @@ static PetscErrorCode DMBoxViewFlowVTK(DM dm, Vec v, PetscViewer viewer)
   PetscCall(DMBoxViewFields(dm, &points, fields, local, v, dm->dim, 1, 1, "pressure", viewer));
   PetscCall(DMBoxRestoreLocalRead(dm, v, &array, &local));
   PetscCall(DMBoxFieldPointsDestroy(dm, fields));
+  for (PetscInt d = 0; d < 3; d++) PetscCall(PatchFDLineDestroy(&points.line[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ------------------------------------------------ files ------------------------------------------------ */
+
+/* a file must have values: the rank of each node */
+PetscErrorCode DMBoxViewMeshVTK(DM dm, PetscViewer viewer)
+{
+  DM_Box           *box;
+  const DMBoxField *f;
+  DMBoxField        points = {0};
+  DM                da;
+  Vec               w, local;
+  PetscMPIInt       rank;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetContextSetUp(dm, &box));
+  f = box->nfield == 1 ? &box->field[0] : &points;
+  if (f == &points) PetscCall(DMBoxPointsCreate(dm, &points));
+  PetscCall(DMBoxCheckPieces(dm, f));
+  PetscCall(DMBoxCreateDMDA(dm, f, 1, &da));
+  PetscCall(DMCreateGlobalVector(da, &w));
+  PetscCall(PetscObjectSetName((PetscObject)w, "rank"));
+  PetscCallMPI(MPI_Comm_rank(PetscObjectComm((PetscObject)dm), &rank));
+  PetscCall(VecCreateLocalVector(w, &local));
+  PetscCall(VecGetLocalVector(w, local));
+  PetscCall(VecSet(local, rank));
+  PetscCall(VecRestoreLocalVector(w, local));
+  PetscCall(VecView(w, viewer));
+  PetscCall(VecDestroy(&local));
+  PetscCall(VecDestroy(&w));
+  PetscCall(DMDestroy(&da));
   for (PetscInt d = 0; d < 3; d++) PetscCall(PatchFDLineDestroy(&points.line[d]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

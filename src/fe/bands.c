@@ -154,7 +154,7 @@ static PetscErrorCode BandCreate(const Cells *cells, const PatchFDLine *columns,
     if (!same) (*representative)[b->nclass++] = c;
     b->cls[c] = b->nclass - 1;
   }
-  PetscCall(PetscCalloc1(b->nclass * PatchFDBandSize(b), &b->X));
+  PetscCall(PetscCalloc1((size_t)b->nclass * (size_t)PatchFDBandSize(b), &b->X));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

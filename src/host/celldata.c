@@ -56,12 +56,12 @@ static PetscErrorCode CellTensors(PetscInt dim, PetscCount cells, PetscInt group
 
 PetscErrorCode PatchFDHostCellPart(PetscInt n, const PatchFDRange from, const PetscReal in[], const PatchFDRange to, PetscReal out[])
 {
-  const PetscInt row[2] = {n * (from[0][1] - from[0][0]), n * (to[0][1] - to[0][0])};
+  const PetscCount row[2] = {(PetscCount)n * (from[0][1] - from[0][0]), (PetscCount)n * (to[0][1] - to[0][0])};
 
   PetscFunctionBegin;
   for (PetscInt k = to[2][0]; k < to[2][1]; k++)
     for (PetscInt j = to[1][0]; j < to[1][1]; j++, out += row[1])
-      PetscCall(PetscArraycpy(out, in + ((PetscCount)(k - from[2][0]) * (from[1][1] - from[1][0]) + j - from[1][0]) * row[0] + n * (to[0][0] - from[0][0]), row[1]));
+      PetscCall(PetscArraycpy(out, in + ((PetscCount)(k - from[2][0]) * (from[1][1] - from[1][0]) + j - from[1][0]) * row[0] + (PetscCount)n * (to[0][0] - from[0][0]), row[1]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

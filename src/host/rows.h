@@ -63,8 +63,8 @@ static PetscErrorCode RowsMatrixCreate(const PatchFDRows *rows, PetscReal coef, 
   m->coef   = coef;
   m->inner  = nc + 2 * rim;
   m->beyond = rows->ext - rim;
-  m->ninner = (size_t)(n * m->inner);
-  m->nslab  = (size_t)(n * m->beyond);
+  m->ninner = (size_t)n * (size_t)m->inner;
+  m->nslab  = (size_t)n * (size_t)m->beyond;
   PetscCall(PetscMalloc3(nclass * m->ninner, &m->X, nclass * m->nslab, &m->E[0], nclass * m->nslab, &m->E[1]));
   for (PetscInt p = 0; p < rows->npatch; p++)
     if (p == 0 || rows->cls[p] != rows->cls[p - 1]) RowsMatrixFill(m, rows->cls[p], row->n[p], col->n[p]);

@@ -122,12 +122,19 @@ void PatchFDHostEvaluate(PetscInt dim, const PetscInt degree[3], PetscInt *const
 
 /* ---- points of files ---- */
 
-void PatchFDHostPlacePoints(PetscInt dim, const PatchFDRange r, const PetscReal x[], PatchFDShape *shape)
+PetscCount PatchFDHostPlacePoints(PetscInt dim, const PatchFDRange r, const PetscReal x[], PetscBT placed, PatchFDShape *shape)
 {
+  PetscCount count = 0;
+
   for (PetscInt k = r[2][0]; k < r[2][1]; k++)
     for (PetscInt j = r[1][0]; j < r[1][1]; j++)
-      for (PetscInt i = r[0][0]; i < r[0][1]; i++, x += 3)
-        for (PetscInt a = 0; a < dim; a++) shape->x[dim * PatchFDBoxNode(&shape->box, i, j, k) + a] = x[a];
+      for (PetscInt i = r[0][0]; i < r[0][1]; i++, x += 3) {
+        const ptrdiff_t node = PatchFDBoxNode(&shape->box, i, j, k);
+
+        for (PetscInt a = 0; a < dim; a++) shape->x[dim * node + a] = x[a];
+        if (!PetscIsInfOrNanReal(x[0]) && !PetscIsInfOrNanReal(x[1]) && !PetscIsInfOrNanReal(x[2]) && !PetscBTLookupSet(placed, (PetscInt)node)) count++;
+      }
+  return count;
 }
 
 void PatchFDHostBytesToReals(PetscInt n, PetscInt size, PetscBool swap, const char *bytes, PetscReal x[])

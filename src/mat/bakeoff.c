@@ -542,12 +542,13 @@ static PetscErrorCode BakeoffCreateSF(Mat_Bakeoff *m)
   const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_ELEMENT);
   MPI_Comm         comm    = PetscObjectComm((PetscObject)m->dm);
   PetscCount       n       = element ? c->ncells * c->size : c->nghost, nleaf = 0;
-  PetscInt        *number  = NULL, *local, *remote;
+  PetscInt        *number  = NULL, *local, *remote, nleaves;
   PetscLayout      layout;
 
   PetscFunctionBegin;
   if (element) PetscCall(BakeoffGetNumbers(c, &number));
-  PetscCall(PetscMalloc2(n * ncomp, &local, n * ncomp, &remote));
+  PetscCall(PetscIntCast(n * ncomp, &nleaves)); /* they are numbered */
+  PetscCall(PetscMalloc2(nleaves, &local, nleaves, &remote));
   for (PetscCount i = 0; i < n; i++) {
     const PetscInt node = element ? number[i] : c->ghost[i];
 

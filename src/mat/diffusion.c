@@ -122,12 +122,14 @@ static PetscErrorCode PointsEvaluate(DM dm, const PatchFDRange cells, PetscInt n
   const PetscBool    same      = (PetscBool)(n * count == size); /* no diagonals, which become matrices */
   PetscReal         *value     = NULL;
   PetscScalar       *array;
+  PetscInt           local;
 
   PetscFunctionBegin;
+  PetscCall(PetscIntCast(size, &local));
   PetscCall(DMBoxFieldPointsCreateGauss(dm, DMBoxNumGauss(dm), PETSC_TRUE, field));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   PetscCall(VecCreate(PETSC_COMM_SELF, v));
-  PetscCall(VecSetSizes(*v, (PetscInt)size, (PetscInt)size));
+  PetscCall(VecSetSizes(*v, local, local));
   PetscCall(VecSetType(*v, PetscMemTypeDevice(kern->memtype) ? VECCUDA : VECSTANDARD));
   PetscCall(VecGetArrayWrite(*v, &array));
   if (!same) PetscCall(PetscMalloc1(n * count, &value));

@@ -38,7 +38,7 @@ static PetscErrorCode DiffusionCheckCount(DM dm, const char who[], PetscInt n)
 
   On a box as it is and with a diagonal K the operator is `poisson`, which is much faster.
 
-.seealso: `DMBOX`, `DMBoxSetDiffusionFunction()`, `DMBoxSetMapping()`, `DMBoxSetOperator()`, `MatBoxUpdate()`
+.seealso: `DMBOX`, `DMBoxGetDiffusion()`, `DMBoxSetDiffusionFunction()`, `DMBoxSetMapping()`, `DMBoxSetOperator()`, `MatBoxUpdate()`
 @*/
 PetscErrorCode DMBoxSetDiffusion(DM dm, PetscInt n, const PetscReal K[], PetscReal shift)
 {
@@ -54,6 +54,40 @@ PetscErrorCode DMBoxSetDiffusion(DM dm, PetscInt n, const PetscReal K[], PetscRe
   PetscCall(PetscArraycpy(m.K, K, n));
   PetscCall(DMBoxDiffusionSetMedium(op, &m));
   PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetDiffusion - Returns the constant coefficients of the operator `diffusion`
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ n     - how many numbers K has, or `NULL`
+. K     - the numbers, of length dim (dim + 1) / 2, or `NULL`
+- shift - s, or `NULL`
+
+  Level: beginner
+
+  Note:
+  A function or a `Vec` that was set (`DMBoxGetDiffusionFunction()`, `DMBoxGetDiffusionVec()`) takes their place.
+
+.seealso: `DMBOX`, `DMBoxSetDiffusion()`, `DMBoxGetDiffusionFunction()`, `DMBoxGetDiffusionVec()`
+@*/
+PetscErrorCode DMBoxGetDiffusion(DM dm, PetscInt *n, PetscReal K[], PetscReal *shift)
+{
+  DMBoxOperator          op;
+  const DiffusionMedium *m;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxGetDiffusion()", &op));
+  m = DMBoxDiffusionGetMedium(op);
+  if (n) *n = m->nconstant;
+  if (K) PetscCall(PetscArraycpy(K, m->K, m->nconstant));
+  if (shift) *shift = m->shift;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -76,7 +110,7 @@ PetscErrorCode DMBoxSetDiffusion(DM dm, PetscInt n, const PetscReal K[], PetscRe
 
   May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.  Call it again where the functions are the same, but what they return is not.
 
-.seealso: `DMBOX`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `MatBoxUpdate()`
+.seealso: `DMBOX`, `DMBoxGetDiffusionFunction()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `MatBoxUpdate()`
 @*/
 PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunction K, DMBoxFunction shift, void *ctx)
 {
@@ -99,6 +133,39 @@ PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunction K, DMB
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*@C
+  DMBoxGetDiffusionFunction - Returns the functions that are coefficients of the operator `diffusion`
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ n     - how many numbers K has, or `NULL`
+. K     - the function, `NULL` where K is none; or `NULL`
+. shift - the function, `NULL` where s is none; or `NULL`
+- ctx   - their context, or `NULL`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetDiffusionFunction()`, `DMBoxGetDiffusion()`, `DMBoxGetDiffusionVec()`
+@*/
+PetscErrorCode DMBoxGetDiffusionFunction(DM dm, PetscInt *n, DMBoxFunction *K, DMBoxFunction *shift, void *ctx)
+{
+  DMBoxOperator          op;
+  const DiffusionMedium *m;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxGetDiffusionFunction()", &op));
+  m = DMBoxDiffusionGetMedium(op);
+  if (n) *n = m->nK;
+  if (K) *K = m->Kfunction;
+  if (shift) *shift = m->shiftfunction;
+  if (ctx) *(void **)ctx = m->ctx;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*@
   DMBoxCreateDiffusionVec - Creates a `Vec` for coefficients of the operator `diffusion`, with numbers for cells or for quadrature points
 
@@ -115,7 +182,7 @@ PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunction K, DMB
   Level: intermediate
 
   Notes:
-  Each MPI process has its cells, x fastest, then y, then z; a cell has its Gauss points in the same order, degree + 2 in each direction (`DMBoxSetExtraPoints()`); a point has its numbers.
+  Each MPI process has its cells (`DMBoxGetCorners()` with `DMBOX_CELLS`), x fastest, then y, then z; a cell has its Gauss points in the same order, degree + 2 in each direction (`DMBoxSetExtraPoints()`); a point has its numbers.
 
   The `Vec` is in GPU memory where the vectors of the `DM` are.
 
@@ -125,6 +192,7 @@ PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec 
 {
   DM_Box        *box;
   PatchFDKernels kern;
+  PetscInt       size;
 
   PetscFunctionBegin;
   PetscAssertPointer(v, 4);
@@ -132,8 +200,9 @@ PetscErrorCode DMBoxCreateDiffusionVec(DM dm, PetscBool points, PetscInt n, Vec 
   PetscValidLogicalCollectiveBool(dm, points, 2);
   PetscValidLogicalCollectiveInt(dm, n, 3);
   PetscCheck(n >= 1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxCreateDiffusionVec() for %" PetscInt_FMT " numbers; there have to be 1 or more", n);
+  PetscCall(PetscIntCast(PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * (points ? DMBoxNumPoints(dm) : 1) * n, &size));
   PetscCall(VecCreate(PetscObjectComm((PetscObject)dm), v));
-  PetscCall(VecSetSizes(*v, (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * (points ? DMBoxNumPoints(dm) : 1) * n, PETSC_DETERMINE));
+  PetscCall(VecSetSizes(*v, size, PETSC_DETERMINE));
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   PetscCall(VecSetType(*v, PetscMemTypeDevice(kern->memtype) ? VECCUDA : VECSTANDARD));
   PetscCall(VecSetBlockSize(*v, n));
@@ -166,15 +235,16 @@ PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
   DMBoxOperator      op;
   PatchFDFieldPoints field[DMBOX_MAX_FIELDS];
   PetscScalar       *array;
-  PetscInt           n, expected;
+  PetscCount         expected;
+  PetscInt           n;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxComputeDiffusionPoints()", &op));
   PetscCheckSameComm(dm, 1, x, 2);
   PetscCall(VecGetLocalSize(x, &n));
-  expected = (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * DMBoxNumPoints(dm) * dm->dim;
-  PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "DMBoxComputeDiffusionPoints(): the Vec has local size %" PetscInt_FMT "; the points here have %" PetscInt_FMT " coordinates", n, expected);
+  expected = PatchFDRangeSize((const PetscInt(*)[2])box->owncells) * DMBoxNumPoints(dm) * dm->dim;
+  PetscCheck(n == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ, "DMBoxComputeDiffusionPoints(): the Vec has local size %" PetscInt_FMT "; the points here have %" PetscCount_FMT " coordinates", n, expected);
   PetscCall(DMBoxFieldPointsCreateGauss(dm, DMBoxNumGauss(dm), PETSC_TRUE, field));
   PetscCall(VecGetArrayWrite(x, &array));
   PetscCall(PatchFDHostPointValues(dm->dim, field, (const PetscInt(*)[2])box->owncells, PointItself, NULL, dm->dim, array));
@@ -204,7 +274,7 @@ PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
 
   May be called at any time after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.
 
-.seealso: `DMBOX`, `DMBoxCreateDiffusionVec()`, `DMBoxComputeDiffusionPoints()`, `DMBoxSetDiffusion()`, `DMBoxSetDiffusionFunction()`, `MatBoxUpdate()`
+.seealso: `DMBOX`, `DMBoxGetDiffusionVec()`, `DMBoxCreateDiffusionVec()`, `DMBoxComputeDiffusionPoints()`, `DMBoxSetDiffusion()`, `DMBoxSetDiffusionFunction()`, `MatBoxUpdate()`
 @*/
 PetscErrorCode DMBoxSetDiffusionVec(DM dm, PetscInt n, Vec K, Vec shift)
 {
@@ -227,5 +297,39 @@ PetscErrorCode DMBoxSetDiffusionVec(DM dm, PetscInt n, Vec K, Vec shift)
   if (shift) PetscCall(DMBoxCellDataCreate(dm, 1, shift, "DMBoxSetDiffusionVec()", &m.shiftdata));
   PetscCall(DMBoxDiffusionSetMedium(op, &m));
   PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@
+  DMBoxGetDiffusionVec - Returns the coefficients of the operator `diffusion` that were given for cells or for quadrature points
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ n     - how many numbers K has, or `NULL`
+. K     - the numbers, `NULL` where K is not given so; or `NULL`
+- shift - the same for s, or `NULL`
+
+  Level: intermediate
+
+  Note:
+  Each `Vec` is the copy that the `DMBOX` has; do not change it.  On a mesh made by `DMRefine()` or `DMCoarsen()` it is that of the mesh for which it was set.
+
+.seealso: `DMBOX`, `DMBoxSetDiffusionVec()`, `DMBoxGetDiffusion()`, `DMBoxGetDiffusionFunction()`
+@*/
+PetscErrorCode DMBoxGetDiffusionVec(DM dm, PetscInt *n, Vec *K, Vec *shift)
+{
+  DMBoxOperator          op;
+  const DiffusionMedium *m;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetOperatorOfType(dm, "diffusion", "DMBoxGetDiffusionVec()", &op));
+  m = DMBoxDiffusionGetMedium(op);
+  if (n) *n = m->nK;
+  if (K) *K = m->Kdata ? m->Kdata->values : NULL;
+  if (shift) *shift = m->shiftdata ? m->shiftdata->values : NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }

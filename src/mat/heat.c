@@ -83,10 +83,24 @@ static PetscErrorCode DMCreateInterpolation_Heat(DM coarse, DM fine, Mat *P, Vec
 
 /* ---- checks, options, view ---- */
 
-static PetscErrorCode DMBoxOperatorCheck_Heat(DM dm, PETSC_UNUSED DMBoxOperator op)
+/* what has an effect on Neumann sides only, or does not say anything (given is false) */
+static PetscErrorCode HeatCheckNatural(DM dm, const char what[], PetscInt side, PetscBool given)
 {
-  const DM_Box  *box  = (const DM_Box *)dm->data;
-  const MPI_Comm comm = PetscObjectComm((PetscObject)dm);
+  const DM_Box *box = (const DM_Box *)dm->data;
+
+  PetscFunctionBegin;
+  PetscCheck(!given || box->boundary[side] == DMBOX_NEUMANN, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+             "%s would have no effect on side %" PetscInt_FMT ", which is %s (-dm_box_boundary, DMBoxSetBoundary()); it must be neumann", what, side, DMBoxBoundaryTypes[box->boundary[side]]);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static const char HEAT_ROBIN[] = "-dm_box_robin (DMBoxSetHeatRobin())", HEAT_FLUX[] = "DMBoxSetHeatFlux()";
+
+static PetscErrorCode DMBoxOperatorCheck_Heat(DM dm, DMBoxOperator op)
+{
+  const DM_Box     *box  = (const DM_Box *)dm->data;
+  const DMBox_Heat *heat = (const DMBox_Heat *)op->data;
+  const MPI_Comm    comm = PetscObjectComm((PetscObject)dm);
 
   PetscFunctionBegin;
   PetscCheck(box->space == DMBOX_P1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator heat takes p1", DMBoxSpaces[box->space]);
@@ -95,6 +109,10 @@ static PetscErrorCode DMBoxOperatorCheck_Heat(DM dm, PETSC_UNUSED DMBoxOperator 
     for (PetscInt e = 0; e < 2; e++)
       PetscCheck(box->boundary[2 * d + e] != DMBOX_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
                  "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator heat takes dirichlet and neumann", e ? "upper" : "lower", d);
+  }
+  for (PetscInt s = 0; s < 2 * dm->dim; s++) {
+    PetscCall(HeatCheckNatural(dm, HEAT_ROBIN, s, (PetscBool)(heat->robin[s] > 0)));
+    PetscCall(HeatCheckNatural(dm, HEAT_FLUX, s, (PetscBool)(heat->flux[s].f != NULL)));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -109,7 +127,7 @@ static PetscErrorCode DMBoxOptionsSides(DM dm, const char option[], const char t
   if (!*flg) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(n == 1 || n == 2 * dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "%s has %s%" PetscInt_FMT " values; in %" PetscInt_FMT " dimensions it takes 1 or %" PetscInt_FMT, option,
              n > 2 * dm->dim ? "at least " : "", n, dm->dim, 2 * dm->dim);
-  for (PetscInt s = 0; s < 2 * dm->dim; s++) v[s] = w[n == 1 ? 0 : s];
+  for (PetscInt s = 0; s < 2 * dm->dim; s++) v[s] = n > 1 ? w[s] : (((const DM_Box *)dm->data)->boundary[s] == DMBOX_NEUMANN ? w[0] : 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -423,13 +441,13 @@ static PetscErrorCode HeatCheckSide(DM dm, const char who[], PetscInt side)
 - outside - the temperature T
 
   Options Database Keys:
-+ -dm_box_robin h0,h1,...   - coefficient of heat transfer of each side; one number is for all (default 0)
++ -dm_box_robin h0,h1,...   - coefficient of heat transfer of each side; one number is for all that are `DMBOX_NEUMANN` (default 0)
 - -dm_box_outside T0,T1,... - temperature outside of each side; one number is for all (default 0)
 
   Level: beginner
 
   Note:
-  The side must be `DMBOX_NEUMANN`; on others it has no effect on the free unknowns.  A flux of `DMBoxSetHeatFlux()` is added.
+  The side must be `DMBOX_NEUMANN`: on others this would have no effect, and is an error, in `DMSetUp()` where it is set before that.  A flux of `DMBoxSetHeatFlux()` is added.
 
 .seealso: `DMBOX`, `DMBoxGetHeatRobin()`, `DMBoxSetHeatFlux()`, `DMBoxSetBoundary()`
 @*/
@@ -445,6 +463,7 @@ PetscErrorCode DMBoxSetHeatRobin(DM dm, PetscInt side, PetscReal h, PetscReal ou
   PetscValidLogicalCollectiveReal(dm, outside, 4);
   PetscCheck(h >= 0 && !PetscIsInfOrNanReal(h) && !PetscIsInfOrNanReal(outside), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_robin, -dm_box_outside (DMBoxSetHeatRobin()) are %g, %g at side %" PetscInt_FMT "; the first must not be negative, and both finite", (double)h, (double)outside, side);
+  PetscCall(HeatCheckNatural(dm, HEAT_ROBIN, side, (PetscBool)(dm->setupcalled && h > 0)));
   heat->robin[side]   = h;
   heat->outside[side] = outside;
   PetscCall(PetscObjectStateIncrease((PetscObject)dm));
@@ -496,7 +515,7 @@ PetscErrorCode DMBoxGetHeatRobin(DM dm, PetscInt side, PetscReal *h, PetscReal *
   Note:
   Its values at the nodes are interpolated linearly.
 
-.seealso: `DMBOX`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatDirichlet()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
+.seealso: `DMBOX`, `DMBoxGetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatDirichlet()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
 @*/
 PetscErrorCode DMBoxSetHeatSource(DM dm, DMBoxFunction f, void *ctx)
 {
@@ -507,6 +526,39 @@ PetscErrorCode DMBoxSetHeatSource(DM dm, DMBoxFunction f, void *ctx)
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatSource()", &op, &heat));
   heat->source = (HeatFunction){f, ctx};
   PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static void HeatGetFunction(const HeatFunction *from, DMBoxFunction *f, void *ctx)
+{
+  if (f) *f = from->f;
+  if (ctx) *(void **)ctx = from->ctx;
+}
+
+/*@C
+  DMBoxGetHeatSource - Returns the source of heat in the volume of the operator `heat`
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ f   - the function, `NULL` for none
+- ctx - its context, or `NULL`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetHeatSource()`
+@*/
+PetscErrorCode DMBoxGetHeatSource(DM dm, DMBoxFunction *f, void *ctx)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatSource()", &op, &heat));
+  HeatGetFunction(&heat->source, f, ctx);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -525,8 +577,9 @@ PetscErrorCode DMBoxSetHeatSource(DM dm, DMBoxFunction f, void *ctx)
 
   Note:
   Its values at the nodes of the side are interpolated linearly, on each side separately.  Without it, and without `DMBoxSetHeatRobin()`, a `DMBOX_NEUMANN` side is insulated.
+  On other sides it would have no effect, and is an error, in `DMSetUp()` where it is set before that.
 
-.seealso: `DMBOX`, `DMBoxSetHeatSource()`, `DMBoxSetHeatRobin()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
+.seealso: `DMBOX`, `DMBoxGetHeatFlux()`, `DMBoxSetHeatSource()`, `DMBoxSetHeatRobin()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
 @*/
 PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunction f, void *ctx)
 {
@@ -535,9 +588,39 @@ PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunction f, void *ctx
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatFlux()", &op, &heat));
-  PetscCall(HeatCheckSide(dm, "DMBoxSetHeatFlux()", side));
+  PetscCall(HeatCheckSide(dm, HEAT_FLUX, side));
+  PetscCall(HeatCheckNatural(dm, HEAT_FLUX, side, (PetscBool)(dm->setupcalled && f)));
   heat->flux[side] = (HeatFunction){f, ctx};
   PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxGetHeatFlux - Returns the flux of heat into the body through a side of the operator `heat`
+
+  Not Collective
+
+  Input Parameters:
++ dm   - the `DM` of type `DMBOX`
+- side - the side
+
+  Output Parameters:
++ f   - the function, `NULL` for none
+- ctx - its context, or `NULL`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetHeatFlux()`
+@*/
+PetscErrorCode DMBoxGetHeatFlux(DM dm, PetscInt side, DMBoxFunction *f, void *ctx)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatFlux()", &op, &heat));
+  PetscCall(HeatCheckSide(dm, "DMBoxGetHeatFlux()", side));
+  HeatGetFunction(&heat->flux[side], f, ctx);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -556,7 +639,7 @@ PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunction f, void *ctx
   Note:
   Used by `DMBoxTSSetHeat()`; the values may change in time.  For a single solve use `DMBoxLiftDirichlet()`.
 
-.seealso: `DMBOX`, `DMBoxSetBoundary()`, `DMBoxSetHeatSteady()`, `DMBoxTSSetHeat()`
+.seealso: `DMBOX`, `DMBoxGetHeatDirichlet()`, `DMBoxSetBoundary()`, `DMBoxSetHeatSteady()`, `DMBoxTSSetHeat()`
 @*/
 PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunction f, void *ctx)
 {
@@ -567,6 +650,33 @@ PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunction f, void *ctx)
   PetscCall(DMBoxGetHeatData(dm, "DMBoxSetHeatDirichlet()", &op, &heat));
   heat->dirichlet = (HeatFunction){f, ctx};
   PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*@C
+  DMBoxGetHeatDirichlet - Returns the values on the `DMBOX_DIRICHLET` sides of the operator `heat`
+
+  Not Collective
+
+  Input Parameter:
+. dm - the `DM` of type `DMBOX`
+
+  Output Parameters:
++ f   - the function, `NULL` for none
+- ctx - its context, or `NULL`
+
+  Level: intermediate
+
+.seealso: `DMBOX`, `DMBoxSetHeatDirichlet()`
+@*/
+PetscErrorCode DMBoxGetHeatDirichlet(DM dm, DMBoxFunction *f, void *ctx)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(dm, "DMBoxGetHeatDirichlet()", &op, &heat));
+  HeatGetFunction(&heat->dirichlet, f, ctx);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

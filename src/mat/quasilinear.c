@@ -9,16 +9,17 @@
 /* n numbers a point, or NULL */
 static PetscErrorCode CheckPointVec(DM dm, const char who[], const char what[], PetscInt n, Vec v)
 {
-  PetscInt size, expected;
+  PetscCount expected;
+  PetscInt   size;
 
   PetscFunctionBegin;
   if (!v) PetscFunctionReturn(PETSC_SUCCESS);
   PetscValidHeaderSpecific(v, VEC_CLASSID, 1);
   PetscCheckSameComm(dm, 1, v, 2);
-  expected = (PetscInt)PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)dm->data)->owncells) * DMBoxNumPoints(dm) * n;
+  expected = PatchFDRangeSize((const PetscInt(*)[2])((const DM_Box *)dm->data)->owncells) * DMBoxNumPoints(dm) * n;
   PetscCall(VecGetLocalSize(v, &size));
   PetscCheck(size == expected, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "%s: the Vec of %s has local size %" PetscInt_FMT "; the quadrature points here take %" PetscInt_FMT " (DMBoxCreateDiffusionVec() with %" PetscInt_FMT " for each)", who, what, size,
+             "%s: the Vec of %s has local size %" PetscInt_FMT "; the quadrature points here take %" PetscCount_FMT " (DMBoxCreateDiffusionVec() with %" PetscInt_FMT " for each)", who, what, size,
              expected, n);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -134,11 +134,18 @@ typedef struct {
   char machine[MPI_MAX_PROCESSOR_NAME], device[PATCHFD_HALO_DEVICE_NAME];
 } HaloPlace;
 
+static int HaloComparePlaces(const void *a, const void *b)
+{
+  const HaloPlace *x = (const HaloPlace *)a, *y = (const HaloPlace *)b;
+  const int        c = strcmp(x->machine, y->machine);
+
+  return c ? c : strcmp(x->device, y->device);
+}
+
 static PetscErrorCode HaloFindPlaces(MPI_Comm comm, PatchFDHaloKernels k, PetscBool *together, PetscBool *sharing)
 {
   HaloPlace   mine, *all;
   PetscMPIInt size, length;
-  PetscBool   same[2];
 
   PetscFunctionBegin;
   PetscCall(PetscMemzero(&mine, sizeof(mine)));
@@ -147,16 +154,10 @@ static PetscErrorCode HaloFindPlaces(MPI_Comm comm, PatchFDHaloKernels k, PetscB
   PetscCallMPI(MPI_Comm_size(comm, &size));
   PetscCall(PetscMalloc1(size, &all));
   PetscCallMPI(MPI_Allgather(&mine, sizeof(mine), MPI_BYTE, all, sizeof(mine), MPI_BYTE, comm));
-  *together = PETSC_TRUE;
+  qsort(all, (size_t)size, sizeof(*all), HaloComparePlaces);
+  *together = (PetscBool)!strcmp(all[0].machine, all[size - 1].machine);
   *sharing  = PETSC_FALSE;
-  for (PetscMPIInt i = 0; i < size; i++) {
-    for (PetscMPIInt j = 0; j < i; j++) {
-      PetscCall(PetscStrcmp(all[i].machine, all[j].machine, &same[0]));
-      PetscCall(PetscStrcmp(all[i].device, all[j].device, &same[1]));
-      *together = (PetscBool)(*together && same[0]);
-      *sharing  = (PetscBool)(*sharing || (same[0] && same[1]));
-    }
-  }
+  for (PetscMPIInt i = 1; i < size; i++) *sharing = (PetscBool)(*sharing || !HaloComparePlaces(&all[i - 1], &all[i]));
   PetscCall(PetscFree(all));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -194,8 +195,10 @@ static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFD
 
   PetscFunctionBegin;
   *why = NULL;
-  if (type == DMBOX_HALO_MPI) PetscCall(PatchFDHaloProbeMPI(comm, &works));
-  if (!works) *why = "MPI cannot send from the memory of GPUs";
+  /* an attempt may end in a fault inside of MPI, after which MPI should not be used any more: only where the alternative is an error */
+  if (type == DMBOX_HALO_MPI && h->want == DMBOX_HALO_MPI) PetscCall(PatchFDHaloProbeMPI(comm, &works));
+  else if (type == DMBOX_HALO_MPI) works = use_gpu_aware_mpi;
+  if (!works) *why = h->want == DMBOX_HALO_MPI ? "MPI cannot send from the memory of GPUs" : "-use_gpu_aware_mpi is 0";
   if (!works) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*k->create)(desc, ways[type], plan));
   if (type == DMBOX_HALO_NCCL) PetscCall((*k->join)(*plan, comm, h->rank, why));

@@ -32,7 +32,8 @@ PETSC_INTERN void PatchFDHostCopyNodes(PetscInt dim, const PatchFDRange range, c
 /* positions at nodes of a range: in direction d, the i-th of them lies in cell[d][i] of a mesh of this degree, with the shape `from`, whose basis has the values B[d][i] there */
 PETSC_INTERN void PatchFDHostEvaluate(PetscInt dim, const PetscInt degree[3], PetscInt *const cell[3], PetscReal *const B[3], const PatchFDRange range, const PatchFDShape *from, PatchFDShape *to);
 /* positions at the nodes of a range from x[nodes][3]; n numbers of `size` bytes, in this machine's order or swapped; n numbers of a text: how many there are */
-PETSC_INTERN void     PatchFDHostPlacePoints(PetscInt dim, const PatchFDRange range, const PetscReal x[], PatchFDShape *);
+/* how many of the points are finite, and were not among those that `placed` has; it has them then */
+PETSC_INTERN PetscCount PatchFDHostPlacePoints(PetscInt dim, const PatchFDRange range, const PetscReal x[], PetscBT placed, PatchFDShape *);
 PETSC_INTERN void     PatchFDHostBytesToReals(PetscInt n, PetscInt size, PetscBool swap, const char *bytes, PetscReal x[]);
 PETSC_INTERN PetscInt PatchFDHostParseReals(PetscInt n, const char *text, const char *end, PetscReal x[]);
 /* around the nodes of these cells */

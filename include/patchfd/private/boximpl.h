@@ -101,6 +101,7 @@ typedef struct {
   DMBoxShape    *shape;    /* for operators on mapped meshes; otherwise NULL */
   DMBoxHalo      halo;     /* fills ghosts; NULL on one rank */
   size_t         room[2];  /* numbers before and after the owned ones in a local array, where they are contiguous in it: global Vecs have room for them */
+  PetscInt      *owned[DMBOX_MAX_FIELDS + 1][3]; /* for DMBoxGetOwnershipRanges(): cells, then nodes of each field; NULL before */
   PatchFDKernels kernels[PATCHFD_NUM_KERNELS]; /* the table that allocated work[id], NULL before */
   void          *work[PATCHFD_NUM_KERNELS][DMBOX_NUM_WORK];
 } DM_Box;
@@ -174,6 +175,9 @@ PETSC_INTERN PetscErrorCode DMCreate_Box(DM);
 PETSC_INTERN PetscErrorCode DMBoxGetContext(DM, DM_Box **);
 /* the same, and an error before DMSetUp() */
 PETSC_INTERN PetscErrorCode DMBoxGetContextSetUp(DM, DM_Box **);
+/* functions without which there is nothing to compute */
+#define DMBoxCheckFunction(dm, f, arg) \
+  PetscCheck(f, PetscObjectComm((PetscObject)(dm)), PETSC_ERR_ARG_NULL, "%s() has no function: its argument %d, %s, is NULL", PETSC_FUNCTION_NAME, arg, PetscStringize(f))
 /* has the Vec the DM's communicator and size? */
 PETSC_INTERN PetscErrorCode DMBoxCheckVec(DM, Vec);
 /* a ghosted array of the kernel table's precision and memory, kept until the DM is destroyed */
@@ -263,6 +267,7 @@ PETSC_INTERN PetscErrorCode DMBoxCellDataGet(DM, const DMBoxCellData *, const Pa
 PETSC_INTERN PetscInt       DMBoxNumGauss(DM);  /* Gauss points in a direction of a cell, for operators by quadrature, */
 PETSC_INTERN PetscInt       DMBoxNumPoints(DM); /* and in all of a cell */
 PETSC_INTERN PetscErrorCode VecView_Box(Vec, PetscViewer); /* vtk.c */
+PETSC_INTERN PetscErrorCode DMBoxViewMeshVTK(DM, PetscViewer);
 PETSC_INTERN PetscErrorCode VecViewNatural_Box(Vec, PetscViewer); /* natural.c */
 PETSC_INTERN PetscErrorCode VecLoad_Box(Vec, PetscViewer);
 PETSC_INTERN PetscErrorCode DMCreateLocalVector_Box(DM, Vec *); /* local.c */
@@ -275,6 +280,7 @@ PETSC_INTERN PetscErrorCode DMLocalToLocalEnd_Box(DM, Vec, InsertMode, Vec);
 PETSC_INTERN PetscErrorCode DMGetLocalToGlobalMapping_Box(DM);
 PETSC_INTERN PetscErrorCode DMCreateFieldIS_Box(DM, PetscInt *, char ***, IS **); /* fields.c */
 PETSC_INTERN PetscErrorCode DMBoxSetUpCoordinates(DM); /* coordinates.c */
+PETSC_INTERN PetscErrorCode DMBoxCheckCoordinates(DM); /* has somebody set others? */
 /* dim numbers a node of a box on these lines, interleaved, which are computed when somebody looks at them */
 PETSC_INTERN PetscErrorCode DMBoxCreateCoordinateVec(DM, MPI_Comm, const PatchFDLine[3], const PatchFDBox *, Vec *); /* where the mesh is mapped, of its own nodes only */
 PETSC_INTERN PetscErrorCode DMCreateCoordinateDM_Box(DM, DM *);
