@@ -365,7 +365,7 @@ static PetscErrorCode SpreadLabels(MPI_Comm comm, const PlexCells *p, PetscInt *
 PetscErrorCode PlexCellsFindBodies(MPI_Comm comm, const PlexCells *p, PetscInt *nbody, PetscInt **body)
 {
   const PetscInt n = p->nodes->n + p->nghost, start = p->nodes->rstart;
-  PetscInt      *parent, *label, mine = 0, first = 0, *number;
+  PetscInt      *parent, *label, mine = 0, first = 0, *number, nleaf = 0;
   PetscSF        sf;
 
   PetscFunctionBegin;
@@ -380,11 +380,16 @@ PetscErrorCode PlexCellsFindBodies(MPI_Comm comm, const PlexCells *p, PetscInt *
   for (PetscInt i = 0; i < p->nodes->n; i++) mine += label[i] == start + i;
   PetscCallMPI(MPI_Exscan(&mine, &first, 1, MPIU_INT, MPI_SUM, comm));
   PetscCallMPI(MPIU_Allreduce(&mine, nbody, 1, MPIU_INT, MPI_SUM, comm));
-  for (PetscInt i = 0; i < p->nodes->n; i++) number[i] = label[i] == start + i ? first++ : -1;
   PetscCall(PetscMalloc1(p->nodes->n, body));
-  for (PetscInt i = 0; i < p->nodes->n; i++) (*body)[i] = -1;
+  for (PetscInt i = 0; i < p->nodes->n; i++) {
+    number[i]  = label[i] == start + i ? first++ : -1;
+    (*body)[i] = -1;
+    if (label[i] < 0) continue;
+    parent[nleaf]  = i;
+    label[nleaf++] = label[i];
+  }
   PetscCall(PetscSFCreate(comm, &sf));
-  PetscCall(PetscSFSetGraphLayout(sf, p->nodes, p->nodes->n, NULL, PETSC_COPY_VALUES, label)); /* negative ones have no root */
+  PetscCall(PetscSFSetGraphLayout(sf, p->nodes, nleaf, parent, PETSC_COPY_VALUES, label));
   PetscCall(PetscSFBcastBegin(sf, MPIU_INT, number, *body, MPI_REPLACE));
   PetscCall(PetscSFBcastEnd(sf, MPIU_INT, number, *body, MPI_REPLACE));
   PetscCall(PetscSFDestroy(&sf));
