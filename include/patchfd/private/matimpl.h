@@ -244,7 +244,7 @@ PETSC_INTERN PetscErrorCode MatBoxSetNullSpace(Mat, const Mat_Box *);
 
 /* What a matrix is to take over from its DM; CHANGES: if the DM has others than it had when the matrix last took them */
 typedef enum {
-  MATBOX_TAKE_NOTHING, /* only look whether ALL would change the matrix */
+  MATBOX_TAKE_NOTHING, /* look whether ALL would change the matrix; that can wait until its next use, unless a null space depends on it */
   MATBOX_TAKE_CHANGES,
   MATBOX_TAKE_ALL
 } MatBoxTakeWhat;
