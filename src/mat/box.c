@@ -397,6 +397,7 @@ static PetscErrorCode MatBoxTriples_Box(Mat A, PetscCount *count, PetscInt **i, 
 
   PetscFunctionBegin;
   PetscCall(MatBoxGetCurrent(A, &m));
+  PetscCall(MatBoxCheckData(m));
   MatBoxDescribe(m, field, &desc);
   PetscCall(DMBoxGetLocalToGlobal(m->dm, &all));
   for (PetscInt f = 0; f < desc.nfield; f++) index[f] = all + field[f].x0;
