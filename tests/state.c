@@ -448,6 +448,41 @@ static PetscErrorCode TestSolvers(const Problem *p, Vec y[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* a solver of a copy has the copy's coefficients on all levels, whatever the DM has */
+static PetscErrorCode TestCopySolver(const Problem *p, Vec y[])
+{
+  DM        dm[2];
+  Mat       A, C[2];
+  PetscInt  its[2];
+  PetscReal residual[2];
+
+  PetscFunctionBeginUser;
+  PetscCall(New(p, 0, &dm[0], &A));
+  PetscCall(MatDuplicate(A, MAT_COPY_VALUES, &C[0]));
+  PetscCall(Set(dm[0], p, 2));
+  PetscCall(New(p, 0, &dm[1], &C[1]));
+  for (int i = 0; i < 2; i++) {
+    KSP ksp;
+    PC  pc;
+
+    PetscCall(KSPCreate(PETSC_COMM_WORLD, &ksp));
+    PetscCall(KSPSetOperators(ksp, C[i], C[i]));
+    PetscCall(KSPSetType(ksp, KSPFGMRES));
+    PetscCall(KSPSetTolerances(ksp, 1e-10, PETSC_CURRENT, PETSC_CURRENT, 3000));
+    PetscCall(KSPGetPC(ksp, &pc));
+    PetscCall(PCSetType(pc, PCPATCHMG));
+    PetscCall(PCPatchMGSetCoarseEqLim(pc, 0));
+    PetscCall(Solve(ksp, C[1], y[0], &its[i], &residual[i]));
+    PetscCall(KSPDestroy(&ksp));
+    PetscCall(MatDestroy(&C[i]));
+    PetscCall(DMDestroy(&dm[i]));
+  }
+  EXPECT(residual[0] < 1e-8 && residual[1] < 1e-8 && PetscAbs(its[0] - its[1]) <= 1,
+         "%s: a solver of a copy takes %" PetscInt_FMT " iterations, relative residual %g; of the original %" PetscInt_FMT ", %g\n", p->name, its[0], (double)residual[0], its[1], (double)residual[1]);
+  PetscCall(MatDestroy(&A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* without Dirichlet sides the null space comes and goes with the shift, before anybody has used the matrix */
 static PetscErrorCode TestNullSpace(const Problem *p)
 {
@@ -599,6 +634,7 @@ int main(int argc, char **argv)
     PetscCall(TestRelatives(p, x, y));
     PetscCall(TestJacobian(p, x, y));
     PetscCall(TestSolvers(p, y));
+    if (p->patches && !p->data) PetscCall(TestCopySolver(p, y));
     PetscCall(PetscStrcmpAny(name, &same, "poisson", "diffusion", ""));
     if (same) PetscCall(TestNullSpace(p));
     for (int s = 0; s < STATES; s++) PetscCall(VecDestroy(&y[s]));
@@ -615,5 +651,10 @@ int main(int argc, char **argv)
      suffix: 1
      nsize: {{1 2}}
      args: -operator {{poisson dgq diffusion biharmonic stokes heat}}
+
+   test:
+     suffix: levels
+     output_file: output/state_1.out
+     args: -operator {{poisson diffusion}} -pc_patchmg_coarse_eq_limit 0 -single_pc_patchmg_coarse_eq_limit 0
 
 TEST*/
