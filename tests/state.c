@@ -312,6 +312,37 @@ static PetscErrorCode TestAssembled(const Problem *p, Vec x, Vec y[])
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* coefficients that are refused, in the setter or where they are used, leave nothing behind that could be used */
+static PetscErrorCode TestRefused(const Problem *p, Vec x, Vec y[])
+{
+  const PetscReal negative[] = {-1};
+
+  PetscFunctionBeginUser;
+  for (int aij = 0; aij < 2; aij++) {
+    PetscErrorCode ierr;
+    DM             dm;
+    Mat            A;
+    Vec            z;
+
+    PetscCall(NewDM(p, 0, &dm));
+    if (aij) PetscCall(DMSetMatType(dm, MATAIJ));
+    PetscCall(DMCreateMatrix(dm, &A));
+    PetscCall(VecDuplicate(x, &z));
+    for (int i = 0; i < 2; i++) {
+      CATCH(ierr, DMBoxSetDiffusion(dm, 1, negative, 0.5));
+      EXPECT(!ierr == !aij, "%s: a negative coefficient and %s matrix: error %d\n", p->name, aij ? "an assembled" : "a matrix-free", (int)ierr);
+      CATCH(ierr, MatMult(A, x, z));
+      EXPECT(ierr, "%s: a product with a negative coefficient\n", p->name);
+      PetscCall(Set(dm, p, i));
+      CHECK(A, 1, y[i], "%s: another product after a negative coefficient, %s matrix, state %d\n", p->name, aij ? "an assembled" : "a matrix-free", i);
+    }
+    PetscCall(VecDestroy(&z));
+    PetscCall(MatDestroy(&A));
+    PetscCall(DMDestroy(&dm));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* other DMs keep what they have, and what sets nothing new changes nothing */
 static PetscErrorCode TestRelatives(const Problem *p, Vec x, Vec y[])
 {
@@ -440,10 +471,11 @@ static PetscErrorCode TestSolvers(const Problem *p, Vec y[])
     for (int told = 0; told < 3; told++) {
       if (p->patches) PetscCall(TestSolver(p, PCPATCHMG, MATSHELL, knows, told, y));
       PetscCall(TestSolver(p, PCSINGLE, MATSHELL, knows, told, y));
-      if (p->spd) PetscCall(TestSolver(p, PCJACOBI, MATSHELL, knows, told, y));
-      if (p->spd) PetscCall(TestSolver(p, PCJACOBI, MATAIJ, knows, told, y));
     }
-    if (p->spd) PetscCall(TestSolver(p, PCNONE, MATSHELL, knows, 0, y));
+    if (!p->spd) continue;
+    PetscCall(TestSolver(p, PCJACOBI, MATSHELL, knows, 0, y));
+    PetscCall(TestSolver(p, PCJACOBI, MATAIJ, knows, !knows, y));
+    PetscCall(TestSolver(p, PCNONE, MATSHELL, knows, 0, y));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -631,6 +663,7 @@ int main(int argc, char **argv)
     PetscCall(TestFollow(p, x, y));
     PetscCall(TestOwn(p, x, y));
     PetscCall(TestAssembled(p, x, y));
+    if (p->data) PetscCall(TestRefused(p, x, y));
     PetscCall(TestRelatives(p, x, y));
     PetscCall(TestJacobian(p, x, y));
     PetscCall(TestSolvers(p, y));

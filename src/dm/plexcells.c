@@ -320,7 +320,7 @@ static PetscInt Root(PetscInt *parent, PetscInt i)
   return i;
 }
 
-/* parent: nodes of cells that hang together on this rank have one root; label: the numbers of nodes, or -1 at nodes of cells with Dirichlet conditions */
+/* parent: nodes of cells that hang together on this rank have one root; label: numbers of nodes, or -1 at one of a cell with Dirichlet conditions */
 static void JoinCells(const PlexCells *p, PetscInt *parent, PetscInt *label)
 {
   for (PetscCount c = 0; c < p->ncells; c++) {

@@ -41,7 +41,8 @@ PetscErrorCode MatBoxCheckData(const Mat_Box *m)
 {
   PetscFunctionBegin;
   PetscCheck(m->version == ((const DM_Box *)m->dm->data)->op->version, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
-             "Coefficients or coordinates of the DMBOX have changed since this matrix was copied, scaled, added to or computed as a Jacobian, so that it does not follow them: MatBoxUpdate() gives it the new ones");
+             "Coefficients or coordinates of the DMBOX have changed, and this matrix, which was copied, scaled, added to or computed as a Jacobian before, "
+             "does not follow them: MatBoxUpdate() gives it the new ones");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -58,7 +59,8 @@ static PetscErrorCode MatBoxTake_Box(Mat A, PETSC_UNUSED DM dm, PetscReal rate, 
   *changed = MatBoxCoefficientsAXPBY(&c, 0, 1, &now);
   *changed = (PetscBool)(*changed || m->version != ((const DM_Box *)m->dm->data)->op->version);
   if (what == MATBOX_TAKE_ALL) m->taken = now;
-  if (!*changed || (what == MATBOX_TAKE_NOTHING && MatBoxHasFixed(m))) PetscFunctionReturn(PETSC_SUCCESS); /* without fixed nodes a KSP looks for a null space before it uses the matrix */
+  /* without fixed nodes there may be a null space, which a KSP asks for before it uses the matrix */
+  if (!*changed || (what == MATBOX_TAKE_NOTHING && MatBoxHasFixed(m))) PetscFunctionReturn(PETSC_SUCCESS);
   m->taken = now;
   PetscCall(MatBoxBuild(m, &now));
   PetscCall(MatBoxSetNullSpace(A, m));

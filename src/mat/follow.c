@@ -1,8 +1,9 @@
 /*
   What an operator matrix is after the coefficients or the coordinates of its DMBOX have changed: the rule is in the manual page of MatBoxUpdate().
 
-  A DM knows its matrices, and tells them of each change (DMBoxChanged()).  Those that follow it get another object state, which is where a KSP and its PC look whether
-  they have to be set up again.  One without entries takes the coefficients over when it is used next; one with entries is assembled again at once.
+  A DM knows its matrices, and tells them of each change (DMBoxChanged()).  Those that follow it get another object state, which is where a KSP
+  and its PC look whether they have to be set up again.  One without entries takes the coefficients over when it is used next; one with entries is
+  assembled again at once.
 */
 #include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
 
@@ -47,6 +48,7 @@ static PetscErrorCode MatBoxRenew(DMBoxMatrix m)
   PetscCall(PetscObjectStateIncrease((PetscObject)m->A));
   if (m->A == m->shell) PetscFunctionReturn(PETSC_SUCCESS);
   m->A->assembled = PETSC_FALSE;
+  PetscCall(PetscObjectStateGet((PetscObject)m->A, &m->state));
   PetscCall(MatConvert(m->shell, ((PetscObject)m->A)->type_name, MAT_REUSE_MATRIX, &m->A));
   PetscCall(MatBoxFind(m->shell, &box));
   if (box) PetscCall(MatBoxSetNullSpace(m->A, box));
@@ -56,12 +58,15 @@ static PetscErrorCode MatBoxRenew(DMBoxMatrix m)
 
 static PetscErrorCode MatBoxChanged(DMBoxMatrix m)
 {
-  PetscBool overwritten = PETSC_FALSE, changed;
+  const PetscBool shell = (PetscBool)(m->A == m->shell), assembled = m->A->assembled;
+  PetscBool       overwritten = PETSC_FALSE, changed;
 
   PetscFunctionBegin;
   PetscCall(MatBoxIsOverwritten(m, &overwritten));
   if (!m->follows || overwritten) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!shell) m->A->assembled = PETSC_FALSE; /* if the next line fails */
   PetscCall(MatBoxTake(m, NULL, 0, MATBOX_TAKE_NOTHING, &changed));
+  m->A->assembled = assembled;
   if (changed) PetscCall(MatBoxRenew(m));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -114,21 +119,22 @@ PetscErrorCode MatBoxComputeJacobian(Mat A, DM dm)
   Level: intermediate
 
   Notes:
-  An operator matrix follows its `DMBOX`: when coefficients or coordinates of the `DMBOX` change, by `DMBoxSetPoisson()` or `DMBoxSetMappingCoordinates()` for example, it is the
-  new operator in all that is done with it from then on, and a `KSP` sets up its preconditioner again in the next solve, whether it has the `DMBOX` (`KSPSetDM()`) or not.
+  An operator matrix follows its `DMBOX`: when coefficients or coordinates of the `DMBOX` change, by `DMBoxSetPoisson()` or
+  `DMBoxSetMappingCoordinates()` for example, it is the new operator in all that is done with it from then on, and a `KSP` sets up its preconditioner
+  again in the next solve, whether it has the `DMBOX` (`KSPSetDM()`) or not.
   A matrix with entries (`-dm_mat_type aij`) is assembled again at once.
 
   Matrices with values of their own do not follow, and stay what they are:
 .vb
   what MatScale(), MatAXPY(), MatCopy() or MatZeroEntries() have changed, and entries that were written into an assembled matrix
   copies by MatDuplicate()
-  Jacobians that a SNES or TS has computed by DMBoxSNESComputeJacobian(), DMBoxTSComputeIJacobian() or by default, until it computes the next one
+  Jacobians that a SNES or TS has computed by DMBoxSNESComputeJacobian(), DMBoxTSComputeIJacobian() or by default, until the next one
 .ve
-  This routine forgets what was done to such a matrix: from then on it follows its `DMBOX`.  So does `KSPSetUp()` after `KSPSetOperators()`, if the `KSP` has the `DMBOX` and its coefficients
-  are others than those that the matrix last took over: a matrix that was only scaled stays so.
+  This routine forgets what was done to such a matrix: from then on it follows its `DMBOX`.  So does `KSPSetUp()` after `KSPSetOperators()`, if the
+  `KSP` has the `DMBOX` and its coefficients are others than those that the matrix last took over: a matrix that was only scaled stays so.
 
-  Coefficients and coordinates of the operator `diffusion` belong to the `DMBOX`.  When they have changed, a matrix that does not follow has its products as before, if it has been used
-  before; what would need the old data is an error.
+  Coefficients and coordinates of the operator `diffusion` belong to the `DMBOX`.  When they have changed, a matrix that does not follow has its
+  products as before, if it has been used before; what would need the old data is an error.
 
   Copies of an assembled matrix, and what `MatConvert()` makes, are ordinary matrices that no `DMBOX` knows: nothing is done for them.
 

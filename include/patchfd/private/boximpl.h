@@ -171,7 +171,10 @@ PETSC_INTERN PetscInt64     DMBoxOperatorNewVersion(void); /* one that no data h
 PETSC_INTERN PetscErrorCode DMBoxChanged(DM);
 /* the operator with its coefficients and parameters, from one DMBOX to another */
 PETSC_INTERN PetscErrorCode DMBoxCopyOperator(DM from, DM to);
-/* what an operator has beside coefficients, between DMs that have been set up, with the coordinates of the mesh; MatBoxUpdate() or DMBoxScaleOperator() has to follow */
+/*
+  what an operator has beside coefficients, between DMs that have been set up, with the coordinates of the mesh; MatBoxUpdate() or
+  DMBoxScaleOperator() has to follow
+*/
 PETSC_INTERN PetscErrorCode DMBoxCopyOperatorData(DM from, DM to);
 /*
   Give the DM these coefficients, and let it and the coarser DMs that solvers make from it multiply their operators, but for the rows of fixed nodes, by

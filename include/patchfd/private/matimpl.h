@@ -248,14 +248,20 @@ typedef enum {
   MATBOX_TAKE_CHANGES,
   MATBOX_TAKE_ALL
 } MatBoxTakeWhat;
-/* `rate`: what a time integrator adds to the mass matrix; `dm`: NULL, or the one that a solver has, which may be another one on the same mesh.  Object states are the caller's */
+/*
+  rate: what a time integrator adds to the mass matrix; dm: NULL, or the one that a solver has, which may be another one on the same mesh.
+  Object states are the caller's
+*/
 typedef PetscErrorCode MatBoxTakeFn(Mat shell, DM dm, PetscReal rate, MatBoxTakeWhat, PetscBool *changed);
 /* for whoever makes a matrix: an entry in the DM's list, and what takes it out again before the matrix lets go of the DM */
 PETSC_INTERN PetscErrorCode MatBoxRegister(Mat shell, DM, MatBoxTakeFn *, DMBoxMatrix *);
 PETSC_INTERN PetscErrorCode MatBoxUnregister(DM, DMBoxMatrix *);
 /* a matrix, the shell or what was assembled from it, that has just been made with all that the DM has follows it from now on */
 PETSC_INTERN PetscErrorCode MatBoxFollowDM(DMBoxMatrix, Mat);
-/* As MatBoxUpdate(), with what a time integrator adds to the mass matrix of the DM at the moment, but only CHANGES: a scaled matrix stays scaled.  Nothing for other matrices and DMs */
+/*
+  As MatBoxUpdate(), with what a time integrator adds to the mass matrix of the DM at the moment, but only CHANGES: a scaled matrix stays scaled.
+  Nothing for other matrices and DMs
+*/
 PETSC_INTERN PetscErrorCode MatBoxUpdateStep(Mat, DM);
 /* the same, but ALL, and the matrix does not follow its DM from now on */
 PETSC_INTERN PetscErrorCode MatBoxComputeJacobian(Mat, DM);
@@ -288,11 +294,11 @@ static inline PetscBool MatBoxIsSaddlePoint(const Mat_Box *m)
 }
 /* the data of a DMBOX operator, or NULL for other matrices */
 PETSC_INTERN PetscErrorCode MatBoxFind(Mat, Mat_Box **);
-/* does the mesh have fixed nodes? */
-PETSC_INTERN PetscBool MatBoxHasFixed(const Mat_Box *);
 /* the same, or an error that says what is supported; `who` is named in it */
 PETSC_INTERN PetscErrorCode MatBoxGet(Mat, const char *who, Mat_Box **);
-/* if both are DMBOX operators of the same kind, and the one on the finer mesh does not follow its DM: the one on a coarser mesh gets its coefficients */
+/* does the mesh have fixed nodes? */
+PETSC_INTERN PetscBool MatBoxHasFixed(const Mat_Box *);
+/* if both are DMBOX operators of the same kind, and the one on the finer mesh does not follow its DM: the coarser one gets its coefficients */
 PETSC_INTERN PetscErrorCode MatBoxFollow(Mat coarse, Mat fine);
 /* do ranks exchange without the host in its products, once there has been one? */
 PETSC_INTERN PetscErrorCode MatExchangesOnDevice(Mat, PatchFDKernels, PetscBool *);

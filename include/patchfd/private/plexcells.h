@@ -19,7 +19,7 @@ typedef struct {
 /* Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreate(DM, PlexCells *);
 PETSC_INTERN PetscErrorCode PlexCellsDestroy(PlexCells *);
-/* Bodies: cells that hang together.  How many have no Dirichlet conditions, and which of these each owned node belongs to, or -1; the caller frees.  Collective */
+/* Bodies: cells that hang together.  How many have no Dirichlet conditions; which of these each owned node belongs to, or -1: the caller frees.  Collective */
 PETSC_INTERN PetscErrorCode PlexCellsFindBodies(MPI_Comm, const PlexCells *, PetscInt *nbody, PetscInt **body);
 /* the same mesh with a space of another degree, and Dirichlet conditions at the same points.  Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreateDM(DM, PetscInt degree, DM *);
