@@ -409,7 +409,7 @@ static PetscErrorCode DMBoxRenewCoordinates(DM dm)
   PetscCall(VecDestroy(&dm->coordinates[0].x));
   PetscCall(VecDestroy(&dm->coordinates[0].xl));
   PetscCall(DMBoxSetUpCoordinates(dm));
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -678,8 +678,9 @@ PetscErrorCode DMBoxGetMappingDegree(DM dm, PetscInt *degree)
   Within cells the map is the polynomial of the degree of the space through these points, or, after `DMBoxSetMappingDegree()`, the multilinear one through the corners.
   DMs made by `DMRefine()` and `DMCoarsen()` take their nodes from these polynomials.
 
-  May be called again for other coordinates.  `MatBoxUpdate()`, which `KSPSetUp()` calls, lets matrices of this `DM` take them over; those of the coarser meshes of a
-  multigrid solver follow.  Other DMs that were made before keep their map.  Coordinates with which a cell is inverted are an error; the `DM` then keeps those that it had.
+  May be called again for other coordinates.  Matrices of this `DM` follow (`MatBoxUpdate()`), and those of the coarser meshes of a multigrid solver.
+  Other DMs that were made before keep their map.
+  Coordinates with which a cell is inverted are an error; the `DM` then keeps those that it had.
 
 .seealso: `DMBOX`, `DMBoxSetMapping()`, `DMGetCoordinates()`, `MatBoxUpdate()`
 @*/

@@ -51,6 +51,14 @@ PetscInt64 DMBoxOperatorNewVersion(void)
   return ++last;
 }
 
+PetscErrorCode DMBoxChanged(DM dm)
+{
+  PetscFunctionBegin;
+  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  for (DMBoxMatrix m = ((const DM_Box *)dm->data)->matrix; m; m = m->next) PetscCall((*m->changed)(m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode DMBoxOperatorDestroy(DMBoxOperator *op)
 {
   PetscFunctionBegin;
@@ -95,7 +103,7 @@ PetscErrorCode DMBoxCopyOperator(DM from, DM to)
   PetscCall(PetscArraycpy((*b)->penalty, a->penalty, 2));
   PetscCall(PetscArraycpy(&(*b)->exponent[0][0], &a->exponent[0][0], 6));
   (*b)->rate = a->rate;
-  PetscCall(PetscObjectStateIncrease((PetscObject)to));
+  PetscCall(DMBoxChanged(to));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -121,7 +129,7 @@ PetscErrorCode DMBoxScaleOperator(DM dm, const PetscReal coefficient[], int *exp
   PetscCall(PetscArraycpy(box->op->coefficient, coefficient, DMBOX_MAX_COEFFICIENTS));
   *exponent = 0;
   if (box->op->ops.scale) PetscCall((*box->op->ops.scale)(dm, box->op, exponent));
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

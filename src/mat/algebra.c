@@ -1,8 +1,8 @@
 /*
   Operators as elements of a linear space: all operators of a kind on a mesh have coordinates, their coefficients.  MatScale(), MatAXPY(), MatCopy()
-  and the like, which TS calls, work on them, and MatBoxUpdate() takes those of the DMBOX over again.
+  and the like, which TS calls, work on them; how those of the DMBOX come in: follow.c.
 */
-#include <patchfd/private/matimpl.h> /*I "petscpatchfd.h" I*/
+#include <patchfd/private/matimpl.h>
 
 MatBoxCoefficients MatBoxCoefficientsOfDM(DM dm, PetscReal rate)
 {
@@ -37,6 +37,48 @@ static PetscBool MatBoxCoefficientsAreFinite(const MatBoxCoefficients *c)
   return (PetscBool)!PetscIsInfOrNanReal(sum);
 }
 
+PetscErrorCode MatBoxCheckData(const Mat_Box *m)
+{
+  PetscFunctionBegin;
+  PetscCheck(m->version == ((const DM_Box *)m->dm->data)->op->version, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
+             "Coefficients or coordinates of the DMBOX have changed, and this matrix, which was copied, scaled, added to or computed as a Jacobian before, "
+             "does not follow them: MatBoxUpdate() gives it the new ones");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* of the DM's coefficients, with what a time integrator adds to them */
+static PetscErrorCode MatBoxTake_Box(Mat A, PETSC_UNUSED DM dm, PetscReal rate, MatBoxTakeWhat what, PetscBool *changed)
+{
+  Mat_Box           *m;
+  MatBoxCoefficients now, c;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  now      = MatBoxCoefficientsOfDM(m->dm, rate);
+  c        = what == MATBOX_TAKE_CHANGES ? m->taken : m->c;
+  *changed = MatBoxCoefficientsAXPBY(&c, 0, 1, &now);
+  *changed = (PetscBool)(*changed || m->version != ((const DM_Box *)m->dm->data)->op->version);
+  if (what == MATBOX_TAKE_ALL) m->taken = now;
+  /* without fixed nodes there may be a null space, which a KSP asks for before it uses the matrix */
+  if (!*changed || (what == MATBOX_TAKE_NOTHING && MatBoxHasFixed(m))) PetscFunctionReturn(PETSC_SUCCESS);
+  m->taken = now;
+  PetscCall(MatBoxChange(A, &now, &m));
+  PetscCall(MatBoxSetNullSpace(A, m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBoxGetCurrent(Mat A, Mat_Box **m)
+{
+  PetscBool changed;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, m));
+  if (!(*m)->entry->follows) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoxTake_Box(A, NULL, 0, MATBOX_TAKE_ALL, &changed));
+  PetscCall(MatShellGetContext(A, m)); /* another one, where local solvers hold the old one */
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* A = a A + b X */
 
 static PetscErrorCode MatBoxAXPBY(Mat A, PetscReal a, PetscReal b, const MatBoxCoefficients *x)
@@ -45,11 +87,13 @@ static PetscErrorCode MatBoxAXPBY(Mat A, PetscReal a, PetscReal b, const MatBoxC
   MatBoxCoefficients c;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatBoxGetCurrent(A, &m));
   c = m->c;
-  if (!MatBoxCoefficientsAXPBY(&c, a, b, x) && m->version == ((const DM_Box *)m->dm->data)->op->version) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!MatBoxCoefficientsAXPBY(&c, a, b, x)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(MatBoxCoefficientsAreFinite(&c), PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_OUTOFRANGE,
              "The factors %g and %g of MatScale(), MatAXPY() or MatCopy() make coefficients of the DMBOX operator that are not finite", (double)a, (double)b);
+  PetscCall(MatBoxCheckData(m));
+  m->entry->follows = PETSC_FALSE;
   PetscCall(MatBoxChange(A, &c, &m));
   PetscCall(MatBoxSetNullSpace(A, m));
   PetscCall(PetscObjectStateIncrease((PetscObject)A));
@@ -88,7 +132,7 @@ static PetscErrorCode MatBoxGetSameMesh(Mat A, Mat X, const char *who, Mat_Box *
   PetscBool     same;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatBoxGetCurrent(A, &m));
   PetscCall(MatBoxGet(X, who, x));
   a = (const DM_Box *)m->dm->data;
   b = (const DM_Box *)(*x)->dm->data;
@@ -130,7 +174,8 @@ static PetscErrorCode MatCopy_Box(Mat A, Mat B, PETSC_UNUSED MatStructure str)
   PetscCall(MatShellGetContext(A, &a));
   PetscCall(MatBoxAXPBY(B, 0, 1, &a->c));
   PetscCall(MatShellGetContext(B, &b));
-  b->taken = a->taken;
+  b->taken          = a->taken;
+  b->entry->follows = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,7 +196,7 @@ PetscErrorCode MatBoxFollow(Mat coarse, Mat fine)
   PetscCall(MatBoxFind(coarse, &c));
   PetscCall(MatBoxFind(fine, &f));
   if (!c || !f) PetscFunctionReturn(PETSC_SUCCESS);
-  if (!MatBoxIsChanged(c) && !MatBoxIsChanged(f)) PetscFunctionReturn(PETSC_SUCCESS); /* both are those of their DMs, which the user may have made different */
+  if (!MatBoxIsChanged(c) && f->entry->follows) PetscFunctionReturn(PETSC_SUCCESS); /* both are those of their DMs, which the user may have made different */
   PetscCall(PetscStrcmp(((const DM_Box *)c->dm->data)->op->name, ((const DM_Box *)f->dm->data)->op->name, &same));
   if (same) PetscCall(MatBoxAXPBY(coarse, 0, 1, &f->c));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -164,7 +209,8 @@ static PetscErrorCode MatDuplicate_Box(Mat A, MatDuplicateOption option, Mat *B)
   Mat_Box                 *a, *b;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &a));
+  PetscCall(MatBoxGetCurrent(A, &a));
+  if (option == MAT_COPY_VALUES) PetscCall(MatBoxCheckData(a));
   PetscCall(MatBoxCreate(a->dm, option == MAT_COPY_VALUES ? &a->c : &zero, B));
   PetscCall(MatShellGetContext(*B, &b));
   b->taken = a->taken;
@@ -180,9 +226,10 @@ static PetscErrorCode MatTranspose_Box(Mat A, MatReuse reuse, Mat *B)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxSetAlgebra(Mat A)
+PetscErrorCode MatBoxSetAlgebra(Mat A, Mat_Box *m)
 {
   PetscFunctionBegin;
+  PetscCall(MatBoxRegister(A, m->dm, MatBoxTake_Box, &m->entry));
   PetscCall(MatShellSetOperation(A, MATOP_DUPLICATE, (PetscErrorCodeFn *)MatDuplicate_Box));
   PetscCall(MatShellSetOperation(A, MATOP_TRANSPOSE, (PetscErrorCodeFn *)MatTranspose_Box));
   PetscCall(MatShellSetOperation(A, MATOP_SCALE, (PetscErrorCodeFn *)MatScale_Box));
@@ -190,113 +237,5 @@ PetscErrorCode MatBoxSetAlgebra(Mat A)
   PetscCall(MatShellSetOperation(A, MATOP_AXPY, (PetscErrorCodeFn *)MatAXPY_Box));
   /* not MatShellSetOperation(), whose MATOP_COPY would first give the copy everything that the original has */
   PetscCall(MatSetOperation(A, MATOP_COPY, (PetscErrorCodeFn *)MatCopy_Box));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- new coefficients ---- */
-
-/* an assembled matrix holds the matrix-free one that it was made from */
-static PetscErrorCode MatBoxGetShell(Mat A, Mat *shell)
-{
-  Mat_Box *m;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQuery((PetscObject)A, "MatBoxShell", (PetscObject *)shell));
-  if (*shell) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBoxFind(A, &m));
-  if (m) *shell = A;
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* `A` is the shell, or assembled from it */
-static PetscErrorCode MatBoxTake(Mat A, Mat shell, const MatBoxCoefficients *c)
-{
-  Mat_Box *m;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(shell, &m));
-  m->taken = *c;
-  PetscCall(MatBoxAXPBY(shell, 0, 1, c));
-  if (shell == A) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatConvert(shell, ((PetscObject)A)->type_name, MAT_REUSE_MATRIX, &A));
-  PetscCall(MatShellGetContext(shell, &m));
-  PetscCall(MatBoxSetNullSpace(A, m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* the same for operators that are not made of bands; done: it was one of those */
-static PetscErrorCode MatBoxTakeOther(Mat A, DM dm, PetscReal rate, PetscBool *done)
-{
-  Mat           shell = NULL;
-  MatBoxTakeFn *take  = NULL;
-  PetscBool     changed;
-
-  PetscFunctionBegin;
-  PetscCall(MatBoxShellFind(A, &shell));
-  if (shell) PetscCall(PetscObjectQueryFunction((PetscObject)shell, "MatBoxTake_C", &take));
-  *done = (PetscBool)(take != NULL);
-  if (!take) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall((*take)(shell, dm, rate, &changed));
-  if (changed && shell != A) PetscCall(MatConvert(shell, ((PetscObject)A)->type_name, MAT_REUSE_MATRIX, &A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBoxUpdateStep(Mat A, DM dm)
-{
-  Mat                shell;
-  Mat_Box           *m;
-  MatBoxCoefficients now, taken;
-  PetscBool          isbox, done;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectTypeCompare((PetscObject)dm, DMBOX, &isbox));
-  if (!isbox) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBoxTakeOther(A, dm, ((const DM_Box *)dm->data)->op->rate, &done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBoxGetShell(A, &shell));
-  if (!shell) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatShellGetContext(shell, &m));
-  now   = MatBoxCoefficientsOfDM(m->dm, ((const DM_Box *)dm->data)->op->rate);
-  taken = m->taken;
-  if (MatBoxCoefficientsAXPBY(&taken, 0, 1, &now) || m->version != ((const DM_Box *)m->dm->data)->op->version) PetscCall(MatBoxTake(A, shell, &now));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/*@
-  MatBoxUpdate - Lets an operator matrix of a `DMBOX` take over coefficients that were changed after it was made
-
-  Collective
-
-  Input Parameter:
-. A - a matrix made by `DMCreateMatrix()` of a `DMBOX`; nothing is done for other matrices
-
-  Level: intermediate
-
-  Notes:
-  What `MatScale()`, `MatAXPY()`, `MatCopy()` or `MatZeroEntries()` made of the matrix is forgotten.
-
-  A `KSP` with the `DMBOX` set by `KSPSetDM()` calls this by itself in `KSPSetUp()`, on all levels of a multigrid hierarchy, if the coefficients
-  of the `DMBOX` are others than those that the matrix last took over: a matrix that was only scaled stays so.
-
-  Copies of a matrix-free operator, by `MatDuplicate()`, can be updated, too; copies of an assembled one are ordinary matrices.
-
-.seealso: `DMBOX`, `DMBoxSetPoisson()`
-@*/
-PetscErrorCode MatBoxUpdate(Mat A)
-{
-  Mat                shell;
-  Mat_Box           *m;
-  MatBoxCoefficients now;
-  PetscBool          done;
-
-  PetscFunctionBegin;
-  PetscValidHeaderSpecific(A, MAT_CLASSID, 1);
-  PetscCall(MatBoxTakeOther(A, NULL, 0, &done));
-  if (done) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatBoxGetShell(A, &shell));
-  if (!shell) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatShellGetContext(shell, &m));
-  now = MatBoxCoefficientsOfDM(m->dm, 0);
-  PetscCall(MatBoxTake(A, shell, &now));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -501,34 +501,50 @@ static PetscErrorCode MatDestroy_Bakeoff(Mat A)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* stiffness without lambda and Dirichlet nodes: the constants of each component */
-PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
+/* one component of a body, of norm one */
+static PetscErrorCode BakeoffConstant(Mat A, const Mat_Bakeoff *m, const PetscInt body[], PetscInt which, PetscInt component, Vec *z)
 {
-  const PetscBool singular = (PetscBool)(!BakeoffIsMass(m) && m->lambda == 0 && !m->cells.fixed);
-  MatNullSpace    constants = NULL;
-  Vec             z[3] = {NULL, NULL, NULL}, g;
+  const PetscInt n = m->cells.ncomp;
+  PetscScalar   *a;
+  Vec            g;
 
   PetscFunctionBegin;
-  for (PetscInt c = 0; c < m->cells.ncomp && singular; c++) {
-    PetscCall(DMCreateGlobalVector(m->dm, &g));
-    PetscCall(VecSetBlockSize(g, m->cells.ncomp));
-    PetscCall(VecSet(g, 0));
-    PetscCall(VecStrideSet(g, c, 1));
-    if (m->layout == MAT_BAKEOFF_ELEMENT) {
-      PetscCall(MatCreateVecs(A, &z[c], NULL));
-      PetscCall(MatBakeoffGlobalToElement(A, g, z[c]));
-      PetscCall(VecDestroy(&g));
-    } else z[c] = g;
-    PetscCall(VecNormalize(z[c], NULL));
-  }
-  if (singular) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, m->cells.ncomp, z, &constants));
-  for (int c = 0; c < 3; c++) PetscCall(VecDestroy(&z[c]));
+  PetscCall(DMCreateGlobalVector(m->dm, &g));
+  PetscCall(VecGetArrayWrite(g, &a));
+  for (PetscInt i = 0; i < m->cells.nodes->n; i++)
+    for (PetscInt c = 0; c < n; c++) a[i * n + c] = body[i] == which && c == component;
+  PetscCall(VecRestoreArrayWrite(g, &a));
+  if (m->layout == MAT_BAKEOFF_ELEMENT) {
+    PetscCall(MatCreateVecs(A, z, NULL));
+    PetscCall(MatBakeoffGlobalToElement(A, g, *z));
+    PetscCall(VecDestroy(&g));
+  } else *z = g;
+  PetscCall(VecNormalize(*z, NULL));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* stiffness without lambda: the constants of each component of each body without Dirichlet nodes */
+PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
+{
+  const PetscInt n         = m->cells.ncomp;
+  MatNullSpace   constants = NULL;
+  PetscInt       nbody = 0, *body = NULL;
+  Vec           *z;
+
+  PetscFunctionBegin;
+  if (!BakeoffIsMass(m) && m->lambda == 0) PetscCall(PlexCellsFindBodies(PetscObjectComm((PetscObject)A), &m->cells, &nbody, &body));
+  PetscCall(PetscMalloc1(nbody * n, &z));
+  for (PetscInt i = 0; i < nbody * n; i++) PetscCall(BakeoffConstant(A, m, body, i / n, i % n, &z[i]));
+  if (nbody) PetscCall(MatNullSpaceCreate(PetscObjectComm((PetscObject)A), PETSC_FALSE, nbody * n, z, &constants));
+  for (PetscInt i = 0; i < nbody * n; i++) PetscCall(VecDestroy(&z[i]));
+  PetscCall(PetscFree(z));
+  PetscCall(PetscFree(body));
   PetscCall(MatSetNullSpace(A, constants));
   PetscCall(MatSetTransposeNullSpace(A, constants));
   PetscCall(MatNullSpaceDestroy(&constants));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
-  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!singular && m->layout == MAT_BAKEOFF_GLOBAL))); /* in the layout element definite on consistent vectors only */
+  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!nbody && m->layout == MAT_BAKEOFF_GLOBAL))); /* in the layout element definite on consistent vectors only */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -621,7 +637,7 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
   with one component in bp1, bp3 and bp5, and as many as there are dimensions in bp2, bp4 and bp6.
 
   Cells may be turned in any way. Their geometry is that of the coordinates of `dm`: multilinear, or polynomials of higher degree. Nodes with Dirichlet conditions
-  (`DMAddBoundary()`, all components of a node) are not in the vectors; what they would add is left out. Without any, and with lambda 0, the matrix has the constants as its null space.
+  (`DMAddBoundary()`, all components of a node) are not in the vectors; what they would add is left out. With lambda 0, the constants of each body (of cells that hang together) without any are the null space of the matrix.
 
   The types of vectors are those of `dm` (`-dm_vec_type`), `VECSINGLE` and `VECSINGLECUDA` included. `MatGetDiagonal()` gives the exact diagonal, `MatConvert()` to `MATAIJ` the
   assembled matrix, both in the layout global.

@@ -184,7 +184,7 @@ PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator op)
   Sides are clamped (`DMBOX_DIRICHLET`: u and its normal derivative are given) or simply supported (`DMBOX_SUPPORTED`: u and its second normal derivative
   are given); `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()` bring data other than zero in.
 
-  May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.
+  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
 
 .seealso: `DMBOX`, `DMBoxGetBiharmonic()`, `DMBoxSetOperator()`, `DMBoxAddBendingLoad()`, `DMBoxComputeBendingError()`, `MatBoxUpdate()`
 @*/
@@ -201,7 +201,7 @@ PetscErrorCode DMBoxSetBiharmonic(DM dm, PetscReal bending, PetscReal shift)
   PetscCheck(!PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetBiharmonic()) is %g; it must be finite", (double)shift);
   op->coefficient[BENDING] = bending;
   op->coefficient[SHIFT]   = shift;
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

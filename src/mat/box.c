@@ -32,15 +32,7 @@ PetscErrorCode MatBoxGet(Mat A, const char *who, Mat_Box **m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode MatBoxGet_Box(Mat A, Mat_Box **m)
-{
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* does the mesh have fixed nodes? */
-static PetscBool MatBoxHasFixed(const Mat_Box *m)
+PetscBool MatBoxHasFixed(const Mat_Box *m)
 {
   const DM_Box *box = (const DM_Box *)m->dm->data;
 
@@ -131,8 +123,9 @@ PetscErrorCode MatBoxBuild(Mat_Box *m, const MatBoxCoefficients *c)
   PetscCheck(!m->holders, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_PLIB, "Local solvers hold these numbers: MatBoxChange()");
   PetscCall(MatBoxReset(m));
   m->c       = *c;
-  m->version = ((const DM_Box *)m->dm->data)->op->version;
+  m->version = -1; /* of nothing, if that fails */
   PetscCall(MatBoxFormCreate(m, PETSC_FALSE, &m->form));
+  m->version = ((const DM_Box *)m->dm->data)->op->version;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -163,6 +156,8 @@ PetscErrorCode MatBoxChange(Mat A, const MatBoxCoefficients *c, Mat_Box **m)
     PetscCall(PetscObjectReference((PetscObject)old->dm));
     (*m)->dm    = old->dm;
     (*m)->taken = old->taken;
+    (*m)->entry = old->entry;
+    old->entry  = NULL;
     PetscCall(MatShellSetContext(A, *m));
     PetscCall(MatBoxRelease(&old));
   }
@@ -207,8 +202,7 @@ PetscErrorCode MatBoxGetPoints(const Mat_Box *m, const PatchFDRange cells, Petsc
   const DMBoxOperator op = ((const DM_Box *)m->dm->data)->op;
 
   PetscFunctionBegin;
-  PetscCheck(m->version == op->version, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_ARG_WRONGSTATE,
-             "Coefficients or coordinates of the DMBOX have changed since this matrix was made: call MatBoxUpdate(), or KSPSetUp(), which does that, before it is used again");
+  PetscCall(MatBoxCheckData(m));
   PetscCall((*op->ops.points)(m->dm, op, m->c.operator, cells, device, points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -304,7 +298,7 @@ static PetscErrorCode MatApply_Box(Mat A, PetscReal alpha, Vec x, Vec y0, Vec y)
   Mat_Box *m;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatBoxGetCurrent(A, &m));
   PetscCall(MatApplyArrays(MatBoxApply, m, alpha, x, y0, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -362,7 +356,7 @@ static PetscErrorCode MatGetDiagonal_Box(Mat A, Vec diag)
   Mat_Box *m;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatBoxGetCurrent(A, &m));
   if (m->form.points) PetscCall(MatBoxPointDiagonal(m, diag));
   else PetscCall(MatBoxTermDiagonal(m, diag));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -438,7 +432,8 @@ static PetscErrorCode MatBoxTriples_Box(Mat A, PetscCount *count, PetscInt **i, 
   const PetscInt     *index[DMBOX_MAX_FIELDS];
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatBoxGetCurrent(A, &m));
+  PetscCall(MatBoxCheckData(m));
   MatBoxDescribe(m, field, &desc);
   PetscCall(DMBoxGetLocalToGlobal(m->dm, &all));
   for (PetscInt f = 0; f < desc.nfield; f++) index[f] = all + field[f].x0;
@@ -457,7 +452,7 @@ static PetscErrorCode MatView_Box(Mat A, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(MatBoxShellViewASCII(A, viewer, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatBoxGetCurrent(A, &m));
   PetscCall(PetscViewerASCIIPushTab(viewer));
   PetscCall(PetscViewerASCIIPrintf(viewer, "matrix-free operator of a DMBOX: "));
   PetscCall(PetscViewerASCIIUseTabs(viewer, PETSC_FALSE)); /* the rest of the line */
@@ -475,6 +470,7 @@ static PetscErrorCode MatDestroy_Box(Mat A)
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatBoxUnregister(m->dm, &m->entry));
   PetscCall(MatBoxRelease(&m));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxGet_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatCreatePatches_C", NULL));
@@ -592,8 +588,8 @@ PetscErrorCode MatBoxCreate(DM dm, const MatBoxCoefficients *c, Mat *A)
   m->taken = *c;
   PetscCall(MatBoxShellCreate(dm, box->nglobal, box->nglobal, m, MatBoxTriples_Box, A));
   PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
-  PetscCall(MatBoxSetAlgebra(*A));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxGet_C", MatBoxGet_Box));
+  PetscCall(MatBoxSetAlgebra(*A, m));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxGet_C", MatBoxGetCurrent));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatCreatePatches_C", MatCreatePatches_Box));
   PetscCall(MatSetUp(*A));
   PetscCall(MatBoxSetNullSpace(*A, m));
@@ -613,6 +609,7 @@ static PetscErrorCode DMCreateMatrix_MatBox(DM dm, Mat *A)
   PetscCall(MatShellGetContext(*A, &m));
   PetscCall(MatBoxShellAssemble(dm, A)); /* -dm_mat_type aij: for other preconditioners */
   PetscCall(MatBoxSetNullSpace(*A, m));
+  PetscCall(MatBoxFollowDM(m->entry, *A));
   PetscCall(DMBoxSetSNESDefaults(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

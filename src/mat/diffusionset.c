@@ -33,8 +33,8 @@ static PetscErrorCode DiffusionCheckCount(DM dm, const char who[], PetscInt n)
   Notes:
   Integrals are computed with degree + 2 Gauss points in each direction of each cell, or what `DMBoxSetExtraPoints()` says, on the mesh that `DMBoxSetMapping()` makes of the box.
 
-  May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.  That K is positive definite and s not negative is checked when a matrix is made, or takes
-  them over.
+  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).  That K is positive definite and s not negative is checked when a matrix is made, or takes
+  them over, which is at its next use or, if it is assembled or the box has no Dirichlet sides, at once.
 
   On a box as it is and with a diagonal K the operator is `poisson`, which is much faster.
 
@@ -53,7 +53,7 @@ PetscErrorCode DMBoxSetDiffusion(DM dm, PetscInt n, const PetscReal K[], PetscRe
   PetscCall(DiffusionCheckCount(dm, "-dm_box_diffusion (DMBoxSetDiffusion())", n));
   PetscCall(PetscArraycpy(m.K, K, n));
   PetscCall(DMBoxDiffusionSetMedium(op, &m));
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -108,7 +108,7 @@ PetscErrorCode DMBoxGetDiffusion(DM dm, PetscInt *n, PetscReal K[], PetscReal *s
   Notes:
   The functions are evaluated at the Gauss points, which are inside the cells, of each mesh of a hierarchy.  They may jump: along faces of cells without loss of order.
 
-  May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.  Call it again where the functions are the same, but what they return is not.
+  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).  Call it again where the functions are the same, but what they return is not.
 
 .seealso: `DMBOX`, `DMBoxGetDiffusionFunction()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `MatBoxUpdate()`
 @*/
@@ -129,7 +129,7 @@ PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunction K, DMB
   m.Kdata = m.shiftdata = m.massdata = NULL;
   m.fine                = NULL;
   PetscCall(DMBoxDiffusionSetMedium(op, &m));
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -272,7 +272,7 @@ PetscErrorCode DMBoxComputeDiffusionPoints(DM dm, Vec x)
   Where the vectors of the `DM` are on a GPU so are the numbers, the coarse meshes' too, and a matrix takes them over there; functions (`DMBoxSetDiffusionFunction()`) are evaluated by
   the host.
 
-  May be called at any time after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.
+  May be called at any time after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
 
 .seealso: `DMBOX`, `DMBoxGetDiffusionVec()`, `DMBoxCreateDiffusionVec()`, `DMBoxComputeDiffusionPoints()`, `DMBoxSetDiffusion()`, `DMBoxSetDiffusionFunction()`, `MatBoxUpdate()`
 @*/
@@ -296,7 +296,7 @@ PetscErrorCode DMBoxSetDiffusionVec(DM dm, PetscInt n, Vec K, Vec shift)
   m.nK = K ? n : m.nconstant;
   if (shift) PetscCall(DMBoxCellDataCreate(dm, 1, shift, "DMBoxSetDiffusionVec()", &m.shiftdata));
   PetscCall(DMBoxDiffusionSetMedium(op, &m));
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -202,7 +202,7 @@ PetscErrorCode DMBoxOperatorCreate_Heat(DMBoxOperator op)
   Level: beginner
 
   Note:
-  May be called at any time.  A matrix that this `DM` made takes the numbers over in `MatBoxUpdate()`, those of a `TS` do so in the next step.
+  May be called at any time.  Matrices that this `DM` made follow (`MatBoxUpdate()`), those of a `TS` do so in the next step.
 
 .seealso: `DMBOX`, `DMBoxGetHeat()`, `DMBoxSetHeatFields()`, `DMBoxSetHeatFunctions()`, `DMBoxSetHeatVoxels()`, `DMBoxSetHeatRobin()`, `DMBoxTSSetHeat()`
 @*/
@@ -224,7 +224,7 @@ PetscErrorCode DMBoxSetHeat(DM dm, PetscReal capacity, const PetscReal conductiv
   op->coefficient[HEAT_CAPACITY] = capacity;
   for (PetscInt d = 0; d < dm->dim; d++) op->coefficient[HEAT_CONDUCTIVITY + d] = conductivity[d];
   op->coefficient[HEAT_SHIFT] = shift;
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -295,7 +295,7 @@ static PetscErrorCode HeatSetFields(DM dm, Vec field[4])
   }
   PetscCall(HeatBodyDestroy(&heat->body));
   heat->body = body;
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -466,7 +466,7 @@ PetscErrorCode DMBoxSetHeatRobin(DM dm, PetscInt side, PetscReal h, PetscReal ou
   PetscCall(HeatCheckNatural(dm, HEAT_ROBIN, side, (PetscBool)(dm->setupcalled && h > 0)));
   heat->robin[side]   = h;
   heat->outside[side] = outside;
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -288,6 +288,6 @@ PetscErrorCode DMBoxSetHeatVoxels(DM dm, const unsigned char voxel[], PetscInt n
   }
   PetscCall(HeatBodyDestroy(&heat->body));
   heat->body = body;
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -7,13 +7,6 @@
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
-static PetscErrorCode MatLatticeGet_Lattice(Mat A, Mat_Lattice **m)
-{
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, m));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
 PetscErrorCode MatLatticeFind(Mat A, Mat_Lattice **m)
 {
   PetscErrorCode (*get)(Mat, Mat_Lattice **);
@@ -25,8 +18,6 @@ PetscErrorCode MatLatticeFind(Mat A, Mat_Lattice **m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* ---- plans ---- */
-
 static PetscErrorCode MatLatticeReset(Mat_Lattice *m)
 {
   PetscFunctionBegin;
@@ -34,6 +25,76 @@ static PetscErrorCode MatLatticeReset(Mat_Lattice *m)
     if (m->plan[i]) PetscCall((*PatchFDKernelTables[i]->latticedestroy)(&m->plan[i]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
+
+/* ---- what the DM has ---- */
+
+static PetscErrorCode MatLatticeHasBody(const Mat_Lattice *m, PetscBool *has)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(m->dm, "This matrix", &op, &heat));
+  PetscCall(PetscArraycmp(m->robin, heat->robin, 6, has));
+  if (*has) PetscCall(PetscArraycmp(m->constant, op->coefficient, 4, has));
+  *has = (PetscBool)(*has && m->body == heat->body);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the materials of the matrix's DM, as they are now; plans depend on the body's shape and the sides */
+static PetscErrorCode MatLatticeTakeBody(Mat_Lattice *m)
+{
+  DMBoxOperator op   = NULL;
+  DMBox_Heat   *heat = NULL;
+  PetscBool     same;
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetHeatData(m->dm, "This matrix", &op, &heat));
+  PetscCall(PetscArraycmp(m->robin, heat->robin, 6, &same));
+  if (!same || m->body != heat->body) {
+    PetscCall(MatLatticeReset(m));
+    PetscCall(PetscArraycpy(m->robin, heat->robin, 6));
+    PetscCall(HeatBodyReference(heat->body));
+    PetscCall(HeatBodyDestroy(&m->body));
+    m->body = heat->body;
+  }
+  PetscCall(PetscArraycpy(m->constant, op->coefficient, 4));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode MatBoxTake_Lattice(Mat A, DM dm, PetscReal rate, MatBoxTakeWhat what, PetscBool *changed)
+{
+  Mat_Lattice *m;
+  PetscReal    mass;
+  PetscBool    scaled, same;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  if (dm && dm != m->dm) PetscCall(DMBoxCopyOperator(dm, m->dm));
+  PetscCall(MatLatticeHasBody(m, &same));
+  mass     = ((const DM_Box *)m->dm->data)->op->coefficient[HEAT_SHIFT] + rate;
+  scaled   = (PetscBool)(m->form.mass != mass || m->form.stiffness != 1 || m->form.identity != 1);
+  *changed = (PetscBool)(!same || (what == MATBOX_TAKE_CHANGES ? m->taken != mass : scaled));
+  if (what == MATBOX_TAKE_ALL) m->taken = mass;
+  if (!*changed || what == MATBOX_TAKE_NOTHING) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatLatticeTakeBody(m));
+  m->form.mass = m->taken = mass;
+  m->form.stiffness = m->form.identity = 1;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* instead of MatShellGetContext(): a matrix that follows its DM takes over what is new */
+static PetscErrorCode MatLatticeGetCurrent(Mat A, Mat_Lattice **m)
+{
+  PetscBool changed;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, m));
+  if ((*m)->entry->follows) PetscCall(MatBoxTake_Lattice(A, NULL, 0, MATBOX_TAKE_ALL, &changed));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- plans ---- */
 
 /* `active` is to be freed by the caller */
 static PetscErrorCode MatLatticeDescribe(const Mat_Lattice *m, PatchFDLatticeDesc *desc, unsigned char **active)
@@ -128,7 +189,7 @@ static PetscErrorCode MatApply_Lattice(Mat A, PetscReal alpha, Vec x, Vec y0, Ve
   Mat_Lattice *m;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatLatticeGetCurrent(A, &m));
   PetscCall(MatApplyArrays(MatLatticeApply, m, alpha, x, y0, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -143,7 +204,7 @@ static PetscErrorCode MatFusedCGSweep_Lattice(Mat A, PatchFDKernels kern, const 
   void           *plan = NULL, *local;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatLatticeGetCurrent(A, &m));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)A), &size));
   *can = (PetscBool)(kern->latticesweep && m->form.identity == 1 && (size == 1 || !PetscMemTypeHost(kern->memtype)));
   if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
@@ -169,7 +230,7 @@ static PetscErrorCode MatGetDiagonal_Lattice(Mat A, Vec diag)
   void           *plan = NULL, *a;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatLatticeGetCurrent(A, &m));
   PetscCall(PatchFDVecGetKernels(diag, &kern));
   PetscCall(MatLatticeGetPlan(m, kern, &plan));
   PetscCall(MatLatticeMaterial(m, kern, &material));
@@ -184,7 +245,7 @@ static PetscErrorCode MatCreateVecs_Lattice(Mat A, Vec *right, Vec *left)
   Mat_Lattice *m;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatLatticeGetCurrent(A, &m));
   if (right) PetscCall(DMCreateGlobalVector(m->dm, right));
   if (left) PetscCall(DMCreateGlobalVector(m->dm, left));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -199,7 +260,7 @@ static PetscErrorCode MatBoxTriples_Lattice(Mat A, PetscCount *count, PetscInt *
   unsigned char     *active;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatLatticeGetCurrent(A, &m));
   PetscCall(MatLatticeDescribe(m, &desc, &active));
   PetscCall(MatLatticeMaterial(m, &PatchFDKernelsHostDouble, &material));
   PetscCall(DMBoxGetLocalToGlobal(m->dm, &index));
@@ -219,20 +280,20 @@ static PetscErrorCode MatView_Lattice(Mat A, PetscViewer viewer)
   PetscFunctionBegin;
   PetscCall(MatBoxShellViewASCII(A, viewer, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatLatticeGetCurrent(A, &m));
   PetscCall(PetscViewerASCIIPrintf(viewer, "  matrix-free operator of a DMBOX: %g M + %g K of linear elements, capacity %s, conductivity %s%s\n", (double)m->form.mass, (double)m->form.stiffness,
                                    m->body && m->body->field[0] ? "from a field" : "constant", m->body && m->body->field[1] ? "from fields" : "constant",
                                    m->body && m->body->voxel ? ", on a body of voxels" : ""));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* TSARKIMEX wants it; the next Jacobian, or MatBoxUpdate(), undoes it */
 static PetscErrorCode MatScale_Lattice(Mat A, PetscScalar a)
 {
   Mat_Lattice *m;
 
   PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatLatticeGetCurrent(A, &m));
+  m->entry->follows = PETSC_FALSE;
   m->form.mass *= a;
   m->form.stiffness *= a;
   m->form.identity *= a;
@@ -248,58 +309,12 @@ static PetscErrorCode MatDestroy_Lattice(Mat A)
   PetscCall(MatShellGetContext(A, &m));
   PetscCall(MatLatticeReset(m));
   PetscCall(HeatBodyDestroy(&m->body));
+  PetscCall(MatBoxUnregister(m->dm, &m->entry));
   PetscCall(DMDestroy(&m->dm));
   PetscCall(PetscFree(m));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatLatticeGet_C", NULL));
-  PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatBoxTake_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)A, "MatFusedCGSweep_C", NULL));
   PetscCall(MatBoxShellDestroy(A));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* ---- what the DM has ---- */
-
-/* the materials of the matrix's DM, as they are now; plans depend on the body's shape and the sides */
-static PetscErrorCode MatLatticeTakeBody(Mat_Lattice *m, PetscBool *changed)
-{
-  DMBoxOperator op   = NULL;
-  DMBox_Heat   *heat = NULL;
-  PetscBool     same;
-
-  PetscFunctionBegin;
-  PetscCall(DMBoxGetHeatData(m->dm, "This matrix", &op, &heat));
-  PetscCall(PetscArraycmp(m->robin, heat->robin, 6, &same));
-  if (!same || m->body != heat->body) {
-    *changed = PETSC_TRUE;
-    PetscCall(MatLatticeReset(m));
-    PetscCall(PetscArraycpy(m->robin, heat->robin, 6));
-    PetscCall(HeatBodyReference(heat->body));
-    PetscCall(HeatBodyDestroy(&m->body));
-    m->body = heat->body;
-  }
-  PetscCall(PetscArraycmp(m->constant, op->coefficient, 4, &same));
-  PetscCall(PetscArraycpy(m->constant, op->coefficient, 4));
-  *changed = (PetscBool)(*changed || !same);
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-/* `rate` of the DM that a solver has, which may be another one on the same mesh than the matrix's */
-static PetscErrorCode MatBoxTake_Lattice(Mat A, DM dm, PetscReal rate, PetscBool *changed)
-{
-  Mat_Lattice *m;
-  PetscReal    mass;
-
-  PetscFunctionBegin;
-  PetscCall(MatShellGetContext(A, &m));
-  *changed = (PetscBool)(m->form.stiffness != 1 || m->form.identity != 1); /* scaled */
-  if (dm && dm != m->dm) PetscCall(DMBoxCopyOperator(dm, m->dm));
-  PetscCall(MatLatticeTakeBody(m, changed));
-  mass     = ((const DM_Box *)m->dm->data)->op->coefficient[HEAT_SHIFT] + rate;
-  *changed = (PetscBool)(*changed || mass != m->form.mass);
-  if (!*changed) PetscFunctionReturn(PETSC_SUCCESS);
-  m->form.mass      = mass;
-  m->form.stiffness = m->form.identity = 1;
-  PetscCall(PetscObjectStateIncrease((PetscObject)A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -325,20 +340,20 @@ PetscErrorCode MatLatticeCreate(DM dm, const MatLatticeForm *form, Mat *A)
     {MATOP_VIEW,         (PetscErrorCodeFn *)MatView_Lattice       },
     {MATOP_DESTROY,      (PetscErrorCodeFn *)MatDestroy_Lattice    }
   };
-  const DM_Box *box     = (const DM_Box *)dm->data;
-  PetscBool     changed = PETSC_FALSE;
+  const DM_Box *box = (const DM_Box *)dm->data;
   Mat_Lattice  *m;
 
   PetscFunctionBegin;
   PetscCall(PetscNew(&m));
   PetscCall(PetscObjectReference((PetscObject)dm));
-  m->dm   = dm;
-  m->form = *form;
-  PetscCall(MatLatticeTakeBody(m, &changed));
+  m->dm    = dm;
+  m->form  = *form;
+  m->taken = form->mass;
+  PetscCall(MatLatticeTakeBody(m));
   PetscCall(MatBoxShellCreate(dm, box->nglobal, box->nglobal, m, MatBoxTriples_Lattice, A));
+  PetscCall(MatBoxRegister(*A, dm, MatBoxTake_Lattice, &m->entry));
   PetscCall(MatShellSetOperations(*A, PETSC_STATIC_ARRAY_LENGTH(operations), operations));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatLatticeGet_C", MatLatticeGet_Lattice));
-  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatBoxTake_C", MatBoxTake_Lattice));
+  PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatLatticeGet_C", MatLatticeGetCurrent));
   PetscCall(PetscObjectComposeFunction((PetscObject)*A, "MatFusedCGSweep_C", MatFusedCGSweep_Lattice));
   PetscCall(MatSetUp(*A));
   PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
@@ -351,13 +366,16 @@ PetscErrorCode MatLatticeCreate(DM dm, const MatLatticeForm *form, Mat *A)
 PetscErrorCode DMCreateMatrix_Heat(DM dm, Mat *A)
 {
   MatLatticeForm form = {.stiffness = 1, .identity = 1};
+  Mat_Lattice   *m;
 
   PetscFunctionBegin;
   PetscCall(DMSetUp(dm));
   form.mass = ((const DM_Box *)dm->data)->op->coefficient[HEAT_SHIFT];
   PetscCall(MatLatticeCreate(dm, &form, A));
+  PetscCall(MatShellGetContext(*A, &m));
   PetscCall(MatBoxShellAssemble(dm, A));
   PetscCall(MatSetOption(*A, MAT_SYMMETRIC, PETSC_TRUE));
+  PetscCall(MatBoxFollowDM(m->entry, *A));
   PetscCall(DMBoxSetSNESDefaults(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -365,7 +383,7 @@ PetscErrorCode DMCreateMatrix_Heat(DM dm, Mat *A)
 /* the matrix is that of a clone: as the DM's own it would keep the DM from being destroyed */
 PetscErrorCode DMBoxGetHeatMatrix(DM dm, const char name[], const MatLatticeForm *form, Mat *A)
 {
-  PetscBool    changed = PETSC_FALSE;
+  PetscBool    same;
   Mat_Lattice *m;
   DM           clone;
 
@@ -380,9 +398,10 @@ PetscErrorCode DMBoxGetHeatMatrix(DM dm, const char name[], const MatLatticeForm
   }
   PetscCall(MatShellGetContext(*A, &m));
   PetscCall(DMBoxCopyOperator(dm, m->dm));
-  PetscCall(MatLatticeTakeBody(m, &changed));
+  PetscCall(MatLatticeHasBody(m, &same));
+  PetscCall(MatLatticeTakeBody(m));
   m->form = *form;
-  if (changed) PetscCall(PetscObjectStateIncrease((PetscObject)*A));
+  if (!same) PetscCall(PetscObjectStateIncrease((PetscObject)*A));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -163,8 +163,7 @@ PetscErrorCode DMBoxOperatorCreate_Poisson(DMBoxOperator op)
   Level: beginner
 
   Note:
-  May be called at any time, also after `DMSetUp()`.  A matrix that this `DM` made takes the coefficients over in `MatBoxUpdate()`.
-  A `KSP` with this `DM` does that for all levels of a multigrid solver when it is set up anew, that is, after `KSPSetOperators()` with the matrices it has.
+  May be called at any time, also after `DMSetUp()`.  Matrices that this `DM` made follow, and so do solvers that have them: see `MatBoxUpdate()`, also for matrices that do not.
 
 .seealso: `DMBOX`, `DMBoxGetPoisson()`, `DMBoxSetOperator()`, `DMCreateMatrix()`, `MatBoxUpdate()`, `KSPGetOperators()`, `KSPSetOperators()`
 @*/
@@ -183,7 +182,7 @@ PetscErrorCode DMBoxSetPoisson(DM dm, const PetscReal diffusion[], PetscReal shi
   PetscCheck(!PetscIsInfOrNanReal(shift), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_shift (DMBoxSetPoisson()) is %g; it must be finite", (double)shift);
   for (PetscInt d = 0; d < dm->dim; d++) op->coefficient[d] = diffusion[d];
   op->coefficient[SHIFT] = shift;
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -15,7 +15,7 @@
     PetscFunctionBegin; \
     SETERRQ(PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, \
             "%s() cannot be done to a matrix of a DMBOX that is not assembled: use -dm_mat_type aij, or MatConvert() to MATAIJ; " \
-            "DMBoxSetPoisson() with MatBoxUpdate() changes the coefficients of an operator", \
+            "DMBoxSetPoisson() changes the coefficients of an operator", \
             #function); \
   }
 
@@ -167,18 +167,6 @@ PetscErrorCode MatBoxShellAssemble(DM dm, Mat *A)
   PetscCall(MatDestroy(A));
   *A = assembled;
   PetscCall(MatSetDM(*A, dm));
-  PetscFunctionReturn(PETSC_SUCCESS);
-}
-
-PetscErrorCode MatBoxShellFind(Mat A, Mat *shell)
-{
-  MatBoxTriplesFn *triples;
-
-  PetscFunctionBegin;
-  PetscCall(PetscObjectQuery((PetscObject)A, "MatBoxShell", (PetscObject *)shell));
-  if (*shell) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCall(PetscObjectQueryFunction((PetscObject)A, "MatBoxTriples_C", &triples));
-  if (triples) *shell = A;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

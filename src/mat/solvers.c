@@ -37,9 +37,9 @@ static PetscErrorCode DMBoxComputeJacobian(DM dm, PetscReal rate, Mat A, Mat P)
     box->op->rate = rate;
     PetscCall(PetscObjectStateIncrease((PetscObject)dm));
   }
-  PetscCall(MatBoxUpdateStep(P, dm));
+  PetscCall(MatBoxComputeJacobian(P, dm));
   if (A != P) {
-    PetscCall(MatBoxUpdateStep(A, dm));
+    PetscCall(MatBoxComputeJacobian(A, dm));
     PetscCall(MatAssemblyBegin(A, MAT_FINAL_ASSEMBLY));
     PetscCall(MatAssemblyEnd(A, MAT_FINAL_ASSEMBLY));
   }

@@ -298,7 +298,7 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
 
   The matrix is symmetric and indefinite: use `KSPFGMRES` or `KSPGMRES`, not `KSPCG`.
 
-  May be called at any time, also after `DMSetUp()`; see `DMBoxSetPoisson()` for when matrices take it over.
+  May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
 
 .seealso: `DMBOX`, `DMBoxGetStokes()`, `DMBoxSetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPenalty()`, `DMBoxAddLoad()`, `DMBoxLiftDirichlet()`,
           `DMBoxComputeStokesError()`, `MatBoxUpdate()`
@@ -317,7 +317,7 @@ PetscErrorCode DMBoxSetStokes(DM dm, PetscReal viscosity, PetscReal shift)
              "-dm_box_shift (DMBoxSetStokes()) is %g; it must be finite and not negative", (double)shift);
   op->coefficient[VISCOSITY] = viscosity;
   op->coefficient[SHIFT]     = shift;
-  PetscCall(PetscObjectStateIncrease((PetscObject)dm));
+  PetscCall(DMBoxChanged(dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

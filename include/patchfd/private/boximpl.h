@@ -58,6 +58,16 @@ typedef struct {
   Vec       values;
 } DMBoxCellData;
 
+/* An operator matrix that a DM made, which knows all of them: src/mat/follow.c.  It belongs to the matrix */
+typedef struct _n_DMBoxMatrix *DMBoxMatrix;
+struct _n_DMBoxMatrix {
+  Mat              A, shell; /* not referenced; A is the shell, or assembled from it */
+  PetscBool        follows;  /* are its coefficients those of the DM, whatever these become? */
+  PetscObjectState state;    /* of A when it was assembled */
+  PetscErrorCode (*changed)(DMBoxMatrix);
+  DMBoxMatrix      next;
+};
+
 typedef struct {
   /* what the user asks for, before set-up */
   PetscInt          cells[3];     /* global number of cells */
@@ -90,6 +100,7 @@ typedef struct {
   PetscInt          coarsenings;  /* that this mesh comes from, one after the other, */
   PetscInt64        halved[3];    /* and which of them halved a direction: a bit each, the last one is bit 0; each one leaves at most half of the cells, so that there is room */
   DMBoxOperator     op;           /* the operator that the DM carries, with its coefficients; each DM has its own */
+  DMBoxMatrix       matrix;       /* a list of its matrices */
 
   /* made by set-up */
   PetscInt       nfield;
@@ -157,9 +168,14 @@ struct _p_DMBoxOperator {
 PETSC_INTERN PetscErrorCode DMBoxOperatorCreate(MPI_Comm, const char name[], DMBoxOperator *);
 PETSC_INTERN PetscErrorCode DMBoxOperatorDestroy(DMBoxOperator *);
 PETSC_INTERN PetscInt64     DMBoxOperatorNewVersion(void); /* one that no data had before */
+/* to be called by all that changes the operator of a DM, or its coordinates: increases the state of the DM, and tells its matrices */
+PETSC_INTERN PetscErrorCode DMBoxChanged(DM);
 /* the operator with its coefficients and parameters, from one DMBOX to another */
 PETSC_INTERN PetscErrorCode DMBoxCopyOperator(DM from, DM to);
-/* what an operator has beside coefficients, between DMs that have been set up, with the coordinates of the mesh */
+/*
+  what an operator has beside coefficients, between DMs that have been set up, with the coordinates of the mesh; MatBoxUpdate() or
+  DMBoxScaleOperator() has to follow
+*/
 PETSC_INTERN PetscErrorCode DMBoxCopyOperatorData(DM from, DM to);
 /*
   Give the DM these coefficients, and let it and the coarser DMs that solvers make from it multiply their operators, but for the rows of fixed nodes, by

@@ -57,6 +57,8 @@ typedef struct {
 
 typedef struct {
   DM             dm;
+  DMBoxMatrix    entry; /* in the DM's list of matrices */
+  PetscReal      taken; /* form.mass when the matrix last took over what the DM has */
   MatLatticeForm form;
   HeatBody       body;
   PetscReal      constant[4], robin[6];

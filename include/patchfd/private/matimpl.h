@@ -129,10 +129,6 @@ PETSC_INTERN PetscErrorCode MatShellSetOperations(Mat, size_t n, const MatShellO
 PETSC_INTERN PetscErrorCode MatConvertTriples(Mat A, PetscCount count, PetscInt i[], PetscInt j[], const PetscScalar v[], MatType, MatReuse, Mat *B);
 /* for DMCreateMatrix() with -dm_mat_type aij or the like: the matrix assembled from the shell, which it keeps, in its place; nothing for shells */
 PETSC_INTERN PetscErrorCode MatBoxShellAssemble(DM, Mat *);
-/* the shell that a matrix is or was assembled from, NULL for other matrices */
-PETSC_INTERN PetscErrorCode MatBoxShellFind(Mat, Mat *);
-/* an operator that is not a Mat_Box takes over what its DM has, and what a time integrator adds; composed as MatBoxTake_C */
-typedef PetscErrorCode MatBoxTakeFn(Mat shell, DM, PetscReal rate, PetscBool *changed);
 /* is there something to print?  An error for viewers that want entries */
 PETSC_INTERN PetscErrorCode MatBoxShellViewASCII(Mat, PetscViewer, PetscBool *ascii);
 
@@ -207,6 +203,7 @@ struct _Mat_Box {
   PetscInt           holders; /* beside the matrix */
   MatBoxLocal       *locals;  /* those that there are */
   DM                 dm;
+  DMBoxMatrix        entry; /* in the DM's list of matrices */
   MatBoxFixedNodes   fixed;
   MatBoxCoefficients c;     /* what the objects below were made for */
   MatBoxCoefficients taken; /* those of the DM's operator when the matrix last took them over */
@@ -260,12 +257,42 @@ PETSC_INTERN void           MatBoxDescribe(const Mat_Box *, PatchFDField field[]
 PETSC_INTERN PetscErrorCode MatBoxOperatorCreate(const Mat_Box *, PatchFDKernels, PatchFDOperatorDesc *, void **plan);
 PETSC_INTERN PetscErrorCode MatBoxSetNullSpace(Mat, const Mat_Box *);
 
+/* ---- what a matrix is after its DM has changed, src/mat/follow.c ---- */
+
+/* What a matrix is to take over from its DM; CHANGES: if the DM has others than it had when the matrix last took them */
+typedef enum {
+  MATBOX_TAKE_NOTHING, /* look whether ALL would change the matrix; that can wait until its next use, unless a null space depends on it */
+  MATBOX_TAKE_CHANGES,
+  MATBOX_TAKE_ALL
+} MatBoxTakeWhat;
+/*
+  rate: what a time integrator adds to the mass matrix; dm: NULL, or the one that a solver has, which may be another one on the same mesh.
+  Object states are the caller's
+*/
+typedef PetscErrorCode MatBoxTakeFn(Mat shell, DM dm, PetscReal rate, MatBoxTakeWhat, PetscBool *changed);
+/* for whoever makes a matrix: an entry in the DM's list, and what takes it out again before the matrix lets go of the DM */
+PETSC_INTERN PetscErrorCode MatBoxRegister(Mat shell, DM, MatBoxTakeFn *, DMBoxMatrix *);
+PETSC_INTERN PetscErrorCode MatBoxUnregister(DM, DMBoxMatrix *);
+/* a matrix, the shell or what was assembled from it, that has just been made with all that the DM has follows it from now on */
+PETSC_INTERN PetscErrorCode MatBoxFollowDM(DMBoxMatrix, Mat);
+/*
+  As MatBoxUpdate(), with what a time integrator adds to the mass matrix of the DM at the moment, but only CHANGES: a scaled matrix stays scaled.
+  Nothing for other matrices and DMs
+*/
+PETSC_INTERN PetscErrorCode MatBoxUpdateStep(Mat, DM);
+/* the same, but ALL, and the matrix does not follow its DM from now on */
+PETSC_INTERN PetscErrorCode MatBoxComputeJacobian(Mat, DM);
+/* instead of MatShellGetContext(): a matrix that follows its DM takes over what is new */
+PETSC_INTERN PetscErrorCode MatBoxGetCurrent(Mat, Mat_Box **);
+/* an error if the matrix does not follow its DM, and the DM's data are no longer those that it was made of */
+PETSC_INTERN PetscErrorCode MatBoxCheckData(const Mat_Box *);
+
 /* ---- coefficients, src/mat/algebra.c ---- */
 
 /* of the DM's operator, with what a time integrator adds to the mass matrix */
 PETSC_INTERN MatBoxCoefficients MatBoxCoefficientsOfDM(DM, PetscReal rate);
-/* the matrix can be scaled, copied and added to others of its kind */
-PETSC_INTERN PetscErrorCode MatBoxSetAlgebra(Mat);
+/* the matrix can be scaled, copied and added to others of its kind, and take over what its DM has */
+PETSC_INTERN PetscErrorCode MatBoxSetAlgebra(Mat, Mat_Box *);
 
 /* ---- what solvers ask for ---- */
 
@@ -286,7 +313,9 @@ static inline PetscBool MatBoxIsSaddlePoint(const Mat_Box *m)
 PETSC_INTERN PetscErrorCode MatBoxFind(Mat, Mat_Box **);
 /* the same, or an error that says what is supported; `who` is named in it */
 PETSC_INTERN PetscErrorCode MatBoxGet(Mat, const char *who, Mat_Box **);
-/* if both are DMBOX operators of the same kind, and MatScale() or the like has changed one: the one on a coarser mesh gets the coefficients of the finer one */
+/* does the mesh have fixed nodes? */
+PETSC_INTERN PetscBool MatBoxHasFixed(const Mat_Box *);
+/* if both are DMBOX operators of the same kind, and the one on the finer mesh does not follow its DM: the coarser one gets its coefficients */
 PETSC_INTERN PetscErrorCode MatBoxFollow(Mat coarse, Mat fine);
 /* do ranks exchange without the host in its products, once there has been one? */
 PETSC_INTERN PetscErrorCode MatExchangesOnDevice(Mat, PatchFDKernels, PetscBool *);
@@ -294,11 +323,6 @@ PETSC_INTERN PetscErrorCode MatExchangesOnDevice(Mat, PatchFDKernels, PetscBool 
 PETSC_INTERN PetscErrorCode MatBoxIsOwn(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatBakeoffIsOwn(Mat, PetscBool *);
 PETSC_INTERN PetscErrorCode MatTransferIsOwn(Mat, PetscBool *);
-/*
-  As MatBoxUpdate(), with what a time integrator adds to the mass matrix of the DM at the moment, but only if that or the coefficients are others
-  than those that the matrix last took over: otherwise a scaled matrix stays scaled.  Nothing for other matrices and DMs
-*/
-PETSC_INTERN PetscErrorCode MatBoxUpdateStep(Mat, DM);
 /* 0 A, and A - B with equal identity rows, are matrices as good as others until somebody wants to solve with them: an error then */
 PETSC_INTERN PetscErrorCode MatBoxCheckRegular(const Mat_Box *);
 

@@ -11,7 +11,6 @@ typedef struct {
   PetscLayout nodes;
   PetscInt   *index;      /* [ncells][size], -1 for nodes with Dirichlet conditions */
   PetscInt   *ghost;      /* [nghost] global numbers */
-  PetscBool   fixed;      /* are there such nodes on any rank? */
   PetscInt    geodegree;
   PetscInt   *geoindex;   /* [ncells][(geodegree + 1)^dim] */
   PetscReal  *coordinate; /* [...][dim] */
@@ -20,5 +19,7 @@ typedef struct {
 /* Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreate(DM, PlexCells *);
 PETSC_INTERN PetscErrorCode PlexCellsDestroy(PlexCells *);
+/* Bodies: cells that hang together.  How many have no Dirichlet conditions; which of these each owned node belongs to, or -1: the caller frees.  Collective */
+PETSC_INTERN PetscErrorCode PlexCellsFindBodies(MPI_Comm, const PlexCells *, PetscInt *nbody, PetscInt **body);
 /* the same mesh with a space of another degree, and Dirichlet conditions at the same points.  Collective */
 PETSC_INTERN PetscErrorCode PlexCellsCreateDM(DM, PetscInt degree, DM *);
