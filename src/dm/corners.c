@@ -339,7 +339,7 @@ static PetscErrorCode DMBoxUnindexArray(PetscInt dim, const PatchFDBox *b, void 
 @*/
 PetscErrorCode DMBoxVecGetArray(DM dm, Vec v, PetscInt field, void *array)
 {
-  const PatchFDBox *b;
+  const PatchFDBox *b = NULL;
   size_t            at;
   PetscScalar      *a;
 
@@ -368,7 +368,7 @@ PetscErrorCode DMBoxVecGetArray(DM dm, Vec v, PetscInt field, void *array)
 @*/
 PetscErrorCode DMBoxVecRestoreArray(DM dm, Vec v, PetscInt field, void *array)
 {
-  const PatchFDBox *b;
+  const PatchFDBox *b = NULL;
   size_t            at;
 
   PetscFunctionBegin;
@@ -398,7 +398,7 @@ PetscErrorCode DMBoxVecRestoreArray(DM dm, Vec v, PetscInt field, void *array)
 @*/
 PetscErrorCode DMBoxVecGetArrayRead(DM dm, Vec v, PetscInt field, void *array)
 {
-  const PatchFDBox  *b;
+  const PatchFDBox  *b = NULL;
   size_t             at;
   const PetscScalar *a;
 
@@ -427,7 +427,7 @@ PetscErrorCode DMBoxVecGetArrayRead(DM dm, Vec v, PetscInt field, void *array)
 @*/
 PetscErrorCode DMBoxVecRestoreArrayRead(DM dm, Vec v, PetscInt field, void *array)
 {
-  const PatchFDBox *b;
+  const PatchFDBox *b = NULL;
   size_t            at;
 
   PetscFunctionBegin;
