@@ -8,16 +8,23 @@ static char help[] = "A preconditioner that is reused is what it was, whatever b
 #include <petscdmda.h>
 #include <petscsnes.h>
 
-/* how often local solvers have been made */
-static PetscErrorCode SetUps(PetscInt *n)
+static PetscErrorCode Count(const char name[], PetscInt *n)
 {
   PetscLogEvent      event;
   PetscEventPerfInfo info;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscLogEventGetId("PatchFDSetUp", &event));
+  PetscCall(PetscLogEventGetId(name, &event));
   PetscCall(PetscLogEventGetPerfInfo(PETSC_DETERMINE, event, &info));
   *n = info.count;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* how often local solvers have been made */
+static PetscErrorCode SetUps(PetscInt *n)
+{
+  PetscFunctionBeginUser;
+  PetscCall(Count("PatchFDSetUp", n));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -330,7 +337,7 @@ static PetscErrorCode TestBricks(void)
     Mat      A, A2;
     Vec      b, y;
     PC       pc;
-    PetscInt n;
+    PetscInt n, after;
 
     PetscCall(DMDACreate2d(PETSC_COMM_WORLD, DM_BOUNDARY_NONE, DM_BOUNDARY_NONE, DMDA_STENCIL_BOX, 21, 21, PETSC_DECIDE, PETSC_DECIDE, 1, 1,
                            NULL, NULL, &da));
@@ -345,6 +352,11 @@ static PetscErrorCode TestBricks(void)
     PetscCall(PCSetReusePreconditioner(pc, PETSC_TRUE));
     PetscCall(Fill(da, 30, 0, A));
     PetscCall(Same("changed in place", options[i], pc, b, y, n));
+    PetscCall(Count("SFSetUp", &n)); /* what ranks exchange stays as it is */
+    PetscCall(PCSetReusePreconditioner(pc, PETSC_FALSE));
+    PetscCall(PCSetUp(pc));
+    PetscCall(Count("SFSetUp", &after));
+    PetscCall(Report("where the bricks are", options[i], (PetscBool)(after == n)));
     PetscCall(AsNew("no longer reused", options[i], pc, A, options[i], b));
     PetscCall(Fill(da, 30, 0.5, A)); /* more colours */
     PetscCall(AsNew("with corners", options[i], pc, A, options[i], b));
