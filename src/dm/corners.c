@@ -339,8 +339,8 @@ static PetscErrorCode DMBoxUnindexArray(PetscInt dim, const PatchFDBox *b, void 
 @*/
 PetscErrorCode DMBoxVecGetArray(DM dm, Vec v, PetscInt field, void *array)
 {
-  const PatchFDBox *b = NULL;
-  size_t            at;
+  const PatchFDBox *b  = NULL;
+  size_t            at = 0;
   PetscScalar      *a;
 
   PetscFunctionBegin;
@@ -368,8 +368,8 @@ PetscErrorCode DMBoxVecGetArray(DM dm, Vec v, PetscInt field, void *array)
 @*/
 PetscErrorCode DMBoxVecRestoreArray(DM dm, Vec v, PetscInt field, void *array)
 {
-  const PatchFDBox *b = NULL;
-  size_t            at;
+  const PatchFDBox *b  = NULL;
+  size_t            at = 0;
 
   PetscFunctionBegin;
   PetscAssertPointer(array, 4);
@@ -398,8 +398,8 @@ PetscErrorCode DMBoxVecRestoreArray(DM dm, Vec v, PetscInt field, void *array)
 @*/
 PetscErrorCode DMBoxVecGetArrayRead(DM dm, Vec v, PetscInt field, void *array)
 {
-  const PatchFDBox  *b = NULL;
-  size_t             at;
+  const PatchFDBox  *b  = NULL;
+  size_t             at = 0;
   const PetscScalar *a;
 
   PetscFunctionBegin;
@@ -427,8 +427,8 @@ PetscErrorCode DMBoxVecGetArrayRead(DM dm, Vec v, PetscInt field, void *array)
 @*/
 PetscErrorCode DMBoxVecRestoreArrayRead(DM dm, Vec v, PetscInt field, void *array)
 {
-  const PatchFDBox *b = NULL;
-  size_t            at;
+  const PatchFDBox *b  = NULL;
+  size_t            at = 0;
 
   PetscFunctionBegin;
   PetscAssertPointer(array, 4);
