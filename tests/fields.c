@@ -4,6 +4,7 @@ static char help[] = "The CUDA kernels for several fields, velocity in RT_k and 
   -time <n> : no comparison, but the time of each kernel on a mesh of about n unknowns, as many cells in each direction\n\n";
 
 #include <patchfd/private/kernels.h>
+#include "twinsmain.h"
 #if defined(PETSC_HAVE_CUDA)
   #include "twins.h"
 
@@ -357,22 +358,15 @@ static PetscErrorCode Time(PatchFDKernels k, const Mesh *coarse, const Mesh *m)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Run(void)
 {
-  const PatchFDKernels tables[2][2] = {
-    {&PatchFDKernelsHostDouble, &PatchFDKernelsCUDADouble},
-    {&PatchFDKernelsHostFloat,  &PatchFDKernelsCUDAFloat }
-  };
   PetscReal   unknowns = 0;
-  PetscInt    dim = 3, degrees[16], nd = 16, cells[3] = {5, 4, 3}, nc = 3, failures = 0;
-  PetscBool   set, graded = PETSC_FALSE, open = PETSC_FALSE;
+  PetscInt    dim = 3, degrees[16], nd, cells[3] = {5, 4, 3}, nc = 3, failures = 0;
+  PetscBool   graded = PETSC_FALSE, open = PETSC_FALSE;
   PetscRandom rnd;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &nd, &set));
-  PetscCheck(set, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-degrees is needed: a list of degrees");
+  PetscCall(GetDegrees(&dim, &nd, degrees));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", cells, &nc, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-graded", &graded, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-open", &open, NULL));
@@ -391,28 +385,17 @@ int main(int argc, char **argv)
         PetscCall(MeshDestroy(&mesh));
       }
     }
-    PetscCall(PetscFinalize());
-    return 0;
+    PetscFunctionReturn(PETSC_SUCCESS);
   }
   PetscCall(PetscRandomCreate(PETSC_COMM_SELF, &rnd));
   for (PetscInt i = 0; i < nd; i++) {
     const PetscInt before = failures;
 
     PetscCall(TestAll(dim, degrees[i], cells, graded, open, tables, rnd, &failures));
-    PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ": %s\n", degrees[i], failures == before ? "agrees" : "DEVIATES"));
+    PetscCall(PrintDegree(degrees[i], (PetscBool)(failures == before)));
   }
   PetscCall(PetscRandomDestroy(&rnd));
-  PetscCall(PetscFinalize());
-  return 0;
-}
-#else
-int main(int argc, char **argv)
-{
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "This PETSc has no CUDA\n"));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
 

@@ -5,6 +5,7 @@ static char help[] = "The CUDA kernels for linear elements on a lattice against 
 
 #include <patchfd/private/kernels.h>
 #include <petscpatchfd.h>
+#include "twinsmain.h"
 #if defined(PETSC_HAVE_CUDA)
   #include "twins.h"
 
@@ -322,18 +323,13 @@ static PetscErrorCode Time(PatchFDKernels k, PetscInt dim, PetscReal nodes)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Run(void)
 {
-  const PatchFDKernels tables[2][2] = {
-    {&PatchFDKernelsHostDouble, &PatchFDKernelsCUDADouble},
-    {&PatchFDKernelsHostFloat,  &PatchFDKernelsCUDAFloat }
-  };
   PetscInt    dim = 3, count = 10, cubes[3] = {40, 30, 20}, nc = 3, failures = 0;
   PetscReal   nodes = 0;
   PetscRandom rnd;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &dim, NULL));
   PetscCheck(dim >= 1 && dim <= 3, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-dim must be 1, 2 or 3, found %" PetscInt_FMT, dim);
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-count", &count, NULL));
@@ -358,17 +354,7 @@ int main(int argc, char **argv)
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s, dimension %" PetscInt_FMT ": %s\n", tables[t][1]->name, dim, failures == before ? "agrees" : "DEVIATES"));
   }
   PetscCall(PetscRandomDestroy(&rnd));
-  PetscCall(PetscFinalize());
-  return 0;
-}
-#else
-int main(int argc, char **argv)
-{
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "This PETSc has no CUDA\n"));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
 

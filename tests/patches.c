@@ -8,6 +8,7 @@ additions. Dense inverses are random symmetric matrices, too: kernels know nothi
 
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/kernels.h>
+#include "twinsmain.h"
 #if defined(PETSC_HAVE_CUDA)
   #include "twins.h"
   #include <petscpatchfd.h>
@@ -319,23 +320,15 @@ static void Choose(PetscReal unknowns, PetscInt k, Kind *kind)
   for (int d = 0; d < 3; d++) kind->cells[d] = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns / cell, 1. / (PetscReal)kind->dim) / 2 + 0.5));
 }
 
-int main(int argc, char **argv)
+static PetscErrorCode Run(void)
 {
-  const PatchFDKernels tables[2][2] = {
-    {&PatchFDKernelsHostDouble, &PatchFDKernelsCUDADouble},
-    {&PatchFDKernelsHostFloat,  &PatchFDKernelsCUDAFloat }
-  };
   Kind        kind     = {.dim = 3, .cells = {5, 4, 3}};
   PetscReal   unknowns = 0;
-  PetscInt    degrees[16], nd = 16, n[3] = {3, 3, 3};
-  PetscBool   set;
+  PetscInt    degrees[16], nd, n[3] = {3, 3, 3};
   PetscRandom rnd;
 
   PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscOptionsGetInt(NULL, NULL, "-dim", &kind.dim, NULL));
-  PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &nd, &set));
-  PetscCheck(set, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-degrees is needed: a list of degrees");
+  PetscCall(GetDegrees(&kind.dim, &nd, degrees));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", kind.cells, &n[0], NULL));
   PetscCall(PetscOptionsGetBoolArray(NULL, NULL, "-graded", kind.graded, &n[1], NULL));
   PetscCall(PetscOptionsGetBoolArray(NULL, NULL, "-open", kind.open, &n[2], NULL));
@@ -355,20 +348,10 @@ int main(int argc, char **argv)
         for (int part = 0; part < 3; part++) PetscCall(Test(&kind, &space, degrees[i], part, tables[t][0], tables[t][1], rnd, &failures));
     }
     PetscCall(SpaceDestroy(&space));
-    if (unknowns <= 0) PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ": %s\n", degrees[i], failures ? "DEVIATES" : "agrees"));
+    if (unknowns <= 0) PetscCall(PrintDegree(degrees[i], (PetscBool)!failures));
   }
   PetscCall(PetscRandomDestroy(&rnd));
-  PetscCall(PetscFinalize());
-  return 0;
-}
-#else
-int main(int argc, char **argv)
-{
-  PetscFunctionBeginUser;
-  PetscCall(PetscInitialize(&argc, &argv, NULL, help));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "This PETSc has no CUDA\n"));
-  PetscCall(PetscFinalize());
-  return 0;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 #endif
 

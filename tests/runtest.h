@@ -7,15 +7,21 @@ typedef struct {
   PetscErrorCode (*run)(void);
 } Test;
 
-/* the one that -test names, or else this one */
+/* the one that -test names, or else this one; nothing runs for a name that does not exist, and so that is an error */
 static PetscErrorCode RunTest(size_t n, const Test tests[], const char name[])
 {
-  char test[64];
+  char test[64], names[1024] = "";
 
   PetscFunctionBeginUser;
   PetscCall(PetscStrncpy(test, name, sizeof(test)));
   PetscCall(PetscOptionsGetString(NULL, NULL, "-test", test, sizeof(test), NULL));
-  for (size_t i = 0; i < n; i++)
-    if (!strcmp(test, tests[i].name)) PetscCall((*tests[i].run)());
-  PetscFunctionReturn(PETSC_SUCCESS);
+  for (size_t i = 0; i < n; i++) {
+    if (!strcmp(test, tests[i].name)) {
+      PetscCall((*tests[i].run)());
+      PetscFunctionReturn(PETSC_SUCCESS);
+    }
+    PetscCall(PetscStrlcat(names, " ", sizeof(names)));
+    PetscCall(PetscStrlcat(names, tests[i].name, sizeof(names)));
+  }
+  SETERRQ(PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-test %s does not exist; there are:%s", test, names);
 }

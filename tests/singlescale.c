@@ -119,6 +119,7 @@ static PetscErrorCode NewKSP(KSPType type, PCType inside, KSP *ksp)
   PetscCall(PCSetType(pc, PCSINGLE));
   PetscCall(PCSingleGetPC(pc, &pc));
   PetscCall(PCSetType(pc, inside));
+  PetscCall(PCPatchMGSetCoarseEqLim(pc, 0)); /* coarse levels have to be of the right size, too; nothing for other types */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
