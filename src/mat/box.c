@@ -90,6 +90,7 @@ PetscErrorCode MatBoxReset(Mat_Box *m)
   PetscCall(PatchFDCutDestroy(&m->cut));
   m->damping = 0;
   PetscCall(MatBoxFactorReset(m));
+  m->wholesingular = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

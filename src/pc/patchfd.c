@@ -54,6 +54,22 @@ static PetscErrorCode PatchFDSetUpKernels(PC pc, PatchFDKernels kern)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  A patch, or the whole box, that is singular or not definite is no error: SNES, TS and others that learn of it take another step (KSP_DIVERGED_PC_FAILED).  All ranks must know
+*/
+static PetscErrorCode PatchFDSetFailedReason(PC pc)
+{
+  const PC_PatchFD *p = (const PC_PatchFD *)pc->data;
+
+  PetscFunctionBegin;
+  pc->failedreason = (p->method == PATCHES ? p->matbox->local[p->solver].singular : p->matbox->wholesingular) ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_NOERROR;
+  PetscCall(PCReduceFailedReason(pc));
+  PetscCheck(!pc->failedreason || !pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_MAT_LU_ZRPVT,
+             "PCPATCHFD: the matrix of %s is singular, or not positive definite where it has to be: too small a penalty (-dm_box_penalty), or a negative shift (-dm_box_shift)",
+             p->method == PATCHES && p->patch == PC_PATCHFD_VERTEX ? "a patch" : "the whole box");
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- sweeps ---- */
 
 /*
@@ -198,6 +214,10 @@ static PetscErrorCode PatchFDSmooth(PC pc, PetscInt its, PetscBool transpose, Pe
   PetscInt         n = 0;
 
   PetscFunctionBegin;
+  if (pc->failedreason) { /* solvers find that something is not finite, and look for the reason */
+    PetscCall(VecFlag(x, PETSC_TRUE));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   if (p->bricks.bricks) {
     const PCBricksStep step = {.type = p->type, .order = p->order, .omega = p->omega};
 
@@ -270,6 +290,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   DM             da = NULL;
 
   PetscFunctionBegin;
+  pc->failedreason = PC_NOERROR;
   PetscCall(MatBoxFind(pc->pmat, &p->matbox));
   if (!p->matbox) PetscCall(MatBricksFindDMDA(pc->pmat, pc->dm, &da));
   if (da) {
@@ -290,7 +311,8 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   PetscCall(PCPatchFDChooseProducts(pc, kern));
   p->omega = p->damping == PETSC_DETERMINE ? PCPatchFDBestDamping(p) : p->damping;
   PetscCall(PatchFDSetUpKernels(pc, kern));
-  if (p->matbox->form.points && p->fit == PC_PATCHFD_FIT_LINE && p->method == PATCHES && p->type == PC_PATCHFD_MULTIPLICATIVE && p->damping == PETSC_DETERMINE) PetscCall(MatBoxGetDamping(p->matbox, p->solver, p->products, &p->omega));
+  PetscCall(PatchFDSetFailedReason(pc));
+  if (!pc->failedreason && p->matbox->form.points && p->fit == PC_PATCHFD_FIT_LINE && p->method == PATCHES && p->type == PC_PATCHFD_MULTIPLICATIVE && p->damping == PETSC_DETERMINE) PetscCall(MatBoxGetDamping(p->matbox, p->solver, p->products, &p->omega));
   p->use = p->variant;
   if (p->type == PC_PATCHFD_ADDITIVE) p->use = PC_PATCHFD_GLOBAL;
   else if (p->variant == PC_PATCHFD_AUTO) p->use = PCPatchFDBestVariant(p, kern);

@@ -172,6 +172,7 @@ typedef struct {
   void          *plan[PATCHFD_NUM_KERNELS][PATCHFD_NUM_PRECISIONS];
   PatchFDFitRule rule;
   MatBoxFit      fit[PATCHFD_NUM_KERNELS]; /* in place of plans */
+  PetscBool      singular; /* a patch of this rank is, or is not definite where it should be: the solver must not be used */
 } MatBoxLocal;
 
 /* of arrays to other ranks and back; nothing where it is NULL */
@@ -213,6 +214,7 @@ typedef struct {
   void              *mult[PATCHFD_NUM_KERNELS];
   PatchFDBoxSolve    boxsolve[PATCHFD_NUM_KERNELS];
   void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* these arrays */
+  PetscBool          wholesingular; /* the direct solve divides by zero, or nearly so */
 } Mat_Box;
 
 /* the functions of a DMBoxOperator that are the same for all operators with a form; the operator sets `form` and what is its own (src/mat/box.c) */
@@ -340,7 +342,7 @@ PETSC_INTERN void MatBoxLocalRange(const Mat_Box *, const MatBoxLocal *, PatchFD
 
 /* for operators by quadrature, fit.c: inverses of all patches that a rank has, each a class of its own */
 PETSC_INTERN PetscErrorCode MatBoxPointsDense(const Mat_Box *, MatBoxLocal *);
-PETSC_INTERN PetscErrorCode MatBoxFitSetUp(Mat_Box *, const MatBoxLocal *, PetscBool shared, PatchFDKernels, MatBoxFit *);
+PETSC_INTERN PetscErrorCode MatBoxFitSetUp(Mat_Box *, const MatBoxLocal *, PetscBool shared, PatchFDKernels, MatBoxFit *, PetscBool *regular);
 PETSC_INTERN PetscErrorCode MatBoxFitDestroy(PatchFDKernels, MatBoxFit *);
 /* x += omega times the corrections of all patches of these colours, from one residual; global arrays */
 PETSC_INTERN PetscErrorCode MatBoxFitCorrect(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
