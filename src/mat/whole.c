@@ -312,6 +312,18 @@ static PetscLogDouble WholeUnknowns(DM dm, const PetscInt halvings[3])
   return (PetscLogDouble)nblock * size;
 }
 
+PetscErrorCode MatBoxCoarseUnknowns(DM dm, PetscInt n, PetscReal *unknowns)
+{
+  PetscInt (*halvings)[3];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n + 1, &halvings));
+  PetscCall(DMBoxGetHalvings(dm, n, halvings));
+  *unknowns = (PetscReal)WholeUnknowns(dm, halvings[n]);
+  PetscCall(PetscFree(halvings));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Unless the user says it: on a GPU, for large problems of operators that fast diagonalization solves.  1e5 unknowns take less time so than the kernels and exchanges of
   the levels below, in three dimensions 1.5e6 (in two their eigenproblems would be too long); small problems coarsen as on the host, and none depends on the number of ranks
@@ -468,8 +480,38 @@ static PetscErrorCode FactorFix(Mat_Box *m, Mat all)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* LAPACK sees a pivot that is zero, but none that is zero but for rounding */
-static PetscErrorCode FactorIsSingular(PC factors, PetscBool *singular)
+/*
+  PETSc sees pivots that are nearly zero in their rows, but not all matrices that are singular but for rounding have one: two steps of inverse iteration, scaled by the diagonal, as in
+  src/host/dense.c
+*/
+static PetscErrorCode FactorIsSingular(PC factors, Mat A, PetscBool *singular)
+{
+  const PetscReal most   = 1e14;
+  PetscReal       growth = 0;
+  Vec             d, r, x;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &d, &r));
+  PetscCall(VecDuplicate(r, &x));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecSqrtAbs(d));
+  PetscCall(VecSetRandom(r, NULL));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecNormalize(r, NULL));
+    PetscCall(VecPointwiseMult(r, d, r));
+    PetscCall(PCApply(factors, r, x));
+    PetscCall(VecPointwiseMult(r, d, x));
+    PetscCall(VecNorm(r, NORM_2, &growth));
+  }
+  *singular = (PetscBool)!(growth <= most);
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the same for a saddle point, whose diagonal is no scale: LAPACK's pivots, of which it sees those that are zero */
+static PetscErrorCode FactorDenseIsSingular(PC factors, PetscBool *singular)
 {
   const PetscReal rounding = 1e-14;
   PetscReal       least, largest;
@@ -518,7 +560,8 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
   PetscCall(PCSetUp(m->factors));
   PetscCall(PCGetFailedReason(m->factors, &reason));
   m->wholesingular = (PetscBool)(reason != PC_NOERROR);
-  if (!m->wholesingular && MatBoxIsSaddlePoint(m)) PetscCall(FactorIsSingular(m->factors, &m->wholesingular));
+  if (!m->wholesingular && MatBoxIsSaddlePoint(m)) PetscCall(FactorDenseIsSingular(m->factors, &m->wholesingular));
+  else if (!m->wholesingular) PetscCall(FactorIsSingular(m->factors, all, &m->wholesingular));
   PetscCall(MatDestroy(&all));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -136,14 +136,21 @@ static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PCPatchMGSetMirror_Private(PC downpc, PC_MG_Levels *level)
+PetscErrorCode PCPatchMGAddHandler_Private(PC pc, PetscErrorCode (*handler)(PetscObject, PetscOptionItems, void *), void *ctx)
 {
-  const PetscObject obj = (PetscObject)downpc;
+  const PetscObject obj = (PetscObject)pc;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < obj->noptionhandler; i++)
-    if (obj->optionhandler[i] == PCPatchMGMirror) PetscFunctionReturn(PETSC_SUCCESS); /* from an earlier set-up */
-  PetscCall(PetscObjectAddOptionsHandler(obj, PCPatchMGMirror, NULL, level));
+    if (obj->optionhandler[i] == handler) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectAddOptionsHandler(obj, handler, NULL, ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCPatchMGSetMirror_Private(PC downpc, PC_MG_Levels *level)
+{
+  PetscFunctionBegin;
+  PetscCall(PCPatchMGAddHandler_Private(downpc, PCPatchMGMirror, level));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
