@@ -11,7 +11,7 @@
 
 typedef struct {
   PetscInt          dim, ncomp, cells[3];
-  PetscBool         warp, fixed, choose; /* choose: a smoother by the program */
+  PetscBool         warp, fixed, choose, update; /* choose: a smoother by the program; update: lambda, after the solve */
   MatBakeoffProblem problem;
   PetscReal         lambda;
 } Case;
@@ -138,6 +138,31 @@ static PetscErrorCode TestInterpolation(const Case *problem, PetscInt low, Petsc
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* another lambda reaches the matrices of all levels, which remain, and so do their interpolations */
+static PetscErrorCode TestUpdate(KSP ksp, Mat A, Vec b, Vec x)
+{
+  PetscInt     its[2], n;
+  KSP          smoother;
+  PC           pc;
+  Mat          level[2][2];
+  Mat_Bakeoff *m;
+
+  PetscFunctionBeginUser;
+  PetscCall(KSPGetPC(ksp, &pc));
+  PetscCall(PCMGGetLevels(pc, &n));
+  for (int i = 0; i < 2; i++) {
+    if (i) PetscCall(MatBakeoffSetLambda(A, 50));
+    PetscCall(KSPSolve(ksp, b, x));
+    PetscCall(KSPGetIterationNumber(ksp, &its[i]));
+    PetscCall(PCMGGetSmoother(pc, n - 2, &smoother));
+    PetscCall(KSPGetOperators(smoother, NULL, &level[i][0]));
+    PetscCall(PCMGGetInterpolation(pc, n - 1, &level[i][1]));
+  }
+  PetscCall(BakeoffGet(level[1][0], &m));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "another lambda: %s\n", level[0][0] == level[1][0] && level[0][1] == level[1][1] && m->lambda == 50 && its[1] <= its[0] + 1 ? "on the levels that there are" : "NOT as expected"));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode TestSolve(const Case *c, PetscInt degree)
 {
   PetscErrorCode (*functions[])(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar *, void *) = {Load};
@@ -179,6 +204,7 @@ static PetscErrorCode TestSolve(const Case *c, PetscInt degree)
   PetscCall(VecNorm(r, NORM_2, &residual));
   PetscCall(VecNorm(b, NORM_2, &norm));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "degree %" PetscInt_FMT ": %" PetscInt_FMT " iterations, %s\n", degree, its, reason > 0 && residual < 2e-8 * norm ? "solved" : "NOT SOLVED"));
+  if (c->update) PetscCall(TestUpdate(ksp, A, b, x));
   PetscCall(KSPDestroy(&ksp));
   PetscCall(VecDestroy(&x));
   PetscCall(VecDestroy(&b));
@@ -204,6 +230,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsBool("-warp", "Move the vertices", NULL, c.warp, &c.warp, NULL));
   PetscCall(PetscOptionsBool("-fixed", "Dirichlet conditions", NULL, c.fixed, &c.fixed, NULL));
   PetscCall(PetscOptionsBool("-choose", "Choose a smoother", NULL, c.choose, &c.choose, NULL));
+  PetscCall(PetscOptionsBool("-update", "Change lambda", NULL, c.update, &c.update, NULL));
   PetscCall(PetscOptionsEnum("-problem", "Bake-off problem", NULL, MatBakeoffProblems, (PetscEnum)c.problem, (PetscEnum *)&c.problem, NULL));
   PetscCall(PetscOptionsReal("-lambda", "Coefficient of the mass term", NULL, c.lambda, &c.lambda, NULL));
   PetscOptionsEnd();
@@ -253,6 +280,10 @@ int main(int argc, char **argv)
   test:
     suffix: choose
     args: -pc_type patchmg -dim 2 -cells 8,6 -degrees 2,4 -choose
+  test:
+    suffix: update
+    nsize: {{1 2}}
+    args: -pc_type patchmg -degrees 4 -update
   test:
     suffix: natural
     args: -pc_type patchmg -fixed 0 -degrees 2,4

@@ -36,6 +36,8 @@ static PetscErrorCode DMBoxCopy(DM from, DM to)
   b->galerkin   = a->galerkin;
   b->restricted = a->restricted;
   b->coupled     = a->coupled;
+  b->coupledversion = a->coupledversion;
+  PetscCall(PetscArraycpy(b->coupledfor, a->coupledfor, DMBOX_MAX_COEFFICIENTS));
   b->coarsenings = a->coarsenings;
   b->lowering    = a->lowering;
   b->higher      = a->higher;
@@ -167,7 +169,7 @@ static PetscBool DMBoxIsUneven(DM dm)
   return PETSC_FALSE;
 }
 
-/* It is decided when somebody asks for the first time, and remains: solvers count levels before they make them */
+/* It is decided when somebody asks for the first time, and remains until DMBoxUpdateCoarsening(): solvers count levels before they make them */
 static PetscErrorCode CoarseningBegin(DM dm, Coarsening *c)
 {
   DM_Box *box = (DM_Box *)dm->data;
@@ -179,7 +181,9 @@ static PetscErrorCode CoarseningBegin(DM dm, Coarsening *c)
     if (!box->coupled) {
       PetscCall(PetscArraycpy(box->coupling, c->coupling, 3));
       if (c->threshold > 0 && dm->dim > 1) PetscCall((*box->op->ops.coupling)(dm, box->op, box->coupling));
-      box->coupled = PETSC_TRUE;
+      box->coupled        = PETSC_TRUE;
+      box->coupledversion = box->op->version;
+      PetscCall(PetscArraycpy(box->coupledfor, box->op->coefficient, DMBOX_MAX_COEFFICIENTS));
     }
     PetscCall(PetscArraycpy(c->coupling, box->coupling, 3));
   }
@@ -222,6 +226,18 @@ static PetscBool CoarseningNext(Coarsening *c, PetscBool halve[3], PetscInt *end
     c->coupling[d] /= halve[d] ? 4 : 1;
   }
   return (PetscBool)(halve[0] || halve[1] || halve[2]);
+}
+
+PetscErrorCode DMBoxUpdateCoarsening(DM dm)
+{
+  DM_Box             *box = (DM_Box *)dm->data;
+  const DMBoxOperator op  = box->op;
+
+  PetscFunctionBegin;
+  if (box->coupledversion != op->version) box->coupled = PETSC_FALSE;
+  for (PetscInt i = 0; i < DMBOX_MAX_COEFFICIENTS; i++)
+    if (i != op->mass && box->coupledfor[i] != op->coefficient[i]) box->coupled = PETSC_FALSE;
+  PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 PetscErrorCode DMBoxGetHalvings(DM dm, PetscInt n, PetscInt halvings[][3])
@@ -492,8 +508,8 @@ PetscErrorCode DMBoxGetNumCoarsenings(DM dm, PetscInt *n)
 
   Where some directions are left out, or were, those of at most two cells are within the patches, and do not keep others from being halved.
 
-  It is decided when it is needed for the first time, by `DMCoarsen()`, `DMBoxGetNumCoarsenings()` or `PCPATCHMG`; what is set later than that, as coefficients in a time step, does not change it. Call this
-  routine again to have it decided again, for hierarchies that are made from then on.
+  It is decided when it is needed for the first time, by `DMCoarsen()`, `DMBoxGetNumCoarsenings()` or `PCPATCHMG`, and again by `PCPATCHMG` when it is set up with other coefficients: where other directions are
+  to be halved then it makes new levels. Call this routine again to have it decided again for hierarchies that are made by others.
 
   `DMRefine()` of a mesh that was made by `DMCoarsen()` doubles the directions that were halved, of any other mesh all directions.
 

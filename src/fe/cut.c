@@ -117,11 +117,15 @@ PetscErrorCode PatchFDCutSetPiece(PatchFDCut *cut, const PatchFDLine *line, cons
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* A + mu M is, if what it has in all pieces is and pivots have the signs that follow from that; and if it is for the smallest mu, it is for all */
+/*
+  A + mu M is, if what it has in all pieces is and pivots have the signs that follow from that; and if it is for the smallest mu, it is for all.  Pivots that are nearly zero, beside those of a
+  large mu, say that it is singular but for rounding: it is not definite then
+*/
 PetscErrorCode PatchFDCutIsDefinite(const PatchFDCut *cut, PetscReal lo, PetscReal hi, PetscBool *definite)
 {
-  const PetscInt n = cut->first[cut->npiece];
-  PetscReal      least = PETSC_MAX_REAL, most = PETSC_MIN_REAL, sign = cut->A[0], *R;
+  const PetscInt  n    = cut->first[cut->npiece];
+  const PetscReal tiny = 1e-11;
+  PetscReal       least = PETSC_MAX_REAL, most = PETSC_MIN_REAL, sign = cut->A[0], *R, *large;
 
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) {
@@ -129,15 +133,16 @@ PetscErrorCode PatchFDCutIsDefinite(const PatchFDCut *cut, PetscReal lo, PetscRe
     most  = PetscMax(most, cut->lambda[i]);
   }
   if (n) sign = least + lo > 0 ? 1 : (most + hi < 0 ? -1 : 0);
-  PetscCall(PetscMalloc1(cut->nunknown * cut->width, &R));
+  PetscCall(PetscMalloc2(cut->nunknown * cut->width, &R, cut->nunknown * cut->width, &large));
   PatchFDCutFactor(cut, sign > 0 ? lo : hi, 1, R);
+  PatchFDCutFactor(cut, sign > 0 ? hi + PetscAbsReal(most) : lo - PetscAbsReal(least), 1, large);
   *definite = (PetscBool)(sign != 0);
   for (PetscInt i = 0; i < cut->nunknown; i++) {
     const PetscReal expected = cut->nend == 1 || i % 4 >= 2 ? sign : -sign;
 
-    *definite = (PetscBool)(*definite && R[i * cut->width] * expected >= 0);
+    *definite = (PetscBool)(*definite && R[i * cut->width] * expected >= 0 && tiny * PetscAbsReal(R[i * cut->width]) <= PetscAbsReal(large[i * cut->width]));
   }
-  PetscCall(PetscFree(R));
+  PetscCall(PetscFree2(R, large));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -243,6 +243,51 @@ PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *line, const PatchFDBand
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* the first of the sorted numbers x[n] that is not less than y, or n */
+static PetscInt FindNext(PetscInt n, const PetscReal x[], PetscReal y)
+{
+  PetscInt lo = 0, hi = n; /* x[i] < y below lo, and not from hi on */
+
+  while (lo < hi) {
+    const PetscInt mid = (lo + hi) / 2;
+
+    if (x[mid] < y) lo = mid + 1;
+    else hi = mid;
+  }
+  return lo;
+}
+
+PetscErrorCode PatchFDEigenSums(const PatchFDEigen *const e[3], PetscBool constants, PetscReal *least, PetscReal *largest)
+{
+  PetscReal *x[3], lo = 0, hi = 0;
+  PetscInt   next;
+
+  PetscFunctionBegin;
+  for (int d = 0; d < 3; d++) {
+    PetscCall(PetscMalloc1(e[d]->n, &x[d]));
+    PetscCall(PetscArraycpy(x[d], e[d]->lambda, e[d]->n));
+    PetscCall(PetscSortReal(e[d]->n, x[d]));
+    lo += e[d]->n ? x[d][0] : 0;
+    hi += e[d]->n ? x[d][e[d]->n - 1] : 0;
+  }
+  *largest = PetscMax(PetscAbsReal(lo), PetscAbsReal(hi));
+  *least   = *largest;
+  for (PetscInt i = 0; i < e[0]->n; i++) {
+    if (!constants && (lo > 0 || hi < 0)) break; /* at an end */
+    for (PetscInt j = 0; j < e[1]->n; j++) {
+      const PetscReal sum   = x[0][i] + x[1][j];
+      const PetscBool zeros = (PetscBool)(constants && x[0][i] == 0 && x[1][j] == 0);
+
+      next = FindNext(e[2]->n, x[2], -sum);
+      for (PetscInt k = PetscMax(0, next - 1); k <= PetscMin(e[2]->n - 1, next + 1); k++)
+        if (!zeros || x[2][k] != 0) *least = PetscMin(*least, PetscAbsReal(sum + x[2][k]));
+    }
+  }
+  if (!constants && (lo > 0 || hi < 0)) *least = PetscMin(PetscAbsReal(lo), PetscAbsReal(hi));
+  for (int d = 0; d < 3; d++) PetscCall(PetscFree(x[d]));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   What the nodes below and above do to the modes: mu = S' M_{I,e} and alpha' = S' A_{I,e} - lambda mu.  alpha' is the coupling of
   a boundary value in the formula of the patch solve without a residual (in 1D: x_I = S ((S' b - sum_e alpha'_e x_e) / lambda -

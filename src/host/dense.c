@@ -65,14 +65,20 @@ static void AddTerms(const PatchFDDense *dense, int b, PetscInt nterm, const Pat
   }
 }
 
-/* the inverse of a symmetric matrix, in place; false if there is none, or if it was to be positive definite and is not */
+/*
+  The inverse of a symmetric matrix, in place; false if there is none but for rounding, or if it was to be positive definite and is not.  A diagonal entry times that of the inverse is at least 1 for a
+  definite matrix, at most its condition number, and does not depend on the scales of rows
+*/
 static PetscErrorCode Invert(PetscInt n, PetscBool spd, PetscReal K[], PetscBool *regular)
 {
-  const lapack_int m = (lapack_int)n;
+  const PetscReal  most = 1e14;
+  const lapack_int m    = (lapack_int)n;
   lapack_int      *pivot, info;
+  PetscReal       *diagonal;
 
   PetscFunctionBegin;
-  PetscCall(PetscMalloc1(n, &pivot));
+  PetscCall(PetscMalloc2(n, &pivot, n, &diagonal));
+  for (PetscInt i = 0; i < n; i++) diagonal[i] = K[(PetscCount)i * (n + 1)];
   PetscCall(PetscFPTrapPush(PETSC_FP_TRAP_OFF));
   if (spd) {
     info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', m, K, m);
@@ -82,9 +88,10 @@ static PetscErrorCode Invert(PetscInt n, PetscBool spd, PetscReal K[], PetscBool
     if (info == 0) info = LAPACKE_dgetri(LAPACK_COL_MAJOR, m, K, m, pivot);
   }
   PetscCall(PetscFPTrapPop());
-  PetscCall(PetscFree(pivot));
   PetscCheck(info >= 0, PETSC_COMM_SELF, PETSC_ERR_LIB, "Inverse of a patch matrix of size %" PetscInt_FMT ": LAPACK failed with info = %d", n, (int)info);
   *regular = (PetscBool)(info == 0);
+  for (PetscInt i = 0; i < n; i++) *regular = (PetscBool)(*regular && PetscAbsReal(diagonal[i] * K[(PetscCount)i * (n + 1)]) <= most);
+  PetscCall(PetscFree2(pivot, diagonal));
   for (PetscInt i = 0; i < n; i++) { /* dpotri gives one half, and rounding may not break the symmetry */
     for (PetscInt j = 0; j < i; j++) {
       PetscReal *lower = &K[(PetscCount)j * n + i], *upper = &K[(PetscCount)i * n + j];

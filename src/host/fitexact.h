@@ -231,11 +231,10 @@ static PetscErrorCode FitExactCells(FitExactMaker *m, PetscCount end)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode FitExact(void *plan, const PatchFDPoints *points, PetscBool rows)
+static PetscErrorCode FitExact(void *plan, const PatchFDPoints *points, PetscBool rows, PetscBool *regular)
 {
-  FitPlan          *p       = (FitPlan *)plan;
-  const PatchFDFit *fit     = p->desc;
-  PetscBool         regular = PETSC_TRUE;
+  FitPlan          *p   = (FitPlan *)plan;
+  const PatchFDFit *fit = p->desc;
   FitExactMaker     m;
 
   PetscFunctionBegin;
@@ -247,11 +246,10 @@ static PetscErrorCode FitExact(void *plan, const PatchFDPoints *points, PetscBoo
       const PatchFDFitRun *run  = c->run;
       const PetscInt       last = fit->kind[2][run->kind[2]].ncells - 1;
 
-      while (c->next < run->first + run->count && PatchFDFitLineOf(fit, fit->number[c->next], 2)->cell + last <= layer) PetscCall(FitExactPatch(p, &m, c, &regular));
+      while (c->next < run->first + run->count && PatchFDFitLineOf(fit, fit->number[c->next], 2)->cell + last <= layer) PetscCall(FitExactPatch(p, &m, c, regular));
     }
   }
   PetscCall(FitExactMakerDestroy(&m));
-  PetscCheck(regular, PETSC_COMM_SELF, PETSC_ERR_MAT_CH_ZRPVT, "The matrix of a patch is not positive definite");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -699,7 +699,7 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
 
 PetscErrorCode MatBakeoffCreateDegree(Mat A, PetscInt degree, Mat *B)
 {
-  Mat_Bakeoff *m, *n;
+  Mat_Bakeoff *m;
   DM           dm;
 
   PetscFunctionBegin;
@@ -708,9 +708,19 @@ PetscErrorCode MatBakeoffCreateDegree(Mat A, PetscInt degree, Mat *B)
   PetscCall(DMSetVecType(dm, A->defaultvectype));
   PetscCall(MatCreateBakeoff(dm, m->problem, m->layout, B));
   PetscCall(DMDestroy(&dm));
-  PetscCall(MatShellGetContext(*B, &n));
-  PetscCall(MatBakeoffSetHaloType(*B, m->halotype));
-  if (n->lambda != m->lambda) PetscCall(MatBakeoffSetLambda(*B, m->lambda));
-  PetscCall(MatBakeoffSetFactors(*B, m->factors));
+  PetscCall(MatBakeoffFollow(*B, A));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatBakeoffFollow(Mat B, Mat A)
+{
+  Mat_Bakeoff *m, *n;
+
+  PetscFunctionBegin;
+  PetscCall(MatShellGetContext(A, &m));
+  PetscCall(MatShellGetContext(B, &n));
+  PetscCall(MatBakeoffSetHaloType(B, m->halotype));
+  if (n->lambda != m->lambda) PetscCall(MatBakeoffSetLambda(B, m->lambda));
+  PetscCall(MatBakeoffSetFactors(B, m->factors));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

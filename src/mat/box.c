@@ -81,6 +81,7 @@ PetscErrorCode MatBoxReset(Mat_Box *m)
   PetscCall(PatchFDEigenDestroy(&m->piece));
   PetscCall(PatchFDCutDestroy(&m->cut));
   PetscCall(MatBoxFactorReset(m));
+  m->wholesingular = PETSC_FALSE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -207,7 +207,7 @@ static PetscErrorCode FitSteps(MatBoxFit fit, PatchFDKernels kern, const PatchFD
 }
 
 /* the matrices of patches that are solved exactly */
-static PetscErrorCode FitExact(const Mat_Box *m, MatBoxFit fit, PatchFDKernels kern, PetscBool rows)
+static PetscErrorCode FitExact(const Mat_Box *m, MatBoxFit fit, PatchFDKernels kern, PetscBool rows, PetscBool *regular)
 {
   const DM_Box *box   = (const DM_Box *)m->dm->data;
   PetscBool     exact = PETSC_FALSE;
@@ -218,18 +218,19 @@ static PetscErrorCode FitExact(const Mat_Box *m, MatBoxFit fit, PatchFDKernels k
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &exact, 1, MPI_C_BOOL, MPI_LOR, PetscObjectComm((PetscObject)m->dm))); /* points are asked for together */
   if (!exact) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxGetPoints(m, (const PetscInt(*)[2])fit->desc.cells, PETSC_FALSE, &points));
-  PetscCall(kern->fitexact(fit->plan, &points, rows));
+  PetscCall(kern->fitexact(fit->plan, &points, rows, regular));
   PetscCall((*box->op->ops.pointsdestroy)(&points));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared, PatchFDKernels kern, MatBoxFit *fit)
+PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared, PatchFDKernels kern, MatBoxFit *fit, PetscBool *regular)
 {
   const DM_Box   *box   = (const DM_Box *)m->dm->data;
   const PetscBool exact = PatchFDFitIsExact(&l->rule.fit);
   PatchFDFitMesh mesh;
 
   PetscFunctionBegin;
+  *regular = PETSC_TRUE;
   PetscCall(PetscNew(fit));
   FitMesh(m, l, &mesh);
   if (!exact) PetscCall(FitOperator(m, kern, &mesh, *fit));
@@ -240,7 +241,7 @@ PetscErrorCode MatBoxFitSetUp(Mat_Box *m, const MatBoxLocal *l, PetscBool shared
   PetscCall(FitCreate(m, kern, &mesh, &l->rule.fit, *fit));
   if (!exact) PetscCall(FitDiagonal(m, kern, &(*fit)->diagonal));
   if (!exact && l->rule.fit.lanczos) PetscCall(FitSteps(*fit, kern, &l->rule.fit));
-  PetscCall(FitExact(m, *fit, kern, l->rule.fit.rows));
+  PetscCall(FitExact(m, *fit, kern, l->rule.fit.rows, regular));
   if ((*fit)->own && !(*fit)->desc.residuals) PetscCall(kern->operatordestroy(&(*fit)->whole));
   (*fit)->own = (PetscBool)((*fit)->own && (*fit)->desc.residuals);
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -453,7 +454,7 @@ static PetscErrorCode PointsInvert(const Mat_Box *m, MatBoxLocal *l)
     else PetscCall(PatchFDHostDenseInvert(m->form.spd, m->form.constants, &l->dense[i], &regular));
   }
   PetscCall(PetscFree(K));
-  PetscCheck(regular, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "The matrix of a patch is %s", m->form.spd ? "not positive definite" : "singular");
+  l->singular = (PetscBool)!regular;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

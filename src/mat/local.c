@@ -253,8 +253,9 @@ static PetscErrorCode LocalDenseCreate(const Mat_Box *m, MatBoxLocal *l, const D
         PetscCall(PatchFDHostDenseParity(m->form.nterm, term, &l->dense[i]));
         bytes += 8.0 * (PetscLogDouble)PatchFDHostDenseSizes(&l->dense[i]);
       }
-      PetscCheck(regular, PETSC_COMM_SELF, PETSC_ERR_MAT_LU_ZRPVT, "The matrix of a patch is %s: too small a penalty (-dm_box_penalty), or a negative shift (-dm_box_shift)",
-                 m->form.spd ? "not positive definite" : "singular");
+      if (!regular && !l->singular)
+        PetscCall(PetscInfo(m->dm, "The matrix of a patch is %s: too small a penalty (-dm_box_penalty), or a negative shift (-dm_box_shift)\n", m->form.spd ? "not positive definite" : "singular"));
+      l->singular = (PetscBool)(l->singular || !regular);
     }
     PetscCheck(bytes <= limit, PetscObjectComm((PetscObject)m->dm), PETSC_ERR_MEM,
                "-pc_patchfd_local dense: the inverses of %" PetscInt_FMT " classes of patches take %.3g GiB; allowed are %g. A uniform mesh has one class, %s needs little",
@@ -378,7 +379,10 @@ PetscErrorCode MatBoxLocalSetUp(MatBoxLocal *l, PatchFDKernels kern, PatchFDPrec
   PetscCall(PetscLogEventBegin(PATCHFD_SetUp, m->dm, 0, 0, 0));
   if (!l->havepatches) PetscCall(LocalCreate(m, type, l));
   if (type == MATBOX_LOCAL_OWN || type == MATBOX_LOCAL_SHARED) {
-    PetscCall(MatBoxFitSetUp(m, l, (PetscBool)(type == MATBOX_LOCAL_SHARED), kern, &l->fit[kern->id]));
+    PetscBool regular;
+
+    PetscCall(MatBoxFitSetUp(m, l, (PetscBool)(type == MATBOX_LOCAL_SHARED), kern, &l->fit[kern->id], &regular));
+    l->singular = (PetscBool)(l->singular || !regular);
     PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
     PetscFunctionReturn(PETSC_SUCCESS);
   }

@@ -174,6 +174,10 @@ PetscErrorCode MatPatchesSmooth(MatPatches p, PetscInt its, PetscBool transpose,
   PetscInt         colors[2 * PATCHES_MAX_COLORS], n = Colors(p, transpose, colors);
 
   PetscFunctionBegin;
+  if (p->singular) { /* solvers find that something is not finite, and look for the reason */
+    PetscCall(VecFlag(x, PETSC_TRUE));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PatchFDVecGetKernels(b, &kern));
   PetscCall((*p->ops->prepare)(p, kern, transpose));
   PetscCall(PetscLogEventBegin(PATCHFD_Smooth, p->A, b, x, 0));

@@ -213,6 +213,19 @@ static PetscErrorCode DirectDescribe(Mat_Box *m, PetscBool shared, PatchFDBoxSol
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* but for the constants that the operator says are its null space; where ranks share the solve it is definite (DirectIsDefinite()) */
+static PetscErrorCode DirectIsSingular(const Mat_Box *m, const PatchFDBoxSolveDesc *desc, PetscBool *singular)
+{
+  const PetscReal rounding = 1e-15; /* of eigenvalues, beside the largest one: up to 4e-17 was seen */
+  PetscReal       least, largest;
+
+  PetscFunctionBegin;
+  PetscCall(PatchFDEigenSums(desc->dir, m->form.singular, &least, &largest));
+  *singular = (PetscBool)(least <= rounding * largest);
+  if (*singular) PetscCall(PetscInfo(m->dm, "The operator is singular: of the sums of eigenvalues one is %g, and the largest %g\n", (double)least, (double)largest));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels kern)
 {
   const DM_Box        *box   = (const DM_Box *)m->dm->data;
@@ -231,6 +244,7 @@ PetscErrorCode MatBoxDirectSetUp(Mat_Box *m, PatchFDKernels kern)
   }
   PetscCall(DirectHalosCreate(m, *shared));
   PetscCall(DirectDescribe(m, *shared, &desc));
+  if (!*shared) PetscCall(DirectIsSingular(m, &desc, &m->wholesingular));
   if (m->direct[*shared].in) {
     PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_b[kern->id]));
     PetscCall(kern->malloc(PatchFDBoxSize(&desc.box), &m->whole_x[kern->id]));
@@ -298,6 +312,18 @@ static PetscLogDouble WholeUnknowns(DM dm, const PetscInt halvings[3])
   return (PetscLogDouble)nblock * size;
 }
 
+PetscErrorCode MatBoxCoarseUnknowns(DM dm, PetscInt n, PetscReal *unknowns)
+{
+  PetscInt (*halvings)[3];
+
+  PetscFunctionBegin;
+  PetscCall(PetscMalloc1(n + 1, &halvings));
+  PetscCall(DMBoxGetHalvings(dm, n, halvings));
+  *unknowns = (PetscReal)WholeUnknowns(dm, halvings[n]);
+  PetscCall(PetscFree(halvings));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /*
   Unless the user says it: on a GPU, for large problems of operators that fast diagonalization solves.  1e5 unknowns take less time so than the kernels and exchanges of
   the levels below, in three dimensions 1.5e6 (in two their eigenproblems would be too long); small problems coarsen as on the host, and none depends on the number of ranks
@@ -349,6 +375,7 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
   PetscLogDouble       N;
   PetscInt             more  = *n + 1, (*halvings)[3];
   PatchFDKernels       kern;
+  PetscErrorCode       ierr;
 
   PetscFunctionBegin;
   *unknowns = 0;
@@ -361,8 +388,9 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
   if (N <= limit) PetscFunctionReturn(PETSC_SUCCESS);
   if (box->degree > 1) {
     PetscCall(DMBoxSetLowering(dm, *n));
-    PetscCall(DMBoxLimitFolded(dm, &more));
-    PetscCall(DMBoxSetLowering(dm, -1));
+    ierr = DMBoxLimitFolded(dm, &more);
+    PetscCall(DMBoxSetLowering(dm, -1)); /* also after an error */
+    PetscCall(ierr);
     N  = more == *n ? 0 : N / PetscPowInt(box->degree, dm->dim);
     *n = more;
   }
@@ -452,12 +480,63 @@ static PetscErrorCode FactorFix(Mat_Box *m, Mat all)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/*
+  PETSc sees pivots that are nearly zero in their rows, but not all matrices that are singular but for rounding have one: two steps of inverse iteration, scaled by the diagonal, as in
+  src/host/dense.c
+*/
+static PetscErrorCode FactorIsSingular(PC factors, Mat A, PetscBool *singular)
+{
+  const PetscReal most   = 1e14;
+  PetscReal       growth = 0;
+  Vec             d, r, x;
+
+  PetscFunctionBegin;
+  PetscCall(MatCreateVecs(A, &d, &r));
+  PetscCall(VecDuplicate(r, &x));
+  PetscCall(MatGetDiagonal(A, d));
+  PetscCall(VecSqrtAbs(d));
+  PetscCall(VecSetRandom(r, NULL));
+  for (int i = 0; i < 2; i++) {
+    PetscCall(VecNormalize(r, NULL));
+    PetscCall(VecPointwiseMult(r, d, r));
+    PetscCall(PCApply(factors, r, x));
+    PetscCall(VecPointwiseMult(r, d, x));
+    PetscCall(VecNorm(r, NORM_2, &growth));
+  }
+  *singular = (PetscBool)!(growth <= most);
+  PetscCall(VecDestroy(&d));
+  PetscCall(VecDestroy(&r));
+  PetscCall(VecDestroy(&x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the same for a saddle point, whose diagonal is no scale: LAPACK's pivots, of which it sees those that are zero */
+static PetscErrorCode FactorDenseIsSingular(PC factors, PetscBool *singular)
+{
+  const PetscReal rounding = 1e-14;
+  PetscReal       least, largest;
+  Mat             F;
+  Vec             pivots;
+
+  PetscFunctionBegin;
+  PetscCall(PCFactorGetMatrix(factors, &F));
+  PetscCall(MatCreateVecs(F, &pivots, NULL));
+  PetscCall(MatGetDiagonal(F, pivots));
+  PetscCall(VecAbs(pivots));
+  PetscCall(VecMin(pivots, NULL, &least));
+  PetscCall(VecMax(pivots, NULL, &largest));
+  PetscCall(VecDestroy(&pivots));
+  *singular = (PetscBool)(least <= rounding * largest);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* every rank has the whole matrix and its factors, on the host */
 PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
 {
-  MatNullSpace nullspace;
-  PetscMPIInt  size;
-  Mat          assembled, all;
+  MatNullSpace   nullspace;
+  PCFailedReason reason;
+  PetscMPIInt    size;
+  Mat            assembled, all;
 
   PetscFunctionBegin;
   if (m->factors) PetscFunctionReturn(PETSC_SUCCESS);
@@ -479,6 +558,10 @@ PetscErrorCode MatBoxFactorSetUp(Mat A, Mat_Box *m)
   PetscCall(PCSetOperators(m->factors, all, all));
   PetscCall(PCSetType(m->factors, PCLU));
   PetscCall(PCSetUp(m->factors));
+  PetscCall(PCGetFailedReason(m->factors, &reason));
+  m->wholesingular = (PetscBool)(reason != PC_NOERROR);
+  if (!m->wholesingular && MatBoxIsSaddlePoint(m)) PetscCall(FactorDenseIsSingular(m->factors, &m->wholesingular));
+  else if (!m->wholesingular) PetscCall(FactorIsSingular(m->factors, all, &m->wholesingular));
   PetscCall(MatDestroy(&all));
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -8,6 +8,7 @@
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 #include <patchfd/private/degrees.h>
 #include <patchfd/private/vecimpl.h>
+#include "patchmg.h"
 
 /* the degree of a level, counted from the finest one, or 0 where there is none */
 static PetscInt DegreeOfLevel(PetscInt degree, PetscInt below)
@@ -131,6 +132,21 @@ PetscErrorCode PCPatchMGSetAssembled(PC pc)
 
 /* ---- levels ---- */
 
+/* meshes, matrices and interpolations remain as long as the matrix does: what has been set for it reaches those of the levels */
+static PetscErrorCode PCPatchMGUpdateDegrees(PC pc)
+{
+  const PC_MG *mg = (const PC_MG *)pc->data;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 0; l < mg->nlevels - 1; l++) {
+    Mat A;
+
+    PetscCall(KSPGetOperators(mg->levels[l]->smoothd, NULL, &A));
+    PetscCall(MatBakeoffFollow(A, pc->pmat));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 PetscErrorCode PCPatchMGSetUpDegrees(PC pc)
 {
   PC_MG_Levels **level = ((PC_MG *)pc->data)->levels;
@@ -140,6 +156,10 @@ PetscErrorCode PCPatchMGSetUpDegrees(PC pc)
   Mat            fine = pc->pmat, coarse, P;
 
   PetscFunctionBegin;
+  if (PATCHMG(pc)->degrees == ((PetscObject)pc->pmat)->id) {
+    PetscCall(PCPatchMGUpdateDegrees(pc));
+    PetscFunctionReturn(PETSC_SUCCESS);
+  }
   PetscCall(PCPatchMGGetNumDegrees(pc, &most));
   PetscCall(MatBakeoffFind(pc->pmat, &m));
   PetscCheck(n <= most, PetscObjectComm((PetscObject)pc), PETSC_ERR_ARG_OUTOFRANGE, "PCPATCHMG: -pc_mg_levels is %" PetscInt_FMT "; degrees are halved, and for degree %" PetscInt_FMT " at most %" PetscInt_FMT " levels are possible", n,
@@ -158,6 +178,7 @@ PetscErrorCode PCPatchMGSetUpDegrees(PC pc)
     PetscCall(MatDestroy(&fine));
     fine = coarse;
   }
+  PATCHMG(pc)->degrees = ((PetscObject)pc->pmat)->id;
   PetscCall(MatDestroy(&fine));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -25,6 +25,7 @@ const char *const PCPatchFDPrecisions[] = {"auto", "same", "single", "tf32", "bf
 const char *const PCPatchFDUpdates[]  = {"colored", "atomic", "PCPatchFDUpdate", "PC_PATCHFD_UPDATE_", NULL};
 const char *const PCPatchFDOrders[]   = {"forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_", NULL};
 
+/* A patch that is singular is no error: SNES, TS and others that learn of it (KSP_DIVERGED_PC_FAILED) take another step */
 static PetscErrorCode PCSetUp_PatchFD(PC pc)
 {
   PC_PatchFD *p = (PC_PatchFD *)pc->data;
@@ -32,6 +33,11 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   PetscFunctionBegin;
   pc->setupcalled = PETSC_FALSE; /* after an error */
   PetscCall(MatCreatePatches(pc->pmat, pc->dm, &p->spec, &p->patches));
+  pc->failedreason = p->patches->singular ? PC_FACTOR_NUMERIC_ZEROPIVOT : PC_NOERROR;
+  PetscCheck(!pc->failedreason || !pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_MAT_LU_ZRPVT,
+             "PCPATCHFD: the matrix of %s is singular, or not positive definite where it has to be: too small a penalty (-dm_box_penalty), "
+             "or a negative shift (-dm_box_shift)",
+             p->spec.patch == PC_PATCHFD_VERTEX ? "a patch" : "the whole box");
   PetscCall(PetscObjectStateIncrease((PetscObject)pc)); /* recordings hold what was before */
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -42,14 +42,16 @@ static PetscErrorCode PCPatchMGSetCycle(PC pc)
 
   PetscFunctionBegin;
   PetscCall(MatBoxFind(pc->pmat, &m));
-  if (m && MatBoxIsSaddlePoint(m) && !PATCHMG(pc)->symmetric && PCPatchMGCycleIsFree_Private(pc)) PetscCall(PCMGSetType(pc, PC_MG_FULL));
+  if (!m || !MatBoxIsSaddlePoint(m) || PATCHMG(pc)->symmetric || !PCPatchMGCycleIsFree_Private(pc)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PCMGSetType(pc, PC_MG_FULL));
+  PATCHMG(pc)->changed = PETSC_TRUE;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOptionsObject)
 {
   PC_PatchMG *p         = PATCHMG(pc);
-  PetscBool   symmetric = p->symmetric, graph = p->graph, flg, isfree;
+  PetscBool   symmetric = p->symmetric, graph = p->graph, flg;
   PetscInt    limit     = p->eqlimit;
 
   PetscFunctionBegin;
@@ -61,11 +63,37 @@ static PetscErrorCode PCSetFromOptions_PatchMG(PC pc, PetscOptionItems PetscOpti
   PetscCall(PetscOptionsInt("-pc_patchmg_coarse_eq_limit", "Coarsen no further than to so many unknowns", "PCPatchMGSetCoarseEqLim", limit, &limit, &flg));
   if (flg) PetscCall(PCPatchMGSetCoarseEqLim(pc, limit));
   PetscOptionsHeadEnd();
-  PetscCall(PCPatchMGSetLevels_Private(pc));
-  isfree = PCPatchMGCycleIsFree_Private(pc);
-  PetscCall(p->setfromoptions(pc, PetscOptionsObject)); /* -pc_mg_levels calls PCMGSetType(), too */
-  PetscCall(PetscOptionsHasName(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_mg_type", &flg));
-  if (isfree && !flg) PCPatchMGFreeCycle_Private(pc);
+  if (!((PC_MG *)pc->data)->levels) {
+    PetscCall(PCPatchMGFindDM_Private(pc));
+    PetscCall(PCPatchMGSetLevels_Private(pc));
+  }
+  PetscCall(PetscOptionsHasName(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_mg_levels", &flg));
+  /* PCMG would make a level where there is none yet: in PCSetUp() the matrix tells how many there are */
+  if (((PC_MG *)pc->data)->levels || PCPatchMGHasDM_Private(pc) || flg) PetscCall(PCPatchMGReadOptions_Private(pc, PetscOptionsObject));
+  p->options = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/*
+  When the coarsest solver has read its options: nobody has asked for a factorization that takes minutes and gigabytes.  Of several fields, it has a limit of its own; diffusion gets another level
+*/
+static PetscErrorCode PCPatchMGCheckFactors(PetscObject coarse, PETSC_UNUSED PetscOptionItems PetscOptionsObject, void *ctx)
+{
+  PC              pc    = (PC)ctx;
+  const PetscReal limit = pc->dm->dim == 3 ? 20000 : 300000;
+  PCPatchFDPatch  patch = PC_PATCHFD_VERTEX;
+  PetscReal       unknowns;
+  Mat_Box        *m;
+
+  PetscFunctionBegin;
+  PetscTryMethod(coarse, "PCPatchFDGetPatch_C", (PC, PCPatchFDPatch *), ((PC)coarse, &patch));
+  PetscCall(MatBoxFind(pc->pmat, &m));
+  if (patch != PC_PATCHFD_BOX || !m || m->form.separable || m->form.points || MatBoxIsSaddlePoint(m)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(MatBoxCoarseUnknowns(pc->dm, ((PC_MG *)pc->data)->nlevels - 1, &unknowns));
+  PetscCheck(unknowns <= limit, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
+             "PCPATCHMG: the coarsest mesh has %.0f unknowns, which every process would factor; without -pc_patchmg_coarse_eq_limit at most %.0f are. Take -dm_box_cells that can be halved more often, "
+             "-pc_patchmg_coarse_eq_limit 0 to have it factored all the same, or another solver by -%spc_type",
+             (double)unknowns, (double)limit, coarse->prefix ? coarse->prefix : "");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -132,51 +160,105 @@ static PetscErrorCode PCPatchMGSetCoefficients(PC pc)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSetUp_PatchMG(PC pc)
+/* solvers of the levels in place of PCMG's defaults */
+static PetscErrorCode PCPatchMGSetSmoothers(PC pc, PetscBool degrees, PetscBool assembled)
 {
-  PC_PatchMG *p = PATCHMG(pc);
-  PetscInt    n, degrees;
-  PetscBool   chosen;
+  PC_MG_Levels **levels = ((PC_MG *)pc->data)->levels;
+  const PetscInt n      = ((PC_MG *)pc->data)->nlevels;
 
   PetscFunctionBegin;
+  if (PATCHMG(pc)->symmetric) PetscCall(PCMGSetDistinctSmoothUp(pc));
+  if (n == 1) { /* the only level is the coarsest, although PCMG calls it mg_levels_ */
+    const char *prefix;
+
+    PetscCall(PCGetOptionsPrefix(pc, &prefix));
+    PetscCall(KSPSetOptionsPrefix(levels[0]->smoothd, prefix));
+    PetscCall(KSPAppendOptionsPrefix(levels[0]->smoothd, "mg_coarse_"));
+  }
+  for (PetscInt l = 0; l < n; l++) {
+    PC downpc;
+
+    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), degrees, assembled));
+    PetscCall(KSPGetPC(levels[l]->smoothd, &downpc));
+    if (l == 0 && !degrees && PATCHMG(pc)->eqlimit == PETSC_DECIDE) PetscCall(PCPatchMGAddHandler_Private(downpc, PCPatchMGCheckFactors, pc));
+    if (levels[l]->smoothu == levels[l]->smoothd) continue;
+    PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, degrees, PETSC_FALSE));
+    if (PATCHMG(pc)->symmetric && !degrees) PetscCall(PCPatchMGSetMirror_Private(downpc, levels[l]));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* PCMG takes the matrix of the first set-up for one that the user has set for the finest level, when there is another one */
+static PetscErrorCode PCPatchMGSetFinest(PC pc)
+{
+  PC_PatchMG  *p     = PATCHMG(pc);
+  const PC_MG *mg    = (const PC_MG *)pc->data;
+  const KSP    ksp[2] = {mg->levels[mg->nlevels - 1]->smoothd, mg->levels[mg->nlevels - 1]->smoothu};
+
+  PetscFunctionBegin;
+  for (int i = 0; i < 2; i++) {
+    PetscBool set;
+    Mat       P;
+
+    PetscCall(KSPGetOperatorsSet(ksp[i], NULL, &set));
+    if (set) PetscCall(KSPGetOperators(ksp[i], NULL, &P));
+    if (set && P != pc->pmat && ((PetscObject)P)->id == p->finest) PetscCall(KSPSetOperators(ksp[i], pc->useAmat ? pc->mat : pc->pmat, pc->pmat));
+  }
+  p->finest = ((PetscObject)pc->pmat)->id;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* and keeps it for residuals */
+static PetscErrorCode PCPatchMGSetResiduals(PC pc)
+{
+  const PC_MG *mg = (const PC_MG *)pc->data;
+
+  PetscFunctionBegin;
+  for (PetscInt l = 1; l < mg->nlevels; l++) {
+    Mat A;
+
+    PetscCall(KSPGetOperators(mg->levels[l]->smoothd, &A, NULL));
+    if (mg->levels[l]->residual == PCMGResidualDefault && mg->levels[l]->A != A) PetscCall(PCMGSetResidual(pc, l, PCMGResidualDefault, A));
+  }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSetUp_PatchMG(PC pc)
+{
+  PC_PatchMG    *p = PATCHMG(pc);
+  PetscInt       n, degrees;
+  PetscBool      chosen, lower;
+  PetscErrorCode ierr;
+
+  PetscFunctionBegin;
+  pc->failedreason = PC_NOERROR; /* what PCMG says of it is of smoothers that fail now */
   PetscCall(PCPatchMGForget(pc));
   PetscCall(PCPatchMGGetNumDegrees(pc, &degrees));
-  if (!pc->dm && !degrees) {
+  if (degrees && p->degrees && p->degrees != ((PetscObject)pc->pmat)->id) PetscCall(PCPatchMGSetStale_Private(pc));
+  if (!degrees) {
     Mat_Box *m;
 
-    PetscCall(MatBoxGet(pc->pmat, "PCPATCHMG without a DM", &m));
-    PetscCall(PCSetDM(pc, m->dm));
+    PetscCall(PCPatchMGFindDM_Private(pc));
+    if (!pc->dm) PetscCall(MatBoxGet(pc->pmat, "PCPATCHMG without a DM", &m)); /* fails */
+    PetscCall(PCPatchMGCheckHalvings_Private(pc));
   }
   PetscCall(PCPatchMGSetLevels_Private(pc));
   PetscCall(PCMGGetLevels(pc, &n));
   chosen = (PetscBool)(n == p->levels);
-  if (!pc->setupcalled) {
-    PC_MG_Levels **levels = ((PC_MG *)pc->data)->levels;
-
-    if (p->symmetric) PetscCall(PCMGSetDistinctSmoothUp(pc));
-    if (n == 1) { /* the only level is the coarsest, although PCMG calls it mg_levels_ */
-      const char *prefix;
-
-      PetscCall(PCGetOptionsPrefix(pc, &prefix));
-      PetscCall(KSPSetOptionsPrefix(levels[0]->smoothd, prefix));
-      PetscCall(KSPAppendOptionsPrefix(levels[0]->smoothd, "mg_coarse_"));
-    }
-    for (PetscInt l = 0; l < n; l++) {
-      PC downpc;
-
-      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothd, (PetscBool)(l == 0), (PetscBool)(degrees > 0), (PetscBool)(degrees > 0 || (chosen && p->assembled))));
-      if (levels[l]->smoothu == levels[l]->smoothd) continue;
-      PetscCall(PCPatchMGSetSmoother(levels[l]->smoothu, PETSC_FALSE, (PetscBool)(degrees > 0), PETSC_FALSE));
-      PetscCall(KSPGetPC(levels[l]->smoothd, &downpc));
-      if (p->symmetric && !degrees) PetscCall(PetscObjectAddOptionsHandler((PetscObject)downpc, PCPatchMGMirror_Private, NULL, levels[l]));
-    }
-  }
+  if (!pc->setupcalled) PetscCall(PCPatchMGSetSmoothers(pc, (PetscBool)(degrees > 0), (PetscBool)(degrees > 0 || (chosen && p->assembled))));
+  if (n) PetscCall(PCPatchMGSetFinest(pc));
   if (degrees) PetscCall(PCPatchMGSetUpDegrees(pc));
   PetscCall(PCPatchMGSetCycle(pc));
-  if (chosen && p->lowered) PetscCall(DMBoxSetLowering(pc->dm, n - 2)); /* for the hierarchy that is made here, and no other */
-  PetscCall(p->setup(pc));
-  if (chosen && p->lowered) PetscCall(DMBoxSetLowering(pc->dm, -1));
-  if (n == 1) pc->ops->applyrichardson = NULL; /* PCMG's would solve anew in each step, whatever x is */
+  lower = (PetscBool)(chosen && p->lowered);
+  if (lower) PetscCall(DMBoxSetLowering(pc->dm, n - 2)); /* for the hierarchy that is made here, and no other */
+  ierr = p->setup(pc);
+  if (lower) PetscCall(DMBoxSetLowering(pc->dm, -1));
+  PetscCall(ierr);
+  if (n == 1) { /* PCMG's would solve anew in each step, whatever x is */
+    p->changed               = (PetscBool)(p->changed || PCPatchMGCycleIsFree_Private(pc));
+    pc->ops->applyrichardson = NULL;
+  }
+  PetscCall(PCPatchMGSetResiduals(pc));
   PetscCall(PCPatchMGSetCoefficients(pc));
   if (p->symmetric) PetscCall(PCPatchMGCheckSymmetric_Private(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -354,41 +436,42 @@ static PetscErrorCode PCPatchMGIsSingular(KSP ksp, PetscBool *singular)
   What a cycle does on a singular operator needs no null spaces: residuals are in the range, restriction leaves them in that of the coarser operator, since it
   maps one null space to the other, and patches and the coarsest mesh are solved by pseudo-inverses where they have a null space.  But KSPSolve() would remove
   it from all right-hand sides and corrections, by copies and by inner products that the host waits for, and KSPRICHARDSON would not leave its steps to the PC.
-  So matrices are without it during a cycle: null[] gets those that they have, and gives them back.
+  So matrices are without it during a cycle: null[] gets both that they have, the matrix's and its transpose's, and gives them back.  Pointers are exchanged, without references, so that nobody can
+  tell afterwards
 */
-static PetscErrorCode PCPatchMGExchangeNullSpaces(PC pc, MatNullSpace null[])
+static PetscErrorCode PCPatchMGExchangeNullSpaces(PC pc, MatNullSpace null[][2])
 {
   const PC_MG *mg = (const PC_MG *)pc->data;
 
   PetscFunctionBegin;
   for (PetscInt l = 0; l < mg->nlevels; l++) {
-    PetscBool    singular;
-    MatNullSpace now;
-    Mat          A;
+    PetscBool singular;
+    Mat       A;
 
     PetscCall(PCPatchMGIsSingular(mg->levels[l]->smoothd, &singular));
     if (!singular) continue;
     PetscCall(PCGetOperators(mg->levels[l]->smoothd->pc, &A, NULL));
-    PetscCall(MatGetNullSpace(A, &now));
-    PetscCall(PetscObjectReference((PetscObject)now));
-    PetscCall(MatSetNullSpace(A, null[l]));
-    PetscCall(MatSetTransposeNullSpace(A, null[l]));
-    PetscCall(MatNullSpaceDestroy(&null[l]));
-    null[l] = now;
+    const MatNullSpace now[2] = {A->nullsp, A->transnullsp};
+
+    A->nullsp      = null[l][0];
+    A->transnullsp = null[l][1];
+    null[l][0]     = now[0];
+    null[l][1]     = now[1];
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCPatchMGCycle(PC pc, Vec b, Vec x)
+/* PCMG's cycle or its transpose */
+static PetscErrorCode PCPatchMGCycle(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec), Vec b, Vec x)
 {
   PC_MG         *mg = (PC_MG *)pc->data;
-  MatNullSpace  *null;
+  MatNullSpace (*null)[2];
   PetscErrorCode ierr;
 
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(mg->nlevels, &null));
   PetscCall(PCPatchMGExchangeNullSpaces(pc, null));
-  ierr = PATCHMG(pc)->apply(pc, b, x);
+  ierr = (*apply)(pc, b, x);
   if (ierr && mg->levels[mg->nlevels - 1]->b == b) mg->levels[mg->nlevels - 1]->b = NULL; /* only lent: PCMG would destroy it next time */
   PetscCall(PCPatchMGExchangeNullSpaces(pc, null));
   PetscCall(PetscFree(null));
@@ -470,13 +553,13 @@ static PetscErrorCode PCPatchMGReplay(PC pc, Vec b, Vec x)
   PetscCall(PatchFDVecGetKernels(b, &kern));
   PetscCall(PCPatchMGIsKnown(pc, kern, &known));
   if (!known) {
-    PetscCall(PCPatchMGCycle(pc, b, x));
+    PetscCall(PCPatchMGCycle(pc, PATCHMG(pc)->apply, b, x));
     PetscFunctionReturn(PETSC_SUCCESS);
   }
   if (r->record && !r->vb) {
     PetscCall(PCPatchMGGetArrays(b, x, kern, &ab, &ax));
     if ((ab != r->b || ax != r->x) && b->map->n > PATCHMG_RECORD_COPIES) {
-      PetscCall(PCPatchMGCycle(pc, b, x));
+      PetscCall(PCPatchMGCycle(pc, PATCHMG(pc)->apply, b, x));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
     if (ab != r->b || ax != r->x) {
@@ -497,13 +580,13 @@ static PetscErrorCode PCPatchMGReplay(PC pc, Vec b, Vec x)
 
     PetscCall(PCPatchMGHoldVectors(pc, last));
     PetscCall((*kern->recordbegin)(&r->record));
-    ierr = PCPatchMGCycle(pc, r->vb ? r->vb : b, r->vx ? r->vx : x);
+    ierr = PCPatchMGCycle(pc, PATCHMG(pc)->apply, r->vb ? r->vb : b, r->vx ? r->vx : x);
     PetscCall((*kern->recordend)((PetscBool)!ierr, &r->record));
     for (int i = 0; i < 4; i++) PetscCall(VecDestroy(&last[i]));
     r->failed = (PetscBool)!r->record;
     PetscCall(ierr);
     if (r->failed) {
-      PetscCall(PCPatchMGCycle(pc, b, x));
+      PetscCall(PCPatchMGCycle(pc, PATCHMG(pc)->apply, b, x));
       PetscFunctionReturn(PETSC_SUCCESS);
     }
   }
@@ -512,17 +595,34 @@ static PetscErrorCode PCPatchMGReplay(PC pc, Vec b, Vec x)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCApply_PatchMG(PC pc, Vec b, Vec x)
+/* smoothers and interpolations bring in something of the null space */
+static PetscErrorCode PCPatchMGRemoveNullSpace(PC pc, PetscBool transpose, Vec x)
 {
   const PC_MG *mg = (const PC_MG *)pc->data;
   PetscBool    singular;
   MatNullSpace null = NULL;
 
   PetscFunctionBegin;
-  PetscCall(PCPatchMGReplay(pc, b, x));
   PetscCall(PCPatchMGIsSingular(mg->levels[mg->nlevels - 1]->smoothd, &singular));
-  if (singular) PetscCall(MatGetNullSpace(pc->mat, &null));
-  if (null) PetscCall(MatNullSpaceRemove(null, x)); /* smoothers and interpolations bring some in */
+  if (singular && transpose) PetscCall(MatGetTransposeNullSpace(pc->mat, &null));
+  if (singular && !transpose) PetscCall(MatGetNullSpace(pc->mat, &null));
+  if (null) PetscCall(MatNullSpaceRemove(null, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApply_PatchMG(PC pc, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(PCPatchMGReplay(pc, b, x));
+  PetscCall(PCPatchMGRemoveNullSpace(pc, PETSC_FALSE, x));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCApplyTranspose_PatchMG(PC pc, Vec b, Vec x)
+{
+  PetscFunctionBegin;
+  PetscCall(PCPatchMGCycle(pc, PATCHMG(pc)->applytranspose, b, x));
+  PetscCall(PCPatchMGRemoveNullSpace(pc, PETSC_TRUE, x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -530,6 +630,7 @@ static PetscErrorCode PCReset_PatchMG(PC pc)
 {
   PetscFunctionBegin;
   PetscCall(PCPatchMGForget(pc));
+  PATCHMG(pc)->degrees = 0;
   PetscCall(PATCHMG(pc)->reset(pc));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -595,6 +696,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGSetGraph_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCPatchMGGetGraph_C", NULL));
   PetscCall(PCPatchMGForget(pc));
+  PetscCall(PetscFree(p->halvings));
   PetscCall(p->destroy(pc));
   PetscCall(PetscFree(p));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -631,7 +733,17 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   them (L. F. Pavarino, Additive Schwarz methods for the p-version finite element method, Numer. Math. 66, 1993). With more than 8000 unknowns even there, or on a mesh of degree 1 that
   cannot be halved, it is left to one cycle of `PCGAMG` on the assembled matrix, in double precision, with the options prefix `mg_coarse_assembled_`.
 
-  The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix. Operators that the meshes make for coarser levels get the coefficients
+  The mesh hierarchy comes from `KSPSetDM()`, or else from the matrix, whichever of `KSPSetOperators()` and `KSPSetFromOptions()` is called first; a DM that cannot be coarsened, such as the `DMSHELL` of a
+  `SNES` without a DM, is none. In `PCSetUp()` with a matrix of another `DMBOX`, or with coefficients for which other directions are to be halved (`DMBoxSetSemicoarsening()`), the levels are made again; those
+  that a program has set by `PCMGSetLevels()` keep their number and solvers.
+
+  With `KSPSetReusePreconditioner()` nothing is set up: coarser levels remain what they are, and so does the smoother of the finest one. Residuals of the finest level are those of the matrix that the last set-up
+  was for, with the values that it has now, as in `PCMG`.
+
+  A coarsest mesh, or a whole one, that is singular by accident, as with a shift of minus an eigenvalue, and patches that are not positive definite where they must be, make the solve fail with
+  `KSP_DIVERGED_PC_FAILED` (`KSPSetErrorIfNotConverged()`: an error). Constants are no accident where the operator has them in its null space.
+
+  Operators that the meshes make for coarser levels get the coefficients
   of the finest one when `MatScale()` or `MatAXPY()` has changed it.
 
   On a GPU, on one rank or with `DMBOX_HALO_PEER` or `DMBOX_HALO_NCCL`, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
@@ -655,6 +767,7 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   p->setfromoptions             = pc->ops->setfromoptions;
   p->setup                      = pc->ops->setup;
   p->apply                      = pc->ops->apply;
+  p->applytranspose             = pc->ops->applytranspose;
   p->reset                      = pc->ops->reset;
   p->destroy                    = pc->ops->destroy;
   p->view                       = pc->ops->view;
@@ -663,6 +776,9 @@ PetscErrorCode PCCreate_PatchMG(PC pc)
   pc->ops->setfromoptions       = PCSetFromOptions_PatchMG;
   pc->ops->setup                = PCSetUp_PatchMG;
   pc->ops->apply                = PCApply_PatchMG;
+  pc->ops->applytranspose       = PCApplyTranspose_PatchMG;
+  pc->ops->matapply             = NULL; /* column by column, by the routines above: smoothers have no products of blocks */
+  pc->ops->matapplytranspose    = NULL;
   pc->ops->reset                = PCReset_PatchMG;
   pc->ops->destroy              = PCDestroy_PatchMG;
   pc->ops->view                 = PCView_PatchMG;

@@ -21,8 +21,16 @@ typedef struct {
   PetscInt      levels;  /* that were chosen, or 0, */
   char          why[256]; /* and why */
   PetscBool     lowered, assembled; /* with these levels: has the coarsest one a lower degree, and is it left to PCGAMG? */
+  PetscBool     options; /* those of PCMG belong to the levels: they are read when there are some, and again for others */
+  PetscBool     stale;   /* the mesh or its directions that are halved are others than those of the levels */
+  PetscBool     changed; /* the cycle is not a V-cycle, or PCMG's steps of KSPRICHARDSON are not used, by our own choice */
+  PetscObjectId dm;      /* that was taken from the matrix, or 0 */
+  PetscObjectId finest;  /* the matrix of the last set-up */
+  PetscObjectId degrees; /* the matrix whose degrees were halved, or 0 */
+  PetscInt      nhalvings, (*halvings)[3]; /* of the levels that there are (DMBoxGetHalvings()) */
   PatchMGRecord record;
-  PetscErrorCode (*setfromoptions)(PC, PetscOptionItems), (*setup)(PC), (*apply)(PC, Vec, Vec), (*reset)(PC), (*destroy)(PC), (*view)(PC, PetscViewer); /* PCMG's */
+  PetscErrorCode (*setfromoptions)(PC, PetscOptionItems), (*setup)(PC), (*reset)(PC), (*destroy)(PC), (*view)(PC, PetscViewer); /* PCMG's */
+  PetscErrorCode (*apply)(PC, Vec, Vec), (*applytranspose)(PC, Vec, Vec);
   PetscErrorCode (*applyrichardson)(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
 } PC_PatchMG;
 
@@ -32,12 +40,20 @@ typedef struct {
 PETSC_INTERN PetscErrorCode PCApplyRichardson_PatchMG(PC, Vec, Vec, Vec, PetscReal, PetscReal, PetscReal, PetscInt, PetscBool, PetscInt *, PCRichardsonConvergedReason *);
 PETSC_INTERN PetscBool      PCPatchMGCycleIsFree_Private(PC);
 PETSC_INTERN void           PCPatchMGFreeCycle_Private(PC); /* again, after calls of ours */
-/* patchmglevels.c: the number of levels, unless it was set, and what -ksp_view says of it */
+/* patchmglevels.c: the mesh, that of the matrix unless KSPSetDM() gave one; the number of levels, unless it was set, and PCMG's options for them; what -ksp_view says of it */
+PETSC_INTERN PetscErrorCode PCPatchMGFindDM_Private(PC);
+PETSC_INTERN PetscBool      PCPatchMGHasDM_Private(PC);
+/* are directions to be halved otherwise than in the levels that there are?  Then, and where the mesh is another one, they are forgotten */
+PETSC_INTERN PetscErrorCode PCPatchMGCheckHalvings_Private(PC);
+PETSC_INTERN PetscErrorCode PCPatchMGSetStale_Private(PC);
 PETSC_INTERN PetscErrorCode PCPatchMGSetLevels_Private(PC);
+PETSC_INTERN PetscErrorCode PCPatchMGReadOptions_Private(PC, PetscOptionItems);
 PETSC_INTERN PetscErrorCode PCPatchMGGetCoarseReason_PatchMG(PC, const char *[]);
 PETSC_INTERN PetscErrorCode PCView_PatchMG(PC, PetscViewer);
 /* of a KSPRICHARDSON: its scale, and whether it takes its own at each step */
 PETSC_INTERN PetscErrorCode KSPRichardsonGetScale_Private(KSP, PetscReal *scale, PetscBool *selfscale);
-/* a handler of the options of pre-smoothers that makes the post-smoother of its level, a PC_MG_Levels, their adjoint */
-PETSC_INTERN PetscErrorCode PCPatchMGMirror_Private(PetscObject, PetscOptionItems, void *level);
+/* is called when the PC has read its options; not twice, if it is there from an earlier set-up */
+PETSC_INTERN PetscErrorCode PCPatchMGAddHandler_Private(PC, PetscErrorCode (*)(PetscObject, PetscOptionItems, void *), void *ctx);
+/* when the PC of a pre-smoother has read its options, the post-smoother of the level becomes its adjoint */
+PETSC_INTERN PetscErrorCode PCPatchMGSetMirror_Private(PC, PC_MG_Levels *level);
 PETSC_INTERN PetscErrorCode PCPatchMGCheckSymmetric_Private(PC);

@@ -8,7 +8,22 @@
 #include "patchmg.h"
 #include <strings.h>
 
-/* the first option that is about cycles or levels, or "" */
+/* is it an option that only looks? */
+static PetscErrorCode OptionLooks(const char option[], PetscBool *looks)
+{
+  static const char *const names[] = {"monitor", "view", "converged_reason", "converged_rate", "mg_log", "mg_dump"};
+  char                    *lower;
+
+  PetscFunctionBegin;
+  *looks = PETSC_FALSE;
+  PetscCall(PetscStrallocpy(option, &lower));
+  PetscCall(PetscStrtolower(lower));
+  for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(names); i++) *looks = (PetscBool)(*looks || strstr(lower, names[i]));
+  PetscCall(PetscFree(lower));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the first option that is about cycles or levels, and does more than look, or "" */
 static PetscErrorCode PCPatchMGFindOption(PC pc, char option[], size_t size)
 {
   static const char *const about[] = {"pc_mg_", "mg_levels_", "mg_coarse_", "mg_fine_"};
@@ -22,10 +37,13 @@ static PetscErrorCode PCPatchMGFindOption(PC pc, char option[], size_t size)
   PetscCall(PetscStrToArray(all, ' ', &n, &word));
   for (int i = 0; i < n && !option[0]; i++) {
     for (size_t j = 0; j < PETSC_STATIC_ARRAY_LENGTH(about); j++) {
-      char begin[256];
+      char      begin[256];
+      PetscBool looks;
 
       PetscCall(PetscSNPrintf(begin, sizeof(begin), "-%s%s", prefix ? prefix : "", about[j]));
-      if (!strncasecmp(word[i], begin, strlen(begin))) PetscCall(PetscStrncpy(option, word[i], size)); /* as PETSc compares options */
+      if (strncasecmp(word[i], begin, strlen(begin))) continue; /* as PETSc compares options */
+      PetscCall(OptionLooks(word[i] + strlen(begin) - strlen(about[j]), &looks));
+      if (!looks) PetscCall(PetscStrncpy(option, word[i], size));
     }
   }
   PetscCall(PetscStrToArrayDestroy(n, word));
@@ -77,27 +95,144 @@ static PetscErrorCode PCPatchMGLowerDegree(PC pc, PetscInt *n)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+/* ---- the mesh ---- */
+
+/* levels of another mesh, or halved in other directions, are made again: also those whose number the user has set */
+PetscErrorCode PCPatchMGSetStale_Private(PC pc)
+{
+  PetscFunctionBegin;
+  PetscCall((*pc->ops->reset)(pc));
+  pc->setupcalled   = PETSC_FALSE;
+  PATCHMG(pc)->stale = PETSC_TRUE;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* SNES and TS give a DMSHELL to a solver that has no DM: one that cannot be coarsened is none */
+PetscBool PCPatchMGHasDM_Private(PC pc)
+{
+  return (PetscBool)(pc->dm && pc->dm->ops->coarsen);
+}
+
+PetscErrorCode PCPatchMGFindDM_Private(PC pc)
+{
+  PC_PatchMG     *p     = PATCHMG(pc);
+  const PetscBool given = (PetscBool)(PCPatchMGHasDM_Private(pc) && ((PetscObject)pc->dm)->id != p->dm);
+  Mat_Box        *m     = NULL;
+
+  PetscFunctionBegin;
+  if (pc->pmat && !given) PetscCall(MatBoxFind(pc->pmat, &m));
+  if (!m || m->dm == pc->dm) PetscFunctionReturn(PETSC_SUCCESS);
+  if (p->dm && p->dm != ((PetscObject)m->dm)->id) PetscCall(PCPatchMGSetStale_Private(pc));
+  p->dm = ((PetscObject)m->dm)->id;
+  PetscCall(PCSetDM(pc, m->dm));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* how directions are halved now, and whether that is how the levels that there are halve them */
+static PetscErrorCode PCPatchMGUpdateHalvings(PC pc, PetscBool *same)
+{
+  PC_PatchMG *p = PATCHMG(pc);
+  PetscInt    n, (*halvings)[3];
+
+  PetscFunctionBegin;
+  PetscCall(DMBoxGetNumCoarsenings(pc->dm, &n));
+  PetscCall(PetscMalloc1(n + 1, &halvings));
+  PetscCall(DMBoxGetHalvings(pc->dm, n, halvings));
+  *same = (PetscBool)(n == p->nhalvings);
+  if (*same && p->halvings) PetscCall(PetscArraycmp(&halvings[0][0], &p->halvings[0][0], 3 * (n + 1), same));
+  *same = (PetscBool)(*same || !p->halvings);
+  PetscCall(PetscFree(p->halvings));
+  p->nhalvings = n;
+  p->halvings  = halvings;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* before set-up, where the DM is a DMBOX */
+PetscErrorCode PCPatchMGCheckHalvings_Private(PC pc)
+{
+  PetscBool isbox, same;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc->dm, DMBOX, &isbox));
+  if (!isbox) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(DMSetUp(pc->dm));
+  PetscCall(DMBoxUpdateCoarsening(pc->dm));
+  PetscCall(PCPatchMGUpdateHalvings(pc, &same));
+  if (same) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscInfo(pc, "Other directions are to be halved than in the levels that there are, which are made again\n"));
+  PetscCall(PCPatchMGSetStale_Private(pc));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* ---- the levels ---- */
+
+PetscErrorCode PCPatchMGReadOptions_Private(PC pc, PetscOptionItems PetscOptionsObject)
+{
+  const PetscBool isfree = PCPatchMGCycleIsFree_Private(pc);
+  PetscBool       type;
+
+  PetscFunctionBegin;
+  PetscCall(PATCHMG(pc)->setfromoptions(pc, PetscOptionsObject)); /* -pc_mg_levels calls PCMGSetType(), too */
+  PetscCall(PetscOptionsHasName(((PetscObject)pc)->options, ((PetscObject)pc)->prefix, "-pc_mg_type", &type));
+  if (isfree && !type) PCPatchMGFreeCycle_Private(pc);
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* n levels, with what was set for all of them, also by -pc_mg_* */
+static PetscErrorCode PCPatchMGMakeLevels(PC pc, PetscInt n)
+{
+  PC_MG          *mg       = (PC_MG *)pc->data;
+  const PetscBool isfree   = PCPatchMGCycleIsFree_Private(pc), made = (PetscBool)(mg->nlevels == n);
+  const PetscBool distinct = (PetscBool)(mg->levels && mg->levels[mg->nlevels - 1]->smoothd != mg->levels[mg->nlevels - 1]->smoothu);
+
+  PetscFunctionBegin;
+  PetscCall(PCMGSetLevels(pc, n, NULL)); /* which calls PCMGSetType() */
+  if (isfree) PCPatchMGFreeCycle_Private(pc);
+  if (distinct && !made) PetscCall(PCMGSetDistinctSmoothUp(pc));
+  if (!PATCHMG(pc)->options || made) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscObjectOptionsBegin((PetscObject)pc);
+  PetscCall(PCPatchMGReadOptions_Private(pc, PetscOptionsObject));
+  PetscOptionsEnd();
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* as many levels as the mesh can be coarsened without cells that fold, or fewer; or as degrees can be halved; unless the user chose */
 PetscErrorCode PCPatchMGSetLevels_Private(PC pc)
 {
-  const PetscBool isfree = PCPatchMGCycleIsFree_Private(pc);
-  PetscBool       isbox  = PETSC_FALSE;
+  PC_MG          *mg        = (PC_MG *)pc->data;
+  PC_PatchMG     *p         = PATCHMG(pc);
+  const PetscBool again     = (PetscBool)(mg->levels && p->stale && p->levels == mg->nlevels), assembled = p->assembled;
+  PetscBool       isbox     = PETSC_FALSE, same;
   PetscInt        n;
 
   PetscFunctionBegin;
-  if (((PC_MG *)pc->data)->levels) PetscFunctionReturn(PETSC_SUCCESS);
-  if (pc->dm) PetscCall(PetscObjectTypeCompare((PetscObject)pc->dm, DMBOX, &isbox));
+  p->stale = PETSC_FALSE;
+  if (mg->levels && !again) PetscFunctionReturn(PETSC_SUCCESS);
+  if (p->changed) {
+    mg->am                   = PC_MG_MULTIPLICATIVE;
+    pc->ops->applyrichardson = PCApplyRichardson_PatchMG;
+    p->changed               = PETSC_FALSE;
+  }
   PetscCall(PCPatchMGGetNumDegrees(pc, &n));
+  if (n) PetscCall(PetscSNPrintf(p->why, sizeof(p->why), "degrees are halved down to 1"));
+  if (pc->dm) PetscCall(PetscObjectTypeCompare((PetscObject)pc->dm, DMBOX, &isbox));
   if (isbox) {
+    PetscCall(PCPatchMGUpdateHalvings(pc, &same));
     PetscCall(DMBoxGetNumCoarsenings(pc->dm, &n));
     PetscCall(DMBoxLimitFolded(pc->dm, &n));
     PetscCall(PCPatchMGChoose(pc, &n));
     PetscCall(PCPatchMGLowerDegree(pc, &n));
     n++;
-    PATCHMG(pc)->levels = n;
   }
-  if (n) PetscCall(PCMGSetLevels(pc, n, NULL)); /* which calls PCMGSetType() */
-  if (isfree) PCPatchMGFreeCycle_Private(pc);
+  p->levels = n;
+  if (n) PetscCall(PCPatchMGMakeLevels(pc, n));
+  if (again && assembled != p->assembled) { /* the coarsest one gets a solver as if it were new */
+    PC coarse;
+
+    PetscCall(KSPSetType(mg->levels[0]->smoothd, KSPPREONLY));
+    PetscCall(KSPGetPC(mg->levels[0]->smoothd, &coarse));
+    PetscCall(PCSetType(coarse, PCLU));
+  }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -153,7 +153,8 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
   With `PETSC_DECIDE` a mesh of `diffusion` that cannot be halved and is too large to be factored gets one level more, of degree 1 (`PCPATCHMG`); with any other limit it is factored.
 
   There is no estimate, and the mesh is coarsened as far as possible, for other operators, on a mesh that `DMSetUp()` has not been called for when options are read, and where anything is
-  said about cycles: `PCMGSetType()`, or an option that begins with `-pc_mg_`, `-mg_levels_`, `-mg_coarse_` or `-mg_fine_` (and the prefix of the `PC`). (Then on GPUs, for `poisson` with 5e5 unknowns
+  said about cycles: `PCMGSetType()`, or an option that begins with `-pc_mg_`, `-mg_levels_`, `-mg_coarse_` or `-mg_fine_` (and the prefix of the `PC`), unless it only looks: options with
+  `monitor`, `view`, `converged_reason` or `converged_rate` in their names, `-pc_mg_log` and `-pc_mg_dump_*`. (Then on GPUs, for `poisson` with 5e5 unknowns
   or more, the limit is 1e5, and 1.5e6 with 5e6 or more in three dimensions: these take less time so than the kernels and exchanges of the levels below them.) A program that sets solvers of levels by routines first says how many there
   are, by `PCMGSetLevels()`, or calls this routine with 0.
 
@@ -212,7 +213,8 @@ PetscErrorCode PCPatchMGGetCoarseEqLim(PC pc, PetscInt *limit)
   Level: intermediate
 
   Note:
-  `PCMGGetLevels()` tells how many there are. They are chosen in `PCSetFromOptions()`, or else in `PCSetUp()`.
+  `PCMGGetLevels()` tells how many there are. They are chosen in `PCSetFromOptions()` if the DM or the matrix is known there, or else in `PCSetUp()`, and again in a later `PCSetUp()` with a matrix of another
+  `DMBOX`, or with coefficients for which other directions are to be halved.
 
 .seealso: `PCPATCHMG`, `PCPatchMGSetCoarseEqLim()`, `PCMGGetLevels()`
 @*/

@@ -76,7 +76,7 @@ static PetscErrorCode PCApplyTranspose_Adjoint(PC pc, Vec b, Vec x)
   The pre-smoother makes I - S A of the error, the post-smoother is to make I - S' A of it.  Steps of Richardson's method with PCPATCHFD: the same number
   of the same steps, each with its colours in reverse.  Any other fixed linear iteration: one step x += S'(b - A x), by the transpose of the pre-smoother.
 */
-PetscErrorCode PCPatchMGMirror_Private(PETSC_UNUSED PetscObject obj, PETSC_UNUSED PetscOptionItems PetscOptionsObject, void *ctx)
+static PetscErrorCode PCPatchMGMirror(PETSC_UNUSED PetscObject obj, PETSC_UNUSED PetscOptionItems PetscOptionsObject, void *ctx)
 {
   const PC_MG_Levels *level = (const PC_MG_Levels *)ctx;
   KSP                 down = level->smoothd, up = level->smoothu;
@@ -133,6 +133,24 @@ PetscErrorCode PCPatchMGMirror_Private(PETSC_UNUSED PetscObject obj, PETSC_UNUSE
     PetscCall(PCShellSetApply(uppc, PCApply_Adjoint));
     PetscCall(PCShellSetApplyTranspose(uppc, PCApplyTranspose_Adjoint));
   }
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCPatchMGAddHandler_Private(PC pc, PetscErrorCode (*handler)(PetscObject, PetscOptionItems, void *), void *ctx)
+{
+  const PetscObject obj = (PetscObject)pc;
+
+  PetscFunctionBegin;
+  for (PetscInt i = 0; i < obj->noptionhandler; i++)
+    if (obj->optionhandler[i] == handler) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall(PetscObjectAddOptionsHandler(obj, handler, NULL, ctx));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode PCPatchMGSetMirror_Private(PC downpc, PC_MG_Levels *level)
+{
+  PetscFunctionBegin;
+  PetscCall(PCPatchMGAddHandler_Private(downpc, PCPatchMGMirror, level));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -36,12 +36,14 @@ typedef struct {
   PetscBool   warn, warned; /* about outer methods that cannot work */
   PetscBool   native;       /* the operator is a matrix-free one of a DMBOX */
   PetscInt    extra;        /* Gauss points of its quadrature inside, more than the degree, or PETSC_DETERMINE */
-  int         exponent;     /* the operator inside is the one outside times two to this power */
+  int         exponent;     /* the operator inside is the one outside times two to this power, */
+  PetscReal   identity;     /* native: but for the diagonal entries of fixed nodes, which are one inside; 0 where there are none */
   DM          outerdm, dm;  /* the DM and its clone */
   Mat         box;          /* native: the operator that the clone made */
   Vec         x, y;         /* the input and the output of the inner PC */
   VecType     vectype;      /* inside: VECSINGLE or VECSINGLECUDA */
-  MatVecMaker maker[2];     /* of Amat and Pmat, in use while the inner PC is at work */
+  MatVecMaker maker[2];     /* of Amat and Pmat, in use while the inner PC is at work, */
+  PetscBool   lent[2];      /* where it has them from the user; others were made for it */
 } PC_Single;
 
 /* ---- the Vecs that Mats make ---- */
@@ -55,15 +57,13 @@ static void MatVecMakerExchange(Mat A, MatVecMaker *m)
   *m                = a;
 }
 
-/* called in pairs around every use of the inner PC */
-static PetscErrorCode PCSingleExchangeVecTypes(PC pc)
+/* called in pairs around every use of the inner PC, also where that fails */
+static void PCSingleExchangeVecTypes(PC pc)
 {
   PC_Single *s = (PC_Single *)pc->data;
 
-  PetscFunctionBegin;
-  if (s->pc->pmat == pc->pmat) MatVecMakerExchange(pc->pmat, &s->maker[1]); /* otherwise it was made for the inner PC and needs nothing */
-  if (s->pc->mat == pc->mat && pc->mat != pc->pmat) MatVecMakerExchange(pc->mat, &s->maker[0]);
-  PetscFunctionReturn(PETSC_SUCCESS);
+  if (s->lent[0]) MatVecMakerExchange(s->pc->mat, &s->maker[0]);
+  if (s->lent[1]) MatVecMakerExchange(s->pc->pmat, &s->maker[1]);
 }
 
 /* ---- the DM ---- */
@@ -217,6 +217,7 @@ static PetscErrorCode PCSingleSetOperatorsNative(PC pc)
 
   PetscFunctionBegin;
   PetscCall(MatLatticeFind(pc->pmat, &l));
+  s->identity = 0;
   if (l) {
     if (!s->box) PetscCall(DMCreateMatrix(s->dm, &s->box));
     PetscCall(MatLatticeFollow(s->box, s->dm, l));
@@ -227,6 +228,7 @@ static PetscErrorCode PCSingleSetOperatorsNative(PC pc)
   PetscCall(MatBoxFind(pc->pmat, &P));
   PetscCall(DMBoxCopyOperatorData((P ? P : A)->dm, s->dm));
   PetscCall(DMBoxScaleOperator(s->dm, (P ? P : A)->c.operator, &s->exponent));
+  s->identity = (P ? P : A)->c.identity;
   if (s->box) PetscCall(MatBoxUpdate(s->box));
   else PetscCall(DMCreateMatrix(s->dm, &s->box));
   PetscCall(PCSetOperators(s->pc, A ? s->box : pc->mat, P ? s->box : pc->pmat));
@@ -352,6 +354,7 @@ static PetscErrorCode PCSingleCreateVecs(PC pc)
 static PetscErrorCode PCSetUp_Single(PC pc)
 {
   PC_Single     *s = (PC_Single *)pc->data;
+  PetscErrorCode ierr;
   PCFailedReason reason;
   PetscBool      native = PETSC_FALSE, first;
   PetscInt       extra = PETSC_DETERMINE;
@@ -376,6 +379,8 @@ static PetscErrorCode PCSetUp_Single(PC pc)
   PetscCall(PCSetUseAmat(s->pc, pc->useAmat));
   PetscCall(PCSetErrorIfFailure(s->pc, pc->erroriffailure));
   PetscCall(native ? PCSingleSetOperatorsNative(pc) : PCSingleSetOperators(pc));
+  s->lent[0] = (PetscBool)(s->pc->mat == pc->mat && pc->mat != pc->pmat);
+  s->lent[1] = (PetscBool)(s->pc->pmat == pc->pmat);
   if (first) {
     Mat_Bakeoff *bakeoff;
 
@@ -385,9 +390,12 @@ static PetscErrorCode PCSetUp_Single(PC pc)
     if (native && !m && !((PetscObject)s->pc)->type_name) PetscCall(DMBoxHeatSetMG(s->dm, s->pc));
     PetscCall(PCSetFromOptions(s->pc));
   }
-  PetscCall(PCSingleExchangeVecTypes(pc));
-  PetscCall(PCSetUp(s->pc));
-  PetscCall(PCSingleExchangeVecTypes(pc));
+  s->pc->reusepreconditioner = PETSC_FALSE;
+  PCSingleExchangeVecTypes(pc);
+  ierr = PCSetUp(s->pc);
+  PCSingleExchangeVecTypes(pc);
+  PetscCall(ierr);
+  PetscCall(PCSetReusePreconditioner(s->pc, pc->reusepreconditioner));
   PetscCall(PCGetFailedReason(s->pc, &reason));
   PetscCall(PCSetFailedReason(pc, reason));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -395,10 +403,13 @@ static PetscErrorCode PCSetUp_Single(PC pc)
 
 static PetscErrorCode PCSetUpOnBlocks_Single(PC pc)
 {
+  PetscErrorCode ierr;
+
   PetscFunctionBegin;
-  PetscCall(PCSingleExchangeVecTypes(pc));
-  PetscCall(PCSetUpOnBlocks(((PC_Single *)pc->data)->pc));
-  PetscCall(PCSingleExchangeVecTypes(pc));
+  PCSingleExchangeVecTypes(pc);
+  ierr = PCSetUpOnBlocks(((PC_Single *)pc->data)->pc);
+  PCSingleExchangeVecTypes(pc);
+  PetscCall(ierr);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -431,18 +442,25 @@ static PetscErrorCode PCSingleGetInputExponent(PC pc, Vec x, int *exponent)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* the rows of the identity at Dirichlet nodes are not scaled with the others */
-static PetscErrorCode PCSingleSolveFixed(Mat_Box *m, Vec x, Vec y)
+/* the rows of the identity at Dirichlet nodes are not scaled with the others; they, too, remain what they were in the last set-up */
+static PetscErrorCode PCSingleSolveFixed(PC pc, Vec x, Vec y)
 {
-  PatchFDKernels kern;
-  const void    *ax;
-  void          *ay;
+  const PC_Single *s   = (const PC_Single *)pc->data;
+  const DM_Box    *box = (const DM_Box *)s->outerdm->data;
+  PatchFDKernels   kern;
+  const void      *ax;
+  void            *ay;
 
   PetscFunctionBegin;
   PetscCall(PatchFDVecGetKernels(y, &kern));
   PetscCall(PatchFDVecGetArrayRead(x, kern, &ax));
   PetscCall(PatchFDVecGetArray(y, kern, &ay));
-  PetscCall(MatBoxSolveFixed(m, kern, 1, ax, ay));
+  for (PetscInt i = 0; i < box->nfield; i++) {
+    const DMBoxField *f  = &box->field[i];
+    const size_t      at = f->global0 * kern->size;
+
+    PetscCall((*kern->fixed)(f->own, f->free, 0, &f->global, (char *)ay + at, 1 / s->identity, &f->global, (const char *)ax + at));
+  }
   PetscCall(PatchFDVecRestoreArray(y, kern, &ay));
   PetscCall(PatchFDVecRestoreArrayRead(x, kern, &ax));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -478,28 +496,41 @@ static PetscErrorCode PCSingleCheckResult(PC pc, Vec x, PetscReal factor, Vec y)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode PCSingleApply(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec), Vec x, Vec y)
+/*
+  What floats leave of the null space would add up over the iterations of a method that does not remove it from what its preconditioner returns (those on the right side, such as FGMRES), and over
+  solves that begin where the last one ended
+*/
+static PetscErrorCode PCSingleRemoveNullSpace(PC pc, PetscBool transpose, Vec y)
 {
-  PC_Single *s = (PC_Single *)pc->data;
-  Mat_Box   *m;
-  int        exponent;
-  PetscReal  factor;
+  MatNullSpace null;
+
+  PetscFunctionBegin;
+  if (transpose) PetscCall(MatGetTransposeNullSpace(pc->mat, &null));
+  else PetscCall(MatGetNullSpace(pc->mat, &null));
+  if (null) PetscCall(MatNullSpaceRemove(null, y));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+static PetscErrorCode PCSingleApply(PC pc, PetscBool transpose, Vec x, Vec y)
+{
+  PC_Single     *s = (PC_Single *)pc->data;
+  PetscErrorCode ierr;
+  int            exponent;
+  PetscReal      factor;
 
   PetscFunctionBegin;
   PetscCall(PCSingleGetInputExponent(pc, x, &exponent));
   PetscCall(VecSingleConvert(x, ldexp(1.0, exponent), s->x));
-  PetscCall(PCSingleExchangeVecTypes(pc));
+  PCSingleExchangeVecTypes(pc);
   PCSingleDepth++;
-  PetscCall((*apply)(s->pc, s->x, s->y));
+  ierr = transpose ? PCApplyTranspose(s->pc, s->x, s->y) : PCApply(s->pc, s->x, s->y);
   PCSingleDepth--;
-  PetscCall(PCSingleExchangeVecTypes(pc));
+  PCSingleExchangeVecTypes(pc);
+  PetscCall(ierr);
   factor = ldexp(1.0, s->exponent - exponent);
   PetscCall(VecSingleConvert(s->y, factor, y));
-  if (s->native) {
-    PetscCall(MatBoxFind(pc->pmat, &m));
-    if (!m) PetscCall(MatBoxFind(pc->mat, &m));
-    if (m && (s->exponent || m->c.identity != 1)) PetscCall(PCSingleSolveFixed(m, x, y));
-  }
+  if (s->identity != 0 && (s->exponent || s->identity != 1)) PetscCall(PCSingleSolveFixed(pc, x, y));
+  PetscCall(PCSingleRemoveNullSpace(pc, transpose, y));
   PetscCall(PCSingleCheckResult(pc, x, factor, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -507,14 +538,14 @@ static PetscErrorCode PCSingleApply(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec)
 static PetscErrorCode PCApply_Single(PC pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(PCSingleApply(pc, PCApply, x, y));
+  PetscCall(PCSingleApply(pc, PETSC_FALSE, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode PCApplyTranspose_Single(PC pc, Vec x, Vec y)
 {
   PetscFunctionBegin;
-  PetscCall(PCSingleApply(pc, PCApplyTranspose, x, y));
+  PetscCall(PCSingleApply(pc, PETSC_TRUE, x, y));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -574,6 +605,7 @@ static PetscErrorCode PCDestroy_Single(PC pc)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleSetScale_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetScale_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleSetWarn_C", NULL));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSetReusePreconditioner_C", NULL));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetWarn_C", NULL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -601,6 +633,16 @@ static PetscErrorCode PCSingleGetScale_Single(PC pc, PetscBool *flag)
 {
   PetscFunctionBegin;
   *flag = ((PC_Single *)pc->data)->scale;
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+/* the inner PC looks at its matrix in every application, and others than those of a DMBOX are the matrix outside */
+static PetscErrorCode PCSetReusePreconditioner_Single(PC pc, PetscBool flag)
+{
+  PC_Single *s = (PC_Single *)pc->data;
+
+  PetscFunctionBegin;
+  if (s->pc && pc->setupcalled) PetscCall(PCSetReusePreconditioner(s->pc, flag));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -672,6 +714,7 @@ PetscErrorCode PCCreate_Single(PC pc)
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleSetScale_C", PCSingleSetScale_Single));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetScale_C", PCSingleGetScale_Single));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleSetWarn_C", PCSingleSetWarn_Single));
+  PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSetReusePreconditioner_C", PCSetReusePreconditioner_Single));
   PetscCall(PetscObjectComposeFunction((PetscObject)pc, "PCSingleGetWarn_C", PCSingleGetWarn_Single));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -53,6 +53,8 @@ PETSC_INTERN PetscErrorCode MatCreateVecs_Bakeoff(Mat, Vec *right, Vec *left);
 PETSC_INTERN PetscErrorCode MatBakeoffFind(Mat, Mat_Bakeoff **);
 /* the same problem on the same mesh with polynomials of another degree, for vectors of the type that A makes at the moment */
 PETSC_INTERN PetscErrorCode MatBakeoffCreateDegree(Mat A, PetscInt degree, Mat *B);
+/* B, which that has made, gets what has been set for A since */
+PETSC_INTERN PetscErrorCode MatBakeoffFollow(Mat B, Mat A);
 /* The array of all nodes of the rank's cells for a global one, in the order of the numbers in PlexCells, with valid ghosts: the global array itself on one rank */
 PETSC_INTERN PetscErrorCode MatBakeoffGlobalToLocal(Mat_Bakeoff *, PatchFDKernels, const void *global, const void **local);
 /* such an array with zeros, to be summed; and its sums over all ranks added to a global array.  On one rank the global array itself, for which there is nothing to do */

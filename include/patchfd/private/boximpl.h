@@ -92,7 +92,9 @@ typedef struct {
   DMBoxHaloType     halotype;
   PetscReal         semicoarsening; /* directions with less than this of the strongest coupling are not halved; PETSC_DETERMINE until the user says it */
   PetscBool         coupled;      /* is it decided? */
-  PetscReal         coupling[3];  /* of neighbouring cells in each direction, the mean over the mesh, times any number */
+  PetscReal         coupling[3];  /* of neighbouring cells in each direction, the mean over the mesh, times any number, */
+  PetscReal         coupledfor[DMBOX_MAX_COEFFICIENTS]; /* with these coefficients but for the mass, */
+  PetscInt64        coupledversion;                     /* and these data of the operator */
   PetscBool3        galerkin;     /* coarse operators: those of the finer mesh; UNKNOWN: where coefficients jump much inside coarse cells */
   PetscBool         restricted;   /* is the operator such a one?  It has 2 degree + 1 points in a direction */
   PetscInt          lowering;     /* after so many coarsenings the next one leaves the cells as they are and lowers the degree to 1; -1 for none */
@@ -270,6 +272,8 @@ PETSC_INTERN PetscErrorCode DMRestrictHook_Box(DM, Mat, Vec, Mat, DM, void *);
 PETSC_INTERN PetscErrorCode DMBoxCheckCoarsening(DM); /* can the operator do what was asked for? */
 /* whether a mesh that n coarsenings lead to is to be coarsened once more, by lowering its degree, or by nothing (-1), in hierarchies that are made from then on */
 PETSC_INTERN PetscErrorCode DMBoxSetLowering(DM, PetscInt n);
+/* which directions are halved is decided again if the coefficients are not those any more that it was decided for; collective */
+PETSC_INTERN PetscErrorCode DMBoxUpdateCoarsening(DM);
 /* halvings[l] = how often l coarsenings of the mesh halve each direction, for l = 0 .. n, which must not be more than there are */
 PETSC_INTERN PetscErrorCode DMBoxGetHalvings(DM, PetscInt n, PetscInt halvings[][3]);
 PETSC_INTERN PetscErrorCode DMBoxViewHalvings(DM, PetscViewer); /* a line, if directions were not halved equally often */

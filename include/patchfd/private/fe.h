@@ -232,6 +232,8 @@ PETSC_INTERN PetscErrorCode PatchFDLineEigenCreate(const PatchFDLine *, const Pa
 PETSC_INTERN PetscErrorCode PatchFDPieceEigenCreate(const PatchFDLine *, const PatchFDBand *M, const PatchFDBand *A, PetscInt first, PetscInt end, PatchFDEigen *);
 PETSC_INTERN void           PatchFDPieceFree(const PatchFDLine *, PetscInt first, PetscInt end, PetscInt *row, PetscInt *n);
 PETSC_INTERN PetscErrorCode PatchFDEigenDestroy(PatchFDEigen *);
+/* the least and the largest absolute value of all sums of an eigenvalue of each of three lines; constants: but for the sum of three zeros */
+PETSC_INTERN PetscErrorCode PatchFDEigenSums(const PatchFDEigen *const e[3], PetscBool constants, PetscReal *least, PetscReal *largest);
 
 /*
   Embedding of a coarse line in a fine one on the same interval: `ratio` fine cells a coarse cell (1 or 2), degrees may differ, both continuous or

@@ -380,7 +380,7 @@ struct _PatchFDKernels {
   PetscErrorCode (*fitcg)(void *plan, PetscInt group, PetscInt step, PetscInt last, const void *diagonal, const void *q, void *r, void *p);
   PetscErrorCode (*fitsteps)(void *plan, const PatchFDFitRule *, PetscInt group, PetscInt last);
   /* what groups without steps are solved with: Cholesky factors of the matrices of their patches; with `rows`, those of A.  From the points of all cells of the fit; NULL where a table has none */
-  PetscErrorCode (*fitexact)(void *plan, const PatchFDPoints *, PetscBool rows);
+  PetscErrorCode (*fitexact)(void *plan, const PatchFDPoints *, PetscBool rows, PetscBool *regular);
   /* x_I += omega A_j^{-1} (b - A x)_I in the patches of a group that has rows.  zero: x is known to be zero */
   PetscErrorCode (*fitfused)(void *plan, PetscInt group, PetscReal omega, PetscBool zero, const void *b, void *x);
   PetscErrorCode (*fitdestroy)(void **plan);

@@ -180,6 +180,7 @@ struct _MatBoxLocal {
   PatchFDColor   color[MATBOX_MAX_COLORS];
   void          *plan[PATCHFD_NUM_KERNELS][PATCHFD_NUM_PRECISIONS];
   MatBoxFit      fit[PATCHFD_NUM_KERNELS]; /* in place of plans */
+  PetscBool      singular; /* a patch of this rank is, or is not definite where it should be: the solver must not be used */
 };
 
 /* of arrays to other ranks and back; nothing where it is NULL */
@@ -223,6 +224,7 @@ struct _Mat_Box {
   void              *mult[PATCHFD_NUM_KERNELS];
   PatchFDBoxSolve    boxsolve[PATCHFD_NUM_KERNELS];
   void              *whole_b[PATCHFD_NUM_KERNELS], *whole_x[PATCHFD_NUM_KERNELS]; /* these arrays */
+  PetscBool          wholesingular; /* the direct solve divides by zero, or nearly so */
 };
 
 /* the functions of a DMBoxOperator that are the same for all operators with a form; the operator sets `form` and what is its own (src/mat/box.c) */
@@ -381,7 +383,7 @@ PETSC_INTERN void MatBoxLocalRange(const Mat_Box *, const MatBoxLocal *, PatchFD
 
 /* for operators by quadrature, fit.c: inverses of all patches that a rank has, each a class of its own */
 PETSC_INTERN PetscErrorCode MatBoxPointsDense(const Mat_Box *, MatBoxLocal *);
-PETSC_INTERN PetscErrorCode MatBoxFitSetUp(Mat_Box *, const MatBoxLocal *, PetscBool shared, PatchFDKernels, MatBoxFit *);
+PETSC_INTERN PetscErrorCode MatBoxFitSetUp(Mat_Box *, const MatBoxLocal *, PetscBool shared, PatchFDKernels, MatBoxFit *, PetscBool *regular);
 PETSC_INTERN PetscErrorCode MatBoxFitDestroy(PatchFDKernels, MatBoxFit *);
 /* x += omega times the corrections of all patches of these colours, from one residual; global arrays */
 PETSC_INTERN PetscErrorCode MatBoxFitCorrect(const Mat_Box *, const MatBoxLocal *, PatchFDKernels, PetscInt n, const PatchFDColor[], PetscReal omega, const void *r, void *x);
@@ -420,6 +422,8 @@ static inline PetscBool DMBoxIsMirrored(const DM_Box *box, PetscInt d)
   return (PetscBool)(!box->nvertices[d] && box->boundary[2 * d] == box->boundary[2 * d + 1]);
 }
 
+/* after n coarsenings of the mesh */
+PETSC_INTERN PetscErrorCode MatBoxCoarseUnknowns(DM, PetscInt n, PetscReal *unknowns);
 /* of n coarsenings no more than it takes to have at most so many unknowns; PETSC_DECIDE: some thousands for large problems on GPUs */
 PETSC_INTERN PetscErrorCode MatBoxLimitCoarsenings(DM, PetscInt limit, PetscInt *n);
 /* where n of them lead to a mesh by quadrature that is too large to be factored one more, which is to lower the degree to 1 (DMBoxSetLowering()), if cells do not fold then; and how many unknowns are left, or 0 elsewhere */

@@ -66,6 +66,7 @@ struct _MatPatches {
   PetscBool                    turns;      /* a symmetric order visits the last colour once */
   PetscBool                    overwrites; /* whatever is in x */
   PetscBool                    kernels;    /* nothing but kernels: they may be recorded */
+  PetscBool                    singular;   /* one is, or is not definite where it should be, on some rank: they are not used */
   Vec                          work[PATCHFD_NUM_KERNELS][PATCHES_NUM_WORK];
 };
 
