@@ -909,8 +909,12 @@ static PetscErrorCode TestOthers(void)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-/* Plans of meshes that differ live together: all sides Dirichlet, and patches are smaller than at others; cells halved in fewer directions, and there are fewer nodes in a cell */
-static PetscErrorCode TestTogether(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind, const PatchFDKernels tables[2][2], PetscRandom rnd, PetscInt *failures)
+/*
+  Plans of meshes that differ live together.  Of the others all sides are Dirichlet, so that patches are smaller, and cells are halved in fewer
+  directions, so that they have fewer nodes
+*/
+static PetscErrorCode TestTogether(PetscInt dim, PetscInt degree, const PetscInt cells[3], const Kind *kind, const PatchFDKernels tables[2][2],
+                                   PetscRandom rnd, PetscInt *failures)
 {
   const Kind  dirichlet = {.graded = kind->graded, .dg = kind->dg};
   Mesh        mesh, fine, other, otherfine;

@@ -175,7 +175,8 @@ static __device__ __forceinline__ void Butterfly(int bits, T a[8])
 template <typename T, bool BACK>
 static __global__ void FoldKernel(FoldShape s, const T *__restrict__ from, T *__restrict__ to)
 {
-  const int i[3] = {(int)(blockIdx.x * blockDim.x + threadIdx.x), s.begin[1] + (int)(blockIdx.y * blockDim.y + threadIdx.y), s.begin[2] + (int)blockIdx.z};
+  const int i[3] = {(int)(blockIdx.x * blockDim.x + threadIdx.x), s.begin[1] + (int)(blockIdx.y * blockDim.y + threadIdx.y),
+                    s.begin[2] + (int)blockIdx.z};
 
   if (i[0] >= s.size[0] || i[1] >= s.size[1]) return;
   T         a[8];
@@ -457,7 +458,8 @@ struct BoxSteps {
     PetscCall(PetscLogGpuTimeBegin());
     for (s.begin[2] = 0; s.begin[2] < s.size[2]; s.begin[2] += most) {
       for (s.begin[1] = 0; s.begin[1] < s.size[1]; s.begin[1] += most * (int)block.y) {
-        const dim3 grid((s.size[0] + block.x - 1) / block.x, PetscMin(most, (s.size[1] - s.begin[1] + block.y - 1) / block.y), PetscMin(most, s.size[2] - s.begin[2]));
+        const dim3 grid((s.size[0] + block.x - 1) / block.x, PetscMin(most, (s.size[1] - s.begin[1] + block.y - 1) / block.y),
+                        PetscMin(most, s.size[2] - s.begin[2]));
 
         FoldKernel<T, BACK><<<grid, block, 0, stream>>>(s, (const T *)from, (T *)to);
       }

@@ -28,21 +28,26 @@ PetscErrorCode CheckDevice()
   PetscFunctionBegin;
   if (shared_most) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCallCUDA(cudaDriverGetVersion(&driver));
-  PetscCheck(driver >= least_cuda, PETSC_COMM_SELF, PETSC_ERR_SUP, "libpatchfd needs a driver for CUDA %d.%d or newer, found one for %d.%d", least_cuda / 1000, least_cuda % 1000 / 10, driver / 1000, driver % 1000 / 10);
+  PetscCheck(driver >= least_cuda, PETSC_COMM_SELF, PETSC_ERR_SUP, "libpatchfd needs a driver for CUDA %d.%d or newer, found one for %d.%d",
+             least_cuda / 1000, least_cuda % 1000 / 10, driver / 1000, driver % 1000 / 10);
   PetscCallCUDA(cudaGetDevice(&number));
   PetscCallCUDA(cudaGetDeviceProperties(&device, number));
   capability = 10 * device.major + device.minor;
-  PetscCheck(capability >= least_capability, PETSC_COMM_SELF, PETSC_ERR_SUP, "libpatchfd needs a GPU with compute capability %d.%d or newer, found %d.%d: %s", least_capability / 10, least_capability % 10, device.major, device.minor,
-             device.name);
+  PetscCheck(capability >= least_capability, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "libpatchfd needs a GPU with compute capability %d.%d or newer, found %d.%d: %s", least_capability / 10, least_capability % 10,
+             device.major, device.minor, device.name);
   err = cudaFuncGetAttributes(&attributes, ProbeKernel);
-  PetscCheck(err == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_SUP, "libpatchfd has no code for this GPU, %s; build it and PETSc with PATCHFD_CUDA_ARCH=%d, or it alone with CUDA_PTX=%d: %s", device.name, capability, least_capability,
-             cudaGetErrorString(err));
+  PetscCheck(err == cudaSuccess, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "libpatchfd has no code for this GPU, %s; build it and PETSc with PATCHFD_CUDA_ARCH=%d, or it alone with CUDA_PTX=%d: %s",
+             device.name, capability, least_capability, cudaGetErrorString(err));
   limit = (PetscInt)device.sharedMemPerBlockOptin;
   PetscCall(PetscOptionsGetInt(NULL, NULL, "-patchfd_cuda_shared_limit", &limit, &set));
-  PetscCheck(limit >= (PetscInt)shared_least, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE, "-patchfd_cuda_shared_limit must be at least %d, the bytes that every GPU has with compute capability %d.%d or newer, found %" PetscInt_FMT,
+  PetscCheck(limit >= (PetscInt)shared_least, PETSC_COMM_SELF, PETSC_ERR_ARG_OUTOFRANGE,
+             "-patchfd_cuda_shared_limit must be at least %d, the bytes that every GPU has with compute capability %d.%d or newer, found %" PetscInt_FMT,
              (int)shared_least, least_capability / 10, least_capability % 10, limit);
   shared_most = PetscMin((size_t)limit, device.sharedMemPerBlockOptin);
-  if (set) PetscCall(PetscInfo(NULL, "Blocks of threads may have %zu bytes of shared memory, of %zu on this GPU\n", shared_most, device.sharedMemPerBlockOptin));
+  if (set) PetscCall(PetscInfo(NULL, "Blocks of threads may have %zu bytes of shared memory, of %zu on this GPU\n", shared_most,
+                               device.sharedMemPerBlockOptin));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -68,8 +73,8 @@ PetscErrorCode SharedFitsOf(const void *kernel, size_t bytes, bool *fits)
 }
 
 /*
-  The permission is the kernel's, not a plan's: another plan may have been given more, which it keeps.  How a multiprocessor divides its memory into shared memory and L1 is another attribute, and follows what is
-  launched.
+  The permission is the kernel's, not a plan's: another plan may have been given more, which it keeps.  How a multiprocessor divides its
+  memory into shared memory and L1 is another attribute, and follows what is launched.
 */
 PetscErrorCode AllowSharedOf(const void *kernel, size_t bytes)
 {
@@ -85,9 +90,11 @@ PetscErrorCode AllowSharedOf(const void *kernel, size_t bytes)
     const char *name;
 
     PetscCallCUDA(cudaFuncGetName(&name, kernel));
-    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "%s needs %zu bytes of shared memory for a block of threads, the GPU has %zu", name, all, shared_most);
+    SETERRQ(PETSC_COMM_SELF, PETSC_ERR_SUP, "%s needs %zu bytes of shared memory for a block of threads, the GPU has %zu", name, all,
+            shared_most);
   }
-  if (all > shared_default) PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, PetscMax((int)bytes, attributes.maxDynamicSharedSizeBytes)));
+  if (all <= shared_default) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCallCUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, PetscMax((int)bytes, attributes.maxDynamicSharedSizeBytes)));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -96,7 +103,8 @@ PetscErrorCode ResidentOf(const void *kernel, int threads, size_t bytes, int *bl
   PetscFunctionBegin;
   PetscCall(AllowSharedOf(kernel, bytes));
   PetscCallCUDA(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, kernel, threads, bytes));
-  PetscCheck(*blocks, PETSC_COMM_SELF, PETSC_ERR_SUP, "A block of %d threads with %zu bytes of shared memory does not fit a multiprocessor of this GPU", threads, bytes);
+  PetscCheck(*blocks, PETSC_COMM_SELF, PETSC_ERR_SUP,
+             "A block of %d threads with %zu bytes of shared memory does not fit a multiprocessor of this GPU", threads, bytes);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
