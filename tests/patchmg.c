@@ -203,9 +203,12 @@ static PetscErrorCode TestLevels(void)
 
   PetscFunctionBeginUser;
   PetscCall(PetscOptionsInsertString(NULL, "-pc_patchmg_coarse_eq_limit 0"));
-  PetscCall(PetscOptionsInsertString(NULL, "-split_fieldsplit_pc_type patchmg -split_fieldsplit_pc_patchmg_coarse_eq_limit 0 -split_fieldsplit_ksp_type preonly"));
-  PetscCall(PetscOptionsInsertString(NULL, "-sum_pc_type composite -sum_pc_composite_pcs patchmg,none -sum_sub_0_pc_patchmg_coarse_eq_limit 0"));
-  PetscCall(PetscOptionsInsertString(NULL, "-ksp_pc_type ksp -ksp_ksp_pc_type patchmg -ksp_ksp_pc_patchmg_coarse_eq_limit 0 -ksp_ksp_ksp_type preonly"));
+  PetscCall(PetscOptionsInsertString(NULL, "-split_fieldsplit_pc_type patchmg -split_fieldsplit_ksp_type preonly"));
+  PetscCall(PetscOptionsInsertString(NULL, "-split_fieldsplit_pc_patchmg_coarse_eq_limit 0"));
+  PetscCall(PetscOptionsInsertString(NULL, "-sum_pc_type composite -sum_pc_composite_pcs patchmg,none"));
+  PetscCall(PetscOptionsInsertString(NULL, "-sum_sub_0_pc_patchmg_coarse_eq_limit 0"));
+  PetscCall(PetscOptionsInsertString(NULL, "-ksp_pc_type ksp -ksp_ksp_pc_type patchmg -ksp_ksp_ksp_type preonly"));
+  PetscCall(PetscOptionsInsertString(NULL, "-ksp_ksp_pc_patchmg_coarse_eq_limit 0"));
   PetscCall(CreateBox(1, 0, &dm));
   PetscCall(DMCreateMatrix(dm, &A));
   for (int order = 3; order >= 0; order--) {
@@ -228,8 +231,19 @@ static PetscErrorCode TestLevels(void)
 
 static PetscErrorCode TestObserver(void)
 {
-  static const char *const looks[] = {"-mg_coarse_ksp_monitor_pause_final 0", "-mg_levels_ksp_monitor_true_residual ascii:/dev/null", "-mg_levels_ksp_view ascii:/dev/null", "-mg_levels_2_ksp_converged_reason ascii:/dev/null", "-pc_mg_log"};
-  static const char *const acts[]  = {"-mg_levels_ksp_max_it 2", "-mg_coarse_pc_type patchfd", "-pc_mg_type full", "-mg_fine_ksp_type richardson"};
+  static const char *const looks[] = {
+    "-mg_coarse_ksp_monitor_pause_final 0",
+    "-mg_levels_ksp_monitor_true_residual ascii:/dev/null",
+    "-mg_levels_ksp_view ascii:/dev/null",
+    "-mg_levels_2_ksp_converged_reason ascii:/dev/null",
+    "-pc_mg_log"
+  };
+  static const char *const acts[] = {
+    "-mg_levels_ksp_max_it 2",
+    "-mg_coarse_pc_type patchfd",
+    "-pc_mg_type full",
+    "-mg_fine_ksp_type richardson"
+  };
   PetscInt                 n[2], its;
   DM                       dm;
   Mat                      A;
@@ -488,7 +502,8 @@ static PetscErrorCode TestConstants(void)
     PetscCall(VecSum(y, &sum));
     PetscCall(VecNorm(y, NORM_2, &norm));
     PetscCall(VecGetSize(y, &n));
-    PetscCall(Print(transpose ? "PCApplyTranspose()" : "PCApply()", (PetscBool)(norm > 0 && PetscAbsScalar(sum) <= 1e-13 * norm * PetscSqrtReal((PetscReal)n))));
+    norm *= PetscSqrtReal((PetscReal)n);
+    PetscCall(Print(transpose ? "PCApplyTranspose()" : "PCApply()", (PetscBool)(norm > 0 && PetscAbsScalar(sum) <= 1e-13 * norm)));
   }
   PetscCall(PCDestroy(&pc));
   PetscCall(VecDestroy(&b));

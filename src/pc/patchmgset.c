@@ -150,7 +150,8 @@ PetscErrorCode PCPatchMGGetGraph(PC pc, PetscBool *graph)
   to iterate; in one dimension V-cycles. Set-up counts, since it is what the direct solve has more of: eigenproblems of whole lines, n^3 operations. Many solves with one operator would have
   more reason to solve directly.
 
-  With `PETSC_DECIDE` a mesh of `diffusion` that cannot be halved and is too large to be factored gets one level more, of degree 1 (`PCPATCHMG`); with any other limit it is factored.
+  With `PETSC_DECIDE` a mesh of `diffusion` that cannot be halved and is too large to be factored gets one level more, of degree 1 (`PCPATCHMG`); with any other limit it is factored. For `biharmonic` more
+  than 20000 unknowns (2D: 300000) on the coarsest mesh are an error with `PETSC_DECIDE`, and with any other limit they are factored, by every process.
 
   There is no estimate, and the mesh is coarsened as far as possible, for other operators, on a mesh that `DMSetUp()` has not been called for when options are read, and where anything is
   said about cycles: `PCMGSetType()`, or an option that begins with `-pc_mg_`, `-mg_levels_`, `-mg_coarse_` or `-mg_fine_` (and the prefix of the `PC`), unless it only looks: options with
