@@ -1,9 +1,10 @@
-static char help[] = "What processes have of a DMBOX: corners, ranges, nodes, values as arrays with an index for each direction; the mesh alone in a file.\n\n";
+static char help[] = "What processes have of a DMBOX: corners, ranges, nodes, values as arrays; the mesh alone in a file.\n\n";
 
 #include <petscpatchfd.h>
 #include <petscviewer.h>
 
-static PetscErrorCode Function(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Function(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[],
+                               PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt c = 0; c < Nc; c++) {
@@ -13,7 +14,8 @@ static PetscErrorCode Function(PetscInt dim, PETSC_UNUSED PetscReal time, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode Map(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal t[], PETSC_UNUSED PetscInt Nc, PetscScalar y[], PETSC_UNUSED void *ctx)
+static PetscErrorCode Map(PetscInt dim, PETSC_UNUSED PetscReal time, const PetscReal t[], PETSC_UNUSED PetscInt Nc, PetscScalar y[],
+                          PETSC_UNUSED void *ctx)
 {
   PetscFunctionBeginUser;
   for (PetscInt d = 0; d < dim; d++) y[d] = t[d] + 0.1 * t[(d + 1) % dim] * t[(d + 1) % dim];
@@ -127,11 +129,13 @@ static PetscErrorCode TestParts(DM dm, PetscInt field)
       if (p == rest % processes[d]) right = (PetscBool)(right && sum == first[d] && l[d][p] == n[d]);
       sum += l[d][p];
     }
-    right = (PetscBool)(right && sum == N[d] && lo[d] >= 0 && lo[d] <= first[d] && lo[d] + wide[d] >= first[d] + n[d] && lo[d] + wide[d] <= N[d] && (processes[d] > 1 ? wide[d] > n[d] : wide[d] == n[d]));
+    right = (PetscBool)(right && sum == N[d] && lo[d] >= 0 && lo[d] <= first[d] && lo[d] + wide[d] >= first[d] + n[d]);
+    right = (PetscBool)(right && lo[d] + wide[d] <= N[d] && (processes[d] > 1 ? wide[d] > n[d] : wide[d] == n[d]));
     count *= n[d];
   }
   PetscCallMPI(MPIU_Allreduce(MPI_IN_PLACE, &count, 1, MPIU_INT64, MPI_SUM, PETSC_COMM_WORLD));
-  PetscCall(Check((PetscBool)(right && count == (PetscInt64)N[0] * N[1] * N[2]), dm, field == DMBOX_CELLS ? "parts of the cells" : "parts of the nodes"));
+  PetscCall(Check((PetscBool)(right && count == (PetscInt64)N[0] * N[1] * N[2]), dm,
+                  field == DMBOX_CELLS ? "parts of the cells" : "parts of the nodes"));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -151,7 +155,8 @@ static PetscErrorCode TestView(PetscInt dim, DMBoxSpace space)
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
   PetscCall(DMBoxGetVertices(dm, dim - 1, &nvertices, &vertices));
-  PetscCall(Check((PetscBool)(space == DMBOX_P1 ? !nvertices && !vertices : nvertices == n && vertices[2] == graded[2]), dm, "vertices of a graded direction"));
+  PetscCall(Check((PetscBool)(space == DMBOX_P1 ? !nvertices && !vertices : nvertices == n && vertices[2] == graded[2]), dm,
+                  "vertices of a graded direction"));
   PetscCall(DMBoxGetNumFields(dm, &nfield));
   for (PetscInt f = DMBOX_CELLS; f < nfield; f++) PetscCall(TestParts(dm, f));
   PetscCall(TestArrays(dm));

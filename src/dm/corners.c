@@ -1,5 +1,6 @@
 /*
-  What each MPI process has of a DMBOX, as programs ask for it: cells and nodes, and values at nodes as arrays with an index for each direction.  Numbers of cells and nodes are those of
+  What each MPI process has of a DMBOX, as programs ask for it: cells and nodes, and values at nodes as arrays with an index for each
+  direction.  Numbers of cells and nodes are those of
   the whole box.
 */
 #include <patchfd/private/boximpl.h> /*I "petscpatchfd.h" I*/
@@ -9,7 +10,8 @@ static PetscErrorCode DMBoxCheckField(DM dm, PetscInt field, PetscBool cells, DM
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, box));
   PetscCheck(field >= (cells ? DMBOX_CELLS : 0) && field < (*box)->nfield, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "Field %" PetscInt_FMT "; -dm_box_space %s has the fields 0 to %" PetscInt_FMT "%s", field, DMBoxSpaces[(*box)->space], (*box)->nfield - 1, cells ? ", or DMBOX_CELLS for the cells" : "");
+             "Field %" PetscInt_FMT "; -dm_box_space %s has the fields 0 to %" PetscInt_FMT "%s",
+             field, DMBoxSpaces[(*box)->space], (*box)->nfield - 1, cells ? ", or DMBOX_CELLS for the cells" : "");
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -118,12 +120,15 @@ static PetscErrorCode DMBoxGetCorners_Private(DM dm, PetscInt field, PetscBool g
   Level: beginner
 
   Notes:
-  As `DMDAGetCorners()`: nodes are numbered from 0 in each direction, over the whole box. In the part of the process in a global `Vec` fields follow each other, and the nodes of a field with x
+  As `DMDAGetCorners()`: nodes are numbered from 0 in each direction, over the whole box. In the part of the process in a global `Vec`
+  fields follow each other, and the nodes of a field with x
   running fastest; a `Vec` of `DMBoxCreateDiffusionVec()` has cells in this order.
 
-  Continuous functions have nodes on faces between cells, which belong to the process of the cell above; the last one to that of the last cell. On meshes made by `DMCoarsen()` a process may own nothing.
+  Continuous functions have nodes on faces between cells, which belong to the process of the cell above; the last one to that of the last
+  cell. On meshes made by `DMCoarsen()` a process may own nothing.
 
-.seealso: `DMBOX`, `DMBoxGetGhostCorners()`, `DMBoxGetGlobalSizes()`, `DMBoxGetOwnershipRanges()`, `DMBoxVecGetArray()`, `DMBoxGetNodes()`, `DMDAGetCorners()`
+.seealso: `DMBOX`, `DMBoxGetGhostCorners()`, `DMBoxGetGlobalSizes()`, `DMBoxGetOwnershipRanges()`,
+          `DMBoxVecGetArray()`, `DMBoxGetNodes()`, `DMDAGetCorners()`
 @*/
 PetscErrorCode DMBoxGetCorners(DM dm, PetscInt field, PetscInt *x, PetscInt *y, PetscInt *z, PetscInt *m, PetscInt *n, PetscInt *p)
 {
@@ -152,7 +157,8 @@ PetscErrorCode DMBoxGetCorners(DM dm, PetscInt field, PetscInt *x, PetscInt *y, 
   Level: beginner
 
   Note:
-  As `DMDAGetGhostCorners()`: those of `DMBoxGetCorners()`, and those of a layer of cells, or two for some spaces, around the cells of the process, without what is outside of the box. They are what
+  As `DMDAGetGhostCorners()`: those of `DMBoxGetCorners()`, and those of a layer of cells, or two for some spaces, around the cells of the
+  process, without what is outside of the box. They are what
   vectors of `DMCreateLocalVector()` have, which `DMGlobalToLocal()` fills.
 
 .seealso: `DMBOX`, `DMBoxGetCorners()`, `DMBoxGetGlobalSizes()`, `DMBoxVecGetArray()`, `DMCreateLocalVector()`, `DMDAGetGhostCorners()`
@@ -223,7 +229,8 @@ PetscErrorCode DMBoxGetOwnershipRanges(DM dm, PetscInt field, const PetscInt *lx
   Level: intermediate
 
   Note:
-  Node (i, j, k) of the field has these coordinates of the three directions. On a mesh with a map (`DMBoxSetMapping()`) they are those in the box; `DMGetCoordinates()` has the ones in space.
+  Node (i, j, k) of the field has these coordinates of the three directions. On a mesh with a map (`DMBoxSetMapping()`) they are those in
+  the box; `DMGetCoordinates()` has the ones in space.
 
 .seealso: `DMBOX`, `DMBoxGetGlobalSizes()`, `DMBoxGetCorners()`, `DMBoxGetVertices()`, `DMGetCoordinates()`
 @*/
@@ -235,7 +242,8 @@ PetscErrorCode DMBoxGetNodes(DM dm, PetscInt field, PetscInt direction, PetscRea
   PetscAssertPointer(x, 4);
   PetscCall(DMBoxCheckField(dm, field, PETSC_FALSE, &box));
   PetscCheck(direction >= 0 && direction < dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "Direction is %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions it must be at least 0 and less than %" PetscInt_FMT, direction, dm->dim, dm->dim);
+             "Direction is %" PetscInt_FMT "; in %" PetscInt_FMT " dimensions it must be at least 0 and less than %" PetscInt_FMT, direction,
+             dm->dim, dm->dim);
   PetscCall(PatchFDLineNodes(&box->field[field].line[direction], x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -253,7 +261,8 @@ static PetscErrorCode DMBoxVecFind(DM dm, Vec v, PetscInt field, const PatchFDBo
   PetscValidHeaderSpecific(v, VEC_CLASSID, 2);
   PetscCall(VecGetLocalSize(v, &n));
   PetscCheck((size_t)n == box->nglobal || (size_t)n == box->nlocal, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
-             "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here, and with ghosts %" PetscInt_FMT "; take a Vec from DMCreateGlobalVector() or DMCreateLocalVector()", n,
+             "The Vec has local size %" PetscInt_FMT ", but the DM has %" PetscInt_FMT " unknowns here, and with ghosts %" PetscInt_FMT
+             "; take a Vec from DMCreateGlobalVector() or DMCreateLocalVector()", n,
              (PetscInt)box->nglobal, (PetscInt)box->nlocal);
   *b  = (size_t)n == box->nglobal ? &box->field[field].global : &box->field[field].local;
   *at = (size_t)n == box->nglobal ? box->field[field].global0 : box->field[field].local0;
@@ -317,10 +326,12 @@ static PetscErrorCode DMBoxUnindexArray(PetscInt dim, const PatchFDBox *b, void 
   Level: beginner
 
   Notes:
-  As `DMDAVecGetArray()`: i, j and k are numbers of nodes over the whole box, from `DMBoxGetCorners()` on for a global `Vec` and from `DMBoxGetGhostCorners()` on for a local one.
+  As `DMDAVecGetArray()`: i, j and k are numbers of nodes over the whole box, from `DMBoxGetCorners()` on for a global `Vec` and from
+  `DMBoxGetGhostCorners()` on for a local one.
   Where the nodes are `DMBoxGetNodes()` tells, or `DMGetCoordinates()`.
 
-  Several fields of a `Vec` may have their arrays at the same time. `DMBoxVecRestoreArray()` must be called for each. Values are in double precision on the host, as those of `VecGetArray()`, whatever
+  Several fields of a `Vec` may have their arrays at the same time. `DMBoxVecRestoreArray()` must be called for each. Values are in double
+  precision on the host, as those of `VecGetArray()`, whatever
   type the `Vec` has.
 
   Example Usage:
@@ -335,7 +346,8 @@ static PetscErrorCode DMBoxUnindexArray(PetscInt dim, const PatchFDBox *b, void 
   DMBoxVecRestoreArray(dm, v, 0, &u);
 .ve
 
-.seealso: `DMBOX`, `DMBoxVecRestoreArray()`, `DMBoxVecGetArrayRead()`, `DMBoxGetCorners()`, `DMBoxGetGhostCorners()`, `DMBoxGetNodes()`, `DMDAVecGetArray()`
+.seealso: `DMBOX`, `DMBoxVecRestoreArray()`, `DMBoxVecGetArrayRead()`, `DMBoxGetCorners()`, `DMBoxGetGhostCorners()`,
+          `DMBoxGetNodes()`, `DMDAVecGetArray()`
 @*/
 PetscErrorCode DMBoxVecGetArray(DM dm, Vec v, PetscInt field, void *array)
 {
