@@ -11,7 +11,8 @@
 #include <patchfd/private/vecimpl.h>
 
 typedef struct {
-  Mat_Box         *m;     /* the matrix as it was */
+  Mat_Box         *m;     /* the matrix as it was, */
+  Mat_Box         *now;   /* and as it is, while they are exchanged */
   MatBoxLocal     *local; /* NULL for the direct solvers, which belong to m */
   MatBoxLocalRule  rule;
   PCPatchFDVariant use;
@@ -383,6 +384,16 @@ static PetscErrorCode MatPatchesFinish_Box(MatPatches p, PatchFDKernels kern, Pe
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+static PetscErrorCode MatPatchesExchange_Box(MatPatches p)
+{
+  BoxPatches *x = (BoxPatches *)p->data;
+
+  PetscFunctionBegin;
+  if (!p->exchanged) PetscCall(MatShellGetContext(p->A, &x->now));
+  PetscCall(MatShellSetContext(p->A, p->exchanged ? x->now : x->m));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 /* ---- view, creation ---- */
 
 static PetscErrorCode ViewLocal(MatPatches p, PatchFDKernels kern, PetscViewer viewer)
@@ -480,6 +491,7 @@ PetscErrorCode MatCreatePatches_Box(Mat A, const MatPatchesSpec *spec, MatPatche
                                             .correct  = MatPatchesCorrect_Box,
                                             .residual = MatPatchesResidual_Box,
                                             .finish   = MatPatchesFinish_Box,
+                                            .exchange = MatPatchesExchange_Box,
                                             .view     = MatPatchesView_Box,
                                             .destroy  = MatPatchesDestroy_Box};
   const MPI_Comm comm = PetscObjectComm((PetscObject)A);

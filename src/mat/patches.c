@@ -97,7 +97,19 @@ PetscErrorCode MatPatchesAreOf(MatPatches p, Mat A, PetscBool *are)
 
   PetscFunctionBegin;
   PetscCall(PetscObjectStateGet((PetscObject)A, &state));
-  *are = (PetscBool)(p->A == A && p->state == state);
+  *are = (PetscBool)(p->A == A && (p->state == state || p->exchanged));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
+PetscErrorCode MatPatchesExchange(MatPatches p)
+{
+  PetscBool same = PETSC_TRUE;
+
+  PetscFunctionBegin;
+  PetscCall(MatPatchesAreOf(p, p->A, &same));
+  if (!p->ops->exchange || (same && !p->exchanged)) PetscFunctionReturn(PETSC_SUCCESS);
+  PetscCall((*p->ops->exchange)(p));
+  p->exchanged = (PetscBool)!p->exchanged;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -302,6 +302,18 @@ PetscErrorCode PCPatchFDCanRecord(PC pc, PetscBool *can)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
+PetscErrorCode PCPatchFDExchange(PC pc)
+{
+  PetscBool  is;
+  MatPatches patches;
+
+  PetscFunctionBegin;
+  PetscCall(PetscObjectTypeCompare((PetscObject)pc, PCPATCHFD, &is));
+  patches = is ? ((PC_PatchFD *)pc->data)->patches : NULL;
+  if (patches) PetscCall(MatPatchesExchange(patches));
+  PetscFunctionReturn(PETSC_SUCCESS);
+}
+
 static PetscErrorCode PCDestroy_PatchFD(PC pc)
 {
   PetscFunctionBegin;

@@ -471,7 +471,9 @@ static PetscErrorCode PCPatchMGCycle(PC pc, PetscErrorCode (*apply)(PC, Vec, Vec
   PetscFunctionBegin;
   PetscCall(PetscCalloc1(mg->nlevels, &null));
   PetscCall(PCPatchMGExchangeNullSpaces(pc, null));
+  if (pc->reusepreconditioner) PetscCall(PCPatchFDExchange(mg->levels[mg->nlevels - 1]->smoothd->pc)); /* a cycle that is reused is that of the old matrix */
   ierr = (*apply)(pc, b, x);
+  if (pc->reusepreconditioner) PetscCall(PCPatchFDExchange(mg->levels[mg->nlevels - 1]->smoothd->pc));
   if (ierr && mg->levels[mg->nlevels - 1]->b == b) mg->levels[mg->nlevels - 1]->b = NULL; /* only lent: PCMG would destroy it next time */
   PetscCall(PCPatchMGExchangeNullSpaces(pc, null));
   PetscCall(PetscFree(null));

@@ -50,6 +50,8 @@ struct _MatPatchesOps {
   PetscErrorCode (*residual)(MatPatches, Vec b, Vec x, Vec r);
   /* NULL, or what is left to do after so many steps */
   PetscErrorCode (*finish)(MatPatches, PatchFDKernels, PetscInt64 steps, Vec b, Vec x);
+  /* NULL, or: A becomes what it was when they were made, without a word to anybody, or what it is now again */
+  PetscErrorCode (*exchange)(MatPatches);
   PetscErrorCode (*view)(MatPatches, PetscViewer);
   PetscErrorCode (*destroy)(MatPatches);
 };
@@ -60,6 +62,7 @@ struct _MatPatches {
   MatPatches                   before; /* while they are made, those in whose place they come */
   Mat                          A; /* of which they were made, in this state */
   PetscObjectState             state;
+  PetscBool                    exchanged;
   MatPatchesSpec               spec;
   PetscReal                    omega; /* damping */
   PetscInt                     ncolor;
@@ -78,6 +81,8 @@ PETSC_INTERN PetscErrorCode MatCreatePatches(Mat A, DM other, const MatPatchesSp
 PETSC_INTERN PetscErrorCode MatPatchesDestroy(MatPatches *);
 /* are they those of the matrix as it is? */
 PETSC_INTERN PetscErrorCode MatPatchesAreOf(MatPatches, Mat, PetscBool *);
+/* for the time between two calls A is what it was when they were made */
+PETSC_INTERN PetscErrorCode MatPatchesExchange(MatPatches);
 /* `its` times the sweeps of the settings; zero: x is zero, whatever its values are */
 PETSC_INTERN PetscErrorCode MatPatchesSmooth(MatPatches, PetscInt its, PetscBool transpose, PetscBool zero, Vec b, Vec x);
 /* x += B (b - A x) with another matrix A, `its` times */

@@ -16,3 +16,5 @@ PETSC_INTERN PetscErrorCode KSPCreate_FusedCG(KSP);
 PETSC_INTERN PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc);
 /* is all that it does work of a kernel table, so that it may be recorded? */
 PETSC_INTERN PetscErrorCode PCPatchFDCanRecord(PC, PetscBool *);
+/* between two calls the matrix of a PCPATCHFD is what it was when that was set up, which matters if it is reused; nothing for others */
+PETSC_INTERN PetscErrorCode PCPatchFDExchange(PC);
