@@ -73,7 +73,7 @@ PetscErrorCode MatBoxGetCurrent(Mat A, Mat_Box **m)
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, m));
-  if (!(*m)->entry->follows) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!(*m)->entry || !(*m)->entry->follows) PetscFunctionReturn(PETSC_SUCCESS); /* without one it is what it was: MatPatchesExchange() */
   PetscCall(MatBoxTake_Box(A, NULL, 0, MATBOX_TAKE_ALL, &changed));
   PetscCall(MatShellGetContext(A, m)); /* another one, where local solvers hold the old one */
   PetscFunctionReturn(PETSC_SUCCESS);
