@@ -176,7 +176,7 @@ static PetscErrorCode Iterations(PetscInt degree, PetscInt unknowns, PetscInt n,
 
     PetscCall(Now(&t[0]));
     PetscCall(CreateSpace(mesh, degree, (PetscBool)(problem > MAT_BAKEOFF_BP1), &dm));
-    PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_GLOBAL, &A));
+    PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
     PetscCall(MatSetFromOptions(A));
     PetscCall(MatGetSize(A, &N, NULL));
     for (int kind = 0; kind < 3; kind++) PetscCall(TimeSolve(A, N, n, runs, kind, &gdofs[kind]));
@@ -202,7 +202,7 @@ static PetscErrorCode Degree(PetscInt degree, PetscInt unknowns, PetscBool assem
     PetscInt  N;
     Mat       A, B;
 
-    PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_GLOBAL, &A));
+    PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
     PetscCall(MatGetSize(A, &N, NULL));
     PetscCall(MatBakeoffSetFactors(A, MAT_BAKEOFF_FACTORS_STORED));
     PetscCall(Time(A, N, &stored));
@@ -214,7 +214,7 @@ static PetscErrorCode Degree(PetscInt degree, PetscInt unknowns, PetscBool assem
       PetscCall(MatDestroy(&B));
     }
     PetscCall(MatDestroy(&A));
-    PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_ELEMENT, &A));
+    PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_LAYOUT_ELEMENT, &A));
     PetscCall(Time(A, N, &element));
     PetscCall(MatDestroy(&A));
     PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s %2" PetscInt_FMT " %9" PetscInt_FMT " %9.3f %9.3f %9.3f", MatBakeoffProblems[problem], degree, N, (double)stored, (double)computed, (double)element));

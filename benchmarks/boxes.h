@@ -25,7 +25,7 @@ static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, PetscInt n, const
   PetscCall(PetscStrcmp(kind, "neumann", &neumann));
   PetscCall(PetscStrcmp(kind, "graded", &graded));
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, dm));
-  for (int i = 0; i < 6; i++) sides[i] = neumann && i ? DMBOX_NEUMANN : DMBOX_DIRICHLET;
+  for (int i = 0; i < 6; i++) sides[i] = neumann && i ? DMBOX_BOUNDARY_NEUMANN : DMBOX_BOUNDARY_DIRICHLET;
   PetscCall(DMBoxSetBoundary(*dm, sides));
   PetscCall(PetscMalloc1(n + 1, &v));
   for (PetscInt i = 0; i <= n; i++) v[i] = (PetscReal)i / n + 0.3 * PetscSqr((PetscReal)i / n);

@@ -60,11 +60,11 @@ static PetscErrorCode Now(PetscLogDouble *t)
 static PetscErrorCode CreateBox(const Problem *p, DM *dm)
 {
   const PetscInt          cells[3] = {p->n, p->n, p->n};
-  const DMBoxBoundaryType type[6]  = {DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN};
+  const DMBoxBoundaryType type[6]  = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 1, dm));
-  PetscCall(DMBoxSetSpace(*dm, DMBOX_P1));
+  PetscCall(DMBoxSetSpace(*dm, DMBOX_SPACE_P1));
   PetscCall(DMBoxSetOperator(*dm, "heat"));
   PetscCall(DMBoxSetBoundary(*dm, type));
   PetscCall(DMSetFromOptions(*dm));

@@ -114,7 +114,7 @@ static PetscErrorCode CreateBox(PetscInt dim, PetscInt k, PetscReal unknowns, Ve
   PetscCall(DMSetVecType(*dm, type));
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(DMBoxGetSpace(*dm, &space));
-  n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / dim) / (space == DMBOX_DGQ ? k + 1 : k) / 2 + 0.5));
+  n = 2 * PetscMax(1, (PetscInt)(PetscPowReal(unknowns, 1. / dim) / (space == DMBOX_SPACE_DGQ ? k + 1 : k) / 2 + 0.5));
   for (int d = 0; d < 3; d++) cells[d] = n;
   PetscCall(DMBoxSetCells(*dm, cells));
   PetscCall(DMSetUp(*dm));

@@ -77,7 +77,7 @@ static PetscErrorCode CreateMesh(PetscInt dim, PetscInt k, PetscReal unknowns, P
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, (const PetscInt[]){2, 2, 2}, k, dm));
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(DMBoxGetSpace(*dm, &space));
-  want = PetscPowReal(unknowns, 1. / (PetscReal)dim) / (PetscReal)(space == DMBOX_DGQ ? k + 1 : k);
+  want = PetscPowReal(unknowns, 1. / (PetscReal)dim) / (PetscReal)(space == DMBOX_SPACE_DGQ ? k + 1 : k);
   /* the nearest product of 1, 3, 5 or 7 and a power of two */
   for (PetscInt q = 1; q <= 7; q += 2)
     for (PetscInt e = 2; e <= 8192; e *= 2)

@@ -64,7 +64,7 @@ static PetscErrorCode PressureMass(DM flow, Mat *M)
   PetscCall(DMBoxGetDegree(flow, &degree));
   PetscCall(DMBoxGetBounds(flow, lower, upper));
   PetscCall(DMBoxCreate(PetscObjectComm((PetscObject)flow), dim, cells, degree, &dm));
-  PetscCall(DMBoxSetSpace(dm, DMBOX_DGQ));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_DGQ));
   PetscCall(DMBoxSetBounds(dm, lower, upper));
   PetscCall(DMBoxSetPoisson(dm, D, 1));
   PetscCall(DMSetMatType(dm, MATAIJ));

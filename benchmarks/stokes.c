@@ -104,7 +104,7 @@ static PetscErrorCode CreateMesh(PetscInt dim, PetscInt k, PetscReal unknowns, P
     if (PetscAbsReal(PetscLogReal(e / want)) < PetscAbsReal(PetscLogReal(n / want))) n = e;
   for (int d = 0; d < 3; d++) cells[d] = n;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, k, dm));
-  PetscCall(DMBoxSetSpace(*dm, DMBOX_RT));
+  PetscCall(DMBoxSetSpace(*dm, DMBOX_SPACE_RT));
   PetscCall(DMBoxSetOperator(*dm, "stokes"));
   PetscCall(DMSetFromOptions(*dm));
   PetscCall(DMSetUp(*dm));

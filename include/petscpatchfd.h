@@ -20,11 +20,11 @@ PETSC_EXTERN PetscErrorCode PatchFDFinalizePackage(void);
   DMBoxSpace - The finite element space on a `DMBOX`
 
   Values:
-+ `DMBOX_Q` (`q`)     - continuous functions, polynomials of degree k in each direction on each cell (Q_k), with Gauss-Lobatto nodes
-. `DMBOX_DGQ` (`dgq`) - the same without continuity (DGQ_k); operators have the face terms of interior penalty methods
-. `DMBOX_P1` (`p1`)   - continuous functions, linear on simplices: each square is cut into two triangles, each cube into six tetrahedra, along the paths from its lower to
++ `DMBOX_SPACE_Q` (`q`)     - continuous functions, polynomials of degree k in each direction on each cell (Q_k), with Gauss-Lobatto nodes
+. `DMBOX_SPACE_DGQ` (`dgq`) - the same without continuity (DGQ_k); operators have the face terms of interior penalty methods
+. `DMBOX_SPACE_P1` (`p1`)   - continuous functions, linear on simplices: each square is cut into two triangles, each cube into six tetrahedra, along the paths from its lower to
                         its upper corner.  The nodes are the corners of the cells
-- `DMBOX_RT` (`rt`)   - a velocity and a pressure: the Raviart-Thomas space RT_k, whose component i is continuous of degree k + 1 in direction i and discontinuous of
+- `DMBOX_SPACE_RT` (`rt`)   - a velocity and a pressure: the Raviart-Thomas space RT_k, whose component i is continuous of degree k + 1 in direction i and discontinuous of
                         degree k in the others, and DGQ_k. The divergence of a velocity is in the space of the pressure
 
   Level: beginner
@@ -32,45 +32,45 @@ PETSC_EXTERN PetscErrorCode PatchFDFinalizePackage(void);
 .seealso: `DMBOX`, `DMBoxSetSpace()`, `DMBoxSetDegree()`
 E*/
 typedef enum {
-  DMBOX_Q,
-  DMBOX_DGQ,
-  DMBOX_RT,
-  DMBOX_P1
+  DMBOX_SPACE_Q,
+  DMBOX_SPACE_DGQ,
+  DMBOX_SPACE_RT,
+  DMBOX_SPACE_P1
 } DMBoxSpace;
 PETSC_EXTERN const char *const DMBoxSpaces[];
 
 /*E
-  DMBoxHaloType - How values at nodes that other MPI processes need travel to them, for the solvers of a `DMBOX`
+  PatchFDHaloType - How values at nodes that other MPI processes need travel to them, for the solvers of a `DMBOX`
 
   Values:
-+ `DMBOX_HALO_AUTO` (`auto`) - `mpi` for arrays in host memory. For those on GPUs, if no two processes share one, `peer` on one machine, then `nccl`; otherwise `mpi` if PETSc uses
++ `PATCHFD_HALO_AUTO` (`auto`) - `mpi` for arrays in host memory. For those on GPUs, if no two processes share one, `peer` on one machine, then `nccl`; otherwise `mpi` if PETSc uses
                                an MPI that reads the memory of GPUs (not with `-use_gpu_aware_mpi 0`), and `host` where nothing else is possible
-. `DMBOX_HALO_MPI` (`mpi`)   - by MPI, from and to the memory that the arrays are in. On GPUs messages find out whether it can, whatever `-use_gpu_aware_mpi` is; if not, that is an error
-. `DMBOX_HALO_HOST` (`host`) - by MPI, from and to host memory
-. `DMBOX_HALO_NCCL` (`nccl`) - by NCCL, from and to the memory of GPUs, without the host. For processes with a GPU each, where `libnccl.so.2` can be loaded
-- `DMBOX_HALO_PEER` (`peer`) - kernels write into the memory of the other GPU (CUDA IPC), without the host. For processes of one machine whose GPUs reach each other
+. `PATCHFD_HALO_MPI` (`mpi`)   - by MPI, from and to the memory that the arrays are in. On GPUs messages find out whether it can, whatever `-use_gpu_aware_mpi` is; if not, that is an error
+. `PATCHFD_HALO_HOST` (`host`) - by MPI, from and to host memory
+. `PATCHFD_HALO_NCCL` (`nccl`) - by NCCL, from and to the memory of GPUs, without the host. For processes with a GPU each, where `libnccl.so.2` can be loaded
+- `PATCHFD_HALO_PEER` (`peer`) - kernels write into the memory of the other GPU (CUDA IPC), without the host. For processes of one machine whose GPUs reach each other
 
   Level: intermediate
 
 .seealso: `DMBOX`, `DMBoxSetHaloType()`
 E*/
 typedef enum {
-  DMBOX_HALO_AUTO,
-  DMBOX_HALO_MPI,
-  DMBOX_HALO_HOST,
-  DMBOX_HALO_NCCL,
-  DMBOX_HALO_PEER
-} DMBoxHaloType;
-PETSC_EXTERN const char *const DMBoxHaloTypes[];
+  PATCHFD_HALO_AUTO,
+  PATCHFD_HALO_MPI,
+  PATCHFD_HALO_HOST,
+  PATCHFD_HALO_NCCL,
+  PATCHFD_HALO_PEER
+} PatchFDHaloType;
+PETSC_EXTERN const char *const PatchFDHaloTypes[];
 
 /*E
   DMBoxBoundaryType - The boundary condition on a side of a `DMBOX`
 
   Values:
-+ `DMBOX_DIRICHLET` (`dirichlet`) - values are given; zero unless `DMBoxLiftDirichlet()` brings others in. For `biharmonic` a clamped side: the normal derivative is
++ `DMBOX_BOUNDARY_DIRICHLET` (`dirichlet`) - values are given; zero unless `DMBoxLiftDirichlet()` brings others in. For `biharmonic` a clamped side: the normal derivative is
                                     given, too; zero unless `DMBoxAddBendingLoad()` brings another in
-. `DMBOX_NEUMANN` (`neumann`)     - the flux, or for `stokes` the stress, is given; zero unless `DMBoxAddNeumannLoad()` brings another in; not for `biharmonic`
-- `DMBOX_SUPPORTED` (`supported`) - a simply supported side, for `biharmonic` only: values are given, and the second normal derivative (the moment); zero unless
+. `DMBOX_BOUNDARY_NEUMANN` (`neumann`)     - the flux, or for `stokes` the stress, is given; zero unless `DMBoxAddNeumannLoad()` brings another in; not for `biharmonic`
+- `DMBOX_BOUNDARY_SUPPORTED` (`supported`) - a simply supported side, for `biharmonic` only: values are given, and the second normal derivative (the moment); zero unless
                                     `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()` bring others in
 
   Level: beginner
@@ -78,9 +78,9 @@ PETSC_EXTERN const char *const DMBoxHaloTypes[];
 .seealso: `DMBOX`, `DMBoxSetBoundary()`
 E*/
 typedef enum {
-  DMBOX_DIRICHLET,
-  DMBOX_NEUMANN,
-  DMBOX_SUPPORTED
+  DMBOX_BOUNDARY_DIRICHLET,
+  DMBOX_BOUNDARY_NEUMANN,
+  DMBOX_BOUNDARY_SUPPORTED
 } DMBoxBoundaryType;
 PETSC_EXTERN const char *const DMBoxBoundaryTypes[];
 
@@ -88,13 +88,13 @@ PETSC_EXTERN const char *const DMBoxBoundaryTypes[];
   DMBoxMappingType - Maps from the box of a `DMBOX` to space that have a name
 
   Values:
-+ `DMBOX_MAP_NONE` (`none`)                     - no map, or the one of `DMBoxSetMapping()`
-. `DMBOX_MAP_SINE` (`sine`)                     - t + a s (1, t_0 - 1.3, 0.3 + 0.6 t_1), s the product of sin(pi t_d); a = 0.1
-. `DMBOX_MAP_SINE1` (`sine1`)                   - t + a s (1, 1, 1), with the same s; a = 0.2
-. `DMBOX_MAP_SINE2` (`sine2`)                   - t + a s (1, 1, 1), s the product of sin(2 pi t_d); a = 0.1, cells are inverted from 0.159 on
-. `DMBOX_MAP_KERSHAW` (`kershaw`)               - six layers in direction 0, between which the others are squeezed towards either end; a = 0.3 is the width of the narrowest cells, 1 leaves the box as it is
-. `DMBOX_MAP_KERSHAW_SMOOTH` (`kershaw_smooth`) - the same with smooth transitions between the layers
-- `DMBOX_MAP_ANNULUS` (`annulus`)               - the quarter of an annulus with radii from a to 1, t_0 along the radius and t_1 the angle; a = 0.5
++ `DMBOX_MAPPING_NONE` (`none`)                     - no map, or the one of `DMBoxSetMapping()`
+. `DMBOX_MAPPING_SINE` (`sine`)                     - t + a s (1, t_0 - 1.3, 0.3 + 0.6 t_1), s the product of sin(pi t_d); a = 0.1
+. `DMBOX_MAPPING_SINE1` (`sine1`)                   - t + a s (1, 1, 1), with the same s; a = 0.2
+. `DMBOX_MAPPING_SINE2` (`sine2`)                   - t + a s (1, 1, 1), s the product of sin(2 pi t_d); a = 0.1, cells are inverted from 0.159 on
+. `DMBOX_MAPPING_KERSHAW` (`kershaw`)               - six layers in direction 0, between which the others are squeezed towards either end; a = 0.3 is the width of the narrowest cells, 1 leaves the box as it is
+. `DMBOX_MAPPING_KERSHAW_SMOOTH` (`kershaw_smooth`) - the same with smooth transitions between the layers
+- `DMBOX_MAPPING_ANNULUS` (`annulus`)               - the quarter of an annulus with radii from a to 1, t_0 along the radius and t_1 the angle; a = 0.5
 
   Level: intermediate
 
@@ -105,57 +105,57 @@ PETSC_EXTERN const char *const DMBoxBoundaryTypes[];
 .seealso: `DMBOX`, `DMBoxSetMappingType()`, `DMBoxSetMapping()`
 E*/
 typedef enum {
-  DMBOX_MAP_NONE,
-  DMBOX_MAP_SINE,
-  DMBOX_MAP_SINE1,
-  DMBOX_MAP_SINE2,
-  DMBOX_MAP_KERSHAW,
-  DMBOX_MAP_KERSHAW_SMOOTH,
-  DMBOX_MAP_ANNULUS
+  DMBOX_MAPPING_NONE,
+  DMBOX_MAPPING_SINE,
+  DMBOX_MAPPING_SINE1,
+  DMBOX_MAPPING_SINE2,
+  DMBOX_MAPPING_KERSHAW,
+  DMBOX_MAPPING_KERSHAW_SMOOTH,
+  DMBOX_MAPPING_ANNULUS
 } DMBoxMappingType;
 PETSC_EXTERN const char *const DMBoxMappingTypes[];
 
 /*S
-  DMBoxFunction - A function of space and time on a `DMBOX`
+  DMBoxFunctionFn - A function of space and time on a `DMBOX`
 
   Calling Sequence:
 + dim  - number of coordinates
 . time - the time
 . x    - the point, dim coordinates
-. Nc   - number of components: 1; with the space `DMBOX_RT` dim + 1, the velocity and then the pressure.  The exceptions are named where they are
+. Nc   - number of components: 1; with the space `DMBOX_SPACE_RT` dim + 1, the velocity and then the pressure.  The exceptions are named where they are
 . u    - the values at the point, Nc of them, to be set
 - ctx  - the context given with the function
 
   Level: beginner
 
 .seealso: `DMBOX`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoad()`, `DMBoxAddBendingLoad()`, `DMBoxComputeError()`,
-          `DMBoxComputeBendingError()`, `DMBoxComputeStokesError()`, `DMBoxFunctionBatch`
+          `DMBoxComputeBendingError()`, `DMBoxComputeStokesError()`, `DMBoxFunctionBatchFn`
 S*/
-typedef PetscErrorCode (*DMBoxFunction)(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
+typedef PetscErrorCode DMBoxFunctionFn(PetscInt dim, PetscReal time, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
 
 /*S
-  DMBoxFunctionBatch - A function of space and time on a `DMBOX` that gets many points at once
+  DMBoxFunctionBatchFn - A function of space and time on a `DMBOX` that gets many points at once
 
   Calling Sequence:
 + dim  - number of coordinates
 . time - the time
 . n    - number of points
 . x    - the points: coordinate d of point i is `x[dim * i + d]`
-. Nc   - number of components, as for a `DMBoxFunction`
+. Nc   - number of components, as for a `DMBoxFunctionFn`
 . u    - the values, to be set: component c at point i is `u[Nc * i + c]`
 - ctx  - the context given with the function
 
   Level: intermediate
 
   Note:
-  Much faster than a `DMBoxFunction`: one call for the points of a cell or for a row of nodes, with a loop over them that the compiler sees whole.  What does
+  Much faster than a `DMBoxFunctionFn`: one call for the points of a cell or for a row of nodes, with a loop over them that the compiler sees whole.  What does
   not depend on the point is done once in a call.  Points come with the first coordinate running fastest, so on a mesh that is not mapped the others are
   mostly those of the point before.
 
-.seealso: `DMBOX`, `DMBoxFunction`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddLoadBatch()`, `DMBoxAddNeumannLoadBatch()`, `DMBoxComputeErrorBatch()`,
+.seealso: `DMBOX`, `DMBoxFunctionFn`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddLoadBatch()`, `DMBoxAddNeumannLoadBatch()`, `DMBoxComputeErrorBatch()`,
           `DMBoxComputeGradientErrorBatch()`, `DMBoxComputeStokesErrorBatch()`, `DMBoxAddLoadVec()`
 S*/
-typedef PetscErrorCode (*DMBoxFunctionBatch)(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
+typedef PetscErrorCode DMBoxFunctionBatchFn(PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[], void *ctx);
 
 PETSC_EXTERN PetscErrorCode DMBoxCreate(MPI_Comm, PetscInt dim, const PetscInt cells[], PetscInt degree, DM *);
 PETSC_EXTERN PetscErrorCode DMBoxSetCells(DM, const PetscInt[]);
@@ -170,10 +170,10 @@ PETSC_EXTERN PetscErrorCode DMBoxGetExtraPoints(DM, PetscInt *extra, PetscInt *s
 PETSC_EXTERN PetscErrorCode DMBoxGetDegree(DM, PetscInt *);
 PETSC_EXTERN PetscErrorCode DMBoxSetSpace(DM, DMBoxSpace);
 PETSC_EXTERN PetscErrorCode DMBoxGetSpace(DM, DMBoxSpace *);
-PETSC_EXTERN PetscErrorCode DMBoxSetHaloType(DM, DMBoxHaloType);
-PETSC_EXTERN PetscErrorCode DMBoxGetHaloType(DM, DMBoxHaloType *);
-PETSC_EXTERN PetscErrorCode DMBoxSetMapping(DM, DMBoxFunction, void *ctx);
-PETSC_EXTERN PetscErrorCode DMBoxGetMapping(DM, DMBoxFunction *, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxSetHaloType(DM, PatchFDHaloType);
+PETSC_EXTERN PetscErrorCode DMBoxGetHaloType(DM, PatchFDHaloType *);
+PETSC_EXTERN PetscErrorCode DMBoxSetMapping(DM, DMBoxFunctionFn *, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxGetMapping(DM, DMBoxFunctionFn **, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingType(DM, DMBoxMappingType, PetscReal parameter);
 PETSC_EXTERN PetscErrorCode DMBoxGetMappingType(DM, DMBoxMappingType *, PetscReal *parameter);
 PETSC_EXTERN PetscErrorCode DMBoxSetMappingDegree(DM, PetscInt);
@@ -193,16 +193,16 @@ PETSC_EXTERN PetscErrorCode DMBoxGetBiharmonic(DM, PetscReal *bending, PetscReal
 PETSC_EXTERN PetscErrorCode DMBoxSetStokes(DM, PetscReal viscosity, PetscReal shift);
 PETSC_EXTERN PetscErrorCode DMBoxGetStokes(DM, PetscReal *viscosity, PetscReal *shift);
 PETSC_EXTERN PetscErrorCode DMBoxSetDiffusion(DM, PetscInt n, const PetscReal K[], PetscReal shift);
-PETSC_EXTERN PetscErrorCode DMBoxSetDiffusionFunction(DM, PetscInt n, DMBoxFunction K, DMBoxFunction shift, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxSetDiffusionFunction(DM, PetscInt n, DMBoxFunctionFn *K, DMBoxFunctionFn *shift, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxGetDiffusion(DM, PetscInt *n, PetscReal K[], PetscReal *shift);
-PETSC_EXTERN PetscErrorCode DMBoxGetDiffusionFunction(DM, PetscInt *n, DMBoxFunction *K, DMBoxFunction *shift, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxGetDiffusionFunction(DM, PetscInt *n, DMBoxFunctionFn **K, DMBoxFunctionFn **shift, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxCreateDiffusionVec(DM, PetscBool points, PetscInt n, Vec *);
 PETSC_EXTERN PetscErrorCode DMBoxSetDiffusionVec(DM, PetscInt n, Vec K, Vec shift);
 PETSC_EXTERN PetscErrorCode DMBoxGetDiffusionVec(DM, PetscInt *n, Vec *K, Vec *shift);
 PETSC_EXTERN PetscErrorCode DMBoxComputeDiffusionPoints(DM, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxComputeDiffusionValues(DM, Vec u, Vec values, Vec gradients);
 PETSC_EXTERN PetscErrorCode DMBoxAddDiffusionLoad(DM, Vec source, Vec flux, Vec b);
-PETSC_EXTERN PetscErrorCode DMBoxAddBendingLoad(DM, PetscReal time, DMBoxFunction slope, DMBoxFunction moment, void *ctx, Vec b);
+PETSC_EXTERN PetscErrorCode DMBoxAddBendingLoad(DM, PetscReal time, DMBoxFunctionFn *slope, DMBoxFunctionFn *moment, void *ctx, Vec b);
 PETSC_EXTERN PetscErrorCode DMBoxSetPenalty(DM, PetscReal interior, PetscReal boundary);
 PETSC_EXTERN PetscErrorCode DMBoxGetPenalty(DM, PetscReal *interior, PetscReal *boundary);
 PETSC_EXTERN PetscErrorCode DMBoxGetNumCoarsenings(DM, PetscInt *);
@@ -224,22 +224,22 @@ PETSC_EXTERN PetscErrorCode DMBoxVecRestoreArray(DM, Vec, PetscInt field, void *
 PETSC_EXTERN PetscErrorCode DMBoxVecGetArrayRead(DM, Vec, PetscInt field, void *array);
 PETSC_EXTERN PetscErrorCode DMBoxVecRestoreArrayRead(DM, Vec, PetscInt field, void *array);
 
-PETSC_EXTERN PetscErrorCode DMBoxInterpolateFunction(DM, PetscReal time, DMBoxFunction, void *ctx, Vec);
-PETSC_EXTERN PetscErrorCode DMBoxAddLoad(DM, PetscReal time, DMBoxFunction, void *ctx, Vec);
-PETSC_EXTERN PetscErrorCode DMBoxAddNeumannLoad(DM, PetscReal time, DMBoxFunction flux, void *ctx, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxInterpolateFunction(DM, PetscReal time, DMBoxFunctionFn *, void *ctx, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxAddLoad(DM, PetscReal time, DMBoxFunctionFn *, void *ctx, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxAddNeumannLoad(DM, PetscReal time, DMBoxFunctionFn *flux, void *ctx, Vec);
 PETSC_EXTERN PetscErrorCode DMBoxLiftDirichlet(DM, Vec g, Vec b);
-PETSC_EXTERN PetscErrorCode DMBoxComputeError(DM, PetscReal time, DMBoxFunction, void *ctx, Vec, PetscReal *l2, PetscReal *max);
-PETSC_EXTERN PetscErrorCode DMBoxComputeGradientError(DM, PetscReal time, DMBoxFunction gradient, void *ctx, Vec, PetscReal *h1);
-PETSC_EXTERN PetscErrorCode DMBoxComputeBendingError(DM, PetscReal time, DMBoxFunction hessian, void *ctx, Vec, PetscReal *h2);
-PETSC_EXTERN PetscErrorCode DMBoxComputeStokesError(DM, PetscReal time, DMBoxFunction, DMBoxFunction gradient, void *ctx, Vec, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div);
+PETSC_EXTERN PetscErrorCode DMBoxComputeError(DM, PetscReal time, DMBoxFunctionFn *, void *ctx, Vec, PetscReal *l2, PetscReal *max);
+PETSC_EXTERN PetscErrorCode DMBoxComputeGradientError(DM, PetscReal time, DMBoxFunctionFn *gradient, void *ctx, Vec, PetscReal *h1);
+PETSC_EXTERN PetscErrorCode DMBoxComputeBendingError(DM, PetscReal time, DMBoxFunctionFn *hessian, void *ctx, Vec, PetscReal *h2);
+PETSC_EXTERN PetscErrorCode DMBoxComputeStokesError(DM, PetscReal time, DMBoxFunctionFn *, DMBoxFunctionFn *gradient, void *ctx, Vec, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div);
 
 /* the same with functions that get many points at once */
-PETSC_EXTERN PetscErrorCode DMBoxInterpolateFunctionBatch(DM, PetscReal time, DMBoxFunctionBatch, void *ctx, Vec);
-PETSC_EXTERN PetscErrorCode DMBoxAddLoadBatch(DM, PetscReal time, DMBoxFunctionBatch, void *ctx, Vec);
-PETSC_EXTERN PetscErrorCode DMBoxAddNeumannLoadBatch(DM, PetscReal time, DMBoxFunctionBatch flux, void *ctx, Vec);
-PETSC_EXTERN PetscErrorCode DMBoxComputeErrorBatch(DM, PetscReal time, DMBoxFunctionBatch, void *ctx, Vec, PetscReal *l2, PetscReal *max);
-PETSC_EXTERN PetscErrorCode DMBoxComputeGradientErrorBatch(DM, PetscReal time, DMBoxFunctionBatch gradient, void *ctx, Vec, PetscReal *h1);
-PETSC_EXTERN PetscErrorCode DMBoxComputeStokesErrorBatch(DM, PetscReal time, DMBoxFunctionBatch, DMBoxFunctionBatch gradient, void *ctx, Vec, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div);
+PETSC_EXTERN PetscErrorCode DMBoxInterpolateFunctionBatch(DM, PetscReal time, DMBoxFunctionBatchFn *, void *ctx, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxAddLoadBatch(DM, PetscReal time, DMBoxFunctionBatchFn *, void *ctx, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxAddNeumannLoadBatch(DM, PetscReal time, DMBoxFunctionBatchFn *flux, void *ctx, Vec);
+PETSC_EXTERN PetscErrorCode DMBoxComputeErrorBatch(DM, PetscReal time, DMBoxFunctionBatchFn *, void *ctx, Vec, PetscReal *l2, PetscReal *max);
+PETSC_EXTERN PetscErrorCode DMBoxComputeGradientErrorBatch(DM, PetscReal time, DMBoxFunctionBatchFn *gradient, void *ctx, Vec, PetscReal *h1);
+PETSC_EXTERN PetscErrorCode DMBoxComputeStokesErrorBatch(DM, PetscReal time, DMBoxFunctionBatchFn *, DMBoxFunctionBatchFn *gradient, void *ctx, Vec, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div);
 
 /* and with values at the nodes in their place: where the vectors are, on the GPU if they are there */
 PETSC_EXTERN PetscErrorCode DMBoxAddLoadVec(DM, Vec f, Vec b);
@@ -251,17 +251,17 @@ PETSC_EXTERN PetscErrorCode DMBoxSetHeat(DM, PetscReal capacity, const PetscReal
 PETSC_EXTERN PetscErrorCode DMBoxGetHeat(DM, PetscReal *capacity, PetscReal conductivity[], PetscReal *shift);
 PETSC_EXTERN PetscErrorCode DMBoxSetHeatFields(DM, Vec capacity, PetscInt n, const Vec conductivity[]);
 PETSC_EXTERN PetscErrorCode DMBoxGetHeatFields(DM, Vec *capacity, Vec conductivity[]);
-PETSC_EXTERN PetscErrorCode DMBoxSetHeatFunctions(DM, PetscReal time, DMBoxFunction capacity, DMBoxFunction conductivity, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxSetHeatFunctions(DM, PetscReal time, DMBoxFunctionFn *capacity, DMBoxFunctionFn *conductivity, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxSetHeatVoxels(DM, const unsigned char voxel[], PetscInt n, const PetscReal capacity[], const PetscReal conductivity[]);
 PETSC_EXTERN PetscErrorCode DMBoxLoadVoxels(DM, const char file[], unsigned char *voxel[]);
 PETSC_EXTERN PetscErrorCode DMBoxSetHeatRobin(DM, PetscInt side, PetscReal h, PetscReal outside);
 PETSC_EXTERN PetscErrorCode DMBoxGetHeatRobin(DM, PetscInt side, PetscReal *h, PetscReal *outside);
-PETSC_EXTERN PetscErrorCode DMBoxSetHeatSource(DM, DMBoxFunction, void *ctx);
-PETSC_EXTERN PetscErrorCode DMBoxGetHeatSource(DM, DMBoxFunction *, void *ctx);
-PETSC_EXTERN PetscErrorCode DMBoxSetHeatFlux(DM, PetscInt side, DMBoxFunction, void *ctx);
-PETSC_EXTERN PetscErrorCode DMBoxGetHeatFlux(DM, PetscInt side, DMBoxFunction *, void *ctx);
-PETSC_EXTERN PetscErrorCode DMBoxSetHeatDirichlet(DM, DMBoxFunction, void *ctx);
-PETSC_EXTERN PetscErrorCode DMBoxGetHeatDirichlet(DM, DMBoxFunction *, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxSetHeatSource(DM, DMBoxFunctionFn *, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxGetHeatSource(DM, DMBoxFunctionFn **, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxSetHeatFlux(DM, PetscInt side, DMBoxFunctionFn *, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxGetHeatFlux(DM, PetscInt side, DMBoxFunctionFn **, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxSetHeatDirichlet(DM, DMBoxFunctionFn *, void *ctx);
+PETSC_EXTERN PetscErrorCode DMBoxGetHeatDirichlet(DM, DMBoxFunctionFn **, void *ctx);
 PETSC_EXTERN PetscErrorCode DMBoxSetHeatSteady(DM, PetscBool);
 PETSC_EXTERN PetscErrorCode DMBoxGetHeatSteady(DM, PetscBool *);
 PETSC_EXTERN PetscErrorCode DMBoxAddHeatLoad(DM, PetscReal time, Vec);
@@ -315,16 +315,6 @@ PETSC_EXTERN PetscErrorCode DMBoxTSGetHeatSolver(TS, DMBoxHeatSolver *);
 PETSC_EXTERN PetscErrorCode DMBoxTSHeatView(TS, PetscViewer);
 PETSC_EXTERN PetscErrorCode DMBoxTSHeatLoad(TS, PetscViewer);
 
-/*S
-  DMBoxOperator - The operator that a `DMBOX` carries, with its coefficients
-
-  Level: developer
-
-.seealso: `DMBOX`, `DMBoxSetOperator()`, `DMBoxOperatorRegister()`
-S*/
-typedef struct _p_DMBoxOperator *DMBoxOperator;
-PETSC_EXTERN PetscErrorCode DMBoxOperatorRegister(const char name[], PetscErrorCode (*create)(DMBoxOperator));
-
 /* ---- matrices made by a DMBOX ---- */
 PETSC_EXTERN PetscErrorCode MatBoxUpdate(Mat);
 
@@ -358,21 +348,21 @@ PETSC_EXTERN const char *const MatBakeoffProblems[];
   MatBakeoffLayout - The vectors of a matrix of `MatCreateBakeoff()`
 
   Values:
-+ `MAT_BAKEOFF_GLOBAL` (`global`)   - those of the `DM`
-- `MAT_BAKEOFF_ELEMENT` (`element`) - all nodes of one cell after the other
++ `MAT_BAKEOFF_LAYOUT_GLOBAL` (`global`)   - those of the `DM`
+- `MAT_BAKEOFF_LAYOUT_ELEMENT` (`element`) - all nodes of one cell after the other
 
   Level: intermediate
 
 .seealso: `MatCreateBakeoff()`
 E*/
 typedef enum {
-  MAT_BAKEOFF_GLOBAL,
-  MAT_BAKEOFF_ELEMENT
+  MAT_BAKEOFF_LAYOUT_GLOBAL,
+  MAT_BAKEOFF_LAYOUT_ELEMENT
 } MatBakeoffLayout;
 PETSC_EXTERN const char *const MatBakeoffLayouts[];
 
 /*E
-  MatBakeoffFactors - Where a matrix of `MatCreateBakeoff()` has the geometric factors of its quadrature points from
+  MatBakeoffFactorsType - Where a matrix of `MatCreateBakeoff()` has the geometric factors of its quadrature points from
 
   Values:
 + `MAT_BAKEOFF_FACTORS_AUTO` (`auto`)         - what is faster
@@ -387,16 +377,16 @@ typedef enum {
   MAT_BAKEOFF_FACTORS_AUTO,
   MAT_BAKEOFF_FACTORS_STORED,
   MAT_BAKEOFF_FACTORS_COMPUTED
-} MatBakeoffFactors;
-PETSC_EXTERN const char *const MatBakeoffFactorses[];
+} MatBakeoffFactorsType;
+PETSC_EXTERN const char *const MatBakeoffFactorsTypes[];
 
 PETSC_EXTERN PetscErrorCode MatCreateBakeoff(DM, MatBakeoffProblem, MatBakeoffLayout, Mat *);
 PETSC_EXTERN PetscErrorCode MatBakeoffSetLambda(Mat, PetscReal);
 PETSC_EXTERN PetscErrorCode MatBakeoffGetLambda(Mat, PetscReal *);
-PETSC_EXTERN PetscErrorCode MatBakeoffSetFactors(Mat, MatBakeoffFactors);
-PETSC_EXTERN PetscErrorCode MatBakeoffGetFactors(Mat, MatBakeoffFactors *);
-PETSC_EXTERN PetscErrorCode MatBakeoffSetHaloType(Mat, DMBoxHaloType);
-PETSC_EXTERN PetscErrorCode MatBakeoffGetHaloType(Mat, DMBoxHaloType *);
+PETSC_EXTERN PetscErrorCode MatBakeoffSetFactors(Mat, MatBakeoffFactorsType);
+PETSC_EXTERN PetscErrorCode MatBakeoffGetFactors(Mat, MatBakeoffFactorsType *);
+PETSC_EXTERN PetscErrorCode MatBakeoffSetHaloType(Mat, PatchFDHaloType);
+PETSC_EXTERN PetscErrorCode MatBakeoffGetHaloType(Mat, PatchFDHaloType *);
 PETSC_EXTERN PetscErrorCode MatBakeoffGlobalToElement(Mat, Vec global, Vec element);
 PETSC_EXTERN PetscErrorCode MatBakeoffElementToGlobal(Mat, Vec element, Vec global);
 
@@ -411,16 +401,16 @@ PETSC_EXTERN PetscErrorCode DMBoxTSComputeIJacobian(TS, PetscReal, Vec, Vec, Pet
   PCPatchFDType - How the corrections of the patches of a `PCPATCHFD` are combined
 
   Values:
-+ `PC_PATCHFD_MULTIPLICATIVE` (`multiplicative`) - one colour after another, each with the current values
-- `PC_PATCHFD_ADDITIVE` (`additive`) - all patches from the same residual, corrections summed
++ `PC_PATCHFD_TYPE_MULTIPLICATIVE` (`multiplicative`) - one colour after another, each with the current values
+- `PC_PATCHFD_TYPE_ADDITIVE` (`additive`) - all patches from the same residual, corrections summed
 
   Level: intermediate
 
 .seealso: `PCPATCHFD`, `PCPatchFDSetType()`
 E*/
 typedef enum {
-  PC_PATCHFD_MULTIPLICATIVE,
-  PC_PATCHFD_ADDITIVE
+  PC_PATCHFD_TYPE_MULTIPLICATIVE,
+  PC_PATCHFD_TYPE_ADDITIVE
 } PCPatchFDType;
 PETSC_EXTERN const char *const PCPatchFDTypes[];
 
@@ -428,16 +418,16 @@ PETSC_EXTERN const char *const PCPatchFDTypes[];
   PCPatchFDPatch - What the patches of a `PCPATCHFD` are
 
   Values:
-+ `PC_PATCHFD_VERTEX` (`vertex`) - the cells around each interior vertex
-- `PC_PATCHFD_BOX` (`box`) - the whole box: a direct solver
++ `PC_PATCHFD_PATCH_VERTEX` (`vertex`) - the cells around each interior vertex
+- `PC_PATCHFD_PATCH_BOX` (`box`) - the whole box: a direct solver
 
   Level: intermediate
 
 .seealso: `PCPATCHFD`, `PCPatchFDSetPatch()`
 E*/
 typedef enum {
-  PC_PATCHFD_VERTEX,
-  PC_PATCHFD_BOX
+  PC_PATCHFD_PATCH_VERTEX,
+  PC_PATCHFD_PATCH_BOX
 } PCPatchFDPatch;
 PETSC_EXTERN const char *const PCPatchFDPatches[];
 
@@ -445,22 +435,22 @@ PETSC_EXTERN const char *const PCPatchFDPatches[];
   PCPatchFDVariant - Which kernels compute a step of a `PCPATCHFD`
 
   Values:
-+ `PC_PATCHFD_AUTO` (`auto`) - the fastest one for the degree
-. `PC_PATCHFD_BOUNDARY` (`boundary`) - new values from the right-hand side and the values on the patch's boundary, no residual
-. `PC_PATCHFD_FUSED` (`fused`) - residual and solve patch by patch at once
-. `PC_PATCHFD_SEPARATE` (`separate`) - the residual of the patches of a colour, then their solves
-- `PC_PATCHFD_GLOBAL` (`global`) - the residual of the whole mesh, then the solves of the patches
++ `PC_PATCHFD_VARIANT_AUTO` (`auto`) - the fastest one for the degree
+. `PC_PATCHFD_VARIANT_BOUNDARY` (`boundary`) - new values from the right-hand side and the values on the patch's boundary, no residual
+. `PC_PATCHFD_VARIANT_FUSED` (`fused`) - residual and solve patch by patch at once
+. `PC_PATCHFD_VARIANT_SEPARATE` (`separate`) - the residual of the patches of a colour, then their solves
+- `PC_PATCHFD_VARIANT_GLOBAL` (`global`) - the residual of the whole mesh, then the solves of the patches
 
   Level: intermediate
 
 .seealso: `PCPATCHFD`, `PCPatchFDSetVariant()`
 E*/
 typedef enum {
-  PC_PATCHFD_AUTO,
-  PC_PATCHFD_BOUNDARY,
-  PC_PATCHFD_FUSED,
-  PC_PATCHFD_SEPARATE,
-  PC_PATCHFD_GLOBAL
+  PC_PATCHFD_VARIANT_AUTO,
+  PC_PATCHFD_VARIANT_BOUNDARY,
+  PC_PATCHFD_VARIANT_FUSED,
+  PC_PATCHFD_VARIANT_SEPARATE,
+  PC_PATCHFD_VARIANT_GLOBAL
 } PCPatchFDVariant;
 PETSC_EXTERN const char *const PCPatchFDVariants[];
 
@@ -468,18 +458,18 @@ PETSC_EXTERN const char *const PCPatchFDVariants[];
   PCPatchFDOrder - In which order a multiplicative `PCPATCHFD` visits the colours
 
   Values:
-+ `PC_PATCHFD_FORWARD` (`forward`) - by the parity of the first cell, x fastest
-. `PC_PATCHFD_BACKWARD` (`backward`) - the reverse
-- `PC_PATCHFD_SYMMETRIC` (`symmetric`) - forward, then backward
++ `PC_PATCHFD_ORDER_FORWARD` (`forward`) - by the parity of the first cell, x fastest
+. `PC_PATCHFD_ORDER_BACKWARD` (`backward`) - the reverse
+- `PC_PATCHFD_ORDER_SYMMETRIC` (`symmetric`) - forward, then backward
 
   Level: intermediate
 
 .seealso: `PCPATCHFD`, `PCPatchFDSetOrder()`
 E*/
 typedef enum {
-  PC_PATCHFD_FORWARD,
-  PC_PATCHFD_BACKWARD,
-  PC_PATCHFD_SYMMETRIC
+  PC_PATCHFD_ORDER_FORWARD,
+  PC_PATCHFD_ORDER_BACKWARD,
+  PC_PATCHFD_ORDER_SYMMETRIC
 } PCPatchFDOrder;
 PETSC_EXTERN const char *const PCPatchFDOrders[];
 
@@ -528,7 +518,7 @@ typedef enum {
 PETSC_EXTERN const char *const PCPatchFDFits[];
 
 /*E
-  PCPatchFDClasses - Which matrices the patches of a `PCPATCHFD` have
+  PCPatchFDClassesType - Which matrices the patches of a `PCPATCHFD` have
 
   Values:
 + `PC_PATCHFD_CLASSES_AUTO` (`auto`)     - what is fastest
@@ -543,7 +533,7 @@ typedef enum {
   PC_PATCHFD_CLASSES_AUTO,
   PC_PATCHFD_CLASSES_SINGLE,
   PC_PATCHFD_CLASSES_EXACT
-} PCPatchFDClasses;
+} PCPatchFDClassesType;
 PETSC_EXTERN const char *const PCPatchFDClassesTypes[];
 
 /*E
@@ -602,8 +592,8 @@ PETSC_EXTERN PetscErrorCode PCPatchFDGetFitExact(PC, PetscReal *);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetFitSteps(PC, PetscInt *, PetscReal *, PetscReal *, PetscInt *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetBrickSize(PC, PetscInt);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetBrickSize(PC, PetscInt *);
-PETSC_EXTERN PetscErrorCode PCPatchFDSetClasses(PC, PCPatchFDClasses);
-PETSC_EXTERN PetscErrorCode PCPatchFDGetClasses(PC, PCPatchFDClasses *);
+PETSC_EXTERN PetscErrorCode PCPatchFDSetClasses(PC, PCPatchFDClassesType);
+PETSC_EXTERN PetscErrorCode PCPatchFDGetClasses(PC, PCPatchFDClassesType *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetPrecision(PC, PCPatchFDPrecision);
 PETSC_EXTERN PetscErrorCode PCPatchFDGetPrecision(PC, PCPatchFDPrecision *);
 PETSC_EXTERN PetscErrorCode PCPatchFDSetUpdate(PC, PCPatchFDUpdate);

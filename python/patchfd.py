@@ -12,10 +12,10 @@ the one that the library was built with.  The library is the file that PATCHFD_L
 What a C routine returns through pointers is returned, as a tuple if there are several.  Arrays are sequences or NumPy arrays of one dimension;
 their lengths and types are checked.  An enumeration is a string, as on the command line.
 
-A DMBoxFunction is a function f(time, x) -> number, x a tuple of dim coordinates, or -> dim + 1 numbers with the space rt (dim for
+A DMBoxFunctionFn is a function f(time, x) -> number, x a tuple of dim coordinates, or -> dim + 1 numbers with the space rt (dim for
 DMBoxAddNeumannLoad()), or -> dim numbers for DMBoxSetMapping(), or -> rows of a matrix, for DMBoxComputeBendingError() and the gradient of
-DMBoxComputeStokesError(); it has no context, since Python's functions bring theirs.  A DMBoxFunctionBatch is a function f(time, x) of many
-points, x a NumPy array [points][dim], -> an array of as many numbers, or [points][numbers] where a DMBoxFunction returns several, or one
+DMBoxComputeStokesError(); it has no context, since Python's functions bring theirs.  A DMBoxFunctionBatchFn is a function f(time, x) of many
+points, x a NumPy array [points][dim], -> an array of as many numbers, or [points][numbers] where a DMBoxFunctionFn returns several, or one
 number for all; rows of matrices follow each other.  This is the fast way.  Such arrays end with the call: copy what is to be kept.
 
 A function that a DM calls later lives as long as a DM has it: until it is replaced, or this DM and those made from it, by solvers, too, are
@@ -424,8 +424,8 @@ _routine('DMBoxSetExtraPoints', _dm, _int, _int)
 _routine('DMBoxGetExtraPoints', _dm, _int_out, _int_out)
 _routine('DMBoxSetSpace', _dm, _enum('DMBoxSpaces'))
 _routine('DMBoxGetSpace', _dm, _enum_out('DMBoxSpaces'))
-_routine('DMBoxSetHaloType', _dm, _enum('DMBoxHaloTypes'))
-_routine('DMBoxGetHaloType', _dm, _enum_out('DMBoxHaloTypes'))
+_routine('DMBoxSetHaloType', _dm, _enum('PatchFDHaloTypes'))
+_routine('DMBoxGetHaloType', _dm, _enum_out('PatchFDHaloTypes'))
 _routine('DMBoxSetBoundary', _dm, _enums('DMBoxBoundaryTypes', 2))
 _routine('DMBoxGetBoundary', _dm, _enum_out('DMBoxBoundaryTypes', 2))
 _routine('DMBoxSetProcesses', _dm, _ints)
@@ -509,10 +509,10 @@ _routine('DMBoxTSComputeIJacobian', _ts, _real, _vec, _vec, _real, _mat, _mat, _
 _routine('MatCreateBakeoff', _dm, _enum('MatBakeoffProblems'), _enum('MatBakeoffLayouts'), _out(ctypes.c_void_p, _created(_newmat)))
 _routine('MatBakeoffSetLambda', _mat, _real)
 _routine('MatBakeoffGetLambda', _mat, _real_out)
-_routine('MatBakeoffSetFactors', _mat, _enum('MatBakeoffFactorses'))
-_routine('MatBakeoffGetFactors', _mat, _enum_out('MatBakeoffFactorses'))
-_routine('MatBakeoffSetHaloType', _mat, _enum('DMBoxHaloTypes'))
-_routine('MatBakeoffGetHaloType', _mat, _enum_out('DMBoxHaloTypes'))
+_routine('MatBakeoffSetFactors', _mat, _enum('MatBakeoffFactorsTypes'))
+_routine('MatBakeoffGetFactors', _mat, _enum_out('MatBakeoffFactorsTypes'))
+_routine('MatBakeoffSetHaloType', _mat, _enum('PatchFDHaloTypes'))
+_routine('MatBakeoffGetHaloType', _mat, _enum_out('PatchFDHaloTypes'))
 _routine('MatBakeoffGlobalToElement', _mat, _vec, _vec)
 _routine('MatBakeoffElementToGlobal', _mat, _vec, _vec)
 

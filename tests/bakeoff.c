@@ -331,7 +331,7 @@ static PetscErrorCode ToLayout(Mat A, MatBakeoffLayout layout, Vec g, Vec *v)
 {
   PetscFunctionBeginUser;
   PetscCall(MatCreateVecs(A, v, NULL));
-  if (layout == MAT_BAKEOFF_ELEMENT) PetscCall(MatBakeoffGlobalToElement(A, g, *v));
+  if (layout == MAT_BAKEOFF_LAYOUT_ELEMENT) PetscCall(MatBakeoffGlobalToElement(A, g, *v));
   else PetscCall(VecCopy(g, *v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -339,7 +339,7 @@ static PetscErrorCode ToLayout(Mat A, MatBakeoffLayout layout, Vec g, Vec *v)
 static PetscErrorCode ToGlobal(Mat A, MatBakeoffLayout layout, Vec v, Vec g)
 {
   PetscFunctionBeginUser;
-  if (layout == MAT_BAKEOFF_ELEMENT) PetscCall(MatBakeoffElementToGlobal(A, v, g));
+  if (layout == MAT_BAKEOFF_LAYOUT_ELEMENT) PetscCall(MatBakeoffElementToGlobal(A, v, g));
   else PetscCall(VecCopy(v, g));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -533,7 +533,7 @@ static PetscErrorCode ErrorsOf(PetscInt degree, int i)
 
     for (PetscInt n = errorcells[degree - 1]; n > 2; n /= 2) refine++;
     PetscCall(MeshCreate(&m, refine, &dm));
-    PetscCall(MatCreateBakeoff(dm, scalar[i], MAT_BAKEOFF_GLOBAL, &A));
+    PetscCall(MatCreateBakeoff(dm, scalar[i], MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
     PetscCall(MatSetFromOptions(A));
     PetscCall(Load(dm, (PetscBool)(i == 0), &load));
     PetscCall(MatCreateVecs(A, &x, &b));
@@ -578,7 +578,7 @@ static PetscErrorCode Bend(DM dm, PetscInt dim, PetscInt k)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode CompareFEM(DM dm, const Mesh *m, MatBakeoffProblem problem, PetscReal lambda, MatBakeoffFactors factors)
+static PetscErrorCode CompareFEM(DM dm, const Mesh *m, MatBakeoffProblem problem, PetscReal lambda, MatBakeoffFactorsType factors)
 {
   const PetscBool mass = (PetscBool)(problem <= MAT_BAKEOFF_BP2);
   const char     *name = MatBakeoffProblems[problem];
@@ -587,7 +587,7 @@ static PetscErrorCode CompareFEM(DM dm, const Mesh *m, MatBakeoffProblem problem
 
   PetscFunctionBeginUser;
   PetscCall(Assemble(dm, m, mass ? 1 : lambda, mass ? 0 : 1, &B));
-  PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_GLOBAL, &A));
+  PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
   if (!mass) PetscCall(MatBakeoffSetLambda(A, lambda));
   PetscCall(MatBakeoffSetFactors(A, factors));
   PetscCall(MatConvert(A, MATAIJ, MAT_INITIAL_MATRIX, &C));
@@ -607,7 +607,7 @@ static PetscErrorCode CompareFEM(DM dm, const Mesh *m, MatBakeoffProblem problem
 
   /* vectors of elements */
   PetscCall(MatMult(B, x, z));
-  PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_ELEMENT, &A));
+  PetscCall(MatCreateBakeoff(dm, problem, MAT_BAKEOFF_LAYOUT_ELEMENT, &A));
   if (!mass) PetscCall(MatBakeoffSetLambda(A, lambda));
   PetscCall(MatBakeoffSetFactors(A, factors));
   PetscCall(MatCreateVecs(A, &e, &f));
@@ -802,7 +802,7 @@ static PetscErrorCode NullSpace(PetscInt degree, MatBakeoffProblem problem, MatB
   PetscCall(MatGetNullSpace(A, &null));
   PetscCall(Check("no null space with lambda", name, degree, null == NULL, 1, 0));
   PetscCall(MatIsSPDKnown(A, &known, &spd));
-  PetscCall(Check("definite with lambda", name, degree, layout == MAT_BAKEOFF_ELEMENT || (known && spd), 1, 0));
+  PetscCall(Check("definite with lambda", name, degree, layout == MAT_BAKEOFF_LAYOUT_ELEMENT || (known && spd), 1, 0));
   PetscCall(VecDestroy(&g));
   PetscCall(VecDestroy(&b));
   PetscCall(VecDestroy(&x));
@@ -816,8 +816,8 @@ static PetscErrorCode NullSpace(PetscInt degree, MatBakeoffProblem problem, MatB
 static PetscErrorCode Options(void)
 {
   const Mesh        m = {3, {2, 1, 3}, 3, 1, 5, PETSC_FALSE, PETSC_FALSE, PETSC_FALSE, Sine};
-  MatBakeoffFactors factors;
-  DMBoxHaloType     halo;
+  MatBakeoffFactorsType factors;
+  PatchFDHaloType     halo;
   PetscReal         lambda;
   Vec               x, y, z;
   Mat               A, B;
@@ -825,10 +825,10 @@ static PetscErrorCode Options(void)
 
   PetscFunctionBeginUser;
   PetscCall(MeshCreate(&m, 0, &dm));
-  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_GLOBAL, &A));
-  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_ELEMENT, &B));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_LAYOUT_ELEMENT, &B));
   PetscCall(MatDestroy(&B));
-  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_GLOBAL, &B));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_LAYOUT_GLOBAL, &B));
   PetscCall(PetscOptionsSetValue(NULL, "-other_mat_bakeoff_lambda", "2.5"));
   PetscCall(PetscOptionsSetValue(NULL, "-other_mat_bakeoff_factors", "stored"));
   PetscCall(PetscOptionsSetValue(NULL, "-other_mat_bakeoff_halo", "host"));
@@ -839,7 +839,7 @@ static PetscErrorCode Options(void)
   PetscCall(MatBakeoffGetHaloType(B, &halo));
   PetscCall(Check("-mat_bakeoff_lambda", "bp3", 3, lambda, 2.5, 0));
   PetscCall(Check("-mat_bakeoff_factors", "bp3", 3, factors, MAT_BAKEOFF_FACTORS_STORED, 0));
-  PetscCall(Check("-mat_bakeoff_halo", "bp3", 3, halo, DMBOX_HALO_HOST, 0));
+  PetscCall(Check("-mat_bakeoff_halo", "bp3", 3, halo, PATCHFD_HALO_HOST, 0));
   PetscCall(MatCreateVecs(A, &x, &y));
   PetscCall(VecDuplicate(x, &z));
   PetscCall(VecSetRandom(x, NULL));
@@ -879,7 +879,7 @@ static PetscErrorCode Refuse(const Mesh *m, MatBakeoffProblem problem, const cha
 
   PetscFunctionBeginUser;
   PetscCall(MeshCreate(m, 0, &dm));
-  CATCH(ierr, MatCreateBakeoff(dm, problem, MAT_BAKEOFF_GLOBAL, &A));
+  CATCH(ierr, MatCreateBakeoff(dm, problem, MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
   PetscCall(Message(ierr, message));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -922,21 +922,21 @@ static PetscErrorCode Errors(void)
 #undef REFUSE
 
   PetscCall(DMPlexCreateReferenceCell(PETSC_COMM_SELF, DM_POLYTOPE_TETRAHEDRON, &dm));
-  CATCH(ierr, MatCreateBakeoff(dm, MAT_BAKEOFF_BP1, MAT_BAKEOFF_GLOBAL, &A));
+  CATCH(ierr, MatCreateBakeoff(dm, MAT_BAKEOFF_BP1, MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
   PetscCall(Message(ierr, "has 0 fields"));
   PetscCall(SpaceCreate(dm, &good));
-  CATCH(ierr, MatCreateBakeoff(dm, MAT_BAKEOFF_BP1, MAT_BAKEOFF_GLOBAL, &A));
+  CATCH(ierr, MatCreateBakeoff(dm, MAT_BAKEOFF_BP1, MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
   PetscCall(Message(ierr, "Cell 0 of the DMPLEX is a tetrahedron"));
   PetscCall(DMDestroy(&dm));
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, good.n, 2, &box));
-  CATCH(ierr, MatCreateBakeoff(box, MAT_BAKEOFF_BP1, MAT_BAKEOFF_GLOBAL, &A));
+  CATCH(ierr, MatCreateBakeoff(box, MAT_BAKEOFF_BP1, MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
   PetscCall(Message(ierr, "type box; it has to be a DMPLEX"));
   PetscCall(DMDestroy(&box));
 
   PetscCall(MeshCreate(&good, 0, &dm));
-  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_GLOBAL, &A));
-  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP1, MAT_BAKEOFF_GLOBAL, &M));
-  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_ELEMENT, &E));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP1, MAT_BAKEOFF_LAYOUT_GLOBAL, &M));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_LAYOUT_ELEMENT, &E));
   CATCH(ierr, MatBakeoffSetLambda(A, -1));
   PetscCall(Message(ierr, "-mat_bakeoff_lambda must be 0 or more, found -1"));
   CATCH(ierr, MatBakeoffSetLambda(A, NAN));
@@ -962,7 +962,7 @@ static PetscErrorCode Errors(void)
   PetscCall(Message(ierr, "was not made by MatCreateBakeoff()"));
   PetscCall(MatDestroy(&A));
   PetscCall(Bend(dm, 3, 2));
-  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_GLOBAL, &A));
+  PetscCall(MatCreateBakeoff(dm, MAT_BAKEOFF_BP3, MAT_BAKEOFF_LAYOUT_GLOBAL, &A));
   CATCH(ierr, MatBakeoffSetFactors(A, MAT_BAKEOFF_FACTORS_COMPUTED));
   PetscCall(Message(ierr, "needs coordinates of degree 1; those of the DMPLEX have degree 2"));
   PetscCall(MatDestroy(&A));
@@ -984,7 +984,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-degrees", degrees, &ndegree, &set));
   if (!set) ndegree = 4;
   for (PetscInt d = 0; d < ndegree; d++) {
-    for (MatBakeoffLayout layout = MAT_BAKEOFF_GLOBAL; layout <= MAT_BAKEOFF_ELEMENT; layout++) {
+    for (MatBakeoffLayout layout = MAT_BAKEOFF_LAYOUT_GLOBAL; layout <= MAT_BAKEOFF_LAYOUT_ELEMENT; layout++) {
       if (!strcmp(part, "nodes")) {
         for (int i = 0; i < 3; i++) PetscCall(NodesOf(degrees[d], turn, i, layout));
       } else if (!strcmp(part, "solve")) {
@@ -993,19 +993,19 @@ int main(int argc, char **argv)
         for (int i = 0; i < 4; i++) PetscCall(SolveOf(&sine, i, layout, iterations[degrees[d] - 1][i], i < 3 ? &condition[i][degrees[d] - 1] : NULL));
         for (int i = 0; i < 3; i++)
           for (int k = 0; k < 4; k++)
-            if (kershawdegrees[k] == degrees[d] && layout == MAT_BAKEOFF_GLOBAL) PetscCall(SolveOf(&kershaw, i, layout, kershawiterations[k][i], NULL));
+            if (kershawdegrees[k] == degrees[d] && layout == MAT_BAKEOFF_LAYOUT_GLOBAL) PetscCall(SolveOf(&kershaw, i, layout, kershawiterations[k][i], NULL));
       } else if (!strcmp(part, "eigenvalues")) {
         for (int i = 1; i < 3; i++) PetscCall(EigenvalueOf(degrees[d], i, layout));
-      } else if (!strcmp(part, "errors_l2") && layout == MAT_BAKEOFF_GLOBAL) {
+      } else if (!strcmp(part, "errors_l2") && layout == MAT_BAKEOFF_LAYOUT_GLOBAL) {
         for (int i = 0; i < 3; i++) PetscCall(ErrorsOf(degrees[d], i));
       } else if (!strcmp(part, "vectors")) {
         for (MatBakeoffProblem p = MAT_BAKEOFF_BP1; p <= MAT_BAKEOFF_BP6; p++) PetscCall(Vectors(degrees[d], turn, p, layout));
         for (MatBakeoffProblem p = MAT_BAKEOFF_BP3; p <= MAT_BAKEOFF_BP5; p++) PetscCall(NullSpace(degrees[d], p, layout, p == MAT_BAKEOFF_BP4));
         PetscCall(NullSpace(degrees[d], MAT_BAKEOFF_BP3, layout, PETSC_TRUE));
-      } else if (!strcmp(part, "fem") && layout == MAT_BAKEOFF_GLOBAL) {
+      } else if (!strcmp(part, "fem") && layout == MAT_BAKEOFF_LAYOUT_GLOBAL) {
         for (PetscInt dim = 2; dim <= 3; dim++)
           for (PetscInt bend = 1; bend <= 3; bend++) PetscCall(FEM(dim, degrees[d], bend));
-      } else if (!strcmp(part, "periodic") && layout == MAT_BAKEOFF_GLOBAL) {
+      } else if (!strcmp(part, "periodic") && layout == MAT_BAKEOFF_LAYOUT_GLOBAL) {
         for (PetscInt dim = 2; dim <= 3; dim++) PetscCall(Periodic(dim, degrees[d]));
       }
     }

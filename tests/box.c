@@ -226,7 +226,7 @@ static PetscErrorCode CreateGraded(MPI_Comm comm, DM *dm)
 {
   const PetscInt          cells[2] = {4, 8};
   const PetscReal         lower[2] = {-1, 2}, upper[2] = {3, 4}, diffusion[2] = {2, 5};
-  const DMBoxBoundaryType boundary[4] = {DMBOX_NEUMANN, DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_NEUMANN};
+  const DMBoxBoundaryType boundary[4] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBegin;
   PetscCall(DMBoxCreate(comm, 2, cells, 3, dm));
@@ -234,7 +234,7 @@ static PetscErrorCode CreateGraded(MPI_Comm comm, DM *dm)
   PetscCall(DMBoxSetVertices(*dm, 0, 5, Graded));
   PetscCall(DMBoxSetBoundary(*dm, boundary));
   PetscCall(DMBoxSetPoisson(*dm, diffusion, 0.5));
-  PetscCall(DMBoxSetSpace(*dm, DMBOX_Q));
+  PetscCall(DMBoxSetSpace(*dm, DMBOX_SPACE_Q));
   PetscCall(DMSetVecType(*dm, VECMPI));
   PetscCall(DMSetMatType(*dm, MATIS));
   PetscCall(DMSetOptionsPrefix(*dm, "my_"));
@@ -265,9 +265,9 @@ static PetscErrorCode CheckGraded(DM dm, PetscInt nx, PetscInt ny)
   PetscCheck(box->field[0].line[0].vertices[nx / 2] == 0.25, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Vertex %g", (double)box->field[0].line[0].vertices[nx / 2]);
   PetscCall(DMBoxGetDegree(dm, &degree));
   PetscCall(DMBoxGetSpace(dm, &space));
-  PetscCheck(degree == 3 && space == DMBOX_Q, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Degree %" PetscInt_FMT, degree);
+  PetscCheck(degree == 3 && space == DMBOX_SPACE_Q, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Degree %" PetscInt_FMT, degree);
   PetscCall(DMBoxGetBoundary(dm, boundary));
-  PetscCheck(boundary[0] == DMBOX_NEUMANN && boundary[1] == DMBOX_DIRICHLET && boundary[2] == DMBOX_DIRICHLET && boundary[3] == DMBOX_NEUMANN, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary");
+  PetscCheck(boundary[0] == DMBOX_BOUNDARY_NEUMANN && boundary[1] == DMBOX_BOUNDARY_DIRICHLET && boundary[2] == DMBOX_BOUNDARY_DIRICHLET && boundary[3] == DMBOX_BOUNDARY_NEUMANN, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary");
   PetscCheck(!box->field[0].line[0].dirichlet[0] && box->field[0].line[0].dirichlet[1] && box->field[0].line[1].dirichlet[0] && !box->field[0].line[1].dirichlet[1], PETSC_COMM_SELF, PETSC_ERR_PLIB,
              "Boundary of lines");
   PetscCall(DMBoxGetPoisson(dm, diffusion, &shift));
@@ -337,7 +337,7 @@ static PetscErrorCode TestOptions(MPI_Comm comm)
   PetscCall(DMBoxGetBounds(dm, lower, upper));
   PetscCheck(lower[0] == -1 && lower[1] == -1 && upper[0] == 2 && upper[1] == 3, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Bounds");
   PetscCall(DMBoxGetBoundary(dm, boundary));
-  PetscCheck(boundary[0] == DMBOX_DIRICHLET && boundary[1] == DMBOX_NEUMANN && boundary[2] == DMBOX_NEUMANN && boundary[3] == DMBOX_NEUMANN, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary");
+  PetscCheck(boundary[0] == DMBOX_BOUNDARY_DIRICHLET && boundary[1] == DMBOX_BOUNDARY_NEUMANN && boundary[2] == DMBOX_BOUNDARY_NEUMANN && boundary[3] == DMBOX_BOUNDARY_NEUMANN, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Boundary");
   PetscCall(DMBoxGetPoisson(dm, diffusion, &shift));
   PetscCheck(diffusion[0] == 3 && diffusion[1] == 4 && shift == 0.25, PETSC_COMM_SELF, PETSC_ERR_PLIB, "Coefficients");
   PetscCall(CheckLayout(dm));
@@ -546,7 +546,7 @@ static PetscErrorCode CheckDirichletRows(DM neumann, PetscInt degree)
   const PetscScalar *x, *y;
 
   PetscFunctionBegin;
-  for (PetscInt i = 0; i < 6; i++) type[i] = i == 2 * side.direction ? DMBOX_NEUMANN : DMBOX_DIRICHLET;
+  for (PetscInt i = 0; i < 6; i++) type[i] = i == 2 * side.direction ? DMBOX_BOUNDARY_NEUMANN : DMBOX_BOUNDARY_DIRICHLET;
   PetscCall(CreateStretched(PetscObjectComm((PetscObject)neumann), neumann->dim, degree, type, &dm));
   PetscCall(DMBoxGetBounds(dm, lower, NULL));
   side.x = lower[side.direction];
@@ -586,7 +586,7 @@ static PetscErrorCode CheckDirichletRows(DM neumann, PetscInt degree)
 
 static PetscErrorCode TestFunction(MPI_Comm comm)
 {
-  const DMBoxBoundaryType neumann[6] = {DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN};
+  const DMBoxBoundaryType neumann[6] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBegin;
   for (PetscInt dim = 1; dim <= 3; dim++) {
@@ -673,7 +673,7 @@ static PetscErrorCode CheckFile(MPI_Comm comm, const char name[], PetscInt dim, 
 
 static PetscErrorCode TestVTK(MPI_Comm comm)
 {
-  const DMBoxBoundaryType dirichlet[6] = {DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_DIRICHLET};
+  const DMBoxBoundaryType dirichlet[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
   PetscMPIInt             size;
   PetscInt                one = 1;
 
@@ -854,7 +854,7 @@ static PetscErrorCode TestBadCalls(MPI_Comm comm, PetscInt *n)
 {
   const PetscInt          cells[3] = {6, 10, 8};
   const PetscReal         one[3] = {1, 1, 1};
-  const DMBoxBoundaryType type[6] = {(DMBoxBoundaryType)7, DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_DIRICHLET};
+  const DMBoxBoundaryType type[6] = {(DMBoxBoundaryType)7, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
   PetscInt                count = 0, degree;
   DM                      dm, da, other;
   Vec                     v;
@@ -882,13 +882,13 @@ static PetscErrorCode TestBadCalls(MPI_Comm comm, PetscInt *n)
   PetscCall(DMBoxCreate(comm, 3, cells, 2, &dm));
   PetscCall(DMBoxSetSpace(dm, (DMBoxSpace)9));
   Fails(PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is 9", DMSetUp(dm));
-  PetscCall(DMBoxSetSpace(dm, DMBOX_Q));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_Q));
   PetscCall(DMSetUp(dm));
   Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetCells(dm, cells));
   Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetBounds(dm, one, one));
   Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetVertices(dm, 0, 5, Graded));
   Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetDegree(dm, 3));
-  Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetSpace(dm, DMBOX_Q));
+  Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetSpace(dm, DMBOX_SPACE_Q));
   Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetBoundary(dm, type));
   Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be changed after DMSetUp()", DMBoxSetProcesses(dm, cells));
   Fails(PETSC_ERR_ARG_WRONGSTATE, "cannot be called after DMSetUp()", DMSetFromOptions(dm));

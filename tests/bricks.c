@@ -214,7 +214,7 @@ static PetscErrorCode DenseColor(const Problem *p, PetscInt size, PetscInt color
 
 static PetscErrorCode DenseStep(const Problem *p, PetscInt size, PCPatchFDType type, PCPatchFDOrder order, PetscReal omega, PetscReal x[])
 {
-  const PetscInt N = p->n[0] * p->n[1] * p->n[2], ncolor = p->kind == CORNERS ? 1 << p->dim : 2, n = order == PC_PATCHFD_SYMMETRIC ? 2 * ncolor - 1 : ncolor;
+  const PetscInt N = p->n[0] * p->n[1] * p->n[2], ncolor = p->kind == CORNERS ? 1 << p->dim : 2, n = order == PC_PATCHFD_ORDER_SYMMETRIC ? 2 * ncolor - 1 : ncolor;
   PetscReal     *from;
   PetscInt       at[3];
 
@@ -226,10 +226,10 @@ static PetscErrorCode DenseStep(const Problem *p, PetscInt size, PCPatchFDType t
       for (at[0] = 0; at[0] < p->n[0]; at[0]++)
         if (IsAlone(p, at)) x[Number(p, at)] = Noise(Number(p, at) + 5) / 2;
   for (PetscInt i = 0; i < n; i++) {
-    PetscInt c = order == PC_PATCHFD_BACKWARD ? n - 1 - i : i;
+    PetscInt c = order == PC_PATCHFD_ORDER_BACKWARD ? n - 1 - i : i;
 
     if (c >= ncolor) c = n - 1 - c;
-    PetscCall(DenseColor(p, size, c, omega, type == PC_PATCHFD_ADDITIVE ? from : x, x));
+    PetscCall(DenseColor(p, size, c, omega, type == PC_PATCHFD_TYPE_ADDITIVE ? from : x, x));
   }
   PetscCall(PetscFree(from));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -327,11 +327,11 @@ static PetscErrorCode TestSteps(void)
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(all); i++) {
     const PetscInt size = i % 3 == 2 ? 3 : 4;
 
-    PetscCall(TestStep(&all[i], size, PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD, PETSC_FALSE));
-    PetscCall(TestStep(&all[i], size, PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_BACKWARD, PETSC_TRUE));
-    PetscCall(TestStep(&all[i], 8, PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, PETSC_TRUE));
-    PetscCall(TestStep(&all[i], 1, PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD, PETSC_FALSE));
-    PetscCall(TestStep(&all[i], size, PC_PATCHFD_ADDITIVE, PC_PATCHFD_FORWARD, PETSC_FALSE));
+    PetscCall(TestStep(&all[i], size, PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, PETSC_FALSE));
+    PetscCall(TestStep(&all[i], size, PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD, PETSC_TRUE));
+    PetscCall(TestStep(&all[i], 8, PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PETSC_TRUE));
+    PetscCall(TestStep(&all[i], 1, PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD, PETSC_FALSE));
+    PetscCall(TestStep(&all[i], size, PC_PATCHFD_TYPE_ADDITIVE, PC_PATCHFD_ORDER_FORWARD, PETSC_FALSE));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -449,7 +449,7 @@ static PetscErrorCode Report(const char *what, Mat A, DM dm, PetscErrorCode (*se
 static PetscErrorCode SetBox(PC pc)
 {
   PetscFunctionBeginUser;
-  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -463,15 +463,15 @@ static PetscErrorCode SetShared(PC pc)
 static PetscErrorCode SetSeparate(PC pc)
 {
   PetscFunctionBeginUser;
-  PetscCall(PCPatchFDSetVariant(pc, PC_PATCHFD_SEPARATE));
+  PetscCall(PCPatchFDSetVariant(pc, PC_PATCHFD_VARIANT_SEPARATE));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
 static PetscErrorCode SetBackwardSum(PC pc)
 {
   PetscFunctionBeginUser;
-  PetscCall(PCPatchFDSetType(pc, PC_PATCHFD_ADDITIVE));
-  PetscCall(PCPatchFDSetOrder(pc, PC_PATCHFD_BACKWARD));
+  PetscCall(PCPatchFDSetType(pc, PC_PATCHFD_TYPE_ADDITIVE));
+  PetscCall(PCPatchFDSetOrder(pc, PC_PATCHFD_ORDER_BACKWARD));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -117,8 +117,8 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt degree, PetscInt n, PetscBool
 {
   const PetscInt          cells[3] = {n, n, n};
   const PetscReal         D[3]     = {1, 0.5, 2};
-  const DMBoxBoundaryType other    = bending ? DMBOX_SUPPORTED : DMBOX_NEUMANN;
-  const DMBoxBoundaryType boundary[6] = {DMBOX_DIRICHLET, other, DMBOX_DIRICHLET, other, DMBOX_DIRICHLET, other};
+  const DMBoxBoundaryType other    = bending ? DMBOX_BOUNDARY_SUPPORTED : DMBOX_BOUNDARY_NEUMANN;
+  const DMBoxBoundaryType boundary[6] = {DMBOX_BOUNDARY_DIRICHLET, other, DMBOX_BOUNDARY_DIRICHLET, other, DMBOX_BOUNDARY_DIRICHLET, other};
   PetscReal              *v;
   DM                      dm;
   KSP                     ksp;

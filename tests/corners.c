@@ -147,15 +147,15 @@ static PetscErrorCode TestView(PetscInt dim, DMBoxSpace space)
   DM              dm;
 
   PetscFunctionBeginUser;
-  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, space == DMBOX_P1 ? 1 : 2, &dm));
+  PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, space == DMBOX_SPACE_P1 ? 1 : 2, &dm));
   PetscCall(DMBoxSetSpace(dm, space));
-  if (space == DMBOX_RT) PetscCall(DMBoxSetOperator(dm, "stokes"));
-  if (space == DMBOX_P1) PetscCall(DMBoxSetOperator(dm, "heat"));
+  if (space == DMBOX_SPACE_RT) PetscCall(DMBoxSetOperator(dm, "stokes"));
+  if (space == DMBOX_SPACE_P1) PetscCall(DMBoxSetOperator(dm, "heat"));
   else PetscCall(DMBoxSetVertices(dm, dim - 1, n, graded));
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
   PetscCall(DMBoxGetVertices(dm, dim - 1, &nvertices, &vertices));
-  PetscCall(Check((PetscBool)(space == DMBOX_P1 ? !nvertices && !vertices : nvertices == n && vertices[2] == graded[2]), dm,
+  PetscCall(Check((PetscBool)(space == DMBOX_SPACE_P1 ? !nvertices && !vertices : nvertices == n && vertices[2] == graded[2]), dm,
                   "vertices of a graded direction"));
   PetscCall(DMBoxGetNumFields(dm, &nfield));
   for (PetscInt f = DMBOX_CELLS; f < nfield; f++) PetscCall(TestParts(dm, f));
@@ -195,7 +195,7 @@ static PetscErrorCode TestFile(void)
   for (int i = 0; i < 2; i++) PetscCall(DMDestroy(&dm[i]));
   /* of several fields */
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm[0]));
-  PetscCall(DMBoxSetSpace(dm[0], DMBOX_RT));
+  PetscCall(DMBoxSetSpace(dm[0], DMBOX_SPACE_RT));
   PetscCall(DMBoxSetOperator(dm[0], "stokes"));
   PetscCall(DMSetUp(dm[0]));
   PetscCall(PetscViewerVTKOpen(PETSC_COMM_WORLD, "corners_mesh.vts", FILE_MODE_WRITE, &viewer));
@@ -210,10 +210,10 @@ static PetscErrorCode TestGetters(void)
 {
   const PetscInt    cells[] = {4, 3};
   const PetscReal   K[]     = {2, 0.5, 1};
-  DMBoxBoundaryType boundary[4] = {DMBOX_NEUMANN, DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_DIRICHLET};
+  DMBoxBoundaryType boundary[4] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
   PetscReal         k[3], shift, parameter;
   PetscInt          n, degree;
-  DMBoxFunction     f[2];
+  DMBoxFunctionFn     *f[2];
   DMBoxMappingType  type;
   void             *ctx;
   int               mine;
@@ -229,10 +229,10 @@ static PetscErrorCode TestGetters(void)
   PetscCall(DMBoxGetMapping(dm, &f[0], &ctx));
   PetscCall(DMBoxGetMappingDegree(dm, &degree));
   PetscCall(Check((PetscBool)(f[0] == Map && ctx == &mine && degree == 1), dm, "a map"));
-  PetscCall(DMBoxSetMappingType(dm, DMBOX_MAP_KERSHAW, 0.5));
+  PetscCall(DMBoxSetMappingType(dm, DMBOX_MAPPING_KERSHAW, 0.5));
   PetscCall(DMBoxGetMapping(dm, &f[0], NULL));
   PetscCall(DMBoxGetMappingType(dm, &type, &parameter));
-  PetscCall(Check((PetscBool)(!f[0] && type == DMBOX_MAP_KERSHAW && parameter == 0.5), dm, "a map with a name"));
+  PetscCall(Check((PetscBool)(!f[0] && type == DMBOX_MAPPING_KERSHAW && parameter == 0.5), dm, "a map with a name"));
   PetscCall(DMSetUp(dm));
   PetscCall(DMBoxSetDiffusion(dm, 3, K, 4));
   PetscCall(DMBoxGetDiffusion(dm, &n, k, &shift));
@@ -250,7 +250,7 @@ static PetscErrorCode TestGetters(void)
   PetscCall(DMDestroy(&dm));
 
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
-  PetscCall(DMBoxSetSpace(dm, DMBOX_P1));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_P1));
   PetscCall(DMBoxSetOperator(dm, "heat"));
   PetscCall(DMBoxSetBoundary(dm, boundary));
   PetscCall(DMBoxSetHeatSource(dm, Function, &mine));
@@ -271,8 +271,8 @@ int main(int argc, char **argv)
   PetscCall(PetscInitialize(&argc, &argv, NULL, help));
   PetscCall(PatchFDInitializePackage());
   for (PetscInt dim = 1; dim <= 3; dim++)
-    for (DMBoxSpace space = DMBOX_Q; space <= DMBOX_P1; space++)
-      if (dim > 1 || space != DMBOX_RT) PetscCall(TestView(dim, space));
+    for (DMBoxSpace space = DMBOX_SPACE_Q; space <= DMBOX_SPACE_P1; space++)
+      if (dim > 1 || space != DMBOX_SPACE_RT) PetscCall(TestView(dim, space));
   PetscCall(TestFile());
   PetscCall(TestGetters());
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "ok\n"));

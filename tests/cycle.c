@@ -24,7 +24,7 @@ static PetscErrorCode ProblemCreate(PetscInt degree, PetscInt n, PetscReal lengt
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, degree, &p->dm));
   PetscCall(DMBoxSetBounds(p->dm, lower, upper));
   if (neumann) {
-    const DMBoxBoundaryType sides[] = {DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN};
+    const DMBoxBoundaryType sides[] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
     PetscCall(DMBoxSetBoundary(p->dm, sides));
   }
@@ -237,7 +237,7 @@ static PetscErrorCode TestOverride(Problem *p)
   PetscCall(KSPGetPC(ksp, &up));
   PetscCall(PCSetType(up, PCPATCHFD));
   PetscCall(PCPatchFDSetDamping(up, 0.8));
-  PetscCall(PCPatchFDSetOrder(up, PC_PATCHFD_BACKWARD));
+  PetscCall(PCPatchFDSetOrder(up, PC_PATCHFD_ORDER_BACKWARD));
   PetscCall(Asymmetry(p, pc, &asymmetry));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "set by routines: %s\n", asymmetry < p->tolerance ? "symmetric" : "NOT SYMMETRIC"));
   PetscCall(PCDestroy(&pc));
@@ -639,7 +639,7 @@ static PetscErrorCode TestSweeps(Problem *p)
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 65536));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCPATCHFD));
-  PetscCall(PCPatchFDSetVariant(pc, PC_PATCHFD_GLOBAL));
+  PetscCall(PCPatchFDSetVariant(pc, PC_PATCHFD_VARIANT_GLOBAL));
   PetscCall(PCPatchFDSetSweeps(pc, 65536));
   PetscCall(VecDuplicate(p->b, &b)); /* vectors of its own: KSPSolve() has locked them when it is stopped */
   PetscCall(VecDuplicate(p->b, &x));

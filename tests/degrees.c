@@ -60,7 +60,7 @@ static PetscErrorCode CreateMatrix(const Case *c, DM mesh, PetscInt degree, DM *
     PetscCall(DMAddBoundary(*dm, DM_BC_ESSENTIAL, "sides", label, 1, &id, 0, 0, NULL, NULL, NULL, NULL, NULL));
   }
   PetscCall(DMSetVecType(*dm, mesh->vectype));
-  PetscCall(MatCreateBakeoff(*dm, c->problem, MAT_BAKEOFF_GLOBAL, A));
+  PetscCall(MatCreateBakeoff(*dm, c->problem, MAT_BAKEOFF_LAYOUT_GLOBAL, A));
   if (c->lambda > 0) PetscCall(MatBakeoffSetLambda(*A, c->lambda));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

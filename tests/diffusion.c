@@ -244,7 +244,7 @@ static void Inverse3(const PetscReal J[3][3], PetscReal inverse[3][3])
   The dense matrix of the cell with lower corner `corner` and edges h of the box: gradients of all basis functions at all points.  The map is that of the test through
   the nodes of the degree `geo`.
 */
-static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunction map, void *ctx, PetscInt k, PetscInt geo, const PetscReal corner[], const PetscReal h[], PetscReal A[])
+static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunctionFn *map, void *ctx, PetscInt k, PetscInt geo, const PetscReal corner[], const PetscReal h[], PetscReal A[])
 {
   const PetscInt dim = p->dim, n = k + 1, q = k + 2, g = geo + 1, size = PetscPowInt(n, dim), points = PetscPowInt(q, dim), gsize = PetscPowInt(g, dim);
   PetscReal      node[32], gnode[32], x[32], w[32], *X, *phi;
@@ -309,7 +309,7 @@ static PetscErrorCode CellMatrix(const Problem *p, DMBoxFunction map, void *ctx,
 }
 
 /* y = A x and the diagonal on the whole mesh, natural order, every rank all of it */
-static PetscErrorCode Reference(DM dm, const Problem *p, DMBoxFunction map, void *ctx, PetscInt geo, const PetscReal x[], PetscReal y[], PetscReal diagonal[])
+static PetscErrorCode Reference(DM dm, const Problem *p, DMBoxFunctionFn *map, void *ctx, PetscInt geo, const PetscReal x[], PetscReal y[], PetscReal diagonal[])
 {
   const DM_Box   *box = (const DM_Box *)dm->data;
   const PetscInt  k = box->degree, n = k + 1, size = PetscPowInt(n, dm->dim), *nc = box->cells;
@@ -324,7 +324,7 @@ static PetscErrorCode Reference(DM dm, const Problem *p, DMBoxFunction map, void
 
     fixed[i] = PETSC_FALSE;
     for (PetscInt d = 0; d < dm->dim; d++)
-      if ((at[d] == 0 && box->boundary[2 * d] == DMBOX_DIRICHLET) || (at[d] == N[d] - 1 && box->boundary[2 * d + 1] == DMBOX_DIRICHLET)) fixed[i] = PETSC_TRUE;
+      if ((at[d] == 0 && box->boundary[2 * d] == DMBOX_BOUNDARY_DIRICHLET) || (at[d] == N[d] - 1 && box->boundary[2 * d + 1] == DMBOX_BOUNDARY_DIRICHLET)) fixed[i] = PETSC_TRUE;
     y[i]        = fixed[i] ? x[i] : 0;
     diagonal[i] = fixed[i] ? 1 : 0;
   }
@@ -452,7 +452,7 @@ static PetscErrorCode TestAction(Problem *p)
 
 /* ---- solutions ---- */
 
-static PetscErrorCode RightHandSide(DM dm, Problem *p, DMBoxFunction solution, DMBoxFunction load, DMBoxFunction flux, Vec b)
+static PetscErrorCode RightHandSide(DM dm, Problem *p, DMBoxFunctionFn *solution, DMBoxFunctionFn *load, DMBoxFunctionFn *flux, Vec b)
 {
   Vec g;
 
@@ -1000,7 +1000,7 @@ static PetscErrorCode BadMatrix(const char what[], PetscInt n, PetscBool shift, 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode BadDM(const char what[], const char operator[], PetscInt dim, DMBoxFunction map, DMBoxMappingType type, PetscReal parameter)
+static PetscErrorCode BadDM(const char what[], const char operator[], PetscInt dim, DMBoxFunctionFn *map, DMBoxMappingType type, PetscReal parameter)
 {
   const PetscInt cells[3] = {4, 4, 4};
   DM             dm;
@@ -1009,7 +1009,7 @@ static PetscErrorCode BadDM(const char what[], const char operator[], PetscInt d
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, 2, &dm));
   PetscCall(DMBoxSetOperator(dm, operator));
-  if (type != DMBOX_MAP_NONE) {
+  if (type != DMBOX_MAPPING_NONE) {
     CATCH(ierr, DMBoxSetMappingType(dm, type, parameter));
     if (ierr) {
       PetscCall(Expect(ierr, what));
@@ -1056,11 +1056,11 @@ static PetscErrorCode TestErrors(Problem *p)
 
   PetscFunctionBeginUser;
   (void)p;
-  PetscCall(BadDM("folded map", "diffusion", 2, Folded, DMBOX_MAP_NONE, 0));
-  PetscCall(BadDM("folded sine", "diffusion", 2, NULL, DMBOX_MAP_SINE2, 0.3));
-  PetscCall(BadDM("annulus without a hole", "diffusion", 2, NULL, DMBOX_MAP_ANNULUS, 0));
-  PetscCall(BadDM("wrong operator", "poisson", 2, Folded, DMBOX_MAP_NONE, 0));
-  PetscCall(BadDM("one dimension", "diffusion", 1, NULL, DMBOX_MAP_NONE, 0));
+  PetscCall(BadDM("folded map", "diffusion", 2, Folded, DMBOX_MAPPING_NONE, 0));
+  PetscCall(BadDM("folded sine", "diffusion", 2, NULL, DMBOX_MAPPING_SINE2, 0.3));
+  PetscCall(BadDM("annulus without a hole", "diffusion", 2, NULL, DMBOX_MAPPING_ANNULUS, 0));
+  PetscCall(BadDM("wrong operator", "poisson", 2, Folded, DMBOX_MAPPING_NONE, 0));
+  PetscCall(BadDM("one dimension", "diffusion", 1, NULL, DMBOX_MAPPING_NONE, 0));
   PetscCall(BadMatrix("K negative", 1, PETSC_FALSE, -1));
   PetscCall(BadMatrix("K zero", 1, PETSC_FALSE, 0));
   PetscCall(BadMatrix("K not a number", 1, PETSC_FALSE, NAN));
@@ -1078,8 +1078,8 @@ static PetscErrorCode TestErrors(Problem *p)
   PetscCall(PetscOptionsSetValue(NULL, "-bad_dm_box_mapping_parameter", "0.2"));
   CATCH(ierr, DMSetFromOptions(dm));
   PetscCall(Expect(ierr, "a parameter without a map"));
-  PetscCall(BadSmoother(PC_PATCHFD_LOCAL_SCHUR, PC_PATCHFD_AUTO));
-  PetscCall(BadSmoother(PC_PATCHFD_LOCAL_AUTO, PC_PATCHFD_FUSED));
+  PetscCall(BadSmoother(PC_PATCHFD_LOCAL_SCHUR, PC_PATCHFD_VARIANT_AUTO));
+  PetscCall(BadSmoother(PC_PATCHFD_LOCAL_AUTO, PC_PATCHFD_VARIANT_FUSED));
   PetscCall(DMDestroy(&dm));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -26,7 +26,7 @@ static PetscErrorCode CreateBox(PetscInt dim, const char kind[], DM *dm)
   PetscCall(PetscStrcmp(kind, "helmholtz", &helmholtz));
   PetscCall(PetscOptionsGetIntArray(NULL, NULL, "-cells", cells, &n, NULL));
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, 2, dm));
-  for (int i = 0; i < 6; i++) side[i] = neumann || singular || (mixed && i % 3 == 0) ? DMBOX_NEUMANN : DMBOX_DIRICHLET;
+  for (int i = 0; i < 6; i++) side[i] = neumann || singular || (mixed && i % 3 == 0) ? DMBOX_BOUNDARY_NEUMANN : DMBOX_BOUNDARY_DIRICHLET;
   PetscCall(DMBoxSetBoundary(*dm, side));
   if (!graded) PetscCall(DMBoxSetPoisson(*dm, D, neumann ? 3 : (helmholtz ? -300 : 0)));
   PetscCall(DMSetFromOptions(*dm));
@@ -78,7 +78,7 @@ static PetscErrorCode Check(PetscInt dim, const char kind[], PetscBool timing, P
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));
   PetscCall(PCSetOperators(pc, A, A));
   PetscCall(PCSetType(pc, PCPATCHFD));
-  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
   PetscCall(PCSetFromOptions(pc));
   for (int i = 0; i < (timing ? 6 : 2); i++) { /* twice: nothing is left of the first time */
     PetscCall(VecNorm(y, NORM_2, &norm));      /* waits for a GPU */

@@ -10,7 +10,7 @@ static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, VecType type, DM 
 {
   const PetscInt          cells[3] = {6, 4, 5};
   const PetscReal         lower[3] = {-1, 2, 0.25}, upper[3] = {3, 4, 0.75}, graded[] = {-1, -0.5, 0, 0.25, 0.5, 1, 3};
-  const DMBoxBoundaryType boundary[6] = {DMBOX_DIRICHLET, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_DIRICHLET};
+  const DMBoxBoundaryType boundary[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, dm));

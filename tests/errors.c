@@ -166,7 +166,7 @@ static PetscErrorCode TestMethods(DM dm, Mat A)
 /* flows; A is the matrix of the DMBOX poisson, whose operator is poisson, and other one of its vectors */
 static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
 {
-  const DMBoxBoundaryType open[] = {DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN};
+  const DMBoxBoundaryType open[] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
   const PetscInt  cells[] = {4, 4};
   const PetscReal D[]     = {1, 1}, graded[] = {0, 0.1, 0.3, 0.6, 1};
   PetscReal       e;
@@ -190,7 +190,7 @@ static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
 
   FAILS("DMBoxSetStokes of poisson", DMBoxSetStokes(poisson, 1, 0), PETSC_ERR_ARG_WRONG, "DMBoxSetStokes()", "poisson");
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
-  PetscCall(DMBoxSetSpace(dm, DMBOX_RT));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_RT));
   PetscCall(DMBoxSetOperator(dm, "stokes"));
   PetscCall(DMBoxSetVertices(dm, 1, 5, graded));
   PetscCall(DMBoxSetPenalty(dm, 0.4, 1));
@@ -218,7 +218,7 @@ static PetscErrorCode TestStokes(DM poisson, Mat A, Vec other)
 
   /* no velocity is given anywhere */
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
-  PetscCall(DMBoxSetSpace(dm, DMBOX_RT));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_RT));
   PetscCall(DMBoxSetOperator(dm, "stokes"));
   PetscCall(DMBoxSetBoundary(dm, open));
   PetscCall(DMCreateMatrix(dm, &B));
@@ -297,7 +297,7 @@ static PetscErrorCode TestStream(void)
 static PetscErrorCode TestLoads(DM poisson, Vec x, Vec b, Vec small)
 {
   const PetscInt    cells[]  = {4, 4};
-  DMBoxBoundaryType sides[4] = {DMBOX_NEUMANN, DMBOX_DIRICHLET, DMBOX_NEUMANN, DMBOX_DIRICHLET};
+  DMBoxBoundaryType sides[4] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET};
   DM                dm;
   Vec               single, v, w;
   PetscReal         e, D[3], shift;
@@ -335,7 +335,7 @@ static PetscErrorCode TestLoads(DM poisson, Vec x, Vec b, Vec small)
   PetscCall(DMDestroy(&dm));
 
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
-  PetscCall(DMBoxSetSpace(dm, DMBOX_P1));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_P1));
   PetscCall(DMBoxSetOperator(dm, "heat"));
   PetscCall(DMSetUp(dm));
   PetscCall(DMCreateGlobalVector(dm, &v));
@@ -390,7 +390,7 @@ static PetscErrorCode Product(DM dm, PetscReal *norm)
 static PetscErrorCode TestMesh(void)
 {
   const PetscInt    cells[] = {4, 4}, many[] = {40000, 30000};
-  DMBoxBoundaryType sides[4] = {DMBOX_NEUMANN, DMBOX_DIRICHLET, DMBOX_NEUMANN, DMBOX_DIRICHLET};
+  DMBoxBoundaryType sides[4] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET};
   PetscReal         norm[2];
   PetscInt          M, x, m;
   PetscViewer       viewer;
@@ -430,7 +430,7 @@ static PetscErrorCode TestMesh(void)
   PetscCall(DMDestroy(&dm));
 
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 1, &dm));
-  PetscCall(DMBoxSetSpace(dm, DMBOX_P1));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_P1));
   PetscCall(DMBoxSetOperator(dm, "heat"));
   PetscCall(DMBoxSetBoundary(dm, sides));
   PetscCall(DMBoxSetHeatRobin(dm, 1, 2, 0));

@@ -469,8 +469,8 @@ static void PatchSet(const DM_Box *box, const PetscInt cell[3], Patch *p)
 
     p->cell[d]  = cell[d];
     p->cells[d] = end - cell[d];
-    p->first[d] = d < p->dim ? cell[d] * p->k + (cell[d] > 0 || box->boundary[2 * d] == DMBOX_DIRICHLET) : 0;
-    p->n[d]     = d < p->dim ? end * p->k + (end == box->cells[d] && box->boundary[2 * d + 1] != DMBOX_DIRICHLET) - p->first[d] : 1;
+    p->first[d] = d < p->dim ? cell[d] * p->k + (cell[d] > 0 || box->boundary[2 * d] == DMBOX_BOUNDARY_DIRICHLET) : 0;
+    p->n[d]     = d < p->dim ? end * p->k + (end == box->cells[d] && box->boundary[2 * d + 1] != DMBOX_BOUNDARY_DIRICHLET) - p->first[d] : 1;
     p->size *= p->n[d];
   }
 }
@@ -800,7 +800,7 @@ static PetscErrorCode TestErrors(void)
       CATCH(ierr, PCSetUp(pc));
       PetscCall(Refused("classes", ierr));
       PetscCall(PCPatchFDSetClasses(pc, PC_PATCHFD_CLASSES_AUTO));
-      PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
+      PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
       CATCH(ierr, PCSetUp(pc));
       PetscCall(Refused("box", ierr));
     }

@@ -93,7 +93,7 @@ static PetscErrorCode Stress(PetscInt dim, PETSC_UNUSED PetscReal time, const Pe
 
 static const PetscReal lower[3] = {0.5, 0.25, 1}, upper[3] = {1.5, 1, 2};
 
-static const DMBoxBoundaryType closed[6], open[6] = {DMBOX_DIRICHLET, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_NEUMANN};
+static const DMBoxBoundaryType closed[6], open[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN};
 
 static const PetscInt uneven[3] = {4, 3, 2}, even[3] = {4, 4, 4};
 
@@ -104,7 +104,7 @@ static PetscErrorCode CreateFlow(PetscInt dim, PetscInt degree, const PetscInt c
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, &c->dm));
-  PetscCall(DMBoxSetSpace(c->dm, DMBOX_RT));
+  PetscCall(DMBoxSetSpace(c->dm, DMBOX_SPACE_RT));
   PetscCall(DMBoxSetOperator(c->dm, "stokes"));
   PetscCall(DMBoxSetBounds(c->dm, lower, upper));
   PetscCall(DMBoxSetVertices(c->dm, 0, 5, graded));

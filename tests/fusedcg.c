@@ -39,7 +39,7 @@ static PetscErrorCode Replays(PetscInt *n)
 
 static PetscErrorCode CreateKSPs(Pair *p, const char *pctype)
 {
-  DMBoxHaloType type = DMBOX_HALO_HOST;
+  PatchFDHaloType type = PATCHFD_HALO_HOST;
   PetscMPIInt   size;
 
   PetscFunctionBeginUser;
@@ -60,7 +60,7 @@ static PetscErrorCode CreateKSPs(Pair *p, const char *pctype)
   PetscCallMPI(MPI_Comm_size(PETSC_COMM_WORLD, &size));
   if (p->dm) PetscCall(DMBoxGetHaloType(p->dm, &type));
   PetscCall(PetscStrcmp(pctype, PCPATCHMG, &p->replays));
-  p->replays  = (PetscBool)(p->replays || (size > 1 && type == DMBOX_HALO_AUTO));
+  p->replays  = (PetscBool)(p->replays || (size > 1 && type == PATCHFD_HALO_AUTO));
   p->recorded = PETSC_FALSE;
   p->norms    = MAX_HISTORY;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -226,7 +226,7 @@ static PetscErrorCode SetGuess(Pair *p, PetscBool guess)
 /* may the iterations with this preconditioner be recorded where there is a GPU? */
 static PetscErrorCode MayRecord(const Pair *p, const char *pctype, PetscBool *may)
 {
-  DMBoxHaloType type = DMBOX_HALO_HOST;
+  PatchFDHaloType type = PATCHFD_HALO_HOST;
   PetscBool     none, jacobi, shell;
   PetscMPIInt   size;
 
@@ -236,7 +236,7 @@ static PetscErrorCode MayRecord(const Pair *p, const char *pctype, PetscBool *ma
   PetscCall(PetscStrcmp(pctype, PCNONE, &none));
   PetscCall(PetscStrcmp(pctype, PCJACOBI, &jacobi));
   PetscCall(PetscObjectTypeCompare((PetscObject)p->A, MATSHELL, &shell));
-  *may = (PetscBool)((none || jacobi) && shell && (size == 1 || type == DMBOX_HALO_PEER || type == DMBOX_HALO_NCCL));
+  *may = (PetscBool)((none || jacobi) && shell && (size == 1 || type == PATCHFD_HALO_PEER || type == PATCHFD_HALO_NCCL));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -222,22 +222,22 @@ static PetscErrorCode CheckErrors(void)
 {
   DM             dm;
   PC             pc;
-  DMBoxHaloType  type;
+  PatchFDHaloType  type;
   PetscErrorCode ierr;
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, (const PetscInt[]){4, 4}, 1, &dm));
-  CATCH(ierr, DMBoxSetHaloType(dm, (DMBoxHaloType)17));
+  CATCH(ierr, DMBoxSetHaloType(dm, (PatchFDHaloType)17));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr == PETSC_ERR_ARG_OUTOFRANGE ? "ok" : "NO ERROR", lastmessage));
-  PetscCall(DMBoxSetHaloType(dm, DMBOX_HALO_HOST));
+  PetscCall(DMBoxSetHaloType(dm, PATCHFD_HALO_HOST));
   PetscCall(DMBoxGetHaloType(dm, &type));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", DMBoxHaloTypes[type]));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s\n", PatchFDHaloTypes[type]));
   PetscCall(PetscOptionsSetValue(NULL, "-dm_box_halo", "pigeons"));
   CATCH(ierr, DMSetFromOptions(dm));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr ? "ok" : "NO ERROR", lastmessage));
   PetscCall(PetscOptionsClearValue(NULL, "-dm_box_halo"));
   PetscCall(DMSetUp(dm));
-  CATCH(ierr, DMBoxSetHaloType(dm, DMBOX_HALO_AUTO));
+  CATCH(ierr, DMBoxSetHaloType(dm, PATCHFD_HALO_AUTO));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "%s: %s\n", ierr == PETSC_ERR_ARG_WRONGSTATE ? "ok" : "NO ERROR", lastmessage));
   PetscCall(DMDestroy(&dm));
   PetscCall(PCCreate(PETSC_COMM_WORLD, &pc));

@@ -41,7 +41,7 @@ static PetscErrorCode CreateBox(PetscInt dim, const PetscInt cells[], const Pets
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, 1, dm));
   PetscCall(DMBoxSetBounds(*dm, lower, upper));
-  PetscCall(DMBoxSetSpace(*dm, DMBOX_P1));
+  PetscCall(DMBoxSetSpace(*dm, DMBOX_SPACE_P1));
   PetscCall(DMBoxSetOperator(*dm, "heat"));
   PetscCall(DMBoxSetBoundary(*dm, types));
   PetscCall(DMSetFromOptions(*dm));
@@ -262,7 +262,7 @@ static PetscErrorCode Stencils(void)
   Vec             f;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateCube(4, DMBOX_NEUMANN, &dm));
+  PetscCall(CreateCube(4, DMBOX_BOUNDARY_NEUMANN, &dm));
   PetscCall(CreateMatrix(dm, 1, 0, &A));
   PetscCall(Entries(dm, A, &M));
   PetscCall(MatDestroy(&A));
@@ -376,7 +376,7 @@ static PetscErrorCode Operators(void)
   Vec             x, y, d;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateBox(3, cells, upper, DMBOX_NEUMANN, &dm));
+  PetscCall(CreateBox(3, cells, upper, DMBOX_BOUNDARY_NEUMANN, &dm));
   PetscCall(DMBoxSetHeatFunctions(dm, 0, Capacity, Conductivity, NULL));
   PetscCall(CreateMatrix(dm, 1, 0, &M));
   PetscCall(CreateMatrix(dm, 0, 1, &K));
@@ -617,7 +617,7 @@ static PetscErrorCode Assembled(PetscRandom random, PetscInt dim, PetscBool diri
     r.n[d]     = d < dim ? cells[d] + 1 : 1;
     r.h[d]     = upper[d] / (PetscReal)cells[d];
   }
-  PetscCall(CreateBox(dim, cells, upper, dirichlet ? DMBOX_DIRICHLET : DMBOX_NEUMANN, &dm));
+  PetscCall(CreateBox(dim, cells, upper, dirichlet ? DMBOX_BOUNDARY_DIRICHLET : DMBOX_BOUNDARY_NEUMANN, &dm));
   for (PetscInt s = 0; s < 2 * dim; s++) {
     r.robin[s] = dirichlet ? 0 : (PetscReal)s;
     PetscCall(DMBoxSetHeatRobin(dm, s, r.robin[s], 0));
@@ -693,7 +693,7 @@ static PetscErrorCode EnergyPart(void)
   Vec       u, w;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateCube(8, DMBOX_NEUMANN, &dm));
+  PetscCall(CreateCube(8, DMBOX_BOUNDARY_NEUMANN, &dm));
   PetscCall(DMBoxSetHeatFunctions(dm, 0, EnergyCapacity, Conductivity, NULL));
   PetscCall(DMBoxSetHeatSteady(dm, PETSC_TRUE));
   PetscCall(CreateMatrix(dm, 1, 0, &M));
@@ -745,7 +745,7 @@ static PetscErrorCode Space(void)
     DM        dm;
     Vec       u;
 
-    PetscCall(CreateCube(4 << i, DMBOX_NEUMANN, &dm));
+    PetscCall(CreateCube(4 << i, DMBOX_BOUNDARY_NEUMANN, &dm));
     PetscCall(DMCreateGlobalVector(dm, &u));
     PetscCall(DMBoxInterpolateFunction(dm, 0, SpaceExact, NULL, u));
     PetscCall(Solve(dm, &m, u));
@@ -772,7 +772,7 @@ static PetscErrorCode CreateTimeProblem(DMBoxBoundaryType type, PetscReal flux[6
   PetscCall(DMBoxSetHeatDirichlet(*dm, TimeExact, NULL));
   for (PetscInt s = 0; s < 6; s++) {
     flux[s] = (s % 2 ? 0.5 : -0.5) * gradient[s / 2];
-    if (type == DMBOX_NEUMANN) PetscCall(DMBoxSetHeatFlux(*dm, s, TimeFlux, &flux[s]));
+    if (type == DMBOX_BOUNDARY_NEUMANN) PetscCall(DMBoxSetHeatFlux(*dm, s, TimeFlux, &flux[s]));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -808,7 +808,7 @@ static PetscErrorCode Time(void)
   Vec       u;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateTimeProblem(DMBOX_NEUMANN, flux, &dm));
+  PetscCall(CreateTimeProblem(DMBOX_BOUNDARY_NEUMANN, flux, &dm));
   PetscCall(DMCreateGlobalVector(dm, &u));
   for (size_t c = 0; c < PETSC_STATIC_ARRAY_LENGTH(cases); c++) {
     for (int i = 0; i < 4; i++) {
@@ -853,7 +853,7 @@ static PetscErrorCode Iterations(void)
   Vec                   u;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateCube(16, DMBOX_NEUMANN, &dm));
+  PetscCall(CreateCube(16, DMBOX_BOUNDARY_NEUMANN, &dm));
   PetscCall(DMBoxSetHeatFlux(dm, 4, One, NULL));
   PetscCall(DMBoxSetHeatSteady(dm, PETSC_TRUE));
   PetscCall(DMCreateGlobalVector(dm, &u));
@@ -933,7 +933,7 @@ static PetscErrorCode Materials(void)
   Vec                    u, d;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateBox(3, cells, upper, DMBOX_NEUMANN, &dm));
+  PetscCall(CreateBox(3, cells, upper, DMBOX_BOUNDARY_NEUMANN, &dm));
   PetscCall(DMBoxSetHeatFunctions(dm, 0, CorrodedCapacity, CorrodedConductivity, NULL));
   PetscCall(DMBoxSetHeatFlux(dm, 4, TenThousand, NULL));
   PetscCall(DMBoxSetHeatSteady(dm, PETSC_TRUE));
@@ -996,7 +996,7 @@ static PetscErrorCode Layers(void)
     KSP            ksp;
     PC             pc;
 
-    PetscCall(CreateBox(3, cells, upper, DMBOX_NEUMANN, &dm));
+    PetscCall(CreateBox(3, cells, upper, DMBOX_BOUNDARY_NEUMANN, &dm));
     PetscCall(DMBoxSetHeatFunctions(dm, 0, NULL, LayerConductivity, NULL));
     PetscCall(DMBoxSetHeatFlux(dm, 4, One, NULL));
     PetscCall(DMBoxSetHeatFlux(dm, 5, MinusOne, NULL));
@@ -1039,7 +1039,7 @@ static PetscErrorCode Sides(void)
   for (int dirichlet = 0; dirichlet < 2; dirichlet++) {
     const PetscInt    cells[3] = {5, 3, 4};
     const PetscReal   upper[3] = {1, 1, 1}, lower[3] = {0, 0, 0};
-    DMBoxBoundaryType type[6] = {dirichlet ? DMBOX_DIRICHLET : DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN};
+    DMBoxBoundaryType type[6] = {dirichlet ? DMBOX_BOUNDARY_DIRICHLET : DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
     PetscReal         error;
     DM                dm;
     Mat               A;
@@ -1049,7 +1049,7 @@ static PetscErrorCode Sides(void)
 
     PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 1, &dm));
     PetscCall(DMBoxSetBounds(dm, lower, upper));
-    PetscCall(DMBoxSetSpace(dm, DMBOX_P1));
+    PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_P1));
     PetscCall(DMBoxSetOperator(dm, "heat"));
     PetscCall(DMBoxSetBoundary(dm, type));
     PetscCall(DMSetFromOptions(dm));
@@ -1140,7 +1140,7 @@ static PetscErrorCode Types(void)
     PetscReal flux[6];
     DM        dm;
 
-    PetscCall(CreateTimeProblem(dirichlet ? DMBOX_DIRICHLET : DMBOX_NEUMANN, flux, &dm));
+    PetscCall(CreateTimeProblem(dirichlet ? DMBOX_BOUNDARY_DIRICHLET : DMBOX_BOUNDARY_NEUMANN, flux, &dm));
     for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(types); i++) {
       PetscReal error[2];
 
@@ -1174,7 +1174,7 @@ static PetscErrorCode Body(void)
   for (int b = 0; b < 2; b++) {
     March m = {.theta = 0.5, .dt = 0.01, .steps = 10, .rtol = 1e-12, .guess = DMBOX_HEAT_GUESS_LINEAR};
 
-    PetscCall(CreateBox(3, b ? half : whole, upper[b], DMBOX_NEUMANN, &dm[b]));
+    PetscCall(CreateBox(3, b ? half : whole, upper[b], DMBOX_BOUNDARY_NEUMANN, &dm[b]));
     if (!b) PetscCall(DMBoxSetHeatVoxels(dm[b], voxel, 2, capacity, conductivity));
     else {
       unsigned char half[180];
@@ -1244,7 +1244,7 @@ static PetscErrorCode Multigrid(void)
     DM        dm;
     Vec       u, v;
 
-    PetscCall(CreateCube(16, c == 1 ? DMBOX_DIRICHLET : DMBOX_NEUMANN, &dm));
+    PetscCall(CreateCube(16, c == 1 ? DMBOX_BOUNDARY_DIRICHLET : DMBOX_BOUNDARY_NEUMANN, &dm));
     PetscCall(DMBoxSetHeatFunctions(dm, 0, Capacity, Conductivity, NULL));
     PetscCall(DMBoxSetHeatDirichlet(dm, Begin, NULL));
     if (c != 1) PetscCall(DMBoxSetHeatFlux(dm, 4, One, NULL));
@@ -1293,7 +1293,7 @@ static PetscErrorCode RestartGuess(DMBoxHeatGuess guess)
   PetscViewer viewer;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateTimeProblem(DMBOX_NEUMANN, flux, &dm));
+  PetscCall(CreateTimeProblem(DMBOX_BOUNDARY_NEUMANN, flux, &dm));
   PetscCall(DMBoxSetHeatFunctions(dm, 0, Capacity, Conductivity, NULL));
   PetscCall(DMCreateGlobalVector(dm, &u));
   PetscCall(VecDuplicate(u, &v));
@@ -1412,7 +1412,7 @@ static PetscErrorCode WrongMeshes(void)
   for (int i = 0; i < 4; i++) {
     PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, i == 0 ? 2 : 1, &dm));
     PetscCall(DMBoxSetOperator(dm, i == 1 ? "poisson" : "heat"));
-    if (i != 2) PetscCall(DMBoxSetSpace(dm, DMBOX_P1));
+    if (i != 2) PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_P1));
     if (i == 3) PetscCall(DMBoxSetVertices(dm, 1, 5, vertices));
     if (i == 0) FAILS(DMSetUp(dm), PETSC_ERR_ARG_INCOMP, "degree 1");
     if (i == 1) FAILS(DMSetUp(dm), PETSC_ERR_ARG_INCOMP, "poisson takes q and dgq");
@@ -1436,8 +1436,8 @@ static PetscErrorCode Errors(void)
 
   PetscFunctionBeginUser;
   PetscCall(PetscOptionsClearValue(NULL, "-malloc_dump")); /* calls that fail do not free what they had allocated */
-  PetscCall(CreateCube(4, DMBOX_NEUMANN, &dm));
-  PetscCall(CreateCube(6, DMBOX_NEUMANN, &other));
+  PetscCall(CreateCube(4, DMBOX_BOUNDARY_NEUMANN, &dm));
+  PetscCall(CreateCube(6, DMBOX_BOUNDARY_NEUMANN, &other));
   PetscCall(DMCreateGlobalVector(dm, &u));
   PetscCall(DMCreateGlobalVector(other, &wrong));
   PetscCall(VecSet(u, -1));

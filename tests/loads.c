@@ -35,7 +35,7 @@ static PetscErrorCode CreateBox(PetscInt dim, VecType type, DM *dm)
 {
   const PetscInt          cells[3] = {6, 4, 5};
   const PetscReal         lower[3] = {-1, 2, 0.25}, upper[3] = {1, 3, 0.75}, graded[] = {-1, -0.8, -0.5, 0, 0.25, 0.5, 1};
-  const DMBoxBoundaryType boundary[6] = {DMBOX_DIRICHLET, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_DIRICHLET, DMBOX_NEUMANN, DMBOX_NEUMANN};
+  const DMBoxBoundaryType boundary[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, 3, dm));
@@ -99,7 +99,7 @@ static PetscErrorCode TestLoads(DM dm, PetscReal tol)
       PetscCall(Same(way ? "a load from a Vec" : "a load from many points", b, expected, way ? tol : 0));
     }
   }
-  for (PetscInt i = 0; i < 2 * dim; i++) neumann = (PetscBool)(neumann || boundary[i] == DMBOX_NEUMANN);
+  for (PetscInt i = 0; i < 2 * dim; i++) neumann = (PetscBool)(neumann || boundary[i] == DMBOX_BOUNDARY_NEUMANN);
   if (neumann && strcmp(op, "diffusion")) {
     PetscCall(VecCopy(start, expected));
     PetscCall(DMBoxAddNeumannLoad(dm, 0, Polynomial, NULL, expected));
@@ -111,7 +111,7 @@ static PetscErrorCode TestLoads(DM dm, PetscReal tol)
     PetscCall(Same("a flux from a Vec", b, expected, tol));
     PetscCall(VecCopy(start, b));
     for (PetscInt i = 0; i < 2 * dim; i++)
-      if (boundary[i] == DMBOX_NEUMANN) PetscCall(DMBoxAddNeumannLoadVec(dm, i, f, b));
+      if (boundary[i] == DMBOX_BOUNDARY_NEUMANN) PetscCall(DMBoxAddNeumannLoadVec(dm, i, f, b));
     PetscCall(Same("fluxes side by side", b, expected, tol));
   }
   PetscCall(VecDestroy(&expected));
@@ -132,7 +132,7 @@ static PetscErrorCode TestErrors(DM dm, PetscReal tol, PetscReal energytol)
   PetscFunctionBeginUser;
   PetscCall(DMGetDimension(dm, &dim));
   PetscCall(DMBoxGetSpace(dm, &space));
-  if (space == DMBOX_RT) fields = dim + 1;
+  if (space == DMBOX_SPACE_RT) fields = dim + 1;
   PetscCall(DMCreateGlobalVector(dm, &u));
   PetscCall(VecDuplicate(u, &v));
   PetscCall(DMBoxInterpolateFunction(dm, 0, Polynomial, NULL, u));
@@ -153,7 +153,7 @@ static PetscErrorCode TestErrors(DM dm, PetscReal tol, PetscReal energytol)
     PetscCheck(gradient[1] == gradient[2], PETSC_COMM_SELF, PETSC_ERR_PLIB, "Gradients at many points: %.16g, not %.16g", (double)gradient[2], (double)gradient[1]);
     /* jumps of what is continuous are zero, but there are Dirichlet sides */
     PetscCall(DMBoxComputeErrorVec(dm, u, NULL, NULL, &energy));
-    if (space == DMBOX_Q) {
+    if (space == DMBOX_SPACE_Q) {
       const char *op;
 
       PetscCall(DMBoxGetOperator(dm, &op));

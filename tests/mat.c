@@ -177,8 +177,8 @@ static PetscErrorCode TestScaledSolvers(Mat A, PetscScalar s)
   for (int patch = 0; patch < 2; patch++) {
     PC pa, pc;
 
-    PetscCall(NewPC(A, patch ? PC_PATCHFD_BOX : PC_PATCHFD_VERTEX, &pa));
-    PetscCall(NewPC(C, patch ? PC_PATCHFD_BOX : PC_PATCHFD_VERTEX, &pc));
+    PetscCall(NewPC(A, patch ? PC_PATCHFD_PATCH_BOX : PC_PATCHFD_PATCH_VERTEX, &pa));
+    PetscCall(NewPC(C, patch ? PC_PATCHFD_PATCH_BOX : PC_PATCHFD_PATCH_VERTEX, &pc));
     PetscCall(PCApply(pa, b, x));
     PetscCall(PCApply(pc, b, y));
     PetscCall(Near("a solver with a copy", y, x, tol));
@@ -285,7 +285,7 @@ static PetscErrorCode TestAlgebra(DM dm, Mat A, Mat B)
   PetscCall(Fill(x));
   PetscCall(Same("MatZeroEntries", C, BC));
   for (int patch = 0; patch < 2; patch++) {
-    PetscCall(NewPC(C, patch ? PC_PATCHFD_BOX : PC_PATCHFD_VERTEX, &pc));
+    PetscCall(NewPC(C, patch ? PC_PATCHFD_PATCH_BOX : PC_PATCHFD_PATCH_VERTEX, &pc));
     REFUSES(PCApply(pc, x, y), "singular");
     PetscCall(PCDestroy(&pc));
   }
@@ -736,7 +736,7 @@ static PetscErrorCode TestTS(Mat M)
     PetscCall(KSPSetType(ksp, KSPPREONLY));
     PetscCall(KSPGetPC(ksp, &pc));
     PetscCall(PCSetType(pc, PCPATCHFD));
-    PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
+    PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
     PetscCall(TSSolve(ts, u));
     PetscCall(Near(i < 2 ? "TSBEULER" : "TSARKIMEX", u, e, i < 2 ? 1000 * tol : 1e-2));
     PetscCall(TSDestroy(&ts));

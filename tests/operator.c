@@ -121,7 +121,7 @@ static PetscErrorCode Force(PetscInt dim, PetscReal time, const PetscReal x[], P
 static PetscErrorCode CreateBox(PetscInt dim, PetscInt degree, DMBoxSpace space, const char op[], DM *dm)
 {
   const PetscInt          cells[3] = {8, 4, 4};
-  const DMBoxBoundaryType neumann[6] = {DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN};
+  const DMBoxBoundaryType neumann[6] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, degree, dm));
@@ -170,7 +170,7 @@ static PetscErrorCode Solve(PetscInt dim, PetscInt degree, DMBoxSpace space)
       PetscCall(PCSingleGetPC(pc, &inner));
       PetscCall(PCSetType(inner, PCPATCHMG));
     }
-    if (s == 2) PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
+    if (s == 2) PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
     PetscCall(KSPSolve(ksp, b, u));
     PetscCall(KSPGetIterationNumber(ksp, &its));
     PetscCall(DMBoxComputeError(dm, 0, Exact, &beta, u, NULL, &error));
@@ -270,11 +270,11 @@ static PetscErrorCode TestErrors(void)
 
   PetscFunctionBeginUser;
   PetscCall(TestOptions());
-  PetscCall(CreateBox(2, 2, DMBOX_Q, "poisson", &q));
-  PetscCall(CreateBox(2, 2, DMBOX_DGQ, "poisson", &dgq));
-  PetscCall(CreateBox(2, 2, DMBOX_DGQ, "poisson", &penalized));
-  PetscCall(CreateBox(2, 2, DMBOX_DGQ, "robin", &robin));
-  PetscCall(CreateBox(2, 2, DMBOX_DGQ, "poisson", &bad));
+  PetscCall(CreateBox(2, 2, DMBOX_SPACE_Q, "poisson", &q));
+  PetscCall(CreateBox(2, 2, DMBOX_SPACE_DGQ, "poisson", &dgq));
+  PetscCall(CreateBox(2, 2, DMBOX_SPACE_DGQ, "poisson", &penalized));
+  PetscCall(CreateBox(2, 2, DMBOX_SPACE_DGQ, "robin", &robin));
+  PetscCall(CreateBox(2, 2, DMBOX_SPACE_DGQ, "poisson", &bad));
   PetscCall(DMBoxSetSpace(bad, (DMBoxSpace)7));
   FAILS(DMSetUp(bad), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetSpace()", "q, dgq, rt or p1");
   PetscCall(DMDestroy(&bad));
@@ -285,7 +285,7 @@ static PetscErrorCode TestErrors(void)
   PetscCall(DMSetUp(penalized));
   PetscCall(DMSetUp(robin));
   FAILS(DMBoxSetPenalty(dgq, 1, 1), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetPenalty()", "before DMSetUp()");
-  FAILS(DMBoxSetSpace(dgq, DMBOX_Q), PETSC_ERR_ARG_WRONGSTATE, "cannot be changed", "after DMSetUp()");
+  FAILS(DMBoxSetSpace(dgq, DMBOX_SPACE_Q), PETSC_ERR_ARG_WRONGSTATE, "cannot be changed", "after DMSetUp()");
   FAILS(DMBoxSetOperator(dgq, "robin"), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetOperator()", "before DMSetUp()");
   /* the routines of one operator on another */
   FAILS(DMBoxSetPoisson(robin, D, 0), PETSC_ERR_ARG_WRONG, "DMBoxSetPoisson()", "this DMBOX has robin");

@@ -222,7 +222,7 @@ int main(int argc, char **argv)
   PetscCheck(load || values || errors, PETSC_COMM_WORLD, PETSC_ERR_USER_INPUT, "-test is %s; it must be load, values or errors", test);
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 3, &dm));
   PetscCall(DMBoxSetOperator(dm, "diffusion"));
-  PetscCall(DMBoxSetMappingType(dm, DMBOX_MAP_SINE, PETSC_DETERMINE));
+  PetscCall(DMBoxSetMappingType(dm, DMBOX_MAPPING_SINE, PETSC_DETERMINE));
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
   if (load) PetscCall(TestLoad(dm));

@@ -140,7 +140,7 @@ static void DrawMesh(Dice *d, Case *c)
 {
   static const PetscInt limits[] = {20000, 8000, 3000, 4000, 2500, 10000}, few[] = {1, 2, 2, 3, 4, 4, 5, 6, 7, 8, 8, 9, 10, 11, 12, 12}, evens[] = {4, 4, 4, 6, 8, 8, 10, 12, 16};
   static const char *const operators[] = {"poisson", "poisson", "diffusion", "biharmonic", "stokes", "heat"}, *const spaces[] = {"q", "dgq", "q", "q", "rt", "p1"};
-  const DMBoxBoundaryType  other  = c->kind == BIHARMONIC ? DMBOX_SUPPORTED : DMBOX_NEUMANN;
+  const DMBoxBoundaryType  other  = c->kind == BIHARMONIC ? DMBOX_BOUNDARY_SUPPORTED : DMBOX_BOUNDARY_NEUMANN;
   const PetscReal          others = Chance(d, 0.25) ? 0 : (Chance(d, 0.1) ? 1 : 0.4);
   const char              *prefix = c->deep ? "outer_" : "";
   char                     list[256] = "";
@@ -162,8 +162,8 @@ static void DrawMesh(Dice *d, Case *c)
     c->cells[longest] = even && c->cells[longest] > 5 ? c->cells[longest] / 4 * 2 : c->cells[longest] / 2;
   }
   for (PetscInt i = 0; i < 2 * c->dim; i++) {
-    c->side[i] = Chance(d, others) ? other : DMBOX_DIRICHLET;
-    open       = (PetscBool)(open && c->side[i] == DMBOX_NEUMANN);
+    c->side[i] = Chance(d, others) ? other : DMBOX_BOUNDARY_DIRICHLET;
+    open       = (PetscBool)(open && c->side[i] == DMBOX_BOUNDARY_NEUMANN);
   }
   for (PetscInt i = 0; i < c->dim; i++) c->ratio[i] = graded && Chance(d, 0.6) ? 0.8 + 0.45 * Uniform(d) : 1;
   c->scale    = c->kind != HEAT && c->kind != STOKES && c->precision != SINGLE && Chance(d, 0.25) ? PetscPowRealInt(10, (int)Below(d, 17) - 8) : 1;
@@ -860,6 +860,6 @@ int main(int argc, char **argv)
       suffix: gpu
       requires: cuda gpu
       output_file: output/random_gpu.out
-      args: -count 300 -gpu -use_gpu_aware_mpi 0 -root_device_context_stream_type {{default nonblocking}}
+      args: -count 300 -gpu -use_gpu_aware_mpi 0
 
 TEST*/

@@ -93,7 +93,7 @@ int main(int argc, char **argv)
   for (int i = 0; i < 2; i++) {
     PetscCall(PCMGGetSmoother(pc[i], 2, &ksp));
     PetscCall(KSPGetPC(ksp, &smoother));
-    PetscCall(PCPatchFDSetOrder(smoother, PC_PATCHFD_BACKWARD));
+    PetscCall(PCPatchFDSetOrder(smoother, PC_PATCHFD_ORDER_BACKWARD));
     PetscCall(PCPatchFDSetSweeps(smoother, 2));
   }
   PetscCall(Compare("order and sweeps", PETSC_TRUE, pc[0], pc[1], b, x, rnd));

@@ -198,21 +198,21 @@ static PetscErrorCode ReferenceStep(const Problem *p, PetscInt np, const Patch q
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(p->N, &r));
-  for (PetscInt s = 0; s < (type == PC_PATCHFD_ADDITIVE ? 1 : (order == PC_PATCHFD_SYMMETRIC ? 32 : 16)); s++) {
-    const PetscInt color = order == PC_PATCHFD_BACKWARD || s >= 16 ? 15 - s % 16 : s;
+  for (PetscInt s = 0; s < (type == PC_PATCHFD_TYPE_ADDITIVE ? 1 : (order == PC_PATCHFD_ORDER_SYMMETRIC ? 32 : 16)); s++) {
+    const PetscInt color = order == PC_PATCHFD_ORDER_BACKWARD || s >= 16 ? 15 - s % 16 : s;
     const PetscInt mask  = phases ? ~0 : ~1;
     PetscBool      last  = PETSC_TRUE; /* of the first half */
 
     for (PetscInt i = 0; i < np; i++) last = (PetscBool)(last && (q[i].color & mask) <= color);
     if (s >= 16 && last && omega == 1 && exact) continue; /* an exact solve repeated */
     /* the residual of all patches of the colour, then their solves; patches of a colour have no common nodes */
-    if (type == PC_PATCHFD_ADDITIVE) {
+    if (type == PC_PATCHFD_TYPE_ADDITIVE) {
       for (PetscInt i = 0; i < p->N; i++) r[i] = b[i] - MultiplyRow(p, i, x);
     }
-    for (PetscInt i = 0; i < np && type == PC_PATCHFD_MULTIPLICATIVE; i++)
+    for (PetscInt i = 0; i < np && type == PC_PATCHFD_TYPE_MULTIPLICATIVE; i++)
       for (PetscInt n = 0; n < q[i].n && (q[i].color & mask) == color; n++) r[q[i].node[n]] = b[q[i].node[n]] - MultiplyRow(p, q[i].node[n], x);
     for (PetscInt i = 0; i < np; i++)
-      if (type == PC_PATCHFD_ADDITIVE || (q[i].color & mask) == color) PetscCall(PatchSolve(&q[i], omega, r, x));
+      if (type == PC_PATCHFD_TYPE_ADDITIVE || (q[i].color & mask) == color) PetscCall(PatchSolve(&q[i], omega, r, x));
   }
   for (PetscInt i = 0; i < p->N; i++) {
     PetscInt at[3];
@@ -273,7 +273,7 @@ static PetscErrorCode LayoutCreate(DM dm, Problem *p, Layout *l)
   l->p  = p;
   PetscCall(DMCreateGlobalVector(dm, &l->number));
   PetscCall(DMBoxGetSpace(dm, &space));
-  if (space == DMBOX_Q) PetscCall(DMBoxInterpolateFunction(dm, 0, NaturalNumber, p, l->number));
+  if (space == DMBOX_SPACE_Q) PetscCall(DMBoxInterpolateFunction(dm, 0, NaturalNumber, p, l->number));
   else PetscCall(NumberCells(dm, p, l->number));
   PetscCall(VecScatterCreateToAll(l->number, &l->toall, &l->all));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -371,10 +371,10 @@ static PetscErrorCode ProblemCreate(DM dm, PetscReal *const vertices[3], Problem
     PetscBool dirichlet[2] = {PETSC_FALSE, PETSC_FALSE}, clamped[2] = {PETSC_FALSE, PETSC_FALSE};
 
     for (int e = 0; e < 2 && d < p->dim; e++) {
-      dirichlet[e] = (PetscBool)(bc[2 * d + e] != DMBOX_NEUMANN);
-      clamped[e]   = (PetscBool)(bc[2 * d + e] == DMBOX_DIRICHLET);
+      dirichlet[e] = (PetscBool)(bc[2 * d + e] != DMBOX_BOUNDARY_NEUMANN);
+      clamped[e]   = (PetscBool)(bc[2 * d + e] == DMBOX_BOUNDARY_DIRICHLET);
     }
-    PetscCall(LineCreate(d < p->dim ? k : 0, (PetscBool)(d >= p->dim || space == DMBOX_Q), d < p->dim ? cells[d] : 1, d < p->dim ? vertices[d] : point, dirichlet, p->bending ? clamped : NULL, penalty,
+    PetscCall(LineCreate(d < p->dim ? k : 0, (PetscBool)(d >= p->dim || space == DMBOX_SPACE_Q), d < p->dim ? cells[d] : 1, d < p->dim ? vertices[d] : point, dirichlet, p->bending ? clamped : NULL, penalty,
                          &p->line[d]));
     p->N *= p->line[d].n;
   }
@@ -578,7 +578,7 @@ static PetscErrorCode TestBendingLoad(const Layout *l, const PetscReal b[], Pets
       Node(p, i, at);
       z[i] = b[i];
       for (PetscInt s = 0; s < 2 * p->dim && !Fixed(p, at); s++) {
-        const PetscBool clamped = (PetscBool)(bc[s] == DMBOX_DIRICHLET);
+        const PetscBool clamped = (PetscBool)(bc[s] == DMBOX_BOUNDARY_DIRICHLET);
         const PetscInt  end     = s % 2 ? p->line[s / 2].n - 1 : 0;
         PetscReal       load    = p->D[0] * (clamped ? 1 : -3);
 
@@ -597,7 +597,7 @@ static PetscErrorCode TestBendingLoad(const Layout *l, const PetscReal b[], Pets
 }
 
 /* one smoothing step of every kind, from a given and from the zero guess, and as a preconditioner */
-static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local, PCPatchFDClasses classes, const PetscReal x[], const PetscReal b[], PetscReal tol, PetscInt *failures)
+static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local, PCPatchFDClassesType classes, const PetscReal x[], const PetscReal b[], PetscReal tol, PetscInt *failures)
 {
   const Problem *p = l->p;
   const struct {
@@ -606,14 +606,14 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
     PetscReal      omega;
     PetscInt       variants;
   } kinds[] = {
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD,   1,    4},
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_BACKWARD,  0.8,  4},
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, 1,    1},
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, 1.1,  1},
-    {PC_PATCHFD_ADDITIVE,       PC_PATCHFD_FORWARD,   0.25, 1},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD,   1,    4},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD,  0.8,  4},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, 1,    1},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, 1.1,  1},
+    {PC_PATCHFD_TYPE_ADDITIVE,       PC_PATCHFD_ORDER_FORWARD,   0.25, 1},
   };
-  const PCPatchFDOrder   reverse[]  = {[PC_PATCHFD_FORWARD] = PC_PATCHFD_BACKWARD, [PC_PATCHFD_BACKWARD] = PC_PATCHFD_FORWARD, [PC_PATCHFD_SYMMETRIC] = PC_PATCHFD_SYMMETRIC};
-  const PCPatchFDVariant variants[] = {local == PC_PATCHFD_LOCAL_AUTO ? PC_PATCHFD_BOUNDARY : PC_PATCHFD_AUTO, PC_PATCHFD_FUSED, PC_PATCHFD_SEPARATE, PC_PATCHFD_GLOBAL};
+  const PCPatchFDOrder   reverse[]  = {[PC_PATCHFD_ORDER_FORWARD] = PC_PATCHFD_ORDER_BACKWARD, [PC_PATCHFD_ORDER_BACKWARD] = PC_PATCHFD_ORDER_FORWARD, [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
+  const PCPatchFDVariant variants[] = {local == PC_PATCHFD_LOCAL_AUTO ? PC_PATCHFD_VARIANT_BOUNDARY : PC_PATCHFD_VARIANT_AUTO, PC_PATCHFD_VARIANT_FUSED, PC_PATCHFD_VARIANT_SEPARATE, PC_PATCHFD_VARIANT_GLOBAL};
   const PetscBool        single = (PetscBool)(classes == PC_PATCHFD_CLASSES_SINGLE), exact = (PetscBool)(local != PC_PATCHFD_LOCAL_FD_INEXACT && !single);
   Problem                solved = *p; /* what the patches' matrices are of */
   PetscReal             *y, *z, *t;
@@ -645,7 +645,7 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
     PetscCall(PCPatchFDSetOrder(pc, kinds[i].order));
     PetscCall(PCPatchFDSetDamping(pc, kinds[i].omega));
     for (PetscInt v = 0; v < kinds[i].variants; v++) {
-      const PetscBool terms = (PetscBool)(local != PC_PATCHFD_LOCAL_AUTO), phases = (PetscBool)(!terms || variants[v] == PC_PATCHFD_FUSED), repeats = (PetscBool)(exact && (phases || !p->bending));
+      const PetscBool terms = (PetscBool)(local != PC_PATCHFD_LOCAL_AUTO), phases = (PetscBool)(!terms || variants[v] == PC_PATCHFD_VARIANT_FUSED), repeats = (PetscBool)(exact && (phases || !p->bending));
       char            name[256];
 
       if (v == 0 || phases != known) { /* the other variants give the same */
@@ -658,7 +658,7 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
         PetscCall(ReferenceStep(p, np, q, phases, repeats, kinds[i].type, reverse[kinds[i].order], kinds[i].omega, b, t));
         known = phases;
       }
-      PetscCall(PCPatchFDSetVariant(pc, kinds[i].type == PC_PATCHFD_ADDITIVE ? PC_PATCHFD_AUTO : variants[v]));
+      PetscCall(PCPatchFDSetVariant(pc, kinds[i].type == PC_PATCHFD_TYPE_ADDITIVE ? PC_PATCHFD_VARIANT_AUTO : variants[v]));
       PetscCall(PetscSNPrintf(name, sizeof(name), "smoother %s %s %s %s %s %g", PCPatchFDLocals[local], PCPatchFDClassesTypes[classes], PCPatchFDTypes[kinds[i].type], PCPatchFDOrders[kinds[i].order], PCPatchFDVariants[variants[v]], (double)kinds[i].omega));
       PetscCall(KSPSetInitialGuessNonzero(ksp, PETSC_TRUE));
       PetscCall(ToVec(l, x, vx));
@@ -682,7 +682,7 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
   PetscCall(KSPSetType(ksp, KSPPREONLY));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, PCPATCHFD));
-  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
   Multiply(p, x, y);
   PetscCall(ToVec(l, y, vb));
   PetscCall(KSPSolve(ksp, vb, vx));

@@ -129,7 +129,7 @@ static PetscErrorCode NewMatrix(const Case *c, PetscReal coefficient, DM *dm, Ma
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, c->degree, dm));
-  if (!strcmp(c->operator, "stokes")) PetscCall(DMBoxSetSpace(*dm, DMBOX_RT));
+  if (!strcmp(c->operator, "stokes")) PetscCall(DMBoxSetSpace(*dm, DMBOX_SPACE_RT));
   PetscCall(DMBoxSetOperator(*dm, c->operator));
   PetscCall(SetCoefficients(*dm, c->operator, coefficient));
   PetscCall(DMSetUp(*dm));
@@ -462,7 +462,7 @@ static PetscErrorCode TestRichardson(void)
   PetscCall(NewSolver(A, dm, PCPATCHFD, &ksp));
   PetscCall(KSPSetType(ksp, KSPRICHARDSON));
   PetscCall(KSPGetPC(ksp, &pc));
-  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 15));
   PetscCall(KSPSetUp(ksp));
   PetscCall(KSPSetReusePreconditioner(ksp, PETSC_TRUE));

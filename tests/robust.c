@@ -373,7 +373,7 @@ static PetscErrorCode TestSizes(void)
     for (int space = 0; space < 2; space++) {
       PetscErrorCode ierr;
 
-      CATCH(ierr, SetUpBox(3, large[i], large[i][3], space ? DMBOX_DGQ : DMBOX_Q));
+      CATCH(ierr, SetUpBox(3, large[i], large[i][3], space ? DMBOX_SPACE_DGQ : DMBOX_SPACE_Q));
       PetscCall(Check((PetscBool)(ierr && (lastcode == PETSC_ERR_ARG_OUTOFRANGE || lastcode == PETSC_ERR_SUP || lastcode == PETSC_ERR_INT_OVERFLOW)), "%" PetscInt_FMT " x %" PetscInt_FMT " x %" PetscInt_FMT " cells: error %d, %s", large[i][0],
                       large[i][1], large[i][2], (int)lastcode, lastmessage));
     }

@@ -256,7 +256,7 @@ static PetscErrorCode TestUpdate(void)
 static PetscErrorCode TestErrors(void)
 {
   static const char *const operators[] = {"poisson", "diffusion", "biharmonic", "stokes", "heat"};
-  static const DMBoxSpace  spaces[]    = {DMBOX_Q, DMBOX_Q, DMBOX_Q, DMBOX_RT, DMBOX_P1};
+  static const DMBoxSpace  spaces[]    = {DMBOX_SPACE_Q, DMBOX_SPACE_Q, DMBOX_SPACE_Q, DMBOX_SPACE_RT, DMBOX_SPACE_P1};
   const PetscReal          bad[]       = {-0.5, 1.5};
   const PetscInt           cells[2]    = {4, 4};
   PetscReal                threshold;

@@ -206,7 +206,7 @@ static PetscErrorCode TestBox(const char *name, PetscBool edges, PetscInt dim, P
   for (PetscInt i = 0; i < NSCALES; i++) {
     const PetscInt          cells[]      = {4, 4, 4};
     const PetscReal         lower[]      = {0, 0, 0}, diffusion[3] = {scales[i], scales[i], scales[i]}, upper[3] = {scales[i], scales[i], scales[i]};
-    const DMBoxBoundaryType boundary[6]  = {DMBOX_DIRICHLET, DMBOX_NEUMANN, DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_DIRICHLET, DMBOX_DIRICHLET};
+    const DMBoxBoundaryType boundary[6]  = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_DIRICHLET};
     DM                      dm;
     Mat                     A;
     Vec                     b, x;

@@ -112,7 +112,7 @@ static PetscErrorCode SetKSP(SNES snes, PCType pctype)
   PetscCall(KSPSetErrorIfNotConverged(ksp, PETSC_TRUE));
   PetscCall(KSPGetPC(ksp, &pc));
   PetscCall(PCSetType(pc, pctype ? pctype : PCPATCHFD));
-  if (!pctype) PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
+  if (!pctype) PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 

@@ -13,12 +13,12 @@ typedef struct {
 } Problem;
 
 static const Problem problems[] = {
-  {"poisson",    "poisson",    DMBOX_Q,   3, PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE},
-  {"dgq",        "poisson",    DMBOX_DGQ, 2, PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE},
-  {"diffusion",  "diffusion",  DMBOX_Q,   2, PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE },
-  {"biharmonic", "biharmonic", DMBOX_Q,   2, PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE},
-  {"stokes",     "stokes",     DMBOX_RT,  1, PETSC_FALSE, PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE},
-  {"heat",       "heat",       DMBOX_P1,  1, PETSC_TRUE,  PETSC_FALSE, PETSC_FALSE, PETSC_FALSE}
+  {"poisson",    "poisson",    DMBOX_SPACE_Q,   3, PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE},
+  {"dgq",        "poisson",    DMBOX_SPACE_DGQ, 2, PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE},
+  {"diffusion",  "diffusion",  DMBOX_SPACE_Q,   2, PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE },
+  {"biharmonic", "biharmonic", DMBOX_SPACE_Q,   2, PETSC_TRUE,  PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE},
+  {"stokes",     "stokes",     DMBOX_SPACE_RT,  1, PETSC_FALSE, PETSC_TRUE,  PETSC_TRUE,  PETSC_FALSE},
+  {"heat",       "heat",       DMBOX_SPACE_P1,  1, PETSC_TRUE,  PETSC_FALSE, PETSC_FALSE, PETSC_FALSE}
 };
 
 enum {
@@ -519,7 +519,7 @@ static PetscErrorCode TestCopySolver(const Problem *p, Vec y[])
 static PetscErrorCode TestNullSpace(const Problem *p)
 {
   const PetscInt          cells[] = {8, 4};
-  const DMBoxBoundaryType side[]  = {DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN};
+  const DMBoxBoundaryType side[]  = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
   const PetscReal         one[]   = {1, 1};
   DM                      dm;
   Mat                     A;

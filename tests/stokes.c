@@ -419,13 +419,13 @@ static PetscErrorCode ReferenceStep(const Problem *p, PetscInt np, const Patch q
 
   PetscFunctionBeginUser;
   PetscCall(PetscMalloc1(p->N, &r));
-  for (PetscInt s = 0; s < (type == PC_PATCHFD_ADDITIVE ? 1 : (order == PC_PATCHFD_SYMMETRIC ? 32 : 16)); s++) {
-    const PetscInt color = order == PC_PATCHFD_BACKWARD || s >= 16 ? 15 - s % 16 : s;
+  for (PetscInt s = 0; s < (type == PC_PATCHFD_TYPE_ADDITIVE ? 1 : (order == PC_PATCHFD_ORDER_SYMMETRIC ? 32 : 16)); s++) {
+    const PetscInt color = order == PC_PATCHFD_ORDER_BACKWARD || s >= 16 ? 15 - s % 16 : s;
 
     PetscCall(Multiply(p->K, x, r));
     for (PetscInt i = 0; i < p->N; i++) r[i] = b[i] - r[i];
     for (PetscInt i = 0; i < np; i++)
-      if (type == PC_PATCHFD_ADDITIVE || PatchColor(&q[i], phases) == color) PetscCall(PatchSolve(&q[i], omega, r, x));
+      if (type == PC_PATCHFD_TYPE_ADDITIVE || PatchColor(&q[i], phases) == color) PetscCall(PatchSolve(&q[i], omega, r, x));
   }
   for (PetscInt i = 0; i < p->N; i++)
     if (p->fixed[i]) x[i] += omega * (b[i] - x[i]);
@@ -544,7 +544,7 @@ static PetscErrorCode ProblemCreateOfDM(DM dm, PetscReal *const vertices[3], Pro
   PetscCall(DMBoxGetBoundary(dm, bc));
   PetscCall(DMBoxGetStokes(dm, &viscosity, &shift));
   PetscCall(DMBoxGetPenalty(dm, &penalty[0], &penalty[1]));
-  for (PetscInt i = 0; i < 2 * dim; i++) noslip[i / 2][i % 2] = (PetscBool)(bc[i] == DMBOX_DIRICHLET);
+  for (PetscInt i = 0; i < 2 * dim; i++) noslip[i / 2][i % 2] = (PetscBool)(bc[i] == DMBOX_BOUNDARY_DIRICHLET);
   PetscCall(ProblemCreate(dim, k, viscosity, shift, penalty, cells, vertices, noslip, p));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -782,7 +782,7 @@ static PetscErrorCode VecGetMemory(Vec v, PetscMemType *memory)
 }
 
 /* one smoothing step of every kind, from a given and from the zero guess, and as a preconditioner */
-static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local, PCPatchFDClasses classes, const PetscReal x[], const PetscReal b[])
+static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local, PCPatchFDClassesType classes, const PetscReal x[], const PetscReal b[])
 {
   static const struct {
     PCPatchFDType    type;
@@ -791,17 +791,17 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
     PetscReal        omega;
     PetscBool        schur; /* the iterations take long */
   } kinds[] = {
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD,   PC_PATCHFD_SEPARATE, 1   , PETSC_TRUE },
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD,   PC_PATCHFD_GLOBAL,   1   , PETSC_FALSE},
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_FORWARD,   PC_PATCHFD_FUSED,    1   , PETSC_FALSE},
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_BACKWARD,  PC_PATCHFD_AUTO,     0.8 , PETSC_FALSE},
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_BACKWARD,  PC_PATCHFD_FUSED,    0.8 , PETSC_TRUE },
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, PC_PATCHFD_SEPARATE, 1   , PETSC_FALSE},
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, PC_PATCHFD_FUSED,    1   , PETSC_TRUE },
-    {PC_PATCHFD_MULTIPLICATIVE, PC_PATCHFD_SYMMETRIC, PC_PATCHFD_FUSED,    1.1 , PETSC_FALSE},
-    {PC_PATCHFD_ADDITIVE,       PC_PATCHFD_FORWARD,   PC_PATCHFD_AUTO,     0.25, PETSC_TRUE },
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD,   PC_PATCHFD_VARIANT_SEPARATE, 1   , PETSC_TRUE },
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD,   PC_PATCHFD_VARIANT_GLOBAL,   1   , PETSC_FALSE},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_FORWARD,   PC_PATCHFD_VARIANT_FUSED,    1   , PETSC_FALSE},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD,  PC_PATCHFD_VARIANT_AUTO,     0.8 , PETSC_FALSE},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_BACKWARD,  PC_PATCHFD_VARIANT_FUSED,    0.8 , PETSC_TRUE },
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_SEPARATE, 1   , PETSC_FALSE},
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_FUSED,    1   , PETSC_TRUE },
+    {PC_PATCHFD_TYPE_MULTIPLICATIVE, PC_PATCHFD_ORDER_SYMMETRIC, PC_PATCHFD_VARIANT_FUSED,    1.1 , PETSC_FALSE},
+    {PC_PATCHFD_TYPE_ADDITIVE,       PC_PATCHFD_ORDER_FORWARD,   PC_PATCHFD_VARIANT_AUTO,     0.25, PETSC_TRUE },
   };
-  static const PCPatchFDOrder reverse[] = {[PC_PATCHFD_FORWARD] = PC_PATCHFD_BACKWARD, [PC_PATCHFD_BACKWARD] = PC_PATCHFD_FORWARD, [PC_PATCHFD_SYMMETRIC] = PC_PATCHFD_SYMMETRIC};
+  static const PCPatchFDOrder reverse[] = {[PC_PATCHFD_ORDER_FORWARD] = PC_PATCHFD_ORDER_BACKWARD, [PC_PATCHFD_ORDER_BACKWARD] = PC_PATCHFD_ORDER_FORWARD, [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
   const Problem              *p         = l->p;
   const PetscReal             tol       = (local == PC_PATCHFD_LOCAL_SCHUR ? 1e5 : 100) * l->tol;
   PetscReal                  *y;
@@ -824,10 +824,10 @@ static PetscErrorCode TestSmoother(const Layout *l, Mat A, PCPatchFDLocal local,
   PetscCall(PCPatchFDSetSchurTolerances(pc, l->tol, 1000));
   PetscCall(PCPatchFDSetClasses(pc, classes));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(kinds); i++) {
-    const PetscBool phases = (PetscBool)(kinds[i].variant == PC_PATCHFD_FUSED);
+    const PetscBool phases = (PetscBool)(kinds[i].variant == PC_PATCHFD_VARIANT_FUSED);
     char            name[256];
 
-    if (PetscMemTypeHost(memory) ? local == PC_PATCHFD_LOCAL_SCHUR && !kinds[i].schur : phases || kinds[i].variant == PC_PATCHFD_SEPARATE) continue;
+    if (PetscMemTypeHost(memory) ? local == PC_PATCHFD_LOCAL_SCHUR && !kinds[i].schur : phases || kinds[i].variant == PC_PATCHFD_VARIANT_SEPARATE) continue;
     PetscCall(PCPatchFDSetType(pc, kinds[i].type));
     PetscCall(PCPatchFDSetOrder(pc, kinds[i].order));
     PetscCall(PCPatchFDSetDamping(pc, kinds[i].omega));
@@ -875,7 +875,7 @@ static PetscErrorCode TestBox(const Layout *l, Mat A, const PetscReal x[])
   PetscCall(PetscMalloc1(l->p->N, &y));
   PetscCall(MatCreateVecs(A, &vx, &vb));
   PetscCall(SmootherCreate(A, KSPPREONLY, &ksp, &pc));
-  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
+  PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
   PetscCall(Multiply(l->p->K, x, y));
   PetscCall(ToVec(l, y, vb));
   PetscCall(KSPSolve(ksp, vb, vx));
@@ -1069,7 +1069,7 @@ static PetscErrorCode BoxCreate(PetscInt degree, DM *dm)
   PetscFunctionBeginUser;
   PetscCall(DMCreate(PETSC_COMM_WORLD, dm));
   PetscCall(DMSetType(*dm, DMBOX));
-  PetscCall(DMBoxSetSpace(*dm, DMBOX_RT));
+  PetscCall(DMBoxSetSpace(*dm, DMBOX_SPACE_RT));
   PetscCall(DMBoxSetOperator(*dm, "stokes"));
   PetscCall(DMBoxSetDegree(*dm, degree));
   PetscCall(DMSetFromOptions(*dm));

@@ -346,7 +346,7 @@ int main(int argc, char **argv)
 
       if ((dim + 1) * PetscPowReal((PetscReal)((k + 1) * n), (PetscReal)dim) > max) continue;
       PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, k, &dm));
-      PetscCall(DMBoxSetSpace(dm, DMBOX_RT));
+      PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_RT));
       PetscCall(DMBoxSetOperator(dm, "stokes"));
       PetscCall(DMSetFromOptions(dm));
       PetscCall(DMSetUp(dm));

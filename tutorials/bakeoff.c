@@ -159,7 +159,7 @@ int main(int argc, char **argv)
   const char *const problems[]                                             = {"bp1", "bp2", "bp3", "bp4", "bp5", "bp6", "bp3.5"};
   PetscErrorCode (*exact[1])(PetscInt, PetscReal, const PetscReal[], PetscInt, PetscScalar[], void *) = {Exact};
   PetscInt         problem = MAT_BAKEOFF_BP5, degree = 4, N, its;
-  MatBakeoffLayout layout  = MAT_BAKEOFF_GLOBAL;
+  MatBakeoffLayout layout  = MAT_BAKEOFF_LAYOUT_GLOBAL;
   PetscBool        natural = PETSC_FALSE, times = PETSC_TRUE, element;
   PetscLogDouble   seconds = 0;
   PetscReal        norm, error;
@@ -176,7 +176,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetEnum(NULL, NULL, "-bakeoff_layout", MatBakeoffLayouts, (PetscEnum *)&layout, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-natural", &natural, NULL));
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-time", &times, NULL));
-  element = (PetscBool)(layout == MAT_BAKEOFF_ELEMENT);
+  element = (PetscBool)(layout == MAT_BAKEOFF_LAYOUT_ELEMENT);
 
   PetscCall(CreateMesh(degree, (PetscBool)(problem % 2), (PetscBool)(problem > MAT_BAKEOFF_BP2 && !natural), &dm));
   PetscCall(MatCreateBakeoff(dm, (MatBakeoffProblem)problem, layout, &A));

@@ -93,7 +93,7 @@ static PetscErrorCode KnownDeflection(DM dm, PetscReal *known)
   PetscFunctionBeginUser;
   PetscCall(DMGetDimension(dm, &dim));
   PetscCall(DMBoxGetBoundary(dm, boundary));
-  *known = dim < 3 ? deflection[dim - 1][boundary[0] == DMBOX_SUPPORTED] : NAN;
+  *known = dim < 3 ? deflection[dim - 1][boundary[0] == DMBOX_BOUNDARY_SUPPORTED] : NAN;
   for (PetscInt i = 1; i < 2 * dim; i++)
     if (boundary[i] != boundary[0]) *known = NAN;
   PetscFunctionReturn(PETSC_SUCCESS);

@@ -75,7 +75,7 @@ static PetscErrorCode CreateMesh(Channel *c, DMBoxBoundaryType ends, DM *dm)
 {
   const PetscInt          cells[3] = {12, 4, 4};
   const PetscReal         lower[3] = {0, 0, 0}, upper[3] = {LENGTH, 1, 1};
-  const DMBoxBoundaryType sides[6] = {ends, ends, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN};
+  const DMBoxBoundaryType sides[6] = {ends, ends, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 3, dm));
@@ -98,7 +98,7 @@ static PetscErrorCode Flux(Channel *c, Vec u, PetscReal *flux)
   PetscScalar energy;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateMesh(c, DMBOX_NEUMANN, &dm));
+  PetscCall(CreateMesh(c, DMBOX_BOUNDARY_NEUMANN, &dm));
   PetscCall(DMCreateMatrix(dm, &A));
   PetscCall(VecDuplicate(u, &y));
   PetscCall(MatMult(A, u, y));
@@ -121,7 +121,7 @@ static PetscErrorCode Solve(Channel *c)
   KSPConvergedReason reason;
 
   PetscFunctionBeginUser;
-  PetscCall(CreateMesh(c, DMBOX_DIRICHLET, &dm));
+  PetscCall(CreateMesh(c, DMBOX_BOUNDARY_DIRICHLET, &dm));
   PetscCall(DMCreateGlobalVector(dm, &b));
   PetscCall(VecDuplicate(b, &u));
   PetscCall(PetscObjectSetName((PetscObject)u, "u"));

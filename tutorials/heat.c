@@ -14,11 +14,11 @@ static char help[] = "The heat equation  c du/dt - div(k grad u) = s  with linea
 static PetscErrorCode CreateBox(const PetscInt cells[], const PetscReal upper[], DM *dm)
 {
   const PetscReal         lower[3] = {0, 0, 0};
-  const DMBoxBoundaryType type[6]  = {DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN};
+  const DMBoxBoundaryType type[6]  = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
 
   PetscFunctionBeginUser;
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 3, cells, 1, dm));
-  PetscCall(DMBoxSetSpace(*dm, DMBOX_P1));
+  PetscCall(DMBoxSetSpace(*dm, DMBOX_SPACE_P1));
   PetscCall(DMBoxSetOperator(*dm, "heat"));
   PetscCall(DMBoxSetBounds(*dm, lower, upper));
   PetscCall(DMBoxSetBoundary(*dm, type));

@@ -8,8 +8,8 @@ nu = -9 / log10(mean reduction of the residual an iteration), a fractional numbe
 #include <petscpatchfd.h>
 
 enum {
-  Q   = DMBOX_Q,
-  DGQ = DMBOX_DGQ
+  Q   = DMBOX_SPACE_Q,
+  DGQ = DMBOX_SPACE_DGQ
 };
 
 /* space, d, k, L, iterations and nu of FGMRES, iterations and nu of CG, from the NumPy reference (dense Kronecker products) */
@@ -150,7 +150,7 @@ int main(int argc, char **argv)
       PetscCall(DMBoxCreate(PETSC_COMM_WORLD, dim, cells, k, &dm));
       PetscCall(DMSetFromOptions(dm));
       PetscCall(DMBoxGetSpace(dm, &space));
-      if (PetscPowReal((space == DMBOX_DGQ ? k + 1 : k) * n, dim) <= max) {
+      if (PetscPowReal((space == DMBOX_SPACE_DGQ ? k + 1 : k) * n, dim) <= max) {
         PetscCall(DMSetUp(dm));
         PetscCall(DMCreateMatrix(dm, &A));
         PetscCall(DMCreateGlobalVector(dm, &b));

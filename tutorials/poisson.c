@@ -176,7 +176,7 @@ int main(int argc, char **argv)
   PetscCall(VecGetSize(b, &N));
   PetscCall(PetscPrintf(PETSC_COMM_WORLD, "mesh %" PetscInt_FMT, n[0]));
   for (PetscInt d = 1; d < dim; d++) PetscCall(PetscPrintf(PETSC_COMM_WORLD, " x %" PetscInt_FMT, n[d]));
-  PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %s%" PetscInt_FMT ", %" PetscInt_FMT " unknowns\n", space == DMBOX_Q ? "Q" : "DGQ", degree, N));
+  PetscCall(PetscPrintf(PETSC_COMM_WORLD, ", %s%" PetscInt_FMT ", %" PetscInt_FMT " unknowns\n", space == DMBOX_SPACE_Q ? "Q" : "DGQ", degree, N));
   PetscCall(Solve(dm, A, b, "mixed precision", NULL, PETSC_TRUE, nodal, times));
   if (second) PetscCall(Solve(dm, A, b, "double precision", "double_", PETSC_FALSE, nodal, times));
 

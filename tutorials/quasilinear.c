@@ -294,7 +294,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetReal(NULL, NULL, "-amplitude", &amplitude, NULL));
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 3, &dm));
   PetscCall(DMBoxSetOperator(dm, "diffusion"));
-  PetscCall(DMBoxSetMappingType(dm, DMBOX_MAP_ANNULUS, PETSC_DETERMINE));
+  PetscCall(DMBoxSetMappingType(dm, DMBOX_MAPPING_ANNULUS, PETSC_DETERMINE));
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
   for (PetscInt mesh = 0; mesh < meshes; mesh++) {

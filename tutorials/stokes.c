@@ -14,8 +14,8 @@ at every point, and multigrid with vertex patches.\n\
 
 /* A problem: what u and p are, or on sides only, where they are not known */
 typedef struct {
-  DMBoxFunction flow;            /* u and p; zero inside where they are not known */
-  DMBoxFunction gradient, force; /* NULL if they are not known or zero */
+  DMBoxFunctionFn *flow;            /* u and p; zero inside where they are not known */
+  DMBoxFunctionFn *gradient, *force; /* NULL if they are not known or zero */
   PetscBool     known;
 } Problem;
 
@@ -323,7 +323,7 @@ static PetscErrorCode Print(DM dm, const Problem *problem, Vec u, PetscReal befo
 int main(int argc, char **argv)
 {
   const char *const       names[] = {"curl", "cavity", "channel"}, *const heads[] = {"u: L2 order  u: H1 order  p: L2 order", "|u|", "u: L2  u: H1  p: L2 errors"};
-  const DMBoxBoundaryType open[6] = {DMBOX_DIRICHLET, DMBOX_NEUMANN};
+  const DMBoxBoundaryType open[6] = {DMBOX_BOUNDARY_DIRICHLET, DMBOX_BOUNDARY_NEUMANN};
   const PetscInt          cells[] = {4, 4, 4};
   PetscReal               before[3] = {0, 0, 0}, dt = 0.01;
   PetscInt                problem = 0, levels = 3, steps = 0, degree;
@@ -340,7 +340,7 @@ int main(int argc, char **argv)
 
   /* the mesh carries the element and the operator */
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 2, &dm));
-  PetscCall(DMBoxSetSpace(dm, DMBOX_RT));
+  PetscCall(DMBoxSetSpace(dm, DMBOX_SPACE_RT));
   PetscCall(DMBoxSetOperator(dm, "stokes"));
   if (problems[problem].flow == ChannelFlow) PetscCall(DMBoxSetBoundary(dm, open));
   PetscCall(DMSetFromOptions(dm));

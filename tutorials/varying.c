@@ -192,7 +192,7 @@ int main(int argc, char **argv)
   PetscCall(PetscOptionsGetBool(NULL, NULL, "-vec", &vec, NULL));
   PetscCall(DMBoxCreate(PETSC_COMM_WORLD, 2, cells, 5, &dm));
   PetscCall(DMBoxSetOperator(dm, "diffusion"));
-  PetscCall(DMBoxSetMappingType(dm, DMBOX_MAP_ANNULUS, INNER / OUTER));
+  PetscCall(DMBoxSetMappingType(dm, DMBOX_MAPPING_ANNULUS, INNER / OUTER));
   PetscCall(DMSetFromOptions(dm));
   PetscCall(DMSetUp(dm));
   for (PetscInt run = 0; run < runs; run++, steps *= 2, last = error) {

@@ -16,9 +16,9 @@
 #include <patchfd/private/sysimpl.h>
 #include <petsc/private/vecimpl.h>
 
-const char *const DMBoxSpaces[]        = {"q", "dgq", "rt", "p1", "DMBoxSpace", "DMBOX_", NULL};
-const char *const DMBoxHaloTypes[]     = {"auto", "mpi", "host", "nccl", "peer", "DMBoxHaloType", "DMBOX_HALO_", NULL};
-const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "supported", "DMBoxBoundaryType", "DMBOX_", NULL};
+const char *const DMBoxSpaces[]        = {"q", "dgq", "rt", "p1", "DMBoxSpace", "DMBOX_SPACE_", NULL};
+const char *const PatchFDHaloTypes[]     = {"auto", "mpi", "host", "nccl", "peer", "PatchFDHaloType", "PATCHFD_HALO_", NULL};
+const char *const DMBoxBoundaryTypes[] = {"dirichlet", "neumann", "supported", "DMBoxBoundaryType", "DMBOX_BOUNDARY_", NULL};
 
 PetscErrorCode DMBoxGetContext(DM dm, DM_Box **box)
 {
@@ -156,7 +156,7 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
   DM_Box    *box = (DM_Box *)dm->data;
   PetscInt   dim = dm->dim, degree;
   DMBoxSpace space;
-  DMBoxHaloType halo = box->halotype;
+  PatchFDHaloType halo = box->halotype;
   PetscReal  threshold = box->semicoarsening;
   PetscBool3 galerkin  = box->galerkin;
   PetscBool  flg;
@@ -175,7 +175,7 @@ static PetscErrorCode DMSetFromOptions_Box(DM dm, PetscOptionItems PetscOptionsO
   if (flg) PetscCall(DMBoxSetDegree(dm, degree));
   PetscCall(PetscOptionsEnum("-dm_box_space", "Finite element space", "DMBoxSetSpace", DMBoxSpaces, (PetscEnum)box->space, (PetscEnum *)&space, &flg));
   if (flg) PetscCall(DMBoxSetSpace(dm, space));
-  PetscCall(PetscOptionsEnum("-dm_box_halo", "How values that other ranks need travel", "DMBoxSetHaloType", DMBoxHaloTypes, (PetscEnum)halo, (PetscEnum *)&halo, &flg));
+  PetscCall(PetscOptionsEnum("-dm_box_halo", "How values that other ranks need travel", "DMBoxSetHaloType", PatchFDHaloTypes, (PetscEnum)halo, (PetscEnum *)&halo, &flg));
   if (flg) PetscCall(DMBoxSetHaloType(dm, halo));
   PetscCall(PetscOptionsReal("-dm_box_semicoarsening", "DMCoarsen() leaves out directions that are coupled less than this times the strongest", "DMBoxSetSemicoarsening", threshold, &threshold, &flg));
   if (flg) PetscCall(DMBoxSetSemicoarsening(dm, threshold));
@@ -297,7 +297,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_degree k            - polynomial degree in each direction, at least 1 (default 1)
 .  -dm_box_space (q|dgq|rt|p1) - finite element space: continuous, discontinuous with interior penalties, velocity and pressure, or linear on simplices (default q)
 .  -dm_box_boundary b0,b1,...  - dirichlet, neumann or supported at each side, in the order lower x, upper x, lower y, ...; one word is for all (default dirichlet)
-.  -dm_box_operator name       - the operator: poisson (default), biharmonic, stokes, diffusion, heat, or one that was registered
+.  -dm_box_operator name       - the operator: poisson (default), biharmonic, stokes, diffusion or heat
 .  -dm_box_mapping type        - diffusion: the image of the box, none (default), sine, sine1, sine2, kershaw, kershaw_smooth or annulus
 .  -dm_box_mapping_parameter a - its parameter, see `DMBoxMappingType`
 .  -dm_box_mapping_degree m    - of the images of cells: 1, or -1 (default) for the degree of the space
@@ -306,7 +306,7 @@ static PetscErrorCode DMDestroy_Box(DM dm)
 .  -dm_box_galerkin (true|false|auto) - coarse meshes have element-wise Galerkin operators, for `diffusion` (default auto: where they jump much inside coarse cells), see `DMBoxSetGalerkin()`
 .  -dm_box_semicoarsening t    - leave out directions that are coupled less than t times the strongest when cells are halved; 0: none (default 0.17 for poisson and diffusion), see `DMBoxSetSemicoarsening()`
 .  -dm_box_extra_points e,s    - diffusion: Gauss points in a direction of a cell, more than the degree, in double and in single precision (default 2,determine), see `DMBoxSetExtraPoints()`
-.  -dm_box_halo type           - how values travel between MPI processes: auto (default), mpi, host, nccl or peer, see `DMBoxHaloType`
+.  -dm_box_halo type           - how values travel between MPI processes: auto (default), mpi, host, nccl or peer, see `PatchFDHaloType`
 .  -dm_box_diffusion kx,ky,kz  - diffusion coefficient in each direction, positive; one number is for all (default 1)
 .  -dm_box_shift s             - the operator is -div(diffusion grad u) + s u (default 0); also for biharmonic, stokes and diffusion
 .  -dm_box_bending D           - biharmonic: bending stiffness (default 1)

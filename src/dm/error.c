@@ -8,7 +8,7 @@
   The deviations of Nc components, whose shifts are given, from those of f (NULL: zero): at Gauss points, or at the Gauss-Lobatto nodes of a degree > 0.
   MPI does not say what the maximum of NaN and a number is: NaNs are found by the sums.
 */
-static PetscErrorCode DMBoxDeviation(DM dm, PetscReal time, PetscInt nodes, PetscInt nder, const PatchFDDerivative der[], PetscInt Nc, DMBoxFunctionBatch f, void *ctx, Vec v, PatchFDDeviation e[])
+static PetscErrorCode DMBoxDeviation(DM dm, PetscReal time, PetscInt nodes, PetscInt nder, const PatchFDDerivative der[], PetscInt Nc, DMBoxFunctionBatchFn *f, void *ctx, Vec v, PatchFDDeviation e[])
 {
   DM_Box            *box;
   PatchFDFieldPoints points[DMBOX_MAX_FIELDS];
@@ -38,7 +38,7 @@ static PetscErrorCode DMBoxDeviation(DM dm, PetscReal time, PetscInt nodes, Pets
 }
 
 /* the same for linear elements on simplices, at Gauss points of cubes that are mapped to them */
-static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionBatch f, void *ctx, Vec v, PetscReal *sum, PetscReal *largest)
+static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionBatchFn *f, void *ctx, Vec v, PetscReal *sum, PetscReal *largest)
 {
   const DM_Box      *box     = (const DM_Box *)dm->data;
   const PetscReal    unit[2] = {0, 1};
@@ -85,9 +85,9 @@ static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionB
   Level: beginner
 
   Notes:
-  Uses degree + 4 Gauss points in each direction of each cell; degree + 5 with the space `DMBOX_RT`; 4 in each direction of each simplex with `DMBOX_P1`.
+  Uses degree + 4 Gauss points in each direction of each cell; degree + 5 with the space `DMBOX_SPACE_RT`; 4 in each direction of each simplex with `DMBOX_SPACE_P1`.
 
-  Functions have one component.  With the space `DMBOX_RT` they have dim + 1, the velocity and the pressure, and the norms are those of all
+  Functions have one component.  With the space `DMBOX_SPACE_RT` they have dim + 1, the velocity and the pressure, and the norms are those of all
   of them together, as in `DMComputeL2Diff()`; `DMBoxComputeStokesError()` tells them apart.
 
   The function is called at each of these points, on the host.  `DMBoxComputeErrorBatch()` is several times faster, and `DMBoxComputeErrorVec()`, which
@@ -95,7 +95,7 @@ static PetscErrorCode DMBoxComputeError_P1(DM dm, PetscReal time, DMBoxFunctionB
 
 .seealso: `DMBOX`, `DMBoxComputeErrorBatch()`, `DMBoxComputeErrorVec()`, `DMBoxInterpolateFunction()`, `DMBoxAddLoad()`, `DMBoxComputeBendingError()`, `DMBoxComputeStokesError()`
 @*/
-PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec v, PetscReal *l2, PetscReal *max)
+PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunctionFn *f, void *ctx, Vec v, PetscReal *l2, PetscReal *max)
 {
   PatchFDPointwise p = {f, ctx};
 
@@ -123,11 +123,11 @@ PetscErrorCode DMBoxComputeError(DM dm, PetscReal time, DMBoxFunction f, void *c
   Level: intermediate
 
   Note:
-  A call gets the quadrature points of a cell, with `DMBOX_P1` those of a simplex.
+  A call gets the quadrature points of a cell, with `DMBOX_SPACE_P1` those of a simplex.
 
-.seealso: `DMBOX`, `DMBoxFunctionBatch`, `DMBoxComputeError()`, `DMBoxComputeErrorVec()`, `DMBoxComputeGradientErrorBatch()`, `DMBoxComputeStokesErrorBatch()`
+.seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxComputeError()`, `DMBoxComputeErrorVec()`, `DMBoxComputeGradientErrorBatch()`, `DMBoxComputeStokesErrorBatch()`
 @*/
-PetscErrorCode DMBoxComputeErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatch f, void *ctx, Vec v, PetscReal *l2, PetscReal *max)
+PetscErrorCode DMBoxComputeErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatchFn *f, void *ctx, Vec v, PetscReal *l2, PetscReal *max)
 {
   DM_Box           *box;
   PatchFDDerivative value[DMBOX_MAX_FIELDS] = {{0}};
@@ -137,7 +137,7 @@ PetscErrorCode DMBoxComputeErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatch 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
   for (PetscInt i = 0; i < box->nfield; i++) value[i].component = value[i].field = i;
-  if (box->space == DMBOX_P1) PetscCall(DMBoxComputeError_P1(dm, time, f, ctx, v, &sum, &largest));
+  if (box->space == DMBOX_SPACE_P1) PetscCall(DMBoxComputeError_P1(dm, time, f, ctx, v, &sum, &largest));
   else PetscCall(DMBoxDeviation(dm, time, 0, box->nfield, value, box->nfield, f, ctx, v, e));
   for (PetscInt i = 0; i < box->nfield; i++) {
     sum += e[i].square;
@@ -168,11 +168,11 @@ PetscErrorCode DMBoxComputeErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatch 
   Notes:
   Uses degree + 4 Gauss points in each direction of each cell.  Jumps between cells are not counted.
 
-  The space must have one field: `DMBOX_Q` or `DMBOX_DGQ`.
+  The space must have one field: `DMBOX_SPACE_Q` or `DMBOX_SPACE_DGQ`.
 
 .seealso: `DMBOX`, `DMBoxComputeGradientErrorBatch()`, `DMBoxComputeError()`, `DMBoxSetMapping()`
 @*/
-PetscErrorCode DMBoxComputeGradientError(DM dm, PetscReal time, DMBoxFunction gradient, void *ctx, Vec v, PetscReal *h1)
+PetscErrorCode DMBoxComputeGradientError(DM dm, PetscReal time, DMBoxFunctionFn *gradient, void *ctx, Vec v, PetscReal *h1)
 {
   PatchFDPointwise p = {gradient, ctx};
 
@@ -198,9 +198,9 @@ PetscErrorCode DMBoxComputeGradientError(DM dm, PetscReal time, DMBoxFunction gr
 
   Level: intermediate
 
-.seealso: `DMBOX`, `DMBoxFunctionBatch`, `DMBoxComputeGradientError()`, `DMBoxComputeErrorBatch()`, `DMBoxComputeErrorVec()`
+.seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxComputeGradientError()`, `DMBoxComputeErrorBatch()`, `DMBoxComputeErrorVec()`
 @*/
-PetscErrorCode DMBoxComputeGradientErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatch gradient, void *ctx, Vec v, PetscReal *h1)
+PetscErrorCode DMBoxComputeGradientErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatchFn *gradient, void *ctx, Vec v, PetscReal *h1)
 {
   DM_Box            *box;
   PatchFDFieldPoints points[DMBOX_MAX_FIELDS];
@@ -248,11 +248,11 @@ PetscErrorCode DMBoxComputeGradientErrorBatch(DM dm, PetscReal time, DMBoxFuncti
   Notes:
   Uses degree + 4 Gauss points in each direction of each cell.  Jumps of the derivatives between cells are not counted.
 
-  The space must have one field: `DMBOX_Q` or `DMBOX_DGQ`.
+  The space must have one field: `DMBOX_SPACE_Q` or `DMBOX_SPACE_DGQ`.
 
 .seealso: `DMBOX`, `DMBoxComputeError()`, `DMBoxSetBiharmonic()`
 @*/
-PetscErrorCode DMBoxComputeBendingError(DM dm, PetscReal time, DMBoxFunction hessian, void *ctx, Vec v, PetscReal *h2)
+PetscErrorCode DMBoxComputeBendingError(DM dm, PetscReal time, DMBoxFunctionFn *hessian, void *ctx, Vec v, PetscReal *h2)
 {
   DM_Box           *box;
   PatchFDPointwise  p      = {hessian, ctx};
@@ -263,7 +263,7 @@ PetscErrorCode DMBoxComputeBendingError(DM dm, PetscReal time, DMBoxFunction hes
   PetscFunctionBegin;
   PetscAssertPointer(h2, 6);
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCheck(box->nfield == 1 && box->space != DMBOX_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeBendingError() is for a space with one field, q or dgq; -dm_box_space (DMBoxSetSpace()) is %s",
+  PetscCheck(box->nfield == 1 && box->space != DMBOX_SPACE_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeBendingError() is for a space with one field, q or dgq; -dm_box_space (DMBoxSetSpace()) is %s",
              DMBoxSpaces[box->space]);
   PetscCheck(!box->shape, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMBoxComputeBendingError() is for meshes that are boxes; -dm_box_operator %s has them mapped", box->op->name);
   for (PetscInt i = 0; i < dm->dim * dm->dim; i++) {
@@ -280,7 +280,7 @@ PetscErrorCode DMBoxComputeBendingError(DM dm, PetscReal time, DMBoxFunction hes
 /* ------------------------------------------------ velocity and pressure ------------------------------------------------ */
 
 /* a constant in the error of the pressure does not count where the pressure is determined up to one: it is found first, and then subtracted */
-static PetscErrorCode DMBoxFlowValues(DM dm, PetscReal time, DMBoxFunctionBatch f, void *ctx, Vec v, PetscReal *u, PetscReal *p)
+static PetscErrorCode DMBoxFlowValues(DM dm, PetscReal time, DMBoxFunctionBatchFn *f, void *ctx, Vec v, PetscReal *u, PetscReal *p)
 {
   const DM_Box     *box                   = (const DM_Box *)dm->data;
   PatchFDDerivative der[DMBOX_MAX_FIELDS] = {{0}};
@@ -301,7 +301,7 @@ static PetscErrorCode DMBoxFlowValues(DM dm, PetscReal time, DMBoxFunctionBatch 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static PetscErrorCode DMBoxFlowGradient(DM dm, PetscReal time, DMBoxFunctionBatch gradient, void *ctx, Vec v, PetscReal *h1)
+static PetscErrorCode DMBoxFlowGradient(DM dm, PetscReal time, DMBoxFunctionBatchFn *gradient, void *ctx, Vec v, PetscReal *h1)
 {
   PatchFDDerivative der[9] = {{0}};
   PatchFDDeviation  e[9]   = {{0}};
@@ -342,7 +342,7 @@ static PetscErrorCode DMBoxCheckFlow(DM dm)
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCheck(box->space == DMBOX_RT, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeStokesError() is for -dm_box_space rt (DMBoxSetSpace()); this DMBOX has %s",
+  PetscCheck(box->space == DMBOX_SPACE_RT, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxComputeStokesError() is for -dm_box_space rt (DMBoxSetSpace()); this DMBOX has %s",
              DMBoxSpaces[box->space]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -353,7 +353,7 @@ static PetscErrorCode DMBoxCheckFlow(DM dm)
   Collective
 
   Input Parameters:
-+ dm       - the `DM` of type `DMBOX` with the space `DMBOX_RT`, set up
++ dm       - the `DM` of type `DMBOX` with the space `DMBOX_SPACE_RT`, set up
 . time     - the time that the functions get
 . f        - the velocity and then the pressure; the function gets the dimension, the time, the point, the number of components (dim + 1), the array for the
              values and `ctx`.  `NULL` for zero: norms in place of errors
@@ -364,7 +364,7 @@ static PetscErrorCode DMBoxCheckFlow(DM dm)
   Output Parameters:
 + u   - the L2 norm of the difference of the velocities, over all components, or `NULL`
 . h1  - its broken H1 seminorm: the square root of the sum over all cells of the integrals of the squares of all its derivatives, or `NULL`
-. p   - the L2 norm of the difference of the pressures, or `NULL`.  Without open (`DMBOX_NEUMANN`) sides, where the pressure is determined up to a constant, of
+. p   - the L2 norm of the difference of the pressures, or `NULL`.  Without open (`DMBOX_BOUNDARY_NEUMANN`) sides, where the pressure is determined up to a constant, of
         what remains of it after its mean is subtracted
 - div - the largest absolute value of the divergence of `v`, whatever `f` is, or `NULL`
 
@@ -377,7 +377,7 @@ static PetscErrorCode DMBoxCheckFlow(DM dm)
 
 .seealso: `DMBOX`, `DMBoxComputeStokesErrorBatch()`, `DMBoxComputeError()`, `DMBoxSetStokes()`, `DMBoxInterpolateFunction()`
 @*/
-PetscErrorCode DMBoxComputeStokesError(DM dm, PetscReal time, DMBoxFunction f, DMBoxFunction gradient, void *ctx, Vec v, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div)
+PetscErrorCode DMBoxComputeStokesError(DM dm, PetscReal time, DMBoxFunctionFn *f, DMBoxFunctionFn *gradient, void *ctx, Vec v, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div)
 {
   PatchFDPointwise values = {f, ctx}, derivatives = {gradient, ctx};
 
@@ -395,7 +395,7 @@ PetscErrorCode DMBoxComputeStokesError(DM dm, PetscReal time, DMBoxFunction f, D
   Collective
 
   Input Parameters:
-+ dm       - the `DM` of type `DMBOX` with the space `DMBOX_RT`, set up
++ dm       - the `DM` of type `DMBOX` with the space `DMBOX_SPACE_RT`, set up
 . time     - the time that the functions get
 . f        - the velocity and then the pressure, dim + 1 components.  `NULL` for zero
 . gradient - the derivatives of the velocity, dim * dim components.  `NULL` for zero
@@ -410,9 +410,9 @@ PetscErrorCode DMBoxComputeStokesError(DM dm, PetscReal time, DMBoxFunction f, D
 
   Level: intermediate
 
-.seealso: `DMBOX`, `DMBoxFunctionBatch`, `DMBoxComputeStokesError()`, `DMBoxComputeErrorBatch()`
+.seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxComputeStokesError()`, `DMBoxComputeErrorBatch()`
 @*/
-PetscErrorCode DMBoxComputeStokesErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatch f, DMBoxFunctionBatch gradient, void *ctx, Vec v, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div)
+PetscErrorCode DMBoxComputeStokesErrorBatch(DM dm, PetscReal time, DMBoxFunctionBatchFn *f, DMBoxFunctionBatchFn *gradient, void *ctx, Vec v, PetscReal *u, PetscReal *h1, PetscReal *p, PetscReal *div)
 {
   PetscFunctionBegin;
   PetscCall(DMBoxCheckFlow(dm));

@@ -41,14 +41,14 @@ PetscErrorCode DMBoxCheckVec(DM dm, Vec v)
   Level: beginner
 
   Notes:
-  Functions have one component; with the space `DMBOX_RT` the dim components of a velocity and then a pressure, each of which is taken at the nodes
+  Functions have one component; with the space `DMBOX_SPACE_RT` the dim components of a velocity and then a pressure, each of which is taken at the nodes
   of its own.
 
   The function is called for each node, on the host; `DMBoxInterpolateFunctionBatch()` is faster.
 
 .seealso: `DMBOX`, `DMBoxInterpolateFunctionBatch()`, `DMBoxAddLoad()`, `DMBoxComputeError()`, `DMBoxLiftDirichlet()`
 @*/
-PetscErrorCode DMBoxInterpolateFunction(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec v)
+PetscErrorCode DMBoxInterpolateFunction(DM dm, PetscReal time, DMBoxFunctionFn *f, void *ctx, Vec v)
 {
   PatchFDPointwise p = {f, ctx};
 
@@ -77,9 +77,9 @@ PetscErrorCode DMBoxInterpolateFunction(DM dm, PetscReal time, DMBoxFunction f, 
   Note:
   The fast way to nodal values: a call gets a part of a row of nodes.  From them `DMBoxAddLoadVec()` makes a load vector.
 
-.seealso: `DMBOX`, `DMBoxFunctionBatch`, `DMBoxInterpolateFunction()`, `DMBoxAddLoadVec()`, `DMBoxLiftDirichlet()`
+.seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxInterpolateFunction()`, `DMBoxAddLoadVec()`, `DMBoxLiftDirichlet()`
 @*/
-PetscErrorCode DMBoxInterpolateFunctionBatch(DM dm, PetscReal time, DMBoxFunctionBatch f, void *ctx, Vec v)
+PetscErrorCode DMBoxInterpolateFunctionBatch(DM dm, PetscReal time, DMBoxFunctionBatchFn *f, void *ctx, Vec v)
 {
   DM_Box      *box;
   PetscScalar *array;
@@ -134,9 +134,9 @@ static void DMBoxLoadCells(const DM_Box *box, PatchFDRange cells)
   Level: beginner
 
   Notes:
-  Uses degree + 4 Gauss points in each direction of each cell; degree + 5 with the space `DMBOX_RT`.
+  Uses degree + 4 Gauss points in each direction of each cell; degree + 5 with the space `DMBOX_SPACE_RT`.
 
-  Functions have one component.  With the space `DMBOX_RT` they have dim + 1: the force f on the velocity and then g, the right-hand side of -div u = g, whose
+  Functions have one component.  With the space `DMBOX_SPACE_RT` they have dim + 1: the force f on the velocity and then g, the right-hand side of -div u = g, whose
   integrals with the basis functions of the pressure are added.  Where there are no open sides, g has to balance the flux through the sides: `DMBoxLiftDirichlet()`
   checks that, so it comes after this routine.
 
@@ -145,7 +145,7 @@ static void DMBoxLoadCells(const DM_Box *box, PatchFDRange cells)
 
 .seealso: `DMBOX`, `DMBoxAddLoadBatch()`, `DMBoxAddLoadVec()`, `DMBoxAddNeumannLoad()`, `DMBoxLiftDirichlet()`, `DMBoxInterpolateFunction()`, `DMBoxComputeError()`
 @*/
-PetscErrorCode DMBoxAddLoad(DM dm, PetscReal time, DMBoxFunction f, void *ctx, Vec b)
+PetscErrorCode DMBoxAddLoad(DM dm, PetscReal time, DMBoxFunctionFn *f, void *ctx, Vec b)
 {
   PatchFDPointwise p = {f, ctx};
 
@@ -173,9 +173,9 @@ PetscErrorCode DMBoxAddLoad(DM dm, PetscReal time, DMBoxFunction f, void *ctx, V
   A call gets the quadrature points of a cell, (degree + 4)^dim.  Integrals are the same as those of `DMBoxAddLoad()`.  Where the function is smooth, the load
   of its values at the nodes, `DMBoxInterpolateFunctionBatch()` and `DMBoxAddLoadVec()`, is as good and takes a fraction of the time.
 
-.seealso: `DMBOX`, `DMBoxFunctionBatch`, `DMBoxAddLoad()`, `DMBoxAddLoadVec()`, `DMBoxAddNeumannLoadBatch()`
+.seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxAddLoad()`, `DMBoxAddLoadVec()`, `DMBoxAddNeumannLoadBatch()`
 @*/
-PetscErrorCode DMBoxAddLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatch f, void *ctx, Vec b)
+PetscErrorCode DMBoxAddLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatchFn *f, void *ctx, Vec b)
 {
   DM_Box            *box;
   PatchFDFieldPoints points[DMBOX_MAX_FIELDS];
@@ -184,7 +184,7 @@ PetscErrorCode DMBoxAddLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatch f, vo
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCheck(box->space != DMBOX_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxAddLoad() integrates products of polynomials; with -dm_box_space p1 use DMBoxAddHeatLoad()");
+  PetscCheck(box->space != DMBOX_SPACE_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxAddLoad() integrates products of polynomials; with -dm_box_space p1 use DMBoxAddHeatLoad()");
   DMBoxCheckFunction(dm, f, 3);
   PetscCall(DMBoxCheckVec(dm, b));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, b, 0, 0));
@@ -198,7 +198,7 @@ PetscErrorCode DMBoxAddLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatch f, vo
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode DMBoxAddSideLoad(DM dm, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, PetscInt Nc, DMBoxFunctionBatch f, void *ctx, Vec b)
+PetscErrorCode DMBoxAddSideLoad(DM dm, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, PetscInt Nc, DMBoxFunctionBatchFn *f, void *ctx, Vec b)
 {
   DM_Box            *box = (DM_Box *)dm->data;
   PatchFDFieldPoints points[DMBOX_MAX_FIELDS];
@@ -244,13 +244,13 @@ PetscErrorCode DMBoxAddSideLoad(DM dm, PetscInt d, PetscInt end, const PetscReal
 
   Where no side is a Neumann side nothing is added, so that programs need not ask; `-info` says so.
 
-  Functions have one component; with the space `DMBOX_RT` they have dim, the stress viscosity du/dn - p n of the fluid outside on the one inside.
+  Functions have one component; with the space `DMBOX_SPACE_RT` they have dim, the stress viscosity du/dn - p n of the fluid outside on the one inside.
 
   `DMBoxAddNeumannLoadBatch()` calls the function for many points at once, `DMBoxAddNeumannLoadVec()` not at all.
 
 .seealso: `DMBOX`, `DMBoxAddLoad()`, `DMBoxAddNeumannLoadBatch()`, `DMBoxAddNeumannLoadVec()`, `DMBoxSetBoundary()`
 @*/
-PetscErrorCode DMBoxAddNeumannLoad(DM dm, PetscReal time, DMBoxFunction flux, void *ctx, Vec b)
+PetscErrorCode DMBoxAddNeumannLoad(DM dm, PetscReal time, DMBoxFunctionFn *flux, void *ctx, Vec b)
 {
   PatchFDPointwise p = {flux, ctx};
 
@@ -277,9 +277,9 @@ PetscErrorCode DMBoxAddNeumannLoad(DM dm, PetscReal time, DMBoxFunction flux, vo
   Note:
   All points of a call lie on one side of one cell: the first one says for all of them which side it is.
 
-.seealso: `DMBOX`, `DMBoxFunctionBatch`, `DMBoxAddNeumannLoad()`, `DMBoxAddNeumannLoadVec()`, `DMBoxAddLoadBatch()`
+.seealso: `DMBOX`, `DMBoxFunctionBatchFn`, `DMBoxAddNeumannLoad()`, `DMBoxAddNeumannLoadVec()`, `DMBoxAddLoadBatch()`
 @*/
-PetscErrorCode DMBoxAddNeumannLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatch flux, void *ctx, Vec b)
+PetscErrorCode DMBoxAddNeumannLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatchFn *flux, void *ctx, Vec b)
 {
   DM_Box   *box;
   PetscInt  Nc;
@@ -287,14 +287,14 @@ PetscErrorCode DMBoxAddNeumannLoadBatch(DM dm, PetscReal time, DMBoxFunctionBatc
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextSetUp(dm, &box));
-  PetscCheck(box->space != DMBOX_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxAddNeumannLoad() integrates products of polynomials; with -dm_box_space p1 use DMBoxAddHeatLoad()");
+  PetscCheck(box->space != DMBOX_SPACE_P1, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONG, "DMBoxAddNeumannLoad() integrates products of polynomials; with -dm_box_space p1 use DMBoxAddHeatLoad()");
   DMBoxCheckFunction(dm, flux, 3);
   PetscCall(DMBoxCheckVec(dm, b));
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, b, 0, 0));
-  Nc = box->space == DMBOX_RT ? dm->dim : 1;
+  Nc = box->space == DMBOX_SPACE_RT ? dm->dim : 1;
   for (PetscInt d = 0; d < dm->dim; d++) {
     for (PetscInt end = 0; end < 2; end++) {
-      if (box->boundary[2 * d + end] != DMBOX_NEUMANN) continue;
+      if (box->boundary[2 * d + end] != DMBOX_BOUNDARY_NEUMANN) continue;
       PetscCall(DMBoxAddSideLoad(dm, d, end, NULL, time, Nc, flux, ctx, b));
       any = PETSC_TRUE;
     }

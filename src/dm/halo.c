@@ -217,7 +217,7 @@ PetscErrorCode DMBoxHaloAdd(DM dm, PatchFDKernels kern, void *local)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-DMBoxHaloType DMBoxHaloTypeInUse(DM dm, PatchFDKernels kern)
+PatchFDHaloType DMBoxHaloTypeInUse(DM dm, PatchFDKernels kern)
 {
   const DM_Box *box   = (const DM_Box *)dm->data;
   PatchFDHalo   stage = box->halo ? box->halo->stage[DMBOX_HALO_ALL][NextStage(box, 0)] : NULL;

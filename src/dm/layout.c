@@ -84,9 +84,9 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
   PetscFunctionBegin;
   PetscCheck(dm->dim >= 1 && dm->dim <= 3, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_dim (DMSetDimension()) is %" PetscInt_FMT "; it must be 1, 2 or 3", dm->dim);
   PetscCheck(box->degree >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; it must be at least 1", box->degree);
-  PetscCheck(box->space == DMBOX_Q || box->space == DMBOX_DGQ || box->space == DMBOX_RT || box->space == DMBOX_P1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q, dgq, rt or p1", (int)box->space);
-  PetscCheck(box->space != DMBOX_P1 || box->degree == 1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is p1, which has degree 1, but -dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT, box->degree);
-  PetscCheck(box->space != DMBOX_RT || dm->dim > 1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is rt, which has 2 or 3 dimensions, but -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT, dm->dim);
+  PetscCheck(box->space == DMBOX_SPACE_Q || box->space == DMBOX_SPACE_DGQ || box->space == DMBOX_SPACE_RT || box->space == DMBOX_SPACE_P1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_space (DMBoxSetSpace()) is %d; it must be q, dgq, rt or p1", (int)box->space);
+  PetscCheck(box->space != DMBOX_SPACE_P1 || box->degree == 1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is p1, which has degree 1, but -dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT, box->degree);
+  PetscCheck(box->space != DMBOX_SPACE_RT || dm->dim > 1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is rt, which has 2 or 3 dimensions, but -dm_box_dim (DMSetDimension()) is %" PetscInt_FMT, dm->dim);
   PetscCheck(box->refine >= 0, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_refine is %" PetscInt_FMT "; it must be at least 0", box->refine);
   for (PetscInt d = 0; d < dm->dim; d++) {
     PetscCheck(box->cells[d] >= 1, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_cells (DMBoxSetCells()) has %" PetscInt_FMT " cells in direction %" PetscInt_FMT "; it must be at least 1",
@@ -104,7 +104,7 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
     for (PetscInt e = 0; e < 2; e++) {
       const DMBoxBoundaryType type = box->boundary[2 * d + e];
 
-      PetscCheck(type == DMBOX_DIRICHLET || type == DMBOX_NEUMANN || type == DMBOX_SUPPORTED, comm, PETSC_ERR_ARG_OUTOFRANGE,
+      PetscCheck(type == DMBOX_BOUNDARY_DIRICHLET || type == DMBOX_BOUNDARY_NEUMANN || type == DMBOX_BOUNDARY_SUPPORTED, comm, PETSC_ERR_ARG_OUTOFRANGE,
                  "-dm_box_boundary (DMBoxSetBoundary()) is %d at the %s side of direction %" PetscInt_FMT "; it must be dirichlet, neumann or supported", (int)type, e ? "upper" : "lower", d);
     }
     PetscCall(DMBoxCheckVertices(dm, d));
@@ -117,16 +117,16 @@ static PetscErrorCode DMBoxCheckInput(DM dm)
 
 static PetscInt DMBoxNumFields(DM dm)
 {
-  return ((DM_Box *)dm->data)->space == DMBOX_RT ? dm->dim + 1 : 1;
+  return ((DM_Box *)dm->data)->space == DMBOX_SPACE_RT ? dm->dim + 1 : 1;
 }
 
 /* the space of a field in direction d: a component of a Raviart-Thomas velocity is continuous, of one degree more, in its own direction */
 static void DMBoxFieldSpace(DM dm, PetscInt field, PetscInt d, PatchFDContinuity *continuity, PetscInt *degree)
 {
   const DM_Box   *box = (const DM_Box *)dm->data;
-  const PetscBool own = (PetscBool)(box->space == DMBOX_RT && field == d);
+  const PetscBool own = (PetscBool)(box->space == DMBOX_SPACE_RT && field == d);
 
-  *continuity = box->space == DMBOX_Q || box->space == DMBOX_P1 || own ? PATCHFD_CONTINUOUS : PATCHFD_DISCONTINUOUS;
+  *continuity = box->space == DMBOX_SPACE_Q || box->space == DMBOX_SPACE_P1 || own ? PATCHFD_CONTINUOUS : PATCHFD_DISCONTINUOUS;
   *degree     = box->degree + (own ? 1 : 0);
 }
 
@@ -252,7 +252,7 @@ static void DMBoxFlattenDirections(DM dm)
     box->cells[d]    = 1;
     box->lower[d]    = 0;
     box->upper[d]    = 1;
-    box->boundary[2 * d] = box->boundary[2 * d + 1] = DMBOX_NEUMANN;
+    box->boundary[2 * d] = box->boundary[2 * d + 1] = DMBOX_BOUNDARY_NEUMANN;
   }
 }
 
@@ -260,7 +260,7 @@ PetscErrorCode DMBoxCreateLine(DM dm, PatchFDContinuity continuity, PetscInt deg
 {
   DM_Box         *box          = (DM_Box *)dm->data;
   const PetscInt  N            = box->cells[d];
-  const PetscBool dirichlet[2] = {(PetscBool)(box->boundary[2 * d] != DMBOX_NEUMANN), (PetscBool)(box->boundary[2 * d + 1] != DMBOX_NEUMANN)};
+  const PetscBool dirichlet[2] = {(PetscBool)(box->boundary[2 * d] != DMBOX_BOUNDARY_NEUMANN), (PetscBool)(box->boundary[2 * d + 1] != DMBOX_BOUNDARY_NEUMANN)};
   const PetscBool point        = (PetscBool)(d >= dm->dim);
   PetscReal      *v;
 
@@ -272,7 +272,7 @@ PetscErrorCode DMBoxCreateLine(DM dm, PatchFDContinuity continuity, PetscInt deg
     v[N] = box->upper[d];
   }
   PetscCall(PatchFDLineCreate(point ? PATCHFD_CONTINUOUS : continuity, point ? 0 : degree, N, v, dirichlet, line));
-  for (int e = 0; e < 2; e++) line->clamped[e] = (PetscBool)(!point && box->boundary[2 * d + e] == DMBOX_DIRICHLET);
+  for (int e = 0; e < 2; e++) line->clamped[e] = (PetscBool)(!point && box->boundary[2 * d + e] == DMBOX_BOUNDARY_DIRICHLET);
   PetscCall(PetscFree(v));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -284,7 +284,7 @@ static PetscErrorCode DMBoxCreateFields(DM dm)
 
   PetscFunctionBegin;
   box->nfield = DMBoxNumFields(dm);
-  box->ghost  = (box->space != DMBOX_Q && box->space != DMBOX_P1) || box->op->reach ? 2 : 1;
+  box->ghost  = (box->space != DMBOX_SPACE_Q && box->space != DMBOX_SPACE_P1) || box->op->reach ? 2 : 1;
   for (PetscInt f = 0; f < box->nfield; f++) {
     for (PetscInt d = 0; d < 3; d++) {
       PatchFDContinuity continuity;

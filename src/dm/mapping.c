@@ -18,8 +18,8 @@ static void SineMap(PetscInt dim, DMBoxMappingType type, PetscReal a, const Pets
   const PetscReal factor[3] = {1, t[0] - 1.3, 0.3 + 0.6 * t[1]};
   PetscReal       s         = a;
 
-  for (PetscInt d = 0; d < dim; d++) s *= PetscSinReal((type == DMBOX_MAP_SINE2 ? 2 : 1) * PETSC_PI * t[d]);
-  for (PetscInt d = 0; d < dim; d++) y[d] = t[d] + s * (type == DMBOX_MAP_SINE ? factor[d] : 1);
+  for (PetscInt d = 0; d < dim; d++) s *= PetscSinReal((type == DMBOX_MAPPING_SINE2 ? 2 : 1) * PETSC_PI * t[d]);
+  for (PetscInt d = 0; d < dim; d++) y[d] = t[d] + s * (type == DMBOX_MAPPING_SINE ? factor[d] : 1);
 }
 
 /* [0, 1] with half of the cells between 1 - eps / 2 and 1 */
@@ -60,10 +60,10 @@ static PetscErrorCode DMBoxNamedMap(PetscInt dim, PETSC_UNUSED PetscReal time, c
 
   PetscFunctionBegin;
   for (PetscInt d = 0; d < dim; d++) y[d] = t[d] = (x[d] - box->lower[d]) / (box->upper[d] - box->lower[d]);
-  if (box->maptype == DMBOX_MAP_KERSHAW || box->maptype == DMBOX_MAP_KERSHAW_SMOOTH) KershawMap(dim, (PetscBool)(box->maptype == DMBOX_MAP_KERSHAW_SMOOTH), a, t, y);
-  else if (box->maptype != DMBOX_MAP_NONE && box->maptype != DMBOX_MAP_ANNULUS) SineMap(dim, box->maptype, a, t, y);
-  for (PetscInt d = 0; d < dim; d++) u[d] = box->maptype == DMBOX_MAP_NONE ? x[d] : box->lower[d] + (box->upper[d] - box->lower[d]) * y[d];
-  if (box->maptype == DMBOX_MAP_ANNULUS) {
+  if (box->maptype == DMBOX_MAPPING_KERSHAW || box->maptype == DMBOX_MAPPING_KERSHAW_SMOOTH) KershawMap(dim, (PetscBool)(box->maptype == DMBOX_MAPPING_KERSHAW_SMOOTH), a, t, y);
+  else if (box->maptype != DMBOX_MAPPING_NONE && box->maptype != DMBOX_MAPPING_ANNULUS) SineMap(dim, box->maptype, a, t, y);
+  for (PetscInt d = 0; d < dim; d++) u[d] = box->maptype == DMBOX_MAPPING_NONE ? x[d] : box->lower[d] + (box->upper[d] - box->lower[d]) * y[d];
+  if (box->maptype == DMBOX_MAPPING_ANNULUS) {
     u[0] = (a + (1 - a) * t[0]) * PetscCosReal(0.5 * PETSC_PI * t[1]);
     u[1] = (a + (1 - a) * t[0]) * PetscSinReal(0.5 * PETSC_PI * t[1]);
   }
@@ -72,7 +72,7 @@ static PetscErrorCode DMBoxNamedMap(PetscInt dim, PETSC_UNUSED PetscReal time, c
 
 static PetscBool DMBoxIsMapped(const DM_Box *box)
 {
-  return (PetscBool)(box->map || box->mapfrom || box->maptype != DMBOX_MAP_NONE);
+  return (PetscBool)(box->map || box->mapfrom || box->maptype != DMBOX_MAPPING_NONE);
 }
 
 PetscInt DMBoxGetMappingDegree_Private(DM dm)
@@ -441,12 +441,12 @@ PetscErrorCode DMBoxOptionsMapping(DM dm, PetscOptionItems PetscOptionsObject)
   PetscCall(PetscOptionsEnum("-dm_box_mapping", "The image of the box", "DMBoxSetMappingType", DMBoxMappingTypes, (PetscEnum)type, (PetscEnum *)&type, &flgs[0]));
   if (flgs[0]) parameter = parameters[type];
   PetscCall(PetscOptionsReal("-dm_box_mapping_parameter", "Parameter of the map", "DMBoxSetMappingType", parameter, &parameter, &flgs[1]));
-  PetscCheck(!flgs[1] || type != DMBOX_MAP_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_mapping_parameter is for maps with a name: -dm_box_mapping is none");
+  PetscCheck(!flgs[1] || type != DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_mapping_parameter is for maps with a name: -dm_box_mapping is none");
   if (flgs[0] || flgs[1]) PetscCall(DMBoxSetMappingType(dm, type, parameter));
   PetscCall(PetscOptionsInt("-dm_box_mapping_degree", "Degree of the images of cells: 1, or -1 for that of the space", "DMBoxSetMappingDegree", degree, &degree, &flg));
   if (flg) PetscCall(DMBoxSetMappingDegree(dm, degree));
   PetscCall(PetscOptionsString("-dm_box_mapping_file", "A structured grid whose points are those of the box in space", "DMBoxSetMappingFile", NULL, file, sizeof(file), &flg));
-  PetscCheck(!flg || !flgs[0] || type == DMBOX_MAP_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_mapping %s and -dm_box_mapping_file %s: a DMBOX has one map", DMBoxMappingTypes[type], file);
+  PetscCheck(!flg || !flgs[0] || type == DMBOX_MAPPING_NONE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_mapping %s and -dm_box_mapping_file %s: a DMBOX has one map", DMBoxMappingTypes[type], file);
   if (flg) PetscCall(DMBoxSetMappingFile(dm, file));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -494,7 +494,7 @@ PetscErrorCode DMBoxViewMapping(DM dm, PetscViewer viewer)
 
 .seealso: `DMBOX`, `DMBoxGetMapping()`, `DMBoxSetMappingType()`, `DMBoxSetMappingCoordinates()`, `DMBoxSetMappingFile()`, `DMBoxSetMappingDegree()`, `DMBoxSetDiffusion()`
 @*/
-PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunction map, void *ctx)
+PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunctionFn *map, void *ctx)
 {
   DM_Box *box;
 
@@ -502,7 +502,7 @@ PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunction map, void *ctx)
   PetscCall(DMBoxGetContext(dm, &box));
   PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetMapping() must be called before DMSetUp()");
   PetscCall(DMBoxShapeDestroy(&box->mapfrom));
-  box->maptype = DMBOX_MAP_NONE;
+  box->maptype = DMBOX_MAPPING_NONE;
   box->map     = map;
   box->mapctx  = ctx;
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -524,7 +524,7 @@ PetscErrorCode DMBoxSetMapping(DM dm, DMBoxFunction map, void *ctx)
 
 .seealso: `DMBOX`, `DMBoxSetMapping()`, `DMBoxGetMappingType()`, `DMBoxGetMappingDegree()`, `DMGetCoordinates()`
 @*/
-PetscErrorCode DMBoxGetMapping(DM dm, DMBoxFunction *map, void *ctx)
+PetscErrorCode DMBoxGetMapping(DM dm, DMBoxFunctionFn **map, void *ctx)
 {
   DM_Box *box;
 
@@ -566,11 +566,11 @@ PetscErrorCode DMBoxSetMappingType(DM dm, DMBoxMappingType type, PetscReal param
   PetscValidLogicalCollectiveEnum(dm, type, 2);
   PetscValidLogicalCollectiveReal(dm, parameter, 3);
   PetscCheck(!dm->setupcalled, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_WRONGSTATE, "DMBoxSetMappingType() must be called before DMSetUp()");
-  PetscCheck(type >= DMBOX_MAP_NONE && type <= DMBOX_MAP_ANNULUS, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetMappingType() got %d; DMBoxMappingType has the maps", (int)type);
+  PetscCheck(type >= DMBOX_MAPPING_NONE && type <= DMBOX_MAPPING_ANNULUS, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "DMBoxSetMappingType() got %d; DMBoxMappingType has the maps", (int)type);
   if (parameter == (PetscReal)PETSC_DETERMINE) a = parameters[type];
   PetscCheck(!PetscIsInfOrNanReal(a), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_mapping_parameter (DMBoxSetMappingType()) is %g; it must be finite", (double)a);
-  PetscCheck(type < DMBOX_MAP_KERSHAW || (a > 0 && (type == DMBOX_MAP_ANNULUS ? a < 1 : a <= 1)), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
-             "-dm_box_mapping_parameter (DMBoxSetMappingType()) is %g; -dm_box_mapping %s takes numbers above 0 and %s 1", (double)a, DMBoxMappingTypes[type], type == DMBOX_MAP_ANNULUS ? "below" : "up to");
+  PetscCheck(type < DMBOX_MAPPING_KERSHAW || (a > 0 && (type == DMBOX_MAPPING_ANNULUS ? a < 1 : a <= 1)), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
+             "-dm_box_mapping_parameter (DMBoxSetMappingType()) is %g; -dm_box_mapping %s takes numbers above 0 and %s 1", (double)a, DMBoxMappingTypes[type], type == DMBOX_MAPPING_ANNULUS ? "below" : "up to");
   PetscCall(DMBoxSetMapping(dm, NULL, NULL));
   box->maptype      = type;
   box->mapparameter = a;
@@ -710,7 +710,7 @@ PetscErrorCode DMBoxSetMappingCoordinates(DM dm, Vec x)
   PetscCall(DMBoxShapeDestroy(&box->mapfrom));
   box->shape = box->mapfrom = shape;
   shape->refct++;
-  box->maptype = DMBOX_MAP_NONE;
+  box->maptype = DMBOX_MAPPING_NONE;
   box->map     = NULL;
   box->op->version = box->mapversion = DMBoxOperatorNewVersion();
   PetscCall(DMBoxRenewCoordinates(dm));

@@ -6,22 +6,6 @@
 
 PetscFunctionList DMBoxOperatorList = NULL;
 
-/*@C
-  DMBoxOperatorRegister - Adds an operator to those that a `DMBOX` may carry
-
-  Not Collective, No Fortran Support
-
-  Input Parameters:
-+ name   - the name, as in `-dm_box_operator`
-- create - the routine that sets up a `DMBoxOperator`: its functions, and the defaults of its coefficients
-
-  Level: developer
-
-  Note:
-  The members of a `DMBoxOperator` are in `include/patchfd/private/boximpl.h`, and `src/mat/poisson.c` is an example.
-
-.seealso: `DMBOX`, `DMBoxSetOperator()`
-@*/
 PetscErrorCode DMBoxOperatorRegister(const char name[], PetscErrorCode (*create)(DMBoxOperator))
 {
   PetscFunctionBegin;
@@ -35,7 +19,7 @@ PetscErrorCode DMBoxOperatorCreate(MPI_Comm comm, const char name[], DMBoxOperat
 
   PetscFunctionBegin;
   PetscCall(PetscFunctionListFind(DMBoxOperatorList, name, &create));
-  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which no routine has registered with DMBoxOperatorRegister(); libpatchfd itself has poisson, diffusion, biharmonic, stokes and heat",
+  PetscCheck(create, comm, PETSC_ERR_ARG_UNKNOWN_TYPE, "-dm_box_operator (DMBoxSetOperator()) is %s, which does not exist; there are poisson, diffusion, biharmonic, stokes and heat",
              name);
   PetscCall(PetscNew(op));
   PetscCall(PetscStrallocpy(name, &(*op)->name));
@@ -153,7 +137,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- name - the operator: `poisson`, `diffusion`, `biharmonic`, `stokes`, `heat`, or one that `DMBoxOperatorRegister()` has added
+- name - the operator: `poisson`, `diffusion`, `biharmonic`, `stokes`, `heat`
 
   Options Database Key:
 . -dm_box_operator name - the operator
@@ -165,7 +149,7 @@ PetscErrorCode DMBoxGetOperatorOfType(DM dm, const char name[], const char who[]
 
   Must be called before `DMSetUp()`.
 
-.seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`, `DMBoxOperatorRegister()`
+.seealso: `DMBOX`, `DMBoxGetOperator()`, `DMBoxSetSpace()`, `DMBoxSetPoisson()`, `DMBoxSetBiharmonic()`, `DMBoxSetStokes()`, `DMBoxSetDiffusion()`
 @*/
 PetscErrorCode DMBoxSetOperator(DM dm, const char name[])
 {
@@ -319,7 +303,7 @@ PetscErrorCode DMBoxOptionsPenalty(DM dm, PetscOptionItems PetscOptionsObject)
 
   Output Parameter:
 . b - in a continuous space, at the free nodes b minus what the data contribute, and at the Dirichlet nodes the data; in a discontinuous one, b
-  plus the boundary integrals of the data; with `DMBOX_RT` the first for normal velocities and the second for tangential ones
+  plus the boundary integrals of the data; with `DMBOX_SPACE_RT` the first for normal velocities and the second for tangential ones
 
   Level: intermediate
 

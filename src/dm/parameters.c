@@ -374,7 +374,7 @@ PetscErrorCode DMBoxGetExtraPoints(DM dm, PetscInt *extra, PetscInt *single)
 
   Input Parameters:
 + dm    - the `DM` of type `DMBOX`
-- space - `DMBOX_Q`: continuous, or `DMBOX_DGQ`: discontinuous, of the degree of `DMBoxSetDegree()` in each direction; `DMBOX_RT`: a velocity and a pressure; `DMBOX_P1`: linear on simplices
+- space - `DMBOX_SPACE_Q`: continuous, or `DMBOX_SPACE_DGQ`: discontinuous, of the degree of `DMBoxSetDegree()` in each direction; `DMBOX_SPACE_RT`: a velocity and a pressure; `DMBOX_SPACE_P1`: linear on simplices
 
   Options Database Key:
 . -dm_box_space (q|dgq|rt|p1) - finite element space
@@ -427,7 +427,7 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- type - `DMBOX_HALO_AUTO` (default), `DMBOX_HALO_MPI`, `DMBOX_HALO_HOST`, `DMBOX_HALO_NCCL` or `DMBOX_HALO_PEER`
+- type - `PATCHFD_HALO_AUTO` (default), `PATCHFD_HALO_MPI`, `PATCHFD_HALO_HOST`, `PATCHFD_HALO_NCCL` or `PATCHFD_HALO_PEER`
 
   Options Database Key:
 . -dm_box_halo (auto|mpi|host|nccl|peer) - how they travel
@@ -437,19 +437,19 @@ PetscErrorCode DMBoxGetSpace(DM dm, DMBoxSpace *space)
   Notes:
   DMs that are made from this one, by `DMCoarsen()` for example, have the same type. Arrays in host memory travel by MPI whatever the type is.
 
-  With `DMBOX_HALO_PEER` and `DMBOX_HALO_NCCL` the host has no part in a V-cycle, so that `PCPATCHMG` can replay it as a CUDA graph on several processes, too. `-info` tells what is
+  With `PATCHFD_HALO_PEER` and `PATCHFD_HALO_NCCL` the host has no part in a V-cycle, so that `PCPATCHMG` can replay it as a CUDA graph on several processes, too. `-info` tells what is
   in use, and so does `-ksp_view`.
 
-.seealso: `DMBOX`, `DMBoxGetHaloType()`, `DMBoxHaloType`, `PCPatchMGSetGraph()`
+.seealso: `DMBOX`, `DMBoxGetHaloType()`, `PatchFDHaloType`, `PCPatchMGSetGraph()`
 @*/
-PetscErrorCode DMBoxSetHaloType(DM dm, DMBoxHaloType type)
+PetscErrorCode DMBoxSetHaloType(DM dm, PatchFDHaloType type)
 {
   DM_Box *box;
 
   PetscFunctionBegin;
   PetscCall(DMBoxGetContextToChange(dm, &box));
   PetscValidLogicalCollectiveEnum(dm, type, 2);
-  PetscCheck(type >= DMBOX_HALO_AUTO && type <= DMBOX_HALO_PEER, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_halo (DMBoxSetHaloType()) is %d; it must be auto, mpi, host, nccl or peer", (int)type);
+  PetscCheck(type >= PATCHFD_HALO_AUTO && type <= PATCHFD_HALO_PEER, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_halo (DMBoxSetHaloType()) is %d; it must be auto, mpi, host, nccl or peer", (int)type);
   box->halotype = type;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -469,7 +469,7 @@ PetscErrorCode DMBoxSetHaloType(DM dm, DMBoxHaloType type)
 
 .seealso: `DMBOX`, `DMBoxSetHaloType()`
 @*/
-PetscErrorCode DMBoxGetHaloType(DM dm, DMBoxHaloType *type)
+PetscErrorCode DMBoxGetHaloType(DM dm, PatchFDHaloType *type)
 {
   DM_Box *box;
 
@@ -487,7 +487,7 @@ PetscErrorCode DMBoxGetHaloType(DM dm, DMBoxHaloType *type)
 
   Input Parameters:
 + dm   - the `DM` of type `DMBOX`
-- type - `DMBOX_DIRICHLET`, `DMBOX_NEUMANN` or `DMBOX_SUPPORTED` for each side, of length 2 dim, in the order lower x, upper x, lower y, ...
+- type - `DMBOX_BOUNDARY_DIRICHLET`, `DMBOX_BOUNDARY_NEUMANN` or `DMBOX_BOUNDARY_SUPPORTED` for each side, of length 2 dim, in the order lower x, upper x, lower y, ...
 
   Options Database Key:
 . -dm_box_boundary b0,b1,... - dirichlet, neumann or supported for each side; one word is for all sides

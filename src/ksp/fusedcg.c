@@ -120,7 +120,7 @@ static PetscErrorCode FusedCGSetDiagonal(KSP ksp, KSP_FusedCG *cg)
 
 /* ---- sums over ranks without the host ---- */
 
-static PetscErrorCode FusedCGTotalCreate(MPI_Comm comm, PetscMPIInt nrank, PetscInt n, DMBoxHaloType type, FusedCGTotal *total)
+static PetscErrorCode FusedCGTotalCreate(MPI_Comm comm, PetscMPIInt nrank, PetscInt n, PatchFDHaloType type, FusedCGTotal *total)
 {
   PetscSF      sf;
   PetscSFNode *source;
@@ -164,7 +164,7 @@ static PetscErrorCode FusedCGSetTotal(KSP_FusedCG *cg, PatchFDCGTotal what)
 static PetscErrorCode FusedCGSetTotals(KSP ksp, KSP_FusedCG *cg)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)ksp);
-  DMBoxHaloType  type = DMBOX_HALO_AUTO;
+  PatchFDHaloType  type = PATCHFD_HALO_AUTO;
   PetscBool      isbox = PETSC_FALSE;
   DM             dm;
   Mat            A;

@@ -128,7 +128,7 @@ static PetscErrorCode KSPFusedCGGetSweep_FusedCG(KSP ksp, PetscBool *sweep)
 
   Notes:
   Without effect on the host, for preconditioners other than `PCNONE` and `PCJACOBI`, on more than 16 ranks, and on ranks that do not exchange by
-  `DMBOX_HALO_PEER` or `DMBOX_HALO_NCCL`.
+  `PATCHFD_HALO_PEER` or `PATCHFD_HALO_NCCL`.
 
   Iterations are recorded if nobody has to see each of them: without monitors and error histories, eigenvalue estimates and null spaces, and with
   `KSPConvergedDefault()` or `KSPConvergedSkip()` as the test. The matrix must be one that this library applies. A recording is a loop that stops by itself where

@@ -39,7 +39,7 @@ PetscErrorCode MatBakeoffFind(Mat A, Mat_Bakeoff **m)
 {
   PetscFunctionBegin;
   PetscCall(BakeoffFind(A, m));
-  if (*m && (*m)->layout != MAT_BAKEOFF_GLOBAL) *m = NULL;
+  if (*m && (*m)->layout != MAT_BAKEOFF_LAYOUT_GLOBAL) *m = NULL;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -60,7 +60,7 @@ PetscErrorCode MatBakeoffIsOwn(Mat A, PetscBool *own)
 static void BakeoffDescribe(const Mat_Bakeoff *m, PatchFDPoints *p)
 {
   const PlexCells *c       = &m->cells;
-  const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_ELEMENT);
+  const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT);
 
   *p = (PatchFDPoints){.nodes = element ? PATCHFD_NODES_CELL : PATCHFD_NODES_INDEX, .dim = c->dim, .degree = c->degree, .ncomp = c->ncomp, .ncells = c->ncells, .index = c->index};
   p->gauss      = m->problem < MAT_BAKEOFF_BP5 ? p->degree + 2 : 0;
@@ -117,7 +117,7 @@ PetscErrorCode BakeoffGetKernels(Mat_Bakeoff *m, PatchFDKernels kern, BakeoffKer
     PetscCall((*kern->operatorcreate)(&desc, &k->plan));
     PetscCall(PetscLogEventEnd(PATCHFD_SetUp, m->dm, 0, 0, 0));
   }
-  if (!k->x && m->layout == MAT_BAKEOFF_ELEMENT) PetscCall((*kern->malloc)(m->nowned, &k->x));
+  if (!k->x && m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT) PetscCall((*kern->malloc)(m->nowned, &k->x));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -354,7 +354,7 @@ static PetscErrorCode MatApply_Bakeoff(Mat A, PetscReal alpha, Vec x, Vec y0, Ve
   PetscCall(MatShellGetContext(A, &m));
   PetscCall(PatchFDVecGetKernels(x, &kern));
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
-  if (m->layout == MAT_BAKEOFF_ELEMENT) PetscCall(MatApplyElement(m, kern, alpha, x, y0, y));
+  if (m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT) PetscCall(MatApplyElement(m, kern, alpha, x, y0, y));
   else PetscCall(MatApplyArrays(BakeoffApply, m, alpha, x, y0, y));
   PetscCall(PetscLogEventEnd(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -373,7 +373,7 @@ static PetscErrorCode MatFusedCGSweep_Bakeoff(Mat A, PatchFDKernels kern, const 
 
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
-  *can = (PetscBool)(m->layout == MAT_BAKEOFF_GLOBAL && kern->operatorsweep && (!m->sf || (!PetscMemTypeHost(kern->memtype) && BakeoffHasRoom(m, p))));
+  *can = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL && kern->operatorsweep && (!m->sf || (!PetscMemTypeHost(kern->memtype) && BakeoffHasRoom(m, p))));
   if (!r || !*can) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(PetscLogEventBegin(PATCHFD_Mult, m->dm, 0, 0, 0));
   PetscCall(BakeoffGetKernels(m, kern, &k));
@@ -408,7 +408,7 @@ static PetscErrorCode MatGetDiagonal_Bakeoff(Mat A, Vec d)
   PetscCall(BakeoffGetKernels(m, kern, &k));
   PetscCall(PatchFDVecGetArrayWrite(d, kern, &a));
   if (!m->sf) PetscCall((*kern->operatordiagonal)(k->plan, a));
-  else if (m->layout == MAT_BAKEOFF_GLOBAL) {
+  else if (m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL) {
     PetscCall(BakeoffGetLocal(m, kern, a, &k->y, &sum));
     PetscCall((*kern->operatordiagonal)(k->plan, sum));
     PetscCall(BakeoffSum(m, kern, BakeoffGhosts(m, kern, sum), sum));
@@ -452,7 +452,7 @@ static PetscErrorCode MatConvert_Bakeoff(Mat A, MatType type, MatReuse reuse, Ma
   PetscFunctionBegin;
   PetscCall(MatShellGetContext(A, &m));
   PetscCheck(reuse != MAT_INPLACE_MATRIX, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "A matrix of MatCreateBakeoff() cannot be converted in place");
-  PetscCheck(m->layout == MAT_BAKEOFF_GLOBAL, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Only in the layout global can a matrix of MatCreateBakeoff() be converted to %s", type);
+  PetscCheck(m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL, PetscObjectComm((PetscObject)A), PETSC_ERR_SUP, "Only in the layout global can a matrix of MatCreateBakeoff() be converted to %s", type);
   BakeoffDescribe(m, &points);
   PetscCall(BakeoffGetNumbers(&m->cells, &number));
   PetscCall(PatchFDHostPointsTriples(&points, number, number, &count, NULL, NULL, NULL));
@@ -480,7 +480,7 @@ static PetscErrorCode MatView_Bakeoff(Mat A, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "bake-off problem %s: degree %" PetscInt_FMT ", %" PetscInt_FMT " cells of dimension %" PetscInt_FMT " and geometry of degree %" PetscInt_FMT "\n",
                                    MatBakeoffProblems[m->problem], m->cells.degree, ncells, m->cells.dim, m->cells.geodegree));
   if (!BakeoffIsMass(m)) PetscCall(PetscViewerASCIIPrintf(viewer, "lambda %g\n", (double)m->lambda));
-  PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorses[m->factors]));
+  PetscCall(PetscViewerASCIIPrintf(viewer, "layout %s, factors %s\n", MatBakeoffLayouts[m->layout], MatBakeoffFactorsTypes[m->factors]));
   PetscCall(PetscViewerASCIIPopTab(viewer));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -514,7 +514,7 @@ static PetscErrorCode BakeoffConstant(Mat A, const Mat_Bakeoff *m, const PetscIn
   for (PetscInt i = 0; i < m->cells.nodes->n; i++)
     for (PetscInt c = 0; c < n; c++) a[i * n + c] = body[i] == which && c == component;
   PetscCall(VecRestoreArrayWrite(g, &a));
-  if (m->layout == MAT_BAKEOFF_ELEMENT) {
+  if (m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT) {
     PetscCall(MatCreateVecs(A, z, NULL));
     PetscCall(MatBakeoffGlobalToElement(A, g, *z));
     PetscCall(VecDestroy(&g));
@@ -544,7 +544,7 @@ PetscErrorCode MatSetNullSpace_Bakeoff(Mat A, const Mat_Bakeoff *m)
   PetscCall(MatNullSpaceDestroy(&constants));
   PetscCall(MatSetOption(A, MAT_SYMMETRIC, PETSC_TRUE));
   PetscCall(MatSetOption(A, MAT_SYMMETRY_ETERNAL, PETSC_TRUE));
-  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!nbody && m->layout == MAT_BAKEOFF_GLOBAL))); /* in the layout element definite on consistent vectors only */
+  PetscCall(MatSetOption(A, MAT_SPD, (PetscBool)(!nbody && m->layout == MAT_BAKEOFF_LAYOUT_GLOBAL))); /* in the layout element definite on consistent vectors only */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -555,7 +555,7 @@ static PetscErrorCode BakeoffCreateSF(Mat_Bakeoff *m)
 {
   const PlexCells *c       = &m->cells;
   const PetscInt   ncomp   = c->ncomp;
-  const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_ELEMENT);
+  const PetscBool  element = (PetscBool)(m->layout == MAT_BAKEOFF_LAYOUT_ELEMENT);
   MPI_Comm         comm    = PetscObjectComm((PetscObject)m->dm);
   PetscCount       n       = element ? c->ncells * c->size : c->nghost, nleaf = 0;
   PetscInt        *number  = NULL, *local, *remote, nleaves;
@@ -599,11 +599,11 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
   PetscCheck(m->cells.ncomp == (scalar ? 1 : m->cells.dim), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "The PetscFE of the DMPLEX has %" PetscInt_FMT " components; %s has %" PetscInt_FMT, m->cells.ncomp,
              MatBakeoffProblems[problem], scalar ? 1 : m->cells.dim);
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)dm), &size));
-  if (size > 1 || layout == MAT_BAKEOFF_ELEMENT) PetscCall(BakeoffCreateSF(m));
-  if (size > 1 && layout == MAT_BAKEOFF_GLOBAL) PetscCall(PatchFDHaloCreate(m->sf, m->halotype, &m->halo));
+  if (size > 1 || layout == MAT_BAKEOFF_LAYOUT_ELEMENT) PetscCall(BakeoffCreateSF(m));
+  if (size > 1 && layout == MAT_BAKEOFF_LAYOUT_GLOBAL) PetscCall(PatchFDHaloCreate(m->sf, m->halotype, &m->halo));
   m->nowned = (size_t)(m->cells.nodes->n * m->cells.ncomp);
-  m->nleaf  = (size_t)((layout == MAT_BAKEOFF_ELEMENT ? m->cells.ncells * m->cells.size : m->cells.nghost) * m->cells.ncomp);
-  m->nlocal = layout == MAT_BAKEOFF_ELEMENT ? m->nleaf : m->nowned + m->nleaf;
+  m->nleaf  = (size_t)((layout == MAT_BAKEOFF_LAYOUT_ELEMENT ? m->cells.ncells * m->cells.size : m->cells.nghost) * m->cells.ncomp);
+  m->nlocal = layout == MAT_BAKEOFF_LAYOUT_ELEMENT ? m->nleaf : m->nowned + m->nleaf;
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -615,7 +615,7 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
   Input Parameters:
 + dm      - a `DMPLEX` with one field, a continuous Lagrange `PetscFE` of degree 1 to 15 without simplices
 . problem - bp1 to bp6
-- layout  - of the vectors: `MAT_BAKEOFF_GLOBAL`, those of `dm`, or `MAT_BAKEOFF_ELEMENT`
+- layout  - of the vectors: `MAT_BAKEOFF_LAYOUT_GLOBAL`, those of `dm`, or `MAT_BAKEOFF_LAYOUT_ELEMENT`
 
   Output Parameter:
 . A - the matrix, a `MATSHELL`
@@ -645,7 +645,7 @@ static PetscErrorCode BakeoffCreate(DM dm, MatBakeoffProblem problem, MatBakeoff
   In GPU memory the vectors of `MatCreateVecs()`, and duplicates of them, have a `VecAYPX()` that goes through memory once; those of the `DM` have PETSc's, which does so twice: with them an
   iteration of `KSPCG` takes up to 8 per cent longer.
 
-  In the layout `MAT_BAKEOFF_ELEMENT` vectors hold all nodes of one cell after the other, x fastest, so that a product is one of cells, whose results at common nodes are summed. A whole `KSP`
+  In the layout `MAT_BAKEOFF_LAYOUT_ELEMENT` vectors hold all nodes of one cell after the other, x fastest, so that a product is one of cells, whose results at common nodes are summed. A whole `KSP`
   runs on them. For scalar products to weigh each node once, the numbers in a vector are those of the nodes divided by the square root of how many cells have the node: then all scalar products
   and norms, and so iterations, are those of the global vectors. `MatBakeoffGlobalToElement()` and `MatBakeoffElementToGlobal()` convert. The matrix is symmetric, and zero on vectors that
   have no such numbers behind them; Krylov methods never see those if right-hand side and initial guess come from global vectors, and preconditioners keep it so, as `PCJACOBI` does:
@@ -682,7 +682,7 @@ PetscErrorCode MatCreateBakeoff(DM dm, MatBakeoffProblem problem, MatBakeoffLayo
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
   PetscCall(BakeoffGetKernels(m, kern, &own)); /* bad cells are found now */
   PetscCall(PetscObjectReference((PetscObject)dm));
-  PetscCall(PetscIntCast((PetscCount)(layout == MAT_BAKEOFF_ELEMENT ? m->nleaf : m->nowned), &n));
+  PetscCall(PetscIntCast((PetscCount)(layout == MAT_BAKEOFF_LAYOUT_ELEMENT ? m->nleaf : m->nowned), &n));
   PetscCall(MatCreateShell(PetscObjectComm((PetscObject)dm), n, n, PETSC_DETERMINE, PETSC_DETERMINE, m, A));
   PetscCall(MatShellSetManageScalingShifts(*A));
   PetscCall(MatShellSetVecType(*A, dm->vectype));

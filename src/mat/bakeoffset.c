@@ -2,8 +2,8 @@
 #include <patchfd/private/bakeoffimpl.h> /*I "petscpatchfd.h" I*/
 
 const char *const MatBakeoffProblems[] = {"bp1", "bp2", "bp3", "bp4", "bp5", "bp6", "MatBakeoffProblem", "MAT_BAKEOFF_", NULL};
-const char *const MatBakeoffLayouts[]  = {"global", "element", "MatBakeoffLayout", "MAT_BAKEOFF_", NULL};
-const char *const MatBakeoffFactorses[] = {"auto", "stored", "computed", "MatBakeoffFactors", "MAT_BAKEOFF_FACTORS_", NULL};
+const char *const MatBakeoffLayouts[]  = {"global", "element", "MatBakeoffLayout", "MAT_BAKEOFF_LAYOUT_", NULL};
+const char *const MatBakeoffFactorsTypes[] = {"auto", "stored", "computed", "MatBakeoffFactorsType", "MAT_BAKEOFF_FACTORS_", NULL};
 
 /* ---- options ---- */
 
@@ -85,9 +85,9 @@ PetscErrorCode MatBakeoffGetLambda(Mat A, PetscReal *lambda)
 
   Level: intermediate
 
-.seealso: `MatCreateBakeoff()`, `MatBakeoffFactors`, `MatBakeoffGetFactors()`
+.seealso: `MatCreateBakeoff()`, `MatBakeoffFactorsType`, `MatBakeoffGetFactors()`
 @*/
-PetscErrorCode MatBakeoffSetFactors(Mat A, MatBakeoffFactors factors)
+PetscErrorCode MatBakeoffSetFactors(Mat A, MatBakeoffFactorsType factors)
 {
   Mat_Bakeoff *m;
 
@@ -119,7 +119,7 @@ PetscErrorCode MatBakeoffSetFactors(Mat A, MatBakeoffFactors factors)
 
 .seealso: `MatCreateBakeoff()`, `MatBakeoffSetFactors()`
 @*/
-PetscErrorCode MatBakeoffGetFactors(Mat A, MatBakeoffFactors *factors)
+PetscErrorCode MatBakeoffGetFactors(Mat A, MatBakeoffFactorsType *factors)
 {
   Mat_Bakeoff *m;
 
@@ -132,13 +132,13 @@ PetscErrorCode MatBakeoffGetFactors(Mat A, MatBakeoffFactors *factors)
 }
 
 /*@
-  MatBakeoffSetHaloType - Sets how the values at nodes that several MPI processes have travel between them, in the layout `MAT_BAKEOFF_GLOBAL`
+  MatBakeoffSetHaloType - Sets how the values at nodes that several MPI processes have travel between them, in the layout `MAT_BAKEOFF_LAYOUT_GLOBAL`
 
   Collective
 
   Input Parameters:
 + A    - a matrix of `MatCreateBakeoff()`
-- type - see `DMBoxHaloType`; `DMBOX_HALO_AUTO` is the default
+- type - see `PatchFDHaloType`; `PATCHFD_HALO_AUTO` is the default
 
   Options Database Key:
 . -mat_bakeoff_halo <auto> - `auto`, `mpi`, `host`, `nccl` or `peer`, with `MatSetFromOptions()`
@@ -146,11 +146,11 @@ PetscErrorCode MatBakeoffGetFactors(Mat A, MatBakeoffFactors *factors)
   Level: advanced
 
   Note:
-  As `DMBoxSetHaloType()`. In the layout `MAT_BAKEOFF_ELEMENT` it is always a `PetscSF`.
+  As `DMBoxSetHaloType()`. In the layout `MAT_BAKEOFF_LAYOUT_ELEMENT` it is always a `PetscSF`.
 
 .seealso: `MatCreateBakeoff()`, `MatBakeoffGetHaloType()`, `DMBoxSetHaloType()`
 @*/
-PetscErrorCode MatBakeoffSetHaloType(Mat A, DMBoxHaloType type)
+PetscErrorCode MatBakeoffSetHaloType(Mat A, PatchFDHaloType type)
 {
   Mat_Bakeoff *m;
 
@@ -183,7 +183,7 @@ PetscErrorCode MatBakeoffSetHaloType(Mat A, DMBoxHaloType type)
 
 .seealso: `MatCreateBakeoff()`, `MatBakeoffSetHaloType()`
 @*/
-PetscErrorCode MatBakeoffGetHaloType(Mat A, DMBoxHaloType *type)
+PetscErrorCode MatBakeoffGetHaloType(Mat A, PatchFDHaloType *type)
 {
   Mat_Bakeoff *m;
 
@@ -198,8 +198,8 @@ PetscErrorCode MatBakeoffGetHaloType(Mat A, DMBoxHaloType *type)
 PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PetscOptionItems PetscOptionsObject)
 {
   Mat_Bakeoff      *m;
-  MatBakeoffFactors factors;
-  DMBoxHaloType     halo;
+  MatBakeoffFactorsType factors;
+  PatchFDHaloType     halo;
   PetscReal         lambda;
   PetscBool         set;
 
@@ -210,10 +210,10 @@ PetscErrorCode MatSetFromOptions_Bakeoff(Mat A, PetscOptionItems PetscOptionsObj
   PetscOptionsHeadBegin(PetscOptionsObject, "Bake-off problem options");
   PetscCall(PetscOptionsReal("-mat_bakeoff_lambda", "Coefficient of the mass term", "MatBakeoffSetLambda", lambda, &lambda, &set));
   if (set) PetscCall(MatBakeoffSetLambda(A, lambda));
-  PetscCall(PetscOptionsEnum("-mat_bakeoff_factors", "Where factors come from", "MatBakeoffSetFactors", MatBakeoffFactorses, (PetscEnum)factors, (PetscEnum *)&factors, &set));
+  PetscCall(PetscOptionsEnum("-mat_bakeoff_factors", "Where factors come from", "MatBakeoffSetFactors", MatBakeoffFactorsTypes, (PetscEnum)factors, (PetscEnum *)&factors, &set));
   if (set) PetscCall(MatBakeoffSetFactors(A, factors));
   halo = m->halotype;
-  PetscCall(PetscOptionsEnum("-mat_bakeoff_halo", "How values at nodes of several processes travel", "MatBakeoffSetHaloType", DMBoxHaloTypes, (PetscEnum)halo, (PetscEnum *)&halo, &set));
+  PetscCall(PetscOptionsEnum("-mat_bakeoff_halo", "How values at nodes of several processes travel", "MatBakeoffSetHaloType", PatchFDHaloTypes, (PetscEnum)halo, (PetscEnum *)&halo, &set));
   if (set) PetscCall(MatBakeoffSetHaloType(A, halo));
   PetscOptionsHeadEnd();
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -245,7 +245,7 @@ static PetscErrorCode BakeoffCheckVecs(Mat A, Vec global, Vec element, Mat_Bakeo
 
   PetscFunctionBegin;
   PetscCall(BakeoffGet(A, m));
-  PetscCheck((*m)->layout == MAT_BAKEOFF_ELEMENT, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "The matrix has the layout global: its vectors are global ones");
+  PetscCheck((*m)->layout == MAT_BAKEOFF_LAYOUT_ELEMENT, PetscObjectComm((PetscObject)A), PETSC_ERR_ARG_WRONGSTATE, "The matrix has the layout global: its vectors are global ones");
   PetscCall(VecGetLocalSize(global, &ng));
   PetscCall(VecGetLocalSize(element, &ne));
   PetscCheck((size_t)ng == (*m)->nowned && (size_t)ne == (*m)->nleaf, PETSC_COMM_SELF, PETSC_ERR_ARG_SIZ,
@@ -255,7 +255,7 @@ static PetscErrorCode BakeoffCheckVecs(Mat A, Vec global, Vec element, Mat_Bakeo
 }
 
 /*@
-  MatBakeoffGlobalToElement - Makes a vector of elements from a global vector, for a matrix with the layout `MAT_BAKEOFF_ELEMENT`
+  MatBakeoffGlobalToElement - Makes a vector of elements from a global vector, for a matrix with the layout `MAT_BAKEOFF_LAYOUT_ELEMENT`
 
   Collective
 
@@ -298,7 +298,7 @@ PetscErrorCode MatBakeoffGlobalToElement(Mat A, Vec global, Vec element)
 }
 
 /*@
-  MatBakeoffElementToGlobal - Makes a global vector from a vector of elements, for a matrix with the layout `MAT_BAKEOFF_ELEMENT`
+  MatBakeoffElementToGlobal - Makes a global vector from a vector of elements, for a matrix with the layout `MAT_BAKEOFF_LAYOUT_ELEMENT`
 
   Collective
 

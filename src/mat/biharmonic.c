@@ -112,10 +112,10 @@ static PetscErrorCode DMBoxOperatorCheck_Biharmonic(DM dm, DMBoxOperator op)
   const MPI_Comm comm = PetscObjectComm((PetscObject)dm);
 
   PetscFunctionBegin;
-  PetscCheck(box->space == DMBOX_Q, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator biharmonic takes q", DMBoxSpaces[box->space]);
+  PetscCheck(box->space == DMBOX_SPACE_Q, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator biharmonic takes q", DMBoxSpaces[box->space]);
   PetscCheck(box->degree >= 2, comm, PETSC_ERR_ARG_OUTOFRANGE, "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; -dm_box_operator biharmonic takes 2 or more", box->degree);
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
-    PetscCheck(box->boundary[i] != DMBOX_NEUMANN, comm, PETSC_ERR_ARG_INCOMP,
+    PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_NEUMANN, comm, PETSC_ERR_ARG_INCOMP,
                "-dm_box_boundary (DMBoxSetBoundary()) is neumann at the %s side of direction %" PetscInt_FMT "; -dm_box_operator biharmonic takes dirichlet (clamped) and supported", i % 2 ? "upper" : "lower",
                i / 2);
   PetscCall(DMBoxCheckPenalty_Biharmonic(dm, op));
@@ -181,7 +181,7 @@ PetscErrorCode DMBoxOperatorCreate_Biharmonic(DMBoxOperator op)
   The discretization is the C0 interior penalty method of Brenner and Sung (J. Sci. Comput. 22-23, 2005) on a continuous space of degree 2 or more; its
   penalties are set by `DMBoxSetPenalty()`.  In L2 the order is 2 for degree 2, and degree + 1 above.
 
-  Sides are clamped (`DMBOX_DIRICHLET`: u and its normal derivative are given) or simply supported (`DMBOX_SUPPORTED`: u and its second normal derivative
+  Sides are clamped (`DMBOX_BOUNDARY_DIRICHLET`: u and its normal derivative are given) or simply supported (`DMBOX_BOUNDARY_SUPPORTED`: u and its second normal derivative
   are given); `DMBoxLiftDirichlet()` and `DMBoxAddBendingLoad()` bring data other than zero in.
 
   May be called at any time, also after `DMSetUp()`; matrices follow (`MatBoxUpdate()`).
@@ -240,8 +240,8 @@ PetscErrorCode DMBoxGetBiharmonic(DM dm, PetscReal *bending, PetscReal *shift)
   Input Parameters:
 + dm     - the `DM` of type `DMBOX`, set up
 . time   - the time that the functions get
-. slope  - the outward normal derivative of u on clamped sides (`DMBOX_DIRICHLET`), or `NULL` for zero
-. moment - the second normal derivative of u on simply supported sides (`DMBOX_SUPPORTED`), or `NULL` for zero
+. slope  - the outward normal derivative of u on clamped sides (`DMBOX_BOUNDARY_DIRICHLET`), or `NULL` for zero
+. moment - the second normal derivative of u on simply supported sides (`DMBOX_BOUNDARY_SUPPORTED`), or `NULL` for zero
 . ctx    - for the functions, or `NULL`
 - b      - the vector, from `DMCreateGlobalVector()`; entries on the sides are left as they are
 
@@ -255,7 +255,7 @@ PetscErrorCode DMBoxGetBiharmonic(DM dm, PetscReal *bending, PetscReal *shift)
 
 .seealso: `DMBOX`, `DMBoxSetBiharmonic()`, `DMBoxAddLoad()`, `DMBoxLiftDirichlet()`
 @*/
-PetscErrorCode DMBoxAddBendingLoad(DM dm, PetscReal time, DMBoxFunction slope, DMBoxFunction moment, void *ctx, Vec b)
+PetscErrorCode DMBoxAddBendingLoad(DM dm, PetscReal time, DMBoxFunctionFn *slope, DMBoxFunctionFn *moment, void *ctx, Vec b)
 {
   DM_Box       *box;
   DMBoxOperator op;
@@ -268,7 +268,7 @@ PetscErrorCode DMBoxAddBendingLoad(DM dm, PetscReal time, DMBoxFunction slope, D
   PetscCall(PetscMalloc1(box->degree + 1, &load));
   for (PetscInt d = 0; d < dm->dim; d++) {
     for (int end = 0; end < 2; end++) {
-      PatchFDPointwise f = {box->boundary[2 * d + end] == DMBOX_SUPPORTED ? moment : slope, ctx};
+      PatchFDPointwise f = {box->boundary[2 * d + end] == DMBOX_BOUNDARY_SUPPORTED ? moment : slope, ctx};
 
       if (!f.f) continue;
       PetscCall(PatchFDLineEndLoad(&box->field[0].line[d], end, op->coefficient[BENDING], op->penalty[1] * 2 * DMBoxPenalty(dm), load));

@@ -44,8 +44,8 @@ static PetscErrorCode ChooseFitRule(MatPatches p, PatchFDKernels kern)
   BoxPatches           *x     = (BoxPatches *)p->data;
   const MPI_Comm        comm  = PetscObjectComm((PetscObject)p->A);
   const PetscBool       fits  = RuleHasFits(&x->rule), host = PetscMemTypeHost(kern->memtype);
-  const PetscBool       may   = (PetscBool)(s->variant == PC_PATCHFD_AUTO || s->variant == PC_PATCHFD_FUSED);
-  const PetscBool       fused = (PetscBool)(may && s->type == PC_PATCHFD_MULTIPLICATIVE);
+  const PetscBool       may   = (PetscBool)(s->variant == PC_PATCHFD_VARIANT_AUTO || s->variant == PC_PATCHFD_VARIANT_FUSED);
+  const PetscBool       fused = (PetscBool)(may && s->type == PC_PATCHFD_TYPE_MULTIPLICATIVE);
   const PetscBool       rows  = (PetscBool)(fits && host && fused && MatBoxFitTakesRows(x->m));
   const PetscBool       open  = (PetscBool)(s->fit == PC_PATCHFD_FIT_AUTO && s->local == PC_PATCHFD_LOCAL_AUTO);
   const PetscBool       packs = (PetscBool)(s->precision == PC_PATCHFD_PRECISION_AUTO || s->precision == PC_PATCHFD_PRECISION_FP16);
@@ -138,7 +138,7 @@ static PetscErrorCode ChooseProducts(MatPatches p, PatchFDKernels kern)
   const PetscBool       host    = PetscMemTypeHost(kern->memtype), factors = (PetscBool)(s->precision == PC_PATCHFD_PRECISION_FP16);
   const PetscBool       lower   = (PetscBool)(s->precision > PC_PATCHFD_PRECISION_SAME && !factors);
   const PetscBool       inverse = (PetscBool)(x->rule.type == MATBOX_LOCAL_DENSE || x->rule.type == MATBOX_LOCAL_DENSE_ALONE);
-  const PetscBool       dense   = (PetscBool)(s->patch == PC_PATCHFD_VERTEX && inverse);
+  const PetscBool       dense   = (PetscBool)(s->patch == PC_PATCHFD_PATCH_VERTEX && inverse);
 
   PetscFunctionBegin;
   PetscCheck(dense || !lower, comm, PETSC_ERR_ARG_INCOMP,
@@ -170,12 +170,12 @@ static PetscErrorCode ChooseDamping(MatPatches p)
 {
   const BoxPatches *x        = (const BoxPatches *)p->data;
   const PetscInt    dim      = x->m->dm->dim;
-  const PetscBool   additive = (PetscBool)(p->spec.type == PC_PATCHFD_ADDITIVE), inexact3 = (PetscBool)(IsInexact(x) && dim == 3);
+  const PetscBool   additive = (PetscBool)(p->spec.type == PC_PATCHFD_TYPE_ADDITIVE), inexact3 = (PetscBool)(IsInexact(x) && dim == 3);
 
   PetscFunctionBegin;
   p->omega = p->spec.damping;
   if (p->omega != PETSC_DETERMINE) PetscFunctionReturn(PETSC_SUCCESS);
-  if (x->method != PATCHES || p->spec.patch == PC_PATCHFD_BOX) p->omega = 1;
+  if (x->method != PATCHES || p->spec.patch == PC_PATCHFD_PATCH_BOX) p->omega = 1;
   else if (additive) p->omega = inexact3 ? 0.1 : 1.0 / (PetscReal)(1 << dim);
   else if (x->m->form.points && p->spec.fit == PC_PATCHFD_FIT_LINE) PetscCall(MatBoxGetDamping(x->local, x->products, &p->omega));
   else p->omega = inexact3 && !x->m->form.points ? 0.7 : 1;
@@ -195,10 +195,10 @@ static PetscBool FitIsFused(const BoxPatches *x, PatchFDKernels kern)
 */
 static PCPatchFDVariant BestVariant(const BoxPatches *x, PatchFDKernels kern)
 {
-  if (x->method != PATCHES) return PC_PATCHFD_AUTO;
-  if (x->m->form.points) return FitIsFused(x, kern) ? PC_PATCHFD_FUSED : PC_PATCHFD_GLOBAL;
-  if (MatBoxLocalHasTerms(x->local)) return PetscMemTypeHost(kern->memtype) ? PC_PATCHFD_SEPARATE : PC_PATCHFD_GLOBAL;
-  return MatBoxLocalIsPointwise(x->local) ? PC_PATCHFD_FUSED : PC_PATCHFD_BOUNDARY;
+  if (x->method != PATCHES) return PC_PATCHFD_VARIANT_AUTO;
+  if (x->m->form.points) return FitIsFused(x, kern) ? PC_PATCHFD_VARIANT_FUSED : PC_PATCHFD_VARIANT_GLOBAL;
+  if (MatBoxLocalHasTerms(x->local)) return PetscMemTypeHost(kern->memtype) ? PC_PATCHFD_VARIANT_SEPARATE : PC_PATCHFD_VARIANT_GLOBAL;
+  return MatBoxLocalIsPointwise(x->local) ? PC_PATCHFD_VARIANT_FUSED : PC_PATCHFD_VARIANT_BOUNDARY;
 }
 
 static PetscErrorCode ChooseVariant(MatPatches p, PatchFDKernels kern)
@@ -209,15 +209,15 @@ static PetscErrorCode ChooseVariant(MatPatches p, PatchFDKernels kern)
 
   PetscFunctionBegin;
   x->use = variant;
-  if (p->spec.type == PC_PATCHFD_ADDITIVE) x->use = PC_PATCHFD_GLOBAL;
-  else if (variant == PC_PATCHFD_AUTO) x->use = BestVariant(x, kern);
+  if (p->spec.type == PC_PATCHFD_TYPE_ADDITIVE) x->use = PC_PATCHFD_VARIANT_GLOBAL;
+  else if (variant == PC_PATCHFD_VARIANT_AUTO) x->use = BestVariant(x, kern);
   if (x->method != PATCHES) PetscFunctionReturn(PETSC_SUCCESS);
-  PetscCheck(!x->m->form.points || x->use == PC_PATCHFD_GLOBAL || (x->use == PC_PATCHFD_FUSED && FitIsFused(x, kern)), comm,
+  PetscCheck(!x->m->form.points || x->use == PC_PATCHFD_VARIANT_GLOBAL || (x->use == PC_PATCHFD_VARIANT_FUSED && FitIsFused(x, kern)), comm,
              PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_variant %s is for operators whose patches have a residual of their own; -dm_box_operator %s takes "
              "auto or global, and fused on the host with -pc_patchfd_fit_exact 0 and, in 3D to degree 8, on GPUs with -dm_box_extra_points "
              "1", PCPatchFDVariants[variant], MatBoxName(x->m));
-  PetscCheck(variant != PC_PATCHFD_BOUNDARY || !MatBoxLocalHasTerms(x->local), comm, PETSC_ERR_ARG_INCOMP,
+  PetscCheck(variant != PC_PATCHFD_VARIANT_BOUNDARY || !MatBoxLocalHasTerms(x->local), comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_variant boundary is for local solvers by fast diagonalization that are exact; with this operator and "
              "-pc_patchfd_local use auto, fused, separate or global");
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -227,7 +227,7 @@ static PetscErrorCode ChooseVariant(MatPatches p, PatchFDKernels kern)
 static void ChooseColors(MatPatches p)
 {
   BoxPatches     *x        = (BoxPatches *)p->data;
-  const PetscBool residual = (PetscBool)(x->use == PC_PATCHFD_SEPARATE || x->use == PC_PATCHFD_GLOBAL);
+  const PetscBool residual = (PetscBool)(x->use == PC_PATCHFD_VARIANT_SEPARATE || x->use == PC_PATCHFD_VARIANT_GLOBAL);
   const PetscBool rows     = (PetscBool)(!residual && (x->rule.type == MATBOX_LOCAL_DENSE || x->rule.fit.rows));
 
   if (x->method != PATCHES) return;
@@ -343,8 +343,8 @@ static PetscErrorCode SweepLocal(MatPatches p, PatchFDKernels kern, PetscInt64 i
   void             *xa;
 
   PetscFunctionBegin;
-  if (box->use == PC_PATCHFD_SEPARATE) operation = PATCHFD_OP_SOLVE;
-  if (box->use == PC_PATCHFD_FUSED) operation = PATCHFD_OP_FUSED;
+  if (box->use == PC_PATCHFD_VARIANT_SEPARATE) operation = PATCHFD_OP_SOLVE;
+  if (box->use == PC_PATCHFD_VARIANT_FUSED) operation = PATCHFD_OP_FUSED;
   PetscCall(PatchFDVecGetArrayRead(b, kern, &ba));
   PetscCall(PatchFDVecGetArray(x, kern, &xa));
   if (box->method == DIAGONALIZED_BOX) PetscCall(MatBoxDirectSolve(box->m, kern, ba, xa));
@@ -363,7 +363,7 @@ static PetscErrorCode MatPatchesSweep_Box(MatPatches p, PatchFDKernels kern, Pet
   PetscFunctionBegin;
   for (PetscInt i = 0; i < n; i++) colors[i] = box->color[order[i]];
   if (box->method == FACTORED_BOX) PetscCall(MatBoxFactorSolve(box->m, b, x));
-  else if (box->method == PATCHES && box->use == PC_PATCHFD_GLOBAL) {
+  else if (box->method == PATCHES && box->use == PC_PATCHFD_VARIANT_GLOBAL) {
     for (PetscInt64 i = 0; i < its; i++) PetscCall(SweepGlobal(p, kern, n, colors, (PetscBool)(zero && i == 0), b, x));
   } else PetscCall(SweepLocal(p, kern, its, n, colors, zero, b, x));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -421,7 +421,7 @@ static PetscErrorCode ViewLocal(MatPatches p, PatchFDKernels kern, PetscViewer v
 static PetscErrorCode MatPatchesView_Box(MatPatches p, PetscViewer viewer)
 {
   const BoxPatches *x     = (const BoxPatches *)p->data;
-  const PetscBool   whole = (PetscBool)(p->spec.patch == PC_PATCHFD_BOX);
+  const PetscBool   whole = (PetscBool)(p->spec.patch == PC_PATCHFD_PATCH_BOX);
   DM                dm    = x->m->dm;
   PetscMPIInt       size;
   PatchFDKernels    kern;
@@ -442,7 +442,7 @@ static PetscErrorCode MatPatchesView_Box(MatPatches p, PetscViewer viewer)
   PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels: %s (%s memory, %d bytes a number)\n", kern->name,
                                    PetscMemTypeHost(kern->memtype) ? "host" : "device", (int)kern->size));
   PetscCallMPI(MPI_Comm_size(PetscObjectComm((PetscObject)p->A), &size));
-  if (size > 1) PetscCall(PetscViewerASCIIPrintf(viewer, "  between ranks: %s\n", DMBoxHaloTypes[DMBoxHaloTypeInUse(dm, kern)]));
+  if (size > 1) PetscCall(PetscViewerASCIIPrintf(viewer, "  between ranks: %s\n", PatchFDHaloTypes[DMBoxHaloTypeInUse(dm, kern)]));
   if (!whole) kernels = MatBoxLocalKernels(x->local, kern, x->products);
   if (kernels) PetscCall(PetscViewerASCIIPrintf(viewer, "  kernels for patches: %s\n", kernels));
   PetscFunctionReturn(PETSC_SUCCESS);
@@ -475,7 +475,7 @@ static PetscErrorCode SetUp(MatPatches p, PatchFDKernels kern)
   PetscCall(ChooseDamping(p));
   PetscCall(ChooseVariant(p, kern));
   ChooseColors(p);
-  if (x->method != PATCHES || x->use != PC_PATCHFD_GLOBAL) PetscFunctionReturn(PETSC_SUCCESS);
+  if (x->method != PATCHES || x->use != PC_PATCHFD_VARIANT_GLOBAL) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxGetOperator(x->m, kern, &plan));
   if (!IsInexact(x)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(DMCreateGlobalVector(x->m->dm, &v));
@@ -512,7 +512,7 @@ PetscErrorCode MatCreatePatches_Box(Mat A, const MatPatchesSpec *spec, MatPatche
   p->ops  = &ops;
   p->data = x;
   PetscCall(PatchFDVecTypeGetKernels(x->m->dm->vectype, &kern));
-  if (spec->patch == PC_PATCHFD_VERTEX) PetscCall(ChooseLocal(p, kern));
+  if (spec->patch == PC_PATCHFD_PATCH_VERTEX) PetscCall(ChooseLocal(p, kern));
   else if (x->m->form.separable) x->method = DIAGONALIZED_BOX;
   else if (MatBoxIsOnePatch(x->m) && !x->m->form.points) x->rule.type = MATBOX_LOCAL_DENSE_ALONE;
   else if (MatBoxLocalTakesWhole(x->m, kern)) x->rule.type = MATBOX_LOCAL_WHOLE;

@@ -569,14 +569,14 @@ static PetscErrorCode MatPatchesDestroy_Bricks(MatPatches p)
 static PetscErrorCode CheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
 {
   PetscFunctionBegin;
-  PetscCheck(s->patch == PC_PATCHFD_VERTEX, comm, PETSC_ERR_ARG_INCOMP,
+  PetscCheck(s->patch == PC_PATCHFD_PATCH_VERTEX, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_patch %s is for matrices of a DMBOX; an assembled matrix of a DMDA has bricks, use vertex, and on a "
              "coarsest level -mg_coarse_pc_type redundant", PCPatchFDPatches[s->patch]);
   PetscCheck((s->local == PC_PATCHFD_LOCAL_AUTO || s->local == PC_PATCHFD_LOCAL_FD_INEXACT) && s->fit <= PC_PATCHFD_FIT_OWN, comm,
              PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: bricks of a DMDA take -pc_patchfd_local auto or fd_inexact and -pc_patchfd_fit auto or own; found %s and %s",
              PCPatchFDLocals[s->local], PCPatchFDFits[s->fit]);
-  PetscCheck((s->variant == PC_PATCHFD_AUTO || s->variant == PC_PATCHFD_FUSED) && s->classes == PC_PATCHFD_CLASSES_AUTO && s->precision <=
+  PetscCheck((s->variant == PC_PATCHFD_VARIANT_AUTO || s->variant == PC_PATCHFD_VARIANT_FUSED) && s->classes == PC_PATCHFD_CLASSES_AUTO && s->precision <=
              PC_PATCHFD_PRECISION_SAME && s->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: bricks of a DMDA take -pc_patchfd_variant auto or fused, -pc_patchfd_classes auto, -pc_patchfd_precision auto or "
              "same, and -pc_patchfd_update colored; found %s, %s, %s and %s", PCPatchFDVariants[s->variant],
@@ -624,7 +624,7 @@ PetscErrorCode MatCreatePatches_DMDA(Mat A, DM da, const MatPatchesSpec *spec, M
   PetscCall(MakeNumbers(A, &spec->rule, kern, b));
   p->omega = spec->damping;
   /* each brick has neighbours: sums of all corrections are too large by up to a factor of two */
-  if (p->omega == PETSC_DETERMINE) p->omega = spec->type == PC_PATCHFD_ADDITIVE ? 0.75 : 1;
+  if (p->omega == PETSC_DETERMINE) p->omega = spec->type == PC_PATCHFD_TYPE_ADDITIVE ? 0.75 : 1;
   p->ncolor = b->desc.ncolor;
   p->turns  = PETSC_TRUE; /* bricks of the last colour would find no residual but what their fits leave */
   PetscCall(PetscLogEventEnd(PATCHFD_SetUp, A, 0, 0, 0));

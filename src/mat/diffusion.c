@@ -113,7 +113,7 @@ static PetscErrorCode DMBoxOperatorDestroy_Diffusion(DMBoxOperator op)
 /* ---- points ---- */
 
 /* of f at all points of these cells, in the order of PatchFDPoints, where the vectors of the DM are */
-static PetscErrorCode PointsEvaluate(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunction f, void *ctx, Vec *v)
+static PetscErrorCode PointsEvaluate(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunctionFn *f, void *ctx, Vec *v)
 {
   const PetscCount   count     = PatchFDRangeSize(cells) * DMBoxNumPoints(dm), size = (n == 1 ? 1 : dm->dim * (dm->dim + 1) / 2) * count;
   PatchFDPointwise   pointwise = {f, ctx};
@@ -142,7 +142,7 @@ static PetscErrorCode PointsEvaluate(DM dm, const PatchFDRange cells, PetscInt n
 }
 
 /* a function or data times `scale` plus `added`, or NULL where there is neither; Vecs of others are not changed */
-static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunction f, void *ctx, DMBoxCellData *data, PetscReal scale, PetscReal added, Vec *v)
+static PetscErrorCode PointsCoefficient(DM dm, const PatchFDRange cells, PetscInt n, DMBoxFunctionFn *f, void *ctx, DMBoxCellData *data, PetscReal scale, PetscReal added, Vec *v)
 {
   Vec given;
 
@@ -512,11 +512,11 @@ static PetscErrorCode DMBoxOperatorCheck_Diffusion(DM dm, PETSC_UNUSED DMBoxOper
   const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  PetscCheck(box->space == DMBOX_Q, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator diffusion takes q", DMBoxSpaces[box->space]);
+  PetscCheck(box->space == DMBOX_SPACE_Q, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator diffusion takes q", DMBoxSpaces[box->space]);
   PetscCheck(box->degree <= PATCHFD_POINTS_MAX_DEGREE, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "-dm_box_degree (DMBoxSetDegree()) is %" PetscInt_FMT "; -dm_box_operator diffusion takes 1 to %d", box->degree, PATCHFD_POINTS_MAX_DEGREE);
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
-    PetscCheck(box->boundary[i] != DMBOX_SUPPORTED, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+    PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_SUPPORTED, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
                "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator diffusion takes dirichlet and neumann", i % 2 ? "upper" : "lower", i / 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

@@ -17,7 +17,7 @@ struct _DiffusionMedium {
   PetscInt      nK; /* numbers of K: 1, dim for a diagonal, or dim (dim + 1) / 2 */
   PetscInt      nconstant; /* of K where there are no functions and data */
   PetscReal     K[6], shift;
-  DMBoxFunction Kfunction, shiftfunction;
+  DMBoxFunctionFn *Kfunction, *shiftfunction;
   void         *ctx;
   DMBoxCellData *Kdata, *shiftdata; /* in place of functions */
   /* of a coarse mesh with a Galerkin operator: the data, and those of s = 1, are factors that were restricted from a finer mesh, and s the constant plus what the data say */

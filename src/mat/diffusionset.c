@@ -112,7 +112,7 @@ PetscErrorCode DMBoxGetDiffusion(DM dm, PetscInt *n, PetscReal K[], PetscReal *s
 
 .seealso: `DMBOX`, `DMBoxGetDiffusionFunction()`, `DMBoxSetDiffusion()`, `DMBoxSetMapping()`, `MatBoxUpdate()`
 @*/
-PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunction K, DMBoxFunction shift, void *ctx)
+PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunctionFn *K, DMBoxFunctionFn *shift, void *ctx)
 {
   DMBoxOperator op;
   DiffusionMedium m;
@@ -151,7 +151,7 @@ PetscErrorCode DMBoxSetDiffusionFunction(DM dm, PetscInt n, DMBoxFunction K, DMB
 
 .seealso: `DMBOX`, `DMBoxSetDiffusionFunction()`, `DMBoxGetDiffusion()`, `DMBoxGetDiffusionVec()`
 @*/
-PetscErrorCode DMBoxGetDiffusionFunction(DM dm, PetscInt *n, DMBoxFunction *K, DMBoxFunction *shift, void *ctx)
+PetscErrorCode DMBoxGetDiffusionFunction(DM dm, PetscInt *n, DMBoxFunctionFn **K, DMBoxFunctionFn **shift, void *ctx)
 {
   DMBoxOperator          op;
   const DiffusionMedium *m;

@@ -89,7 +89,7 @@ static PetscErrorCode HeatCheckNatural(DM dm, const char what[], PetscInt side, 
   const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  PetscCheck(!given || box->boundary[side] == DMBOX_NEUMANN, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+  PetscCheck(!given || box->boundary[side] == DMBOX_BOUNDARY_NEUMANN, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "%s would have no effect on side %" PetscInt_FMT ", which is %s (-dm_box_boundary, DMBoxSetBoundary()); it must be neumann", what, side, DMBoxBoundaryTypes[box->boundary[side]]);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -103,11 +103,11 @@ static PetscErrorCode DMBoxOperatorCheck_Heat(DM dm, DMBoxOperator op)
   const MPI_Comm    comm = PetscObjectComm((PetscObject)dm);
 
   PetscFunctionBegin;
-  PetscCheck(box->space == DMBOX_P1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator heat takes p1", DMBoxSpaces[box->space]);
+  PetscCheck(box->space == DMBOX_SPACE_P1, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator heat takes p1", DMBoxSpaces[box->space]);
   for (PetscInt d = 0; d < dm->dim; d++) {
     PetscCheck(!box->nvertices[d], comm, PETSC_ERR_ARG_INCOMP, "DMBoxSetVertices() was called for direction %" PetscInt_FMT "; -dm_box_operator heat takes cells of equal length in each direction", d);
     for (PetscInt e = 0; e < 2; e++)
-      PetscCheck(box->boundary[2 * d + e] != DMBOX_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
+      PetscCheck(box->boundary[2 * d + e] != DMBOX_BOUNDARY_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
                  "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator heat takes dirichlet and neumann", e ? "upper" : "lower", d);
   }
   for (PetscInt s = 0; s < 2 * dm->dim; s++) {
@@ -127,7 +127,7 @@ static PetscErrorCode DMBoxOptionsSides(DM dm, const char option[], const char t
   if (!*flg) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCheck(n == 1 || n == 2 * dm->dim, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE, "%s has %s%" PetscInt_FMT " values; in %" PetscInt_FMT " dimensions it takes 1 or %" PetscInt_FMT, option,
              n > 2 * dm->dim ? "at least " : "", n, dm->dim, 2 * dm->dim);
-  for (PetscInt s = 0; s < 2 * dm->dim; s++) v[s] = n > 1 ? w[s] : (((const DM_Box *)dm->data)->boundary[s] == DMBOX_NEUMANN ? w[0] : 0);
+  for (PetscInt s = 0; s < 2 * dm->dim; s++) v[s] = n > 1 ? w[s] : (((const DM_Box *)dm->data)->boundary[s] == DMBOX_BOUNDARY_NEUMANN ? w[0] : 0);
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -394,7 +394,7 @@ PetscErrorCode DMBoxGetHeatFields(DM dm, Vec *capacity, Vec conductivity[])
 
 .seealso: `DMBOX`, `DMBoxSetHeat()`, `DMBoxSetHeatFields()`, `DMBoxSetHeatVoxels()`
 @*/
-PetscErrorCode DMBoxSetHeatFunctions(DM dm, PetscReal time, DMBoxFunction capacity, DMBoxFunction conductivity, void *ctx)
+PetscErrorCode DMBoxSetHeatFunctions(DM dm, PetscReal time, DMBoxFunctionFn *capacity, DMBoxFunctionFn *conductivity, void *ctx)
 {
   DMBoxOperator op   = NULL;
   DMBox_Heat   *heat = NULL;
@@ -441,13 +441,13 @@ static PetscErrorCode HeatCheckSide(DM dm, const char who[], PetscInt side)
 - outside - the temperature T
 
   Options Database Keys:
-+ -dm_box_robin h0,h1,...   - coefficient of heat transfer of each side; one number is for all that are `DMBOX_NEUMANN` (default 0)
++ -dm_box_robin h0,h1,...   - coefficient of heat transfer of each side; one number is for all that are `DMBOX_BOUNDARY_NEUMANN` (default 0)
 - -dm_box_outside T0,T1,... - temperature outside of each side; one number is for all (default 0)
 
   Level: beginner
 
   Note:
-  The side must be `DMBOX_NEUMANN`: on others this would have no effect, and is an error, in `DMSetUp()` where it is set before that.  A flux of `DMBoxSetHeatFlux()` is added.
+  The side must be `DMBOX_BOUNDARY_NEUMANN`: on others this would have no effect, and is an error, in `DMSetUp()` where it is set before that.  A flux of `DMBoxSetHeatFlux()` is added.
 
 .seealso: `DMBOX`, `DMBoxGetHeatRobin()`, `DMBoxSetHeatFlux()`, `DMBoxSetBoundary()`
 @*/
@@ -517,7 +517,7 @@ PetscErrorCode DMBoxGetHeatRobin(DM dm, PetscInt side, PetscReal *h, PetscReal *
 
 .seealso: `DMBOX`, `DMBoxGetHeatSource()`, `DMBoxSetHeatFlux()`, `DMBoxSetHeatDirichlet()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
 @*/
-PetscErrorCode DMBoxSetHeatSource(DM dm, DMBoxFunction f, void *ctx)
+PetscErrorCode DMBoxSetHeatSource(DM dm, DMBoxFunctionFn *f, void *ctx)
 {
   DMBoxOperator op   = NULL;
   DMBox_Heat   *heat = NULL;
@@ -529,7 +529,7 @@ PetscErrorCode DMBoxSetHeatSource(DM dm, DMBoxFunction f, void *ctx)
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-static void HeatGetFunction(const HeatFunction *from, DMBoxFunction *f, void *ctx)
+static void HeatGetFunction(const HeatFunction *from, DMBoxFunctionFn **f, void *ctx)
 {
   if (f) *f = from->f;
   if (ctx) *(void **)ctx = from->ctx;
@@ -551,7 +551,7 @@ static void HeatGetFunction(const HeatFunction *from, DMBoxFunction *f, void *ct
 
 .seealso: `DMBOX`, `DMBoxSetHeatSource()`
 @*/
-PetscErrorCode DMBoxGetHeatSource(DM dm, DMBoxFunction *f, void *ctx)
+PetscErrorCode DMBoxGetHeatSource(DM dm, DMBoxFunctionFn **f, void *ctx)
 {
   DMBoxOperator op   = NULL;
   DMBox_Heat   *heat = NULL;
@@ -576,12 +576,12 @@ PetscErrorCode DMBoxGetHeatSource(DM dm, DMBoxFunction *f, void *ctx)
   Level: beginner
 
   Note:
-  Its values at the nodes of the side are interpolated linearly, on each side separately.  Without it, and without `DMBoxSetHeatRobin()`, a `DMBOX_NEUMANN` side is insulated.
+  Its values at the nodes of the side are interpolated linearly, on each side separately.  Without it, and without `DMBoxSetHeatRobin()`, a `DMBOX_BOUNDARY_NEUMANN` side is insulated.
   On other sides it would have no effect, and is an error, in `DMSetUp()` where it is set before that.
 
 .seealso: `DMBOX`, `DMBoxGetHeatFlux()`, `DMBoxSetHeatSource()`, `DMBoxSetHeatRobin()`, `DMBoxSetHeatSteady()`, `DMBoxAddHeatLoad()`
 @*/
-PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunction f, void *ctx)
+PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunctionFn *f, void *ctx)
 {
   DMBoxOperator op   = NULL;
   DMBox_Heat   *heat = NULL;
@@ -612,7 +612,7 @@ PetscErrorCode DMBoxSetHeatFlux(DM dm, PetscInt side, DMBoxFunction f, void *ctx
 
 .seealso: `DMBOX`, `DMBoxSetHeatFlux()`
 @*/
-PetscErrorCode DMBoxGetHeatFlux(DM dm, PetscInt side, DMBoxFunction *f, void *ctx)
+PetscErrorCode DMBoxGetHeatFlux(DM dm, PetscInt side, DMBoxFunctionFn **f, void *ctx)
 {
   DMBoxOperator op   = NULL;
   DMBox_Heat   *heat = NULL;
@@ -625,7 +625,7 @@ PetscErrorCode DMBoxGetHeatFlux(DM dm, PetscInt side, DMBoxFunction *f, void *ct
 }
 
 /*@C
-  DMBoxSetHeatDirichlet - Sets the values on the `DMBOX_DIRICHLET` sides for the operator `heat`
+  DMBoxSetHeatDirichlet - Sets the values on the `DMBOX_BOUNDARY_DIRICHLET` sides for the operator `heat`
 
   Logically Collective
 
@@ -641,7 +641,7 @@ PetscErrorCode DMBoxGetHeatFlux(DM dm, PetscInt side, DMBoxFunction *f, void *ct
 
 .seealso: `DMBOX`, `DMBoxGetHeatDirichlet()`, `DMBoxSetBoundary()`, `DMBoxSetHeatSteady()`, `DMBoxTSSetHeat()`
 @*/
-PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunction f, void *ctx)
+PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunctionFn *f, void *ctx)
 {
   DMBoxOperator op   = NULL;
   DMBox_Heat   *heat = NULL;
@@ -654,7 +654,7 @@ PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunction f, void *ctx)
 }
 
 /*@C
-  DMBoxGetHeatDirichlet - Returns the values on the `DMBOX_DIRICHLET` sides of the operator `heat`
+  DMBoxGetHeatDirichlet - Returns the values on the `DMBOX_BOUNDARY_DIRICHLET` sides of the operator `heat`
 
   Not Collective
 
@@ -669,7 +669,7 @@ PetscErrorCode DMBoxSetHeatDirichlet(DM dm, DMBoxFunction f, void *ctx)
 
 .seealso: `DMBOX`, `DMBoxSetHeatDirichlet()`
 @*/
-PetscErrorCode DMBoxGetHeatDirichlet(DM dm, DMBoxFunction *f, void *ctx)
+PetscErrorCode DMBoxGetHeatDirichlet(DM dm, DMBoxFunctionFn **f, void *ctx)
 {
   DMBoxOperator op   = NULL;
   DMBox_Heat   *heat = NULL;

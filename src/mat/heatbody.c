@@ -146,7 +146,7 @@ static PetscErrorCode HeatBodyAverage(Mat P, Vec weight, Vec restricted, Vec fin
 /* a DM on the same mesh with Vecs in double precision, in the same memory, and without fixed nodes, so that interpolation from it reaches all nodes */
 static PetscErrorCode DMBoxCloneFree(DM dm, DM *clone)
 {
-  const DMBoxBoundaryType neumann[6] = {DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN, DMBOX_NEUMANN};
+  const DMBoxBoundaryType neumann[6] = {DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN, DMBOX_BOUNDARY_NEUMANN};
   const DM_Box           *box        = (const DM_Box *)dm->data;
   DM_Box                 *c;
   PetscBool               cuda;

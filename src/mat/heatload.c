@@ -88,7 +88,7 @@ PetscErrorCode DMBoxAddHeatLoad(DM dm, PetscReal time, Vec b)
     PetscCall(HeatAddLoad(dm, -1, 1, v, b));
   }
   for (PetscInt s = 0; s < 2 * dm->dim; s++) {
-    if (box->boundary[s] != DMBOX_NEUMANN) continue;
+    if (box->boundary[s] != DMBOX_BOUNDARY_NEUMANN) continue;
     if (heat->flux[s].f) {
       PetscCall(HeatInterpolateSide(dm, s, time, &heat->flux[s], 0, v));
       PetscCall(HeatAddLoad(dm, s, 1, v, b));

@@ -337,7 +337,7 @@ static PetscErrorCode HeatInitialGuess(SNES snes, Vec x, PetscCtx ctx)
   Logically Collective
 
   Input Parameter:
-. ts - the `TS`; its `DM`, from `TSSetDM()`, is a `DMBOX` with the space `DMBOX_P1` and the operator `heat`
+. ts - the `TS`; its `DM`, from `TSSetDM()`, is a `DMBOX` with the space `DMBOX_SPACE_P1` and the operator `heat`
 
   Options Database Keys:
 + -ts_heat_guess (none|zero|previous|linear|recursive) - where the linear solve of a step begins, see `DMBoxTSSetHeatGuess()`

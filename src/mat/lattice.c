@@ -412,7 +412,7 @@ PetscBool DMBoxHeatHasFixed(DM dm)
   const DM_Box *box = (const DM_Box *)dm->data;
 
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
-    if (box->boundary[i] == DMBOX_DIRICHLET) return PETSC_TRUE;
+    if (box->boundary[i] == DMBOX_BOUNDARY_DIRICHLET) return PETSC_TRUE;
   return PETSC_FALSE;
 }
 

@@ -228,7 +228,7 @@ static PetscErrorCode LoadsCheck(DM dm, const char who[], const char instead[], 
   `DMBoxAddLoad()`.  The two agree to rounding where `f` is in the space, and with the operator `diffusion` on mapped meshes to the error of the quadrature,
   which has degree + 2 points in each direction.
 
-  With the space `DMBOX_RT` `f` has the force at the nodes of the velocity and the right-hand side g of -div u = g at those of the pressure, as in
+  With the space `DMBOX_SPACE_RT` `f` has the force at the nodes of the velocity and the right-hand side g of -div u = g at those of the pressure, as in
   `DMBoxAddLoad()`.
 
   For the operator `heat` there is `DMBoxAddHeatLoad()`.
@@ -265,7 +265,7 @@ PetscErrorCode DMBoxAddLoadVec(DM dm, Vec f, Vec b)
 
   A flux is another one on either side of an edge: where nodes are on several Neumann sides, each side wants a call with its own values.
 
-  With the space `DMBOX_RT` the flux is the stress, at the nodes of the velocity that are on the side.
+  With the space `DMBOX_SPACE_RT` the flux is the stress, at the nodes of the velocity that are on the side.
 
   On meshes that may be mapped (the operator `diffusion`) use `DMBoxAddNeumannLoadBatch()`.
 
@@ -281,11 +281,11 @@ PetscErrorCode DMBoxAddNeumannLoadVec(DM dm, PetscInt side, Vec flux, Vec b)
   PetscCheck(!box->shape, PetscObjectComm((PetscObject)dm), PETSC_ERR_SUP, "DMBoxAddNeumannLoadVec() is for meshes that are boxes; -dm_box_operator %s has them mapped: use DMBoxAddNeumannLoadBatch()", box->op->name);
   PetscCheck(side == PETSC_DETERMINE || (side >= 0 && side < 2 * dm->dim), PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_OUTOFRANGE,
              "DMBoxAddNeumannLoadVec(): side %" PetscInt_FMT "; it must be from 0 to %" PetscInt_FMT ", or PETSC_DETERMINE for all Neumann sides", side, 2 * dm->dim - 1);
-  PetscCheck(side == PETSC_DETERMINE || box->boundary[side] == DMBOX_NEUMANN, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+  PetscCheck(side == PETSC_DETERMINE || box->boundary[side] == DMBOX_BOUNDARY_NEUMANN, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "DMBoxAddNeumannLoadVec(): -dm_box_boundary (DMBoxSetBoundary()) is %s on side %" PetscInt_FMT "; it must be neumann", DMBoxBoundaryTypes[box->boundary[side]], side);
   PetscCall(PetscLogEventBegin(PATCHFD_Function, dm, flux, b, 0));
   for (PetscInt s = 0; s < 2 * dm->dim; s++)
-    if (box->boundary[s] == DMBOX_NEUMANN && (side == PETSC_DETERMINE || side == s)) PetscCall(LoadsMult(dm, LOAD_SIDE + (int)s, flux, b, b));
+    if (box->boundary[s] == DMBOX_BOUNDARY_NEUMANN && (side == PETSC_DETERMINE || side == s)) PetscCall(LoadsMult(dm, LOAD_SIDE + (int)s, flux, b, b));
   PetscCall(PetscLogEventEnd(PATCHFD_Function, dm, flux, b, 0));
   PetscFunctionReturn(PETSC_SUCCESS);
 }

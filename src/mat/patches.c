@@ -11,17 +11,17 @@
 PetscErrorCode MatPatchesCheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
 {
   PetscFunctionBegin;
-  if (s->patch == PC_PATCHFD_BOX) {
+  if (s->patch == PC_PATCHFD_PATCH_BOX) {
     PetscCheck(s->damping == 1 || s->damping == PETSC_DETERMINE, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_patch box is an exact solve and takes no damping; found -pc_patchfd_damping %g, allowed is 1",
                (double)s->damping);
     PetscCheck(s->sweeps == 1, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_patch box is an exact solve, which is not repeated; found -pc_patchfd_sweeps %" PetscInt_FMT ", "
                "allowed is 1", s->sweeps);
-    PetscCheck(s->type == PC_PATCHFD_MULTIPLICATIVE && s->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
+    PetscCheck(s->type == PC_PATCHFD_TYPE_MULTIPLICATIVE && s->order == PC_PATCHFD_ORDER_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_patch box has one patch; -pc_patchfd_type %s and -pc_patchfd_order %s do not apply, leave them at "
                "multiplicative and forward", PCPatchFDTypes[s->type], PCPatchFDOrders[s->order]);
-    PetscCheck(s->variant == PC_PATCHFD_AUTO, comm, PETSC_ERR_ARG_INCOMP,
+    PetscCheck(s->variant == PC_PATCHFD_VARIANT_AUTO, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_patch box has no patches to choose kernels for: -pc_patchfd_variant %s does not apply, use auto",
                PCPatchFDVariants[s->variant]);
     PetscCheck(s->local == PC_PATCHFD_LOCAL_AUTO && s->fit == PC_PATCHFD_FIT_AUTO && s->classes == PC_PATCHFD_CLASSES_AUTO && s->precision
@@ -30,14 +30,14 @@ PetscErrorCode MatPatchesCheckSpec(MPI_Comm comm, const MatPatchesSpec *s)
                "and -pc_patchfd_precision %s do not apply, use auto", PCPatchFDLocals[s->local], PCPatchFDFits[s->fit],
                PCPatchFDClassesTypes[s->classes], PCPatchFDPrecisions[s->precision]);
   }
-  PetscCheck(s->type == PC_PATCHFD_ADDITIVE || s->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
+  PetscCheck(s->type == PC_PATCHFD_TYPE_ADDITIVE || s->update == PC_PATCHFD_UPDATE_COLORED, comm, PETSC_ERR_ARG_INCOMP,
              "PCPATCHFD: -pc_patchfd_update %s is for -pc_patchfd_type additive; with %s leave it at colored", PCPatchFDUpdates[s->update],
              PCPatchFDTypes[s->type]);
-  if (s->type == PC_PATCHFD_ADDITIVE) {
-    PetscCheck(s->variant == PC_PATCHFD_AUTO || s->variant == PC_PATCHFD_GLOBAL, comm, PETSC_ERR_ARG_INCOMP,
+  if (s->type == PC_PATCHFD_TYPE_ADDITIVE) {
+    PetscCheck(s->variant == PC_PATCHFD_VARIANT_AUTO || s->variant == PC_PATCHFD_VARIANT_GLOBAL, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_type additive takes one residual for all patches: -pc_patchfd_variant %s does not apply, use auto "
                "or global", PCPatchFDVariants[s->variant]);
-    PetscCheck(s->order == PC_PATCHFD_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
+    PetscCheck(s->order == PC_PATCHFD_ORDER_FORWARD, comm, PETSC_ERR_ARG_INCOMP,
                "PCPATCHFD: -pc_patchfd_type additive visits all patches at once: -pc_patchfd_order %s does not apply, leave it at forward",
                PCPatchFDOrders[s->order]);
   }
@@ -127,11 +127,11 @@ PetscErrorCode MatPatchesGetWork(MatPatches p, PatchFDKernels kern, MatPatchesWo
 static PetscInt Colors(MatPatches p, PetscBool transpose, PetscInt colors[])
 {
   const PCPatchFDOrder order = p->spec.order;
-  const PetscInt       n     = order == PC_PATCHFD_SYMMETRIC && p->ncolor ? 2 * p->ncolor - p->turns : p->ncolor;
+  const PetscInt       n     = order == PC_PATCHFD_ORDER_SYMMETRIC && p->ncolor ? 2 * p->ncolor - p->turns : p->ncolor;
 
   for (PetscInt i = 0; i < n; i++) {
-    if (order == PC_PATCHFD_SYMMETRIC) colors[i] = i < p->ncolor ? i : n - 1 - i;
-    else colors[i] = (order == PC_PATCHFD_BACKWARD) != transpose ? n - 1 - i : i;
+    if (order == PC_PATCHFD_ORDER_SYMMETRIC) colors[i] = i < p->ncolor ? i : n - 1 - i;
+    else colors[i] = (order == PC_PATCHFD_ORDER_BACKWARD) != transpose ? n - 1 - i : i;
   }
   return n;
 }
@@ -194,7 +194,7 @@ PetscErrorCode MatPatchesSmooth(MatPatches p, PetscInt its, PetscBool transpose,
   PetscCall((*p->ops->prepare)(p, kern, transpose));
   PetscCall(PetscLogEventBegin(PATCHFD_Smooth, p->A, b, x, 0));
   if (zero && !p->overwrites) PetscCall(Zero(kern, x));
-  if (p->spec.type == PC_PATCHFD_MULTIPLICATIVE) PetscCall((*p->ops->sweep)(p, kern, steps, n, colors, zero, b, x));
+  if (p->spec.type == PC_PATCHFD_TYPE_MULTIPLICATIVE) PetscCall((*p->ops->sweep)(p, kern, steps, n, colors, zero, b, x));
   else {
     for (PetscInt64 i = 0; i < steps; i++) {
       Vec r = b;

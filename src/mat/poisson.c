@@ -98,10 +98,10 @@ static PetscErrorCode DMBoxOperatorCheck_Poisson(DM dm, PETSC_UNUSED DMBoxOperat
   const DM_Box *box = (const DM_Box *)dm->data;
 
   PetscFunctionBegin;
-  PetscCheck(box->space == DMBOX_Q || box->space == DMBOX_DGQ, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+  PetscCheck(box->space == DMBOX_SPACE_Q || box->space == DMBOX_SPACE_DGQ, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
              "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator poisson takes q and dgq", DMBoxSpaces[box->space]);
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
-    PetscCheck(box->boundary[i] != DMBOX_SUPPORTED, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
+    PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_SUPPORTED, PetscObjectComm((PetscObject)dm), PETSC_ERR_ARG_INCOMP,
                "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator poisson takes dirichlet and neumann", i % 2 ? "upper" : "lower", i / 2);
   PetscFunctionReturn(PETSC_SUCCESS);
 }

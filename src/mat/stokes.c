@@ -219,9 +219,9 @@ static PetscErrorCode DMBoxOperatorCheck_Stokes(DM dm, DMBoxOperator op)
   PetscReal       least = k / (2 * (k + 2));
 
   PetscFunctionBegin;
-  PetscCheck(box->space == DMBOX_RT, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator stokes takes rt", DMBoxSpaces[box->space]);
+  PetscCheck(box->space == DMBOX_SPACE_RT, comm, PETSC_ERR_ARG_INCOMP, "-dm_box_space (DMBoxSetSpace()) is %s; -dm_box_operator stokes takes rt", DMBoxSpaces[box->space]);
   for (PetscInt i = 0; i < 2 * dm->dim; i++)
-    PetscCheck(box->boundary[i] != DMBOX_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
+    PetscCheck(box->boundary[i] != DMBOX_BOUNDARY_SUPPORTED, comm, PETSC_ERR_ARG_INCOMP,
                "-dm_box_boundary (DMBoxSetBoundary()) is supported at the %s side of direction %" PetscInt_FMT "; -dm_box_operator stokes takes dirichlet (the velocity is given) and neumann (open)",
                i % 2 ? "upper" : "lower", i / 2);
   for (PetscInt d = 0; d < dm->dim; d++)
@@ -289,10 +289,10 @@ PetscErrorCode DMBoxOperatorCreate_Stokes(DMBoxOperator op)
   Level: beginner
 
   Notes:
-  The space is `DMBOX_RT`: velocities in RT_k, pressures in DGQ_k, with the penalties (k + 1) (k + 2) / h between cells and twice that on sides, times the
+  The space is `DMBOX_SPACE_RT`: velocities in RT_k, pressures in DGQ_k, with the penalties (k + 1) (k + 2) / h between cells and twice that on sides, times the
   factors of `DMBoxSetPenalty()`, for tangential jumps.  The velocity is divergence-free at every point; velocity and pressure have the order k + 1 in L2.
 
-  Sides are without slip (`DMBOX_DIRICHLET`: `DMBoxLiftDirichlet()` brings other velocities in) or open (`DMBOX_NEUMANN`: viscosity du/dn - p n is
+  Sides are without slip (`DMBOX_BOUNDARY_DIRICHLET`: `DMBoxLiftDirichlet()` brings other velocities in) or open (`DMBOX_BOUNDARY_NEUMANN`: viscosity du/dn - p n is
   given, zero unless `DMBoxAddNeumannLoad()` brings another in).  Without open sides the pressure is determined up to a constant: the matrix has that null space.
   Open sides only need a positive shift.
 

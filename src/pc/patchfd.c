@@ -15,15 +15,15 @@
 #include <patchfd/private/sysimpl.h>
 #include <patchfd/private/vecimpl.h>
 
-const char *const PCPatchFDTypes[]    = {"multiplicative", "additive", "PCPatchFDType", "PC_PATCHFD_", NULL};
-const char *const PCPatchFDPatches[]  = {"vertex", "box", "PCPatchFDPatch", "PC_PATCHFD_", NULL};
-const char *const PCPatchFDVariants[] = {"auto", "boundary", "fused", "separate", "global", "PCPatchFDVariant", "PC_PATCHFD_", NULL};
+const char *const PCPatchFDTypes[]    = {"multiplicative", "additive", "PCPatchFDType", "PC_PATCHFD_TYPE_", NULL};
+const char *const PCPatchFDPatches[]  = {"vertex", "box", "PCPatchFDPatch", "PC_PATCHFD_PATCH_", NULL};
+const char *const PCPatchFDVariants[] = {"auto", "boundary", "fused", "separate", "global", "PCPatchFDVariant", "PC_PATCHFD_VARIANT_", NULL};
 const char *const PCPatchFDLocals[]   = {"auto", "fd", "fd_inexact", "dense", "schur", "PCPatchFDLocal", "PC_PATCHFD_LOCAL_", NULL};
 const char *const PCPatchFDFits[]     = {"auto", "own", "shared", "line", "PCPatchFDFit", "PC_PATCHFD_FIT_", NULL};
-const char *const PCPatchFDClassesTypes[] = {"auto", "single", "exact", "PCPatchFDClasses", "PC_PATCHFD_CLASSES_", NULL};
+const char *const PCPatchFDClassesTypes[] = {"auto", "single", "exact", "PCPatchFDClassesType", "PC_PATCHFD_CLASSES_", NULL};
 const char *const PCPatchFDPrecisions[] = {"auto", "same", "single", "tf32", "bf16", "fp16", "PCPatchFDPrecision", "PC_PATCHFD_PRECISION_", NULL};
 const char *const PCPatchFDUpdates[]  = {"colored", "atomic", "PCPatchFDUpdate", "PC_PATCHFD_UPDATE_", NULL};
-const char *const PCPatchFDOrders[]   = {"forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_", NULL};
+const char *const PCPatchFDOrders[]   = {"forward", "backward", "symmetric", "PCPatchFDOrder", "PC_PATCHFD_ORDER_", NULL};
 
 /* A patch that is singular is no error: SNES, TS and others that learn of it (KSP_DIVERGED_PC_FAILED) take another step */
 static PetscErrorCode PCSetUp_PatchFD(PC pc)
@@ -37,7 +37,7 @@ static PetscErrorCode PCSetUp_PatchFD(PC pc)
   PetscCheck(!pc->failedreason || !pc->erroriffailure, PetscObjectComm((PetscObject)pc), PETSC_ERR_MAT_LU_ZRPVT,
              "PCPATCHFD: the matrix of %s is singular, or not positive definite where it has to be: too small a penalty (-dm_box_penalty), "
              "or a negative shift (-dm_box_shift)",
-             p->spec.patch == PC_PATCHFD_VERTEX ? "a patch" : "the whole box");
+             p->spec.patch == PC_PATCHFD_PATCH_VERTEX ? "a patch" : "the whole box");
   PetscCall(PetscObjectStateIncrease((PetscObject)pc)); /* recordings hold what was before */
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -145,7 +145,7 @@ static PetscErrorCode PCView_PatchFD(PC pc, PetscViewer viewer)
   PetscCall(PetscObjectTypeCompare((PetscObject)viewer, PETSCVIEWERASCII, &ascii));
   if (!ascii) PetscFunctionReturn(PETSC_SUCCESS);
   if (pc->setupcalled) PetscCall((*p->patches->ops->view)(p->patches, viewer));
-  else if (s->patch == PC_PATCHFD_BOX) PetscCall(PetscViewerASCIIPrintf(viewer, "  whole box as one patch: direct solve\n"));
+  else if (s->patch == PC_PATCHFD_PATCH_BOX) PetscCall(PetscViewerASCIIPrintf(viewer, "  whole box as one patch: direct solve\n"));
   else
     PetscCall(PetscViewerASCIIPrintf(viewer, "  %s vertex patches, %s order, damping %g, %" PetscInt_FMT " sweep(s), variant %s\n",
                                      PCPatchFDTypes[s->type], PCPatchFDOrders[s->order], (double)s->damping, s->sweeps,
@@ -195,7 +195,7 @@ Setting(Patch, PCPatchFDPatch, patch, )
 Setting(Variant, PCPatchFDVariant, variant, )
 Setting(Local, PCPatchFDLocal, local, )
 Setting(Fit, PCPatchFDFit, fit, )
-Setting(Classes, PCPatchFDClasses, classes, )
+Setting(Classes, PCPatchFDClassesType, classes, )
 Setting(Precision, PCPatchFDPrecision, precision, )
 Setting(Update, PCPatchFDUpdate, update, )
 Setting(Order, PCPatchFDOrder, order, )
@@ -271,7 +271,7 @@ static const struct {
 PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
 {
   const MatPatchesSpec *p       = &((const PC_PatchFD *)pc->data)->spec;
-  const PCPatchFDOrder mirror[] = {[PC_PATCHFD_FORWARD] = PC_PATCHFD_BACKWARD, [PC_PATCHFD_BACKWARD] = PC_PATCHFD_FORWARD, [PC_PATCHFD_SYMMETRIC] = PC_PATCHFD_SYMMETRIC};
+  const PCPatchFDOrder mirror[] = {[PC_PATCHFD_ORDER_FORWARD] = PC_PATCHFD_ORDER_BACKWARD, [PC_PATCHFD_ORDER_BACKWARD] = PC_PATCHFD_ORDER_FORWARD, [PC_PATCHFD_ORDER_SYMMETRIC] = PC_PATCHFD_ORDER_SYMMETRIC};
 
   PetscFunctionBegin;
   PetscCall(PCSetType(adjoint, PCPATCHFD));
@@ -285,7 +285,7 @@ PetscErrorCode PCPatchFDSetAdjoint(PC adjoint, PC pc)
   PetscCall(PCPatchFDSetClasses(adjoint, p->classes));
   PetscCall(PCPatchFDSetPrecision(adjoint, p->precision));
   PetscCall(PCPatchFDSetUpdate(adjoint, p->update));
-  if (p->type == PC_PATCHFD_MULTIPLICATIVE && p->patch == PC_PATCHFD_VERTEX) PetscCall(PCPatchFDSetOrder(adjoint, mirror[p->order]));
+  if (p->type == PC_PATCHFD_TYPE_MULTIPLICATIVE && p->patch == PC_PATCHFD_PATCH_VERTEX) PetscCall(PCPatchFDSetOrder(adjoint, mirror[p->order]));
   PetscCall(PCPatchFDSetDamping(adjoint, p->damping));
   PetscCall(PCPatchFDSetSweeps(adjoint, p->sweeps));
   PetscCall(PCPatchFDSetBrickSize(adjoint, p->bricksize));

@@ -9,7 +9,7 @@
 
   Input Parameters:
 + pc   - the preconditioner
-- type - `PC_PATCHFD_MULTIPLICATIVE` (default): one colour after another, each with the current values; `PC_PATCHFD_ADDITIVE`: all patches from the same residual, corrections summed
+- type - `PC_PATCHFD_TYPE_MULTIPLICATIVE` (default): one colour after another, each with the current values; `PC_PATCHFD_TYPE_ADDITIVE`: all patches from the same residual, corrections summed
 
   Options Database Key:
 . -pc_patchfd_type (multiplicative|additive) - the type
@@ -58,7 +58,7 @@ PetscErrorCode PCPatchFDGetType(PC pc, PCPatchFDType *type)
 
   Input Parameters:
 + pc    - the preconditioner
-- patch - `PC_PATCHFD_VERTEX` (default): the cells around each interior vertex; `PC_PATCHFD_BOX`: the whole box
+- patch - `PC_PATCHFD_PATCH_VERTEX` (default): the cells around each interior vertex; `PC_PATCHFD_PATCH_BOX`: the whole box
 
   Options Database Key:
 . -pc_patchfd_patch (vertex|box) - the patches
@@ -192,12 +192,12 @@ PetscErrorCode PCPatchFDGetLocal(PC pc, PCPatchFDLocal *local)
 
 .seealso: `PCPATCHFD`, `PCPatchFDGetClasses()`, `PCPatchFDSetDamping()`
 @*/
-PetscErrorCode PCPatchFDSetClasses(PC pc, PCPatchFDClasses classes)
+PetscErrorCode PCPatchFDSetClasses(PC pc, PCPatchFDClassesType classes)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscValidLogicalCollectiveEnum(pc, classes, 2);
-  PetscTryMethod(pc, "PCPatchFDSetClasses_C", (PC, PCPatchFDClasses), (pc, classes));
+  PetscTryMethod(pc, "PCPatchFDSetClasses_C", (PC, PCPatchFDClassesType), (pc, classes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -216,12 +216,12 @@ PetscErrorCode PCPatchFDSetClasses(PC pc, PCPatchFDClasses classes)
 
 .seealso: `PCPATCHFD`, `PCPatchFDSetClasses()`
 @*/
-PetscErrorCode PCPatchFDGetClasses(PC pc, PCPatchFDClasses *classes)
+PetscErrorCode PCPatchFDGetClasses(PC pc, PCPatchFDClassesType *classes)
 {
   PetscFunctionBegin;
   PetscValidHeaderSpecific(pc, PC_CLASSID, 1);
   PetscAssertPointer(classes, 2);
-  PetscUseMethod(pc, "PCPatchFDGetClasses_C", (PC, PCPatchFDClasses *), (pc, classes));
+  PetscUseMethod(pc, "PCPatchFDGetClasses_C", (PC, PCPatchFDClassesType *), (pc, classes));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -352,7 +352,7 @@ PetscErrorCode PCPatchFDGetUpdate(PC pc, PCPatchFDUpdate *update)
 
   Input Parameters:
 + pc      - the preconditioner
-- variant - `PC_PATCHFD_AUTO` (default), `PC_PATCHFD_BOUNDARY`, `PC_PATCHFD_FUSED`, `PC_PATCHFD_SEPARATE` or `PC_PATCHFD_GLOBAL`
+- variant - `PC_PATCHFD_VARIANT_AUTO` (default), `PC_PATCHFD_VARIANT_BOUNDARY`, `PC_PATCHFD_VARIANT_FUSED`, `PC_PATCHFD_VARIANT_SEPARATE` or `PC_PATCHFD_VARIANT_GLOBAL`
 
   Options Database Key:
 . -pc_patchfd_variant (auto|boundary|fused|separate|global) - the variant
@@ -404,7 +404,7 @@ PetscErrorCode PCPatchFDGetVariant(PC pc, PCPatchFDVariant *variant)
 
   Input Parameters:
 + pc    - the preconditioner
-- order - `PC_PATCHFD_FORWARD` (default), `PC_PATCHFD_BACKWARD`, or `PC_PATCHFD_SYMMETRIC` (forward, then backward)
+- order - `PC_PATCHFD_ORDER_FORWARD` (default), `PC_PATCHFD_ORDER_BACKWARD`, or `PC_PATCHFD_ORDER_SYMMETRIC` (forward, then backward)
 
   Options Database Key:
 . -pc_patchfd_order (forward|backward|symmetric) - the order

@@ -81,14 +81,14 @@ static PetscErrorCode PCPatchMGCheckFactors(PetscObject coarse, PETSC_UNUSED Pet
 {
   PC              pc    = (PC)ctx;
   const PetscReal limit = pc->dm->dim == 3 ? 20000 : 300000;
-  PCPatchFDPatch  patch = PC_PATCHFD_VERTEX;
+  PCPatchFDPatch  patch = PC_PATCHFD_PATCH_VERTEX;
   PetscReal       unknowns;
   Mat_Box        *m;
 
   PetscFunctionBegin;
   PetscTryMethod(coarse, "PCPatchFDGetPatch_C", (PC, PCPatchFDPatch *), ((PC)coarse, &patch));
   PetscCall(MatBoxFind(pc->pmat, &m));
-  if (patch != PC_PATCHFD_BOX || !m || m->form.separable || m->form.points || MatBoxIsSaddlePoint(m)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (patch != PC_PATCHFD_PATCH_BOX || !m || m->form.separable || m->form.points || MatBoxIsSaddlePoint(m)) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall(MatBoxCoarseUnknowns(pc->dm, ((PC_MG *)pc->data)->nlevels - 1, &unknowns));
   PetscCheck(unknowns <= limit, PetscObjectComm((PetscObject)pc), PETSC_ERR_SUP,
              "PCPATCHMG: the coarsest mesh has %.0f unknowns, which every process would factor; without -pc_patchmg_coarse_eq_limit at most %.0f are. Take -dm_box_cells that can be halved more often, "
@@ -123,7 +123,7 @@ static PetscErrorCode PCPatchMGSetSmoother(KSP ksp, PetscBool coarsest, PetscBoo
   PetscCall(KSPSetConvergenceTest(ksp, KSPConvergedSkip, NULL, NULL));
   PetscCall(KSPSetTolerances(ksp, PETSC_CURRENT, PETSC_CURRENT, PETSC_CURRENT, 1));
   PetscCall(PCSetType(pc, PCPATCHFD));
-  if (coarsest) PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_BOX));
+  if (coarsest) PetscCall(PCPatchFDSetPatch(pc, PC_PATCHFD_PATCH_BOX));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -725,7 +725,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   cycle is to be symmetric. On a GPU and one rank it has fewer levels: a coarsest mesh of some thousand unknowns, 16 x 16 cells of degree 1, is solved by one product with its dense
   inverse, which takes less time than the small kernels of the levels below it. So is one of up to 793 nodes for the operator `diffusion` (4 x 4 x 4 cells of degree 2).
 
-  A matrix of `MatCreateBakeoff()` (in the layout `MAT_BAKEOFF_GLOBAL`) of degree N gets levels of the degrees N, N/2, ..., 1 on the same mesh: on each two steps of
+  A matrix of `MatCreateBakeoff()` (in the layout `MAT_BAKEOFF_LAYOUT_GLOBAL`) of degree N gets levels of the degrees N, N/2, ..., 1 on the same mesh: on each two steps of
   `KSPCHEBYSHEV` with `PCJACOBI` before and after the coarse correction, whatever the cells look like; on the coarsest one cycle of `PCGAMG` on the assembled matrix,
   in double precision, with the options prefix `mg_coarse_assembled_`. `-pc_mg_levels` makes fewer levels. The cycle is symmetric, as `KSPCG` needs, and runs in single precision
   inside `PCSINGLE`.
@@ -748,7 +748,7 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   Operators that the meshes make for coarser levels get the coefficients
   of the finest one when `MatScale()` or `MatAXPY()` has changed it.
 
-  On a GPU, on one rank or with `DMBOX_HALO_PEER` or `DMBOX_HALO_NCCL`, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
+  On a GPU, on one rank or with `PATCHFD_HALO_PEER` or `PATCHFD_HALO_NCCL`, a cycle of `KSPRICHARDSON` and `PCPATCHFD` is recorded as a CUDA graph in its second application and replayed
   from then on, until something is changed: kernels on coarse levels are shorter than their launches. `-log_view` then counts the events
   inside a cycle only for the applications that were not replayed, and the others as PatchFDReplay; with the options that make it measure
   time or energy on the GPU nothing is recorded. What is recorded and what not: `PCPatchMGSetGraph()`.

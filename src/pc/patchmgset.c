@@ -82,7 +82,7 @@ PetscErrorCode PCPatchMGGetSymmetric(PC pc, PetscBool *symmetric)
   Level: intermediate
 
   Notes:
-  Without effect on the host, and on several ranks whose exchanges need the host (`DMBoxHaloType`).
+  Without effect on the host, and on several ranks whose exchanges need the host (`PatchFDHaloType`).
 
   A cycle is recorded if it is all done by kernels of this library, without a norm or any other result that the host waits for: on all
   levels `KSPRICHARDSON` of scale 1 with `PCPATCHFD`, without norms, monitors, viewers, hooks and guesses, and the operators and the

@@ -7,7 +7,7 @@
 #include <petscpatchfd.h>
 
 typedef struct {
-  DMBoxFunctionBatch first, second;
+  DMBoxFunctionBatchFn *first, *second;
 } PatchFDPythonFunctions;
 
 PETSC_EXTERN void           PatchFDPythonSetError(void (*restore)(void *, void *, void *), void *type, void *value);
@@ -28,7 +28,7 @@ void PatchFDPythonSetError(void (*restore)(void *, void *, void *), void *type, 
   raised.value   = value;
 }
 
-static PetscErrorCode PythonCall(DMBoxFunctionBatch f, PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[])
+static PetscErrorCode PythonCall(DMBoxFunctionBatchFn *f, PetscInt dim, PetscReal time, PetscInt n, const PetscReal x[], PetscInt Nc, PetscScalar u[])
 {
   const PetscErrorCode ierr = (*f)(dim, time, n, x, Nc, u, NULL);
 

@@ -16,14 +16,14 @@ typedef struct {
 /* for the arrays of a kernel table */
 typedef struct {
   void         *plan, *buffer[2];
-  DMBoxHaloType type; /* DMBOX_HALO_AUTO until the plan is made */
+  PatchFDHaloType type; /* PATCHFD_HALO_AUTO until the plan is made */
   PetscBool     busy; /* between Begin and End */
   HaloRequests  requests[2][PATCHFD_HALO_MAX_ARRAYS]; /* for each side that is packed, and number of arrays */
 } HaloTable;
 
 struct _n_PatchFDHalo {
   PetscSF       sf; /* its communicator; tags are its own */
-  DMBoxHaloType want;
+  PatchFDHaloType want;
   PetscMPIInt   tag, n, *rank; /* ranks that this one receives from or sends to */
   PetscInt     *first[2], *index[2], unit;
   HaloTable     table[PATCHFD_NUM_KERNELS];
@@ -41,10 +41,10 @@ static const PatchFDHaloKernels tables[PATCHFD_NUM_KERNELS] = {
 };
 
 static const PatchFDHaloWay ways[] = {
-  [DMBOX_HALO_MPI]  = PATCHFD_HALO_MEMORY,
-  [DMBOX_HALO_HOST] = PATCHFD_HALO_PINNED,
-  [DMBOX_HALO_NCCL] = PATCHFD_HALO_STREAM,
-  [DMBOX_HALO_PEER] = PATCHFD_HALO_REMOTE,
+  [PATCHFD_HALO_MPI]  = PATCHFD_HALO_MEMORY,
+  [PATCHFD_HALO_HOST] = PATCHFD_HALO_PINNED,
+  [PATCHFD_HALO_NCCL] = PATCHFD_HALO_STREAM,
+  [PATCHFD_HALO_PEER] = PATCHFD_HALO_REMOTE,
 };
 
 /* ---- the plan ---- */
@@ -71,7 +71,7 @@ static PetscErrorCode HaloSetSide(PatchFDHalo h, int side, PetscMPIInt n, const 
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHaloCreate(PetscSF sf, DMBoxHaloType want, PatchFDHalo *halo)
+PetscErrorCode PatchFDHaloCreate(PetscSF sf, PatchFDHaloType want, PatchFDHalo *halo)
 {
   PatchFDHalo        h;
   PetscInt           all;
@@ -100,7 +100,7 @@ PetscErrorCode PatchFDHaloCreate(PetscSF sf, DMBoxHaloType want, PatchFDHalo *ha
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-PetscErrorCode PatchFDHaloCreateFromLists(MPI_Comm comm, DMBoxHaloType want, PetscMPIInt n, PetscMPIInt *rank, PetscInt *const first[2], PetscInt *const index[2], PatchFDHalo *halo)
+PetscErrorCode PatchFDHaloCreateFromLists(MPI_Comm comm, PatchFDHaloType want, PetscMPIInt n, PetscMPIInt *rank, PetscInt *const first[2], PetscInt *const index[2], PatchFDHalo *halo)
 {
   PatchFDHalo h;
 
@@ -188,7 +188,7 @@ static PetscErrorCode HaloConnect(PatchFDHalo h, PatchFDHaloKernels k, void *pla
 }
 
 /* a plan for a transport, or none and the reason */
-static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFDHaloDesc *desc, DMBoxHaloType type, void **plan, const char **why)
+static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFDHaloDesc *desc, PatchFDHaloType type, void **plan, const char **why)
 {
   const MPI_Comm comm = PetscObjectComm((PetscObject)h->sf);
   PetscBool      works = PETSC_TRUE;
@@ -196,13 +196,13 @@ static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFD
   PetscFunctionBegin;
   *why = NULL;
   /* an attempt may end in a fault inside of MPI, after which MPI should not be used any more: only where the alternative is an error */
-  if (type == DMBOX_HALO_MPI && h->want == DMBOX_HALO_MPI) PetscCall(PatchFDHaloProbeMPI(comm, &works));
-  else if (type == DMBOX_HALO_MPI) works = use_gpu_aware_mpi;
-  if (!works) *why = h->want == DMBOX_HALO_MPI ? "MPI cannot send from the memory of GPUs" : "-use_gpu_aware_mpi is 0";
+  if (type == PATCHFD_HALO_MPI && h->want == PATCHFD_HALO_MPI) PetscCall(PatchFDHaloProbeMPI(comm, &works));
+  else if (type == PATCHFD_HALO_MPI) works = use_gpu_aware_mpi;
+  if (!works) *why = h->want == PATCHFD_HALO_MPI ? "MPI cannot send from the memory of GPUs" : "-use_gpu_aware_mpi is 0";
   if (!works) PetscFunctionReturn(PETSC_SUCCESS);
   PetscCall((*k->create)(desc, ways[type], plan));
-  if (type == DMBOX_HALO_NCCL) PetscCall((*k->join)(*plan, comm, h->rank, why));
-  if (type == DMBOX_HALO_PEER) {
+  if (type == PATCHFD_HALO_NCCL) PetscCall((*k->join)(*plan, comm, h->rank, why));
+  if (type == PATCHFD_HALO_PEER) {
     PetscCall(HaloConnect(h, k, *plan, &works));
     if (!works) *why = "a GPU cannot reach the memory of another";
     if (!works) PetscCall((*k->disconnect)(*plan));
@@ -213,26 +213,26 @@ static PetscErrorCode HaloTry(PatchFDHalo h, PatchFDHaloKernels k, const PatchFD
 }
 
 /* the first that works of what there is to choose from, or what was asked for */
-static PetscErrorCode HaloChoose(PatchFDHalo h, PatchFDKernels kern, const PatchFDHaloDesc *desc, DMBoxHaloType *type, void **plan)
+static PetscErrorCode HaloChoose(PatchFDHalo h, PatchFDKernels kern, const PatchFDHaloDesc *desc, PatchFDHaloType *type, void **plan)
 {
-  static const DMBoxHaloType all[] = {DMBOX_HALO_PEER, DMBOX_HALO_NCCL, DMBOX_HALO_MPI, DMBOX_HALO_HOST}; /* without the host first */
+  static const PatchFDHaloType all[] = {PATCHFD_HALO_PEER, PATCHFD_HALO_NCCL, PATCHFD_HALO_MPI, PATCHFD_HALO_HOST}; /* without the host first */
   const MPI_Comm             comm  = PetscObjectComm((PetscObject)h->sf);
-  const PetscBool            any   = (PetscBool)(h->want == DMBOX_HALO_AUTO);
+  const PetscBool            any   = (PetscBool)(h->want == PATCHFD_HALO_AUTO);
   PetscBool                  together = PETSC_TRUE, sharing = PETSC_FALSE;
 
   PetscFunctionBegin;
-  if (any || h->want == DMBOX_HALO_PEER) PetscCall(HaloFindPlaces(comm, tables[kern->id], &together, &sharing));
+  if (any || h->want == PATCHFD_HALO_PEER) PetscCall(HaloFindPlaces(comm, tables[kern->id], &together, &sharing));
   for (size_t i = 0; i < PETSC_STATIC_ARRAY_LENGTH(all) && !*plan; i++) {
     const PetscBool device = PatchFDHaloIsOnDevice(all[i]);
     const char     *why    = NULL;
 
     if (!any && h->want != all[i]) continue;
     *type = all[i];
-    if (all[i] == DMBOX_HALO_PEER && !together) why = "the ranks are on several machines";
+    if (all[i] == PATCHFD_HALO_PEER && !together) why = "the ranks are on several machines";
     else if (any && device && sharing) why = "ranks share a GPU";
     else PetscCall(HaloTry(h, tables[kern->id], desc, all[i], plan, &why));
-    PetscCheck(!why || any, comm, PETSC_ERR_SUP, "-dm_box_halo %s (DMBoxSetHaloType()) is not possible: %s; use auto or host", DMBoxHaloTypes[h->want], why);
-    if (why) PetscCall(PetscInfo(h->sf, "Halo of %s arrays, not by %s: %s\n", kern->name, DMBoxHaloTypes[all[i]], why));
+    PetscCheck(!why || any, comm, PETSC_ERR_SUP, "-dm_box_halo %s (DMBoxSetHaloType()) is not possible: %s; use auto or host", PatchFDHaloTypes[h->want], why);
+    if (why) PetscCall(PetscInfo(h->sf, "Halo of %s arrays, not by %s: %s\n", kern->name, PatchFDHaloTypes[all[i]], why));
   }
   PetscFunctionReturn(PETSC_SUCCESS);
 }
@@ -245,11 +245,11 @@ static PetscErrorCode HaloSetUp(PatchFDHalo h, PatchFDKernels kern)
 
   PetscFunctionBegin;
   if (t->plan) PetscFunctionReturn(PETSC_SUCCESS);
-  t->type = DMBOX_HALO_MPI;
+  t->type = PATCHFD_HALO_MPI;
   if (PetscMemTypeHost(kern->memtype)) PetscCall((*k->create)(&desc, ways[t->type], &t->plan));
   else PetscCall(HaloChoose(h, kern, &desc, &t->type, &t->plan));
   if (!PatchFDHaloIsOnDevice(t->type)) PetscCall((*k->buffers)(t->plan, t->buffer));
-  PetscCall(PetscInfo(h->sf, "Halo of %s arrays, with %d ranks: by %s\n", kern->name, (int)h->n, DMBoxHaloTypes[t->type]));
+  PetscCall(PetscInfo(h->sf, "Halo of %s arrays, with %d ranks: by %s\n", kern->name, (int)h->n, PatchFDHaloTypes[t->type]));
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
@@ -326,7 +326,7 @@ PetscErrorCode PatchFDHaloEnd(PatchFDHalo h, PatchFDKernels kern, int side, Pets
   PetscFunctionReturn(PETSC_SUCCESS);
 }
 
-DMBoxHaloType PatchFDHaloGetType(PatchFDHalo h, PatchFDKernels kern)
+PatchFDHaloType PatchFDHaloGetType(PatchFDHalo h, PatchFDKernels kern)
 {
   return h->table[kern->id].plan ? h->table[kern->id].type : h->want;
 }
@@ -348,7 +348,7 @@ PetscErrorCode PatchFDHaloDestroy(PatchFDHalo *halo)
       PetscCall(PetscFree(r->all));
     }
     if (!t->plan) continue;
-    if (t->type == DMBOX_HALO_PEER) {
+    if (t->type == PATCHFD_HALO_PEER) {
       PetscCall((*tables[id]->disconnect)(t->plan));
       PetscCallMPI(MPI_Barrier(PetscObjectComm((PetscObject)h->sf)));
     }

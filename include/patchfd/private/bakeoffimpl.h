@@ -17,12 +17,12 @@ typedef struct {
   DM                dm;
   MatBakeoffProblem problem;
   MatBakeoffLayout  layout;
-  MatBakeoffFactors factors;
+  MatBakeoffFactorsType factors;
   PetscReal         lambda;
   PlexCells         cells;
   PetscSF           sf;      /* from nodes to ghosts, or to the nodes of cells; NULL on one rank in the layout global */
   PatchFDHalo       halo;    /* that of ghosts, in the layout global */
-  DMBoxHaloType     halotype;
+  PatchFDHaloType     halotype;
   size_t            nowned, nleaf, nlocal; /* numbers: of nodes of this rank, of the leaves' array, of the kernels' arrays */
   BakeoffKernels    kern[PATCHFD_NUM_KERNELS];
 } Mat_Bakeoff;

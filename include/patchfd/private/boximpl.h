@@ -6,6 +6,11 @@
 #include <patchfd/private/assembly.h>
 #include <patchfd/private/halo.h>
 
+/* The operator that a DMBOX carries, with its coefficients; its members are below */
+typedef struct _p_DMBoxOperator *DMBoxOperator;
+/* adds an operator to those that a DMBOX may carry: its name, as in -dm_box_operator, and the routine that sets its functions and the defaults of its coefficients (operator.c) */
+PETSC_INTERN PetscErrorCode DMBoxOperatorRegister(const char name[], PetscErrorCode (*create)(DMBoxOperator));
+
 /* how many ghosted work arrays a kernel table may hold on a DM */
 enum {
   DMBOX_WORK_X,
@@ -83,13 +88,13 @@ typedef struct {
   PetscInt         *splits[3];    /* [processes + 1]: rank p of direction d owns the cells splits[d][p] .. splits[d][p+1] - 1; given by the finer DM or made in set-up */
   DMBoxMappingType  maptype;      /* the map from the box to space: one by name, with its parameter, */
   PetscReal         mapparameter;
-  DMBoxFunction     map;          /* a function, */
+  DMBoxFunctionFn     *map;          /* a function, */
   void             *mapctx;
   DMBoxShape       *mapfrom;      /* or the polynomials of the mesh of another DM */
   PetscInt64        mapversion;   /* equal numbers are equal coordinates */
   PetscInt          mapdegree;    /* of the images of cells: 1, or PETSC_DETERMINE for that of the space */
   PetscBool         mayfold;      /* whoever makes the DM looks for cells that fold */
-  DMBoxHaloType     halotype;
+  PatchFDHaloType     halotype;
   PetscReal         semicoarsening; /* directions with less than this of the strongest coupling are not halved; PETSC_DETERMINE until the user says it */
   PetscBool         coupled;      /* is it decided? */
   PetscReal         coupling[3];  /* of neighbouring cells in each direction, the mean over the mesh, times any number, */
@@ -212,7 +217,7 @@ PETSC_INTERN PetscErrorCode DMBoxHaloStageBegin(DM, PatchFDKernels, DMBoxHaloKin
 PETSC_INTERN PetscErrorCode DMBoxHaloStageEnd(DM, PatchFDKernels, DMBoxHaloKind, PetscInt direction, PetscInt n, void *const local[]);
 /* is there a patch whose first cell has this parity in direction d, and which two ranks have?  On several ranks */
 PETSC_INTERN PetscBool      DMBoxHaloIsStraddled(const DM_Box *, PetscInt d, PetscInt parity);
-PETSC_INTERN DMBoxHaloType  DMBoxHaloTypeInUse(DM, PatchFDKernels);
+PETSC_INTERN PatchFDHaloType  DMBoxHaloTypeInUse(DM, PatchFDKernels);
 /* add the ghosts of a local array to their owners (values in the ghosts are left undefined) */
 PETSC_INTERN PetscErrorCode DMBoxHaloAdd(DM, PatchFDKernels, void *local);
 /*
@@ -329,12 +334,12 @@ PETSC_INTERN PetscErrorCode DMBoxRestoreLocalRead(DM, Vec, const PetscScalar **a
 static inline PetscBool DMBoxIsClosed(DM dm)
 {
   const DM_Box *box    = (const DM_Box *)dm->data;
-  PetscBool     closed = (PetscBool)(box->space == DMBOX_RT);
+  PetscBool     closed = (PetscBool)(box->space == DMBOX_SPACE_RT);
 
-  for (PetscInt i = 0; i < 2 * dm->dim; i++) closed = (PetscBool)(closed && box->boundary[i] == DMBOX_DIRICHLET);
+  for (PetscInt i = 0; i < 2 * dm->dim; i++) closed = (PetscBool)(closed && box->boundary[i] == DMBOX_BOUNDARY_DIRICHLET);
   return closed;
 }
 /* b += what a function on a side brings in, for as many fields as it has components: B holds numbers for the nodes of the cell at the end of direction d; NULL for the values there */
-PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, PetscInt Nc, DMBoxFunctionBatch, void *ctx, Vec b);
+PETSC_INTERN PetscErrorCode DMBoxAddSideLoad(DM, PetscInt d, PetscInt end, const PetscReal B[], PetscReal time, PetscInt Nc, DMBoxFunctionBatchFn *, void *ctx, Vec b);
 /* options with one value for all directions or one for each: box.c; also for operators */
 PETSC_INTERN PetscErrorCode DMBoxOptionsReal(DM, const char option[], const char text[], const char man[], PetscReal v[4], PetscBool *flg, PetscOptionItems);

@@ -24,17 +24,17 @@ enum {
 };
 
 /* has the host no part in exchanges, so that they can be recorded? */
-static inline PetscBool PatchFDHaloIsOnDevice(DMBoxHaloType type)
+static inline PetscBool PatchFDHaloIsOnDevice(PatchFDHaloType type)
 {
-  return (PetscBool)(type == DMBOX_HALO_PEER || type == DMBOX_HALO_NCCL);
+  return (PetscBool)(type == PATCHFD_HALO_PEER || type == PATCHFD_HALO_NCCL);
 }
 
-PETSC_INTERN PetscErrorCode PatchFDHaloCreate(PetscSF, DMBoxHaloType, PatchFDHalo *); /* the graph must not change; collective, as all of these */
+PETSC_INTERN PetscErrorCode PatchFDHaloCreate(PetscSF, PatchFDHaloType, PatchFDHalo *); /* the graph must not change; collective, as all of these */
 /*
   The same from lists instead of a graph, which for many entries takes less time to set up: n ranks, and for each side the entries that belong to those of rank i on its
   other side, in one order there and here: index[side][first[side][i]] to index[side][first[side][i + 1] - 1].  Who is in one's list has one in his.  The arrays are taken over
 */
-PETSC_INTERN PetscErrorCode PatchFDHaloCreateFromLists(MPI_Comm, DMBoxHaloType, PetscMPIInt n, PetscMPIInt *rank, PetscInt *const first[2], PetscInt *const index[2], PatchFDHalo *);
+PETSC_INTERN PetscErrorCode PatchFDHaloCreateFromLists(MPI_Comm, PatchFDHaloType, PetscMPIInt n, PetscMPIInt *rank, PetscInt *const first[2], PetscInt *const index[2], PatchFDHalo *);
 /* an entry of the graph stands for so many numbers, one after another; before the first exchange */
 PETSC_INTERN PetscErrorCode PatchFDHaloSetUnit(PatchFDHalo, PetscInt unit);
 PETSC_INTERN PetscErrorCode PatchFDHaloDestroy(PatchFDHalo *);
@@ -45,14 +45,14 @@ PETSC_INTERN PetscErrorCode PatchFDHaloDestroy(PatchFDHalo *);
 PETSC_INTERN PetscErrorCode PatchFDHaloBegin(PatchFDHalo, PatchFDKernels, int side, PetscInt n, const void *const from[]);
 PETSC_INTERN PetscErrorCode PatchFDHaloEnd(PatchFDHalo, PatchFDKernels, int side, PetscInt n, void *const to[]);
 /* what is in use for the arrays of a table, once something has travelled; before that what was asked for */
-PETSC_INTERN DMBoxHaloType PatchFDHaloGetType(PatchFDHalo, PatchFDKernels);
+PETSC_INTERN PatchFDHaloType PatchFDHaloGetType(PatchFDHalo, PatchFDKernels);
 
 /* can MPI send from the memory of GPUs, between all ranks of the communicator?  Collective; the first call finds out (haloprobe.c) */
 PETSC_INTERN PetscErrorCode PatchFDHaloProbeMPI(MPI_Comm, PetscBool *);
 /* n doubles to the rank dest and from the rank source: PETSC_FALSE if there is a fault or nothing arrives; the communicator is not to be used again then */
 PETSC_INTERN PetscBool PatchFDHaloSurvives(MPI_Comm, PetscMPIInt n, PetscMPIInt dest, const void *from, PetscMPIInt source, void *to);
 
-/* seconds that a GPU waits for what another rank writes there (DMBOX_HALO_PEER) before that is an error; for plans made after it has been set: tests do not want to wait */
+/* seconds that a GPU waits for what another rank writes there (PATCHFD_HALO_PEER) before that is an error; for plans made after it has been set: tests do not want to wait */
 PETSC_INTERN PetscInt PatchFDHaloPatience;
 
 /* ---- what a transport is made of, a table for each kernel table ---- */

@@ -27,7 +27,7 @@ PETSC_INTERN PetscErrorCode HeatBodyCoarsen(DM fine, HeatBody, DM coarse, HeatBo
 PETSC_INTERN PetscErrorCode HeatBodyGetArrays(HeatBody, DM, PatchFDKernels, const void *field[4]);
 
 typedef struct {
-  DMBoxFunction f;
+  DMBoxFunctionFn *f;
   void         *ctx;
 } HeatFunction;
 

@@ -15,7 +15,7 @@ typedef struct {
   PCPatchFDLocal     local;
   PCPatchFDFit       fit;
   PatchFDFitRule     rule; /* its inner steps; exact may be PETSC_DETERMINE, or PETSC_UNLIMITED for none */
-  PCPatchFDClasses   classes;
+  PCPatchFDClassesType   classes;
   PCPatchFDPrecision precision;
   PCPatchFDUpdate    update;
   PCPatchFDOrder     order;
