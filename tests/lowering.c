@@ -275,6 +275,20 @@ int main(int argc, char **argv)
     test:
       suffix: iterations_single
       args: -pc_type single -single_pc_type patchmg
+    # on a GPU all that is left then is one inverse
+    test:
+      suffix: iterations_cuda
+      requires: cuda gpu
+      nsize: {{1 2}}
+      args: -dm_vec_type cuda -use_gpu_aware_mpi 0
+    test:
+      suffix: iterations_cuda_neumann
+      requires: cuda gpu
+      args: -dm_vec_type cuda -dm_box_boundary neumann -dm_box_degree 3 -dm_box_cells 14
+    test:
+      suffix: iterations_cuda_single
+      requires: cuda gpu
+      args: -dm_vec_type cuda -pc_type single -single_pc_type patchmg
 
   testset:
     args: -test symmetric -pc_patchmg_symmetric

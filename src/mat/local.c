@@ -456,7 +456,7 @@ PetscBool MatBoxIsOnePatch(const Mat_Box *m)
 PetscBool MatBoxLocalTakesWhole(const Mat_Box *m, PatchFDKernels kern)
 {
   const DM_Box        *box     = (const DM_Box *)m->dm->data;
-  const PetscLogDouble limit   = !m->form.points ? 2e7 : PetscMemTypeHost(kern->memtype) ? 5e6 : 1.2e7;
+  const PetscLogDouble limit   = !m->form.points ? 2e7 : PetscMemTypeHost(kern->memtype) ? 5e6 : MATBOX_WHOLE_ENTRIES_GPU;
   PetscLogDouble       entries = 0;
 
   for (PetscInt f = 0; f < box->nfield; f++) entries += (PetscLogDouble)PatchFDBoxSize(&box->field[f].global);

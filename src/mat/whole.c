@@ -365,14 +365,14 @@ PetscErrorCode MatBoxLimitCoarsenings(DM dm, PetscInt limit, PetscInt *n)
 }
 
 /*
-  A factorization of more unknowns than this takes longer than all the rest, 15 s for 15^3 cells of degree 2.  Where halving ends there, degree 1 on the same cells is what patches need below them
-  at any degree (L. F. Pavarino, Numer. Math. 66, 1993).  A GPU does with fewer levels, not more
+  A factorization of more unknowns than this takes longer than all the rest, 15 s for 15^3 cells of degree 2; on a GPU there is none, but
+  an inverse (MatBoxLocalTakesWhole()).  Where halving ends there, degree 1 on the same cells is what patches need below them at any degree
+  (L. F. Pavarino, Numer. Math. 66, 1993)
 */
 PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
 {
   const DM_Box        *box   = (const DM_Box *)dm->data;
-  const PetscLogDouble limit = dm->dim == 3 ? 5000 : 50000;
-  PetscLogDouble       N;
+  PetscLogDouble       limit = dm->dim == 3 ? 5000 : 50000, N;
   PetscInt             more  = *n + 1, (*halvings)[3];
   PatchFDKernels       kern;
   PetscErrorCode       ierr;
@@ -380,7 +380,8 @@ PetscErrorCode MatBoxLowerDegree(DM dm, PetscInt *n, PetscLogDouble *unknowns)
   PetscFunctionBegin;
   *unknowns = 0;
   PetscCall(PatchFDVecTypeGetKernels(dm->vectype, &kern));
-  if (!dm->setupcalled || !box->op->ops.points || !PetscMemTypeHost(kern->memtype)) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!dm->setupcalled || !box->op->ops.points) PetscFunctionReturn(PETSC_SUCCESS);
+  if (!PetscMemTypeHost(kern->memtype)) limit = PetscSqrtReal(MATBOX_WHOLE_ENTRIES_GPU);
   PetscCall(PetscMalloc1(more, &halvings));
   PetscCall(DMBoxGetHalvings(dm, *n, halvings));
   N = WholeUnknowns(dm, halvings[*n]);

@@ -344,6 +344,7 @@ PETSC_INTERN PatchFDPrecision MatBoxLocalBestPrecision(const Mat_Box *, PatchFDK
 /* is the matrix all of one patch?  Then a local solver for exact matrices solves with it */
 PETSC_INTERN PetscBool MatBoxIsOnePatch(const Mat_Box *);
 /* may the whole mesh be one, with a dense inverse that takes no more time and memory than a factorization? */
+#define MATBOX_WHOLE_ENTRIES_GPU 1.2e7 /* of the inverse of an operator by quadrature there */
 PETSC_INTERN PetscBool MatBoxLocalTakesWhole(const Mat_Box *, PatchFDKernels);
 /*
   The colours of a sweep, MATBOX_MAX_COLORS at most.  residual: the residual of all patches of a colour is computed before they are solved, which needs
