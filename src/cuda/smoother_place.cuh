@@ -572,7 +572,7 @@ static PetscErrorCode PlaceSmootherNew(const PatchFDLocalDesc *desc, const int n
 
   PetscCall(sized.supported(&supported));
   if (!supported) PetscFunctionReturn(PETSC_SUCCESS);
-  PlaceSmootherBlocks<W, FLAT> *p = new PlaceSmootherBlocks<W, FLAT>(sized);
+  PlaceSmootherBlocks<W, FLAT> *p = new PlaceSmootherBlocks<W, FLAT>(n, limit);
 
   *place = p; /* there before its arrays, so that it can be destroyed after an error */
   PetscCall(p->create(desc));
