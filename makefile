@@ -198,7 +198,7 @@ test: gentest $(BENCHES) $(PLUGIN_PROGRAMS) tutorials ## run all tests
 # The harness finds tests by what they require, but not under their names, which it has only for those in PETSc's own folders.
 gputest: gentest ## run the tests that need a GPU
 	@$(HARNESS_MAKE) -s query=requires queryval=gpu print-test | tr ' ' '\n' | sed -n 's/.*_\(tests\|tutorials\)-/\1-/p' >$(TESTDIR)/expected
-	+-@$(HARNESS_MAKE) TESTTARGETS="$$(cat $(TESTDIR)/expected)" test | grep -v "^Using MAKEFLAGS"
+	+-@$(HARNESS_MAKE) TESTTARGETS="$$(tr '\n' ' ' <$(TESTDIR)/expected)" test | grep -v "^Using MAKEFLAGS"
 	@config/tally $(TESTDIR) test
 
 # What needs a newer GPU is guarded: kernels with instructions of their own (copies, tensor products, clusters) for the oldest GPU that doc/gpu.md promises.
