@@ -70,6 +70,7 @@ _newvec = _petsc4py('PyPetscVec_New', ctypes.py_object, ctypes.c_void_p)
 _newmat = _petsc4py('PyPetscMat_New', ctypes.py_object, ctypes.c_void_p)
 _newpc = _petsc4py('PyPetscPC_New', ctypes.py_object, ctypes.c_void_p)
 _ERR_PYTHON = 101  # PETSC_ERR_PYTHON
+DMBOX_CELLS = -1  # in place of a field
 
 
 def _created(new):
@@ -288,13 +289,14 @@ _numbers, _matrix = _pointwise(_numbers_of), _pointwise(_matrix_of)
 _second_batch = _function(_batchwise, 'second', 'PatchFDPythonSecondBatch', True)
 
 
-def _keep(dm, name, functions):
+def _keep(dm, name, functions, failed):
     """
     Lets the functions live as long as the DM, or those made from it, may call them: an object under this name goes from one to the other
-    (src/dm/operator.c).  A new one takes its place in this DM alone.
+    (src/dm/operator.c).  A new one takes its place in this DM alone.  After an error C may have the new functions, or those before.
     """
     old, new = dm.query('DMBoxFunctions'), PETSc.IS().createGeneral([], comm=PETSc.COMM_SELF)
-    new.setAttr('functions', {**(old.getAttr('functions') if old else {}), name: functions})
+    kept = old.getAttr('functions') if old else {}
+    new.setAttr('functions', {**kept, name: (functions, kept.get(name)) if failed else functions})
     dm.compose('DMBoxFunctions', new)
 
 
@@ -367,6 +369,78 @@ def _voxels_out(call):
 _voxels_out.out = True
 
 
+def _copy(call, size, ctype=Real):
+    """An array of C's that belongs to the DM, of a size that is known after the call: a copy, which stays what it is"""
+    array = ctypes.c_void_p()
+    call.arguments.append(ctypes.byref(array))
+    call.results.append(lambda: _array_at(array.value, ctype, (size(),), False).copy())
+
+
+def _vertices_out(call):
+    n = Int()
+    call.arguments.append(ctypes.byref(n))
+    _copy(call, lambda: n.value)
+
+
+def _ranges_out(call):
+    for d in range(3):
+        _copy(call, lambda d=d: (DMBoxGetProcesses(call.object) + (1, 1))[d], Int)
+
+
+def _nodes_out(call):
+    """C fills it; where the direction does not exist, C says so"""
+    field, direction = (argument.value for argument in call.arguments[-2:])
+    nodes = np.empty(DMBoxGetGlobalSizes(call.object, field)[direction if 0 <= direction < 3 else 0])
+    call.address(nodes)
+    call.results.append(lambda: nodes)
+
+
+def _diffusion_out(call):
+    n, values = Int(), (Real * 6)()
+    call.arguments += [ctypes.byref(n), values]
+    call.results.append(lambda: tuple(values[:n.value]))
+
+
+class _Values(np.ndarray):
+    """Values at nodes, with the pointers to rows that C made, and frees."""
+    pointers = None
+
+
+def _values_out(writable):
+    def put(call):
+        pointers, (vec, field) = ctypes.c_void_p(), (argument.value for argument in call.arguments[-2:])
+        call.arguments.append(ctypes.byref(pointers))
+
+        def result():
+            dm, dim = call.object, call.dim
+            own = [DMBoxGetCorners(dm, f) for f in range(DMBoxGetNumFields(dm))]
+            corners = own[field] if _newvec(vec).getLocalSize() == sum(math.prod(c[3:]) for c in own) else DMBoxGetGhostCorners(dm, field)
+            first, shape, address = corners[:dim][::-1], corners[3:3 + dim][::-1], pointers.value  # C's array[k][j][i]
+            if all(shape):
+                for start in first[:-1]:
+                    address = ctypes.c_void_p.from_address(address + start * ctypes.sizeof(ctypes.c_void_p)).value
+                address += first[-1] * ctypes.sizeof(Real)
+            array = _array_at(address, Real, shape, writable).view(_Values)
+            array.pointers = pointers
+            return array
+        call.results.append(result)
+    put.out = True
+    return put
+
+
+def _values(call, array):
+    """That array itself, no part of it, and once: C frees the pointers"""
+    pointers = getattr(array, 'pointers', None)
+    if pointers is None:
+        raise ValueError('the array of DMBoxVecGetArray() or DMBoxVecGetArrayRead() is wanted, which has not been restored')
+    call.arguments.append(ctypes.byref(pointers))
+    call.results.append(lambda: setattr(array, 'pointers', None))
+
+
+for _kind in (_vertices_out, _ranges_out, _nodes_out, _diffusion_out):
+    _kind.out = True
+
+
 def _routine(name, *kinds, keep=None):
     """keep: the name of the functions that the DM keeps"""
     given = sum(not hasattr(kind, 'out') for kind in kinds)
@@ -385,6 +459,8 @@ def _routine(name, *kinds, keep=None):
             ierr, cause = c(*call.arguments), None
         except BaseException as exception:  # of a function
             ierr, cause = _ERR_PYTHON, exception
+        if keep:
+            _keep(call.object, keep(values), call.functions, ierr != 0)
         if ierr:
             try:
                 _raise(ierr)
@@ -392,8 +468,6 @@ def _routine(name, *kinds, keep=None):
                 raise error from cause
             finally:
                 del cause  # whose traceback has this frame: no cycle
-        if keep:
-            _keep(call.object, keep(values), call.functions)
         results = tuple(result() for result in call.results)
         return results[0] if len(results) == 1 else results or None
 
@@ -418,6 +492,7 @@ _routine('DMBoxGetCells', _dm, _ints_out)
 _routine('DMBoxSetBounds', _dm, _reals, _reals)
 _routine('DMBoxGetBounds', _dm, _reals_out, _reals_out)
 _routine('DMBoxSetVertices', _dm, _int, _array(Real, 0))
+_routine('DMBoxGetVertices', _dm, _int, _vertices_out)
 _routine('DMBoxSetDegree', _dm, _int)
 _routine('DMBoxGetDegree', _dm, _int_out)
 _routine('DMBoxSetExtraPoints', _dm, _int, _int)
@@ -458,15 +533,19 @@ for _name, _symbol in (('Guess', 'DMBoxHeatGuesses'), ('Solver', 'DMBoxHeatSolve
 _routine('DMBoxTSHeatView', _ts, _viewer)
 _routine('DMBoxTSHeatLoad', _ts, _viewer)
 _routine('DMBoxSetDiffusion', _dm, _array(Real, 0), _real)
+_routine('DMBoxGetDiffusion', _dm, _diffusion_out, _real_out)
 _routine('DMBoxSetDiffusionFunction', _dm, _int, _first(_numbers, True), _second(_numbers, True), _context, keep=lambda values: 'diffusion')
 _routine('DMBoxSetDiffusionVec', _dm, _int, _vec_or_none, _vec_or_none)
+_routine('DMBoxGetDiffusionVec', _dm, _int_out, _out(ctypes.c_void_p, _vec_if), _out(ctypes.c_void_p, _vec_if))
 _routine('DMBoxCreateDiffusionVec', _dm, _bool, _int, _out(ctypes.c_void_p, _created(_newvec)))
 _routine('DMBoxComputeDiffusionPoints', _dm, _vec)
 _routine('DMBoxComputeDiffusionValues', _dm, _vec, _vec_or_none, _vec_or_none)
 _routine('DMBoxAddDiffusionLoad', _dm, _vec_or_none, _vec_or_none, _vec)
 _routine('DMBoxSetMapping', _dm, _first(_numbers, True), _context, keep=lambda values: 'mapping')
 _routine('DMBoxSetMappingType', _dm, _enum('DMBoxMappingTypes'), _real)
+_routine('DMBoxGetMappingType', _dm, _enum_out('DMBoxMappingTypes'), _real_out)
 _routine('DMBoxSetMappingDegree', _dm, _int)
+_routine('DMBoxGetMappingDegree', _dm, _int_out)
 _routine('DMBoxSetMappingCoordinates', _dm, _vec)
 _routine('DMBoxSetMappingFile', _dm, _string)
 _routine('DMBoxSetOperator', _dm, _string)
@@ -478,6 +557,15 @@ _routine('DMBoxSetSemicoarsening', _dm, _real)
 _routine('DMBoxGetSemicoarsening', _dm, _real_out)
 _routine('DMBoxSetGalerkin', _dm, _bool3)
 _routine('DMBoxGetGalerkin', _dm, _bool3_out)
+_routine('DMBoxGetNumFields', _dm, _int_out)
+_routine('DMBoxGetGlobalSizes', _dm, _int, *[_int_out] * 3)
+_routine('DMBoxGetCorners', _dm, _int, *[_int_out] * 6)
+_routine('DMBoxGetGhostCorners', _dm, _int, *[_int_out] * 6)
+_routine('DMBoxGetOwnershipRanges', _dm, _int, _ranges_out)
+_routine('DMBoxGetNodes', _dm, _int, _int, _nodes_out)
+for _name in ('', 'Read'):
+    _routine('DMBoxVecGetArray' + _name, _dm, _vec, _int, _values_out(not _name))
+    _routine('DMBoxVecRestoreArray' + _name, _dm, _vec, _int, _values)
 _routine('DMBoxInterpolateFunction', _dm, _real, _first(_numbers), _context, _vec)
 _routine('DMBoxAddLoad', _dm, _real, _first(_numbers), _context, _vec)
 _routine('DMBoxAddNeumannLoad', _dm, _real, _first(_numbers), _context, _vec)

@@ -3,6 +3,7 @@ python/patchfd.py: what is set is got back, what C computes arrives, wrong argum
 routine is forgotten.  Silent if all is right.
 """
 import gc
+import math
 import os
 import re
 import sys
@@ -41,12 +42,22 @@ def alive(make, use):
 gc.disable()  # what is freed is freed by counting references
 
 # ---- every public routine is here, or named here ----
-NOT_OFFERED = {'PatchFDFinalizePackage': 'PETSc calls it', 'DMBoxOperatorRegister': 'operators are in C'}
-public = set()
+NOT_OFFERED = {'PatchFDFinalizePackage': 'PETSc calls it'}
+for kind in 'Mapping', 'DiffusionFunction', 'HeatSource', 'HeatFlux', 'HeatDirichlet':
+    NOT_OFFERED['DMBoxGet' + kind] = 'it returns a function of C and its context, which Python cannot call'
+headers = ''
 for header in 'petscpatchfd.h', 'petscvecsingle.h':
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), '../include', header)) as file:
-        public |= set(re.findall(r'^PETSC_EXTERN PetscErrorCode (\w+)\(', file.read(), re.M))
+        headers += file.read()
+public = set(re.findall(r'^PETSC_EXTERN PetscErrorCode (\w+)\(', headers, re.M))
 assert len(public) > 100 and public - set(vars(patchfd)) == set(NOT_OFFERED), public - set(vars(patchfd)) ^ set(NOT_OFFERED)
+
+# ---- enumerations have the names that the header says, in the order of their values ----
+documented = dict(re.findall(r'^[+.-] `([A-Z]\w*)` \(`(\w+)`\)', headers, re.M))
+enumerations = re.findall(r'^typedef enum \{([^}]*)\} \w+;\nPETSC_EXTERN const char \*const (\w+)\[\];', headers, re.M)
+for values, symbol in enumerations:
+    assert patchfd._names(symbol) == [documented[value] for value in re.findall(r'\w+', values)], symbol
+assert len(enumerations) == headers.count('typedef enum')
 
 # ---- DMBOX ----
 dm = patchfd.DMBoxCreate(None, 2, (4, 2), 3)
@@ -55,6 +66,8 @@ patchfd.DMBoxSetBoundary(dm, ('dirichlet', 'neumann', 'dirichlet', 'dirichlet'))
 patchfd.DMBoxSetVertices(dm, 0, (0, 0.25, 0.5, 1, 2))
 patchfd.DMBoxSetPoisson(dm, (1, 2), 0.5)
 assert patchfd.DMBoxGetCells(dm) == (4, 2)
+assert (patchfd.DMBoxGetVertices(dm, 0) == (0, 0.25, 0.5, 1, 2)).all() and patchfd.DMBoxGetVertices(dm, 1).size == 0
+raises(PETSc.Error, 'Direction is 2', patchfd.DMBoxGetVertices, dm, 2)
 assert patchfd.DMBoxGetDegree(dm) == 3
 assert patchfd.DMBoxGetSpace(dm) == 'q'
 assert patchfd.DMBoxGetBounds(dm) == ((0, -1), (2, 1))
@@ -145,6 +158,56 @@ division = raises(PETSc.Error, 'DMBoxInterpolateFunction', patchfd.DMBoxInterpol
 assert isinstance(division.__cause__, ZeroDivisionError), division.__cause__
 del division
 patchfd.DMBoxInterpolateFunction(dm, 0, polynomial, u)
+
+# ---- what each process has, and values with an index for each direction: z, y, x ----
+size = PETSc.COMM_WORLD.size
+patchfd.DMBoxInterpolateFunction(dm, 3, polynomial, u)
+assert patchfd.DMBoxGetNumFields(dm) == 1
+assert patchfd.DMBoxGetGlobalSizes(dm, 0) == (13, 7, 1) and patchfd.DMBoxGetGlobalSizes(dm, patchfd.DMBOX_CELLS) == (4, 2, 1)
+nodes = [patchfd.DMBoxGetNodes(dm, 0, d) for d in (0, 1)]
+assert nodes[0].shape == (13,) and (nodes[0][::3] == (0, 0.25, 0.5, 1, 2)).all() and (nodes[1][::3] == (-1, 0, 1)).all()
+for direction in 2, 3, -1:
+    raises(PETSc.Error, f'Direction is {direction}', patchfd.DMBoxGetNodes, dm, 0, direction)
+raises(PETSc.Error, 'Field 1', patchfd.DMBoxGetCorners, dm, 1)
+raises(PETSc.Error, 'Field -1', patchfd.DMBoxGetNodes, dm, patchfd.DMBOX_CELLS, 0)
+ranges = patchfd.DMBoxGetOwnershipRanges(dm, 0)
+assert [len(ranges[d]) for d in (0, 1)] == list(patchfd.DMBoxGetProcesses(dm)) and [sum(owned) for owned in ranges] == [13, 7, 1]
+local = dm.createLocalVec()
+dm.globalToLocal(u, local)
+for vec, corners in (u, patchfd.DMBoxGetCorners), (local, patchfd.DMBoxGetGhostCorners):
+    i, j, _, m, n, p = corners(dm, 0)
+    values = patchfd.DMBoxVecGetArrayRead(dm, vec, 0)
+    assert values.shape == (n, m) and p == 1 and not values.flags.writeable
+    assert abs(values - (3 * nodes[0][i:i + m] ** 3 * nodes[1][j:j + n, None] ** 2 + 1)).max() < 1e-12  # the polynomial
+    patchfd.DMBoxVecRestoreArrayRead(dm, vec, 0, values)
+    raises(ValueError, 'which has not been restored', patchfd.DMBoxVecRestoreArrayRead, dm, vec, 0, values)
+before = u.norm()
+values = patchfd.DMBoxVecGetArray(dm, u, 0)
+values *= 2
+raises(ValueError, 'is wanted', patchfd.DMBoxVecRestoreArray, dm, u, 0, values[:1])
+patchfd.DMBoxVecRestoreArray(dm, u, 0, values)
+close(u.norm(), 2 * before, 1e-10)
+u.scale(0.5)
+raises(PETSc.Error, 'local size', patchfd.DMBoxVecGetArray, dm, PETSc.Vec().createMPI(size), 0)
+for dim in 1, 3:
+    other = patchfd.DMBoxCreate(None, dim, (3,) * dim, 2)
+    patchfd.DMBoxSetSpace(other, 'q' if dim == 1 else 'rt')
+    if dim == 3:
+        patchfd.DMBoxSetOperator(other, 'stokes')
+    other.setUp()
+    assert patchfd.DMBoxGetNumFields(other) == (1 if dim == 1 else 4)
+    v = other.createGlobalVec()
+    for field in range(patchfd.DMBoxGetNumFields(other)):
+        values = patchfd.DMBoxVecGetArray(other, v, field)
+        i, j, k, m, n, p = patchfd.DMBoxGetCorners(other, field)
+        assert values.shape == (p, n, m)[3 - dim:]
+        values[...] = field + 1
+        values[..., 0] = 0
+        patchfd.DMBoxVecRestoreArray(other, v, field, values)
+        a, rows = v.getArray(readonly=True), n * p
+        begin = sum(math.prod(patchfd.DMBoxGetCorners(other, f)[3:]) for f in range(field))
+        assert (a[begin:begin + m * rows].reshape(rows, m) == np.where(np.arange(m) == 0, 0, field + 1)).all()
+        del a
 
 # ---- a linear solution with Dirichlet data and a flux, new coefficients, the direct solver ----
 A = dm.createMat()
@@ -308,6 +371,11 @@ channel = patchfd.DMBoxCreate(None, 2, (4, 4), 2)
 patchfd.DMBoxSetOperator(channel, 'diffusion')
 patchfd.DMBoxSetExtraPoints(channel, 1, 2)
 assert patchfd.DMBoxGetExtraPoints(channel) == (1, 2)
+patchfd.DMBoxSetDiffusion(channel, (1, 0.5, 2), 3)
+assert patchfd.DMBoxGetDiffusion(channel) == ((1, 0.5, 2), 3)
+patchfd.DMBoxSetMappingType(channel, 'annulus', 0.25)
+patchfd.DMBoxSetMappingDegree(channel, 1)
+assert patchfd.DMBoxGetMappingType(channel) == ('annulus', 0.25) and patchfd.DMBoxGetMappingDegree(channel) == 1
 patchfd.DMBoxSetMapping(channel, lambda time, x: (1 / 0, 0))
 assert isinstance(raises(PETSc.Error, '', channel.setUp).__cause__, ZeroDivisionError)
 channel = patchfd.DMBoxCreate(None, 2, (4, 4), 2)
@@ -324,8 +392,15 @@ A.mult(x, y)
 close(x.dot(y), 6 * (1 + 8 / 9) + 4)  # u = 2 s - t in the box, area 6
 points = patchfd.DMBoxCreateDiffusionVec(channel, True, 2)
 assert points.getRefCount() == 1
-patchfd.DMBoxSetDiffusionFunction(channel, 2, lambda time, x: (1 / 0, 2), None)
-assert isinstance(raises(PETSc.Error, 'MatBoxUpdate', patchfd.MatBoxUpdate, A).__cause__, ZeroDivisionError)
+assert patchfd.DMBoxGetDiffusionVec(channel)[1:] == (None, None)
+points.set(3)
+patchfd.DMBoxSetDiffusionVec(channel, 2, points, None)
+n, K, shift = patchfd.DMBoxGetDiffusionVec(channel)
+assert n == 2 and K.min()[1] == 3 and shift is None
+# the matrix of a box without fixed values takes the function at once, and C has it after that error, too
+for name, use in (('DMBoxSetDiffusionFunction', lambda: patchfd.DMBoxSetDiffusionFunction(channel, 2, lambda time, x: (1 / 0, 2), None)),
+                  ('MatBoxUpdate', lambda: patchfd.MatBoxUpdate(A))):
+    assert isinstance(raises(PETSc.Error, name, use).__cause__, ZeroDivisionError)
 del channel, A
 assert mapping()
 fine.setUp()

@@ -730,8 +730,8 @@ static PetscErrorCode PCDestroy_PatchMG(PC pc)
   in double precision, with the options prefix `mg_coarse_assembled_`. `-pc_mg_levels` makes fewer levels. The cycle is symmetric, as `KSPCG` needs, and runs in single precision
   inside `PCSINGLE`.
 
-  A mesh that cannot be halved has one level: the direct solver, with the options prefix `mg_coarse_`. But where halving ends at more than 5000 unknowns (2D: 50000) of the operator
-  `diffusion`, as with 15 cells a direction, or before cells fold, and vectors are not on a GPU, there is one level more, degree 1 on the same cells: what patches of any degree need below
+  A mesh that cannot be halved has one level: the direct solver, with the options prefix `mg_coarse_`. But where halving ends at more than 5000 unknowns (2D: 50000; with vectors on a GPU
+  3464) of the operator `diffusion`, as with 15 cells a direction, or before cells fold, there is one level more, degree 1 on the same cells: what patches of any degree need below
   them (L. F. Pavarino, Additive Schwarz methods for the p-version finite element method, Numer. Math. 66, 1993). With more than 8000 unknowns even there, or on a mesh of degree 1 that
   cannot be halved, it is left to one cycle of `PCGAMG` on the assembled matrix, in double precision, with the options prefix `mg_coarse_assembled_`.
 
