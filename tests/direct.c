@@ -294,7 +294,7 @@ int main(int argc, char **argv)
      # enough unknowns to be shared
      test:
        suffix: cuda_shared
-       nsize: {{2 3}}
+       nsize: 3
        args: -dm_vec_type {{cuda singlecuda}} -cells 48,50,56 -dm_box_halo {{auto host}} -dm_box_space {{q dgq}}
      test:
        suffix: cuda_degrees

@@ -691,14 +691,44 @@ int main(int argc, char **argv)
      requires: cuda gpu
      args: -gpu
      test:
-       suffix: cuda_3d
+       suffix: cuda_3d_1
        output_file: output/points_cuda.out
-       args: -degrees {{1 2 3 4}}
+       args: -degrees 1
        filter: grep -o "agrees\|DEVIATES"
      test:
-       suffix: cuda_3d_high
+       suffix: cuda_3d_2
        output_file: output/points_cuda.out
-       args: -degrees {{5 6 7 8}} -cells 2,2,1
+       args: -degrees 2
+       filter: grep -o "agrees\|DEVIATES"
+     test:
+       suffix: cuda_3d_3
+       output_file: output/points_cuda.out
+       args: -degrees 3
+       filter: grep -o "agrees\|DEVIATES"
+     test:
+       suffix: cuda_3d_4
+       output_file: output/points_cuda.out
+       args: -degrees 4
+       filter: grep -o "agrees\|DEVIATES"
+     test:
+       suffix: cuda_3d_5
+       output_file: output/points_cuda.out
+       args: -degrees 5 -cells 2,2,1
+       filter: grep -o "agrees\|DEVIATES"
+     test:
+       suffix: cuda_3d_6
+       output_file: output/points_cuda.out
+       args: -degrees 6 -cells 2,2,1
+       filter: grep -o "agrees\|DEVIATES"
+     test:
+       suffix: cuda_3d_7
+       output_file: output/points_cuda.out
+       args: -degrees 7 -cells 2,2,1
+       filter: grep -o "agrees\|DEVIATES"
+     test:
+       suffix: cuda_3d_8
+       output_file: output/points_cuda.out
+       args: -degrees 8 -cells 2,2,1
        filter: grep -o "agrees\|DEVIATES"
      test:
        suffix: cuda_3d_higher

@@ -495,16 +495,35 @@ int main(int argc, char **argv)
 
 /*TEST
 
+  test:
+    suffix: 1
+    args: -count 40
+  test:
+    suffix: ranks
+    nsize: {{2 3}}
+    args: -count 12
+
   testset:
-    output_file: output/random_1.out
+    requires: cuda gpu
+    args: -gpu -count 50 -use_gpu_aware_mpi 0
+    output_file: output/random_gpu.out
     test:
-      suffix: 1
-      nsize: {{1 2 3}}
-      args: -count 40
+      suffix: gpu_0
+      args: -first 0
     test:
-      suffix: gpu
-      requires: cuda gpu
-      output_file: output/random_gpu.out
-      args: -count 300 -gpu -use_gpu_aware_mpi 0
+      suffix: gpu_50
+      args: -first 50
+    test:
+      suffix: gpu_100
+      args: -first 100
+    test:
+      suffix: gpu_150
+      args: -first 150
+    test:
+      suffix: gpu_200
+      args: -first 200
+    test:
+      suffix: gpu_250
+      args: -first 250
 
 TEST*/
